@@ -1,0 +1,99 @@
+/// @file
+/// An algorithm: a named generator of schedules, and the facts the verifier checks about it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tutti/schedule.hpp>
+
+namespace tutti {
+
+/// What a generator may know. Equal on all ranks.
+struct Shape {
+  int size = 1;                 ///< Number of ranks.
+  Rank root = 0;                ///< Of rooted collectives.
+  int radix = 2;                ///< Of k-nomial trees, Bruck and dissemination patterns.
+  std::vector<int> skips{};     ///< Of circulant graphs; empty means halving.
+};
+
+/// Builds the schedule of one rank. Pure. @param shape equal on all ranks. @param self the rank.
+using Build = Schedule (*)(const Shape& shape, Rank self);
+
+/// In which cases a property holds, from nowhere to everywhere.
+enum class When : std::uint8_t {
+  never,         ///< For no interesting shape.
+  root_is_zero,  ///< Where the root is rank 0.
+  power_of_two,  ///< Where the number of ranks is a power of two.
+  always         ///< For every shape.
+};
+
+/// Which numbers of ranks an algorithm serves.
+enum class Sizes : std::uint8_t {
+  any,          ///< 1, 2, 3, ...
+  even,         ///< 1 and the even ones.
+  power_of_two  ///< 1, 2, 4, 8, ...
+};
+
+/// Which parameter an algorithm takes in a choice such as `knomial:k=4`.
+enum class Parameter : std::uint8_t {
+  none,   ///< It takes none.
+  radix,  ///< `k=`, at least 2.
+  skips   ///< `skips=`, numbers joined by `+`, descending to 1.
+};
+
+/// Facts about an algorithm. The verifier fails a row that claims too much or too little.
+struct Traits {
+  Sizes sizes = Sizes::any;               ///< Numbers of ranks served.
+  When ordered = When::never;             ///< Keeps the operands in the order of ranks.
+  When rank_identical = When::always;     ///< Gives the same bits on all ranks.
+  When size_invariant = When::never;      ///< All elements have the same expression tree.
+  bool rotational = false;                ///< Rank r's schedule is rank 0's, shifted by r.
+  bool own_counts_only = false;           ///< Needs the counts of blocks it owns or wants, only.
+};
+
+/// One row of the catalog.
+struct Algorithm {
+  Collective collective{};               ///< What it computes.
+  std::string_view name{};               ///< Spelled as in the literature.
+  Build build = nullptr;                 ///< The generator.
+  Traits traits{};                       ///< Checked facts.
+  Parameter parameter = Parameter::none; ///< What may follow its name.
+  std::size_t segment_bytes = 0;         ///< Default segment; 0 runs the vector as a whole.
+  std::string_view summary{};            ///< One line: when it wins, and its source.
+};
+
+/// @return all algorithms, grouped by collective.
+[[nodiscard]] std::span<const Algorithm> catalog() noexcept;
+
+/// @param when a condition. @param size number of ranks. @param root the root, 0 where there is none.
+/// @return whether the condition is met.
+[[nodiscard]] bool holds(When when, int size, Rank root) noexcept;
+
+/// @param sizes a restriction. @param size number of ranks. @return whether it admits that number.
+[[nodiscard]] bool admits(Sizes sizes, int size) noexcept;
+
+/// An algorithm with its parameters, as in `knomial:k=4`.
+struct Choice {
+  const Algorithm* algorithm = nullptr;  ///< Never null once parsed.
+  int radix = 2;                         ///< Meaningful if the algorithm takes a radix.
+  std::vector<int> skips{};              ///< Meaningful if the algorithm takes skips.
+
+  /// @param size number of ranks. @param root the root. @return what the generator is given.
+  [[nodiscard]] Shape shape(int size, Rank root) const { return {size, root, radix, skips}; }
+  /// @return the schedule. @param size number of ranks. @param root the root. @param self the rank.
+  [[nodiscard]] Schedule build(int size, Rank root, Rank self) const {
+    return algorithm->build(shape(size, root), self);
+  }
+  /// @return the parameters as written after the colon, such as "k=4"; empty if there are none.
+  [[nodiscard]] std::string parameters() const;
+};
+
+/// Reads a choice. Throws Error{invalid_argument} that names the offender, the choices and the
+/// nearest name. @param collective which rows are meant. @param text such as "knomial:k=4".
+/// @return the choice.
+[[nodiscard]] Choice parse_choice(Collective collective, std::string_view text);
+
+}  // namespace tutti

@@ -1,0 +1,103 @@
+/// @file
+/// A collective call with its types erased: what every typed call of the Communicator becomes.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include <tutti/operators.hpp>
+#include <tutti/transport.hpp>
+
+namespace tutti {
+
+inline namespace literals {
+/// @param value a number. @return that many times 1024 bytes.
+consteval std::size_t operator""_KiB(unsigned long long value) { return value << 10; }
+/// @param value a number. @return that many times 1024 * 1024 bytes.
+consteval std::size_t operator""_MiB(unsigned long long value) { return value << 20; }
+}  // namespace literals
+
+/// What may be asked of one call beside its data.
+struct Options {
+  /// As Options::segment: run the vector as a whole.
+  static constexpr std::size_t kWhole = ~std::size_t{0};
+
+  std::string_view algorithm{};  ///< A choice such as "ring" or "knomial:k=4"; empty chooses.
+  std::size_t segment = 0;       ///< Bytes per pipelined segment; 0 takes the algorithm's default.
+  Duration timeout{0};           ///< Of the whole operation; zero takes the communicator's.
+  /// Elements per block where blocks differ, equal on all ranks: one per rank, or, for all_to_all,
+  /// one per pair of ranks, source-major. Empty: equal blocks. Read during the call only.
+  std::span<const std::size_t> counts{};
+};
+
+/// A call without types. Pointers are the caller's until the operation ends.
+struct Call {
+  Collective collective{};         ///< The operation.
+  const void* in = nullptr;        ///< The input, or null where the rank has none.
+  void* out = nullptr;             ///< The output, or null where the rank has none.
+  std::size_t in_count = 0;        ///< Elements of the input.
+  std::size_t out_count = 0;       ///< Elements of the output.
+  Datatype type = Datatype::u8;    ///< Type of the elements.
+  std::size_t element_bytes = 1;   ///< Size of one element.
+  Rank root = 0;                   ///< Of rooted collectives.
+  const Operator* op = nullptr;    ///< Of reductions; copied when the operation starts.
+};
+
+/// Typed constructors of Call. The Communicator's methods document the arguments.
+namespace call {
+
+/// An input whose element type is deduced from the output. @tparam T the element type.
+template <class T>
+using In = std::type_identity_t<std::span<const T>>;
+
+/// @tparam T element type. @param collective operation. @param in input. @param out output.
+/// @param root of rooted collectives. @param op of reductions. @return the call.
+template <class T>
+[[nodiscard]] Call make(Collective collective, In<T> in, std::type_identity_t<std::span<T>> out,
+                        Rank root = 0, const Operator* op = nullptr) noexcept {
+  return {collective, in.data(), out.data(), in.size(), out.size(),
+          datatype_of<T>(), sizeof(T), root, op};
+}
+/// @tparam T element type. @param in input. @param out output. @param op operator. @return the call.
+template <class T>
+[[nodiscard]] Call all_reduce(In<T> in, std::span<T> out, const Operator& op) noexcept {
+  return make<T>(Collective::all_reduce, in, out, 0, &op);
+}
+/// @tparam T element type. @param in input. @param out output. @param root rank. @param op operator.
+/// @return the call.
+template <class T>
+[[nodiscard]] Call reduce(In<T> in, std::span<T> out, Rank root, const Operator& op) noexcept {
+  return make<T>(Collective::reduce, in, out, root, &op);
+}
+/// @tparam T element type. @param inout the vector. @param root rank. @return the call.
+template <class T>
+[[nodiscard]] Call broadcast(std::span<T> inout, Rank root) noexcept {
+  return make<T>(Collective::broadcast, inout, inout, root);
+}
+/// @tparam T element type. @param in input. @param out output. @param root rank. @return the call.
+template <class T>
+[[nodiscard]] Call scatter(In<T> in, std::span<T> out, Rank root) noexcept {
+  return make<T>(Collective::scatter, in, out, root);
+}
+/// @tparam T element type. @param in input. @param out output. @return the call.
+template <class T>
+[[nodiscard]] Call all_gather(In<T> in, std::span<T> out) noexcept {
+  return make<T>(Collective::all_gather, in, out);
+}
+/// @tparam T element type. @param in input. @param out output. @param op operator. @return the call.
+template <class T>
+[[nodiscard]] Call reduce_scatter(In<T> in, std::span<T> out, const Operator& op) noexcept {
+  return make<T>(Collective::reduce_scatter, in, out, 0, &op);
+}
+/// @tparam T element type. @param in input. @param out output. @return the call.
+template <class T>
+[[nodiscard]] Call all_to_all(In<T> in, std::span<T> out) noexcept {
+  return make<T>(Collective::all_to_all, in, out);
+}
+/// @return a barrier.
+[[nodiscard]] inline Call barrier() noexcept { return {.collective = Collective::barrier}; }
+
+}  // namespace call
+}  // namespace tutti

@@ -1,0 +1,94 @@
+/// @file
+/// What each collective starts from and must end with. The verifier proves it, the binder lays
+/// buffers out by it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <tutti/types.hpp>
+
+namespace tutti {
+
+/// The pre- and post-condition of one collective on `size` ranks.
+struct Contract {
+  Collective collective{};  ///< The operation.
+  int size = 1;             ///< Number of ranks.
+  Rank root = 0;            ///< Of rooted collectives.
+
+  /// @return blocks of the whole vector: one, one per rank, or one per pair of ranks.
+  [[nodiscard]] constexpr std::uint32_t blocks() const noexcept {
+    const auto n = static_cast<std::uint32_t>(size);
+    switch (collective) {
+      case Collective::all_reduce:
+      case Collective::reduce:
+      case Collective::broadcast:
+      case Collective::barrier: return 1;
+      case Collective::scatter:
+      case Collective::all_gather:
+      case Collective::reduce_scatter: return n;
+      case Collective::all_to_all: return n * n;
+    }
+    return 1;
+  }
+
+  /// Whether a rank holds a block at the start: its own contribution to it, or its final value.
+  /// @param rank the rank. @param block in [0, blocks()). @return true if so.
+  [[nodiscard]] constexpr bool has_input(Rank rank, std::uint32_t block) const noexcept {
+    if (collective == Collective::broadcast || collective == Collective::scatter) return rank == root;
+    if (collective == Collective::all_gather) return static_cast<std::uint32_t>(rank) == block;
+    if (collective == Collective::all_to_all) return source(block) == rank;
+    return true;
+  }
+
+  /// Whether a rank must hold a block at the end.
+  /// @param rank the rank. @param block in [0, blocks()). @return true if so.
+  [[nodiscard]] constexpr bool wants_output(Rank rank, std::uint32_t block) const noexcept {
+    const auto r = static_cast<std::uint32_t>(rank);
+    if (collective == Collective::reduce) return rank == root;
+    if (collective == Collective::scatter || collective == Collective::reduce_scatter)
+      return r == block;
+    if (collective == Collective::all_to_all) return block % static_cast<std::uint32_t>(size) == r;
+    return true;
+  }
+
+  /// The rank whose data a block of a collective without reduction is.
+  /// @param block in [0, blocks()). @return the rank.
+  [[nodiscard]] constexpr Rank source(std::uint32_t block) const noexcept {
+    if (collective == Collective::all_gather) return static_cast<Rank>(block);
+    if (collective == Collective::all_to_all)
+      return static_cast<Rank>(block / static_cast<std::uint32_t>(size));
+    return root;
+  }
+
+  /// Whether results combine contributions of all ranks: reductions, and the barrier, whose token
+  /// is reduced.
+  /// @return true if so.
+  [[nodiscard]] constexpr bool reduces() const noexcept {
+    return is_reduction(collective) || collective == Collective::barrier;
+  }
+
+  /// Whether a contribution may count more than once: only in the barrier, whose token is a bit.
+  /// @return true if so.
+  [[nodiscard]] constexpr bool idempotent() const noexcept {
+    return collective == Collective::barrier;
+  }
+};
+
+/// How `count` elements are cut into `parts`: sizes differ by at most one, larger ones first.
+struct Partition {
+  std::size_t count;  ///< Elements in all.
+  std::size_t parts;  ///< At least one.
+
+  /// @param part in [0, parts]. @return the first element of that part.
+  [[nodiscard]] constexpr std::size_t offset(std::size_t part) const noexcept {
+    const std::size_t extra = count % parts;
+    return part * (count / parts) + (part < extra ? part : extra);
+  }
+  /// @param part in [0, parts). @return its elements.
+  [[nodiscard]] constexpr std::size_t size(std::size_t part) const noexcept {
+    return count / parts + (part < count % parts ? 1 : 0);
+  }
+};
+
+}  // namespace tutti

@@ -1,0 +1,86 @@
+/// @file
+/// How tutti reports trouble: one exception type, and Result for callers that do not throw.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <tutti/types.hpp>
+
+namespace tutti {
+
+/// What kind of trouble an Error reports.
+enum class ErrorCode : std::uint8_t {
+  invalid_argument,  ///< The call was wrong and had no effect; the communicator stays usable.
+  mismatch,          ///< Ranks called different collectives, or the same with different arguments.
+  timeout,           ///< The deadline passed; the message names the awaited rank and round.
+  peer_dead,         ///< A rank of the communicator is gone.
+  aborted,           ///< Another rank failed; the message carries its first cause.
+  transport,         ///< The operating system or the MPI library reported an error.
+  bug,               ///< An invariant of tutti itself does not hold. Please report it.
+};
+
+/// @param code any enumerator. @return its name, such as "timeout".
+[[nodiscard]] std::string_view name_of(ErrorCode code) noexcept;
+
+/// The one exception type of the library. Argument errors are thrown by the starting call and
+/// change nothing; operating errors surface in the waiting call and leave the communicator failed.
+class Error : public std::exception {
+ public:
+  /// @param code the kind of trouble.
+  /// @param message one sentence that says what was wrong and what would be right.
+  /// @param culprit the rank at fault, or -1 where none is known.
+  Error(ErrorCode code, std::string message, Rank culprit = -1)
+      : message_{std::move(message)}, code_{code}, culprit_{culprit} {}
+
+  /// @return the message, owned by this object.
+  [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }
+  /// @return the kind of trouble.
+  [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+  /// @return the rank at fault, or -1 where none is known.
+  [[nodiscard]] Rank culprit() const noexcept { return culprit_; }
+
+ private:
+  std::string message_;
+  ErrorCode code_;
+  Rank culprit_;
+};
+
+/// Either a value or an Error: what the `try_` calls return.
+/// @tparam T the value's type, or void.
+template <class T>
+class Result {
+  using Value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+ public:
+  /// Success without a value. Only for Result<void>.
+  Result() requires std::is_void_v<T> : content_{Value{}} {}
+  /// Success. @param value what the call produced.
+  Result(Value value) : content_{std::move(value)} {}  // NOLINT(google-explicit-constructor)
+  /// Failure. @param error what went wrong.
+  Result(Error error) : content_{std::move(error)} {}  // NOLINT(google-explicit-constructor)
+
+  /// @return true on success.
+  [[nodiscard]] explicit operator bool() const noexcept { return content_.index() == 0; }
+  /// @return the error. Call it only after a failure.
+  [[nodiscard]] const Error& error() const { return std::get<1>(content_); }
+  /// @return the value. Throws the Error after a failure.
+  Value& value() {
+    if (const auto* failure = std::get_if<1>(&content_)) throw Error{*failure};
+    return std::get<0>(content_);
+  }
+
+ private:
+  std::variant<Value, Error> content_;
+};
+
+/// Checks an invariant of tutti itself, in every build type.
+/// @param condition what must hold.
+/// @param message names the invariant. Throws Error with ErrorCode::bug if it does not hold.
+inline void expects(bool condition, const char* message) {
+  if (!condition) throw Error{ErrorCode::bug, std::string{"tutti has a bug: "} + message};
+}
+
+}  // namespace tutti

@@ -1,0 +1,47 @@
+/// @file
+/// Memory: what can be done to bytes where they lie. One implementation per memory kind.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include <tutti/operators.hpp>
+
+namespace tutti {
+
+/// One fold: destination = operands[0] op operands[1] op ... , evaluated from left to right, then
+/// divided by `divisor`, then rounded to the datatype once.
+struct Fold {
+  Datatype type = Datatype::u8;              ///< Type of the elements.
+  std::size_t element_bytes = 1;             ///< Size of one; needed where type is opaque.
+  const Operator* op = nullptr;              ///< The operator; null copies the only operand.
+  void* destination = nullptr;               ///< May be one of the operands, never overlap partly.
+  std::span<const void* const> operands{};   ///< One or more, each `count` elements.
+  std::size_t count = 0;                     ///< Elements, not bytes.
+  int divisor = 1;                           ///< The number of ranks where an average is finished.
+};
+
+/// Allocates, copies and reduces memory of one kind. Calls from several threads at once are safe.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  virtual ~Memory() = default;
+
+  /// Allocates scratch. @param bytes more than zero. @return memory aligned to 64 bytes; throws
+  /// std::bad_alloc.
+  [[nodiscard]] virtual std::byte* allocate(std::size_t bytes) = 0;
+  /// Returns what allocate gave. @param data the memory. @param bytes the size asked for.
+  virtual void deallocate(std::byte* data, std::size_t bytes) noexcept = 0;
+  /// Copies without overlap. @param to destination. @param from source. @param bytes how many.
+  virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+  /// Reduces. @param work what to do. The operator must be defined for the datatype.
+  virtual void fold(const Fold& work) = 0;
+};
+
+/// @return memory of the host. Reductions use the widest vector instructions this processor has.
+[[nodiscard]] std::shared_ptr<Memory> make_host_memory();
+
+}  // namespace tutti

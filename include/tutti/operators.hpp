@@ -1,0 +1,89 @@
+/// @file
+/// Reduction operators: the built-in ones and the user's own.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include <tutti/types.hpp>
+
+namespace tutti {
+
+/// The built-in operators, and user for all others.
+enum class OperatorKind : std::uint8_t {
+  sum,          ///< Integers wrap modulo 2^bits.
+  prod,         ///< Integers wrap modulo 2^bits.
+  min,          ///< Unsigned comparisons are unsigned. A NaN operand gives NaN.
+  max,          ///< As min.
+  min_loc,      ///< Indexed types: the least value, the lower index among equals.
+  max_loc,      ///< Indexed types: the greatest value, the lower index among equals.
+  logical_and,  ///< Integers: 1 if both operands are non-zero, else 0.
+  logical_or,   ///< Integers: 1 if an operand is non-zero, else 0.
+  logical_xor,  ///< Integers: 1 if exactly one operand is non-zero, else 0.
+  bit_and,      ///< Integers.
+  bit_or,       ///< Integers.
+  bit_xor,      ///< Integers.
+  average,      ///< The sum divided by the number of ranks, once, at the end.
+  user,         ///< A function of the caller's.
+};
+
+/// Number of enumerators of OperatorKind.
+inline constexpr int kOperatorKinds = 14;
+
+/// A user's reduction: out[i] = left[i] op right[i] for i in [0, count). `out` may be `left` or
+/// `right`. The elements have the datatype of the call. It must be associative.
+using UserFunction =
+    std::function<void(const void* left, const void* right, void* out, std::size_t count)>;
+
+/// A reduction operator as a value: cheap to copy, comparable.
+class Operator {
+ public:
+  /// A built-in operator. @param kind any enumerator but user.
+  constexpr Operator(OperatorKind kind) noexcept : kind_{kind} {}  // NOLINT(google-explicit-constructor)
+
+  /// A user's operator.
+  /// @param function applied element by element; see UserFunction.
+  /// @param commutative whether operands may be exchanged. If not, only algorithms that keep the
+  ///        order of ranks are chosen: the result is x0 op x1 op ... op x(n-1).
+  Operator(UserFunction function, bool commutative)
+      : kind_{OperatorKind::user}, commutative_{commutative},
+        function_{std::make_shared<const UserFunction>(std::move(function))} {}
+
+  /// @return which operator it is.
+  [[nodiscard]] OperatorKind kind() const noexcept { return kind_; }
+  /// @return whether operands may be exchanged.
+  [[nodiscard]] bool commutative() const noexcept { return commutative_; }
+  /// @return the user's function, or null for built-in operators.
+  [[nodiscard]] const UserFunction* function() const noexcept { return function_.get(); }
+
+ private:
+  OperatorKind kind_;
+  bool commutative_ = true;
+  std::shared_ptr<const UserFunction> function_;
+};
+
+/// @param kind any enumerator. @return its name, such as "sum".
+[[nodiscard]] std::string_view name_of(OperatorKind kind) noexcept;
+
+/// Whether an operator is defined for a datatype: logical and bitwise ones for integers, min and
+/// max for real types, min_loc and max_loc for indexed types, user for all.
+/// @param kind the operator. @param type the elements. @return true if so.
+[[nodiscard]] bool is_defined(OperatorKind kind, Datatype type) noexcept;
+
+inline const Operator sum{OperatorKind::sum};                  ///< See OperatorKind::sum.
+inline const Operator prod{OperatorKind::prod};                ///< See OperatorKind::prod.
+inline const Operator min{OperatorKind::min};                  ///< See OperatorKind::min.
+inline const Operator max{OperatorKind::max};                  ///< See OperatorKind::max.
+inline const Operator min_loc{OperatorKind::min_loc};          ///< See OperatorKind::min_loc.
+inline const Operator max_loc{OperatorKind::max_loc};          ///< See OperatorKind::max_loc.
+inline const Operator logical_and{OperatorKind::logical_and};  ///< See OperatorKind::logical_and.
+inline const Operator logical_or{OperatorKind::logical_or};    ///< See OperatorKind::logical_or.
+inline const Operator logical_xor{OperatorKind::logical_xor};  ///< See OperatorKind::logical_xor.
+inline const Operator bit_and{OperatorKind::bit_and};          ///< See OperatorKind::bit_and.
+inline const Operator bit_or{OperatorKind::bit_or};            ///< See OperatorKind::bit_or.
+inline const Operator bit_xor{OperatorKind::bit_xor};          ///< See OperatorKind::bit_xor.
+inline const Operator average{OperatorKind::average};          ///< See OperatorKind::average.
+
+}  // namespace tutti

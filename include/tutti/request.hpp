@@ -1,0 +1,76 @@
+/// @file
+/// Handles of operations under way and of operations prepared.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include <tutti/call.hpp>
+#include <tutti/error.hpp>
+
+namespace tutti {
+
+namespace detail {
+class Engine;
+class Execution;
+}  // namespace detail
+
+/// An operation under way. Move-only. Dropping a pending one fails its communicator: the other
+/// ranks wait for messages that will never come. Used by the communicator's thread only.
+class Request {
+ public:
+  /// No operation: test() is true.
+  Request() noexcept = default;
+  /// Takes the operation over. @param other is empty afterwards.
+  Request(Request&& other) noexcept;
+  /// Takes the operation over. @param other is empty afterwards. @return this.
+  Request& operator=(Request&& other) noexcept;
+  /// Fails the communicator if the operation is pending. Does not block.
+  ~Request();
+
+  /// Makes progress. Throws the operation's Error once. @return whether the operation is done.
+  bool test();
+  /// Waits for the end. Throws the operation's Error.
+  void wait();
+
+ private:
+  friend class Communicator;
+  Request(std::shared_ptr<detail::Engine> engine, detail::Execution* execution) noexcept;
+  std::shared_ptr<detail::Engine> engine_;
+  detail::Execution* execution_ = nullptr;
+};
+
+/// A prepared operation that may run again and again: schedule, addresses and scratch are bound.
+/// Move-only. One run at a time. Used by the communicator's thread only.
+class Plan {
+ public:
+  /// Takes the plan over. @param other is empty afterwards.
+  Plan(Plan&& other) noexcept;
+  /// Takes the plan over. @param other is empty afterwards. @return this.
+  Plan& operator=(Plan&& other) noexcept;
+  /// Fails the communicator if a run is pending. Does not block.
+  ~Plan();
+
+  /// Starts a run on the buffers the plan was made with. Throws Error.
+  void start();
+  /// Starts a run on other buffers of the same sizes. Throws Error.
+  /// @param in input, as in the call that made the plan. @param out output, likewise.
+  void start(const void* in, void* out);
+  /// Makes progress. Throws the run's Error. @return whether no run is pending.
+  bool test();
+  /// Waits for the end of the run. Throws the run's Error.
+  void wait();
+  /// @return the algorithm it runs, with parameters, such as "knomial:k=4".
+  [[nodiscard]] const std::string& algorithm() const noexcept;
+  /// @return bytes per segment, or 0 where the vector runs as a whole.
+  [[nodiscard]] std::size_t segment() const noexcept;
+
+ private:
+  friend class Communicator;
+  Plan(std::shared_ptr<detail::Engine> engine, detail::Execution* execution) noexcept;
+  std::shared_ptr<detail::Engine> engine_;
+  detail::Execution* execution_ = nullptr;
+};
+
+}  // namespace tutti

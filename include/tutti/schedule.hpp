@@ -1,0 +1,202 @@
+/// @file
+/// The schedule: what one rank does in one collective, as rounds of steps over slots. It knows no
+/// bytes, no types, no transport and no clock. Executor, verifier, predictor and printer interpret it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <tutti/types.hpp>
+
+namespace tutti {
+
+/// Where a slot lies.
+enum class Space : std::uint8_t {
+  in,      ///< The caller's input. Read-only.
+  out,     ///< The result. A slot not yet written reads as the `in` slot of the same index.
+  scratch  ///< Workspace, in planes: slot p * units + u is shaped like unit u.
+};
+
+/// Where the incoming operand stands in a reduction.
+enum class Side : std::uint8_t {
+  left,  ///< incoming op own
+  right  ///< own op incoming
+};
+
+/// A run of consecutive slots. A vector is cut into blocks (one; one per rank; or one per pair of
+/// ranks, source-major), a block into equally many parts; unit = block * parts + part.
+struct Slots {
+  Space space = Space::out;  ///< Where.
+  std::uint32_t first = 0;   ///< Unit of the first slot.
+  std::uint32_t count = 1;   ///< How many.
+  /// Equality of all members.
+  friend bool operator==(const Slots&, const Slots&) = default;
+};
+
+/// Sends slots to a peer. All sends of a round to one peer are one message, slots as listed.
+struct Send {
+  Rank peer;   ///< To whom.
+  Slots from;  ///< What; read as it stood before the round.
+};
+/// Receives slots from a peer. The slots must not be written by any other step of the round.
+struct Recv {
+  Rank peer;   ///< From whom.
+  Slots into;  ///< Where to.
+};
+/// Receives slots and reduces them into ours. Several of them in one round into one slot are one
+/// fold: left operands as listed, own value, right operands as listed, rounded once.
+struct RecvReduce {
+  Rank peer;               ///< From whom.
+  Slots into;              ///< The own operand and the result.
+  Side side = Side::left;  ///< Where the incoming operand stands.
+};
+/// Reduces local slots. `from` must not be written in this round.
+struct Reduce {
+  Slots from;              ///< The other operand.
+  Slots into;              ///< The own operand and the result; as many slots.
+  Side side = Side::left;  ///< Where `from` stands.
+};
+/// Copies local slots. `from` must not be written in this round.
+struct Copy {
+  Slots from;  ///< Source.
+  Slots into;  ///< Destination; as many slots.
+};
+/// Marks slots complete once the other steps of the round are done: averages are divided here.
+struct Finish {
+  Slots slots;  ///< Each exactly once on every path to a result.
+};
+
+/// One step, packed into 16 bytes.
+class Step {
+ public:
+  /// What it does; see the structs of the same names.
+  enum class Kind : std::uint8_t { send, recv, recv_reduce, reduce, copy, finish };
+
+  /// @param s a Send.
+  Step(const Send& s) : Step{Kind::send, s.from, static_cast<std::uint32_t>(s.peer)} {}
+  /// @param s a Recv.
+  Step(const Recv& s) : Step{Kind::recv, s.into, static_cast<std::uint32_t>(s.peer)} {}
+  /// @param s a RecvReduce.
+  Step(const RecvReduce& s)
+      : Step{Kind::recv_reduce, s.into, static_cast<std::uint32_t>(s.peer), s.side} {}
+  /// @param s a Reduce.
+  Step(const Reduce& s) : Step{Kind::reduce, s.into, s.from.first, s.side, s.from.space} {}
+  /// @param s a Copy.
+  Step(const Copy& s) : Step{Kind::copy, s.into, s.from.first, Side::left, s.from.space} {}
+  /// @param s a Finish.
+  Step(const Finish& s) : Step{Kind::finish, s.slots, 0} {}
+
+  /// @return what it does.
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  /// @return the peer of a send, recv or recv_reduce.
+  [[nodiscard]] Rank peer() const noexcept { return static_cast<Rank>(other_); }
+  /// @return the side of a recv_reduce or reduce.
+  [[nodiscard]] Side side() const noexcept { return side_; }
+  /// @return the slots sent, received into, reduced into, copied into or finished.
+  [[nodiscard]] Slots slots() const noexcept { return {space_, first_, count_}; }
+  /// @return the source slots of a reduce or copy.
+  [[nodiscard]] Slots from() const noexcept { return {from_space_, other_, count_}; }
+  /// @return whether it is a send, recv or recv_reduce.
+  [[nodiscard]] bool has_peer() const noexcept { return kind_ <= Kind::recv_reduce; }
+  /// @param factor every unit becomes this many. @return the same step over finer units.
+  [[nodiscard]] Step refined(std::uint32_t factor) const noexcept;
+  /// @param peer the new peer. @return the same step with another peer.
+  [[nodiscard]] Step with_peer(Rank peer) const noexcept;
+  /// Equality of all members.
+  friend bool operator==(const Step&, const Step&) = default;
+
+ private:
+  Step(Kind kind, const Slots& slots, std::uint32_t other, Side side = Side::left,
+       Space from_space = Space::out)
+      : kind_{kind}, side_{side}, space_{slots.space}, from_space_{from_space},
+        first_{slots.first}, count_{slots.count}, other_{other} {}
+
+  Kind kind_;
+  Side side_;
+  Space space_;
+  Space from_space_;
+  std::uint32_t first_;
+  std::uint32_t count_;
+  std::uint32_t other_;
+};
+static_assert(sizeof(Step) == 16);
+
+/// One rank's program: rounds of steps. Steps of a round read what stood there before the round;
+/// rounds of different ranks need not line up. A value without pointers: compared, cached, printed.
+class Schedule {
+ public:
+  /// An empty schedule. @param units units of the whole vector: blocks * parts.
+  /// @param planes planes of scratch, each shaped like the whole vector; only used slots cost memory.
+  explicit Schedule(std::uint32_t units, std::uint32_t planes = 0) : units_{units}, planes_{planes} {}
+
+  /// Adds a step to the open round. @param step the step. @return this schedule.
+  Schedule& add(const Step& step) {
+    steps_.push_back(step);
+    return *this;
+  }
+  /// Closes the open round; nothing happens if it is empty. @return this schedule.
+  Schedule& end_round() {
+    if (steps_.size() > (ends_.empty() ? 0 : ends_.back())) ends_.push_back(steps_.size());
+    return *this;
+  }
+  /// Adds one whole round. @param steps its steps. @return this schedule.
+  Schedule& round(std::initializer_list<Step> steps) {
+    for (const Step& step : steps) add(step);
+    return end_round();
+  }
+
+  /// @return units of the whole vector.
+  [[nodiscard]] std::uint32_t units() const noexcept { return units_; }
+  /// @return planes of scratch.
+  [[nodiscard]] std::uint32_t planes() const noexcept { return planes_; }
+  /// @return number of closed rounds.
+  [[nodiscard]] std::size_t rounds() const noexcept { return ends_.size(); }
+  /// @param index in [0, rounds()). @return the steps of that round.
+  [[nodiscard]] std::span<const Step> round(std::size_t index) const {
+    const std::size_t begin = index == 0 ? 0 : ends_[index - 1];
+    return std::span{steps_}.subspan(begin, ends_[index] - begin);
+  }
+  /// @return all steps of all rounds.
+  [[nodiscard]] std::span<const Step> steps() const noexcept { return steps_; }
+  /// @return bytes of memory this schedule occupies.
+  [[nodiscard]] std::size_t footprint() const noexcept {
+    return sizeof *this + steps_.capacity() * sizeof(Step) +
+           ends_.capacity() * sizeof(std::size_t);
+  }
+  /// Equality of all rounds.
+  friend bool operator==(const Schedule&, const Schedule&) = default;
+
+ private:
+  std::uint32_t units_;
+  std::uint32_t planes_;
+  std::vector<Step> steps_{};
+  std::vector<std::size_t> ends_{};  // one past the last step of each closed round
+};
+
+/// One schedule after the other; units are refined to their common multiple.
+/// @param first runs first. @param second runs after it. @return both as one schedule.
+[[nodiscard]] Schedule then(const Schedule& first, const Schedule& second);
+
+/// The same schedule on a subgroup. @param members the communicator's rank of each group rank.
+/// @param schedule written in group ranks. @return it, written in the communicator's ranks.
+[[nodiscard]] Schedule on(std::span<const Rank> members, const Schedule& schedule);
+
+/// Finer units. @param schedule any. @param units a multiple of its units. @return the same steps.
+[[nodiscard]] Schedule refine(const Schedule& schedule, std::uint32_t units);
+
+/// What reverse makes of a message.
+enum class Reversal : std::uint8_t {
+  move,   ///< Send and Recv change places: a scatter becomes a gather.
+  reduce  ///< The former sender reduces what comes back: a broadcast becomes a reduce.
+};
+
+/// Time reversal of a schedule of sends and receives: rounds in opposite order. With
+/// Reversal::reduce the former receivers' operands stand right of the own value, in the order in
+/// which a round listed them: in-order trees stay in order.
+/// @param schedule sends and receives only. @param reversal see Reversal. @return the reversed one.
+[[nodiscard]] Schedule reverse(const Schedule& schedule, Reversal reversal);
+
+}  // namespace tutti

@@ -1,0 +1,84 @@
+/// @file
+/// Transport: moves messages between the ranks of one communicator.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <tutti/error.hpp>
+
+namespace tutti {
+
+/// Time since an arbitrary start, equal for all ranks of an in-process cluster only.
+using Duration = std::chrono::nanoseconds;
+
+/// A run of bytes that a message gathers from, or scatters to.
+struct Piece {
+  std::byte* data;    ///< Where. A send only reads it.
+  std::size_t bytes;  ///< How many; more than zero.
+};
+
+/// One message to send or to receive.
+struct Transfer {
+  /// Which way the bytes go.
+  enum class Kind : std::uint8_t {
+    send,  ///< From our pieces to the peer.
+    recv   ///< From the peer into our pieces.
+  };
+  Kind kind = Kind::send;           ///< Direction.
+  Rank peer = 0;                    ///< The other end; may be the own rank.
+  std::uint32_t tag = 0;            ///< At most Capabilities::tags - 1.
+  std::uint64_t fingerprint = 0;    ///< Must agree at both ends, else the receiver gets a mismatch.
+  std::uint64_t cookie = 0;         ///< Handed back by the completion.
+  std::span<const Piece> pieces{};  ///< Owned by the caller until the completion. May be empty.
+};
+
+/// A transfer that is done: its pieces belong to the caller again.
+struct Completion {
+  std::uint64_t cookie;  ///< Of the transfer.
+};
+
+/// What a transport can do.
+struct Capabilities {
+  std::string name;          ///< "sim", "mpi", ...
+  std::uint32_t tags = 0;    ///< Tags in [0, tags) may be used.
+  int hosts = 1;             ///< Hosts the ranks are spread over.
+  int idle_spins = 1000;     ///< Empty polls before a waiting thread yields; small where ranks
+                             ///< outnumber cores.
+};
+
+/// Moves messages. Between two ranks, messages of equal tag match in the order in which they were
+/// posted; messages of different tags never block each other. One thread at a time.
+class Transport {
+ public:
+  Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+  virtual ~Transport() = default;
+
+  /// @return the own rank.
+  [[nodiscard]] virtual Rank self() const noexcept = 0;
+  /// @return the number of ranks.
+  [[nodiscard]] virtual int size() const noexcept = 0;
+  /// @return what it can do; constant over its life.
+  [[nodiscard]] virtual const Capabilities& capabilities() const noexcept = 0;
+  /// @return the time deadlines are measured in; virtual on the in-process cluster.
+  [[nodiscard]] virtual Duration now() const noexcept = 0;
+
+  /// Starts transfers. Both sides must give a message the same number of bytes.
+  /// @param transfers in the order in which they match. Throws Error.
+  virtual void post(std::span<const Transfer> transfers) = 0;
+  /// Makes progress and collects completions. Throws Error: mismatch (fingerprint or length),
+  /// peer_dead, aborted, transport.
+  /// @param completions filled from the front. @return how many were filled.
+  [[nodiscard]] virtual std::size_t poll(std::span<Completion> completions) = 0;
+  /// Fails this transport for good and tells the other ranks why, as far as it can. Returns when
+  /// no peer can write into posted pieces any more. Idempotent.
+  /// @param cause what the other ranks will be told.
+  virtual void abort(const Error& cause) noexcept = 0;
+};
+
+}  // namespace tutti

@@ -1,0 +1,5 @@
+/// @file
+/// Everything a user of tutti needs; `<tutti/mpi.hpp>` adds the way in from MPI.
+#pragma once
+
+#include <tutti/communicator.hpp>

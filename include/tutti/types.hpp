@@ -1,0 +1,121 @@
+/// @file
+/// The words every other header uses: ranks, collectives, datatypes.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include <tutti/float16.hpp>
+
+namespace tutti {
+
+/// Index of a process in a communicator, 0 .. size - 1.
+using Rank = int;
+
+/// The operations a communicator offers. Names follow the MPI standard, spelled out.
+enum class Collective : std::uint8_t {
+  all_reduce,      ///< Every rank gets the reduction of all ranks' vectors.
+  reduce,          ///< The root gets the reduction of all ranks' vectors.
+  broadcast,       ///< Every rank gets the root's vector.
+  scatter,         ///< Rank r gets block r of the root's vector.
+  all_gather,      ///< Every rank gets the concatenation of all ranks' blocks.
+  reduce_scatter,  ///< Rank r gets block r of the reduction of all ranks' vectors.
+  all_to_all,      ///< Rank r gets block r of every rank's vector.
+  barrier,         ///< No rank leaves before every rank has entered.
+};
+
+/// Number of enumerators of Collective.
+inline constexpr int kCollectives = 8;
+
+/// The element types tutti reduces. Storage sizes are fixed and equal on all platforms.
+enum class Datatype : std::uint8_t {
+  i8,        ///< std::int8_t
+  i16,       ///< std::int16_t
+  i32,       ///< std::int32_t
+  i64,       ///< std::int64_t
+  u8,        ///< std::uint8_t, also std::byte, char and bool
+  u16,       ///< std::uint16_t
+  u32,       ///< std::uint32_t
+  u64,       ///< std::uint64_t
+  f16,       ///< IEEE 754 binary16, see Float16
+  bf16,      ///< the upper half of binary32, see BFloat16
+  f32,       ///< float
+  f64,       ///< double
+  c32,       ///< std::complex<float>
+  c64,       ///< std::complex<double>
+  i32_index, ///< Indexed<std::int32_t>, for min_loc and max_loc
+  i64_index, ///< Indexed<std::int64_t>
+  f32_index, ///< Indexed<float>
+  f64_index, ///< Indexed<double>
+  opaque,    ///< any other trivially copyable type: moved, or reduced by a user's operator only
+};
+
+/// Number of enumerators of Datatype.
+inline constexpr int kDatatypes = 19;
+
+/// A value and where it was found: the element of min_loc and max_loc. Laid out as MPI's pair
+/// types (MPI_FLOAT_INT and its like).
+/// @tparam T the value's type: std::int32_t, std::int64_t, float or double.
+template <class T>
+struct Indexed {
+  T value;             ///< The value compared.
+  std::int32_t index;  ///< The lower index wins among equal values, as in MPI.
+  /// Equality of both members.
+  friend bool operator==(const Indexed&, const Indexed&) = default;
+};
+
+/// Bytes of one element. @param type any datatype but opaque. @return the size, 0 for opaque.
+[[nodiscard]] std::size_t size_of(Datatype type) noexcept;
+
+/// @param collective any enumerator. @return its name, such as "all_reduce".
+[[nodiscard]] std::string_view name_of(Collective collective) noexcept;
+/// @param type any enumerator. @return its name, such as "f32".
+[[nodiscard]] std::string_view name_of(Datatype type) noexcept;
+
+/// Whether the collective has a root. @param collective any enumerator. @return true if so.
+[[nodiscard]] constexpr bool is_rooted(Collective collective) noexcept {
+  return collective == Collective::reduce || collective == Collective::broadcast ||
+         collective == Collective::scatter;
+}
+
+/// Whether the collective applies an operator. @param collective any enumerator.
+/// @return true for all_reduce, reduce and reduce_scatter.
+[[nodiscard]] constexpr bool is_reduction(Collective collective) noexcept {
+  return collective == Collective::all_reduce || collective == Collective::reduce ||
+         collective == Collective::reduce_scatter;
+}
+
+/// The Datatype of a C++ type; opaque for trivially copyable types tutti cannot reduce itself.
+/// @tparam T a trivially copyable type, without const.
+/// @return the enumerator.
+template <class T>
+[[nodiscard]] constexpr Datatype datatype_of() noexcept {
+  static_assert(std::is_trivially_copyable_v<T>, "tutti moves only trivially copyable elements");
+  if constexpr (std::is_same_v<T, float>) return Datatype::f32;
+  else if constexpr (std::is_same_v<T, double>) return Datatype::f64;
+  else if constexpr (std::is_same_v<T, Float16>) return Datatype::f16;
+  else if constexpr (std::is_same_v<T, BFloat16>) return Datatype::bf16;
+  else if constexpr (std::is_same_v<T, std::complex<float>>) return Datatype::c32;
+  else if constexpr (std::is_same_v<T, std::complex<double>>) return Datatype::c64;
+  else if constexpr (std::is_same_v<T, Indexed<std::int32_t>>) return Datatype::i32_index;
+  else if constexpr (std::is_same_v<T, Indexed<std::int64_t>>) return Datatype::i64_index;
+  else if constexpr (std::is_same_v<T, Indexed<float>>) return Datatype::f32_index;
+  else if constexpr (std::is_same_v<T, Indexed<double>>) return Datatype::f64_index;
+  else if constexpr (std::is_same_v<T, std::byte>) return Datatype::u8;
+  else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
+    return sizeof(T) == 1   ? Datatype::i8
+           : sizeof(T) == 2 ? Datatype::i16
+           : sizeof(T) == 4 ? Datatype::i32
+                            : Datatype::i64;
+  else if constexpr (std::is_integral_v<T>)
+    return sizeof(T) == 1   ? Datatype::u8
+           : sizeof(T) == 2 ? Datatype::u16
+           : sizeof(T) == 4 ? Datatype::u32
+                            : Datatype::u64;
+  else return Datatype::opaque;
+}
+
+}  // namespace tutti
