@@ -61,6 +61,7 @@ struct Algorithm {
   Build build = nullptr;                 ///< The generator.
   Traits traits{};                       ///< Checked facts.
   Parameter parameter = Parameter::none; ///< What may follow its name.
+  int default_radix = 2;                 ///< Of those that take a radix.
   std::size_t segment_bytes = 0;         ///< Default segment; 0 runs the vector as a whole.
   std::string_view summary{};            ///< One line: when it wins, and its source.
 };

@@ -6,31 +6,11 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include <tutti/types.hpp>
 
 namespace tutti {
-
-/// The built-in operators, and user for all others.
-enum class OperatorKind : std::uint8_t {
-  sum,          ///< Integers wrap modulo 2^bits.
-  prod,         ///< Integers wrap modulo 2^bits.
-  min,          ///< Unsigned comparisons are unsigned. A NaN operand gives NaN.
-  max,          ///< As min.
-  min_loc,      ///< Indexed types: the least value, the lower index among equals.
-  max_loc,      ///< Indexed types: the greatest value, the lower index among equals.
-  logical_and,  ///< Integers: 1 if both operands are non-zero, else 0.
-  logical_or,   ///< Integers: 1 if an operand is non-zero, else 0.
-  logical_xor,  ///< Integers: 1 if exactly one operand is non-zero, else 0.
-  bit_and,      ///< Integers.
-  bit_or,       ///< Integers.
-  bit_xor,      ///< Integers.
-  average,      ///< The sum divided by the number of ranks, once, at the end.
-  user,         ///< A function of the caller's.
-};
-
-/// Number of enumerators of OperatorKind.
-inline constexpr int kOperatorKinds = 14;
 
 /// A user's reduction: out[i] = left[i] op right[i] for i in [0, count). `out` may be `left` or
 /// `right`. The elements have the datatype of the call. It must be associative.

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <utility>
 #include <vector>
@@ -146,6 +147,15 @@ class Schedule {
   Schedule& round(std::initializer_list<Step> steps) {
     for (const Step& step : steps) add(step);
     return end_round();
+  }
+
+  /// Marks slots complete at the end of the last closed round, or of a round of its own if there is
+  /// none. @param slots which. @return this schedule.
+  Schedule& finish(const Slots& slots) {
+    if (ends_.empty()) return round({Finish{slots}});
+    steps_.insert(steps_.begin() + static_cast<std::ptrdiff_t>(ends_.back()), Finish{slots});
+    ++ends_.back();
+    return *this;
   }
 
   /// @return units of the whole vector.

@@ -1,5 +1,5 @@
 /// @file
-/// The words every other header uses: ranks, collectives, datatypes.
+/// The words every other header uses: ranks, collectives, datatypes, operators.
 #pragma once
 
 #include <complex>
@@ -36,7 +36,7 @@ enum class Datatype : std::uint8_t {
   i16,       ///< std::int16_t
   i32,       ///< std::int32_t
   i64,       ///< std::int64_t
-  u8,        ///< std::uint8_t, also std::byte, char and bool
+  u8,        ///< std::uint8_t, also std::byte and bool; char is i8 or u8, as its signedness
   u16,       ///< std::uint16_t
   u32,       ///< std::uint32_t
   u64,       ///< std::uint64_t
@@ -55,6 +55,29 @@ enum class Datatype : std::uint8_t {
 
 /// Number of enumerators of Datatype.
 inline constexpr int kDatatypes = 19;
+
+/// The built-in operators, and user for all others. Exchanging the two operands of a built-in
+/// operator never changes a bit of its result: every NaN result is the one quiet NaN without sign
+/// and payload.
+enum class OperatorKind : std::uint8_t {
+  sum,          ///< Integers wrap modulo 2^bits.
+  prod,         ///< Integers wrap modulo 2^bits.
+  min,          ///< Unsigned comparisons are unsigned. A NaN operand gives NaN; -0 is below +0.
+  max,          ///< As min.
+  min_loc,      ///< Indexed types: the least value, the lower index among equals.
+  max_loc,      ///< Indexed types: the greatest value, the lower index among equals.
+  logical_and,  ///< Integers: 1 if both operands are non-zero, else 0.
+  logical_or,   ///< Integers: 1 if an operand is non-zero, else 0.
+  logical_xor,  ///< Integers: 1 if exactly one operand is non-zero, else 0.
+  bit_and,      ///< Integers.
+  bit_or,       ///< Integers.
+  bit_xor,      ///< Integers.
+  average,      ///< The sum divided by the number of ranks, once, at the end.
+  user,         ///< A function of the caller's.
+};
+
+/// Number of enumerators of OperatorKind.
+inline constexpr int kOperatorKinds = 14;
 
 /// A value and where it was found: the element of min_loc and max_loc. Laid out as MPI's pair
 /// types (MPI_FLOAT_INT and its like).
@@ -105,6 +128,7 @@ template <class T>
   else if constexpr (std::is_same_v<T, Indexed<float>>) return Datatype::f32_index;
   else if constexpr (std::is_same_v<T, Indexed<double>>) return Datatype::f64_index;
   else if constexpr (std::is_same_v<T, std::byte>) return Datatype::u8;
+  else if constexpr (sizeof(T) > 8) return Datatype::opaque;
   else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
     return sizeof(T) == 1   ? Datatype::i8
            : sizeof(T) == 2 ? Datatype::i16

@@ -1,0 +1,101 @@
+// Choices as text: `name`, `name:k=4`, `name:skips=5+3+2+1`.
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include <tutti/algorithm.hpp>
+#include <tutti/error.hpp>
+
+namespace tutti {
+namespace {
+
+/// Edits that turn one word into the other (Levenshtein).
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substitute = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, diagonal + 1, substitute});
+    }
+  }
+  return row.back();
+}
+
+[[noreturn]] void refuse(std::string message) {
+  throw Error{ErrorCode::invalid_argument, std::move(message)};
+}
+
+const Algorithm& find(Collective collective, std::string_view name) {
+  std::string names;
+  std::string_view nearest;
+  std::size_t least = name.size() / 2 + 2;  // Further away it is no typing error.
+  for (const Algorithm& row : catalog()) {
+    if (row.collective != collective) continue;
+    if (row.name == name) return row;
+    if (!names.empty()) names += ", ";
+    names += row.name;
+    if (const std::size_t edits = distance(name, row.name); edits < least) {
+      least = edits;
+      nearest = row.name;
+    }
+  }
+  std::string hint;
+  if (!nearest.empty()) hint = "; did you mean " + std::string{nearest} + "?";
+  refuse("unknown algorithm '" + std::string{name} + "' for " + std::string{name_of(collective)} +
+         ": choose from " + names + hint);
+}
+
+int number(std::string_view text, std::string_view whole) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 1)
+    refuse("'" + std::string{text} + "' in '" + std::string{whole} + "' is not a positive number");
+  return value;
+}
+
+void read_parameters(Choice& choice, std::string_view text, std::string_view whole) {
+  const Parameter parameter = choice.algorithm->parameter;
+  const std::string_view key = parameter == Parameter::radix ? "k=" : "skips=";
+  if (parameter == Parameter::none)
+    refuse("algorithm '" + std::string{choice.algorithm->name} + "' takes no parameter, but '" +
+           std::string{whole} + "' gives one");
+  if (text.substr(0, key.size()) != key)
+    refuse("unknown parameter '" + std::string{text} + "' in '" + std::string{whole} +
+           "': expected " + std::string{choice.algorithm->name} + ":" + std::string{key} +
+           (parameter == Parameter::radix ? "4" : "3+2+1"));
+  text.remove_prefix(key.size());
+  if (parameter == Parameter::radix) {
+    choice.radix = number(text, whole);
+    if (choice.radix < 2 || choice.radix > 1024)
+      refuse("the radix in '" + std::string{whole} + "' must be in 2 .. 1024");
+    return;
+  }
+  while (true) {
+    const std::size_t plus = text.find('+');
+    choice.skips.push_back(number(text.substr(0, plus), whole));
+    if (plus == text.npos) return;
+    text.remove_prefix(plus + 1);
+  }
+}
+
+}  // namespace
+
+std::string Choice::parameters() const {
+  if (algorithm->parameter == Parameter::radix) return "k=" + std::to_string(radix);
+  std::string text;
+  for (const int skip : skips) text += (text.empty() ? "skips=" : "+") + std::to_string(skip);
+  return text;
+}
+
+Choice parse_choice(Collective collective, std::string_view text) {
+  const std::size_t colon = text.find(':');
+  Choice choice{.algorithm = &find(collective, text.substr(0, colon))};
+  choice.radix = choice.algorithm->default_radix;
+  if (colon != text.npos) read_parameters(choice, text.substr(colon + 1), text);
+  return choice;
+}
+
+}  // namespace tutti

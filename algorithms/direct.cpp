@@ -1,0 +1,44 @@
+// Direct exchange: everybody talks to everybody at once.
+// All-reduce: 2 rounds, 2(n-1)/n of the vector; block r is folded by rank r in the order of ranks, so
+// any associative operator will do. Scatter and all-to-all: one round, only the counts a rank itself
+// sends or gets. Wins on single switches and for few ranks; n-1 messages at once per rank otherwise.
+#include "patterns.hpp"
+
+namespace tutti::algorithms {
+
+Schedule direct_all_reduce(const Shape& shape, Rank self) {
+  const auto unit = [](Rank rank) { return Slots{Space::out, unsigned_of(rank)}; };
+  Schedule schedule{unsigned_of(shape.size)};
+  for (Rank peer = 0; peer < shape.size; ++peer) {
+    if (peer == self) continue;
+    schedule.add(Send{peer, unit(peer)});
+    schedule.add(RecvReduce{peer, unit(self), side_of(peer, self)});
+  }
+  schedule.end_round().finish(unit(self));
+  for (Rank peer = 0; peer < shape.size; ++peer)
+    if (peer != self) schedule.add(Send{peer, unit(self)}).add(Recv{peer, unit(peer)});
+  return schedule.end_round();
+}
+
+Schedule direct_scatter(const Shape& shape, Rank self) {
+  Schedule schedule{unsigned_of(shape.size)};
+  if (self != shape.root)
+    return schedule.round({Recv{shape.root, {Space::out, unsigned_of(self)}}});
+  for (Rank peer = 0; peer < shape.size; ++peer)
+    if (peer != self) schedule.add(Send{peer, {Space::in, unsigned_of(peer)}});
+  return schedule.end_round();
+}
+
+Schedule direct_all_to_all(const Shape& shape, Rank self) {
+  const auto pair = [&](Rank from, Rank to) { return unsigned_of(from) * unsigned_of(shape.size) + unsigned_of(to); };
+  const Cycle cycle{shape.size, self};
+  Schedule schedule{unsigned_of(shape.size) * unsigned_of(shape.size)};
+  // Starting with the neighbour spreads the load: not all ranks begin with rank 0.
+  for (int k = 1; k < shape.size; ++k) {
+    schedule.add(Send{cycle.at(k), {Space::in, pair(self, cycle.at(k))}});
+    schedule.add(Recv{cycle.at(-k), {Space::out, pair(cycle.at(-k), self)}});
+  }
+  return schedule.end_round();
+}
+
+}  // namespace tutti::algorithms

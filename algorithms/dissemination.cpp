@@ -1,0 +1,20 @@
+// Dissemination barrier with radix k: in each round a rank signals the k-1 ranks at distances
+// d, 2d, .., (k-1)d and awaits as many. ceil(log_k n) rounds, any n. The token is one bit that is
+// reduced, so that "has heard of everybody" is proved like any other result.
+// Hensgen, Finkel and Manber, IJPP 17(1), 1988.
+#include "patterns.hpp"
+
+namespace tutti::algorithms {
+
+Schedule dissemination_barrier(const Shape& shape, Rank self) {
+  const Cycle cycle{shape.size, self};
+  Schedule schedule{1};
+  for (int d = 1; d < shape.size; d *= shape.radix) {
+    for (int j = 1; j < shape.radix && j * d < shape.size; ++j)
+      schedule.add(Send{cycle.at(j * d), {}}).add(RecvReduce{cycle.at(-j * d), {}});
+    schedule.end_round();
+  }
+  return schedule;
+}
+
+}  // namespace tutti::algorithms
