@@ -119,46 +119,64 @@ class Communicator {
   /// They start the operation of the same name; buffers are tutti's until the Request is done.
   /// @{
 
+  /// @copydoc all_reduce(std::span<T, E>, const Operator&, const Options&)
+  /// @return the operation under way.
   template <class T, std::size_t E>
   [[nodiscard]] Request all_reduce_async(std::span<T, E> inout,
                                          const Operator& op = sum, const Options& options = {}) {
     return start(call::all_reduce<T>(inout, inout, op), options);
   }
+  /// @copydoc all_reduce(call::In<T>, std::span<T, E>, const Operator&, const Options&)
+  /// @return the operation under way.
   template <class T, std::size_t E>
   [[nodiscard]] Request all_reduce_async(call::In<T> in, std::span<T, E> out,
                                          const Operator& op = sum, const Options& options = {}) {
     return start(call::all_reduce<T>(in, out, op), options);
   }
+  /// @copydoc reduce
+  /// @return the operation under way.
   template <class T, std::size_t E>
   [[nodiscard]] Request reduce_async(call::In<T> in, std::span<T, E> out, Rank root = 0,
                                      const Operator& op = sum, const Options& options = {}) {
     return start(call::reduce<T>(in, out, root, op), options);
   }
+  /// @copydoc broadcast
+  /// @return the operation under way.
   template <class T, std::size_t E>
   [[nodiscard]] Request broadcast_async(std::span<T, E> inout, Rank root = 0,
                                         const Options& options = {}) {
     return start(call::broadcast<T>(inout, root), options);
   }
+  /// @copydoc scatter
+  /// @return the operation under way.
   template <class T, std::size_t E>
   [[nodiscard]] Request scatter_async(call::In<T> in, std::span<T, E> out, Rank root = 0,
                                       const Options& options = {}) {
     return start(call::scatter<T>(in, out, root), options);
   }
+  /// @copydoc all_gather
+  /// @return the operation under way.
   template <class T, std::size_t E>
   [[nodiscard]] Request all_gather_async(call::In<T> in, std::span<T, E> out,
                                          const Options& options = {}) {
     return start(call::all_gather<T>(in, out), options);
   }
+  /// @copydoc reduce_scatter
+  /// @return the operation under way.
   template <class T, std::size_t E>
   [[nodiscard]] Request reduce_scatter_async(call::In<T> in, std::span<T, E> out,
                                              const Operator& op = sum, const Options& options = {}) {
     return start(call::reduce_scatter<T>(in, out, op), options);
   }
+  /// @copydoc all_to_all
+  /// @return the operation under way.
   template <class T, std::size_t E>
   [[nodiscard]] Request all_to_all_async(call::In<T> in, std::span<T, E> out,
                                          const Options& options = {}) {
     return start(call::all_to_all<T>(in, out), options);
   }
+  /// @copydoc barrier
+  /// @return the operation under way.
   [[nodiscard]] Request barrier_async(const Options& options = {}) {
     return start(call::barrier(), options);
   }
@@ -168,46 +186,64 @@ class Communicator {
   /// They prepare the operation of the same name; Plan::start runs it, again and again.
   /// @{
 
+  /// @copydoc all_reduce(std::span<T, E>, const Operator&, const Options&)
+  /// @return the prepared operation.
   template <class T, std::size_t E>
   [[nodiscard]] Plan plan_all_reduce(std::span<T, E> inout,
                                      const Operator& op = sum, const Options& options = {}) {
     return plan(call::all_reduce<T>(inout, inout, op), options);
   }
+  /// @copydoc all_reduce(call::In<T>, std::span<T, E>, const Operator&, const Options&)
+  /// @return the prepared operation.
   template <class T, std::size_t E>
   [[nodiscard]] Plan plan_all_reduce(call::In<T> in, std::span<T, E> out,
                                      const Operator& op = sum, const Options& options = {}) {
     return plan(call::all_reduce<T>(in, out, op), options);
   }
+  /// @copydoc reduce
+  /// @return the prepared operation.
   template <class T, std::size_t E>
   [[nodiscard]] Plan plan_reduce(call::In<T> in, std::span<T, E> out, Rank root = 0,
                                  const Operator& op = sum, const Options& options = {}) {
     return plan(call::reduce<T>(in, out, root, op), options);
   }
+  /// @copydoc broadcast
+  /// @return the prepared operation.
   template <class T, std::size_t E>
   [[nodiscard]] Plan plan_broadcast(std::span<T, E> inout, Rank root = 0,
                                     const Options& options = {}) {
     return plan(call::broadcast<T>(inout, root), options);
   }
+  /// @copydoc scatter
+  /// @return the prepared operation.
   template <class T, std::size_t E>
   [[nodiscard]] Plan plan_scatter(call::In<T> in, std::span<T, E> out, Rank root = 0,
                                   const Options& options = {}) {
     return plan(call::scatter<T>(in, out, root), options);
   }
+  /// @copydoc all_gather
+  /// @return the prepared operation.
   template <class T, std::size_t E>
   [[nodiscard]] Plan plan_all_gather(call::In<T> in, std::span<T, E> out,
                                      const Options& options = {}) {
     return plan(call::all_gather<T>(in, out), options);
   }
+  /// @copydoc reduce_scatter
+  /// @return the prepared operation.
   template <class T, std::size_t E>
   [[nodiscard]] Plan plan_reduce_scatter(call::In<T> in, std::span<T, E> out,
                                          const Operator& op = sum, const Options& options = {}) {
     return plan(call::reduce_scatter<T>(in, out, op), options);
   }
+  /// @copydoc all_to_all
+  /// @return the prepared operation.
   template <class T, std::size_t E>
   [[nodiscard]] Plan plan_all_to_all(call::In<T> in, std::span<T, E> out,
                                      const Options& options = {}) {
     return plan(call::all_to_all<T>(in, out), options);
   }
+  /// @copydoc barrier
+  /// @return the prepared operation.
   [[nodiscard]] Plan plan_barrier(const Options& options = {}) {
     return plan(call::barrier(), options);
   }
@@ -217,46 +253,64 @@ class Communicator {
   /// The operation of the same name; an Error is returned instead of thrown.
   /// @{
 
+  /// @copydoc all_reduce(std::span<T, E>, const Operator&, const Options&)
+  /// @return nothing, or the Error.
   template <class T, std::size_t E>
   [[nodiscard]] Result<void> try_all_reduce(std::span<T, E> inout,
                                             const Operator& op = sum, const Options& options = {}) {
     return try_run(call::all_reduce<T>(inout, inout, op), options);
   }
+  /// @copydoc all_reduce(call::In<T>, std::span<T, E>, const Operator&, const Options&)
+  /// @return nothing, or the Error.
   template <class T, std::size_t E>
   [[nodiscard]] Result<void> try_all_reduce(call::In<T> in, std::span<T, E> out,
                                             const Operator& op = sum, const Options& options = {}) {
     return try_run(call::all_reduce<T>(in, out, op), options);
   }
+  /// @copydoc reduce
+  /// @return nothing, or the Error.
   template <class T, std::size_t E>
   [[nodiscard]] Result<void> try_reduce(call::In<T> in, std::span<T, E> out, Rank root = 0,
                                         const Operator& op = sum, const Options& options = {}) {
     return try_run(call::reduce<T>(in, out, root, op), options);
   }
+  /// @copydoc broadcast
+  /// @return nothing, or the Error.
   template <class T, std::size_t E>
   [[nodiscard]] Result<void> try_broadcast(std::span<T, E> inout, Rank root = 0,
                                            const Options& options = {}) {
     return try_run(call::broadcast<T>(inout, root), options);
   }
+  /// @copydoc scatter
+  /// @return nothing, or the Error.
   template <class T, std::size_t E>
   [[nodiscard]] Result<void> try_scatter(call::In<T> in, std::span<T, E> out, Rank root = 0,
                                          const Options& options = {}) {
     return try_run(call::scatter<T>(in, out, root), options);
   }
+  /// @copydoc all_gather
+  /// @return nothing, or the Error.
   template <class T, std::size_t E>
   [[nodiscard]] Result<void> try_all_gather(call::In<T> in, std::span<T, E> out,
                                             const Options& options = {}) {
     return try_run(call::all_gather<T>(in, out), options);
   }
+  /// @copydoc reduce_scatter
+  /// @return nothing, or the Error.
   template <class T, std::size_t E>
   [[nodiscard]] Result<void> try_reduce_scatter(call::In<T> in, std::span<T, E> out,
                                                 const Operator& op = sum, const Options& options = {}) {
     return try_run(call::reduce_scatter<T>(in, out, op), options);
   }
+  /// @copydoc all_to_all
+  /// @return nothing, or the Error.
   template <class T, std::size_t E>
   [[nodiscard]] Result<void> try_all_to_all(call::In<T> in, std::span<T, E> out,
                                             const Options& options = {}) {
     return try_run(call::all_to_all<T>(in, out), options);
   }
+  /// @copydoc barrier
+  /// @return nothing, or the Error.
   [[nodiscard]] Result<void> try_barrier(const Options& options = {}) {
     return try_run(call::barrier(), options);
   }

@@ -68,9 +68,13 @@ class Plan {
 
  private:
   friend class Communicator;
-  Plan(std::shared_ptr<detail::Engine> engine, detail::Execution* execution) noexcept;
+  Plan(std::shared_ptr<detail::Engine> engine, detail::Execution* execution, const void* in,
+       void* out, Duration timeout) noexcept;
   std::shared_ptr<detail::Engine> engine_;
   detail::Execution* execution_ = nullptr;
+  const void* in_ = nullptr;
+  void* out_ = nullptr;
+  Duration timeout_{0};
 };
 
 }  // namespace tutti

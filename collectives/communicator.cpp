@@ -1,0 +1,143 @@
+#include <tutti/communicator.hpp>
+
+#include <utility>
+
+#include "engine.hpp"
+
+namespace tutti {
+
+Communicator Communicator::create(std::unique_ptr<Transport> transport,
+                                  std::shared_ptr<Memory> memory,
+                                  const CommunicatorOptions& options) {
+  return Communicator{
+      std::make_shared<detail::Engine>(std::move(transport), std::move(memory), options)};
+}
+
+Communicator::Communicator(std::shared_ptr<detail::Engine> engine) noexcept
+    : engine_{std::move(engine)} {}
+Communicator::Communicator(Communicator&&) noexcept = default;
+Communicator& Communicator::operator=(Communicator&&) noexcept = default;
+Communicator::~Communicator() = default;
+
+Rank Communicator::rank() const noexcept { return engine_->transport().self(); }
+int Communicator::size() const noexcept { return engine_->transport().size(); }
+Transport& Communicator::transport() noexcept { return engine_->transport(); }
+
+namespace {
+
+/// Gives an execution back however the scope is left.
+class Loan {
+ public:
+  Loan(detail::Engine& engine, detail::Execution* execution) noexcept
+      : engine_{engine}, execution_{execution} {}
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+  ~Loan() {
+    if (execution_ != nullptr) engine_.release(execution_);
+  }
+  detail::Execution* keep() noexcept { return std::exchange(execution_, nullptr); }
+
+ private:
+  detail::Engine& engine_;
+  detail::Execution* execution_;
+};
+
+}  // namespace
+
+void Communicator::run(const Call& call, const Options& options) {
+  detail::Execution* execution = engine_->acquire(call, options);
+  const Loan loan{*engine_, execution};
+  engine_->start(*execution, call.in, call.out, options.timeout);
+  engine_->wait(*execution);
+}
+
+Request Communicator::start(const Call& call, const Options& options) {
+  detail::Execution* execution = engine_->acquire(call, options);
+  Loan loan{*engine_, execution};
+  engine_->start(*execution, call.in, call.out, options.timeout);
+  return Request{engine_, loan.keep()};
+}
+
+Plan Communicator::plan(const Call& call, const Options& options) {
+  return Plan{engine_, engine_->acquire(call, options), call.in, call.out, options.timeout};
+}
+
+Result<void> Communicator::try_run(const Call& call, const Options& options) noexcept {
+  try {
+    run(call, options);
+    return {};
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::exception& error) {
+    return Error{ErrorCode::transport, error.what()};
+  }
+}
+
+std::string Communicator::explain(const Call& call, const Options& options) {
+  return engine_->explain(call, options);
+}
+
+Request::Request(std::shared_ptr<detail::Engine> engine, detail::Execution* execution) noexcept
+    : engine_{std::move(engine)}, execution_{execution} {}
+
+Request::Request(Request&& other) noexcept
+    : engine_{std::move(other.engine_)}, execution_{std::exchange(other.execution_, nullptr)} {}
+
+Request& Request::operator=(Request&& other) noexcept {
+  std::swap(engine_, other.engine_);
+  std::swap(execution_, other.execution_);
+  return *this;
+}
+
+Request::~Request() {
+  if (execution_ != nullptr) engine_->release(execution_);
+}
+
+bool Request::test() {
+  if (execution_ == nullptr) return true;
+  if (!engine_->test(*execution_)) return false;
+  engine_->release(std::exchange(execution_, nullptr));
+  return true;
+}
+
+void Request::wait() {
+  if (execution_ == nullptr) return;
+  engine_->wait(*execution_);
+  engine_->release(std::exchange(execution_, nullptr));
+}
+
+Plan::Plan(std::shared_ptr<detail::Engine> engine, detail::Execution* execution, const void* in,
+           void* out, Duration timeout) noexcept
+    : engine_{std::move(engine)}, execution_{execution}, in_{in}, out_{out}, timeout_{timeout} {}
+
+Plan::Plan(Plan&& other) noexcept
+    : engine_{std::move(other.engine_)}, execution_{std::exchange(other.execution_, nullptr)},
+      in_{other.in_}, out_{other.out_}, timeout_{other.timeout_} {}
+
+Plan& Plan::operator=(Plan&& other) noexcept {
+  std::swap(engine_, other.engine_);
+  std::swap(execution_, other.execution_);
+  in_ = other.in_;
+  out_ = other.out_;
+  timeout_ = other.timeout_;
+  return *this;
+}
+
+Plan::~Plan() {
+  if (execution_ != nullptr) engine_->release(execution_);
+}
+
+void Plan::start() { start(in_, out_); }
+
+void Plan::start(const void* in, void* out) {
+  if (!execution_->done())
+    throw Error{ErrorCode::invalid_argument, "the plan is running; wait for it before starting again"};
+  engine_->start(*execution_, in, out, timeout_);
+}
+
+bool Plan::test() { return engine_->test(*execution_); }
+void Plan::wait() { engine_->wait(*execution_); }
+const std::string& Plan::algorithm() const noexcept { return execution_->binding().algorithm; }
+std::size_t Plan::segment() const noexcept { return execution_->binding().segment_bytes; }
+
+}  // namespace tutti

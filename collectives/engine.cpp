@@ -1,0 +1,257 @@
+#include "engine.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <thread>
+
+namespace tutti::detail {
+namespace {
+
+/// Idle polls between two looks at the clock, where a poll is so short that reading it would count.
+constexpr int kPollsPerClock = 32;
+
+std::uint64_t combine(std::uint64_t hash, std::uint64_t value) noexcept {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+  return hash ^ (hash >> 29);
+}
+
+std::uint64_t combine(std::uint64_t hash, std::string_view text) noexcept {
+  for (const char c : text) hash = combine(hash, static_cast<std::uint64_t>(static_cast<unsigned char>(c)));
+  return combine(hash, text.size());
+}
+
+/// Everything that must be equal on all ranks, but the call's number.
+std::uint64_t fingerprint_of(const Problem& problem, const Binding& binding) noexcept {
+  std::uint64_t hash = combine(0, static_cast<std::uint64_t>(problem.contract.collective));
+  hash = combine(hash, static_cast<std::uint64_t>(problem.contract.root));
+  hash = combine(hash, static_cast<std::uint64_t>(problem.type));
+  hash = combine(hash, problem.element_bytes);
+  if (problem.op != nullptr) hash = combine(hash, static_cast<std::uint64_t>(problem.op->kind()));
+  hash = combine(hash, problem.count);
+  for (const std::size_t count : problem.counts) hash = combine(hash, count);
+  hash = combine(hash, std::string_view{binding.algorithm});
+  return combine(hash, binding.segments);
+}
+
+std::size_t footprint(const Program& program) noexcept {
+  return program.rounds.capacity() * sizeof(BoundRound) +
+         program.messages.capacity() * sizeof(BoundMessage) +
+         program.folds.capacity() * sizeof(BoundFold) +
+         (program.runs.capacity() + program.stages.capacity()) * sizeof(Run) +
+         program.held.capacity() * sizeof(std::uint32_t);
+}
+
+}  // namespace
+
+ShapeKey::ShapeKey(const Call& call, const Options& options) noexcept
+    : collective{call.collective}, type{call.type},
+      op{call.op == nullptr ? OperatorKind::sum : call.op->kind()},
+      commutative{call.op == nullptr || call.op->commutative()}, root{call.root},
+      element_bytes{call.element_bytes}, in_count{call.in_count}, out_count{call.out_count},
+      segment{options.segment}, function{call.op == nullptr ? nullptr : call.op->function()},
+      algorithm{options.algorithm}, counts{options.counts} {}
+
+bool ShapeKey::operator==(const ShapeKey& other) const noexcept {
+  return collective == other.collective && type == other.type && op == other.op &&
+         commutative == other.commutative && root == other.root &&
+         element_bytes == other.element_bytes && in_count == other.in_count &&
+         out_count == other.out_count && segment == other.segment && function == other.function &&
+         algorithm == other.algorithm && std::ranges::equal(counts, other.counts);
+}
+
+std::size_t ShapeKey::hash() const noexcept {
+  std::uint64_t hash = combine(static_cast<std::uint64_t>(collective),
+                               static_cast<std::uint64_t>(type) << 8 | static_cast<std::uint64_t>(op));
+  hash = combine(combine(hash, in_count), out_count);
+  hash = combine(combine(hash, segment), static_cast<std::uint64_t>(root));
+  for (const std::size_t count : counts) hash = combine(hash, count);
+  return combine(hash, algorithm);
+}
+
+Engine::Entry::Entry(const ShapeKey& shape)
+    : key{shape}, algorithm{shape.algorithm}, counts{shape.counts.begin(), shape.counts.end()},
+      hash{shape.hash()} {
+  key.algorithm = algorithm;
+  key.counts = counts;
+}
+
+Engine::Engine(std::unique_ptr<Transport> transport, std::shared_ptr<Memory> memory,
+               const CommunicatorOptions& options)
+    : transport_{std::move(transport)}, memory_{std::move(memory)}, options_{options} {
+  if (options_.segments_in_flight < 1 || options_.segments_in_flight > 8)
+    throw Error{ErrorCode::invalid_argument, "segments_in_flight is " +
+                                                 std::to_string(options_.segments_in_flight) +
+                                                 ", expected 1 .. 8"};
+  if (options_.timeout <= Duration::zero())
+    throw Error{ErrorCode::invalid_argument, "the timeout must be more than zero"};
+}
+
+Engine::~Engine() = default;
+
+Engine::Entry& Engine::entry_for(const Call& call, const Options& options) {
+  const ShapeKey key{call, options};
+  if (!entries_.empty() && entries_.front().key == key) return entries_.front();
+  const auto [begin, end] = index_.equal_range(key.hash());
+  for (auto found = begin; found != end; ++found)
+    if (found->second->key == key) {
+      entries_.splice(entries_.begin(), entries_, found->second);
+      return entries_.front();
+    }
+  std::shared_ptr<const Binding> binding = bind_shape(call, options);
+  entries_.emplace_front(key);
+  Entry& entry = entries_.front();
+  entry.bytes = footprint(binding->program) + sizeof(Entry) + sizeof(Binding);
+  entry.binding = std::move(binding);
+  // The operator's function may be gone by the next call; the binding's copy keeps it alive, and thus
+  // its address unused by any other.
+  index_.emplace(entry.hash, entries_.begin());
+  cached_bytes_ += entry.bytes;
+  evict();
+  return entry;
+}
+
+std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Options& options) {
+  const Rank self = transport_->self();
+  const Problem problem = check(call, options, self, transport_->size());
+  const Candidate chosen = selector_.select(problem).chosen;
+  const std::string parameters = chosen.choice.parameters();
+  Layout layout = layout_of(problem, self);
+  const Schedule schedule = chosen.choice.build(problem.contract.size, problem.contract.root, self);
+  Program program = bind(schedule, layout);
+  const std::size_t segments =
+      segment_count(problem.bytes(), chosen.segment_bytes, layout.largest());
+  Binding binding{.layout = std::move(layout),
+                  .program = std::move(program),
+                  .op = problem.op == nullptr ? sum : *problem.op,
+                  .reduces = problem.op != nullptr,
+                  .type = problem.type,
+                  .element_bytes = problem.element_bytes,
+                  .segments = segments,
+                  .segment_bytes = segments == 1 ? 0 : chosen.segment_bytes,
+                  .algorithm = std::string{chosen.choice.algorithm->name} +
+                               (parameters.empty() ? "" : ":" + parameters)};
+  binding.fingerprint = fingerprint_of(problem, binding);
+  return std::make_shared<const Binding>(std::move(binding));
+}
+
+/// Forgets shapes that nobody uses, the least recently used first, until the budget is met.
+void Engine::evict() {
+  for (auto entry = entries_.end(); cached_bytes_ > options_.cache_bytes && entry != entries_.begin();) {
+    --entry;
+    if (entry->users > 0 || entry == entries_.begin()) continue;
+    const auto [begin, end] = index_.equal_range(entry->hash);
+    index_.erase(std::find_if(begin, end, [&](const auto& i) { return i.second == entry; }));
+    cached_bytes_ -= entry->bytes;
+    entry = entries_.erase(entry);
+  }
+}
+
+Execution* Engine::acquire(const Call& call, const Options& options) {
+  if (failure_) throw Error{*failure_};
+  Entry& entry = entry_for(call, options);
+  if (entry.idle.empty()) {
+    entry.idle.reserve(entry.users + 1);  // So that giving back never allocates, hence never fails.
+    in_use_.reserve(in_use_.size() + 1);
+    entry.idle.push_back(std::make_unique<Execution>(*transport_, *memory_, entry.binding,
+                                                     options_.segments_in_flight));
+  }
+  in_use_.push_back({std::move(entry.idle.back()), &entry});
+  entry.idle.pop_back();
+  ++entry.users;
+  return in_use_.back().execution.get();
+}
+
+void Engine::start(Execution& execution, const void* in, void* out, Duration timeout) {
+  if (failure_) throw Error{*failure_};
+  if (execution.binding().layout.contract().collective == Collective::barrier) in = out = &token_;
+  else check_buffers(execution.binding().layout, execution.binding().element_bytes, in, out);
+  if (timeout <= Duration::zero()) timeout = options_.timeout;
+  try {
+    execution.start({in, out, sequence_++, transport_->now() + timeout});
+  } catch (const Error& error) {
+    fail(error);
+  }
+}
+
+std::size_t Engine::progress() {
+  if (failure_) throw Error{*failure_};
+  try {
+    const std::size_t count = transport_->poll(completions_);
+    for (std::size_t i = 0; i < count; ++i) Execution::complete(completions_[i].cookie);
+    return count;
+  } catch (const Error& error) {
+    fail(error);
+  } catch (const std::exception& error) {  // Thrown by a user's operator.
+    fail({ErrorCode::aborted, "an exception ended a reduction on rank " +
+                                  std::to_string(transport_->self()) + ": " + error.what(),
+          transport_->self()});
+  }
+}
+
+void Engine::fail(const Error& cause) {
+  if (!failure_) {
+    failure_ = cause;
+    transport_->abort(cause);
+  }
+  throw Error{*failure_};
+}
+
+void Engine::check_deadline(const Execution& execution) {
+  if (transport_->now() < execution.deadline()) return;
+  const Rank awaited = execution.awaited();
+  fail({ErrorCode::timeout,
+        execution.state() + " timed out on rank " + std::to_string(transport_->self()) +
+            ": nothing came from rank " + std::to_string(awaited) +
+            ", which has not entered the call, is stalled, or is dead",
+        awaited});
+}
+
+void Engine::idle(const Execution& execution) {
+  const int spins = transport_->capabilities().idle_spins;
+  if (++idle_polls_ % std::min(kPollsPerClock, std::max(spins, 1)) == 0) check_deadline(execution);
+  if (idle_polls_ > spins) std::this_thread::yield();
+}
+
+bool Engine::test(Execution& execution) {
+  if (execution.done()) return true;
+  if (progress() > 0) idle_polls_ = 0;
+  else if (++idle_polls_ % std::min(kPollsPerClock, transport_->capabilities().idle_spins) == 0)
+    check_deadline(execution);
+  return execution.done();
+}
+
+void Engine::wait(Execution& execution) {
+  while (!execution.done()) {
+    if (progress() > 0) idle_polls_ = 0;
+    else idle(execution);
+  }
+}
+
+void Engine::release(Execution* execution) noexcept {
+  const auto found = std::find_if(in_use_.rbegin(), in_use_.rend(), [execution](const InUse& use) {
+    return use.execution.get() == execution;
+  });
+  if (found == in_use_.rend()) return;
+  if (!execution->done()) {
+    // Peers may still write into its memory if abort could not stop them, so it stays with us.
+    if (!failure_) {
+      failure_ = Error{ErrorCode::aborted, execution->state() + " was dropped while pending on rank " +
+                                               std::to_string(transport_->self())};
+      transport_->abort(*failure_);
+    }
+    return;
+  }
+  --found->entry->users;
+  found->entry->idle.push_back(std::move(found->execution));
+  *found = std::move(in_use_.back());
+  in_use_.pop_back();
+}
+
+std::string Engine::explain(const Call& call, const Options& options) {
+  const Problem problem = check(call, options, transport_->self(), transport_->size());
+  return std::string{name_of(call.collective)} + " of " + std::to_string(problem.bytes()) +
+         " bytes on " + std::to_string(transport_->size()) + " ranks: " +
+         selector_.select(problem).explain();
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,106 @@
+/// @file
+/// What stands behind a Communicator: shapes bound so far, operations under way, the first failure.
+#pragma once
+
+#include <array>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <tutti/communicator.hpp>
+
+#include "execution.hpp"
+#include "selector.hpp"
+
+namespace tutti::detail {
+
+/// The shape of a call: everything but its pointers. Calls of one shape share a binding.
+struct ShapeKey {
+  Collective collective{};
+  Datatype type{};
+  OperatorKind op{};
+  bool commutative = true;
+  Rank root = 0;
+  std::size_t element_bytes = 0;
+  std::size_t in_count = 0;
+  std::size_t out_count = 0;
+  std::size_t segment = 0;
+  const UserFunction* function = nullptr;
+  std::string_view algorithm{};
+  std::span<const std::size_t> counts{};
+
+  ShapeKey(const Call& call, const Options& options) noexcept;
+  [[nodiscard]] bool operator==(const ShapeKey& other) const noexcept;
+  [[nodiscard]] std::size_t hash() const noexcept;
+};
+
+/// One thread at a time.
+class Engine {
+ public:
+  Engine(std::unique_ptr<Transport> transport, std::shared_ptr<Memory> memory,
+         const CommunicatorOptions& options);
+  ~Engine();
+
+  [[nodiscard]] Transport& transport() noexcept { return *transport_; }
+
+  /// An idle execution for this shape, taken from the cache or made. Throws Error{invalid_argument}
+  /// for wrong arguments, and the first failure of a failed communicator.
+  [[nodiscard]] Execution* acquire(const Call& call, const Options& options);
+  /// Starts an execution that acquire gave. `timeout` zero takes the communicator's.
+  void start(Execution& execution, const void* in, void* out, Duration timeout);
+  /// Makes progress on all operations. Throws the first failure. @return whether this one is done.
+  bool test(Execution& execution);
+  /// Waits for one operation. Throws the first failure.
+  void wait(Execution& execution);
+  /// Gives an execution back. If it is pending, the communicator fails.
+  void release(Execution* execution) noexcept;
+  /// What a call would run, and why.
+  [[nodiscard]] std::string explain(const Call& call, const Options& options);
+
+ private:
+  /// A bound shape in the cache, most recently used first.
+  struct Entry {
+    ShapeKey key;  // views into the two members below
+    std::string algorithm;
+    std::vector<std::size_t> counts;
+    std::shared_ptr<const Binding> binding;
+    std::vector<std::unique_ptr<Execution>> idle;
+    std::size_t users = 0;
+    std::size_t bytes = 0;
+    std::size_t hash = 0;
+
+    explicit Entry(const ShapeKey& shape);
+  };
+  struct InUse {
+    std::unique_ptr<Execution> execution;
+    Entry* entry;
+  };
+
+  Entry& entry_for(const Call& call, const Options& options);
+  [[nodiscard]] std::shared_ptr<const Binding> bind_shape(const Call& call, const Options& options);
+  void evict();
+  /// Polls once. @return how many transfers completed.
+  std::size_t progress();
+  void check_deadline(const Execution& execution);
+  void idle(const Execution& execution);
+  [[noreturn]] void fail(const Error& cause);
+
+  std::unique_ptr<Transport> transport_;
+  std::shared_ptr<Memory> memory_;
+  CommunicatorOptions options_;
+  Selector selector_;
+  std::list<Entry> entries_;
+  std::unordered_multimap<std::size_t, std::list<Entry>::iterator> index_;
+  std::size_t cached_bytes_ = 0;
+  std::vector<InUse> in_use_;
+  std::uint64_t sequence_ = 0;
+  int idle_polls_ = 0;
+  std::optional<Error> failure_;
+  std::array<Completion, 32> completions_{};
+  std::byte token_{1};  // what a barrier reduces
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,203 @@
+#include "execution.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace tutti::detail {
+namespace {
+
+/// Lanes a tag distinguishes; the rest of the tag is the call's sequence number.
+constexpr std::uint32_t kLanesPerTag = 8;
+
+std::uint32_t tag_of(std::uint64_t sequence, std::uint32_t lane, std::uint32_t tags) noexcept {
+  return static_cast<std::uint32_t>(sequence % (tags / kLanesPerTag)) * kLanesPerTag + lane;
+}
+
+/// Spreads the sequence number over the fingerprint (the finaliser of MurmurHash3).
+std::uint64_t mix(std::uint64_t fingerprint, std::uint64_t sequence) noexcept {
+  std::uint64_t x = fingerprint + sequence * 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdu;
+  return x ^ (x >> 33);
+}
+
+}  // namespace
+
+Execution::Execution(Transport& transport, Memory& memory, std::shared_ptr<const Binding> binding,
+                     int lanes)
+    : transport_{transport}, memory_{memory}, binding_{std::move(binding)},
+      lanes_(std::clamp<std::size_t>(binding_->segments, 1,
+                                     std::min(static_cast<std::uint32_t>(lanes), kLanesPerTag))) {
+  for (Lane& lane : lanes_) lane.owner = this;
+}
+
+Execution::~Execution() {
+  for (const Lane& lane : lanes_)
+    if (lane.memory != nullptr) memory_.deallocate(lane.memory, lane.memory_bytes);
+}
+
+std::byte* Execution::at(const Lane& lane, const Place& place) const noexcept {
+  switch (place.base) {
+    // Nothing writes through a pointer into the input: bind() gives it to sends and operands only.
+    case Base::in: return const_cast<std::byte*>(static_cast<const std::byte*>(run_.in)) + place.offset;
+    case Base::out: return static_cast<std::byte*>(run_.out) + place.offset;
+    case Base::held: return lane.memory + place.offset;
+    case Base::staging: return lane.memory + lane.resolved.held_bytes + place.offset;
+  }
+  return nullptr;
+}
+
+void Execution::start(const Run& run) {
+  const bool moved = run.in != run_.in || run.out != run_.out;
+  run_ = run;
+  for (std::size_t index = 0; index < lanes_.size(); ++index) {
+    Lane& lane = lanes_[index];
+    if (moved) lane.is_placed = false;
+    if (lane.segment != index) lane.is_resolved = false;
+    lane.segment = index;
+    begin_segment(lane);
+  }
+  active_lanes_ = lanes_.size();
+  for (Lane& lane : lanes_) advance(lane);
+}
+
+void Execution::begin_segment(Lane& lane) {
+  lane.round = 0;
+  const auto index = static_cast<std::uint32_t>(&lane - lanes_.data());
+  if (!lane.is_resolved) {
+    resolve(binding_->program, binding_->layout, {lane.segment, binding_->segments},
+            binding_->element_bytes, lane.resolved);
+    reserve(lane);
+    lane.is_resolved = true;
+    lane.is_placed = false;
+  }
+  if (!lane.is_placed) place_pieces(lane);
+  lane.is_placed = true;
+  const std::uint32_t tag = tag_of(run_.sequence, index, transport_.capabilities().tags);
+  const std::uint64_t fingerprint = mix(binding_->fingerprint, run_.sequence);
+  for (Transfer& transfer : lane.transfers) {
+    transfer.tag = tag;
+    transfer.fingerprint = fingerprint;
+  }
+}
+
+/// Memory for the largest segment, which is the first one of all.
+void Execution::reserve(Lane& lane) {
+  const std::size_t bytes =
+      std::bit_ceil(lane.resolved.held_bytes + lane.resolved.staging_bytes);
+  if (lane.resolved.held_bytes + lane.resolved.staging_bytes <= lane.memory_bytes) return;
+  if (lane.memory != nullptr) memory_.deallocate(lane.memory, lane.memory_bytes);
+  lane.memory = nullptr;
+  lane.memory_bytes = 0;
+  lane.memory = memory_.allocate(bytes);
+  lane.memory_bytes = bytes;
+}
+
+void Execution::place_pieces(Lane& lane) {
+  const Resolved& resolved = lane.resolved;
+  lane.pieces.clear();
+  for (const ResolvedPiece& piece : resolved.pieces)
+    lane.pieces.push_back({at(lane, piece.place), piece.bytes});
+  lane.transfers.clear();
+  for (const ResolvedMessage& message : resolved.messages)
+    lane.transfers.push_back(
+        {.kind = message.is_send ? Transfer::Kind::send : Transfer::Kind::recv,
+         .peer = message.peer,
+         .pieces = std::span{lane.pieces}.subspan(message.first_piece, message.pieces)});
+  lane.pending.assign(lane.transfers.size(), {&lane, false});
+  for (std::size_t i = 0; i < lane.transfers.size(); ++i)
+    lane.transfers[i].cookie = reinterpret_cast<std::uint64_t>(&lane.pending[i]);
+}
+
+void Execution::advance(Lane& lane) {
+  while (true) {
+    const Resolved& resolved = lane.resolved;
+    if (lane.round == resolved.rounds.size()) {
+      if (lane.segment + lanes_.size() >= binding_->segments) {
+        --active_lanes_;
+        return;
+      }
+      lane.segment += lanes_.size();
+      lane.is_resolved = false;
+      begin_segment(lane);
+      continue;
+    }
+    const std::uint32_t begin = lane.round == 0 ? 0 : resolved.rounds[lane.round - 1].messages;
+    const std::uint32_t count = resolved.rounds[lane.round].messages - begin;
+    if (count > 0) {
+      for (std::uint32_t i = begin; i < begin + count; ++i) lane.pending[i].is_done = false;
+      lane.outstanding = count;
+      transport_.post(std::span{lane.transfers}.subspan(begin, count));
+      return;
+    }
+    finish_round(lane);
+  }
+}
+
+void Execution::complete(std::uint64_t cookie) {
+  auto* pending = reinterpret_cast<Pending*>(cookie);
+  Lane& lane = *pending->lane;
+  pending->is_done = true;
+  if (--lane.outstanding > 0) return;
+  lane.owner->finish_round(lane);
+  lane.owner->advance(lane);
+}
+
+void Execution::finish_round(Lane& lane) {
+  const Resolved& resolved = lane.resolved;
+  const std::uint32_t begin = lane.round == 0 ? 0 : resolved.rounds[lane.round - 1].folds;
+  for (std::uint32_t i = begin; i < resolved.rounds[lane.round].folds; ++i)
+    fold(lane, resolved.folds[i]);
+  ++lane.round;
+}
+
+void Execution::fold(const Lane& lane, const ResolvedFold& fold) {
+  const bool divides = fold.finish && binding_->op.kind() == OperatorKind::average;
+  std::byte* destination = at(lane, fold.destination);
+  operands_.clear();
+  for (std::uint32_t i = 0; i < fold.operands; ++i)
+    operands_.push_back(at(lane, lane.resolved.operands[fold.first_operand + i]));
+  if (fold.operands == 1 && !divides) {
+    if (operands_[0] != destination)
+      memory_.copy(destination, static_cast<const std::byte*>(operands_[0]),
+                   fold.count * binding_->element_bytes);
+    return;
+  }
+  memory_.fold({.type = binding_->type,
+                .element_bytes = binding_->element_bytes,
+                .op = &binding_->op,
+                .destination = destination,
+                .operands = operands_,
+                .count = fold.count,
+                .divisor = divides ? binding_->layout.contract().size : 1});
+}
+
+Rank Execution::awaited() const noexcept {
+  // A missing receive accuses its sender; a missing send only its receiver's pace.
+  for (const Transfer::Kind kind : {Transfer::Kind::recv, Transfer::Kind::send})
+    for (const Lane& lane : lanes_)
+      for (std::size_t i = 0; lane.outstanding > 0 && i < lane.transfers.size(); ++i) {
+        const Resolved& resolved = lane.resolved;
+        const std::uint32_t begin = lane.round == 0 ? 0 : resolved.rounds[lane.round - 1].messages;
+        if (i >= begin && i < resolved.rounds[lane.round].messages && !lane.pending[i].is_done &&
+            lane.transfers[i].kind == kind)
+          return lane.transfers[i].peer;
+      }
+  return -1;
+}
+
+std::string Execution::state() const {
+  std::string text = std::string{name_of(binding_->layout.contract().collective)} + " #" +
+                     std::to_string(run_.sequence) + " (" + binding_->algorithm + ")";
+  for (const Lane& lane : lanes_) {
+    if (lane.outstanding == 0) continue;
+    text += ", round " + std::to_string(lane.round + 1) + " of " +
+            std::to_string(lane.resolved.rounds.size());
+    if (binding_->segments > 1)
+      text += " of segment " + std::to_string(lane.segment + 1) + " of " +
+              std::to_string(binding_->segments);
+    break;
+  }
+  return text;
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,105 @@
+/// @file
+/// Runs one bound collective: posts what is ready, folds what has arrived, segment by segment.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <tutti/memory.hpp>
+#include <tutti/transport.hpp>
+
+#include "program.hpp"
+
+namespace tutti::detail {
+
+/// A shape that has been chosen for and bound: everything that calls of this shape share.
+struct Binding {
+  Layout layout;                 ///< Sizes and places.
+  Program program;               ///< What to do.
+  Operator op;                   ///< Meaningful if the collective reduces.
+  bool reduces = false;          ///< Whether it does.
+  Datatype type{};               ///< Of the elements.
+  std::size_t element_bytes = 1; ///< Of one element.
+  std::size_t segments = 1;      ///< Pieces the vector is run in.
+  std::size_t segment_bytes = 0; ///< As asked; 0 if whole.
+  std::string algorithm{};       ///< With parameters.
+  std::uint64_t fingerprint = 0; ///< Of all that must be equal on all ranks, but the sequence number.
+};
+
+/// One operation of one shape. Reused from call to call; nothing is allocated after the first.
+class Execution {
+ public:
+  /// @param transport where messages go. @param memory where buffers lie. @param binding what to do.
+  /// @param lanes segments in flight at most.
+  Execution(Transport& transport, Memory& memory, std::shared_ptr<const Binding> binding,
+            int lanes);
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+  ~Execution();
+
+  /// What to run on, and how it is known to the other ranks.
+  struct Run {
+    const void* in;
+    void* out;
+    std::uint64_t sequence;  ///< Number of the call on this communicator.
+    Duration deadline;       ///< When to give up, in the transport's time.
+  };
+  /// Starts. Throws what Transport::post throws.
+  void start(const Run& run);
+  /// Notes that a transfer of this or another execution is done, and goes on from there.
+  static void complete(std::uint64_t cookie);
+
+  /// Whether nothing is left to do.
+  [[nodiscard]] bool done() const noexcept { return active_lanes_ == 0; }
+  /// When to give up.
+  [[nodiscard]] Duration deadline() const noexcept { return run_.deadline; }
+  /// What it waits for, for a person: algorithm, round, and the ranks awaited.
+  [[nodiscard]] std::string state() const;
+  /// A rank it waits for, or -1.
+  [[nodiscard]] Rank awaited() const noexcept;
+  [[nodiscard]] const Binding& binding() const noexcept { return *binding_; }
+
+ private:
+  struct Lane;
+  /// A transfer under way; its address is the cookie.
+  struct Pending {
+    Lane* lane;
+    bool is_done;
+  };
+  /// Segments index, index + lanes, ... one after the other.
+  struct Lane {
+    Execution* owner = nullptr;
+    std::size_t segment = 0;
+    std::uint32_t round = 0;
+    std::uint32_t outstanding = 0;
+    bool is_resolved = false;  // `resolved` is that of `segment`
+    bool is_placed = false;    // `pieces` are those of `resolved` at the last buffers
+    Resolved resolved{};
+    std::vector<Piece> pieces{};
+    std::vector<Transfer> transfers{};
+    std::vector<Pending> pending{};
+    std::byte* memory = nullptr;
+    std::size_t memory_bytes = 0;
+  };
+
+  void begin_segment(Lane& lane);
+  void place_pieces(Lane& lane);
+  void reserve(Lane& lane);
+  void advance(Lane& lane);
+  void finish_round(Lane& lane);
+  void fold(const Lane& lane, const ResolvedFold& fold);
+  [[nodiscard]] std::byte* at(const Lane& lane, const Place& place) const noexcept;
+
+  Transport& transport_;
+  Memory& memory_;
+  std::shared_ptr<const Binding> binding_;
+  Run run_{};
+  std::vector<Lane> lanes_;
+  std::size_t active_lanes_ = 0;
+  std::vector<const void*> operands_{};
+};
+
+}  // namespace tutti::detail

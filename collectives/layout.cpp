@@ -1,0 +1,67 @@
+#include "layout.hpp"
+
+#include <algorithm>
+
+namespace tutti::detail {
+namespace {
+
+/// Position of a block among those that one rank's input holds, in order.
+std::size_t in_index(const Contract& contract, std::uint32_t block) noexcept {
+  if (contract.collective == Collective::all_gather) return 0;
+  if (contract.collective == Collective::all_to_all)
+    return block % static_cast<std::uint32_t>(contract.size);
+  return block;
+}
+
+/// Position of a block among those that one rank's output holds, in order.
+std::size_t out_index(const Contract& contract, std::uint32_t block) noexcept {
+  if (contract.collective == Collective::all_to_all)
+    return block / static_cast<std::uint32_t>(contract.size);
+  return contract.collective == Collective::all_gather ? block : 0;
+}
+
+}  // namespace
+
+Layout::Layout(const Contract& contract, Rank self, std::size_t count)
+    : contract_{contract}, self_{self}, equal_count_{count} {
+  place();
+}
+
+Layout::Layout(const Contract& contract, Rank self, std::vector<std::size_t> counts)
+    : contract_{contract}, self_{self}, counts_{std::move(counts)} {
+  place();
+}
+
+void Layout::place() {
+  in_offsets_ = {0};
+  out_offsets_ = {0};
+  const auto n = static_cast<std::uint32_t>(contract_.size);
+  const auto self = static_cast<std::uint32_t>(self_);
+  const auto visit = [&](std::uint32_t block) {
+    if (contract_.has_input(self_, block)) in_offsets_.push_back(in_offsets_.back() + count(block));
+    if (contract_.wants_output(self_, block))
+      out_offsets_.push_back(out_offsets_.back() + count(block));
+  };
+  if (contract_.collective == Collective::all_to_all) {
+    // Only the own row and column matter; visiting all pairs would cost n * n.
+    for (std::uint32_t k = 0; k < n; ++k) {
+      in_offsets_.push_back(in_offsets_.back() + count(self * n + k));
+      out_offsets_.push_back(out_offsets_.back() + count(k * n + self));
+    }
+  } else {
+    for (std::uint32_t block = 0; block < contract_.blocks(); ++block) visit(block);
+  }
+  largest_ = counts_.empty() ? equal_count_ : *std::max_element(counts_.begin(), counts_.end());
+  total_ = equal_count_ * contract_.blocks();
+  for (const std::size_t count : counts_) total_ += count;
+}
+
+std::size_t Layout::in_offset(std::uint32_t block) const noexcept {
+  return in_offsets_[in_index(contract_, block)];
+}
+
+std::size_t Layout::out_offset(std::uint32_t block) const noexcept {
+  return out_offsets_[out_index(contract_, block)];
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,59 @@
+/// @file
+/// Where the blocks of a vector lie in one rank's buffers, and how they are cut.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include <tutti/contract.hpp>
+
+namespace tutti::detail {
+
+/// A run of elements inside a block or buffer.
+struct Extent {
+  std::size_t offset = 0;  ///< First element.
+  std::size_t count = 0;   ///< How many.
+};
+
+/// Sizes and places of all blocks, seen from one rank. Counts are elements.
+class Layout {
+ public:
+  /// Equal blocks. @param contract the collective. @param self the rank. @param count of each block.
+  Layout(const Contract& contract, Rank self, std::size_t count);
+  /// Unequal blocks. @param contract the collective. @param self the rank. @param counts per block.
+  Layout(const Contract& contract, Rank self, std::vector<std::size_t> counts);
+
+  [[nodiscard]] const Contract& contract() const noexcept { return contract_; }
+  [[nodiscard]] Rank self() const noexcept { return self_; }
+  /// Elements of a block.
+  [[nodiscard]] std::size_t count(std::uint32_t block) const noexcept {
+    return counts_.empty() ? equal_count_ : counts_[block];
+  }
+  /// The largest block, or the one block's size.
+  [[nodiscard]] std::size_t largest() const noexcept { return largest_; }
+  /// First element of a block in the caller's input, which must hold it.
+  [[nodiscard]] std::size_t in_offset(std::uint32_t block) const noexcept;
+  /// First element of a block in the caller's output, which must hold it.
+  [[nodiscard]] std::size_t out_offset(std::uint32_t block) const noexcept;
+  /// Elements of the whole input.
+  [[nodiscard]] std::size_t in_total() const noexcept { return in_offsets_.back(); }
+  /// Elements of the whole output.
+  [[nodiscard]] std::size_t out_total() const noexcept { return out_offsets_.back(); }
+  /// Elements of all blocks together.
+  [[nodiscard]] std::size_t total() const noexcept { return total_; }
+
+ private:
+  void place();
+
+  Contract contract_;
+  Rank self_;
+  std::size_t equal_count_ = 0;
+  std::size_t largest_ = 0;
+  std::size_t total_ = 0;
+  std::vector<std::size_t> counts_;
+  // Prefix sums over the blocks that the input or output holds, in their order.
+  std::vector<std::size_t> in_offsets_;
+  std::vector<std::size_t> out_offsets_;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,150 @@
+#include "problem.hpp"
+
+#include <cstdint>
+#include <numeric>
+#include <string>
+
+#include <tutti/error.hpp>
+
+namespace tutti::detail {
+namespace {
+
+[[noreturn]] void refuse(Collective collective, const std::string& message) {
+  throw Error{ErrorCode::invalid_argument, std::string{name_of(collective)} + ": " + message};
+}
+
+std::string elements(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " element" : " elements");
+}
+
+void check_operator(const Call& call) {
+  if (!is_reduction(call.collective)) return;
+  if (call.op == nullptr) refuse(call.collective, "an operator is needed");
+  if (is_defined(call.op->kind(), call.type)) return;
+  refuse(call.collective, "operator " + std::string{name_of(call.op->kind())} +
+                              " is not defined for datatype " + std::string{name_of(call.type)});
+}
+
+/// What the caller's own buffers say about the size of a block.
+std::size_t block_count(const Call& call, int size) {
+  switch (call.collective) {
+    case Collective::all_reduce:
+    case Collective::reduce:
+    case Collective::broadcast:
+    case Collective::all_gather: return call.in_count;
+    case Collective::scatter:
+    case Collective::reduce_scatter: return call.out_count;
+    case Collective::all_to_all:
+      if (call.in_count % static_cast<std::size_t>(size) != 0)
+        refuse(call.collective, "the input has " + elements(call.in_count) +
+                                    ", not a multiple of the " + std::to_string(size) + " ranks");
+      return call.in_count / static_cast<std::size_t>(size);
+    case Collective::barrier: return 1;
+  }
+  return 0;
+}
+
+bool uses_input(const Contract& contract, Rank self) {
+  const bool from_root = contract.collective == Collective::broadcast ||
+                         contract.collective == Collective::scatter;
+  return !from_root || self == contract.root;
+}
+
+bool uses_output(const Contract& contract, Rank self) {
+  return contract.collective != Collective::reduce || self == contract.root;
+}
+
+void check_count(Collective collective, const char* which, std::size_t is, std::size_t should) {
+  if (is != should)
+    refuse(collective, std::string{"the "} + which + " has " + elements(is) + ", expected " +
+                           std::to_string(should));
+}
+
+/// The elements by which the output may lie behind the input's start, or the input behind the
+/// output's.
+std::size_t in_place_offset(const Layout& layout) {
+  const auto own = static_cast<std::uint32_t>(layout.self());
+  switch (layout.contract().collective) {
+    case Collective::all_gather: return layout.out_offset(own);
+    case Collective::scatter:
+    case Collective::reduce_scatter: return layout.in_offset(own);
+    default: return 0;
+  }
+}
+
+void check_overlap(const Layout& layout, std::size_t element_bytes, const void* in,
+                   const void* out) {
+  const Collective collective = layout.contract().collective;
+  const auto in_begin = reinterpret_cast<std::uintptr_t>(in);
+  const auto out_begin = reinterpret_cast<std::uintptr_t>(out);
+  const std::size_t in_bytes = layout.in_total() * element_bytes;
+  const std::size_t out_bytes = layout.out_total() * element_bytes;
+  if (in_begin + in_bytes <= out_begin || out_begin + out_bytes <= in_begin) return;
+  const std::size_t offset = in_place_offset(layout) * element_bytes;
+  const bool in_place = collective == Collective::all_gather ? in_begin == out_begin + offset
+                                                             : out_begin == in_begin + offset;
+  if (in_place && collective != Collective::all_to_all) return;
+  refuse(collective, "input and output overlap; give two separate buffers" +
+                         std::string{collective == Collective::all_to_all
+                                         ? ""
+                                         : ", or the same place where the call works in place"});
+}
+
+}  // namespace
+
+std::size_t Problem::bytes() const noexcept {
+  std::size_t elements = count * contract.blocks();
+  if (!counts.empty()) elements = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+  return elements * element_bytes;
+}
+
+Layout layout_of(const Problem& problem, Rank self) {
+  if (problem.counts.empty()) return Layout{problem.contract, self, problem.count};
+  return Layout{problem.contract, self, {problem.counts.begin(), problem.counts.end()}};
+}
+
+void check_buffers(const Layout& layout, std::size_t element_bytes, const void* in,
+                   const void* out) {
+  const Contract& contract = layout.contract();
+  const bool reads = uses_input(contract, layout.self()) && layout.in_total() > 0;
+  const bool writes = uses_output(contract, layout.self()) && layout.out_total() > 0;
+  if (reads && in == nullptr) refuse(contract.collective, "the input is a null pointer");
+  if (writes && out == nullptr) refuse(contract.collective, "the output is a null pointer");
+  if (reads && writes) check_overlap(layout, element_bytes, in, out);
+}
+
+Problem check(const Call& call, const Options& options, Rank self, int size) {
+  if (is_rooted(call.collective) && (call.root < 0 || call.root >= size))
+    refuse(call.collective, "root " + std::to_string(call.root) + " is not a rank; expected 0 .. " +
+                                std::to_string(size - 1));
+  check_operator(call);
+  Problem problem{.contract = {call.collective, size, is_rooted(call.collective) ? call.root : 0},
+                  .type = call.type,
+                  .element_bytes = call.element_bytes,
+                  .op = is_reduction(call.collective) ? call.op : nullptr,
+                  .count = block_count(call, size),
+                  .counts = options.counts,
+                  .algorithm = options.algorithm,
+                  .segment = options.segment};
+  if (call.collective == Collective::barrier) {
+    problem.op = &bit_or;
+    return problem;
+  }
+  if (!options.counts.empty()) {
+    if (problem.contract.blocks() == 1 && size > 1)
+      refuse(call.collective, "counts per block are given, but its vector is one block");
+    if (options.counts.size() != problem.contract.blocks())
+      refuse(call.collective, std::to_string(options.counts.size()) + " counts are given, expected " +
+                                  std::to_string(problem.contract.blocks()));
+    problem.count = 0;
+  }
+  const Layout layout = layout_of(problem, self);
+  if (uses_input(problem.contract, self))
+    check_count(call.collective, "input", call.in_count, layout.in_total());
+  if (uses_output(problem.contract, self))
+    check_count(call.collective, "output", call.out_count, layout.out_total());
+  check_buffers(layout, call.element_bytes, call.in, call.out);
+  return problem;
+}
+
+}  // namespace tutti::detail

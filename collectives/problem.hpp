@@ -1,0 +1,45 @@
+/// @file
+/// What is asked of a communicator: checked arguments without any pointer to data.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include <tutti/algorithm.hpp>
+#include <tutti/call.hpp>
+#include <tutti/contract.hpp>
+
+#include "layout.hpp"
+
+namespace tutti::detail {
+
+/// A checked call. Equal on all ranks if they called alike. Views live as long as the call.
+struct Problem {
+  Contract contract{};
+  Datatype type = Datatype::u8;
+  std::size_t element_bytes = 1;
+  const Operator* op = nullptr;             ///< Null where nothing is reduced.
+  std::size_t count = 0;                    ///< Elements per block, where blocks are equal.
+  std::span<const std::size_t> counts{};    ///< Elements per block, where they differ.
+  std::string_view algorithm{};             ///< Forced choice, or empty.
+  std::size_t segment = 0;                  ///< As Options::segment.
+
+  /// Bytes of all blocks together.
+  [[nodiscard]] std::size_t bytes() const noexcept;
+  /// Whether only algorithms that keep operand order will do.
+  [[nodiscard]] bool needs_order() const noexcept { return op != nullptr && !op->commutative(); }
+};
+
+/// Checks a call made on rank `self` of `size`. Throws Error{invalid_argument}.
+/// @return what it asks.
+[[nodiscard]] Problem check(const Call& call, const Options& options, Rank self, int size);
+
+/// The layout of a problem's buffers on one rank.
+[[nodiscard]] Layout layout_of(const Problem& problem, Rank self);
+
+/// Checks only where buffers lie. Throws Error{invalid_argument}.
+void check_buffers(const Layout& layout, std::size_t element_bytes, const void* in,
+                   const void* out);
+
+}  // namespace tutti::detail

@@ -1,0 +1,131 @@
+/// @file
+/// A schedule bound to buffers: which runs of which memory each message and each fold touches.
+/// Binding has two passes. `bind` looks at the schedule alone and decides what is staged, what a first
+/// touch reads, and which slots need memory of our own. `resolve` turns the runs of units into
+/// offsets for one segment. Neither holds a pointer, so both are reused from call to call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <tutti/schedule.hpp>
+
+#include "layout.hpp"
+
+namespace tutti::detail {
+
+/// Which memory an offset counts from.
+enum class Base : std::uint8_t {
+  in,        ///< The caller's input.
+  out,       ///< The caller's output.
+  held,      ///< Ours, kept over rounds: scratch, and results the caller has no memory for.
+  staging    ///< Ours, for one round: what arrives before it may be reduced or stored.
+};
+
+/// A run of consecutive units in one memory.
+struct Run {
+  Base base = Base::in;
+  std::uint32_t first = 0;  ///< First unit, which tells sizes.
+  std::uint32_t count = 1;  ///< How many units.
+  std::uint32_t place = 0;  ///< Of held: index of the first held slot. Of staging: the stage.
+};
+
+/// One message of a round.
+struct BoundMessage {
+  Rank peer;
+  bool is_send;
+  std::uint32_t first_run;  ///< Index into Program::runs.
+  std::uint32_t runs;
+};
+
+/// A fold or a copy at the end of a round; operands in the order of evaluation.
+struct BoundFold {
+  Run destination;
+  std::uint32_t first_operand;  ///< Index into Program::runs.
+  std::uint32_t operands;   ///< One is a copy, void if both are one place.
+  bool finish;              ///< Averages are divided here.
+};
+
+/// End positions of one round in the flat arrays.
+struct BoundRound {
+  std::uint32_t messages;
+  std::uint32_t folds;
+  std::uint32_t stages;
+};
+
+/// What `bind` makes of a schedule.
+struct Program {
+  std::uint32_t units = 1;
+  std::uint32_t parts = 1;
+  std::vector<BoundRound> rounds{};
+  std::vector<BoundMessage> messages{};
+  std::vector<BoundFold> folds{};
+  std::vector<Run> runs{};
+  std::vector<Run> stages{};              ///< Units of each staged run.
+  std::vector<std::uint32_t> held{};      ///< Slots with memory of ours, sorted: unit, or units + scratch slot.
+};
+
+/// @param schedule of the layout's rank. @param layout which blocks the caller has memory for.
+/// @return the bound schedule. Throws Error{bug} if the schedule breaks the rules of schedule.hpp.
+[[nodiscard]] Program bind(const Schedule& schedule, const Layout& layout);
+
+/// A contiguous run of bytes, or of elements, in one memory.
+struct Place {
+  Base base = Base::in;
+  std::size_t offset = 0;  ///< Bytes.
+};
+
+/// A contiguous piece of a message.
+struct ResolvedPiece {
+  Place place;
+  std::size_t bytes;
+};
+
+/// A message of one segment.
+struct ResolvedMessage {
+  Rank peer;
+  bool is_send;
+  std::uint32_t first_piece;
+  std::uint32_t pieces;
+};
+
+/// A contiguous fold of one segment.
+struct ResolvedFold {
+  Place destination;
+  std::uint32_t first_operand;
+  std::uint32_t operands;
+  bool finish;
+  std::size_t count;  ///< Elements.
+};
+
+/// What `resolve` makes of a program: flat arrays, emptied and filled again per segment.
+struct Resolved {
+  struct Round {
+    std::uint32_t messages;  ///< One past the last.
+    std::uint32_t folds;     ///< One past the last.
+  };
+  std::vector<Round> rounds{};
+  std::vector<ResolvedMessage> messages{};
+  std::vector<ResolvedPiece> pieces{};
+  std::vector<ResolvedFold> folds{};
+  std::vector<Place> operands{};
+  std::vector<std::size_t> held_offsets{};
+  std::vector<std::size_t> stage_offsets{};
+  std::vector<std::size_t> cursors{};  ///< Of the fold being resolved.
+  std::size_t held_bytes = 0;     ///< Size of the held memory of this segment.
+  std::size_t staging_bytes = 0;  ///< Of the round that stages most.
+};
+
+/// Which segment of how many; a segment is the same fraction of every block.
+struct Segment {
+  std::size_t index = 0;
+  std::size_t count = 1;
+};
+
+/// @param program what bind made. @param layout the same as then. @param segment which one.
+/// @param element_bytes size of an element. @param resolved filled; its memory is reused.
+void resolve(const Program& program, const Layout& layout, Segment segment,
+             std::size_t element_bytes, Resolved& resolved);
+
+}  // namespace tutti::detail

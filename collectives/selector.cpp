@@ -1,0 +1,106 @@
+#include "selector.hpp"
+
+#include <algorithm>
+
+#include <tutti/error.hpp>
+
+namespace tutti::detail {
+namespace {
+
+std::string text_of(const Choice& choice) {
+  const std::string parameters = choice.parameters();
+  return std::string{choice.algorithm->name} + (parameters.empty() ? "" : ":" + parameters);
+}
+
+/// Why an algorithm cannot serve a problem; empty if it can.
+std::string refusal_of(const Algorithm& row, const Problem& problem) {
+  const Contract& contract = problem.contract;
+  if (!admits(row.traits.sizes, contract.size))
+    return "it serves " +
+           std::string{row.traits.sizes == Sizes::even ? "even numbers of ranks"
+                                                       : "powers of two"} +
+           " only, and there are " + std::to_string(contract.size) + " ranks";
+  if (problem.needs_order() && !holds(row.traits.ordered, contract.size, contract.root))
+    return row.traits.ordered == When::root_is_zero
+               ? "the operator does not commute, and it keeps operand order only for root 0"
+               : "the operator does not commute, and it does not keep operand order";
+  return {};
+}
+
+std::string microseconds(Femtoseconds time) {
+  const std::int64_t tenths = time / 100'000'000;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " us";
+}
+
+}  // namespace
+
+std::size_t segment_count(std::size_t bytes, std::size_t segment_bytes,
+                          std::size_t largest_block) noexcept {
+  if (segment_bytes == 0 || bytes <= segment_bytes) return 1;
+  const std::size_t wanted = bytes / segment_bytes + (bytes % segment_bytes != 0);
+  return std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(largest_block, 1));
+}
+
+std::string Selection::explain() const {
+  std::string text = text_of(chosen.choice) + (forced ? " (forced)" : " (least predicted time)");
+  for (const Candidate& candidate : candidates) {
+    text += "\n  " + text_of(candidate.choice);
+    if (candidate.segment_bytes > 0)
+      text += ", segments of " + std::to_string(candidate.segment_bytes) + " bytes";
+    text += ": " + (candidate.refusal.empty() ? microseconds(candidate.predicted)
+                                              : "left out, " + candidate.refusal);
+  }
+  return text;
+}
+
+const Profile& Selector::profile(const Choice& choice, const Contract& contract) {
+  const std::tuple key{choice.algorithm, choice.parameters(), contract.root};
+  const auto found = profiles_.find(key);
+  if (found != profiles_.end()) return found->second;
+  return profiles_.emplace(key, profile_of(choice, contract.size, contract.root)).first->second;
+}
+
+Candidate Selector::judge(const Problem& problem, Choice choice) {
+  Candidate candidate{.choice = std::move(choice)};
+  candidate.refusal = refusal_of(*candidate.choice.algorithm, problem);
+  if (problem.segment == 0) candidate.segment_bytes = candidate.choice.algorithm->segment_bytes;
+  else if (problem.segment != Options::kWhole) candidate.segment_bytes = problem.segment;
+  if (problem.bytes() <= candidate.segment_bytes) candidate.segment_bytes = 0;
+  if (candidate.refusal.empty())
+    candidate.predicted = profile(candidate.choice, problem.contract)
+                              .time(problem.bytes(), candidate.segment_bytes, costs_);
+  return candidate;
+}
+
+Selection Selector::select(const Problem& problem) {
+  Selection selection{.forced = !problem.algorithm.empty()};
+  const Collective collective = problem.contract.collective;
+  if (selection.forced) {
+    selection.chosen = judge(problem, parse_choice(collective, problem.algorithm));
+    if (!selection.chosen.refusal.empty())
+      throw Error{ErrorCode::invalid_argument,
+                  std::string{name_of(collective)} + ": algorithm " +
+                      text_of(selection.chosen.choice) +
+                      " cannot serve: " + selection.chosen.refusal};
+    selection.candidates.push_back(selection.chosen);
+    return selection;
+  }
+  for (const Algorithm& row : catalog()) {
+    if (row.collective != collective) continue;
+    Choice choice{.algorithm = &row, .radix = row.default_radix};
+    selection.candidates.push_back(judge(problem, std::move(choice)));
+  }
+  const auto worse = [](const Candidate& a, const Candidate& b) {
+    if (a.refusal.empty() != b.refusal.empty()) return a.refusal.empty();
+    return a.predicted < b.predicted;
+  };
+  // Among equals the first row of the catalog wins, on every rank.
+  selection.chosen = *std::min_element(selection.candidates.begin(), selection.candidates.end(), worse);
+  if (!selection.chosen.refusal.empty())
+    throw Error{ErrorCode::invalid_argument,
+                std::string{name_of(collective)} +
+                    ": no algorithm can serve this call\n" + selection.explain()};
+  return selection;
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,56 @@
+/// @file
+/// Which algorithm a call runs: filter by traits, predict, take the least, and remember why.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "predict.hpp"
+#include "problem.hpp"
+
+namespace tutti::detail {
+
+/// A candidate and what became of it.
+struct Candidate {
+  Choice choice{};
+  std::size_t segment_bytes = 0;   ///< 0 runs the vector as a whole.
+  Femtoseconds predicted = 0;      ///< Meaningful if not refused.
+  std::string refusal{};           ///< Why it cannot serve; empty if it can.
+};
+
+/// What was chosen, and from what.
+struct Selection {
+  Candidate chosen{};
+  bool forced = false;
+  std::vector<Candidate> candidates{};  ///< All that were looked at, in the catalog's order.
+
+  /// Lines for a person: the winner, every prediction, every refusal.
+  [[nodiscard]] std::string explain() const;
+};
+
+/// Chooses. Remembers profiles, so one is kept per communicator. Equal problems give equal choices on
+/// all ranks, because nothing that is known to one rank only is looked at.
+class Selector {
+ public:
+  /// @param costs what messages and bytes are taken to cost.
+  explicit Selector(const LinkCosts& costs = kDefaultCosts) : costs_{costs} {}
+
+  /// Throws Error{invalid_argument} where a forced algorithm is unknown or cannot serve, and says why.
+  [[nodiscard]] Selection select(const Problem& problem);
+
+ private:
+  [[nodiscard]] Candidate judge(const Problem& problem, Choice choice);
+  [[nodiscard]] const Profile& profile(const Choice& choice, const Contract& contract);
+
+  LinkCosts costs_;
+  std::map<std::tuple<const Algorithm*, std::string, Rank>, Profile> profiles_;
+};
+
+/// How many segments a vector is run in. @param bytes of the whole. @param segment_bytes 0 for one.
+/// @param largest_block in elements: more segments than that would be empty. @return at least one.
+[[nodiscard]] std::size_t segment_count(std::size_t bytes, std::size_t segment_bytes,
+                                        std::size_t largest_block) noexcept;
+
+}  // namespace tutti::detail
