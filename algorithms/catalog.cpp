@@ -20,50 +20,46 @@ namespace {
 using namespace algorithms;
 using enum Collective;
 
+constexpr Traits kInOrder{.ordered = When::always, .size_invariant = When::always};
+constexpr Traits kInOrderFromZero{.ordered = When::root_is_zero, .size_invariant = When::always};
+constexpr Traits kRotational{.rotational = true};
 constexpr std::size_t kRingSegment = 256 << 10;
 constexpr std::size_t kChainSegment = 128 << 10;
 
 constexpr std::array kRows{
     Algorithm{.collective = all_reduce, .name = "ring", .build = ring_all_reduce,
-              .traits = {.rotational = true},
+              .traits = kRotational,
               .summary = "large vectors, shared links (Patarasuk, Yuan 2009)"},
     Algorithm{.collective = all_reduce, .name = "segmented_ring", .build = ring_all_reduce,
-              .traits = {.rotational = true}, .segment_bytes = kRingSegment,
+              .traits = kRotational, .segment_bytes = kRingSegment,
               .summary = "the ring in pipelined segments, for very large vectors"},
     Algorithm{.collective = all_reduce, .name = "recursive_doubling",
-              .build = recursive_doubling_all_reduce,
-              .traits = {.ordered = When::always, .size_invariant = When::always},
+              .build = recursive_doubling_all_reduce, .traits = kInOrder,
               .summary = "butterfly of least latency, small vectors (Thakur et al. 2005)"},
     Algorithm{.collective = all_reduce, .name = "rabenseifner", .build = rabenseifner_all_reduce,
-              .traits = {.ordered = When::always, .size_invariant = When::always},
+              .traits = kInOrder,
               .summary = "butterfly of least volume, middle sizes (Rabenseifner 2004)"},
     Algorithm{.collective = all_reduce, .name = "circulant", .build = circulant_all_reduce,
-              .traits = {.size_invariant = When::power_of_two, .rotational = true},
-              .parameter = Parameter::skips,
+              .traits = kRotational, .parameter = Parameter::skips,
               .summary = "log rounds and least volume for any rank count (Traeff 2024)"},
     Algorithm{.collective = all_reduce, .name = "direct", .build = direct_all_reduce,
               .traits = {.ordered = When::always, .size_invariant = When::always,
                          .rotational = true},
               .summary = "two rounds, everybody to everybody; few ranks, single switch"},
     Algorithm{.collective = all_reduce, .name = "reduce_broadcast",
-              .build = reduce_broadcast_all_reduce,
-              .traits = {.ordered = When::always, .size_invariant = When::always},
+              .build = reduce_broadcast_all_reduce, .traits = kInOrder,
               .summary = "binomial reduce, then broadcast; the baseline"},
 
     Algorithm{.collective = reduce, .name = "binomial", .build = binomial_reduce,
-              .traits = {.ordered = When::root_is_zero, .size_invariant = When::always},
-              .summary = "small vectors"},
+              .traits = kInOrderFromZero, .summary = "small vectors"},
     Algorithm{.collective = reduce, .name = "knomial", .build = knomial_reduce,
-              .traits = {.ordered = When::root_is_zero, .size_invariant = When::always},
-              .parameter = Parameter::radix, .default_radix = 4,
+              .traits = kInOrderFromZero, .parameter = Parameter::radix, .default_radix = 4,
               .summary = "small vectors, fewer rounds with k-1 messages at once"},
     Algorithm{.collective = reduce, .name = "chain", .build = chain_reduce,
-              .traits = {.ordered = When::root_is_zero, .size_invariant = When::always},
-              .segment_bytes = kChainSegment,
+              .traits = kInOrderFromZero, .segment_bytes = kChainSegment,
               .summary = "pipelined, huge vectors and few ranks"},
     Algorithm{.collective = reduce, .name = "in_order_binary", .build = in_order_binary_reduce,
-              .traits = {.ordered = When::always, .size_invariant = When::always},
-              .summary = "operators that do not commute, any root"},
+              .traits = kInOrder, .summary = "operators that do not commute, any root"},
     Algorithm{.collective = reduce, .name = "reduce_scatter_gather",
               .build = reduce_scatter_gather_reduce,
               .traits = {.size_invariant = When::power_of_two},
@@ -75,8 +71,7 @@ constexpr std::array kRows{
               .parameter = Parameter::radix, .default_radix = 4,
               .summary = "small vectors, fewer rounds with k-1 messages at once"},
     Algorithm{.collective = broadcast, .name = "chain", .build = chain_broadcast,
-              .segment_bytes = kChainSegment,
-              .summary = "pipelined, huge vectors and few ranks"},
+              .segment_bytes = kChainSegment, .summary = "pipelined, huge vectors and few ranks"},
     Algorithm{.collective = broadcast, .name = "scatter_all_gather",
               .build = scatter_all_gather_broadcast,
               .summary = "large vectors (van de Geijn; Barnett et al. 1994)"},
@@ -88,32 +83,27 @@ constexpr std::array kRows{
               .summary = "large or unequal blocks; every byte travels once"},
 
     Algorithm{.collective = all_gather, .name = "ring", .build = ring_all_gather,
-              .traits = {.rotational = true},
-              .summary = "large blocks, shared links"},
+              .traits = kRotational, .summary = "large blocks, shared links"},
     Algorithm{.collective = all_gather, .name = "recursive_doubling",
-              .build = recursive_doubling_all_gather,
-              .traits = {.sizes = Sizes::power_of_two},
+              .build = recursive_doubling_all_gather, .traits = {.sizes = Sizes::power_of_two},
               .summary = "log rounds, powers of two"},
     Algorithm{.collective = all_gather, .name = "bruck", .build = bruck_all_gather,
-              .traits = {.rotational = true}, .parameter = Parameter::radix,
+              .traits = kRotational, .parameter = Parameter::radix,
               .summary = "small blocks, any rank count (Bruck et al. 1997)"},
     Algorithm{.collective = all_gather, .name = "circulant", .build = circulant_all_gather,
-              .traits = {.rotational = true}, .parameter = Parameter::skips,
+              .traits = kRotational, .parameter = Parameter::skips,
               .summary = "log rounds for any rank count (Traeff 2024)"},
     Algorithm{.collective = all_gather, .name = "neighbor_exchange",
               .build = neighbor_exchange_all_gather, .traits = {.sizes = Sizes::even},
               .summary = "half the ring's rounds, neighbours only (Chen et al. 2005)"},
 
     Algorithm{.collective = reduce_scatter, .name = "ring", .build = ring_reduce_scatter,
-              .traits = {.rotational = true},
-              .summary = "large blocks, shared links"},
+              .traits = kRotational, .summary = "large blocks, shared links"},
     Algorithm{.collective = reduce_scatter, .name = "recursive_halving",
-              .build = recursive_halving_reduce_scatter,
-              .traits = {.size_invariant = When::always},
+              .build = recursive_halving_reduce_scatter, .traits = {.size_invariant = When::always},
               .summary = "small and middle blocks (Thakur et al. 2005)"},
     Algorithm{.collective = reduce_scatter, .name = "circulant", .build = circulant_reduce_scatter,
-              .traits = {.size_invariant = When::power_of_two, .rotational = true},
-              .parameter = Parameter::skips,
+              .traits = kRotational, .parameter = Parameter::skips,
               .summary = "log rounds and least volume for any rank count (Traeff 2024)"},
     Algorithm{.collective = reduce_scatter, .name = "pairwise", .build = pairwise_reduce_scatter,
               .traits = {.ordered = When::always},
@@ -127,32 +117,12 @@ constexpr std::array kRows{
               .summary = "large blocks, one partner at a time"},
 
     Algorithm{.collective = barrier, .name = "dissemination", .build = dissemination_barrier,
-              .traits = {.rotational = true}, .parameter = Parameter::radix,
+              .traits = kRotational, .parameter = Parameter::radix,
               .summary = "log rounds (Hensgen, Finkel, Manber 1988)"},
 };
 
 }  // namespace
 
 std::span<const Algorithm> catalog() noexcept { return kRows; }
-
-bool holds(When when, int size, Rank root) noexcept {
-  switch (when) {
-    case When::never: return false;
-    case When::root_is_zero: return root == 0;
-    case When::power_of_two: return admits(Sizes::power_of_two, size);
-    case When::always: return true;
-  }
-  return false;
-}
-
-bool admits(Sizes sizes, int size) noexcept {
-  if (size < 1) return false;
-  switch (sizes) {
-    case Sizes::any: return true;
-    case Sizes::even: return size == 1 || size % 2 == 0;
-    case Sizes::power_of_two: return (size & (size - 1)) == 0;
-  }
-  return false;
-}
 
 }  // namespace tutti

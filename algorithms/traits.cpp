@@ -1,0 +1,25 @@
+#include <tutti/algorithm.hpp>
+
+namespace tutti {
+
+bool holds(When when, int size, Rank root) noexcept {
+  switch (when) {
+    case When::never: return false;
+    case When::root_is_zero: return root == 0;
+    case When::power_of_two: return admits(Sizes::power_of_two, size);
+    case When::always: return true;
+  }
+  return false;
+}
+
+bool admits(Sizes sizes, int size) noexcept {
+  if (size < 1) return false;
+  switch (sizes) {
+    case Sizes::any: return true;
+    case Sizes::even: return size == 1 || size % 2 == 0;
+    case Sizes::power_of_two: return (size & (size - 1)) == 0;
+  }
+  return false;
+}
+
+}  // namespace tutti

@@ -1,0 +1,174 @@
+#include "predict.hpp"
+
+#include <limits>
+#include <numeric>
+
+#include <tutti/contract.hpp>
+
+#include "predict_flow.hpp"
+
+namespace tutti {
+
+std::vector<Rank> peers_of(std::span<const Step> round, bool sending) {
+  std::vector<Rank> peers;
+  for (const Step& step : round)
+    if (step.has_peer() && (step.kind() == Step::Kind::send) == sending) peers.push_back(step.peer());
+  std::sort(peers.begin(), peers.end());
+  peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+  return peers;
+}
+
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+/// Saturating arithmetic on numbers that are never negative.
+std::int64_t times(std::int64_t a, std::int64_t b) noexcept {
+  return a != 0 && b > kMost / a ? kMost : a * b;
+}
+std::int64_t plus(std::int64_t a, std::int64_t b) noexcept { return b > kMost - a ? kMost : a + b; }
+
+Work later_of(const Work& a, const Work& b) noexcept {
+  return {std::max(a.messages, b.messages), std::max(a.moved, b.moved),
+          std::max(a.reduced, b.reduced)};
+}
+
+std::int64_t units_in(const Slots& slots) noexcept { return slots.count; }
+
+/// Counts units; each component takes its own longest path.
+struct CountUnits {
+  Work busy(RoundOf, std::span<const Step> round, Work now) const {
+    const RoundWork work = work_of(round, units_in);
+    return {now.messages + work.messages, now.moved + std::max(work.in, work.out), now.reduced};
+  }
+  Work later(const Work& a, const Work& b) const noexcept { return later_of(a, b); }
+  Work done(RoundOf, std::span<const Step> round, Work now) const {
+    now.reduced += work_of(round, units_in).reduced;
+    return now;
+  }
+  void matched(RoundOf, RoundOf, const Work&) const noexcept {}
+};
+
+/// Where each unit of the whole vector begins, in bytes; scratch planes are shaped like the vector.
+struct ByteOffsets {
+  std::vector<std::int64_t> begin{};  // one more than there are units
+
+  [[nodiscard]] std::int64_t at(std::uint64_t slot) const {
+    const auto units = static_cast<std::uint64_t>(begin.size() - 1);
+    return static_cast<std::int64_t>(slot / units) * begin.back() + begin[slot % units];
+  }
+  std::int64_t operator()(const Slots& slots) const {
+    return at(std::uint64_t{slots.first} + slots.count) - at(slots.first);
+  }
+};
+
+/// Adds up time; the one path that takes longest.
+struct PriceBytes {
+  const ByteOffsets& size_of;
+  const LinkCosts& costs;
+
+  Femtoseconds busy(RoundOf, std::span<const Step> round, Femtoseconds now) const {
+    const RoundWork work = work_of(round, size_of);
+    return plus(now, price({work.messages, std::max(work.in, work.out), 0}, costs));
+  }
+  Femtoseconds later(Femtoseconds a, Femtoseconds b) const noexcept { return std::max(a, b); }
+  Femtoseconds done(RoundOf, std::span<const Step> round, Femtoseconds now) const {
+    return plus(now, price({0, 0, work_of(round, size_of).reduced}, costs));
+  }
+  void matched(RoundOf, RoundOf, Femtoseconds) const noexcept {}
+};
+
+ByteOffsets offsets_of(std::uint32_t units, std::span<const std::size_t> block_bytes,
+                       std::size_t element_bytes) {
+  if (element_bytes == 0 || block_bytes.empty() || units % block_bytes.size() != 0)
+    throw Error{ErrorCode::invalid_argument,
+                "cannot cut " + std::to_string(block_bytes.size()) + " blocks of elements of " +
+                    std::to_string(element_bytes) + " bytes into " + std::to_string(units) +
+                    " units: the units must be a multiple of the blocks"};
+  const std::size_t parts = units / block_bytes.size();
+  ByteOffsets offsets{{0}};
+  for (const std::size_t bytes : block_bytes) {
+    const Partition partition{bytes / element_bytes, parts};
+    for (std::size_t part = 0; part < parts; ++part)
+      offsets.begin.push_back(offsets.begin.back() +
+                              static_cast<std::int64_t>(partition.size(part) * element_bytes));
+  }
+  return offsets;
+}
+
+Profile profile_flow(std::span<const Schedule> schedules, int size) {
+  Profile profile;
+  for (const Schedule& schedule : schedules) {
+    profile.units = schedule.units();
+    profile.rounds = std::max(profile.rounds, schedule.rounds());
+    RoundWork sum;
+    for (std::size_t index = 0; index < schedule.rounds(); ++index) {
+      const RoundWork work = work_of(schedule.round(index), units_in);
+      sum.messages += work.messages;
+      sum.in += work.in;
+      sum.out += work.out;
+      sum.reduced += work.reduced;
+    }
+    // Segments overlap, so that one is received while another is sent.
+    profile.busiest = later_of(profile.busiest,
+                               {sum.messages, std::max(sum.in, sum.out), sum.reduced});
+  }
+  CountUnits count;
+  for (const Work& end : Flow<Work, CountUnits>{schedules, size, count}.run())
+    profile.path = later_of(profile.path, end);
+  return profile;
+}
+
+/// ceil(bytes * share / whole) without overflow in between.
+std::int64_t share_of(std::size_t bytes, std::int64_t share, std::int64_t whole) noexcept {
+  const auto length = static_cast<std::int64_t>(std::min<std::size_t>(bytes, kMost));
+  const std::int64_t rest = times(length % whole, share);
+  return plus(times(length / whole, share), rest / whole + (rest % whole == 0 ? 0 : 1));
+}
+
+}  // namespace
+
+Femtoseconds price(const Work& work, const LinkCosts& costs) noexcept {
+  return plus(times(work.messages, costs.alpha),
+              plus(times(work.moved, costs.beta), times(work.reduced, costs.gamma)));
+}
+
+Femtoseconds Profile::time(std::size_t bytes, std::size_t segment_bytes,
+                           const LinkCosts& costs) const noexcept {
+  std::int64_t segments = 1;
+  if (segment_bytes > 0 && bytes > segment_bytes)
+    segments = static_cast<std::int64_t>((bytes - 1) / segment_bytes + 1);
+  const std::int64_t others = segments - 1;
+  const std::int64_t whole = times(units, segments);
+  return price({plus(path.messages, times(others, busiest.messages)),
+                share_of(bytes, plus(path.moved, times(others, busiest.moved)), whole),
+                share_of(bytes, plus(path.reduced, times(others, busiest.reduced)), whole)},
+               costs);
+}
+
+Profile profile_of(const Choice& choice, int size, Rank root) {
+  if (choice.algorithm->traits.rotational) {
+    const Schedule first = choice.build(size, root, 0);
+    return profile_flow({&first, 1}, size);
+  }
+  std::vector<Schedule> schedules;
+  for (Rank rank = 0; rank < size; ++rank) schedules.push_back(choice.build(size, root, rank));
+  return profile_flow(schedules, size);
+}
+
+Profile profile_of(std::span<const Schedule> schedules) {
+  return profile_flow(schedules, static_cast<int>(schedules.size()));
+}
+
+Femtoseconds predict_exact(std::span<const Schedule> schedules,
+                           std::span<const std::size_t> block_bytes, std::size_t element_bytes,
+                           const LinkCosts& costs) {
+  if (schedules.empty()) return 0;
+  const ByteOffsets offsets = offsets_of(schedules.front().units(), block_bytes, element_bytes);
+  PriceBytes pricing{offsets, costs};
+  const auto ends = Flow<Femtoseconds, PriceBytes>{schedules, static_cast<int>(schedules.size()),
+                                                   pricing}.run();
+  return *std::max_element(ends.begin(), ends.end());
+}
+
+}  // namespace tutti

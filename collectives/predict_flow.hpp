@@ -1,0 +1,156 @@
+/// @file
+/// The data flow of a collective: when each rank's rounds start and end, without lock step. The price
+/// of a round is a parameter, so that times, counts and drawing positions come from one recurrence.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tutti/error.hpp>
+#include <tutti/schedule.hpp>
+
+namespace tutti {
+
+/// What one round makes its rank do. The unit of size is the caller's: slots, or bytes.
+struct RoundWork {
+  std::int64_t messages = 0;  ///< Messages sent; all sends to one peer are one.
+  std::int64_t in = 0;        ///< Size received.
+  std::int64_t out = 0;       ///< Size sent.
+  std::int64_t reduced = 0;   ///< Size of all operands that are reduced into own slots.
+};
+
+/// The peers of a round, each once, that the given kinds of steps name. @param round its steps.
+/// @param sending whether sends or receives are meant. @return the peers, ascending.
+[[nodiscard]] std::vector<Rank> peers_of(std::span<const Step> round, bool sending);
+
+/// Adds up a round. @param round its steps. @param size_of gives the size of a Slots.
+/// @return the sums.
+template <class SizeOf>
+[[nodiscard]] RoundWork work_of(std::span<const Step> round, const SizeOf& size_of) {
+  RoundWork work;
+  for (const Step& step : round) {
+    const std::int64_t size = size_of(step.slots());
+    switch (step.kind()) {
+      case Step::Kind::send: work.out += size; break;
+      case Step::Kind::recv: work.in += size; break;
+      case Step::Kind::recv_reduce: work.in += size; work.reduced += size; break;
+      case Step::Kind::reduce: work.reduced += size; break;
+      case Step::Kind::copy:
+      case Step::Kind::finish: break;
+    }
+  }
+  work.messages = static_cast<std::int64_t>(peers_of(round, true).size());
+  return work;
+}
+
+/// A round of one rank.
+struct RoundOf {
+  Rank rank = 0;          ///< The rank.
+  std::size_t index = 0;  ///< Which of its rounds.
+};
+
+/// Walks the rounds of all ranks in an order in which messages are sent before they are received.
+/// @tparam Pricing gives `Value busy(RoundOf, span<const Step>, Value start)`, when the rank has
+/// sent and received all of a round by itself; `Value later(Value, Value)`; `Value done(RoundOf,
+/// span<const Step>, Value)`, when it has reduced too; `void matched(RoundOf from, RoundOf to,
+/// Value sent)` for each message. Value{} is the beginning.
+template <class Value, class Pricing>
+class Flow {
+ public:
+  /// @param schedules of all ranks; or of rank 0 only if `size` is the number of ranks of a
+  /// rotational algorithm: every message then finds its like among rank 0's own.
+  Flow(std::span<const Schedule> schedules, int size, Pricing& pricing)
+      : schedules_{schedules}, size_{size}, pricing_{pricing}, ranks_(schedules.size()) {}
+
+  /// Walks to the end. Throws Error{invalid_argument} where a receive is never met by a send.
+  /// @return the end of each rank that was walked.
+  std::vector<Value> run() {
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) ready_.push_back(static_cast<Rank>(rank));
+    while (!ready_.empty()) {
+      const Rank rank = ready_.back();
+      ready_.pop_back();
+      while (advance(rank)) {}
+    }
+    std::vector<Value> ends;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (ranks_[rank].round < schedules_[rank].rounds()) refuse(static_cast<Rank>(rank));
+      ends.push_back(ranks_[rank].now);
+    }
+    return ends;
+  }
+
+ private:
+  struct Message {
+    Value sent;
+    std::size_t round;
+  };
+  struct State {
+    std::size_t round = 0;
+    bool posted = false;               // the sends of this round are on their way
+    Value now{};                       // start of the round; once posted, when it ends
+    std::vector<Rank> awaited{};       // whom this round still has to hear, descending
+    std::multimap<Rank, Message> inbox{};  // by sender, in the order of sending
+  };
+
+  /// Goes on with one rank; false where it is finished or has to wait.
+  bool advance(Rank rank) {
+    State& state = ranks_[static_cast<std::size_t>(rank)];
+    const Schedule& schedule = schedules_[static_cast<std::size_t>(rank)];
+    if (state.round == schedule.rounds()) return false;
+    const std::span<const Step> round = schedule.round(state.round);
+    const RoundOf self{rank, state.round};
+    if (!state.posted) post(self, round, state);
+    while (!state.awaited.empty()) {
+      const auto message = state.inbox.find(state.awaited.back());
+      if (message == state.inbox.end()) return false;
+      const auto first = state.inbox.lower_bound(state.awaited.back());
+      pricing_.matched({state.awaited.back(), first->second.round}, self, first->second.sent);
+      state.now = pricing_.later(state.now, first->second.sent);
+      state.inbox.erase(first);
+      state.awaited.pop_back();
+    }
+    state.now = pricing_.done(self, round, state.now);
+    state.posted = false;
+    ++state.round;
+    return true;
+  }
+
+  void post(RoundOf self, std::span<const Step> round, State& state) {
+    state.now = pricing_.busy(self, round, state.now);
+    state.posted = true;
+    state.awaited = peers_of(round, false);
+    std::reverse(state.awaited.begin(), state.awaited.end());
+    for (const Rank peer : peers_of(round, true)) {
+      if (peer < 0 || peer >= size_)
+        throw Error{ErrorCode::invalid_argument, where(self) + "sends to rank " +
+                    std::to_string(peer) + " of " + std::to_string(size_)};
+      const bool one_for_all = static_cast<int>(ranks_.size()) < size_;
+      const Rank target = one_for_all ? self.rank : peer;
+      const Rank source = one_for_all ? (size_ - peer) % size_ : self.rank;
+      ranks_[static_cast<std::size_t>(target)].inbox.emplace(source,
+                                                             Message{state.now, self.index});
+      if (target != self.rank) ready_.push_back(target);
+    }
+  }
+
+  [[nodiscard]] static std::string where(RoundOf at) {
+    return "rank " + std::to_string(at.rank) + ", round " + std::to_string(at.index) + ": ";
+  }
+  [[noreturn]] void refuse(Rank rank) const {
+    const State& state = ranks_[static_cast<std::size_t>(rank)];
+    throw Error{ErrorCode::invalid_argument, where({rank, state.round}) + "waits for rank " +
+                std::to_string(state.awaited.back()) + ", which never sends it", rank};
+  }
+
+  std::span<const Schedule> schedules_;
+  int size_;
+  Pricing& pricing_;
+  std::vector<State> ranks_;
+  std::vector<Rank> ready_{};
+};
+
+}  // namespace tutti

@@ -1,0 +1,42 @@
+/// @file
+/// The interpreter that prints: a schedule as text, as JSON and as a picture.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <tutti/schedule.hpp>
+
+namespace tutti {
+
+/// What is printed.
+struct Printed {
+  std::string algorithm{};                ///< With its parameters, such as "knomial:k=4".
+  Collective collective{};                ///< What it computes.
+  Rank root = 0;                          ///< Shown where the collective is rooted.
+  std::span<const Schedule> schedules{};  ///< Of all ranks, in the order of ranks.
+  std::optional<Rank> only{};             ///< One rank instead of all; a picture highlights it.
+};
+
+/// @param number how many. @param noun in the singular. @return such as "1 rank" or "2 ranks".
+[[nodiscard]] std::string counted(std::uint64_t number, std::string_view noun);
+
+/// @param slots any. @return such as "out[3]" or "scratch[0..7]".
+[[nodiscard]] std::string text_of(const Slots& slots);
+
+/// @param printed what. @return one line per step, ending with a newline.
+[[nodiscard]] std::string to_text(const Printed& printed);
+
+/// @param printed what. @return one JSON object: algorithm, collective, size, root, units, planes,
+/// ranks; a rank has rounds, a round has steps.
+[[nodiscard]] std::string to_json(const Printed& printed);
+
+/// Draws ranks from left to right and time downwards; a message is an arrow, labelled with its units.
+/// @param printed what; the schedules must fit together. @return a standalone SVG document. Throws
+/// Error{invalid_argument} where a receive is never met by a send.
+[[nodiscard]] std::string to_svg(const Printed& printed);
+
+}  // namespace tutti

@@ -1,0 +1,137 @@
+/// @file
+/// The verifier: a symbolic proof that n schedules together do what their collective promises, for
+/// any data, on any transport, even one that buffers nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tutti/contract.hpp>
+#include <tutti/schedule.hpp>
+
+namespace tutti {
+
+/// What a finding is about. Each enumerator is one check.
+enum class CheckKind : std::uint8_t {
+  shape,                    ///< The schedules do not belong together, or a round was left open.
+  peer,                     ///< A message to oneself or to a rank that does not exist.
+  bounds,                   ///< A slot outside of `in`, `out` or the planes of scratch.
+  input_written,            ///< A step writes `in`.
+  unit_changed,             ///< A local step moves a unit into a slot shaped like another unit.
+  unmatched_send,           ///< A message that nobody receives.
+  unmatched_receive,        ///< A receive for which nobody sends.
+  mismatched_message,       ///< Sender and receiver list different parts of one message.
+  deadlock,                 ///< Ranks wait for each other if nothing is buffered.
+  race,                     ///< Two steps of a round meet in a slot and are not one fold.
+  stale_input,              ///< Reads `in` where `out`, in place the same memory, was overwritten.
+  unwritten_read,           ///< Reads a slot that holds nothing.
+  counted_twice,            ///< A contribution enters a result twice.
+  missing_contribution,     ///< A result lacks a contribution.
+  wrong_result,             ///< A result slot holds nothing, or another rank's data.
+  finished_twice,           ///< A value is finished a second time.
+  finished_operand,         ///< A finished value is reduced further.
+  not_finished,             ///< A result was never finished.
+  finish_without_reduction, ///< A Finish in a collective that reduces nothing.
+  operand_order,            ///< Claimed `ordered`, but operands change places.
+  not_rank_identical,       ///< Claimed `rank_identical`, but ranks hold different trees.
+  not_size_invariant,       ///< Claimed `size_invariant`, but units hold different trees.
+  not_rotational,           ///< Claimed `rotational`, but a rank is not rank 0 shifted.
+  foreign_counts,           ///< Claimed `own_counts_only`, but a foreign block is touched.
+  too_little_claimed,       ///< A trait holds more widely than its row says.
+  build_failed,             ///< A generator threw for a shape that its row admits.
+};
+
+/// Number of enumerators of CheckKind.
+inline constexpr int kCheckKinds = 26;
+
+/// @param kind any enumerator. @return its name, such as "counted_twice".
+[[nodiscard]] std::string_view name_of(CheckKind kind) noexcept;
+
+/// One thing that is wrong.
+struct Finding {
+  CheckKind kind{};       ///< Which check failed.
+  std::string message{};  ///< Algorithm, ranks, root, rank, round and slot, and what is wrong there.
+};
+
+/// Whether something holds, and where it does not.
+struct Property {
+  bool holds = true;             ///< True if no counterexample was found.
+  std::string counterexample{};  ///< The first one; empty if it holds.
+};
+
+/// What the verifier learnt about schedules that it proved correct.
+struct Facts {
+  std::size_t rounds = 0;         ///< Most rounds of any rank.
+  std::size_t messages = 0;       ///< Messages of all ranks.
+  std::uint64_t units_sent = 0;   ///< Most units that one rank sends.
+  std::uint32_t units = 1;        ///< Units of the whole vector.
+  std::size_t scratch_slots = 0;  ///< Most scratch slots that one rank uses.
+  Property ordered{};             ///< Operands stay in the order of ranks.
+  Property rank_identical{};      ///< All ranks hold the same tree of each unit.
+  Property size_invariant{};      ///< All units hold the same tree.
+  Property rotational{};          ///< Rank r's schedule is rank 0's, shifted by r.
+  Property own_counts_only{};     ///< Ranks touch only blocks that they have or want.
+
+  /// @return bytes that the busiest rank sends, in vectors.
+  [[nodiscard]] double vectors_sent() const noexcept {
+    return static_cast<double>(units_sent) / static_cast<double>(units);
+  }
+};
+
+/// What is claimed about schedules beyond being correct.
+struct Claims {
+  bool ordered = false;          ///< See Traits::ordered.
+  bool rank_identical = false;   ///< See Traits::rank_identical.
+  bool size_invariant = false;   ///< See Traits::size_invariant.
+  bool rotational = false;       ///< See Traits::rotational.
+  bool own_counts_only = false;  ///< See Traits::own_counts_only.
+};
+
+/// What is to be proved.
+struct Question {
+  Contract contract{};                     ///< What the schedules shall achieve together.
+  std::span<const Schedule> schedules{};   ///< One per rank.
+  Claims claims{};                         ///< Further promises.
+  std::string_view name = "schedule";      ///< How findings call it, such as "ring".
+};
+
+/// The answer.
+struct Verdict {
+  std::vector<Finding> findings{};  ///< Empty if everything is proved.
+  Facts facts{};                    ///< Meaningful if there are no findings.
+
+  /// @return true if everything is proved.
+  [[nodiscard]] bool proved() const noexcept { return findings.empty(); }
+};
+
+/// Proves schedules, one question after the other, in workspaces that it keeps.
+///
+/// The proof is a symbolic execution with strict rounds and without any buffering: a rank posts all
+/// messages of a round at once, a message moves when both ends have posted it, and the next round
+/// starts when all have moved. Values are expressions over the ranks' contributions.
+class Verifier {
+ public:
+  Verifier();
+  ~Verifier();
+  Verifier(Verifier&&) noexcept;
+  Verifier& operator=(Verifier&&) noexcept;
+
+  /// @param question what to prove. @return the proof's outcome; never throws for bad schedules.
+  [[nodiscard]] Verdict verify(const Question& question);
+
+ private:
+  struct Workspace;
+  std::unique_ptr<Workspace> workspace_;
+};
+
+/// Verifies one set of schedules, such as a user's own.
+/// @param contract what they shall achieve. @param schedules one per rank. @return the outcome.
+[[nodiscard]] Verdict verify_schedules(const Contract& contract,
+                                       std::span<const Schedule> schedules);
+
+}  // namespace tutti

@@ -1,0 +1,48 @@
+/// @file
+/// Internal to the verifier: collects findings and words where they are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "verify.hpp"
+
+namespace tutti::verifying {
+
+/// A place in a schedule; members that are -1 are not known.
+struct Place {
+  Rank rank = -1;              ///< The rank.
+  std::int64_t round = -1;     ///< The round.
+  std::int64_t slot = -1;      ///< The slot.
+  Space space = Space::out;    ///< Where the slot lies.
+};
+
+/// @param space where. @param slot which. @return such as "scratch[12]".
+[[nodiscard]] std::string text_of(Space space, std::int64_t slot);
+
+/// @param place any. @return such as "rank 2, round 3, out[4]".
+[[nodiscard]] std::string text_of(const Place& place);
+
+/// The findings about one question.
+class Report {
+ public:
+  /// @param question what is being proved; must outlive this object.
+  explicit Report(const Question& question) : question_{question} {}
+
+  /// Adds a finding unless there are enough. @param kind the check. @param text what and where.
+  void add(CheckKind kind, const std::string& text);
+  /// Adds a finding. @param kind the check. @param place where. @param text what is wrong there.
+  void add(CheckKind kind, const Place& place, const std::string& text) {
+    add(kind, text_of(place) + ": " + text);
+  }
+  /// @return whether nothing was found so far.
+  [[nodiscard]] bool empty() const noexcept { return findings_.empty(); }
+  /// @return all findings; this object has none afterwards.
+  [[nodiscard]] std::vector<Finding> take() { return std::move(findings_); }
+
+ private:
+  const Question& question_;
+  std::vector<Finding> findings_{};
+};
+
+}  // namespace tutti::verifying

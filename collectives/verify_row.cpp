@@ -1,0 +1,189 @@
+#include "verify_row.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include "verify_traits.hpp"
+
+namespace tutti {
+namespace {
+
+using verifying::RowRecord;
+
+/// Numbers in a range, the same on every platform (std::uniform_int_distribution is not).
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_{seed} {}
+  [[nodiscard]] int between(int low, int high) {
+    const auto span = static_cast<std::uint64_t>(high - low) + 1;
+    return low + static_cast<int>(engine_() % span);
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+std::vector<int> random_skips(int size, Dice& dice) {
+  std::vector<int> skips{};
+  for (int last = size; last > 1; last = skips.back())
+    skips.push_back(dice.between((last + 1) / 2, last - 1));
+  return skips;
+}
+
+std::string full_name(const Choice& choice) {
+  std::string name{choice.algorithm->name};
+  const std::string parameters = choice.parameters();
+  return parameters.empty() ? name : name + ":" + parameters;
+}
+
+/// Verifies the shapes of one row, one after the other.
+class RowVerifier {
+ public:
+  RowVerifier(const Algorithm& row, const VerifyRange& range) : row_{row}, range_{range} {
+    report_.algorithm = &row;
+  }
+
+  RowReport run();
+
+ private:
+  static constexpr std::size_t kEnough = 8;  // findings: one mistake shows in many shapes
+
+  void visit_size(int size);
+  void visit_refused(int size);
+  void visit_sample();
+  Facts visit_shape(const Choice& choice, int size, Rank root);
+  Verdict prove(const Choice& choice, int size, Rank root);
+  void build(const Choice& choice, int size, Rank root);
+  void add(CheckKind kind, const std::string& text) { add(Finding{kind, text}); }
+  void add(Finding finding) {
+    if (report_.findings.size() < kEnough) report_.findings.push_back(std::move(finding));
+  }
+  [[nodiscard]] Choice default_choice(int size) const {
+    return verified_choices(row_, size, range_.seed).front();
+  }
+
+  const Algorithm& row_;
+  const VerifyRange& range_;
+  RowReport report_{};
+  RowRecord record_{};
+  Verifier verifier_{};
+  std::vector<Schedule> schedules_{};
+};
+
+void RowVerifier::build(const Choice& choice, int size, Rank root) {
+  schedules_.clear();
+  for (Rank rank = 0; rank < size; ++rank) schedules_.push_back(choice.build(size, root, rank));
+}
+
+Verdict RowVerifier::prove(const Choice& choice, int size, Rank root) {
+  const std::string name = full_name(choice);
+  try {
+    build(choice, size, root);
+  } catch (const std::exception& error) {
+    return {.findings = {{CheckKind::build_failed,
+                          name + " " + std::string{name_of(row_.collective)} + ", n=" +
+                              std::to_string(size) + ": " + error.what()}}};
+  }
+  return verifier_.verify({.contract = {row_.collective, size, root},
+                           .schedules = schedules_,
+                           .claims = verifying::claims_of(row_, size, root),
+                           .name = name});
+}
+
+Facts RowVerifier::visit_shape(const Choice& choice, int size, Rank root) {
+  ++report_.shapes;
+  Verdict verdict = prove(choice, size, root);
+  if (!verdict.proved()) add(std::move(verdict.findings.front()));
+  record_.note(verdict.facts, size, root);
+  return std::move(verdict.facts);
+}
+
+void RowVerifier::visit_size(int size) {
+  const std::size_t findings = report_.findings.size();
+  const Rank roots = is_rooted(row_.collective) ? size : 1;
+  bool first = true;
+  for (const Choice& choice : verified_choices(row_, size, range_.seed))
+    for (Rank root = 0; root < roots && report_.findings.size() < kEnough; ++root) {
+      Facts facts = visit_shape(choice, size, root);
+      if (first) report_.sizes.push_back({size, std::move(facts)});
+      first = false;
+    }
+  record_.serves.push_back(report_.findings.size() == findings);
+}
+
+void RowVerifier::visit_refused(int size) {
+  Verdict verdict = prove(default_choice(size), size, 0);
+  record_.serves.push_back(verdict.proved());
+  if (!verdict.proved())
+    report_.refusals.push_back({size, std::move(verdict.findings.front().message)});
+}
+
+void RowVerifier::visit_sample() {
+  Dice dice{range_.seed};
+  // A vector of all_to_all has n * n units, on each of n ranks.
+  constexpr int kMostPairs = 128;
+  const int last = row_.collective == Collective::all_to_all
+                       ? std::min(range_.sample_to, kMostPairs)
+                       : range_.sample_to;
+  if (last <= range_.max_size) return;
+  for (int sample = 0; sample < range_.samples; ++sample) {
+    int size = dice.between(range_.max_size + 1, last);
+    while (size > range_.max_size && !admits(row_.traits.sizes, size)) --size;
+    if (size <= range_.max_size) continue;
+    const auto choices = verified_choices(row_, size, range_.seed);
+    const int choice = dice.between(0, static_cast<int>(choices.size()) - 1);
+    const Rank root = is_rooted(row_.collective) ? dice.between(0, size - 1) : 0;
+    visit_shape(choices[static_cast<std::size_t>(choice)], size, root);
+  }
+}
+
+RowReport RowVerifier::run() {
+  for (int size = range_.min_size; size <= range_.max_size; ++size) {
+    if (admits(row_.traits.sizes, size)) {
+      visit_size(size);
+    } else {
+      visit_refused(size);
+    }
+    if (report_.findings.size() >= kEnough) return std::move(report_);
+  }
+  visit_sample();
+  report_.proved_traits = verifying::proved_traits(record_);
+  // On few ranks almost everything holds, so only a wide range shows that a row is too modest.
+  constexpr int kFewest = 2;
+  constexpr int kInteresting = 16;
+  if (report_.proved() && range_.min_size <= kFewest && range_.max_size >= kInteresting)
+    for (const std::string& text :
+         verifying::too_little_claimed(row_, record_, range_.min_size))
+      add(CheckKind::too_little_claimed, std::string{row_.name} + " " +
+                                             std::string{name_of(row_.collective)} + ": " + text);
+  return std::move(report_);
+}
+
+}  // namespace
+
+std::vector<Choice> verified_choices(const Algorithm& row, int size, std::uint64_t seed) {
+  const Choice normal{.algorithm = &row, .radix = row.default_radix};
+  std::vector<Choice> choices{normal};
+  if (row.parameter == Parameter::radix) {
+    for (const int radix : {2, 3, 4, 8}) {
+      if (radix == row.default_radix) continue;
+      choices.push_back(normal);
+      choices.back().radix = radix;
+    }
+  }
+  if (row.parameter == Parameter::skips && size > 2) {  // Below 3 there is only one sequence.
+    Dice dice{seed * 1000003 + static_cast<std::uint64_t>(size)};
+    constexpr int kSequences = 2;
+    for (int sequence = 0; sequence < kSequences; ++sequence) {
+      choices.push_back(normal);
+      choices.back().skips = random_skips(size, dice);
+    }
+  }
+  return choices;
+}
+
+RowReport verify_row(const Algorithm& row, const VerifyRange& range) {
+  return RowVerifier{row, range}.run();
+}
+
+}  // namespace tutti

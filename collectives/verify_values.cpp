@@ -1,0 +1,94 @@
+#include "verify_values.hpp"
+
+#include <algorithm>
+
+namespace tutti::verifying {
+
+void ValueStore::reset(int size, bool idempotent) {
+  size_ = size;
+  idempotent_ = idempotent;
+  words_ = (static_cast<std::size_t>(size) + 63) / 64;
+  const auto leaves = static_cast<std::size_t>(size);
+  bounds_.clear();
+  members_.assign(leaves * words_, 0);
+  for (Rank rank = 0; rank < size; ++rank) {
+    const auto bit = static_cast<std::size_t>(rank);
+    bounds_.push_back({rank, rank});
+    members_[bit * words_ + bit / 64] = std::uint64_t{1} << (bit % 64);
+  }
+  if (table_.empty()) table_.resize(1024);
+  if (++epoch_ == 0) {  // The counter came around: entries of long ago must not come back to life.
+    std::fill(table_.begin(), table_.end(), Entry{});
+    epoch_ = 1;
+  }
+}
+
+ValueStore::Entry& ValueStore::find(std::uint64_t key) {
+  const std::size_t mask = table_.size() - 1;
+  const std::uint64_t mixed = key * 0x9E3779B97F4A7C15ULL;
+  auto at = static_cast<std::size_t>(mixed >> 32) & mask;
+  while (table_[at].epoch == epoch_ && table_[at].key != key) at = (at + 1) & mask;
+  return table_[at];
+}
+
+void ValueStore::grow() {
+  std::vector<Entry> old(table_.size() * 2);
+  old.swap(table_);
+  for (const Entry& entry : old)
+    if (entry.epoch == epoch_) find(entry.key) = entry;
+}
+
+bool ValueStore::join(std::uint32_t left, std::uint32_t right) {
+  const std::size_t target = members_.size();
+  members_.resize(target + words_);
+  std::uint64_t overlap = 0;
+  for (std::size_t word = 0; word < words_; ++word) {
+    const std::uint64_t a = members_[left * words_ + word];
+    const std::uint64_t b = members_[right * words_ + word];
+    overlap |= a & b;
+    members_[target + word] = a | b;
+  }
+  if (overlap != 0 && !idempotent_) {
+    members_.resize(target);
+    return false;
+  }
+  bounds_.push_back({std::min(bounds_[left].low, bounds_[right].low),
+                     std::max(bounds_[left].high, bounds_[right].high)});
+  return true;
+}
+
+Value ValueStore::combine(Value left, Value right) {
+  const auto [low, high] = std::minmax({left.tree(), right.tree()});
+  const std::uint64_t key = std::uint64_t{low} << 32 | high;
+  Entry* entry = &find(key);
+  if (entry->epoch != epoch_) {
+    if (bounds_.size() * 2 > table_.size()) {
+      grow();
+      entry = &find(key);
+    }
+    const auto node = static_cast<std::uint32_t>(bounds_.size());
+    if (!join(left.node(), right.node())) return {};
+    *entry = {key, node, epoch_};
+  }
+  const bool ordered = left.ordered() && right.ordered() &&
+                       bounds_[left.node()].high < bounds_[right.node()].low;
+  return {entry->node, ordered};
+}
+
+bool ValueStore::complete(Value value) const {
+  const std::uint64_t* set = &members_[value.node() * words_];
+  const auto rest = static_cast<unsigned>(size_ % 64);
+  for (std::size_t word = 0; word < words_; ++word) {
+    const bool partial = word + 1 == words_ && rest != 0;
+    const std::uint64_t all = partial ? (std::uint64_t{1} << rest) - 1 : ~std::uint64_t{0};
+    if (set[word] != all) return false;
+  }
+  return true;
+}
+
+bool ValueStore::contains(Value value, Rank rank) const {
+  const auto bit = static_cast<std::size_t>(rank);
+  return (members_[value.node() * words_ + bit / 64] >> (bit % 64) & 1) != 0;
+}
+
+}  // namespace tutti::verifying

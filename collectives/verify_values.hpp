@@ -1,0 +1,90 @@
+/// @file
+/// Internal to the verifier: symbolic values, which are expression trees over the ranks'
+/// contributions, shared and compared modulo commutativity.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <tutti/types.hpp>
+
+namespace tutti::verifying {
+
+/// What a slot holds: a tree, whether it was rounded at its top, whether its operands stand in the
+/// order of ranks, and whether it was finished. Packed, for slots are many.
+class Value {
+ public:
+  /// Nothing.
+  Value() = default;
+  /// @param node of the ValueStore. @param ordered whether operands stand in the order of ranks.
+  Value(std::uint32_t node, bool ordered) : bits_{node << 3 | (ordered ? kOrdered : 0)} {}
+
+  /// @return whether there is a value.
+  [[nodiscard]] bool present() const noexcept { return bits_ != kNothing; }
+  /// @return the tree's node.
+  [[nodiscard]] std::uint32_t node() const noexcept { return bits_ >> 3; }
+  /// @return node and rounding mark: equal where the same bits come out of any operator.
+  [[nodiscard]] std::uint32_t tree() const noexcept { return bits_ >> 2; }
+  /// @return whether operands stand in the order of ranks.
+  [[nodiscard]] bool ordered() const noexcept { return (bits_ & kOrdered) != 0; }
+  /// @return whether it was finished.
+  [[nodiscard]] bool finished() const noexcept { return (bits_ & kFinished) != 0; }
+  /// @return the same, rounded to the datatype.
+  [[nodiscard]] Value rounded() const noexcept { return Value{bits_ | kRounded}; }
+  /// @return the same, finished.
+  [[nodiscard]] Value as_finished() const noexcept { return Value{bits_ | kFinished}; }
+
+ private:
+  explicit Value(std::uint32_t bits) : bits_{bits} {}
+
+  static constexpr std::uint32_t kNothing = 0xFFFFFFFF;
+  static constexpr std::uint32_t kFinished = 1;
+  static constexpr std::uint32_t kOrdered = 2;
+  static constexpr std::uint32_t kRounded = 4;
+
+  std::uint32_t bits_ = kNothing;
+};
+
+/// The trees of one proof. Equal trees have equal nodes, operands of equal nodes may be swapped.
+class ValueStore {
+ public:
+  /// Forgets all trees but the leaves. @param size number of ranks. @param idempotent whether a
+  /// contribution may count more than once.
+  void reset(int size, bool idempotent);
+
+  /// @param rank in [0, size). @return that rank's contribution.
+  [[nodiscard]] Value leaf(Rank rank) const { return {static_cast<std::uint32_t>(rank), true}; }
+  /// @param left the left operand. @param right the right one.
+  /// @return their reduction, unrounded; nothing if a contribution would count twice.
+  [[nodiscard]] Value combine(Value left, Value right);
+  /// @param value any. @return whether every rank contributes.
+  [[nodiscard]] bool complete(Value value) const;
+  /// @param value any. @param rank in [0, size). @return whether that rank contributes.
+  [[nodiscard]] bool contains(Value value, Rank rank) const;
+
+ private:
+  struct Entry {
+    std::uint64_t key = 0;
+    std::uint32_t node = 0;
+    std::uint32_t epoch = 0;  // the entry is empty unless this is the store's
+  };
+  struct Bounds {
+    Rank low;
+    Rank high;
+  };
+
+  [[nodiscard]] Entry& find(std::uint64_t key);
+  [[nodiscard]] bool join(std::uint32_t left, std::uint32_t right);
+  void grow();
+
+  int size_ = 0;
+  bool idempotent_ = false;
+  std::size_t words_ = 1;  // of a contribution set
+  std::uint32_t epoch_ = 0;
+  std::vector<Bounds> bounds_{};         // per node: lowest and highest contributing rank
+  std::vector<std::uint64_t> members_{}; // per node: the contributing ranks
+  std::vector<Entry> table_{};
+};
+
+}  // namespace tutti::verifying
