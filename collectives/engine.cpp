@@ -167,7 +167,8 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
   else check_buffers(execution.binding().layout, execution.binding().element_bytes, in, out);
   if (timeout <= Duration::zero()) timeout = options_.timeout;
   try {
-    execution.start({in, out, sequence_++, transport_->now() + timeout});
+    execution.start({in, out, sequence_++, tag_, timeout});
+    tag_ = tag_ + 2 * kLanes > transport_->capabilities().tags ? 0 : tag_ + kLanes;
   } catch (const Error& error) {
     fail(error);
   }
@@ -196,8 +197,8 @@ void Engine::fail(const Error& cause) {
   throw Error{*failure_};
 }
 
-void Engine::check_deadline(const Execution& execution) {
-  if (transport_->now() < execution.deadline()) return;
+void Engine::check_deadline(Execution& execution) {
+  if (!execution.is_late(transport_->now())) return;
   const Rank awaited = execution.awaited();
   fail({ErrorCode::timeout,
         execution.state() + " timed out on rank " + std::to_string(transport_->self()) +
@@ -206,7 +207,7 @@ void Engine::check_deadline(const Execution& execution) {
         awaited});
 }
 
-void Engine::idle(const Execution& execution) {
+void Engine::idle(Execution& execution) {
   const int spins = transport_->capabilities().idle_spins;
   if (++idle_polls_ % std::min(kPollsPerClock, std::max(spins, 1)) == 0) check_deadline(execution);
   if (idle_polls_ > spins) std::this_thread::yield();

@@ -6,13 +6,6 @@
 namespace tutti::detail {
 namespace {
 
-/// Lanes a tag distinguishes; the rest of the tag is the call's sequence number.
-constexpr std::uint32_t kLanesPerTag = 8;
-
-std::uint32_t tag_of(std::uint64_t sequence, std::uint32_t lane, std::uint32_t tags) noexcept {
-  return static_cast<std::uint32_t>(sequence % (tags / kLanesPerTag)) * kLanesPerTag + lane;
-}
-
 /// Spreads the sequence number over the fingerprint (the finaliser of MurmurHash3).
 std::uint64_t mix(std::uint64_t fingerprint, std::uint64_t sequence) noexcept {
   std::uint64_t x = fingerprint + sequence * 0x9e3779b97f4a7c15u;
@@ -26,7 +19,7 @@ Execution::Execution(Transport& transport, Memory& memory, std::shared_ptr<const
                      int lanes)
     : transport_{transport}, memory_{memory}, binding_{std::move(binding)},
       lanes_(std::clamp<std::size_t>(binding_->segments, 1,
-                                     std::min(static_cast<std::uint32_t>(lanes), kLanesPerTag))) {
+                                     std::min(static_cast<std::uint32_t>(lanes), kLanes))) {
   for (Lane& lane : lanes_) lane.owner = this;
 }
 
@@ -49,6 +42,7 @@ std::byte* Execution::at(const Lane& lane, const Place& place) const noexcept {
 void Execution::start(const Run& run) {
   const bool moved = run.in != run_.in || run.out != run_.out;
   run_ = run;
+  deadline_ = Duration::zero();
   for (std::size_t index = 0; index < lanes_.size(); ++index) {
     Lane& lane = lanes_[index];
     if (moved) lane.is_placed = false;
@@ -62,7 +56,6 @@ void Execution::start(const Run& run) {
 
 void Execution::begin_segment(Lane& lane) {
   lane.round = 0;
-  const auto index = static_cast<std::uint32_t>(&lane - lanes_.data());
   if (!lane.is_resolved) {
     resolve(binding_->program, binding_->layout, {lane.segment, binding_->segments},
             binding_->element_bytes, lane.resolved);
@@ -72,7 +65,7 @@ void Execution::begin_segment(Lane& lane) {
   }
   if (!lane.is_placed) place_pieces(lane);
   lane.is_placed = true;
-  const std::uint32_t tag = tag_of(run_.sequence, index, transport_.capabilities().tags);
+  const std::uint32_t tag = run_.tag + static_cast<std::uint32_t>(&lane - lanes_.data());
   const std::uint64_t fingerprint = mix(binding_->fingerprint, run_.sequence);
   for (Transfer& transfer : lane.transfers) {
     transfer.tag = tag;

@@ -29,6 +29,9 @@ struct Binding {
   std::uint64_t fingerprint = 0; ///< Of all that must be equal on all ranks, but the sequence number.
 };
 
+/// Segments in flight at most; each has a tag of its own.
+inline constexpr std::uint32_t kLanes = 8;
+
 /// One operation of one shape. Reused from call to call; nothing is allocated after the first.
 class Execution {
  public:
@@ -45,7 +48,8 @@ class Execution {
     const void* in;
     void* out;
     std::uint64_t sequence;  ///< Number of the call on this communicator.
-    Duration deadline;       ///< When to give up, in the transport's time.
+    std::uint32_t tag;       ///< The first of kLanes tags.
+    Duration timeout;        ///< How long to wait.
   };
   /// Starts. Throws what Transport::post throws.
   void start(const Run& run);
@@ -54,8 +58,12 @@ class Execution {
 
   /// Whether nothing is left to do.
   [[nodiscard]] bool done() const noexcept { return active_lanes_ == 0; }
-  /// When to give up.
-  [[nodiscard]] Duration deadline() const noexcept { return run_.deadline; }
+  /// Whether to give up at this time. The clock is first read when there is nothing else to do, since
+  /// reading it costs as much as a small collective; the timeout counts from then.
+  [[nodiscard]] bool is_late(Duration now) noexcept {
+    if (deadline_ == Duration::zero()) deadline_ = now + run_.timeout;
+    return now >= deadline_;
+  }
   /// What it waits for, for a person: algorithm, round, and the ranks awaited.
   [[nodiscard]] std::string state() const;
   /// A rank it waits for, or -1.
@@ -97,6 +105,7 @@ class Execution {
   Memory& memory_;
   std::shared_ptr<const Binding> binding_;
   Run run_{};
+  Duration deadline_{0};
   std::vector<Lane> lanes_;
   std::size_t active_lanes_ = 0;
   std::vector<const void*> operands_{};

@@ -1,5 +1,7 @@
 #include "verify.hpp"
 
+#include <tutti/error.hpp>
+
 #include "verify_flow.hpp"
 #include "verify_form.hpp"
 #include "verify_results.hpp"
@@ -21,6 +23,19 @@ Verifier& Verifier::operator=(Verifier&&) noexcept = default;
 
 namespace {
 
+/// The proof keeps a value for every slot of every rank; refuses what would fill the memory.
+void check_extent(const Question& question) {
+  constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 28;
+  std::uint64_t slots = 0;
+  for (const Schedule& schedule : question.schedules) {
+    slots += std::uint64_t{schedule.units()} * (1 + std::uint64_t{schedule.planes()});
+    if (slots > kMostSlots)
+      throw Error{ErrorCode::invalid_argument,
+                  "schedules with more than " + std::to_string(kMostSlots) +
+                      " slots on all ranks together are too large to verify; verify fewer ranks"};
+  }
+}
+
 void check_claims(const Claims& claims, const Facts& facts, Report& report) {
   struct Claim {
     bool claimed;
@@ -35,18 +50,18 @@ void check_claims(const Claims& claims, const Facts& facts, Report& report) {
       {claims.size_invariant, facts.size_invariant, CheckKind::not_size_invariant,
        "size_invariant"},
       {claims.rotational, facts.rotational, CheckKind::not_rotational, "rotational"},
-      {claims.own_counts_only, facts.own_counts_only, CheckKind::foreign_counts,
-       "own_counts_only"},
+      {claims.own_counts_only, facts.own_counts_only, CheckKind::foreign_counts, "own_counts_only"},
   };
   for (const Claim& claim : all)
     if (claim.claimed && !claim.property.holds)
-      report.add(claim.kind, claim.property.counterexample + ", though " + claim.name +
-                                 " is claimed");
+      report.add(claim.kind,
+                 claim.property.counterexample + ", though " + claim.name + " is claimed");
 }
 
 }  // namespace
 
 Verdict Verifier::verify(const Question& question) {
+  check_extent(question);
   Verdict verdict{};
   Facts& facts = verdict.facts;
   Report report{question};

@@ -18,32 +18,32 @@ namespace tutti {
 
 /// What a finding is about. Each enumerator is one check.
 enum class CheckKind : std::uint8_t {
-  shape,                    ///< The schedules do not belong together, or a round was left open.
-  peer,                     ///< A message to oneself or to a rank that does not exist.
-  bounds,                   ///< A slot outside of `in`, `out` or the planes of scratch.
-  input_written,            ///< A step writes `in`.
-  unit_changed,             ///< A local step moves a unit into a slot shaped like another unit.
-  unmatched_send,           ///< A message that nobody receives.
-  unmatched_receive,        ///< A receive for which nobody sends.
-  mismatched_message,       ///< Sender and receiver list different parts of one message.
-  deadlock,                 ///< Ranks wait for each other if nothing is buffered.
-  race,                     ///< Two steps of a round meet in a slot and are not one fold.
-  stale_input,              ///< Reads `in` where `out`, in place the same memory, was overwritten.
-  unwritten_read,           ///< Reads a slot that holds nothing.
-  counted_twice,            ///< A contribution enters a result twice.
-  missing_contribution,     ///< A result lacks a contribution.
-  wrong_result,             ///< A result slot holds nothing, or another rank's data.
-  finished_twice,           ///< A value is finished a second time.
-  finished_operand,         ///< A finished value is reduced further.
-  not_finished,             ///< A result was never finished.
-  finish_without_reduction, ///< A Finish in a collective that reduces nothing.
-  operand_order,            ///< Claimed `ordered`, but operands change places.
-  not_rank_identical,       ///< Claimed `rank_identical`, but ranks hold different trees.
-  not_size_invariant,       ///< Claimed `size_invariant`, but units hold different trees.
-  not_rotational,           ///< Claimed `rotational`, but a rank is not rank 0 shifted.
-  foreign_counts,           ///< Claimed `own_counts_only`, but a foreign block is touched.
-  too_little_claimed,       ///< A trait holds more widely than its row says.
-  build_failed,             ///< A generator threw for a shape that its row admits.
+  shape,                     ///< The schedules do not belong together, or a round was left open.
+  peer,                      ///< A message to oneself or to a rank that does not exist.
+  bounds,                    ///< A slot outside of `in`, `out` or the planes of scratch.
+  input_written,             ///< A step writes `in`.
+  unit_changed,              ///< A local step moves a unit into a slot shaped like another unit.
+  unmatched_send,            ///< A message that nobody receives.
+  unmatched_receive,         ///< A receive for which nobody sends.
+  mismatched_message,        ///< Sender and receiver list different parts of one message.
+  deadlock,                  ///< Ranks wait for each other if nothing is buffered.
+  race,                      ///< Two steps of a round meet in a slot and are not one fold.
+  stale_input,               ///< Reads `in` where `out`, in place the same memory, was overwritten.
+  unwritten_read,            ///< Reads a slot that holds nothing.
+  counted_twice,             ///< A contribution enters a result twice.
+  missing_contribution,      ///< A result lacks a contribution.
+  wrong_result,              ///< A result slot holds nothing, or another rank's data.
+  finished_twice,            ///< A value is finished a second time.
+  finished_operand,          ///< A finished value is reduced further.
+  not_finished,              ///< A result was never finished.
+  finish_without_reduction,  ///< A Finish in a collective that reduces nothing.
+  operand_order,             ///< Claimed `ordered`, but operands change places.
+  not_rank_identical,        ///< Claimed `rank_identical`, but ranks hold different trees.
+  not_size_invariant,        ///< Claimed `size_invariant`, but units hold different trees.
+  not_rotational,            ///< Claimed `rotational`, but a rank is not rank 0 shifted.
+  foreign_counts,            ///< Claimed `own_counts_only`, but a foreign block is touched.
+  too_little_claimed,        ///< A trait holds more widely than its row says.
+  build_failed,              ///< A generator threw for a shape that its row admits.
 };
 
 /// Number of enumerators of CheckKind.
@@ -54,8 +54,9 @@ inline constexpr int kCheckKinds = 26;
 
 /// One thing that is wrong.
 struct Finding {
-  CheckKind kind{};       ///< Which check failed.
-  std::string message{};  ///< Algorithm, ranks, root, rank, round and slot, and what is wrong there.
+  CheckKind kind{};  ///< Which check failed.
+  std::string
+      message{};  ///< Algorithm, ranks, root, rank, round and slot, and what is wrong there.
 };
 
 /// Whether something holds, and where it does not.
@@ -94,10 +95,10 @@ struct Claims {
 
 /// What is to be proved.
 struct Question {
-  Contract contract{};                     ///< What the schedules shall achieve together.
-  std::span<const Schedule> schedules{};   ///< One per rank.
-  Claims claims{};                         ///< Further promises.
-  std::string_view name = "schedule";      ///< How findings call it, such as "ring".
+  Contract contract{};                    ///< What the schedules shall achieve together.
+  std::span<const Schedule> schedules{};  ///< One per rank.
+  Claims claims{};                        ///< Further promises.
+  std::string_view name = "schedule";     ///< How findings call it, such as "ring".
 };
 
 /// The answer.
@@ -121,7 +122,8 @@ class Verifier {
   Verifier(Verifier&&) noexcept;
   Verifier& operator=(Verifier&&) noexcept;
 
-  /// @param question what to prove. @return the proof's outcome; never throws for bad schedules.
+  /// Bad schedules are findings. Throws Error{invalid_argument} only for schedules that are too
+  /// large: 2^28 slots on all ranks together. @param question what to prove. @return the outcome.
   [[nodiscard]] Verdict verify(const Question& question);
 
  private:

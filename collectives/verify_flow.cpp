@@ -179,9 +179,8 @@ void DataFlow::transfer(std::size_t sender, const Message& sent, std::size_t rec
     if (have != want) {
       report_->add(CheckKind::mismatched_message, place(receiver, into.slots(), into.index),
                    "expects unit " + std::to_string(want) + " where rank " +
-                       std::to_string(sender) + ", round " +
-                       std::to_string(states_[sender].round) + ", sends unit " +
-                       std::to_string(have));
+                       std::to_string(sender) + ", round " + std::to_string(states_[sender].round) +
+                       ", sends unit " + std::to_string(have));
       return;
     }
     const Value value = read_or_report(sender, from.slots(), from.index);
@@ -223,8 +222,8 @@ std::string DataFlow::waiting_text(std::size_t rank) const {
   for (const Message& message : state.messages) {
     const auto peer = static_cast<std::size_t>(message.peer);
     if (posts_[(message.direction * size_ + rank) * size_ + peer] == 0) continue;
-    const char* verb = message.direction == outgoing ? " waits to send to rank "
-                                                     : " waits to receive from rank ";
+    const char* verb =
+        message.direction == outgoing ? " waits to send to rank " : " waits to receive from rank ";
     return "rank " + std::to_string(rank) + " in round " + std::to_string(state.round) + verb +
            std::to_string(peer);
   }

@@ -44,9 +44,9 @@ class DataFlow {
     std::size_t pending = 0;  // messages of the round that have not moved
     std::size_t cells = 0;    // where this rank's slots begin
     std::vector<Message> messages{};
-    std::vector<std::uint32_t> next{};     // per step: the next one of the same message
-    std::vector<std::size_t> arrivals{};   // per step: where its received values begin
-    std::vector<Value> received{};         // by the round, applied at its end
+    std::vector<std::uint32_t> next{};    // per step: the next one of the same message
+    std::vector<std::size_t> arrivals{};  // per step: where its received values begin
+    std::vector<Value> received{};        // by the round, applied at its end
   };
   struct Cursor;  // walks the slots of a message
 
@@ -91,13 +91,13 @@ class DataFlow {
   ValueStore values_{};
   std::string first_disorder_{};
   std::vector<State> states_{};
-  std::vector<Value> cells_{};           // per rank: out, then the planes of scratch
-  std::vector<std::uint32_t> posts_{};   // per direction, rank and peer: message index + 1, or 0
-  std::vector<std::size_t> ready_{};     // ranks whose round has no message left to move
-  std::vector<std::size_t> grouped_{};   // per direction and peer: epoch and message of the round
+  std::vector<Value> cells_{};          // per rank: out, then the planes of scratch
+  std::vector<std::uint32_t> posts_{};  // per direction, rank and peer: message index + 1, or 0
+  std::vector<std::size_t> ready_{};    // ranks whose round has no message left to move
+  std::vector<std::size_t> grouped_{};  // per direction and peer: epoch and message of the round
   std::vector<std::size_t> group_epoch_{};
   std::size_t epoch_ = 0;
-  std::vector<Value> sums_{};            // per slot of the rank whose round ends: the fold so far
+  std::vector<Value> sums_{};  // per slot of the rank whose round ends: the fold so far
   std::vector<std::size_t> sum_epoch_{};
   std::vector<std::size_t> own_epoch_{};
 };

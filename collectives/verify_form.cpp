@@ -41,7 +41,8 @@ bool FormCheck::check_shape(const Question& question, Report& report) {
 
 bool FormCheck::check_slots(const Here& here, const Slots& slots) {
   const std::uint64_t units = here.schedule.units();
-  const std::uint64_t limit = slots.space == Space::scratch ? units * here.schedule.planes() : units;
+  const std::uint64_t limit =
+      slots.space == Space::scratch ? units * here.schedule.planes() : units;
   const std::uint64_t end = std::uint64_t{slots.first} + slots.count;
   if (end <= limit) return true;
   const std::uint64_t offender = std::max<std::uint64_t>(slots.first, limit);

@@ -59,10 +59,10 @@ class FormCheck {
   std::uint32_t rank_epoch_ = 0;
   std::uint64_t units_sent_ = 0;
   std::size_t scratch_slots_ = 0;
-  std::vector<Mark> marks_{};              // per slot of out and scratch
+  std::vector<Mark> marks_{};                 // per slot of out and scratch
   std::vector<std::uint32_t> overwritten_{};  // per slot: epoch of the rank that last wrote it
-  std::vector<std::uint32_t> peers_{};     // sends to, then receives from: epoch of the last round
-  std::vector<Pair> pairs_{};              // messages from each rank to each
+  std::vector<std::uint32_t> peers_{};  // sends to, then receives from: epoch of the last round
+  std::vector<Pair> pairs_{};           // messages from each rank to each
 };
 
 }  // namespace tutti::verifying

@@ -11,10 +11,10 @@ namespace tutti::verifying {
 
 /// A place in a schedule; members that are -1 are not known.
 struct Place {
-  Rank rank = -1;              ///< The rank.
-  std::int64_t round = -1;     ///< The round.
-  std::int64_t slot = -1;      ///< The slot.
-  Space space = Space::out;    ///< Where the slot lies.
+  Rank rank = -1;            ///< The rank.
+  std::int64_t round = -1;   ///< The round.
+  std::int64_t slot = -1;    ///< The slot.
+  Space space = Space::out;  ///< Where the slot lies.
 };
 
 /// @param space where. @param slot which. @return such as "scratch[12]".

@@ -5,7 +5,9 @@
 namespace tutti::verifying {
 namespace {
 
-Place place_of(Rank rank, std::uint32_t unit) { return {.rank = rank, .slot = unit}; }
+Place place_of(Rank rank, std::uint32_t unit) {
+  return {.rank = rank, .slot = unit};
+}
 
 void check_reduced(const Question& question, const DataFlow& flow, Report& report,
                    const Place& place) {
@@ -28,9 +30,9 @@ void check_moved(const DataFlow& flow, Report& report, const Place& place, Rank 
   const Value wanted = flow.values().leaf(source);
   if (value.present() && value.tree() == wanted.tree()) return;
   report.add(CheckKind::wrong_result, place,
-             value.present() ? "the result is not the data of rank " + std::to_string(source)
-                             : "the result, data of rank " + std::to_string(source) +
-                                   ", was never written");
+             value.present()
+                 ? "the result is not the data of rank " + std::to_string(source)
+                 : "the result, data of rank " + std::to_string(source) + ", was never written");
 }
 
 /// Calls a function with every rank, block and unit of the results.
@@ -98,8 +100,8 @@ Property check_own_counts(const Question& question) {
       for (std::uint32_t i = 0; i < slots.count; ++i) {
         const std::uint32_t block = unit_of(slots, i, units) / parts;
         if (contract.has_input(rank, block) || contract.wants_output(rank, block)) continue;
-        const Place place{.rank = rank, .slot = std::int64_t{slots.first} + i,
-                          .space = slots.space};
+        const Place place{
+            .rank = rank, .slot = std::int64_t{slots.first} + i, .space = slots.space};
         return {false, text_of(place) + ": a block that the rank neither has nor wants"};
       }
     }

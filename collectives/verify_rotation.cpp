@@ -11,8 +11,8 @@ class Unshift {
  public:
   Unshift(const Contract& contract, std::uint32_t units, std::size_t rank)
       : size_{static_cast<std::uint32_t>(contract.size)}, units_{units},
-        rank_{static_cast<std::uint32_t>(rank)},
-        pairs_{contract.collective == Collective::all_to_all} {
+        rank_{static_cast<std::uint32_t>(rank)}, pairs_{contract.collective ==
+                                                        Collective::all_to_all} {
     // A vector that does not fall into one piece per rank looks the same from all of them.
     const std::uint32_t pieces = pairs_ ? size_ * size_ : size_;
     per_piece_ = units % pieces == 0 ? units / pieces : 0;
@@ -27,8 +27,8 @@ class Unshift {
     if (per_piece_ == 0) return all;
     const std::uint32_t piece = unit / per_piece_;
     const std::uint32_t part = unit % per_piece_;
-    const std::uint32_t moved = pairs_ ? back(piece / size_) * size_ + back(piece % size_)
-                                       : back(piece);
+    const std::uint32_t moved =
+        pairs_ ? back(piece / size_) * size_ + back(piece % size_) : back(piece);
     return all - unit + moved * per_piece_ + part;
   }
 
@@ -69,15 +69,14 @@ Property RotationCheck::check(const Question& question) {
   const std::size_t rounds = question.schedules[0].rounds();
   for (std::size_t rank = 1; rank < question.schedules.size(); ++rank)
     if (question.schedules[rank].rounds() != rounds)
-      return {false, text_of(Place{.rank = static_cast<Rank>(rank)}) +
-                         ": has other rounds than rank 0"};
+      return {false,
+              text_of(Place{.rank = static_cast<Rank>(rank)}) + ": has other rounds than rank 0"};
   for (std::size_t round = 0; round < rounds; ++round) {
     collect(question, 0, round, first_);
     for (std::size_t rank = 1; rank < question.schedules.size(); ++rank) {
       collect(question, rank, round, other_);
       if (first_ == other_) continue;
-      const Place place{.rank = static_cast<Rank>(rank),
-                        .round = static_cast<std::int64_t>(round)};
+      const Place place{.rank = static_cast<Rank>(rank), .round = static_cast<std::int64_t>(round)};
       return {false, text_of(place) + ": is not rank 0's round, shifted"};
     }
   }

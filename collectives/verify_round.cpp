@@ -84,8 +84,7 @@ void DataFlow::accumulate(const Place& place, std::size_t cell, Value operand) {
     while (!values_.contains(before, twice) || !values_.contains(operand, twice)) ++twice;
     report_->add(CheckKind::counted_twice, place,
                  "the contribution of rank " + std::to_string(twice) + " is counted twice");
-  } else if (!after.ordered() && before.ordered() && operand.ordered() &&
-             first_disorder_.empty()) {
+  } else if (!after.ordered() && before.ordered() && operand.ordered() && first_disorder_.empty()) {
     first_disorder_ = text_of(place);
   }
 }
@@ -94,9 +93,8 @@ void DataFlow::move(std::size_t rank, const Step& step, std::size_t index) {
   const State& state = states_[rank];
   const std::size_t cell = state.cells + cell_of(step.slots(), units_);
   for (std::uint32_t i = 0; i < step.slots().count; ++i) {
-    const Value value = step.kind() == Step::Kind::recv
-                            ? state.received[state.arrivals[index] + i]
-                            : read_or_report(rank, step.from(), i);
+    const Value value = step.kind() == Step::Kind::recv ? state.received[state.arrivals[index] + i]
+                                                        : read_or_report(rank, step.from(), i);
     if (!report_->empty()) return;
     cells_[cell + i] = value;
   }

@@ -81,8 +81,8 @@ Verdict RowVerifier::prove(const Choice& choice, int size, Rank root) {
     build(choice, size, root);
   } catch (const std::exception& error) {
     return {.findings = {{CheckKind::build_failed,
-                          name + " " + std::string{name_of(row_.collective)} + ", n=" +
-                              std::to_string(size) + ": " + error.what()}}};
+                          name + " " + std::string{name_of(row_.collective)} +
+                              ", n=" + std::to_string(size) + ": " + error.what()}}};
   }
   return verifier_.verify({.contract = {row_.collective, size, root},
                            .schedules = schedules_,
@@ -152,10 +152,9 @@ RowReport RowVerifier::run() {
   constexpr int kFewest = 2;
   constexpr int kInteresting = 16;
   if (report_.proved() && range_.min_size <= kFewest && range_.max_size >= kInteresting)
-    for (const std::string& text :
-         verifying::too_little_claimed(row_, record_, range_.min_size))
-      add(CheckKind::too_little_claimed, std::string{row_.name} + " " +
-                                             std::string{name_of(row_.collective)} + ": " + text);
+    for (const std::string& text : verifying::too_little_claimed(row_, record_, range_.min_size))
+      add(CheckKind::too_little_claimed,
+          std::string{row_.name} + " " + std::string{name_of(row_.collective)} + ": " + text);
   return std::move(report_);
 }
 

@@ -31,8 +31,8 @@ struct Refusal {
 
 /// What one number of ranks costs, with default parameters and root 0.
 struct SizeReport {
-  int size = 0;         ///< Number of ranks.
-  Facts facts{};        ///< Rounds, messages, units.
+  int size = 0;   ///< Number of ranks.
+  Facts facts{};  ///< Rounds, messages, units.
 };
 
 /// What holds for all verified shapes of a row.

@@ -27,11 +27,11 @@ class CaseRecord {
 
 /// What held over all shapes of a row.
 struct RowRecord {
-  CaseRecord ordered{};         ///< See Traits::ordered.
-  CaseRecord rank_identical{};  ///< See Traits::rank_identical.
-  CaseRecord size_invariant{};  ///< See Traits::size_invariant.
-  CaseRecord rotational{};      ///< See Traits::rotational.
-  CaseRecord own_counts_only{}; ///< See Traits::own_counts_only.
+  CaseRecord ordered{};          ///< See Traits::ordered.
+  CaseRecord rank_identical{};   ///< See Traits::rank_identical.
+  CaseRecord size_invariant{};   ///< See Traits::size_invariant.
+  CaseRecord rotational{};       ///< See Traits::rotational.
+  CaseRecord own_counts_only{};  ///< See Traits::own_counts_only.
   /// Per number of ranks, from the range's least: whether the row works there.
   std::vector<bool> serves{};
 

@@ -70,8 +70,8 @@ Value ValueStore::combine(Value left, Value right) {
     if (!join(left.node(), right.node())) return {};
     *entry = {key, node, epoch_};
   }
-  const bool ordered = left.ordered() && right.ordered() &&
-                       bounds_[left.node()].high < bounds_[right.node()].low;
+  const bool ordered =
+      left.ordered() && right.ordered() && bounds_[left.node()].high < bounds_[right.node()].low;
   return {entry->node, ordered};
 }
 

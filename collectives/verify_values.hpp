@@ -82,8 +82,8 @@ class ValueStore {
   bool idempotent_ = false;
   std::size_t words_ = 1;  // of a contribution set
   std::uint32_t epoch_ = 0;
-  std::vector<Bounds> bounds_{};         // per node: lowest and highest contributing rank
-  std::vector<std::uint64_t> members_{}; // per node: the contributing ranks
+  std::vector<Bounds> bounds_{};          // per node: lowest and highest contributing rank
+  std::vector<std::uint64_t> members_{};  // per node: the contributing ranks
   std::vector<Entry> table_{};
 };
 

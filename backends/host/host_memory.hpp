@@ -1,0 +1,17 @@
+/// @file
+/// Memory of the host with a chosen instruction set, so that tests can compare them.
+#pragma once
+
+#include <memory>
+
+#include <tutti/memory.hpp>
+
+#include "instruction_set.hpp"
+
+namespace tutti::host {
+
+/// @param set the kernels to use. @return memory of the host; throws Error where this processor
+/// does not support the set.
+[[nodiscard]] std::shared_ptr<Memory> make_host_memory(InstructionSet set);
+
+}  // namespace tutti::host

@@ -1,0 +1,72 @@
+#include "instruction_set.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <tutti/error.hpp>
+
+#include "kernels.hpp"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace tutti::host {
+namespace {
+
+#if defined(__x86_64__)
+// The compilers' own query knows the operating system's part, but in clang 14 not this flag.
+bool has_f16c() {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
+bool has_avx2() {
+  return __builtin_cpu_supports("avx2") != 0 && has_f16c();
+}
+
+bool has_avx512() {
+  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+         __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+}
+#endif
+
+}  // namespace
+
+std::string_view name_of(InstructionSet set) noexcept {
+  switch (set) {
+    case InstructionSet::baseline: return "baseline";
+    case InstructionSet::avx2: return "avx2";
+    case InstructionSet::avx512: return "avx512";
+  }
+  return "unknown";
+}
+
+std::vector<InstructionSet> supported_instruction_sets() {
+  std::vector<InstructionSet> sets{InstructionSet::baseline};
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (has_avx2()) sets.push_back(InstructionSet::avx2);
+  if (has_avx2() && has_avx512()) sets.push_back(InstructionSet::avx512);
+#endif
+  return sets;
+}
+
+const KernelTable& kernels_of(InstructionSet set) {
+  const auto supported = supported_instruction_sets();
+  if (std::find(supported.begin(), supported.end(), set) == supported.end()) {
+    throw Error{ErrorCode::invalid_argument,
+                "this processor lacks the instruction set '" + std::string{name_of(set)} +
+                    "'; the widest it has is '" + std::string{name_of(supported.back())} + "'"};
+  }
+#if defined(__x86_64__)
+  if (set == InstructionSet::avx512) return kAvx512Kernels;
+  if (set == InstructionSet::avx2) return kAvx2Kernels;
+#endif
+  return kBaselineKernels;
+}
+
+}  // namespace tutti::host

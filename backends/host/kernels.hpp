@@ -1,0 +1,37 @@
+/// @file
+/// The reduction kernels: one table per instruction set, filled from one source. This header is all
+/// that the files compiled for newer processors share with the rest. It must stay free of inline
+/// functions and templates: the linker keeps one copy of each, and could keep one that an older
+/// processor cannot run.
+#pragma once
+
+#include <cstddef>
+
+#include <tutti/types.hpp>
+
+namespace tutti::host {
+
+/// One fold of elements of a built-in type, ready to compute.
+struct Work {
+  void* destination;            ///< May be one of the operands.
+  const void* const* operands;  ///< One or more.
+  std::size_t operand_count;    ///< How many.
+  std::size_t first;            ///< Index of the first element to compute.
+  std::size_t end;              ///< Index behind the last one.
+  int divisor;                  ///< Applied by floating-point kernels only, before rounding.
+};
+
+/// Computes a fold from left to right.
+using Kernel = void (*)(const Work& work);
+
+/// The kernel of every operator for every datatype; null where the operator is not defined, and for
+/// OperatorKind::user.
+struct KernelTable {
+  Kernel kernels[kDatatypes][kOperatorKinds];  ///< By datatype and operator.
+};
+
+extern const KernelTable kBaselineKernels;  ///< What every processor of the architecture has.
+extern const KernelTable kAvx2Kernels;      ///< AVX2 and F16C. Only on x86-64.
+extern const KernelTable kAvx512Kernels;    ///< AVX-512 F, BW, DQ and VL. Only on x86-64.
+
+}  // namespace tutti::host

@@ -1,0 +1,68 @@
+// How a transport over MPI ends before its time.
+#include <sched.h>
+
+#include "transport.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+// A receive that cannot be cancelled is being filled: its sender needs our help and a moment.
+constexpr Duration kReceivePatience = std::chrono::seconds{1};
+// A send that no receiver has matched never ends; nobody reads or writes its bytes either.
+constexpr Duration kSendPatience = std::chrono::milliseconds{100};
+
+// Tests requests until none is active or the patience ends. What they report no longer matters.
+bool drain(std::vector<MPI_Request>& requests, Duration patience) {
+  std::vector<int> indices(requests.size());
+  std::vector<MPI_Status> statuses(requests.size());
+  const Duration deadline = time_now() + patience;
+  for (;;) {
+    int done = 0;
+    MPI_Testsome(static_cast<int>(requests.size()), requests.data(), &done, indices.data(),
+                 statuses.data());
+    if (done == MPI_UNDEFINED) return true;
+    if (time_now() > deadline) return false;
+    if (done == 0) sched_yield();
+  }
+}
+
+}  // namespace
+
+void MpiTransport::abort(const Error& cause) noexcept {
+  if (aborted_) return;
+  aborted_ = true;
+  try {
+    if (!failure_) failure_ = cause;
+    int finalized = 0;
+    if (MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) stop(cause);
+  } catch (...) {  // Out of memory: what is under way stays so, in memory that is never reused.
+    static_cast<void>(backing_.release());
+  }
+  requests_.clear();
+  owners_.clear();
+}
+
+void MpiTransport::stop(const Error& cause) {
+  std::vector<MPI_Request> receives;
+  std::vector<MPI_Request> sends;
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    const Transfer& transfer = messages_[owners_[i].message].transfer;
+    (transfer.kind == Transfer::Kind::send ? sends : receives).push_back(requests_[i]);
+  }
+  if (!told_) {
+    backing_->notice = make_notice(cause);
+    for (Rank rank = 0; rank < group_.size; ++rank) {
+      if (rank == group_.self) continue;
+      sends.emplace_back(MPI_REQUEST_NULL);
+      MPI_Isend(&backing_->notice, sizeof(Notice), MPI_BYTE, rank, notice_tag(group_), group_.comm,
+                &sends.back());
+    }
+  }
+  for (MPI_Request& request : receives)
+    if (request != MPI_REQUEST_NULL) MPI_Cancel(&request);
+  const bool received = drain(receives, kReceivePatience);
+  const bool sent = drain(sends, kSendPatience);
+  if (!received || !sent) static_cast<void>(backing_.release());
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,154 @@
+#include "group.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <fstream>
+#include <string_view>
+#include <vector>
+
+#include "check.hpp"
+#include "message.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+constexpr std::size_t kMaskWords = CPU_SETSIZE / 64;
+
+// What every rank tells every other one.
+struct Card {
+  std::uint64_t host;          // equal on ranks of one machine
+  std::uint64_t chunk_bytes;   // must be equal on all ranks
+  std::uint64_t inline_bytes;  // likewise: it is part of the message format
+  std::array<std::uint64_t, kMaskWords> cores;  // this process may run on
+};
+
+std::uint64_t hash(std::string_view text, std::uint64_t seed) {
+  for (const char c : text) seed = (seed ^ static_cast<unsigned char>(c)) * 1099511628211U;  // FNV-1a
+  return seed;
+}
+
+// The name alone could be "localhost" everywhere; the boot identifier alone is shared by the
+// virtual hosts that containers are.
+std::uint64_t host_identity() {
+  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+  int length = 0;
+  check(MPI_Get_processor_name(name.data(), &length), "name this machine");
+  std::string boot;
+  std::ifstream{"/proc/sys/kernel/random/boot_id"} >> boot;
+  const std::uint64_t by_name =
+      hash({name.data(), static_cast<std::size_t>(length)}, 14695981039346656037U);
+  return hash(boot, by_name);
+}
+
+std::array<std::uint64_t, kMaskWords> usable_cores() {
+  std::array<std::uint64_t, kMaskWords> words{};
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) {  // a machine with more than 1024 cores
+    words.fill(~std::uint64_t{0});
+    return words;
+  }
+  for (std::size_t core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &cores)) words[core / 64] |= std::uint64_t{1} << core % 64;
+  return words;
+}
+
+// Waits for a nonblocking operation of the set-up. It yields because some MPIs spin inside their
+// blocking calls, which takes tens of milliseconds where ranks outnumber cores.
+void finish(MPI_Request& request, const Options& options, const char* action) {
+  const Duration deadline = time_now() + options.timeout;
+  for (int done = 0;;) {
+    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), action);
+    if (done != 0) return;
+    if (time_now() > deadline)
+      throw Error{ErrorCode::timeout,
+                  std::string{"cannot "} + action + " within the timeout: making a communicator is "
+                  "collective, and a rank has not taken part"};
+    sched_yield();
+  }
+}
+
+void check_parent(MPI_Comm parent, const Options& options) {
+  constexpr auto kInvalid = ErrorCode::invalid_argument;
+  int flag = 0;
+  if (MPI_Initialized(&flag); flag == 0)
+    throw Error{kInvalid, "MPI is not initialised; call MPI_Init before tutti::mpi"};
+  if (MPI_Finalized(&flag); flag != 0)
+    throw Error{kInvalid, "MPI is finalised already; use tutti::mpi before MPI_Finalize"};
+  if (parent == MPI_COMM_NULL)
+    throw Error{kInvalid, "the communicator is MPI_COMM_NULL; give an intra-communicator"};
+  check(MPI_Comm_test_inter(parent, &flag), "inspect the communicator");
+  if (flag != 0)
+    throw Error{kInvalid, "the communicator is an inter-communicator; give an intra-communicator"};
+  if (options.chunk_bytes < 1 || options.chunk_bytes > kMostChunkBytes)
+    throw Error{kInvalid, "chunk_bytes is " + std::to_string(options.chunk_bytes) +
+                              "; it must be 1 .. " + std::to_string(kMostChunkBytes)};
+}
+
+void check_equal(const std::vector<Card>& cards, Rank self) {
+  const Card& own = cards[static_cast<std::size_t>(self)];
+  const auto differs = [&own](const Card& card) {
+    return card.chunk_bytes != own.chunk_bytes || card.inline_bytes != own.inline_bytes;
+  };
+  const auto other = std::find_if(cards.begin(), cards.end(), differs);
+  if (other == cards.end()) return;
+  const auto rank = static_cast<Rank>(other - cards.begin());
+  throw Error{ErrorCode::mismatch,
+              "rank " + std::to_string(rank) + " has chunk_bytes " +
+                  std::to_string(other->chunk_bytes) + ", rank " + std::to_string(self) + " " +
+                  std::to_string(own.chunk_bytes) +
+                  "; all ranks must give equal options and run one version of tutti",
+              rank};
+}
+
+void count_hosts(const std::vector<Card>& cards, Group& group) {
+  std::vector<std::uint64_t> hosts;
+  std::array<std::uint64_t, kMaskWords> cores{};
+  int local_ranks = 0;
+  for (const Card& card : cards) {
+    hosts.push_back(card.host);
+    if (card.host != cards[static_cast<std::size_t>(group.self)].host) continue;
+    ++local_ranks;
+    // Launchers may bind each rank to a core of its own: what counts is the union.
+    for (std::size_t word = 0; word < kMaskWords; ++word) cores[word] |= card.cores[word];
+  }
+  std::sort(hosts.begin(), hosts.end());
+  group.hosts = static_cast<int>(std::unique(hosts.begin(), hosts.end()) - hosts.begin());
+  int usable = 0;
+  for (const std::uint64_t word : cores) usable += std::popcount(word);
+  group.oversubscribed = local_ranks > usable;
+}
+
+}  // namespace
+
+Group make_group(MPI_Comm parent, const Options& options) {
+  check_parent(parent, options);
+  Group group;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Comm_idup(parent, &group.comm, &request), "duplicate the communicator");
+  finish(request, options, "duplicate the communicator");
+  check(MPI_Comm_set_errhandler(group.comm, MPI_ERRORS_RETURN), "set the error handler");
+  check(MPI_Comm_rank(group.comm, &group.self), "find the own rank");
+  check(MPI_Comm_size(group.comm, &group.size), "count the ranks");
+
+  int* tag_limit = nullptr;
+  int known = 0;
+  check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&tag_limit), &known),
+        "find the largest tag");
+  group.tag_limit = known != 0 ? *tag_limit : 32767;  // what the standard guarantees
+
+  const Card own{host_identity(), options.chunk_bytes, kInlineBytes, usable_cores()};
+  std::vector<Card> cards(static_cast<std::size_t>(group.size));
+  check(MPI_Iallgather(&own, sizeof own, MPI_BYTE, cards.data(), sizeof own, MPI_BYTE, group.comm,
+                       &request),
+        "exchange options");
+  finish(request, options, "exchange options");
+  check_equal(cards, group.self);
+  count_hosts(cards, group);
+  return group;
+}
+
+}  // namespace tutti::mpi

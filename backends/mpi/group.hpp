@@ -1,0 +1,31 @@
+/// @file
+/// The ranks of a transport: a private duplicate of the caller's communicator, and what the ranks
+/// told each other when it was made.
+#pragma once
+
+#include <cstdint>
+
+#include <tutti/mpi.hpp>
+
+namespace tutti::mpi {
+
+/// Facts that hold for the life of a transport.
+struct Group {
+  MPI_Comm comm = MPI_COMM_NULL;  ///< The duplicate; returns errors instead of ending the program.
+  Rank self = 0;                  ///< The own rank.
+  int size = 1;                   ///< Number of ranks.
+  int tag_limit = 0;              ///< The largest tag the MPI takes.
+  int hosts = 1;                  ///< Machines the ranks run on.
+  bool oversubscribed = false;    ///< Whether this machine has more ranks than they may use cores.
+};
+
+/// Duplicates a communicator. Collective. @param parent the caller's. @param options equal on all
+/// ranks, which is checked. @return the group. Throws Error.
+[[nodiscard]] Group make_group(MPI_Comm parent, const Options& options);
+
+/// Time since an arbitrary start. @return what Transport::now gives.
+[[nodiscard]] inline Duration time_now() noexcept {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,64 @@
+/// @file
+/// The way in from MPI: communicators over any MPI-3 library, and that library's own collectives.
+/// Built once per MPI; nothing here initialises or finalises MPI.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include <mpi.h>
+
+#include <tutti/call.hpp>
+#include <tutti/communicator.hpp>
+#include <tutti/transport.hpp>
+
+/// tutti over an MPI library.
+///
+/// MPI must be initialised before, and finalised after, the life of what is made here; once it is
+/// finalised, destructors make no MPI call. MPI_THREAD_SINGLE or MPI_THREAD_FUNNELED serve a
+/// program that uses tutti and MPI from the main thread only, MPI_THREAD_SERIALIZED one that uses
+/// both from one thread at a time, and MPI_THREAD_MULTIPLE several threads with a communicator each.
+namespace tutti::mpi {
+
+/// How messages become MPI messages. Equal on all ranks.
+struct Options {
+  /// Payload bytes of one MPI message, 1 .. 2^31 - 1; more travel in several.
+  std::size_t chunk_bytes = std::size_t{1} << 30;
+  /// How long the set-up, a collective operation of the whole group, waits for the other ranks.
+  Duration timeout = std::chrono::seconds{300};
+};
+
+/// A communicator over a private duplicate of an MPI communicator. Collective over `comm`.
+/// @param comm an intra-communicator; it stays the caller's, and its messages never mix with ours.
+/// @param options of the communicator, equal on all ranks. @param transport see Options.
+/// @return the communicator, with the ranks of `comm`. Throws Error.
+[[nodiscard]] Communicator communicator(MPI_Comm comm, const CommunicatorOptions& options = {},
+                                        const Options& transport = {});
+
+/// The transport underneath `communicator`. Collective over `comm`.
+///
+/// After construction it calls no blocking MPI function. Errors of MPI are returned and thrown as
+/// Error{transport}, never fatal. If it fails it keeps its duplicate communicator, because messages
+/// may still be under way in it, and so does one destroyed with transfers pending.
+///
+/// Transport::abort cancels what it can and waits up to one second for messages that already
+/// arrive in posted pieces. MPI offers no more: only if a rank stopped amid such a message, and goes
+/// on later, may posted pieces still be written. A program that gets Error{timeout} or
+/// Error{peer_dead} should end itself with MPI_Abort, since MPI_Finalize waits for the dead.
+/// @param comm an intra-communicator, as above. @param options see Options.
+/// @return the transport. Throws Error.
+[[nodiscard]] std::unique_ptr<Transport> make_transport(MPI_Comm comm, const Options& options = {});
+
+/// Whether the MPI has a collective of its own for a call. It lacks f16 and bf16 reductions,
+/// averages, users' operators, the reduce_scatter into the own block of the input, and counts
+/// beyond 2^31 - 1.
+/// @param call the call. @param comm where it would run. @return true if native() can run it.
+[[nodiscard]] bool has_native(const Call& call, MPI_Comm comm) noexcept;
+
+/// Runs the MPI's own *blocking* collective. Nothing is checked between the ranks, no deadline is
+/// kept, and the MPI's arithmetic applies, not ours. Equal input and output mean in place.
+/// @param call the call, with equal blocks. @param comm where it runs, collectively. Throws
+/// Error{invalid_argument} that says what the MPI lacks, Error{transport} if it reports a failure.
+void native(const Call& call, MPI_Comm comm);
+
+}  // namespace tutti::mpi

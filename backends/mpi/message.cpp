@@ -1,0 +1,71 @@
+#include "message.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "check.hpp"
+
+namespace tutti::mpi {
+
+void pack(std::byte* to, std::span<const Piece> pieces) noexcept {
+  for (const Piece& piece : pieces) {
+    std::memcpy(to, piece.data, piece.bytes);
+    to += piece.bytes;
+  }
+}
+
+void unpack(std::span<const Piece> pieces, const std::byte* from) noexcept {
+  for (const Piece& piece : pieces) {
+    std::memcpy(piece.data, from, piece.bytes);
+    from += piece.bytes;
+  }
+}
+
+void BufferPool::grow() {
+  const std::size_t count = std::max<std::size_t>(8, buffers_);
+  free_.reserve(buffers_ + count);
+  slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(count * kBufferBytes));
+  for (std::size_t i = 0; i < count; ++i) free_.push_back(slabs_.back().get() + i * kBufferBytes);
+  buffers_ += count;
+}
+
+void Cutter::advance(std::size_t bytes) noexcept {
+  offset_ += bytes;
+  if (offset_ < pieces_[index_].bytes) return;
+  ++index_;
+  offset_ = 0;
+}
+
+Cutter::Chunk Cutter::next() {
+  const Piece& piece = pieces_[index_];
+  const std::size_t left = piece.bytes - offset_;
+  const bool last_piece = index_ + 1 == pieces_.size();
+  if (left < chunk_bytes_ && !last_piece) return gather();
+  const std::size_t bytes = std::min(left, chunk_bytes_);
+  const Chunk chunk{piece.data + offset_, static_cast<int>(bytes), MPI_BYTE};
+  advance(bytes);
+  return chunk;
+}
+
+Cutter::Chunk Cutter::gather() {
+  auto& [lengths, addresses] = *scattered_;
+  lengths.clear();
+  addresses.clear();
+  for (std::size_t room = chunk_bytes_; room > 0 && more();) {
+    const Piece& piece = pieces_[index_];
+    const std::size_t bytes = std::min(piece.bytes - offset_, room);
+    addresses.emplace_back();
+    check(MPI_Get_address(piece.data + offset_, &addresses.back()), "find an address");
+    lengths.push_back(static_cast<int>(bytes));
+    room -= bytes;
+    advance(bytes);
+  }
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  check(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), addresses.data(),
+                                 MPI_BYTE, &type),
+        "describe scattered bytes");
+  check(MPI_Type_commit(&type), "describe scattered bytes");
+  return {MPI_BOTTOM, 1, type};
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,179 @@
+// The MPI's own collectives, as something to compare with and to choose.
+#include <algorithm>
+#include <string>
+
+#include <tutti/mpi.hpp>
+
+#include "check.hpp"
+#include "message.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+static_assert(sizeof(long) == sizeof(std::int64_t), "MPI_LONG_INT stands for Indexed<int64_t>");
+
+// The type MPI reduces, or MPI_DATATYPE_NULL.
+MPI_Datatype reducible(Datatype type) {
+  switch (type) {
+    case Datatype::i8: return MPI_INT8_T;
+    case Datatype::i16: return MPI_INT16_T;
+    case Datatype::i32: return MPI_INT32_T;
+    case Datatype::i64: return MPI_INT64_T;
+    case Datatype::u8: return MPI_UINT8_T;
+    case Datatype::u16: return MPI_UINT16_T;
+    case Datatype::u32: return MPI_UINT32_T;
+    case Datatype::u64: return MPI_UINT64_T;
+    case Datatype::f32: return MPI_FLOAT;
+    case Datatype::f64: return MPI_DOUBLE;
+    case Datatype::c32: return MPI_CXX_FLOAT_COMPLEX;
+    case Datatype::c64: return MPI_CXX_DOUBLE_COMPLEX;
+    case Datatype::i32_index: return MPI_2INT;
+    case Datatype::i64_index: return MPI_LONG_INT;
+    case Datatype::f32_index: return MPI_FLOAT_INT;
+    case Datatype::f64_index: return MPI_DOUBLE_INT;
+    case Datatype::f16:
+    case Datatype::bf16:
+    case Datatype::opaque: return MPI_DATATYPE_NULL;
+  }
+  return MPI_DATATYPE_NULL;
+}
+
+// MPI's operator, or MPI_OP_NULL.
+MPI_Op operator_of(OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::sum: return MPI_SUM;
+    case OperatorKind::prod: return MPI_PROD;
+    case OperatorKind::min: return MPI_MIN;
+    case OperatorKind::max: return MPI_MAX;
+    case OperatorKind::min_loc: return MPI_MINLOC;
+    case OperatorKind::max_loc: return MPI_MAXLOC;
+    case OperatorKind::logical_and: return MPI_LAND;
+    case OperatorKind::logical_or: return MPI_LOR;
+    case OperatorKind::logical_xor: return MPI_LXOR;
+    case OperatorKind::bit_and: return MPI_BAND;
+    case OperatorKind::bit_or: return MPI_BOR;
+    case OperatorKind::bit_xor: return MPI_BXOR;
+    case OperatorKind::average:
+    case OperatorKind::user: return MPI_OP_NULL;
+  }
+  return MPI_OP_NULL;
+}
+
+// A call in MPI's words.
+struct Native {
+  const void* in;
+  void* out;
+  int in_count;
+  int out_count;
+  MPI_Datatype type;
+  MPI_Op op;
+};
+
+std::byte* own_block(const void* vector, std::size_t block_bytes, Rank rank) {
+  return static_cast<std::byte*>(const_cast<void*>(vector)) +  // only compared and handed to MPI
+         static_cast<std::size_t>(rank) * block_bytes;
+}
+
+// In the MPI a reduce_scatter in place leaves the result at the front of the vector, not in the own
+// block.
+bool reduces_into_own_block(const Call& call, Rank self) {
+  return call.collective == Collective::reduce_scatter && call.out != nullptr &&
+         call.out_count > 0 &&
+         call.out == own_block(call.in, call.out_count * call.element_bytes, self);
+}
+
+// What the MPI lacks for a call, or nothing.
+std::string lack(const Call& call, Rank self) {
+  if (is_reduction(call.collective)) {
+    if (call.op == nullptr) return "a reduction without an operator";
+    if (operator_of(call.op->kind()) == MPI_OP_NULL)
+      return "the operator " + std::string{name_of(call.op->kind())};
+    if (reducible(call.type) == MPI_DATATYPE_NULL)
+      return "reductions of " + std::string{name_of(call.type)};
+    if (!is_defined(call.op->kind(), call.type))
+      return std::string{name_of(call.op->kind())} + " of " + std::string{name_of(call.type)};
+    if (reduces_into_own_block(call, self)) return "a reduce_scatter into the own block of its input";
+  }
+  const std::size_t scale = is_reduction(call.collective) ? 1 : call.element_bytes;
+  if (std::max(call.in_count, call.out_count) * scale > kMostChunkBytes)
+    return "counts beyond 2^31 - 1";
+  return {};
+}
+
+// Elements of collectives that only move them travel as bytes: every type is alike to them.
+Native translate(const Call& call) {
+  const bool reduces = is_reduction(call.collective);
+  const std::size_t scale = reduces ? 1 : call.element_bytes;
+  return {call.in,
+          call.out,
+          static_cast<int>(call.in_count * scale),
+          static_cast<int>(call.out_count * scale),
+          reduces ? reducible(call.type) : MPI_BYTE,
+          reduces ? operator_of(call.op->kind()) : MPI_OP_NULL};
+}
+
+int run_reduction(const Call& call, const Native& n, Rank self, MPI_Comm comm) {
+  const bool in_place = call.in == call.out && call.in != nullptr;
+  const void* const in = in_place ? MPI_IN_PLACE : n.in;
+  if (call.collective == Collective::all_reduce)
+    return MPI_Allreduce(in, n.out, n.in_count, n.type, n.op, comm);
+  if (call.collective == Collective::reduce)
+    return MPI_Reduce(self == call.root ? in : n.in, n.out, n.in_count, n.type, n.op, call.root,
+                      comm);
+  return MPI_Reduce_scatter_block(n.in, n.out, n.out_count, n.type, n.op, comm);
+}
+
+int run_movement(const Call& call, const Native& n, Rank self, MPI_Comm comm) {
+  const bool root = self == call.root;
+  const auto block = static_cast<std::size_t>(n.out_count);
+  switch (call.collective) {
+    case Collective::broadcast: return MPI_Bcast(n.out, n.out_count, n.type, call.root, comm);
+    case Collective::scatter: {
+      const bool in_place = root && block > 0 && n.out == own_block(n.in, block, self);
+      return MPI_Scatter(n.in, n.out_count, n.type, in_place ? MPI_IN_PLACE : n.out, n.out_count,
+                         n.type, call.root, comm);
+    }
+    case Collective::all_gather: {
+      const auto own = static_cast<std::size_t>(n.in_count);
+      const bool in_place = own > 0 && n.in == own_block(n.out, own, self);
+      return MPI_Allgather(in_place ? MPI_IN_PLACE : n.in, n.in_count, n.type, n.out, n.in_count,
+                           n.type, comm);
+    }
+    case Collective::all_to_all: {
+      int size = 1;
+      MPI_Comm_size(comm, &size);
+      return MPI_Alltoall(n.in, n.in_count / size, n.type, n.out, n.in_count / size, n.type, comm);
+    }
+    default: return MPI_Barrier(comm);
+  }
+}
+
+Rank rank_in(MPI_Comm comm) {
+  Rank self = 0;
+  MPI_Comm_rank(comm, &self);
+  return self;
+}
+
+}  // namespace
+
+bool has_native(const Call& call, MPI_Comm comm) noexcept {
+  try {
+    return lack(call, rank_in(comm)).empty();
+  } catch (...) {
+    return false;
+  }
+}
+
+void native(const Call& call, MPI_Comm comm) {
+  const Rank self = rank_in(comm);
+  if (const std::string missing = lack(call, self); !missing.empty())
+    throw Error{ErrorCode::invalid_argument,
+                "MPI has no " + std::string{name_of(call.collective)} + " with " + missing +
+                    "; choose an algorithm of tutti instead of `native`"};
+  const Native words = translate(call);
+  const int code = is_reduction(call.collective) ? run_reduction(call, words, self, comm)
+                                                 : run_movement(call, words, self, comm);
+  if (code != MPI_SUCCESS) throw error_of(code, "run " + std::string{name_of(call.collective)});
+}
+
+}  // namespace tutti::mpi

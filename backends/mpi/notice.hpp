@@ -1,0 +1,31 @@
+/// @file
+/// Abort notices: how ranks tell each other that a transport failed, and why.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "group.hpp"
+
+namespace tutti::mpi {
+
+/// What is sent. Longer texts are cut.
+struct Notice {
+  ErrorCode code{};               ///< Of the first cause.
+  Rank culprit = -1;              ///< Of the first cause.
+  std::uint32_t length = 0;       ///< Bytes of the text.
+  std::array<char, 512> text{};   ///< What the first cause says, not terminated.
+};
+
+/// @param cause what is to be told. @return the notice.
+[[nodiscard]] Notice make_notice(const Error& cause) noexcept;
+
+/// Looks for a notice without waiting. @param group where. @return Error{aborted} with the first
+/// cause's text and culprit, if a rank has failed.
+[[nodiscard]] std::optional<Error> find_notice(const Group& group);
+
+/// @param group whose tags. @return the tag of notices; transfers use smaller ones.
+[[nodiscard]] inline int notice_tag(const Group& group) noexcept { return group.tag_limit; }
+
+}  // namespace tutti::mpi

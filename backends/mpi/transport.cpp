@@ -1,0 +1,284 @@
+#include "transport.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "check.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+constexpr std::uint32_t kPollsPerNotice = 64;  // a probe costs as much as a poll
+
+std::string hexadecimal(std::uint64_t value) {
+  std::string text = "0x";
+  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[value >> shift & 15];
+  return text;
+}
+
+Error wrong_call(Rank peer, const Header& header, std::uint64_t expected) {
+  return {ErrorCode::mismatch,
+          "rank " + std::to_string(peer) + " runs another call: its message has fingerprint " +
+              hexadecimal(header.fingerprint) + ", this rank expects " + hexadecimal(expected) +
+              "; all ranks must call the same collectives in the same order with matching arguments",
+          peer};
+}
+
+Error wrong_length(Rank peer, const Header& header, std::uint64_t expected) {
+  return {ErrorCode::mismatch,
+          "rank " + std::to_string(peer) + " sent " + std::to_string(header.bytes) +
+              " bytes, this rank expects " + std::to_string(expected) +
+              "; all ranks must call the same collective with the same count",
+          peer};
+}
+
+// Tags of transfers are the lower half of the MPI's, tags of payloads the upper half but for the last.
+std::uint32_t transfer_tags(const Group& group) {
+  return static_cast<std::uint32_t>(group.tag_limit) / 2;
+}
+PayloadTag payload_tag_of(std::uint32_t serial, const Group& group) {
+  const std::uint32_t first = transfer_tags(group);
+  const std::uint32_t tags = static_cast<std::uint32_t>(group.tag_limit) - first;
+  return static_cast<PayloadTag>(first + serial % tags);
+}
+
+}  // namespace
+
+MpiTransport::MpiTransport(const Group& group, const Options& options)
+    : group_{group}, options_{options},
+      capabilities_{.name = "mpi",
+                    .tags = transfer_tags(group),
+                    .hosts = group.hosts,
+                    .idle_spins = group.oversubscribed ? 20 : 10000} {}
+
+MpiTransport::~MpiTransport() {
+  int finalized = 0;
+  if (MPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0) {
+    static_cast<void>(backing_.release());  // the MPI is gone; nobody can say what it still holds
+    return;
+  }
+  if (!requests_.empty())
+    abort({ErrorCode::aborted, "rank " + std::to_string(group_.self) +
+                                   " destroyed its communicator with an operation pending"});
+  // A late message to a freed communicator could match in a new one that got the same context.
+  if (!failure_) MPI_Comm_free(&group_.comm);
+}
+
+void MpiTransport::post(std::span<const Transfer> transfers) {
+  if (failure_) throw Error{*failure_};
+  try {
+    for (const Transfer& transfer : transfers) post_one(transfer);
+  } catch (const Error& error) {
+    failure_ = error;
+    throw;
+  }
+}
+
+// Room for the requests of one more transfer: once MPI has a request it must not be lost.
+void MpiTransport::make_room(std::uint64_t bytes) {
+  const std::size_t needed = requests_.size() + 2 + bytes / options_.chunk_bytes;
+  if (needed <= requests_.capacity()) return;
+  requests_.reserve(2 * needed);
+  owners_.reserve(2 * needed);
+  indices_.resize(2 * needed);
+  statuses_.resize(2 * needed);
+}
+
+void MpiTransport::post_one(const Transfer& transfer) {
+  expects(transfer.peer >= 0 && transfer.peer < group_.size, "a transfer names no rank of the group");
+  expects(transfer.tag < capabilities_.tags, "a transfer has a tag beyond Capabilities::tags");
+  const std::uint64_t bytes = bytes_of(transfer.pieces);
+  make_room(bytes);
+  if (transfer.kind == Transfer::Kind::send) post_send(transfer, bytes);
+  else post_receive(transfer, bytes);
+}
+
+void MpiTransport::post_send(const Transfer& transfer, std::uint64_t bytes) {
+  std::byte* const buffer = backing_->pool.get();
+  const Header header{transfer.fingerprint, bytes};
+  std::memcpy(buffer, &header, sizeof header);
+  const Message message{transfer, bytes, buffer, 0};
+  const PayloadTag payload_tag = payload_tag_of(next_payload_, group_);
+  if (message.fits_first()) pack(buffer + sizeof header, transfer.pieces);
+  else std::memcpy(buffer + sizeof header, &payload_tag, sizeof payload_tag);
+  const std::size_t count = sizeof header + (message.fits_first() ? bytes : sizeof payload_tag);
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Isend(buffer, static_cast<int>(count), MPI_BYTE, transfer.peer,
+                  static_cast<int>(transfer.tag), group_.comm, &request),
+        "send a message");
+  int left = 0;  // most first messages have left already
+  check(MPI_Test(&request, &left, MPI_STATUS_IGNORE), "send a message");
+  if (left != 0 && message.fits_first()) {
+    done_.push_back({transfer.cookie});
+    backing_->pool.put(buffer);
+    return;
+  }
+  const std::uint32_t index = add_message(message);
+  if (left == 0) add_request(request, {index, true});
+  if (message.fits_first()) return;
+  ++next_payload_;
+  post_payload(index, payload_tag);
+}
+
+void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
+  std::byte* const buffer = backing_->pool.get();
+  const std::uint32_t index = add_message({transfer, bytes, buffer, 0});
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Irecv(buffer, static_cast<int>(kFirstBytes), MPI_BYTE, transfer.peer,
+                  static_cast<int>(transfer.tag), group_.comm, &request),
+        "receive a message");
+  add_request(request, {index, true});
+}
+
+void MpiTransport::post_payload(std::uint32_t index, PayloadTag tag) {
+  const Message& message = messages_[index];
+  make_room(message.bytes);
+  const Rank peer = message.transfer.peer;
+  const bool sends = message.transfer.kind == Transfer::Kind::send;
+  std::span<const Piece> pieces = message.transfer.pieces;
+  const Piece staged{message.buffer + kFirstBytes, message.bytes};
+  if (message.is_staged()) {
+    if (sends) pack(staged.data, pieces);
+    pieces = {&staged, 1};
+  }
+  Cutter cutter{pieces, options_.chunk_bytes, scattered_};
+  while (cutter.more()) {
+    Cutter::Chunk chunk = cutter.next();
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (sends)
+      check(MPI_Isend(chunk.data, chunk.count, chunk.type, peer, tag, group_.comm, &request),
+            "send a payload");
+    else
+      check(MPI_Irecv(chunk.data, chunk.count, chunk.type, peer, tag, group_.comm, &request),
+            "receive a payload");
+    add_request(request, {index, false});
+    if (chunk.type != MPI_BYTE) check(MPI_Type_free(&chunk.type), "forget scattered bytes");
+  }
+}
+
+std::uint32_t MpiTransport::add_message(const Message& message) {
+  if (free_messages_.empty()) {
+    messages_.push_back(message);
+    free_messages_.reserve(messages_.capacity());  // so that finishing a message cannot fail
+    return static_cast<std::uint32_t>(messages_.size() - 1);
+  }
+  const std::uint32_t index = free_messages_.back();
+  free_messages_.pop_back();
+  messages_[index] = message;
+  return index;
+}
+
+void MpiTransport::add_request(MPI_Request request, Owner owner) {
+  requests_.push_back(request);
+  owners_.push_back(owner);
+  ++messages_[owner.message].remaining;
+}
+
+std::size_t MpiTransport::poll(std::span<Completion> completions) {
+  if (failure_) throw Error{*failure_};
+  try {
+    progress();
+    const std::size_t count = take_done(completions);
+    if (count == 0 && ++empty_polls_ % kPollsPerNotice == 0) look_for_notice();
+    return count;
+  } catch (const Error& error) {
+    failure_ = error;
+    throw;
+  }
+}
+
+std::size_t MpiTransport::take_done(std::span<Completion> completions) noexcept {
+  const std::size_t count = std::min(completions.size(), done_.size() - next_done_);
+  if (count == 0) return 0;
+  std::copy_n(done_.begin() + static_cast<std::ptrdiff_t>(next_done_), count, completions.begin());
+  next_done_ += count;
+  if (next_done_ == done_.size()) {
+    done_.clear();
+    next_done_ = 0;
+  }
+  return count;
+}
+
+// Every call into the MPI makes it look at the network, which is what polling costs. So one request
+// is tested alone and several with one call.
+void MpiTransport::progress() {
+  if (requests_.empty()) return;
+  if (requests_.size() > 1) return progress_many();
+  int done = 0;
+  const Owner owner = owners_.front();
+  if (const int code = MPI_Test(requests_.data(), &done, MPI_STATUS_IGNORE); code != MPI_SUCCESS)
+    fail_request(code, owner);
+  if (done == 0) return;
+  requests_.clear();
+  owners_.clear();
+  finish(owner);
+}
+
+void MpiTransport::progress_many() {
+  int done = 0;
+  const int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done,
+                                indices_.data(), statuses_.data());
+  if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) throw error_of(code, "make progress");
+  if (done == 0 || done == MPI_UNDEFINED) return;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(done); ++i) {
+    const Owner owner = owners_[static_cast<std::size_t>(indices_[i])];
+    if (code == MPI_ERR_IN_STATUS && statuses_[i].MPI_ERROR != MPI_SUCCESS)
+      fail_request(statuses_[i].MPI_ERROR, owner);
+    finish(owner);
+  }
+  std::size_t kept = 0;  // close the gaps, keep the order
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    if (requests_[i] == MPI_REQUEST_NULL) continue;
+    requests_[kept] = requests_[i];
+    owners_[kept++] = owners_[i];
+  }
+  requests_.resize(kept);
+  owners_.resize(kept);
+}
+
+void MpiTransport::finish(Owner owner) {
+  const bool receives = messages_[owner.message].transfer.kind == Transfer::Kind::recv;
+  if (receives && owner.header) open(owner.message);
+  Message& message = messages_[owner.message];
+  if (--message.remaining > 0) return;
+  if (receives) message.unpack_buffer();
+  done_.push_back({message.transfer.cookie});
+  backing_->pool.put(message.buffer);
+  free_messages_.push_back(owner.message);
+}
+
+// Checks the first message of a transfer and asks for the rest of it.
+void MpiTransport::open(std::uint32_t index) {
+  const Message& message = messages_[index];
+  const Transfer& transfer = message.transfer;
+  Header header;
+  std::memcpy(&header, message.buffer, sizeof header);
+  if (header.fingerprint != transfer.fingerprint)
+    throw wrong_call(transfer.peer, header, transfer.fingerprint);
+  if (header.bytes != message.bytes) throw wrong_length(transfer.peer, header, message.bytes);
+  if (message.fits_first()) return;
+  PayloadTag tag = 0;
+  std::memcpy(&tag, message.buffer + sizeof header, sizeof tag);
+  post_payload(index, tag);
+}
+
+void MpiTransport::Message::unpack_buffer() const noexcept {
+  if (fits_first()) unpack(transfer.pieces, buffer + sizeof(Header));
+  else if (is_staged()) unpack(transfer.pieces, buffer + kFirstBytes);
+}
+
+void MpiTransport::look_for_notice() {
+  if (std::optional<Error> notice = find_notice(group_)) {
+    told_ = true;  // the rank that failed tells everyone itself
+    throw Error{*notice};
+  }
+}
+
+void MpiTransport::fail_request(int code, Owner owner) const {
+  const Transfer& transfer = messages_[owner.message].transfer;
+  const bool sends = transfer.kind == Transfer::Kind::send;
+  throw error_of(code, (sends ? "send to rank " : "receive from rank ") +
+                           std::to_string(transfer.peer), transfer.peer);
+}
+
+}  // namespace tutti::mpi

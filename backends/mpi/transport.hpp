@@ -1,0 +1,97 @@
+/// @file
+/// The transport over MPI.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "group.hpp"
+#include "message.hpp"
+#include "notice.hpp"
+
+namespace tutti::mpi {
+
+/// A transfer is one MPI message, header and payload, on the transfer's tag. Where the payload is
+/// more than kInlineBytes it follows in messages of its own, on a tag from the upper half of the
+/// MPI's that the header names. The receiver posts receives for them only once the header has been
+/// found right: so pieces are never written by another call's message, and a message never meets a
+/// receive that is too short, which Open MPI 4.1 answers with a crash.
+class MpiTransport final : public Transport {
+ public:
+  /// @param group from make_group; the communicator in it is owned from now on.
+  /// @param options see Options.
+  MpiTransport(const Group& group, const Options& options);
+  ~MpiTransport() override;
+
+  [[nodiscard]] Rank self() const noexcept override { return group_.self; }
+  [[nodiscard]] int size() const noexcept override { return group_.size; }
+  [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
+  [[nodiscard]] Duration now() const noexcept override { return time_now(); }
+  void post(std::span<const Transfer> transfers) override;
+  [[nodiscard]] std::size_t poll(std::span<Completion> completions) override;
+  void abort(const Error& cause) noexcept override;
+
+ private:
+  // A transfer under way. Its MPI requests are in requests_, with its index in owners_.
+  struct Message {
+    Transfer transfer;
+    std::uint64_t bytes;
+    std::byte* buffer;         // of the first MPI message
+    std::uint32_t remaining;   // MPI requests not yet complete
+
+    [[nodiscard]] bool fits_first() const noexcept { return bytes <= kInlineBytes; }
+    [[nodiscard]] bool is_staged() const noexcept {
+      return !fits_first() && bytes <= kStagedBytes && transfer.pieces.size() > 1;
+    }
+    void unpack_buffer() const noexcept;
+  };
+  struct Owner {
+    std::uint32_t message;  // index into messages_
+    bool header;            // whether the request receives or sends the first MPI message
+  };
+  // What MPI may write to or read from behind our back. Where MPI cannot be stopped it is leaked,
+  // on purpose, so that a late message never lands in memory that has another use by then.
+  struct Backing {
+    BufferPool pool{};
+    Notice notice{};
+  };
+
+  void make_room(std::uint64_t bytes);
+  void post_one(const Transfer& transfer);
+  void post_send(const Transfer& transfer, std::uint64_t bytes);
+  void post_receive(const Transfer& transfer, std::uint64_t bytes);
+  void post_payload(std::uint32_t index, PayloadTag tag);
+  void open(std::uint32_t index);
+  [[nodiscard]] std::uint32_t add_message(const Message& message);
+  void add_request(MPI_Request request, Owner owner);
+
+  void progress();
+  void progress_many();
+  void finish(Owner owner);
+  void look_for_notice();
+  [[noreturn]] void fail_request(int code, Owner owner) const;
+  std::size_t take_done(std::span<Completion> completions) noexcept;
+  void stop(const Error& cause);
+
+  Group group_;
+  Options options_;
+  Capabilities capabilities_;
+  std::unique_ptr<Backing> backing_ = std::make_unique<Backing>();
+  std::vector<Message> messages_{};
+  std::vector<std::uint32_t> free_messages_{};
+  std::vector<MPI_Request> requests_{};  // active ones, oldest first
+  std::vector<Owner> owners_{};          // of requests_
+  std::vector<int> indices_{};           // for MPI_Testsome
+  std::vector<MPI_Status> statuses_{};   // for MPI_Testsome
+  std::vector<Completion> done_{};       // not yet handed out, from next_done_ on
+  std::size_t next_done_ = 0;
+  Scattered scattered_{};
+  std::uint32_t next_payload_ = 0;  // counts long messages sent
+  std::uint32_t empty_polls_ = 0;
+  std::optional<Error> failure_{};  // the first cause
+  bool told_ = false;               // whether the other ranks hear of it from another rank
+  bool aborted_ = false;
+};
+
+}  // namespace tutti::mpi

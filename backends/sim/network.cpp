@@ -1,0 +1,296 @@
+#include "network.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace tutti::sim {
+namespace {
+
+/// The heap's order: the earliest event in front.
+bool later(const Event& a, const Event& b) {
+  return std::tie(a.time, a.tie, a.sequence) > std::tie(b.time, b.tie, b.sequence);
+}
+
+void check(bool condition, const std::string& message) {
+  if (!condition) throw Error{ErrorCode::invalid_argument, message};
+}
+
+void check(const ClusterOptions& options) {
+  const int size = options.size;
+  check(size >= 1, "a simulated cluster has at least one rank, not " + std::to_string(size));
+  check(options.alpha.count() >= 0 && options.beta_ps >= 0 && options.jitter.count() >= 0,
+        "costs of a simulated cluster must not be negative");
+  check(options.tags >= 1, "a simulated cluster needs at least one tag");
+  check(options.slowdown.empty() || options.slowdown.size() == static_cast<std::size_t>(size),
+        "slowdown of a simulated cluster must be empty or have one factor per rank");
+  for (const int factor : options.slowdown) check(factor >= 1, "a slowdown factor is at least 1");
+  for (const Fault& fault : options.faults)
+    check(fault.rank >= 0 && fault.rank < size,
+          "a fault names rank " + std::to_string(fault.rank) + " of a cluster of " +
+              std::to_string(size));
+}
+
+std::string hexadecimal(std::uint64_t value) {
+  char text[19];
+  std::snprintf(text, sizeof text, "0x%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string describe(const Half& half) {
+  return std::to_string(half.bytes) + " bytes with fingerprint " + hexadecimal(half.fingerprint);
+}
+
+Error mismatch(const Message& message) {
+  return {ErrorCode::mismatch,
+          "rank " + std::to_string(message.source) + " sent " + describe(message.send) +
+              " where rank " + std::to_string(message.destination) + " expected " +
+              describe(message.receive) + " (tag " + std::to_string(message.tag) +
+              "); all ranks must make the same calls with matching arguments in the same order"};
+}
+
+std::size_t total(std::span<const Piece> pieces) {
+  std::size_t bytes = 0;
+  for (const Piece& piece : pieces) {
+    expects(piece.data != nullptr && piece.bytes > 0, "a piece of a transfer is empty");
+    bytes += piece.bytes;
+  }
+  return bytes;
+}
+
+void gather(std::span<const Piece> from, std::vector<std::byte>& into) {
+  for (const Piece& piece : from) into.insert(into.end(), piece.data, piece.data + piece.bytes);
+}
+
+void scatter(std::span<const std::byte> from, std::span<const Piece> into) {
+  for (const Piece& piece : into) {
+    std::memcpy(piece.data, from.data(), piece.bytes);
+    from = from.subspan(piece.bytes);
+  }
+}
+
+/// Takes the oldest message that matches. @return it, or null.
+std::shared_ptr<Message> take_match(std::vector<std::shared_ptr<Message>>& waiting,
+                                    const Message& wanted) {
+  const auto found = std::find_if(waiting.begin(), waiting.end(), [&](const auto& candidate) {
+    return candidate->source == wanted.source && candidate->tag == wanted.tag;
+  });
+  if (found == waiting.end()) return nullptr;
+  std::shared_ptr<Message> message = std::move(*found);
+  waiting.erase(found);
+  return message;
+}
+
+}  // namespace
+
+Network::Network(const ClusterOptions& options)
+    : options_{(check(options), options)}, random_{options.seed},
+      endpoints_(static_cast<std::size_t>(options.size)), faults_{options.faults} {
+  for (const Fault& fault : faults_)
+    schedule({.time = fault.at, .kind = Event::Kind::fault, .rank = fault.rank});
+}
+
+void Network::take(Rank rank) {
+  check(rank >= 0 && rank < options_.size,
+        "there is no rank " + std::to_string(rank) + " in a cluster of " +
+            std::to_string(options_.size));
+  check(!std::exchange(endpoint(rank).taken, true),
+        "the transport of rank " + std::to_string(rank) + " has been handed out already");
+}
+
+void Network::post(Rank self, std::span<const Transfer> transfers) {
+  for (const Transfer& transfer : transfers) {
+    if (endpoint(self).failure) throw Error{*endpoint(self).failure};
+    if (endpoint(self).dead) return;
+    post_one(self, transfer);
+    check_faults(self);
+  }
+}
+
+void Network::post_one(Rank self, const Transfer& transfer) {
+  expects(transfer.peer >= 0 && transfer.peer < options_.size, "a transfer names no rank");
+  expects(transfer.tag < options_.tags, "a transfer's tag is beyond the transport's");
+  const Half half{transfer.fingerprint, transfer.cookie, transfer.pieces, total(transfer.pieces)};
+  ++endpoint(self).transfers;
+  ++transfers_;
+  ++activity_;
+  const bool is_send = transfer.kind == Transfer::Kind::send;
+  auto message = std::make_shared<Message>();
+  message->source = is_send ? self : transfer.peer;
+  message->destination = is_send ? transfer.peer : self;
+  message->tag = transfer.tag;
+  (is_send ? message->send : message->receive) = half;
+  if (is_send) {
+    post_send(std::move(message));
+  } else {
+    post_receive(std::move(message));
+  }
+}
+
+void Network::post_send(std::shared_ptr<Message> message) {
+  message->eager = options_.delivery == Delivery::eager ||
+                   (options_.delivery == Delivery::random && random_.below(2) == 0);
+  if (message->eager) {
+    gather(message->send.pieces, message->payload);
+    const Duration left = leave(*message);
+    message->arrival = left + latency(message->source);
+    schedule({.time = left, .kind = Event::Kind::send_done, .message = message});
+  }
+  Endpoint& destination = endpoint(message->destination);
+  if (const auto waiting = take_match(destination.expected, *message)) {
+    message->receive = waiting->receive;
+    match(message);
+  } else {
+    destination.unexpected.push_back(std::move(message));
+  }
+}
+
+void Network::post_receive(std::shared_ptr<Message> message) {
+  if (options_.scribble)
+    for (const Piece& piece : message->receive.pieces) std::memset(piece.data, 0xa5, piece.bytes);
+  Endpoint& destination = endpoint(message->destination);
+  if (const auto arrived = take_match(destination.unexpected, *message)) {
+    arrived->receive = message->receive;
+    match(arrived);
+  } else {
+    destination.expected.push_back(std::move(message));
+  }
+}
+
+void Network::match(const std::shared_ptr<Message>& message) {
+  const Duration time = message->eager ? std::max(message->arrival, now_)
+                                       : leave(*message) + latency(message->source);
+  schedule({.time = time, .kind = Event::Kind::deliver, .message = message});
+}
+
+Duration Network::leave(const Message& message) {
+  Endpoint& source = endpoint(message.source);
+  const auto index = static_cast<std::size_t>(message.source);
+  const int factor = options_.slowdown.empty() ? 1 : options_.slowdown[index];
+  const auto bytes = static_cast<std::int64_t>(message.send.bytes);
+  const Duration start = std::max({now_, source.port_free, source.stalled_until});
+  source.port_free = start + Duration{bytes * options_.beta_ps / 1000 * factor};
+  return source.port_free;
+}
+
+Duration Network::latency(Rank source) {
+  const auto index = static_cast<std::size_t>(source);
+  const int factor = options_.slowdown.empty() ? 1 : options_.slowdown[index];
+  const auto bound = static_cast<std::uint64_t>(options_.jitter.count()) + 1;
+  return options_.alpha * factor + Duration{static_cast<std::int64_t>(random_.below(bound))};
+}
+
+void Network::deliver(Message& message) {
+  Endpoint& source = endpoint(message.source);
+  Endpoint& destination = endpoint(message.destination);
+  if (!destination.alive() || (!message.eager && !source.alive())) return;
+  if (message.send.fingerprint != message.receive.fingerprint ||
+      message.send.bytes != message.receive.bytes) {
+    const Error error = mismatch(message);
+    fail(message.destination, error);
+    if (!message.eager) fail(message.source, error);
+    return;
+  }
+  if (!message.eager) gather(message.send.pieces, message.payload);
+  scatter(message.payload, message.receive.pieces);
+  destination.ready.push_back({message.receive.cookie});
+  if (!message.eager) source.ready.push_back({message.send.cookie});
+}
+
+std::size_t Network::poll(Rank self, std::span<Completion> completions) {
+  Endpoint& own = endpoint(self);
+  if (own.dead || now_ < own.stalled_until) return 0;
+  if (own.failure) throw Error{*own.failure};
+  const std::size_t count = std::min(completions.size(), own.ready.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    completions[i] = own.ready.front();
+    own.ready.pop_front();
+  }
+  activity_ += count;
+  return count;
+}
+
+void Network::abort(Rank self, const Error& cause) {
+  Endpoint& own = endpoint(self);
+  if (own.dead || std::exchange(own.aborted, true)) return;
+  fail(self, cause);
+  // Word that is passed on stays as it was, so that it does not grow from rank to rank.
+  const std::string text = cause.code() == ErrorCode::aborted
+                               ? std::string{cause.what()}
+                               : "rank " + std::to_string(self) + " failed: " + cause.what();
+  for (Rank rank = 0; rank < options_.size; ++rank)
+    if (rank != self) warn(rank, {ErrorCode::aborted, text, cause.culprit()});
+}
+
+void Network::warn(Rank rank, const Error& error) {
+  Endpoint& other = endpoint(rank);
+  if (other.notice || other.failure) return;
+  other.notice = error;
+  schedule({.time = now_ + latency(rank), .kind = Event::Kind::notice, .rank = rank});
+}
+
+void Network::fail(Rank rank, const Error& error) {
+  if (!endpoint(rank).failure) endpoint(rank).failure = error;
+}
+
+void Network::check_faults(Rank rank) {
+  std::erase_if(faults_, [&](const Fault& fault) {
+    const bool due = fault.rank == rank && now_ >= fault.at &&
+                     endpoint(rank).transfers >= fault.after_transfers;
+    if (due && fault.kind == Fault::Kind::death) kill(rank);
+    if (due && fault.kind == Fault::Kind::delay) {
+      endpoint(rank).stalled_until = now_ + fault.length;
+      schedule({.time = now_ + fault.length, .kind = Event::Kind::wake, .rank = rank});
+    }
+    return due;
+  });
+}
+
+void Network::kill(Rank rank) {
+  if (std::exchange(endpoint(rank).dead, true) || !options_.detect_death) return;
+  const Error error{ErrorCode::peer_dead, "rank " + std::to_string(rank) + " is dead", rank};
+  for (Rank other = 0; other < options_.size; ++other)
+    if (other != rank) warn(other, error);
+}
+
+void Network::schedule(Event event) {
+  event.tie = random_.next();
+  event.sequence = ++sequence_;
+  events_.push_back(std::move(event));
+  std::push_heap(events_.begin(), events_.end(), later);
+}
+
+bool Network::advance() {
+  if (events_.empty()) return false;
+  std::pop_heap(events_.begin(), events_.end(), later);
+  const Event event = std::move(events_.back());
+  events_.pop_back();
+  now_ = std::max(now_, event.time);
+  happen(event);
+  return true;
+}
+
+void Network::advance_by(Duration span) {
+  const Duration until = now_ + span;
+  while (!events_.empty() && events_.front().time <= until) advance();
+  now_ = until;
+}
+
+void Network::happen(const Event& event) {
+  switch (event.kind) {
+    case Event::Kind::send_done: {
+      Endpoint& source = endpoint(event.message->source);
+      if (source.alive()) source.ready.push_back({event.message->send.cookie});
+      break;
+    }
+    case Event::Kind::deliver: deliver(*event.message); break;
+    case Event::Kind::notice: fail(event.rank, *endpoint(event.rank).notice); break;
+    case Event::Kind::wake: break;
+    case Event::Kind::fault: check_faults(event.rank); break;
+  }
+}
+
+}  // namespace tutti::sim

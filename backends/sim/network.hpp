@@ -1,0 +1,130 @@
+/// @file
+/// What lies between the ranks of a simulated cluster: messages under way, the clock, the faults.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "random.hpp"
+#include "sim.hpp"
+
+namespace tutti::sim {
+
+/// One side of a message: a posted transfer.
+struct Half {
+  std::uint64_t fingerprint = 0;    ///< As posted.
+  std::uint64_t cookie = 0;         ///< As posted.
+  std::span<const Piece> pieces{};  ///< Valid until the completion, or the rank's failure.
+  std::size_t bytes = 0;            ///< Sum over the pieces.
+};
+
+/// A message: both halves once they have met.
+struct Message {
+  Rank source = 0;                   ///< Who sends.
+  Rank destination = 0;              ///< Who receives.
+  std::uint32_t tag = 0;             ///< With source and destination, decides who matches.
+  bool eager = false;                ///< Its bytes are in `payload`; the send waits for nobody.
+  Half send{};                       ///< The sender's half.
+  Half receive{};                    ///< The receiver's half.
+  std::vector<std::byte> payload{};  ///< Bytes of an eager message.
+  Duration arrival{0};               ///< When an eager message is at its destination.
+};
+
+/// Something that will happen.
+struct Event {
+  /// What will happen.
+  enum class Kind : std::uint8_t { send_done, deliver, notice, wake, fault };
+  Duration time{0};                    ///< When.
+  std::uint64_t tie = 0;               ///< Chance decides between events of the same time.
+  std::uint64_t sequence = 0;          ///< And, should even that be equal, the order of creation.
+  Kind kind = Kind::wake;              ///< What.
+  Rank rank = 0;                       ///< To whom, for notices and faults.
+  std::shared_ptr<Message> message{};  ///< Which, for deliveries and completed sends.
+};
+
+/// What the network knows of one rank.
+struct Endpoint {
+  std::vector<std::shared_ptr<Message>> unexpected{};  ///< Sent to it, not yet received.
+  std::vector<std::shared_ptr<Message>> expected{};    ///< Receives that wait for their message.
+  std::deque<Completion> ready{};                      ///< For its next polls.
+  std::optional<Error> failure{};                      ///< Thrown by every poll and post from now on.
+  std::optional<Error> notice{};                       ///< Becomes its failure when word arrives.
+  Duration port_free{0};                               ///< When its last send has left.
+  Duration stalled_until{0};                           ///< It does nothing before that time.
+  std::uint64_t transfers = 0;                         ///< Posted so far.
+  bool taken = false;                                  ///< Its transport has been handed out.
+  bool aborted = false;                                ///< It has told the others.
+  bool dead = false;                                   ///< A fault killed it.
+  bool closed = false;                                 ///< Its transport is gone.
+
+  /// @return whether its pieces may be touched.
+  [[nodiscard]] bool alive() const noexcept { return !dead && !closed && !failure; }
+};
+
+/// The state behind a Cluster and its transports.
+class Network {
+ public:
+  /// @param options checked here. Throws Error{invalid_argument}.
+  explicit Network(const ClusterOptions& options);
+
+  /// As Transport::post. @param self who posts. @param transfers in matching order.
+  void post(Rank self, std::span<const Transfer> transfers);
+  /// As Transport::poll. @param self who polls. @param completions to be filled. @return how many.
+  std::size_t poll(Rank self, std::span<Completion> completions);
+  /// As Transport::abort. @param self who fails. @param cause why.
+  void abort(Rank self, const Error& cause);
+  /// The transport is gone: its pieces are not touched any more. @param self whose.
+  void close(Rank self) noexcept { endpoint(self).closed = true; }
+  /// Marks a rank's transport as handed out. @param rank whose. Throws Error{invalid_argument}.
+  void take(Rank rank);
+
+  /// As Cluster::advance. @return whether there was an event.
+  bool advance();
+  /// As Cluster::advance_by. @param span by how much.
+  void advance_by(Duration span);
+
+  /// @return what the cluster was made with.
+  [[nodiscard]] const ClusterOptions& options() const noexcept { return options_; }
+  /// @return the time.
+  [[nodiscard]] Duration now() const noexcept { return now_; }
+  /// @return transfers posted.
+  [[nodiscard]] std::uint64_t transfers() const noexcept { return transfers_; }
+  /// @return transfers posted and completions collected.
+  [[nodiscard]] std::uint64_t activity() const noexcept { return activity_; }
+  /// @param rank which. @return whether it is dead.
+  [[nodiscard]] bool is_dead(Rank rank) const noexcept {
+    return endpoints_[static_cast<std::size_t>(rank)].dead;
+  }
+
+ private:
+  Endpoint& endpoint(Rank rank) noexcept { return endpoints_[static_cast<std::size_t>(rank)]; }
+  void post_one(Rank self, const Transfer& transfer);
+  void post_send(std::shared_ptr<Message> message);
+  void post_receive(std::shared_ptr<Message> message);
+  void match(const std::shared_ptr<Message>& message);
+  void deliver(Message& message);
+  Duration leave(const Message& message);
+  Duration latency(Rank source);
+  void schedule(Event event);
+  void happen(const Event& event);
+  void check_faults(Rank rank);
+  void kill(Rank rank);
+  void warn(Rank rank, const Error& error);
+  void fail(Rank rank, const Error& error);
+
+  ClusterOptions options_;
+  Random random_;
+  Duration now_{0};
+  std::vector<Endpoint> endpoints_;
+  std::vector<Event> events_{};  // a heap, the next event in front
+  std::vector<Fault> faults_;    // those still to come
+  std::uint64_t sequence_ = 0;
+  std::uint64_t transfers_ = 0;
+  std::uint64_t activity_ = 0;
+};
+
+}  // namespace tutti::sim

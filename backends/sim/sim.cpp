@@ -1,0 +1,61 @@
+#include "sim.hpp"
+
+#include <new>
+#include <utility>
+
+#include "network.hpp"
+
+namespace tutti::sim {
+namespace {
+
+/// One rank's view of the network.
+class SimTransport final : public Transport {
+ public:
+  SimTransport(std::shared_ptr<Network> network, Rank self)
+      : network_{std::move(network)}, self_{self} {
+    capabilities_.name = "sim";
+    capabilities_.tags = network_->options().tags;
+    capabilities_.hosts = 1;
+    capabilities_.idle_spins = 1;  // One thread drives all: look at the clock at every poll.
+  }
+  ~SimTransport() override { network_->close(self_); }
+
+  [[nodiscard]] Rank self() const noexcept override { return self_; }
+  [[nodiscard]] int size() const noexcept override { return network_->options().size; }
+  [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
+  [[nodiscard]] Duration now() const noexcept override { return network_->now(); }
+  void post(std::span<const Transfer> transfers) override { network_->post(self_, transfers); }
+  [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
+    return network_->poll(self_, completions);
+  }
+  void abort(const Error& cause) noexcept override {
+    try {
+      network_->abort(self_, cause);
+    } catch (const std::bad_alloc&) {
+      // Without memory the others are not told; their deadlines will tell them.
+    }
+  }
+
+ private:
+  std::shared_ptr<Network> network_;
+  Rank self_;
+  Capabilities capabilities_{};
+};
+
+}  // namespace
+
+Cluster::Cluster(const ClusterOptions& options) : network_{std::make_shared<Network>(options)} {}
+
+std::unique_ptr<Transport> Cluster::transport(Rank rank) {
+  network_->take(rank);
+  return std::make_unique<SimTransport>(network_, rank);
+}
+
+bool Cluster::advance() { return network_->advance(); }
+void Cluster::advance_by(Duration span) { network_->advance_by(span); }
+Duration Cluster::now() const noexcept { return network_->now(); }
+std::uint64_t Cluster::transfers() const noexcept { return network_->transfers(); }
+std::uint64_t Cluster::activity() const noexcept { return network_->activity(); }
+bool Cluster::is_dead(Rank rank) const noexcept { return network_->is_dead(rank); }
+
+}  // namespace tutti::sim

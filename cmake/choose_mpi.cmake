@@ -1,0 +1,11 @@
+# tutti::mpi is the mpi backend of the MPI that TUTTI_MPI names, or of the first one found.
+if(TUTTI_MPIS)
+  list(GET TUTTI_MPIS 0 TUTTI_CHOSEN_MPI)
+  if(TUTTI_MPI)
+    if(NOT TUTTI_MPI IN_LIST TUTTI_MPIS)
+      message(FATAL_ERROR "TUTTI_MPI is \"${TUTTI_MPI}\", but the MPIs found are: ${TUTTI_MPIS}")
+    endif()
+    set(TUTTI_CHOSEN_MPI ${TUTTI_MPI})
+  endif()
+  add_library(tutti::mpi ALIAS tutti_mpi_${TUTTI_CHOSEN_MPI})
+endif()

@@ -1,0 +1,52 @@
+# Installation: libraries, headers, the package for find_package(tutti), and pkg-config files. All of
+# it may be moved as a whole after installation.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tutti)
+set(libraries tutti tutti_include)
+set_target_properties(tutti_include PROPERTIES EXPORT_NAME include)
+foreach(name IN LISTS TUTTI_MPIS)
+  list(APPEND libraries tutti_mpi_${name} tutti_mpi_library_${name})
+  set_target_properties(tutti_mpi_${name} PROPERTIES EXPORT_NAME mpi_${name})
+  set_target_properties(tutti_mpi_library_${name} PROPERTIES EXPORT_NAME mpi_library_${name})
+endforeach()
+
+install(TARGETS ${libraries} EXPORT tutti)
+install(EXPORT tutti NAMESPACE tutti:: FILE tutti_targets.cmake DESTINATION ${package_folder})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TUTTI_MPIS)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/backends/mpi/include/
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tuttiConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/package/tuttiConfig.cmake INSTALL_DESTINATION ${package_folder}
+  NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/tuttiConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/package/tuttiConfig.cmake
+              ${PROJECT_BINARY_DIR}/package/tuttiConfigVersion.cmake
+        DESTINATION ${package_folder})
+
+# The way from the folder of a .pc file to the prefix, so that no absolute path is in it.
+file(RELATIVE_PATH TUTTI_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "/$" "" TUTTI_PC_PREFIX "${TUTTI_PC_PREFIX}")
+configure_file(${CMAKE_CURRENT_LIST_DIR}/tutti.pc.in ${PROJECT_BINARY_DIR}/package/tutti.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/tutti.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name IN LISTS TUTTI_MPIS)
+  get_target_property(folders tutti_mpi_library_${name} INTERFACE_INCLUDE_DIRECTORIES)
+  get_target_property(mpi_libraries tutti_mpi_library_${name} INTERFACE_LINK_LIBRARIES)
+  get_target_property(definitions tutti_mpi_library_${name} INTERFACE_COMPILE_DEFINITIONS)
+  list(TRANSFORM folders PREPEND -I)
+  list(TRANSFORM definitions PREPEND -D)
+  list(TRANSFORM mpi_libraries REPLACE "^([^/-].*)$" "-l\\1")
+  list(JOIN folders " " TUTTI_PC_MPI_FOLDERS)
+  list(JOIN definitions " " TUTTI_PC_MPI_DEFINITIONS)
+  list(JOIN mpi_libraries " " TUTTI_PC_MPI_LIBRARIES)
+  set(TUTTI_PC_MPI ${name})
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/tutti-mpi.pc.in
+                 ${PROJECT_BINARY_DIR}/package/tutti-mpi-${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/package/tutti-mpi-${name}.pc
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

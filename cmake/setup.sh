@@ -1,0 +1,55 @@
+# What perf/run.sh and tests/run.sh share: the packages, and the environment. Sourced by bash.
+# shellcheck shell=bash
+
+# The one list of the Debian packages that building, testing, measuring and plotting need.
+TUTTI_PACKAGES=(
+  g++ clang libclang-rt-14-dev cmake ninja-build ccache pkg-config
+  libgtest-dev libcli11-dev libfmt-dev nlohmann-json3-dev
+  openmpi-bin libopenmpi-dev mpich libmpich-dev
+  python3 python3-matplotlib doxygen
+)
+
+# Installs what is missing; without root it prints the one line that would, and exits 4.
+tutti_install_packages() {
+  local package missing=()
+  for package in "${TUTTI_PACKAGES[@]}"; do
+    # The status ends with "installed" for a package that is there and whole.
+    if [[ $(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) != *" installed" ]]; then
+      missing+=("$package")
+    fi
+  done
+  if ((${#missing[@]} == 0)); then
+    return
+  fi
+  if ! command -v apt-get >/dev/null; then
+    echo "tutti needs packages of these names in Debian: ${missing[*]}" >&2
+    exit 4
+  fi
+  if ((EUID != 0)); then
+    echo "Some packages are missing. Run this once, then try again:" >&2
+    echo "  sudo apt-get install --yes ${missing[*]}" >&2
+    exit 4
+  fi
+  echo "== installing ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update --quiet
+  apt-get install --quiet --yes --no-install-recommends "${missing[@]}"
+}
+
+# Sets what the tools need: Open MPI refuses to run as root and to start more ranks than cores
+# unless it is told to, and ccache wants a folder that can be written.
+tutti_set_environment() {
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  export OMPI_MCA_rmaps_base_oversubscribe=1
+  if [[ -z ${HOME-} || ! -w ${HOME-} ]]; then
+    export CCACHE_DIR=${CCACHE_DIR-$PWD/build/ccache}
+  fi
+}
+
+# Configures and builds a preset: tutti_build PRESET [ARGUMENT OF CMAKE --build ...]
+tutti_build() {
+  local preset=$1
+  shift
+  echo "== building preset $preset"
+  cmake --preset "$preset" && cmake --build --preset "$preset" "$@"
+}

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Writes the table of algorithms into a page: tutti list --json | catalog_table.py PAGE [--check]
+
+The table stands between the two marker lines. With --check nothing is written; the exit status is 1
+if the page is out of date.
+"""
+import json
+import pathlib
+import sys
+
+BEGIN = "<!-- begin: tutti list -->"
+END = "<!-- end: tutti list -->"
+WORDS = {"never": "no", "always": "yes", "power_of_two": "powers of two", "root_is_zero": "root 0",
+         "any": "any", "even": "even"}
+
+
+def name_of(row):
+    parameter = {"radix": ":k=", "skips": ":skips="}.get(row["parameter"], "")
+    return f"`{row['algorithm']}{parameter}`"
+
+
+def table(rows):
+    lines = []
+    collective = None
+    for row in rows:
+        if row["collective"] != collective:
+            collective = row["collective"]
+            lines += ["", f"### {collective}", "",
+                      "| algorithm | ranks | in order | same bits on all ranks | size-invariant | for |",
+                      "|---|---|---|---|---|---|"]
+        facts = [WORDS[row[key]] for key in ("ranks", "ordered", "rank_identical", "size_invariant")]
+        lines.append("| " + " | ".join([name_of(row), *facts, row["summary"]]) + " |")
+    return "\n".join([*lines, ""])
+
+
+def main():
+    page = pathlib.Path(sys.argv[1])
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN + "\n")
+    after = rest.split(END)[1]
+    current = f"{before}{BEGIN}\n{table(json.load(sys.stdin))}\n{END}{after}"
+    if "--check" not in sys.argv[2:]:
+        page.write_text(current, encoding="utf-8")
+    elif current != text:
+        print(f"{page} is out of date: tutti list --json | docs/catalog_table.py docs/algorithms.md")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

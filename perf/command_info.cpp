@@ -1,0 +1,149 @@
+// tutti info: what this build can do on this machine, and why not more.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <tutti/algorithm.hpp>
+#include <tutti/operators.hpp>
+#include <tutti/types.hpp>
+
+#include "backends/host/instruction_set.hpp"
+#include "perf/command_line.hpp"
+#include "perf/commands.hpp"
+#include "perf/environment.hpp"
+#include "perf/exit_code.hpp"
+#include "perf/sweep_build.hpp"
+#include "perf/world.hpp"
+
+namespace tutti::perf {
+namespace {
+
+/// Something that may or may not be there.
+struct Feature {
+  std::string name{};
+  bool available = false;
+  std::string remark{};  ///< What it is for, or why it is not there.
+};
+
+struct Info {
+  std::string version{};
+  std::string compiler{};
+  std::string mpi{};  ///< Empty if there is none.
+  std::string launcher{};
+  int launched_ranks = 0;
+  unsigned cores = 0;
+  std::vector<std::string> instruction_sets{};  ///< From narrow to wide; the last one is used.
+  std::vector<Feature> backends{};
+  std::vector<std::string> datatypes{};
+  std::vector<std::string> operators{};
+  std::size_t algorithms = 0;
+};
+
+template <class Enumerator>
+std::vector<std::string> names_of(int count) {
+  std::vector<std::string> names;
+  for (int index = 0; index < count; ++index)
+    names.emplace_back(name_of(static_cast<Enumerator>(index)));
+  return names;
+}
+
+std::vector<Feature> backends_of(const std::string& mpi) {
+  return {{"sim", true, "all ranks in one process, for tests"},
+          {"mpi", !mpi.empty(),
+           mpi.empty() ? "built without one: install openmpi-bin libopenmpi-dev (or mpich "
+                         "libmpich-dev), then build again"
+                       : mpi},
+          {"shm", false, "not in this version: ranks of one host talk through the MPI"},
+          {"tcp", false, "not in this version: hosts talk through the MPI"},
+          {"nccl", false, "not in this version: host memory only"}};
+}
+
+Info collect() {
+  Info info{.version = build_version(), .compiler = build_compiler(), .mpi = linked_mpi(),
+            .launcher = launcher_name(), .launched_ranks = launched_size().value_or(1),
+            .cores = std::thread::hardware_concurrency()};
+  for (const host::InstructionSet set : host::supported_instruction_sets())
+    info.instruction_sets.emplace_back(host::name_of(set));
+  info.backends = backends_of(info.mpi);
+  info.datatypes = names_of<Datatype>(kDatatypes);
+  info.operators = names_of<OperatorKind>(kOperatorKinds);
+  info.algorithms = catalog().size();
+  return info;
+}
+
+/// Words after a name, on as many lines as they need.
+std::string paragraph(const std::string& name, const std::vector<std::string>& words) {
+  constexpr std::size_t kWidth = 78;
+  constexpr std::size_t kIndent = 14;
+  std::string text = fmt::format("{:<{}}", name, kIndent);
+  std::size_t column = kIndent;
+  for (const std::string& word : words) {
+    if (column + word.size() > kWidth) {
+      text += fmt::format("\n{:{}}", "", kIndent);
+      column = kIndent;
+    }
+    text += word + " ";
+    column += word.size() + 1;
+  }
+  return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+}
+
+std::string text_of(const Info& info) {
+  std::string text = fmt::format("tutti {}\n", info.version);
+  text += fmt::format("{:<14}{}\n", "compiler", info.compiler);
+  text += fmt::format("{:<14}{}\n", "mpi", info.mpi.empty() ? "none" : info.mpi);
+  text += fmt::format("{:<14}{}\n", "launcher",
+                      info.launcher.empty()
+                          ? "none"
+                          : fmt::format("{}, {} ranks", info.launcher, info.launched_ranks));
+  text += fmt::format("{:<14}{}\n", "cores", info.cores);
+  text += fmt::format("{:<14}{} is used (this processor has {})\n", "kernels",
+                      info.instruction_sets.back(), fmt::join(info.instruction_sets, ", "));
+  text += fmt::format("{:<14}{}, see tutti list\n", "algorithms", info.algorithms);
+  text += paragraph("datatypes", info.datatypes);
+  text += paragraph("operators", info.operators);
+  text += "backends\n";
+  for (const Feature& backend : info.backends)
+    text += fmt::format("  {:<12}{:<4}{}\n", backend.name, backend.available ? "yes" : "no",
+                        backend.remark);
+  return text;
+}
+
+std::string json_of(const Info& info) {
+  nlohmann::ordered_json json{{"version", info.version},
+                              {"compiler", info.compiler},
+                              {"mpi", info.mpi},
+                              {"launcher", info.launcher},
+                              {"launched_ranks", info.launched_ranks},
+                              {"cores", info.cores},
+                              {"instruction_sets", info.instruction_sets},
+                              {"datatypes", info.datatypes},
+                              {"operators", info.operators},
+                              {"algorithms", info.algorithms}};
+  for (const Feature& backend : info.backends)
+    json["backends"][backend.name] = {{"available", backend.available},
+                                      {"remark", backend.remark}};
+  return json.dump(1) + "\n";
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, std::function<int()>& run) {
+  const auto json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("info", "what this build can do here, and why not more");
+  command->add_flag("--json", *json, "one object");
+  command->callback([json, &run] {
+    run = on_first_rank([json] {
+      const Info info = collect();
+      write_text(*json ? json_of(info) : text_of(info), "");
+      return static_cast<int>(ExitCode::good);
+    });
+  });
+}
+
+}  // namespace tutti::perf

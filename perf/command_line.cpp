@@ -1,0 +1,145 @@
+#include "perf/command_line.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+#include "perf/environment.hpp"
+#include "perf/suggest.hpp"
+#include "perf/sweep_failure.hpp"
+
+namespace tutti::perf {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw Failure{ExitCode::usage, message}; }
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> words{""};
+  for (const char c : text) {
+    if (c == separator) words.emplace_back();
+    else words.back() += c;
+  }
+  return words;
+}
+
+std::vector<std::string> collective_names() {
+  std::vector<std::string> names;
+  for (int index = 0; index < kCollectives; ++index)
+    names.emplace_back(name_of(static_cast<Collective>(index)));
+  return names;
+}
+
+std::optional<int> number_of(const std::string& text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return {};
+  return value;
+}
+
+bool lies_in(std::optional<int> number, RankRange range) {
+  return number && *number >= range.first && *number <= range.last;
+}
+
+}  // namespace
+
+void refuse_word(std::string_view what, const std::string& word,
+                 const std::vector<std::string>& choices) {
+  const std::string nearest = nearest_word(word, choices);
+  refuse(fmt::format("unknown {} '{}': choose from {}{}", what, word, fmt::join(choices, ", "),
+                     nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+}
+
+Collective collective_named(const std::string& text) {
+  const std::vector<std::string> names = collective_names();
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) refuse_word("collective", text, names);
+  return static_cast<Collective>(found - names.begin());
+}
+
+std::vector<Collective> collectives_named(const std::string& text) {
+  std::vector<bool> wanted(kCollectives, text == "all");
+  if (text != "all")
+    for (const std::string& word : split(text, ','))
+      wanted[static_cast<std::size_t>(collective_named(word))] = true;
+  std::vector<Collective> collectives;
+  for (int index = 0; index < kCollectives; ++index)
+    if (wanted[static_cast<std::size_t>(index)])
+      collectives.push_back(static_cast<Collective>(index));
+  return collectives;
+}
+
+std::vector<const Algorithm*> rows_named(const std::vector<Collective>& collectives,
+                                         const std::string& algorithms) {
+  std::vector<const Algorithm*> rows;
+  std::vector<std::string> names;
+  for (const Algorithm& row : catalog()) {
+    if (std::find(collectives.begin(), collectives.end(), row.collective) == collectives.end())
+      continue;
+    rows.push_back(&row);
+    if (std::find(names.begin(), names.end(), row.name) == names.end())
+      names.emplace_back(row.name);
+  }
+  if (algorithms.empty() || algorithms == "all") return rows;
+  const std::vector<std::string> wanted = split(algorithms, ',');
+  for (const std::string& word : wanted)
+    if (std::find(names.begin(), names.end(), word) == names.end())
+      refuse_word("algorithm", word, names);
+  std::erase_if(rows, [&wanted](const Algorithm* row) {
+    return std::find(wanted.begin(), wanted.end(), row->name) == wanted.end();
+  });
+  return rows;
+}
+
+int number_in(std::string_view flag, const std::string& text, RankRange range) {
+  const std::optional<int> number = number_of(text);
+  if (!lies_in(number, range))
+    refuse(fmt::format("{} '{}' is not a number in {} .. {}", flag, text, range.first, range.last));
+  return *number;
+}
+
+RankRange range_in(std::string_view flag, const std::string& text, RankRange range) {
+  const std::vector<std::string> ends = split(text, ':');
+  const std::optional<int> first = number_of(ends.front());
+  const std::optional<int> last = number_of(ends.back());
+  if (ends.size() > 2 || !lies_in(first, range) || !lies_in(last, range) || *first > *last)
+    refuse(fmt::format("{} '{}' is not a range: write {}:{} or a number in {} .. {}", flag, text,
+                       range.first, std::min(range.last, 64), range.first, range.last));
+  return {*first, *last};
+}
+
+std::string_view words_of(Sizes sizes) noexcept {
+  switch (sizes) {
+    case Sizes::any: return "any number of ranks";
+    case Sizes::even: return "even numbers of ranks";
+    case Sizes::power_of_two: return "powers of two";
+  }
+  return "";
+}
+
+std::function<int()> on_first_rank(std::function<int()> work) {
+  if (launched_rank().value_or(0) == 0) return work;
+  return [] { return static_cast<int>(ExitCode::good); };
+}
+
+void write_text(const std::string& text, const std::string& path) {
+  if (path.empty() || path == "-") {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
+      return;
+    throw Failure{ExitCode::environment, "cannot write to standard output"};
+  }
+  std::ofstream file{path, std::ios::binary};
+  file << text;
+  file.close();
+  if (!file)
+    throw Failure{ExitCode::environment, fmt::format("cannot write '{}': is there such a folder, "
+                                                     "and may you write there?", path)};
+}
+
+}  // namespace tutti::perf

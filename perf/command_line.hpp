@@ -1,0 +1,58 @@
+/// @file
+/// Reads the words of a command line. Whatever is wrong becomes one line that names the offender, the
+/// choices and the nearest of them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tutti/algorithm.hpp>
+#include <tutti/types.hpp>
+
+namespace tutti::perf {
+
+/// An inclusive range of numbers of ranks.
+struct RankRange {
+  int first = 1;  ///< The least.
+  int last = 1;   ///< The greatest.
+};
+
+/// Throws Failure{usage}. @param what kind of word. @param word the unknown one. @param choices what
+/// would be right.
+[[noreturn]] void refuse_word(std::string_view what, const std::string& word,
+                              const std::vector<std::string>& choices);
+
+/// @param text a collective's name. @return it. Throws Failure{usage}.
+[[nodiscard]] Collective collective_named(const std::string& text);
+
+/// @param text "all", or names with commas between them. @return them, in the order of the catalog.
+/// Throws Failure{usage}.
+[[nodiscard]] std::vector<Collective> collectives_named(const std::string& text);
+
+/// The rows to work on. @param collectives any. @param algorithms names with commas between them;
+/// empty or "all" means every one. @return them, in the order of the catalog. Throws Failure{usage}.
+[[nodiscard]] std::vector<const Algorithm*> rows_named(const std::vector<Collective>& collectives,
+                                                       const std::string& algorithms);
+
+/// @param flag its name. @param text its value. @param range what it may be. @return the number.
+/// Throws Failure{usage}.
+[[nodiscard]] int number_in(std::string_view flag, const std::string& text, RankRange range);
+
+/// @param flag its name. @param text such as "8" or "1:64". @param range what it may be.
+/// @return the range asked for. Throws Failure{usage}.
+[[nodiscard]] RankRange range_in(std::string_view flag, const std::string& text, RankRange range);
+
+/// @param sizes which numbers of ranks. @return such as "even numbers of ranks".
+[[nodiscard]] std::string_view words_of(Sizes sizes) noexcept;
+
+/// Work for one rank of a launch; the others have nothing to do and succeed.
+/// @param work what the first rank runs. @return what every rank runs.
+[[nodiscard]] std::function<int()> on_first_rank(std::function<int()> work);
+
+/// Writes text as a whole. @param text what. @param path where to; empty or "-" is standard output.
+/// Throws Failure{environment} where it cannot be written.
+void write_text(const std::string& text, const std::string& path);
+
+}  // namespace tutti::perf

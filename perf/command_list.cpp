@@ -1,0 +1,90 @@
+// tutti list: what the catalog holds.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include <tutti/algorithm.hpp>
+
+#include "perf/command_line.hpp"
+#include "perf/command_traits.hpp"
+#include "perf/commands.hpp"
+#include "perf/exit_code.hpp"
+
+namespace tutti::perf {
+namespace {
+
+struct Options {
+  std::string collective = "all";
+  bool json = false;
+};
+
+/// How a choice of this row is written, with its parameter.
+std::string written(const Algorithm& row) {
+  switch (row.parameter) {
+    case Parameter::none: return std::string{row.name};
+    case Parameter::radix: return fmt::format("{}[:k={}]", row.name, row.default_radix);
+    case Parameter::skips: return fmt::format("{}[:skips=5+3+2+1]", row.name);
+  }
+  return {};
+}
+
+std::string table(const std::vector<const Algorithm*>& rows) {
+  std::string text;
+  const Algorithm* last = nullptr;
+  for (const Algorithm* row : rows) {
+    if (last == nullptr || last->collective != row->collective)
+      text += fmt::format("{}{}\n", last == nullptr ? "" : "\n", name_of(row->collective));
+    last = row;
+    std::vector<std::string> facts{std::string{words_of(row->traits.sizes)}};
+    for (std::string& fact : words_of(*row)) facts.push_back(std::move(fact));
+    if (row->segment_bytes > 0)
+      facts.push_back(fmt::format("segments of {} KiB", row->segment_bytes >> 10));
+    text += fmt::format("  {:<26} {}\n  {:<26} {}\n", written(*row), row->summary, "",
+                        fmt::join(facts, ", "));
+  }
+  return text + fmt::format("\n{} algorithms. [..] may be left out and is the default where it is a "
+                            "number.\n", rows.size());
+}
+
+std::string json_of(const std::vector<const Algorithm*>& rows) {
+  auto document = nlohmann::ordered_json::array();
+  for (const Algorithm* row : rows) {
+    nlohmann::ordered_json entry{{"collective", name_of(row->collective)},
+                                 {"algorithm", row->name},
+                                 {"parameter", name_of(row->parameter)},
+                                 {"ranks", name_of(row->traits.sizes)},
+                                 {"ordered", name_of(row->traits.ordered)},
+                                 {"rank_identical", name_of(row->traits.rank_identical)},
+                                 {"size_invariant", name_of(row->traits.size_invariant)},
+                                 {"rotational", row->traits.rotational},
+                                 {"own_counts_only", row->traits.own_counts_only},
+                                 {"segment_bytes", row->segment_bytes},
+                                 {"summary", row->summary}};
+    if (row->parameter == Parameter::radix) entry["default_radix"] = row->default_radix;
+    document.push_back(std::move(entry));
+  }
+  return document.dump(1) + "\n";
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, std::function<int()>& run) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("list", "every algorithm of every collective");
+  command->add_option("--collective", options->collective, "names with commas between them, or all")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "an array with one object per algorithm");
+  command->callback([options, &run] {
+    const auto rows = rows_named(collectives_named(options->collective), "");
+    run = on_first_rank([options, rows] {
+      write_text(options->json ? json_of(rows) : table(rows), "");
+      return static_cast<int>(ExitCode::good);
+    });
+  });
+}
+
+}  // namespace tutti::perf

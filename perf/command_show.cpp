@@ -1,0 +1,99 @@
+// tutti show: the schedule of an algorithm as text, JSON or a picture.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tutti/algorithm.hpp>
+#include <tutti/error.hpp>
+
+#include "collectives/print.hpp"
+#include "perf/command_line.hpp"
+#include "perf/commands.hpp"
+#include "perf/sweep_failure.hpp"
+
+namespace tutti::perf {
+namespace {
+
+constexpr int kMostRanks = 4096;
+constexpr int kMostDrawn = 64;  // beyond it no screen shows the picture
+
+struct Flags {
+  std::string collective;
+  std::string algorithm;
+  std::string ranks = "8";
+  std::string root = "0";
+  std::string rank;
+  std::string format = "text";
+  std::string output;
+};
+
+/// The flags as understood.
+struct Wanted {
+  Choice choice{};
+  int ranks = 1;
+  Rank root = 0;
+  std::optional<Rank> only{};
+  std::string name{};
+};
+
+Wanted understand(const Flags& flags) {
+  Wanted wanted;
+  const Collective collective = collective_named(flags.collective);
+  wanted.choice = parse_choice(collective, flags.algorithm);
+  const Algorithm& row = *wanted.choice.algorithm;
+  wanted.ranks = number_in("--ranks", flags.ranks, {1, kMostRanks});
+  wanted.root = number_in("--root", flags.root, {0, wanted.ranks - 1});
+  if (!flags.rank.empty()) wanted.only = number_in("--rank", flags.rank, {0, wanted.ranks - 1});
+  if (flags.format != "text" && flags.format != "json" && flags.format != "svg")
+    refuse_word("format", flags.format, {"text", "json", "svg"});
+  if (flags.format == "svg" && wanted.ranks > kMostDrawn)
+    throw Failure{ExitCode::usage, fmt::format("a picture of {} ranks would be unreadable: use "
+                                               "--ranks {} or fewer", wanted.ranks, kMostDrawn)};
+  if (!admits(row.traits.sizes, wanted.ranks))
+    throw Failure{ExitCode::usage, fmt::format("{} {} serves {}, not {}", row.name,
+                                               name_of(collective), words_of(row.traits.sizes),
+                                               wanted.ranks)};
+  if (wanted.root != 0 && !is_rooted(collective))
+    throw Failure{ExitCode::usage, fmt::format("{} has no root: leave --root out",
+                                               name_of(collective))};
+  // Building one rank's schedule judges the parameters as well.
+  (void)wanted.choice.build(wanted.ranks, wanted.root, 0);
+  const std::string parameters = wanted.choice.parameters();
+  wanted.name = std::string{row.name} + (parameters.empty() ? "" : ":" + parameters);
+  return wanted;
+}
+
+int show(const Flags& flags, const Wanted& wanted) {
+  std::vector<Schedule> schedules;
+  for (Rank rank = 0; rank < wanted.ranks; ++rank)
+    schedules.push_back(wanted.choice.build(wanted.ranks, wanted.root, rank));
+  const Printed printed{.algorithm = wanted.name,
+                        .collective = wanted.choice.algorithm->collective, .root = wanted.root,
+                        .schedules = schedules, .only = wanted.only};
+  write_text(flags.format == "text"   ? to_text(printed)
+             : flags.format == "json" ? to_json(printed)
+                                      : to_svg(printed), flags.output);
+  return static_cast<int>(ExitCode::good);
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, std::function<int()>& run) {
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("show", "a schedule as text, JSON or a picture");
+  command->add_option("collective", flags->collective, "such as all_reduce")->required();
+  command->add_option("algorithm", flags->algorithm, "such as ring or knomial:k=4")->required();
+  command->add_option("--ranks", flags->ranks, "number of ranks")->capture_default_str();
+  command->add_option("--root", flags->root, "root of rooted collectives")->capture_default_str();
+  command->add_option("--rank", flags->rank, "one rank only; a picture highlights it");
+  command->add_option("--format", flags->format, "text, json or svg")->capture_default_str();
+  command->add_option("--output", flags->output, "file to write instead of standard output");
+  command->callback([flags, &run] {
+    run = on_first_rank([flags, wanted = understand(*flags)] { return show(*flags, wanted); });
+  });
+}
+
+}  // namespace tutti::perf

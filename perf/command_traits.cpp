@@ -1,0 +1,53 @@
+#include "perf/command_traits.hpp"
+
+#include "collectives/verify_row.hpp"
+
+namespace tutti::perf {
+
+std::string_view name_of(Sizes sizes) noexcept {
+  switch (sizes) {
+    case Sizes::any: return "any";
+    case Sizes::even: return "even";
+    case Sizes::power_of_two: return "power_of_two";
+  }
+  return "";
+}
+
+std::string_view name_of(When when) noexcept {
+  switch (when) {
+    case When::never: return "never";
+    case When::root_is_zero: return "root_is_zero";
+    case When::power_of_two: return "power_of_two";
+    case When::always: return "always";
+  }
+  return "";
+}
+
+std::string_view name_of(Parameter parameter) noexcept {
+  switch (parameter) {
+    case Parameter::none: return "none";
+    case Parameter::radix: return "radix";
+    case Parameter::skips: return "skips";
+  }
+  return "";
+}
+
+std::vector<std::string> words_of(Collective collective, const Traits& traits) {
+  std::vector<std::string> words;
+  const auto add = [&words](const char* property, When when) {
+    if (when == When::always) words.emplace_back(property);
+    if (when == When::power_of_two) words.emplace_back(std::string{property} + " (2^n ranks)");
+    if (when == When::root_is_zero) words.emplace_back(std::string{property} + " (root 0)");
+  };
+  if (judges_numbers(collective)) {
+    add("ordered", traits.ordered);
+    // A reduce has its result on one rank only.
+    if (collective == Collective::all_reduce) add("rank_identical", traits.rank_identical);
+    add("size_invariant", traits.size_invariant);
+  }
+  if (traits.rotational) words.emplace_back("rotational");
+  if (judges_counts(collective) && traits.own_counts_only) words.emplace_back("own_counts_only");
+  return words;
+}
+
+}  // namespace tutti::perf

@@ -1,0 +1,222 @@
+// tutti verify: proves every algorithm for every number of ranks and every root.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include <tutti/error.hpp>
+
+#include "collectives/verify_row.hpp"
+#include "perf/command_line.hpp"
+#include "perf/command_traits.hpp"
+#include "perf/commands.hpp"
+#include "perf/exit_code.hpp"
+
+namespace tutti::perf {
+namespace {
+
+constexpr RankRange kRanks{1, 512};
+constexpr RankRange kBuilds{0, 65536};
+
+struct Flags {
+  std::string collective = "all";
+  std::string algorithm;
+  std::string ranks = "1:64";
+  std::string sample_to = "0";
+  std::string seed = "1";
+  std::string build = "0";
+  bool json = false;
+};
+
+/// The flags as understood.
+struct Wanted {
+  std::vector<const Algorithm*> rows{};
+  VerifyRange range{};
+  int build = 0;
+  bool json = false;
+};
+
+/// What became of one row.
+struct Outcome {
+  RowReport report{};
+  int built = 0;               ///< Ranks whose schedules were built; 0 where none were wanted.
+  double build_s = 0;          ///< Seconds that took.
+  std::string build_error{};   ///< Why it failed.
+
+  [[nodiscard]] bool good() const { return report.proved() && build_error.empty(); }
+};
+
+Wanted understand(const Flags& flags) {
+  Wanted wanted;
+  wanted.rows = rows_named(collectives_named(flags.collective), flags.algorithm);
+  const RankRange ranks = range_in("--ranks", flags.ranks, kRanks);
+  wanted.range.min_size = ranks.first;
+  wanted.range.max_size = ranks.last;
+  wanted.range.sample_to = number_in("--sample-to", flags.sample_to, {0, kRanks.last});
+  constexpr int kMostSeeds = 1'000'000'000;
+  wanted.range.seed = static_cast<std::uint64_t>(number_in("--seed", flags.seed, {0, kMostSeeds}));
+  wanted.build = number_in("--build", flags.build, kBuilds);
+  wanted.json = flags.json;
+  return wanted;
+}
+
+/// Builds every rank's schedule, one after the other.
+void build(Outcome& outcome, int size) {
+  const Algorithm& row = *outcome.report.algorithm;
+  if (size == 0 || !admits(row.traits.sizes, size)) return;
+  const Choice choice{.algorithm = &row, .radix = row.default_radix};
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    for (Rank rank = 0; rank < size; ++rank) (void)choice.build(size, 0, rank);
+    outcome.built = size;
+  } catch (const std::exception& error) {
+    outcome.build_error = fmt::format("does not build for {} ranks: {}", size, error.what());
+  }
+  outcome.build_s = std::chrono::duration<double>{std::chrono::steady_clock::now() - start}.count();
+}
+
+Outcome prove(const Algorithm& row, const Wanted& wanted) {
+  Outcome outcome{.report = verify_row(row, wanted.range)};
+  build(outcome, wanted.build);
+  return outcome;
+}
+
+std::vector<std::string> proved_words(const RowReport& report) {
+  const ProvedTraits& proved = report.proved_traits;
+  return words_of(report.algorithm->collective,
+                  {.ordered = proved.ordered, .rank_identical = proved.rank_identical,
+                   .size_invariant = proved.size_invariant, .rotational = proved.rotational,
+                   .own_counts_only = proved.own_counts_only});
+}
+
+/// "3, 5, 6, 7, .. (58 sizes)": the first few say which kind they are.
+std::string refused_sizes(const RowReport& report) {
+  constexpr std::size_t kShown = 4;
+  std::vector<int> sizes;
+  for (const Refusal& refusal : report.refusals) sizes.push_back(refusal.size);
+  const std::size_t shown = std::min(sizes.size(), kShown);
+  const std::string text = fmt::format("{}", fmt::join(sizes.begin(), sizes.begin() +
+                                       static_cast<std::ptrdiff_t>(shown), ", "));
+  return shown == sizes.size() ? text : fmt::format("{}, .. ({} sizes)", text, sizes.size());
+}
+
+std::string lines_of(const Outcome& outcome) {
+  const RowReport& report = outcome.report;
+  const Facts facts = report.sizes.empty() ? Facts{} : report.sizes.back().facts;
+  const std::vector<std::string> proved = proved_words(report);
+  std::string text = fmt::format(
+      "{:<14} {:<21} {:>6} {:>6} {:>6} {:>6.3f}  {}\n", name_of(report.algorithm->collective),
+      report.algorithm->name, report.shapes, report.sizes.empty() ? 0 : report.sizes.back().size,
+      facts.rounds, facts.vectors_sent(),
+      outcome.good() ? proved.empty() ? "proved" : fmt::format("proved, {}", fmt::join(proved, ", "))
+                     : "FAILED");
+  if (!report.refusals.empty())
+    text += fmt::format("{:>15}refuses {}: {}\n", "", refused_sizes(report),
+                        report.refusals.front().reason);
+  for (const Finding& finding : report.findings)
+    text += fmt::format("{:>15}{}: {}\n", "", name_of(finding.kind), finding.message);
+  if (!outcome.build_error.empty()) text += fmt::format("{:>15}{}\n", "", outcome.build_error);
+  return text;
+}
+
+nlohmann::ordered_json json_of(const Outcome& outcome) {
+  const RowReport& report = outcome.report;
+  nlohmann::ordered_json json{{"collective", name_of(report.algorithm->collective)},
+                              {"algorithm", report.algorithm->name},
+                              {"proved", report.proved()},
+                              {"shapes", report.shapes},
+                              {"properties", proved_words(report)}};
+  for (const char* list : {"sizes", "refusals", "findings"})
+    json[list] = nlohmann::ordered_json::array();
+  for (const SizeReport& size : report.sizes)
+    json["sizes"].push_back({{"ranks", size.size},
+                             {"rounds", size.facts.rounds},
+                             {"messages", size.facts.messages},
+                             {"vectors_sent", size.facts.vectors_sent()}});
+  for (const Refusal& refusal : report.refusals)
+    json["refusals"].push_back({{"ranks", refusal.size}, {"reason", refusal.reason}});
+  for (const Finding& finding : report.findings)
+    json["findings"].push_back({{"check", name_of(finding.kind)}, {"message", finding.message}});
+  if (outcome.built > 0) json["build_s"] = outcome.build_s;
+  if (!outcome.build_error.empty()) json["build_error"] = outcome.build_error;
+  return json;
+}
+
+constexpr const char* kHeading =
+    "# shapes: numbers of ranks, roots and parameters that were verified\n"
+    "# rounds, sent: at the greatest number of ranks; sent by the busiest rank, in vectors\n";
+
+/// The last lines: how many rows, how long, and what it took to build the large ones.
+std::string summary_of(const std::vector<Outcome>& outcomes, double seconds) {
+  std::size_t good = 0;
+  std::size_t shapes = 0;
+  std::size_t built = 0;
+  double build_s = 0;
+  const Outcome* slowest = nullptr;
+  for (const Outcome& outcome : outcomes) {
+    good += outcome.good() ? 1 : 0;
+    shapes += outcome.report.shapes;
+    if (outcome.built == 0) continue;
+    ++built;
+    build_s += outcome.build_s;
+    if (slowest == nullptr || outcome.build_s > slowest->build_s) slowest = &outcome;
+  }
+  std::string text = fmt::format("# {} of {} rows proved, {} shapes, {:.1f} s\n", good,
+                                 outcomes.size(), shapes, seconds - build_s);
+  if (slowest != nullptr)
+    text += fmt::format("# {} rows built for all of {} ranks in {:.1f} s, at most {:.2f} s each "
+                        "({} {})\n", built, slowest->built, build_s, slowest->build_s,
+                        name_of(slowest->report.algorithm->collective),
+                        slowest->report.algorithm->name);
+  return text;
+}
+
+int verify(const Wanted& wanted) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<Outcome> outcomes;
+  if (!wanted.json)
+    write_text(kHeading + fmt::format("{:<14} {:<21} {:>6} {:>6} {:>6} {:>6}  {}\n", "# collective",
+                                      "algorithm", "shapes", "ranks", "rounds", "sent", "result"),
+               "");
+  auto records = nlohmann::ordered_json::array();
+  for (const Algorithm* row : wanted.rows) {
+    outcomes.push_back(prove(*row, wanted));
+    if (wanted.json) records.push_back(json_of(outcomes.back()));
+    else write_text(lines_of(outcomes.back()), "");
+  }
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  write_text(wanted.json ? records.dump(1) + "\n" : summary_of(outcomes, elapsed.count()), "");
+  const bool good = std::all_of(outcomes.begin(), outcomes.end(),
+                                [](const Outcome& outcome) { return outcome.good(); });
+  return static_cast<int>(good ? ExitCode::good : ExitCode::wrong_data);
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, std::function<int()>& run) {
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("verify", "prove every algorithm correct");
+  command->add_option("--ranks", flags->ranks, "every number of ranks in FIRST:LAST, every root")
+      ->capture_default_str();
+  command->add_option("--collective", flags->collective, "names with commas between them, or all")
+      ->capture_default_str();
+  command->add_option("--algorithm", flags->algorithm, "names with commas between them");
+  command->add_option("--sample-to", flags->sample_to, "and a sample of shapes up to so many ranks")
+      ->capture_default_str();
+  command->add_option("--seed", flags->seed, "of the sample and of random skips")
+      ->capture_default_str();
+  command->add_option("--build", flags->build, "and build the schedules of so many ranks, e.g. 4096")
+      ->capture_default_str();
+  command->add_flag("--json", flags->json, "an array with one object per row");
+  command->callback([flags, &run] {
+    run = on_first_rank([wanted = understand(*flags)] { return verify(wanted); });
+  });
+}
+
+}  // namespace tutti::perf

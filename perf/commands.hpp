@@ -1,0 +1,27 @@
+/// @file
+/// The subcommands of `tutti`. Each is added to the command line and, when chosen, sets what runs.
+/// Flags are judged while the command line is parsed, so that all ranks of a launch agree on them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace tutti::perf {
+
+/// Adds `tutti list`. @param app the command. @param run set when this subcommand was chosen.
+void add_list(CLI::App& app, std::function<int()>& run);
+
+/// Adds `tutti show`. @param app the command. @param run set when this subcommand was chosen.
+void add_show(CLI::App& app, std::function<int()>& run);
+
+/// Adds `tutti verify`. @param app the command. @param run set when this subcommand was chosen.
+void add_verify(CLI::App& app, std::function<int()>& run);
+
+/// Adds `tutti info`. @param app the command. @param run set when this subcommand was chosen.
+void add_info(CLI::App& app, std::function<int()>& run);
+
+/// Adds `tutti sweep`. @param app the command. @param run set when this subcommand was chosen.
+void add_sweep(CLI::App& app, std::function<int()>& run);
+
+}  // namespace tutti::perf

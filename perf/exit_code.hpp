@@ -1,0 +1,17 @@
+/// @file
+/// What the command's exit status means.
+#pragma once
+
+namespace tutti::perf {
+
+/// Exit status of `tutti`.
+enum class ExitCode : int {
+  good = 0,         ///< All went well.
+  wrong_data = 1,   ///< A result was wrong, or a proof failed.
+  usage = 2,        ///< The command line was wrong.
+  slower = 3,       ///< Slower than the baseline.
+  environment = 4,  ///< Launcher, MPI or packages are not as needed.
+  deadline = 5,     ///< An operation missed its deadline.
+};
+
+}  // namespace tutti::perf

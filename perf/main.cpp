@@ -1,0 +1,111 @@
+// The `tutti` command: measures, proves, prints and explains. This file only finds out what is wanted.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <tutti/error.hpp>
+
+#include "perf/command_line.hpp"
+#include "perf/commands.hpp"
+#include "perf/environment.hpp"
+#include "perf/sweep_build.hpp"
+#include "perf/sweep_failure.hpp"
+
+namespace tutti::perf {
+namespace {
+
+/// Under a launcher all ranks see the same trouble, so one of them says it.
+int complain(ExitCode code, const std::string& message) {
+  if (launched_rank().value_or(0) == 0)
+    fmt::print(stderr, "tutti: {}\n", message.substr(0, message.find('\n')));
+  return static_cast<int>(code);
+}
+
+/// The subcommand that was chosen, or the command itself.
+const CLI::App& chosen(const CLI::App& app) {
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  return parsed.empty() ? app : *parsed.front();
+}
+
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> subcommands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
+/// What is wrong with a command line, as a Failure.
+[[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = chosen(app);
+  const std::string help = "; see " + std::string{"tutti"} +
+                           (&command == &app ? "" : " " + command.get_name()) + " --help";
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (!unknown.empty()) {
+    const std::string word = unknown.front().substr(0, unknown.front().find('='));
+    if (word.starts_with("-")) refuse_word("flag", word, flags_of(command));
+    if (&command == &app) refuse_word("command", word, subcommands_of(app));
+    throw Failure{ExitCode::usage, "unexpected argument '" + word + "'" + help};
+  }
+  if (&command == &app && app.get_subcommands().empty())
+    throw Failure{ExitCode::usage, fmt::format("say what to do: {}{}",
+                                               fmt::join(subcommands_of(app), ", "), help)};
+  throw Failure{ExitCode::usage, error.what() + help};
+}
+
+/// Help and version are for people: one rank prints them.
+int print_and_end(const CLI::App& app, const CLI::ParseError& error) {
+  return launched_rank().value_or(0) == 0 ? app.exit(error) : static_cast<int>(ExitCode::good);
+}
+
+int run_command(int argc, char** argv) {
+  CLI::App app{"tutti: collective communication one can prove, measure and read", "tutti"};
+  app.set_version_flag("--version", "tutti " + build_version());
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 good, 1 wrong data or a failed proof, 2 usage,\n"
+             "3 slower than the baseline, 4 environment, 5 deadline.");
+  std::function<int()> run;
+  add_list(app, run);
+  add_show(app, run);
+  add_verify(app, run);
+  add_info(app, run);
+  add_sweep(app, run);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return print_and_end(app, success);
+  } catch (const CLI::ParseError& error) {
+    refuse(app, error);
+  }
+  return run();
+}
+
+}  // namespace
+}  // namespace tutti::perf
+
+int main(int argc, char** argv) {
+  using namespace tutti::perf;
+  try {
+    return run_command(argc, argv);
+  } catch (const Failure& failure) {
+    return complain(failure.code(), failure.what());
+  } catch (const tutti::Error& error) {
+    const bool is_usage = error.code() == tutti::ErrorCode::invalid_argument;
+    return complain(is_usage ? ExitCode::usage : ExitCode::wrong_data, error.what());
+  } catch (const std::exception& error) {
+    return complain(ExitCode::environment, error.what());
+  }
+}

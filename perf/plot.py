@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Draws a sweep: plot.py run.jsonl|run.csv|- picture.svg|picture.png
+
+One column of panels per collective: time over size, bandwidth over size, and a strip that names the
+winner of every size. A line is the median, its band the 95% interval of the median.
+"""
+
+import csv
+import io
+import json
+import sys
+
+import matplotlib
+
+matplotlib.use("Agg")  # no display is needed
+
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.patches import Patch  # noqa: E402
+from matplotlib.ticker import FuncFormatter, NullLocator  # noqa: E402
+
+# Okabe and Ito's colours, which people with any colour vision can tell apart.
+COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#999933",
+          "#6a3d9a", "#117733", "#aa4499", "#b15928"]
+MARKERS = "osD^vP<>Xhp*"
+NATIVE = {"color": "#222222", "linestyle": (0, (4, 2)), "marker": "x", "zorder": 4}
+AUTO = {"color": "#777777", "linestyle": (0, (1, 1.5)), "marker": ".", "zorder": 3}
+NUMBERS = ("bytes", "median_us", "ci_low_us", "ci_high_us", "busbw_gb_s", "ranks")
+
+
+def read_rows(text):
+    """The cells of a file in either format, and its context record if it has one."""
+    if text.lstrip().startswith("{"):
+        records = [json.loads(line) for line in text.splitlines() if line.strip()]
+        context = next((r for r in records if r["record"] == "context"), {})
+        return [r for r in records if r["record"] == "cell"], context
+    return list(csv.DictReader(io.StringIO(text))), {}
+
+
+def label_of(row):
+    """The name of a line: the algorithm with its parameters."""
+    if "label" in row:
+        return row["label"]
+    return row["algorithm"] + (":" + row["parameters"] if row["parameters"] else "")
+
+
+def group(rows):
+    """collective -> label -> cells, ascending in bytes."""
+    collectives = {}
+    for row in rows:
+        for name in NUMBERS:
+            row[name] = float(row[name])
+        if row["bytes"] > 0:  # a barrier has no size to draw over
+            collectives.setdefault(row["collective"], {}).setdefault(label_of(row), []).append(row)
+    for lines in collectives.values():
+        for cells in lines.values():
+            cells.sort(key=lambda row: row["bytes"])
+    return collectives
+
+
+def styles_of(collectives):
+    """collective -> label -> line style: the same label looks alike where colours allow it."""
+    known = {}
+    result = {}
+    for collective, lines in collectives.items():
+        styles = {"native": NATIVE, "auto": AUTO}
+        taken = {known[label] for label in lines if label in known}
+        for label in lines:
+            if label in styles:
+                continue
+            if label not in known:
+                free = (i for i in range(len(COLORS)) if i not in taken)
+                known[label] = next(free, len(known) % len(COLORS))
+                taken.add(known[label])
+            i = known[label]
+            styles[label] = {"color": COLORS[i], "linestyle": "-", "zorder": 2,
+                             "marker": MARKERS[i % len(MARKERS)]}
+        result[collective] = styles
+    return result
+
+
+def bytes_text(value, _position=None):
+    """8, 64K, 4M."""
+    for unit in ("", "K", "M", "G"):
+        if value < 1024:
+            return f"{value:.4g}{unit}"
+        value /= 1024
+    return f"{value:.4g}T"
+
+
+def time_text(value, _position=None):
+    """1 us, 20 ms, 3 s."""
+    for scale, unit in ((1e6, "s"), (1e3, "ms"), (1, "us")):
+        if value >= scale * 0.9995:
+            return f"{value / scale:.4g} {unit}"
+    return f"{value * 1e3:.4g} ns"
+
+
+def rate_text(value, _position=None):
+    """2 GB/s, 30 MB/s."""
+    for scale, unit in ((1, "GB/s"), (1e-3, "MB/s"), (1e-6, "kB/s")):
+        if value >= scale * 0.9995:
+            return f"{value / scale:.4g} {unit}"
+    return f"{value * 1e9:.4g} B/s"
+
+
+def draw_lines(axis, lines, styles, value):
+    """One line and one band per candidate; value maps a cell and a time to what is drawn."""
+    for label, cells in lines.items():
+        style = styles[label]
+        sizes = [cell["bytes"] for cell in cells]
+        low = [value(cell, cell["ci_low_us"]) for cell in cells]
+        high = [value(cell, cell["ci_high_us"]) for cell in cells]
+        axis.fill_between(sizes, low, high, color=style["color"], alpha=0.14, linewidth=0)
+        axis.plot(sizes, [value(cell, cell["median_us"]) for cell in cells], label=label,
+                  linewidth=1.6, markersize=4.5, **style)
+    axis.set_xscale("log", base=2)
+    axis.set_yscale("log")
+    drawn = [value(cell, cell["median_us"]) for cells in lines.values() for cell in cells]
+    axis.set_ylim(min(drawn) / 2, max(drawn) * 2)  # wild intervals must not squeeze the lines
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.grid(True, which="major", color="#e3e3e3", linewidth=0.8)
+    axis.set_axisbelow(True)
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+
+
+def bandwidth(cell, time_us):
+    """Bus bandwidth had the cell taken this long."""
+    return cell["busbw_gb_s"] * cell["median_us"] / time_us
+
+
+def winners(lines):
+    """(bytes, label, is a tie) of every size. `auto` runs one of the others, so it is left out."""
+    racers = {label: cells for label, cells in lines.items() if label != "auto"} or lines
+    result = []
+    for size in sorted({cell["bytes"] for cells in racers.values() for cell in cells}):
+        here = [(cell, label) for label, cells in racers.items() for cell in cells
+                if cell["bytes"] == size]
+        best, label = min(here, key=lambda pair: pair[0]["median_us"])
+        if "standing" in best:
+            tie = any(cell["standing"] == "tie" for cell, _ in here)
+        else:  # a CSV file tells intervals only
+            tie = any(cell is not best and cell["ci_low_us"] <= best["ci_high_us"]
+                      for cell, _ in here)
+        result.append((size, label, tie))
+    return result
+
+
+def draw_strip(axis, lines, styles):
+    """The winner of every size, hatched where it is a tie."""
+    sizes = winners(lines)
+    for i, (size, label, tie) in enumerate(sizes):
+        left = (sizes[i - 1][0] * size) ** 0.5 if i > 0 else size / 2
+        right = (sizes[i + 1][0] * size) ** 0.5 if i + 1 < len(sizes) else size * 2
+        axis.axvspan(left, right, facecolor=styles[label]["color"], alpha=0.35 if tie else 0.9,
+                     hatch="////" if tie else None, edgecolor="white", linewidth=1.5)
+    axis.set_yticks([])
+    for side in ("top", "right", "left"):
+        axis.spines[side].set_visible(False)
+    axis.set_xlabel("bytes of the whole vector")
+    axis.xaxis.set_major_formatter(FuncFormatter(bytes_text))
+    axis.xaxis.set_minor_locator(NullLocator())
+
+
+def subtitle_of(rows, context):
+    """Where the numbers come from, one line."""
+    row = rows[0]
+    facts = [f"{row['ranks']:.0f} ranks on {row['hosts']} host" + "s" * (str(row["hosts"]) != "1"),
+             f"{row['dtype']}" + (f" {row['op']}" if row["op"] else ""),
+             f"transport {row['transport']}"]
+    facts += [context[name] for name in ("mpi", "processor") if context.get(name)]
+    if context.get("oversubscribed"):
+        facts.append("OVERSUBSCRIBED")
+    return "   ".join(facts)
+
+
+def draw_collective(figure, collective, lines, styles):
+    """One collective: time, bandwidth, winners."""
+    time_axis, rate_axis, strip = figure.subplots(
+        3, 1, sharex=True, gridspec_kw={"height_ratios": [10, 7, 1]})
+    draw_lines(time_axis, lines, styles, lambda _cell, time_us: time_us)
+    draw_lines(rate_axis, lines, styles, bandwidth)
+    draw_strip(strip, lines, styles)
+    time_axis.set_title(collective, fontsize=12, fontweight="bold", loc="left")
+    time_axis.yaxis.set_major_formatter(FuncFormatter(time_text))
+    rate_axis.yaxis.set_major_formatter(FuncFormatter(rate_text))
+    time_axis.set_ylabel("time (median, 95% band)")
+    rate_axis.set_ylabel("bus bandwidth")
+    strip.set_ylabel("winner", rotation=0, ha="right", va="center")
+    handles, labels = time_axis.get_legend_handles_labels()
+    handles.append(Patch(facecolor="#bbbbbb", hatch="////", edgecolor="white"))
+    time_axis.legend(handles, labels + ["tie"], loc="upper left", fontsize=8, framealpha=0.85,
+                     edgecolor="none", ncols=1 if len(labels) < 7 else 2, labelspacing=0.35)
+
+
+def draw(collectives, subtitle):
+    """The figure: up to three collectives side by side."""
+    columns = min(len(collectives), 2 if len(collectives) == 4 else 3)
+    rows = -(-len(collectives) // columns)
+    width = 7.2 if columns == 1 else 5.6 * columns
+    height = 7.4 * rows + 0.6
+    figure = plt.figure(figsize=(width, height), layout="constrained")
+    figure.suptitle("tutti sweep\n", x=0.1 / width, ha="left", fontsize=15, fontweight="bold")
+    figure.text(0.1 / width, 1 - 0.36 / height, subtitle, fontsize=9, color="#555555", va="top")
+    panels = figure.subfigures(rows, columns, squeeze=False)
+    styles = styles_of(collectives)
+    for panel, (collective, lines) in zip(panels.flat, collectives.items()):
+        panel.set_facecolor("none")  # else it covers the line above it
+        draw_collective(panel, collective, lines, styles[collective])
+    return figure
+
+
+def main(arguments):
+    """Reads, draws, writes. Returns the exit status."""
+    if len(arguments) != 2:
+        print("usage: plot.py run.jsonl|run.csv|- picture.svg|picture.png", file=sys.stderr)
+        return 2
+    source, target = arguments
+    if source == "-":
+        text = sys.stdin.read()
+    else:
+        with open(source, encoding="utf-8") as file:
+            text = file.read()
+    rows, context = read_rows(text)
+    collectives = group(rows)
+    if not collectives:
+        print(f"plot.py: '{source}' has no sizes to draw", file=sys.stderr)
+        return 2
+    plt.rcParams.update({"font.family": "DejaVu Sans", "font.size": 9, "svg.fonttype": "path",
+                         "hatch.linewidth": 0.8, "axes.edgecolor": "#999999"})
+    draw(collectives, subtitle_of(rows, context)).savefig(target, dpi=150)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,294 @@
+// `tutti sweep`: every candidate of every chosen collective over every size.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "perf/commands.hpp"
+#include "perf/environment.hpp"
+#include "perf/sweep_baseline.hpp"
+#include "perf/sweep_context.hpp"
+#include "perf/sweep_failure.hpp"
+#include "perf/sweep_interrupt.hpp"
+#include "perf/sweep_measure.hpp"
+#include "perf/sweep_plot.hpp"
+#include "perf/sweep_table.hpp"
+#include "perf/sweep_units.hpp"
+
+namespace tutti::perf {
+
+namespace {
+
+constexpr int kSignalExit = 128;  // as shells report a process that a signal ended
+
+void complain(const std::string& who, const std::string& what) {
+  fmt::print(stderr, "tutti sweep{}: {}\n", who, what);
+}
+
+Duration duration_of(double seconds) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+// All sizes of one collective.
+struct Part {
+  Collective collective;
+  std::vector<Candidate> candidates;
+  std::vector<Problem> problems;
+};
+
+// What rank 0 writes. On other ranks it is idle.
+struct Reports {
+  Table table{stdout, false};
+  LineFile csv{};
+  LineFile json{};
+  std::vector<std::string> json_lines{};  // what the plot is drawn from
+  std::string plot_command{};
+  std::unique_ptr<Baseline> baseline{};
+  std::vector<std::string> slower{};
+
+  void record(const nlohmann::ordered_json& record) {
+    json_lines.push_back(record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    json.write(json_lines.back());
+  }
+};
+
+class Sweep {
+ public:
+  Sweep(World& world, const SweepFlags& flags, const SweepOptions& options)
+      : world_{world}, flags_{flags}, options_{options} {}
+
+  // Runs on all ranks and returns the same exit code on all of them.
+  int run() {
+    check_options();
+    const std::vector<Part> parts = plan();
+    const Context context = collect_context(world_, flags_);
+    if (const int code = open_reports(); code != 0) return code;
+    if (is_reporter()) {
+      reports_.record(json_of(context, options_));
+      reports_.table.header(context, options_);
+    }
+    std::size_t cells = 0;
+    for (const Part& part : parts) cells += part.candidates.size() * part.problems.size();
+    ProgressLine progress{cells, options_.budget_s};
+    hosts_ = static_cast<int>(context.hosts.size());
+    for (const Part& part : parts)
+      if (!interrupted_) run_part(part, progress);
+    std::int64_t code = is_reporter() ? close_reports() : 0;
+    from_rank_zero(world_.communicator(), std::span{&code, 1});
+    return static_cast<int>(code);
+  }
+
+ private:
+  [[nodiscard]] bool is_reporter() { return world_.communicator().rank() == 0; }
+
+  // What is wrong with the flags on this world is wrong on all ranks alike.
+  void check_options() {
+    const int size = world_.communicator().size();
+    if (options_.ranks && *options_.ranks != size)
+      throw Failure{ExitCode::usage, fmt::format("--ranks {}, but {} were started: over transport mpi "
+                                                 "the launcher starts them (mpirun -n {} tutti "
+                                                 "sweep)", *options_.ranks, size, *options_.ranks)};
+    if (options_.root >= size)
+      throw Failure{ExitCode::usage, fmt::format("--root {} is not a rank: choose 0 .. {}",
+                                                 options_.root, size - 1)};
+    check_names(options_, size);
+  }
+
+  std::vector<Part> plan() {
+    std::vector<Part> parts;
+    for (const Collective collective : options_.collectives) {
+      if (options_.in_place && !has_in_place(collective)) continue;
+      const int size = world_.communicator().size();
+      Part part{collective, candidates_for(collective, options_, size), {}};
+      if (part.candidates.empty()) continue;
+      for (const std::size_t bytes : options_.sizes()) {
+        const Problem problem = with_bytes({.collective = collective, .type = options_.type,
+                                            .op = options_.op, .root = options_.root, .size = size,
+                                            .in_place = options_.in_place}, bytes);
+        // Small wishes may round to the same number of elements.
+        if (part.problems.empty() || part.problems.back().count != problem.count)
+          part.problems.push_back(problem);
+      }
+      parts.push_back(std::move(part));
+    }
+    if (parts.empty())
+      throw Failure{ExitCode::usage, "nothing to measure: none of the collectives has one of the "
+                                     "algorithms, or none runs --in-place"};
+    return parts;
+  }
+
+  // Rank 0 opens its files; whether that went well is everybody's business.
+  int open_reports() {
+    std::int64_t code = 0;
+    if (is_reporter()) {
+      try {
+        reports_.table = Table{stdout, options_.color};
+        if (!flags_.plot.empty()) reports_.plot_command = plot_command(flags_.plot);
+        if (!flags_.baseline.empty()) reports_.baseline = std::make_unique<Baseline>(flags_.baseline);
+        reports_.csv = LineFile{flags_.csv};
+        reports_.json = LineFile{flags_.json};
+        reports_.csv.write(csv_header());
+      } catch (const Failure& failure) {
+        complain("", failure.what());
+        code = static_cast<int>(failure.code());
+      }
+    }
+    from_rank_zero(world_.communicator(), std::span{&code, 1});
+    return static_cast<int>(code);
+  }
+
+  void run_part(const Part& part, ProgressLine& progress) {
+    if (is_reporter()) reports_.table.open(part.collective, part.candidates);
+    const Setting setting{world_, options_, [&] { if (is_reporter()) progress.tick(); }};
+    for (const Problem& problem : part.problems) {
+      progress.at(fmt::format("{} {}", tutti::name_of(part.collective),
+                              format_bytes(total_bytes(problem))));
+      const SizeResult result = measure_size(setting, problem, part.candidates);
+      progress.done(part.candidates.size());
+      interrupted_ = result.interrupted;
+      if (is_reporter()) report(result);
+      if (interrupted_) return;
+    }
+  }
+
+  void report(const SizeResult& result) {
+    const Verdict verdict = judge(result);
+    tally_.add(result, verdict);
+    reports_.table.row(result, verdict);
+    for (std::size_t i = 0; i < result.measured.size(); ++i) {
+      if (verdict.summaries[i].samples == 0) continue;
+      const Cell cell{.problem = result.problem,
+                      .measured = result.measured[i],
+                      .summary = verdict.summaries[i],
+                      .against_best = verdict.against_best[i],
+                      .standing = verdict.standings[i],
+                      .transport = options_.transport,
+                      .buffers = options_.buffers,
+                      .hosts = hosts_};
+      reports_.csv.write(csv_row(cell));
+      reports_.record(json_of(cell));
+      if (!reports_.baseline) continue;
+      if (const auto line = reports_.baseline->slower(cell, options_.fail_over))
+        reports_.slower.push_back(*line);
+    }
+  }
+
+  [[nodiscard]] nlohmann::ordered_json summary() const {
+    nlohmann::ordered_json record{{"record", "summary"},
+                                  {"cells", tally_.cells},
+                                  {"wrong", options_.check ? nlohmann::ordered_json(tally_.wrong)
+                                                           : nlohmann::ordered_json(nullptr)},
+                                  {"unequal", tally_.unequal},
+                                  {"sizes", tally_.sizes},
+                                  {"ties", tally_.ties},
+                                  {"auto_best", tally_.auto_best},
+                                  {"auto_worst_loss", tally_.worst_auto_loss},
+                                  {"slower_than_baseline", reports_.slower.size()},
+                                  {"interrupted", interrupted_}};
+    const auto mean = [](const std::vector<double>& ratios) {
+      return ratios.empty() ? nlohmann::ordered_json(nullptr)
+                            : nlohmann::ordered_json(geometric_mean(ratios));
+    };
+    record["ours_vs_native"] = mean(tally_.ours_vs_native);
+    record["auto_vs_native"] = mean(tally_.auto_vs_native);
+    return record;
+  }
+
+  int close_reports() {
+    reports_.record(summary());
+    reports_.table.close(tally_, options_.check);
+    for (const std::string& line : reports_.slower) reports_.table.note(line);
+    if (reports_.baseline)
+      reports_.table.note(fmt::format("compared {} configurations with the baseline, {} are slower",
+                                      reports_.baseline->matched(), reports_.slower.size()));
+    if (interrupted_) reports_.table.note("interrupted: the sweep is not complete");
+    int code = 0;
+    if (!reports_.plot_command.empty() && tally_.cells > 0) {
+      try {
+        draw(reports_.plot_command, reports_.json_lines);
+      } catch (const Failure& failure) {
+        complain("", failure.what());
+        code = static_cast<int>(failure.code());
+      }
+    }
+    for (const std::string& path : {flags_.csv, flags_.json, flags_.plot})
+      if (!path.empty() && code == 0) reports_.table.note("wrote " + path);
+    if (tally_.wrong > 0 || tally_.unequal > 0) return static_cast<int>(ExitCode::wrong_data);
+    if (interrupted_) return kSignalExit + std::max(interrupt_signal(), 2);
+    if (!reports_.slower.empty()) return static_cast<int>(ExitCode::slower);
+    return code;
+  }
+
+  World& world_;
+  const SweepFlags& flags_;
+  const SweepOptions& options_;
+  Reports reports_{};
+  Tally tally_{};
+  int hosts_ = 1;
+  bool interrupted_ = false;
+};
+
+ExitCode exit_code_of(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::invalid_argument: return ExitCode::usage;
+    case ErrorCode::mismatch:
+    case ErrorCode::bug: return ExitCode::wrong_data;
+    case ErrorCode::transport: return ExitCode::environment;
+    case ErrorCode::timeout:
+    case ErrorCode::peer_dead:
+    case ErrorCode::aborted: break;
+  }
+  return ExitCode::deadline;
+}
+
+// Prints where only one process may: all ranks read the same command line and fail alike.
+int fail_alike(const Failure& failure) {
+  if (launched_rank().value_or(0) == 0) complain("", failure.what());
+  return static_cast<int>(failure.code());
+}
+
+// One rank's trouble ends all of them; none may wait for a message that never comes.
+int fail_for_all(World& world, ExitCode code, const char* what) {
+  complain(fmt::format(" (rank {})", world.communicator().rank()), what);
+  world.abort(static_cast<int>(code));
+  return static_cast<int>(code);
+}
+
+int sweep_on(World& world, const SweepFlags& flags, const SweepOptions& options) {
+  try {
+    catch_interrupts();
+    return Sweep{world, flags, options}.run();
+  } catch (const Failure& failure) {
+    if (failure.code() == ExitCode::usage) return fail_alike(failure);
+    return fail_for_all(world, failure.code(), failure.what());
+  } catch (const Error& error) {
+    return fail_for_all(world, exit_code_of(error), error.what());
+  } catch (const std::exception& error) {
+    return fail_for_all(world, ExitCode::environment, error.what());
+  }
+}
+
+int sweep(SweepFlags flags) {
+  try {
+    if (!flags.replay.empty()) flags = flags_of(recorded_arguments(flags.replay), flags);
+    const SweepOptions options = understand(flags);
+    const std::unique_ptr<World> world = join_world(duration_of(options.timeout_s));
+    return sweep_on(*world, flags, options);
+  } catch (const Failure& failure) {
+    return fail_alike(failure);
+  } catch (const std::exception& error) {
+    return fail_alike({ExitCode::environment, error.what()});
+  }
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, std::function<int()>& run) {
+  const auto flags = std::make_shared<SweepFlags>();
+  CLI::App* command = app.add_subcommand("sweep", "measure every algorithm beside the MPI's own");
+  declare_flags(*command, *flags);
+  command->callback([flags, &run] { run = [flags] { return sweep(*flags); }; });
+}
+
+}  // namespace tutti::perf

@@ -1,0 +1,79 @@
+#include "perf/sweep_baseline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+#include "perf/sweep_failure.hpp"
+#include "perf/sweep_units.hpp"
+
+namespace tutti::perf {
+
+namespace {
+
+using Json = nlohmann::json;
+
+std::vector<Json> read_records(const std::string& path) {
+  std::ifstream file{path};
+  if (!file) throw Failure{ExitCode::usage, fmt::format("cannot read '{}'", path)};
+  std::vector<Json> records;
+  std::size_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    records.push_back(Json::parse(line, nullptr, false));
+    if (!records.back().is_object() || !records.back().contains("record"))
+      throw Failure{ExitCode::usage, fmt::format("line {} of '{}' is not a record of tutti sweep "
+                                                 "--json", number, path)};
+  }
+  return records;
+}
+
+// What makes two cells the same configuration.
+constexpr std::array kKeys{"collective", "algorithm", "parameters", "transport", "ranks",
+                           "bytes",      "dtype",     "op",         "in_place",  "root"};
+
+bool is_same(const Json& a, const Json& b) {
+  return std::all_of(kKeys.begin(), kKeys.end(),
+                     [&](const char* key) { return a.value(key, Json{}) == b.value(key, Json{}); });
+}
+
+}  // namespace
+
+std::vector<std::string> recorded_arguments(const std::string& path) {
+  for (const Json& record : read_records(path)) {
+    if (record.value("record", "") != "context") continue;
+    try {
+      return record.at("arguments").get<std::vector<std::string>>();
+    } catch (const Json::exception&) {
+      break;
+    }
+  }
+  throw Failure{ExitCode::usage, fmt::format("'{}' has no context record with arguments", path)};
+}
+
+Baseline::Baseline(const std::string& path) {
+  for (Json& record : read_records(path))
+    if (record.value("record", "") == "cell") cells_.push_back(std::move(record));
+  if (cells_.empty())
+    throw Failure{ExitCode::usage, fmt::format("'{}' has no cells to compare with", path)};
+}
+
+std::optional<std::string> Baseline::slower(const Cell& cell, double fail_over) {
+  const Json now = json_of(cell);
+  const auto same = [&](const Json& old) { return is_same(old, now); };
+  const auto found = std::find_if(cells_.begin(), cells_.end(), same);
+  if (found == cells_.end()) return {};
+  ++matched_;
+  const double before = found->value("median_us", 0.0);
+  const bool is_much = cell.summary.median > before * (1 + fail_over);
+  const bool is_disjoint = cell.summary.interval.low > found->value("ci_high_us", 0.0);
+  if (!is_much || !is_disjoint) return {};
+  return fmt::format("!! {} {} at {} bytes is slower than the baseline: {} us, then {} us (+{:.0f}%)",
+                     tutti::name_of(cell.problem.collective), cell.measured.candidate.label,
+                     total_bytes(cell.problem), format_us(cell.summary.median), format_us(before),
+                     (cell.summary.median / before - 1) * 100);
+}
+
+}  // namespace tutti::perf

@@ -1,0 +1,37 @@
+/// @file
+/// Earlier runs: their arguments, and their times to compare with.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "perf/sweep_record.hpp"
+
+namespace tutti::perf {
+
+/// @param path a file that --json wrote. @return the arguments that repeat its measurement. Throws
+/// Failure{usage}.
+[[nodiscard]] std::vector<std::string> recorded_arguments(const std::string& path);
+
+/// The cells of an earlier run.
+class Baseline {
+ public:
+  /// Compares with nothing.
+  Baseline() = default;
+  /// Reads a file that --json wrote. Throws Failure{usage}. @param path the file.
+  explicit Baseline(const std::string& path);
+
+  /// Compares a cell with its earlier self. @param cell measured now. @param fail_over relative
+  /// slowdown that matters. @return one line if it is slower by more than that and the intervals of
+  /// the medians are disjoint.
+  [[nodiscard]] std::optional<std::string> slower(const Cell& cell, double fail_over);
+  /// @return cells that had an earlier self.
+  [[nodiscard]] std::size_t matched() const noexcept { return matched_; }
+
+ private:
+  std::vector<nlohmann::json> cells_{};
+  std::size_t matched_ = 0;
+};
+
+}  // namespace tutti::perf

@@ -1,0 +1,96 @@
+#include "perf/sweep_buffers.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace tutti::perf {
+
+namespace {
+
+constexpr std::size_t kGuard = 4096;  // a page, so that data stays aligned as malloc'd arrays are
+constexpr std::byte kGuardByte{0xa5};
+constexpr std::byte kPoisonByte{0x5a};
+constexpr std::size_t kCacheLine = 64;
+
+}  // namespace
+
+Buffers::Block::Block(std::size_t size) : bytes{size} {
+  const std::size_t whole = (bytes + kGuard - 1) / kGuard * kGuard + 2 * kGuard;
+  memory.reset(static_cast<std::byte*>(std::aligned_alloc(kGuard, whole)));
+  if (!memory) throw std::bad_alloc{};
+  std::memset(memory.get(), static_cast<int>(kGuardByte), whole);
+}
+
+std::byte* Buffers::Block::data() const noexcept { return memory.get() + kGuard; }
+
+bool Buffers::Block::is_intact() const {
+  const auto is_guard = [](std::byte b) { return b == kGuardByte; };
+  return std::all_of(memory.get(), data(), is_guard) &&
+         std::all_of(data() + bytes, data() + bytes + kGuard, is_guard);
+}
+
+bool Buffers::shares_memory() const noexcept {
+  return problem_.in_place || problem_.collective == Collective::broadcast;
+}
+
+Buffers::Buffers(const Problem& problem, Rank rank)
+    : problem_{problem}, layout_{layout_of(problem, rank)}, pattern_{problem}, op_{problem.op},
+      element_bytes_{size_of(problem.type)},
+      in_{(shares_memory() ? std::max(layout_.in_count, layout_.out_count) : layout_.in_count) *
+          element_bytes_},
+      out_{shares_memory() ? 0 : layout_.out_count * element_bytes_} {
+  if (problem.collective == Collective::barrier) {
+    call_ = call::barrier();
+    return;
+  }
+  std::byte* in = in_.data();
+  std::byte* out = out_.data();
+  if (shares_memory()) {
+    const std::size_t shift = layout_.shared_offset * element_bytes_;
+    out = in_.data() + (layout_.out_count < layout_.in_count ? shift : 0);
+    in = in_.data() + (layout_.in_count < layout_.out_count ? shift : 0);
+  }
+  call_ = {.collective = problem.collective,
+           .in = layout_.in_count == 0 ? nullptr : in,
+           .out = layout_.out_count == 0 ? nullptr : out,
+           .in_count = layout_.in_count,
+           .out_count = layout_.out_count,
+           .type = problem.type,
+           .element_bytes = element_bytes_,
+           .root = problem.root,
+           .op = is_reduction(problem.collective) ? &op_ : nullptr};
+}
+
+void Buffers::refresh() {
+  // The pattern writes through the memory that the call only reads.
+  if (call_.in != nullptr)
+    pattern_.fill(layout_.input, in_.data() + (static_cast<const std::byte*>(call_.in) - in_.data()));
+}
+
+void Buffers::poison() {
+  if (call_.out != nullptr)
+    std::memset(call_.out, static_cast<int>(kPoisonByte), call_.out_count * element_bytes_);
+}
+
+std::uint64_t Buffers::read() const {
+  const auto* bytes = static_cast<const std::byte*>(call_.out);
+  std::uint64_t sum = 0;
+  for (std::size_t at = 0; at < call_.out_count * element_bytes_; at += kCacheLine)
+    sum += static_cast<std::uint64_t>(bytes[at]);
+  return sum;
+}
+
+Check Buffers::check() {
+  if (call_.out == nullptr) return {};
+  const auto* out = static_cast<const std::byte*>(call_.out);
+  Check result{.wrong = pattern_.count_wrong(layout_.output, out),
+               .hash = pattern_.hash(layout_.output, out)};
+  if (call_.in != nullptr && !shares_memory())  // an input is only read
+    result.wrong += pattern_.count_wrong(layout_.input, in_.data());
+  // A stray write counts as one wrong element: nobody knows how many it would have spoiled.
+  if (!in_.is_intact() || !out_.is_intact()) ++result.wrong;
+  return result;
+}
+
+}  // namespace tutti::perf

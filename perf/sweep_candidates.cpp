@@ -1,0 +1,110 @@
+#include "perf/sweep_candidates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <tutti/algorithm.hpp>
+#include <tutti/error.hpp>
+
+#include "perf/command_line.hpp"
+#include "perf/sweep_failure.hpp"
+
+namespace tutti::perf {
+
+namespace {
+
+const std::string kAuto = "auto";
+const std::string kNative = "native";
+
+Candidate forced(const Choice& choice) {
+  Candidate candidate{.algorithm = std::string{choice.algorithm->name},
+                      .parameters = choice.parameters()};
+  candidate.label = candidate.choice();
+  return candidate;
+}
+
+std::vector<std::string> catalog_names(const std::vector<Collective>& collectives) {
+  std::vector<std::string> names{kAuto, kNative};
+  for (const Algorithm& row : catalog()) {
+    const bool chosen =
+        std::find(collectives.begin(), collectives.end(), row.collective) != collectives.end();
+    if (chosen && std::find(names.begin(), names.end(), row.name) == names.end())
+      names.emplace_back(row.name);
+  }
+  return names;
+}
+
+bool has_row(Collective collective, std::string_view name) {
+  return std::any_of(catalog().begin(), catalog().end(), [&](const Algorithm& row) {
+    return row.collective == collective && row.name == name;
+  });
+}
+
+// A named algorithm; nothing where this collective lacks it.
+std::optional<Candidate> named(Collective collective, const std::string& name, int size) {
+  if (name == kAuto) return Candidate{.label = kAuto, .algorithm = kAuto, .kind = Kind::automatic};
+  if (name == kNative) return Candidate{.label = kNative, .algorithm = kNative, .kind = Kind::native};
+  if (!has_row(collective, name.substr(0, name.find(':')))) return {};
+  try {
+    const Choice choice = parse_choice(collective, name);
+    if (!admits(choice.algorithm->traits.sizes, size))
+      throw Failure{ExitCode::usage, fmt::format("{} '{}' does not serve {} ranks",
+                                                 name_of(collective), name, size)};
+    return forced(choice);
+  } catch (const Error& error) {
+    throw Failure{ExitCode::usage, error.what()};
+  }
+}
+
+// An algorithm listed twice races against itself; the second one is "ring#2".
+void make_labels_unique(std::vector<Candidate>& candidates) {
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(i);
+    const std::string choice = candidates[i].label;
+    const auto earlier = std::count_if(candidates.begin(), end, [&](const Candidate& other) {
+      return other.label.substr(0, other.label.find('#')) == choice;
+    });
+    if (earlier > 0) candidates[i].label += fmt::format("#{}", earlier + 1);
+  }
+}
+
+}  // namespace
+
+std::vector<Candidate> candidates_for(Collective collective, const SweepOptions& options,
+                                      int size) {
+  std::vector<Candidate> candidates;
+  if (options.algorithms.empty()) {
+    for (const Algorithm& row : catalog())
+      if (row.collective == collective && admits(row.traits.sizes, size))
+        candidates.push_back(forced(parse_choice(collective, row.name)));
+    candidates.push_back(*named(collective, kAuto, size));
+    candidates.push_back(*named(collective, kNative, size));
+  }
+  for (const std::string& name : options.algorithms)
+    if (auto candidate = named(collective, name, size)) candidates.push_back(*candidate);
+  make_labels_unique(candidates);
+  for (Candidate& candidate : candidates)
+    if (const auto found = options.inject.find(candidate.label); found != options.inject.end())
+      candidate.inject = found->second;
+  return candidates;
+}
+
+void check_names(const SweepOptions& options, int size) {
+  const std::vector<std::string> names = catalog_names(options.collectives);
+  for (const std::string& name : options.algorithms) {
+    const std::string word = name.substr(0, name.find(':'));
+    if (std::find(names.begin(), names.end(), word) == names.end())
+      refuse_word("algorithm", word, names);
+  }
+  std::vector<std::string> labels;
+  for (const Collective collective : options.collectives)
+    for (const Candidate& candidate : candidates_for(collective, options, size))
+      labels.push_back(candidate.label);
+  for (const auto& [label, share] : options.inject)
+    if (std::find(labels.begin(), labels.end(), label) == labels.end())
+      throw Failure{ExitCode::usage,
+                    fmt::format("--inject names '{}', which does not take part", label)};
+}
+
+}  // namespace tutti::perf

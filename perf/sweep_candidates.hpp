@@ -1,0 +1,47 @@
+/// @file
+/// Who takes part in a sweep.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <tutti/types.hpp>
+
+#include "perf/sweep_options.hpp"
+
+namespace tutti::perf {
+
+/// How a candidate is called.
+enum class Kind : std::uint8_t {
+  forced,     ///< One of our algorithms, by name.
+  automatic,  ///< A plain call: our selector decides.
+  native      ///< The launching MPI's blocking call.
+};
+
+/// One way to run a collective.
+struct Candidate {
+  std::string label{};       ///< Unique within the sweep: "ring", "knomial:k=4", "ring#2".
+  std::string algorithm{};   ///< "ring", "auto", "native".
+  std::string parameters{};  ///< "k=4", or empty.
+  Kind kind = Kind::forced;  ///< How it is called.
+  double inject = 0;         ///< Share of time added on purpose.
+
+  /// @return what Options::algorithm is given; empty unless forced.
+  [[nodiscard]] std::string choice() const {
+    if (kind != Kind::forced) return {};
+    return parameters.empty() ? algorithm : algorithm + ":" + parameters;
+  }
+};
+
+/// The candidates for one collective: those named, or every row of the catalog that admits this
+/// number of ranks, then auto, then native. Throws Failure{usage} where a name is unknown to all
+/// collectives of the sweep. @param collective which. @param options of the sweep.
+/// @param size number of ranks. @return the candidates, in the order of the table.
+[[nodiscard]] std::vector<Candidate> candidates_for(Collective collective,
+                                                    const SweepOptions& options, int size);
+
+/// Checks that each named algorithm and injected label exists somewhere. Throws Failure{usage}.
+/// @param options of the sweep. @param size number of ranks.
+void check_names(const SweepOptions& options, int size);
+
+}  // namespace tutti::perf

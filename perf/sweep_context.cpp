@@ -1,0 +1,83 @@
+#include "perf/sweep_context.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <fstream>
+
+#include "perf/environment.hpp"
+#include "perf/sweep_build.hpp"
+
+namespace tutti::perf {
+
+namespace {
+
+std::string processor_model() {
+  std::ifstream file{"/proc/cpuinfo"};
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name") && line.find(": ") != std::string::npos)
+      return line.substr(line.find(": ") + 2);
+  return {};
+}
+
+std::vector<Host> placement(World& world) {
+  const auto names = gather_texts(world.communicator(), world.host());
+  const auto cores = gather_texts(world.communicator(), fmt::format("{}", sysconf(_SC_NPROCESSORS_ONLN)));
+  std::vector<Host> hosts;
+  for (std::size_t r = 0; r < names.size(); ++r) {
+    const auto same = [&](const Host& host) { return host.name == names[r]; };
+    auto found = std::find_if(hosts.begin(), hosts.end(), same);
+    if (found == hosts.end())
+      found = hosts.insert(hosts.end(), {.name = names[r], .cores = std::stoi(cores[r])});
+    found->ranks.push_back(static_cast<Rank>(r));
+  }
+  return hosts;
+}
+
+}  // namespace
+
+bool Context::is_oversubscribed() const {
+  return std::any_of(hosts.begin(), hosts.end(), [](const Host& host) {
+    return host.ranks.size() > static_cast<std::size_t>(std::max(host.cores, 0));
+  });
+}
+
+Context collect_context(World& world, const SweepFlags& flags) {
+  return {.version = build_version(),
+          .library = world.library(),
+          .compiler = build_compiler(),
+          .processor = processor_model(),
+          .started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))),
+          .ranks = world.communicator().size(),
+          .hosts = placement(world),
+          .environment = recorded_environment(),
+          .arguments = repeat_arguments(flags)};
+}
+
+nlohmann::ordered_json json_of(const Context& context, const SweepOptions& options) {
+  nlohmann::ordered_json record{{"record", "context"},
+                                {"schema", "tutti sweep/1"},
+                                {"tutti", context.version},
+                                {"mpi", context.library},
+                                {"compiler", context.compiler},
+                                {"started", context.started},
+                                {"ranks", context.ranks},
+                                {"oversubscribed", context.is_oversubscribed()},
+                                {"processor", context.processor},
+                                {"clock", "steady_clock of each rank"},
+                                {"start_line", "dissemination barrier"},
+                                {"seed", options.seed},
+                                {"touch", options.touch},
+                                {"budget_s", options.budget_s},
+                                {"arguments", context.arguments},
+                                {"environment", context.environment}};
+  record["hosts"] = nlohmann::ordered_json::array();
+  for (const Host& host : context.hosts)
+    record["hosts"].push_back({{"host", host.name}, {"cores", host.cores}, {"ranks", host.ranks}});
+  return record;
+}
+
+}  // namespace tutti::perf

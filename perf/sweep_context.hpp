@@ -1,0 +1,46 @@
+/// @file
+/// What a reader of the numbers must know about where they come from.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "perf/sweep_options.hpp"
+#include "perf/world.hpp"
+
+namespace tutti::perf {
+
+/// A host and the ranks on it.
+struct Host {
+  std::string name{};          ///< As the host calls itself.
+  int cores = 0;               ///< Processors that are online.
+  std::vector<Rank> ranks{};   ///< Those that run there.
+};
+
+/// Where, with what and how a sweep ran.
+struct Context {
+  std::string version{};                    ///< Of tutti, with the commit where it is known.
+  std::string library{};                    ///< The MPI.
+  std::string compiler{};                   ///< That built this command.
+  std::string processor{};                  ///< Model of rank 0's processor.
+  std::string started{};                    ///< UTC, ISO 8601.
+  int ranks = 1;                            ///< Number of ranks.
+  std::vector<Host> hosts{};                ///< Placement.
+  std::map<std::string, std::string> environment{};  ///< The allow-listed variables.
+  std::vector<std::string> arguments{};     ///< Flags that repeat the measurement.
+
+  /// @return whether a host has more ranks than cores.
+  [[nodiscard]] bool is_oversubscribed() const;
+};
+
+/// Collects. Collective. @param world the ranks. @param flags as written. @return the context, the
+/// same on all ranks but for environment, processor and time, which are the own rank's.
+[[nodiscard]] Context collect_context(World& world, const SweepFlags& flags);
+
+/// @param context where, with what and how. @param options the flags. @return the JSON record.
+[[nodiscard]] nlohmann::ordered_json json_of(const Context& context, const SweepOptions& options);
+
+}  // namespace tutti::perf

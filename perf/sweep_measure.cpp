@@ -1,0 +1,252 @@
+#include "perf/sweep_measure.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "perf/statistics.hpp"
+#include "perf/sweep_buffers.hpp"
+#include "perf/sweep_interrupt.hpp"
+#include "perf/sweep_rounds.hpp"
+
+namespace tutti::perf {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kBlock_s = 0.1;          // ranks agree on how to go on at least this often
+constexpr std::size_t kWarmUpBlocks = 10;
+constexpr std::size_t kWarmUpRounds = 3;  // per block
+constexpr double kSettled = 0.05;         // two block medians this close end the warm-up
+constexpr std::size_t kMostRounds = 20000;
+
+double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+// Keeps the processor busy, as a slower algorithm would.
+void spin(double duration_s) {
+  const auto start = Clock::now();
+  while (seconds(Clock::now() - start) < duration_s) {
+  }
+}
+
+// One size: all candidates on the same buffers.
+class Race {
+ public:
+  Race(const Setting& setting, const Problem& problem, const std::vector<Candidate>& candidates)
+      : world_{setting.world}, setting_{setting}, problem_{problem},
+        buffers_{problem, setting.world.communicator().rank()},
+        shuffle_{setting.options.seed * 1000003 + total_bytes(problem)} {
+    for (const Candidate& candidate : candidates) {
+      measured_.push_back({.candidate = candidate});
+      choices_.push_back(candidate.choice());
+    }
+    spent_s_.resize(measured_.size());
+  }
+
+  SizeResult run() {
+    enroll();
+    check_all(true);
+    if (!active_.empty()) {
+      warm_up();
+      measure();
+    }
+    if (!interrupted_) check_all(false);
+    return {problem_, std::move(measured_), interrupted_};
+  }
+
+ private:
+  [[nodiscard]] Communicator& communicator() { return world_.communicator(); }
+  [[nodiscard]] bool decides() { return communicator().rank() == 0; }
+
+  // Finds out who can serve, before anything is sent.
+  void enroll() {
+    for (std::size_t i = 0; i < measured_.size(); ++i) {
+      Measured& entry = measured_[i];
+      if (entry.candidate.kind == Kind::native) {
+        if (world_.has_native(buffers_.call())) active_.push_back(i);
+        else entry.refused = "the MPI has no call for this datatype and operator";
+        entry.runs = "native";
+        continue;
+      }
+      try {
+        const Plan plan = communicator().plan(buffers_.call(), options_of(i));
+        entry.runs = plan.algorithm();
+        entry.segment_bytes = plan.segment();
+        active_.push_back(i);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::invalid_argument) throw;
+        entry.refused = error.what();
+      }
+    }
+    participants_ = active_;
+  }
+
+  [[nodiscard]] Options options_of(std::size_t i) const {
+    if (measured_[i].candidate.kind == Kind::automatic) return {};
+    return {.algorithm = choices_[i], .segment = setting_.options.segment};
+  }
+
+  void invoke(std::size_t i) {
+    if (measured_[i].candidate.kind == Kind::native) world_.native(buffers_.call());
+    else communicator().run(buffers_.call(), options_of(i));
+  }
+
+  // Runs everybody once and looks at the results; the first time, that is the first call ever.
+  void check_all(bool first) {
+    std::vector<double> outcome;
+    for (const std::size_t i : participants_) {
+      buffers_.poison();
+      buffers_.refresh();
+      communicator().barrier();
+      const auto start = Clock::now();
+      invoke(i);
+      std::array<double, 1> time{seconds(Clock::now() - start) * 1e6};
+      if (first) {
+        max_over_ranks(communicator(), time);
+        measured_[i].first_us = time[0];
+      }
+      if (!setting_.options.check) continue;
+      const Check check = buffers_.check();
+      std::array<double, 1> wrong{static_cast<double>(check.wrong)};
+      sum_over_ranks(communicator(), wrong);
+      const bool equal = !is_same_everywhere(problem_.collective) ||
+                         is_equal_everywhere(communicator(), check.hash);
+      measured_[i].wrong += static_cast<std::size_t>(wrong[0]);
+      measured_[i].bit_equal = measured_[i].bit_equal && equal;
+      measured_[i].checked = true;
+      setting_.tick();
+    }
+  }
+
+  // One sample of one candidate on this rank, in microseconds per call.
+  double sample(std::size_t i) {
+    if (setting_.options.touch) buffers_.refresh();
+    communicator().barrier();
+    const std::int64_t batch = measured_[i].batch;
+    const auto start = Clock::now();
+    for (std::int64_t k = 0; k < batch; ++k) invoke(i);
+    if (measured_[i].candidate.inject > 0)
+      spin(seconds(Clock::now() - start) * measured_[i].candidate.inject);
+    const double time_us = seconds(Clock::now() - start) * 1e6 / static_cast<double>(batch);
+    if (setting_.options.touch) kept_ = buffers_.read();
+    return time_us;
+  }
+
+  // Some rounds, each in a new order that all ranks agree on. Afterwards every rank knows the
+  // greatest times of all ranks, and whether a rank was interrupted.
+  std::vector<std::vector<double>> block(std::size_t rounds) {
+    std::vector<double> times(rounds * measured_.size() + 1);
+    std::vector<std::size_t> order = active_;
+    for (std::size_t round = 0; round < rounds; ++round) {
+      for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[shuffle_() % k]);
+      for (const std::size_t i : order) {
+        const auto start = Clock::now();
+        times[i * rounds + round] = sample(i);
+        spent_s_[i] += seconds(Clock::now() - start);
+      }
+    }
+    times.back() = interrupt_signal() != 0 ? 1 : 0;
+    max_over_ranks(communicator(), times);
+    interrupted_ = times.back() != 0;
+    setting_.tick();
+    std::vector<std::vector<double>> result(measured_.size());
+    for (const std::size_t i : active_) {
+      const auto first = times.begin() + static_cast<std::ptrdiff_t>(i * rounds);
+      result[i].assign(first, first + static_cast<std::ptrdiff_t>(rounds));
+    }
+    return result;
+  }
+
+  // Rank 0's decision reaches everybody: rounds of the next block, calls per sample, who goes on.
+  void agree(std::size_t& rounds, std::vector<bool>& goes_on) {
+    std::vector<std::int64_t> decision{static_cast<std::int64_t>(rounds)};
+    for (std::size_t i = 0; i < measured_.size(); ++i) {
+      decision.push_back(measured_[i].batch);
+      decision.push_back(goes_on[i] ? 1 : 0);
+    }
+    from_rank_zero(communicator(), decision);
+    rounds = static_cast<std::size_t>(decision[0]);
+    for (std::size_t i = 0; i < measured_.size(); ++i) {
+      measured_[i].batch = decision[1 + 2 * i];
+      goes_on[i] = decision[2 + 2 * i] != 0;
+    }
+  }
+
+  void warm_up() {
+    const auto start = Clock::now();
+    const double limit_s = setting_.options.budget_s * static_cast<double>(active_.size()) / 2;
+    std::size_t rounds = setting_.options.warm_up_rounds.value_or(kWarmUpRounds);
+    rounds = std::max(rounds, kWarmUpRounds);  // fewer would not tell how many calls fill a sample
+    std::vector<double> before(measured_.size());
+    std::vector<bool> again(measured_.size());
+    for (std::size_t blocks = 1; blocks <= kWarmUpBlocks && !interrupted_; ++blocks) {
+      const auto times = block(rounds);
+      bool settled = true;
+      for (const std::size_t i : active_) {
+        const double median = median_of(times[i]);
+        settled = settled && std::abs(median - before[i]) < kSettled * before[i];
+        before[i] = median;
+        measured_[i].batch = calls_per_sample(median);
+      }
+      again[0] = !settled && !setting_.options.warm_up_rounds && seconds(Clock::now() - start) < limit_s;
+      agree(rounds, again);
+      if (!again[0]) break;
+    }
+    std::fill(spent_s_.begin(), spent_s_.end(), 0.0);
+  }
+
+  // How many rounds fit between two agreements.
+  [[nodiscard]] std::size_t next_block(double round_s, std::size_t done) const {
+    const double fitting = kBlock_s / std::max(round_s, 1e-9);
+    const auto grown = std::max<std::size_t>(kFewestRounds, done / 2);
+    std::size_t rounds = std::min(grown, static_cast<std::size_t>(std::max(1.0, std::min(fitting, 1e6))));
+    const std::size_t target = setting_.options.rounds.value_or(kMostRounds);
+    return std::min(rounds, target > done ? target - done : 1);
+  }
+
+  void measure() {
+    std::size_t done = 0;
+    std::size_t rounds = 1;
+    while (!active_.empty() && !interrupted_) {
+      const auto start = Clock::now();
+      const auto times = block(rounds);
+      std::vector<Progress> runs;
+      for (std::size_t i = 0; i < measured_.size(); ++i) {
+        std::vector<double>& all = measured_[i].times_us;
+        if (decides()) all.insert(all.end(), times[i].begin(), times[i].end());
+        runs.push_back({all, spent_s_[i], !times[i].empty()});
+      }
+      done += rounds;
+      std::vector<bool> goes_on(measured_.size());
+      if (decides() && done < kMostRounds) goes_on = who_goes_on(runs, setting_.options);
+      rounds = next_block(seconds(Clock::now() - start) / static_cast<double>(rounds), done);
+      agree(rounds, goes_on);
+      std::erase_if(active_, [&](std::size_t i) { return !goes_on[i]; });
+    }
+  }
+
+  World& world_;
+  const Setting& setting_;
+  Problem problem_;
+  Buffers buffers_;
+  std::mt19937_64 shuffle_;
+  std::vector<Measured> measured_{};
+  std::vector<std::string> choices_{};
+  std::vector<double> spent_s_{};
+  std::vector<std::size_t> active_{};        // still being measured
+  std::vector<std::size_t> participants_{};  // able to serve
+  volatile std::uint64_t kept_ = 0;                   // what was read, so that reading is not optimised away
+  bool interrupted_ = false;
+};
+
+}  // namespace
+
+SizeResult measure_size(const Setting& setting, const Problem& problem,
+                        const std::vector<Candidate>& candidates) {
+  return Race{setting, problem, candidates}.run();
+}
+
+}  // namespace tutti::perf

@@ -1,0 +1,168 @@
+#include "perf/sweep_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "perf/command_line.hpp"
+#include "perf/sweep_failure.hpp"
+#include "perf/sweep_units.hpp"
+
+namespace tutti::perf {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw Failure{ExitCode::usage, message}; }
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', at), list.size());
+    words.push_back(list.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return words;
+}
+
+// Finds an enumerator by its name, among the first `count` of them.
+template <class Enum>
+Enum by_name(const char* what, const std::string& word, int count) {
+  std::vector<std::string> choices;
+  for (int i = 0; i < count; ++i) {
+    choices.emplace_back(name_of(static_cast<Enum>(i)));
+    if (choices.back() == word) return static_cast<Enum>(i);
+  }
+  refuse_word(what, word, choices);
+}
+
+// What nccl-tests and others call our datatypes and operators.
+std::string familiar(const std::string& word) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kNames{
+      {{"float", "f32"}, {"double", "f64"}, {"half", "f16"}, {"bfloat16", "bf16"},
+       {"int8", "i8"}, {"int16", "i16"}, {"int32", "i32"}, {"int64", "i64"}, {"uint8", "u8"},
+       {"uint16", "u16"}, {"uint32", "u32"}, {"uint64", "u64"}, {"avg", "average"},
+       {"int", "i32"}}};
+  for (const auto& [theirs, ours] : kNames)
+    if (word == theirs) return std::string{ours};
+  return word;
+}
+
+std::size_t bytes_of(const char* flag, const std::string& text) {
+  const auto bytes = parse_bytes(text);
+  if (!bytes) refuse(fmt::format("{} '{}' is not a size: write 8, 64K, 4M or 1G", flag, text));
+  return *bytes;
+}
+
+double seconds_of(const char* flag, const std::string& text) {
+  const auto seconds = parse_seconds(text);
+  if (!seconds || *seconds <= 0 || *seconds > 1e6)
+    refuse(fmt::format("{} '{}' is not a time: write 2s, 200ms or 1m", flag, text));
+  return *seconds;
+}
+
+double share_of(const char* flag, const std::string& text) {
+  const auto share = parse_share(text);
+  if (!share) refuse(fmt::format("{} '{}' is not a share: write 10% or 0.1", flag, text));
+  return *share;
+}
+
+// The range of a whole number, for the message as much as for the check.
+struct Bounds {
+  std::uint64_t least = 0;
+  std::uint64_t most = std::numeric_limits<std::int32_t>::max();
+};
+
+std::uint64_t number_of(const char* flag, const std::string& text, const Bounds& bounds) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || rest != end || value < bounds.least || value > bounds.most)
+    refuse(fmt::format("{} '{}' is not a whole number in {} .. {}", flag, text, bounds.least,
+                       bounds.most));
+  return value;
+}
+
+std::string word_of(const char* flag, const std::string& word, std::vector<std::string> choices) {
+  if (std::find(choices.begin(), choices.end(), word) == choices.end())
+    refuse_word(flag, word, choices);
+  return word;
+}
+
+std::map<std::string, double> injections_of(const std::string& list) {
+  std::map<std::string, double> result;
+  if (list.empty()) return result;
+  for (const std::string& item : split(list)) {
+    const std::size_t equals = item.rfind('=');
+    if (equals == std::string::npos)
+      refuse(fmt::format("--inject '{}' is not a label and a share: write ring#2=5%", item));
+    result[item.substr(0, equals)] = share_of("--inject", item.substr(equals + 1));
+  }
+  return result;
+}
+
+void understand_what(const SweepFlags& flags, SweepOptions& options) {
+  options.collectives = collectives_named(flags.collective);
+  if (!flags.algorithm.empty()) options.algorithms = split(flags.algorithm);
+  options.type = by_name<Datatype>("datatype", familiar(flags.type), kDatatypes - 1);
+  options.op = by_name<OperatorKind>("operator", familiar(flags.op), kOperatorKinds - 1);
+  options.root = static_cast<Rank>(number_of("--root", flags.root, {}));
+  options.transport = word_of("transport", flags.transport, {"mpi"});
+  options.buffers = word_of("kind of buffers", flags.buffers, {"private", "visible"});
+  if (options.buffers == "visible")
+    refuse("--buffers visible: ranks cannot see each other's memory over transport mpi; "
+           "use --buffers private");
+  options.in_place = flags.in_place;
+  if (!flags.segment.empty()) options.segment = bytes_of("--segment", flags.segment);
+  if (!flags.ranks.empty())
+    options.ranks = static_cast<int>(number_of("--ranks", flags.ranks, {.least = 1}));
+  for (const Collective collective : options.collectives)
+    if (is_reduction(collective) && !is_defined(options.op, options.type))
+      refuse(fmt::format("operator {} is not defined for datatype {}", name_of(options.op),
+                         name_of(options.type)));
+}
+
+void understand_how(const SweepFlags& flags, SweepOptions& options) {
+  options.begin_bytes = bytes_of("--begin", flags.begin);
+  options.end_bytes = bytes_of("--end", flags.end);
+  if (options.end_bytes < options.begin_bytes)
+    refuse(fmt::format("--end {} is less than --begin {}", flags.end, flags.begin));
+  options.factor = number_of("--factor", flags.factor, {.least = 2});
+  if (!flags.rounds.empty())
+    options.rounds = number_of("--rounds", flags.rounds, {.least = 1, .most = 1'000'000});
+  if (!flags.warm_up.empty())
+    options.warm_up_rounds = number_of("--warm-up", flags.warm_up, {.least = 0, .most = 1'000'000});
+  options.check = flags.check.empty() || number_of("--check", flags.check, {.most = 1}) == 1;
+  options.touch = flags.touch;
+  options.budget_s = seconds_of("--budget", flags.budget);
+  options.timeout_s = seconds_of("--timeout", flags.timeout);
+  options.seed = number_of("--seed", flags.seed,
+                           {.most = std::numeric_limits<std::int64_t>::max()});
+  options.inject = injections_of(flags.inject);
+  options.fail_over = share_of("--fail-over", flags.fail_over);
+  options.color = word_of("--color", flags.color, {"never", "always"}) == "always";
+}
+
+}  // namespace
+
+std::vector<std::size_t> SweepOptions::sizes() const {
+  std::vector<std::size_t> result;
+  for (std::size_t bytes = begin_bytes; bytes <= end_bytes; bytes *= factor) {
+    result.push_back(bytes);
+    if (bytes == 0 || bytes > end_bytes / factor) break;
+  }
+  return result;
+}
+
+SweepOptions understand(const SweepFlags& flags) {
+  SweepOptions options;
+  understand_what(flags, options);
+  understand_how(flags, options);
+  return options;
+}
+
+}  // namespace tutti::perf

@@ -1,0 +1,18 @@
+/// @file
+/// The picture of a sweep, drawn by plot.py.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tutti::perf {
+
+/// Checks that a picture can be drawn. Throws Failure: usage for a file name that is no .svg or
+/// .png, environment where plot.py or a Python with matplotlib is missing.
+/// @param path the picture to draw. @return the command that draws it from JSON lines on its input.
+[[nodiscard]] std::string plot_command(const std::string& path);
+
+/// Draws. Throws Failure{environment}. @param command as plot_command gave it. @param lines JSON.
+void draw(const std::string& command, const std::vector<std::string>& lines);
+
+}  // namespace tutti::perf

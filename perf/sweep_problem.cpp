@@ -1,0 +1,105 @@
+#include "perf/sweep_problem.hpp"
+
+#include <algorithm>
+
+namespace tutti::perf {
+
+namespace {
+
+// Whether the vector consists of one block per rank.
+bool is_blockwise(Collective collective) noexcept {
+  return collective == Collective::scatter || collective == Collective::all_gather ||
+         collective == Collective::reduce_scatter || collective == Collective::all_to_all;
+}
+
+Layout layout_of_all_gather(const Problem& problem, Rank rank) {
+  const auto own = static_cast<std::size_t>(rank) * problem.count;
+  Layout layout{.in_count = problem.count,
+                .out_count = problem.count * static_cast<std::size_t>(problem.size),
+                .input = {{0, problem.count, rank, own}},
+                .shared_offset = own};
+  for (Rank r = 0; r < problem.size; ++r) {
+    const auto first = static_cast<std::size_t>(r) * problem.count;
+    layout.output.push_back({first, problem.count, r, first});
+  }
+  return layout;
+}
+
+Layout layout_of_all_to_all(const Problem& problem, Rank rank) {
+  const auto total = problem.count * static_cast<std::size_t>(problem.size);
+  const auto own = static_cast<std::size_t>(rank) * problem.count;
+  Layout layout{.in_count = total, .out_count = total, .input = {{0, total, rank, 0}}};
+  for (Rank r = 0; r < problem.size; ++r)
+    layout.output.push_back({static_cast<std::size_t>(r) * problem.count, problem.count, r, own});
+  return layout;
+}
+
+}  // namespace
+
+Layout layout_of(const Problem& problem, Rank rank) {
+  const std::size_t count = problem.count;
+  const auto total = count * static_cast<std::size_t>(problem.size);
+  const auto own = static_cast<std::size_t>(rank) * count;
+  const bool is_root = rank == problem.root;
+  switch (problem.collective) {
+    case Collective::all_reduce:
+      return {count, count, {{0, count, rank, 0}}, {{0, count, Region::kAllRanks, 0}}};
+    case Collective::reduce:
+      return is_root ? Layout{count, count, {{0, count, rank, 0}}, {{0, count, Region::kAllRanks, 0}}}
+                     : Layout{count, count, {{0, count, rank, 0}}, {}};
+    case Collective::broadcast:
+      return is_root ? Layout{count, count, {{0, count, rank, 0}}, {{0, count, rank, 0}}}
+                     : Layout{count, count, {}, {{0, count, problem.root, 0}}};
+    case Collective::scatter:
+      return {is_root ? total : 0, count,
+              is_root ? std::vector<Region>{{0, total, rank, 0}} : std::vector<Region>{},
+              {{0, count, problem.root, own}}, own};
+    case Collective::reduce_scatter:
+      return {total, count, {{0, total, rank, 0}}, {{0, count, Region::kAllRanks, own}}, own};
+    case Collective::all_gather: return layout_of_all_gather(problem, rank);
+    case Collective::all_to_all: return layout_of_all_to_all(problem, rank);
+    case Collective::barrier: break;
+  }
+  return {};
+}
+
+bool has_in_place(Collective collective) noexcept { return collective != Collective::all_to_all; }
+
+bool is_same_everywhere(Collective collective) noexcept {
+  return collective == Collective::all_reduce || collective == Collective::broadcast ||
+         collective == Collective::all_gather;
+}
+
+std::size_t total_bytes(const Problem& problem) {
+  if (problem.collective == Collective::barrier) return 0;
+  const std::size_t ranks = is_blockwise(problem.collective) ? static_cast<std::size_t>(problem.size) : 1;
+  return problem.count * ranks * size_of(problem.type);
+}
+
+Problem with_bytes(Problem problem, std::size_t bytes) {
+  problem.count = 1;
+  const std::size_t unit = total_bytes(problem);
+  if (unit == 0) {
+    problem.count = 0;
+  } else {
+    problem.count = std::max<std::size_t>(1, bytes / unit + (bytes % unit * 2 >= unit ? 1 : 0));
+  }
+  return problem;
+}
+
+double bus_factor(Collective collective, int size) {
+  const double n = size;
+  switch (collective) {
+    case Collective::all_reduce: return 2 * (n - 1) / n;
+    case Collective::scatter:
+    case Collective::all_gather:
+    case Collective::reduce_scatter:
+    case Collective::all_to_all: return (n - 1) / n;
+    case Collective::reduce:
+    case Collective::broadcast: return 1;
+    case Collective::barrier: break;
+  }
+  return 0;
+}
+
+}  // namespace tutti::perf

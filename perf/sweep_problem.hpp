@@ -1,0 +1,66 @@
+/// @file
+/// One collective at one size, from one rank's view: how large its buffers are, and what must
+/// stand in them before and after. Written as plain index arithmetic, independent of the library's
+/// own contracts, partitions and kernels, because it judges them.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include <tutti/call.hpp>
+#include <tutti/operators.hpp>
+#include <tutti/types.hpp>
+
+namespace tutti::perf {
+
+/// What is measured, equal on all ranks.
+struct Problem {
+  Collective collective{};           ///< The operation.
+  std::size_t count = 0;             ///< Elements per rank's block, or of the vector if it has one.
+  Datatype type = Datatype::f32;     ///< Element type.
+  OperatorKind op = OperatorKind::sum;  ///< Of reductions.
+  Rank root = 0;                     ///< Of rooted collectives.
+  int size = 1;                      ///< Number of ranks.
+  bool in_place = false;             ///< Whether input and output share memory.
+};
+
+/// Elements of a buffer that are consecutive in the whole vector.
+struct Region {
+  static constexpr Rank kAllRanks = -1;  ///< As source: the reduction of all contributions.
+  std::size_t offset = 0;    ///< First element, counted in the buffer.
+  std::size_t count = 0;     ///< Elements.
+  Rank source = 0;           ///< Whose contribution they are, or kAllRanks.
+  std::size_t position = 0;  ///< Of the first one in the source's contribution.
+};
+
+/// One rank's buffers: `in` and `out` in elements, and what they hold.
+struct Layout {
+  std::size_t in_count = 0;       ///< Elements of the input, 0 where the rank has none.
+  std::size_t out_count = 0;      ///< Elements of the output, 0 where the rank has none.
+  std::vector<Region> input{};    ///< The input before the call.
+  std::vector<Region> output{};   ///< The output after it; empty where it is not defined.
+  /// In place: where the smaller buffer starts in the larger one, in elements.
+  std::size_t shared_offset = 0;
+};
+
+/// @param problem what is measured. @param rank whose view. @return that rank's buffers.
+[[nodiscard]] Layout layout_of(const Problem& problem, Rank rank);
+
+/// @param collective any. @return whether it can run in place at all.
+[[nodiscard]] bool has_in_place(Collective collective) noexcept;
+
+/// @param collective any. @return whether all ranks end with the same output.
+[[nodiscard]] bool is_same_everywhere(Collective collective) noexcept;
+
+/// @param problem what is measured. @return bytes of the whole vector, as nccl-tests counts them.
+[[nodiscard]] std::size_t total_bytes(const Problem& problem);
+
+/// Sets the count so that total_bytes comes closest to a wish, with at least one element.
+/// @param problem all but the count. @param bytes the wish. @return the problem with its count.
+[[nodiscard]] Problem with_bytes(Problem problem, std::size_t bytes);
+
+/// @param collective any. @param size number of ranks. @return bus bandwidth divided by algorithm
+/// bandwidth, as nccl-tests defines it; 0 for the barrier.
+[[nodiscard]] double bus_factor(Collective collective, int size);
+
+}  // namespace tutti::perf

@@ -1,0 +1,56 @@
+/// @file
+/// The files a sweep writes: one row per cell as CSV, and JSON lines.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <string>
+
+#include "perf/sweep_verdict.hpp"
+
+namespace tutti::perf {
+
+/// One configuration, measured: the columns of the CSV file, and what only JSON has.
+struct Cell {
+  Problem problem{};        ///< What was measured.
+  Measured measured{};      ///< The candidate; its samples are not written.
+  Summary summary{};        ///< Of its samples.
+  Comparison against_best{};///< Against the best of this size.
+  Standing standing{};      ///< In the race of this size.
+  std::string transport{};  ///< What carried it.
+  std::string buffers{};    ///< Kind of memory.
+  int hosts = 1;            ///< Hosts the ranks are spread over.
+
+  /// @return algorithm bandwidth in 1e9 bytes per second.
+  [[nodiscard]] double algbw_gb_s() const;
+  /// @return bus bandwidth in 1e9 bytes per second.
+  [[nodiscard]] double busbw_gb_s() const;
+};
+
+/// @return the header line of the CSV file, without the newline.
+[[nodiscard]] std::string csv_header();
+/// @param cell one configuration. @return its CSV line, without the newline.
+[[nodiscard]] std::string csv_row(const Cell& cell);
+/// @param cell one configuration. @return its JSON record.
+[[nodiscard]] nlohmann::ordered_json json_of(const Cell& cell);
+
+/// A text file that is complete up to the last line at any moment.
+class LineFile {
+ public:
+  /// Writes nowhere.
+  LineFile() = default;
+  /// Opens for writing. Throws Failure{usage}. @param path the file; empty writes nowhere.
+  explicit LineFile(const std::string& path);
+  /// Writes a line and hands it to the system. @param line without the newline.
+  void write(const std::string& line);
+  /// @return lines written.
+  [[nodiscard]] std::size_t lines() const noexcept { return lines_; }
+
+ private:
+  std::ofstream file_{};
+  std::string path_{};
+  std::size_t lines_ = 0;
+};
+
+}  // namespace tutti::perf

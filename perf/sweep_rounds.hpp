@@ -1,0 +1,41 @@
+/// @file
+/// When a candidate has been measured enough: decided on rank 0, from samples alone.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "perf/sweep_options.hpp"
+
+namespace tutti::perf {
+
+/// Fewest rounds without -n: the least number whose signed-rank test can be significant.
+inline constexpr std::size_t kFewestRounds = 8;
+/// Fewest rounds after which a candidate may stop early because it is known precisely.
+inline constexpr std::size_t kFewestPrecise = 20;
+/// Half the width of the interval, relative to the median, that counts as precise.
+inline constexpr double kPrecise = 0.025;
+/// The same for the ratio to the best candidate, where it is a close race.
+inline constexpr double kPreciseRatio = 0.015;
+/// Beyond this ratio the race is not close.
+inline constexpr double kCloseRace = 1.15;
+/// Time of one sample of a small operation: far above the clock's cost and the start's skew.
+inline constexpr double kSampleTarget_us = 50;
+/// Most calls in one sample.
+inline constexpr double kMostCalls = 1000;
+
+/// One candidate under way.
+struct Progress {
+  const std::vector<double>& times_us;  ///< Its samples so far.
+  double spent_s = 0;                   ///< Wall time spent on it.
+  bool active = true;                   ///< Whether it is still being measured.
+};
+
+/// @param runs all candidates of a size. @param options the flags. @return which stay active.
+[[nodiscard]] std::vector<bool> who_goes_on(const std::vector<Progress>& runs,
+                                            const SweepOptions& options);
+
+/// @param call_us time of one call. @return calls to put into one sample.
+[[nodiscard]] std::int64_t calls_per_sample(double call_us);
+
+}  // namespace tutti::perf

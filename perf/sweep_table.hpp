@@ -1,0 +1,83 @@
+/// @file
+/// What a sweep says on the terminal: a header, one row per size as soon as it is there, a last
+/// line. No carriage returns, and colour only on request: under a launcher standard output looks
+/// like a terminal even when it is a file.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "perf/sweep_context.hpp"
+#include "perf/sweep_verdict.hpp"
+
+namespace tutti::perf {
+
+/// Everything the last line and the summary record say. Filled cell by cell.
+struct Tally {
+  std::size_t cells = 0;                    ///< Configurations measured.
+  std::size_t unequal = 0;                  ///< Those whose ranks differ where they must not.
+  std::size_t wrong = 0;                    ///< Wrong elements in all.
+  std::size_t sizes = 0;                    ///< Races run.
+  std::size_t ties = 0;                     ///< Races without a winner.
+  std::vector<double> ours_vs_native{};     ///< One ratio per race.
+  std::vector<double> auto_vs_native{};     ///< One ratio per race.
+  std::size_t auto_races = 0;               ///< Races in which auto could be judged.
+  std::size_t auto_best = 0;                ///< Those in which it lost nothing.
+  double worst_auto_loss = 0;               ///< The most it lost.
+
+  /// Adds a race. @param result its samples. @param verdict its outcome.
+  void add(const SizeResult& result, const Verdict& verdict);
+};
+
+/// Writes the table. Used on rank 0.
+class Table {
+ public:
+  /// @param out where to. @param color whether to colour.
+  Table(std::FILE* out, bool color) : out_{out}, color_{color} {}
+
+  /// Writes where and how. @param context the facts. @param options the flags.
+  void header(const Context& context, const SweepOptions& options);
+  /// Opens a collective's part. @param collective which. @param candidates the columns.
+  void open(Collective collective, const std::vector<Candidate>& candidates);
+  /// Writes a row. @param result the samples. @param verdict the outcome.
+  void row(const SizeResult& result, const Verdict& verdict);
+  /// Writes the last lines. @param tally of the whole sweep. @param checked whether results were.
+  void close(const Tally& tally, bool checked);
+  /// Writes a remark. @param text one line.
+  void note(const std::string& text);
+
+ private:
+  void line(const std::string& text);
+
+  std::FILE* out_;
+  bool color_;
+  std::vector<std::size_t> widths_{};
+  std::vector<std::string> noted_{};
+};
+
+/// Says on standard error how far a sweep is, at most every five seconds. Used on rank 0.
+class ProgressLine {
+ public:
+  /// @param cells configurations to measure. @param budget_s time for each, as first estimate.
+  ProgressLine(std::size_t cells, double budget_s) : cells_{cells}, budget_s_{budget_s} {}
+
+  /// @param what is being measured now.
+  void at(std::string what) { what_ = std::move(what); }
+  /// @param cells configurations that are done or left out.
+  void done(std::size_t cells) { done_ += cells; }
+  /// Says it, if it is time.
+  void tick();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::size_t cells_;
+  double budget_s_;
+  std::size_t done_ = 0;
+  std::string what_{};
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_ = Clock::now();
+};
+
+}  // namespace tutti::perf

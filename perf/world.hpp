@@ -1,0 +1,67 @@
+/// @file
+/// The ranks a sweep runs on, and the few things it must tell them. Only world_mpi.cpp knows an
+/// MPI; everything here talks through our own communicator, because some MPIs spin for
+/// milliseconds inside blocking calls where ranks outnumber cores.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tutti/communicator.hpp>
+
+namespace tutti::perf {
+
+/// A launched group of ranks.
+class World {
+ public:
+  World() = default;
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  virtual ~World() = default;
+
+  /// @return the communicator of all ranks.
+  [[nodiscard]] virtual Communicator& communicator() = 0;
+  /// @return whether the launching library has a blocking call of its own for this.
+  /// @param call what. It must be equal on all ranks but for its pointers.
+  [[nodiscard]] virtual bool has_native(const Call& call) = 0;
+  /// Runs the launching library's own blocking call. @param call what.
+  virtual void native(const Call& call) = 0;
+  /// @return name and version of the launching library, one line.
+  [[nodiscard]] virtual std::string library() const = 0;
+  /// @return name of this rank's host.
+  [[nodiscard]] virtual std::string host() const = 0;
+  /// Ends all ranks at once. @param exit_code of the launcher, as far as it passes it on.
+  virtual void abort(int exit_code) noexcept = 0;
+};
+
+/// Joins the world this process was launched into. Throws Failure{environment} that names cause and
+/// cure. @param timeout deadline of every operation. @return the world.
+[[nodiscard]] std::unique_ptr<World> join_world(Duration timeout);
+
+/// @return name and version of the MPI this executable is linked to; empty if there is none.
+[[nodiscard]] std::string linked_mpi();
+
+/// Replaces every value by the greatest of all ranks. @param communicator all ranks call it.
+/// @param values as many on all ranks.
+void max_over_ranks(Communicator& communicator, std::span<double> values);
+
+/// Replaces every value by the sum over all ranks. @param communicator all ranks call it.
+/// @param values as many on all ranks.
+void sum_over_ranks(Communicator& communicator, std::span<double> values);
+
+/// Replaces every value by rank 0's. @param communicator all ranks call it. @param values as many
+/// on all ranks.
+void from_rank_zero(Communicator& communicator, std::span<std::int64_t> values);
+
+/// @param communicator all ranks call it. @param value any. @return whether it is equal everywhere.
+[[nodiscard]] bool is_equal_everywhere(Communicator& communicator, std::uint64_t value);
+
+/// @param communicator all ranks call it. @param text of this rank, up to 63 bytes are kept.
+/// @return the texts of all ranks.
+[[nodiscard]] std::vector<std::string> gather_texts(Communicator& communicator,
+                                                    const std::string& text);
+
+}  // namespace tutti::perf

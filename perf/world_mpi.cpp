@@ -1,0 +1,92 @@
+// The only file of the command that knows an MPI; built once per MPI.
+#include <mpi.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+
+#include <tutti/mpi.hpp>
+
+#include "perf/environment.hpp"
+#include "perf/sweep_failure.hpp"
+#include "perf/world.hpp"
+
+namespace tutti::perf {
+
+namespace {
+
+// Initialises MPI, and finalises it after everything that uses it is gone.
+class Session {
+ public:
+  Session() { MPI_Init(nullptr, nullptr); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() { MPI_Finalize(); }
+};
+
+int size_of_world() {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+// A program linked to one MPI and started by another's launcher runs as copies of rank 0 of 1.
+void check_launch(int size) {
+  const int launched = launched_size().value_or(1);
+  if (launched == size || launched == 1) return;
+  throw Failure{ExitCode::environment,
+                fmt::format("{} started {} ranks, but this program's MPI ({}) sees {}: start it with "
+                            "that MPI's own launcher, or use the tutti built for {}",
+                            launcher_name(), launched, linked_mpi(), size, launcher_name())};
+}
+
+class MpiWorld final : public World {
+ public:
+  explicit MpiWorld(Duration timeout)
+      : communicator_{connect(timeout)} {}
+
+  Communicator& communicator() override { return communicator_; }
+  bool has_native(const Call& call) override { return mpi::has_native(call, MPI_COMM_WORLD); }
+  void native(const Call& call) override { mpi::native(call, MPI_COMM_WORLD); }
+  std::string library() const override { return linked_mpi(); }
+  std::string host() const override {
+    std::array<char, 256> name{};
+    gethostname(name.data(), name.size() - 1);
+    return name.data();
+  }
+  void abort(int exit_code) noexcept override {
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+    std::_Exit(exit_code);
+  }
+
+ private:
+  static Communicator connect(Duration timeout) {
+    check_launch(size_of_world());
+    return mpi::communicator(MPI_COMM_WORLD, {.timeout = timeout}, {.timeout = timeout});
+  }
+
+  Session session_{};
+  Communicator communicator_;
+};
+
+}  // namespace
+
+std::unique_ptr<World> join_world(Duration timeout) { return std::make_unique<MpiWorld>(timeout); }
+
+std::string linked_mpi() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  std::string version{text.data(), static_cast<std::size_t>(length)};
+  // One spells it "Open MPI v4.1.4, package: ...", the other "MPICH Version:\t4.0.2\nMPICH ...".
+  version = version.substr(0, version.find_first_of(",\n"));
+  if (const std::size_t colon = version.find(" Version:"); colon != std::string::npos)
+    version = version.substr(0, colon) + " " +
+              version.substr(version.find_first_not_of(" \t", colon + std::string{" Version:"}.size()));
+  return version.substr(0, version.find_last_not_of(" \t\r\n") + 1);
+}
+
+}  // namespace tutti::perf

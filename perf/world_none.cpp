@@ -1,0 +1,15 @@
+// The world of a command built where there is no MPI.
+#include "perf/sweep_failure.hpp"
+#include "perf/world.hpp"
+
+namespace tutti::perf {
+
+std::unique_ptr<World> join_world(Duration) {
+  throw Failure{ExitCode::environment,
+                "a sweep needs an MPI, and this program was built without one: install openmpi-bin "
+                "and libopenmpi-dev (or mpich and libmpich-dev), then build again"};
+}
+
+std::string linked_mpi() { return {}; }
+
+}  // namespace tutti::perf

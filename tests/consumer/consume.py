@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Builds and runs the README's C++ as a user would, in one of three ways:
+
+find_package   from an installed tree that was moved afterwards, plain and per MPI
+pkg_config     likewise, with the .pc files
+subdirectory   with tutti's sources inside the user's project
+"""
+import argparse
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# The README's first block of C++ runs under an MPI, the second needs nothing but tutti.
+CMAKE_LISTS = """cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES CXX)
+{package}
+add_executable(alone alone.cpp)
+target_link_libraries(alone PRIVATE tutti::tutti)
+if(TARGET tutti::mpi)
+  add_executable(ranks ranks.cpp)
+  target_link_libraries(ranks PRIVATE tutti::mpi)
+endif()
+"""
+
+
+def run(*command, **options):
+    """Runs a command. Returns what it printed; ends the test with all of it if it fails."""
+    words = [str(word) for word in command]
+    result = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, check=False, **options)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(words)}\nfailed with status {result.returncode}:\n{result.stdout}")
+    return result.stdout
+
+
+def write_programs(arguments, folder):
+    readme = (arguments.source / "README.md").read_text(encoding="utf-8")
+    programs = re.findall(r"^```cpp\n(.*?)^```", readme, re.S | re.M)
+    if len(programs) != 2:
+        sys.exit(f"README.md has {len(programs)} blocks of C++, expected 2")
+    folder.mkdir()
+    (folder / "ranks.cpp").write_text(programs[0], encoding="utf-8")
+    (folder / "alone.cpp").write_text(programs[1], encoding="utf-8")
+
+
+def install(arguments, folder):
+    """Installs, then moves what was installed. Returns the prefix."""
+    run(arguments.cmake, "--install", arguments.build, "--prefix", folder / "first")
+    shutil.move(folder / "first", folder / "moved here")
+    return folder / "moved here"
+
+
+def check_alone(program):
+    output = run(program)
+    for name in ("all_reduce ring", "broadcast binomial"):
+        if name not in output:
+            sys.exit(f"{program} did not print \"{name}\":\n{output}")
+
+
+def check_ranks(program, launcher):
+    output = run(launcher, "-n", 2, program)
+    if output.count("sum over 2 ranks: 3\n") != 1:
+        sys.exit(f"{launcher} -n 2 {program} printed:\n{output}")
+
+
+def build_with_cmake(arguments, folder, package, *options):
+    """Configures and builds the user's project. Returns its build folder."""
+    (folder / "project" / "CMakeLists.txt").write_text(CMAKE_LISTS.format(package=package), "utf-8")
+    build = pathlib.Path(tempfile.mkdtemp(prefix="build", dir=folder))
+    run(arguments.cmake, "-S", folder / "project", "-B", build, "-G", "Ninja",
+        "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={arguments.compiler}", *options)
+    run(arguments.cmake, "--build", build)
+    return build
+
+
+def use_find_package(arguments, folder):
+    prefix = install(arguments, folder)
+    for mpi, launcher in arguments.mpi or [(None, None)]:
+        component = "COMPONENTS mpi" if mpi else ""
+        build = build_with_cmake(arguments, folder, f"find_package(tutti 0.1 REQUIRED {component})",
+                                 f"-DCMAKE_PREFIX_PATH={prefix}", f"-DTUTTI_MPI={mpi or ''}")
+        check_alone(build / "alone")
+        if mpi:
+            check_ranks(build / "ranks", launcher)
+
+
+def use_pkg_config(arguments, folder):
+    prefix = install(arguments, folder)
+    path = {"PKG_CONFIG_PATH": str(prefix / arguments.libdir / "pkgconfig"), "PATH": "/usr/bin:/bin"}
+    project = folder / "project"
+
+    def build(program, package):
+        flags = run("pkg-config", "--cflags", "--libs", package, env=path)
+        command = f"'{arguments.compiler}' -std=c++20 {program}.cpp -o {program}.{package} {flags}"
+        run("sh", "-c", command.strip(), cwd=project)
+        return project / f"{program}.{package}"
+
+    check_alone(build("alone", "tutti"))
+    for mpi, launcher in arguments.mpi:
+        check_ranks(build("ranks", f"tutti-mpi-{mpi}"), launcher)
+
+
+def use_subdirectory(arguments, folder):
+    package = f'add_subdirectory("{arguments.source}" tutti)'
+    build = build_with_cmake(arguments, folder, package)
+    check_alone(build / "alone")
+    if arguments.mpi:
+        check_ranks(build / "ranks", arguments.mpi[0][1])
+
+
+def main():
+    ways = {"find_package": use_find_package, "pkg_config": use_pkg_config,
+            "subdirectory": use_subdirectory}
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("way", choices=ways)
+    parser.add_argument("--source", type=pathlib.Path, required=True)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--compiler", required=True)
+    parser.add_argument("--cmake", required=True)
+    parser.add_argument("--libdir", required=True)
+    parser.add_argument("--mpi", nargs=2, action="append", default=[],
+                        metavar=("NAME", "LAUNCHER"))
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        write_programs(arguments, folder / "project")
+        ways[arguments.way](arguments, folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

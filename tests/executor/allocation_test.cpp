@@ -1,0 +1,186 @@
+// After the first call of a shape, nothing is allocated. This executable counts calls of new.
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "rows.hpp"
+
+namespace {
+
+std::atomic<bool> counting{false};
+std::atomic<std::uint64_t> allocations{0};
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  if (counting) ++allocations;
+  void* const data = alignment <= alignof(std::max_align_t)
+                         ? std::malloc(bytes == 0 ? 1 : bytes)
+                         : std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
+  if (data == nullptr) throw std::bad_alloc{};
+  return data;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return allocate(bytes, 1); }
+void* operator new[](std::size_t bytes) { return allocate(bytes, 1); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* data) noexcept { std::free(data); }
+void operator delete[](void* data) noexcept { std::free(data); }
+void operator delete(void* data, std::size_t) noexcept { std::free(data); }
+void operator delete[](void* data, std::size_t) noexcept { std::free(data); }
+void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
+void operator delete[](void* data, std::align_val_t) noexcept { std::free(data); }
+void operator delete(void* data, std::size_t, std::align_val_t) noexcept { std::free(data); }
+void operator delete[](void* data, std::size_t, std::align_val_t) noexcept { std::free(data); }
+
+namespace tutti::harness {
+namespace {
+
+/// Counts within a scope.
+class Count {
+ public:
+  explicit Count(bool on) : before_{counting.exchange(on)} {}
+  Count(const Count&) = delete;
+  Count& operator=(const Count&) = delete;
+  ~Count() { counting = before_; }
+
+ private:
+  bool before_;
+};
+
+/// The simulated cluster may allocate; the engine around it is what is measured.
+class Uncounted final : public Transport {
+ public:
+  explicit Uncounted(std::unique_ptr<Transport> inner) : inner_{std::move(inner)} {}
+  [[nodiscard]] Rank self() const noexcept override { return inner_->self(); }
+  [[nodiscard]] int size() const noexcept override { return inner_->size(); }
+  [[nodiscard]] const Capabilities& capabilities() const noexcept override {
+    return inner_->capabilities();
+  }
+  [[nodiscard]] Duration now() const noexcept override { return inner_->now(); }
+  void post(std::span<const Transfer> transfers) override {
+    const Count off{false};
+    inner_->post(transfers);
+  }
+  [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
+    const Count off{false};
+    return inner_->poll(completions);
+  }
+  void abort(const Error& cause) noexcept override { inner_->abort(cause); }
+
+ private:
+  std::unique_ptr<Transport> inner_;
+};
+
+/// Memory that counts as operator new does: what it gives comes from elsewhere.
+class CountedMemory final : public Memory {
+ public:
+  [[nodiscard]] std::byte* allocate(std::size_t bytes) override {
+    if (counting) ++allocations;
+    return inner_->allocate(bytes);
+  }
+  void deallocate(std::byte* data, std::size_t bytes) noexcept override {
+    inner_->deallocate(data, bytes);
+  }
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    inner_->copy(to, from, bytes);
+  }
+  void fold(const Fold& work) override { inner_->fold(work); }
+
+ private:
+  std::shared_ptr<Memory> inner_ = make_host_memory();
+};
+
+constexpr std::size_t kRanks = 5;
+
+World make_world(std::uint64_t seed) {
+  WorldOptions options{};
+  options.cluster.size = static_cast<int>(kRanks);
+  options.cluster.seed = seed;
+  options.memory = std::make_shared<CountedMemory>();
+  options.wrap = [](std::unique_ptr<Transport> inner) {
+    return std::make_unique<Uncounted>(std::move(inner));
+  };
+  return World{options};
+}
+
+/// Tests all handles until they are done. @return whether they came to an end.
+template <class Handle>
+bool drive(World& world, std::span<Handle> handles) {
+  for (int idle = 0; idle < 100;) {
+    bool done = true;
+    const std::uint64_t before = world.cluster().activity();
+    for (Handle& handle : handles) done = handle.test() && done;
+    if (done) return true;
+    const Count off{false};
+    const bool moved = world.cluster().activity() != before || world.cluster().advance();
+    idle = moved ? 0 : idle + 1;
+  }
+  return false;
+}
+
+class Allocations : public ::testing::TestWithParam<Row> {};
+
+Case case_for(const Row& row, std::size_t segment) {
+  return {.collective = row.collective,
+          .algorithm = row.algorithm,
+          .size = row.size,
+          .counts = cut(203, blocks_of(row.collective, row.size)),
+          .root = 2,
+          .segment = segment,
+          .model = model_of(Datatype::f32, OperatorKind::sum)};
+}
+
+TEST_P(Allocations, HappenInTheFirstCallOfAShapeOnly) {
+  for (const std::size_t segment : {Options::kWhole, std::size_t{64}}) {
+    World world = make_world(GetParam().ordinal + 1);
+    Experiment experiment{case_for(GetParam(), segment)};
+    for (int call = 0; call < 6; ++call) {
+      std::array<Request, kRanks> requests{};
+      bool ended = false;
+      allocations = 0;
+      {
+        const Count on{true};
+        for (std::size_t r = 0; r < kRanks; ++r) {
+          const auto rank = static_cast<Rank>(r);
+          requests[r] = world[rank].start(experiment.call(rank), experiment.options());
+        }
+        ended = drive(world, std::span<Request>{requests});
+      }
+      ASSERT_TRUE(ended);
+      // The first call shows that the count can fail.
+      EXPECT_EQ(allocations > 0, call == 0)
+          << allocations << " allocations, " << experiment.what().describe() << ", call " << call;
+    }
+  }
+}
+
+TEST_P(Allocations, DoNotHappenInRunsOfAPlan) {
+  World world = make_world(GetParam().ordinal + 1);
+  Experiment experiment{case_for(GetParam(), 100)};
+  std::vector<Plan> plans{};
+  for (Rank rank = 0; rank < world.size(); ++rank)
+    plans.push_back(world[rank].plan(experiment.call(rank), experiment.options()));
+  for (int run = 0; run < 5; ++run) {
+    allocations = 0;
+    {
+      const Count on{true};
+      for (Plan& plan : plans) plan.start();
+      ASSERT_TRUE(drive(world, std::span<Plan>{plans}));
+    }
+    EXPECT_TRUE(run == 0 || allocations == 0u)
+        << allocations << " allocations, " << experiment.what().describe() << ", run " << run;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalog, Allocations, ::testing::ValuesIn(rows_of({5})), name_of_row);
+
+}  // namespace
+}  // namespace tutti::harness

@@ -1,0 +1,166 @@
+// Ranks that call different things get errors, never wrong numbers.
+#include <optional>
+#include <utility>
+
+#include "rows.hpp"
+
+namespace tutti::harness {
+namespace {
+
+using enum Collective;
+using std::chrono::seconds;
+
+/// What one rank does differently.
+enum class Difference { op, type, count, root, algorithm, collective, segment, extra_call };
+
+struct Odd {
+  Row row{};
+  Difference difference{};
+  Rank rank = 0;
+};
+
+constexpr const char* kNames[] = {"op",        "type",       "count",   "root",
+                                  "algorithm", "collective", "segment", "extra_call"};
+
+std::string name_of_odd(const ::testing::TestParamInfo<Odd>& info) {
+  return name_of_row({info.param.row, 0}) + "_" +
+         kNames[static_cast<std::size_t>(info.param.difference)] + "_on_rank_" +
+         std::to_string(info.param.rank);
+}
+
+void PrintTo(const Odd& odd, std::ostream* stream) {
+  PrintTo(odd.row, stream);
+  *stream << ", another " << kNames[static_cast<std::size_t>(odd.difference)] << " on rank "
+          << odd.rank;
+}
+
+Case base_case(const Row& row) {
+  // Small unsigned numbers: wrong data would show, and every type below has them.
+  return {.collective = row.collective,
+          .algorithm = row.algorithm,
+          .size = row.size,
+          .counts = cut(96, blocks_of(row.collective, row.size)),
+          .segment = 64,
+          .model = model_of(Datatype::i32, OperatorKind::sum)};
+}
+
+/// The other algorithm of the collective, if there is one; other schedules with equal results.
+std::string other_algorithm(const Row& row) {
+  for (const Algorithm& other : catalog())
+    if (other.collective == row.collective && other.traits.sizes == Sizes::any &&
+        row.algorithm.rfind(other.name, 0) != 0)
+      return std::string{other.name};
+  return {};
+}
+
+/// The odd rank's case, or nothing where the difference makes no sense.
+std::optional<Case> odd_case(const Odd& odd) {
+  Case one = base_case(odd.row);
+  const Collective collective = one.collective;
+  if (collective == barrier && odd.difference != Difference::collective) return std::nullopt;
+  switch (odd.difference) {
+    case Difference::op:
+      if (!is_reduction(collective)) return std::nullopt;
+      one.model = model_of(Datatype::i32, OperatorKind::max);
+      return one;
+    case Difference::type: one.model = model_of(Datatype::f32, OperatorKind::sum); return one;
+    case Difference::count:
+      one.counts = cut(96 + one.counts.size(), one.counts.size());
+      return one;
+    case Difference::root:
+      if (!is_rooted(collective)) return std::nullopt;
+      one.root = 1;
+      return one;
+    case Difference::algorithm:
+      one.algorithm = other_algorithm(odd.row);
+      if (one.algorithm.empty()) return std::nullopt;
+      return one;
+    case Difference::collective:
+      one.collective = collective == all_reduce ? broadcast : all_reduce;
+      one.algorithm.clear();
+      one.counts = {96};
+      return one;
+    case Difference::segment: one.segment = Options::kWhole; return one;
+    case Difference::extra_call: return one;
+  }
+  return std::nullopt;
+}
+
+std::vector<Odd> all_odds() {
+  std::vector<Odd> odds{};
+  for (const Row& row : rows_of({2, 4})) {
+    if (row.algorithm.empty() || row.algorithm.find(':') != std::string::npos) continue;
+    for (std::size_t difference = 0; difference < std::size(kNames); ++difference)
+      for (const Rank rank : {0, row.size - 1})
+        if (const Odd odd{row, static_cast<Difference>(difference), rank}; odd_case(odd))
+          odds.push_back(odd);
+  }
+  return odds;
+}
+
+class Mismatch : public ::testing::TestWithParam<Odd> {};
+
+TEST_P(Mismatch, IsAnErrorAndNeverWrongData) {
+  const Odd& odd = GetParam();
+  const int size = odd.row.size;
+  World world{{.cluster = {.size = size, .seed = odd.row.ordinal, .scribble = true},
+               .communicator = {.timeout = seconds{1}}}};
+  Experiment usual{base_case(odd.row)};
+  Experiment other{*odd_case(odd)};
+  Experiment after{{.collective = all_reduce, .size = size, .counts = {7},
+                    .model = model_of(Datatype::i32, OperatorKind::sum)}};
+  std::vector<Task> tasks{};
+  for (Rank rank = 0; rank < size; ++rank) {
+    if (rank == odd.rank && odd.difference == Difference::extra_call)
+      tasks.push_back(task_of(rank, world[rank].barrier_async()));
+    tasks.push_back(task_of(world[rank], rank == odd.rank ? other : usual));
+  }
+  ASSERT_TRUE(world.drive(tasks, seconds{3})) << "a rank waits forever";
+  // A rank that needed nobody's data may have finished; the next call tells it.
+  std::vector<Task> later{};
+  for (Rank rank = 0; rank < size; ++rank) later.push_back(task_of(world[rank], after));
+  ASSERT_TRUE(world.drive(later, seconds{3})) << "a rank waits forever";
+  for (const Task& task : later) EXPECT_TRUE(task.error) << "rank " << task.rank << " noticed nothing";
+
+  int named = 0;
+  tasks.insert(tasks.end(), later.begin(), later.end());
+  for (const Task& task : tasks) {
+    if (!task.error) continue;
+    EXPECT_NE(task.error->code(), ErrorCode::bug) << task.error->what();
+    EXPECT_NE(task.error->code(), ErrorCode::invalid_argument) << task.error->what();
+    const std::string text = task.error->what();
+    named += text.find("fingerprint") != std::string::npos ||
+             text.find("timed out") != std::string::npos;
+  }
+  EXPECT_GE(named, size) << "every rank is told the first cause";
+  for (Rank rank = 0; rank < size; ++rank) {
+    Experiment& own = rank == odd.rank ? other : usual;
+    EXPECT_FALSE(own.damage(rank));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalog, Mismatch, ::testing::ValuesIn(all_odds()), name_of_odd);
+
+/// All ranks must hear of it where every result needs every rank's part.
+TEST(Mismatches, LeaveNoRankWithAResultThatMixesBoth) {
+  for (const Row& row : rows_of({2, 3, 4, 5})) {
+    if (row.collective != all_reduce) continue;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      World world{{.cluster = {.size = row.size, .seed = seed},
+                   .communicator = {.timeout = seconds{1}}}};
+      Experiment usual{base_case(row)};
+      Case changed = base_case(row);
+      changed.model = model_of(Datatype::i32, OperatorKind::bit_xor);
+      Experiment other{changed};
+      std::vector<Task> tasks{};
+      for (Rank rank = 0; rank < row.size; ++rank)
+        tasks.push_back(task_of(world[rank], rank == row.size / 2 ? other : usual));
+      ASSERT_TRUE(world.drive(tasks, seconds{3}));
+      for (const Task& task : tasks)
+        EXPECT_TRUE(task.error) << usual.what().describe() << ": rank " << task.rank;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tutti::harness

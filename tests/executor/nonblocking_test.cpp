@@ -1,0 +1,305 @@
+// Requests and plans: several under way, many runs, several communicators, and the blocking calls.
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include "rows.hpp"
+
+namespace tutti::harness {
+namespace {
+
+using enum Collective;
+
+/// One operation on all ranks, started now in the order of ranks.
+void start_all(World& world, Experiment& experiment, std::vector<Task>& tasks) {
+  for (Rank rank = 0; rank < world.size(); ++rank)
+    tasks.push_back(task_of(
+        rank, world[rank].start(experiment.call(rank), experiment.options())));
+}
+
+void expect_right(Experiment& experiment) {
+  for (Rank rank = 0; rank < experiment.what().size; ++rank) {
+    const auto problem = experiment.problem(rank);
+    EXPECT_FALSE(problem) << experiment.what().describe() << ": " << *problem;
+  }
+}
+
+void expect_done(const std::vector<Task>& tasks) {
+  for (const Task& task : tasks)
+    EXPECT_TRUE(task.done) << "rank " << task.rank << ": "
+                           << (task.error ? task.error->what() : "pending");
+}
+
+class Several : public ::testing::TestWithParam<Row> {};
+
+TEST_P(Several, OperationsOfDifferentKindsMayBeUnderWay) {
+  const Row& row = GetParam();
+  World world{row.size, row.ordinal};
+  std::deque<Experiment> experiments{};
+  std::vector<Task> tasks{};
+  for (std::size_t i = 0; i < 6; ++i) {
+    const Collective others[] = {broadcast, all_reduce, all_gather};
+    const bool own = i % 2 == 0;
+    const Collective collective = own ? row.collective : others[i / 2];
+    experiments.emplace_back(Case{.collective = collective,
+                                  .algorithm = own ? row.algorithm : "",
+                                  .size = row.size,
+                                  .counts = cut(10 * i + 3, blocks_of(collective, row.size)),
+                                  .root = static_cast<Rank>(i) % row.size,
+                                  .segment = i == 2 ? 16 : Options::kWhole,
+                                  .model = all_models()[(row.ordinal + i) % all_models().size()],
+                                  .salt = i});
+    start_all(world, experiments.back(), tasks);
+  }
+  ASSERT_TRUE(world.drive(tasks));
+  expect_done(tasks);
+  for (Experiment& experiment : experiments) expect_right(experiment);
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalog, Several, ::testing::ValuesIn(rows_of({1, 4, 5})), name_of_row);
+
+class Plans : public ::testing::TestWithParam<Row> {};
+
+TEST_P(Plans, RunAgainAndAgainOnChangingBuffers) {
+  const Row& row = GetParam();
+  World world{row.size, row.ordinal};
+  std::deque<Experiment> experiments{};
+  for (std::size_t salt = 0; salt < 5; ++salt)
+    experiments.emplace_back(Case{.collective = row.collective,
+                                  .algorithm = row.algorithm,
+                                  .size = row.size,
+                                  .counts = cut(41, blocks_of(row.collective, row.size)),
+                                  .root = row.size / 2,
+                                  .segment = 32,
+                                  .model = model_of(Datatype::i16, OperatorKind::sum),
+                                  .salt = salt});
+  std::deque<Plan> plans{};
+  for (Rank rank = 0; rank < row.size; ++rank)
+    plans.push_back(world[rank].plan(experiments[0].call(rank), experiments[0].options()));
+  for (std::size_t run = 0; run < experiments.size(); ++run) {
+    std::vector<Task> tasks{};
+    for (Rank rank = 0; rank < row.size; ++rank) {
+      Plan& plan = plans[static_cast<std::size_t>(rank)];
+      const Call call = experiments[run].call(rank);
+      if (run == 0) plan.start();
+      else plan.start(call.in, call.out);
+      tasks.push_back({.rank = rank, .test = [&plan] { return plan.test(); }});
+    }
+    ASSERT_TRUE(world.drive(tasks)) << experiments[run].what().describe();
+    expect_done(tasks);
+    expect_right(experiments[run]);
+  }
+  const std::string ran = plans[0].algorithm();
+  const std::string name = row.algorithm.substr(0, row.algorithm.find(':'));
+  EXPECT_TRUE(name.empty() || ran.substr(0, ran.find(':')) == name) << ran;
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalog, Plans, ::testing::ValuesIn(rows_of({1, 2, 5, 8})), name_of_row);
+
+TEST(Plans, NameWhatTheyRun) {
+  World world{2};
+  std::vector<float> data(1000);
+  const Plan plan = world[0].plan_broadcast(std::span{data}, 0,
+                                            {.algorithm = "knomial:k=3", .segment = 256});
+  EXPECT_EQ(plan.algorithm(), "knomial:k=3");
+  EXPECT_EQ(plan.segment(), 256u);
+  const Plan whole = world[0].plan_broadcast(std::span{data}, 0,
+                                             {.algorithm = "chain", .segment = Options::kWhole});
+  EXPECT_EQ(whole.segment(), 0u);
+}
+
+TEST(Plans, StartOnlyOneRunAtATime) {
+  World world{2};
+  std::vector<int> data(10);
+  Plan plan = world[0].plan_all_reduce(std::span{data});
+  EXPECT_TRUE(plan.test()) << "no run is pending";
+  plan.start();
+  try {
+    plan.start();
+    FAIL() << "a second run was started";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+  }
+}
+
+TEST(Plans, CheckTheBuffersTheyStartOn) {
+  World world{2};
+  std::vector<int> in(10);
+  std::vector<int> out(10);
+  Plan plan = world[0].plan_all_reduce(std::span<const int>{in}, std::span{out});
+  EXPECT_THROW(plan.start(nullptr, out.data()), Error);
+  EXPECT_THROW(plan.start(in.data(), nullptr), Error);
+  EXPECT_THROW(plan.start(in.data(), in.data() + 1), Error);
+  EXPECT_EQ(world.cluster().transfers(), 0u);
+}
+
+TEST(Communicators, OfTheSameRanksDoNotDisturbEachOther) {
+  World a{4, 1};
+  World b{4, 2};
+  Experiment first{{.collective = all_reduce, .size = 4, .counts = {99},
+                    .model = model_of(Datatype::f32, OperatorKind::sum)}};
+  Experiment second{{.collective = all_to_all, .size = 4, .counts = cut(160, 16),
+                     .model = opaque_model(5)}};
+  std::vector<Task> on_a{};
+  std::vector<Task> on_b{};
+  start_all(a, first, on_a);
+  start_all(b, second, on_b);
+  ASSERT_TRUE(b.drive(on_b));
+  ASSERT_TRUE(a.drive(on_a));
+  expect_right(first);
+  expect_right(second);
+}
+
+TEST(Communicators, KnowTheirPlace) {
+  World world{3};
+  for (Rank rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(world[rank].rank(), rank);
+    EXPECT_EQ(world[rank].size(), 3);
+    EXPECT_EQ(world[rank].transport().self(), rank);
+  }
+  Communicator moved = std::move(world[0]);
+  EXPECT_EQ(moved.rank(), 0);
+}
+
+TEST(Communicators, MayGoBeforeTheirRequests) {
+  sim::Cluster cluster{{.size = 1}};
+  std::vector<int> data{1, 2, 3};
+  Request request;
+  EXPECT_TRUE(request.test()) << "no operation is done";
+  {
+    Communicator alone = Communicator::create(cluster.transport(0), make_host_memory());
+    request = alone.all_reduce_async(std::span{data});
+  }
+  for (int i = 0; i < 100 && !request.test(); ++i) cluster.advance();
+  EXPECT_TRUE(request.test());
+  EXPECT_EQ(data, (std::vector<int>{1, 2, 3}));
+}
+
+/// A transport whose poll lets the rest of the world move first: so that one rank may block.
+class Pump final : public Transport {
+ public:
+  Pump(std::unique_ptr<Transport> inner, std::shared_ptr<std::function<void()>> move)
+      : inner_{std::move(inner)}, move_{std::move(move)} {}
+  [[nodiscard]] Rank self() const noexcept override { return inner_->self(); }
+  [[nodiscard]] int size() const noexcept override { return inner_->size(); }
+  [[nodiscard]] const Capabilities& capabilities() const noexcept override {
+    return inner_->capabilities();
+  }
+  [[nodiscard]] Duration now() const noexcept override { return inner_->now(); }
+  void post(std::span<const Transfer> transfers) override { inner_->post(transfers); }
+  [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
+    if (self() == 0 && *move_) (*move_)();
+    return inner_->poll(completions);
+  }
+  void abort(const Error& cause) noexcept override { inner_->abort(cause); }
+
+ private:
+  std::unique_ptr<Transport> inner_;
+  std::shared_ptr<std::function<void()>> move_;
+};
+
+/// A world in which rank 0 may make blocking calls.
+struct BlockingWorld {
+  explicit BlockingWorld(int size)
+      : world{{.cluster = {.size = size, .scribble = true},
+               .wrap = [this](std::unique_ptr<Transport> inner) {
+                 return std::make_unique<Pump>(std::move(inner), move);
+               }}} {
+    *move = [this] {
+      if (!world.sweep(others)) world.cluster().advance();
+    };
+  }
+  /// Starts the case on all ranks but 0.
+  void start_others(Experiment& experiment) {
+    others.clear();
+    for (Rank rank = 1; rank < world.size(); ++rank)
+      others.push_back(task_of(world[rank], experiment));
+  }
+  /// Drives the other ranks to their end.
+  void finish() {
+    ASSERT_TRUE(world.drive(others));
+    expect_done(others);
+  }
+
+  std::shared_ptr<std::function<void()>> move = std::make_shared<std::function<void()>>();
+  std::vector<Task> others{};
+  World world;
+};
+
+TEST(Blocking, CallsWait) {
+  BlockingWorld ranks{4};
+  for (const Row& row : rows_of({4})) {
+    Experiment experiment{{.collective = row.collective,
+                           .algorithm = row.algorithm,
+                           .size = 4,
+                           .counts = cut(64, blocks_of(row.collective, 4)),
+                           .root = 1,
+                           .model = model_of(Datatype::u32, OperatorKind::sum)}};
+    ranks.start_others(experiment);
+    ranks.world[0].run(experiment.call(0), experiment.options());
+    ranks.finish();
+    expect_right(experiment);
+    ranks.start_others(experiment);
+    EXPECT_TRUE(ranks.world[0].try_run(experiment.call(0), experiment.options()));
+    ranks.finish();
+  }
+}
+
+TEST(Blocking, RequestsAndPlansWait) {
+  BlockingWorld ranks{3};
+  Experiment experiment{{.collective = all_reduce, .size = 3, .counts = {500},
+                         .model = model_of(Datatype::f64, OperatorKind::prod)}};
+  ranks.start_others(experiment);
+  Request request = ranks.world[0].start(experiment.call(0), experiment.options());
+  request.wait();
+  request.wait();
+  EXPECT_TRUE(request.test());
+  ranks.finish();
+  expect_right(experiment);
+
+  Plan plan = ranks.world[0].plan(experiment.call(0), experiment.options());
+  plan.wait();
+  for (int run = 0; run < 3; ++run) {
+    ranks.start_others(experiment);
+    plan.start();
+    plan.wait();
+    ranks.finish();
+  }
+  expect_right(experiment);
+}
+
+TEST(Blocking, ADeadlineEndsTheWait) {
+  BlockingWorld ranks{2};
+  *ranks.move = [&] { ranks.world.cluster().advance_by(std::chrono::milliseconds{10}); };
+  std::vector<int> data(4);
+  try {
+    ranks.world[0].all_reduce(std::span{data}, sum, {.timeout = std::chrono::seconds{1}});
+    FAIL() << "rank 1 never came";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::timeout) << error.what();
+    EXPECT_EQ(error.culprit(), 1) << error.what();
+  }
+}
+
+TEST(Barriers, HoldEverybodyUntilTheLastHasCome) {
+  for (const Row& row : rows_of({2, 3, 5, 8})) {
+    if (row.collective != barrier) continue;
+    for (Rank late = 0; late < row.size; ++late) {
+      World world{row.size, row.ordinal};
+      std::vector<Task> tasks{};
+      const auto enter = [&](Rank rank) {
+        tasks.push_back(task_of(rank, world[rank].barrier_async({.algorithm = row.algorithm})));
+      };
+      for (Rank rank = 0; rank < row.size; ++rank)
+        if (rank != late) enter(rank);
+      EXPECT_FALSE(world.drive(tasks));
+      for (const Task& task : tasks) EXPECT_FALSE(task.over()) << "rank " << task.rank << " left";
+      enter(late);
+      EXPECT_TRUE(world.drive(tasks));
+      expect_done(tasks);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tutti::harness

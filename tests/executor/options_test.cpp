@@ -1,0 +1,92 @@
+// Every option changes what it says it changes, and nothing else.
+#include <string>
+#include <utility>
+
+#include "rows.hpp"
+
+namespace tutti::harness {
+namespace {
+
+using enum Collective;
+
+Case chain_case(std::size_t segment) {
+  return {.collective = broadcast, .algorithm = "chain", .size = 4, .counts = {10'000},
+          .segment = segment, .model = model_of(Datatype::f32, OperatorKind::sum)};
+}
+
+/// Transfers, and virtual time, of one broadcast.
+std::pair<std::uint64_t, Duration> cost_of(std::size_t segment, int in_flight) {
+  World world{{.cluster = {.size = 4,
+                           .delivery = sim::Delivery::rendezvous,
+                           .beta_ps = 10'000,
+                           .jitter = Duration{0}},
+               .communicator = {.segments_in_flight = in_flight}}};
+  Experiment experiment{chain_case(segment)};
+  EXPECT_EQ(run(world, experiment), "");
+  return {world.cluster().transfers(), world.cluster().now()};
+}
+
+TEST(OptionsTest, SegmentsPipelineAChain) {
+  const auto [whole_transfers, whole_time] = cost_of(Options::kWhole, 4);
+  const auto [transfers, time] = cost_of(4000, 4);
+  EXPECT_EQ(whole_transfers, 6u) << "three messages";
+  EXPECT_EQ(transfers, 60u) << "three messages for each of ten segments";
+  EXPECT_LT(time, whole_time);
+}
+
+TEST(OptionsTest, MoreSegmentsInFlightTakeLessTime) {
+  EXPECT_LT(cost_of(4000, 4).second, cost_of(4000, 1).second);
+}
+
+TEST(OptionsTest, TheDefaultSegmentIsTheAlgorithms) {
+  World world{2};
+  std::vector<float> data(1'000'000);
+  const Plan chain = world[0].plan_broadcast(std::span{data}, 0, {.algorithm = "chain"});
+  const Choice choice = parse_choice(broadcast, "chain");
+  EXPECT_EQ(chain.segment(), choice.algorithm->segment_bytes);
+  const Plan binomial = world[0].plan_broadcast(std::span{data}, 0, {.algorithm = "binomial"});
+  EXPECT_EQ(binomial.segment(), 0u);
+}
+
+TEST(OptionsTest, ASmallCacheForgetsButWorks) {
+  World world{{.cluster = {.size = 3}, .communicator = {.cache_bytes = 1}}};
+  for (std::size_t round = 0; round < 3; ++round)
+    for (std::size_t count = 1; count < 20; ++count) {
+      Experiment experiment{{.collective = all_reduce, .size = 3, .counts = {count},
+                             .model = model_of(Datatype::i64, OperatorKind::sum), .salt = round}};
+      ASSERT_EQ(run(world, experiment), "");
+    }
+}
+
+TEST(OptionsTest, CountsAreReadDuringTheCallOnly) {
+  World world{3};
+  std::vector<std::vector<int>> out(3, std::vector<int>(6));
+  std::vector<std::vector<int>> in{{1}, {2, 2}, {3, 3, 3}};
+  std::vector<Task> tasks{};
+  for (Rank rank = 0; rank < 3; ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    std::vector<std::size_t> counts{1, 2, 3};
+    std::string algorithm{"ring"};
+    tasks.push_back(task_of(rank, world[rank].all_gather_async(
+                                      std::span<const int>{in[r]}, std::span{out[r]},
+                                      {.algorithm = algorithm, .counts = counts})));
+    counts.assign(3, 77);
+    algorithm = "gone";
+  }
+  ASSERT_TRUE(world.drive(tasks));
+  for (const auto& result : out) EXPECT_EQ(result, (std::vector<int>{1, 2, 2, 3, 3, 3}));
+}
+
+TEST(OptionsTest, ExplainNamesTheChoiceAndTheRejected) {
+  World world{3};
+  std::vector<float> data(100);
+  const std::string text = world[0].explain(call::all_reduce<float>(data, std::span{data}, sum));
+  for (const Algorithm& row : catalog()) {
+    if (row.collective != all_reduce) continue;
+    EXPECT_NE(text.find(row.name), std::string::npos) << row.name << " is missing in: " << text;
+  }
+  EXPECT_EQ(world.cluster().transfers(), 0u);
+}
+
+}  // namespace
+}  // namespace tutti::harness

@@ -1,0 +1,200 @@
+#include "oracle.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace tutti::test {
+namespace {
+
+__extension__ using Wide = __int128;
+
+using Operands = std::span<const std::byte* const>;
+
+template <class T>
+T read(const std::byte* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(T));
+  return value;
+}
+
+template <class T>
+void write(std::byte* bytes, T value) {
+  std::memcpy(bytes, &value, sizeof(T));
+}
+
+// The representative of a number modulo 2^bits that T can hold.
+template <class T>
+Wide wrap(Wide value) {
+  const Wide modulus = Wide{1} << (8 * sizeof(T));
+  value %= modulus;
+  if (value < std::numeric_limits<T>::min()) value += modulus;
+  if (value > std::numeric_limits<T>::max()) value -= modulus;
+  return value;
+}
+
+template <class T>
+Wide combine_integers(OperatorKind kind, Wide a, Wide b) {
+  switch (kind) {
+    case OperatorKind::sum:
+    case OperatorKind::average: return wrap<T>(a + b);
+    case OperatorKind::prod: {
+      // In two pieces, since the product of two 64-bit numbers may not fit.
+      const Wide low = b % 65536;
+      const Wide high = (b - low) / 65536;
+      return wrap<T>(wrap<T>(a * high) * 65536 + a * low);
+    }
+    case OperatorKind::min: return std::min(a, b);
+    case OperatorKind::max: return std::max(a, b);
+    case OperatorKind::logical_and: return a != 0 && b != 0;
+    case OperatorKind::logical_or: return a != 0 || b != 0;
+    case OperatorKind::logical_xor: return (a != 0) != (b != 0);
+    case OperatorKind::bit_and: return wrap<T>(a & b);
+    case OperatorKind::bit_or: return wrap<T>(a | b);
+    default: return wrap<T>(a ^ b);
+  }
+}
+
+template <class T>
+void fold_integers(const FoldCase& which, Operands operands, std::byte* out) {
+  Wide result = read<T>(operands[0]);
+  for (const std::byte* operand : operands.subspan(1))
+    result = combine_integers<T>(which.kind, result, read<T>(operand));
+  write(out, static_cast<T>(result / which.divisor));
+}
+
+// One rounding per operation: in double, a sum, product or quotient of two floats rounds to float
+// as if it had been exact. For double itself the operation is the definition; volatile keeps each
+// one apart from the next.
+template <class T>
+T rounded(double value) {
+  const volatile T result = static_cast<T>(value);
+  return result;
+}
+
+template <class T>
+T combine_reals(OperatorKind kind, T a, T b) {
+  const double x = a;
+  const double y = b;
+  if (kind == OperatorKind::prod) return rounded<T>(x * y);
+  if (kind == OperatorKind::sum || kind == OperatorKind::average) return rounded<T>(x + y);
+  if (std::isnan(a)) return a;
+  if (std::isnan(b)) return b;
+  const bool a_is_less = a < b || (a == b && std::signbit(a));
+  return (kind == OperatorKind::min) == a_is_less ? a : b;
+}
+
+template <class T>
+T quieted(T value) {
+  return std::isnan(value) ? std::numeric_limits<T>::quiet_NaN() : value;
+}
+
+template <class T>
+T divided(T value, int divisor) {
+  return quieted(divisor == 1 ? value : rounded<T>(static_cast<double>(value) / divisor));
+}
+
+template <class T>
+void fold_reals(const FoldCase& which, Operands operands, std::byte* out) {
+  T result = read<T>(operands[0]);
+  for (const std::byte* operand : operands.subspan(1))
+    result = combine_reals(which.kind, result, read<T>(operand));
+  write(out, divided(result, which.divisor));
+}
+
+void fold_halves(HalfFormat format, const FoldCase& which, Operands operands, std::byte* out) {
+  const auto decoded = [&](const std::byte* bytes) {
+    return static_cast<float>(decode_half(format, read<std::uint16_t>(bytes)));
+  };
+  float result = decoded(operands[0]);
+  for (const std::byte* operand : operands.subspan(1))
+    result = combine_reals(which.kind, result, decoded(operand));
+  write(out, encode_half(format, divided(result, which.divisor)));
+}
+
+template <class T>
+void fold_complex(const FoldCase& which, Operands operands, std::byte* out) {
+  T real = read<T>(operands[0]);
+  T imaginary = read<T>(operands[0] + sizeof(T));
+  for (const std::byte* operand : operands.subspan(1)) {
+    const auto re = static_cast<double>(read<T>(operand));
+    const auto im = static_cast<double>(read<T>(operand + sizeof(T)));
+    if (which.kind == OperatorKind::prod) {
+      const double re_re = rounded<T>(real * re);
+      const double im_im = rounded<T>(imaginary * im);
+      const double re_im = rounded<T>(real * im);
+      const double im_re = rounded<T>(imaginary * re);
+      real = rounded<T>(re_re - im_im);
+      imaginary = rounded<T>(re_im + im_re);
+    } else {
+      real = rounded<T>(real + re);
+      imaginary = rounded<T>(imaginary + im);
+    }
+  }
+  write(out, divided(real, which.divisor));
+  write(out + sizeof(T), divided(imaginary, which.divisor));
+}
+
+template <class T>
+bool is_nan(T value) {
+  return value != value;
+}
+
+// Looks at all operands at once, where the kernels go from left to right.
+template <class T>
+void fold_indexed(const FoldCase& which, Operands operands, std::byte* out) {
+  std::vector<Indexed<T>> candidates;
+  for (const std::byte* operand : operands)
+    candidates.push_back({read<T>(operand), read<std::int32_t>(operand + sizeof(T))});
+  const auto keep = [&](auto predicate) {
+    if (std::any_of(candidates.begin(), candidates.end(), predicate))
+      std::erase_if(candidates, [&](const Indexed<T>& c) { return !predicate(c); });
+  };
+  keep([](const Indexed<T>& c) { return is_nan(c.value); });
+  T best = candidates[0].value;
+  for (const Indexed<T>& c : candidates)
+    best = which.kind == OperatorKind::min_loc ? std::min(best, c.value) : std::max(best, c.value);
+  keep([&](const Indexed<T>& c) { return c.value == best; });
+  std::int32_t lowest = candidates[0].index;
+  for (const Indexed<T>& c : candidates) lowest = std::min(lowest, c.index);
+  keep([&](const Indexed<T>& c) { return c.index == lowest; });
+  keep([&](const Indexed<T>& c) { return std::signbit(static_cast<double>(c.value)); });
+  std::fill_n(out, sizeof(Indexed<T>), std::byte{0});
+  const T value = candidates[0].value;
+  if constexpr (std::is_floating_point_v<T>) write(out, quieted(value));
+  else write(out, value);
+  write(out + sizeof(T), lowest);
+}
+
+}  // namespace
+
+void expected_element(const FoldCase& which, Operands operands, std::byte* out) {
+  if (operands.size() == 1 && which.divisor == 1) {
+    std::copy_n(operands[0], size_of(which.type), out);
+    return;
+  }
+  switch (which.type) {
+    case Datatype::i8: return fold_integers<std::int8_t>(which, operands, out);
+    case Datatype::i16: return fold_integers<std::int16_t>(which, operands, out);
+    case Datatype::i32: return fold_integers<std::int32_t>(which, operands, out);
+    case Datatype::i64: return fold_integers<std::int64_t>(which, operands, out);
+    case Datatype::u8: return fold_integers<std::uint8_t>(which, operands, out);
+    case Datatype::u16: return fold_integers<std::uint16_t>(which, operands, out);
+    case Datatype::u32: return fold_integers<std::uint32_t>(which, operands, out);
+    case Datatype::u64: return fold_integers<std::uint64_t>(which, operands, out);
+    case Datatype::f16: return fold_halves(kBinary16, which, operands, out);
+    case Datatype::bf16: return fold_halves(kBrain16, which, operands, out);
+    case Datatype::f32: return fold_reals<float>(which, operands, out);
+    case Datatype::f64: return fold_reals<double>(which, operands, out);
+    case Datatype::c32: return fold_complex<float>(which, operands, out);
+    case Datatype::c64: return fold_complex<double>(which, operands, out);
+    case Datatype::i32_index: return fold_indexed<std::int32_t>(which, operands, out);
+    case Datatype::i64_index: return fold_indexed<std::int64_t>(which, operands, out);
+    case Datatype::f32_index: return fold_indexed<float>(which, operands, out);
+    case Datatype::f64_index: return fold_indexed<double>(which, operands, out);
+    case Datatype::opaque: return;
+  }
+}
+
+}  // namespace tutti::test

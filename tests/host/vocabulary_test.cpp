@@ -1,0 +1,114 @@
+// Names, sizes and the table of which operator fits which datatype.
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <tutti/error.hpp>
+#include <tutti/operators.hpp>
+#include <tutti/types.hpp>
+
+namespace tutti::test {
+namespace {
+
+template <class Enum>
+void expect_names(int count, std::string_view first, std::string_view last) {
+  std::set<std::string_view> names;
+  for (int i = 0; i < count; ++i) {
+    const std::string_view name = name_of(static_cast<Enum>(i));
+    EXPECT_FALSE(name.empty());
+    EXPECT_TRUE(names.insert(name).second) << name << " names two enumerators";
+  }
+  EXPECT_EQ(name_of(static_cast<Enum>(0)), first);
+  EXPECT_EQ(name_of(static_cast<Enum>(count - 1)), last);
+  EXPECT_EQ(name_of(static_cast<Enum>(count)), "unknown");
+}
+
+TEST(Names, are_unique_and_in_the_order_of_the_enumerators) {
+  expect_names<Collective>(kCollectives, "all_reduce", "barrier");
+  expect_names<Datatype>(kDatatypes, "i8", "opaque");
+  expect_names<OperatorKind>(kOperatorKinds, "sum", "user");
+  expect_names<ErrorCode>(7, "invalid_argument", "bug");
+  EXPECT_EQ(name_of(Collective::reduce_scatter), "reduce_scatter");
+  EXPECT_EQ(name_of(Datatype::bf16), "bf16");
+  EXPECT_EQ(name_of(Datatype::f64_index), "f64_index");
+  EXPECT_EQ(name_of(OperatorKind::max_loc), "max_loc");
+  EXPECT_EQ(name_of(OperatorKind::average), "average");
+  EXPECT_EQ(name_of(ErrorCode::peer_dead), "peer_dead");
+}
+
+template <class T>
+void expect_type(Datatype type) {
+  EXPECT_EQ(datatype_of<T>(), type) << name_of(type);
+  EXPECT_EQ(size_of(type), sizeof(T)) << name_of(type);
+}
+
+TEST(Types, have_their_own_sizes) {
+  expect_type<std::int8_t>(Datatype::i8);
+  expect_type<std::int16_t>(Datatype::i16);
+  expect_type<std::int32_t>(Datatype::i32);
+  expect_type<std::int64_t>(Datatype::i64);
+  expect_type<std::uint8_t>(Datatype::u8);
+  expect_type<std::byte>(Datatype::u8);
+  expect_type<bool>(Datatype::u8);
+  expect_type<std::uint16_t>(Datatype::u16);
+  expect_type<std::uint32_t>(Datatype::u32);
+  expect_type<std::uint64_t>(Datatype::u64);
+  expect_type<long long>(Datatype::i64);
+  expect_type<Float16>(Datatype::f16);
+  expect_type<BFloat16>(Datatype::bf16);
+  expect_type<float>(Datatype::f32);
+  expect_type<double>(Datatype::f64);
+  expect_type<std::complex<float>>(Datatype::c32);
+  expect_type<std::complex<double>>(Datatype::c64);
+  expect_type<Indexed<std::int32_t>>(Datatype::i32_index);
+  expect_type<Indexed<std::int64_t>>(Datatype::i64_index);
+  expect_type<Indexed<float>>(Datatype::f32_index);
+  expect_type<Indexed<double>>(Datatype::f64_index);
+  EXPECT_EQ(size_of(Datatype::opaque), 0U);
+}
+
+__extension__ using LargeInteger = __int128;
+
+TEST(Types, without_arithmetic_of_ours_are_opaque) {
+  struct Point {
+    float x, y;
+  };
+  EXPECT_EQ(datatype_of<Point>(), Datatype::opaque);
+  EXPECT_EQ(datatype_of<long double>(), Datatype::opaque);
+  EXPECT_EQ(datatype_of<LargeInteger>(), Datatype::opaque);
+  EXPECT_EQ(datatype_of<int*>(), Datatype::opaque);
+}
+
+// One row per datatype, one column per operator in the order of OperatorKind: sum prod min max,
+// min_loc max_loc, logical and or xor, bit and or xor, average, user.
+TEST(Operators, are_defined_as_the_table_says) {
+  constexpr std::string_view kInteger = "yyyy-- yyy yyy yy";
+  constexpr std::string_view kReal = "yyyy-- --- --- yy";
+  constexpr std::string_view kComplex = "yy---- --- --- yy";
+  constexpr std::string_view kIndexed = "----yy --- --- -y";
+  constexpr std::string_view kOpaque = "------ --- --- -y";
+  constexpr std::array<std::string_view, kDatatypes> kTable{
+      kInteger, kInteger, kInteger, kInteger, kInteger, kInteger, kInteger, kInteger, kReal,  kReal,
+      kReal,    kReal,    kComplex, kComplex, kIndexed, kIndexed, kIndexed, kIndexed, kOpaque};
+  for (int t = 0; t < kDatatypes; ++t) {
+    std::string row{kTable[static_cast<std::size_t>(t)]};
+    std::erase(row, ' ');
+    ASSERT_EQ(row.size(), static_cast<std::size_t>(kOperatorKinds));
+    for (int k = 0; k < kOperatorKinds; ++k) {
+      const auto type = static_cast<Datatype>(t);
+      const auto kind = static_cast<OperatorKind>(k);
+      EXPECT_EQ(is_defined(kind, type), row[static_cast<std::size_t>(k)] == 'y')
+          << name_of(kind) << " of " << name_of(type);
+    }
+  }
+  EXPECT_FALSE(is_defined(static_cast<OperatorKind>(kOperatorKinds), Datatype::i32));
+}
+
+}  // namespace
+}  // namespace tutti::test

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Checks the rules of the house: who includes whom, lengths of files, macros, goto, getenv.
+
+Usage: check_layers.py ROOT. Prints a line per offence; the exit status is 1 if there is any.
+"""
+import pathlib
+import re
+import sys
+
+# What the files of a folder may include, beside the standard library and their own folder. The
+# first folder that matches counts, so the narrower ones stand first. Tests and perf see everything.
+RULES = {
+    "include/tutti": ["include"],
+    "algorithms": ["include"],
+    "backends/host": ["include"],
+    "backends/sim": ["include"],
+    "backends/mpi": ["include", "mpi.h"],
+    "collectives": ["include", "algorithms"],
+}
+SEES_EVERYTHING = ["tests", "perf"]
+SOURCES = {".cpp", ".hpp", ".inl", ".h"}
+LONGEST_FILE = 400
+LONGEST_ALGORITHM = 120
+# Operating system and vector headers that only backends may use.
+SYSTEM_HEADERS = re.compile(r"(sys/.*|unistd\.h|sched\.h|poll\.h|cpuid\.h|.*intrin\.h|arm_neon\.h)")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+MACRO = re.compile(r"^\s*#\s*define\s+\w+\(")
+GOTO = re.compile(r"\bgoto\b")
+GETENV = re.compile(r"\b(secure_)?getenv\b")
+USING_NAMESPACE = re.compile(r"^\s*using\s+namespace\b")
+STANDARD = re.compile(r"[a-z0-9_]+")  # <vector>, <cstdint>: neither a dot nor a slash
+
+
+def strip_comments(text):
+    """Blanks comments and string literals, keeping line numbers and include paths."""
+    def blank(match):
+        token = match.group(0)
+        return re.sub(r"[^\n]", " ", token) if token.startswith("/") else '""'
+    lines = []
+    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
+    includes = {number for number, line in enumerate(text.split("\n")) if INCLUDE.match(line)}
+    kept = text.split("\n")
+    for number, line in enumerate(pattern.sub(blank, text).split("\n")):
+        lines.append(kept[number] if number in includes else line)
+    return lines
+
+
+def box_of(path):
+    """The folder of RULES that a path relative to the root lies in, or None."""
+    for folder in RULES:
+        if path.startswith(folder + "/"):
+            return folder
+    return None
+
+
+def target_of(root, file, quote, name):
+    """Where an include leads: a path relative to the root, "std", or the name itself."""
+    if name.startswith("tutti/"):
+        for folder in ("include", "backends/mpi/include"):
+            if (root / folder / name).is_file():
+                return f"{folder}/{name}"
+        return name
+    if quote == '"':
+        for folder in (file.parent, root, root / "algorithms", root / "collectives"):
+            candidate = (folder / name).resolve()
+            if candidate.is_file() and candidate.is_relative_to(root):
+                return candidate.relative_to(root).as_posix()
+        return name
+    return "std" if STANDARD.fullmatch(name) else name
+
+
+def may_include(box, target):
+    if target == "std" or target.startswith(box + "/"):
+        return True
+    if box.startswith("backends/") and SYSTEM_HEADERS.fullmatch(target):
+        return True
+    return any(target == allowed or target.startswith(allowed + "/") for allowed in RULES[box])
+
+
+def check_file(root, file):
+    """Yields the offences of one file."""
+    path = file.relative_to(root).as_posix()
+    box = box_of(path)
+    text = file.read_text(encoding="utf-8")
+    length = text.count("\n")
+    limit = LONGEST_ALGORITHM if path.startswith("algorithms/") and path.endswith(".cpp") \
+        and file.stem not in ("catalog",) else LONGEST_FILE
+    if length > limit:
+        yield f"{path}: {length} lines, at most {limit} are allowed"
+    for number, line in enumerate(strip_comments(text), 1):
+        where = f"{path}:{number}"
+        match = INCLUDE.match(line)
+        if match and box:
+            target = target_of(root, file, *match.groups())
+            if not may_include(box, target):
+                yield f"{where}: {box} may not include {match.group(2)}"
+        if MACRO.match(line):
+            yield f"{where}: a function-like macro"
+        if GOTO.search(line):
+            yield f"{where}: goto"
+        if file.suffix != ".cpp" and USING_NAMESPACE.match(line):
+            yield f"{where}: using namespace in a header"
+        if box and GETENV.search(line):
+            yield f"{where}: getenv in the library"
+
+
+def sources(root):
+    folders = sorted({name.split("/")[0] for name in RULES}) + SEES_EVERYTHING
+    for folder in folders:
+        yield from (file for file in sorted((root / folder).rglob("*")) if file.suffix in SOURCES)
+
+
+def readers_of_environment(root):
+    """Files of the command that call getenv: more than one would be more than one home."""
+    files = [file for file in sources(root) if file.relative_to(root).parts[0] == "perf"]
+    return [file.relative_to(root).as_posix() for file in files
+            if any(GETENV.search(line) for line in strip_comments(file.read_text("utf-8")))]
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    files = list(sources(root))
+    if not files:
+        print(f"no sources under {root}", file=sys.stderr)
+        return 2
+    offences = [offence for file in files for offence in check_file(root, file)]
+    readers = readers_of_environment(root)
+    if len(readers) > 1:
+        offences.append(f"getenv in more than one file of perf: {', '.join(readers)}")
+    print("\n".join([*offences, f"{len(files)} files, {len(offences)} offences"]))
+    return 1 if offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

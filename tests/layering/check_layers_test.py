@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Every rule of check_layers.py finds its offence in a small tree, and a clean tree passes."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHECKER = pathlib.Path(__file__).with_name("check_layers.py")
+
+CLEAN = {
+    "include/tutti/types.hpp": "#pragma once\n#include <vector>\n// goto, getenv: only words\n",
+    "algorithms/ring.cpp": '#include "patterns.hpp"\n#include <tutti/types.hpp>\n',
+    "algorithms/patterns.hpp": "#pragma once\n",
+    "backends/mpi/transport.cpp": "#include <mpi.h>\n#include <tutti/types.hpp>\n",
+    "backends/sim/sim.cpp": "#include <sys/mman.h>\n",
+    "collectives/engine.cpp": '#include "algorithms/patterns.hpp"\n',
+    "perf/main.cpp": '#include "backends/sim/sim.hpp"\nconst char* v = getenv("HOME");\n',
+}
+
+# One broken file each, and what the checker must say about it.
+BROKEN = [
+    ("include/tutti/types.hpp", "#include <mpi.h>\n", "include/tutti may not include mpi.h"),
+    ("include/tutti/types.hpp", '#include "algorithms/patterns.hpp"\n', "may not include"),
+    ("include/tutti/types.hpp", "#include <unistd.h>\n", "may not include unistd.h"),
+    ("algorithms/ring.cpp", '#include "collectives/engine.cpp"\n', "algorithms may not include"),
+    ("algorithms/ring.cpp", '#include "../perf/main.cpp"\n', "algorithms may not include"),
+    ("algorithms/ring.cpp", "\n" * 121, "121 lines, at most 120"),
+    ("backends/sim/sim.cpp", "#include <mpi.h>\n", "backends/sim may not include mpi.h"),
+    ("backends/sim/sim.cpp", '#include "backends/mpi/transport.cpp"\n', "may not include"),
+    ("backends/mpi/transport.cpp", '#include "algorithms/patterns.hpp"\n', "may not include"),
+    ("collectives/engine.cpp", '#include "backends/sim/sim.cpp"\n', "collectives may not include"),
+    ("collectives/engine.cpp", "#include <fmt/core.h>\n", "collectives may not include fmt/core.h"),
+    ("collectives/engine.cpp", "\n" * 401, "401 lines, at most 400"),
+    ("collectives/engine.cpp", "# define CHECK(x) x\n", "a function-like macro"),
+    ("collectives/engine.cpp", "void f() { goto end; end:; }\n", "goto"),
+    ("collectives/engine.cpp", 'auto v = std::getenv("A");\n', "getenv in the library"),
+    ("collectives/engine.hpp", "using namespace tutti;\n", "using namespace in a header"),
+    ("perf/other.cpp", 'auto v = getenv("B");\n', "getenv in more than one file of perf"),
+]
+
+
+def check(files):
+    """Runs the checker on a tree of these files. Returns its status and what it printed."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            file = pathlib.Path(folder, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        result = subprocess.run([sys.executable, CHECKER, folder], capture_output=True, text=True,
+                                check=False)
+        return result.returncode, result.stdout
+
+
+class CheckLayers(unittest.TestCase):
+    def test_clean_tree_passes(self):
+        self.assertEqual(check(CLEAN), (0, "7 files, 0 offences\n"))
+
+    def test_empty_tree_is_not_a_pass(self):
+        self.assertEqual(check({})[0], 2)
+
+    def test_every_offence_is_found(self):
+        for name, text, message in BROKEN:
+            with self.subTest(name=name, text=text[:40]):
+                status, output = check({**CLEAN, name: text})
+                self.assertEqual(status, 1, output)
+                self.assertIn(message, output)
+                self.assertIn("1 offences", output)
+
+
+if __name__ == "__main__":
+    unittest.main()

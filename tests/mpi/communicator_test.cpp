@@ -1,0 +1,131 @@
+// Collectives over MPI: every row of the catalog against plain loops, in several sizes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <tutti/mpi.hpp>
+
+#include "oracle.hpp"
+
+namespace tutti::test {
+namespace {
+
+Communicator make_world() {
+  return mpi::communicator(MPI_COMM_WORLD, {.timeout = std::chrono::seconds{15}},
+                           {.chunk_bytes = 50000, .timeout = std::chrono::seconds{15}});
+}
+
+// Runs one call of a row and compares every element, and canaries behind the last one.
+template <class T>
+void expect_right(Communicator& world, const Algorithm& row, const Oracle& oracle) {
+  const std::vector<T> in = oracle.input<T>(world.rank());
+  std::vector<T> out(oracle.out_count() + 3, T{77});
+  const bool has_result = oracle.has_result(world.rank());
+  if (row.collective == Collective::broadcast) std::copy(in.begin(), in.end(), out.begin());
+  const std::span<T> result{out.data(), oracle.out_count()};
+  const std::span<const T> source = row.collective == Collective::broadcast ? result : std::span{in};
+  const Operator op = oracle.op();
+  const bool barrier = row.collective == Collective::barrier;
+  world.run(barrier ? call::barrier()
+                    : call::make<T>(row.collective, source, result, oracle.root(), &op),
+            {.algorithm = row.name});
+  const std::vector<T> expected = oracle.expected<T>(world.rank());
+  for (std::size_t i = 0; has_result && i < expected.size(); ++i)
+    ASSERT_EQ(out[i], expected[i]) << name_of(row.collective) << " " << row.name << ", element " << i
+                                   << " of " << expected.size() << ", rank " << world.rank();
+  for (std::size_t i = oracle.out_count(); i < out.size(); ++i) ASSERT_EQ(out[i], T{77}) << row.name;
+}
+
+TEST(MpiCommunicator, RunsEveryRowOfTheCatalog) {
+  Communicator world = make_world();
+  const auto n = static_cast<std::size_t>(world.size());
+  int rows = 0;
+  for (const Algorithm& row : catalog()) {
+    if (!admits(row.traits.sizes, world.size())) continue;
+    ++rows;
+    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, n - 1, n + 1, std::size_t{1000}}) {
+      const Rank root = static_cast<Rank>(count % n);
+      const Oracle oracle{row.collective, world.size(), {.count = count, .root = root}};
+      ASSERT_NO_FATAL_FAILURE(expect_right<std::int32_t>(world, row, oracle));
+    }
+    const Oracle large{row.collective, world.size(), {.count = 9001, .root = world.size() - 1}};
+    ASSERT_NO_FATAL_FAILURE(expect_right<double>(world, row, large));
+    const Oracle maxima{row.collective, world.size(), {.count = 33, .op = OperatorKind::max}};
+    ASSERT_NO_FATAL_FAILURE(expect_right<std::uint64_t>(world, row, maxima));
+  }
+  EXPECT_GT(rows, kCollectives);
+}
+
+TEST(MpiCommunicator, ChoosesAnAlgorithmItself) {
+  Communicator world = make_world();
+  for (const std::size_t count : {std::size_t{1}, std::size_t{500}, std::size_t{30000}}) {
+    const Oracle oracle{Collective::all_reduce, world.size(), {.count = count}};
+    std::vector<float> data = oracle.input<float>(world.rank());
+    world.all_reduce(std::span{data});
+    EXPECT_EQ(data, oracle.expected<float>(world.rank()));
+  }
+}
+
+TEST(MpiCommunicator, KeepsSeveralOperationsInFlight) {
+  Communicator world = make_world();
+  const Oracle small{Collective::all_reduce, world.size(), {.count = 10}};
+  const Oracle large{Collective::all_gather, world.size(), {.count = 7000}};
+  std::vector<std::int64_t> first = small.input<std::int64_t>(world.rank());
+  const std::vector<float> own = large.input<float>(world.rank());
+  std::vector<float> all(large.out_count());
+  Request one = world.all_reduce_async(std::span{first});
+  Request two = world.all_gather_async<float>(own, std::span{all});
+  two.wait();
+  one.wait();
+  EXPECT_EQ(first, small.expected<std::int64_t>(world.rank()));
+  EXPECT_EQ(all, large.expected<float>(world.rank()));
+}
+
+TEST(MpiCommunicator, RunsPlansAgainAndAgain) {
+  Communicator world = make_world();
+  std::vector<std::int32_t> data(100);
+  Plan plan = world.plan_all_reduce(std::span{data}, max);
+  for (int turn = 0; turn < 20; ++turn) {
+    for (std::size_t i = 0; i < data.size(); ++i)
+      data[i] = turn * 1000 + world.rank() * 100 + static_cast<std::int32_t>(i);
+    plan.start();
+    plan.wait();
+    for (std::size_t i = 0; i < data.size(); ++i)
+      ASSERT_EQ(data[i], turn * 1000 + (world.size() - 1) * 100 + static_cast<std::int32_t>(i));
+  }
+}
+
+TEST(MpiCommunicator, HoldsEveryRankInABarrierUntilTheLastHasEntered) {
+  using Clock = std::chrono::steady_clock;  // one clock for all processes of a machine
+  Communicator world = make_world();
+  world.barrier();
+  std::this_thread::sleep_for(std::chrono::milliseconds{world.rank() == world.size() - 1 ? 30 : 0});
+  const std::int64_t entered = Clock::now().time_since_epoch().count();
+  world.barrier();
+  const std::int64_t left = Clock::now().time_since_epoch().count();
+  std::vector<std::int64_t> last{entered};
+  world.all_reduce(std::span{last}, max);
+  EXPECT_GE(left, last[0]);
+}
+
+TEST(MpiCommunicator, StaysUsableAfterAWrongArgument) {
+  Communicator world = make_world();
+  std::vector<float> data(4, 1.0F);
+  const auto code = [&world, &data](std::string_view algorithm, Rank root) {
+    const Result<void> result = world.try_broadcast(std::span{data}, root, {.algorithm = algorithm});
+    return result ? ErrorCode::bug : result.error().code();
+  };
+  EXPECT_EQ(code("no_such_algorithm", 0), ErrorCode::invalid_argument);
+  EXPECT_EQ(code("", world.size()), ErrorCode::invalid_argument);
+  EXPECT_EQ(code("", -1), ErrorCode::invalid_argument);
+  EXPECT_FALSE(world.try_all_reduce(std::span{data}, bit_or));
+  world.all_reduce(std::span{data});
+  EXPECT_EQ(data[3], static_cast<float>(world.size()));
+}
+
+}  // namespace
+}  // namespace tutti::test

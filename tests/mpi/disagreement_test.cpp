@@ -1,0 +1,93 @@
+// Ranks that disagree, and a rank that stays away: an error on every rank, within the deadline. For
+// two ranks and more.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <tutti/mpi.hpp>
+
+namespace tutti::test {
+namespace {
+
+Communicator make_world(Duration timeout) {
+  return mpi::communicator(MPI_COMM_WORLD, {.timeout = timeout},
+                           {.timeout = std::chrono::seconds{15}});
+}
+
+// What the last rank does differently; every rank must get an error.
+struct Difference {
+  const char* what;
+  Call (*call)(std::span<float> data, bool odd);
+};
+
+class MpiDisagreement : public testing::TestWithParam<Difference> {};
+
+TEST_P(MpiDisagreement, IsAnErrorOnAllRanks) {
+  Communicator world = make_world(std::chrono::seconds{1});
+  std::vector<float> data(64, 1.0F);
+  const bool odd = world.rank() == world.size() - 1;
+  const Call call = GetParam().call(std::span{data}, odd);
+  const auto start = std::chrono::steady_clock::now();
+  const Result<void> result = world.try_run(call);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds{4});
+  // A rank with nothing to receive may be done before anybody knows; a later call fails.
+  Result<void> next = result;
+  for (int calls = 0; next && calls < 100; ++calls)
+    next = world.try_barrier({.timeout = std::chrono::seconds{1}});
+  ASSERT_FALSE(next) << GetParam().what;
+  if (!result) {
+    EXPECT_EQ(std::string{next.error().what()}, result.error().what()) << "the first cause";
+  }
+  const ErrorCode code = next.error().code();
+  EXPECT_TRUE(code == ErrorCode::mismatch || code == ErrorCode::aborted || code == ErrorCode::timeout)
+      << next.error().what();
+}
+
+Call different_count(std::span<float> data, bool odd) {
+  return call::all_reduce<float>(data.first(odd ? 63 : 64), data.first(odd ? 63 : 64), sum);
+}
+Call different_operator(std::span<float> data, bool odd) {
+  return call::all_reduce<float>(data, data, odd ? max : sum);
+}
+Call different_type(std::span<float> data, bool odd) {
+  const std::span<std::int32_t> other{reinterpret_cast<std::int32_t*>(data.data()), data.size()};
+  return odd ? call::all_reduce<std::int32_t>(other, other, sum)
+             : call::all_reduce<float>(data, data, sum);
+}
+Call different_root(std::span<float> data, bool odd) { return call::broadcast(data, odd ? 1 : 0); }
+Call different_collective(std::span<float> data, bool odd) {
+  return odd ? call::broadcast(data, 0) : call::all_reduce<float>(data, data, sum);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, MpiDisagreement,
+                         testing::Values(Difference{"count", different_count},
+                                         Difference{"operator", different_operator},
+                                         Difference{"type", different_type},
+                                         Difference{"root", different_root},
+                                         Difference{"collective", different_collective}),
+                         [](const auto& test) { return std::string{test.param.what}; });
+
+TEST(MpiDeadline, NamesARankThatNeverEnters) {
+  Communicator world = make_world(std::chrono::seconds{10});
+  std::vector<float> data(8, 1.0F);
+  world.barrier();
+  const Rank absent = world.size() - 1;
+  if (world.rank() == absent) std::this_thread::sleep_for(std::chrono::milliseconds{1500});
+  const auto start = std::chrono::steady_clock::now();
+  Result<void> result =
+      world.try_all_reduce(std::span{data}, sum, {.timeout = std::chrono::milliseconds{500}});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds{3});
+  // What the late rank needs may have arrived before the others gave up: its next call tells it.
+  if (result && world.rank() == absent) result = world.try_barrier();
+  ASSERT_FALSE(result);
+  const ErrorCode code = result.error().code();
+  EXPECT_TRUE(code == ErrorCode::timeout || code == ErrorCode::aborted) << result.error().what();
+  EXPECT_NE(std::string{result.error().what()}.find("timed out"), std::string::npos)
+      << result.error().what();
+}
+
+}  // namespace
+}  // namespace tutti::test

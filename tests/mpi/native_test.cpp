@@ -1,0 +1,151 @@
+// The MPI's own collectives through Call, against plain loops. Few calls: an MPI may spin in each.
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include <tutti/mpi.hpp>
+
+namespace tutti::test {
+namespace {
+
+struct World {
+  World() {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+  }
+  int rank = 0;
+  int size = 1;
+};
+
+constexpr std::size_t kCount = 5;
+
+// Different for every rank and index, small enough for exact sums.
+int value(int rank, std::size_t index) { return 1000 * (rank + 1) + static_cast<int>(index); }
+
+template <class T>
+std::vector<T> input(int rank, std::size_t count) {
+  std::vector<T> data(count);
+  for (std::size_t i = 0; i < count; ++i) data[i] = static_cast<T>(value(rank, i));
+  return data;
+}
+
+template <class T>
+std::vector<T> summed(int size, std::size_t count) {
+  std::vector<T> data(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    int total = 0;
+    for (int rank = 0; rank < size; ++rank) total += value(rank, i);
+    data[i] = static_cast<T>(total);
+  }
+  return data;
+}
+
+template <class T>
+std::vector<T> part(const std::vector<T>& data, std::size_t block) {
+  const auto begin = data.begin() + static_cast<std::ptrdiff_t>(block * kCount);
+  return {begin, begin + kCount};
+}
+
+TEST(Native, Reduces) {
+  const World world;
+  std::vector<double> in = input<double>(world.rank, kCount), out(kCount, -1);
+  mpi::native(call::all_reduce<double>(in, std::span{out}, sum), MPI_COMM_WORLD);
+  EXPECT_EQ(out, summed<double>(world.size, kCount));
+  mpi::native(call::all_reduce<double>(in, std::span{in}, sum), MPI_COMM_WORLD);
+  EXPECT_EQ(in, out) << "in place";
+
+  const int root = world.size - 1;
+  std::vector<std::int64_t> long_in = input<std::int64_t>(world.rank, kCount), long_out(kCount, -1);
+  mpi::native(call::reduce<std::int64_t>(long_in, std::span{long_out}, root, max), MPI_COMM_WORLD);
+  EXPECT_EQ(long_out, world.rank == root ? input<std::int64_t>(root, kCount)
+                                         : std::vector<std::int64_t>(kCount, -1));
+  mpi::native(call::reduce<std::int64_t>(long_in, std::span{long_in}, root, sum), MPI_COMM_WORLD);
+  EXPECT_EQ(long_in, world.rank == root ? summed<std::int64_t>(world.size, kCount)
+                                        : input<std::int64_t>(world.rank, kCount));
+
+  const auto all = static_cast<std::size_t>(world.size) * kCount;
+  std::vector<float> blocks = input<float>(world.rank, all), own(kCount);
+  mpi::native(call::reduce_scatter<float>(blocks, std::span{own}, sum), MPI_COMM_WORLD);
+  EXPECT_EQ(own, part(summed<float>(world.size, all), static_cast<std::size_t>(world.rank)));
+}
+
+TEST(Native, ReducesPairsAndComplexNumbers) {
+  const World world;
+  std::vector<Indexed<std::int64_t>> pairs{{-value(world.rank, 0), world.rank}, {5, world.rank}}, out(2);
+  mpi::native(call::all_reduce<Indexed<std::int64_t>>(pairs, std::span{out}, min_loc), MPI_COMM_WORLD);
+  EXPECT_EQ(out[0], (Indexed<std::int64_t>{-value(world.size - 1, 0), world.size - 1}));
+  EXPECT_EQ(out[1], (Indexed<std::int64_t>{5, 0}));
+  std::vector<std::complex<float>> numbers{{1, static_cast<float>(world.rank)}};
+  mpi::native(call::all_reduce<std::complex<float>>(numbers, std::span{numbers}, sum), MPI_COMM_WORLD);
+  const auto n = static_cast<float>(world.size);
+  EXPECT_EQ(numbers[0], (std::complex<float>{n, n * (n - 1) / 2}));
+}
+
+TEST(Native, Moves) {
+  const World world;
+  const auto self = static_cast<std::size_t>(world.rank);
+  const auto all = static_cast<std::size_t>(world.size) * kCount;
+  const int root = world.size - 1;
+  std::vector<Float16> halves(kCount, Float16{static_cast<float>(world.rank)});
+  mpi::native(call::broadcast(std::span{halves}, root), MPI_COMM_WORLD);
+  EXPECT_EQ(static_cast<float>(halves[kCount - 1]), static_cast<float>(root));
+
+  std::vector<int> whole = input<int>(world.rank, all), own(kCount, -1);
+  mpi::native(call::scatter<int>(world.rank == root ? whole : std::vector<int>{}, std::span{own}, root),
+              MPI_COMM_WORLD);
+  EXPECT_EQ(own, part(input<int>(root, all), self));
+
+  own = input<int>(world.rank, kCount);
+  std::vector<int> gathered(all, -1), in_place(all, -1);
+  mpi::native(call::all_gather<int>(own, std::span{gathered}), MPI_COMM_WORLD);
+  for (int rank = 0; rank < world.size; ++rank)
+    EXPECT_EQ(part(gathered, static_cast<std::size_t>(rank)), input<int>(rank, kCount));
+  const std::span<int> block{in_place.data() + self * kCount, kCount};
+  std::copy(own.begin(), own.end(), block.begin());
+  mpi::native(call::all_gather<int>(block, std::span{in_place}), MPI_COMM_WORLD);
+  EXPECT_EQ(in_place, gathered);
+
+  std::vector<int> exchanged(all, -1);
+  mpi::native(call::all_to_all<int>(whole, std::span{exchanged}), MPI_COMM_WORLD);
+  for (int rank = 0; rank < world.size; ++rank)
+    EXPECT_EQ(part(exchanged, static_cast<std::size_t>(rank)), part(input<int>(rank, all), self));
+  mpi::native(call::barrier(), MPI_COMM_WORLD);
+}
+
+TEST(Native, TakesEmptyVectors) {
+  std::vector<int> none;
+  mpi::native(call::all_reduce<int>(none, std::span{none}, sum), MPI_COMM_WORLD);
+  mpi::native(call::all_gather<int>(none, std::span{none}), MPI_COMM_WORLD);
+}
+
+TEST(Native, SaysWhatTheMpiLacks) {
+  std::vector<Float16> halves(4);
+  std::vector<float> data(4);
+  const Operator own{[](const void*, const void*, void*, std::size_t) {}, true};
+  const auto lacks = [](const Call& call, const char* what) {
+    EXPECT_FALSE(mpi::has_native(call, MPI_COMM_WORLD)) << what;
+    try {
+      mpi::native(call, MPI_COMM_WORLD);
+      ADD_FAILURE() << what << " must be refused";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      EXPECT_NE(std::string{error.what()}.find(what), std::string::npos) << error.what();
+    }
+  };
+  lacks(call::all_reduce<Float16>(halves, std::span{halves}, sum), "f16");
+  lacks(call::all_reduce<float>(data, std::span{data}, average), "average");
+  lacks(call::all_reduce<float>(data, std::span{data}, own), "user");
+  lacks(call::all_reduce<float>(data, std::span{data}, bit_and), "bit_and of f32");
+  const World world;
+  data.resize(2 * static_cast<std::size_t>(world.size));
+  const std::span<float> block{data.data() + 2 * world.rank, 2};
+  lacks(call::reduce_scatter<float>(data, block, sum), "own block");
+  Call big = call::all_reduce<float>(data, std::span{data}, sum);
+  big.in_count = big.out_count = std::size_t{1} << 31;
+  lacks(big, "2^31");
+  EXPECT_TRUE(mpi::has_native(call::all_reduce<float>(data, std::span{data}, sum), MPI_COMM_WORLD));
+}
+
+}  // namespace
+}  // namespace tutti::test

@@ -1,0 +1,62 @@
+// A job in which something happens to one rank, told by the first argument:
+//   loop   all_reduce again and again, until an error ends it; survivors.py kills or stops a rank
+//   setup  the last rank takes no part in making the communicator
+// Ranks print who they are, and the Error they got. They end without MPI_Finalize, which would wait
+// for the dead.
+#include <mpi.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <tutti/mpi.hpp>
+
+namespace {
+
+constexpr int kFoundAnError = 7;
+
+[[noreturn]] void end_with(int rank, const tutti::Error& error) {
+  std::printf("rank %d: %s, culprit %d: %s\n", rank, tutti::name_of(error.code()).data(),
+              error.culprit(), error.what());
+  std::fflush(stdout);
+  // Others still print: a launcher ends the whole job when the first rank leaves with a failure.
+  std::this_thread::sleep_for(std::chrono::seconds{2});
+  _exit(kFoundAnError);
+}
+
+void loop(int rank) {
+  tutti::Communicator world = tutti::mpi::communicator(
+      MPI_COMM_WORLD, {.timeout = std::chrono::seconds{2}}, {.timeout = std::chrono::seconds{20}});
+  std::vector<float> data(1000, 1.0F);
+  world.all_reduce(std::span{data});
+  std::printf("rank %d has process %d\n", rank, static_cast<int>(getpid()));
+  std::fflush(stdout);
+  for (;;) world.all_reduce(std::span{data}, tutti::max);
+}
+
+void set_up(int rank, int size) {
+  if (rank == size - 1) std::this_thread::sleep_for(std::chrono::seconds{4});
+  else static_cast<void>(tutti::mpi::make_transport(MPI_COMM_WORLD, {.timeout = std::chrono::seconds{1}}));
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  // By this signal Hydra tells survivors of a death; MPICH's ch4 device does not handle it.
+  std::signal(SIGUSR1, SIG_IGN);
+  MPI_Init(&argument_count, &arguments);
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  try {
+    if (argument_count == 2 && std::string_view{arguments[1]} == "setup") set_up(rank, size);
+    else loop(rank);
+  } catch (const tutti::Error& error) {
+    end_with(rank, error);
+  }
+  _exit(0);
+}

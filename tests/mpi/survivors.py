@@ -1,0 +1,78 @@
+"""Kills or stops one rank of a running job and checks what the others say.
+
+Usage: survivors.py kill|stop|setup openmpi|mpich LAUNCHER PROGRAM
+"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+RANKS = 3
+VICTIM = 1
+SECONDS = 25  # in which a job must end
+
+
+def fail(reason, lines):
+    sys.exit(f"FAILED: {reason}\noutput of the job:\n" + "".join(lines))
+
+
+def start(case, mpi, launcher, program):
+    """Starts the job; survivors of a killed rank live on only if Hydra is told to let them."""
+    flags = ["-disable-auto-cleanup"] if mpi == "mpich" and case != "setup" else []
+    mode = "setup" if case == "setup" else "loop"
+    return subprocess.Popen([launcher, *flags, "-n", str(RANKS), program, mode],
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            stdin=subprocess.DEVNULL, start_new_session=True)
+
+
+def strike(case, processes):
+    time.sleep(0.2)  # let the ranks be amid their loop
+    os.kill(processes[VICTIM], signal.SIGKILL if case == "kill" else signal.SIGSTOP)
+    return time.monotonic()
+
+
+def check_survivors(case, errors, lines):
+    expected = [0, 1] if case == "setup" else [r for r in range(RANKS) if r != VICTIM]
+    if sorted(errors) != expected:
+        fail(f"ranks {expected} must report an error, ranks {sorted(errors)} did", lines)
+    for rank, (code, text) in errors.items():
+        if code not in ("timeout", "aborted", "peer_dead", "transport"):
+            fail(f"rank {rank} reports {code}", lines)
+        if case == "setup" and "has not taken part" not in text:
+            fail(f"rank {rank} does not say that a rank is missing", lines)
+
+
+def main():
+    case, mpi, launcher, program = sys.argv[1:]
+    job = start(case, mpi, launcher, program)
+    guard = threading.Timer(2 * SECONDS, lambda: os.killpg(job.pid, signal.SIGKILL))
+    guard.start()
+    lines, processes, errors, struck = [], {}, {}, time.monotonic()
+    for line in job.stdout:
+        lines.append(line)
+        if found := re.search(r"rank (\d+) has process (\d+)", line):
+            processes[int(found[1])] = int(found[2])
+            if len(processes) == RANKS:
+                struck = strike(case, processes)
+        if found := re.search(r"rank (\d+): (\w+), culprit -?\d+: (.*)", line):
+            errors[int(found[1])] = (found[2], found[3])
+            if case == "stop" and len(errors) == RANKS - 1:
+                os.kill(processes[VICTIM], signal.SIGKILL)  # a stopped process never ends by itself
+    status = job.wait()
+    guard.cancel()
+    took = time.monotonic() - struck
+    if case != "setup" and len(processes) != RANKS:
+        fail("the job did not come up", lines)
+    if status == 0:
+        fail("the job must end with a non-zero status", lines)
+    if took > SECONDS:
+        fail(f"the job took {took:.0f} s to end", lines)
+    if not (case == "kill" and mpi == "openmpi"):  # there the launcher ends the survivors at once
+        check_survivors(case, errors, lines)
+    print(f"status {status} after {took:.1f} s\n" + "".join(lines))
+
+
+main()

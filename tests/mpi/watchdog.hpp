@@ -1,0 +1,16 @@
+/// @file
+/// Names a hanging test and ends the process, so that the launcher ends the job.
+#pragma once
+
+#include <chrono>
+
+namespace tutti::test {
+
+/// Starts a thread that ends the process with exit status 3 if one test runs for too long.
+/// @param patience how long a test may take.
+void start_watchdog(std::chrono::seconds patience);
+
+/// Tells the watchdog that a test starts or ends. @param name of the test, or "" between tests.
+void watch(const char* name);
+
+}  // namespace tutti::test

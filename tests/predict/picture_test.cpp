@@ -1,0 +1,132 @@
+// A picture shows each message once, when it happens, and arrows point downwards.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <tutti/algorithm.hpp>
+#include <tutti/error.hpp>
+
+#include "collectives/print_picture.hpp"
+
+namespace tutti {
+namespace {
+
+struct Drawn {
+  std::vector<Schedule> schedules;
+  Printed printed;
+  Picture picture;
+};
+
+Drawn draw(Collective collective, const char* name, int size, Rank root = 0) {
+  Drawn drawn;
+  const Choice choice = parse_choice(collective, name);
+  for (Rank rank = 0; rank < size; ++rank) drawn.schedules.push_back(choice.build(size, root, rank));
+  drawn.printed = {.algorithm = name, .collective = collective, .root = root,
+                   .schedules = drawn.schedules};
+  drawn.picture = picture_of(drawn.printed);
+  return drawn;
+}
+
+const Arrow& arrow(const Picture& picture, Rank from, Rank to, int nth = 0) {
+  for (const Arrow& a : picture.arrows)
+    if (a.from == from && a.to == to && nth-- == 0) return a;
+  throw Error{ErrorCode::invalid_argument, "no such arrow"};
+}
+
+TEST(Picture, OfARingGoesAround) {
+  const Picture picture = draw(Collective::all_reduce, "ring", 4).picture;
+  EXPECT_EQ(picture.steps, 6);
+  EXPECT_EQ(picture.arrows.size(), 24u);
+  EXPECT_EQ(picture.title, "ring all_reduce on 4 ranks");
+  EXPECT_EQ(picture.subtitle,
+            "6 rounds, 24 messages; a rank sends at most 1.5 of the vector; "
+            "labels name the units sent, 0..3");
+  const Arrow& last = arrow(picture, 3, 0);
+  EXPECT_TRUE(last.wraps);
+  EXPECT_TRUE(last.reduces);
+  EXPECT_EQ(last.label, "2");
+  EXPECT_EQ(distance_of(last, 4), 1);
+  EXPECT_FALSE(arrow(picture, 0, 1).wraps);
+  EXPECT_FALSE(arrow(picture, 0, 1, 3).reduces);
+}
+
+TEST(Picture, OfATreeShowsMessagesWhenTheyHappen) {
+  const Picture picture = draw(Collective::broadcast, "binomial", 8, 3).picture;
+  EXPECT_EQ(picture.steps, 3);
+  EXPECT_EQ(picture.title, "binomial broadcast on 8 ranks, root 3");
+  // Virtual rank 1 is a leaf: it hears from the root last, though it has been waiting all along.
+  EXPECT_EQ(arrow(picture, 3, 4).start, 2);
+  EXPECT_EQ(arrow(picture, 3, 4).end, 3);
+  EXPECT_EQ(arrow(picture, 3, 7).start, 0);
+  EXPECT_EQ(arrow(picture, 3, 4).label, "");
+  EXPECT_TRUE(std::none_of(picture.arrows.begin(), picture.arrows.end(),
+                           [](const Arrow& a) { return a.wraps; }));
+}
+
+TEST(Picture, LabelsJoinRunsAndShortenLongLists) {
+  const Picture picture = draw(Collective::all_reduce, "circulant", 16).picture;
+  EXPECT_EQ(arrow(picture, 0, 8).label, "8..15");
+  EXPECT_EQ(arrow(picture, 1, 9).label, "9..15,0");
+  EXPECT_EQ(arrow(picture, 4, 12).label, "8 units");
+  EXPECT_EQ(arrow(draw(Collective::all_to_all, "pairwise", 3).picture, 2, 0).label, "2>0");
+}
+
+TEST(Picture, CrowdedLabelsAreLeftOut) {
+  const Picture crowded = draw(Collective::all_to_all, "direct", 8).picture;
+  for (const Arrow& a : crowded.arrows) EXPECT_EQ(a.label, "");
+  EXPECT_EQ(crowded.subtitle.find("labels"), std::string::npos);
+}
+
+TEST(Picture, OfEveryRowHasEveryMessageOnceAndDownwards) {
+  for (const Algorithm& row : catalog()) {
+    const Picture picture = draw(row.collective, std::string{row.name}.c_str(), 4).picture;
+    std::size_t messages = 0;
+    for (Rank rank = 0; rank < 4; ++rank) {
+      const Choice choice{.algorithm = &row, .radix = row.default_radix};
+      const Schedule schedule = choice.build(4, 0, rank);
+      for (std::size_t round = 0; round < schedule.rounds(); ++round)
+        for (Rank peer = 0; peer < 4; ++peer)
+          messages += std::any_of(schedule.round(round).begin(), schedule.round(round).end(),
+                                  [peer](const Step& step) {
+                                    return step.kind() == Step::Kind::send && step.peer() == peer;
+                                  });
+    }
+    EXPECT_EQ(picture.arrows.size(), messages) << row.name;
+    for (const Arrow& a : picture.arrows) {
+      EXPECT_LT(a.start, a.end) << row.name;
+      EXPECT_LE(a.end, picture.steps) << row.name;
+    }
+    const bool combines = std::any_of(picture.marks.begin(), picture.marks.end(), [](const Mark& m) {
+      return m.kind == Mark::Kind::combine;
+    });
+    EXPECT_EQ(combines, is_reduction(row.collective) || row.collective == Collective::barrier);
+  }
+}
+
+TEST(Picture, SvgIsBalancedAndHasAnArrowPerMessage) {
+  const Drawn drawn = draw(Collective::all_to_all, "pairwise", 5);
+  const std::string svg = to_svg(drawn.printed);
+  EXPECT_EQ(svg.rfind("<svg ", 0), 0u);
+  EXPECT_EQ(svg.substr(svg.size() - 7), "</svg>\n");
+  EXPECT_NE(svg.find(">0&gt;1</text>"), std::string::npos) << "labels are escaped";
+  const auto count = [&svg](const char* pattern) {
+    const std::regex expression{pattern};
+    return std::distance(std::sregex_iterator{svg.begin(), svg.end(), expression}, {});
+  };
+  EXPECT_EQ(count("<[a-z]+[^>/]*>|<[a-zA-Z]+ [^>]*[^/]>"), count("</[a-zA-Z]+>"));
+  std::ptrdiff_t wraps = 0;
+  for (const Arrow& a : drawn.picture.arrows) wraps += a.wraps;
+  EXPECT_EQ(wraps, 6);  // one of step 1, two of step 2, two of step 3, one of step 4
+  // An arrow that wraps is drawn at both margins; one more is in the legend.
+  EXPECT_EQ(count("marker-end"), 20 + wraps + 1);
+}
+
+TEST(Picture, OfNothingIsRefused) {
+  EXPECT_THROW((void)picture_of({.algorithm = "none"}), Error);
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,227 @@
+// The predictor against a second implementation of its definition, and its behaviour at the edges.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <map>
+#include <random>
+#include <vector>
+
+#include <tutti/contract.hpp>
+#include <tutti/error.hpp>
+
+#include "collectives/predict.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr LinkCosts kCosts{.alpha = 1009, .beta = 11, .gamma = 7};
+
+std::vector<Schedule> build_all(const Choice& choice, int size, Rank root) {
+  std::vector<Schedule> schedules;
+  for (Rank rank = 0; rank < size; ++rank) schedules.push_back(choice.build(size, root, rank));
+  return schedules;
+}
+
+/// The definition, solved by relaxation: times only grow until nothing changes any more.
+class Relaxation {
+ public:
+  Relaxation(const std::vector<Schedule>& schedules, const std::vector<std::int64_t>& unit_bytes)
+      : schedules_{schedules}, unit_bytes_{unit_bytes}, sent_(schedules.size()),
+        end_(schedules.size()) {
+    for (std::size_t r = 0; r < schedules.size(); ++r) {
+      sent_[r].assign(schedules[r].rounds(), 0);
+      end_[r].assign(schedules[r].rounds(), 0);
+    }
+  }
+
+  std::int64_t solve() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t r = 0; r < schedules_.size(); ++r)
+        for (std::size_t i = 0; i < schedules_[r].rounds(); ++i) changed |= update(r, i);
+    }
+    std::int64_t last = 0;
+    for (const auto& ends : end_)
+      for (const std::int64_t end : ends) last = std::max(last, end);
+    return last;
+  }
+
+ private:
+  bool update(std::size_t r, std::size_t i) {
+    std::int64_t in = 0;
+    std::int64_t out = 0;
+    std::int64_t reduced = 0;
+    std::map<Rank, bool> receivers;
+    std::map<Rank, bool> senders;
+    for (const Step& step : schedules_[r].round(i)) {
+      std::int64_t bytes = 0;
+      for (std::uint32_t u = 0; u < step.slots().count; ++u)
+        bytes += unit_bytes_[(step.slots().first + u) % unit_bytes_.size()];
+      if (step.kind() == Step::Kind::send) out += bytes, receivers[step.peer()] = true;
+      if (step.kind() == Step::Kind::recv || step.kind() == Step::Kind::recv_reduce)
+        in += bytes, senders[step.peer()] = true;
+      if (step.kind() == Step::Kind::recv_reduce || step.kind() == Step::Kind::reduce)
+        reduced += bytes;
+    }
+    const std::int64_t start = i == 0 ? 0 : end_[r][i - 1];
+    const std::int64_t sent = start + static_cast<std::int64_t>(receivers.size()) * kCosts.alpha +
+                              std::max(in, out) * kCosts.beta;
+    std::int64_t arrived = sent;
+    for (const auto& [sender, yes] : senders)
+      arrived = std::max(arrived, sent_[static_cast<std::size_t>(sender)][source_round(sender, r, i)]);
+    const std::int64_t end = arrived + reduced * kCosts.gamma;
+    const bool changed = sent != sent_[r][i] || end != end_[r][i];
+    sent_[r][i] = sent;
+    end_[r][i] = end;
+    return changed;
+  }
+
+  /// The sender's round of the message that rank r hears from it in round i: the k-th send matches
+  /// the k-th receive.
+  [[nodiscard]] std::size_t source_round(Rank sender, std::size_t r, std::size_t i) const {
+    std::size_t nth = 0;
+    for (std::size_t before = 0; before < i; ++before)
+      nth += names(schedules_[r].round(before), sender, false);
+    const Schedule& theirs = schedules_[static_cast<std::size_t>(sender)];
+    for (std::size_t round = 0; round < theirs.rounds(); ++round)
+      if (names(theirs.round(round), static_cast<Rank>(r), true) && nth-- == 0) return round;
+    ADD_FAILURE() << "no message from " << sender << " to " << r;
+    return 0;
+  }
+  static bool names(std::span<const Step> round, Rank peer, bool sending) {
+    return std::any_of(round.begin(), round.end(), [&](const Step& step) {
+      return step.has_peer() && step.peer() == peer && (step.kind() == Step::Kind::send) == sending;
+    });
+  }
+
+  const std::vector<Schedule>& schedules_;
+  const std::vector<std::int64_t>& unit_bytes_;
+  std::vector<std::vector<std::int64_t>> sent_;
+  std::vector<std::vector<std::int64_t>> end_;
+};
+
+/// Whether all ranks speak of equally many units, as the verifier demands.
+bool units_agree(const std::vector<Schedule>& schedules) {
+  return std::all_of(schedules.begin(), schedules.end(), [&](const Schedule& schedule) {
+    return schedule.units() == schedules.front().units();
+  });
+}
+
+TEST(Predict, ExactTimesMeetTheDefinitionForUnequalBlocks) {
+  std::mt19937 random{7};
+  for (const Algorithm& row : catalog()) {
+    for (const int size : {2, 3, 4, 6, 8, 9}) {
+      if (!admits(row.traits.sizes, size)) continue;
+      const Rank root = is_rooted(row.collective) ? size / 2 : 0;
+      const Choice choice{.algorithm = &row, .radix = row.default_radix};
+      const std::vector<Schedule> schedules = build_all(choice, size, root);
+      const std::uint32_t blocks = Contract{row.collective, size, root}.blocks();
+      ASSERT_TRUE(units_agree(schedules)) << row.name << " on " << size;
+      const std::uint32_t parts = schedules.front().units() / blocks;
+      std::vector<std::size_t> block_bytes;
+      std::vector<std::int64_t> unit_bytes;
+      for (std::uint32_t block = 0; block < blocks; ++block) {
+        const std::size_t elements = random() % 40;  // some blocks have fewer elements than parts
+        block_bytes.push_back(4 * elements);
+        for (std::uint32_t part = 0; part < parts; ++part)
+          unit_bytes.push_back(static_cast<std::int64_t>(
+              4 * (elements / parts + (part < elements % parts ? 1 : 0))));
+      }
+      EXPECT_EQ(predict_exact(schedules, block_bytes, 4, kCosts),
+                Relaxation(schedules, unit_bytes).solve())
+          << name_of(row.collective) << " " << row.name << " on " << size;
+    }
+  }
+}
+
+TEST(Predict, ProfilesAreExactOrAboveWhereBlocksDivideEvenly) {
+  std::size_t equal = 0;
+  std::size_t all = 0;
+  for (const Algorithm& row : catalog()) {
+    for (const int size : {1, 2, 3, 4, 5, 8, 11, 16}) {
+      if (!admits(row.traits.sizes, size)) continue;
+      const Choice choice{.algorithm = &row, .radix = row.default_radix};
+      const std::vector<Schedule> schedules = build_all(choice, size, 0);
+      const std::uint32_t blocks = Contract{row.collective, size, 0}.blocks();
+      const std::size_t block = std::size_t{8} * schedules.front().units() / blocks;
+      const Femtoseconds exact =
+          predict_exact(schedules, std::vector<std::size_t>(blocks, block), 1, kCosts);
+      const Profile profile = profile_of(choice, size, 0);
+      const Femtoseconds predicted = profile.time(block * blocks, 0, kCosts);
+      EXPECT_GE(predicted, exact) << name_of(row.collective) << " " << row.name << " " << size;
+      EXPECT_LE(predicted, 2 * exact) << name_of(row.collective) << " " << row.name << " " << size;
+      equal += predicted == exact;
+      ++all;
+    }
+  }
+  EXPECT_GE(equal * 10, all * 9) << equal << " of " << all << " are exact";
+}
+
+TEST(Predict, OneRankOfARotationalAlgorithmStandsForAll) {
+  for (const Algorithm& row : catalog()) {
+    if (!row.traits.rotational) continue;
+    const Choice choice{.algorithm = &row, .radix = row.default_radix};
+    for (const int size : {1, 2, 3, 7, 16})
+      EXPECT_EQ(profile_of(choice, size, 0), profile_of(build_all(choice, size, 0)))
+          << name_of(row.collective) << " " << row.name << " " << size;
+  }
+}
+
+TEST(Predict, FourThousandRanksAreNoBurdenForLogRounds) {
+  const auto path = [](Collective collective, const char* name) {
+    return profile_of(parse_choice(collective, name), 4096, 0).path;
+  };
+  EXPECT_EQ(path(Collective::all_reduce, "recursive_doubling"), (Work{12, 12, 12}));
+  EXPECT_EQ(path(Collective::all_reduce, "rabenseifner"), (Work{24, 2 * 4095, 4095}));
+  EXPECT_EQ(path(Collective::all_reduce, "circulant"), (Work{24, 2 * 4095, 4095}));
+  EXPECT_EQ(path(Collective::broadcast, "binomial"), (Work{12, 12, 0}));
+  EXPECT_EQ(path(Collective::barrier, "dissemination:k=16"), (Work{45, 45, 45}));
+  EXPECT_EQ(path(Collective::all_reduce, "ring"), (Work{2 * 4095, 2 * 4095, 4095}));
+}
+
+TEST(Predict, SegmentsAreCountedAndRoundedUp) {
+  const Profile hop{.units = 1, .rounds = 1, .path = {2, 2, 0}, .busiest = {1, 1, 0}};
+  const LinkCosts costs{.alpha = 100, .beta = 1};
+  EXPECT_EQ(hop.time(1000, 0, costs), 200 + 2000);
+  EXPECT_EQ(hop.time(1000, 1000, costs), 200 + 2000);
+  EXPECT_EQ(hop.time(1000, 500, costs), 300 + 1500);
+  EXPECT_EQ(hop.time(1000, 400, costs), 400 + 1334);  // three segments, 4/3 of 1000, rounded up
+  EXPECT_EQ(hop.time(0, 400, costs), 200);
+}
+
+TEST(Predict, HugeTimesSaturate) {
+  const Profile ring{.units = 4, .rounds = 6, .path = {6, 6, 3}, .busiest = {6, 6, 3}};
+  const std::size_t most = std::numeric_limits<std::size_t>::max();
+  EXPECT_EQ(ring.time(most, 0, kDefaultCosts), std::numeric_limits<Femtoseconds>::max());
+  EXPECT_EQ(ring.time(most, 1, kDefaultCosts), std::numeric_limits<Femtoseconds>::max());
+}
+
+TEST(Predict, AReceiveWithoutASendIsNamed) {
+  const std::vector<Schedule> schedules{
+      Schedule{1}.round({Send{1, {}}}),
+      Schedule{1}.round({Recv{0, {}}}).round({Recv{0, {}}})};
+  try {
+    (void)profile_of(schedules);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_STREQ(error.what(), "rank 1, round 1: waits for rank 0, which never sends it");
+  }
+}
+
+TEST(Predict, ASendToNobodyIsNamed) {
+  const std::vector<Schedule> schedules{Schedule{1}.round({Send{2, {}}}), Schedule{1}};
+  EXPECT_THROW((void)profile_of(schedules), Error);
+}
+
+TEST(Predict, BlocksThatDoNotDivideTheUnitsAreRefused) {
+  const std::vector<Schedule> schedules{Schedule{4}};
+  const std::vector<std::size_t> three{1, 2, 3};
+  EXPECT_THROW((void)predict_exact(schedules, three, 1, kCosts), Error);
+  EXPECT_THROW((void)predict_exact(schedules, std::vector<std::size_t>{4}, 0, kCosts), Error);
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Every test, on a machine that has nothing yet. Installs what is missing, then builds and tests three
+# times: release with both MPIs, debug with the address and undefined-behaviour sanitizers of g++,
+# and with the thread sanitizer of clang. The last line says how many tests passed and failed.
+#   --long         the long tests too
+#   --preset NAME  only one of: ci, debug, tsan
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=cmake/setup.sh
+source cmake/setup.sh
+
+usage() {
+  echo "usage: tests/run.sh [--long] [--preset ci|debug|tsan]; wrong: $1" >&2
+  exit 2
+}
+
+presets=(ci debug tsan)
+long=no
+while (($# > 0)); do
+  case $1 in
+    --long) long=yes ;;
+    --preset)
+      [[ ${2-} =~ ^(ci|debug|tsan)$ ]] || usage "--preset ${2-}"
+      presets=("$2")
+      shift
+      ;;
+    *) usage "$1" ;;
+  esac
+  shift
+done
+
+passed=0
+failed=0
+# Runs a test preset and adds its tests to the sums.
+run_tests() {
+  local preset=$1 log=build/tests-$1.log summary
+  echo "== testing preset $preset"
+  mkdir -p build
+  ctest --preset "$preset" --parallel "$(nproc)" </dev/null 2>&1 | tee "$log" || true
+  # ctest's closing line: "98% tests passed, 1 tests failed out of 50". Without it nothing ran.
+  summary=$(grep -E '^[0-9]+% tests passed, [0-9]+ tests failed out of [0-9]+' "$log" || true)
+  if [[ $summary =~ ([0-9]+)\ tests\ failed\ out\ of\ ([0-9]+) ]]; then
+    failed=$((failed + BASH_REMATCH[1]))
+    passed=$((passed + BASH_REMATCH[2] - BASH_REMATCH[1]))
+  else
+    failed=$((failed + 1))
+  fi
+}
+
+tutti_install_packages
+tutti_set_environment
+for preset in "${presets[@]}"; do
+  if tutti_build "$preset"; then
+    run_tests "$preset"
+  else
+    echo "== preset $preset does not build"
+    failed=$((failed + 1))
+  fi
+done
+if [[ $long == yes ]]; then
+  run_tests long
+fi
+
+echo "$passed passed, $failed failed"
+((failed == 0))

@@ -1,0 +1,66 @@
+#include <gtest/gtest.h>
+
+#include "collectives/verify_values.hpp"
+
+namespace tutti::verifying {
+namespace {
+
+TEST(VerifyValues, OperandsMayChangePlacesButNotPartners) {
+  ValueStore store{};
+  store.reset(3, false);
+  const Value ab = store.combine(store.leaf(0), store.leaf(1));
+  const Value ba = store.combine(store.leaf(1), store.leaf(0));
+  EXPECT_EQ(ab.tree(), ba.tree());
+  EXPECT_TRUE(ab.ordered());
+  EXPECT_FALSE(ba.ordered());
+  const Value abc = store.combine(ab, store.leaf(2));
+  const Value bca = store.combine(store.combine(store.leaf(1), store.leaf(2)), store.leaf(0));
+  EXPECT_TRUE(store.complete(abc));
+  EXPECT_TRUE(store.complete(bca));
+  EXPECT_NE(abc.tree(), bca.tree());
+  EXPECT_NE(ab.tree(), ab.rounded().tree());
+  EXPECT_EQ(ab.tree(), ab.as_finished().tree());
+}
+
+TEST(VerifyValues, OperandsThatInterleaveAreOutOfOrder) {
+  ValueStore store{};
+  store.reset(4, false);
+  const Value even = store.combine(store.leaf(0), store.leaf(2));
+  const Value odd = store.combine(store.leaf(1), store.leaf(3));
+  EXPECT_TRUE(even.ordered());
+  EXPECT_TRUE(odd.ordered());
+  EXPECT_FALSE(store.combine(even, odd).ordered());
+  EXPECT_FALSE(store.combine(even, store.leaf(1)).ordered());
+  EXPECT_TRUE(store.combine(even, store.leaf(3)).ordered());
+}
+
+TEST(VerifyValues, OverlapIsNothingUnlessIdempotent) {
+  ValueStore store{};
+  store.reset(2, false);
+  EXPECT_FALSE(store.combine(store.leaf(0), store.leaf(0)).present());
+  store.reset(2, true);
+  EXPECT_TRUE(store.combine(store.leaf(0), store.leaf(0)).present());
+}
+
+// More ranks than bits in a word, more trees than the table first holds.
+TEST(VerifyValues, ManyRanks) {
+  constexpr int kRanks = 300;
+  ValueStore store{};
+  store.reset(kRanks, false);
+  for (Rank first = 0; first < kRanks; first += 7) {
+    Value sum = store.leaf(first);
+    for (Rank step = 1; step < kRanks; ++step) {
+      EXPECT_FALSE(store.complete(sum));
+      const Rank next = (first + step) % kRanks;
+      EXPECT_FALSE(store.contains(sum, next));
+      sum = store.combine(sum, store.leaf(next));
+      ASSERT_TRUE(sum.present());
+      EXPECT_TRUE(store.contains(sum, next));
+    }
+    EXPECT_TRUE(store.complete(sum));
+    EXPECT_EQ(sum.ordered(), first == 0);
+  }
+}
+
+}  // namespace
+}  // namespace tutti::verifying
