@@ -74,6 +74,7 @@ endfunction()
 function(tutti_probe_mpi name launcher result why)
   set(folder ${CMAKE_BINARY_DIR}/CMakeFiles/tutti_mpi_probe)
   set(program ${folder}/${name})
+  set(source ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../backends/mpi/probe/probe.cpp)
   foreach(property IN ITEMS INCLUDE_DIRECTORIES COMPILE_DEFINITIONS LINK_LIBRARIES LINK_OPTIONS)
     get_target_property(${property} tutti_mpi_library_${name} INTERFACE_${property})
     if(NOT ${property})
@@ -81,10 +82,11 @@ function(tutti_probe_mpi name launcher result why)
     endif()
   endforeach()
   list(TRANSFORM COMPILE_DEFINITIONS PREPEND -D)
-  try_compile(compiled ${folder}/${name}.build ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../backends/mpi/probe/probe.cpp
+  try_compile(compiled ${folder}/${name}.build ${source}
               CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${INCLUDE_DIRECTORIES}"
               COMPILE_DEFINITIONS ${COMPILE_DEFINITIONS}
-              LINK_OPTIONS ${LINK_OPTIONS} LINK_LIBRARIES ${LINK_LIBRARIES} COPY_FILE ${program} OUTPUT_VARIABLE text)
+              LINK_OPTIONS ${LINK_OPTIONS} LINK_LIBRARIES ${LINK_LIBRARIES}
+              COPY_FILE ${program} OUTPUT_VARIABLE text)
   set(built ${compiled})
   unset(compiled CACHE)
   if(NOT built)

@@ -18,6 +18,16 @@ std::vector<Rank> peers_of(std::span<const Step> round, bool sending) {
   return peers;
 }
 
+void check_units(std::span<const Schedule> schedules) {
+  for (std::size_t rank = 1; rank < schedules.size(); ++rank)
+    if (schedules[rank].units() != schedules[0].units())
+      throw Error{ErrorCode::invalid_argument,
+                  "rank " + std::to_string(rank) + " has " +
+                      std::to_string(schedules[rank].units()) + " units, rank 0 has " +
+                      std::to_string(schedules[0].units()) + "; all must agree",
+                  static_cast<Rank>(rank)};
+}
+
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -97,6 +107,7 @@ ByteOffsets offsets_of(std::uint32_t units, std::span<const std::size_t> block_b
 }
 
 Profile profile_flow(std::span<const Schedule> schedules, int size) {
+  check_units(schedules);
   Profile profile;
   for (const Schedule& schedule : schedules) {
     profile.units = schedule.units();
@@ -164,6 +175,7 @@ Femtoseconds predict_exact(std::span<const Schedule> schedules,
                            std::span<const std::size_t> block_bytes, std::size_t element_bytes,
                            const LinkCosts& costs) {
   if (schedules.empty()) return 0;
+  check_units(schedules);
   const ByteOffsets offsets = offsets_of(schedules.front().units(), block_bytes, element_bytes);
   PriceBytes pricing{offsets, costs};
   const auto ends = Flow<Femtoseconds, PriceBytes>{schedules, static_cast<int>(schedules.size()),

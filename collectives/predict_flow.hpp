@@ -27,6 +27,10 @@ struct RoundWork {
 /// @param sending whether sends or receives are meant. @return the peers, ascending.
 [[nodiscard]] std::vector<Rank> peers_of(std::span<const Step> round, bool sending);
 
+/// Checks that all ranks cut the vector alike. Throws Error{invalid_argument}.
+/// @param schedules of all ranks.
+void check_units(std::span<const Schedule> schedules);
+
 /// Adds up a round. @param round its steps. @param size_of gives the size of a Slots.
 /// @return the sums.
 template <class SizeOf>

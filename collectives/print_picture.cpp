@@ -165,6 +165,7 @@ Picture picture_of(const Printed& printed) {
   const std::span<const Schedule> schedules = printed.schedules;
   if (schedules.empty())
     throw Error{ErrorCode::invalid_argument, "a picture needs the schedule of at least one rank"};
+  check_units(schedules);
   Picture picture{.ranks = static_cast<int>(schedules.size())};
   CountSteps steps;
   steps.rounds.resize(schedules.size());

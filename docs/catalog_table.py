@@ -10,6 +10,11 @@ import sys
 
 BEGIN = "<!-- begin: tutti list -->"
 END = "<!-- end: tutti list -->"
+# Order of operands, rounding and expression trees are facts about reductions only.
+REDUCTIONS = ("all_reduce", "reduce", "reduce_scatter")
+PLAIN = {"ranks": "ranks"}
+REDUCING = {**PLAIN, "ordered": "in order", "rank_identical": "same bits on all ranks",
+            "size_invariant": "size-invariant"}
 WORDS = {"never": "no", "always": "yes", "power_of_two": "powers of two", "root_is_zero": "root 0",
          "any": "any", "even": "even"}
 
@@ -23,13 +28,14 @@ def table(rows):
     lines = []
     collective = None
     for row in rows:
+        facts = REDUCING if row["collective"] in REDUCTIONS else PLAIN
         if row["collective"] != collective:
             collective = row["collective"]
-            lines += ["", f"### {collective}", "",
-                      "| algorithm | ranks | in order | same bits on all ranks | size-invariant | for |",
-                      "|---|---|---|---|---|---|"]
-        facts = [WORDS[row[key]] for key in ("ranks", "ordered", "rank_identical", "size_invariant")]
-        lines.append("| " + " | ".join([name_of(row), *facts, row["summary"]]) + " |")
+            heads = ["algorithm", *facts.values(), "for"]
+            lines += ["", f"### {collective}", "", f"| {' | '.join(heads)} |",
+                      "|---" * len(heads) + "|"]
+        cells = [name_of(row), *(WORDS[row[key]] for key in facts), row["summary"]]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 
 

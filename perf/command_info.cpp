@@ -80,17 +80,16 @@ Info collect() {
 std::string paragraph(const std::string& name, const std::vector<std::string>& words) {
   constexpr std::size_t kWidth = 78;
   constexpr std::size_t kIndent = 14;
-  std::string text = fmt::format("{:<{}}", name, kIndent);
-  std::size_t column = kIndent;
+  std::string text;
+  std::string line = fmt::format("{:<{}}", name, kIndent - 1);
   for (const std::string& word : words) {
-    if (column + word.size() > kWidth) {
-      text += fmt::format("\n{:{}}", "", kIndent);
-      column = kIndent;
+    if (line.size() + 1 + word.size() > kWidth) {
+      text += line + "\n";
+      line.assign(kIndent - 1, ' ');
     }
-    text += word + " ";
-    column += word.size() + 1;
+    line += " " + word;
   }
-  return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+  return text + line + "\n";
 }
 
 std::string text_of(const Info& info) {

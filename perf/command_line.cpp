@@ -118,7 +118,7 @@ std::string_view words_of(Sizes sizes) noexcept {
   switch (sizes) {
     case Sizes::any: return "any number of ranks";
     case Sizes::even: return "even numbers of ranks";
-    case Sizes::power_of_two: return "powers of two";
+    case Sizes::power_of_two: return "powers of two as numbers of ranks";
   }
   return "";
 }

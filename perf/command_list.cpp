@@ -32,6 +32,15 @@ std::string written(const Algorithm& row) {
   return {};
 }
 
+std::vector<std::string> facts_of(const Algorithm& row) {
+  std::vector<std::string> facts = words_of(row);
+  if (row.traits.sizes != Sizes::any)
+    facts.insert(facts.begin(), std::string{words_of(row.traits.sizes)});
+  if (row.segment_bytes > 0)
+    facts.push_back(fmt::format("segments of {} KiB", row.segment_bytes >> 10));
+  return facts;
+}
+
 std::string table(const std::vector<const Algorithm*>& rows) {
   std::string text;
   const Algorithm* last = nullptr;
@@ -39,15 +48,13 @@ std::string table(const std::vector<const Algorithm*>& rows) {
     if (last == nullptr || last->collective != row->collective)
       text += fmt::format("{}{}\n", last == nullptr ? "" : "\n", name_of(row->collective));
     last = row;
-    std::vector<std::string> facts{std::string{words_of(row->traits.sizes)}};
-    for (std::string& fact : words_of(*row)) facts.push_back(std::move(fact));
-    if (row->segment_bytes > 0)
-      facts.push_back(fmt::format("segments of {} KiB", row->segment_bytes >> 10));
-    text += fmt::format("  {:<26} {}\n  {:<26} {}\n", written(*row), row->summary, "",
-                        fmt::join(facts, ", "));
+    text += fmt::format("  {:<26} {}\n", written(*row), row->summary);
+    if (const std::vector<std::string> facts = facts_of(*row); !facts.empty())
+      text += fmt::format("  {:<26} {}\n", "", fmt::join(facts, ", "));
   }
-  return text + fmt::format("\n{} algorithms. [..] may be left out and is the default where it is a "
-                            "number.\n", rows.size());
+  return text + fmt::format("\n{} algorithms, for any number of ranks unless they say otherwise.\n"
+                            "A parameter in brackets may be left out; k= shows its default.\n",
+                            rows.size());
 }
 
 std::string json_of(const std::vector<const Algorithm*>& rows) {

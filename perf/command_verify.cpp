@@ -106,14 +106,20 @@ std::string refused_sizes(const RowReport& report) {
   return shown == sizes.size() ? text : fmt::format("{}, .. ({} sizes)", text, sizes.size());
 }
 
+/// What the busiest rank sends, in vectors of one rank: in an all_to_all each rank has one of n.
+double vectors_sent(const RowReport& report, const SizeReport& size) {
+  const bool has_row = report.algorithm->collective == Collective::all_to_all;
+  return size.facts.vectors_sent() * (has_row ? size.size : 1);
+}
+
 std::string lines_of(const Outcome& outcome) {
   const RowReport& report = outcome.report;
-  const Facts facts = report.sizes.empty() ? Facts{} : report.sizes.back().facts;
+  const SizeReport largest = report.sizes.empty() ? SizeReport{} : report.sizes.back();
   const std::vector<std::string> proved = proved_words(report);
   std::string text = fmt::format(
       "{:<14} {:<21} {:>6} {:>6} {:>6} {:>6.3f}  {}\n", name_of(report.algorithm->collective),
-      report.algorithm->name, report.shapes, report.sizes.empty() ? 0 : report.sizes.back().size,
-      facts.rounds, facts.vectors_sent(),
+      report.algorithm->name, report.shapes, largest.size, largest.facts.rounds,
+      vectors_sent(report, largest),
       outcome.good() ? proved.empty() ? "proved" : fmt::format("proved, {}", fmt::join(proved, ", "))
                      : "FAILED");
   if (!report.refusals.empty())
@@ -138,7 +144,7 @@ nlohmann::ordered_json json_of(const Outcome& outcome) {
     json["sizes"].push_back({{"ranks", size.size},
                              {"rounds", size.facts.rounds},
                              {"messages", size.facts.messages},
-                             {"vectors_sent", size.facts.vectors_sent()}});
+                             {"vectors_sent", vectors_sent(report, size)}});
   for (const Refusal& refusal : report.refusals)
     json["refusals"].push_back({{"ranks", refusal.size}, {"reason", refusal.reason}});
   for (const Finding& finding : report.findings)
@@ -211,7 +217,7 @@ void add_verify(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "of the sample and of random skips")
       ->capture_default_str();
-  command->add_option("--build", flags->build, "and build the schedules of so many ranks, e.g. 4096")
+  command->add_option("--build", flags->build, "and build all schedules of so many ranks")
       ->capture_default_str();
   command->add_flag("--json", flags->json, "an array with one object per row");
   command->callback([flags, &run] {

@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <span>
 #include <string_view>
 
 namespace tutti::perf {
@@ -26,6 +28,15 @@ constexpr std::array kLaunchers{
 
 constexpr std::array<std::string_view, 8> kRecorded{
     "OMPI_MCA_", "MPIR_CVAR_", "UCX_", "TUTTI_", "MPICH_", "FI_", "OMP_NUM_THREADS", "HYDRA_"};
+
+// What Open MPI's launcher tells its processes about itself: addresses, no settings.
+constexpr std::array<std::string_view, 3> kInternal{"OMPI_MCA_orte_", "OMPI_MCA_ess",
+                                                    "OMPI_MCA_initial_"};
+
+bool starts_with_one_of(std::string_view text, std::span<const std::string_view> prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [text](std::string_view prefix) { return text.starts_with(prefix); });
+}
 
 std::optional<int> number(const char* name) {
   const char* value = std::getenv(name);
@@ -67,9 +78,9 @@ std::map<std::string, std::string> recorded_environment() {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text{*entry};
     const std::size_t equals = text.find('=');
-    for (const std::string_view prefix : kRecorded)
-      if (text.starts_with(prefix) && equals != std::string_view::npos)
-        result.emplace(text.substr(0, equals), text.substr(equals + 1));
+    if (equals == std::string_view::npos || starts_with_one_of(text, kInternal)) continue;
+    if (starts_with_one_of(text, kRecorded))
+      result.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return result;
 }

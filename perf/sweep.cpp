@@ -242,9 +242,11 @@ ExitCode exit_code_of(const Error& error) {
   return ExitCode::deadline;
 }
 
-// Prints where only one process may: all ranks read the same command line and fail alike.
+// All ranks read the same command line and fail alike, so one of them speaks and fails for all. Did
+// the others fail too, a launcher could end the speaker before it has spoken.
 int fail_alike(const Failure& failure) {
-  if (launched_rank().value_or(0) == 0) complain("", failure.what());
+  if (launched_rank().value_or(0) != 0) return static_cast<int>(ExitCode::good);
+  complain("", failure.what());
   return static_cast<int>(failure.code());
 }
 

@@ -49,8 +49,9 @@ std::optional<Candidate> named(Collective collective, const std::string& name, i
   try {
     const Choice choice = parse_choice(collective, name);
     if (!admits(choice.algorithm->traits.sizes, size))
-      throw Failure{ExitCode::usage, fmt::format("{} '{}' does not serve {} ranks",
-                                                 name_of(collective), name, size)};
+      throw Failure{ExitCode::usage, fmt::format("{} '{}' serves {}, not {}", name_of(collective),
+                                                 name, words_of(choice.algorithm->traits.sizes),
+                                                 size)};
     return forced(choice);
   } catch (const Error& error) {
     throw Failure{ExitCode::usage, error.what()};

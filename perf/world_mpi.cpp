@@ -38,9 +38,10 @@ void check_launch(int size) {
   const int launched = launched_size().value_or(1);
   if (launched == size || launched == 1) return;
   throw Failure{ExitCode::environment,
-                fmt::format("{} started {} ranks, but this program's MPI ({}) sees {}: start it with "
-                            "that MPI's own launcher, or use the tutti built for {}",
-                            launcher_name(), launched, linked_mpi(), size, launcher_name())};
+                fmt::format("the launcher ({}) started {} ranks, but this program's MPI ({}) sees "
+                            "{}: they are different MPIs; use the launcher of {}, or the tutti that "
+                            "was built for the launcher's MPI",
+                            launcher_name(), launched, linked_mpi(), size, linked_mpi())};
 }
 
 class MpiWorld final : public World {

@@ -23,14 +23,17 @@ Error error_of(int code, const std::string& action, Rank peer) {
   MPI_Error_class(code, &error_class);
   if (error_class == MPI_ERR_TRUNCATE)
     return {ErrorCode::mismatch,
-            "cannot " + action + ": more bytes arrived than this rank expects; all ranks must call "
-            "the same collective with the same count", peer};
+            "cannot " + action +
+                ": more bytes arrived than this rank expects; all ranks must call "
+                "the same collective with the same count",
+            peer};
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) length = 0;
-  return {means_dead_peer(error_class) ? ErrorCode::peer_dead : ErrorCode::transport,
-          "MPI cannot " + action + ": " + std::string(text.data(), static_cast<std::size_t>(length)),
-          peer};
+  return {
+      means_dead_peer(error_class) ? ErrorCode::peer_dead : ErrorCode::transport,
+      "MPI cannot " + action + ": " + std::string(text.data(), static_cast<std::size_t>(length)),
+      peer};
 }
 
 }  // namespace tutti::mpi

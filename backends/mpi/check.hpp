@@ -10,7 +10,8 @@ namespace tutti::mpi {
 
 /// What an MPI return code means. @param code not MPI_SUCCESS. @param action what was being done,
 /// such as "receive from rank 3". @param peer the other rank, or -1.
-/// @return mismatch for a message that was too long, peer_dead where the MPI knows it, else transport.
+/// @return mismatch for a message that was too long, peer_dead where the MPI knows it, else
+/// transport.
 [[nodiscard]] Error error_of(int code, const std::string& action, Rank peer = -1);
 
 /// Throws if a call failed. @param code what it returned. @param action what it should have done.

@@ -19,14 +19,15 @@ constexpr std::size_t kMaskWords = CPU_SETSIZE / 64;
 
 // What every rank tells every other one.
 struct Card {
-  std::uint64_t host;          // equal on ranks of one machine
-  std::uint64_t chunk_bytes;   // must be equal on all ranks
-  std::uint64_t inline_bytes;  // likewise: it is part of the message format
+  std::uint64_t host;                           // equal on ranks of one machine
+  std::uint64_t chunk_bytes;                    // must be equal on all ranks
+  std::uint64_t inline_bytes;                   // likewise: it is part of the message format
   std::array<std::uint64_t, kMaskWords> cores;  // this process may run on
 };
 
 std::uint64_t hash(std::string_view text, std::uint64_t seed) {
-  for (const char c : text) seed = (seed ^ static_cast<unsigned char>(c)) * 1099511628211U;  // FNV-1a
+  for (const char c : text)
+    seed = (seed ^ static_cast<unsigned char>(c)) * 1099511628211U;  // FNV-1a
   return seed;
 }
 
@@ -64,9 +65,9 @@ void finish(MPI_Request& request, const Options& options, const char* action) {
     check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), action);
     if (done != 0) return;
     if (time_now() > deadline)
-      throw Error{ErrorCode::timeout,
-                  std::string{"cannot "} + action + " within the timeout: making a communicator is "
-                  "collective, and a rank has not taken part"};
+      throw Error{ErrorCode::timeout, std::string{"cannot "} + action +
+                                          " within the timeout: making a communicator is "
+                                          "collective, and a rank has not taken part"};
     sched_yield();
   }
 }

@@ -30,8 +30,9 @@ using PayloadTag = std::int32_t;
 /// straight between the pieces of both ends. With the header it stays below the 4 KiB up to which
 /// Open MPI sends at once over shared memory.
 inline constexpr std::size_t kInlineBytes = 4000;
-/// Payload in several pieces is copied through the staging buffer up to this many bytes: for MPICH a
-/// derived datatype costs more there (8 KiB in two pieces: 14 us against 3 us, from 16 KiB up less).
+/// Payload in several pieces is copied through the staging buffer up to this many bytes: for MPICH
+/// a derived datatype costs more there (8 KiB in two pieces: 14 us against 3 us, from 16 KiB up
+/// less).
 inline constexpr std::size_t kStagedBytes = 16384;
 /// The first message of a transfer always fits, whatever the sender thinks its size is, so a wrong
 /// length is found by comparison and never by truncation.

@@ -92,7 +92,8 @@ std::string lack(const Call& call, Rank self) {
       return "reductions of " + std::string{name_of(call.type)};
     if (!is_defined(call.op->kind(), call.type))
       return std::string{name_of(call.op->kind())} + " of " + std::string{name_of(call.type)};
-    if (reduces_into_own_block(call, self)) return "a reduce_scatter into the own block of its input";
+    if (reduces_into_own_block(call, self))
+      return "a reduce_scatter into the own block of its input";
   }
   const std::size_t scale = is_reduction(call.collective) ? 1 : call.element_bytes;
   if (std::max(call.in_count, call.out_count) * scale > kMostChunkBytes)

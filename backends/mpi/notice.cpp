@@ -2,10 +2,29 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "check.hpp"
 
 namespace tutti::mpi {
+namespace {
+
+constexpr Duration kPatience = std::chrono::seconds{1};  // for the rest of a notice
+
+// Whether a notice that has been found arrives as a whole.
+bool receive(MPI_Message& message, Notice& notice) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Imrecv(&notice, sizeof notice, MPI_BYTE, &message, &request),
+        "receive an abort notice");
+  const Duration deadline = time_now() + kPatience;
+  for (int done = 0; time_now() < deadline;) {
+    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "receive an abort notice");
+    if (done != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 Notice make_notice(const Error& cause) noexcept {
   Notice notice{.code = cause.code(), .culprit = cause.culprit()};
@@ -24,14 +43,18 @@ std::optional<Error> find_notice(const Group& group) {
   check(MPI_Improbe(MPI_ANY_SOURCE, notice_tag(group), group.comm, &found, &message, &status),
         "look for abort notices");
   if (found == 0) return std::nullopt;
-  Notice notice;
-  check(MPI_Mrecv(&notice, sizeof notice, MPI_BYTE, &message, MPI_STATUS_IGNORE),
-        "receive an abort notice");
-  const std::size_t length = std::min<std::size_t>(notice.length, notice.text.size());
+  const Rank source = status.MPI_SOURCE;
+  auto notice = std::make_unique<Notice>();
+  if (!receive(message, *notice)) {
+    static_cast<void>(notice.release());  // the MPI may still write into it
+    return Error{ErrorCode::aborted,
+                 "rank " + std::to_string(source) + " failed; why, it could not tell", source};
+  }
+  const std::size_t length = std::min<std::size_t>(notice->length, notice->text.size());
   return Error{ErrorCode::aborted,
-               "rank " + std::to_string(status.MPI_SOURCE) + " failed (" +
-                   std::string{name_of(notice.code)} + "): " + std::string(notice.text.data(), length),
-               notice.culprit};
+               "rank " + std::to_string(source) + " failed (" + std::string{name_of(notice->code)} +
+                   "): " + std::string(notice->text.data(), length),
+               notice->culprit};
 }
 
 }  // namespace tutti::mpi

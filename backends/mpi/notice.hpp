@@ -12,10 +12,10 @@ namespace tutti::mpi {
 
 /// What is sent. Longer texts are cut.
 struct Notice {
-  ErrorCode code{};               ///< Of the first cause.
-  Rank culprit = -1;              ///< Of the first cause.
-  std::uint32_t length = 0;       ///< Bytes of the text.
-  std::array<char, 512> text{};   ///< What the first cause says, not terminated.
+  ErrorCode code{};              ///< Of the first cause.
+  Rank culprit = -1;             ///< Of the first cause.
+  std::uint32_t length = 0;      ///< Bytes of the text.
+  std::array<char, 512> text{};  ///< What the first cause says, not terminated.
 };
 
 /// @param cause what is to be told. @return the notice.
@@ -26,6 +26,8 @@ struct Notice {
 [[nodiscard]] std::optional<Error> find_notice(const Group& group);
 
 /// @param group whose tags. @return the tag of notices; transfers use smaller ones.
-[[nodiscard]] inline int notice_tag(const Group& group) noexcept { return group.tag_limit; }
+[[nodiscard]] inline int notice_tag(const Group& group) noexcept {
+  return group.tag_limit;
+}
 
 }  // namespace tutti::mpi

@@ -17,11 +17,12 @@ std::string hexadecimal(std::uint64_t value) {
 }
 
 Error wrong_call(Rank peer, const Header& header, std::uint64_t expected) {
-  return {ErrorCode::mismatch,
-          "rank " + std::to_string(peer) + " runs another call: its message has fingerprint " +
-              hexadecimal(header.fingerprint) + ", this rank expects " + hexadecimal(expected) +
-              "; all ranks must call the same collectives in the same order with matching arguments",
-          peer};
+  return {
+      ErrorCode::mismatch,
+      "rank " + std::to_string(peer) + " runs another call: its message has fingerprint " +
+          hexadecimal(header.fingerprint) + ", this rank expects " + hexadecimal(expected) +
+          "; all ranks must call the same collectives in the same order with matching arguments",
+      peer};
 }
 
 Error wrong_length(Rank peer, const Header& header, std::uint64_t expected) {
@@ -32,7 +33,8 @@ Error wrong_length(Rank peer, const Header& header, std::uint64_t expected) {
           peer};
 }
 
-// Tags of transfers are the lower half of the MPI's, tags of payloads the upper half but for the last.
+// Tags of transfers are the lower half of the MPI's, tags of payloads the upper half but for the
+// last.
 std::uint32_t transfer_tags(const Group& group) {
   return static_cast<std::uint32_t>(group.tag_limit) / 2;
 }
@@ -45,11 +47,11 @@ PayloadTag payload_tag_of(std::uint32_t serial, const Group& group) {
 }  // namespace
 
 MpiTransport::MpiTransport(const Group& group, const Options& options)
-    : group_{group}, options_{options},
-      capabilities_{.name = "mpi",
-                    .tags = transfer_tags(group),
-                    .hosts = group.hosts,
-                    .idle_spins = group.oversubscribed ? 20 : 10000} {}
+    : group_{group}, options_{options}, capabilities_{
+                                            .name = "mpi",
+                                            .tags = transfer_tags(group),
+                                            .hosts = group.hosts,
+                                            .idle_spins = group.oversubscribed ? 20 : 10000} {}
 
 MpiTransport::~MpiTransport() {
   int finalized = 0;
@@ -85,7 +87,8 @@ void MpiTransport::make_room(std::uint64_t bytes) {
 }
 
 void MpiTransport::post_one(const Transfer& transfer) {
-  expects(transfer.peer >= 0 && transfer.peer < group_.size, "a transfer names no rank of the group");
+  expects(transfer.peer >= 0 && transfer.peer < group_.size,
+          "a transfer names no rank of the group");
   expects(transfer.tag < capabilities_.tags, "a transfer has a tag beyond Capabilities::tags");
   const std::uint64_t bytes = bytes_of(transfer.pieces);
   make_room(bytes);
@@ -277,8 +280,9 @@ void MpiTransport::look_for_notice() {
 void MpiTransport::fail_request(int code, Owner owner) const {
   const Transfer& transfer = messages_[owner.message].transfer;
   const bool sends = transfer.kind == Transfer::Kind::send;
-  throw error_of(code, (sends ? "send to rank " : "receive from rank ") +
-                           std::to_string(transfer.peer), transfer.peer);
+  throw error_of(code,
+                 (sends ? "send to rank " : "receive from rank ") + std::to_string(transfer.peer),
+                 transfer.peer);
 }
 
 }  // namespace tutti::mpi

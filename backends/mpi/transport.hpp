@@ -37,8 +37,8 @@ class MpiTransport final : public Transport {
   struct Message {
     Transfer transfer;
     std::uint64_t bytes;
-    std::byte* buffer;         // of the first MPI message
-    std::uint32_t remaining;   // MPI requests not yet complete
+    std::byte* buffer;        // of the first MPI message
+    std::uint32_t remaining;  // MPI requests not yet complete
 
     [[nodiscard]] bool fits_first() const noexcept { return bytes <= kInlineBytes; }
     [[nodiscard]] bool is_staged() const noexcept {

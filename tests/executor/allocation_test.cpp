@@ -1,59 +1,13 @@
-// After the first call of a shape, nothing is allocated. This executable counts calls of new.
+// After the first call of a shape, nothing is allocated.
 #include <array>
-#include <atomic>
-#include <cstdlib>
-#include <new>
+#include <memory>
 #include <utility>
 
+#include "counted_new.hpp"
 #include "rows.hpp"
-
-namespace {
-
-std::atomic<bool> counting{false};
-std::atomic<std::uint64_t> allocations{0};
-
-void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (counting) ++allocations;
-  void* const data = alignment <= alignof(std::max_align_t)
-                         ? std::malloc(bytes == 0 ? 1 : bytes)
-                         : std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
-  if (data == nullptr) throw std::bad_alloc{};
-  return data;
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return allocate(bytes, 1); }
-void* operator new[](std::size_t bytes) { return allocate(bytes, 1); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return allocate(bytes, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t bytes, std::align_val_t alignment) {
-  return allocate(bytes, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* data) noexcept { std::free(data); }
-void operator delete[](void* data) noexcept { std::free(data); }
-void operator delete(void* data, std::size_t) noexcept { std::free(data); }
-void operator delete[](void* data, std::size_t) noexcept { std::free(data); }
-void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
-void operator delete[](void* data, std::align_val_t) noexcept { std::free(data); }
-void operator delete(void* data, std::size_t, std::align_val_t) noexcept { std::free(data); }
-void operator delete[](void* data, std::size_t, std::align_val_t) noexcept { std::free(data); }
 
 namespace tutti::harness {
 namespace {
-
-/// Counts within a scope.
-class Count {
- public:
-  explicit Count(bool on) : before_{counting.exchange(on)} {}
-  Count(const Count&) = delete;
-  Count& operator=(const Count&) = delete;
-  ~Count() { counting = before_; }
-
- private:
-  bool before_;
-};
 
 /// The simulated cluster may allocate; the engine around it is what is measured.
 class Uncounted final : public Transport {

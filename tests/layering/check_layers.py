@@ -117,18 +117,20 @@ def readers_of_environment(root):
             if any(GETENV.search(line) for line in strip_comments(file.read_text("utf-8")))]
 
 
-def main():
-    root = pathlib.Path(sys.argv[1]).resolve()
+def offences_of(root):
+    """All offences of the tree, and how many files were read."""
     files = list(sources(root))
-    if not files:
-        print(f"no sources under {root}", file=sys.stderr)
-        return 2
     offences = [offence for file in files for offence in check_file(root, file)]
     readers = readers_of_environment(root)
     if len(readers) > 1:
         offences.append(f"getenv in more than one file of perf: {', '.join(readers)}")
-    print("\n".join([*offences, f"{len(files)} files, {len(offences)} offences"]))
-    return 1 if offences else 0
+    return offences, len(files)
+
+
+def main():
+    offences, files = offences_of(pathlib.Path(sys.argv[1]).resolve())
+    print("\n".join([*offences, f"{files} files, {len(offences)} offences"]))
+    return 1 if offences or files == 0 else 0
 
 
 if __name__ == "__main__":

@@ -27,17 +27,19 @@ void expect_right(Communicator& world, const Algorithm& row, const Oracle& oracl
   const bool has_result = oracle.has_result(world.rank());
   if (row.collective == Collective::broadcast) std::copy(in.begin(), in.end(), out.begin());
   const std::span<T> result{out.data(), oracle.out_count()};
-  const std::span<const T> source = row.collective == Collective::broadcast ? result : std::span{in};
+  const std::span<const T> source =
+      row.collective == Collective::broadcast ? result : std::span{in};
   const Operator op = oracle.op();
   const bool barrier = row.collective == Collective::barrier;
-  world.run(barrier ? call::barrier()
-                    : call::make<T>(row.collective, source, result, oracle.root(), &op),
-            {.algorithm = row.name});
+  world.run(
+      barrier ? call::barrier() : call::make<T>(row.collective, source, result, oracle.root(), &op),
+      {.algorithm = row.name});
   const std::vector<T> expected = oracle.expected<T>(world.rank());
   for (std::size_t i = 0; has_result && i < expected.size(); ++i)
-    ASSERT_EQ(out[i], expected[i]) << name_of(row.collective) << " " << row.name << ", element " << i
-                                   << " of " << expected.size() << ", rank " << world.rank();
-  for (std::size_t i = oracle.out_count(); i < out.size(); ++i) ASSERT_EQ(out[i], T{77}) << row.name;
+    ASSERT_EQ(out[i], expected[i]) << name_of(row.collective) << " " << row.name << ", element "
+                                   << i << " of " << expected.size() << ", rank " << world.rank();
+  for (std::size_t i = oracle.out_count(); i < out.size(); ++i)
+    ASSERT_EQ(out[i], T{77}) << row.name;
 }
 
 TEST(MpiCommunicator, RunsEveryRowOfTheCatalog) {
@@ -47,7 +49,8 @@ TEST(MpiCommunicator, RunsEveryRowOfTheCatalog) {
   for (const Algorithm& row : catalog()) {
     if (!admits(row.traits.sizes, world.size())) continue;
     ++rows;
-    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, n - 1, n + 1, std::size_t{1000}}) {
+    for (const std::size_t count :
+         {std::size_t{0}, std::size_t{1}, n - 1, n + 1, std::size_t{1000}}) {
       const Rank root = static_cast<Rank>(count % n);
       const Oracle oracle{row.collective, world.size(), {.count = count, .root = root}};
       ASSERT_NO_FATAL_FAILURE(expect_right<std::int32_t>(world, row, oracle));
@@ -116,7 +119,8 @@ TEST(MpiCommunicator, StaysUsableAfterAWrongArgument) {
   Communicator world = make_world();
   std::vector<float> data(4, 1.0F);
   const auto code = [&world, &data](std::string_view algorithm, Rank root) {
-    const Result<void> result = world.try_broadcast(std::span{data}, root, {.algorithm = algorithm});
+    const Result<void> result =
+        world.try_broadcast(std::span{data}, root, {.algorithm = algorithm});
     return result ? ErrorCode::bug : result.error().code();
   };
   EXPECT_EQ(code("no_such_algorithm", 0), ErrorCode::invalid_argument);

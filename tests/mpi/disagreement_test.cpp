@@ -42,7 +42,8 @@ TEST_P(MpiDisagreement, IsAnErrorOnAllRanks) {
     EXPECT_EQ(std::string{next.error().what()}, result.error().what()) << "the first cause";
   }
   const ErrorCode code = next.error().code();
-  EXPECT_TRUE(code == ErrorCode::mismatch || code == ErrorCode::aborted || code == ErrorCode::timeout)
+  EXPECT_TRUE(code == ErrorCode::mismatch || code == ErrorCode::aborted ||
+              code == ErrorCode::timeout)
       << next.error().what();
 }
 
@@ -57,7 +58,9 @@ Call different_type(std::span<float> data, bool odd) {
   return odd ? call::all_reduce<std::int32_t>(other, other, sum)
              : call::all_reduce<float>(data, data, sum);
 }
-Call different_root(std::span<float> data, bool odd) { return call::broadcast(data, odd ? 1 : 0); }
+Call different_root(std::span<float> data, bool odd) {
+  return call::broadcast(data, odd ? 1 : 0);
+}
 Call different_collective(std::span<float> data, bool odd) {
   return odd ? call::broadcast(data, 0) : call::all_reduce<float>(data, data, sum);
 }

@@ -41,7 +41,8 @@ TEST_P(MpiMismatch, IsAnErrorOnAllRanks) {
   Bytes in(expected + 64, std::byte{9});
   if (port.self() == last) port.send(0, out, {.tag = 4, .fingerprint = 7});
   if (port.self() == 0) {
-    if (expected > 0) port.receive(last, {{in.data(), expected}}, {.tag = 4, .fingerprint = fingerprint});
+    if (expected > 0)
+      port.receive(last, {{in.data(), expected}}, {.tag = 4, .fingerprint = fingerprint});
     else port.receive(last, std::vector<Piece>{}, {.tag = 4, .fingerprint = fingerprint});
   } else {
     port.receive(0, in, {.tag = 5});  // never sent
@@ -52,7 +53,8 @@ TEST_P(MpiMismatch, IsAnErrorOnAllRanks) {
     EXPECT_EQ(error.culprit(), last);
     EXPECT_TRUE(contains(error, "rank " + std::to_string(last))) << error.what();
     EXPECT_TRUE(contains(error, fingerprint != 7 ? "0x0000000000000007" : std::to_string(sent)));
-    EXPECT_TRUE(contains(error, fingerprint != 7 ? "0x0000000000000008" : std::to_string(expected)));
+    EXPECT_TRUE(
+        contains(error, fingerprint != 7 ? "0x0000000000000008" : std::to_string(expected)));
   } else {
     EXPECT_EQ(error.code(), ErrorCode::aborted) << error.what();
     EXPECT_TRUE(contains(error, "rank 0 failed (mismatch)")) << error.what();

@@ -21,7 +21,9 @@ struct World {
 constexpr std::size_t kCount = 5;
 
 // Different for every rank and index, small enough for exact sums.
-int value(int rank, std::size_t index) { return 1000 * (rank + 1) + static_cast<int>(index); }
+int value(int rank, std::size_t index) {
+  return 1000 * (rank + 1) + static_cast<int>(index);
+}
 
 template <class T>
 std::vector<T> input(int rank, std::size_t count) {
@@ -72,12 +74,15 @@ TEST(Native, Reduces) {
 
 TEST(Native, ReducesPairsAndComplexNumbers) {
   const World world;
-  std::vector<Indexed<std::int64_t>> pairs{{-value(world.rank, 0), world.rank}, {5, world.rank}}, out(2);
-  mpi::native(call::all_reduce<Indexed<std::int64_t>>(pairs, std::span{out}, min_loc), MPI_COMM_WORLD);
+  std::vector<Indexed<std::int64_t>> pairs{{-value(world.rank, 0), world.rank}, {5, world.rank}},
+      out(2);
+  mpi::native(call::all_reduce<Indexed<std::int64_t>>(pairs, std::span{out}, min_loc),
+              MPI_COMM_WORLD);
   EXPECT_EQ(out[0], (Indexed<std::int64_t>{-value(world.size - 1, 0), world.size - 1}));
   EXPECT_EQ(out[1], (Indexed<std::int64_t>{5, 0}));
   std::vector<std::complex<float>> numbers{{1, static_cast<float>(world.rank)}};
-  mpi::native(call::all_reduce<std::complex<float>>(numbers, std::span{numbers}, sum), MPI_COMM_WORLD);
+  mpi::native(call::all_reduce<std::complex<float>>(numbers, std::span{numbers}, sum),
+              MPI_COMM_WORLD);
   const auto n = static_cast<float>(world.size);
   EXPECT_EQ(numbers[0], (std::complex<float>{n, n * (n - 1) / 2}));
 }
@@ -92,8 +97,9 @@ TEST(Native, Moves) {
   EXPECT_EQ(static_cast<float>(halves[kCount - 1]), static_cast<float>(root));
 
   std::vector<int> whole = input<int>(world.rank, all), own(kCount, -1);
-  mpi::native(call::scatter<int>(world.rank == root ? whole : std::vector<int>{}, std::span{own}, root),
-              MPI_COMM_WORLD);
+  mpi::native(
+      call::scatter<int>(world.rank == root ? whole : std::vector<int>{}, std::span{own}, root),
+      MPI_COMM_WORLD);
   EXPECT_EQ(own, part(input<int>(root, all), self));
 
   own = input<int>(world.rank, kCount);

@@ -27,7 +27,8 @@ class Oracle {
   Operator op() const { return task_.op; }
   std::size_t in_count() const { return has_blocks_in() ? all() : base(); }
   std::size_t out_count() const {
-    const bool blocks = collective_ == Collective::all_gather || collective_ == Collective::all_to_all;
+    const bool blocks =
+        collective_ == Collective::all_gather || collective_ == Collective::all_to_all;
     return blocks ? all() : base();
   }
   bool has_result(Rank rank) const {
@@ -72,7 +73,8 @@ class Oracle {
       case Collective::reduce: return reduced(i);
       case Collective::broadcast: return value(task_.root, i);
       case Collective::scatter: return value(task_.root, own);
-      case Collective::all_gather: return value(static_cast<Rank>(i / task_.count), i % task_.count);
+      case Collective::all_gather:
+        return value(static_cast<Rank>(i / task_.count), i % task_.count);
       case Collective::reduce_scatter: return reduced(own);
       case Collective::all_to_all:
         return value(static_cast<Rank>(i / task_.count),

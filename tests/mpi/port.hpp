@@ -52,7 +52,9 @@ class Port {
   void receive(Rank peer, std::vector<Piece> pieces, Label label) {
     post(Transfer::Kind::recv, peer, std::move(pieces), label);
   }
-  void send(Rank peer, std::vector<std::byte>& data, Label label) { send(peer, whole(data), label); }
+  void send(Rank peer, std::vector<std::byte>& data, Label label) {
+    send(peer, whole(data), label);
+  }
   void receive(Rank peer, std::vector<std::byte>& data, Label label) {
     receive(peer, whole(data), label);
   }
@@ -86,8 +88,11 @@ class Port {
   }
   void post(Transfer::Kind kind, Rank peer, std::vector<Piece> pieces, Label label) {
     pieces_.push_back(std::move(pieces));
-    const Transfer transfer{.kind = kind, .peer = peer, .tag = label.tag,
-                            .fingerprint = label.fingerprint, .cookie = done_.size(),
+    const Transfer transfer{.kind = kind,
+                            .peer = peer,
+                            .tag = label.tag,
+                            .fingerprint = label.fingerprint,
+                            .cookie = done_.size(),
                             .pieces = pieces_.back()};
     done_.push_back(false);
     ++pending_;

@@ -6,7 +6,6 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <string_view>
 #include <thread>
@@ -39,14 +38,14 @@ void loop(int rank) {
 
 void set_up(int rank, int size) {
   if (rank == size - 1) std::this_thread::sleep_for(std::chrono::seconds{4});
-  else static_cast<void>(tutti::mpi::make_transport(MPI_COMM_WORLD, {.timeout = std::chrono::seconds{1}}));
+  else
+    static_cast<void>(
+        tutti::mpi::make_transport(MPI_COMM_WORLD, {.timeout = std::chrono::seconds{1}}));
 }
 
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  // By this signal Hydra tells survivors of a death; MPICH's ch4 device does not handle it.
-  std::signal(SIGUSR1, SIG_IGN);
   MPI_Init(&argument_count, &arguments);
   int rank = 0;
   int size = 1;

@@ -12,14 +12,16 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 // Around every limit of the message format: header only, inline, staged, straight.
-const std::array<std::size_t, 11> kSizes{0, 1, 7, 3999, 4000, 4001, 4096, 16384, 16385, 70000, 300001};
+const std::array<std::size_t, 11> kSizes{0,    1,     7,     3999,  4000,  4001,
+                                         4096, 16384, 16385, 70000, 300001};
 
 // Cuts data into pieces of seeded sizes, in a seeded order of addresses.
 std::vector<Piece> cut(Bytes& data, unsigned seed) {
   std::mt19937 random{seed};
   std::vector<Piece> pieces;
   for (std::size_t at = 0; at < data.size();) {
-    const std::size_t bytes = std::min<std::size_t>(1 + random() % (data.size() / 3 + 1), data.size() - at);
+    const std::size_t bytes =
+        std::min<std::size_t>(1 + random() % (data.size() / 3 + 1), data.size() - at);
     pieces.push_back({data.data() + at, bytes});
     at += bytes;
   }
@@ -71,7 +73,8 @@ TEST(MpiTransport, KeepsTheOrderOfMessagesOfOneTag) {
   port.wait();
   for (int i = 0; i < kMessages; ++i)
     ASSERT_EQ(in[static_cast<std::size_t>(i)],
-              pattern(in[static_cast<std::size_t>(i)].size(), port.left(), port.self(), i)) << i;
+              pattern(in[static_cast<std::size_t>(i)].size(), port.left(), port.self(), i))
+        << i;
 }
 
 TEST(MpiTransport, LetsNoTagBlockAnother) {
@@ -80,7 +83,8 @@ TEST(MpiTransport, LetsNoTagBlockAnother) {
   const std::uint32_t last = port.transport().capabilities().tags - 1;
   std::vector<Bytes> out;
   for (int tag = 0; tag < kTags; ++tag)
-    out.push_back(pattern(kSizes[static_cast<std::size_t>(tag) % 9], port.self(), port.right(), tag));
+    out.push_back(
+        pattern(kSizes[static_cast<std::size_t>(tag) % 9], port.self(), port.right(), tag));
   for (int tag = 0; tag < kTags; ++tag)
     port.send(port.right(), out[static_cast<std::size_t>(tag)],
               {.tag = last - static_cast<std::uint32_t>(tag)});
@@ -114,8 +118,8 @@ TEST(MpiTransport, CutsPiecesAlikeHoweverTheyLie) {
 TEST(MpiTransport, SendsInChunksWhatIsTooLongForOneMessage) {
   for (const std::size_t chunk : {std::size_t{1000}, std::size_t{4099}}) {
     Port port{{.chunk_bytes = chunk}};
-    for (const std::size_t bytes : {std::size_t{999}, std::size_t{4001}, std::size_t{8000},
-                                    std::size_t{100003}}) {
+    for (const std::size_t bytes :
+         {std::size_t{999}, std::size_t{4001}, std::size_t{8000}, std::size_t{100003}}) {
       Bytes out = pattern(bytes, port.self(), port.right(), 5), in(bytes);
       Bytes again = out, scattered(bytes);
       port.receive(port.left(), in, {.tag = 1});
@@ -138,9 +142,11 @@ TEST(MpiTransport, HoldsManyTransfersInFlight) {
     in.emplace_back(64 + static_cast<std::size_t>(i));
   }
   for (int i = 0; i < kMessages; ++i)
-    port.receive(port.left(), in[static_cast<std::size_t>(i)], {.tag = static_cast<std::uint32_t>(i % 5)});
+    port.receive(port.left(), in[static_cast<std::size_t>(i)],
+                 {.tag = static_cast<std::uint32_t>(i % 5)});
   for (int i = 0; i < kMessages; ++i)
-    port.send(port.right(), out[static_cast<std::size_t>(i)], {.tag = static_cast<std::uint32_t>(i % 5)});
+    port.send(port.right(), out[static_cast<std::size_t>(i)],
+              {.tag = static_cast<std::uint32_t>(i % 5)});
   port.wait();
   for (int i = 0; i < kMessages; ++i)
     ASSERT_EQ(in[static_cast<std::size_t>(i)],

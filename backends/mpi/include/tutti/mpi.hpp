@@ -17,7 +17,8 @@
 /// MPI must be initialised before, and finalised after, the life of what is made here; once it is
 /// finalised, destructors make no MPI call. MPI_THREAD_SINGLE or MPI_THREAD_FUNNELED serve a
 /// program that uses tutti and MPI from the main thread only, MPI_THREAD_SERIALIZED one that uses
-/// both from one thread at a time, and MPI_THREAD_MULTIPLE several threads with a communicator each.
+/// both from one thread at a time, and MPI_THREAD_MULTIPLE several threads with a communicator
+/// each.
 namespace tutti::mpi {
 
 /// How messages become MPI messages. Equal on all ranks.
@@ -42,8 +43,8 @@ struct Options {
 /// may still be under way in it, and so does one destroyed with transfers pending.
 ///
 /// Transport::abort cancels what it can and waits up to one second for messages that already
-/// arrive in posted pieces. MPI offers no more: only if a rank stopped amid such a message, and goes
-/// on later, may posted pieces still be written. A program that gets Error{timeout} or
+/// arrive in posted pieces. MPI offers no more: only if a rank stopped amid such a message, and
+/// goes on later, may posted pieces still be written. A program that gets Error{timeout} or
 /// Error{peer_dead} should end itself with MPI_Abort, since MPI_Finalize waits for the dead.
 /// @param comm an intra-communicator, as above. @param options see Options.
 /// @return the transport. Throws Error.

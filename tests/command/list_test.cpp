@@ -1,0 +1,96 @@
+// list, verify and info say what the library knows about itself.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include <tutti/algorithm.hpp>
+#include <tutti/operators.hpp>
+
+#include "tests/command/runner.hpp"
+
+namespace tutti {
+namespace {
+
+using nlohmann::json;
+
+bool is_ascii(const std::string& text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });
+}
+
+TEST(CommandList, NamesEveryRow) {
+  const Run run = tutti_run("list");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_EQ(run.err, "");
+  EXPECT_TRUE(is_ascii(run.out));
+  for (const Algorithm& row : catalog()) {
+    EXPECT_TRUE(has(run.out, "\n  " + std::string{row.name})) << row.name;
+    EXPECT_TRUE(has(run.out, std::string{row.summary})) << row.name;
+  }
+  EXPECT_TRUE(has(run.out, "knomial[:k=4]"));
+  EXPECT_TRUE(has(run.out, "even numbers of ranks"));
+  EXPECT_TRUE(has(run.out, "ordered (root 0)"));
+}
+
+TEST(CommandList, JsonHasEveryRowInOrder) {
+  const json document = json::parse(tutti_run("list --json").out);
+  ASSERT_EQ(document.size(), catalog().size());
+  for (std::size_t index = 0; index < document.size(); ++index) {
+    const Algorithm& row = catalog()[index];
+    EXPECT_EQ(document[index].at("collective"), name_of(row.collective));
+    EXPECT_EQ(document[index].at("algorithm"), row.name);
+    EXPECT_EQ(document[index].at("rotational"), row.traits.rotational);
+    EXPECT_EQ(document[index].at("segment_bytes"), row.segment_bytes);
+  }
+}
+
+TEST(CommandList, OneCollectiveHasItsRowsOnly) {
+  const json document = json::parse(tutti_run("list --json --collective scatter,barrier").out);
+  std::set<std::string> collectives;
+  for (const json& row : document) collectives.insert(row.at("collective"));
+  EXPECT_EQ(collectives, (std::set<std::string>{"barrier", "scatter"}));
+}
+
+TEST(CommandVerify, ProvesEveryRowAndSaysHow) {
+  const Run run = tutti_run("verify --ranks 1:9 --build 64");
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  EXPECT_TRUE(is_ascii(run.out));
+  const std::string rows = std::to_string(catalog().size());
+  EXPECT_TRUE(has(run.out, "# " + rows + " of " + rows + " rows proved")) << run.out;
+  EXPECT_TRUE(has(run.out, "# " + rows + " rows built for all of 64 ranks")) << run.out;
+  EXPECT_TRUE(has(run.out, "refuses 3, 5, 6, 7"));
+}
+
+TEST(CommandVerify, JsonTellsRoundsAndVolume) {
+  const json document = json::parse(
+      tutti_run("verify --ranks 8 --collective all_reduce,all_to_all --algorithm ring,pairwise "
+                "--json").out);
+  ASSERT_EQ(document.size(), 2u);
+  const json& ring = document[0].at("sizes").at(0);
+  EXPECT_EQ(ring.at("ranks"), 8);
+  EXPECT_EQ(ring.at("rounds"), 14);
+  EXPECT_EQ(ring.at("messages"), 112);
+  EXPECT_DOUBLE_EQ(ring.at("vectors_sent"), 1.75);
+  EXPECT_DOUBLE_EQ(document[1].at("sizes").at(0).at("vectors_sent"), 0.875);
+  EXPECT_EQ(document[0].at("proved"), true);
+}
+
+TEST(CommandInfo, TellsWhatThereIsAndWhyNotMore) {
+  const Run run = tutti_run("info");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_TRUE(is_ascii(run.out));
+  for (const char* word : {"compiler", "launcher", "cores", "kernels", "f32", "min_loc", "sim"})
+    EXPECT_TRUE(has(run.out, word)) << word;
+  const json document = json::parse(tutti_run("info --json").out);
+  EXPECT_EQ(document.at("operators").size(), static_cast<std::size_t>(kOperatorKinds));
+  EXPECT_EQ(document.at("algorithms"), catalog().size());
+  EXPECT_EQ(document.at("backends").at("sim").at("available"), true);
+  EXPECT_EQ(document.at("backends").at("mpi").at("available"), !document.at("mpi").empty());
+}
+
+}  // namespace
+}  // namespace tutti

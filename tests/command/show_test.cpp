@@ -1,0 +1,68 @@
+// show prints the schedule that the library would run.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/command/runner.hpp"
+
+namespace tutti {
+namespace {
+
+using nlohmann::json;
+
+TEST(CommandShow, PrintsText) {
+  const Run run = tutti_run("show all_reduce ring --ranks 3 --rank 1");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_EQ(run.out,
+            "ring all_reduce, 3 ranks, 3 units\n"
+            "rank 1\n"
+            "  round 0: send         out[0]  -> 2\n"
+            "           recv_reduce  out[2]  <- 0 (left)\n"
+            "  round 1: send         out[2]  -> 2\n"
+            "           recv_reduce  out[1]  <- 0 (left)\n"
+            "           finish       out[1]\n"
+            "  round 2: send         out[1]  -> 2\n"
+            "           recv         out[0]  <- 0\n"
+            "  round 3: send         out[0]  -> 2\n"
+            "           recv         out[2]  <- 0\n");
+}
+
+TEST(CommandShow, PrintsJsonWithParametersAndRoot) {
+  const json document = json::parse(
+      tutti_run("show broadcast knomial:k=3 --ranks 9 --root 4 --format json").out);
+  EXPECT_EQ(document.at("algorithm"), "knomial:k=3");
+  EXPECT_EQ(document.at("root"), 4);
+  EXPECT_EQ(document.at("ranks").size(), 9u);
+}
+
+TEST(CommandShow, TheDefaultRadixIsTheCatalogs) {
+  EXPECT_TRUE(has(tutti_run("show broadcast knomial").out, "knomial:k=4 broadcast, 8 ranks"));
+}
+
+TEST(CommandShow, WritesPicturesToFiles) {
+  const std::string path = testing::TempDir() + "tutti_show_test.svg";
+  std::remove(path.c_str());
+  const Run run = tutti_run("show all_gather bruck --format svg --output '" + path + "'");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_EQ(run.out, "");
+  std::ifstream file{path};
+  const std::string svg{std::istreambuf_iterator<char>{file}, {}};
+  EXPECT_TRUE(has(svg, "<svg "));
+  EXPECT_TRUE(has(svg, "bruck:k=2 all_gather on 8 ranks"));
+  std::remove(path.c_str());
+}
+
+TEST(CommandShow, ABadFileIsAMatterOfTheEnvironment) {
+  const Run run = tutti_run("show all_gather ring --output /nonexistent/file");
+  EXPECT_EQ(run.code, 4);
+  EXPECT_EQ(lines_in(run.err), 1);
+  EXPECT_TRUE(has(run.err, "/nonexistent/file"));
+}
+
+}  // namespace
+}  // namespace tutti

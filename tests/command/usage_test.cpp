@@ -1,0 +1,86 @@
+// A wrong command line: one line that names the offender and what would be right, exit code 2.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "perf/suggest.hpp"
+#include "tests/command/runner.hpp"
+
+namespace tutti {
+namespace {
+
+struct Mistake {
+  std::string arguments;
+  std::vector<std::string> said;
+};
+
+const std::vector<Mistake> kMistakes{
+    {"", {"list", "show", "verify", "info", "sweep"}},
+    {"verfy", {"unknown command 'verfy'", "did you mean verify?"}},
+    {"list --jsn", {"unknown flag '--jsn'", "--collective", "did you mean --json?"}},
+    {"list --collective=al_reduce",
+     {"unknown collective 'al_reduce'", "barrier", "did you mean all_reduce?"}},
+    {"list --collective ''", {"unknown collective ''"}},
+    {"show all_reduce rng", {"unknown algorithm 'rng'", "rabenseifner", "did you mean ring?"}},
+    {"show allreduce ring", {"unknown collective 'allreduce'", "did you mean all_reduce?"}},
+    {"show all_reduce", {"algorithm is required"}},
+    {"show all_reduce ring more", {"'more'"}},
+    {"show all_reduce ring --ranks", {"--ranks"}},
+    {"show all_reduce ring --ranks 8x", {"--ranks '8x'", "1 .. 4096"}},
+    {"show all_reduce ring --ranks 0", {"--ranks '0'", "1 .. 4096"}},
+    {"show all_reduce ring --ranks 4 --rank 4", {"--rank '4'", "0 .. 3"}},
+    {"show all_reduce ring --root 1", {"all_reduce has no root"}},
+    {"show all_reduce ring:k=2", {"takes no parameter"}},
+    {"show broadcast knomial:k=1", {"must be in 2 .. 1024"}},
+    {"show all_reduce circulant:skips=1", {"skip 1 after 8", "4 .. 7"}},
+    {"show all_gather neighbor_exchange --ranks 7", {"even numbers of ranks", "not 7"}},
+    {"show all_reduce ring --format sgv", {"unknown format 'sgv'", "did you mean svg?"}},
+    {"show all_reduce ring --format svg --ranks 65", {"--ranks 64 or fewer"}},
+    {"verify --ranks 5:2", {"--ranks '5:2'", "1:64"}},
+    {"verify --ranks 1:2:3", {"--ranks '1:2:3'"}},
+    {"verify --sample-to many", {"--sample-to 'many'"}},
+    {"verify --algorithm rig", {"unknown algorithm 'rig'", "did you mean ring?"}},
+};
+
+TEST(CommandUsage, MistakesAreNamedInOneLine) {
+  for (const Mistake& mistake : kMistakes) {
+    const Run run = tutti_run(mistake.arguments);
+    EXPECT_EQ(run.code, 2) << mistake.arguments;
+    EXPECT_EQ(run.out, "") << mistake.arguments;
+    EXPECT_EQ(lines_in(run.err), 1) << run.err;
+    for (const std::string& part : mistake.said)
+      EXPECT_TRUE(has(run.err, part)) << mistake.arguments << ": " << run.err;
+  }
+}
+
+TEST(CommandUsage, HelpFitsATerminal) {
+  for (const char* command : {"", "list", "show", "verify", "info", "sweep"}) {
+    const Run run = tutti_run(std::string{command} + " --help");
+    EXPECT_EQ(run.code, 0);
+    EXPECT_EQ(run.err, "");
+    EXPECT_LE(lines_in(run.out), 40) << command;
+    std::size_t begin = 0;
+    for (std::size_t end = 0; (end = run.out.find('\n', begin)) != std::string::npos; begin = end + 1)
+      EXPECT_LE(end - begin, 80u) << run.out.substr(begin, end - begin);
+  }
+}
+
+TEST(CommandUsage, VersionIsOneLine) {
+  const Run run = tutti_run("--version");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_EQ(lines_in(run.out), 1);
+  EXPECT_EQ(run.out.rfind("tutti ", 0), 0u);
+}
+
+TEST(Suggest, TheNearestWordIsOffered) {
+  using perf::nearest_word;
+  EXPECT_EQ(nearest_word("rign", {"ring", "direct"}), "ring");
+  EXPECT_EQ(nearest_word("recursive_dubling", {"ring", "recursive_doubling"}),
+            "recursive_doubling");
+  EXPECT_EQ(nearest_word("zzzzzzzz", {"ring", "direct"}), "");
+  EXPECT_EQ(nearest_word("ring", {}), "");
+}
+
+}  // namespace
+}  // namespace tutti

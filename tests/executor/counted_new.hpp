@@ -1,0 +1,28 @@
+/// @file
+/// Linked into a test executable, counted_new.cpp replaces operator new by one that counts.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tutti::harness {
+
+/// Whether allocations are counted at the moment.
+extern std::atomic<bool> counting;
+/// Allocations counted so far.
+extern std::atomic<std::uint64_t> allocations;
+
+/// Counts, or does not, within a scope.
+class Count {
+ public:
+  /// @param on whether allocations are counted until the scope ends.
+  explicit Count(bool on) : before_{counting.exchange(on)} {}
+  Count(const Count&) = delete;
+  Count& operator=(const Count&) = delete;
+  ~Count() { counting = before_; }
+
+ private:
+  bool before_;
+};
+
+}  // namespace tutti::harness

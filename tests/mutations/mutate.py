@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Seeded mutations of the source: do the tests notice?
+
+Copies the committed tree, changes one place at a time (a wrong side, an off-by-one, a dropped
+statement, ...), builds what the capability's tests need, runs them, and says which changes
+survived. A change that does not compile does not count; another is drawn instead.
+
+    tests/mutations/mutate.py                       every capability, ten mutations each
+    tests/mutations/mutate.py --capability schedules --count 20 --seed 7
+"""
+import argparse
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+# What is mutated, what is built for it, and which tests must notice (a regular expression of ctest).
+CAPABILITIES = {
+    "schedules": (["algorithms/*.cpp"], ["tutti_test_verify_.*", "tutti_test_executor_matrix"],
+                  "^(verify_|executor_matrix$)"),
+    "verify": (["collectives/verify*.cpp"], ["tutti_test_verify_.*"], "^verify_"),
+    "predict": (["collectives/predict*.cpp"], ["tutti_test_predict.*"], "^predict"),
+    "execute": (["collectives/bind.cpp", "collectives/resolve.cpp", "collectives/layout.cpp",
+                 "collectives/execution.cpp", "collectives/engine.cpp", "collectives/problem.cpp",
+                 "collectives/selector.cpp"], ["tutti_test_executor_.*"],
+                "^executor_.*(?<!long)$"),
+    "kernels": (["backends/host/*.cpp", "backends/host/*.inl"], ["tutti_test_host_memory"], "^host_"),
+    "sim": (["backends/sim/*.cpp"], ["tutti_test_sim", "tutti_test_executor_faults"],
+            "^(sim|executor_faults)$"),
+    "mpi": (["backends/mpi/*.cpp"], ["tutti_test_mpi_.*_openmpi"], r"^mpi_.*\.openmpi\.[1234]$"),
+    "sweep": (["perf/statistics.cpp", "perf/sweep_*.cpp"], ["tutti_test_sweep.*"], "^sweep"),
+}
+
+# Pairs of a pattern and what may stand there instead.
+OPERATORS = [
+    (r" \+ 1\b", [" - 1", " + 2", ""]), (r" - 1\b", [" + 1", ""]),
+    (r" \+ ", [" - "]), (r" - ", [" + "]), (r" \* ", [" + "]),
+    (r" < ", [" <= "]), (r" <= ", [" < "]), (r" > ", [" >= "]), (r" >= ", [" > "]),
+    (r" == ", [" != "]), (r" != ", [" == "]), (r" && ", [" || "]), (r" \|\| ", [" && "]),
+    (r"Side::left", ["Side::right"]), (r"Side::right", ["Side::left"]),
+    (r"\bself\b", ["(self + 1)"]), (r"\btrue\b", ["false"]), (r"\bfalse\b", ["true"]),
+    (r"RecvReduce\{", ["Recv{"]), (r"\bat\(-?1\)", ["at(2)"]), (r"\b0\b", ["1"]),
+    (r" \+= ", [" -= "]), (r"\+\+", ["--"]), (r"std::max", ["std::min"]), (r"std::min", ["std::max"]),
+    (r"^(\s+)[a-z_]+[.(>-].*\);$", [r"\1;"]),  # A call whose effect is dropped.
+]
+
+
+def sites(tree, patterns):
+    """Every place where an operator applies, as (file, line number, new line)."""
+    found = []
+    for pattern in patterns:
+        for path in sorted(tree.glob(pattern)):
+            in_comment = False
+            for number, line in enumerate(path.read_text().split("\n")):
+                code = line.split("//")[0]
+                text = line.strip()
+                in_comment = text.startswith("/*") or in_comment and "*/" not in text
+                if in_comment or text.startswith(("//", "#", "static_assert", "template")):
+                    continue
+                for operator, replacements in OPERATORS:
+                    for match in re.finditer(operator, code):
+                        quotes = code[:match.start()].count('"')
+                        if quotes % 2 == 1:  # Inside a string: messages are not behaviour.
+                            continue
+                        for replacement in replacements:
+                            new = code[:match.start()] + match.expand(replacement) + code[match.end():]
+                            found.append((path, number, new))
+    return found
+
+
+def run(command, timeout):
+    """Returns the exit status and the output; a time-out is a failure."""
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", timeout=timeout, check=False)
+        return done.returncode, done.stdout
+    except subprocess.TimeoutExpired:
+        return 124, "timed out"
+
+
+class Campaign:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.root = pathlib.Path(__file__).resolve().parents[2]
+        self.work = pathlib.Path(arguments.work or self.root / "build" / "mutations").resolve()
+        self.tree = self.work / "tree"
+        self.build = self.work / "build"
+
+    def prepare(self):
+        """A copy of what is committed, configured once."""
+        shutil.rmtree(self.tree, ignore_errors=True)
+        self.tree.mkdir(parents=True)
+        archive = subprocess.run(["git", "-C", self.root, "archive", "HEAD"], stdout=subprocess.PIPE,
+                                 check=True)
+        subprocess.run(["tar", "-x", "-C", self.tree], input=archive.stdout, check=True)
+        status, output = run(["cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja",
+                              "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1"], 300)
+        if status != 0:
+            sys.exit("the unchanged tree does not configure:\n" + output)
+
+    def targets(self, patterns):
+        _, listing = run(["ninja", "-C", self.build, "-t", "targets", "all"], 60)
+        names = {line.split(":")[0] for line in listing.split("\n") if ": phony" in line}
+        return sorted(n for n in names for p in patterns if re.fullmatch(p, n))
+
+    def noticed(self, targets, tests):
+        """None if it does not build, else the first failing test, or an empty string."""
+        status, _ = run(["cmake", "--build", self.build, "-j", str(os.cpu_count()), "--target",
+                         *targets], 1200)
+        if status != 0:
+            return None
+        status, output = run(["ctest", "--test-dir", self.build, "-R", tests, "-LE", "long",
+                              "--stop-on-failure", "--timeout", "120"], self.arguments.timeout)
+        if status == 0:
+            return ""
+        failed = re.search(r"Test\s+#\d+: (\S+) \.+.*(Failed|Timeout|Exception)", output)
+        return failed.group(1) if failed else "time limit"
+
+    def mutate(self, capability):
+        patterns, target_patterns, tests = CAPABILITIES[capability]
+        targets = self.targets(target_patterns)
+        if not targets or self.noticed(targets, tests) != "":
+            sys.exit(f"{capability}: the unchanged tree does not pass its tests")
+        places = sites(self.tree, patterns)
+        random.Random(f"{self.arguments.seed} {capability}").shuffle(places)
+        survivors, tried = [], 0
+        for path, number, new in places:
+            if tried == self.arguments.count:
+                break
+            original = path.read_text()
+            lines = original.split("\n")
+            old, lines[number] = lines[number], new
+            path.write_text("\n".join(lines))
+            began = time.time()
+            test = self.noticed(targets, tests)
+            path.write_text(original)
+            if test is None:
+                continue
+            tried += 1
+            where = f"{path.relative_to(self.tree)}:{number + 1}"
+            print(f"{capability} {tried}: {'caught by ' + test if test else 'SURVIVED'} "
+                  f"({time.time() - began:.0f} s) {where}\n  - {old.strip()}\n  + {new.strip()}",
+                  flush=True)
+            if not test:
+                survivors.append(where)
+        self.noticed(targets, tests)  # Leave the copy as it was.
+        print(f"{capability}: {tried - len(survivors)} of {tried} caught", flush=True)
+        return survivors
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--capability", action="append", choices=sorted(CAPABILITIES))
+    parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--timeout", type=int, default=600, help="seconds for the tests of one mutant")
+    parser.add_argument("--work", help="where the copy lives")
+    campaign = Campaign(parser.parse_args())
+    campaign.prepare()
+    survivors = []
+    for capability in campaign.arguments.capability or CAPABILITIES:
+        survivors += campaign.mutate(capability)
+    print("survivors: " + (", ".join(survivors) or "none"))
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+// Flags: what they mean, and how wrong ones are refused.
+#include "perf/sweep_options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "perf/sweep_candidates.hpp"
+#include "perf/sweep_failure.hpp"
+#include "perf/sweep_rounds.hpp"
+#include "perf/sweep_units.hpp"
+
+namespace tutti::perf {
+namespace {
+
+SweepFlags parse(std::vector<std::string> arguments) {
+  SweepFlags flags;
+  CLI::App app;
+  declare_flags(app, flags);
+  std::reverse(arguments.begin(), arguments.end());
+  app.parse(arguments);
+  return flags;
+}
+
+// The message and exit code with which flags are refused.
+std::string refusal(const std::vector<std::string>& arguments) {
+  try {
+    const SweepOptions options = understand(parse(arguments));
+    check_names(options, 4);
+    for (const Collective collective : options.collectives)
+      EXPECT_FALSE(candidates_for(collective, options, 3).empty());
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::usage);
+    return failure.what();
+  }
+  return {};
+}
+
+std::vector<std::string> labels(const std::vector<std::string>& arguments, int size) {
+  const SweepOptions options = understand(parse(arguments));
+  std::vector<std::string> result;
+  for (const Candidate& candidate : candidates_for(options.collectives.front(), options, size))
+    result.push_back(candidate.label);
+  return result;
+}
+
+TEST(Units, ReadAndWriteWhatPeopleWrite) {
+  EXPECT_EQ(parse_bytes("8"), 8u);
+  EXPECT_EQ(parse_bytes("64K"), 65536u);
+  EXPECT_EQ(parse_bytes("4MiB"), 4194304u);
+  EXPECT_EQ(parse_bytes("1G"), 1073741824u);
+  for (const char* text : {"", "K", "8Q", "-8", "8 K", "1.5M", "99999999999G", "8Kx"})
+    EXPECT_FALSE(parse_bytes(text)) << text;
+  EXPECT_DOUBLE_EQ(parse_seconds("200ms").value_or(0), 0.2);
+  EXPECT_DOUBLE_EQ(parse_seconds("1.5").value_or(0), 1.5);
+  EXPECT_FALSE(parse_seconds("5 parsecs"));
+  EXPECT_DOUBLE_EQ(parse_share("10%").value_or(0), 0.1);
+  EXPECT_DOUBLE_EQ(parse_share("0.25").value_or(0), 0.25);
+  EXPECT_FALSE(parse_share("ten"));
+  EXPECT_EQ(format_bytes(65536), "64K");
+  EXPECT_EQ(format_bytes(1000), "1000");
+  EXPECT_EQ(format_us(0.8712), "0.87");
+  EXPECT_EQ(format_us(1234.4), "1234");
+  EXPECT_EQ(format_duration(200), "3m 20s");
+}
+
+TEST(Options, FingersKnowThemFromElsewhere) {
+  const SweepOptions options = understand(parse({"-b", "16", "-e", "64M", "-f", "4", "-n", "20",
+                                                 "-w", "5", "-c", "0", "-d", "bfloat16", "-o",
+                                                 "avg", "-r", "2"}));
+  EXPECT_EQ(options.sizes().front(), 16u);
+  EXPECT_EQ(options.sizes().back(), 64u << 20);
+  EXPECT_EQ(options.sizes().size(), 12u);
+  EXPECT_EQ(options.rounds.value_or(0), 20u);
+  EXPECT_EQ(options.warm_up_rounds.value_or(0), 5u);
+  EXPECT_FALSE(options.check);
+  EXPECT_EQ(options.type, Datatype::bf16);
+  EXPECT_EQ(options.op, OperatorKind::average);
+  EXPECT_EQ(options.root, 2);
+  EXPECT_EQ(options.collectives.size(), std::size_t{kCollectives});
+}
+
+TEST(Options, EveryOtherFlagChangesSomething) {
+  const SweepOptions options = understand(
+      parse({"--collective", "reduce,broadcast", "--in-place", "--no-touch", "--segment", "64K",
+             "--ranks", "4", "--check", "1", "--budget", "1s", "--timeout", "2s", "--seed", "9",
+             "--fail-over", "20%", "--color", "always"}));
+  EXPECT_EQ(options.collectives,
+            (std::vector{Collective::reduce, Collective::broadcast}));
+  EXPECT_TRUE(options.in_place);
+  EXPECT_FALSE(options.touch);
+  EXPECT_EQ(options.segment, 65536u);
+  EXPECT_EQ(options.ranks.value_or(0), 4);
+  EXPECT_TRUE(options.check);
+  EXPECT_DOUBLE_EQ(options.budget_s, 1);
+  EXPECT_DOUBLE_EQ(options.timeout_s, 2);
+  EXPECT_EQ(options.seed, 9u);
+  EXPECT_DOUBLE_EQ(options.fail_over, 0.2);
+  EXPECT_TRUE(options.color);
+}
+
+TEST(Options, WrongOnesAreNamedInOneLine) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
+      {{"-C", "al_reduce"}, "did you mean all_reduce?"},
+      {{"-d", "f23"}, "unknown datatype 'f23'"},
+      {{"-o", "summ"}, "did you mean sum?"},
+      {{"-b", "8Q"}, "'8Q'"},
+      {{"-b", "1M", "-e", "8"}, "--end 8 is less"},
+      {{"-f", "1"}, "--factor '1'"},
+      {{"-n", "0"}, "--rounds '0'"},
+      {{"-c", "maybe"}, "--check 'maybe'"},
+      {{"--budget", "soon"}, "--budget 'soon'"},
+      {{"--transport", "tpc"}, "choose from mpi"},
+      {{"--buffers", "visible"}, "--buffers private"},
+      {{"--inject", "ring"}, "'ring'"},
+      {{"--inject", "ring#2=5%"}, "does not take part"},
+      {{"-d", "f32", "-o", "bit_or"}, "bit_or is not defined for datatype f32"},
+      {{"-a", "rng", "-C", "all_reduce"}, "did you mean ring?"},
+      {{"-a", "ring:k=3", "-C", "all_reduce"}, "takes no parameter"},
+      {{"-a", "recursive_doubling", "-C", "all_gather"}, "not 3"},
+  };
+  for (const auto& [arguments, expected] : cases) {
+    const std::string message = refusal(arguments);
+    EXPECT_NE(message.find(expected), std::string::npos) << arguments.back() << ": " << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  }
+}
+
+TEST(Options, RepeatArgumentsRepeatTheMeasurement) {
+  const SweepFlags flags = parse({"-C", "reduce", "-e", "1M", "--in-place", "--no-touch", "-n", "7",
+                                  "--json", "there.jsonl"});
+  SweepFlags outputs;
+  outputs.json = "here.jsonl";
+  const SweepFlags again = flags_of(repeat_arguments(flags), outputs);
+  EXPECT_EQ(repeat_arguments(again), repeat_arguments(flags));
+  EXPECT_EQ(again.collective, "reduce");
+  EXPECT_EQ(again.rounds, "7");
+  EXPECT_TRUE(again.in_place);
+  EXPECT_FALSE(again.touch);
+  EXPECT_EQ(again.json, "here.jsonl");
+}
+
+TEST(Candidates, EveryFittingRowThenAutoThenNative) {
+  const auto at_3 = labels({"-C", "all_gather"}, 3);
+  const auto at_4 = labels({"-C", "all_gather"}, 4);
+  EXPECT_EQ(std::count(at_3.begin(), at_3.end(), "recursive_doubling"), 0);
+  EXPECT_EQ(std::count(at_4.begin(), at_4.end(), "recursive_doubling"), 1);
+  EXPECT_EQ(at_4[at_4.size() - 2], "auto");
+  EXPECT_EQ(at_4.back(), "native");
+}
+
+TEST(Candidates, OneListedTwiceRacesAgainstItself) {
+  EXPECT_EQ(labels({"-C", "all_reduce", "-a", "ring,native,ring,ring"}, 4),
+            (std::vector<std::string>{"ring", "native", "ring#2", "ring#3"}));
+  const SweepOptions options =
+      understand(parse({"-C", "all_reduce", "-a", "ring,ring", "--inject", "ring#2=5%"}));
+  const auto candidates = candidates_for(Collective::all_reduce, options, 4);
+  EXPECT_EQ(candidates[0].inject, 0);
+  EXPECT_DOUBLE_EQ(candidates[1].inject, 0.05);
+}
+
+TEST(Rounds, GoOnUntilPreciseOrOutOfBudget) {
+  SweepOptions options;
+  options.budget_s = 1;
+  const std::vector<double> few(7, 10.0);
+  const std::vector<double> steady(50, 10.0);
+  std::vector<double> wild;
+  for (int i = 0; i < 50; ++i) wild.push_back(i % 2 == 0 ? 10 : 30);
+  EXPECT_TRUE(who_goes_on({{few, 5.0, true}}, options)[0]);      // too few to say anything
+  EXPECT_FALSE(who_goes_on({{steady, 0.1, true}}, options)[0]);  // known
+  EXPECT_TRUE(who_goes_on({{wild, 0.1, true}}, options)[0]);     // not known
+  EXPECT_FALSE(who_goes_on({{wild, 1.1, true}}, options)[0]);    // out of budget
+  EXPECT_FALSE(who_goes_on({{wild, 0.1, false}}, options)[0]);   // nobody comes back
+  // The best waits for the others.
+  const auto pair = who_goes_on({{steady, 0.1, true}, {wild, 0.1, true}}, options);
+  EXPECT_TRUE(pair[0]);
+  EXPECT_TRUE(pair[1]);
+  options.rounds = 50;
+  EXPECT_TRUE(who_goes_on({{few, 5.0, true}}, options)[0]);
+  EXPECT_FALSE(who_goes_on({{wild, 0.0, true}}, options)[0]);
+}
+
+TEST(Rounds, SmallCallsShareASample) {
+  EXPECT_EQ(calls_per_sample(1000), 1);
+  EXPECT_EQ(calls_per_sample(1), 50);
+  EXPECT_EQ(calls_per_sample(0.0001), 1000);
+}
+
+}  // namespace
+}  // namespace tutti::perf

@@ -1,0 +1,192 @@
+// What a sweep sends and expects, against arithmetic written once more, directly.
+#include "perf/sweep_pattern.hpp"
+
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <cstring>
+#include <vector>
+
+#include "perf/sweep_buffers.hpp"
+#include "perf/sweep_problem.hpp"
+
+namespace tutti::perf {
+namespace {
+
+// A rank's contribution to the whole vector.
+template <class T>
+std::vector<T> contribution(const Problem& problem, Rank rank, std::size_t count) {
+  std::vector<T> values(count);
+  Pattern pattern{problem};
+  const std::vector<Region> whole{{0, count, rank, 0}};
+  pattern.fill(whole, reinterpret_cast<std::byte*>(values.data()));
+  return values;
+}
+
+// Reduces all contributions with `combine` and asks the pattern whether it agrees.
+template <class T, class Combine>
+std::size_t disagreements(const Problem& problem, const Combine& combine) {
+  constexpr std::size_t kCount = 10000;  // more than two periods
+  std::vector<T> result = contribution<T>(problem, 0, kCount);
+  for (Rank rank = 1; rank < problem.size; ++rank) {
+    const std::vector<T> other = contribution<T>(problem, rank, kCount);
+    for (std::size_t i = 0; i < kCount; ++i) result[i] = combine(result[i], other[i]);
+  }
+  Pattern pattern{problem};
+  const std::vector<Region> whole{{0, kCount, Region::kAllRanks, 0}};
+  return pattern.count_wrong(whole, reinterpret_cast<const std::byte*>(result.data()));
+}
+
+Problem reduction(Datatype type, OperatorKind op, int size = 7) {
+  return {.collective = Collective::all_reduce, .count = 1, .type = type, .op = op, .size = size};
+}
+
+TEST(Pattern, ExpectsWhatPlainArithmeticGives) {
+  using enum OperatorKind;
+  EXPECT_EQ(disagreements<float>(reduction(Datatype::f32, sum), std::plus{}), 0u);
+  EXPECT_EQ(disagreements<double>(reduction(Datatype::f64, prod), std::multiplies{}), 0u);
+  EXPECT_EQ(disagreements<std::int8_t>(reduction(Datatype::i8, sum, 64), [](auto a, auto b) {
+    return static_cast<std::int8_t>(a + b);
+  }), 0u);
+  EXPECT_EQ(disagreements<std::uint64_t>(reduction(Datatype::u64, bit_xor), std::bit_xor{}), 0u);
+  EXPECT_EQ(disagreements<std::uint16_t>(reduction(Datatype::u16, bit_and), [](auto a, auto b) {
+    return static_cast<std::uint16_t>(a & b);
+  }), 0u);
+  EXPECT_EQ(disagreements<std::int32_t>(reduction(Datatype::i32, logical_or),
+                                        [](int a, int b) { return a != 0 || b != 0 ? 1 : 0; }), 0u);
+  EXPECT_EQ(disagreements<std::int64_t>(reduction(Datatype::i64, max),
+                                        [](auto a, auto b) { return a > b ? a : b; }), 0u);
+  EXPECT_EQ(disagreements<std::complex<float>>(reduction(Datatype::c32, prod), std::multiplies{}),
+            0u);
+  EXPECT_EQ(disagreements<BFloat16>(reduction(Datatype::bf16, sum), [](BFloat16 a, BFloat16 b) {
+    return BFloat16{float{a} + float{b}};
+  }), 0u);
+  EXPECT_EQ(disagreements<Indexed<double>>(reduction(Datatype::f64_index, min_loc),
+                                           [](const auto& a, const auto& b) {
+    if (a.value != b.value) return a.value < b.value ? a : b;
+    return a.index < b.index ? a : b;
+  }), 0u);
+}
+
+TEST(Pattern, AverageIsTheSumDividedOnce) {
+  const Problem problem = reduction(Datatype::f16, OperatorKind::average, 3);
+  std::vector<Float16> a = contribution<Float16>(problem, 0, 100);
+  const std::vector<Float16> b = contribution<Float16>(problem, 1, 100);
+  const std::vector<Float16> c = contribution<Float16>(problem, 2, 100);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    a[i] = Float16{(float{a[i]} + float{b[i]} + float{c[i]}) / 3};
+  Pattern pattern{problem};
+  const std::vector<Region> whole{{0, a.size(), Region::kAllRanks, 0}};
+  EXPECT_EQ(pattern.count_wrong(whole, reinterpret_cast<const std::byte*>(a.data())), 0u);
+}
+
+TEST(Pattern, SeesOneWrongElementAndMisplacedBlocks) {
+  const Problem problem = reduction(Datatype::f32, OperatorKind::sum);
+  std::vector<float> values = contribution<float>(problem, 3, 9000);
+  Pattern pattern{problem};
+  const auto wrong = [&](const Region& region) {
+    return pattern.count_wrong(std::vector<Region>{region},
+                               reinterpret_cast<const std::byte*>(values.data()));
+  };
+  EXPECT_EQ(wrong({0, 9000, 3, 0}), 0u);
+  EXPECT_GT(wrong({0, 9000, 2, 0}), 8900u);     // another rank's
+  EXPECT_GT(wrong({0, 4096, 3, 4096}), 4000u);  // another block
+  values[5000] += 1;
+  EXPECT_EQ(wrong({0, 9000, 3, 0}), 1u);
+}
+
+TEST(Pattern, HashTellsValuesApart) {
+  const Problem problem = reduction(Datatype::f64, OperatorKind::sum);
+  std::vector<double> values = contribution<double>(problem, 0, 100);
+  Pattern pattern{problem};
+  const std::vector<Region> whole{{0, 100, 0, 0}};
+  const auto hash = [&] {
+    return pattern.hash(whole, reinterpret_cast<const std::byte*>(values.data()));
+  };
+  const std::uint64_t before = hash();
+  std::swap(values[3], values[4]);
+  EXPECT_NE(hash(), before);
+  std::swap(values[3], values[4]);
+  EXPECT_EQ(hash(), before);
+}
+
+TEST(Problem, BytesAreTheWholeVectorInWholeElements) {
+  const Problem gather{.collective = Collective::all_gather, .type = Datatype::f32, .size = 3};
+  EXPECT_EQ(with_bytes(gather, 8).count, 1u);  // never nothing
+  EXPECT_EQ(total_bytes(with_bytes(gather, 8)), 12u);
+  EXPECT_EQ(with_bytes(gather, 1200).count, 100u);
+  EXPECT_EQ(with_bytes({.collective = Collective::all_reduce, .type = Datatype::f64}, 1024).count,
+            128u);
+  EXPECT_EQ(with_bytes({.collective = Collective::barrier}, 1024).count, 0u);
+  EXPECT_DOUBLE_EQ(bus_factor(Collective::all_reduce, 4), 1.5);
+  EXPECT_DOUBLE_EQ(bus_factor(Collective::all_gather, 4), 0.75);
+  EXPECT_DOUBLE_EQ(bus_factor(Collective::broadcast, 4), 1);
+}
+
+// Executes a call on all ranks' buffers by definition.
+void run_by_definition(const Problem& problem, std::vector<Buffers>& ranks) {
+  const std::size_t bytes = size_of(problem.type);
+  const auto n = static_cast<Rank>(ranks.size());
+  const auto block = [&](Rank rank, std::size_t index) {
+    const auto* in = static_cast<const std::byte*>(ranks[static_cast<std::size_t>(rank)].call().in);
+    return in + index * problem.count * bytes;
+  };
+  std::vector<std::vector<std::byte>> outputs;
+  for (Rank me = 0; me < n; ++me) {
+    const auto own = static_cast<std::size_t>(me);
+    std::vector<std::byte> out;
+    const auto append = [&](const std::byte* from) {
+      out.insert(out.end(), from, from + problem.count * bytes);
+    };
+    if (problem.collective == Collective::broadcast) append(block(problem.root, 0));
+    if (problem.collective == Collective::scatter) append(block(problem.root, own));
+    for (Rank r = 0; r < n; ++r) {
+      if (problem.collective == Collective::all_gather) append(block(r, 0));
+      if (problem.collective == Collective::all_to_all) append(block(r, own));
+    }
+    outputs.push_back(out);
+  }
+  for (std::size_t r = 0; r < ranks.size(); ++r)
+    std::memcpy(ranks[r].call().out, outputs[r].data(), outputs[r].size());
+}
+
+TEST(Buffers, HoldWhatEachCollectiveMustGive) {
+  for (const Collective collective : {Collective::broadcast, Collective::scatter,
+                                      Collective::all_gather, Collective::all_to_all}) {
+    for (const bool in_place : {false, true}) {
+      if (in_place && !has_in_place(collective)) continue;
+      const Problem problem{.collective = collective, .count = 5, .type = Datatype::i32, .root = 1,
+                            .size = 3, .in_place = in_place};
+      std::vector<Buffers> ranks;
+      for (Rank rank = 0; rank < 3; ++rank) ranks.emplace_back(problem, rank);
+      for (Buffers& buffers : ranks) {
+        buffers.poison();
+        buffers.refresh();
+      }
+      run_by_definition(problem, ranks);
+      for (Buffers& buffers : ranks)
+        EXPECT_EQ(buffers.check().wrong, 0u) << tutti::name_of(collective) << in_place;
+      const bool same = ranks[0].check().hash == ranks[2].check().hash;
+      EXPECT_EQ(same, is_same_everywhere(collective)) << tutti::name_of(collective);
+    }
+  }
+}
+
+TEST(Buffers, StaleResultsChangedInputsAndStrayWritesAreWrong) {
+  const Problem problem{.collective = Collective::all_gather, .count = 5, .type = Datatype::i32,
+                        .size = 1};
+  Buffers buffers{problem, 0};
+  buffers.refresh();
+  std::memcpy(buffers.call().out, buffers.call().in, 20);
+  EXPECT_EQ(buffers.check().wrong, 0u);
+  auto* out = static_cast<std::int32_t*>(buffers.call().out);
+  out[5] = 0;  // one past the end
+  EXPECT_EQ(buffers.check().wrong, 1u);
+  buffers.poison();
+  EXPECT_GE(buffers.check().wrong, 5u);
+  std::memset(const_cast<void*>(buffers.call().in), 0x11, 4);
+  EXPECT_GE(buffers.check().wrong, 6u);
+}
+
+}  // namespace
+}  // namespace tutti::perf

@@ -1,0 +1,118 @@
+// The files a sweep writes and reads again.
+#include "perf/sweep_record.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "perf/sweep_baseline.hpp"
+#include "perf/sweep_failure.hpp"
+
+namespace tutti::perf {
+namespace {
+
+Cell sample_cell() {
+  Cell cell;
+  cell.problem = {.collective = Collective::all_reduce, .count = 1000, .type = Datatype::f32,
+                  .size = 4};
+  cell.measured = {.candidate = {.label = "knomial:k=4#2", .algorithm = "knomial",
+                                 .parameters = "k=4"},
+                   .batch = 5};
+  cell.measured.checked = true;
+  cell.summary = {.samples = 20, .min = 9, .p10 = 9.5, .median = 10, .interval = {9.9, 10.1},
+                  .p90 = 11, .p99 = 12, .max = 13};
+  cell.transport = "mpi";
+  cell.buffers = "private";
+  return cell;
+}
+
+// A file that is gone after the test.
+class Scratch {
+ public:
+  explicit Scratch(const std::string& text)
+      : path_{std::filesystem::temp_directory_path() /
+              ("tutti_record_test_" + std::to_string(std::hash<std::string>{}(text)))} {
+    std::ofstream{path_} << text;
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() { std::filesystem::remove(path_); }
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST(Record, CsvHasTheColumnsPeopleRelyOn) {
+  EXPECT_EQ(csv_header(),
+            "collective,algorithm,parameters,transport,ranks,hosts,bytes,count,dtype,op,in_place,"
+            "buffers,segment_bytes,iterations,min_us,p10_us,median_us,ci_low_us,ci_high_us,p90_us,"
+            "p99_us,max_us,algbw_gb_s,busbw_gb_s,wrong");
+  EXPECT_EQ(csv_row(sample_cell()),
+            "all_reduce,knomial#2,k=4,mpi,4,1,4000,1000,f32,sum,false,private,0,100,9.0,9.5,10.0,"
+            "9.9,10.1,11.0,12.0,13.0,0.4,0.6,0");
+}
+
+TEST(Record, UncheckedIsNotCalledRight) {
+  Cell cell = sample_cell();
+  cell.measured.checked = false;
+  EXPECT_EQ(csv_row(cell).back(), ',');
+  EXPECT_TRUE(json_of(cell)["wrong"].is_null());
+}
+
+TEST(Record, JsonIsTypedAndHasEveryColumn) {
+  const auto record = nlohmann::json::parse(json_of(sample_cell()).dump());
+  EXPECT_EQ(record["record"], "cell");
+  const std::string header = csv_header() + ",";
+  for (std::size_t at = 0; at < header.size();) {
+    const std::size_t comma = header.find(',', at);
+    EXPECT_TRUE(record.contains(header.substr(at, comma - at))) << header.substr(at, comma - at);
+    at = comma + 1;
+  }
+  EXPECT_TRUE(record["in_place"].is_boolean());
+  EXPECT_TRUE(record["median_us"].is_number_float());
+  EXPECT_TRUE(record["count"].is_number_integer());
+  EXPECT_TRUE(record["root"].is_null());
+  EXPECT_EQ(record["samples"], 20);
+}
+
+TEST(Baseline, OnlyMuchSlowerWithDisjointIntervalsFails) {
+  const Scratch file{R"({"record":"context"})" "\n" + json_of(sample_cell()).dump() + "\n"};
+  Baseline baseline{file.path()};
+  Cell now = sample_cell();
+  EXPECT_FALSE(baseline.slower(now, 0.1));
+  now.summary.median = 12;
+  now.summary.interval = {10.0, 14};  // overlaps with 9.9 .. 10.1
+  EXPECT_FALSE(baseline.slower(now, 0.1));
+  now.summary.interval = {11.9, 12.1};
+  EXPECT_TRUE(baseline.slower(now, 0.1));
+  EXPECT_FALSE(baseline.slower(now, 0.3));
+  EXPECT_EQ(baseline.matched(), 4u);
+  now.problem.count = 500;  // another size
+  EXPECT_FALSE(baseline.slower(now, 0.1));
+  EXPECT_EQ(baseline.matched(), 4u);
+}
+
+TEST(Baseline, WrongFilesAreUsageErrors) {
+  const Scratch garbage{"collective,algorithm\n"};
+  const Scratch empty{R"({"record":"context"})" "\n"};
+  EXPECT_THROW(Baseline{"/nowhere/at/all.jsonl"}, Failure);
+  EXPECT_THROW(Baseline{garbage.path()}, Failure);
+  EXPECT_THROW(Baseline{empty.path()}, Failure);
+  EXPECT_THROW((void)recorded_arguments(empty.path()), Failure);
+  const Scratch good{R"({"record":"context","arguments":["--seed=3"]})" "\n"};
+  EXPECT_EQ(recorded_arguments(good.path()), std::vector<std::string>{"--seed=3"});
+}
+
+TEST(LineFile, RefusesWhatItCannotWrite) {
+  EXPECT_THROW(LineFile{"/nowhere/at/all.csv"}, Failure);
+  LineFile nowhere;
+  nowhere.write("nothing");
+  EXPECT_EQ(nowhere.lines(), 0u);
+}
+
+}  // namespace
+}  // namespace tutti::perf
