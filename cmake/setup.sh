@@ -37,12 +37,13 @@ tutti_install_packages() {
 }
 
 # Sets what the tools need: Open MPI refuses to run as root and to start more ranks than cores
-# unless it is told to, and ccache wants a folder that can be written.
+# unless it is told to, and ccache and matplotlib keep things in a home that can be written.
 tutti_set_environment() {
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   export OMPI_MCA_rmaps_base_oversubscribe=1
   if [[ -z ${HOME-} || ! -w ${HOME-} ]]; then
-    export CCACHE_DIR=${CCACHE_DIR-$PWD/build/ccache}
+    export HOME=$PWD/build/home
+    mkdir -p "$HOME"
   fi
 }
 

@@ -12,7 +12,8 @@ namespace tutti {
 std::vector<Rank> peers_of(std::span<const Step> round, bool sending) {
   std::vector<Rank> peers;
   for (const Step& step : round)
-    if (step.has_peer() && (step.kind() == Step::Kind::send) == sending) peers.push_back(step.peer());
+    if (step.has_peer() && (step.kind() == Step::Kind::send) == sending)
+      peers.push_back(step.peer());
   std::sort(peers.begin(), peers.end());
   peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
   return peers;
@@ -36,14 +37,18 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 std::int64_t times(std::int64_t a, std::int64_t b) noexcept {
   return a != 0 && b > kMost / a ? kMost : a * b;
 }
-std::int64_t plus(std::int64_t a, std::int64_t b) noexcept { return b > kMost - a ? kMost : a + b; }
+std::int64_t plus(std::int64_t a, std::int64_t b) noexcept {
+  return b > kMost - a ? kMost : a + b;
+}
 
 Work later_of(const Work& a, const Work& b) noexcept {
   return {std::max(a.messages, b.messages), std::max(a.moved, b.moved),
           std::max(a.reduced, b.reduced)};
 }
 
-std::int64_t units_in(const Slots& slots) noexcept { return slots.count; }
+std::int64_t units_in(const Slots& slots) noexcept {
+  return slots.count;
+}
 
 /// Counts units; each component takes its own longest path.
 struct CountUnits {
@@ -121,8 +126,8 @@ Profile profile_flow(std::span<const Schedule> schedules, int size) {
       sum.reduced += work.reduced;
     }
     // Segments overlap, so that one is received while another is sent.
-    profile.busiest = later_of(profile.busiest,
-                               {sum.messages, std::max(sum.in, sum.out), sum.reduced});
+    profile.busiest =
+        later_of(profile.busiest, {sum.messages, std::max(sum.in, sum.out), sum.reduced});
   }
   CountUnits count;
   for (const Work& end : Flow<Work, CountUnits>{schedules, size, count}.run())
@@ -178,8 +183,8 @@ Femtoseconds predict_exact(std::span<const Schedule> schedules,
   check_units(schedules);
   const ByteOffsets offsets = offsets_of(schedules.front().units(), block_bytes, element_bytes);
   PriceBytes pricing{offsets, costs};
-  const auto ends = Flow<Femtoseconds, PriceBytes>{schedules, static_cast<int>(schedules.size()),
-                                                   pricing}.run();
+  const auto ends =
+      Flow<Femtoseconds, PriceBytes>{schedules, static_cast<int>(schedules.size()), pricing}.run();
   return *std::max_element(ends.begin(), ends.end());
 }
 

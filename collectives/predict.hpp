@@ -1,9 +1,9 @@
 /// @file
 /// The interpreter that predicts: what a schedule costs on a single switch, in integers.
 ///
-/// A rank pays per round alpha for each message sent, beta per byte of the larger of in and out, and
-/// gamma per byte reduced. Its round starts when its previous one ended; it has received a message
-/// no earlier than the sender has paid for the round that sent it.
+/// A rank pays per round alpha for each message sent, beta per byte of the larger of in and out,
+/// and gamma per byte reduced. Its round starts when its previous one ended; it has received a
+/// message no earlier than the sender has paid for the round that sent it.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,7 @@ struct LinkCosts {
 };
 
 /// One microsecond per message, 10 GB/s, reductions at 20 GB/s.
-inline constexpr LinkCosts kDefaultCosts{
-    .alpha = 1'000'000'000, .beta = 100'000, .gamma = 50'000};
+inline constexpr LinkCosts kDefaultCosts{.alpha = 1'000'000'000, .beta = 100'000, .gamma = 50'000};
 
 /// What happens one after the other: on a path through the data flow, or at one rank.
 struct Work {

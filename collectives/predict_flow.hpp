@@ -1,6 +1,7 @@
 /// @file
-/// The data flow of a collective: when each rank's rounds start and end, without lock step. The price
-/// of a round is a parameter, so that times, counts and drawing positions come from one recurrence.
+/// The data flow of a collective: when each rank's rounds start and end, without lock step. The
+/// price of a round is a parameter, so that times, counts and drawing positions come from one
+/// recurrence.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +42,10 @@ template <class SizeOf>
     switch (step.kind()) {
       case Step::Kind::send: work.out += size; break;
       case Step::Kind::recv: work.in += size; break;
-      case Step::Kind::recv_reduce: work.in += size; work.reduced += size; break;
+      case Step::Kind::recv_reduce:
+        work.in += size;
+        work.reduced += size;
+        break;
       case Step::Kind::reduce: work.reduced += size; break;
       case Step::Kind::copy:
       case Step::Kind::finish: break;
@@ -73,11 +77,13 @@ class Flow {
   /// Walks to the end. Throws Error{invalid_argument} where a receive is never met by a send.
   /// @return the end of each rank that was walked.
   std::vector<Value> run() {
-    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) ready_.push_back(static_cast<Rank>(rank));
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+      ready_.push_back(static_cast<Rank>(rank));
     while (!ready_.empty()) {
       const Rank rank = ready_.back();
       ready_.pop_back();
-      while (advance(rank)) {}
+      while (advance(rank)) {
+      }
     }
     std::vector<Value> ends;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -94,9 +100,9 @@ class Flow {
   };
   struct State {
     std::size_t round = 0;
-    bool posted = false;               // the sends of this round are on their way
-    Value now{};                       // start of the round; once posted, when it ends
-    std::vector<Rank> awaited{};       // whom this round still has to hear, descending
+    bool posted = false;                   // the sends of this round are on their way
+    Value now{};                           // start of the round; once posted, when it ends
+    std::vector<Rank> awaited{};           // whom this round still has to hear, descending
     std::multimap<Rank, Message> inbox{};  // by sender, in the order of sending
   };
 
@@ -130,8 +136,9 @@ class Flow {
     std::reverse(state.awaited.begin(), state.awaited.end());
     for (const Rank peer : peers_of(round, true)) {
       if (peer < 0 || peer >= size_)
-        throw Error{ErrorCode::invalid_argument, where(self) + "sends to rank " +
-                    std::to_string(peer) + " of " + std::to_string(size_)};
+        throw Error{
+            ErrorCode::invalid_argument,
+            where(self) + "sends to rank " + std::to_string(peer) + " of " + std::to_string(size_)};
       const bool one_for_all = static_cast<int>(ranks_.size()) < size_;
       const Rank target = one_for_all ? self.rank : peer;
       const Rank source = one_for_all ? (size_ - peer) % size_ : self.rank;
@@ -146,8 +153,10 @@ class Flow {
   }
   [[noreturn]] void refuse(Rank rank) const {
     const State& state = ranks_[static_cast<std::size_t>(rank)];
-    throw Error{ErrorCode::invalid_argument, where({rank, state.round}) + "waits for rank " +
-                std::to_string(state.awaited.back()) + ", which never sends it", rank};
+    throw Error{ErrorCode::invalid_argument,
+                where({rank, state.round}) + "waits for rank " +
+                    std::to_string(state.awaited.back()) + ", which never sends it",
+                rank};
   }
 
   std::span<const Schedule> schedules_;

@@ -10,8 +10,12 @@ namespace {
 constexpr std::array<std::string_view, 6> kSteps{"send",   "recv", "recv_reduce",
                                                  "reduce", "copy", "finish"};
 
-std::string_view name_of(Step::Kind kind) noexcept { return kSteps[static_cast<std::size_t>(kind)]; }
-std::string_view name_of(Side side) noexcept { return side == Side::left ? "left" : "right"; }
+std::string_view name_of(Step::Kind kind) noexcept {
+  return kSteps[static_cast<std::size_t>(kind)];
+}
+std::string_view name_of(Side side) noexcept {
+  return side == Side::left ? "left" : "right";
+}
 std::string_view name_of(Space space) noexcept {
   return space == Space::in ? "in" : space == Space::out ? "out" : "scratch";
 }
@@ -29,7 +33,8 @@ bool reduces(const Step& step) noexcept {
 std::string line_of(const Step& step, std::size_t width) {
   std::string line = padded(name_of(step.kind()), 11) + "  ";
   if (step.kind() == Step::Kind::finish) return line + text_of(step.slots());
-  line += padded(text_of(step.slots()), width) + (step.kind() == Step::Kind::send ? "  -> " : "  <- ");
+  line +=
+      padded(text_of(step.slots()), width) + (step.kind() == Step::Kind::send ? "  -> " : "  <- ");
   line += step.has_peer() ? std::to_string(step.peer()) : text_of(step.from());
   if (reduces(step)) line += " (" + std::string{name_of(step.side())} + ")";
   return line;
@@ -107,8 +112,7 @@ std::string to_text(const Printed& printed) {
   std::string text = printed.algorithm + " " + std::string{name_of(printed.collective)} + ", " +
                      counted(printed.schedules.size(), "rank");
   if (is_rooted(printed.collective)) text += ", root " + std::to_string(printed.root);
-  if (!printed.schedules.empty())
-    text += ", " + counted(printed.schedules.front().units(), "unit");
+  if (!printed.schedules.empty()) text += ", " + counted(printed.schedules.front().units(), "unit");
   text += "\n";
   std::size_t width = 0;
   for_each_rank(printed, [&](std::size_t, const Schedule& schedule) {
@@ -127,10 +131,13 @@ std::string to_json(const Printed& printed) {
   std::string ranks;
   for_each_rank(printed, [&](std::size_t rank, const Schedule& schedule) {
     ranks += (ranks.empty() ? "\n {" : ",\n {") + field("rank", rank) + ",\"rounds\":" +
-             json_array(schedule.rounds(), [&](std::size_t index) {
-               const std::span<const Step> round = schedule.round(index);
-               return json_array(round.size(), [&](std::size_t s) { return json_of(round[s]); });
-             }) + "}";
+             json_array(schedule.rounds(),
+                        [&](std::size_t index) {
+                          const std::span<const Step> round = schedule.round(index);
+                          return json_array(round.size(),
+                                            [&](std::size_t s) { return json_of(round[s]); });
+                        }) +
+             "}";
   });
   return "{" + field("algorithm", printed.algorithm) + "," +
          field("collective", tutti::name_of(printed.collective)) + "," +

@@ -34,7 +34,8 @@ struct Printed {
 /// ranks; a rank has rounds, a round has steps.
 [[nodiscard]] std::string to_json(const Printed& printed);
 
-/// Draws ranks from left to right and time downwards; a message is an arrow, labelled with its units.
+/// Draws ranks from left to right and time downwards; a message is an arrow, labelled with its
+/// units.
 /// @param printed what; the schedules must fit together. @return a standalone SVG document. Throws
 /// Error{invalid_argument} where a receive is never met by a send.
 [[nodiscard]] std::string to_svg(const Printed& printed);

@@ -142,8 +142,7 @@ void add_titles(Picture& picture, const Printed& printed) {
   if (is_rooted(printed.collective)) picture.title += ", root " + std::to_string(printed.root);
   std::size_t rounds = 0;
   for (const Schedule& schedule : printed.schedules) rounds = std::max(rounds, schedule.rounds());
-  picture.subtitle = counted(rounds, "round") + ", " +
-                     counted(picture.arrows.size(), "message") +
+  picture.subtitle = counted(rounds, "round") + ", " + counted(picture.arrows.size(), "message") +
                      "; a rank sends at most " + volume_of(printed);
   const std::uint32_t units = printed.schedules.front().units();
   if (units == 1) picture.subtitle += "; each message is the whole vector";
@@ -174,11 +173,14 @@ Picture picture_of(const Printed& printed) {
   for (const auto& [from, to] : steps.matches) {
     const CountSteps::Round sent = steps.of(from);
     picture.arrows.push_back(
-        {.from = from.rank, .to = to.rank, .start = sent.start,
+        {.from = from.rank,
+         .to = to.rank,
+         .start = sent.start,
          .end = std::max(sent.busy, steps.of(to).busy),
-         .reduces = is_reduced(schedules[static_cast<std::size_t>(to.rank)].round(to.index), from.rank),
-         .label = label_of(printed, schedules[static_cast<std::size_t>(from.rank)].round(from.index),
-                           to.rank)});
+         .reduces =
+             is_reduced(schedules[static_cast<std::size_t>(to.rank)].round(to.index), from.rank),
+         .label = label_of(
+             printed, schedules[static_cast<std::size_t>(from.rank)].round(from.index), to.rank)});
   }
   for (Rank rank = 0; rank < picture.ranks; ++rank) {
     const auto r = static_cast<std::size_t>(rank);

@@ -1,6 +1,6 @@
 /// @file
-/// What a picture of a collective shows, before it has coordinates: messages and local work, each at
-/// the step of the data flow at which it happens.
+/// What a picture of a collective shows, before it has coordinates: messages and local work, each
+/// at the step of the data flow at which it happens.
 #pragma once
 
 #include <optional>

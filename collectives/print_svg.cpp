@@ -19,8 +19,8 @@ constexpr std::string_view kQuiet = "#6e7781";
 constexpr std::string_view kLine = "#d0d7de";
 constexpr std::string_view kBand = "#f6f8fa";
 
-constexpr double kLeft = 64;    // room for the numbers of the steps
-constexpr double kTop = 112;    // room for the title and the names of the ranks
+constexpr double kLeft = 64;  // room for the numbers of the steps
+constexpr double kTop = 112;  // room for the title and the names of the ranks
 constexpr double kRight = 28;
 constexpr double kBottom = 64;  // room for the legend
 constexpr double kLeast = 660;  // so that title and legend fit
@@ -75,8 +75,7 @@ std::string attribute(std::string_view key, std::string_view value) {
 class Drawing {
  public:
   Drawing(const Picture& picture, const Printed& printed)
-      : picture_{picture}, printed_{printed},
-        column_{picture.ranks <= 4 ? 120.0 : picture.ranks <= 8 ? 92.0 : 72.0} {
+      : picture_{picture}, printed_{printed}, column_{width_of_column(picture.ranks)} {
     place_rows();
     width_ = std::max(kLeast, kLeft + kRight + column_ * picture.ranks);
     margin_ = kLeft + (width_ - kLeft - kRight - column_ * picture.ranks) / 2;
@@ -89,9 +88,9 @@ class Drawing {
            "' font-family='DejaVu Sans, Helvetica, Arial, sans-serif'>\n";
     definitions();
     svg_ += box({0, 0}, {width_, height}, "fill='#ffffff'");
-    svg_ += words({24, 34}, picture_.title,
-                  attribute("font-size", "19") + attribute("font-weight", "bold") +
-                      attribute("fill", kInk));
+    svg_ += words(
+        {24, 34}, picture_.title,
+        attribute("font-size", "19") + attribute("font-weight", "bold") + attribute("fill", kInk));
     svg_ += words({24, 56}, picture_.subtitle,
                   attribute("font-size", "12") + attribute("fill", kQuiet));
     grid();
@@ -105,6 +104,11 @@ class Drawing {
   }
 
  private:
+  static double width_of_column(int ranks) {
+    if (ranks <= 4) return 120;
+    return ranks <= 8 ? 92 : 72;
+  }
+
   /// Long messages need tall rows, or their arrows would lie flat.
   void place_rows() {
     std::vector<double> heights(static_cast<std::size_t>(picture_.steps), 0.0);
@@ -126,14 +130,16 @@ class Drawing {
 
   void definitions() {
     svg_ += "<defs>\n";
-    for (const auto& [name, colour] :
-         {std::pair{"move", kMove}, std::pair{"reduce", kReduce}})
+    for (const auto& [name, colour] : {std::pair{"move", kMove}, std::pair{"reduce", kReduce}})
       svg_ += "<marker id='" + std::string{name} +
               "' viewBox='0 0 10 10' refX='10' refY='5' markerWidth='9' markerHeight='7' "
               "markerUnits='userSpaceOnUse' orient='auto'><path d='M0,0.5 L10,5 L0,9.5 L2.5,5 z' "
-              "fill='" + std::string{colour} + "'/></marker>\n";
-    svg_ += "<clipPath id='plot'>" + box({x(-0.62), kTop - 8},
-            {x(picture_.ranks - 0.38) - x(-0.62), rows_.back() + 20 - kTop}, "") + "</clipPath>\n";
+              "fill='" +
+              std::string{colour} + "'/></marker>\n";
+    svg_ += "<clipPath id='plot'>" +
+            box({x(-0.62), kTop - 8},
+                {x(picture_.ranks - 0.38) - x(-0.62), rows_.back() + 20 - kTop}, "") +
+            "</clipPath>\n";
     svg_ += "</defs>\n";
   }
 
@@ -142,15 +148,16 @@ class Drawing {
     const double right = x(picture_.ranks - 0.38);
     for (int step = 0; step < picture_.steps; ++step) {
       if (step % 2 == 0)
-        svg_ += box({left, y(step)}, {right - left, y(step + 1) - y(step)},
-                    attribute("fill", kBand));
+        svg_ +=
+            box({left, y(step)}, {right - left, y(step + 1) - y(step)}, attribute("fill", kBand));
       svg_ += words({left - 10, (y(step) + y(step + 1)) / 2 + 4}, std::to_string(step + 1),
                     attribute("font-size", "11") + attribute("text-anchor", "end") +
                         attribute("fill", kQuiet));
     }
     if (picture_.steps > 0)
-      svg_ += words({left - 10, kTop - 18}, "step", attribute("font-size", "11") +
-                    attribute("text-anchor", "end") + attribute("fill", kQuiet));
+      svg_ += words({left - 10, kTop - 18}, "step",
+                    attribute("font-size", "11") + attribute("text-anchor", "end") +
+                        attribute("fill", kQuiet));
     for (Rank rank = 0; rank < picture_.ranks; ++rank) column(rank);
   }
 
@@ -238,7 +245,8 @@ class Drawing {
                     "fill='#ffffff' stroke-width='1.6' " + attribute("stroke", kMove));
         return;
       case Mark::Kind::finish:
-        svg_ += circle(centre, 9.5, "fill='none' stroke-width='1.8' " + attribute("stroke", kFinish));
+        svg_ +=
+            circle(centre, 9.5, "fill='none' stroke-width='1.8' " + attribute("stroke", kFinish));
         return;
     }
   }
@@ -251,7 +259,8 @@ class Drawing {
     };
     const auto arrow = [&](bool reduces, std::string_view text, double room) {
       if (std::none_of(picture_.arrows.begin(), picture_.arrows.end(),
-                       [reduces](const Arrow& a) { return a.reduces == reduces; })) return;
+                       [reduces](const Arrow& a) { return a.reduces == reduces; }))
+        return;
       svg_ += line(where, {where.x + 30, where.y},
                    attribute("stroke", reduces ? kReduce : kMove) + "stroke-width='1.6' " +
                        "marker-end='url(#" + (reduces ? "reduce" : "move") + ")'");
@@ -260,7 +269,8 @@ class Drawing {
     };
     const auto mark = [&](Mark::Kind kind, std::string_view text, double room) {
       if (std::none_of(picture_.marks.begin(), picture_.marks.end(),
-                       [kind](const Mark& m) { return m.kind == kind; })) return;
+                       [kind](const Mark& m) { return m.kind == kind; }))
+        return;
       symbol({where.x + 8, where.y}, kind);
       where.x += 24;
       name(text, room);

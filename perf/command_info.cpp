@@ -64,8 +64,11 @@ std::vector<Feature> backends_of(const std::string& mpi) {
 }
 
 Info collect() {
-  Info info{.version = build_version(), .compiler = build_compiler(), .mpi = linked_mpi(),
-            .launcher = launcher_name(), .launched_ranks = launched_size().value_or(1),
+  Info info{.version = build_version(),
+            .compiler = build_compiler(),
+            .mpi = linked_mpi(),
+            .launcher = launcher_name(),
+            .launched_ranks = launched_size().value_or(1),
             .cores = std::thread::hardware_concurrency()};
   for (const host::InstructionSet set : host::supported_instruction_sets())
     info.instruction_sets.emplace_back(host::name_of(set));
@@ -125,8 +128,7 @@ std::string json_of(const Info& info) {
                               {"operators", info.operators},
                               {"algorithms", info.algorithms}};
   for (const Feature& backend : info.backends)
-    json["backends"][backend.name] = {{"available", backend.available},
-                                      {"remark", backend.remark}};
+    json["backends"][backend.name] = {{"available", backend.available}, {"remark", backend.remark}};
   return json.dump(1) + "\n";
 }
 

@@ -18,7 +18,9 @@ namespace tutti::perf {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Failure{ExitCode::usage, message}; }
+[[noreturn]] void refuse(const std::string& message) {
+  throw Failure{ExitCode::usage, message};
+}
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> words{""};
@@ -139,7 +141,8 @@ void write_text(const std::string& text, const std::string& path) {
   file.close();
   if (!file)
     throw Failure{ExitCode::environment, fmt::format("cannot write '{}': is there such a folder, "
-                                                     "and may you write there?", path)};
+                                                     "and may you write there?",
+                                                     path)};
 }
 
 }  // namespace tutti::perf

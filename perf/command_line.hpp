@@ -1,6 +1,6 @@
 /// @file
-/// Reads the words of a command line. Whatever is wrong becomes one line that names the offender, the
-/// choices and the nearest of them.
+/// Reads the words of a command line. Whatever is wrong becomes one line that names the offender,
+/// the choices and the nearest of them.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ struct RankRange {
   int last = 1;   ///< The greatest.
 };
 
-/// Throws Failure{usage}. @param what kind of word. @param word the unknown one. @param choices what
-/// would be right.
+/// Throws Failure{usage}. @param what kind of word. @param word the unknown one. @param choices
+/// what would be right.
 [[noreturn]] void refuse_word(std::string_view what, const std::string& word,
                               const std::vector<std::string>& choices);
 
@@ -32,7 +32,8 @@ struct RankRange {
 [[nodiscard]] std::vector<Collective> collectives_named(const std::string& text);
 
 /// The rows to work on. @param collectives any. @param algorithms names with commas between them;
-/// empty or "all" means every one. @return them, in the order of the catalog. Throws Failure{usage}.
+/// empty or "all" means every one. @return them, in the order of the catalog. Throws
+/// Failure{usage}.
 [[nodiscard]] std::vector<const Algorithm*> rows_named(const std::vector<Collective>& collectives,
                                                        const std::string& algorithms);
 

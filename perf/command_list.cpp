@@ -52,9 +52,10 @@ std::string table(const std::vector<const Algorithm*>& rows) {
     if (const std::vector<std::string> facts = facts_of(*row); !facts.empty())
       text += fmt::format("  {:<26} {}\n", "", fmt::join(facts, ", "));
   }
-  return text + fmt::format("\n{} algorithms, for any number of ranks unless they say otherwise.\n"
-                            "A parameter in brackets may be left out; k= shows its default.\n",
-                            rows.size());
+  return text + fmt::format(
+                    "\n{} algorithms, for any number of ranks unless they say otherwise.\n"
+                    "A parameter in brackets may be left out; k= shows its default.\n",
+                    rows.size());
 }
 
 std::string json_of(const std::vector<const Algorithm*>& rows) {

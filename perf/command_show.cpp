@@ -51,14 +51,15 @@ Wanted understand(const Flags& flags) {
     refuse_word("format", flags.format, {"text", "json", "svg"});
   if (flags.format == "svg" && wanted.ranks > kMostDrawn)
     throw Failure{ExitCode::usage, fmt::format("a picture of {} ranks would be unreadable: use "
-                                               "--ranks {} or fewer", wanted.ranks, kMostDrawn)};
+                                               "--ranks {} or fewer",
+                                               wanted.ranks, kMostDrawn)};
   if (!admits(row.traits.sizes, wanted.ranks))
-    throw Failure{ExitCode::usage, fmt::format("{} {} serves {}, not {}", row.name,
-                                               name_of(collective), words_of(row.traits.sizes),
-                                               wanted.ranks)};
+    throw Failure{ExitCode::usage,
+                  fmt::format("{} {} serves {}, not {}", row.name, name_of(collective),
+                              words_of(row.traits.sizes), wanted.ranks)};
   if (wanted.root != 0 && !is_rooted(collective))
-    throw Failure{ExitCode::usage, fmt::format("{} has no root: leave --root out",
-                                               name_of(collective))};
+    throw Failure{ExitCode::usage,
+                  fmt::format("{} has no root: leave --root out", name_of(collective))};
   // Building one rank's schedule judges the parameters as well.
   (void)wanted.choice.build(wanted.ranks, wanted.root, 0);
   const std::string parameters = wanted.choice.parameters();
@@ -71,11 +72,14 @@ int show(const Flags& flags, const Wanted& wanted) {
   for (Rank rank = 0; rank < wanted.ranks; ++rank)
     schedules.push_back(wanted.choice.build(wanted.ranks, wanted.root, rank));
   const Printed printed{.algorithm = wanted.name,
-                        .collective = wanted.choice.algorithm->collective, .root = wanted.root,
-                        .schedules = schedules, .only = wanted.only};
+                        .collective = wanted.choice.algorithm->collective,
+                        .root = wanted.root,
+                        .schedules = schedules,
+                        .only = wanted.only};
   write_text(flags.format == "text"   ? to_text(printed)
              : flags.format == "json" ? to_json(printed)
-                                      : to_svg(printed), flags.output);
+                                      : to_svg(printed),
+             flags.output);
   return static_cast<int>(ExitCode::good);
 }
 

@@ -45,9 +45,9 @@ struct Wanted {
 /// What became of one row.
 struct Outcome {
   RowReport report{};
-  int built = 0;               ///< Ranks whose schedules were built; 0 where none were wanted.
-  double build_s = 0;          ///< Seconds that took.
-  std::string build_error{};   ///< Why it failed.
+  int built = 0;              ///< Ranks whose schedules were built; 0 where none were wanted.
+  double build_s = 0;         ///< Seconds that took.
+  std::string build_error{};  ///< Why it failed.
 
   [[nodiscard]] bool good() const { return report.proved() && build_error.empty(); }
 };
@@ -89,10 +89,11 @@ Outcome prove(const Algorithm& row, const Wanted& wanted) {
 
 std::vector<std::string> proved_words(const RowReport& report) {
   const ProvedTraits& proved = report.proved_traits;
-  return words_of(report.algorithm->collective,
-                  {.ordered = proved.ordered, .rank_identical = proved.rank_identical,
-                   .size_invariant = proved.size_invariant, .rotational = proved.rotational,
-                   .own_counts_only = proved.own_counts_only});
+  return words_of(report.algorithm->collective, {.ordered = proved.ordered,
+                                                 .rank_identical = proved.rank_identical,
+                                                 .size_invariant = proved.size_invariant,
+                                                 .rotational = proved.rotational,
+                                                 .own_counts_only = proved.own_counts_only});
 }
 
 /// "3, 5, 6, 7, .. (58 sizes)": the first few say which kind they are.
@@ -101,8 +102,8 @@ std::string refused_sizes(const RowReport& report) {
   std::vector<int> sizes;
   for (const Refusal& refusal : report.refusals) sizes.push_back(refusal.size);
   const std::size_t shown = std::min(sizes.size(), kShown);
-  const std::string text = fmt::format("{}", fmt::join(sizes.begin(), sizes.begin() +
-                                       static_cast<std::ptrdiff_t>(shown), ", "));
+  const std::string text = fmt::format(
+      "{}", fmt::join(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
   return shown == sizes.size() ? text : fmt::format("{}, .. ({} sizes)", text, sizes.size());
 }
 
@@ -120,8 +121,9 @@ std::string lines_of(const Outcome& outcome) {
       "{:<14} {:<21} {:>6} {:>6} {:>6} {:>6.3f}  {}\n", name_of(report.algorithm->collective),
       report.algorithm->name, report.shapes, largest.size, largest.facts.rounds,
       vectors_sent(report, largest),
-      outcome.good() ? proved.empty() ? "proved" : fmt::format("proved, {}", fmt::join(proved, ", "))
-                     : "FAILED");
+      outcome.good()
+          ? proved.empty() ? "proved" : fmt::format("proved, {}", fmt::join(proved, ", "))
+          : "FAILED");
   if (!report.refusals.empty())
     text += fmt::format("{:>15}refuses {}: {}\n", "", refused_sizes(report),
                         report.refusals.front().reason);
@@ -176,10 +178,11 @@ std::string summary_of(const std::vector<Outcome>& outcomes, double seconds) {
   std::string text = fmt::format("# {} of {} rows proved, {} shapes, {:.1f} s\n", good,
                                  outcomes.size(), shapes, seconds - build_s);
   if (slowest != nullptr)
-    text += fmt::format("# {} rows built for all of {} ranks in {:.1f} s, at most {:.2f} s each "
-                        "({} {})\n", built, slowest->built, build_s, slowest->build_s,
-                        name_of(slowest->report.algorithm->collective),
-                        slowest->report.algorithm->name);
+    text += fmt::format(
+        "# {} rows built for all of {} ranks in {:.1f} s, at most {:.2f} s each "
+        "({} {})\n",
+        built, slowest->built, build_s, slowest->build_s,
+        name_of(slowest->report.algorithm->collective), slowest->report.algorithm->name);
   return text;
 }
 

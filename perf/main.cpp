@@ -1,6 +1,7 @@
-// The `tutti` command: measures, proves, prints and explains. This file only finds out what is wanted.
-#include <CLI/CLI.hpp>
+// The `tutti` command: measures, proves, prints and explains. This file only finds out what is
+// wanted.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <exception>
@@ -61,8 +62,8 @@ std::vector<std::string> subcommands_of(const CLI::App& app) {
     throw Failure{ExitCode::usage, "unexpected argument '" + word + "'" + help};
   }
   if (&command == &app && app.get_subcommands().empty())
-    throw Failure{ExitCode::usage, fmt::format("say what to do: {}{}",
-                                               fmt::join(subcommands_of(app), ", "), help)};
+    throw Failure{ExitCode::usage,
+                  fmt::format("say what to do: {}{}", fmt::join(subcommands_of(app), ", "), help)};
   throw Failure{ExitCode::usage, error.what() + help};
 }
 
@@ -75,8 +76,9 @@ int run_command(int argc, char** argv) {
   CLI::App app{"tutti: collective communication one can prove, measure and read", "tutti"};
   app.set_version_flag("--version", "tutti " + build_version());
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 good, 1 wrong data or a failed proof, 2 usage,\n"
-             "3 slower than the baseline, 4 environment, 5 deadline.");
+  app.footer(
+      "Exit codes: 0 good, 1 wrong data or a failed proof, 2 usage,\n"
+      "3 slower than the baseline, 4 environment, 5 deadline.");
   std::function<int()> run;
   add_list(app, run);
   add_show(app, run);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The main job, on a machine that has nothing yet: installs what is missing, builds, and sweeps the
-# all_reduce algorithms on 4 ranks, beside the MPI's own. Arguments are passed on to `tutti sweep`.
+# all_reduce algorithms on 4 ranks, beside the MPI's own. Arguments say what to sweep instead, such as
+# --collective all -e 1M; see docs/sweep.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=cmake/setup.sh
@@ -10,16 +11,11 @@ tutti_install_packages
 tutti_set_environment
 tutti_build release --target tutti_command_tutti
 
+if (($# == 0)); then
+  set -- --collective all_reduce -b 8 -e 16M -f 8
+fi
 results=build/perf
 mkdir -p "$results"
 echo "== sweeping on 4 ranks"
-status=0
-mpirun.openmpi -n 4 build/release/bin/tutti sweep --collective all_reduce -b 8 -e 16M -f 8 \
-  --csv "$results/sweep.csv" --json "$results/sweep.jsonl" --plot "$results/sweep.svg" \
-  "$@" </dev/null || status=$?
-for file in "$results"/sweep.{csv,jsonl,svg}; do
-  if [[ -s $file ]]; then
-    echo "wrote $PWD/$file"
-  fi
-done
-exit "$status"
+mpirun.openmpi -n 4 build/release/bin/tutti sweep "$@" --csv "$results/sweep.csv" \
+  --json "$results/sweep.jsonl" --plot "$results/sweep.svg" </dev/null

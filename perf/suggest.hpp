@@ -7,8 +7,8 @@
 
 namespace tutti::perf {
 
-/// @param word as written. @param choices what would be right. @return the choice fewest edits away,
-/// or nothing where none is near.
+/// @param word as written. @param choices what would be right. @return the choice fewest edits
+/// away, or nothing where none is near.
 [[nodiscard]] std::string nearest_word(const std::string& word,
                                        const std::vector<std::string>& choices);
 

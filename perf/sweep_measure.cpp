@@ -1,6 +1,7 @@
 #include "perf/sweep_measure.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <numeric>
@@ -66,8 +67,11 @@ class Race {
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       Measured& entry = measured_[i];
       if (entry.candidate.kind == Kind::native) {
-        if (world_.has_native(buffers_.call())) active_.push_back(i);
-        else entry.refused = "the MPI has no call for this datatype and operator";
+        // The answer may depend on where a rank's own block lies, so one refusal counts for all.
+        std::array<double, 1> lacking{world_.has_native(buffers_.call()) ? 0.0 : 1.0};
+        max_over_ranks(communicator(), lacking);
+        if (lacking[0] == 0) active_.push_back(i);
+        else entry.refused = "the MPI has no such call for these buffers, datatype and operator";
         entry.runs = "native";
         continue;
       }

@@ -8,6 +8,9 @@
 namespace tutti::mpi {
 namespace {
 
+// Room for this many transfers is there from the start, so that when a rank allocates does not
+// depend on how many messages happen to be under way at once.
+constexpr std::size_t kUsualTransfers = 64;
 constexpr std::uint32_t kPollsPerNotice = 64;  // a probe costs as much as a poll
 
 std::string hexadecimal(std::uint64_t value) {
@@ -51,7 +54,12 @@ MpiTransport::MpiTransport(const Group& group, const Options& options)
                                             .name = "mpi",
                                             .tags = transfer_tags(group),
                                             .hosts = group.hosts,
-                                            .idle_spins = group.oversubscribed ? 20 : 10000} {}
+                                            .idle_spins = group.oversubscribed ? 20 : 10000} {
+  messages_.reserve(kUsualTransfers);
+  free_messages_.reserve(kUsualTransfers);
+  done_.reserve(2 * kUsualTransfers);
+  make_room(kUsualTransfers);
+}
 
 MpiTransport::~MpiTransport() {
   int finalized = 0;
@@ -76,9 +84,9 @@ void MpiTransport::post(std::span<const Transfer> transfers) {
   }
 }
 
-// Room for the requests of one more transfer: once MPI has a request it must not be lost.
-void MpiTransport::make_room(std::uint64_t bytes) {
-  const std::size_t needed = requests_.size() + 2 + bytes / options_.chunk_bytes;
+// Room for more requests: once the MPI has made one it must not be lost.
+void MpiTransport::make_room(std::size_t requests) {
+  const std::size_t needed = requests_.size() + requests;
   if (needed <= requests_.capacity()) return;
   requests_.reserve(2 * needed);
   owners_.reserve(2 * needed);
@@ -91,7 +99,7 @@ void MpiTransport::post_one(const Transfer& transfer) {
           "a transfer names no rank of the group");
   expects(transfer.tag < capabilities_.tags, "a transfer has a tag beyond Capabilities::tags");
   const std::uint64_t bytes = bytes_of(transfer.pieces);
-  make_room(bytes);
+  make_room(1);
   if (transfer.kind == Transfer::Kind::send) post_send(transfer, bytes);
   else post_receive(transfer, bytes);
 }
@@ -135,7 +143,7 @@ void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
 
 void MpiTransport::post_payload(std::uint32_t index, PayloadTag tag) {
   const Message& message = messages_[index];
-  make_room(message.bytes);
+  make_room(1 + message.bytes / options_.chunk_bytes);
   const Rank peer = message.transfer.peer;
   const bool sends = message.transfer.kind == Transfer::Kind::send;
   std::span<const Piece> pieces = message.transfer.pieces;
@@ -163,6 +171,7 @@ std::uint32_t MpiTransport::add_message(const Message& message) {
   if (free_messages_.empty()) {
     messages_.push_back(message);
     free_messages_.reserve(messages_.capacity());  // so that finishing a message cannot fail
+    done_.reserve(2 * messages_.capacity());
     return static_cast<std::uint32_t>(messages_.size() - 1);
   }
   const std::uint32_t index = free_messages_.back();

@@ -57,7 +57,7 @@ class MpiTransport final : public Transport {
     Notice notice{};
   };
 
-  void make_room(std::uint64_t bytes);
+  void make_room(std::size_t requests);
   void post_one(const Transfer& transfer);
   void post_send(const Transfer& transfer, std::uint64_t bytes);
   void post_receive(const Transfer& transfer, std::uint64_t bytes);

@@ -11,10 +11,10 @@ namespace {
 TEST(CommandLaunched, ARealLauncherGetsOneAnswer) {
   const std::string before = "'" TUTTI_LAUNCHER "' -n 2";
   const std::string alone = tutti_run("list").out;
-  const Run run = tutti_run("list", before);
+  const Answer run = tutti_run("list", before);
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(run.out, alone);
-  const Run mistake = tutti_run("show all_reduce rng", before);
+  const Answer mistake = tutti_run("show all_reduce rng", before);
   EXPECT_EQ(mistake.code, 2);
   EXPECT_EQ(mistake.out, "");
   EXPECT_TRUE(has(mistake.err, "did you mean ring?"));

@@ -23,7 +23,7 @@ bool is_ascii(const std::string& text) {
 }
 
 TEST(CommandList, NamesEveryRow) {
-  const Run run = tutti_run("list");
+  const Answer run = tutti_run("list");
   EXPECT_EQ(run.code, 0);
   EXPECT_EQ(run.err, "");
   EXPECT_TRUE(is_ascii(run.out));
@@ -56,7 +56,7 @@ TEST(CommandList, OneCollectiveHasItsRowsOnly) {
 }
 
 TEST(CommandVerify, ProvesEveryRowAndSaysHow) {
-  const Run run = tutti_run("verify --ranks 1:9 --build 64");
+  const Answer run = tutti_run("verify --ranks 1:9 --build 64");
   EXPECT_EQ(run.code, 0) << run.out << run.err;
   EXPECT_TRUE(is_ascii(run.out));
   const std::string rows = std::to_string(catalog().size());
@@ -68,7 +68,8 @@ TEST(CommandVerify, ProvesEveryRowAndSaysHow) {
 TEST(CommandVerify, JsonTellsRoundsAndVolume) {
   const json document = json::parse(
       tutti_run("verify --ranks 8 --collective all_reduce,all_to_all --algorithm ring,pairwise "
-                "--json").out);
+                "--json")
+          .out);
   ASSERT_EQ(document.size(), 2u);
   const json& ring = document[0].at("sizes").at(0);
   EXPECT_EQ(ring.at("ranks"), 8);
@@ -80,7 +81,7 @@ TEST(CommandVerify, JsonTellsRoundsAndVolume) {
 }
 
 TEST(CommandInfo, TellsWhatThereIsAndWhyNotMore) {
-  const Run run = tutti_run("info");
+  const Answer run = tutti_run("info");
   EXPECT_EQ(run.code, 0);
   EXPECT_TRUE(is_ascii(run.out));
   for (const char* word : {"compiler", "launcher", "cores", "kernels", "f32", "min_loc", "sim"})

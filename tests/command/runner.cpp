@@ -38,7 +38,7 @@ class TemporaryFile {
 
 }  // namespace
 
-Run tutti_run(const std::string& arguments, const std::string& before) {
+Answer tutti_run(const std::string& arguments, const std::string& before) {
   const TemporaryFile out;
   const TemporaryFile err;
   // The MPI that the command is linked to keeps memory until the process ends.

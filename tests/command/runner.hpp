@@ -7,15 +7,15 @@
 namespace tutti {
 
 /// What a run left behind.
-struct Run {
-  int code = -1;       ///< Exit status.
-  std::string out{};   ///< Standard output.
-  std::string err{};   ///< Standard error.
+struct Answer {
+  int code = -1;      ///< Exit status.
+  std::string out{};  ///< Standard output.
+  std::string err{};  ///< Standard error.
 };
 
-/// Runs `tutti`. @param arguments as typed in a shell. @param before what stands before the command,
-/// such as variables or a launcher. @return what came of it.
-[[nodiscard]] Run tutti_run(const std::string& arguments, const std::string& before = "");
+/// Runs `tutti`. @param arguments as typed in a shell. @param before what stands before the
+/// command, such as variables or a launcher. @return what came of it.
+[[nodiscard]] Answer tutti_run(const std::string& arguments, const std::string& before = "");
 
 /// @param text any. @return how many lines it has.
 [[nodiscard]] int lines_in(const std::string& text);

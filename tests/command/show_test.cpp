@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 TEST(CommandShow, PrintsText) {
-  const Run run = tutti_run("show all_reduce ring --ranks 3 --rank 1");
+  const Answer run = tutti_run("show all_reduce ring --ranks 3 --rank 1");
   EXPECT_EQ(run.code, 0);
   EXPECT_EQ(run.out,
             "ring all_reduce, 3 ranks, 3 units\n"
@@ -33,8 +33,8 @@ TEST(CommandShow, PrintsText) {
 }
 
 TEST(CommandShow, PrintsJsonWithParametersAndRoot) {
-  const json document = json::parse(
-      tutti_run("show broadcast knomial:k=3 --ranks 9 --root 4 --format json").out);
+  const json document =
+      json::parse(tutti_run("show broadcast knomial:k=3 --ranks 9 --root 4 --format json").out);
   EXPECT_EQ(document.at("algorithm"), "knomial:k=3");
   EXPECT_EQ(document.at("root"), 4);
   EXPECT_EQ(document.at("ranks").size(), 9u);
@@ -47,7 +47,7 @@ TEST(CommandShow, TheDefaultRadixIsTheCatalogs) {
 TEST(CommandShow, WritesPicturesToFiles) {
   const std::string path = testing::TempDir() + "tutti_show_test.svg";
   std::remove(path.c_str());
-  const Run run = tutti_run("show all_gather bruck --format svg --output '" + path + "'");
+  const Answer run = tutti_run("show all_gather bruck --format svg --output '" + path + "'");
   EXPECT_EQ(run.code, 0);
   EXPECT_EQ(run.out, "");
   std::ifstream file{path};
@@ -58,7 +58,7 @@ TEST(CommandShow, WritesPicturesToFiles) {
 }
 
 TEST(CommandShow, ABadFileIsAMatterOfTheEnvironment) {
-  const Run run = tutti_run("show all_gather ring --output /nonexistent/file");
+  const Answer run = tutti_run("show all_gather ring --output /nonexistent/file");
   EXPECT_EQ(run.code, 4);
   EXPECT_EQ(lines_in(run.err), 1);
   EXPECT_TRUE(has(run.err, "/nonexistent/file"));

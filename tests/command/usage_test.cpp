@@ -45,7 +45,7 @@ const std::vector<Mistake> kMistakes{
 
 TEST(CommandUsage, MistakesAreNamedInOneLine) {
   for (const Mistake& mistake : kMistakes) {
-    const Run run = tutti_run(mistake.arguments);
+    const Answer run = tutti_run(mistake.arguments);
     EXPECT_EQ(run.code, 2) << mistake.arguments;
     EXPECT_EQ(run.out, "") << mistake.arguments;
     EXPECT_EQ(lines_in(run.err), 1) << run.err;
@@ -56,18 +56,19 @@ TEST(CommandUsage, MistakesAreNamedInOneLine) {
 
 TEST(CommandUsage, HelpFitsATerminal) {
   for (const char* command : {"", "list", "show", "verify", "info", "sweep"}) {
-    const Run run = tutti_run(std::string{command} + " --help");
+    const Answer run = tutti_run(std::string{command} + " --help");
     EXPECT_EQ(run.code, 0);
     EXPECT_EQ(run.err, "");
     EXPECT_LE(lines_in(run.out), 40) << command;
     std::size_t begin = 0;
-    for (std::size_t end = 0; (end = run.out.find('\n', begin)) != std::string::npos; begin = end + 1)
+    for (std::size_t end = 0; (end = run.out.find('\n', begin)) != std::string::npos;
+         begin = end + 1)
       EXPECT_LE(end - begin, 80u) << run.out.substr(begin, end - begin);
   }
 }
 
 TEST(CommandUsage, VersionIsOneLine) {
-  const Run run = tutti_run("--version");
+  const Answer run = tutti_run("--version");
   EXPECT_EQ(run.code, 0);
   EXPECT_EQ(lines_in(run.out), 1);
   EXPECT_EQ(run.out.rfind("tutti ", 0), 0u);

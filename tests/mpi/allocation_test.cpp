@@ -9,8 +9,8 @@
 
 namespace {
 
-// Counts what this process allocates; the MPI's own malloc calls are its business.
-std::size_t allocations = 0;
+// Counts what the thread of the test allocates; the MPI's own malloc calls are its business.
+thread_local std::size_t allocations = 0;
 
 }  // namespace
 

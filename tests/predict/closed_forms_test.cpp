@@ -1,5 +1,5 @@
-// Predicted times against the closed forms of the literature, written here from scratch and compared
-// as integers: p ranks, a vector of m bytes, q = ceil(log2 p), W = m (p-1)/p.
+// Predicted times against the closed forms of the literature, written here from scratch and
+// compared as integers: p ranks, a vector of m bytes, q = ceil(log2 p), W = m (p-1)/p.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace {
 struct Terms {
   std::int64_t p;
   std::int64_t m;
-  std::int64_t q;   // ceil(log2 p)
-  std::int64_t w;   // m (p-1) / p
+  std::int64_t q;  // ceil(log2 p)
+  std::int64_t w;  // m (p-1) / p
   std::int64_t segments = 1;
 };
 
@@ -25,11 +25,21 @@ constexpr std::int64_t kAlpha = 1'000'003;
 constexpr std::int64_t kBeta = 101;
 constexpr std::int64_t kGamma = 53;
 
-bool any(std::int64_t) { return true; }
-bool power_of_two(std::int64_t p) { return (p & (p - 1)) == 0; }
-bool power_of_three(std::int64_t p) { return p == 1 || p == 3 || p == 9 || p == 27; }
-bool even(std::int64_t p) { return p % 2 == 0; }
-bool several(std::int64_t p) { return p > 1; }
+bool any(std::int64_t) {
+  return true;
+}
+bool power_of_two(std::int64_t p) {
+  return (p & (p - 1)) == 0;
+}
+bool power_of_three(std::int64_t p) {
+  return p == 1 || p == 3 || p == 9 || p == 27;
+}
+bool even(std::int64_t p) {
+  return p % 2 == 0;
+}
+bool several(std::int64_t p) {
+  return p > 1;
+}
 
 std::int64_t floor_log2(std::int64_t p) {
   std::int64_t log = 0;
@@ -60,8 +70,12 @@ std::int64_t gathering(const Terms& t, std::int64_t messages) {
 std::int64_t scattering(const Terms& t, std::int64_t messages) {
   return messages * kAlpha + t.w * (kBeta + kGamma);
 }
-std::int64_t hop(const Terms& t) { return kAlpha + t.m * kBeta; }
-std::int64_t exchange(const Terms& t) { return kAlpha + t.m * (kBeta + kGamma); }
+std::int64_t hop(const Terms& t) {
+  return kAlpha + t.m * kBeta;
+}
+std::int64_t exchange(const Terms& t) {
+  return kAlpha + t.m * (kBeta + kGamma);
+}
 
 std::vector<Form> reductions() {
   using enum Collective;
@@ -84,7 +98,8 @@ std::vector<Form> reductions() {
       {reduce, "chain", several,
        [](auto& t) {
          return (t.segments + t.p - 2) * (kAlpha + t.m / t.segments * (kBeta + kGamma));
-       }, 4},
+       },
+       4},
       {reduce, "reduce_scatter_gather", power_of_two,
        [](auto& t) { return least_volume(t, 2 * t.q); }},
       {reduce_scatter, "circulant", any, [](auto& t) { return scattering(t, t.q); }},
@@ -124,7 +139,10 @@ std::vector<Form> movements() {
 void expect_equal(const Form& form) {
   for (std::int64_t p : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 27, 32, 33}) {
     if (!form.applies(p)) continue;
-    Terms t{.p = p, .m = 64 * p * p, .q = floor_log2(p) + !power_of_two(p), .w = 0,
+    Terms t{.p = p,
+            .m = 64 * p * p,
+            .q = floor_log2(p) + !power_of_two(p),
+            .w = 0,
             .segments = form.segments};
     t.w = t.m / p * (p - 1);
     const Choice choice = parse_choice(form.collective, form.choice);

@@ -23,9 +23,10 @@ struct Drawn {
 Drawn draw(Collective collective, const char* name, int size, Rank root = 0) {
   Drawn drawn;
   const Choice choice = parse_choice(collective, name);
-  for (Rank rank = 0; rank < size; ++rank) drawn.schedules.push_back(choice.build(size, root, rank));
-  drawn.printed = {.algorithm = name, .collective = collective, .root = root,
-                   .schedules = drawn.schedules};
+  for (Rank rank = 0; rank < size; ++rank)
+    drawn.schedules.push_back(choice.build(size, root, rank));
+  drawn.printed = {
+      .algorithm = name, .collective = collective, .root = root, .schedules = drawn.schedules};
   drawn.picture = picture_of(drawn.printed);
   return drawn;
 }
@@ -99,9 +100,8 @@ TEST(Picture, OfEveryRowHasEveryMessageOnceAndDownwards) {
       EXPECT_LT(a.start, a.end) << row.name;
       EXPECT_LE(a.end, picture.steps) << row.name;
     }
-    const bool combines = std::any_of(picture.marks.begin(), picture.marks.end(), [](const Mark& m) {
-      return m.kind == Mark::Kind::combine;
-    });
+    const bool combines = std::any_of(picture.marks.begin(), picture.marks.end(),
+                                      [](const Mark& m) { return m.kind == Mark::Kind::combine; });
     EXPECT_EQ(combines, is_reduction(row.collective) || row.collective == Collective::barrier);
   }
 }

@@ -69,7 +69,8 @@ class Relaxation {
                               std::max(in, out) * kCosts.beta;
     std::int64_t arrived = sent;
     for (const auto& [sender, yes] : senders)
-      arrived = std::max(arrived, sent_[static_cast<std::size_t>(sender)][source_round(sender, r, i)]);
+      arrived =
+          std::max(arrived, sent_[static_cast<std::size_t>(sender)][source_round(sender, r, i)]);
     const std::int64_t end = arrived + reduced * kCosts.gamma;
     const bool changed = sent != sent_[r][i] || end != end_[r][i];
     sent_[r][i] = sent;
@@ -190,9 +191,8 @@ TEST(Predict, HugeTimesSaturate) {
 }
 
 TEST(Predict, AReceiveWithoutASendIsNamed) {
-  const std::vector<Schedule> schedules{
-      Schedule{1}.round({Send{1, {}}}),
-      Schedule{1}.round({Recv{0, {}}}).round({Recv{0, {}}})};
+  const std::vector<Schedule> schedules{Schedule{1}.round({Send{1, {}}}),
+                                        Schedule{1}.round({Recv{0, {}}}).round({Recv{0, {}}})};
   try {
     (void)profile_of(schedules);
     FAIL() << "no error";

@@ -29,8 +29,8 @@ const std::vector<Schedule> kPair{
     Schedule{2, 1}.round({Recv{0, {Space::out, 1}}, Send{0, {Space::in, 0}}})};
 
 TEST(Print, TextHasOneAlignedLinePerStep) {
-  const Printed printed{.algorithm = "mine", .collective = Collective::reduce, .root = 0,
-                        .schedules = kPair};
+  const Printed printed{
+      .algorithm = "mine", .collective = Collective::reduce, .root = 0, .schedules = kPair};
   EXPECT_EQ(to_text(printed),
             "mine reduce, 2 ranks, root 0, 2 units\n"
             "rank 0\n"
@@ -45,8 +45,8 @@ TEST(Print, TextHasOneAlignedLinePerStep) {
 }
 
 TEST(Print, TextOfOneRankHasThatRankOnly) {
-  const Printed printed{.algorithm = "mine", .collective = Collective::all_gather,
-                        .schedules = kPair, .only = 1};
+  const Printed printed{
+      .algorithm = "mine", .collective = Collective::all_gather, .schedules = kPair, .only = 1};
   EXPECT_EQ(to_text(printed),
             "mine all_gather, 2 ranks, 2 units\n"
             "rank 1\n"
@@ -56,8 +56,8 @@ TEST(Print, TextOfOneRankHasThatRankOnly) {
 
 TEST(Print, TextOfALonelyRankSaysThatThereIsNothingToDo) {
   const std::vector<Schedule> one{Schedule{1}};
-  const Printed printed{.algorithm = "ring", .collective = Collective::all_reduce,
-                        .schedules = one};
+  const Printed printed{
+      .algorithm = "ring", .collective = Collective::all_reduce, .schedules = one};
   EXPECT_EQ(to_text(printed), "ring all_reduce, 1 rank, 1 unit\nrank 0: nothing to do\n");
 }
 
@@ -103,7 +103,8 @@ TEST(Print, JsonOfEveryRowReadsBackAsTheSameSchedules) {
       const std::vector<Schedule> schedules = build_all(choice, size, root);
       const json document = json::parse(to_json({.algorithm = std::string{row.name},
                                                  .collective = row.collective,
-                                                 .root = root, .schedules = schedules}));
+                                                 .root = root,
+                                                 .schedules = schedules}));
       EXPECT_EQ(document.at("algorithm"), row.name);
       EXPECT_EQ(document.at("collective"), name_of(row.collective));
       EXPECT_EQ(document.at("size"), size);
@@ -121,9 +122,8 @@ TEST(Print, JsonOfHandWrittenSchedulesReadsBack) {
 }
 
 TEST(Print, JsonOfOneRankNamesIt) {
-  const json document = json::parse(to_json({.algorithm = "mine",
-                                             .collective = Collective::reduce,
-                                             .schedules = kPair, .only = 1}));
+  const json document = json::parse(to_json(
+      {.algorithm = "mine", .collective = Collective::reduce, .schedules = kPair, .only = 1}));
   ASSERT_EQ(document.at("ranks").size(), 1u);
   EXPECT_EQ(document.at("ranks").at(0).at("rank"), 1);
   EXPECT_EQ(document.at("size"), 2);

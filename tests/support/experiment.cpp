@@ -167,9 +167,7 @@ void Experiment::place(Rank rank) {
   const bool inplace = case_.collective == Collective::broadcast ||
                        (case_.in_place && case_.collective != Collective::all_to_all &&
                         (is_root || !is_rooted(case_.collective)));
-  const bool whole = case_.collective == Collective::all_reduce ||
-                     case_.collective == Collective::reduce ||
-                     case_.collective == Collective::broadcast;
+  const bool whole = blocks_of(case_.collective, 2) == 1;
   const std::size_t offset = whole ? 0 : elements(0, r) * width;
   own.out = GuardedBuffer{inplace && !gathers && !whole ? 0 : own.out_count * width, shift};
   own.in = GuardedBuffer{inplace && (gathers || whole) ? 0 : own.in_count * width, shift};

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Runs `tutti sweep` under a launcher: command_test.py usage|records|checks|ends LAUNCHER TUTTI"""
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+
+class Command:
+    """The command under test and its launcher."""
+
+    def __init__(self, launcher, tutti):
+        self.launcher = launcher
+        self.tutti = tutti
+
+    def line(self, ranks, *arguments):
+        """The command line."""
+        return [self.launcher, "-n", str(ranks), self.tutti, "sweep", *arguments]
+
+    def run(self, ranks, *arguments):
+        """Exit status, standard output, and what the command (not the launcher) said as an error."""
+        done = subprocess.run(self.line(ranks, *arguments), stdout=subprocess.PIPE, text=True,
+                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False,
+                              timeout=100)
+        said = [line for line in done.stderr.splitlines()
+                if line.startswith("tutti") and "configurations done" not in line]
+        return done.returncode, done.stdout, said
+
+
+def expect(condition, *facts):
+    """Fails with the facts."""
+    if not condition:
+        raise SystemExit("FAILED: " + "\n".join(map(str, facts)))
+
+
+def records_of(path):
+    """All records; every line must be one."""
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def test_usage(command):
+    """One line from one rank, and the right exit status."""
+    cases = [
+        (2, 2, "did you mean all_reduce?", ["--collective", "al_reduce"]),
+        (2, 2, "did you mean ring?", ["--collective", "all_reduce", "--algorithm", "rng"]),
+        (2, 2, "'8Q'", ["-b", "8Q"]),
+        (2, 2, "did you mean --budget?", ["--buget", "1s"]),
+        (2, 2, "0 .. 1", ["--root", "7"]),
+        (2, 2, "-n 3", ["--ranks", "3"]),
+        (2, 2, "cannot write", ["--json", "/nowhere/at/all.jsonl"]),
+        (2, 2, "cannot read", ["--replay", "/nowhere/at/all.jsonl"]),
+        (2, 2, "not an .svg or .png", ["--plot", "picture.gif"]),
+        (3, 2, "even numbers of ranks", ["--collective", "all_gather", "--algorithm",
+                                         "neighbor_exchange"]),
+    ]
+    for ranks, wanted, text, arguments in cases:
+        status, output, said = command.run(ranks, *arguments)
+        expect(status == wanted, arguments, status, said)
+        expect(len(said) == 1 and text in said[0], arguments, said)
+        expect("bytes" not in output, "a table was begun", arguments)
+
+
+def test_records(command):
+    """CSV, JSON lines, replay, baseline and plot belong together."""
+    with tempfile.TemporaryDirectory(prefix="tutti sweep ") as folder:
+        path = {name: os.path.join(folder, "run." + name) for name in ("csv", "jsonl", "svg")}
+        status, output, said = command.run(
+            2, "--collective", "all_reduce,barrier", "-e", "512", "-n", "4", "--seed", "5",
+            "--csv", path["csv"], "--json", path["jsonl"], "--plot", path["svg"])
+        expect(status == 0 and not said, status, said, output)
+        expect("\x1b" not in output and not re.search(r"\r(?!\n)", output), "not plain text")
+        records = records_of(path["jsonl"])
+        cells = [r for r in records if r["record"] == "cell"]
+        expect(records[0]["record"] == "context" and records[-1]["record"] == "summary", records[0])
+        expect(records[0]["seed"] == 5 and records[0]["hosts"][0]["ranks"] == [0, 1], records[0])
+        expect(records[-1]["cells"] == len(cells) and records[-1]["wrong"] == 0, records[-1])
+        expect({"auto", "native", "ring"} <= {c["label"] for c in cells}, cells)
+        expect(all(c["samples"] == 4 and c["wrong"] == 0 and c["bit_equal"] for c in cells), cells)
+        with open(path["csv"], encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        expect([(r["algorithm"], r["bytes"], float(r["median_us"])) for r in rows] ==
+               [(c["algorithm"], str(c["bytes"]), c["median_us"]) for c in cells], rows)
+        expect(os.path.getsize(path["svg"]) > 1000, "no picture")
+
+        again = os.path.join(folder, "again.jsonl")
+        status, output, said = command.run(2, "--replay", path["jsonl"], "--json", again,
+                                           "--baseline", path["jsonl"], "--fail-over", "100000%")
+        expect(status == 0, status, said, output)
+        expect([(c["label"], c["bytes"]) for c in records_of(again) if c["record"] == "cell"] ==
+               [(c["label"], c["bytes"]) for c in cells], "the replay measured something else")
+        with open(again, "w", encoding="utf-8") as file:
+            for record in records:  # a past in which everything was a thousand times faster
+                for name in ("median_us", "ci_high_us"):
+                    if name in record:
+                        record[name] /= 1000
+                file.write(json.dumps(record) + "\n")
+        status, output, _ = command.run(2, "--replay", path["jsonl"], "--baseline", again)
+        expect(status == 3 and "slower than the baseline" in output, status, output)
+
+
+def test_checks(command):
+    """Every collective gives right results, in place and not, and says so."""
+    few = ["-b", "1000", "-e", "1000", "-n", "2", "--no-touch"]
+    for arguments in (["-d", "f32"], ["-d", "i16", "-o", "max", "--in-place"],
+                      ["-d", "bf16", "-o", "average", "-r", "2", "-C", "all_reduce,reduce"],
+                      ["-d", "f64_index", "-o", "min_loc", "-C", "reduce_scatter"],
+                      ["--segment", "128", "-C", "all_reduce,broadcast"]):
+        status, output, said = command.run(3, *few, *arguments)
+        expect(status == 0 and not said, arguments, status, said, output)
+        expect(" 0 wrong elements, 0 differ" in output, arguments, output)
+    status, output, said = command.run(1, *few, "-C", "all_reduce")
+    expect(status == 0 and "single rank" in output, status, output, said)
+
+
+def start(command, ranks, *arguments):
+    """A sweep under way, once its first row is there."""
+    process = subprocess.Popen(command.line(ranks, *arguments), stdout=subprocess.PIPE, text=True,
+                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    for line in process.stdout:
+        if re.match(r" +\d", line):
+            return process
+    raise SystemExit("FAILED: no row; " + process.stderr.read())
+
+
+def ranks_of(command, marker):
+    """Process ids of the ranks whose command line has the marker."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if words[0].decode(errors="replace") == command.tutti and marker.encode() in words:
+            found.append(int(name))
+    return found
+
+
+def test_ends(command):
+    """A signal, a stopped rank and a foreign launcher end the sweep as documented."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.jsonl")
+        small = ["--collective", "all_reduce", "--algorithm", "ring,auto", "--json", path]
+        process = start(command, 2, *small, "-b", "8", "-f", "2", "-e", "4M", "--budget", "500ms")
+        process.send_signal(signal.SIGTERM)
+        output = process.communicate(timeout=60)[0]
+        # The exit status after a signal is the launcher's own affair, the file is ours.
+        records = records_of(path)
+        expect("interrupted" in output, output)
+        expect(records[-1]["record"] == "summary" and records[-1]["interrupted"], output, records[-1])
+
+        process = start(command, 3, *small, "-b", "8", "-f", "2", "-e", "4M", "--budget", "500ms",
+                        "--timeout", "2s")
+        victim = max(ranks_of(command, path))
+        os.kill(victim, signal.SIGSTOP)
+        begin = time.monotonic()
+        try:
+            errors = process.communicate(timeout=60)[1]
+        finally:
+            for rank in ranks_of(command, path):
+                os.kill(rank, signal.SIGKILL)
+        expect(process.returncode == 5, "exit status", process.returncode, errors)
+        expect("timed out" in errors and time.monotonic() - begin < 30, errors)
+        for line in map(str.strip, open(path, encoding="utf-8")):
+            json.loads(line)
+
+    # A process that was told of more ranks than its MPI sees: the other MPI's launcher began it.
+    told = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}
+    if "openmpi" in command.launcher:
+        told = {"PMI_RANK": "0", "PMI_SIZE": "2"}
+    done = subprocess.run([command.tutti, "sweep"], env={**os.environ, **told}, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+    expect(done.returncode == 4 and "different MPIs" in done.stderr, done.returncode, done.stderr)
+
+
+def main(case, launcher, tutti):
+    """Runs one case."""
+    {"usage": test_usage, "records": test_records, "checks": test_checks,
+     "ends": test_ends}[case](Command(launcher, tutti))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
