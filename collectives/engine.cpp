@@ -20,6 +20,10 @@ std::uint64_t combine(std::uint64_t hash, std::string_view text) noexcept {
   return combine(hash, text.size());
 }
 
+/// Operations under way at most. Their tags are used again in turn, so that a message that was never
+/// received, as after a disagreement about the root, meets a later call and is found to be wrong.
+constexpr std::uint32_t kWindow = 64;
+
 /// Everything that must be equal on all ranks, but the call's number.
 std::uint64_t fingerprint_of(const Problem& problem, const Binding& binding) noexcept {
   std::uint64_t hash = combine(0, static_cast<std::uint64_t>(problem.contract.collective));
@@ -84,6 +88,8 @@ Engine::Engine(std::unique_ptr<Transport> transport, std::shared_ptr<Memory> mem
                                                  ", expected 1 .. 8"};
   if (options_.timeout <= Duration::zero())
     throw Error{ErrorCode::invalid_argument, "the timeout must be more than zero"};
+  window_ = std::min(kWindow, transport_->capabilities().tags / kLanes);
+  expects(window_ > 0, "a transport has tags for one operation");
 }
 
 Engine::~Engine() = default;
@@ -165,13 +171,24 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
   if (failure_) throw Error{*failure_};
   if (execution.binding().layout.contract().collective == Collective::barrier) in = out = &token_;
   else check_buffers(execution.binding().layout, execution.binding().element_bytes, in, out);
+  check_window();
   if (timeout <= Duration::zero()) timeout = options_.timeout;
   try {
-    execution.start({in, out, sequence_++, tag_, timeout});
-    tag_ = tag_ + 2 * kLanes > transport_->capabilities().tags ? 0 : tag_ + kLanes;
+    const auto tag = static_cast<std::uint32_t>(sequence_ % window_) * kLanes;
+    execution.start({in, out, sequence_++, tag, timeout});
   } catch (const Error& error) {
     fail(error);
   }
+}
+
+void Engine::check_window() const {
+  if (in_use_.size() < window_) return;
+  for (const InUse& use : in_use_)
+    if (!use.execution->done() && sequence_ - use.execution->sequence() >= window_)
+      throw Error{ErrorCode::invalid_argument,
+                  "operation #" + std::to_string(use.execution->sequence()) + " and " +
+                      std::to_string(window_ - 1) +
+                      " later ones are under way, the most there may be; wait for it first"};
 }
 
 std::size_t Engine::progress() {
@@ -207,24 +224,23 @@ void Engine::check_deadline(Execution& execution) {
         awaited});
 }
 
-void Engine::idle(Execution& execution) {
+void Engine::count_idle(Execution& execution) {
   const int spins = transport_->capabilities().idle_spins;
-  if (++idle_polls_ % std::min(kPollsPerClock, std::max(spins, 1)) == 0) check_deadline(execution);
-  if (idle_polls_ > spins) std::this_thread::yield();
+  if (++idle_polls_ % std::clamp(spins, 1, kPollsPerClock) == 0) check_deadline(execution);
 }
 
 bool Engine::test(Execution& execution) {
   if (execution.done()) return true;
   if (progress() > 0) idle_polls_ = 0;
-  else if (++idle_polls_ % std::min(kPollsPerClock, transport_->capabilities().idle_spins) == 0)
-    check_deadline(execution);
+  else count_idle(execution);
   return execution.done();
 }
 
 void Engine::wait(Execution& execution) {
   while (!execution.done()) {
     if (progress() > 0) idle_polls_ = 0;
-    else idle(execution);
+    else count_idle(execution);
+    if (idle_polls_ > transport_->capabilities().idle_spins) std::this_thread::yield();
   }
 }
 

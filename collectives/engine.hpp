@@ -84,8 +84,9 @@ class Engine {
   void evict();
   /// Polls once. @return how many transfers completed.
   std::size_t progress();
+  void check_window() const;
   void check_deadline(Execution& execution);
-  void idle(Execution& execution);
+  void count_idle(Execution& execution);
   [[noreturn]] void fail(const Error& cause);
 
   std::unique_ptr<Transport> transport_;
@@ -97,7 +98,7 @@ class Engine {
   std::size_t cached_bytes_ = 0;
   std::vector<InUse> in_use_;
   std::uint64_t sequence_ = 0;
-  std::uint32_t tag_ = 0;
+  std::uint32_t window_ = 1;  // operations with tags of their own
   int idle_polls_ = 0;
   std::optional<Error> failure_;
   std::array<Completion, 32> completions_{};

@@ -58,6 +58,8 @@ class Execution {
 
   /// Whether nothing is left to do.
   [[nodiscard]] bool done() const noexcept { return active_lanes_ == 0; }
+  /// Number of the call it runs or ran last.
+  [[nodiscard]] std::uint64_t sequence() const noexcept { return run_.sequence; }
   /// Whether to give up at this time. The clock is first read when there is nothing else to do, since
   /// reading it costs as much as a small collective; the timeout counts from then.
   [[nodiscard]] bool is_late(Duration now) noexcept {

@@ -9,14 +9,23 @@
 
 namespace tutti {
 
-std::vector<Rank> peers_of(std::span<const Step> round, bool sending) {
-  std::vector<Rank> peers;
+void find_peers(std::span<const Step> round, bool sending, std::vector<Rank>& peers) {
+  peers.clear();
   for (const Step& step : round)
     if (step.has_peer() && (step.kind() == Step::Kind::send) == sending)
       peers.push_back(step.peer());
+  if (peers.size() < 2) return;
   std::sort(peers.begin(), peers.end());
   peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
-  return peers;
+}
+
+std::int64_t messages_in(std::span<const Step> round) {
+  const auto sends = std::count_if(
+      round.begin(), round.end(), [](const Step& step) { return step.kind() == Step::Kind::send; });
+  if (sends < 2) return sends;  // nearly always, and without a list
+  std::vector<Rank> peers;
+  find_peers(round, true, peers);
+  return static_cast<std::int64_t>(peers.size());
 }
 
 void check_units(std::span<const Schedule> schedules) {

@@ -24,9 +24,13 @@ struct RoundWork {
   std::int64_t reduced = 0;   ///< Size of all operands that are reduced into own slots.
 };
 
-/// The peers of a round, each once, that the given kinds of steps name. @param round its steps.
-/// @param sending whether sends or receives are meant. @return the peers, ascending.
-[[nodiscard]] std::vector<Rank> peers_of(std::span<const Step> round, bool sending);
+/// The peers of a round, each once. @param round its steps. @param sending whether the peers of
+/// sends or of receives are meant. @param peers is set to them, ascending; reused from round to
+/// round.
+void find_peers(std::span<const Step> round, bool sending, std::vector<Rank>& peers);
+
+/// @param round its steps. @return messages sent: all sends to one peer are one.
+[[nodiscard]] std::int64_t messages_in(std::span<const Step> round);
 
 /// Checks that all ranks cut the vector alike. Throws Error{invalid_argument}.
 /// @param schedules of all ranks.
@@ -51,7 +55,7 @@ template <class SizeOf>
       case Step::Kind::finish: break;
     }
   }
-  work.messages = static_cast<std::int64_t>(peers_of(round, true).size());
+  work.messages = messages_in(round);
   return work;
 }
 
@@ -82,8 +86,7 @@ class Flow {
     while (!ready_.empty()) {
       const Rank rank = ready_.back();
       ready_.pop_back();
-      while (advance(rank)) {
-      }
+      for (bool goes_on = true; goes_on;) goes_on = advance(rank);
     }
     std::vector<Value> ends;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -115,10 +118,10 @@ class Flow {
     const RoundOf self{rank, state.round};
     if (!state.posted) post(self, round, state);
     while (!state.awaited.empty()) {
-      const auto message = state.inbox.find(state.awaited.back());
-      if (message == state.inbox.end()) return false;
-      const auto first = state.inbox.lower_bound(state.awaited.back());
-      pricing_.matched({state.awaited.back(), first->second.round}, self, first->second.sent);
+      const Rank sender = state.awaited.back();
+      const auto first = state.inbox.lower_bound(sender);  // the first sent among its messages
+      if (first == state.inbox.end() || first->first != sender) return false;
+      pricing_.matched({sender, first->second.round}, self, first->second.sent);
       state.now = pricing_.later(state.now, first->second.sent);
       state.inbox.erase(first);
       state.awaited.pop_back();
@@ -132,9 +135,10 @@ class Flow {
   void post(RoundOf self, std::span<const Step> round, State& state) {
     state.now = pricing_.busy(self, round, state.now);
     state.posted = true;
-    state.awaited = peers_of(round, false);
+    find_peers(round, false, state.awaited);
     std::reverse(state.awaited.begin(), state.awaited.end());
-    for (const Rank peer : peers_of(round, true)) {
+    find_peers(round, true, receivers_);
+    for (const Rank peer : receivers_) {
       if (peer < 0 || peer >= size_)
         throw Error{
             ErrorCode::invalid_argument,
@@ -164,6 +168,7 @@ class Flow {
   Pricing& pricing_;
   std::vector<State> ranks_;
   std::vector<Rank> ready_{};
+  std::vector<Rank> receivers_{};  // of the round that is being posted
 };
 
 }  // namespace tutti

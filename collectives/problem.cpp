@@ -1,6 +1,7 @@
 #include "problem.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <string>
 
@@ -23,6 +24,28 @@ void check_operator(const Call& call) {
   if (is_defined(call.op->kind(), call.type)) return;
   refuse(call.collective, "operator " + std::string{name_of(call.op->kind())} +
                               " is not defined for datatype " + std::string{name_of(call.type)});
+}
+
+void check_elements(const Call& call) {
+  const std::size_t expected = size_of(call.type);
+  if (call.type == Datatype::opaque ? call.element_bytes > 0 : call.element_bytes == expected) return;
+  refuse(call.collective, "an element of datatype " + std::string{name_of(call.type)} +
+                              " cannot have " + std::to_string(call.element_bytes) + " bytes" +
+                              (expected > 0 ? ", expected " + std::to_string(expected) : ""));
+}
+
+/// All offsets are counted in one std::size_t.
+void check_size(const Problem& problem) {
+  std::size_t left = std::numeric_limits<std::ptrdiff_t>::max() / problem.element_bytes;
+  const std::size_t blocks = problem.contract.blocks();
+  bool fits = problem.count <= left / blocks;
+  for (const std::size_t count : problem.counts) {
+    fits = fits && count <= left;
+    left -= fits ? count : 0;
+  }
+  if (!fits)
+    refuse(problem.contract.collective,
+           "the vector of all blocks is too large to be addressed in memory");
 }
 
 /// What the caller's own buffers say about the size of a block.
@@ -117,17 +140,20 @@ Problem check(const Call& call, const Options& options, Rank self, int size) {
   if (is_rooted(call.collective) && (call.root < 0 || call.root >= size))
     refuse(call.collective, "root " + std::to_string(call.root) + " is not a rank; expected 0 .. " +
                                 std::to_string(size - 1));
+  if (call.collective != Collective::barrier) check_elements(call);
   check_operator(call);
   Problem problem{.contract = {call.collective, size, is_rooted(call.collective) ? call.root : 0},
                   .type = call.type,
                   .element_bytes = call.element_bytes,
                   .op = is_reduction(call.collective) ? call.op : nullptr,
-                  .count = block_count(call, size),
+                  .count = options.counts.empty() ? block_count(call, size) : 0,
                   .counts = options.counts,
                   .algorithm = options.algorithm,
                   .segment = options.segment};
   if (call.collective == Collective::barrier) {
-    problem.op = &bit_or;
+    problem.op = &bit_or;  // The token is a bit of a byte, whatever the call says.
+    problem.type = Datatype::u8;
+    problem.element_bytes = 1;
     return problem;
   }
   if (!options.counts.empty()) {
@@ -136,8 +162,8 @@ Problem check(const Call& call, const Options& options, Rank self, int size) {
     if (options.counts.size() != problem.contract.blocks())
       refuse(call.collective, std::to_string(options.counts.size()) + " counts are given, expected " +
                                   std::to_string(problem.contract.blocks()));
-    problem.count = 0;
   }
+  check_size(problem);
   const Layout layout = layout_of(problem, self);
   if (uses_input(problem.contract, self))
     check_count(call.collective, "input", call.in_count, layout.in_total());

@@ -8,9 +8,18 @@ winner of every size. A line is the median, its band the 95% interval of the med
 import csv
 import io
 import json
+import os
 import sys
 
-import matplotlib
+SYSTEM_PYTHON = "/usr/bin/python3"  # a user's own often lacks what the system's has
+
+try:
+    import matplotlib
+except ModuleNotFoundError:
+    if os.path.exists(SYSTEM_PYTHON) and os.path.realpath(sys.executable) != os.path.realpath(
+            SYSTEM_PYTHON):
+        os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, *sys.argv])
+    sys.exit("plot.py needs matplotlib: apt-get install python3-matplotlib")
 
 matplotlib.use("Agg")  # no display is needed
 

@@ -62,6 +62,7 @@ std::string long_name(const Flag& flag) {
 void declare_flags(CLI::App& app, SweepFlags& flags) {
   for (const Flag& flag : kFlags)
     app.add_option(flag.names, flags.*flag.member, flag.help)->capture_default_str();
+  app.get_option("--check")->expected(0, 1);  // by itself it means yes
   app.add_flag("--in-place", flags.in_place, "input and output share memory");
   app.add_flag("--touch,!--no-touch", flags.touch, "rewrite inputs between samples (default)");
 }

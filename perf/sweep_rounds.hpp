@@ -12,7 +12,7 @@ namespace tutti::perf {
 /// Fewest rounds without -n: the least number whose signed-rank test can be significant.
 inline constexpr std::size_t kFewestRounds = 8;
 /// Fewest rounds after which a candidate may stop early because it is known precisely.
-inline constexpr std::size_t kFewestPrecise = 20;
+inline constexpr std::size_t kFewestPrecise = 60;
 /// Half the width of the interval, relative to the median, that counts as precise.
 inline constexpr double kPrecise = 0.025;
 /// The same for the ratio to the best candidate, where it is a close race.

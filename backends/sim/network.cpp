@@ -29,9 +29,8 @@ void check(const ClusterOptions& options) {
         "slowdown of a simulated cluster must be empty or have one factor per rank");
   for (const int factor : options.slowdown) check(factor >= 1, "a slowdown factor is at least 1");
   for (const Fault& fault : options.faults)
-    check(fault.rank >= 0 && fault.rank < size,
-          "a fault names rank " + std::to_string(fault.rank) + " of a cluster of " +
-              std::to_string(size));
+    check(fault.rank >= 0 && fault.rank < size, "a fault names rank " + std::to_string(fault.rank) +
+                                                    " of a cluster of " + std::to_string(size));
 }
 
 std::string hexadecimal(std::uint64_t value) {
@@ -94,9 +93,8 @@ Network::Network(const ClusterOptions& options)
 }
 
 void Network::take(Rank rank) {
-  check(rank >= 0 && rank < options_.size,
-        "there is no rank " + std::to_string(rank) + " in a cluster of " +
-            std::to_string(options_.size));
+  check(rank >= 0 && rank < options_.size, "there is no rank " + std::to_string(rank) +
+                                               " in a cluster of " + std::to_string(options_.size));
   check(!std::exchange(endpoint(rank).taken, true),
         "the transport of rank " + std::to_string(rank) + " has been handed out already");
 }
@@ -238,8 +236,8 @@ void Network::fail(Rank rank, const Error& error) {
 
 void Network::check_faults(Rank rank) {
   std::erase_if(faults_, [&](const Fault& fault) {
-    const bool due = fault.rank == rank && now_ >= fault.at &&
-                     endpoint(rank).transfers >= fault.after_transfers;
+    const bool due =
+        fault.rank == rank && now_ >= fault.at && endpoint(rank).transfers >= fault.after_transfers;
     if (due && fault.kind == Fault::Kind::death) kill(rank);
     if (due && fault.kind == Fault::Kind::delay) {
       endpoint(rank).stalled_until = now_ + fault.length;

@@ -51,15 +51,15 @@ struct Endpoint {
   std::vector<std::shared_ptr<Message>> unexpected{};  ///< Sent to it, not yet received.
   std::vector<std::shared_ptr<Message>> expected{};    ///< Receives that wait for their message.
   std::deque<Completion> ready{};                      ///< For its next polls.
-  std::optional<Error> failure{};                      ///< Thrown by every poll and post from now on.
-  std::optional<Error> notice{};                       ///< Becomes its failure when word arrives.
-  Duration port_free{0};                               ///< When its last send has left.
-  Duration stalled_until{0};                           ///< It does nothing before that time.
-  std::uint64_t transfers = 0;                         ///< Posted so far.
-  bool taken = false;                                  ///< Its transport has been handed out.
-  bool aborted = false;                                ///< It has told the others.
-  bool dead = false;                                   ///< A fault killed it.
-  bool closed = false;                                 ///< Its transport is gone.
+  std::optional<Error> failure{};  ///< Thrown by every poll and post from now on.
+  std::optional<Error> notice{};   ///< Becomes its failure when word arrives.
+  Duration port_free{0};           ///< When its last send has left.
+  Duration stalled_until{0};       ///< It does nothing before that time.
+  std::uint64_t transfers = 0;     ///< Posted so far.
+  bool taken = false;              ///< Its transport has been handed out.
+  bool aborted = false;            ///< It has told the others.
+  bool dead = false;               ///< A fault killed it.
+  bool closed = false;             ///< Its transport is gone.
 
   /// @return whether its pieces may be touched.
   [[nodiscard]] bool alive() const noexcept { return !dead && !closed && !failure; }

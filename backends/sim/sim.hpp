@@ -34,18 +34,18 @@ struct Fault {
 
 /// What a cluster is made with.
 struct ClusterOptions {
-  int size = 1;                               ///< Number of ranks.
-  std::uint64_t seed = 1;                     ///< Decides the order of deliveries.
-  Delivery delivery = Delivery::random;       ///< When sends complete.
-  Duration alpha = std::chrono::microseconds{1};   ///< Latency of a message.
-  std::int64_t beta_ps = 100;                 ///< Picoseconds per byte; a rank's sends queue up.
+  int size = 1;                                   ///< Number of ranks.
+  std::uint64_t seed = 1;                         ///< Decides the order of deliveries.
+  Delivery delivery = Delivery::random;           ///< When sends complete.
+  Duration alpha = std::chrono::microseconds{1};  ///< Latency of a message.
+  std::int64_t beta_ps = 100;  ///< Picoseconds per byte; a rank's sends queue up.
   Duration jitter = std::chrono::microseconds{4};  ///< Added to a latency: from zero up to this.
-  std::vector<int> slowdown{};                ///< Factor on a rank's send costs; empty: 1 for all.
-  std::vector<Fault> faults{};                ///< The script.
-  bool detect_death = false;                  ///< Whether the others are told of a death.
-  bool scribble = false;                      ///< Fill the pieces of a receive with rubbish when it
-                                              ///< is posted: who reads them too early shows.
-  std::uint32_t tags = 1024;                  ///< As Capabilities::tags.
+  std::vector<int> slowdown{};  ///< Factor on a rank's send costs; empty: 1 for all.
+  std::vector<Fault> faults{};  ///< The script.
+  bool detect_death = false;    ///< Whether the others are told of a death.
+  bool scribble = false;        ///< Fill the pieces of a receive with rubbish when it
+                                ///< is posted: who reads them too early shows.
+  std::uint32_t tags = 1024;    ///< As Capabilities::tags.
 };
 
 class Network;
@@ -70,7 +70,8 @@ class Cluster {
   [[nodiscard]] Duration now() const noexcept;
   /// @return transfers posted so far, by all ranks.
   [[nodiscard]] std::uint64_t transfers() const noexcept;
-  /// @return transfers posted and completions collected so far: does not change while all ranks wait.
+  /// @return transfers posted and completions collected so far: does not change while all ranks
+  /// wait.
   [[nodiscard]] std::uint64_t activity() const noexcept;
   /// @param rank in [0, size). @return whether a fault killed it: stop driving it.
   [[nodiscard]] bool is_dead(Rank rank) const noexcept;

@@ -20,10 +20,14 @@ struct Wrong {
   const char* says;
 };
 
-void PrintTo(const Wrong& wrong, std::ostream* stream) { *stream << wrong.name; }
+void PrintTo(const Wrong& wrong, std::ostream* stream) {
+  *stream << wrong.name;
+}
 
 using Vector = std::vector<int>;
-std::span<const int> in_of(const Vector& vector) { return vector; }
+std::span<const int> in_of(const Vector& vector) {
+  return vector;
+}
 
 std::vector<Wrong> wrong_buffers() {
   return {
@@ -66,15 +70,25 @@ std::vector<Wrong> wrong_buffers() {
       {"null_input",
        [](Communicator& c) {
          Vector b(4);
-         c.run({.collective = all_reduce, .out = b.data(), .in_count = 4, .out_count = 4,
-                .type = Datatype::i32, .element_bytes = 4, .op = &sum});
+         c.run({.collective = all_reduce,
+                .out = b.data(),
+                .in_count = 4,
+                .out_count = 4,
+                .type = Datatype::i32,
+                .element_bytes = 4,
+                .op = &sum});
        },
        "null"},
       {"null_output",
        [](Communicator& c) {
          Vector a(4);
-         c.run({.collective = all_reduce, .in = a.data(), .in_count = 4, .out_count = 4,
-                .type = Datatype::i32, .element_bytes = 4, .op = &sum});
+         c.run({.collective = all_reduce,
+                .in = a.data(),
+                .in_count = 4,
+                .out_count = 4,
+                .type = Datatype::i32,
+                .element_bytes = 4,
+                .op = &sum});
        },
        "null"},
       {"partial_overlap",
@@ -136,8 +150,13 @@ std::vector<Wrong> wrong_words() {
       {"no_operator",
        [](Communicator& c) {
          Vector a(4), b(4);
-         c.run({.collective = all_reduce, .in = a.data(), .out = b.data(), .in_count = 4,
-                .out_count = 4, .type = Datatype::i32, .element_bytes = 4});
+         c.run({.collective = all_reduce,
+                .in = a.data(),
+                .out = b.data(),
+                .in_count = 4,
+                .out_count = 4,
+                .type = Datatype::i32,
+                .element_bytes = 4});
        },
        "operator"},
       {"unknown_algorithm",
@@ -200,23 +219,39 @@ std::vector<Wrong> wrong_words() {
       {"element_size_that_contradicts_the_datatype",
        [](Communicator& c) {
          Vector a(4), b(4);
-         c.run({.collective = all_reduce, .in = a.data(), .out = b.data(), .in_count = 4,
-                .out_count = 4, .type = Datatype::i32, .element_bytes = 8, .op = &sum});
+         c.run({.collective = all_reduce,
+                .in = a.data(),
+                .out = b.data(),
+                .in_count = 4,
+                .out_count = 4,
+                .type = Datatype::i32,
+                .element_bytes = 8,
+                .op = &sum});
        },
        "i32"},
       {"elements_of_no_size",
        [](Communicator& c) {
          Vector a(4), b(4);
-         c.run({.collective = all_to_all, .in = a.data(), .out = b.data(), .in_count = 3,
-                .out_count = 3, .type = Datatype::opaque, .element_bytes = 0});
+         c.run({.collective = all_to_all,
+                .in = a.data(),
+                .out = b.data(),
+                .in_count = 3,
+                .out_count = 3,
+                .type = Datatype::opaque,
+                .element_bytes = 0});
        },
        "element"},
       {"total_that_no_memory_can_hold",
        [](Communicator& c) {
          Vector a(4), b(4);
          const std::size_t huge = ~std::size_t{0} / 4;
-         c.run({.collective = all_gather, .in = a.data(), .out = b.data(), .in_count = huge,
-                .out_count = huge * 3, .type = Datatype::i32, .element_bytes = 4});
+         c.run({.collective = all_gather,
+                .in = a.data(),
+                .out = b.data(),
+                .in_count = huge,
+                .out_count = huge * 3,
+                .type = Datatype::i32,
+                .element_bytes = 4});
        },
        "large"},
   };
@@ -267,12 +302,16 @@ TEST_P(Arguments, ThatAreWrongThrowAndChangeNothing) {
   }
   EXPECT_EQ(world.cluster().transfers(), 0u) << "nothing may be sent";
   *patient = true;
-  Experiment experiment{{.collective = all_reduce, .size = kSize, .counts = {10},
+  Experiment experiment{{.collective = all_reduce,
+                         .size = kSize,
+                         .counts = {10},
                          .model = model_of(Datatype::i32, OperatorKind::sum)}};
   EXPECT_EQ(run(world, experiment), "") << "the communicator stays usable";
 }
 
-std::string name_of_wrong(const ::testing::TestParamInfo<Wrong>& info) { return info.param.name; }
+std::string name_of_wrong(const ::testing::TestParamInfo<Wrong>& info) {
+  return info.param.name;
+}
 
 INSTANTIATE_TEST_SUITE_P(Buffers, Arguments, ::testing::ValuesIn(wrong_buffers()), name_of_wrong);
 INSTANTIATE_TEST_SUITE_P(Words, Arguments, ::testing::ValuesIn(wrong_words()), name_of_wrong);

@@ -1,4 +1,5 @@
-// Own file: where a compiler sees both the replaced operators and their use, it warns of a mismatch.
+// Own file: where a compiler sees both the replaced operators and their use, it warns of a
+// mismatch.
 #include "counted_new.hpp"
 
 #include <algorithm>
@@ -13,7 +14,8 @@ std::atomic<std::uint64_t> allocations{0};
 
 static void* allocate(std::size_t bytes, std::size_t alignment) {
   if (counting) ++allocations;
-  const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  const std::size_t rounded =
+      (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   void* const data = std::aligned_alloc(alignment, rounded);
   if (data == nullptr) throw std::bad_alloc{};
   return data;
@@ -33,11 +35,27 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
 void* operator new[](std::size_t bytes, std::align_val_t alignment) {
   return tutti::harness::allocate(bytes, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* data) noexcept { std::free(data); }
-void operator delete[](void* data) noexcept { std::free(data); }
-void operator delete(void* data, std::size_t) noexcept { std::free(data); }
-void operator delete[](void* data, std::size_t) noexcept { std::free(data); }
-void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
-void operator delete[](void* data, std::align_val_t) noexcept { std::free(data); }
-void operator delete(void* data, std::size_t, std::align_val_t) noexcept { std::free(data); }
-void operator delete[](void* data, std::size_t, std::align_val_t) noexcept { std::free(data); }
+void operator delete(void* data) noexcept {
+  std::free(data);
+}
+void operator delete[](void* data) noexcept {
+  std::free(data);
+}
+void operator delete(void* data, std::size_t) noexcept {
+  std::free(data);
+}
+void operator delete[](void* data, std::size_t) noexcept {
+  std::free(data);
+}
+void operator delete(void* data, std::align_val_t) noexcept {
+  std::free(data);
+}
+void operator delete[](void* data, std::align_val_t) noexcept {
+  std::free(data);
+}
+void operator delete(void* data, std::size_t, std::align_val_t) noexcept {
+  std::free(data);
+}
+void operator delete[](void* data, std::size_t, std::align_val_t) noexcept {
+  std::free(data);
+}

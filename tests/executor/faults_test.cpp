@@ -42,11 +42,11 @@ void expect_no_harm(World& world, Experiment& experiment, const std::vector<Task
   for (const Task& task : tasks) {
     const auto bytes = experiment.result(task.rank);
     results.emplace_back(bytes.begin(), bytes.end());
-    const auto problem =
-        task.done ? experiment.problem(task.rank) : experiment.damage(task.rank);
+    const auto problem = task.done ? experiment.problem(task.rank) : experiment.damage(task.rank);
     EXPECT_FALSE(problem) << *problem;
   }
-  while (world.cluster().advance()) {}
+  while (world.cluster().advance()) {
+  }
   for (std::size_t i = 0; i < tasks.size(); ++i)
     EXPECT_TRUE(std::ranges::equal(results[i], experiment.result(tasks[i].rank)))
         << "rank " << tasks[i].rank << "'s result was written after its operation had ended";
@@ -113,11 +113,13 @@ TEST_P(Faults, ARankThatNeverCallsIsNamed) {
     ASSERT_TRUE(task.error) << "rank " << task.rank << " cannot have succeeded";
     const std::string text = task.error->what();
     EXPECT_TRUE(task.error->code() == ErrorCode::timeout ||
-                task.error->code() == ErrorCode::aborted) << text;
+                task.error->code() == ErrorCode::aborted)
+        << text;
     EXPECT_NE(text.find("timed out"), std::string::npos) << text;
     EXPECT_NE(text.find("round"), std::string::npos) << text;
     EXPECT_GE(task.error->culprit(), 0) << text;
-    EXPECT_NE(text.find("rank " + std::to_string(task.error->culprit())), std::string::npos) << text;
+    EXPECT_NE(text.find("rank " + std::to_string(task.error->culprit())), std::string::npos)
+        << text;
     timeouts += task.error->code() == ErrorCode::timeout ? 1 : 0;
     expect_failed_for_good(world, task);
   }
@@ -148,7 +150,10 @@ TEST(Deaths, ThatAreDetectedNameTheDead) {
     World world{{.cluster = {.size = 4,
                              .faults = {{.rank = victim, .kind = sim::Fault::Kind::death}},
                              .detect_death = true}}};
-    Experiment experiment{{.collective = all_reduce, .algorithm = "ring", .size = 4, .counts = {64},
+    Experiment experiment{{.collective = all_reduce,
+                           .algorithm = "ring",
+                           .size = 4,
+                           .counts = {64},
                            .model = model_of(Datatype::i32, OperatorKind::sum)}};
     world.cluster().advance_by(milliseconds{1});
     auto tasks = tasks_for(world, experiment);
@@ -159,7 +164,8 @@ TEST(Deaths, ThatAreDetectedNameTheDead) {
       ASSERT_TRUE(task.error);
       EXPECT_EQ(task.error->culprit(), victim) << task.error->what();
       EXPECT_NE(std::string{task.error->what()}.find("rank " + std::to_string(victim) + " is dead"),
-                std::string::npos) << task.error->what();
+                std::string::npos)
+          << task.error->what();
     }
   }
 }
@@ -168,8 +174,8 @@ TEST(Deadlines, MayBeGivenToOneCall) {
   World world{2};
   std::vector<int> data(3);
   std::vector<Task> tasks{};
-  tasks.push_back(task_of(0, world[0].all_reduce_async(std::span{data}, sum,
-                                                       {.timeout = milliseconds{20}})));
+  tasks.push_back(
+      task_of(0, world[0].all_reduce_async(std::span{data}, sum, {.timeout = milliseconds{20}})));
   ASSERT_TRUE(world.drive(tasks, milliseconds{40}));
   ASSERT_TRUE(tasks[0].error);
   EXPECT_EQ(tasks[0].error->code(), ErrorCode::timeout);
@@ -179,12 +185,11 @@ TEST(Deadlines, MayBeGivenToOneCall) {
 TEST(Requests, DroppedWhilePendingFailTheCommunicator) {
   World world{3};
   std::vector<std::vector<int>> data(3, std::vector<int>(100));
-  {
-    const Request dropped = world[1].all_reduce_async(std::span{data[1]});
-  }
+  { const Request dropped = world[1].all_reduce_async(std::span{data[1]}); }
   const auto own = world[1].try_all_reduce(std::span{data[1]});
   ASSERT_FALSE(own);
-  EXPECT_NE(std::string{own.error().what()}.find("dropped"), std::string::npos) << own.error().what();
+  EXPECT_NE(std::string{own.error().what()}.find("dropped"), std::string::npos)
+      << own.error().what();
   std::vector<Task> tasks{};
   for (const Rank rank : {0, 2})
     tasks.push_back(task_of(
@@ -206,9 +211,7 @@ TEST(Plans, DroppedWhilePendingFailTheCommunicator) {
     plan.start();
   }
   EXPECT_FALSE(world[0].try_barrier());
-  {
-    const Plan idle = world[1].plan_all_reduce(std::span{data});
-  }
+  { const Plan idle = world[1].plan_all_reduce(std::span{data}); }
   std::vector<Task> tasks{};
   tasks.push_back(task_of(1, world[1].barrier_async()));
   ASSERT_TRUE(world.drive(tasks));
@@ -217,10 +220,9 @@ TEST(Plans, DroppedWhilePendingFailTheCommunicator) {
 
 TEST(Operators, ThatThrowEndTheOperationOnAllRanks) {
   World world{3};
-  const Operator throwing{[](const void*, const void*, void*, std::size_t) {
-                            throw std::runtime_error{"no such sum"};
-                          },
-                          true};
+  const Operator throwing{
+      [](const void*, const void*, void*, std::size_t) { throw std::runtime_error{"no such sum"}; },
+      true};
   std::vector<std::vector<int>> data(3, std::vector<int>(8, 1));
   std::vector<Task> tasks{};
   for (Rank rank = 0; rank < 3; ++rank)

@@ -8,11 +8,11 @@ class MatrixLong : public ::testing::TestWithParam<Row> {};
 
 TEST_P(MatrixLong, GivesTheRightResults) {
   for (const std::uint64_t seed : {1u, 2u}) {
-    World world{{.cluster = {.size = GetParam().size,
-                             .seed = seed,
-                             .delivery = seed == 1 ? sim::Delivery::rendezvous
-                                                   : sim::Delivery::random,
-                             .scribble = true}}};
+    World world{
+        {.cluster = {.size = GetParam().size,
+                     .seed = seed,
+                     .delivery = seed == 1 ? sim::Delivery::rendezvous : sim::Delivery::random,
+                     .scribble = true}}};
     Row row = GetParam();
     row.ordinal += seed * 1009;
     for (const Case& one : cases_of(row, 12)) {

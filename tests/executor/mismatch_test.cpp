@@ -64,9 +64,7 @@ std::optional<Case> odd_case(const Odd& odd) {
       one.model = model_of(Datatype::i32, OperatorKind::max);
       return one;
     case Difference::type: one.model = model_of(Datatype::f32, OperatorKind::sum); return one;
-    case Difference::count:
-      one.counts = cut(96 + one.counts.size(), one.counts.size());
-      return one;
+    case Difference::count: one.counts = cut(96 + one.counts.size(), one.counts.size()); return one;
     case Difference::root:
       if (!is_rooted(collective)) return std::nullopt;
       one.root = 1;
@@ -107,7 +105,9 @@ TEST_P(Mismatch, IsAnErrorAndNeverWrongData) {
                .communicator = {.timeout = seconds{1}}}};
   Experiment usual{base_case(odd.row)};
   Experiment other{*odd_case(odd)};
-  Experiment after{{.collective = all_reduce, .size = size, .counts = {7},
+  Experiment after{{.collective = all_reduce,
+                    .size = size,
+                    .counts = {7},
                     .model = model_of(Datatype::i32, OperatorKind::sum)}};
   std::vector<Task> tasks{};
   for (Rank rank = 0; rank < size; ++rank) {
@@ -120,7 +120,8 @@ TEST_P(Mismatch, IsAnErrorAndNeverWrongData) {
   std::vector<Task> later{};
   for (Rank rank = 0; rank < size; ++rank) later.push_back(task_of(world[rank], after));
   ASSERT_TRUE(world.drive(later, seconds{3})) << "a rank waits forever";
-  for (const Task& task : later) EXPECT_TRUE(task.error) << "rank " << task.rank << " noticed nothing";
+  for (const Task& task : later)
+    EXPECT_TRUE(task.error) << "rank " << task.rank << " noticed nothing";
 
   int named = 0;
   tasks.insert(tasks.end(), later.begin(), later.end());
@@ -146,8 +147,8 @@ TEST(Mismatches, LeaveNoRankWithAResultThatMixesBoth) {
   for (const Row& row : rows_of({2, 3, 4, 5})) {
     if (row.collective != all_reduce) continue;
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-      World world{{.cluster = {.size = row.size, .seed = seed},
-                   .communicator = {.timeout = seconds{1}}}};
+      World world{
+          {.cluster = {.size = row.size, .seed = seed}, .communicator = {.timeout = seconds{1}}}};
       Experiment usual{base_case(row)};
       Case changed = base_case(row);
       changed.model = model_of(Datatype::i32, OperatorKind::bit_xor);

@@ -13,8 +13,7 @@ using enum Collective;
 /// One operation on all ranks, started now in the order of ranks.
 void start_all(World& world, Experiment& experiment, std::vector<Task>& tasks) {
   for (Rank rank = 0; rank < world.size(); ++rank)
-    tasks.push_back(task_of(
-        rank, world[rank].start(experiment.call(rank), experiment.options())));
+    tasks.push_back(task_of(rank, world[rank].start(experiment.call(rank), experiment.options())));
 }
 
 void expect_right(Experiment& experiment) {
@@ -99,8 +98,8 @@ INSTANTIATE_TEST_SUITE_P(Catalog, Plans, ::testing::ValuesIn(rows_of({1, 2, 5, 8
 TEST(Plans, NameWhatTheyRun) {
   World world{2};
   std::vector<float> data(1000);
-  const Plan plan = world[0].plan_broadcast(std::span{data}, 0,
-                                            {.algorithm = "knomial:k=3", .segment = 256});
+  const Plan plan =
+      world[0].plan_broadcast(std::span{data}, 0, {.algorithm = "knomial:k=3", .segment = 256});
   EXPECT_EQ(plan.algorithm(), "knomial:k=3");
   EXPECT_EQ(plan.segment(), 256u);
   const Plan whole = world[0].plan_broadcast(std::span{data}, 0,
@@ -136,10 +135,12 @@ TEST(Plans, CheckTheBuffersTheyStartOn) {
 TEST(Communicators, OfTheSameRanksDoNotDisturbEachOther) {
   World a{4, 1};
   World b{4, 2};
-  Experiment first{{.collective = all_reduce, .size = 4, .counts = {99},
+  Experiment first{{.collective = all_reduce,
+                    .size = 4,
+                    .counts = {99},
                     .model = model_of(Datatype::f32, OperatorKind::sum)}};
-  Experiment second{{.collective = all_to_all, .size = 4, .counts = cut(160, 16),
-                     .model = opaque_model(5)}};
+  Experiment second{
+      {.collective = all_to_all, .size = 4, .counts = cut(160, 16), .model = opaque_model(5)}};
   std::vector<Task> on_a{};
   std::vector<Task> on_b{};
   start_all(a, first, on_a);
@@ -247,7 +248,9 @@ TEST(Blocking, CallsWait) {
 
 TEST(Blocking, RequestsAndPlansWait) {
   BlockingWorld ranks{3};
-  Experiment experiment{{.collective = all_reduce, .size = 3, .counts = {500},
+  Experiment experiment{{.collective = all_reduce,
+                         .size = 3,
+                         .counts = {500},
                          .model = model_of(Datatype::f64, OperatorKind::prod)}};
   ranks.start_others(experiment);
   Request request = ranks.world[0].start(experiment.call(0), experiment.options());

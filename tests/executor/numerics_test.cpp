@@ -52,8 +52,11 @@ std::vector<Row> rows_of_all_reduce() {
 }
 
 Case case_for(const Row& row, const Model& model, std::size_t count) {
-  return {.collective = row.collective, .algorithm = row.algorithm, .size = row.size,
-          .counts = {count}, .model = model};
+  return {.collective = row.collective,
+          .algorithm = row.algorithm,
+          .size = row.size,
+          .counts = {count},
+          .model = model};
 }
 
 class Numerics : public ::testing::TestWithParam<Row> {};

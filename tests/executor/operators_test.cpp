@@ -56,7 +56,9 @@ std::vector<Row> reducing_rows() {
 }
 
 /// Whether operators that do not commute are served, given the row's checked fact.
-bool serves(const Row& row, Rank root) { return holds(row.traits.ordered, row.size, root); }
+bool serves(const Row& row, Rank root) {
+  return holds(row.traits.ordered, row.size, root);
+}
 
 class UserOperators : public ::testing::TestWithParam<Row> {};
 
@@ -119,11 +121,12 @@ TEST(UserOperators, ThatMakeTheirElementsFromOtherTypesWork) {
   std::vector<std::vector<int>> data(5);
   for (int rank = 0; rank < 5; ++rank)
     for (int i = 0; i < 20; ++i)
-      data[static_cast<std::size_t>(rank)].push_back((rank * 7 + i * 3) % 11 * (i % 2 == 0 ? 1 : -1));
+      data[static_cast<std::size_t>(rank)].push_back((rank * 7 + i * 3) % 11 *
+                                                     (i % 2 == 0 ? 1 : -1));
   std::vector<Task> tasks{};
   for (Rank rank = 0; rank < 5; ++rank)
-    tasks.push_back(task_of(
-        rank, world[rank].all_reduce_async(std::span{data[static_cast<std::size_t>(rank)]}, larger)));
+    tasks.push_back(task_of(rank, world[rank].all_reduce_async(
+                                      std::span{data[static_cast<std::size_t>(rank)]}, larger)));
   ASSERT_TRUE(world.drive(tasks));
   for (int i = 0; i < 20; ++i) {
     int wanted = 0;

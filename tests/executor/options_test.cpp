@@ -10,8 +10,12 @@ namespace {
 using enum Collective;
 
 Case chain_case(std::size_t segment) {
-  return {.collective = broadcast, .algorithm = "chain", .size = 4, .counts = {10'000},
-          .segment = segment, .model = model_of(Datatype::f32, OperatorKind::sum)};
+  return {.collective = broadcast,
+          .algorithm = "chain",
+          .size = 4,
+          .counts = {10'000},
+          .segment = segment,
+          .model = model_of(Datatype::f32, OperatorKind::sum)};
 }
 
 /// Transfers, and virtual time, of one broadcast.
@@ -52,8 +56,11 @@ TEST(OptionsTest, ASmallCacheForgetsButWorks) {
   World world{{.cluster = {.size = 3}, .communicator = {.cache_bytes = 1}}};
   for (std::size_t round = 0; round < 3; ++round)
     for (std::size_t count = 1; count < 20; ++count) {
-      Experiment experiment{{.collective = all_reduce, .size = 3, .counts = {count},
-                             .model = model_of(Datatype::i64, OperatorKind::sum), .salt = round}};
+      Experiment experiment{{.collective = all_reduce,
+                             .size = 3,
+                             .counts = {count},
+                             .model = model_of(Datatype::i64, OperatorKind::sum),
+                             .salt = round}};
       ASSERT_EQ(run(world, experiment), "");
     }
 }
@@ -67,9 +74,9 @@ TEST(OptionsTest, CountsAreReadDuringTheCallOnly) {
     const auto r = static_cast<std::size_t>(rank);
     std::vector<std::size_t> counts{1, 2, 3};
     std::string algorithm{"ring"};
-    tasks.push_back(task_of(rank, world[rank].all_gather_async(
-                                      std::span<const int>{in[r]}, std::span{out[r]},
-                                      {.algorithm = algorithm, .counts = counts})));
+    tasks.push_back(
+        task_of(rank, world[rank].all_gather_async(std::span<const int>{in[r]}, std::span{out[r]},
+                                                   {.algorithm = algorithm, .counts = counts})));
     counts.assign(3, 77);
     algorithm = "gone";
   }

@@ -33,7 +33,9 @@ std::vector<std::size_t> counts_of(int size) {
 }
 
 /// Sixteen segments for long vectors; 64 bytes for short ones.
-std::size_t small_segment(std::size_t bytes) { return std::max<std::size_t>(64, bytes / 16); }
+std::size_t small_segment(std::size_t bytes) {
+  return std::max<std::size_t>(64, bytes / 16);
+}
 
 Model model_for(const Row& row, std::size_t index) {
   if (!is_reduction(row.collective) && index % 4 == 0) return opaque_model(index % 3 * 2 + 1);
@@ -87,8 +89,8 @@ std::vector<Case> cases_of(const Row& row, std::size_t variants) {
                .in_place = v % 2 == 1,
                .model = model_for(row, index),
                .salt = v};
-      const std::size_t segments[] = {Options::kWhole, small_segment(total * one.model.element_bytes),
-                                      0};
+      const std::size_t segments[] = {Options::kWhole,
+                                      small_segment(total * one.model.element_bytes), 0};
       one.segment = segments[(index / 2) % 3];
       cases.push_back(std::move(one));
     }

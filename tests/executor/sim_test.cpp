@@ -46,7 +46,9 @@ Transfer receive_of(const Buffer& buffer, Rank peer, std::uint32_t tag = 0,
                     std::uint64_t cookie = 0) {
   return {Transfer::Kind::recv, peer, tag, 7, cookie, std::span{&buffer.piece, 1}};
 }
-void post(Transport& transport, const Transfer& transfer) { transport.post(std::span{&transfer, 1}); }
+void post(Transport& transport, const Transfer& transfer) {
+  transport.post(std::span{&transfer, 1});
+}
 
 std::vector<std::uint64_t> cookies(Transport& transport) {
   std::array<Completion, 64> completions{};
@@ -81,7 +83,8 @@ TEST(Sim, MovesBytesOverSeveralPieces) {
     const std::array<Piece, 2> into{c.piece, d.piece};
     post(ranks[0], {Transfer::Kind::send, 1, 3, 9, 1, from});
     post(ranks[1], {Transfer::Kind::recv, 0, 3, 9, 2, into});
-    while (ranks.cluster.advance()) {}
+    while (ranks.cluster.advance()) {
+    }
     EXPECT_EQ(cookies(ranks[0]), std::vector<std::uint64_t>{1});
     EXPECT_EQ(cookies(ranks[1]), std::vector<std::uint64_t>{2});
     EXPECT_EQ(c.bytes, (std::vector{std::byte{10}, std::byte{11}}));
@@ -96,7 +99,8 @@ TEST(Sim, EmptyMessagesAndMessagesToOneselfArrive) {
   Fixture ranks{{.size = 1}};
   post(ranks[0], {Transfer::Kind::recv, 0, 0, 1, 1, {}});
   post(ranks[0], {Transfer::Kind::send, 0, 0, 1, 2, {}});
-  while (ranks.cluster.advance()) {}
+  while (ranks.cluster.advance()) {
+  }
   EXPECT_EQ(cookies(ranks[0]).size(), 2u);
 }
 
@@ -112,7 +116,8 @@ TEST(Sim, EqualTagsMatchInTheOrderOfPosting) {
     for (std::size_t i = 0; i < 4; ++i) post(ranks[0], send_of(*from[i], 1, 5));
     for (std::size_t i = 0; i < 8; ++i) post(ranks[1], receive_of(*into[i], 0, 5));
     for (std::size_t i = 4; i < 8; ++i) post(ranks[0], send_of(*from[i], 1, 5));
-    while (ranks.cluster.advance()) {}
+    while (ranks.cluster.advance()) {
+    }
     for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(from[i]->bytes, into[i]->bytes) << seed;
   }
 }
@@ -125,7 +130,8 @@ TEST(Sim, AnUnreceivedTagBlocksNoOther) {
   post(ranks[0], send_of(a, 1, 1, 11));
   post(ranks[0], send_of(b, 1, 2, 12));
   post(ranks[1], receive_of(into, 0, 2, 13));
-  while (ranks.cluster.advance()) {}
+  while (ranks.cluster.advance()) {
+  }
   EXPECT_EQ(cookies(ranks[0]), std::vector<std::uint64_t>{12});
   EXPECT_EQ(cookies(ranks[1]), std::vector<std::uint64_t>{13});
   EXPECT_EQ(into.bytes, b.bytes);
@@ -140,14 +146,16 @@ std::vector<std::uint64_t> order_of(std::uint64_t seed) {
     post(ranks[1], receive_of(into, 0, tag, tag));
     post(ranks[0], send_of(from, 1, tag));
   }
-  while (ranks.cluster.advance()) {}
+  while (ranks.cluster.advance()) {
+  }
   return cookies(ranks[1]);
 }
 
 TEST(Sim, TheSeedDecidesTheOrder) {
   EXPECT_EQ(order_of(1), order_of(1));
   int different = 0;
-  for (std::uint64_t seed = 2; seed < 12; ++seed) different += order_of(1) != order_of(seed) ? 1 : 0;
+  for (std::uint64_t seed = 2; seed < 12; ++seed)
+    different += order_of(1) != order_of(seed) ? 1 : 0;
   EXPECT_GE(different, 9);
 }
 
@@ -155,12 +163,14 @@ TEST(Sim, EagerCompletesWithoutAReceiveAndRendezvousDoesNot) {
   Fixture eager{{.size = 2, .delivery = Delivery::eager}};
   Buffer from{4, 1};
   post(eager[0], send_of(from, 1, 0, 5));
-  while (eager.cluster.advance()) {}
+  while (eager.cluster.advance()) {
+  }
   EXPECT_EQ(cookies(eager[0]), std::vector<std::uint64_t>{5});
   from.bytes.assign(4, std::byte{99});
   Buffer into{4};
   post(eager[1], receive_of(into, 0));
-  while (eager.cluster.advance()) {}
+  while (eager.cluster.advance()) {
+  }
   EXPECT_EQ(into.bytes, Buffer(4, 1).bytes) << "an eager send is copied out";
 
   Fixture rendezvous{{.size = 2, .delivery = Delivery::rendezvous}};
@@ -232,11 +242,13 @@ TEST(Sim, ADifferentFingerprintOrLengthIsAMismatch) {
       if (!other_length) sending.fingerprint = 0xabcd;
       post(ranks[0], sending);
       post(ranks[1], receive_of(into, 0));
-      while (ranks.cluster.advance()) {}
+      while (ranks.cluster.advance()) {
+      }
       const Error error = error_of_poll(ranks[1]);
       EXPECT_EQ(error.code(), ErrorCode::mismatch);
       EXPECT_TRUE(contains(error, "rank 0 sent 4 bytes")) << error.what();
-      EXPECT_TRUE(contains(error, other_length ? "rank 1 expected 5 bytes" : "abcd")) << error.what();
+      EXPECT_TRUE(contains(error, other_length ? "rank 1 expected 5 bytes" : "abcd"))
+          << error.what();
       EXPECT_EQ(into.bytes, before) << "nothing of a mismatched message may be written";
       if (delivery == Delivery::rendezvous) {
         EXPECT_EQ(error_of_poll(ranks[0]).code(), ErrorCode::mismatch);
@@ -256,7 +268,8 @@ TEST(Sim, AbortReachesAllWithTheFirstCause) {
   post(ranks[1], send_of(from, 2));
   ranks[2].abort({ErrorCode::timeout, "rank 3 never came", 3});
   ranks[2].abort({ErrorCode::bug, "a second cause"});
-  while (ranks.cluster.advance()) {}
+  while (ranks.cluster.advance()) {
+  }
   EXPECT_EQ(into.bytes, Buffer(4, 60).bytes) << "nothing is written once abort has returned";
   EXPECT_EQ(error_of_poll(ranks[2]).code(), ErrorCode::timeout);
   for (const Rank rank : {0, 1, 3}) {
@@ -285,7 +298,8 @@ TEST(Sim, ADeadRankFallsSilent) {
     EXPECT_TRUE(ranks.cluster.is_dead(1));
     post(ranks[1], send_of(from, 0, 0));
     EXPECT_EQ(ranks.cluster.transfers(), 3u) << "the dead post nothing";
-    while (ranks.cluster.advance()) {}
+    while (ranks.cluster.advance()) {
+    }
     EXPECT_EQ(into.bytes, Buffer(4, 60).bytes);
     EXPECT_TRUE(cookies(ranks[1]).empty());
     if (detect) {
@@ -325,7 +339,8 @@ TEST(Sim, TransportsOutliveTheClusterAndOneMayGo) {
     post(ranks[1], receive_of(into, 0));
     kept = std::move(ranks.transports[1]);
     ranks.transports[0].reset();
-    while (ranks.cluster.advance()) {}
+    while (ranks.cluster.advance()) {
+    }
     EXPECT_EQ(into.bytes, Buffer(4, 60).bytes) << "the pieces of a closed transport are not read";
   }
   EXPECT_EQ(kept->size(), 2);

@@ -38,7 +38,9 @@ TEST(Threads, EachMayHaveCommunicatorsOfItsOwn) {
 
 TEST(Threads, MayHandACommunicatorOver) {
   World world{2};
-  Experiment experiment{{.collective = all_reduce, .size = 2, .counts = {100},
+  Experiment experiment{{.collective = all_reduce,
+                         .size = 2,
+                         .counts = {100},
                          .model = model_of(Datatype::f64, OperatorKind::sum)}};
   EXPECT_EQ(run(world, experiment), "");
   std::string problem{"not run"};

@@ -18,7 +18,9 @@ std::size_t alignment_of(std::size_t element_bytes) {
 }
 
 /// A pointer that no empty buffer needs.
-std::byte* data_of(GuardedBuffer& buffer) { return buffer.size() == 0 ? nullptr : buffer.data(); }
+std::byte* data_of(GuardedBuffer& buffer) {
+  return buffer.size() == 0 ? nullptr : buffer.data();
+}
 
 }  // namespace
 
@@ -132,8 +134,8 @@ std::vector<std::byte> Experiment::wanted_of(Rank rank) const {
   const auto r = static_cast<std::size_t>(rank);
   const auto& root = inputs_[static_cast<std::size_t>(case_.root)];
   std::vector<std::byte> wanted(output_count(rank) * width);
-  auto append = [&, at = std::size_t{0}](const std::vector<std::byte>& from,
-                                               std::size_t first, std::size_t count) mutable {
+  auto append = [&, at = std::size_t{0}](const std::vector<std::byte>& from, std::size_t first,
+                                         std::size_t count) mutable {
     if (count > 0) std::memcpy(wanted.data() + at, from.data() + first * width, count * width);
     at += count * width;
   };
@@ -215,7 +217,8 @@ std::optional<std::string> Experiment::damage(Rank rank) {
   for (std::size_t i = 0; i < own.in_before.size(); ++i) {
     const std::byte* const at = begin + i;
     if (own.output != nullptr && at >= own.output && at < own.output + own.wanted.size()) continue;
-    if (*at != own.in_before[i]) return who + "byte " + std::to_string(i) + " of the input was written";
+    if (*at != own.in_before[i])
+      return who + "byte " + std::to_string(i) + " of the input was written";
   }
   return std::nullopt;
 }

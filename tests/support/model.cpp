@@ -87,7 +87,8 @@ T value(OperatorKind kind, Rank rank, std::size_t index) {
 
 template <class T>
 T fold_integers(OperatorKind kind, std::span<const T> x) {
-  if (x.size() == 1) return x[0];  // The operator is not applied: logical ones do not make it a bit.
+  if (x.size() == 1)
+    return x[0];  // The operator is not applied: logical ones do not make it a bit.
   Wide all = x[0];
   WideUnsigned wrapped = static_cast<WideUnsigned>(all);
   bool odd = x[0] != 0;
@@ -181,8 +182,8 @@ T fold(OperatorKind kind, std::span<const T> x) {
   } else if constexpr (kIsIndexed<T>) {
     T best = x[0];
     for (const T& next : x.subspan(1)) {
-      const bool beyond = kind == OperatorKind::min_loc ? next.value < best.value
-                                                        : next.value > best.value;
+      const bool beyond =
+          kind == OperatorKind::min_loc ? next.value < best.value : next.value > best.value;
       if (beyond || (next.value == best.value && next.index < best.index)) best = next;
     }
     return best;
@@ -205,7 +206,8 @@ Model typed_model(OperatorKind kind) {
   Model model{.type = datatype_of<T>(), .element_bytes = sizeof(T), .op = kind};
   model.name = std::string{name_of(model.type)} + "_" + std::string{name_of(kind)};
   model.fill = [kind](Rank rank, std::size_t first, std::size_t count, void* to) {
-    for (std::size_t i = 0; i < count; ++i) static_cast<T*>(to)[i] = value<T>(kind, rank, first + i);
+    for (std::size_t i = 0; i < count; ++i)
+      static_cast<T*>(to)[i] = value<T>(kind, rank, first + i);
   };
   model.reduce = [kind](std::span<const void* const> operands, std::size_t count, void* result) {
     std::vector<T> column(operands.size());
@@ -294,7 +296,9 @@ Model affine_model(bool claim) {
       static_cast<Affine*>(out)[i] =
           compose(static_cast<const Affine*>(left)[i], static_cast<const Affine*>(right)[i]);
   };
-  Model model{.name = "affine_user", .type = Datatype::opaque, .element_bytes = sizeof(Affine),
+  Model model{.name = "affine_user",
+              .type = Datatype::opaque,
+              .element_bytes = sizeof(Affine),
               .op = Operator{apply, claim}};
   model.fill = [](Rank rank, std::size_t first, std::size_t count, void* to) {
     for (std::size_t i = 0; i < count; ++i) {

@@ -20,22 +20,25 @@ struct Model {
   /// Writes the values [first, first + count) of one rank's vector.
   using Fill = std::function<void(Rank rank, std::size_t first, std::size_t count, void* to)>;
   /// Reduces the operands, given in the order of ranks, from left to right.
-  using Reduce = std::function<void(std::span<const void* const> operands, std::size_t count,
-                                    void* result)>;
+  using Reduce =
+      std::function<void(std::span<const void* const> operands, std::size_t count, void* result)>;
   /// @return the first element that differs, or count.
-  using Compare = std::function<std::size_t(const void* got, const void* wanted, std::size_t count)>;
+  using Compare =
+      std::function<std::size_t(const void* got, const void* wanted, std::size_t count)>;
 
-  std::string name{};             ///< Such as "f32_sum".
-  Datatype type = Datatype::u8;   ///< Of the call.
-  std::size_t element_bytes = 1;  ///< Of the call.
-  Operator op{OperatorKind::sum}; ///< Of the call.
-  Fill fill{};                    ///< See Fill.
-  Reduce reduce{};                ///< See Reduce.
-  Compare differ{};               ///< See Compare.
+  std::string name{};              ///< Such as "f32_sum".
+  Datatype type = Datatype::u8;    ///< Of the call.
+  std::size_t element_bytes = 1;   ///< Of the call.
+  Operator op{OperatorKind::sum};  ///< Of the call.
+  Fill fill{};                     ///< See Fill.
+  Reduce reduce{};                 ///< See Reduce.
+  Compare differ{};                ///< See Compare.
 };
 
 /// How GoogleTest shows a model. @param model which. @param stream where.
-inline void PrintTo(const Model& model, std::ostream* stream) { *stream << model.name; }
+inline void PrintTo(const Model& model, std::ostream* stream) {
+  *stream << model.name;
+}
 
 /// @param type any but opaque. @param kind an operator defined for it. @return the model.
 [[nodiscard]] Model model_of(Datatype type, OperatorKind kind);

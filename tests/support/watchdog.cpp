@@ -65,7 +65,7 @@ class Watchdog final : public ::testing::EmptyTestEventListener {
   std::string name_{};        // of the running test; empty between tests
   std::uint64_t number_ = 0;  // tests started, so that equal names differ
   bool over_ = false;
-  std::thread thread_;        // last, for it uses the others
+  std::thread thread_;  // last, for it uses the others
 };
 
 /// Installs the watchdog once GoogleTest starts, which then owns it.

@@ -26,9 +26,9 @@ struct Task {
 
 /// How a world is made.
 struct WorldOptions {
-  sim::ClusterOptions cluster{};         ///< The cluster underneath.
-  CommunicatorOptions communicator{};    ///< As given to Communicator::create.
-  std::shared_ptr<Memory> memory{};      ///< Null: one of its own.
+  sim::ClusterOptions cluster{};       ///< The cluster underneath.
+  CommunicatorOptions communicator{};  ///< As given to Communicator::create.
+  std::shared_ptr<Memory> memory{};    ///< Null: one of its own.
   /// May put a transport of the test's own around each rank's; null: none.
   std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap{};
 };

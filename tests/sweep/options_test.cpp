@@ -83,7 +83,7 @@ TEST(Options, FingersKnowThemFromElsewhere) {
 TEST(Options, EveryOtherFlagChangesSomething) {
   const SweepOptions options = understand(
       parse({"--collective", "reduce,broadcast", "--in-place", "--no-touch", "--segment", "64K",
-             "--ranks", "4", "--check", "1", "--budget", "1s", "--timeout", "2s", "--seed", "9",
+             "--ranks", "4", "--check", "--budget", "1s", "--timeout", "2s", "--seed", "9",
              "--fail-over", "20%", "--color", "always"}));
   EXPECT_EQ(options.collectives,
             (std::vector{Collective::reduce, Collective::broadcast}));
@@ -163,7 +163,7 @@ TEST(Rounds, GoOnUntilPreciseOrOutOfBudget) {
   SweepOptions options;
   options.budget_s = 1;
   const std::vector<double> few(7, 10.0);
-  const std::vector<double> steady(50, 10.0);
+  const std::vector<double> steady(100, 10.0);
   std::vector<double> wild;
   for (int i = 0; i < 50; ++i) wild.push_back(i % 2 == 0 ? 10 : 30);
   EXPECT_TRUE(who_goes_on({{few, 5.0, true}}, options)[0]);      // too few to say anything
