@@ -103,7 +103,9 @@ OrderRanks median_ranks(std::size_t samples) {
   return {low, samples - 1 - low};
 }
 
-double median_of(std::span<const double> samples) { return middle(sorted(samples)); }
+double median_of(std::span<const double> samples) {
+  return middle(sorted(samples));
+}
 
 Summary summarize(std::span<const double> samples) {
   const std::vector<double> ordered = sorted(samples);

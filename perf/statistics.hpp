@@ -35,7 +35,8 @@ struct OrderRanks {
 /// Fewest samples whose range encloses the median with 95% confidence.
 inline constexpr std::size_t kFewestForInterval = 6;
 
-/// @param samples how many, at least 1. @return the ranks; the whole range below kFewestForInterval.
+/// @param samples how many, at least 1. @return the ranks; the whole range below
+/// kFewestForInterval.
 [[nodiscard]] OrderRanks median_ranks(std::size_t samples);
 
 /// @param samples at least one. @return its order statistics.
@@ -46,15 +47,15 @@ inline constexpr std::size_t kFewestForInterval = 6;
 
 /// How much longer one candidate took than another, round by round.
 struct Comparison {
-  std::size_t pairs = 0;   ///< Rounds in which both took part.
-  double ratio = 1;        ///< Median of the ratios.
-  Interval interval{1, 1}; ///< Of that median, at 95% confidence.
-  double p = 1;            ///< Two-sided Wilcoxon signed-rank test that the ratio is 1.
+  std::size_t pairs = 0;    ///< Rounds in which both took part.
+  double ratio = 1;         ///< Median of the ratios.
+  Interval interval{1, 1};  ///< Of that median, at 95% confidence.
+  double p = 1;             ///< Two-sided Wilcoxon signed-rank test that the ratio is 1.
 
   /// Below this probability a difference is taken for real.
   static constexpr double kSignificance = 0.01;
   /// Differences below this are of no use to anybody and count as a tie.
-  static constexpr double kRelevance = 0.01;
+  static constexpr double kRelevance = 0.02;
 
   /// @return whether the candidate is slower than the reference: significantly and relevantly.
   [[nodiscard]] bool slower() const noexcept {

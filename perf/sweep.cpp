@@ -86,9 +86,11 @@ class Sweep {
   void check_options() {
     const int size = world_.communicator().size();
     if (options_.ranks && *options_.ranks != size)
-      throw Failure{ExitCode::usage, fmt::format("--ranks {}, but {} were started: over transport mpi "
-                                                 "the launcher starts them (mpirun -n {} tutti "
-                                                 "sweep)", *options_.ranks, size, *options_.ranks)};
+      throw Failure{ExitCode::usage,
+                    fmt::format("--ranks {}, but {} were started: over transport mpi "
+                                "the launcher starts them (mpirun -n {} tutti "
+                                "sweep)",
+                                *options_.ranks, size, *options_.ranks)};
     if (options_.root >= size)
       throw Failure{ExitCode::usage, fmt::format("--root {} is not a rank: choose 0 .. {}",
                                                  options_.root, size - 1)};
@@ -103,9 +105,13 @@ class Sweep {
       Part part{collective, candidates_for(collective, options_, size), {}};
       if (part.candidates.empty()) continue;
       for (const std::size_t bytes : options_.sizes()) {
-        const Problem problem = with_bytes({.collective = collective, .type = options_.type,
-                                            .op = options_.op, .root = options_.root, .size = size,
-                                            .in_place = options_.in_place}, bytes);
+        const Problem problem = with_bytes({.collective = collective,
+                                            .type = options_.type,
+                                            .op = options_.op,
+                                            .root = options_.root,
+                                            .size = size,
+                                            .in_place = options_.in_place},
+                                           bytes);
         // Small wishes may round to the same number of elements.
         if (part.problems.empty() || part.problems.back().count != problem.count)
           part.problems.push_back(problem);
@@ -113,8 +119,9 @@ class Sweep {
       parts.push_back(std::move(part));
     }
     if (parts.empty())
-      throw Failure{ExitCode::usage, "nothing to measure: none of the collectives has one of the "
-                                     "algorithms, or none runs --in-place"};
+      throw Failure{ExitCode::usage,
+                    "nothing to measure: none of the collectives has one of the "
+                    "algorithms, or none runs --in-place"};
     return parts;
   }
 
@@ -125,7 +132,8 @@ class Sweep {
       try {
         reports_.table = Table{stdout, options_.color};
         if (!flags_.plot.empty()) reports_.plot_command = plot_command(flags_.plot);
-        if (!flags_.baseline.empty()) reports_.baseline = std::make_unique<Baseline>(flags_.baseline);
+        if (!flags_.baseline.empty())
+          reports_.baseline = std::make_unique<Baseline>(flags_.baseline);
         reports_.csv = LineFile{flags_.csv};
         reports_.json = LineFile{flags_.json};
         reports_.csv.write(csv_header());
@@ -140,7 +148,9 @@ class Sweep {
 
   void run_part(const Part& part, ProgressLine& progress) {
     if (is_reporter()) reports_.table.open(part.collective, part.candidates);
-    const Setting setting{world_, options_, [&] { if (is_reporter()) progress.tick(); }};
+    const Setting setting{world_, options_, [&] {
+                            if (is_reporter()) progress.tick();
+                          }};
     for (const Problem& problem : part.problems) {
       progress.at(fmt::format("{} {}", tutti::name_of(part.collective),
                               format_bytes(total_bytes(problem))));

@@ -25,7 +25,8 @@ std::vector<Json> read_records(const std::string& path) {
     records.push_back(Json::parse(line, nullptr, false));
     if (!records.back().is_object() || !records.back().contains("record"))
       throw Failure{ExitCode::usage, fmt::format("line {} of '{}' is not a record of tutti sweep "
-                                                 "--json", number, path)};
+                                                 "--json",
+                                                 number, path)};
   }
   return records;
 }
@@ -70,10 +71,11 @@ std::optional<std::string> Baseline::slower(const Cell& cell, double fail_over) 
   const bool is_much = cell.summary.median > before * (1 + fail_over);
   const bool is_disjoint = cell.summary.interval.low > found->value("ci_high_us", 0.0);
   if (!is_much || !is_disjoint) return {};
-  return fmt::format("!! {} {} at {} bytes is slower than the baseline: {} us now, {} us then (+{:.0f}%)",
-                     tutti::name_of(cell.problem.collective), cell.measured.candidate.label,
-                     total_bytes(cell.problem), format_us(cell.summary.median), format_us(before),
-                     (cell.summary.median / before - 1) * 100);
+  return fmt::format(
+      "!! {} {} at {} bytes is slower than the baseline: {} us now, {} us then (+{:.0f}%)",
+      tutti::name_of(cell.problem.collective), cell.measured.candidate.label,
+      total_bytes(cell.problem), format_us(cell.summary.median), format_us(before),
+      (cell.summary.median / before - 1) * 100);
 }
 
 }  // namespace tutti::perf

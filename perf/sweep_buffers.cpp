@@ -22,7 +22,9 @@ Buffers::Block::Block(std::size_t size) : bytes{size} {
   std::memset(memory.get(), static_cast<int>(kGuardByte), whole);
 }
 
-std::byte* Buffers::Block::data() const noexcept { return memory.get() + kGuard; }
+std::byte* Buffers::Block::data() const noexcept {
+  return memory.get() + kGuard;
+}
 
 bool Buffers::Block::is_intact() const {
   const auto is_guard = [](std::byte b) { return b == kGuardByte; };
@@ -36,9 +38,10 @@ bool Buffers::shares_memory() const noexcept {
 
 Buffers::Buffers(const Problem& problem, Rank rank)
     : problem_{problem}, layout_{layout_of(problem, rank)}, pattern_{problem}, op_{problem.op},
-      element_bytes_{size_of(problem.type)},
-      in_{(shares_memory() ? std::max(layout_.in_count, layout_.out_count) : layout_.in_count) *
-          element_bytes_},
+      element_bytes_{size_of(problem.type)}, in_{(shares_memory() ? std::max(layout_.in_count,
+                                                                             layout_.out_count)
+                                                                  : layout_.in_count) *
+                                                 element_bytes_},
       out_{shares_memory() ? 0 : layout_.out_count * element_bytes_} {
   if (problem.collective == Collective::barrier) {
     call_ = call::barrier();
@@ -65,7 +68,8 @@ Buffers::Buffers(const Problem& problem, Rank rank)
 void Buffers::refresh() {
   // The pattern writes through the memory that the call only reads.
   if (call_.in != nullptr)
-    pattern_.fill(layout_.input, in_.data() + (static_cast<const std::byte*>(call_.in) - in_.data()));
+    pattern_.fill(layout_.input,
+                  in_.data() + (static_cast<const std::byte*>(call_.in) - in_.data()));
 }
 
 void Buffers::poison() {

@@ -28,7 +28,9 @@ std::string build_version() {
   return commit.empty() ? TUTTI_VERSION : std::string{TUTTI_VERSION} + " (" + commit + ")";
 }
 
-std::string build_compiler() { return TUTTI_COMPILER; }
+std::string build_compiler() {
+  return TUTTI_COMPILER;
+}
 
 std::string plot_script() {
   for (const char* path : std::array<const char*, 2>{TUTTI_PLOT_SOURCE, TUTTI_PLOT_INSTALLED})

@@ -44,14 +44,15 @@ bool has_row(Collective collective, std::string_view name) {
 // A named algorithm; nothing where this collective lacks it.
 std::optional<Candidate> named(Collective collective, const std::string& name, int size) {
   if (name == kAuto) return Candidate{.label = kAuto, .algorithm = kAuto, .kind = Kind::automatic};
-  if (name == kNative) return Candidate{.label = kNative, .algorithm = kNative, .kind = Kind::native};
+  if (name == kNative)
+    return Candidate{.label = kNative, .algorithm = kNative, .kind = Kind::native};
   if (!has_row(collective, name.substr(0, name.find(':')))) return {};
   try {
     const Choice choice = parse_choice(collective, name);
     if (!admits(choice.algorithm->traits.sizes, size))
-      throw Failure{ExitCode::usage, fmt::format("{} '{}' serves {}, not {}", name_of(collective),
-                                                 name, words_of(choice.algorithm->traits.sizes),
-                                                 size)};
+      throw Failure{ExitCode::usage,
+                    fmt::format("{} '{}' serves {}, not {}", name_of(collective), name,
+                                words_of(choice.algorithm->traits.sizes), size)};
     return forced(choice);
   } catch (const Error& error) {
     throw Failure{ExitCode::usage, error.what()};

@@ -25,7 +25,8 @@ std::string processor_model() {
 
 std::vector<Host> placement(World& world) {
   const auto names = gather_texts(world.communicator(), world.host());
-  const auto cores = gather_texts(world.communicator(), fmt::format("{}", sysconf(_SC_NPROCESSORS_ONLN)));
+  const auto cores =
+      gather_texts(world.communicator(), fmt::format("{}", sysconf(_SC_NPROCESSORS_ONLN)));
   std::vector<Host> hosts;
   for (std::size_t r = 0; r < names.size(); ++r) {
     const auto same = [&](const Host& host) { return host.name == names[r]; };

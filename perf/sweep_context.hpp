@@ -15,22 +15,22 @@ namespace tutti::perf {
 
 /// A host and the ranks on it.
 struct Host {
-  std::string name{};          ///< As the host calls itself.
-  int cores = 0;               ///< Processors that are online.
-  std::vector<Rank> ranks{};   ///< Those that run there.
+  std::string name{};         ///< As the host calls itself.
+  int cores = 0;              ///< Processors that are online.
+  std::vector<Rank> ranks{};  ///< Those that run there.
 };
 
 /// Where, with what and how a sweep ran.
 struct Context {
-  std::string version{};                    ///< Of tutti, with the commit where it is known.
-  std::string library{};                    ///< The MPI.
-  std::string compiler{};                   ///< That built this command.
-  std::string processor{};                  ///< Model of rank 0's processor.
-  std::string started{};                    ///< UTC, ISO 8601.
-  int ranks = 1;                            ///< Number of ranks.
-  std::vector<Host> hosts{};                ///< Placement.
+  std::string version{};      ///< Of tutti, with the commit where it is known.
+  std::string library{};      ///< The MPI.
+  std::string compiler{};     ///< That built this command.
+  std::string processor{};    ///< Model of rank 0's processor.
+  std::string started{};      ///< UTC, ISO 8601.
+  int ranks = 1;              ///< Number of ranks.
+  std::vector<Host> hosts{};  ///< Placement.
   std::map<std::string, std::string> environment{};  ///< The allow-listed variables.
-  std::vector<std::string> arguments{};     ///< Flags that repeat the measurement.
+  std::vector<std::string> arguments{};              ///< Flags that repeat the measurement.
 
   /// @return whether a host has more ranks than cores.
   [[nodiscard]] bool is_oversubscribed() const;

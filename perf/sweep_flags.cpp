@@ -14,7 +14,7 @@ enum class Purpose { steers, reports };
 
 struct Flag {
   const char* names;
-  std::string SweepFlags::* member;
+  std::string SweepFlags::*member;
   Purpose purpose;
   const char* help;
 };
@@ -26,10 +26,12 @@ constexpr std::array kFlags{
     Flag{"-b,--begin", &SweepFlags::begin, Purpose::steers, "least bytes: 8, 64K, 4M, 1G"},
     Flag{"-e,--end", &SweepFlags::end, Purpose::steers, "greatest bytes"},
     Flag{"-f,--factor", &SweepFlags::factor, Purpose::steers, "from one size to the next"},
-    Flag{"-n,--rounds", &SweepFlags::rounds, Purpose::steers, "samples per cell; default: until"
-                                                              " precise"},
-    Flag{"-w,--warm-up", &SweepFlags::warm_up, Purpose::steers, "warm-up rounds; default: until"
-                                                                " settled"},
+    Flag{"-n,--rounds", &SweepFlags::rounds, Purpose::steers,
+         "samples per cell; default: until"
+         " precise"},
+    Flag{"-w,--warm-up", &SweepFlags::warm_up, Purpose::steers,
+         "warm-up rounds; default: until"
+         " settled"},
     Flag{"-c,--check", &SweepFlags::check, Purpose::steers, "check results: 1 or 0"},
     Flag{"-d,--dtype", &SweepFlags::type, Purpose::steers, "f32, bf16, i8, ... (float too)"},
     Flag{"-o,--op", &SweepFlags::op, Purpose::steers, "sum, max, bit_or, average, ..."},

@@ -21,6 +21,8 @@ void catch_interrupts() {
   std::signal(SIGTERM, remember_signal);
 }
 
-int interrupt_signal() noexcept { return caught; }
+int interrupt_signal() noexcept {
+  return caught;
+}
 
 }  // namespace tutti::perf

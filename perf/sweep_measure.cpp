@@ -18,13 +18,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kBlock_s = 0.1;          // ranks agree on how to go on at least this often
+constexpr double kBlock_s = 0.1;  // ranks agree on how to go on at least this often
 constexpr std::size_t kWarmUpBlocks = 10;
 constexpr std::size_t kWarmUpRounds = 3;  // per block
 constexpr double kSettled = 0.05;         // two block medians this close end the warm-up
 constexpr std::size_t kMostRounds = 20000;
 
-double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+double seconds(Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
 
 // Keeps the processor busy, as a slower algorithm would.
 void spin(double duration_s) {
@@ -38,8 +40,9 @@ class Race {
  public:
   Race(const Setting& setting, const Problem& problem, const std::vector<Candidate>& candidates)
       : world_{setting.world}, setting_{setting}, problem_{problem},
-        buffers_{problem, setting.world.communicator().rank()},
-        shuffle_{setting.options.seed * 1000003 + total_bytes(problem)} {
+        buffers_{problem, setting.world.communicator().rank()}, shuffle_{setting.options.seed *
+                                                                             1000003 +
+                                                                         total_bytes(problem)} {
     for (const Candidate& candidate : candidates) {
       measured_.push_back({.candidate = candidate});
       choices_.push_back(candidate.choice());
@@ -195,7 +198,8 @@ class Race {
         before[i] = median;
         measured_[i].batch = calls_per_sample(median);
       }
-      again[0] = !settled && !setting_.options.warm_up_rounds && seconds(Clock::now() - start) < limit_s;
+      again[0] =
+          !settled && !setting_.options.warm_up_rounds && seconds(Clock::now() - start) < limit_s;
       agree(rounds, again);
       if (!again[0]) break;
     }
@@ -206,7 +210,8 @@ class Race {
   [[nodiscard]] std::size_t next_block(double round_s, std::size_t done) const {
     const double fitting = kBlock_s / std::max(round_s, 1e-9);
     const auto grown = std::max<std::size_t>(kFewestRounds, done / 2);
-    std::size_t rounds = std::min(grown, static_cast<std::size_t>(std::max(1.0, std::min(fitting, 1e6))));
+    std::size_t rounds =
+        std::min(grown, static_cast<std::size_t>(std::max(1.0, std::min(fitting, 1e6))));
     const std::size_t target = setting_.options.rounds.value_or(kMostRounds);
     return std::min(rounds, target > done ? target - done : 1);
   }
@@ -242,7 +247,7 @@ class Race {
   std::vector<double> spent_s_{};
   std::vector<std::size_t> active_{};        // still being measured
   std::vector<std::size_t> participants_{};  // able to serve
-  volatile std::uint64_t kept_ = 0;                   // what was read, so that reading is not optimised away
+  volatile std::uint64_t kept_ = 0;          // what was read, so that reading is not optimised away
   bool interrupted_ = false;
 };
 

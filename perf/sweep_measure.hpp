@@ -14,30 +14,30 @@ namespace tutti::perf {
 
 /// What one candidate did at one size. Samples are known on rank 0 only.
 struct Measured {
-  Candidate candidate{};             ///< Who.
-  std::vector<double> times_us{};    ///< One sample per round: greatest time of all ranks per call.
-  std::int64_t batch = 1;            ///< Calls per sample.
-  double first_us = 0;               ///< The very first call, with all its preparations.
-  std::size_t wrong = 0;             ///< Wrong elements on all ranks together.
-  bool bit_equal = true;             ///< Whether all ranks got the same, where they must.
-  bool checked = false;              ///< Whether results were looked at.
-  std::string runs{};                ///< The algorithm behind it, with parameters.
-  std::size_t segment_bytes = 0;     ///< Of the pipeline, or 0.
-  std::string refused{};             ///< Why it took no part, or empty.
+  Candidate candidate{};           ///< Who.
+  std::vector<double> times_us{};  ///< One sample per round: greatest time of all ranks per call.
+  std::int64_t batch = 1;          ///< Calls per sample.
+  double first_us = 0;             ///< The very first call, with all its preparations.
+  std::size_t wrong = 0;           ///< Wrong elements on all ranks together.
+  bool bit_equal = true;           ///< Whether all ranks got the same, where they must.
+  bool checked = false;            ///< Whether results were looked at.
+  std::string runs{};              ///< The algorithm behind it, with parameters.
+  std::size_t segment_bytes = 0;   ///< Of the pipeline, or 0.
+  std::string refused{};           ///< Why it took no part, or empty.
 };
 
 /// Everything a measurement needs, equal on all ranks but for the world's rank.
 struct Setting {
-  World& world;                          ///< The ranks.
-  const SweepOptions& options;           ///< The flags.
-  std::function<void()> tick{};          ///< Called on every rank now and then; reports progress.
+  World& world;                  ///< The ranks.
+  const SweepOptions& options;   ///< The flags.
+  std::function<void()> tick{};  ///< Called on every rank now and then; reports progress.
 };
 
 /// The outcome of measuring one size.
 struct SizeResult {
-  Problem problem{};                ///< What was measured.
-  std::vector<Measured> measured{}; ///< Every candidate, in the order given.
-  bool interrupted = false;         ///< Whether a signal ended it early, on whichever rank.
+  Problem problem{};                 ///< What was measured.
+  std::vector<Measured> measured{};  ///< Every candidate, in the order given.
+  bool interrupted = false;          ///< Whether a signal ended it early, on whichever rank.
 };
 
 /// Measures. Collective: every rank calls it with the same arguments.

@@ -17,7 +17,9 @@ namespace tutti::perf {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Failure{ExitCode::usage, message}; }
+[[noreturn]] void refuse(const std::string& message) {
+  throw Failure{ExitCode::usage, message};
+}
 
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> words;
@@ -43,9 +45,19 @@ Enum by_name(const char* what, const std::string& word, int count) {
 // What nccl-tests and others call our datatypes and operators.
 std::string familiar(const std::string& word) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kNames{
-      {{"float", "f32"}, {"double", "f64"}, {"half", "f16"}, {"bfloat16", "bf16"},
-       {"int8", "i8"}, {"int16", "i16"}, {"int32", "i32"}, {"int64", "i64"}, {"uint8", "u8"},
-       {"uint16", "u16"}, {"uint32", "u32"}, {"uint64", "u64"}, {"avg", "average"},
+      {{"float", "f32"},
+       {"double", "f64"},
+       {"half", "f16"},
+       {"bfloat16", "bf16"},
+       {"int8", "i8"},
+       {"int16", "i16"},
+       {"int32", "i32"},
+       {"int64", "i64"},
+       {"uint8", "u8"},
+       {"uint16", "u16"},
+       {"uint32", "u32"},
+       {"uint64", "u64"},
+       {"avg", "average"},
        {"int", "i32"}}};
   for (const auto& [theirs, ours] : kNames)
     if (word == theirs) return std::string{ours};
@@ -114,8 +126,9 @@ void understand_what(const SweepFlags& flags, SweepOptions& options) {
   options.transport = word_of("transport", flags.transport, {"mpi"});
   options.buffers = word_of("kind of buffers", flags.buffers, {"private", "visible"});
   if (options.buffers == "visible")
-    refuse("--buffers visible: ranks cannot see each other's memory over transport mpi; "
-           "use --buffers private");
+    refuse(
+        "--buffers visible: ranks cannot see each other's memory over transport mpi; "
+        "use --buffers private");
   options.in_place = flags.in_place;
   if (!flags.segment.empty()) options.segment = bytes_of("--segment", flags.segment);
   if (!flags.ranks.empty())
@@ -140,8 +153,8 @@ void understand_how(const SweepFlags& flags, SweepOptions& options) {
   options.touch = flags.touch;
   options.budget_s = seconds_of("--budget", flags.budget);
   options.timeout_s = seconds_of("--timeout", flags.timeout);
-  options.seed = number_of("--seed", flags.seed,
-                           {.most = std::numeric_limits<std::int64_t>::max()});
+  options.seed =
+      number_of("--seed", flags.seed, {.most = std::numeric_limits<std::int64_t>::max()});
   options.inject = injections_of(flags.inject);
   options.fail_over = share_of("--fail-over", flags.fail_over);
   options.color = word_of("--color", flags.color, {"never", "always"}) == "always";

@@ -50,29 +50,29 @@ struct SweepFlags {
 
 /// The flags as understood.
 struct SweepOptions {
-  std::vector<Collective> collectives{};       ///< In the order of the catalog.
-  std::vector<std::string> algorithms{};       ///< Empty: every fitting one, auto and native.
-  std::size_t begin_bytes = 8;                 ///< Least size.
-  std::size_t end_bytes = 0;                   ///< Greatest size.
-  std::size_t factor = 8;                      ///< From one size to the next.
-  std::optional<std::size_t> rounds{};         ///< Fixed number of samples; else by precision.
-  std::optional<std::size_t> warm_up_rounds{}; ///< Fixed warm-up; else until it settles.
-  bool check = true;                           ///< Whether results are checked.
-  Datatype type = Datatype::f32;               ///< Element type.
-  OperatorKind op = OperatorKind::sum;         ///< Of reductions.
-  Rank root = 0;                               ///< Of rooted collectives.
-  std::string transport{};                     ///< Which transport carries our own algorithms.
-  std::string buffers{};                       ///< What kind of memory the buffers are.
-  bool in_place = false;                       ///< Whether input and output share memory.
-  bool touch = true;                           ///< Whether inputs are rewritten before a sample.
-  std::size_t segment = 0;                     ///< Forced segment, or 0.
-  std::optional<int> ranks{};                  ///< Expected number of ranks.
-  double budget_s = 0.2;                       ///< Longest time per size and algorithm.
-  double timeout_s = 60;                       ///< Deadline of one operation.
-  std::uint64_t seed = 1;                      ///< Of the shuffling.
-  std::map<std::string, double> inject{};      ///< Label to share of time added, for testing.
-  double fail_over = 0.1;                      ///< Slowdown against the baseline that fails.
-  bool color = false;                          ///< Whether the table is coloured.
+  std::vector<Collective> collectives{};        ///< In the order of the catalog.
+  std::vector<std::string> algorithms{};        ///< Empty: every fitting one, auto and native.
+  std::size_t begin_bytes = 8;                  ///< Least size.
+  std::size_t end_bytes = 0;                    ///< Greatest size.
+  std::size_t factor = 8;                       ///< From one size to the next.
+  std::optional<std::size_t> rounds{};          ///< Fixed number of samples; else by precision.
+  std::optional<std::size_t> warm_up_rounds{};  ///< Fixed warm-up; else until it settles.
+  bool check = true;                            ///< Whether results are checked.
+  Datatype type = Datatype::f32;                ///< Element type.
+  OperatorKind op = OperatorKind::sum;          ///< Of reductions.
+  Rank root = 0;                                ///< Of rooted collectives.
+  std::string transport{};                      ///< Which transport carries our own algorithms.
+  std::string buffers{};                        ///< What kind of memory the buffers are.
+  bool in_place = false;                        ///< Whether input and output share memory.
+  bool touch = true;                            ///< Whether inputs are rewritten before a sample.
+  std::size_t segment = 0;                      ///< Forced segment, or 0.
+  std::optional<int> ranks{};                   ///< Expected number of ranks.
+  double budget_s = 0.2;                        ///< Longest time per size and algorithm.
+  double timeout_s = 60;                        ///< Deadline of one operation.
+  std::uint64_t seed = 1;                       ///< Of the shuffling.
+  std::map<std::string, double> inject{};       ///< Label to share of time added, for testing.
+  double fail_over = 0.1;                       ///< Slowdown against the baseline that fails.
+  bool color = false;                           ///< Whether the table is coloured.
 
   /// @return the sizes asked for, ascending.
   [[nodiscard]] std::vector<std::size_t> sizes() const;

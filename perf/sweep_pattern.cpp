@@ -107,7 +107,8 @@ struct Element {
     return narrow<T>(result);
   }
   static std::uint64_t bits(T value) {
-    if constexpr (is_float<T>) return std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<float>(value)) + 0.0);
+    if constexpr (is_float<T>)
+      return std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<float>(value)) + 0.0);
     else return static_cast<std::uint64_t>(value);
   }
 };
@@ -123,7 +124,8 @@ struct Element<std::complex<F>> {
 
   static T value(const Recipe& recipe, std::uint64_t rank, std::uint64_t position) {
     if (recipe.op == OperatorKind::prod) return unit(mix(rank, position));
-    return {Element<F>::value(recipe, rank, position), Element<F>::value(recipe, rank, position + 1)};
+    return {Element<F>::value(recipe, rank, position),
+            Element<F>::value(recipe, rank, position + 1)};
   }
   static T reduced(const Recipe& recipe, std::uint64_t position) {
     if (recipe.op != OperatorKind::prod)
@@ -148,14 +150,15 @@ struct Element<Indexed<V>> {
 
   static T value(const Recipe& recipe, std::uint64_t rank, std::uint64_t position) {
     const std::uint64_t random = mix(rank, position);
-    return {static_cast<V>(random % 16), static_cast<std::int32_t>((random >> 8) % 1000 * recipe.ranks + rank)};
+    return {static_cast<V>(random % 16),
+            static_cast<std::int32_t>((random >> 8) % 1000 * recipe.ranks + rank)};
   }
   static T reduced(const Recipe& recipe, std::uint64_t position) {
     T best = value(recipe, 0, position);
     for (std::uint64_t rank = 1; rank < recipe.ranks; ++rank) {
       const T other = value(recipe, rank, position);
-      const bool wins = recipe.op == OperatorKind::min_loc ? other.value < best.value
-                                                           : other.value > best.value;
+      const bool wins =
+          recipe.op == OperatorKind::min_loc ? other.value < best.value : other.value > best.value;
       if (wins || (other.value == best.value && other.index < best.index)) best = other;
     }
     return best;
@@ -215,7 +218,8 @@ void for_each_run(const Region& region, const Function& function) {
 
 }  // namespace
 
-Pattern::Pattern(const Problem& problem) : problem_{problem}, element_bytes_{size_of(problem.type)} {}
+Pattern::Pattern(const Problem& problem)
+    : problem_{problem}, element_bytes_{size_of(problem.type)} {}
 
 const std::vector<std::byte>& Pattern::table(Rank source) {
   const auto found = tables_.find(source);
@@ -238,7 +242,8 @@ void Pattern::fill(std::span<const Region> regions, std::byte* buffer) {
   for (const Region& region : regions) {
     const std::byte* from = table(region.source).data();
     for_each_run(region, [&](std::size_t offset, std::size_t phase, std::size_t run) {
-      std::memcpy(buffer + offset * element_bytes_, from + phase * element_bytes_, run * element_bytes_);
+      std::memcpy(buffer + offset * element_bytes_, from + phase * element_bytes_,
+                  run * element_bytes_);
     });
   }
 }

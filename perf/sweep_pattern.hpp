@@ -27,7 +27,8 @@ class Pattern {
   /// @param regions what must stand there. @param buffer where offset 0 is. @return elements that
   /// differ.
   [[nodiscard]] std::size_t count_wrong(std::span<const Region> regions, const std::byte* buffer);
-  /// @param regions which elements. @param buffer where offset 0 is. @return a hash of their values.
+  /// @param regions which elements. @param buffer where offset 0 is. @return a hash of their
+  /// values.
   [[nodiscard]] std::uint64_t hash(std::span<const Region> regions, const std::byte* buffer) const;
 
  private:

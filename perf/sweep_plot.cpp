@@ -33,18 +33,21 @@ std::string plot_command(const std::string& path) {
     throw Failure{ExitCode::usage, fmt::format("--plot '{}' is not an .svg or .png file", path)};
   const std::string script = plot_script();
   if (script.empty())
-    throw Failure{ExitCode::environment, "--plot: plot.py is gone from where tutti was built or "
-                                         "installed; install tutti again"};
+    throw Failure{ExitCode::environment,
+                  "--plot: plot.py is gone from where tutti was built or "
+                  "installed; install tutti again"};
   const std::string python = find_python();
   if (python.empty())
-    throw Failure{ExitCode::environment, "--plot needs matplotlib: apt-get install "
-                                         "python3-matplotlib"};
+    throw Failure{ExitCode::environment,
+                  "--plot needs matplotlib: apt-get install "
+                  "python3-matplotlib"};
   return fmt::format("{} {} - {}", python, quoted(script), quoted(path));
 }
 
 void draw(const std::string& command, const std::vector<std::string>& lines) {
   std::FILE* pipe = popen(command.c_str(), "w");
-  if (pipe == nullptr) throw Failure{ExitCode::environment, "cannot start a shell to draw the plot"};
+  if (pipe == nullptr)
+    throw Failure{ExitCode::environment, "cannot start a shell to draw the plot"};
   for (const std::string& line : lines) fmt::print(pipe, "{}\n", line);
   if (pclose(pipe) != 0)
     throw Failure{ExitCode::environment, fmt::format("the plot was not drawn: {} failed", command)};

@@ -45,15 +45,18 @@ Layout layout_of(const Problem& problem, Rank rank) {
     case Collective::all_reduce:
       return {count, count, {{0, count, rank, 0}}, {{0, count, Region::kAllRanks, 0}}};
     case Collective::reduce:
-      return is_root ? Layout{count, count, {{0, count, rank, 0}}, {{0, count, Region::kAllRanks, 0}}}
-                     : Layout{count, count, {{0, count, rank, 0}}, {}};
+      return is_root
+                 ? Layout{count, count, {{0, count, rank, 0}}, {{0, count, Region::kAllRanks, 0}}}
+                 : Layout{count, count, {{0, count, rank, 0}}, {}};
     case Collective::broadcast:
       return is_root ? Layout{count, count, {{0, count, rank, 0}}, {{0, count, rank, 0}}}
                      : Layout{count, count, {}, {{0, count, problem.root, 0}}};
     case Collective::scatter:
-      return {is_root ? total : 0, count,
+      return {is_root ? total : 0,
+              count,
               is_root ? std::vector<Region>{{0, total, rank, 0}} : std::vector<Region>{},
-              {{0, count, problem.root, own}}, own};
+              {{0, count, problem.root, own}},
+              own};
     case Collective::reduce_scatter:
       return {total, count, {{0, total, rank, 0}}, {{0, count, Region::kAllRanks, own}}, own};
     case Collective::all_gather: return layout_of_all_gather(problem, rank);
@@ -63,7 +66,9 @@ Layout layout_of(const Problem& problem, Rank rank) {
   return {};
 }
 
-bool has_in_place(Collective collective) noexcept { return collective != Collective::all_to_all; }
+bool has_in_place(Collective collective) noexcept {
+  return collective != Collective::all_to_all;
+}
 
 bool is_same_everywhere(Collective collective) noexcept {
   return collective == Collective::all_reduce || collective == Collective::broadcast ||
@@ -72,7 +77,8 @@ bool is_same_everywhere(Collective collective) noexcept {
 
 std::size_t total_bytes(const Problem& problem) {
   if (problem.collective == Collective::barrier) return 0;
-  const std::size_t ranks = is_blockwise(problem.collective) ? static_cast<std::size_t>(problem.size) : 1;
+  const std::size_t ranks =
+      is_blockwise(problem.collective) ? static_cast<std::size_t>(problem.size) : 1;
   return problem.count * ranks * size_of(problem.type);
 }
 

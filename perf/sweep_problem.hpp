@@ -15,30 +15,30 @@ namespace tutti::perf {
 
 /// What is measured, equal on all ranks.
 struct Problem {
-  Collective collective{};           ///< The operation.
-  std::size_t count = 0;             ///< Elements per rank's block, or of the vector if it has one.
-  Datatype type = Datatype::f32;     ///< Element type.
+  Collective collective{};        ///< The operation.
+  std::size_t count = 0;          ///< Elements per rank's block, or of the vector if it has one.
+  Datatype type = Datatype::f32;  ///< Element type.
   OperatorKind op = OperatorKind::sum;  ///< Of reductions.
-  Rank root = 0;                     ///< Of rooted collectives.
-  int size = 1;                      ///< Number of ranks.
-  bool in_place = false;             ///< Whether input and output share memory.
+  Rank root = 0;                        ///< Of rooted collectives.
+  int size = 1;                         ///< Number of ranks.
+  bool in_place = false;                ///< Whether input and output share memory.
 };
 
 /// Elements of a buffer that are consecutive in the whole vector.
 struct Region {
   static constexpr Rank kAllRanks = -1;  ///< As source: the reduction of all contributions.
-  std::size_t offset = 0;    ///< First element, counted in the buffer.
-  std::size_t count = 0;     ///< Elements.
-  Rank source = 0;           ///< Whose contribution they are, or kAllRanks.
-  std::size_t position = 0;  ///< Of the first one in the source's contribution.
+  std::size_t offset = 0;                ///< First element, counted in the buffer.
+  std::size_t count = 0;                 ///< Elements.
+  Rank source = 0;                       ///< Whose contribution they are, or kAllRanks.
+  std::size_t position = 0;              ///< Of the first one in the source's contribution.
 };
 
 /// One rank's buffers: `in` and `out` in elements, and what they hold.
 struct Layout {
-  std::size_t in_count = 0;       ///< Elements of the input, 0 where the rank has none.
-  std::size_t out_count = 0;      ///< Elements of the output, 0 where the rank has none.
-  std::vector<Region> input{};    ///< The input before the call.
-  std::vector<Region> output{};   ///< The output after it; empty where it is not defined.
+  std::size_t in_count = 0;      ///< Elements of the input, 0 where the rank has none.
+  std::size_t out_count = 0;     ///< Elements of the output, 0 where the rank has none.
+  std::vector<Region> input{};   ///< The input before the call.
+  std::vector<Region> output{};  ///< The output after it; empty where it is not defined.
   /// In place: where the smaller buffer starts in the larger one, in elements.
   std::size_t shared_offset = 0;
 };

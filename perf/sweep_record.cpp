@@ -28,7 +28,8 @@ double rounded(double value) {
 
 constexpr std::array kColumns{
     Column{"collective", [](const Cell& c) { return Json(name_of(c.problem.collective)); }},
-    Column{"algorithm", [](const Cell& c) {
+    Column{"algorithm",
+           [](const Cell& c) {
              const std::string& label = c.measured.candidate.label;
              const std::size_t copy = label.find('#');
              return Json(c.measured.candidate.algorithm +
@@ -41,13 +42,15 @@ constexpr std::array kColumns{
     Column{"bytes", [](const Cell& c) { return Json(total_bytes(c.problem)); }},
     Column{"count", [](const Cell& c) { return Json(c.problem.count); }},
     Column{"dtype", [](const Cell& c) { return Json(name_of(c.problem.type)); }},
-    Column{"op", [](const Cell& c) {
+    Column{"op",
+           [](const Cell& c) {
              return Json(is_reduction(c.problem.collective) ? name_of(c.problem.op) : "");
            }},
     Column{"in_place", [](const Cell& c) { return Json(c.problem.in_place); }},
     Column{"buffers", [](const Cell& c) { return Json(c.buffers); }},
     Column{"segment_bytes", [](const Cell& c) { return Json(c.measured.segment_bytes); }},
-    Column{"iterations", [](const Cell& c) {
+    Column{"iterations",
+           [](const Cell& c) {
              return Json(static_cast<std::int64_t>(c.summary.samples) * c.measured.batch);
            }},
     Column{"min_us", [](const Cell& c) { return Json(rounded(c.summary.min)); }},
@@ -60,9 +63,9 @@ constexpr std::array kColumns{
     Column{"max_us", [](const Cell& c) { return Json(rounded(c.summary.max)); }},
     Column{"algbw_gb_s", [](const Cell& c) { return Json(rounded(c.algbw_gb_s())); }},
     Column{"busbw_gb_s", [](const Cell& c) { return Json(rounded(c.busbw_gb_s())); }},
-    Column{"wrong", [](const Cell& c) {
-             return c.measured.checked ? Json(c.measured.wrong) : Json(nullptr);
-           }},
+    Column{
+        "wrong",
+        [](const Cell& c) { return c.measured.checked ? Json(c.measured.wrong) : Json(nullptr); }},
 };
 
 std::string csv_field(const Json& value) {
@@ -87,7 +90,8 @@ double Cell::busbw_gb_s() const {
 
 std::string csv_header() {
   std::string line;
-  for (const Column& column : kColumns) line += (line.empty() ? "" : ",") + std::string{column.name};
+  for (const Column& column : kColumns)
+    line += (line.empty() ? "" : ",") + std::string{column.name};
   return line;
 }
 
@@ -127,7 +131,9 @@ LineFile::LineFile(const std::string& path) : path_{path} {
 void LineFile::write(const std::string& line) {
   if (!file_.is_open()) return;
   file_ << line << '\n' << std::flush;
-  if (!file_) throw Failure{ExitCode::environment, fmt::format("cannot write '{}': is the disk full?", path_)};
+  if (!file_)
+    throw Failure{ExitCode::environment,
+                  fmt::format("cannot write '{}': is the disk full?", path_)};
   ++lines_;
 }
 

@@ -13,14 +13,14 @@ namespace tutti::perf {
 
 /// One configuration, measured: the columns of the CSV file, and what only JSON has.
 struct Cell {
-  Problem problem{};        ///< What was measured.
-  Measured measured{};      ///< The candidate; its samples are not written.
-  Summary summary{};        ///< Of its samples.
-  Comparison against_best{};///< Against the best of this size.
-  Standing standing{};      ///< In the race of this size.
-  std::string transport{};  ///< What carried it.
-  std::string buffers{};    ///< Kind of memory.
-  int hosts = 1;            ///< Hosts the ranks are spread over.
+  Problem problem{};          ///< What was measured.
+  Measured measured{};        ///< The candidate; its samples are not written.
+  Summary summary{};          ///< Of its samples.
+  Comparison against_best{};  ///< Against the best of this size.
+  Standing standing{};        ///< In the race of this size.
+  std::string transport{};    ///< What carried it.
+  std::string buffers{};      ///< Kind of memory.
+  int hosts = 1;              ///< Hosts the ranks are spread over.
 
   /// @return algorithm bandwidth in 1e9 bytes per second.
   [[nodiscard]] double algbw_gb_s() const;

@@ -66,7 +66,8 @@ std::vector<bool> who_goes_on(const std::vector<Progress>& runs, const SweepOpti
 }
 
 std::int64_t calls_per_sample(double call_us) {
-  return static_cast<std::int64_t>(std::clamp(std::ceil(kSampleTarget_us / call_us), 1.0, kMostCalls));
+  return static_cast<std::int64_t>(
+      std::clamp(std::ceil(kSampleTarget_us / call_us), 1.0, kMostCalls));
 }
 
 }  // namespace tutti::perf

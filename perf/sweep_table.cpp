@@ -100,19 +100,24 @@ void Table::header(const Context& context, const SweepOptions& options) {
                    context.hosts.size(), context.hosts.size() == 1 ? "" : "s"));
   for (const Host& host : context.hosts)
     if (host.ranks.size() > static_cast<std::size_t>(std::max(host.cores, 0)))
-      line(fmt::format("# !! {} is oversubscribed: {} ranks on {} cores; its times are those of a "
-                       "crowded machine", host.name, host.ranks.size(), host.cores));
+      line(
+          fmt::format("# !! {} is oversubscribed: {} ranks on {} cores; its times are those of a "
+                      "crowded machine",
+                      host.name, host.ranks.size(), host.cores));
   if (context.ranks == 1) line("# !! a single rank: nothing is sent; start it with mpirun -n N");
   for (const auto& [label, share] : options.inject)
-    line(fmt::format("# !! {} IS SLOWED DOWN BY {:.1f}% ON PURPOSE (--inject)", label, share * 100));
+    line(
+        fmt::format("# !! {} IS SLOWED DOWN BY {:.1f}% ON PURPOSE (--inject)", label, share * 100));
   line(fmt::format("# ours over {}, {} buffers; {} {}; {}; {}", options.transport, options.buffers,
                    tutti::name_of(options.type), tutti::name_of(options.op),
                    options.in_place ? "in place" : "out of place",
                    options.touch ? "inputs rewritten before each sample" : "inputs left alone"));
-  line("# median microseconds of the slowest rank. * best  ~ as good as the best (paired test, p >= "
-       "0.01, or less than 1% apart)");
-  line("# vs native: how many times faster our best is than the MPI. auto: what a plain call runs, "
-       "and what that loses");
+  line(
+      "# median microseconds of the slowest rank. * best  ~ as good as the best (paired test, p >= "
+      "0.01, or less than 2% apart)");
+  line(
+      "# vs native: how many times faster our best is than the MPI. auto: what a plain call runs, "
+      "and what that loses");
 }
 
 void Table::open(Collective collective, const std::vector<Candidate>& candidates) {
@@ -135,7 +140,8 @@ void Table::open(Collective collective, const std::vector<Candidate>& candidates
       const std::size_t missing = height - headings[i].size();  // headings stand on the bottom line
       text += fmt::format(" {:>{}} ", row < missing ? "" : headings[i][row - missing], widths_[i]);
     }
-    if (last) text += fmt::format(" {:>9} {:>7}  {:<26} {}", "vs native", "wrong", "auto", "winner");
+    if (last)
+      text += fmt::format(" {:>9} {:>7}  {:<26} {}", "vs native", "wrong", "auto", "winner");
     line(text);
   }
 }
@@ -147,9 +153,9 @@ void Table::row(const SizeResult& result, const Verdict& verdict) {
   for (std::size_t i = 0; i < result.measured.size(); ++i) {
     const Measured& measured = result.measured[i];
     const bool present = verdict.summaries[i].samples > 0;
-    const std::string cell = fmt::format(
-        " {:>{}}{}", present ? format_us(verdict.summaries[i].median) : "-", widths_[i],
-        present ? mark_of(verdict, i) : ' ');
+    const std::string cell =
+        fmt::format(" {:>{}}{}", present ? format_us(verdict.summaries[i].median) : "-", widths_[i],
+                    present ? mark_of(verdict, i) : ' ');
     const bool is_best = color_ && verdict.standings[i] == Standing::best;
     text += is_best ? "\x1b[32m" + cell + "\x1b[0m" : cell;
     wrong += measured.wrong;
@@ -161,20 +167,23 @@ void Table::row(const SizeResult& result, const Verdict& verdict) {
   line(text);
   for (const Measured& measured : result.measured) {
     const std::string& label = measured.candidate.label;
-    if (!measured.refused.empty()) note(fmt::format("{} takes no part: {}", label, measured.refused));
+    if (!measured.refused.empty())
+      note(fmt::format("{} takes no part: {}", label, measured.refused));
     if (measured.wrong > 0)
       note(fmt::format("!! {} gives {} WRONG ELEMENTS at {} bytes", label, measured.wrong,
                        total_bytes(result.problem)));
     if (!measured.bit_equal)
-      note(fmt::format("!! {} DIFFERS BETWEEN RANKS at {} bytes", label, total_bytes(result.problem)));
+      note(fmt::format("!! {} DIFFERS BETWEEN RANKS at {} bytes", label,
+                       total_bytes(result.problem)));
   }
 }
 
 void Table::close(const Tally& tally, bool checked) {
   line("#");
-  line(checked ? fmt::format("# checked {} configurations: {} wrong elements, {} differ between ranks",
-                             tally.cells, tally.wrong, tally.unequal)
-               : fmt::format("# {} configurations, NOT CHECKED (-c 0)", tally.cells));
+  line(checked
+           ? fmt::format("# checked {} configurations: {} wrong elements, {} differ between ranks",
+                         tally.cells, tally.wrong, tally.unequal)
+           : fmt::format("# {} configurations, NOT CHECKED (-c 0)", tally.cells));
   std::string text = fmt::format("# {} sizes, {} of them ties", tally.sizes, tally.ties);
   if (!tally.ours_vs_native.empty())
     text += fmt::format("; geometric mean against native: best of ours {:.2f}x",
@@ -192,8 +201,7 @@ void ProgressLine::tick() {
   if (std::chrono::duration<double>(now - last_).count() < kProgress_s) return;
   last_ = now;
   const double elapsed_s = std::chrono::duration<double>(now - start_).count();
-  const double per_cell_s =
-      done_ == 0 ? budget_s_ : elapsed_s / static_cast<double>(done_);
+  const double per_cell_s = done_ == 0 ? budget_s_ : elapsed_s / static_cast<double>(done_);
   const double left_s = per_cell_s * static_cast<double>(cells_ - std::min(done_, cells_));
   fmt::print(stderr, "tutti sweep: {}, {} of {} configurations done, about {} left\n", what_, done_,
              cells_, format_duration(left_s));

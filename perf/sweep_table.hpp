@@ -16,16 +16,16 @@ namespace tutti::perf {
 
 /// Everything the last line and the summary record say. Filled cell by cell.
 struct Tally {
-  std::size_t cells = 0;                    ///< Configurations measured.
-  std::size_t unequal = 0;                  ///< Those whose ranks differ where they must not.
-  std::size_t wrong = 0;                    ///< Wrong elements in all.
-  std::size_t sizes = 0;                    ///< Races run.
-  std::size_t ties = 0;                     ///< Races without a winner.
-  std::vector<double> ours_vs_native{};     ///< One ratio per race.
-  std::vector<double> auto_vs_native{};     ///< One ratio per race.
-  std::size_t auto_races = 0;               ///< Races in which auto could be judged.
-  std::size_t auto_best = 0;                ///< Those in which it lost nothing.
-  double worst_auto_loss = 0;               ///< The most it lost.
+  std::size_t cells = 0;                 ///< Configurations measured.
+  std::size_t unequal = 0;               ///< Those whose ranks differ where they must not.
+  std::size_t wrong = 0;                 ///< Wrong elements in all.
+  std::size_t sizes = 0;                 ///< Races run.
+  std::size_t ties = 0;                  ///< Races without a winner.
+  std::vector<double> ours_vs_native{};  ///< One ratio per race.
+  std::vector<double> auto_vs_native{};  ///< One ratio per race.
+  std::size_t auto_races = 0;            ///< Races in which auto could be judged.
+  std::size_t auto_best = 0;             ///< Those in which it lost nothing.
+  double worst_auto_loss = 0;            ///< The most it lost.
 
   /// Adds a race. @param result its samples. @param verdict its outcome.
   void add(const SizeResult& result, const Verdict& verdict);

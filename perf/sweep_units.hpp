@@ -20,10 +20,12 @@ namespace tutti::perf {
 /// Reads "10%" or "0.1". @param text what was written. @return the share, or nothing.
 [[nodiscard]] std::optional<double> parse_share(std::string_view text);
 
-/// @param bytes a number of bytes. @return as parse_bytes reads it: "64K", or "1000" if no multiple.
+/// @param bytes a number of bytes. @return as parse_bytes reads it: "64K", or "1000" if no
+/// multiple.
 [[nodiscard]] std::string format_bytes(std::size_t bytes);
 
-/// @param microseconds a time. @return it with about three digits, such as "0.87", "43.1" or "1234".
+/// @param microseconds a time. @return it with about three digits, such as "0.87", "43.1" or
+/// "1234".
 [[nodiscard]] std::string format_us(double microseconds);
 
 /// @param seconds a time. @return for people, such as "12s" or "3m 20s".

@@ -24,16 +24,16 @@ enum class Standing : std::uint8_t {
 
 /// The outcome of one size. Indices are those of SizeResult::measured.
 struct Verdict {
-  std::vector<Summary> summaries{};         ///< Of each candidate; samples is 0 if it has none.
-  std::vector<Comparison> against_best{};   ///< Each candidate against the best.
-  std::vector<Standing> standings{};        ///< Of each candidate.
-  std::optional<std::size_t> best{};        ///< Fastest of the algorithms and native.
-  std::optional<std::size_t> ours{};        ///< Fastest without native.
-  std::optional<double> ours_vs_native{};   ///< Native's time divided by that of ours.
-  std::optional<double> auto_vs_native{};   ///< Native's time divided by that of auto.
-  std::optional<double> auto_loss{};        ///< Auto's time over that of ours, minus 1; 0 in a tie.
+  std::vector<Summary> summaries{};        ///< Of each candidate; samples is 0 if it has none.
+  std::vector<Comparison> against_best{};  ///< Each candidate against the best.
+  std::vector<Standing> standings{};       ///< Of each candidate.
+  std::optional<std::size_t> best{};       ///< Fastest of the algorithms and native.
+  std::optional<std::size_t> ours{};       ///< Fastest without native.
+  std::optional<double> ours_vs_native{};  ///< Native's time divided by that of ours.
+  std::optional<double> auto_vs_native{};  ///< Native's time divided by that of auto.
+  std::optional<double> auto_loss{};       ///< Auto's time over that of ours, minus 1; 0 in a tie.
 
-  std::vector<std::size_t> equals{};        ///< Others in the race as good as the best.
+  std::vector<std::size_t> equals{};  ///< Others in the race as good as the best.
 
   /// @return whether somebody is as good as the best, so that nobody won.
   [[nodiscard]] bool is_tie() const { return !equals.empty(); }

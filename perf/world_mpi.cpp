@@ -37,17 +37,17 @@ int size_of_world() {
 void check_launch(int size) {
   const int launched = launched_size().value_or(1);
   if (launched == size || launched == 1) return;
-  throw Failure{ExitCode::environment,
-                fmt::format("the launcher ({}) started {} ranks, but this program's MPI ({}) sees "
-                            "{}: they are different MPIs; use the launcher of {}, or the tutti that "
-                            "was built for the launcher's MPI",
-                            launcher_name(), launched, linked_mpi(), size, linked_mpi())};
+  throw Failure{
+      ExitCode::environment,
+      fmt::format("the launcher ({}) started {} ranks, but this program's MPI ({}) sees "
+                  "{}: they are different MPIs; use the launcher of {}, or the tutti that "
+                  "was built for the launcher's MPI",
+                  launcher_name(), launched, linked_mpi(), size, linked_mpi())};
 }
 
 class MpiWorld final : public World {
  public:
-  explicit MpiWorld(Duration timeout)
-      : communicator_{connect(timeout)} {}
+  explicit MpiWorld(Duration timeout) : communicator_{connect(timeout)} {}
 
   Communicator& communicator() override { return communicator_; }
   bool has_native(const Call& call) override { return mpi::has_native(call, MPI_COMM_WORLD); }
@@ -75,7 +75,9 @@ class MpiWorld final : public World {
 
 }  // namespace
 
-std::unique_ptr<World> join_world(Duration timeout) { return std::make_unique<MpiWorld>(timeout); }
+std::unique_ptr<World> join_world(Duration timeout) {
+  return std::make_unique<MpiWorld>(timeout);
+}
 
 std::string linked_mpi() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
@@ -85,8 +87,9 @@ std::string linked_mpi() {
   // One spells it "Open MPI v4.1.4, package: ...", the other "MPICH Version:\t4.0.2\nMPICH ...".
   version = version.substr(0, version.find_first_of(",\n"));
   if (const std::size_t colon = version.find(" Version:"); colon != std::string::npos)
-    version = version.substr(0, colon) + " " +
-              version.substr(version.find_first_not_of(" \t", colon + std::string{" Version:"}.size()));
+    version =
+        version.substr(0, colon) + " " +
+        version.substr(version.find_first_not_of(" \t", colon + std::string{" Version:"}.size()));
   return version.substr(0, version.find_last_not_of(" \t\r\n") + 1);
 }
 

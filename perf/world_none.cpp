@@ -10,6 +10,8 @@ std::unique_ptr<World> join_world(Duration) {
                 "and libopenmpi-dev (or mpich and libmpich-dev), then build again"};
 }
 
-std::string linked_mpi() { return {}; }
+std::string linked_mpi() {
+  return {};
+}
 
 }  // namespace tutti::perf

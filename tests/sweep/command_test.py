@@ -24,7 +24,7 @@ class Command:
         return [self.launcher, "-n", str(ranks), self.tutti, "sweep", *arguments]
 
     def run(self, ranks, *arguments):
-        """Exit status, standard output, and what the command (not the launcher) said as an error."""
+        """Exit status, standard output, and what the command, not the launcher, complained of."""
         done = subprocess.run(self.line(ranks, *arguments), stdout=subprocess.PIPE, text=True,
                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False,
                               timeout=100)
@@ -150,7 +150,7 @@ def test_ends(command):
         # The exit status after a signal is the launcher's own affair, the file is ours.
         records = records_of(path)
         expect("interrupted" in output, output)
-        expect(records[-1]["record"] == "summary" and records[-1]["interrupted"], output, records[-1])
+        expect(records[-1]["record"] == "summary" and records[-1]["interrupted"], records[-1])
 
         process = start(command, 3, *small, "-b", "8", "-f", "2", "-e", "4M", "--budget", "500ms",
                         "--timeout", "2s")

@@ -65,9 +65,9 @@ TEST(Units, ReadAndWriteWhatPeopleWrite) {
 }
 
 TEST(Options, FingersKnowThemFromElsewhere) {
-  const SweepOptions options = understand(parse({"-b", "16", "-e", "64M", "-f", "4", "-n", "20",
-                                                 "-w", "5", "-c", "0", "-d", "bfloat16", "-o",
-                                                 "avg", "-r", "2"}));
+  const SweepOptions options =
+      understand(parse({"-b", "16", "-e", "64M", "-f", "4", "-n", "20", "-w", "5", "-c", "0", "-d",
+                        "bfloat16", "-o", "avg", "-r", "2"}));
   EXPECT_EQ(options.sizes().front(), 16u);
   EXPECT_EQ(options.sizes().back(), 64u << 20);
   EXPECT_EQ(options.sizes().size(), 12u);
@@ -81,12 +81,11 @@ TEST(Options, FingersKnowThemFromElsewhere) {
 }
 
 TEST(Options, EveryOtherFlagChangesSomething) {
-  const SweepOptions options = understand(
-      parse({"--collective", "reduce,broadcast", "--in-place", "--no-touch", "--segment", "64K",
-             "--ranks", "4", "--check", "--budget", "1s", "--timeout", "2s", "--seed", "9",
-             "--fail-over", "20%", "--color", "always"}));
-  EXPECT_EQ(options.collectives,
-            (std::vector{Collective::reduce, Collective::broadcast}));
+  const SweepOptions options =
+      understand(parse({"--collective", "reduce,broadcast", "--in-place", "--no-touch", "--segment",
+                        "64K", "--ranks", "4", "--check", "--budget", "1s", "--timeout", "2s",
+                        "--seed", "9", "--fail-over", "20%", "--color", "always"}));
+  EXPECT_EQ(options.collectives, (std::vector{Collective::reduce, Collective::broadcast}));
   EXPECT_TRUE(options.in_place);
   EXPECT_FALSE(options.touch);
   EXPECT_EQ(options.segment, 65536u);
@@ -127,8 +126,8 @@ TEST(Options, WrongOnesAreNamedInOneLine) {
 }
 
 TEST(Options, RepeatArgumentsRepeatTheMeasurement) {
-  const SweepFlags flags = parse({"-C", "reduce", "-e", "1M", "--in-place", "--no-touch", "-n", "7",
-                                  "--json", "there.jsonl"});
+  const SweepFlags flags = parse(
+      {"-C", "reduce", "-e", "1M", "--in-place", "--no-touch", "-n", "7", "--json", "there.jsonl"});
   SweepFlags outputs;
   outputs.json = "here.jsonl";
   const SweepFlags again = flags_of(repeat_arguments(flags), outputs);

@@ -45,27 +45,34 @@ TEST(Pattern, ExpectsWhatPlainArithmeticGives) {
   using enum OperatorKind;
   EXPECT_EQ(disagreements<float>(reduction(Datatype::f32, sum), std::plus{}), 0u);
   EXPECT_EQ(disagreements<double>(reduction(Datatype::f64, prod), std::multiplies{}), 0u);
-  EXPECT_EQ(disagreements<std::int8_t>(reduction(Datatype::i8, sum, 64), [](auto a, auto b) {
-    return static_cast<std::int8_t>(a + b);
-  }), 0u);
+  EXPECT_EQ(
+      disagreements<std::int8_t>(reduction(Datatype::i8, sum, 64),
+                                 [](auto a, auto b) { return static_cast<std::int8_t>(a + b); }),
+      0u);
   EXPECT_EQ(disagreements<std::uint64_t>(reduction(Datatype::u64, bit_xor), std::bit_xor{}), 0u);
-  EXPECT_EQ(disagreements<std::uint16_t>(reduction(Datatype::u16, bit_and), [](auto a, auto b) {
-    return static_cast<std::uint16_t>(a & b);
-  }), 0u);
+  EXPECT_EQ(disagreements<std::uint16_t>(
+                reduction(Datatype::u16, bit_and),
+                [](auto a, auto b) { return static_cast<std::uint16_t>(a & b); }),
+            0u);
   EXPECT_EQ(disagreements<std::int32_t>(reduction(Datatype::i32, logical_or),
-                                        [](int a, int b) { return a != 0 || b != 0 ? 1 : 0; }), 0u);
+                                        [](int a, int b) { return a != 0 || b != 0 ? 1 : 0; }),
+            0u);
   EXPECT_EQ(disagreements<std::int64_t>(reduction(Datatype::i64, max),
-                                        [](auto a, auto b) { return a > b ? a : b; }), 0u);
+                                        [](auto a, auto b) { return a > b ? a : b; }),
+            0u);
   EXPECT_EQ(disagreements<std::complex<float>>(reduction(Datatype::c32, prod), std::multiplies{}),
             0u);
-  EXPECT_EQ(disagreements<BFloat16>(reduction(Datatype::bf16, sum), [](BFloat16 a, BFloat16 b) {
-    return BFloat16{float{a} + float{b}};
-  }), 0u);
+  EXPECT_EQ(
+      disagreements<BFloat16>(reduction(Datatype::bf16, sum),
+                              [](BFloat16 a, BFloat16 b) { return BFloat16{float{a} + float{b}}; }),
+      0u);
   EXPECT_EQ(disagreements<Indexed<double>>(reduction(Datatype::f64_index, min_loc),
                                            [](const auto& a, const auto& b) {
-    if (a.value != b.value) return a.value < b.value ? a : b;
-    return a.index < b.index ? a : b;
-  }), 0u);
+                                             if (a.value != b.value)
+                                               return a.value < b.value ? a : b;
+                                             return a.index < b.index ? a : b;
+                                           }),
+            0u);
 }
 
 TEST(Pattern, AverageIsTheSumDividedOnce) {
@@ -155,8 +162,12 @@ TEST(Buffers, HoldWhatEachCollectiveMustGive) {
                                       Collective::all_gather, Collective::all_to_all}) {
     for (const bool in_place : {false, true}) {
       if (in_place && !has_in_place(collective)) continue;
-      const Problem problem{.collective = collective, .count = 5, .type = Datatype::i32, .root = 1,
-                            .size = 3, .in_place = in_place};
+      const Problem problem{.collective = collective,
+                            .count = 5,
+                            .type = Datatype::i32,
+                            .root = 1,
+                            .size = 3,
+                            .in_place = in_place};
       std::vector<Buffers> ranks;
       for (Rank rank = 0; rank < 3; ++rank) ranks.emplace_back(problem, rank);
       for (Buffers& buffers : ranks) {
@@ -173,8 +184,8 @@ TEST(Buffers, HoldWhatEachCollectiveMustGive) {
 }
 
 TEST(Buffers, StaleResultsChangedInputsAndStrayWritesAreWrong) {
-  const Problem problem{.collective = Collective::all_gather, .count = 5, .type = Datatype::i32,
-                        .size = 1};
+  const Problem problem{
+      .collective = Collective::all_gather, .count = 5, .type = Datatype::i32, .size = 1};
   Buffers buffers{problem, 0};
   buffers.refresh();
   std::memcpy(buffers.call().out, buffers.call().in, 20);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws pictures of made-up sweeps: plot_test.py PLOT.PY. Skips nothing: without matplotlib it fails."""
+"""Draws pictures of made-up sweeps: plot_test.py PLOT.PY. Without matplotlib it fails."""
 
 import json
 import os
@@ -24,7 +24,8 @@ def find_python():
 def cells(collectives):
     """A sweep in which direct wins small sizes and ring wins large ones."""
     for collective in collectives:
-        for name, latency, per_byte in (("ring", 9, 1e-4), ("direct", 3, 3e-4), ("native", 6, 4e-4)):
+        for name, latency, per_byte in (("ring", 9, 1e-4), ("direct", 3, 3e-4),
+                                        ("native", 6, 4e-4)):
             for bytes_ in (8, 512, 32768, 2097152):
                 time = latency + per_byte * bytes_
                 cell = dict.fromkeys(COLUMNS, 0)

@@ -16,14 +16,20 @@ namespace {
 
 Cell sample_cell() {
   Cell cell;
-  cell.problem = {.collective = Collective::all_reduce, .count = 1000, .type = Datatype::f32,
-                  .size = 4};
-  cell.measured = {.candidate = {.label = "knomial:k=4#2", .algorithm = "knomial",
-                                 .parameters = "k=4"},
-                   .batch = 5};
+  cell.problem = {
+      .collective = Collective::all_reduce, .count = 1000, .type = Datatype::f32, .size = 4};
+  cell.measured = {
+      .candidate = {.label = "knomial:k=4#2", .algorithm = "knomial", .parameters = "k=4"},
+      .batch = 5};
   cell.measured.checked = true;
-  cell.summary = {.samples = 20, .min = 9, .p10 = 9.5, .median = 10, .interval = {9.9, 10.1},
-                  .p90 = 11, .p99 = 12, .max = 13};
+  cell.summary = {.samples = 20,
+                  .min = 9,
+                  .p10 = 9.5,
+                  .median = 10,
+                  .interval = {9.9, 10.1},
+                  .p90 = 11,
+                  .p99 = 12,
+                  .max = 13};
   cell.transport = "mpi";
   cell.buffers = "private";
   return cell;
@@ -80,7 +86,9 @@ TEST(Record, JsonIsTypedAndHasEveryColumn) {
 }
 
 TEST(Baseline, OnlyMuchSlowerWithDisjointIntervalsFails) {
-  const Scratch file{R"({"record":"context"})" "\n" + json_of(sample_cell()).dump() + "\n"};
+  const Scratch file{R"({"record":"context"})"
+                     "\n" +
+                     json_of(sample_cell()).dump() + "\n"};
   Baseline baseline{file.path()};
   Cell now = sample_cell();
   EXPECT_FALSE(baseline.slower(now, 0.1));
@@ -98,12 +106,14 @@ TEST(Baseline, OnlyMuchSlowerWithDisjointIntervalsFails) {
 
 TEST(Baseline, WrongFilesAreUsageErrors) {
   const Scratch garbage{"collective,algorithm\n"};
-  const Scratch empty{R"({"record":"context"})" "\n"};
+  const Scratch empty{R"({"record":"context"})"
+                      "\n"};
   EXPECT_THROW(Baseline{"/nowhere/at/all.jsonl"}, Failure);
   EXPECT_THROW(Baseline{garbage.path()}, Failure);
   EXPECT_THROW(Baseline{empty.path()}, Failure);
   EXPECT_THROW((void)recorded_arguments(empty.path()), Failure);
-  const Scratch good{R"({"record":"context","arguments":["--seed=3"]})" "\n"};
+  const Scratch good{R"({"record":"context","arguments":["--seed=3"]})"
+                     "\n"};
   EXPECT_EQ(recorded_arguments(good.path()), std::vector<std::string>{"--seed=3"});
 }
 

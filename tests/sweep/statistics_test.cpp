@@ -46,8 +46,8 @@ TEST(Statistics, TablesGiveTheSameOrderStatistics) {
 TEST(Statistics, ExactAndApproximateRanksMeet) {
   const OrderRanks exact = median_ranks(200);
   const OrderRanks approximate = median_ranks(201);
-  EXPECT_LE(exact.low > approximate.low ? exact.low - approximate.low
-                                        : approximate.low - exact.low, 1u);
+  EXPECT_LE(exact.low > approximate.low ? exact.low - approximate.low : approximate.low - exact.low,
+            1u);
 }
 
 TEST(Statistics, SummaryOfKnownNumbers) {
@@ -191,10 +191,9 @@ Measured runner(const std::string& label, Kind kind, double time_us) {
 }
 
 TEST(Verdict, TheFastestWinsAndRatiosAreAgainstNative) {
-  const SizeResult result{.measured = {runner("ring", Kind::forced, 10),
-                                       runner("direct", Kind::forced, 20),
-                                       runner("auto", Kind::automatic, 20),
-                                       runner("native", Kind::native, 30)}};
+  const SizeResult result{
+      .measured = {runner("ring", Kind::forced, 10), runner("direct", Kind::forced, 20),
+                   runner("auto", Kind::automatic, 20), runner("native", Kind::native, 30)}};
   const Verdict verdict = judge(result);
   ASSERT_TRUE(verdict.best);
   EXPECT_EQ(*verdict.best, 0u);
@@ -228,8 +227,8 @@ TEST(Verdict, EqualsTieAndTheAbsentDoNotCount) {
 }
 
 TEST(Verdict, AutoStandsForOursWhereItIsAlone) {
-  const SizeResult result{.measured = {runner("auto", Kind::automatic, 10),
-                                       runner("native", Kind::native, 20)}};
+  const SizeResult result{
+      .measured = {runner("auto", Kind::automatic, 10), runner("native", Kind::native, 20)}};
   const Verdict verdict = judge(result);
   EXPECT_EQ(verdict.best.value_or(9), 0u);
   EXPECT_FALSE(verdict.auto_loss);

@@ -40,7 +40,8 @@ def main(arguments):
         sizes += len(cells) // 2
         for bytes_, label, standing, ratio, samples in cells:
             if standing == "slower":
-                print(f"A/A: {label} called slower at {bytes_} bytes: {ratio:.3f} ({samples} samples)")
+                print(f"A/A: {label} called slower at {bytes_} bytes: {ratio:.3f} "
+                      f"({samples} samples)")
         ties += sum(standing == "tie" for _, _, standing, _, _ in cells)
         cells = race(launcher, tutti, budget, seed, ["--inject", f"{ALGORITHM}#2=5%"])
         for bytes_, label, standing, ratio, samples in cells:
@@ -50,7 +51,8 @@ def main(arguments):
         slower += sum(label.endswith("#2") and standing == "slower"
                       for _, label, standing, _, _ in cells)
     print(f"A/A: a tie in {ties} of {sizes} sizes ({100 * ties / sizes:.0f}%, 95% wanted)")
-    print(f"5% slower: found in {slower} of {sizes} sizes ({100 * slower / sizes:.0f}%, 90% wanted)")
+    print(f"5% slower: found in {slower} of {sizes} sizes ({100 * slower / sizes:.0f}%, "
+          "90% wanted)")
     return 0 if ties >= 0.95 * sizes and slower >= 0.90 * sizes else 1
 
 
