@@ -1,0 +1,84 @@
+// Counts beyond 2^31, for real: where a count or an offset passed through an int, this would show.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include <tutti/mpi.hpp>
+
+#include "watchdog.hpp"
+
+namespace tutti::test {
+namespace {
+
+constexpr std::size_t kHuge = (std::size_t{1} << 31) + 4097;
+
+/// A byte that tells rank and index apart, also indices that are equal modulo 2^31 or 2^32.
+std::uint8_t value(Rank rank, std::size_t index) {
+  return static_cast<std::uint8_t>((index * 0x9e3779b97f4a7c15u >> 56) +
+                                   static_cast<std::size_t>(rank) * 37);
+}
+
+/// Memory that is not written before the test writes it.
+std::unique_ptr<std::uint8_t[]> bytes(std::size_t count) {
+  return std::make_unique_for_overwrite<std::uint8_t[]>(count);
+}
+
+/// How many elements differ from what `expected(index)` says.
+template <class Expected>
+std::size_t wrong(const std::uint8_t* data, Expected expected) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < kHuge; ++i) count += data[i] != expected(i);
+  return count;
+}
+
+Communicator make_world() {
+  return mpi::communicator(MPI_COMM_WORLD, {.timeout = std::chrono::seconds{200}});
+}
+
+TEST(Huge, AllReduceOfMoreThanTwoToThe31Elements) {
+  Communicator world = make_world();
+  const auto data = bytes(kHuge);
+  for (std::size_t i = 0; i < kHuge; ++i) data[i] = value(world.rank(), i);
+  watch("all_reduce of a huge vector");
+  world.all_reduce(std::span{data.get(), kHuge}, sum, {.algorithm = "ring"});
+  watch("comparing");
+  const auto total = [&](std::size_t i) {
+    std::uint8_t all = 0;
+    for (Rank rank = 0; rank < world.size(); ++rank)
+      all = static_cast<std::uint8_t>(all + value(rank, i));
+    return all;
+  };
+  EXPECT_EQ(wrong(data.get(), total), 0U);
+}
+
+TEST(Huge, BroadcastInSegmentsOfMoreThanTwoToThe31Elements) {
+  Communicator world = make_world();
+  const auto data = bytes(kHuge);
+  for (std::size_t i = 0; i < kHuge; ++i) data[i] = value(world.rank(), i);
+  watch("broadcast of a huge vector");
+  world.broadcast(std::span{data.get(), kHuge}, 1, {.algorithm = "chain"});
+  watch("comparing");
+  EXPECT_EQ(wrong(data.get(), [](std::size_t i) { return value(1, i); }), 0U);
+}
+
+TEST(Huge, AllGatherOfBlocksOfMoreThanTwoToThe31Elements) {
+  Communicator world = make_world();
+  const auto size = static_cast<std::size_t>(world.size());
+  const auto self = static_cast<std::size_t>(world.rank());
+  const auto data = bytes(kHuge * size);
+  const std::span own{data.get() + self * kHuge, kHuge};
+  for (std::size_t i = 0; i < kHuge; ++i) own[i] = value(world.rank(), i);
+  watch("all_gather of huge blocks");
+  world.all_gather(own, std::span{data.get(), kHuge * size});
+  watch("comparing");
+  for (Rank rank = 0; rank < world.size(); ++rank)
+    EXPECT_EQ(wrong(data.get() + static_cast<std::size_t>(rank) * kHuge,
+                    [rank](std::size_t i) { return value(rank, i); }),
+              0U)
+        << "rank " << rank;
+}
+
+}  // namespace
+}  // namespace tutti::test
