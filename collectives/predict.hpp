@@ -24,8 +24,9 @@ struct LinkCosts {
   Femtoseconds gamma = 0;  ///< Per byte reduced.
 };
 
-/// One microsecond per message, 10 GB/s, reductions at 20 GB/s.
-inline constexpr LinkCosts kDefaultCosts{.alpha = 1'000'000'000, .beta = 100'000, .gamma = 50'000};
+/// Four microseconds per message, which is what a message too long to be sent at once costs between
+/// processes of one host; 10 GB/s; reductions at 20 GB/s.
+inline constexpr LinkCosts kDefaultCosts{.alpha = 4'000'000'000, .beta = 100'000, .gamma = 50'000};
 
 /// What happens one after the other: on a path through the data flow, or at one rank.
 struct Work {
