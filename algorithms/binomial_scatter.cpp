@@ -1,27 +1,30 @@
 // In-order binomial scatter: a rank gets the blocks of its subtree in one message and passes on
 // halves, largest first. ceil(log2 n) rounds; the root sends (n-1)/n of the vector. Any n and root.
-// Followed by an all-gather it is van de Geijn's broadcast (Barnett et al., SHPCC 1994), 2 log n rounds
-// and about twice the vector: wins for large vectors. A reduce-scatter followed by its reversal, a
-// gather, is the matching reduce.
+// Followed by an all-gather it is van de Geijn's broadcast (Barnett et al., SHPCC 1994), 2 log n
+// rounds and about twice the vector: wins for large vectors. A reduce-scatter followed by its
+// reversal, a gather, is the matching reduce.
 #include "patterns.hpp"
 
 namespace tutti::algorithms {
 
 Schedule binomial_scatter(const Shape& shape, Rank self) {
   const Rooted rooted{shape.size, shape.root};
-  const Cycle blocks{shape.size, shape.root};  // Block of virtual rank v lies v further than the root's.
+  const Cycle blocks{shape.size,
+                     shape.root};  // Block of virtual rank v lies v further than the root's.
   const int v = rooted.virtual_rank(self);
   const int span = v > 0 ? v & -v : static_cast<int>(std::bit_ceil(unsigned_of(shape.size)));
   Schedule schedule{unsigned_of(shape.size)};
   if (v > 0) {
-    blocks.runs(v, std::min(v + span, shape.size),
-                [&](Slots s) { schedule.add(Recv{rooted.rank(v - span), s}); });
+    blocks.runs(v, std::min(v + span, shape.size), [&](Slots s) {
+      schedule.add(Recv{rooted.rank(v - span), s});
+    });
     schedule.end_round();
   }
   for (int half = span / 2; half > 0; half /= 2) {
     const int child = v + half;
-    blocks.runs(child, std::min(child + half, shape.size),
-                [&](Slots s) { schedule.add(Send{rooted.rank(child), s}); });
+    blocks.runs(child, std::min(child + half, shape.size), [&](Slots s) {
+      schedule.add(Send{rooted.rank(child), s});
+    });
     schedule.end_round();
   }
   return schedule;

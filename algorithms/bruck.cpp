@@ -1,7 +1,7 @@
 // Bruck's all-gather with radix k: what a rank holds grows k-fold per round, from the k-1 ranks at
-// distances d, 2d, .., (k-1)d. ceil(log_k n) rounds, (n-1)/n of the vector, any n. Units are addressed
-// by rank, so the final rotation of the original is not needed.
-// Bruck, Ho, Kipnis, Upfal and Weathersby, IEEE TPDS 8(11), 1997. Wins for small blocks.
+// distances d, 2d, .., (k-1)d. ceil(log_k n) rounds, (n-1)/n of the vector, any n. Units are
+// addressed by rank, so the final rotation of the original is not needed. Bruck, Ho, Kipnis, Upfal
+// and Weathersby, IEEE TPDS 8(11), 1997. Wins for small blocks.
 #include "patterns.hpp"
 
 namespace tutti::algorithms {

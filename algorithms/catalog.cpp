@@ -22,10 +22,13 @@ using enum Collective;
 
 constexpr Traits kInOrder{.ordered = When::always, .size_invariant = When::always};
 constexpr Traits kInOrderFromZero{.ordered = When::root_is_zero, .size_invariant = When::always};
+constexpr Traits kDirect{
+    .ordered = When::always, .size_invariant = When::always, .rotational = true};
 constexpr Traits kRotational{.rotational = true};
 constexpr std::size_t kRingSegment = 256 << 10;
 constexpr std::size_t kChainSegment = 128 << 10;
 
+// clang-format off
 constexpr std::array kRows{
     Algorithm{.collective = all_reduce, .name = "ring", .build = ring_all_reduce,
               .traits = kRotational,
@@ -43,8 +46,7 @@ constexpr std::array kRows{
               .traits = kRotational, .parameter = Parameter::skips,
               .summary = "log rounds and least volume for any rank count (Traeff 2024)"},
     Algorithm{.collective = all_reduce, .name = "direct", .build = direct_all_reduce,
-              .traits = {.ordered = When::always, .size_invariant = When::always,
-                         .rotational = true},
+              .traits = kDirect,
               .summary = "two rounds, everybody to everybody; few ranks, single switch"},
     Algorithm{.collective = all_reduce, .name = "reduce_broadcast",
               .build = reduce_broadcast_all_reduce, .traits = kInOrder,
@@ -100,7 +102,8 @@ constexpr std::array kRows{
     Algorithm{.collective = reduce_scatter, .name = "ring", .build = ring_reduce_scatter,
               .traits = kRotational, .summary = "large blocks, shared links"},
     Algorithm{.collective = reduce_scatter, .name = "recursive_halving",
-              .build = recursive_halving_reduce_scatter, .traits = {.size_invariant = When::always},
+              .build = recursive_halving_reduce_scatter,
+              .traits = {.size_invariant = When::always},
               .summary = "small and middle blocks (Thakur et al. 2005)"},
     Algorithm{.collective = reduce_scatter, .name = "circulant", .build = circulant_reduce_scatter,
               .traits = kRotational, .parameter = Parameter::skips,
@@ -120,9 +123,12 @@ constexpr std::array kRows{
               .traits = kRotational, .parameter = Parameter::radix,
               .summary = "log rounds (Hensgen, Finkel, Manber 1988)"},
 };
+// clang-format on
 
 }  // namespace
 
-std::span<const Algorithm> catalog() noexcept { return kRows; }
+std::span<const Algorithm> catalog() noexcept {
+  return kRows;
+}
 
 }  // namespace tutti

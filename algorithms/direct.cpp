@@ -1,7 +1,8 @@
 // Direct exchange: everybody talks to everybody at once.
-// All-reduce: 2 rounds, 2(n-1)/n of the vector; block r is folded by rank r in the order of ranks, so
-// any associative operator will do. Scatter and all-to-all: one round, only the counts a rank itself
-// sends or gets. Wins on single switches and for few ranks; n-1 messages at once per rank otherwise.
+// All-reduce: 2 rounds, 2(n-1)/n of the vector; block r is folded by rank r in the order of ranks,
+// so any associative operator will do. Scatter and all-to-all: one round, only the counts a rank
+// itself sends or gets. Wins on single switches and for few ranks; n-1 messages at once per rank
+// otherwise.
 #include "patterns.hpp"
 
 namespace tutti::algorithms {
@@ -30,7 +31,9 @@ Schedule direct_scatter(const Shape& shape, Rank self) {
 }
 
 Schedule direct_all_to_all(const Shape& shape, Rank self) {
-  const auto pair = [&](Rank from, Rank to) { return unsigned_of(from) * unsigned_of(shape.size) + unsigned_of(to); };
+  const auto pair = [&](Rank from, Rank to) {
+    return unsigned_of(from) * unsigned_of(shape.size) + unsigned_of(to);
+  };
   const Cycle cycle{shape.size, self};
   Schedule schedule{unsigned_of(shape.size) * unsigned_of(shape.size)};
   // Starting with the neighbour spreads the load: not all ranks begin with rank 0.

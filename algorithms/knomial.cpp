@@ -1,6 +1,6 @@
 // k-nomial trees: broadcast and reduce, ceil(log_k n) rounds of the whole vector, any n and root;
-// binomial is k = 2. A rank's subtree is the run of ranks that follow it, so the reduce keeps operand
-// order where the root is rank 0. Larger k: fewer rounds, more messages at once per rank.
+// binomial is k = 2. A rank's subtree is the run of ranks that follow it, so the reduce keeps
+// operand order where the root is rank 0. Larger k: fewer rounds, more messages at once per rank.
 // MPICH and UCC have them as "knomial". Win for small vectors.
 #include "patterns.hpp"
 
@@ -36,8 +36,8 @@ Schedule binomial_reduce(const Shape& shape, Rank self) {
   return knomial_reduce({.size = shape.size, .root = shape.root, .radix = 2}, self);
 }
 
-// Reduce to rank 0, then broadcast: 2 ceil(log2 n) rounds of the whole vector. Keeps operand order and
-// gives all elements one expression tree. The baseline every other all-reduce must beat.
+// Reduce to rank 0, then broadcast: 2 ceil(log2 n) rounds of the whole vector. Keeps operand order
+// and gives all elements one expression tree. The baseline every other all-reduce must beat.
 Schedule reduce_broadcast_all_reduce(const Shape& shape, Rank self) {
   return then(binomial_reduce(shape, self), binomial_broadcast(shape, self));
 }

@@ -1,7 +1,8 @@
 // Pairwise exchange: in round k every rank sends to the rank k further and hears from the one k
 // before. n-1 rounds. Reduce-scatter sends (n-1)/n of the vector; lower ranks' operands are
 // taken from the left, higher ones' are gathered in scratch, so that operand order is kept.
-// Open MPI and MPICH have it as "pairwise". Wins for large blocks where a burst to all would congest.
+// Open MPI and MPICH have it as "pairwise". Wins for large blocks where a burst to all would
+// congest.
 #include "patterns.hpp"
 
 namespace tutti::algorithms {

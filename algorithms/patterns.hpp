@@ -81,7 +81,8 @@ struct PowerOfTwo {
   [[nodiscard]] constexpr Rank rank(int virtual_rank) const noexcept {
     return virtual_rank < extra ? 2 * virtual_rank + 1 : virtual_rank + extra;
   }
-  /// The first real rank that a virtual rank stands for; virtual ranks cover runs of ranks in order.
+  /// The first real rank that a virtual rank stands for; virtual ranks cover runs of ranks in
+  /// order.
   [[nodiscard]] constexpr Rank first_of(int virtual_rank) const noexcept {
     return virtual_rank < extra ? 2 * virtual_rank : virtual_rank + extra;
   }

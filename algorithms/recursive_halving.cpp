@@ -1,7 +1,7 @@
-// Recursive halving reduce-scatter: ranks at distance n/2, n/4, ... swap the half of the vector that
-// the other one's side needs. log2(n) rounds, (n-1)/n of the vector; where n is no power of two, extra
-// ranks hand their vector to a neighbour first and get their block last. Commutative operators.
-// Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005. Wins for small and middle sizes.
+// Recursive halving reduce-scatter: ranks at distance n/2, n/4, ... swap the half of the vector
+// that the other one's side needs. log2(n) rounds, (n-1)/n of the vector; where n is no power of
+// two, extra ranks hand their vector to a neighbour first and get their block last. Commutative
+// operators. Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005. Wins for small and middle sizes.
 #include "patterns.hpp"
 
 namespace tutti::algorithms {
@@ -31,8 +31,7 @@ Schedule recursive_halving_reduce_scatter(const Shape& shape, Rank self) {
                     RecvReduce{peer, keeps_lower ? lower : upper, side_of(peer, self)}});
   }
   schedule.finish(blocks(v, v + 1));
-  if (power.carries(self))
-    schedule.round({Send{self - 1, {Space::out, unsigned_of(self - 1)}}});
+  if (power.carries(self)) schedule.round({Send{self - 1, {Space::out, unsigned_of(self - 1)}}});
   return schedule;
 }
 

@@ -9,8 +9,8 @@
 namespace tutti::detail {
 namespace {
 
-/// Binds one schedule. A slot is known by its id: the unit for in and out, which hazards treat as one
-/// memory because of in-place calls, and units + index for scratch.
+/// Binds one schedule. A slot is known by its id: the unit for in and out, which hazards treat as
+/// one memory because of in-place calls, and units + index for scratch.
 class Binder {
  public:
   Binder(const Schedule& schedule, const Layout& layout)
@@ -40,11 +40,11 @@ class Binder {
 
  private:
   struct Slot {
-    bool written = false;          // before this round
-    bool held = false;             // needs memory of ours
-    std::uint32_t read_at = 0;     // stamp of the last round that reads it
-    std::uint32_t finish_at = 0;   // stamp of the round that finishes it
-    std::uint32_t folded_at = 0;   // stamp of the last round that folds into it
+    bool written = false;         // before this round
+    bool held = false;            // needs memory of ours
+    std::uint32_t read_at = 0;    // stamp of the last round that reads it
+    std::uint32_t finish_at = 0;  // stamp of the round that finishes it
+    std::uint32_t folded_at = 0;  // stamp of the last round that folds into it
   };
   /// An incoming operand of a fold.
   struct Operand {
@@ -117,7 +117,8 @@ class Binder {
   /// Notes what the round reads and finishes.
   void mark(std::span<const Step> steps) {
     const auto each = [this](const Slots& slots, auto visit) {
-      for (std::uint32_t k = 0; k < slots.count; ++k) visit(slots_[id_of(slots.space, slots.first + k)]);
+      for (std::uint32_t k = 0; k < slots.count; ++k)
+        visit(slots_[id_of(slots.space, slots.first + k)]);
     };
     for (const Step& step : steps) {
       const auto reads = [this](Slot& slot) { slot.read_at = stamp_; };
@@ -149,8 +150,9 @@ class Binder {
     }
   }
   void bind_send(const Step& step) {
-    split(step.slots(), [&](std::uint32_t id) { return source_base(step.slots().space, id); },
-          [&](const Slots& part) { program_.runs.push_back(source(part)); });
+    split(
+        step.slots(), [&](std::uint32_t id) { return source_base(step.slots().space, id); },
+        [&](const Slots& part) { program_.runs.push_back(source(part)); });
   }
   void bind_receive(const Step& step) {
     if (step.kind() == Step::Kind::recv_reduce) {
@@ -284,8 +286,8 @@ class Binder {
   }
 
   void emit(const Run& target, std::span<const Run> operands, bool finish) {
-    program_.folds.push_back({target, size_of(program_.runs),
-                              static_cast<std::uint32_t>(operands.size()), finish});
+    program_.folds.push_back(
+        {target, size_of(program_.runs), static_cast<std::uint32_t>(operands.size()), finish});
     program_.runs.insert(program_.runs.end(), operands.begin(), operands.end());
   }
   void end_round() {
@@ -298,7 +300,8 @@ class Binder {
     const std::size_t before = program_.folds.size();
     const Contract& contract = layout_.contract();
     const auto missing = [&](std::uint32_t unit) {
-      return !slots_[unit].written && contract.wants_output(layout_.self(), unit / program_.parts) &&
+      return !slots_[unit].written &&
+             contract.wants_output(layout_.self(), unit / program_.parts) &&
              contract.has_input(layout_.self(), unit / program_.parts);
     };
     for (std::uint32_t unit = 0; unit < program_.units; ++unit) {

@@ -19,9 +19,15 @@ Communicator::Communicator(Communicator&&) noexcept = default;
 Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 Communicator::~Communicator() = default;
 
-Rank Communicator::rank() const noexcept { return engine_->transport().self(); }
-int Communicator::size() const noexcept { return engine_->transport().size(); }
-Transport& Communicator::transport() noexcept { return engine_->transport(); }
+Rank Communicator::rank() const noexcept {
+  return engine_->transport().self();
+}
+int Communicator::size() const noexcept {
+  return engine_->transport().size();
+}
+Transport& Communicator::transport() noexcept {
+  return engine_->transport();
+}
 
 namespace {
 
@@ -127,17 +133,28 @@ Plan::~Plan() {
   if (execution_ != nullptr) engine_->release(execution_);
 }
 
-void Plan::start() { start(in_, out_); }
+void Plan::start() {
+  start(in_, out_);
+}
 
 void Plan::start(const void* in, void* out) {
   if (!execution_->done())
-    throw Error{ErrorCode::invalid_argument, "the plan is running; wait for it before starting again"};
+    throw Error{ErrorCode::invalid_argument,
+                "the plan is running; wait for it before starting again"};
   engine_->start(*execution_, in, out, timeout_);
 }
 
-bool Plan::test() { return engine_->test(*execution_); }
-void Plan::wait() { engine_->wait(*execution_); }
-const std::string& Plan::algorithm() const noexcept { return execution_->binding().algorithm; }
-std::size_t Plan::segment() const noexcept { return execution_->binding().segment_bytes; }
+bool Plan::test() {
+  return engine_->test(*execution_);
+}
+void Plan::wait() {
+  engine_->wait(*execution_);
+}
+const std::string& Plan::algorithm() const noexcept {
+  return execution_->binding().algorithm;
+}
+std::size_t Plan::segment() const noexcept {
+  return execution_->binding().segment_bytes;
+}
 
 }  // namespace tutti

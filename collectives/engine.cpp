@@ -16,12 +16,14 @@ std::uint64_t combine(std::uint64_t hash, std::uint64_t value) noexcept {
 }
 
 std::uint64_t combine(std::uint64_t hash, std::string_view text) noexcept {
-  for (const char c : text) hash = combine(hash, static_cast<std::uint64_t>(static_cast<unsigned char>(c)));
+  for (const char c : text)
+    hash = combine(hash, static_cast<std::uint64_t>(static_cast<unsigned char>(c)));
   return combine(hash, text.size());
 }
 
-/// Operations under way at most. Their tags are used again in turn, so that a message that was never
-/// received, as after a disagreement about the root, meets a later call and is found to be wrong.
+/// Operations under way at most. Their tags are used again in turn, so that a message that was
+/// never received, as after a disagreement about the root, meets a later call and is found to be
+/// wrong.
 constexpr std::uint32_t kWindow = 64;
 
 /// Everything that must be equal on all ranks, but the call's number.
@@ -48,8 +50,8 @@ std::size_t footprint(const Program& program) noexcept {
 }  // namespace
 
 ShapeKey::ShapeKey(const Call& call, const Options& options) noexcept
-    : collective{call.collective}, type{call.type},
-      op{call.op == nullptr ? OperatorKind::sum : call.op->kind()},
+    : collective{call.collective}, type{call.type}, op{call.op == nullptr ? OperatorKind::sum
+                                                                          : call.op->kind()},
       commutative{call.op == nullptr || call.op->commutative()}, root{call.root},
       element_bytes{call.element_bytes}, in_count{call.in_count}, out_count{call.out_count},
       segment{options.segment}, function{call.op == nullptr ? nullptr : call.op->function()},
@@ -64,8 +66,9 @@ bool ShapeKey::operator==(const ShapeKey& other) const noexcept {
 }
 
 std::size_t ShapeKey::hash() const noexcept {
-  std::uint64_t hash = combine(static_cast<std::uint64_t>(collective),
-                               static_cast<std::uint64_t>(type) << 8 | static_cast<std::uint64_t>(op));
+  std::uint64_t hash =
+      combine(static_cast<std::uint64_t>(collective),
+              static_cast<std::uint64_t>(type) << 8 | static_cast<std::uint64_t>(op));
   hash = combine(combine(hash, in_count), out_count);
   hash = combine(combine(hash, segment), static_cast<std::uint64_t>(root));
   for (const std::size_t count : counts) hash = combine(hash, count);
@@ -108,8 +111,8 @@ Engine::Entry& Engine::entry_for(const Call& call, const Options& options) {
   Entry& entry = entries_.front();
   entry.bytes = footprint(binding->program) + sizeof(Entry) + sizeof(Binding);
   entry.binding = std::move(binding);
-  // The operator's function may be gone by the next call; the binding's copy keeps it alive, and thus
-  // its address unused by any other.
+  // The operator's function may be gone by the next call; the binding's copy keeps it alive, and
+  // thus its address unused by any other.
   index_.emplace(entry.hash, entries_.begin());
   cached_bytes_ += entry.bytes;
   evict();
@@ -142,7 +145,8 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
 
 /// Forgets shapes that nobody uses, the least recently used first, until the budget is met.
 void Engine::evict() {
-  for (auto entry = entries_.end(); cached_bytes_ > options_.cache_bytes && entry != entries_.begin();) {
+  for (auto entry = entries_.end();
+       cached_bytes_ > options_.cache_bytes && entry != entries_.begin();) {
     --entry;
     if (entry->users > 0 || entry == entries_.begin()) continue;
     const auto [begin, end] = index_.equal_range(entry->hash);
@@ -200,8 +204,9 @@ std::size_t Engine::progress() {
   } catch (const Error& error) {
     fail(error);
   } catch (const std::exception& error) {  // Thrown by a user's operator.
-    fail({ErrorCode::aborted, "an exception ended a reduction on rank " +
-                                  std::to_string(transport_->self()) + ": " + error.what(),
+    fail({ErrorCode::aborted,
+          "an exception ended a reduction on rank " + std::to_string(transport_->self()) + ": " +
+              error.what(),
           transport_->self()});
   }
 }
@@ -252,8 +257,9 @@ void Engine::release(Execution* execution) noexcept {
   if (!execution->done()) {
     // Peers may still write into its memory if abort could not stop them, so it stays with us.
     if (!failure_) {
-      failure_ = Error{ErrorCode::aborted, execution->state() + " was dropped while pending on rank " +
-                                               std::to_string(transport_->self())};
+      failure_ =
+          Error{ErrorCode::aborted, execution->state() + " was dropped while pending on rank " +
+                                        std::to_string(transport_->self())};
       transport_->abort(*failure_);
     }
     return;
@@ -267,8 +273,8 @@ void Engine::release(Execution* execution) noexcept {
 std::string Engine::explain(const Call& call, const Options& options) {
   const Problem problem = check(call, options, transport_->self(), transport_->size());
   return std::string{name_of(call.collective)} + " of " + std::to_string(problem.bytes()) +
-         " bytes on " + std::to_string(transport_->size()) + " ranks: " +
-         selector_.select(problem).explain();
+         " bytes on " + std::to_string(transport_->size()) +
+         " ranks: " + selector_.select(problem).explain();
 }
 
 }  // namespace tutti::detail

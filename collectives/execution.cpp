@@ -31,7 +31,8 @@ Execution::~Execution() {
 std::byte* Execution::at(const Lane& lane, const Place& place) const noexcept {
   switch (place.base) {
     // Nothing writes through a pointer into the input: bind() gives it to sends and operands only.
-    case Base::in: return const_cast<std::byte*>(static_cast<const std::byte*>(run_.in)) + place.offset;
+    case Base::in:
+      return const_cast<std::byte*>(static_cast<const std::byte*>(run_.in)) + place.offset;
     case Base::out: return static_cast<std::byte*>(run_.out) + place.offset;
     case Base::held: return lane.memory + place.offset;
     case Base::staging: return lane.memory + lane.resolved.held_bytes + place.offset;
@@ -75,8 +76,7 @@ void Execution::begin_segment(Lane& lane) {
 
 /// Memory for the largest segment, which is the first one of all.
 void Execution::reserve(Lane& lane) {
-  const std::size_t bytes =
-      std::bit_ceil(lane.resolved.held_bytes + lane.resolved.staging_bytes);
+  const std::size_t bytes = std::bit_ceil(lane.resolved.held_bytes + lane.resolved.staging_bytes);
   if (lane.resolved.held_bytes + lane.resolved.staging_bytes <= lane.memory_bytes) return;
   if (lane.memory != nullptr) memory_.deallocate(lane.memory, lane.memory_bytes);
   lane.memory = nullptr;

@@ -17,16 +17,17 @@ namespace tutti::detail {
 
 /// A shape that has been chosen for and bound: everything that calls of this shape share.
 struct Binding {
-  Layout layout;                 ///< Sizes and places.
-  Program program;               ///< What to do.
-  Operator op;                   ///< Meaningful if the collective reduces.
-  bool reduces = false;          ///< Whether it does.
-  Datatype type{};               ///< Of the elements.
-  std::size_t element_bytes = 1; ///< Of one element.
-  std::size_t segments = 1;      ///< Pieces the vector is run in.
-  std::size_t segment_bytes = 0; ///< As asked; 0 if whole.
-  std::string algorithm{};       ///< With parameters.
-  std::uint64_t fingerprint = 0; ///< Of all that must be equal on all ranks, but the sequence number.
+  Layout layout;                  ///< Sizes and places.
+  Program program;                ///< What to do.
+  Operator op;                    ///< Meaningful if the collective reduces.
+  bool reduces = false;           ///< Whether it does.
+  Datatype type{};                ///< Of the elements.
+  std::size_t element_bytes = 1;  ///< Of one element.
+  std::size_t segments = 1;       ///< Pieces the vector is run in.
+  std::size_t segment_bytes = 0;  ///< As asked; 0 if whole.
+  std::string algorithm{};        ///< With parameters.
+  std::uint64_t fingerprint =
+      0;  ///< Of all that must be equal on all ranks, but the sequence number.
 };
 
 /// Segments in flight at most; each has a tag of its own.
@@ -35,7 +36,8 @@ inline constexpr std::uint32_t kLanes = 8;
 /// One operation of one shape. Reused from call to call; nothing is allocated after the first.
 class Execution {
  public:
-  /// @param transport where messages go. @param memory where buffers lie. @param binding what to do.
+  /// @param transport where messages go. @param memory where buffers lie. @param binding what to
+  /// do.
   /// @param lanes segments in flight at most.
   Execution(Transport& transport, Memory& memory, std::shared_ptr<const Binding> binding,
             int lanes);
@@ -60,8 +62,8 @@ class Execution {
   [[nodiscard]] bool done() const noexcept { return active_lanes_ == 0; }
   /// Number of the call it runs or ran last.
   [[nodiscard]] std::uint64_t sequence() const noexcept { return run_.sequence; }
-  /// Whether to give up at this time. The clock is first read when there is nothing else to do, since
-  /// reading it costs as much as a small collective; the timeout counts from then.
+  /// Whether to give up at this time. The clock is first read when there is nothing else to do,
+  /// since reading it costs as much as a small collective; the timeout counts from then.
   [[nodiscard]] bool is_late(Duration now) noexcept {
     if (deadline_ == Duration::zero()) deadline_ = now + run_.timeout;
     return now >= deadline_;

@@ -18,7 +18,8 @@ struct Extent {
 /// Sizes and places of all blocks, seen from one rank. Counts are elements.
 class Layout {
  public:
-  /// Equal blocks. @param contract the collective. @param self the rank. @param count of each block.
+  /// Equal blocks. @param contract the collective. @param self the rank. @param count of each
+  /// block.
   Layout(const Contract& contract, Rank self, std::size_t count);
   /// Unequal blocks. @param contract the collective. @param self the rank. @param counts per block.
   Layout(const Contract& contract, Rank self, std::vector<std::size_t> counts);

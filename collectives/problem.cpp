@@ -28,7 +28,8 @@ void check_operator(const Call& call) {
 
 void check_elements(const Call& call) {
   const std::size_t expected = size_of(call.type);
-  if (call.type == Datatype::opaque ? call.element_bytes > 0 : call.element_bytes == expected) return;
+  if (call.type == Datatype::opaque ? call.element_bytes > 0 : call.element_bytes == expected)
+    return;
   refuse(call.collective, "an element of datatype " + std::string{name_of(call.type)} +
                               " cannot have " + std::to_string(call.element_bytes) + " bytes" +
                               (expected > 0 ? ", expected " + std::to_string(expected) : ""));
@@ -68,8 +69,8 @@ std::size_t block_count(const Call& call, int size) {
 }
 
 bool uses_input(const Contract& contract, Rank self) {
-  const bool from_root = contract.collective == Collective::broadcast ||
-                         contract.collective == Collective::scatter;
+  const bool from_root =
+      contract.collective == Collective::broadcast || contract.collective == Collective::scatter;
   return !from_root || self == contract.root;
 }
 
@@ -160,7 +161,8 @@ Problem check(const Call& call, const Options& options, Rank self, int size) {
     if (problem.contract.blocks() == 1 && size > 1)
       refuse(call.collective, "counts per block are given, but its vector is one block");
     if (options.counts.size() != problem.contract.blocks())
-      refuse(call.collective, std::to_string(options.counts.size()) + " counts are given, expected " +
+      refuse(call.collective, std::to_string(options.counts.size()) +
+                                  " counts are given, expected " +
                                   std::to_string(problem.contract.blocks()));
   }
   check_size(problem);

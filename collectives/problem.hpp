@@ -19,11 +19,11 @@ struct Problem {
   Contract contract{};
   Datatype type = Datatype::u8;
   std::size_t element_bytes = 1;
-  const Operator* op = nullptr;             ///< Null where nothing is reduced.
-  std::size_t count = 0;                    ///< Elements per block, where blocks are equal.
-  std::span<const std::size_t> counts{};    ///< Elements per block, where they differ.
-  std::string_view algorithm{};             ///< Forced choice, or empty.
-  std::size_t segment = 0;                  ///< As Options::segment.
+  const Operator* op = nullptr;           ///< Null where nothing is reduced.
+  std::size_t count = 0;                  ///< Elements per block, where blocks are equal.
+  std::span<const std::size_t> counts{};  ///< Elements per block, where they differ.
+  std::string_view algorithm{};           ///< Forced choice, or empty.
+  std::size_t segment = 0;                ///< As Options::segment.
 
   /// Bytes of all blocks together.
   [[nodiscard]] std::size_t bytes() const noexcept;

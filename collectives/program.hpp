@@ -1,8 +1,8 @@
 /// @file
 /// A schedule bound to buffers: which runs of which memory each message and each fold touches.
-/// Binding has two passes. `bind` looks at the schedule alone and decides what is staged, what a first
-/// touch reads, and which slots need memory of our own. `resolve` turns the runs of units into
-/// offsets for one segment. Neither holds a pointer, so both are reused from call to call.
+/// Binding has two passes. `bind` looks at the schedule alone and decides what is staged, what a
+/// first touch reads, and which slots need memory of our own. `resolve` turns the runs of units
+/// into offsets for one segment. Neither holds a pointer, so both are reused from call to call.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ namespace tutti::detail {
 
 /// Which memory an offset counts from.
 enum class Base : std::uint8_t {
-  in,        ///< The caller's input.
-  out,       ///< The caller's output.
-  held,      ///< Ours, kept over rounds: scratch, and results the caller has no memory for.
-  staging    ///< Ours, for one round: what arrives before it may be reduced or stored.
+  in,      ///< The caller's input.
+  out,     ///< The caller's output.
+  held,    ///< Ours, kept over rounds: scratch, and results the caller has no memory for.
+  staging  ///< Ours, for one round: what arrives before it may be reduced or stored.
 };
 
 /// A run of consecutive units in one memory.
@@ -43,8 +43,8 @@ struct BoundMessage {
 struct BoundFold {
   Run destination;
   std::uint32_t first_operand;  ///< Index into Program::runs.
-  std::uint32_t operands;   ///< One is a copy, void if both are one place.
-  bool finish;              ///< Averages are divided here.
+  std::uint32_t operands;       ///< One is a copy, void if both are one place.
+  bool finish;                  ///< Averages are divided here.
 };
 
 /// End positions of one round in the flat arrays.
@@ -62,8 +62,9 @@ struct Program {
   std::vector<BoundMessage> messages{};
   std::vector<BoundFold> folds{};
   std::vector<Run> runs{};
-  std::vector<Run> stages{};              ///< Units of each staged run.
-  std::vector<std::uint32_t> held{};      ///< Slots with memory of ours, sorted: unit, or units + scratch slot.
+  std::vector<Run> stages{};  ///< Units of each staged run.
+  std::vector<std::uint32_t>
+      held{};  ///< Slots with memory of ours, sorted: unit, or units + scratch slot.
 };
 
 /// @param schedule of the layout's rank. @param layout which blocks the caller has memory for.
@@ -113,8 +114,8 @@ struct Resolved {
   std::vector<std::size_t> held_offsets{};
   std::vector<std::size_t> stage_offsets{};
   std::vector<std::size_t> cursors{};  ///< Of the fold being resolved.
-  std::size_t held_bytes = 0;     ///< Size of the held memory of this segment.
-  std::size_t staging_bytes = 0;  ///< Of the round that stages most.
+  std::size_t held_bytes = 0;          ///< Size of the held memory of this segment.
+  std::size_t staging_bytes = 0;       ///< Of the round that stages most.
 };
 
 /// Which segment of how many; a segment is the same fraction of every block.

@@ -10,8 +10,8 @@ class Resolver {
  public:
   Resolver(const Program& program, const Layout& layout, Segment segment, std::size_t element_bytes,
            Resolved& resolved)
-      : program_{program}, layout_{layout}, segment_{segment}, element_bytes_{element_bytes},
-        resolved_{resolved} {}
+      : program_{program}, layout_{layout}, segment_{segment},
+        element_bytes_{element_bytes}, resolved_{resolved} {}
 
   void run() {
     clear();
@@ -65,9 +65,8 @@ class Resolver {
     for (std::uint32_t i = begin; i < end; ++i) {
       resolved_.stage_offsets[i] = bytes;
       const Run& stage = program_.stages[i];
-      for_each_block(stage, [&](Extent elements, std::uint32_t) {
-        bytes += elements.count * element_bytes_;
-      });
+      for_each_block(
+          stage, [&](Extent elements, std::uint32_t) { bytes += elements.count * element_bytes_; });
     }
     resolved_.staging_bytes = std::max(resolved_.staging_bytes, bytes);
   }

@@ -78,10 +78,9 @@ Selection Selector::select(const Problem& problem) {
   if (selection.forced) {
     selection.chosen = judge(problem, parse_choice(collective, problem.algorithm));
     if (!selection.chosen.refusal.empty())
-      throw Error{ErrorCode::invalid_argument,
-                  std::string{name_of(collective)} + ": algorithm " +
-                      text_of(selection.chosen.choice) +
-                      " cannot serve: " + selection.chosen.refusal};
+      throw Error{ErrorCode::invalid_argument, std::string{name_of(collective)} + ": algorithm " +
+                                                   text_of(selection.chosen.choice) +
+                                                   " cannot serve: " + selection.chosen.refusal};
     selection.candidates.push_back(selection.chosen);
     return selection;
   }
@@ -95,11 +94,12 @@ Selection Selector::select(const Problem& problem) {
     return a.predicted < b.predicted;
   };
   // Among equals the first row of the catalog wins, on every rank.
-  selection.chosen = *std::min_element(selection.candidates.begin(), selection.candidates.end(), worse);
+  selection.chosen =
+      *std::min_element(selection.candidates.begin(), selection.candidates.end(), worse);
   if (!selection.chosen.refusal.empty())
-    throw Error{ErrorCode::invalid_argument,
-                std::string{name_of(collective)} +
-                    ": no algorithm can serve this call\n" + selection.explain()};
+    throw Error{ErrorCode::invalid_argument, std::string{name_of(collective)} +
+                                                 ": no algorithm can serve this call\n" +
+                                                 selection.explain()};
   return selection;
 }
 

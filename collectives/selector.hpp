@@ -15,9 +15,9 @@ namespace tutti::detail {
 /// A candidate and what became of it.
 struct Candidate {
   Choice choice{};
-  std::size_t segment_bytes = 0;   ///< 0 runs the vector as a whole.
-  Femtoseconds predicted = 0;      ///< Meaningful if not refused.
-  std::string refusal{};           ///< Why it cannot serve; empty if it can.
+  std::size_t segment_bytes = 0;  ///< 0 runs the vector as a whole.
+  Femtoseconds predicted = 0;     ///< Meaningful if not refused.
+  std::string refusal{};          ///< Why it cannot serve; empty if it can.
 };
 
 /// What was chosen, and from what.
@@ -30,14 +30,15 @@ struct Selection {
   [[nodiscard]] std::string explain() const;
 };
 
-/// Chooses. Remembers profiles, so one is kept per communicator. Equal problems give equal choices on
-/// all ranks, because nothing that is known to one rank only is looked at.
+/// Chooses. Remembers profiles, so one is kept per communicator. Equal problems give equal choices
+/// on all ranks, because nothing that is known to one rank only is looked at.
 class Selector {
  public:
   /// @param costs what messages and bytes are taken to cost.
   explicit Selector(const LinkCosts& costs = kDefaultCosts) : costs_{costs} {}
 
-  /// Throws Error{invalid_argument} where a forced algorithm is unknown or cannot serve, and says why.
+  /// Throws Error{invalid_argument} where a forced algorithm is unknown or cannot serve, and says
+  /// why.
   [[nodiscard]] Selection select(const Problem& problem);
 
  private:

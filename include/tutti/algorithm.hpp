@@ -13,10 +13,10 @@ namespace tutti {
 
 /// What a generator may know. Equal on all ranks.
 struct Shape {
-  int size = 1;                 ///< Number of ranks.
-  Rank root = 0;                ///< Of rooted collectives.
-  int radix = 2;                ///< Of k-nomial trees, Bruck and dissemination patterns.
-  std::vector<int> skips{};     ///< Of circulant graphs; empty means halving.
+  int size = 1;              ///< Number of ranks.
+  Rank root = 0;             ///< Of rooted collectives.
+  int radix = 2;             ///< Of k-nomial trees, Bruck and dissemination patterns.
+  std::vector<int> skips{};  ///< Of circulant graphs; empty means halving.
 };
 
 /// Builds the schedule of one rank. Pure. @param shape equal on all ranks. @param self the rank.
@@ -46,30 +46,31 @@ enum class Parameter : std::uint8_t {
 
 /// Facts about an algorithm. The verifier fails a row that claims too much or too little.
 struct Traits {
-  Sizes sizes = Sizes::any;               ///< Numbers of ranks served.
-  When ordered = When::never;             ///< Keeps the operands in the order of ranks.
-  When rank_identical = When::always;     ///< Gives the same bits on all ranks.
-  When size_invariant = When::never;      ///< All elements have the same expression tree.
-  bool rotational = false;                ///< Rank r's schedule is rank 0's, shifted by r.
-  bool own_counts_only = false;           ///< Needs the counts of blocks it owns or wants, only.
+  Sizes sizes = Sizes::any;            ///< Numbers of ranks served.
+  When ordered = When::never;          ///< Keeps the operands in the order of ranks.
+  When rank_identical = When::always;  ///< Gives the same bits on all ranks.
+  When size_invariant = When::never;   ///< All elements have the same expression tree.
+  bool rotational = false;             ///< Rank r's schedule is rank 0's, shifted by r.
+  bool own_counts_only = false;        ///< Needs the counts of blocks it owns or wants, only.
 };
 
 /// One row of the catalog.
 struct Algorithm {
-  Collective collective{};               ///< What it computes.
-  std::string_view name{};               ///< Spelled as in the literature.
-  Build build = nullptr;                 ///< The generator.
-  Traits traits{};                       ///< Checked facts.
-  Parameter parameter = Parameter::none; ///< What may follow its name.
-  int default_radix = 2;                 ///< Of those that take a radix.
-  std::size_t segment_bytes = 0;         ///< Default segment; 0 runs the vector as a whole.
-  std::string_view summary{};            ///< One line: when it wins, and its source.
+  Collective collective{};                ///< What it computes.
+  std::string_view name{};                ///< Spelled as in the literature.
+  Build build = nullptr;                  ///< The generator.
+  Traits traits{};                        ///< Checked facts.
+  Parameter parameter = Parameter::none;  ///< What may follow its name.
+  int default_radix = 2;                  ///< Of those that take a radix.
+  std::size_t segment_bytes = 0;          ///< Default segment; 0 runs the vector as a whole.
+  std::string_view summary{};             ///< One line: when it wins, and its source.
 };
 
 /// @return all algorithms, grouped by collective.
 [[nodiscard]] std::span<const Algorithm> catalog() noexcept;
 
-/// @param when a condition. @param size number of ranks. @param root the root, 0 where there is none.
+/// @param when a condition. @param size number of ranks. @param root the root, 0 where there is
+/// none.
 /// @return whether the condition is met.
 [[nodiscard]] bool holds(When when, int size, Rank root) noexcept;
 

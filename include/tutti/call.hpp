@@ -14,9 +14,13 @@ namespace tutti {
 
 inline namespace literals {
 /// @param value a number. @return that many times 1024 bytes.
-consteval std::size_t operator""_KiB(unsigned long long value) { return value << 10; }
+consteval std::size_t operator""_KiB(unsigned long long value) {
+  return value << 10;
+}
 /// @param value a number. @return that many times 1024 * 1024 bytes.
-consteval std::size_t operator""_MiB(unsigned long long value) { return value << 20; }
+consteval std::size_t operator""_MiB(unsigned long long value) {
+  return value << 20;
+}
 }  // namespace literals
 
 /// What may be asked of one call beside its data.
@@ -34,15 +38,15 @@ struct Options {
 
 /// A call without types. Pointers are the caller's until the operation ends.
 struct Call {
-  Collective collective{};         ///< The operation.
-  const void* in = nullptr;        ///< The input, or null where the rank has none.
-  void* out = nullptr;             ///< The output, or null where the rank has none.
-  std::size_t in_count = 0;        ///< Elements of the input.
-  std::size_t out_count = 0;       ///< Elements of the output.
-  Datatype type = Datatype::u8;    ///< Type of the elements.
-  std::size_t element_bytes = 1;   ///< Size of one element.
-  Rank root = 0;                   ///< Of rooted collectives.
-  const Operator* op = nullptr;    ///< Of reductions; copied when the operation starts.
+  Collective collective{};        ///< The operation.
+  const void* in = nullptr;       ///< The input, or null where the rank has none.
+  void* out = nullptr;            ///< The output, or null where the rank has none.
+  std::size_t in_count = 0;       ///< Elements of the input.
+  std::size_t out_count = 0;      ///< Elements of the output.
+  Datatype type = Datatype::u8;   ///< Type of the elements.
+  std::size_t element_bytes = 1;  ///< Size of one element.
+  Rank root = 0;                  ///< Of rooted collectives.
+  const Operator* op = nullptr;   ///< Of reductions; copied when the operation starts.
 };
 
 /// Typed constructors of Call. The Communicator's methods document the arguments.
@@ -57,15 +61,17 @@ using In = std::type_identity_t<std::span<const T>>;
 template <class T>
 [[nodiscard]] Call make(Collective collective, In<T> in, std::type_identity_t<std::span<T>> out,
                         Rank root = 0, const Operator* op = nullptr) noexcept {
-  return {collective, in.data(), out.data(), in.size(), out.size(),
-          datatype_of<T>(), sizeof(T), root, op};
+  return {collective,       in.data(), out.data(), in.size(), out.size(),
+          datatype_of<T>(), sizeof(T), root,       op};
 }
-/// @tparam T element type. @param in input. @param out output. @param op operator. @return the call.
+/// @tparam T element type. @param in input. @param out output. @param op operator. @return the
+/// call.
 template <class T>
 [[nodiscard]] Call all_reduce(In<T> in, std::span<T> out, const Operator& op) noexcept {
   return make<T>(Collective::all_reduce, in, out, 0, &op);
 }
-/// @tparam T element type. @param in input. @param out output. @param root rank. @param op operator.
+/// @tparam T element type. @param in input. @param out output. @param root rank. @param op
+/// operator.
 /// @return the call.
 template <class T>
 [[nodiscard]] Call reduce(In<T> in, std::span<T> out, Rank root, const Operator& op) noexcept {
@@ -86,7 +92,8 @@ template <class T>
 [[nodiscard]] Call all_gather(In<T> in, std::span<T> out) noexcept {
   return make<T>(Collective::all_gather, in, out);
 }
-/// @tparam T element type. @param in input. @param out output. @param op operator. @return the call.
+/// @tparam T element type. @param in input. @param out output. @param op operator. @return the
+/// call.
 template <class T>
 [[nodiscard]] Call reduce_scatter(In<T> in, std::span<T> out, const Operator& op) noexcept {
   return make<T>(Collective::reduce_scatter, in, out, 0, &op);
@@ -97,7 +104,9 @@ template <class T>
   return make<T>(Collective::all_to_all, in, out);
 }
 /// @return a barrier.
-[[nodiscard]] inline Call barrier() noexcept { return {.collective = Collective::barrier}; }
+[[nodiscard]] inline Call barrier() noexcept {
+  return {.collective = Collective::barrier};
+}
 
 }  // namespace call
 }  // namespace tutti

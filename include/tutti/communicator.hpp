@@ -60,16 +60,17 @@ class Communicator {
   ///        one that does not overlap.
   /// @param op the operator. @param options see Options.
   template <class T, std::size_t E>
-  void all_reduce(call::In<T> in, std::span<T, E> out,
-                  const Operator& op = sum, const Options& options = {}) {
+  void all_reduce(call::In<T> in, std::span<T, E> out, const Operator& op = sum,
+                  const Options& options = {}) {
     run(call::all_reduce<T>(in, out, op), options);
   }
   /// The root gets the reduction of all ranks' vectors.
-  /// @param in own vector; as many elements on all ranks. @param out the result at the root, ignored
+  /// @param in own vector; as many elements on all ranks. @param out the result at the root,
+  /// ignored
   ///        elsewhere. @param root its rank. @param op the operator. @param options see Options.
   template <class T, std::size_t E>
-  void reduce(call::In<T> in, std::span<T, E> out, Rank root = 0,
-              const Operator& op = sum, const Options& options = {}) {
+  void reduce(call::In<T> in, std::span<T, E> out, Rank root = 0, const Operator& op = sum,
+              const Options& options = {}) {
     run(call::reduce<T>(in, out, root, op), options);
   }
   /// Every rank gets the root's vector.
@@ -95,11 +96,12 @@ class Communicator {
     run(call::all_gather<T>(in, out), options);
   }
   /// Rank r gets block r of the reduction of all ranks' vectors.
-  /// @param in all blocks, in the order of ranks. @param out own block of the result; may be the own
+  /// @param in all blocks, in the order of ranks. @param out own block of the result; may be the
+  /// own
   ///        block of `in`. @param op the operator. @param options see Options.
   template <class T, std::size_t E>
-  void reduce_scatter(call::In<T> in, std::span<T, E> out,
-                      const Operator& op = sum, const Options& options = {}) {
+  void reduce_scatter(call::In<T> in, std::span<T, E> out, const Operator& op = sum,
+                      const Options& options = {}) {
     run(call::reduce_scatter<T>(in, out, op), options);
   }
   /// Rank r gets block r of every rank's vector, in the order of ranks.
@@ -111,9 +113,7 @@ class Communicator {
   }
   /// No rank leaves before every rank has entered.
   /// @param options see Options.
-  void barrier(const Options& options = {}) {
-    run(call::barrier(), options);
-  }
+  void barrier(const Options& options = {}) { run(call::barrier(), options); }
 
   /// @name Nonblocking calls
   /// They start the operation of the same name; buffers are tutti's until the Request is done.
@@ -122,8 +122,8 @@ class Communicator {
   /// @copydoc all_reduce(std::span<T, E>, const Operator&, const Options&)
   /// @return the operation under way.
   template <class T, std::size_t E>
-  [[nodiscard]] Request all_reduce_async(std::span<T, E> inout,
-                                         const Operator& op = sum, const Options& options = {}) {
+  [[nodiscard]] Request all_reduce_async(std::span<T, E> inout, const Operator& op = sum,
+                                         const Options& options = {}) {
     return start(call::all_reduce<T>(inout, inout, op), options);
   }
   /// @copydoc all_reduce(call::In<T>, std::span<T, E>, const Operator&, const Options&)
@@ -165,7 +165,8 @@ class Communicator {
   /// @return the operation under way.
   template <class T, std::size_t E>
   [[nodiscard]] Request reduce_scatter_async(call::In<T> in, std::span<T, E> out,
-                                             const Operator& op = sum, const Options& options = {}) {
+                                             const Operator& op = sum,
+                                             const Options& options = {}) {
     return start(call::reduce_scatter<T>(in, out, op), options);
   }
   /// @copydoc all_to_all
@@ -189,15 +190,15 @@ class Communicator {
   /// @copydoc all_reduce(std::span<T, E>, const Operator&, const Options&)
   /// @return the prepared operation.
   template <class T, std::size_t E>
-  [[nodiscard]] Plan plan_all_reduce(std::span<T, E> inout,
-                                     const Operator& op = sum, const Options& options = {}) {
+  [[nodiscard]] Plan plan_all_reduce(std::span<T, E> inout, const Operator& op = sum,
+                                     const Options& options = {}) {
     return plan(call::all_reduce<T>(inout, inout, op), options);
   }
   /// @copydoc all_reduce(call::In<T>, std::span<T, E>, const Operator&, const Options&)
   /// @return the prepared operation.
   template <class T, std::size_t E>
-  [[nodiscard]] Plan plan_all_reduce(call::In<T> in, std::span<T, E> out,
-                                     const Operator& op = sum, const Options& options = {}) {
+  [[nodiscard]] Plan plan_all_reduce(call::In<T> in, std::span<T, E> out, const Operator& op = sum,
+                                     const Options& options = {}) {
     return plan(call::all_reduce<T>(in, out, op), options);
   }
   /// @copydoc reduce
@@ -256,8 +257,8 @@ class Communicator {
   /// @copydoc all_reduce(std::span<T, E>, const Operator&, const Options&)
   /// @return nothing, or the Error.
   template <class T, std::size_t E>
-  [[nodiscard]] Result<void> try_all_reduce(std::span<T, E> inout,
-                                            const Operator& op = sum, const Options& options = {}) {
+  [[nodiscard]] Result<void> try_all_reduce(std::span<T, E> inout, const Operator& op = sum,
+                                            const Options& options = {}) {
     return try_run(call::all_reduce<T>(inout, inout, op), options);
   }
   /// @copydoc all_reduce(call::In<T>, std::span<T, E>, const Operator&, const Options&)
@@ -299,7 +300,8 @@ class Communicator {
   /// @return nothing, or the Error.
   template <class T, std::size_t E>
   [[nodiscard]] Result<void> try_reduce_scatter(call::In<T> in, std::span<T, E> out,
-                                                const Operator& op = sum, const Options& options = {}) {
+                                                const Operator& op = sum,
+                                                const Options& options = {}) {
     return try_run(call::reduce_scatter<T>(in, out, op), options);
   }
   /// @copydoc all_to_all

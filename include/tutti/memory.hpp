@@ -13,13 +13,13 @@ namespace tutti {
 /// One fold: destination = operands[0] op operands[1] op ... , evaluated from left to right, then
 /// divided by `divisor`, then rounded to the datatype once.
 struct Fold {
-  Datatype type = Datatype::u8;              ///< Type of the elements.
-  std::size_t element_bytes = 1;             ///< Size of one; needed where type is opaque.
-  const Operator* op = nullptr;              ///< The operator; null copies the only operand.
-  void* destination = nullptr;               ///< May be one of the operands, never overlap partly.
-  std::span<const void* const> operands{};   ///< One or more, each `count` elements.
-  std::size_t count = 0;                     ///< Elements, not bytes.
-  int divisor = 1;                           ///< The number of ranks where an average is finished.
+  Datatype type = Datatype::u8;             ///< Type of the elements.
+  std::size_t element_bytes = 1;            ///< Size of one; needed where type is opaque.
+  const Operator* op = nullptr;             ///< The operator; null copies the only operand.
+  void* destination = nullptr;              ///< May be one of the operands, never overlap partly.
+  std::span<const void* const> operands{};  ///< One or more, each `count` elements.
+  std::size_t count = 0;                    ///< Elements, not bytes.
+  int divisor = 1;                          ///< The number of ranks where an average is finished.
 };
 
 /// Allocates, copies and reduces memory of one kind. Calls from several threads at once are safe.

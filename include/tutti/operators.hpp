@@ -21,7 +21,8 @@ using UserFunction =
 class Operator {
  public:
   /// A built-in operator. @param kind any enumerator but user.
-  constexpr Operator(OperatorKind kind) noexcept : kind_{kind} {}  // NOLINT(google-explicit-constructor)
+  constexpr Operator(OperatorKind kind) noexcept
+      : kind_{kind} {}  // NOLINT(google-explicit-constructor)
 
   /// A user's operator.
   /// @param function applied element by element; see UserFunction.

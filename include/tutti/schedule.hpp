@@ -1,6 +1,7 @@
 /// @file
 /// The schedule: what one rank does in one collective, as rounds of steps over slots. It knows no
-/// bytes, no types, no transport and no clock. Executor, verifier, predictor and printer interpret it.
+/// bytes, no types, no transport and no clock. Executor, verifier, predictor and printer interpret
+/// it.
 #pragma once
 
 #include <cstddef>
@@ -112,8 +113,8 @@ class Step {
  private:
   Step(Kind kind, const Slots& slots, std::uint32_t other, Side side = Side::left,
        Space from_space = Space::out)
-      : kind_{kind}, side_{side}, space_{slots.space}, from_space_{from_space},
-        first_{slots.first}, count_{slots.count}, other_{other} {}
+      : kind_{kind}, side_{side}, space_{slots.space},
+        from_space_{from_space}, first_{slots.first}, count_{slots.count}, other_{other} {}
 
   Kind kind_;
   Side side_;
@@ -130,8 +131,10 @@ static_assert(sizeof(Step) == 16);
 class Schedule {
  public:
   /// An empty schedule. @param units units of the whole vector: blocks * parts.
-  /// @param planes planes of scratch, each shaped like the whole vector; only used slots cost memory.
-  explicit Schedule(std::uint32_t units, std::uint32_t planes = 0) : units_{units}, planes_{planes} {}
+  /// @param planes planes of scratch, each shaped like the whole vector; only used slots cost
+  /// memory.
+  explicit Schedule(std::uint32_t units, std::uint32_t planes = 0)
+      : units_{units}, planes_{planes} {}
 
   /// Adds a step to the open round. @param step the step. @return this schedule.
   Schedule& add(const Step& step) {
@@ -173,8 +176,7 @@ class Schedule {
   [[nodiscard]] std::span<const Step> steps() const noexcept { return steps_; }
   /// @return bytes of memory this schedule occupies.
   [[nodiscard]] std::size_t footprint() const noexcept {
-    return sizeof *this + steps_.capacity() * sizeof(Step) +
-           ends_.capacity() * sizeof(std::size_t);
+    return sizeof *this + steps_.capacity() * sizeof(Step) + ends_.capacity() * sizeof(std::size_t);
   }
   /// Equality of all rounds.
   friend bool operator==(const Schedule&, const Schedule&) = default;

@@ -43,11 +43,11 @@ struct Completion {
 
 /// What a transport can do.
 struct Capabilities {
-  std::string name;          ///< "sim", "mpi", ...
-  std::uint32_t tags = 0;    ///< Tags in [0, tags) may be used.
-  int hosts = 1;             ///< Hosts the ranks are spread over.
-  int idle_spins = 1000;     ///< Empty polls before a waiting thread yields; small where ranks
-                             ///< outnumber cores.
+  std::string name;        ///< "sim", "mpi", ...
+  std::uint32_t tags = 0;  ///< Tags in [0, tags) may be used.
+  int hosts = 1;           ///< Hosts the ranks are spread over.
+  int idle_spins = 1000;   ///< Empty polls before a waiting thread yields; small where ranks
+                           ///< outnumber cores.
 };
 
 /// Moves messages. Between two ranks, messages of equal tag match in the order in which they were

@@ -32,25 +32,25 @@ inline constexpr int kCollectives = 8;
 
 /// The element types tutti reduces. Storage sizes are fixed and equal on all platforms.
 enum class Datatype : std::uint8_t {
-  i8,        ///< std::int8_t
-  i16,       ///< std::int16_t
-  i32,       ///< std::int32_t
-  i64,       ///< std::int64_t
-  u8,        ///< std::uint8_t, also std::byte and bool; char is i8 or u8, as its signedness
-  u16,       ///< std::uint16_t
-  u32,       ///< std::uint32_t
-  u64,       ///< std::uint64_t
-  f16,       ///< IEEE 754 binary16, see Float16
-  bf16,      ///< the upper half of binary32, see BFloat16
-  f32,       ///< float
-  f64,       ///< double
-  c32,       ///< std::complex<float>
-  c64,       ///< std::complex<double>
-  i32_index, ///< Indexed<std::int32_t>, for min_loc and max_loc
-  i64_index, ///< Indexed<std::int64_t>
-  f32_index, ///< Indexed<float>
-  f64_index, ///< Indexed<double>
-  opaque,    ///< any other trivially copyable type: moved, or reduced by a user's operator only
+  i8,         ///< std::int8_t
+  i16,        ///< std::int16_t
+  i32,        ///< std::int32_t
+  i64,        ///< std::int64_t
+  u8,         ///< std::uint8_t, also std::byte and bool; char is i8 or u8, as its signedness
+  u16,        ///< std::uint16_t
+  u32,        ///< std::uint32_t
+  u64,        ///< std::uint64_t
+  f16,        ///< IEEE 754 binary16, see Float16
+  bf16,       ///< the upper half of binary32, see BFloat16
+  f32,        ///< float
+  f64,        ///< double
+  c32,        ///< std::complex<float>
+  c64,        ///< std::complex<double>
+  i32_index,  ///< Indexed<std::int32_t>, for min_loc and max_loc
+  i64_index,  ///< Indexed<std::int64_t>
+  f32_index,  ///< Indexed<float>
+  f64_index,  ///< Indexed<double>
+  opaque,     ///< any other trivially copyable type: moved, or reduced by a user's operator only
 };
 
 /// Number of enumerators of Datatype.
