@@ -8,10 +8,8 @@ namespace {
 
 // A receive that cannot be cancelled is being filled: its sender needs our help and a moment.
 constexpr Duration kReceivePatience = std::chrono::seconds{1};
-// A send that no receiver has matched never ends; nobody reads or writes its bytes either.
-constexpr Duration kSendPatience = std::chrono::milliseconds{100};
+}  // namespace
 
-// Tests requests until none is active or the patience ends. What they report no longer matters.
 bool drain(std::vector<MPI_Request>& requests, Duration patience) {
   std::vector<int> indices(requests.size());
   std::vector<MPI_Status> statuses(requests.size());
@@ -25,8 +23,6 @@ bool drain(std::vector<MPI_Request>& requests, Duration patience) {
     if (done == 0) sched_yield();
   }
 }
-
-}  // namespace
 
 void MpiTransport::abort(const Error& cause) noexcept {
   if (aborted_) return;
@@ -44,7 +40,7 @@ void MpiTransport::abort(const Error& cause) noexcept {
 
 void MpiTransport::stop(const Error& cause) {
   std::vector<MPI_Request> receives;
-  std::vector<MPI_Request> sends;
+  std::vector<MPI_Request> sends = std::move(departures_.requests());
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     const Transfer& transfer = messages_[owners_[i].message].transfer;
     (transfer.kind == Transfer::Kind::send ? sends : receives).push_back(requests_[i]);

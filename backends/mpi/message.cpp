@@ -22,7 +22,7 @@ void unpack(std::span<const Piece> pieces, const std::byte* from) noexcept {
 }
 
 void BufferPool::grow() {
-  const std::size_t count = std::max<std::size_t>(8, buffers_);
+  const std::size_t count = std::max<std::size_t>(32, buffers_);
   free_.reserve(buffers_ + count);
   slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(count * kBufferBytes));
   for (std::size_t i = 0; i < count; ++i) free_.push_back(slabs_.back().get() + i * kBufferBytes);

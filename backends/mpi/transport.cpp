@@ -70,6 +70,11 @@ MpiTransport::~MpiTransport() {
   if (!requests_.empty())
     abort({ErrorCode::aborted, "rank " + std::to_string(group_.self) +
                                    " destroyed its communicator with an operation pending"});
+  // Messages of operations that ended well are waited for, if only for a moment.
+  if (!failure_ && !drain(departures_.requests(), kSendPatience)) {
+    static_cast<void>(backing_.release());
+    return;
+  }
   // A late message to a freed communicator could match in a new one that got the same context.
   if (!failure_) MPI_Comm_free(&group_.comm);
 }
@@ -117,15 +122,13 @@ void MpiTransport::post_send(const Transfer& transfer, std::uint64_t bytes) {
   check(MPI_Isend(buffer, static_cast<int>(count), MPI_BYTE, transfer.peer,
                   static_cast<int>(transfer.tag), group_.comm, &request),
         "send a message");
-  int left = 0;  // most first messages have left already
-  check(MPI_Test(&request, &left, MPI_STATUS_IGNORE), "send a message");
-  if (left != 0 && message.fits_first()) {
+  if (message.fits_first() && departures_.make_room(backing_->pool)) {
     done_.push_back({transfer.cookie});
-    backing_->pool.put(buffer);
+    departures_.add(request, buffer);
     return;
   }
   const std::uint32_t index = add_message(message);
-  if (left == 0) add_request(request, {index, true});
+  add_request(request, {index, true});
   if (message.fits_first()) return;
   ++next_payload_;
   post_payload(index, payload_tag);

@@ -6,11 +6,19 @@
 #include <span>
 #include <vector>
 
+#include "departures.hpp"
 #include "group.hpp"
 #include "message.hpp"
 #include "notice.hpp"
 
 namespace tutti::mpi {
+
+/// A send that no receiver has matched never ends; nobody reads or writes its bytes either.
+inline constexpr Duration kSendPatience = std::chrono::milliseconds{100};
+
+/// Tests requests until none is active or the patience ends. What they report no longer matters.
+/// @return whether none is active.
+bool drain(std::vector<MPI_Request>& requests, Duration patience);
 
 /// A transfer is one MPI message, header and payload, on the transfer's tag. Where the payload is
 /// more than kInlineBytes it follows in messages of its own, on a tag from the upper half of the
@@ -86,6 +94,7 @@ class MpiTransport final : public Transport {
   std::vector<MPI_Status> statuses_{};   // for MPI_Testsome
   std::vector<Completion> done_{};       // not yet handed out, from next_done_ on
   std::size_t next_done_ = 0;
+  Departures departures_{};
   Scattered scattered_{};
   std::uint32_t next_payload_ = 0;  // counts long messages sent
   std::uint32_t empty_polls_ = 0;
