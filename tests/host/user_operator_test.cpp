@@ -7,6 +7,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <initializer_list>
+#include <set>
+#include <sstream>
+
 #include <tutti/error.hpp>
 #include <tutti/memory.hpp>
 
@@ -192,6 +198,27 @@ TEST(HostMemory, aligns_to_a_cache_line_and_copies) {
     memory->deallocate(from, bytes);
     memory->deallocate(to, bytes);
   }
+}
+
+// Linux lists what processor and kernel can do; the kernels' own query must agree.
+TEST(HostMemory, finds_the_instruction_sets_that_the_system_lists) {
+  std::ifstream file{"/proc/cpuinfo"};
+  std::set<std::string> flags;
+  for (std::string line; std::getline(file, line) && flags.empty();) {
+    if (line.rfind("flags", 0) != 0) continue;
+    std::istringstream words{line};
+    for (std::string word; words >> word;) flags.insert(word);
+  }
+  const auto has_all = [&flags](std::initializer_list<const char*> names) {
+    return std::all_of(names.begin(), names.end(),
+                       [&flags](const char* name) { return flags.count(name) > 0; });
+  };
+  std::vector<host::InstructionSet> expected{host::InstructionSet::baseline};
+  const bool avx2 = has_all({"avx2", "f16c"});
+  if (avx2) expected.push_back(host::InstructionSet::avx2);
+  if (avx2 && has_all({"avx512f", "avx512bw", "avx512dq", "avx512vl"}))
+    expected.push_back(host::InstructionSet::avx512);
+  EXPECT_EQ(host::supported_instruction_sets(), expected);
 }
 
 TEST(HostMemory, says_which_instruction_set_is_missing) {

@@ -78,18 +78,19 @@ INSTANTIATE_TEST_SUITE_P(OfLengths, MpiMismatch,
                                          Disagreement{100000, 50000, 7},
                                          Disagreement{500000, 1000000, 7}));
 
-TEST(MpiAbort, WakesTheOtherRanksWithTheFirstCause) {
+/// One rank gives up; every other one hears why.
+void expect_all_hear_of(Rank failed) {
   Port port;
   Bytes small(8), large(1000000);
   const Rank culprit = port.size() - 1;
-  if (port.self() == 0) {
+  if (port.self() == failed) {
     port.transport().abort({ErrorCode::timeout, "the ring has lost a rank", culprit});
     EXPECT_EQ(error_of([&port] { port.poll(); }).code(), ErrorCode::timeout);
     return;
   }
-  port.receive(0, small, {.tag = 1});
-  port.receive(0, large, {.tag = 2});
-  port.send(0, large, {.tag = 3});  // rank 0 never receives it
+  port.receive(failed, small, {.tag = 1});
+  port.receive(failed, large, {.tag = 2});
+  port.send(failed, large, {.tag = 3});  // the failed rank never receives it
   const Error error = error_of([&port] { port.wait(); });
   EXPECT_EQ(error.code(), ErrorCode::aborted);
   EXPECT_TRUE(contains(error, "the ring has lost a rank")) << error.what();
@@ -98,6 +99,16 @@ TEST(MpiAbort, WakesTheOtherRanksWithTheFirstCause) {
   const Duration before = port.transport().now();
   port.transport().abort(error);
   EXPECT_LT(port.transport().now() - before, std::chrono::seconds{3});
+}
+
+TEST(MpiAbort, OfTheFirstRankWakesTheOthersWithItsCause) {
+  expect_all_hear_of(0);
+}
+
+TEST(MpiAbort, OfTheLastRankWakesTheOthersWithItsCause) {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  expect_all_hear_of(size - 1);
 }
 
 TEST(MpiAbort, EndsAlsoWhereTransfersAreUnderWay) {

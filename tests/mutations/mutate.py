@@ -23,7 +23,8 @@ CAPABILITIES = {
     "schedules": (["algorithms/*.cpp"], ["tutti_test_verify.*", "tutti_test_executor_matrix"],
                   "^(verify|executor_matrix$)"),
     "verify": (["collectives/verify*.cpp"], ["tutti_test_verify.*"], "^verify"),
-    "predict": (["collectives/predict*.cpp"], ["tutti_test_predict", "tutti_test_print"], "^(predict|print)$"),
+    "predict": (["collectives/predict*.cpp"], ["tutti_test_predict", "tutti_test_print"],
+                "^(predict|print)$"),
     "execute": (["collectives/bind.cpp", "collectives/resolve.cpp", "collectives/layout.cpp",
                  "collectives/execution.cpp", "collectives/engine.cpp", "collectives/problem.cpp",
                  "collectives/selector.cpp"], ["tutti_test_executor_.*"],
@@ -32,7 +33,8 @@ CAPABILITIES = {
     "sim": (["backends/sim/*.cpp"], ["tutti_test_sim", "tutti_test_executor_faults"],
             "^(sim|executor_faults)$"),
     "mpi": (["backends/mpi/*.cpp"], ["tutti_test_mpi_.*_openmpi"], r"^mpi_.*\.openmpi\.[1234]$"),
-    "sweep": (["perf/statistics.cpp", "perf/sweep_*.cpp"], ["tutti_test_sweep.*"], "^sweep"),
+    "sweep": (["perf/statistics.cpp", "perf/sweep_*.cpp"], ["tutti_test_sweep.*", "tutti_command_tutti"],
+              r"^sweep_([a-z]+|command\.openmpi\..*)$"),
 }
 
 # Pairs of a pattern and what may stand there instead.

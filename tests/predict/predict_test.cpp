@@ -183,6 +183,23 @@ TEST(Predict, SegmentsAreCountedAndRoundedUp) {
   EXPECT_EQ(hop.time(0, 400, costs), 200);
 }
 
+TEST(Predict, RoundsAreThoseOfTheBusiestRank) {
+  // The root of a binomial broadcast to 8 ranks sends in three rounds, the last rank receives in
+  // one.
+  EXPECT_EQ(profile_of(parse_choice(Collective::broadcast, "binomial"), 8, 0).rounds, 3U);
+}
+
+TEST(Predict, ScratchPlanesAreShapedLikeTheVector) {
+  // Of 12 bytes in elements of 4, the first of two parts has 8: also in the second plane.
+  const Slots first_part{Space::out, 0};
+  std::vector<Schedule> schedules{Schedule{2, 2}, Schedule{2, 2}};
+  schedules[0].round({Send{1, first_part}});
+  schedules[1].round({Recv{0, {Space::scratch, 2}}}).round({Send{0, {Space::scratch, 2}}});
+  schedules[0].round({Recv{1, first_part}});
+  const std::vector<std::size_t> block_bytes{12};
+  EXPECT_EQ(predict_exact(schedules, block_bytes, 4, kCosts), 2 * (kCosts.alpha + 8 * kCosts.beta));
+}
+
 TEST(Predict, HugeTimesSaturate) {
   const Profile ring{.units = 4, .rounds = 6, .path = {6, 6, 3}, .busiest = {6, 6, 3}};
   const std::size_t most = std::numeric_limits<std::size_t>::max();
