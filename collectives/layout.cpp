@@ -52,8 +52,6 @@ void Layout::place() {
     for (std::uint32_t block = 0; block < contract_.blocks(); ++block) visit(block);
   }
   largest_ = counts_.empty() ? equal_count_ : *std::max_element(counts_.begin(), counts_.end());
-  total_ = equal_count_ * contract_.blocks();
-  for (const std::size_t count : counts_) total_ += count;
 }
 
 std::size_t Layout::in_offset(std::uint32_t block) const noexcept {

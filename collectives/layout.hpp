@@ -40,8 +40,6 @@ class Layout {
   [[nodiscard]] std::size_t in_total() const noexcept { return in_offsets_.back(); }
   /// Elements of the whole output.
   [[nodiscard]] std::size_t out_total() const noexcept { return out_offsets_.back(); }
-  /// Elements of all blocks together.
-  [[nodiscard]] std::size_t total() const noexcept { return total_; }
 
  private:
   void place();
@@ -50,7 +48,6 @@ class Layout {
   Rank self_;
   std::size_t equal_count_ = 0;
   std::size_t largest_ = 0;
-  std::size_t total_ = 0;
   std::vector<std::size_t> counts_;
   // Prefix sums over the blocks that the input or output holds, in their order.
   std::vector<std::size_t> in_offsets_;

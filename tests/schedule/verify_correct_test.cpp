@@ -18,6 +18,17 @@ void expect_proved(const Verdict& verdict) {
     ADD_FAILURE() << name_of(finding.kind) << ": " << finding.message;
 }
 
+TEST(VerifyMessages, NameRankRoundAndSlot) {
+  // Rank 1 of a broadcast from rank 0 sends the first slot without having received it.
+  const std::vector<Schedule> schedules{Schedule{1}.round({Recv{1, {}}}),
+                                        Schedule{1}.round({Send{0, {}}})};
+  const Verdict verdict = verify_schedules({Collective::broadcast, 2, 0}, schedules);
+  ASSERT_FALSE(verdict.findings.empty());
+  EXPECT_EQ(verdict.findings[0].kind, CheckKind::unwritten_read);
+  EXPECT_NE(verdict.findings[0].message.find("rank 1, round 0, out[0]"), std::string::npos)
+      << verdict.findings[0].message;
+}
+
 TEST(VerifyCorrect, RingAllReduce) {
   for (int n = 2; n <= 9; ++n) {
     const Verdict verdict = verify(samples::ring_all_reduce(n));

@@ -1,0 +1,57 @@
+// What binding makes of schedules that no row of the catalog has.
+#include <gtest/gtest.h>
+
+#include "collectives/program.hpp"
+
+namespace tutti::test {
+namespace {
+
+detail::Layout two_ranks(Collective collective, std::size_t count) {
+  return {Contract{collective, 2, 0}, 0, count};
+}
+
+TEST(Bind, FinishesASlotInARoundOfItsOwn) {
+  const Schedule schedule =
+      Schedule{1}.round({Send{1, {}}, RecvReduce{1, {}, Side::right}}).round({Finish{{}}});
+  const detail::Program program = detail::bind(schedule, two_ranks(Collective::all_reduce, 5));
+  ASSERT_EQ(program.folds.size(), 2U);
+  EXPECT_EQ(program.folds[0].operands, 2U);
+  EXPECT_FALSE(program.folds[0].finish);
+  EXPECT_EQ(program.folds[1].operands, 1U);
+  EXPECT_TRUE(program.folds[1].finish);
+}
+
+TEST(Bind, StagesWhatWouldOverwriteASlotThatTheRoundSends) {
+  const Schedule schedule = Schedule{1}.round({Send{1, {}}, Recv{1, {}}});
+  const detail::Program program = detail::bind(schedule, two_ranks(Collective::all_reduce, 5));
+  ASSERT_EQ(program.folds.size(), 1U);
+  EXPECT_EQ(program.runs[program.folds[0].first_operand].base, detail::Base::staging);
+}
+
+TEST(Bind, JoinsWhatLiesTogether) {
+  const Schedule schedule =
+      Schedule{4}.round({Send{1, {Space::out, 0, 2}}, Send{1, {Space::out, 2, 2}}});
+  const detail::Layout layout = two_ranks(Collective::all_reduce, 10);
+  detail::Resolved resolved;
+  detail::resolve(detail::bind(schedule, layout), layout, {}, 4, resolved);
+  ASSERT_EQ(resolved.messages.size(), 1U);
+  ASSERT_EQ(resolved.pieces.size(), 1U);
+  EXPECT_EQ(resolved.pieces[0].bytes, 40U);
+}
+
+TEST(Bind, FoldsABlockAfterTheOtherAsOne) {
+  // Both blocks of a reduce_scatter: one fold would do, were the own block not the caller's memory.
+  const Schedule schedule = Schedule{2}.round({RecvReduce{1, {Space::out, 0, 2}}});
+  const detail::Layout apart = two_ranks(Collective::reduce_scatter, 3);
+  detail::Resolved resolved;
+  detail::resolve(detail::bind(schedule, apart), apart, {}, 4, resolved);
+  EXPECT_EQ(resolved.folds.size(), 2U);
+  const detail::Layout together = two_ranks(Collective::all_reduce, 6);
+  const Schedule parts = Schedule{2}.round({RecvReduce{1, {Space::out, 0, 2}}});
+  detail::resolve(detail::bind(parts, together), together, {}, 4, resolved);
+  ASSERT_EQ(resolved.folds.size(), 1U);
+  EXPECT_EQ(resolved.folds[0].count, 6U);
+}
+
+}  // namespace
+}  // namespace tutti::test
