@@ -8,6 +8,7 @@
 namespace tutti::algorithms {
 
 Schedule neighbor_exchange_all_gather(const Shape& shape, Rank self) {
+  require(Sizes::even, shape.size);
   const Cycle cycle{shape.size, self};
   Schedule schedule{unsigned_of(shape.size)};
   if (shape.size == 1) return schedule;

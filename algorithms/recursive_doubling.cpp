@@ -20,6 +20,7 @@ Schedule recursive_doubling_all_reduce(const Shape& shape, Rank self) {
 }
 
 Schedule recursive_doubling_all_gather(const Shape& shape, Rank self) {
+  require(Sizes::power_of_two, shape.size);
   Schedule schedule{unsigned_of(shape.size)};
   for (int mask = 1; mask < shape.size; mask *= 2) {
     const Rank peer = self ^ mask;

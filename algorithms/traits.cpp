@@ -1,4 +1,5 @@
 #include <tutti/algorithm.hpp>
+#include <tutti/error.hpp>
 
 namespace tutti {
 
@@ -20,6 +21,14 @@ bool admits(Sizes sizes, int size) noexcept {
     case Sizes::power_of_two: return (size & (size - 1)) == 0;
   }
   return false;
+}
+
+void require(Sizes sizes, int size) {
+  if (admits(sizes, size)) return;
+  throw Error{ErrorCode::invalid_argument,
+              std::string{"it serves "} +
+                  (sizes == Sizes::even ? "even numbers of ranks" : "powers of two") +
+                  " only, and there are " + std::to_string(size) + " ranks"};
 }
 
 }  // namespace tutti

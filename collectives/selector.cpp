@@ -15,11 +15,11 @@ std::string text_of(const Choice& choice) {
 /// Why an algorithm cannot serve a problem; empty if it can.
 std::string refusal_of(const Algorithm& row, const Problem& problem) {
   const Contract& contract = problem.contract;
-  if (!admits(row.traits.sizes, contract.size))
-    return "it serves " +
-           std::string{row.traits.sizes == Sizes::even ? "even numbers of ranks"
-                                                       : "powers of two"} +
-           " only, and there are " + std::to_string(contract.size) + " ranks";
+  try {
+    require(row.traits.sizes, contract.size);
+  } catch (const Error& error) {
+    return error.what();
+  }
   if (problem.needs_order() && !holds(row.traits.ordered, contract.size, contract.root))
     return row.traits.ordered == When::root_is_zero
                ? "the operator does not commute, and it keeps operand order only for root 0"

@@ -77,6 +77,11 @@ struct Algorithm {
 /// @param sizes a restriction. @param size number of ranks. @return whether it admits that number.
 [[nodiscard]] bool admits(Sizes sizes, int size) noexcept;
 
+/// Refuses a number of ranks that is not admitted. Throws Error{invalid_argument} that says what
+/// is.
+/// @param sizes a restriction. @param size number of ranks.
+void require(Sizes sizes, int size);
+
 /// An algorithm with its parameters, as in `knomial:k=4`.
 struct Choice {
   const Algorithm* algorithm = nullptr;  ///< Never null once parsed.
