@@ -102,7 +102,9 @@ TEST(Options, WrongOnesAreNamedInOneLine) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
       {{"-C", "al_reduce"}, "did you mean all_reduce?"},
       {{"-d", "f23"}, "unknown datatype 'f23'"},
+      {{"-d", "opaque"}, "unknown datatype 'opaque'"},
       {{"-o", "summ"}, "did you mean sum?"},
+      {{"-o", "user"}, "unknown operator 'user'"},
       {{"-b", "8Q"}, "'8Q'"},
       {{"-b", "1M", "-e", "8"}, "--end 8 is less"},
       {{"-f", "1"}, "--factor '1'"},
