@@ -17,7 +17,7 @@ Builder direct_scatter, direct_all_to_all, pairwise_all_to_all, dissemination_ba
 
 namespace {
 
-using namespace algorithms;
+using namespace algorithms;  // NOLINT(google-build-using-namespace): names every one of them
 using enum Collective;
 
 constexpr Traits kInOrder{.ordered = When::always, .size_invariant = When::always};

@@ -77,6 +77,7 @@ class Step {
   /// What it does; see the structs of the same names.
   enum class Kind : std::uint8_t { send, recv, recv_reduce, reduce, copy, finish };
 
+  // NOLINTBEGIN(google-explicit-constructor): a round lists the structs themselves.
   /// @param s a Send.
   Step(const Send& s) : Step{Kind::send, s.from, static_cast<std::uint32_t>(s.peer)} {}
   /// @param s a Recv.
@@ -90,6 +91,7 @@ class Step {
   Step(const Copy& s) : Step{Kind::copy, s.into, s.from.first, Side::left, s.from.space} {}
   /// @param s a Finish.
   Step(const Finish& s) : Step{Kind::finish, s.slots, 0} {}
+  // NOLINTEND(google-explicit-constructor)
 
   /// @return what it does.
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
