@@ -50,19 +50,25 @@ std::size_t footprint(const Program& program) noexcept {
 }  // namespace
 
 ShapeKey::ShapeKey(const Call& call, const Options& options) noexcept
-    : collective{call.collective}, type{call.type}, op{call.op == nullptr ? OperatorKind::sum
-                                                                          : call.op->kind()},
+    : collective{call.collective}, type{call.type},
+      op{call.op == nullptr ? OperatorKind::sum : call.op->kind()}, has_op{call.op != nullptr},
       commutative{call.op == nullptr || call.op->commutative()}, root{call.root},
       element_bytes{call.element_bytes}, in_count{call.in_count}, out_count{call.out_count},
       segment{options.segment}, function{call.op == nullptr ? nullptr : call.op->function()},
       algorithm{options.algorithm}, counts{options.counts} {}
 
-bool ShapeKey::operator==(const ShapeKey& other) const noexcept {
-  return collective == other.collective && type == other.type && op == other.op &&
-         commutative == other.commutative && root == other.root &&
-         element_bytes == other.element_bytes && in_count == other.in_count &&
-         out_count == other.out_count && segment == other.segment && function == other.function &&
-         algorithm == other.algorithm && std::ranges::equal(counts, other.counts);
+bool ShapeKey::fits(const Call& call, const Options& options) const noexcept {
+  if (collective != call.collective || type != call.type || in_count != call.in_count ||
+      out_count != call.out_count || root != call.root || element_bytes != call.element_bytes ||
+      segment != options.segment || algorithm.size() != options.algorithm.size() ||
+      counts.size() != options.counts.size())
+    return false;
+  if (has_op != (call.op != nullptr)) return false;
+  if (has_op && (op != call.op->kind() || commutative != call.op->commutative() ||
+                 function != call.op->function()))
+    return false;
+  return (algorithm.empty() || algorithm == options.algorithm) &&
+         (counts.empty() || std::ranges::equal(counts, options.counts));
 }
 
 std::size_t ShapeKey::hash() const noexcept {
@@ -98,11 +104,11 @@ Engine::Engine(std::unique_ptr<Transport> transport, std::shared_ptr<Memory> mem
 Engine::~Engine() = default;
 
 Engine::Entry& Engine::entry_for(const Call& call, const Options& options) {
+  if (!entries_.empty() && entries_.front().key.fits(call, options)) return entries_.front();
   const ShapeKey key{call, options};
-  if (!entries_.empty() && entries_.front().key == key) return entries_.front();
   const auto [begin, end] = index_.equal_range(key.hash());
   for (auto found = begin; found != end; ++found)
-    if (found->second->key == key) {
+    if (found->second->key.fits(call, options)) {
       entries_.splice(entries_.begin(), entries_, found->second);
       return entries_.front();
     }
@@ -174,12 +180,14 @@ Execution* Engine::acquire(const Call& call, const Options& options) {
 void Engine::start(Execution& execution, const void* in, void* out, Duration timeout) {
   if (failure_) throw Error{*failure_};
   if (execution.binding().layout.contract().collective == Collective::barrier) in = out = &token_;
-  else check_buffers(execution.binding().layout, execution.binding().element_bytes, in, out);
+  else if (!execution.ran_on(in, out))
+    check_buffers(execution.binding().layout, execution.binding().element_bytes, in, out);
   check_window();
   if (timeout <= Duration::zero()) timeout = options_.timeout;
   try {
-    const auto tag = static_cast<std::uint32_t>(sequence_ % window_) * kLanes;
-    execution.start({in, out, sequence_++, tag, timeout});
+    const Execution::Turn turn{sequence_++, place_ * kLanes};
+    if (++place_ == window_) place_ = 0;
+    execution.start({in, out}, turn, timeout);
   } catch (const Error& error) {
     fail(error);
   }

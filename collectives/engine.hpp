@@ -22,6 +22,7 @@ struct ShapeKey {
   Collective collective{};
   Datatype type{};
   OperatorKind op{};
+  bool has_op = false;
   bool commutative = true;
   Rank root = 0;
   std::size_t element_bytes = 0;
@@ -33,7 +34,9 @@ struct ShapeKey {
   std::span<const std::size_t> counts{};
 
   ShapeKey(const Call& call, const Options& options) noexcept;
-  [[nodiscard]] bool operator==(const ShapeKey& other) const noexcept;
+  /// Whether a call has this shape. Told without making the call's own key, since every call of a
+  /// loop asks it.
+  [[nodiscard]] bool fits(const Call& call, const Options& options) const noexcept;
   [[nodiscard]] std::size_t hash() const noexcept;
 };
 
@@ -99,6 +102,7 @@ class Engine {
   std::vector<InUse> in_use_;
   std::uint64_t sequence_ = 0;
   std::uint32_t window_ = 1;  // operations with tags of their own
+  std::uint32_t place_ = 0;   // of the next operation in the window
   int idle_polls_ = 0;
   std::optional<Error> failure_;
   std::array<Completion, 32> completions_{};

@@ -32,17 +32,20 @@ std::byte* Execution::at(const Lane& lane, const Place& place) const noexcept {
   switch (place.base) {
     // Nothing writes through a pointer into the input: bind() gives it to sends and operands only.
     case Base::in:
-      return const_cast<std::byte*>(static_cast<const std::byte*>(run_.in)) + place.offset;
-    case Base::out: return static_cast<std::byte*>(run_.out) + place.offset;
+      return const_cast<std::byte*>(static_cast<const std::byte*>(buffers_.in)) + place.offset;
+    case Base::out: return static_cast<std::byte*>(buffers_.out) + place.offset;
     case Base::held: return lane.memory + place.offset;
     case Base::staging: return lane.memory + lane.resolved.held_bytes + place.offset;
   }
   return nullptr;
 }
 
-void Execution::start(const Run& run) {
-  const bool moved = run.in != run_.in || run.out != run_.out;
-  run_ = run;
+void Execution::start(Buffers buffers, Turn turn, Duration timeout) {
+  const bool moved = !ran_on(buffers.in, buffers.out);
+  buffers_ = buffers;
+  turn_ = turn;
+  timeout_ = timeout;
+  has_run_ = true;
   deadline_ = Duration::zero();
   for (std::size_t index = 0; index < lanes_.size(); ++index) {
     Lane& lane = lanes_[index];
@@ -66,8 +69,8 @@ void Execution::begin_segment(Lane& lane) {
   }
   if (!lane.is_placed) place_pieces(lane);
   lane.is_placed = true;
-  const std::uint32_t tag = run_.tag + static_cast<std::uint32_t>(&lane - lanes_.data());
-  const std::uint64_t fingerprint = mix(binding_->fingerprint, run_.sequence);
+  const std::uint32_t tag = turn_.tag + static_cast<std::uint32_t>(&lane - lanes_.data());
+  const std::uint64_t fingerprint = mix(binding_->fingerprint, turn_.sequence);
   for (Transfer& transfer : lane.transfers) {
     transfer.tag = tag;
     transfer.fingerprint = fingerprint;
@@ -180,7 +183,7 @@ Rank Execution::awaited() const noexcept {
 
 std::string Execution::state() const {
   std::string text = std::string{name_of(binding_->layout.contract().collective)} + " #" +
-                     std::to_string(run_.sequence) + " (" + binding_->algorithm + ")";
+                     std::to_string(turn_.sequence) + " (" + binding_->algorithm + ")";
   for (const Lane& lane : lanes_) {
     if (lane.outstanding == 0) continue;
     text += ", round " + std::to_string(lane.round + 1) + " of " +

@@ -45,27 +45,33 @@ class Execution {
   Execution& operator=(const Execution&) = delete;
   ~Execution();
 
-  /// What to run on, and how it is known to the other ranks.
-  struct Run {
-    const void* in;
-    void* out;
-    std::uint64_t sequence;  ///< Number of the call on this communicator.
-    std::uint32_t tag;       ///< The first of kLanes tags.
-    Duration timeout;        ///< How long to wait.
+  /// What to run on. This and the next are passed by value, in registers.
+  struct Buffers {
+    const void* in = nullptr;
+    void* out = nullptr;
   };
-  /// Starts. Throws what Transport::post throws.
-  void start(const Run& run);
+  /// How the run is known to the other ranks.
+  struct Turn {
+    std::uint64_t sequence = 0;  ///< Number of the call on this communicator.
+    std::uint32_t tag = 0;       ///< The first of kLanes tags.
+  };
+  /// Starts; the timeout is how long to wait. Throws what Transport::post throws.
+  void start(Buffers buffers, Turn turn, Duration timeout);
   /// Notes that a transfer of this or another execution is done, and goes on from there.
   static void complete(std::uint64_t cookie);
 
   /// Whether nothing is left to do.
   [[nodiscard]] bool done() const noexcept { return active_lanes_ == 0; }
+  /// Whether these were the buffers of its last run.
+  [[nodiscard]] bool ran_on(const void* in, const void* out) const noexcept {
+    return has_run_ && in == buffers_.in && out == buffers_.out;
+  }
   /// Number of the call it runs or ran last.
-  [[nodiscard]] std::uint64_t sequence() const noexcept { return run_.sequence; }
+  [[nodiscard]] std::uint64_t sequence() const noexcept { return turn_.sequence; }
   /// Whether to give up at this time. The clock is first read when there is nothing else to do,
   /// since reading it costs as much as a small collective; the timeout counts from then.
   [[nodiscard]] bool is_late(Duration now) noexcept {
-    if (deadline_ == Duration::zero()) deadline_ = now + run_.timeout;
+    if (deadline_ == Duration::zero()) deadline_ = now + timeout_;
     return now >= deadline_;
   }
   /// What it waits for, for a person: algorithm, round, and the ranks awaited.
@@ -108,7 +114,10 @@ class Execution {
   Transport& transport_;
   Memory& memory_;
   std::shared_ptr<const Binding> binding_;
-  Run run_{};
+  Buffers buffers_{};
+  Turn turn_{};
+  Duration timeout_{0};
+  bool has_run_ = false;
   Duration deadline_{0};
   std::vector<Lane> lanes_;
   std::size_t active_lanes_ = 0;

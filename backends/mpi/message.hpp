@@ -15,16 +15,21 @@
 
 namespace tutti::mpi {
 
-/// The front of the first MPI message of every transfer. The payload follows, or, where it is too
-/// long, the MPI tag of the messages that carry it.
-struct Header {
-  std::uint64_t fingerprint;  ///< Of the collective the transfer belongs to.
-  std::uint64_t bytes;        ///< Payload of the whole transfer.
-};
-static_assert(sizeof(Header) == 16);
+/// The front of the first MPI message of every transfer: 63 bits of the fingerprint of the
+/// collective it belongs to, above kFollowed. Eight bytes, since every cache line of a small
+/// message counts. The payload comes behind it, or an Announcement.
+using Header = std::uint64_t;
+/// Set in the header where the payload comes in messages of its own.
+inline constexpr Header kFollowed = 1;
 
-/// What follows the header where the payload does not.
+/// The MPI tag of messages that carry a payload.
 using PayloadTag = std::int32_t;
+
+/// What stands behind the header in place of a payload that is too long.
+struct Announcement {
+  std::uint64_t bytes;  ///< Payload of the whole transfer.
+  PayloadTag tag;       ///< Of the messages that carry it.
+};
 
 /// Payload of at most this many bytes rides behind the header; more travels in messages of its own,
 /// straight between the pieces of both ends. With the header it stays below the 4 KiB up to which

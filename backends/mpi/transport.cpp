@@ -19,21 +19,25 @@ std::string hexadecimal(std::uint64_t value) {
   return text;
 }
 
-Error wrong_call(Rank peer, const Header& header, std::uint64_t expected) {
+Error wrong_call(Rank peer, Header header, Header expected) {
   return {
       ErrorCode::mismatch,
       "rank " + std::to_string(peer) + " runs another call: its message has fingerprint " +
-          hexadecimal(header.fingerprint) + ", this rank expects " + hexadecimal(expected) +
+          hexadecimal(header >> 1) + ", this rank expects " + hexadecimal(expected >> 1) +
           "; all ranks must call the same collectives in the same order with matching arguments",
       peer};
 }
 
-Error wrong_length(Rank peer, const Header& header, std::uint64_t expected) {
+Error wrong_length(Rank peer, std::uint64_t bytes, std::uint64_t expected) {
   return {ErrorCode::mismatch,
-          "rank " + std::to_string(peer) + " sent " + std::to_string(header.bytes) +
+          "rank " + std::to_string(peer) + " sent " + std::to_string(bytes) +
               " bytes, this rank expects " + std::to_string(expected) +
               "; all ranks must call the same collective with the same count",
           peer};
+}
+
+Header header_of(const Transfer& transfer) noexcept {
+  return transfer.fingerprint << 1;
 }
 
 // Tags of transfers are the lower half of the MPI's, tags of payloads the upper half but for the
@@ -111,13 +115,13 @@ void MpiTransport::post_one(const Transfer& transfer) {
 
 void MpiTransport::post_send(const Transfer& transfer, std::uint64_t bytes) {
   std::byte* const buffer = backing_->pool.get();
-  const Header header{transfer.fingerprint, bytes};
-  std::memcpy(buffer, &header, sizeof header);
   const Message message{transfer, bytes, buffer, 0};
-  const PayloadTag payload_tag = payload_tag_of(next_payload_, group_);
+  const Header header = header_of(transfer) | (message.fits_first() ? 0 : kFollowed);
+  std::memcpy(buffer, &header, sizeof header);
+  const Announcement announcement{bytes, payload_tag_of(next_payload_, group_)};
   if (message.fits_first()) pack(buffer + sizeof header, transfer.pieces);
-  else std::memcpy(buffer + sizeof header, &payload_tag, sizeof payload_tag);
-  const std::size_t count = sizeof header + (message.fits_first() ? bytes : sizeof payload_tag);
+  else std::memcpy(buffer + sizeof header, &announcement, sizeof announcement);
+  const std::size_t count = sizeof header + (message.fits_first() ? bytes : sizeof announcement);
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Isend(buffer, static_cast<int>(count), MPI_BYTE, transfer.peer,
                   static_cast<int>(transfer.tag), group_.comm, &request),
@@ -131,7 +135,7 @@ void MpiTransport::post_send(const Transfer& transfer, std::uint64_t bytes) {
   add_request(request, {index, true});
   if (message.fits_first()) return;
   ++next_payload_;
-  post_payload(index, payload_tag);
+  post_payload(index, announcement.tag);
 }
 
 void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
@@ -221,12 +225,13 @@ void MpiTransport::progress() {
   if (requests_.size() > 1) return progress_many();
   int done = 0;
   const Owner owner = owners_.front();
-  if (const int code = MPI_Test(requests_.data(), &done, MPI_STATUS_IGNORE); code != MPI_SUCCESS)
+  MPI_Status& status = statuses_.front();
+  if (const int code = MPI_Test(requests_.data(), &done, &status); code != MPI_SUCCESS)
     fail_request(code, owner);
   if (done == 0) return;
   requests_.clear();
   owners_.clear();
-  finish(owner);
+  finish(owner, status);
 }
 
 void MpiTransport::progress_many() {
@@ -239,7 +244,7 @@ void MpiTransport::progress_many() {
     const Owner owner = owners_[static_cast<std::size_t>(indices_[i])];
     if (code == MPI_ERR_IN_STATUS && statuses_[i].MPI_ERROR != MPI_SUCCESS)
       fail_request(statuses_[i].MPI_ERROR, owner);
-    finish(owner);
+    finish(owner, statuses_[i]);
   }
   std::size_t kept = 0;  // close the gaps, keep the order
   for (std::size_t i = 0; i < requests_.size(); ++i) {
@@ -251,9 +256,9 @@ void MpiTransport::progress_many() {
   owners_.resize(kept);
 }
 
-void MpiTransport::finish(Owner owner) {
+void MpiTransport::finish(Owner owner, const MPI_Status& status) {
   const bool receives = messages_[owner.message].transfer.kind == Transfer::Kind::recv;
-  if (receives && owner.header) open(owner.message);
+  if (receives && owner.header) open(owner.message, status);
   Message& message = messages_[owner.message];
   if (--message.remaining > 0) return;
   if (receives) message.unpack_buffer();
@@ -263,18 +268,21 @@ void MpiTransport::finish(Owner owner) {
 }
 
 // Checks the first message of a transfer and asks for the rest of it.
-void MpiTransport::open(std::uint32_t index) {
+void MpiTransport::open(std::uint32_t index, const MPI_Status& status) {
   const Message& message = messages_[index];
   const Transfer& transfer = message.transfer;
-  Header header;
+  Header header = 0;
   std::memcpy(&header, message.buffer, sizeof header);
-  if (header.fingerprint != transfer.fingerprint)
-    throw wrong_call(transfer.peer, header, transfer.fingerprint);
-  if (header.bytes != message.bytes) throw wrong_length(transfer.peer, header, message.bytes);
-  if (message.fits_first()) return;
-  PayloadTag tag = 0;
-  std::memcpy(&tag, message.buffer + sizeof header, sizeof tag);
-  post_payload(index, tag);
+  if ((header & ~kFollowed) != header_of(transfer))
+    throw wrong_call(transfer.peer, header, header_of(transfer));
+  int count = 0;
+  check(MPI_Get_count(&status, MPI_BYTE, &count), "count the bytes of a message");
+  Announcement announced{static_cast<std::uint64_t>(count) - sizeof header, 0};
+  if ((header & kFollowed) != 0)
+    std::memcpy(&announced, message.buffer + sizeof header, sizeof announced);
+  if (announced.bytes != message.bytes)
+    throw wrong_length(transfer.peer, announced.bytes, message.bytes);
+  if (!message.fits_first()) post_payload(index, announced.tag);
 }
 
 void MpiTransport::Message::unpack_buffer() const noexcept {

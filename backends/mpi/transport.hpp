@@ -70,13 +70,13 @@ class MpiTransport final : public Transport {
   void post_send(const Transfer& transfer, std::uint64_t bytes);
   void post_receive(const Transfer& transfer, std::uint64_t bytes);
   void post_payload(std::uint32_t index, PayloadTag tag);
-  void open(std::uint32_t index);
+  void open(std::uint32_t index, const MPI_Status& status);
   [[nodiscard]] std::uint32_t add_message(const Message& message);
   void add_request(MPI_Request request, Owner owner);
 
   void progress();
   void progress_many();
-  void finish(Owner owner);
+  void finish(Owner owner, const MPI_Status& status);
   void look_for_notice();
   [[noreturn]] void fail_request(int code, Owner owner) const;
   std::size_t take_done(std::span<Completion> completions) noexcept;

@@ -28,11 +28,12 @@ struct Transfer {
     send,  ///< From our pieces to the peer.
     recv   ///< From the peer into our pieces.
   };
-  Kind kind = Kind::send;           ///< Direction.
-  Rank peer = 0;                    ///< The other end; may be the own rank.
-  std::uint32_t tag = 0;            ///< At most Capabilities::tags - 1.
-  std::uint64_t fingerprint = 0;    ///< Must agree at both ends, else the receiver gets a mismatch.
-  std::uint64_t cookie = 0;         ///< Handed back by the completion.
+  Kind kind = Kind::send;  ///< Direction.
+  Rank peer = 0;           ///< The other end; may be the own rank.
+  std::uint32_t tag = 0;   ///< At most Capabilities::tags - 1.
+  std::uint64_t fingerprint =
+      0;                     ///< The lower 63 bits must agree, else the receiver gets a mismatch.
+  std::uint64_t cookie = 0;  ///< Handed back by the completion.
   std::span<const Piece> pieces{};  ///< Owned by the caller until the completion. May be empty.
 };
 
