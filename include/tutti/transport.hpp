@@ -21,6 +21,20 @@ struct Piece {
   std::size_t bytes;  ///< How many; more than zero.
 };
 
+/// Takes a message while its bytes are warm, instead of pieces that it would be stored to first.
+class Sink {
+ public:
+  Sink() = default;
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+  virtual ~Sink() = default;
+  /// Called with consecutive parts of the message, in order, by post or poll. Parts but the last
+  /// are multiples of Transfer::grain.
+  /// @param offset bytes before this part. @param bytes the part, in memory that is the transport's
+  /// or a peer's, aligned to the grain where the grain is a power of two; valid during the call.
+  virtual void take(std::size_t offset, std::span<const std::byte> bytes) = 0;
+};
+
 /// One message to send or to receive.
 struct Transfer {
   /// Which way the bytes go.
@@ -35,6 +49,9 @@ struct Transfer {
       0;                     ///< The lower 63 bits must agree, else the receiver gets a mismatch.
   std::uint64_t cookie = 0;  ///< Handed back by the completion.
   std::span<const Piece> pieces{};  ///< Owned by the caller until the completion. May be empty.
+  Sink* sink = nullptr;             ///< Of a receive: takes the bytes; the pieces then tell only
+                                    ///< how many there are. Needs Capabilities::sinks.
+  std::uint32_t grain = 1;          ///< Size of an element, which no part for a sink cuts.
 };
 
 /// A transfer that is done: its pieces belong to the caller again.
@@ -46,6 +63,7 @@ struct Completion {
 struct Capabilities {
   std::string name;        ///< "sim", "mpi", ...
   std::uint32_t tags = 0;  ///< Tags in [0, tags) may be used.
+  bool sinks = false;      ///< Whether a receive may have a Sink.
   int hosts = 1;           ///< Hosts the ranks are spread over.
   int idle_spins = 1000;   ///< Empty polls before a waiting thread yields; small where ranks
                            ///< outnumber cores.

@@ -15,7 +15,11 @@ RULES = {
     "backends/host": ["include"],
     "backends/sim": ["include"],
     "backends/mpi": ["include", "mpi.h"],
+    "backends/shm": ["include"],
+    "backends/tcp": ["include"],
+    "backends/hybrid": ["include"],
     "collectives": ["include", "algorithms"],
+    "runtime": ["include", "algorithms", "backends", "collectives"],
 }
 SEES_EVERYTHING = ["tests", "perf"]
 SOURCES = {".cpp", ".hpp", ".inl", ".h"}
