@@ -11,38 +11,48 @@
 
 namespace tutti {
 
-/// Raised once, by any thread: the one that polls, or the one that watches other processes.
-/// Transports look at it whenever they are polled and throw what it says. All methods are safe to
-/// call from several threads at once.
+/// Goes off once, by whichever thread comes first: the one that polls, or the one that watches the
+/// other processes. Transports look at it whenever they are polled and throw what it says. All
+/// methods are safe to call from several threads at once.
 class Alarm {
  public:
+  /// Tells the other ranks of the communicator; does not throw.
+  using Tell = std::function<void(const Error&)>;
+
   Alarm() = default;
+  /// @param tell called once by raise, if that comes before hear.
+  explicit Alarm(Tell tell) : tell_{std::move(tell)} {}
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;
 
-  /// The first call sets the error; later ones change nothing.
-  /// @param cause what happened. @return whether this call was the first.
-  bool raise(const Error& cause) noexcept {
-    const std::lock_guard lock{mutex_};
-    if (error_) return false;
-    error_ = cause;
-    raised_.store(true, std::memory_order_release);
-    return true;
+  /// This rank fails: the first cause is kept, and told to the others.
+  /// @param cause what happened here.
+  void raise(const Error& cause) {
+    if (set(cause) && tell_) tell_(cause);
   }
-  /// @return whether there is an error. Costs a load.
-  [[nodiscard]] bool raised() const noexcept { return raised_.load(std::memory_order_acquire); }
-  /// Throws the error if there is one.
+  /// Another rank failed, or is gone: the first cause is kept.
+  /// @param cause what happened there.
+  void hear(const Error& cause) { static_cast<void>(set(cause)); }
+  /// @return whether it went off. Costs a load.
+  [[nodiscard]] bool went_off() const noexcept { return went_off_.load(std::memory_order_acquire); }
+  /// Throws the first cause if it went off.
   void check() const {
-    if (raised()) throw Error{error()};
-  }
-  /// @return the error. Call it only after raised() said yes.
-  [[nodiscard]] Error error() const {
+    if (!went_off()) return;
     const std::lock_guard lock{mutex_};
-    return *error_;
+    throw Error{*error_};
   }
 
  private:
-  std::atomic<bool> raised_{false};
+  [[nodiscard]] bool set(const Error& cause) {
+    const std::lock_guard lock{mutex_};
+    if (error_) return false;
+    error_ = cause;
+    went_off_.store(true, std::memory_order_release);
+    return true;
+  }
+
+  Tell tell_{};
+  std::atomic<bool> went_off_{false};
   mutable std::mutex mutex_{};
   std::optional<Error> error_{};
 };

@@ -100,4 +100,11 @@ class Transport {
   virtual void abort(const Error& cause) noexcept = 0;
 };
 
+/// @param peer sender. @param theirs its message's fingerprint. @param ours that of the receive.
+/// @return the error for a message of another call.
+[[nodiscard]] Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours);
+/// @param peer sender. @param theirs its message's bytes. @param ours those of the receive.
+/// @return the error for a message of another length.
+[[nodiscard]] Error wrong_length(Rank peer, std::uint64_t theirs, std::uint64_t ours);
+
 }  // namespace tutti

@@ -1,0 +1,32 @@
+// What a receiver says of a message that belongs to another call.
+#include <tutti/transport.hpp>
+
+namespace tutti {
+namespace {
+
+std::string hexadecimal(std::uint64_t value) {
+  std::string text = "0x";
+  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[value >> shift & 15];
+  return text;
+}
+
+}  // namespace
+
+Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours) {
+  return {
+      ErrorCode::mismatch,
+      "rank " + std::to_string(peer) + " runs another call: its message has fingerprint " +
+          hexadecimal(theirs) + ", this rank expects " + hexadecimal(ours) +
+          "; all ranks must call the same collectives in the same order with matching arguments",
+      peer};
+}
+
+Error wrong_length(Rank peer, std::uint64_t theirs, std::uint64_t ours) {
+  return {ErrorCode::mismatch,
+          "rank " + std::to_string(peer) + " sent " + std::to_string(theirs) +
+              " bytes, this rank expects " + std::to_string(ours) +
+              "; all ranks must call the same collective with the same count",
+          peer};
+}
+
+}  // namespace tutti

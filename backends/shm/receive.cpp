@@ -1,0 +1,261 @@
+// The receiver's half of the transport.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <sys/uio.h>
+
+#include "transport.hpp"
+
+namespace tutti::shm {
+namespace {
+
+/// Bytes read in one poll where they lie, so that deadlines and other messages are looked at.
+constexpr std::uint64_t kPullBytes = std::uint64_t{256} << 10;
+/// As much of another process at a time as stays in the cache until it is reduced.
+constexpr std::size_t kBounceBytes = std::size_t{64} << 10;
+
+Error nonsense() {
+  return {ErrorCode::transport, "a rank of this host wrote nonsense to shared memory"};
+}
+
+}  // namespace
+
+void ShmTransport::check(const Peer& peer, const Record& record, const Message& message) const {
+  const auto rank = static_cast<Rank>(&peer - peers_.data());
+  if (message.fingerprint != record.transfer.fingerprint)
+    throw wrong_call(rank, message.fingerprint, record.transfer.fingerprint);
+  if (message.bytes != record.bytes) throw wrong_length(rank, message.bytes, record.bytes);
+}
+
+void ShmTransport::deliver(Record& record, std::span<const std::byte> bytes) {
+  if (record.transfer.sink != nullptr) {
+    if (!bytes.empty()) record.transfer.sink->take(record.moved, bytes);
+  } else {
+    record.cursor.write(bytes.data(), bytes.size());
+  }
+  record.moved += bytes.size();
+}
+
+void ShmTransport::post_receive(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
+  const std::uint32_t id = add_record(transfer, bytes);
+  const auto found = std::ranges::find_if(
+      peer.arrivals, [&](const Arrival& arrival) { return arrival.message.tag == transfer.tag; });
+  if (found == peer.arrivals.end()) {
+    peer.receives.push_back(id);
+    ++peer.awaited;
+    return;
+  }
+  check(peer, records_[id], found->message);
+  Arrival arrival = std::move(*found);
+  peer.arrivals.erase(found);
+  if (arrival.message.is_request) {
+    ++peer.awaited;
+    grant(peer, id, arrival.message, arrival.ranges);
+  } else {
+    deliver(records_[id], arrival.payload);
+    peer.in.count_match(arrival.payload.size());
+    finish(id);
+  }
+  spare_arrivals_.push_back(std::move(arrival));
+}
+
+std::uint32_t ShmTransport::find_receive(Peer& peer, std::uint32_t tag) {
+  for (auto i = peer.receives.begin(); i != peer.receives.end(); ++i) {
+    if (records_[*i].transfer.tag != tag) continue;
+    const std::uint32_t id = *i;
+    peer.receives.erase(i);
+    return id;
+  }
+  return kNone;
+}
+
+void ShmTransport::read_slots(Peer& peer) {
+  while (peer.awaited > 0 && peer.in.has_slot()) {
+    const Slot& slot = peer.in.slot();
+    switch (slot.kind) {
+      case Kind::small:
+      case Kind::buffered:
+      case Kind::request: take_message(peer, slot); break;
+      case Kind::chunk: take_chunk(peer, slot); break;
+      case Kind::grant:
+      case Kind::done: take_answer(peer, slot); break;
+      default: throw nonsense();
+    }
+    peer.in.consume();
+    if (!peer.streams.empty()) return;  // sending and receiving take turns
+  }
+}
+
+void ShmTransport::take_message(Peer& peer, const Slot& slot) {
+  Message message{.tag = slot.tag,
+                  .id = slot.id,
+                  .fingerprint = slot.fingerprint,
+                  .bytes = 0,
+                  .is_request = slot.kind == Kind::request,
+                  .way = slot.way};
+  std::span<const std::byte> payload;
+  Extent extent{};
+  if (message.is_request) {
+    const auto request = body_of<Request>(slot);
+    message.bytes = request.bytes;
+    if (message.way != Way::stream) extent = request.ranges;
+  } else if (slot.kind == Kind::small) {
+    payload = {slot.body, std::min<std::size_t>(slot.length, kInlineBytes)};
+    message.bytes = payload.size();
+  } else {
+    extent = body_of<Extent>(slot);
+    message.bytes = extent.bytes;
+  }
+  if (extent.bytes > 0) payload = {peer.in.at(extent), extent.bytes};
+  const std::uint32_t id = find_receive(peer, message.tag);
+  if (message.is_request) read_ranges(payload);
+  if (id == kNone) {
+    keep(peer, message, payload);
+  } else {
+    check(peer, records_[id], message);
+    if (message.is_request) {
+      grant(peer, id, message, ranges_);
+    } else {
+      deliver(records_[id], payload);
+      peer.in.count_match(payload.size());
+      --peer.awaited;
+      finish(id);
+    }
+  }
+  if (extent.bytes > 0) peer.in.consume(extent);
+}
+
+void ShmTransport::read_ranges(std::span<const std::byte> list) {
+  ranges_.resize(list.size() / sizeof(Range));
+  if (!ranges_.empty()) std::memcpy(ranges_.data(), list.data(), ranges_.size() * sizeof(Range));
+}
+
+void ShmTransport::keep(Peer& peer, const Message& message, std::span<const std::byte> payload) {
+  Arrival arrival;
+  if (!spare_arrivals_.empty()) {
+    arrival = std::move(spare_arrivals_.back());
+    spare_arrivals_.pop_back();
+  }
+  arrival.message = message;
+  if (message.is_request) arrival.ranges.assign(ranges_.begin(), ranges_.end());
+  else arrival.payload.assign(payload.begin(), payload.end());
+  peer.arrivals.push_back(std::move(arrival));
+}
+
+// The receive of a request is there, and agrees.
+void ShmTransport::grant(Peer& peer, std::uint32_t id, const Message& message,
+                         std::span<const Range> ranges) {
+  records_[id].theirs = message.id;
+  if (message.way == Way::stream) {
+    send_answer(peer, {Kind::grant, message.id, id});
+    return;
+  }
+  std::uint64_t bytes = 0;
+  for (const Range& range : ranges) {
+    if (message.way == Way::visible && !peer.member->mapping->holds(range.where, range.bytes))
+      throw nonsense();
+    if (range.bytes == 0 || range.bytes > message.bytes - bytes) throw nonsense();
+    bytes += range.bytes;
+  }
+  if (bytes != message.bytes) throw nonsense();
+  Pull pull;
+  if (!spare_pulls_.empty()) {
+    pull = std::move(spare_pulls_.back());
+    spare_pulls_.pop_back();
+  }
+  pull.record = id;
+  pull.way = message.way;
+  pull.ranges.assign(ranges.begin(), ranges.end());
+  pull.range = 0;
+  pull.offset = 0;
+  peer.pulls.push_back(std::move(pull));
+}
+
+void ShmTransport::take_chunk(Peer& peer, const Slot& slot) {
+  const auto extent = body_of<Extent>(slot);
+  Record& record = record_of(slot.id);
+  if (record.transfer.kind != Transfer::Kind::recv || extent.bytes > record.bytes - record.moved)
+    throw nonsense();
+  deliver(record, {peer.in.at(extent), extent.bytes});
+  peer.in.consume(extent);
+  if (record.moved < record.bytes) return;
+  --peer.awaited;
+  finish(slot.id);
+}
+
+void ShmTransport::take_answer(Peer& peer, const Slot& slot) {
+  const std::uint32_t id = slot.id;
+  Record& record = record_of(id);
+  if (record.transfer.kind != Transfer::Kind::send) throw nonsense();
+  --peer.awaited;
+  if (slot.kind == Kind::done) {
+    finish(id);
+    return;
+  }
+  record.theirs = body_of<Answer>(slot).receiver;
+  peer.streams.push_back(id);
+}
+
+void ShmTransport::pull_all(Peer& peer) {
+  for (std::size_t i = 0; i < peer.pulls.size();) {
+    Pull& pull = peer.pulls[i];
+    Record& record = records_[pull.record];
+    pull_some(peer, pull, record);
+    if (record.moved < record.bytes) {
+      ++i;
+      continue;
+    }
+    --peer.awaited;
+    const std::uint32_t id = pull.record;
+    spare_pulls_.push_back(std::move(pull));
+    peer.pulls.erase(peer.pulls.begin() + static_cast<std::ptrdiff_t>(i));
+    send_answer(peer, {Kind::done, record.theirs, id});
+    finish(id);
+  }
+}
+
+void ShmTransport::pull_some(const Peer& peer, Pull& pull, Record& record) {
+  const Range& range = pull.ranges[pull.range];
+  Range part{range.where + pull.offset, std::min(range.bytes - pull.offset, kPullBytes)};
+  if (pull.way == Way::visible)
+    deliver(record, {peer.member->mapping->base() + part.where, part.bytes});
+  else part.bytes = pull_from_process(peer, part, record);
+  pull.offset += part.bytes;
+  if (pull.offset < range.bytes) return;
+  ++pull.range;
+  pull.offset = 0;
+}
+
+std::size_t ShmTransport::pull_from_process(const Peer& peer, const Range& range, Record& record) {
+  const bool bounces = record.transfer.sink != nullptr;
+  Piece to{nullptr, 0};
+  if (bounces) {
+    const std::size_t grain = record.transfer.grain;
+    bounce_.resize(kBounceBytes);
+    // Ranges are cut where elements end.
+    to = {bounce_.data(), std::min<std::size_t>(range.bytes, kBounceBytes / grain * grain)};
+  } else {
+    to = record.cursor.next(range.bytes);
+  }
+  for (std::size_t read = 0; read < to.bytes;) {
+    const iovec local{to.data + read, to.bytes - read};
+    const iovec remote{reinterpret_cast<void*>(range.where + read), to.bytes - read};
+    const ssize_t got = process_vm_readv(peer.member->process, &local, 1, &remote, 1, 0);
+    if (got > 0) {
+      read += static_cast<std::size_t>(got);
+      continue;
+    }
+    if (got < 0 && errno == EINTR) continue;
+    const auto rank = static_cast<Rank>(&peer - peers_.data());
+    throw Error{
+        errno == ESRCH ? ErrorCode::peer_dead : ErrorCode::transport,
+        "cannot read the memory of rank " + std::to_string(rank) + ": " + std::strerror(errno),
+        rank};
+  }
+  if (bounces) deliver(record, {to.data, to.bytes});
+  else record.moved += to.bytes;
+  return to.bytes;
+}
+
+}  // namespace tutti::shm

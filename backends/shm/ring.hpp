@@ -1,0 +1,218 @@
+/// @file
+/// The one-way road between two ranks of a host: a ring of slots, and a ring of bytes beside it.
+/// Each word has one writer: the sender writes slots and bytes, the receiver what it has consumed.
+/// Whatever the other side wrote is read once and checked, for its process may have gone wrong.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <tutti/error.hpp>
+
+namespace tutti::shm {
+
+/// Bytes that a slot carries itself.
+inline constexpr std::size_t kInlineBytes = 40;
+
+/// What a slot says.
+enum class Kind : std::uint8_t {
+  small,     ///< A message, its bytes in the slot.
+  buffered,  ///< A message, its bytes in the ring of bytes.
+  request,   ///< A message that waits for its receive; Body::Request says where its bytes are.
+  grant,     ///< The receive of a request is there: send the bytes.
+  chunk,     ///< The next bytes of a granted message, in the ring of bytes.
+  done       ///< All bytes of a request have been read where they are.
+};
+
+/// How a receiver gets at the bytes of a request.
+enum class Way : std::uint8_t {
+  stream,   ///< The sender copies them through the ring of bytes.
+  visible,  ///< They lie in the sender's segment.
+  process   ///< The system reads them out of the sender's memory.
+};
+
+/// One cache line. The stamp is written last and tells in which turn of the ring the slot was
+/// written, so that nothing need be cleared.
+struct alignas(64) Slot {
+  std::atomic<std::uint32_t> stamp;
+  Kind kind;
+  std::uint8_t length;  ///< Of small: bytes.
+  Way way;              ///< Of request.
+  std::uint8_t ranges;  ///< Of request: how many follow in the ring of bytes.
+  std::uint32_t tag;    ///< Of messages.
+  std::uint32_t id;     ///< Of the sender's or receiver's record of the message.
+  std::uint64_t fingerprint;
+  std::byte body[kInlineBytes];
+};
+static_assert(sizeof(Slot) == 64);
+
+/// Bytes in the ring of bytes.
+struct Extent {
+  std::uint64_t end;     ///< Of the ring's bytes ever used, once these are consumed.
+  std::uint32_t offset;  ///< Of the first one in the ring.
+  std::uint32_t bytes;
+};
+/// The body of a request.
+struct Request {
+  std::uint64_t bytes;  ///< Of the message.
+  Extent ranges;        ///< Where its ranges are listed, unless it is a stream.
+};
+/// The body of a grant and of done: whose they are. The slot's id is the other side's.
+struct Answer {
+  std::uint32_t receiver;
+};
+/// A run of bytes of a message that is read where it is.
+struct Range {
+  std::uint64_t where;  ///< Offset in the segment, or address in the process.
+  std::uint64_t bytes;
+};
+static_assert(sizeof(Request) <= kInlineBytes);
+
+/// What the receiver has consumed; in the receiver's segment.
+struct alignas(64) Consumed {
+  std::atomic<std::uint64_t> slots;
+  std::atomic<std::uint64_t> bytes;    ///< As Extent::end.
+  std::atomic<std::uint64_t> matched;  ///< Payload bytes of small and buffered messages that met
+                                       ///< their receive.
+};
+
+/// Where one road lies. The sizes are powers of two.
+struct Road {
+  Slot* slots = nullptr;
+  std::byte* bytes = nullptr;
+  Consumed* consumed = nullptr;  ///< Where the receiver says what it consumed; its end only.
+  std::uint32_t slot_count = 0;
+  std::uint32_t byte_count = 0;
+};
+
+/// The sender's end.
+class Outbox {
+ public:
+  Outbox() = default;
+  explicit Outbox(const Road& road) noexcept
+      : road_{road}, shift_{std::countr_zero(road.slot_count)} {}
+
+  /// The receiver has made the communicator. @param consumed what it says.
+  void attach(const Consumed* consumed) noexcept { consumed_ = consumed; }
+  /// @return whether a slot is free. Looks at what the receiver consumed only where it must, since
+  /// that costs a cache line's journey.
+  [[nodiscard]] bool has_slot() noexcept {
+    if (head_ - seen_slots_ < road_.slot_count) return true;
+    if (consumed_ == nullptr) return false;
+    seen_slots_ = consumed_->slots.load(std::memory_order_acquire);
+    return head_ - seen_slots_ < road_.slot_count;
+  }
+  /// @return the free slot that will be sent next; fill all but its stamp.
+  [[nodiscard]] Slot& slot() noexcept { return road_.slots[head_ & (road_.slot_count - 1)]; }
+  /// Sends the slot.
+  void send() noexcept {
+    const auto turn = static_cast<std::uint32_t>(head_ >> shift_) + 1;
+    slot().stamp.store(turn, std::memory_order_release);
+    ++head_;
+  }
+  /// Finds room in the ring of bytes. @param bytes at most byte_limit(). @param extent is filled.
+  /// @return whether there is room; it is taken when the slot that names it is sent.
+  [[nodiscard]] bool find_room(std::size_t bytes, Extent& extent) noexcept;
+  /// @param extent that find_room filled. @return where its bytes go.
+  [[nodiscard]] std::byte* at(const Extent& extent) const noexcept {
+    return road_.bytes + extent.offset;
+  }
+  void take_room(const Extent& extent) noexcept { tail_ = extent.end; }
+  /// @return the most bytes at once.
+  [[nodiscard]] std::size_t byte_limit() const noexcept { return road_.byte_count / 4; }
+  /// @return payload bytes sent whose receive was not there yet, as far as is known.
+  [[nodiscard]] std::uint64_t unmatched(bool look) noexcept {
+    if (look && consumed_ != nullptr)
+      seen_matched_ = consumed_->matched.load(std::memory_order_acquire);
+    return sent_ - std::min(sent_, seen_matched_);
+  }
+  void count_payload(std::size_t bytes) noexcept { sent_ += bytes; }
+
+ private:
+  Road road_{};
+  const Consumed* consumed_ = nullptr;
+  int shift_ = 0;
+  std::uint64_t head_ = 0;  // slots sent
+  std::uint64_t tail_ = 0;  // bytes used
+  std::uint64_t sent_ = 0;  // payload of small and buffered messages
+  std::uint64_t seen_slots_ = 0;
+  std::uint64_t seen_bytes_ = 0;
+  std::uint64_t seen_matched_ = 0;
+};
+
+inline bool Outbox::find_room(std::size_t bytes, Extent& extent) noexcept {
+  const std::uint64_t size = road_.byte_count;
+  std::uint64_t begin = tail_;
+  const std::uint64_t offset = begin & (size - 1);
+  if (bytes > size - offset) begin += size - offset;  // never around the corner
+  // The next writer starts on a line of its own.
+  const std::uint64_t end = (begin + bytes + 63) & ~std::uint64_t{63};
+  if (end - seen_bytes_ > size) {
+    if (consumed_ == nullptr) return false;
+    seen_bytes_ = consumed_->bytes.load(std::memory_order_acquire);
+    if (end - seen_bytes_ > size) return false;
+  }
+  extent = {end, static_cast<std::uint32_t>(begin & (size - 1)), static_cast<std::uint32_t>(bytes)};
+  return true;
+}
+
+/// The receiver's end.
+class Inbox {
+ public:
+  Inbox() = default;
+  explicit Inbox(const Road& road) noexcept
+      : road_{road}, shift_{std::countr_zero(road.slot_count)} {}
+
+  [[nodiscard]] bool attached() const noexcept { return road_.slots != nullptr; }
+  /// @return whether a slot has come.
+  [[nodiscard]] bool has_slot() const noexcept {
+    const auto turn = static_cast<std::uint32_t>(next_ >> shift_) + 1;
+    return slot().stamp.load(std::memory_order_acquire) == turn;
+  }
+  /// @return the slot that comes next.
+  [[nodiscard]] const Slot& slot() const noexcept {
+    return road_.slots[next_ & (road_.slot_count - 1)];
+  }
+  /// @param extent from a slot. @return its bytes. Throws Error{transport} if it leaves the ring.
+  [[nodiscard]] const std::byte* at(const Extent& extent) const {
+    if (extent.offset > road_.byte_count || extent.bytes > road_.byte_count - extent.offset)
+      throw Error{ErrorCode::transport, "a rank of this host wrote nonsense to shared memory"};
+    return road_.bytes + extent.offset;
+  }
+  /// Gives a slot back, and bytes up to an end, if any.
+  void consume() noexcept { road_.consumed->slots.store(++next_, std::memory_order_release); }
+  void consume(const Extent& extent) noexcept {
+    road_.consumed->bytes.store(extent.end, std::memory_order_release);
+  }
+  void count_match(std::size_t bytes) noexcept {
+    matched_ += bytes;
+    road_.consumed->matched.store(matched_, std::memory_order_release);
+  }
+
+ private:
+  Road road_{};
+  int shift_ = 0;
+  std::uint64_t next_ = 0;
+  std::uint64_t matched_ = 0;
+};
+
+/// Copies a slot's body out of it. @tparam Body what it is. @param slot the slot. @return the body.
+template <class Body>
+[[nodiscard]] Body body_of(const Slot& slot) noexcept {
+  static_assert(sizeof(Body) <= kInlineBytes);
+  Body body;
+  std::memcpy(&body, slot.body, sizeof body);
+  return body;
+}
+/// @param slot the slot. @param body what it will say.
+template <class Body>
+void set_body(Slot& slot, const Body& body) noexcept {
+  static_assert(sizeof(Body) <= kInlineBytes);
+  std::memcpy(slot.body, &body, sizeof body);
+}
+
+}  // namespace tutti::shm

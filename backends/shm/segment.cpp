@@ -1,0 +1,139 @@
+#include "segment.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tutti::shm {
+namespace {
+
+constexpr std::size_t kPage = std::size_t{4} << 10;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+// Addresses, not memory: as many as a limit on the address space lets us have.
+constexpr std::size_t kMostBytes = std::size_t{256} << 30;
+constexpr std::size_t kLeastBytes = std::size_t{64} << 20;
+
+Error system_error(const std::string& what) {
+  return {ErrorCode::transport, "cannot " + what + ": " + std::strerror(errno)};
+}
+
+std::size_t round_up(std::size_t value, std::size_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+std::byte* map(int descriptor, std::size_t size) {
+  void* base =
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+  if (base == MAP_FAILED) return nullptr;
+  // A child that shares it would write into the parent's messages.
+  madvise(base, size, MADV_DONTFORK);
+  return static_cast<std::byte*>(base);
+}
+
+}  // namespace
+
+Mapping::Mapping(int descriptor) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) throw system_error("look at a shared memory segment");
+  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  const int seals = fcntl(descriptor, F_GET_SEALS);
+  if (seals < 0 || (seals & kSeals) != kSeals || status.st_size <= 0)
+    throw Error{ErrorCode::transport,
+                "a rank of this host sent something that is no sealed shared memory segment"};
+  size_ = static_cast<std::size_t>(status.st_size);
+  base_ = map(descriptor, size_);
+  if (base_ == nullptr)
+    throw system_error("map shared memory of " + std::to_string(size_) + " bytes");
+}
+
+Mapping::Mapping(Mapping&& other) noexcept
+    : base_{std::exchange(other.base_, nullptr)}, size_{std::exchange(other.size_, 0)} {}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  std::swap(base_, other.base_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+Mapping::~Mapping() {
+  if (base_ != nullptr) munmap(base_, size_);
+}
+
+Segment::Segment(std::size_t front) {
+  descriptor_ = memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (descriptor_ < 0) throw system_error("make shared memory");
+  // The length stays what it is from here on, so it is tried out from the largest down.
+  std::size_t size = kMostBytes;
+  std::byte* probe = nullptr;
+  for (; size >= kLeastBytes; size /= 4)
+    if (ftruncate(descriptor_, static_cast<off_t>(size)) == 0 &&
+        (probe = map(descriptor_, size)) != nullptr)
+      break;
+  if (probe != nullptr) munmap(probe, size);
+  try {
+    if (probe == nullptr) throw system_error("map shared memory");
+    if (fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+      throw system_error("seal shared memory");
+    mapping_ = Mapping{descriptor_};
+    blocks_.emplace(0, round_up(front, kPage));
+  } catch (...) {
+    close(descriptor_);
+    throw;
+  }
+}
+
+Segment::~Segment() {
+  close(descriptor_);
+}
+
+/// First fit: segments hold few blocks, large ones.
+std::uint64_t Segment::reserve(std::size_t bytes, std::size_t alignment) {
+  std::uint64_t begin = 0;
+  for (const auto& [offset, size] : blocks_) {
+    if (begin <= offset && bytes <= offset - begin) break;
+    begin = round_up(offset + size, alignment);
+  }
+  if (!mapping_.holds(begin, bytes)) throw std::bad_alloc{};
+  blocks_.emplace(begin, bytes);
+  return begin;
+}
+
+std::uint64_t Segment::allocate(std::size_t bytes) {
+  if (bytes > mapping_.size()) throw std::bad_alloc{};
+  const std::size_t alignment = bytes >= kHugePage ? kHugePage : kPage;
+  const std::size_t size = round_up(bytes, alignment);
+  const std::lock_guard lock{mutex_};
+  const std::uint64_t offset = reserve(size, alignment);
+  if (alignment == kHugePage) madvise(mapping_.base() + offset, size, MADV_HUGEPAGE);
+  while (fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) != 0) {
+    if (errno == EINTR) continue;
+    blocks_.erase(offset);
+    throw std::bad_alloc{};
+  }
+  return offset;
+}
+
+void Segment::deallocate(std::uint64_t offset) noexcept {
+  const std::lock_guard lock{mutex_};
+  const auto block = blocks_.find(offset);
+  if (block == blocks_.end()) return;
+  fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+            static_cast<off_t>(block->second));
+  blocks_.erase(block);
+}
+
+std::size_t Segment::used() const {
+  const std::lock_guard lock{mutex_};
+  std::size_t bytes = 0;
+  for (const auto& block : blocks_) bytes += block.second;
+  return bytes;
+}
+
+}  // namespace tutti::shm

@@ -1,0 +1,76 @@
+/// @file
+/// Memory that the ranks of one host share: one file without a name per rank, mapped by all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include <tutti/error.hpp>
+
+namespace tutti::shm {
+
+/// A mapping of a rank's segment. The file is sealed, so whoever made it cannot cut it short under
+/// our feet, and it is mapped up to its full length, most of which has no memory behind it.
+class Mapping {
+ public:
+  Mapping() = default;
+  /// @param descriptor of a segment; not taken over. Throws Error{transport} if it is none, or one
+  /// that could shrink.
+  explicit Mapping(int descriptor);
+  Mapping(Mapping&& other) noexcept;
+  Mapping& operator=(Mapping&& other) noexcept;
+  ~Mapping();
+
+  [[nodiscard]] std::byte* base() const noexcept { return base_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// @return whether bytes [offset, offset + bytes) lie in it.
+  [[nodiscard]] bool holds(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+    return offset <= size_ && bytes <= size_ - offset;
+  }
+
+ private:
+  std::byte* base_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// The own segment, and what is allocated in it. Memory comes from the system where it is asked
+/// for, so that a full machine is an error here and not a signal later; what is freed goes back.
+/// Calls from several threads at once are safe.
+class Segment {
+ public:
+  /// Makes an empty one. @param front bytes at offset 0 that are never allocated; memory comes to
+  /// them where they are touched. Throws Error{transport} where the system refuses.
+  explicit Segment(std::size_t front);
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+  ~Segment();
+
+  /// @return the file, to be given to the other ranks.
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+  [[nodiscard]] const Mapping& mapping() const noexcept { return mapping_; }
+  /// @param bytes more than zero. @return the offset of zeroed memory, aligned to 4 KiB; from 2 MiB
+  /// up to 2 MiB, in huge pages where the system lends them. Throws std::bad_alloc.
+  [[nodiscard]] std::uint64_t allocate(std::size_t bytes);
+  /// @param offset what allocate gave. Its memory goes back to the system.
+  void deallocate(std::uint64_t offset) noexcept;
+  /// @return the offset of an address, or nothing if [data, data + bytes) is not in the segment.
+  [[nodiscard]] bool contains(const void* data, std::size_t bytes) const noexcept {
+    const auto* begin = static_cast<const std::byte*>(data);
+    return begin >= mapping_.base() && begin < mapping_.base() + mapping_.size() &&
+           bytes <= static_cast<std::size_t>(mapping_.base() + mapping_.size() - begin);
+  }
+  /// @return bytes allocated.
+  [[nodiscard]] std::size_t used() const;
+
+ private:
+  [[nodiscard]] std::uint64_t reserve(std::size_t bytes, std::size_t alignment);
+
+  int descriptor_ = -1;
+  Mapping mapping_{};
+  mutable std::mutex mutex_{};
+  std::map<std::uint64_t, std::size_t> blocks_{};  // offset -> bytes, what is allocated
+};
+
+}  // namespace tutti::shm

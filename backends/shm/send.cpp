@@ -1,0 +1,176 @@
+// The sender's half of the transport.
+#include <algorithm>
+
+#include "transport.hpp"
+
+namespace tutti::shm {
+namespace {
+
+/// Up to here a message's bytes go with it.
+constexpr std::uint64_t kEager = 8192;
+/// So many bytes may be sent to a rank that has not posted their receives.
+constexpr std::uint64_t kCredit = std::uint64_t{256} << 10;
+/// Bytes of a chunk: two of them fit into the innermost cache, which both ends pass them through.
+constexpr std::uint64_t kChunk = 16384;
+/// From here up asking the system to read another process costs less than two copies.
+constexpr std::uint64_t kProcessBytes = 65536;
+/// A message in more pieces than this is streamed.
+constexpr std::size_t kMostRanges = 64;
+
+Slot& fill(Outbox& out, Kind kind, const Transfer& transfer, std::uint32_t id) noexcept {
+  Slot& slot = out.slot();
+  slot.kind = kind;
+  slot.tag = transfer.tag;
+  slot.id = id;
+  slot.fingerprint = transfer.fingerprint;
+  return slot;
+}
+
+}  // namespace
+
+void ShmTransport::post_send(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
+  if (peer.waiting.empty() && bytes <= kEager && may_be_early(peer, bytes)) {
+    const bool sent = bytes <= kInlineBytes ? send_small(peer, transfer, bytes)
+                                            : send_buffered(peer, transfer, bytes);
+    if (sent) {
+      done_.push_back({transfer.cookie});
+      return;
+    }
+  }
+  peer.waiting.push_back(add_record(transfer, bytes));
+  send_waiting(peer);
+}
+
+bool ShmTransport::may_be_early(Peer& peer, std::uint64_t bytes) noexcept {
+  return peer.out.unmatched(false) + bytes <= kCredit ||
+         peer.out.unmatched(true) + bytes <= kCredit;
+}
+
+bool ShmTransport::send_small(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
+  if (!peer.out.has_slot()) return false;
+  Slot& slot = fill(peer.out, Kind::small, transfer, 0);
+  slot.length = static_cast<std::uint8_t>(bytes);
+  Cursor{transfer.pieces}.read(slot.body, bytes);
+  peer.out.count_payload(bytes);
+  peer.out.send();
+  return true;
+}
+
+bool ShmTransport::send_buffered(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
+  Extent extent{};
+  if (!peer.out.has_slot() || !peer.out.find_room(bytes, extent)) return false;
+  Cursor{transfer.pieces}.read(peer.out.at(extent), bytes);
+  Slot& slot = fill(peer.out, Kind::buffered, transfer, 0);
+  set_body(slot, extent);
+  peer.out.take_room(extent);
+  peer.out.count_payload(bytes);
+  peer.out.send();
+  return true;
+}
+
+Way ShmTransport::way_for(const Peer& peer, const Record& record) const noexcept {
+  const std::span<const Piece> pieces = record.transfer.pieces;
+  if (pieces.size() > kMostRanges) return Way::stream;
+  const Segment& segment = domain_->segment();
+  const bool visible = std::ranges::all_of(
+      pieces, [&](const Piece& piece) { return segment.contains(piece.data, piece.bytes); });
+  if (visible) return Way::visible;
+  return peer.member->process >= 0 && record.bytes >= kProcessBytes ? Way::process : Way::stream;
+}
+
+bool ShmTransport::list_ranges(Peer& peer, const Record& record, Way way, Request& request) {
+  const std::span<const Piece> pieces = record.transfer.pieces;
+  if (!peer.out.find_room(pieces.size() * sizeof(Range), request.ranges)) return false;
+  std::byte* to = peer.out.at(request.ranges);
+  const std::byte* const segment = domain_->segment().mapping().base();
+  for (const Piece& piece : pieces) {
+    const Range range{way == Way::visible ? static_cast<std::uint64_t>(piece.data - segment)
+                                          : reinterpret_cast<std::uint64_t>(piece.data),
+                      piece.bytes};
+    std::memcpy(to, &range, sizeof range);
+    to += sizeof range;
+  }
+  return true;
+}
+
+bool ShmTransport::send_request(Peer& peer, std::uint32_t id) {
+  if (!peer.out.has_slot()) return false;
+  const Record& record = records_[id];
+  const Way way = way_for(peer, record);
+  Request request{.bytes = record.bytes, .ranges = {}};
+  if (way != Way::stream && !list_ranges(peer, record, way, request)) return false;
+  Slot& slot = fill(peer.out, Kind::request, record.transfer, id);
+  slot.way = way;
+  set_body(slot, request);
+  if (way != Way::stream) peer.out.take_room(request.ranges);
+  peer.out.send();
+  ++peer.awaited;  // its answer
+  return true;
+}
+
+void ShmTransport::send_answer(Peer& peer, const Answering& answering) {
+  if (!peer.out.has_slot()) {
+    peer.answers.push_back(answering);
+    return;
+  }
+  Slot& slot = peer.out.slot();
+  slot.kind = answering.kind;
+  slot.id = answering.theirs;
+  set_body(slot, Answer{answering.ours});
+  peer.out.send();
+}
+
+// Answers first, for they let the other side go on; then messages, in the order posted.
+void ShmTransport::send_waiting(Peer& peer) {
+  while (!peer.answers.empty() && peer.out.has_slot()) {
+    const Answering answering = peer.answers.front();
+    peer.answers.erase(peer.answers.begin());
+    send_answer(peer, answering);
+  }
+  std::size_t sent = 0;
+  for (; sent < peer.waiting.size(); ++sent) {
+    const std::uint32_t id = peer.waiting[sent];
+    const Record& record = records_[id];
+    const bool early = record.bytes <= kEager && may_be_early(peer, record.bytes);
+    if (!early) {
+      if (!send_request(peer, id)) break;
+      continue;
+    }
+    const bool gone = record.bytes <= kInlineBytes
+                          ? send_small(peer, record.transfer, record.bytes)
+                          : send_buffered(peer, record.transfer, record.bytes);
+    if (!gone) break;
+    finish(id);
+  }
+  peer.waiting.erase(peer.waiting.begin(),
+                     peer.waiting.begin() + static_cast<std::ptrdiff_t>(sent));
+}
+
+// One chunk of each granted message in turn, so that none waits for another's end.
+void ShmTransport::send_chunks(Peer& peer) {
+  for (std::size_t i = 0; i < peer.streams.size();) {
+    const std::uint32_t id = peer.streams[i];
+    Record& record = records_[id];
+    const std::uint64_t grain = record.transfer.grain;
+    const std::uint64_t most = std::max<std::uint64_t>(kChunk / grain * grain, 1);
+    const std::uint64_t bytes = std::min(most, record.bytes - record.moved);
+    Extent extent{};
+    if (!peer.out.has_slot() || !peer.out.find_room(bytes, extent)) return;
+    record.cursor.read(peer.out.at(extent), bytes);
+    record.moved += bytes;
+    Slot& slot = peer.out.slot();
+    slot.kind = Kind::chunk;
+    slot.id = record.theirs;
+    set_body(slot, extent);
+    peer.out.take_room(extent);
+    peer.out.send();
+    if (record.moved < record.bytes) {
+      ++i;
+      continue;
+    }
+    peer.streams.erase(peer.streams.begin() + static_cast<std::ptrdiff_t>(i));
+    finish(id);
+  }
+}
+
+}  // namespace tutti::shm

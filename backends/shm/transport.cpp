@@ -1,0 +1,163 @@
+#include "transport.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tutti::shm {
+
+void Cursor::read(std::byte* to, std::size_t bytes) noexcept {
+  while (bytes > 0) {
+    const Piece piece = next(bytes);
+    std::memcpy(to, piece.data, piece.bytes);
+    to += piece.bytes;
+    bytes -= piece.bytes;
+  }
+}
+
+void Cursor::write(const std::byte* from, std::size_t bytes) noexcept {
+  while (bytes > 0) {
+    const Piece piece = next(bytes);
+    std::memcpy(piece.data, from, piece.bytes);
+    from += piece.bytes;
+    bytes -= piece.bytes;
+  }
+}
+
+Piece Cursor::next(std::size_t bytes) noexcept {
+  const Piece& piece = pieces_[index_];
+  const Piece part{piece.data + offset_, std::min(bytes, piece.bytes - offset_)};
+  offset_ += part.bytes;
+  if (offset_ == piece.bytes) {
+    ++index_;
+    offset_ = 0;
+  }
+  return part;
+}
+
+ShmTransport::ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communicator,
+                           std::span<const Rank> members, std::shared_ptr<Alarm> alarm)
+    : domain_{std::move(domain)}, communicator_{communicator}, members_{members.begin(),
+                                                                        members.end()},
+      alarm_{std::move(alarm)}, capabilities_{
+                                    .name = "shm",
+                                    .tags = 1u << 30,
+                                    .sinks = true,
+                                    .hosts = 1,
+                                    .idle_spins = domain_->options().oversubscribed ? 20 : 20000} {
+  peers_.resize(members_.size());
+  block_ = domain_->open(communicator, members);
+  const Domain::Member& own = domain_->own();
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    Peer& peer = peers_[i];
+    peer.member = domain_->find(members_[i]);
+    if (members_[i] == own.rank) self_ = static_cast<Rank>(i);
+    if (peer.member != nullptr) peer.out = Outbox{road_of(*own.mapping, block_, i)};
+  }
+}
+
+ShmTransport::~ShmTransport() {
+  domain_->close(communicator_, members_);
+}
+
+Duration ShmTransport::now() const noexcept {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+// The other rank may make the communicator later than we do; until then we send what has room.
+void ShmTransport::attach(Peer& peer) {
+  const Entry* const entry = find_entry(*peer.member->front, communicator_);
+  if (entry == nullptr) return;
+  const auto index = static_cast<std::size_t>(&peer - peers_.data());
+  const auto own = static_cast<std::size_t>(self_);
+  const std::uint64_t theirs = entry->block.load(std::memory_order_relaxed);
+  Road road = road_of(*peer.member->mapping, theirs, own);
+  road.consumed = consumed_of(*domain_->own().mapping, block_, index);
+  peer.in = Inbox{road};
+  peer.out.attach(consumed_of(*peer.member->mapping, theirs, own));
+}
+
+ShmTransport::Peer& ShmTransport::peer_of(const Transfer& transfer) {
+  expects(transfer.peer >= 0 && transfer.peer < size(), "a transfer names no rank of the group");
+  Peer& peer = peers_[static_cast<std::size_t>(transfer.peer)];
+  expects(peer.member != nullptr, "a transfer names a rank of another host");
+  return peer;
+}
+
+void ShmTransport::post(std::span<const Transfer> transfers) {
+  alarm_->check();
+  for (const Transfer& transfer : transfers) {
+    std::uint64_t bytes = 0;
+    for (const Piece& piece : transfer.pieces) bytes += piece.bytes;
+    Peer& peer = peer_of(transfer);
+    if (transfer.kind == Transfer::Kind::send) post_send(peer, transfer, bytes);
+    else post_receive(peer, transfer, bytes);
+  }
+}
+
+std::size_t ShmTransport::poll(std::span<Completion> completions) {
+  alarm_->check();
+  for (Peer& peer : peers_)
+    if (!peer.idle()) progress(peer);
+  const std::size_t count = std::min(completions.size(), done_.size() - next_done_);
+  std::copy_n(done_.begin() + static_cast<std::ptrdiff_t>(next_done_), count, completions.begin());
+  next_done_ += count;
+  if (next_done_ == done_.size()) {
+    done_.clear();
+    next_done_ = 0;
+  }
+  return count;
+}
+
+void ShmTransport::progress(Peer& peer) {
+  if (!peer.in.attached()) {
+    attach(peer);
+    if (!peer.in.attached()) return;
+  }
+  if (!peer.answers.empty() || !peer.waiting.empty()) send_waiting(peer);
+  if (!peer.streams.empty()) send_chunks(peer);
+  if (peer.awaited > 0) read_slots(peer);
+  if (!peer.pulls.empty()) pull_all(peer);
+}
+
+// Nobody else writes into our pieces: whatever comes is copied by our own polls.
+void ShmTransport::abort(const Error& cause) noexcept {
+  alarm_->raise(cause);
+}
+
+std::uint32_t ShmTransport::add_record(const Transfer& transfer, std::uint64_t bytes) {
+  if (free_records_.empty()) {
+    records_.emplace_back();
+    free_records_.reserve(records_.size());
+    free_records_.push_back(static_cast<std::uint32_t>(records_.size() - 1));
+  }
+  const std::uint32_t id = free_records_.back();
+  free_records_.pop_back();
+  records_[id] = {.transfer = transfer,
+                  .bytes = bytes,
+                  .moved = 0,
+                  .cursor = Cursor{transfer.pieces},
+                  .theirs = 0,
+                  .in_use = true};
+  return id;
+}
+
+ShmTransport::Record& ShmTransport::record_of(std::uint32_t id) {
+  if (id >= records_.size() || !records_[id].in_use)
+    throw Error{ErrorCode::transport, "a rank of this host wrote nonsense to shared memory"};
+  return records_[id];
+}
+
+void ShmTransport::finish(std::uint32_t id) {
+  done_.push_back({records_[id].transfer.cookie});
+  records_[id].in_use = false;
+  free_records_.push_back(id);
+}
+
+std::unique_ptr<Transport> Domain::transport(std::uint64_t communicator,
+                                             std::span<const Rank> members,
+                                             std::shared_ptr<Alarm> alarm) {
+  return std::make_unique<ShmTransport>(shared_from_this(), communicator, members,
+                                        std::move(alarm));
+}
+
+}  // namespace tutti::shm

@@ -1,0 +1,157 @@
+/// @file
+/// The transport between ranks of one host.
+#pragma once
+
+#include <vector>
+
+#include "domain.hpp"
+
+namespace tutti::shm {
+
+/// Walks over the pieces of a message.
+class Cursor {
+ public:
+  Cursor() = default;
+  explicit Cursor(std::span<const Piece> pieces) noexcept : pieces_{pieces} {}
+  /// Copies the next bytes out of the pieces. @param to where to. @param bytes how many are left at
+  /// least.
+  void read(std::byte* to, std::size_t bytes) noexcept;
+  /// Copies bytes into the pieces, where they have got to. @param from whence. @param bytes how
+  /// many fit at least.
+  void write(const std::byte* from, std::size_t bytes) noexcept;
+  /// @return the rest of the piece at hand, at most `bytes` of it, and steps over it.
+  [[nodiscard]] Piece next(std::size_t bytes) noexcept;
+
+ private:
+  std::span<const Piece> pieces_{};
+  std::size_t index_ = 0;
+  std::size_t offset_ = 0;
+};
+
+/// A message is a slot on the road to its receiver. Up to kEager bytes its payload goes with it,
+/// through the slot itself or the ring of bytes, as long as the receiver is not too far behind with
+/// its receives; otherwise the slot is a request, and the bytes go once the receive is there: they
+/// are read where they lie, if the receiver may look there, or come in chunks through the ring.
+class ShmTransport final : public Transport {
+ public:
+  ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communicator,
+               std::span<const Rank> members, std::shared_ptr<Alarm> alarm);
+  ~ShmTransport() override;
+
+  [[nodiscard]] Rank self() const noexcept override { return self_; }
+  [[nodiscard]] int size() const noexcept override { return static_cast<int>(members_.size()); }
+  [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
+  [[nodiscard]] Duration now() const noexcept override;
+  void post(std::span<const Transfer> transfers) override;
+  [[nodiscard]] std::size_t poll(std::span<Completion> completions) override;
+  void abort(const Error& cause) noexcept override;
+
+ private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  // A transfer that is not done. Records are numbered, for the other side to name them.
+  struct Record {
+    Transfer transfer{};
+    std::uint64_t bytes = 0;
+    std::uint64_t moved = 0;
+    Cursor cursor{};
+    std::uint32_t theirs = 0;  // the other side's number for it
+    bool in_use = false;
+  };
+  // What a slot says of a message.
+  struct Message {
+    std::uint32_t tag = 0;
+    std::uint32_t id = 0;  // of a request: the sender's record
+    std::uint64_t fingerprint = 0;
+    std::uint64_t bytes = 0;
+    bool is_request = false;
+    Way way{};
+  };
+  // A message that came before its receive, with its bytes, or the ranges of its request.
+  struct Arrival {
+    Message message{};
+    std::vector<std::byte> payload{};
+    std::vector<Range> ranges{};
+  };
+  // Bytes that we read where they lie.
+  struct Pull {
+    std::uint32_t record = 0;
+    Way way{};
+    std::vector<Range> ranges{};
+    std::size_t range = 0;
+    std::uint64_t offset = 0;
+  };
+  struct Answering {
+    Kind kind;
+    std::uint32_t theirs;
+    std::uint32_t ours;
+  };
+  struct Peer {
+    const Domain::Member* member = nullptr;
+    Outbox out{};
+    Inbox in{};
+    std::uint32_t awaited = 0;              // slots of its we have reason to look for
+    std::vector<std::uint32_t> receives{};  // records, in the order posted
+    std::vector<Arrival> arrivals{};        // in the order sent
+    std::vector<std::uint32_t> waiting{};   // records of sends that found no room
+    std::vector<Answering> answers{};       // that found no room
+    std::vector<std::uint32_t> streams{};   // records of granted sends
+    std::vector<Pull> pulls{};
+    [[nodiscard]] bool idle() const noexcept {
+      return awaited == 0 && waiting.empty() && answers.empty() && streams.empty() && pulls.empty();
+    }
+  };
+
+  Peer& peer_of(const Transfer& transfer);
+  void attach(Peer& peer);
+  void progress(Peer& peer);
+  [[nodiscard]] std::uint32_t add_record(const Transfer& transfer, std::uint64_t bytes);
+  [[nodiscard]] Record& record_of(std::uint32_t id);
+  void finish(std::uint32_t id);
+
+  // Sending: send.cpp.
+  void post_send(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
+  [[nodiscard]] bool send_small(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
+  [[nodiscard]] bool send_buffered(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
+  [[nodiscard]] bool send_request(Peer& peer, std::uint32_t id);
+  [[nodiscard]] bool may_be_early(Peer& peer, std::uint64_t bytes) noexcept;
+  [[nodiscard]] bool list_ranges(Peer& peer, const Record& record, Way way, Request& request);
+  [[nodiscard]] Way way_for(const Peer& peer, const Record& record) const noexcept;
+  void send_answer(Peer& peer, const Answering& answering);
+  void send_waiting(Peer& peer);
+  void send_chunks(Peer& peer);
+
+  // Receiving: receive.cpp.
+  void post_receive(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
+  void read_slots(Peer& peer);
+  void take_message(Peer& peer, const Slot& slot);
+  void read_ranges(std::span<const std::byte> list);
+  void keep(Peer& peer, const Message& message, std::span<const std::byte> payload);
+  void take_chunk(Peer& peer, const Slot& slot);
+  void take_answer(Peer& peer, const Slot& slot);
+  void deliver(Record& record, std::span<const std::byte> bytes);
+  void grant(Peer& peer, std::uint32_t id, const Message& message, std::span<const Range> ranges);
+  void pull_all(Peer& peer);
+  void pull_some(const Peer& peer, Pull& pull, Record& record);
+  [[nodiscard]] std::size_t pull_from_process(const Peer& peer, const Range& range, Record& record);
+  [[nodiscard]] std::uint32_t find_receive(Peer& peer, std::uint32_t tag);
+  void check(const Peer& peer, const Record& record, const Message& message) const;
+
+  std::shared_ptr<Domain> domain_;
+  std::uint64_t communicator_;
+  std::vector<Rank> members_;
+  std::shared_ptr<Alarm> alarm_;
+  Capabilities capabilities_{};
+  Rank self_ = 0;
+  std::uint64_t block_ = 0;
+  std::vector<Peer> peers_{};
+  std::vector<Record> records_{};
+  std::vector<std::uint32_t> free_records_{};
+  std::vector<Completion> done_{};
+  std::size_t next_done_ = 0;
+  std::vector<Range> ranges_{};            // of the request at hand
+  std::vector<std::byte> bounce_{};        // what was read out of another process
+  std::vector<Arrival> spare_arrivals_{};  // kept, so that their memory is used again
+  std::vector<Pull> spare_pulls_{};
+};
+
+}  // namespace tutti::shm
