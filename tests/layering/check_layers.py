@@ -26,7 +26,7 @@ SOURCES = {".cpp", ".hpp", ".inl", ".h"}
 LONGEST_FILE = 400
 LONGEST_ALGORITHM = 120
 # Operating system and vector headers that only backends may use.
-SYSTEM_HEADERS = re.compile(r"(sys/.*|unistd\.h|sched\.h|poll\.h|cpuid\.h|.*intrin\.h|arm_neon\.h)")
+SYSTEM_HEADERS = re.compile(r"(sys/.*|netinet/.*|linux/.*|fcntl\.h|unistd\.h|sched\.h|poll\.h|cpuid\.h|.*intrin\.h|arm_neon\.h)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 MACRO = re.compile(r"^\s*#\s*define\s+\w+\(")
 GOTO = re.compile(r"\bgoto\b")

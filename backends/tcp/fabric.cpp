@@ -1,0 +1,98 @@
+#include "fabric.hpp"
+
+#include <utility>
+
+#include "hub.hpp"
+
+namespace tutti::tcp {
+namespace {
+
+// The executor spreads its messages over this many tags, and more would do it no good.
+constexpr std::uint32_t kTags = 1U << 30;
+
+/// One communicator's view of the links.
+class TcpTransport final : public Transport {
+ public:
+  TcpTransport(std::shared_ptr<Fabric> fabric, Hub& hub, std::unique_ptr<Port> port,
+               std::shared_ptr<Alarm> alarm)
+      : fabric_{std::move(fabric)}, hub_{hub}, port_{std::move(port)}, alarm_{std::move(alarm)},
+        capabilities_{.name = "tcp",
+                      .tags = kTags,
+                      .sinks = true,
+                      .hosts = size(),
+                      .idle_spins = hub.options().idle_spins} {}
+  ~TcpTransport() override {
+    const std::lock_guard lock{hub_.mutex()};
+    hub_.stop(*port_);
+    hub_.close(*port_);
+  }
+
+  [[nodiscard]] Rank self() const noexcept override { return port_->self; }
+  [[nodiscard]] int size() const noexcept override {
+    return static_cast<int>(port_->members.size());
+  }
+  [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
+  [[nodiscard]] Duration now() const noexcept override {
+    return std::chrono::steady_clock::now().time_since_epoch();
+  }
+
+  void post(std::span<const Transfer> transfers) override {
+    alarm_->check();
+    const std::lock_guard lock{hub_.mutex()};
+    for (const Transfer& transfer : transfers) {
+      check();
+      hub_.post(*port_, transfer);
+    }
+    hub_.flush(*port_, transfers);
+    check();
+  }
+
+  [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
+    alarm_->check();
+    const std::lock_guard lock{hub_.mutex()};
+    check();
+    if (port_->done.empty()) hub_.progress(*port_);
+    check();
+    return port_->take_done(completions);
+  }
+
+  void abort(const Error& cause) noexcept override {
+    alarm_->raise(cause);
+    const std::lock_guard lock{hub_.mutex()};
+    port_->fail(cause);
+    hub_.stop(*port_);
+  }
+
+ private:
+  void check() const {
+    if (port_->failure) throw Error{*port_->failure};
+  }
+
+  std::shared_ptr<Fabric> fabric_;
+  Hub& hub_;  // the fabric's
+  std::unique_ptr<Port> port_;
+  std::shared_ptr<Alarm> alarm_;
+  Capabilities capabilities_;
+};
+
+}  // namespace
+
+Fabric::Fabric(Rank self, const std::vector<Peer>& peers, const Options& options)
+    : hub_{std::make_unique<Hub>(self, peers, options)} {}
+Fabric::~Fabric() = default;
+
+std::unique_ptr<Transport> Fabric::transport(std::uint64_t communicator, std::vector<Rank> members,
+                                             std::shared_ptr<Alarm> alarm) {
+  expects(alarm != nullptr, "a transport was given no alarm");
+  std::shared_ptr<Fabric> self = shared_from_this();
+  const std::lock_guard lock{hub_->mutex()};
+  return std::make_unique<TcpTransport>(std::move(self), *hub_, hub_->open(communicator, members),
+                                        std::move(alarm));
+}
+
+std::uint64_t Fabric::dropped() const {
+  const std::lock_guard lock{hub_->mutex()};
+  return hub_->dropped();
+}
+
+}  // namespace tutti::tcp

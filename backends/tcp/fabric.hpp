@@ -1,0 +1,63 @@
+/// @file
+/// The TCP links of a process, and transports over them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <tutti/alarm.hpp>
+#include <tutti/transport.hpp>
+
+namespace tutti::tcp {
+
+/// What the links of a world are made with; equal on all ranks.
+struct Options {
+  std::size_t eager_bytes = 65536;      ///< Messages up to this size are sent unasked.
+  std::size_t credit_bytes = 1U << 20;  ///< A peer may send so much that nobody has asked for yet.
+  std::size_t fragment_bytes = 262144;  ///< Longer messages travel in frames of this size.
+  std::size_t sink_bytes = 131072;      ///< The most a sink is given at once.
+  bool payload_checksum = true;         ///< Whether payloads have checksums.
+  std::chrono::milliseconds user_timeout{5000};  ///< Sent bytes unacknowledged for so long: dead.
+  std::chrono::milliseconds linger{100};         ///< How long closing waits for acknowledgements.
+  int idle_spins = 100;                          ///< As Capabilities::idle_spins.
+};
+
+/// Another process.
+struct Peer {
+  Rank rank = 0;               ///< In the world.
+  std::vector<int> sockets{};  ///< One, connected and authenticated; owned by the fabric.
+};
+
+class Hub;
+
+/// All TCP links of a process, shared by its communicators, which may be used by several threads.
+class Fabric : public std::enable_shared_from_this<Fabric> {
+ public:
+  /// Throws Error{invalid_argument, transport}; the sockets are closed then.
+  /// @param self own rank in the world. @param peers the others. @param options see Options.
+  Fabric(Rank self, const std::vector<Peer>& peers, const Options& options);
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+  /// Waits, for Options::linger at the most, until what was sent has reached the peers' hosts.
+  ~Fabric();
+
+  /// A communicator's transport. Local: the other members may make theirs at any time, in any
+  /// order. Throws Error{invalid_argument}.
+  /// @param communicator equal on its members, and never used for another one.
+  /// @param members ranks in the world, in the communicator's order, the own one among them.
+  /// @param alarm raised where the communicator fails; not null.
+  /// @return the transport, which keeps the fabric alive.
+  [[nodiscard]] std::unique_ptr<Transport> transport(std::uint64_t communicator,
+                                                     std::vector<Rank> members,
+                                                     std::shared_ptr<Alarm> alarm);
+
+  /// @return frames that came for communicators that are gone. They are dropped.
+  [[nodiscard]] std::uint64_t dropped() const;
+
+ private:
+  std::unique_ptr<Hub> hub_;
+};
+
+}  // namespace tutti::tcp

@@ -1,0 +1,90 @@
+/// @file
+/// What travels between two ranks: frames, a header of 64 bytes each, some with a payload behind.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+namespace tutti::tcp {
+
+/// What a frame is for.
+enum class FrameType : std::uint8_t {
+  message = 1,  ///< A whole message: its bytes are the payload.
+  request = 2,  ///< Announces a message of `length` bytes, `offset` of which follow unasked.
+  grant = 3,    ///< Asks for the rest of an announced message.
+  data = 4,     ///< `length` bytes of an announced message, from `offset` on, are the payload.
+  credit = 5    ///< The sender may send `length` more bytes unasked.
+};
+
+/// Set in Header::flags where payload_sum is the CRC32C of the payload.
+inline constexpr std::uint16_t kPayloadSummed = 1;
+/// The first bytes of every frame: "tutt".
+inline constexpr std::uint32_t kMagic = 0x74747574;
+/// Of the format. Another one is refused.
+inline constexpr std::uint8_t kVersion = 1;
+
+/// The front of every frame, as it lies on the wire: lower bytes first.
+struct Header {
+  std::uint32_t magic = kMagic;         ///< See kMagic.
+  std::uint8_t version = kVersion;      ///< See kVersion.
+  FrameType type = FrameType::message;  ///< What it is for.
+  std::uint16_t flags = 0;              ///< See kPayloadSummed.
+  std::uint32_t header_sum = 0;         ///< CRC32C of the header with zero here.
+  std::uint32_t payload_sum = 0;        ///< See kPayloadSummed.
+  std::uint64_t communicator = 0;       ///< Whose message it is.
+  std::uint32_t source = 0;             ///< Rank in the world of the process that sent the frame.
+  std::uint32_t tag = 0;                ///< Of the message.
+  std::uint64_t sequence = 0;           ///< Messages the source started before, on this link.
+  std::uint64_t length = 0;             ///< See FrameType.
+  std::uint64_t fingerprint = 0;        ///< Of the message.
+  std::uint64_t offset = 0;             ///< See FrameType.
+
+  /// @return the bytes that follow the header.
+  [[nodiscard]] std::uint64_t payload() const noexcept {
+    return type == FrameType::message || type == FrameType::data ? length : 0;
+  }
+};
+static_assert(sizeof(Header) == 64 && alignof(Header) == 8);
+static_assert(std::is_trivially_copyable_v<Header> && std::is_standard_layout_v<Header>);
+static_assert(std::has_unique_object_representations_v<Header>, "no byte is padding");
+static_assert(offsetof(Header, header_sum) == 8 && offsetof(Header, communicator) == 16);
+static_assert(offsetof(Header, sequence) == 32 && offsetof(Header, offset) == 56);
+static_assert(std::endian::native == std::endian::little, "headers travel as they lie in memory");
+
+/// What is wrong with a header.
+enum class Flaw : std::uint8_t {
+  none,      ///< Nothing.
+  cut,       ///< It is shorter than a header.
+  magic,     ///< It does not start with the magic number.
+  checksum,  ///< Its checksum does not fit.
+  version,   ///< It is of another version.
+  type,      ///< There is no such type.
+  flags,     ///< It has flags nobody knows.
+  length     ///< Its payload is longer than any may be.
+};
+/// @param flaw any. @return it in words, such as "its checksum does not fit".
+[[nodiscard]] std::string_view describe(Flaw flaw) noexcept;
+
+/// The longest payloads that ranks send.
+struct FrameLimits {
+  std::uint64_t message = 0;  ///< Of FrameType::message, and sent unasked behind a request.
+  std::uint64_t data = 0;     ///< Of FrameType::data.
+};
+
+/// A header, or what is wrong with it.
+struct Decoded {
+  Header header{};          ///< Of use only where there is no flaw.
+  Flaw flaw = Flaw::magic;  ///< What is wrong.
+};
+
+/// Reads a header. @param bytes the front of a frame. @param limits what ranks may send.
+/// @return the header or its flaw.
+[[nodiscard]] Decoded decode(std::span<const std::byte> bytes, const FrameLimits& limits) noexcept;
+/// Makes a header ready for the wire: sets its checksum. @param header otherwise complete.
+void seal(Header& header) noexcept;
+
+}  // namespace tutti::tcp

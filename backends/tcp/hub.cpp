@@ -1,0 +1,146 @@
+#include "hub.hpp"
+
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace tutti::tcp {
+namespace {
+
+// Numbers of communicators that have ended are remembered, so that late frames are not taken for
+// those of a communicator to come. Frames so late that this many have ended since do not exist.
+constexpr std::size_t kMostGone = 65536;
+constexpr std::chrono::microseconds kLingerStep{50};
+
+void check(bool condition, const std::string& message) {
+  if (!condition) throw Error{ErrorCode::invalid_argument, message};
+}
+
+void check(const Options& options) {
+  check(options.eager_bytes > 0 && options.fragment_bytes > 0 && options.sink_bytes > 0,
+        "sizes of a TCP fabric must be more than zero");
+  check(options.credit_bytes >= 2 * (options.eager_bytes + kMessageCost),
+        "the credit of a TCP fabric must cover two of its longest eager messages");
+}
+
+}  // namespace
+
+Hub::Hub(Rank self, const std::vector<Peer>& peers, const Options& options)
+    : self_{self}, options_{options}, limits_{options.eager_bytes, options.fragment_bytes},
+      warm_{options.sink_bytes}, waste_{options.sink_bytes} {
+  std::vector<std::unique_ptr<Link>> links{};  // first of all, so that every socket is owned
+  for (const Peer& peer : peers)
+    for (const int descriptor : peer.sockets)
+      links.push_back(std::make_unique<Link>(peer.rank, descriptor, options.credit_bytes));
+  check(options);
+  check(links.size() == peers.size(), "a TCP fabric takes one connection to each peer");
+  for (std::unique_ptr<Link>& link : links) {
+    const Rank peer = link->peer;
+    check(peer >= 0 && peer != self, "there is no peer " + std::to_string(peer));
+    const auto index = static_cast<std::size_t>(peer);
+    if (links_.size() <= index) links_.resize(index + 1);
+    check(links_[index] == nullptr, "there are two peers " + std::to_string(peer));
+    link->socket.prepare(options.user_timeout);
+    links_[index] = std::move(link);
+  }
+}
+
+// Closing a connection whose peer has sent something unread, such as credit, would make the kernel
+// throw away what is still on its way to the peer.
+Hub::~Hub() {
+  const auto deadline = std::chrono::steady_clock::now() + options_.linger;
+  for (const auto& link : links_)
+    if (link != nullptr && !link->loss) {
+      flush(*link);
+      link->socket.end_writing();
+    }
+  for (const auto& link : links_) {
+    if (link == nullptr || link->loss || link->write_failed) continue;
+    while (link->socket.has_unacknowledged() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(kLingerStep);
+  }
+}
+
+std::unique_ptr<Port> Hub::open(std::uint64_t id, const std::vector<Rank>& members) {
+  check(!ports_.contains(id) && !gone_.contains(id), "a communicator's number was used before");
+  auto port = std::make_unique<Port>();
+  port->id = id;
+  port->self = -1;
+  port->members.resize(members.size());
+  for (std::size_t rank = 0; rank < members.size(); ++rank) {
+    const Rank world = members[rank];
+    const auto index = static_cast<std::size_t>(world);
+    const bool linked = world >= 0 && index < links_.size() && links_[index] != nullptr;
+    check(world == self_ || linked, "there is no link to rank " + std::to_string(world));
+    if (port->ranks.size() <= index) port->ranks.resize(index + 1, -1);
+    check(port->ranks[index] < 0, "rank " + std::to_string(world) + " is named twice");
+    port->ranks[index] = static_cast<Rank>(rank);
+    Member& member = port->members[rank];
+    member.link = world == self_ ? nullptr : links_[index].get();
+    if (world == self_) port->self = static_cast<Rank>(rank);
+  }
+  check(port->self >= 0, "the own rank is no member of the communicator");
+  port->awaited.reserve(members.size());
+  awaited_links_.reserve(links_.size());
+  descriptors_.reserve(links_.size());
+  ports_.emplace(id, port.get());
+  Queue<Inbound> others{};
+  while (!early_.empty()) {
+    Inbound& message = *early_.pop();
+    if (message.start.communicator != id) others.push(&message);
+    else if (port->rank_of(message.link->peer) < 0) forget(message);
+    else admit(*port, message);
+  }
+  early_ = others;
+  return port;
+}
+
+void Hub::close(const Port& port) noexcept {
+  ports_.erase(port.id);
+  if (last_found_ == &port) last_found_ = nullptr;
+  gone_.insert(port.id);
+  gone_order_.push_back(port.id);
+  if (gone_order_.size() <= kMostGone) return;
+  gone_.erase(gone_order_.front());
+  gone_order_.pop_front();
+}
+
+Port* Hub::find(std::uint64_t id) noexcept {
+  if (last_found_ != nullptr && last_found_->id == id) return last_found_;
+  const auto found = ports_.find(id);
+  if (found == ports_.end()) return nullptr;
+  return last_found_ = found->second;
+}
+
+void Hub::stop(Port& port) noexcept {
+  if (std::exchange(port.stopped, true)) return;
+  for (Member& member : port.members) stop(member, port);
+  while (!port.own.empty()) outbounds_.put(port.own.pop());
+  port.awaited.clear();
+}
+
+void Hub::stop(Member& member, const Port& port) noexcept {
+  try {
+    for (Queue<Receive>& posted : member.posted)
+      while (!posted.empty()) receives_.put(posted.pop());
+    for (Queue<Inbound>& unexpected : member.unexpected)
+      while (!unexpected.empty()) forget(*unexpected.pop());
+    member.pending = 0;
+    if (member.link == nullptr) return;
+    stop_receiving(*member.link, port);
+    stop_sending(*member.link, port);
+  } catch (const std::bad_alloc&) {
+    lose(*member.link, {ErrorCode::transport, "lost memory"});  // so that no piece is touched
+  }
+}
+
+void Hub::stop_receiving(Link& link, const Port& port) {
+  if (Inbound* const inbound = link.frame.inbound; inbound != nullptr && inbound->port == &port)
+    forget(*inbound);
+  for (auto entry = link.announced.begin(); entry != link.announced.end();) {
+    Inbound& message = *(entry++)->second;
+    if (message.port == &port) forget(message);
+  }
+}
+
+}  // namespace tutti::tcp

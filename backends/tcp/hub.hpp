@@ -1,0 +1,139 @@
+/// @file
+/// Hub: what the communicators of a process share, behind one mutex: links and matching.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include <poll.h>
+
+#include "fabric.hpp"
+#include "port.hpp"
+
+namespace tutti::tcp {
+
+/// What the communicators of a process share. Whoever calls holds the mutex.
+class Hub {
+ public:
+  /// See Fabric.
+  Hub(Rank self, const std::vector<Peer>& peers, const Options& options);
+  Hub(const Hub&) = delete;
+  Hub& operator=(const Hub&) = delete;
+  /// Waits until what was sent has reached the peers' hosts, but not long.
+  ~Hub();
+
+  /// @return the mutex that guards everything here.
+  [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
+  /// @return what it was made with.
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+  /// @return frames for communicators that are gone.
+  [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
+
+  /// Begins a communicator. @param id its number. @param members ranks in the world. @return its
+  /// end here.
+  [[nodiscard]] std::unique_ptr<Port> open(std::uint64_t id, const std::vector<Rank>& members);
+  /// Ends a communicator. @param port from open, stopped.
+  void close(const Port& port) noexcept;
+  /// Forgets everything under way; the pieces of the transfers are not touched any more.
+  /// @param port whose.
+  void stop(Port& port) noexcept;
+
+  /// Starts a transfer. What goes wrong becomes the port's failure. @param port whose.
+  /// @param transfer what.
+  void post(Port& port, const Transfer& transfer);
+  /// Writes what post made. @param port whose. @param transfers what was posted.
+  void flush(Port& port, std::span<const Transfer> transfers);
+  /// Moves bytes over the links that a communicator waits for. @param port which.
+  void progress(Port& port);
+
+ private:
+  // Sending: hub_send.cpp
+  void post_send(Port& port, const Transfer& transfer);
+  void send_to_self(Port& port, Outbound& message);
+  void begin_message(Link& link, Outbound& message) const;
+  void enqueue(Link& link, Outbound& message) noexcept;
+  void next_frame(Link& link, Outbound& message);
+  void send_control(Link& link, const Header& header);
+  void flush(Link& link);
+  void account(Link& link, std::uint64_t bytes);
+  void end_frame(Link& link, Outbound& message);
+  void stop_sending(Link& link, const Port& port);
+
+  // Reading: hub_read.cpp
+  void read(Link& link);
+  template <std::size_t kMost>
+  [[nodiscard]] std::size_t list_target(Link& link, Vectors<kMost>& vectors);
+  void absorb(Link& link, std::size_t bytes);
+  void absorb(Link& link, std::span<const std::byte> bytes);
+  [[nodiscard]] bool parse(Link& link);
+  void end_payload(Link& link);
+  void service(Link& link);
+  void lose(Link& link, Loss loss);
+
+  // Matching: hub_match.cpp
+  void post_receive(Port& port, const Transfer& transfer);
+  void receive_from_self(Port& port, Receive& receive);
+  void copy_to_self(Port& port, Outbound& message, Receive& receive);
+  [[nodiscard]] bool arrive(Link& link, const Header& header);
+  [[nodiscard]] bool begin_inbound(Link& link, const Header& header);
+  [[nodiscard]] bool resume_inbound(Link& link, const Header& header);
+  [[nodiscard]] bool take_grant(Link& link, const Header& header);
+  void admit(Port& port, Inbound& message);
+  void attach(Port& port, Inbound& message, Receive& receive);
+  void settle(Inbound& message);
+  [[nodiscard]] bool drop(Link& link, std::uint64_t charge);
+  [[nodiscard]] bool refuse(Link& link, std::string_view why);
+  void hold(Inbound& message);
+  void release(Inbound& message);
+  void forget(Inbound& message);
+  void give_back(Link& link, std::uint64_t credit);
+  void make_room(const Transfer& transfer);
+  template <class Take>
+  [[nodiscard]] static bool guard_sink(Port& port, Take take);
+
+  [[nodiscard]] Port* find(std::uint64_t id) noexcept;
+  void stop(Member& member, const Port& port) noexcept;
+  void stop_receiving(Link& link, const Port& port);
+  static void fail_by_loss(Port& port, Rank rank, const Loss& loss);
+
+  std::mutex mutex_{};
+  Rank self_;
+  Options options_;
+  FrameLimits limits_;
+  std::vector<std::unique_ptr<Link>> links_{};  // by rank in the world; null for the own
+  std::unordered_map<std::uint64_t, Port*> ports_{};
+  Port* last_found_ = nullptr;                // most frames are for the same communicator
+  std::unordered_set<std::uint64_t> gone_{};  // communicators that have ended
+  std::deque<std::uint64_t> gone_order_{};    // the same, the oldest in front
+  Queue<Inbound> early_{};                    // messages to communicators yet to be made
+  std::uint64_t dropped_ = 0;
+
+  Pool<Receive> receives_{};
+  Pool<Inbound> inbounds_{};
+  Pool<Outbound> outbounds_{};
+  Buffers buffers_{};
+  Buffer warm_;                         // what sinks look at
+  Buffer waste_;                        // what nobody wants
+  std::vector<Link*> awaited_links_{};  // scratch of progress
+  std::vector<pollfd> descriptors_{};   // scratch of progress
+};
+
+// A sink may be a user's operator, and the poll that meets it another communicator's.
+template <class Take>
+bool Hub::guard_sink(Port& port, Take take) {
+  try {
+    take();
+    return true;
+  } catch (const Error& error) {
+    port.fail(error);
+  } catch (const std::exception& error) {
+    port.fail({ErrorCode::aborted, std::string{"an exception ended a reduction: "} + error.what()});
+  }
+  return false;
+}
+
+}  // namespace tutti::tcp

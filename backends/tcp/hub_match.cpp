@@ -1,0 +1,267 @@
+// Matching: which receive a message belongs to, and what its frames mean.
+#include <string>
+
+#include "hub.hpp"
+
+namespace tutti::tcp {
+namespace {
+
+// As far as both ends promise to agree.
+std::uint64_t comparable(std::uint64_t fingerprint) noexcept {
+  return fingerprint << 1 >> 1;
+}
+
+std::string hexadecimal(std::uint64_t value) {
+  std::string text = "0x";
+  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[value >> shift & 15];
+  return text;
+}
+
+/// What both ends say of a message.
+struct Claims {
+  Rank peer;
+  std::uint64_t fingerprint;
+  std::uint64_t bytes;
+};
+
+// The failure of a receive that met another message than it is for, if it did.
+std::optional<Error> mismatch(const Claims& sent, const Receive& receive) {
+  const std::string who = "rank " + std::to_string(sent.peer);
+  const std::uint64_t got = comparable(sent.fingerprint);
+  const std::uint64_t expected = comparable(receive.transfer.fingerprint);
+  if (got != expected)
+    return Error{ErrorCode::mismatch,
+                 who + " runs another call: its message has fingerprint " + hexadecimal(got) +
+                     ", this rank expects " + hexadecimal(expected) +
+                     "; all ranks must call the same collectives in the same order with matching "
+                     "arguments",
+                 sent.peer};
+  if (sent.bytes != receive.bytes)
+    return Error{ErrorCode::mismatch,
+                 who + " sent " + std::to_string(sent.bytes) + " bytes, this rank expects " +
+                     std::to_string(receive.bytes) +
+                     "; all ranks must call the same collective with the same count",
+                 sent.peer};
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Hub::post(Port& port, const Transfer& transfer) {
+  expects(transfer.peer >= 0 && static_cast<std::size_t>(transfer.peer) < port.members.size(),
+          "a transfer names no rank of the communicator");
+  if (transfer.kind == Transfer::Kind::send) post_send(port, transfer);
+  else post_receive(port, transfer);
+}
+
+void Hub::make_room(const Transfer& transfer) {
+  expects(transfer.grain > 0, "a transfer has a grain of zero");
+  constexpr std::size_t kLeastElements = 4;
+  const std::size_t least = kLeastElements * transfer.grain;
+  if (warm_.size() < least) warm_ = Buffer{least};
+}
+
+void Hub::post_receive(Port& port, const Transfer& transfer) {
+  if (transfer.sink != nullptr) make_room(transfer);
+  Receive& receive = *receives_.get();
+  receive.transfer = transfer;
+  receive.bytes = bytes_of(transfer.pieces);
+  receive.cursor = Cursor{transfer.pieces};
+  Member& member = port.member(transfer.peer);
+  port.begin(transfer.peer);
+  if (member.link == nullptr) return receive_from_self(port, receive);
+  const std::size_t queue = queue_of(transfer.tag);
+  const auto fits = [&](const Inbound& message) { return message.start.tag == transfer.tag; };
+  if (Inbound* const message = member.unexpected[queue].take(fits))
+    return attach(port, *message, receive);
+  if (!member.link->loss) return member.posted[queue].push(&receive);
+  receives_.put(&receive);
+  fail_by_loss(port, transfer.peer, *member.link->loss);
+}
+
+void Hub::send_to_self(Port& port, Outbound& message) {
+  const std::uint32_t tag = message.transfer.tag;
+  Queue<Receive>& posted = port.member(port.self).posted[queue_of(tag)];
+  const auto fits = [tag](const Receive& receive) { return receive.transfer.tag == tag; };
+  if (Receive* const receive = posted.take(fits)) copy_to_self(port, message, *receive);
+  else port.own.push(&message);
+}
+
+void Hub::receive_from_self(Port& port, Receive& receive) {
+  const std::uint32_t tag = receive.transfer.tag;
+  const auto fits = [tag](const Outbound& message) { return message.transfer.tag == tag; };
+  if (Outbound* const message = port.own.take(fits)) copy_to_self(port, *message, receive);
+  else port.member(port.self).posted[queue_of(tag)].push(&receive);
+}
+
+void Hub::copy_to_self(Port& port, Outbound& message, Receive& receive) {
+  const Claims claims{port.self, message.transfer.fingerprint, message.bytes};
+  if (const auto error = mismatch(claims, receive)) {
+    port.fail(*error);
+  } else if (guard_sink(port, [&] {
+               message.cursor.pass(message.bytes, [&](std::span<const std::byte> run) {
+                 receive.take(run, warm_);
+               });
+             })) {
+    port.complete(port.self, message.transfer.cookie);
+    port.complete(port.self, receive.transfer.cookie);
+  }
+  outbounds_.put(&message);
+  receives_.put(&receive);
+}
+
+bool Hub::refuse(Link& link, std::string_view why) {
+  lose(link, {ErrorCode::transport, "sent corrupt bytes: " + std::string{why}});
+  return false;
+}
+
+// Makes sense of a header. Returns whether the link is still good.
+bool Hub::arrive(Link& link, const Header& header) {
+  if (header.source != static_cast<std::uint32_t>(link.peer))
+    return refuse(link, "a frame names another source");
+  switch (header.type) {
+    case FrameType::message:
+    case FrameType::request: return begin_inbound(link, header);
+    case FrameType::data: return resume_inbound(link, header);
+    case FrameType::grant: return take_grant(link, header);
+    case FrameType::credit: break;
+  }
+  if (header.length > options_.credit_bytes - link.credit)
+    return refuse(link, "it gives more credit than there is");
+  link.credit += header.length;
+  return true;
+}
+
+bool Hub::drop(Link& link, std::uint64_t charge) {
+  ++dropped_;
+  give_back(link, charge);
+  return true;
+}
+
+bool Hub::begin_inbound(Link& link, const Header& header) {
+  const bool whole = header.type == FrameType::message;
+  const std::uint64_t charge = whole ? header.length + kMessageCost : header.offset;
+  if (header.sequence < link.next_start) return refuse(link, "a message is out of order");
+  if (charge > link.lent) return refuse(link, "a message exceeds its credit");
+  link.next_start = header.sequence + 1;
+  link.lent -= charge;
+  Port* const port = find(header.communicator);
+  if (port == nullptr && gone_.contains(header.communicator)) return drop(link, charge);
+  if (port != nullptr && (port->failure || port->rank_of(link.peer) < 0)) return drop(link, charge);
+  Inbound& message = *inbounds_.get();
+  message.link = &link;
+  message.start = header;
+  message.charge = charge;
+  if (whole) link.frame.inbound = &message;
+  else link.announced.emplace(header.sequence, &message);
+  if (port != nullptr) {
+    admit(*port, message);
+  } else {
+    hold(message);
+    early_.push(&message);
+  }
+  return true;
+}
+
+bool Hub::resume_inbound(Link& link, const Header& header) {
+  const auto found = link.announced.find(header.sequence);
+  if (found == link.announced.end()) {
+    const Port* const port = find(header.communicator);
+    const bool over =
+        port != nullptr ? port->failure.has_value() : gone_.contains(header.communicator);
+    return over ? drop(link, 0) : refuse(link, "a frame belongs to no message");
+  }
+  Inbound& message = *found->second;
+  if (header.offset != message.received) return refuse(link, "a frame is out of order");
+  // Compared by subtraction: no sum of the peer's numbers may wrap.
+  const std::uint64_t room =
+      message.receive != nullptr ? message.start.length : message.start.offset;
+  if (header.length > room - message.received)
+    return refuse(link, "a frame is longer than its message");
+  link.frame.inbound = &message;
+  return true;
+}
+
+bool Hub::take_grant(Link& link, const Header& header) {
+  const auto found = link.requested.find(header.sequence);
+  if (found == link.requested.end()) return true;  // of a message that was given up meanwhile
+  found->second->granted = true;
+  next_frame(link, *found->second);
+  return true;
+}
+
+void Hub::admit(Port& port, Inbound& message) {
+  message.port = &port;
+  Member& member = port.member(port.rank_of(message.link->peer));
+  const std::uint32_t tag = message.start.tag;
+  const auto fits = [tag](const Receive& receive) { return receive.transfer.tag == tag; };
+  if (Receive* const receive = member.posted[queue_of(tag)].take(fits))
+    return attach(port, message, *receive);
+  hold(message);
+  member.unexpected[queue_of(tag)].push(&message);
+}
+
+// Makes room for what comes unasked; its size was found to be within the peer's credit.
+void Hub::hold(Inbound& message) {
+  const std::uint64_t bytes = message.requested() ? message.start.offset : message.start.length;
+  if (bytes > 0 && message.buffer.size() == 0) message.buffer = buffers_.get(bytes);
+}
+
+void Hub::attach(Port& port, Inbound& message, Receive& receive) {
+  const Link& link = *message.link;
+  message.receive = &receive;
+  const Rank peer = receive.transfer.peer;
+  const Claims claims{peer, message.start.fingerprint, message.start.length};
+  if (const auto error = mismatch(claims, receive)) {
+    port.fail(*error);
+    return forget(message);
+  }
+  if (link.loss && message.received < message.start.length) {
+    fail_by_loss(port, peer, *link.loss);
+    return forget(message);
+  }
+  const std::span<const std::byte> held{message.buffer.data(), message.received};
+  if (!held.empty() && !guard_sink(port, [&] { receive.take(held, warm_); }))
+    return forget(message);
+  release(message);
+  if (message.requested() && message.start.offset < message.start.length)
+    send_control(*message.link, {.type = FrameType::grant,
+                                 .communicator = port.id,
+                                 .tag = message.start.tag,
+                                 .sequence = message.start.sequence});
+  settle(message);
+}
+
+void Hub::settle(Inbound& message) {
+  // The checksum of a frame that is still being read is not yet known.
+  if (message.receive == nullptr || message.link->frame.inbound == &message) return;
+  if (message.received < message.start.length) return;
+  const Transfer& transfer = message.receive->transfer;
+  message.port->complete(transfer.peer, transfer.cookie);
+  forget(message);
+}
+
+void Hub::release(Inbound& message) {
+  buffers_.put(std::move(message.buffer));
+  message.buffer = {};
+  give_back(*message.link, std::exchange(message.charge, 0));
+}
+
+// The message is in no queue any more.
+void Hub::forget(Inbound& message) {
+  Link& link = *message.link;
+  if (link.frame.inbound == &message) link.frame.inbound = nullptr;
+  if (message.requested()) link.announced.erase(message.start.sequence);
+  release(message);
+  if (message.receive != nullptr) receives_.put(message.receive);
+  inbounds_.put(&message);
+}
+
+void Hub::give_back(Link& link, std::uint64_t credit) {
+  link.owed += credit;
+  if (link.owed < options_.credit_bytes / 2) return;
+  send_control(link, {.type = FrameType::credit, .length = link.owed});
+  link.lent += std::exchange(link.owed, 0);
+}
+
+}  // namespace tutti::tcp

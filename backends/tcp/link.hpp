@@ -1,0 +1,64 @@
+/// @file
+/// Link: the connection to another process, and how far both directions are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "message.hpp"
+#include "socket.hpp"
+
+namespace tutti::tcp {
+
+/// What is read at once where it is not known what comes: a header, and small messages whole.
+inline constexpr std::size_t kAheadBytes = 16384;
+/// A message nobody has asked for costs its peer this much credit beside its bytes, so that small
+/// ones are bounded too.
+inline constexpr std::uint64_t kMessageCost = 256;
+
+/// The frame that is being read.
+struct Incoming {
+  Header header{};             ///< Its front.
+  std::uint64_t left = 0;      ///< Of its payload.
+  std::uint32_t sum = 0;       ///< Of the payload so far.
+  Inbound* inbound = nullptr;  ///< Where the payload belongs; null: nowhere, it is dropped.
+  bool active = false;         ///< Whether there is one.
+};
+
+/// Why a link can be used no more.
+struct Loss {
+  ErrorCode code = ErrorCode::peer_dead;  ///< What its users are told.
+  std::string reason{};                   ///< Such as "its connection was reset".
+};
+
+/// The connection to another process.
+struct Link {
+  /// @param rank of the peer in the world. @param descriptor owned from now on.
+  /// @param credit what each side may send unasked.
+  Link(Rank rank, int descriptor, std::uint64_t credit_bytes)
+      : peer{rank}, socket{descriptor}, credit{credit_bytes}, lent{credit_bytes} {}
+
+  Rank peer;                   ///< In the world.
+  Socket socket;               ///< The connection.
+  std::optional<Loss> loss{};  ///< Set once it can be used no more.
+
+  Queue<Outbound> outgoing{};  ///< Frames to be written, the first perhaps in part.
+  bool write_failed = false;   ///< What the peer sent before may still be read.
+  std::uint64_t started = 0;   ///< Messages sent.
+  std::uint64_t credit;        ///< What may be sent unasked.
+  std::unordered_map<std::uint64_t, Outbound*>
+      requested{};  ///< Messages with a request, by sequence.
+
+  Buffer ahead{kAheadBytes};     ///< Read but not yet looked at: [ahead_begin, ahead_end).
+  std::size_t ahead_begin = 0;   ///< See ahead.
+  std::size_t ahead_end = 0;     ///< See ahead.
+  Incoming frame{};              ///< The frame being read.
+  std::uint64_t next_start = 0;  ///< The least sequence that the peer's next message may have.
+  std::uint64_t lent;            ///< What the peer may still send unasked.
+  std::uint64_t owed = 0;        ///< What it may be given back.
+  std::unordered_map<std::uint64_t, Inbound*> announced{};  ///< The peer's requests, by sequence.
+};
+
+}  // namespace tutti::tcp

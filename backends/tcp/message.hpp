@@ -1,0 +1,88 @@
+/// @file
+/// Messages under way: posted receives, messages that peers started, messages being sent.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <tutti/transport.hpp>
+
+#include "cursor.hpp"
+#include "frame.hpp"
+#include "pool.hpp"
+
+namespace tutti::tcp {
+
+struct Link;
+struct Port;
+
+/// A posted receive.
+struct Receive {
+  Receive* next = nullptr;           ///< In the queue it is in.
+  Transfer transfer{};               ///< As posted.
+  std::uint64_t bytes = 0;           ///< Of its pieces.
+  std::uint64_t received = 0;        ///< Of those.
+  Cursor cursor{};                   ///< Where the next bytes go, without a sink.
+  std::vector<std::byte> carried{};  ///< The front of an element, whose end has yet to come.
+
+  /// Readies a used one; keeps memory.
+  void reset() noexcept;
+  /// Takes bytes that lie elsewhere. @param from no more than are to come. @param warm for sinks.
+  /// Throws what a sink throws.
+  void take(std::span<const std::byte> from, const Buffer& warm);
+  /// @param warm the buffer. @return where in it the next bytes of a sink's message go.
+  [[nodiscard]] std::span<std::byte> room(const Buffer& warm) const;
+  /// Hands the sink what was put there. @param warm the buffer. @param added bytes.
+  void take_warm(const Buffer& warm, std::size_t added);
+};
+
+/// A message that a peer has started, not yet complete or not yet asked for.
+struct Inbound {
+  Inbound* next = nullptr;     ///< In the queue it is in.
+  Link* link = nullptr;        ///< From where.
+  Port* port = nullptr;        ///< Null while its communicator has yet to be made.
+  Header start{};              ///< Of the message or request.
+  std::uint64_t received = 0;  ///< Bytes so far.
+  std::uint64_t charge = 0;    ///< Credit that it holds.
+  Buffer buffer{};             ///< Bytes nobody has asked for.
+  Receive* receive = nullptr;  ///< What asked for it.
+  bool granted = false;        ///< Whether the peer was told to go on.
+
+  /// Readies a used one.
+  void reset() noexcept { *this = {}; }
+  /// @return whether frames of their own bring its bytes.
+  [[nodiscard]] bool requested() const noexcept { return start.type == FrameType::request; }
+};
+
+/// A frame being sent, and the message it is of.
+struct Outbound {
+  Outbound* next = nullptr;       ///< In the queue it is in.
+  Port* port = nullptr;           ///< Null for frames that belong to no communicator's message.
+  Transfer transfer{};            ///< As posted.
+  std::uint64_t bytes = 0;        ///< Of the message.
+  std::uint64_t sent = 0;         ///< Of those, in frames that have left.
+  std::uint64_t unasked = 0;      ///< That may leave before a grant.
+  std::uint64_t charge = 0;       ///< Credit that it took.
+  Cursor cursor{};                ///< The next byte to leave.
+  Header header{};                ///< Of the frame.
+  std::size_t header_left = 0;    ///< Of its bytes.
+  std::uint64_t frame_left = 0;   ///< Of the payload's.
+  bool sealed = false;            ///< Whether the header is complete.
+  bool queued = false;            ///< Whether it is in its link's queue.
+  bool granted = false;           ///< Whether the peer has asked for the rest.
+  Piece rest_piece{};             ///< All of `rest`.
+  std::vector<std::byte> rest{};  ///< What an abort copied aside, so that the stream stays whole.
+
+  /// Readies a used one; keeps memory.
+  void reset() noexcept;
+  /// Completes the header. @param summed whether the payload gets a checksum.
+  void seal_frame(bool summed);
+  /// @return whether a part of the frame has left.
+  [[nodiscard]] bool begun() const noexcept {
+    return sealed && (header_left < sizeof(Header) || frame_left < header.payload());
+  }
+  /// Copies the rest of the frame aside and forgets the message.
+  void detach();
+};
+
+}  // namespace tutti::tcp

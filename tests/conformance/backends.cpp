@@ -1,0 +1,10 @@
+#include "backends.hpp"
+
+namespace tutti::conformance {
+
+const std::vector<Backend>& backends() {
+  static const std::vector<Backend> all{sim_backend(), tcp_backend()};
+  return all;
+}
+
+}  // namespace tutti::conformance

@@ -1,0 +1,66 @@
+/// @file
+/// The backends that are held to what Transport promises. To add one: derive from Links, and name
+/// it in backends.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <tutti/alarm.hpp>
+#include <tutti/transport.hpp>
+
+namespace tutti::conformance {
+
+/// A communicator to be made, on each of its members.
+struct Membership {
+  std::uint64_t communicator = 1;  ///< Its number.
+  std::vector<Rank> members{};     ///< Ranks in the world, in the communicator's order.
+  std::shared_ptr<Alarm> alarm{};  ///< One for all ranks: it stands for the control plane.
+};
+
+/// Several processes, in one, with links between all of them.
+class Links {
+ public:
+  Links() = default;
+  Links(const Links&) = delete;
+  Links& operator=(const Links&) = delete;
+  virtual ~Links() = default;
+
+  /// @param world the rank that makes its end. @param membership of what. @return its transport.
+  [[nodiscard]] virtual std::unique_ptr<Transport> transport(Rank world,
+                                                             const Membership& membership) = 0;
+  /// Called when no rank made progress: lets virtual time pass.
+  virtual void idle() {}
+  /// The process is gone. Its transports have been destroyed, or are not used any more.
+  /// @param world its rank.
+  virtual void kill(Rank world) = 0;
+};
+
+/// What links are made with.
+struct LinksOptions {
+  int size = 1;      ///< Number of processes.
+  Rank mortal = -1;  ///< The one that a test will kill.
+};
+
+/// A backend, and what it cannot express.
+struct Backend {
+  std::string name{};         ///< Such as "tcp".
+  bool bounded = true;        ///< Whether messages that nobody has asked for take bounded memory.
+  bool threads = true;        ///< Whether different ranks may be driven by different threads.
+  bool names_culprit = true;  ///< Whether a mismatch names the rank at fault.
+  /// Connects processes.
+  std::function<std::unique_ptr<Links>(const LinksOptions&)> connect{};
+};
+
+/// @return all backends.
+[[nodiscard]] const std::vector<Backend>& backends();
+
+/// @return the simulated cluster.
+[[nodiscard]] Backend sim_backend();
+/// @return TCP over the loopback interface.
+[[nodiscard]] Backend tcp_backend();
+
+}  // namespace tutti::conformance

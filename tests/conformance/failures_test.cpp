@@ -1,0 +1,205 @@
+// What goes wrong is an error that names who, on every rank that waits, and never wrong bytes.
+#include "group.hpp"
+
+namespace tutti::conformance {
+namespace {
+
+constexpr std::byte kUntouched{0xee};
+
+class Failures : public ::testing::TestWithParam<Setting> {
+ protected:
+  [[nodiscard]] Rank last() const { return size_ - 1; }
+  void expect_mismatch(Rank rank, Rank culprit) {
+    ASSERT_TRUE(group_.run_until([&] { return group_.error(rank).has_value(); }));
+    EXPECT_EQ(group_.error(rank)->code(), ErrorCode::mismatch) << group_.error(rank)->what();
+    if (GetParam().backend.names_culprit) {
+      EXPECT_EQ(group_.error(rank)->culprit(), culprit);
+    }
+  }
+
+  int size_ = GetParam().size;
+  std::unique_ptr<Links> links_ = GetParam().backend.connect({.size = size_});
+  Group group_{*links_, size_};
+};
+
+TEST_P(Failures, AWrongLengthIsAMismatch) {
+  const std::vector<std::pair<std::size_t, std::size_t>> lengths{
+      {8, 16}, {16, 8}, {0, 1}, {1, 0}, {65536, 65537}, {1 << 20, 1 << 19}, {100, 1 << 20}};
+  for (const auto& [sent, expected] : lengths)
+    for (const bool receive_first : {true, false}) {
+      const auto links = GetParam().backend.connect({.size = size_});
+      Group group{*links, size_};
+      const Bytes out = pattern(sent, 1);
+      Bytes in(expected + 64, kUntouched);
+      Bytes front(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(expected));
+      if (receive_first) group.receive(last(), 0, front);
+      group.send(0, last(), out);
+      group.linger();
+      if (!receive_first) group.receive(last(), 0, front);
+      ASSERT_TRUE(group.run_until([&] { return group.error(last()).has_value(); }));
+      EXPECT_EQ(group.error(last())->code(), ErrorCode::mismatch) << group.error(last())->what();
+      EXPECT_TRUE(front == Bytes(expected, kUntouched)) << sent << " for " << expected;
+    }
+}
+
+TEST_P(Failures, AWrongLengthNamesTheRankAndBothNumbers) {
+  const Bytes out(24);
+  Bytes in(40);
+  group_.receive(last(), 0, in);
+  group_.send(0, last(), out);
+  expect_mismatch(last(), 0);
+  const std::string text = group_.error(last())->what();
+  for (const char* const part : {"rank 0", "24", "40"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+TEST_P(Failures, AWrongFingerprintIsAMismatch) {
+  const Bytes out = pattern(64, 1);
+  Bytes in(64, kUntouched);
+  group_.receive(last(), 0, in, {.fingerprint = 0x123});
+  group_.send(0, last(), out, {.fingerprint = 0x456});
+  expect_mismatch(last(), 0);
+  const std::string text = group_.error(last())->what();
+  for (const char* const part : {"rank 0", "123", "456"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  EXPECT_TRUE(in == Bytes(64, kUntouched));
+}
+
+TEST_P(Failures, AMismatchStaysAndFailsLaterCalls) {
+  const Bytes out(8);
+  Bytes in(9);
+  group_.receive(last(), 0, in);
+  group_.send(0, last(), out);
+  expect_mismatch(last(), 0);
+  std::array<Completion, 1> completions{};
+  EXPECT_THROW(static_cast<void>(group_[last()].poll(completions)), Error);
+  const Transfer transfer{.kind = Transfer::Kind::send, .peer = 0};
+  EXPECT_THROW(group_[last()].post(std::span{&transfer, 1}), Error);
+}
+
+TEST_P(Failures, AnAbortWakesEveryRank) {
+  std::vector<Bytes> in(static_cast<std::size_t>(size_), Bytes(1000, kUntouched));
+  for (Rank rank = 0; rank < size_; ++rank)
+    group_.receive(rank, (rank + 1) % size_, in[static_cast<std::size_t>(rank)]);
+  group_.linger();
+  group_[last()].abort({ErrorCode::timeout, "it took too long", 0});
+  group_[last()].abort({ErrorCode::bug, "said twice"});
+  ASSERT_TRUE(group_.run_until([&] {
+    for (Rank rank = 0; rank < size_; ++rank)
+      if (!group_.error(rank)) return false;
+    return true;
+  }));
+  for (Rank rank = 0; rank < size_; ++rank)
+    EXPECT_NE(std::string{group_.error(rank)->what()}.find("it took too long"), std::string::npos)
+        << group_.error(rank)->what();
+}
+
+TEST_P(Failures, AfterAnAbortNoPieceIsWritten) {
+  for (const std::size_t bytes : {std::size_t{100}, std::size_t{60000}, std::size_t{8} << 20}) {
+    const auto links = GetParam().backend.connect({.size = size_});
+    Group group{*links, size_};
+    const Bytes out = pattern(bytes, 1);
+    Bytes in(bytes);
+    group.receive(last(), 0, in);
+    group.send(0, last(), out);
+    if (size_ > 1) group.step();  // a part of a long one is here now
+    group[last()].abort({ErrorCode::timeout, "it took too long"});
+    std::fill(in.begin(), in.end(), kUntouched);
+    group.linger();
+    EXPECT_TRUE(in == Bytes(bytes, kUntouched)) << bytes << " bytes";
+  }
+}
+
+TEST_P(Failures, AfterAnAbortNoPieceIsRead) {
+  const auto links = GetParam().backend.connect({.size = size_});
+  Group group{*links, size_};
+  {
+    const Bytes out = pattern(8U << 20, 1);
+    group.send(0, last(), out);
+    Bytes in(out.size());
+    if (size_ > 1) {
+      group.receive(last(), 0, in);
+      group.step();
+    }
+    for (Rank rank = 0; rank < size_; ++rank)
+      group[rank].abort({ErrorCode::timeout, "it took too long"});
+  }  // a sanitizer notices who touches them now
+  group.linger();
+}
+
+TEST_P(Failures, AnAbortedCommunicatorLeavesTheOthersAlone) {
+  std::vector<Rank> members(static_cast<std::size_t>(size_));
+  for (Rank rank = 0; rank < size_; ++rank) members[static_cast<std::size_t>(rank)] = rank;
+  Group other{*links_, {.communicator = 2, .members = members}};
+  const Bytes lost = pattern(6U << 20, 1);
+  Bytes never(lost.size());
+  const Bytes out = pattern(3U << 20, 2);
+  Bytes in(out.size());
+  group_.send(0, last(), lost);
+  group_.receive(last(), 0, never);
+  other.send(0, last(), out);
+  other.receive(last(), 0, in);
+  group_.step();
+  for (Rank rank = 0; rank < size_; ++rank)
+    group_[rank].abort({ErrorCode::timeout, "it took too long"});
+  ASSERT_TRUE(other.finish());
+  EXPECT_TRUE(in == out);
+}
+
+class Deaths : public Failures {
+ protected:
+  [[nodiscard]] std::unique_ptr<Links> connect_mortal() const {
+    return GetParam().backend.connect({.size = size_, .mortal = last()});
+  }
+};
+
+TEST_P(Deaths, AreToldToWhoeverWaits) {
+  const auto links = connect_mortal();
+  Group group{*links, size_};
+  Bytes in(8);
+  for (Rank rank = 0; rank < last(); ++rank) group.receive(rank, last(), in);
+  group.linger();
+  group.destroy(last());
+  links->kill(last());
+  ASSERT_TRUE(group.run_until([&] {
+    for (Rank rank = 0; rank < last(); ++rank)
+      if (!group.error(rank)) return false;
+    return true;
+  }));
+  for (Rank rank = 0; rank < last(); ++rank) {
+    EXPECT_EQ(group.error(rank)->code(), ErrorCode::peer_dead) << group.error(rank)->what();
+    EXPECT_EQ(group.error(rank)->culprit(), last());
+  }
+}
+
+TEST_P(Deaths, EndMessagesThatNobodyTakes) {
+  const auto links = connect_mortal();
+  Group group{*links, size_};
+  const Bytes out(16U << 20);
+  group.send(0, last(), out);
+  group.linger();
+  group.destroy(last());
+  links->kill(last());
+  ASSERT_TRUE(group.run_until([&] { return group.error(0).has_value(); }));
+  EXPECT_EQ(group.error(0)->code(), ErrorCode::peer_dead) << group.error(0)->what();
+  EXPECT_EQ(group.error(0)->culprit(), last());
+}
+
+TEST_P(Deaths, AreNoticedAlsoByWhoTurnsToTheRankLater) {
+  const auto links = connect_mortal();
+  Group group{*links, size_};
+  group.linger();
+  group.destroy(last());
+  links->kill(last());
+  group.linger();
+  Bytes in(8);
+  group.receive(0, last(), in);
+  ASSERT_TRUE(group.run_until([&] { return group.error(0).has_value(); }));
+  EXPECT_EQ(group.error(0)->code(), ErrorCode::peer_dead) << group.error(0)->what();
+}
+
+INSTANTIATE_TEST_SUITE_P(Conformance, Failures, ::testing::ValuesIn(settings()), name_of);
+INSTANTIATE_TEST_SUITE_P(Conformance, Deaths, ::testing::ValuesIn(settings(2)), name_of);
+
+}  // namespace
+}  // namespace tutti::conformance

@@ -1,0 +1,172 @@
+#include "group.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <numeric>
+#include <thread>
+#include <utility>
+
+namespace tutti::conformance {
+namespace {
+
+constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::milliseconds kLinger{20};
+
+std::string running_test() {
+  const auto* const info = ::testing::UnitTest::GetInstance()->current_test_info();
+  return info == nullptr ? "no test" : std::string{info->test_suite_name()} + "." + info->name();
+}
+
+Membership completed(Membership membership) {
+  if (!membership.alarm) membership.alarm = std::make_shared<Alarm>();
+  return membership;
+}
+
+std::vector<Rank> all_ranks(int size) {
+  std::vector<Rank> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+}  // namespace
+
+Bytes pattern(std::size_t bytes, std::uint64_t seed) {
+  Bytes result(bytes);
+  std::uint64_t state = seed * 0x9e3779b97f4a7c15 + 1;
+  for (std::byte& byte : result) {
+    state = state * 6364136223846793005 + 1442695040888963407;
+    byte = static_cast<std::byte>(state >> 56);
+  }
+  return result;
+}
+
+Group::Group(Links& links, Membership membership) : links_{links} {
+  membership = completed(std::move(membership));
+  alarm_ = membership.alarm;
+  for (const Rank world : membership.members) {
+    sides_.emplace_back();
+    sides_.back().transport = links.transport(world, membership);
+  }
+}
+
+Group::Group(Links& links, int size) : Group{links, Membership{.members = all_ranks(size)}} {}
+
+std::span<const Piece> Group::pieces(std::byte* data, std::size_t bytes, std::size_t piece) {
+  std::vector<Piece>& all = pieces_.emplace_back();
+  // Sizes differ, so that both ends cut at different places, and within elements.
+  for (std::size_t at = 0, n = 0; at < bytes; ++n) {
+    const std::size_t wanted = piece == 0 ? bytes : piece + n * 7 % 13;
+    const std::size_t run = std::min(wanted, bytes - at);
+    all.push_back({data + at, run});
+    at += run;
+  }
+  return all;
+}
+
+std::uint64_t Group::send(Rank rank, Rank peer, const Bytes& bytes, const Envelope& envelope) {
+  auto* const data = const_cast<std::byte*>(bytes.data());  // a send only reads
+  return post(rank, {.kind = Transfer::Kind::send,
+                     .peer = peer,
+                     .tag = envelope.tag,
+                     .fingerprint = envelope.fingerprint,
+                     .pieces = pieces(data, bytes.size(), envelope.piece)});
+}
+
+std::uint64_t Group::receive(Rank rank, Rank peer, Bytes& bytes, const Envelope& envelope) {
+  return post(rank, {.kind = Transfer::Kind::recv,
+                     .peer = peer,
+                     .tag = envelope.tag,
+                     .fingerprint = envelope.fingerprint,
+                     .pieces = pieces(bytes.data(), bytes.size(), envelope.piece),
+                     .sink = envelope.sink,
+                     .grain = envelope.grain});
+}
+
+std::uint64_t Group::post(Rank rank, Transfer transfer) {
+  transfer.cookie = ++cookies_;
+  Side& own = side(rank);
+  own.done.emplace(transfer.cookie, false);
+  ++own.pending;
+  try {
+    own.transport->post(std::span{&transfer, 1});
+  } catch (const Error& error) {
+    if (!own.error) own.error = error;
+  }
+  return transfer.cookie;
+}
+
+bool Group::poll(Side& own) {
+  if (own.error || own.transport == nullptr) return false;
+  std::array<Completion, 16> completions{};
+  try {
+    const std::size_t count = own.transport->poll(completions);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto found = own.done.find(completions[i].cookie);
+      EXPECT_TRUE(found != own.done.end()) << "a completion of nothing";
+      if (found == own.done.end()) continue;
+      EXPECT_FALSE(found->second) << "a second completion of transfer " << found->first;
+      found->second = true;
+      --own.pending;
+    }
+    return count > 0;
+  } catch (const Error& error) {
+    own.error = error;
+    return true;
+  }
+}
+
+bool Group::step() {
+  bool moved = false;
+  for (Side& own : sides_) moved = poll(own) || moved;
+  if (!moved) links_.idle();
+  return moved;
+}
+
+bool Group::run_until(const std::function<bool()>& over) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!over()) {
+    if (!step()) std::this_thread::yield();
+    if (std::chrono::steady_clock::now() < deadline) continue;
+    ADD_FAILURE() << running_test() << " hangs";
+    return false;
+  }
+  return true;
+}
+
+bool Group::settled() const {
+  return std::all_of(sides_.begin(), sides_.end(), [](const Side& own) {
+    return own.pending == 0 || own.error || own.transport == nullptr;
+  });
+}
+
+bool Group::finish() {
+  return run_until([this] { return settled(); });
+}
+
+void Group::linger() {
+  const auto until = std::chrono::steady_clock::now() + kLinger;
+  while (std::chrono::steady_clock::now() < until) step();
+}
+
+bool Group::complete(Rank rank, std::uint64_t cookie) const {
+  return sides_[static_cast<std::size_t>(rank)].done.at(cookie);
+}
+
+void Group::destroy(Rank rank) {
+  side(rank).transport.reset();
+}
+
+std::vector<Setting> settings(int least) {
+  std::vector<Setting> all{};
+  for (const Backend& backend : backends())
+    for (const int size : {1, 2, 3, 4, 7, 8})
+      if (size >= least) all.push_back({backend, size});
+  return all;
+}
+
+std::string name_of(const ::testing::TestParamInfo<Setting>& info) {
+  return info.param.backend.name + "_on_" + std::to_string(info.param.size);
+}
+
+}  // namespace tutti::conformance

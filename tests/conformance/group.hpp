@@ -1,0 +1,106 @@
+/// @file
+/// Group: all ranks of a communicator, driven by one thread, and the messages between them.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backends.hpp"
+
+namespace tutti::conformance {
+
+using Bytes = std::vector<std::byte>;
+
+/// @param bytes how many. @param seed another one gives others. @return bytes to recognise.
+[[nodiscard]] Bytes pattern(std::size_t bytes, std::uint64_t seed);
+
+/// What a message is sent or received with.
+struct Envelope {
+  std::uint32_t tag = 0;          ///< As Transfer::tag.
+  std::uint64_t fingerprint = 7;  ///< As Transfer::fingerprint.
+  std::size_t piece = 0;          ///< Cut the bytes into pieces of about this size; 0: into one.
+  Sink* sink = nullptr;           ///< As Transfer::sink.
+  std::uint32_t grain = 1;        ///< As Transfer::grain.
+};
+
+/// All ranks of a communicator.
+class Group {
+ public:
+  /// @param links between the processes. @param membership an alarm is added where there is none.
+  Group(Links& links, Membership membership);
+  /// The world's communicator. @param links see above. @param size of the world.
+  Group(Links& links, int size);
+
+  /// @return the number of ranks.
+  [[nodiscard]] int size() const noexcept { return static_cast<int>(sides_.size()); }
+  /// @param rank which. @return its transport.
+  [[nodiscard]] Transport& operator[](Rank rank) { return *side(rank).transport; }
+
+  /// Posts a send. @param rank who. @param peer to whom. @param bytes what; not copied.
+  /// @param envelope see Envelope. @return the cookie.
+  std::uint64_t send(Rank rank, Rank peer, const Bytes& bytes, const Envelope& envelope = {});
+  /// Posts a receive. @param rank who. @param peer from whom. @param bytes where to.
+  /// @param envelope see Envelope. @return the cookie.
+  std::uint64_t receive(Rank rank, Rank peer, Bytes& bytes, const Envelope& envelope = {});
+  /// Posts a transfer and expects its completion. @param rank who. @param transfer what.
+  /// @return the cookie, which is set here.
+  std::uint64_t post(Rank rank, Transfer transfer);
+
+  /// Polls every rank that has not failed once. @return whether anything completed or failed.
+  bool step();
+  /// Steps until a condition holds; past the deadline the test fails. @param over the condition.
+  /// @return whether it came to hold.
+  bool run_until(const std::function<bool()>& over);
+  /// Steps until every transfer of every rank that has not failed is complete. @return as
+  /// run_until.
+  bool finish();
+  /// Steps for a while, to see that something does not happen.
+  void linger();
+
+  /// @param rank which. @param cookie of a transfer. @return whether it is complete.
+  [[nodiscard]] bool complete(Rank rank, std::uint64_t cookie) const;
+  /// @param rank which. @return how it failed, if it did.
+  [[nodiscard]] const std::optional<Error>& error(Rank rank) const {
+    return sides_[static_cast<std::size_t>(rank)].error;
+  }
+  /// Destroys a rank's transport; it is not polled any more. @param rank which.
+  void destroy(Rank rank);
+
+ private:
+  struct Side {
+    std::unique_ptr<Transport> transport{};
+    std::map<std::uint64_t, bool> done{};  // by cookie
+    std::size_t pending = 0;
+    std::optional<Error> error{};
+  };
+  [[nodiscard]] Side& side(Rank rank) { return sides_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] bool poll(Side& side);
+  std::span<const Piece> pieces(std::byte* data, std::size_t bytes, std::size_t piece);
+
+  Links& links_;
+  std::shared_ptr<Alarm> alarm_{};
+  std::vector<Side> sides_{};
+  std::deque<std::vector<Piece>> pieces_{};
+  std::uint64_t cookies_ = 0;
+};
+
+/// A backend on a number of ranks.
+struct Setting {
+  Backend backend{};  ///< Which.
+  int size = 1;       ///< How many.
+};
+/// How GoogleTest shows a setting. @param setting which. @param stream where.
+inline void PrintTo(const Setting& setting, std::ostream* stream) {
+  *stream << setting.backend.name << " on " << setting.size;
+}
+/// @param least ranks. @return every backend on every number of ranks.
+[[nodiscard]] std::vector<Setting> settings(int least = 1);
+/// @param info of a parameterised test. @return such as "tcp_on_4".
+[[nodiscard]] std::string name_of(const ::testing::TestParamInfo<Setting>& info);
+
+}  // namespace tutti::conformance
