@@ -56,8 +56,9 @@ class Group {
   /// Steps until a condition holds; past the deadline the test fails. @param over the condition.
   /// @return whether it came to hold.
   bool run_until(const std::function<bool()>& over);
-  /// Steps until every transfer of every rank that has not failed is complete. @return as
-  /// run_until.
+  /// @return whether every transfer of every rank that has not failed is complete.
+  [[nodiscard]] bool settled() const;
+  /// Steps until it is so. @return as run_until.
   bool finish();
   /// Steps for a while, to see that something does not happen.
   void linger();
