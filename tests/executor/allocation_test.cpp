@@ -5,32 +5,23 @@
 
 #include "counted_new.hpp"
 #include "rows.hpp"
+#include "tests/support/wrapper.hpp"
 
 namespace tutti::harness {
 namespace {
 
 /// The simulated cluster may allocate; the engine around it is what is measured.
-class Uncounted final : public Transport {
+class Uncounted final : public Wrapper {
  public:
-  explicit Uncounted(std::unique_ptr<Transport> inner) : inner_{std::move(inner)} {}
-  [[nodiscard]] Rank self() const noexcept override { return inner_->self(); }
-  [[nodiscard]] int size() const noexcept override { return inner_->size(); }
-  [[nodiscard]] const Capabilities& capabilities() const noexcept override {
-    return inner_->capabilities();
-  }
-  [[nodiscard]] Duration now() const noexcept override { return inner_->now(); }
+  using Wrapper::Wrapper;
   void post(std::span<const Transfer> transfers) override {
     const Count off{false};
-    inner_->post(transfers);
+    Wrapper::post(transfers);
   }
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
     const Count off{false};
-    return inner_->poll(completions);
+    return Wrapper::poll(completions);
   }
-  void abort(const Error& cause) noexcept override { inner_->abort(cause); }
-
- private:
-  std::unique_ptr<Transport> inner_;
 };
 
 /// Memory that counts as operator new does: what it gives comes from elsewhere.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "rows.hpp"
+#include "tests/support/wrapper.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -258,25 +259,16 @@ std::vector<Wrong> wrong_words() {
 }
 
 /// A transport that does not let a call wait that should have been refused.
-class Impatient final : public Transport {
+class Impatient final : public Wrapper {
  public:
   Impatient(std::unique_ptr<Transport> inner, std::shared_ptr<bool> patient)
-      : inner_{std::move(inner)}, patient_{std::move(patient)} {}
-  [[nodiscard]] Rank self() const noexcept override { return inner_->self(); }
-  [[nodiscard]] int size() const noexcept override { return inner_->size(); }
-  [[nodiscard]] const Capabilities& capabilities() const noexcept override {
-    return inner_->capabilities();
-  }
-  [[nodiscard]] Duration now() const noexcept override { return inner_->now(); }
-  void post(std::span<const Transfer> transfers) override { inner_->post(transfers); }
+      : Wrapper{std::move(inner)}, patient_{std::move(patient)} {}
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
     if (!*patient_) throw Error{ErrorCode::transport, "the call was not refused"};
-    return inner_->poll(completions);
+    return Wrapper::poll(completions);
   }
-  void abort(const Error& cause) noexcept override { inner_->abort(cause); }
 
  private:
-  std::unique_ptr<Transport> inner_;
   std::shared_ptr<bool> patient_;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "rows.hpp"
+#include "tests/support/wrapper.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -177,25 +178,16 @@ TEST(Communicators, MayGoBeforeTheirRequests) {
 }
 
 /// A transport whose poll lets the rest of the world move first: so that one rank may block.
-class Pump final : public Transport {
+class Pump final : public Wrapper {
  public:
   Pump(std::unique_ptr<Transport> inner, std::shared_ptr<std::function<void()>> move)
-      : inner_{std::move(inner)}, move_{std::move(move)} {}
-  [[nodiscard]] Rank self() const noexcept override { return inner_->self(); }
-  [[nodiscard]] int size() const noexcept override { return inner_->size(); }
-  [[nodiscard]] const Capabilities& capabilities() const noexcept override {
-    return inner_->capabilities();
-  }
-  [[nodiscard]] Duration now() const noexcept override { return inner_->now(); }
-  void post(std::span<const Transfer> transfers) override { inner_->post(transfers); }
+      : Wrapper{std::move(inner)}, move_{std::move(move)} {}
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
     if (self() == 0 && *move_) (*move_)();
-    return inner_->poll(completions);
+    return Wrapper::poll(completions);
   }
-  void abort(const Error& cause) noexcept override { inner_->abort(cause); }
 
  private:
-  std::unique_ptr<Transport> inner_;
   std::shared_ptr<std::function<void()>> move_;
 };
 

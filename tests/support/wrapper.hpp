@@ -1,0 +1,34 @@
+/// @file
+/// A transport around another one: what a test's own transport changes is all it has to say.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+
+#include <tutti/transport.hpp>
+
+namespace tutti::harness {
+
+/// Forwards everything.
+class Wrapper : public Transport {
+ public:
+  /// @param inner the transport that does the work.
+  explicit Wrapper(std::unique_ptr<Transport> inner) : inner_{std::move(inner)} {}
+  [[nodiscard]] Rank self() const noexcept override { return inner_->self(); }
+  [[nodiscard]] int size() const noexcept override { return inner_->size(); }
+  [[nodiscard]] const Capabilities& capabilities() const noexcept override {
+    return inner_->capabilities();
+  }
+  [[nodiscard]] Duration now() const noexcept override { return inner_->now(); }
+  void post(std::span<const Transfer> transfers) override { inner_->post(transfers); }
+  [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
+    return inner_->poll(completions);
+  }
+  void abort(const Error& cause) noexcept override { inner_->abort(cause); }
+
+ private:
+  std::unique_ptr<Transport> inner_;
+};
+
+}  // namespace tutti::harness
