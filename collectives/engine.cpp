@@ -21,9 +21,9 @@ std::uint64_t combine(std::uint64_t hash, std::string_view text) noexcept {
   return combine(hash, text.size());
 }
 
-/// Operations under way at most. Their tags are used again in turn, so that a message that was
-/// never received, as after a disagreement about the root, meets a later call and is found to be
-/// wrong.
+/// Calls from the oldest pending one to the newest at most. Their tags are used again in turn, so
+/// that a message that was never received, as after a disagreement about the root, meets a later
+/// call and is found to be wrong.
 constexpr std::uint32_t kWindow = 64;
 
 /// Everything that must be equal on all ranks, but the call's number.
@@ -193,14 +193,18 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
   }
 }
 
-void Engine::check_window() const {
-  if (in_use_.size() < window_) return;
+/// Refuses an operation whose tags a pending one has. All are looked at only where the window may
+/// have been left, once in a while.
+void Engine::check_window() {
+  if (sequence_ - oldest_ < window_) return;
+  oldest_ = sequence_;
   for (const InUse& use : in_use_)
-    if (!use.execution->done() && sequence_ - use.execution->sequence() >= window_)
-      throw Error{ErrorCode::invalid_argument,
-                  "operation #" + std::to_string(use.execution->sequence()) + " and " +
-                      std::to_string(window_ - 1) +
-                      " later ones are under way, the most there may be; wait for it first"};
+    if (!use.execution->done()) oldest_ = std::min(oldest_, use.execution->sequence());
+  if (sequence_ - oldest_ < window_) return;
+  throw Error{ErrorCode::invalid_argument,
+              "operation #" + std::to_string(oldest_) + " is pending, and operation #" +
+                  std::to_string(sequence_) + " would be number " + std::to_string(window_ + 1) +
+                  " from there, one more than there may be; wait for the older one first"};
 }
 
 std::size_t Engine::progress() {

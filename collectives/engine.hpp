@@ -87,7 +87,7 @@ class Engine {
   void evict();
   /// Polls once. @return how many transfers completed.
   std::size_t progress();
-  void check_window() const;
+  void check_window();
   void check_deadline(Execution& execution);
   void count_idle(Execution& execution);
   [[noreturn]] void fail(const Error& cause);
@@ -101,6 +101,7 @@ class Engine {
   std::size_t cached_bytes_ = 0;
   std::vector<InUse> in_use_;
   std::uint64_t sequence_ = 0;
+  std::uint64_t oldest_ = 0;  // no operation before this one is pending
   std::uint32_t window_ = 1;  // operations with tags of their own
   std::uint32_t place_ = 0;   // of the next operation in the window
   int idle_polls_ = 0;
