@@ -348,6 +348,13 @@ class Binder {
 
 }  // namespace
 
+std::size_t Program::footprint() const noexcept {
+  return rounds.capacity() * sizeof(BoundRound) + messages.capacity() * sizeof(BoundMessage) +
+         folds.capacity() * sizeof(BoundFold) +
+         (runs.capacity() + stages.capacity()) * sizeof(Run) +
+         held.capacity() * sizeof(std::uint32_t);
+}
+
 Program bind(const Schedule& schedule, const Layout& layout) {
   return Binder{schedule, layout}.run();
 }

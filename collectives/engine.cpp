@@ -39,14 +39,6 @@ std::uint64_t fingerprint_of(const Problem& problem, const Binding& binding) noe
   return combine(hash, binding.segments);
 }
 
-std::size_t footprint(const Program& program) noexcept {
-  return program.rounds.capacity() * sizeof(BoundRound) +
-         program.messages.capacity() * sizeof(BoundMessage) +
-         program.folds.capacity() * sizeof(BoundFold) +
-         (program.runs.capacity() + program.stages.capacity()) * sizeof(Run) +
-         program.held.capacity() * sizeof(std::uint32_t);
-}
-
 }  // namespace
 
 ShapeKey::ShapeKey(const Call& call, const Options& options) noexcept
@@ -90,7 +82,8 @@ Engine::Entry::Entry(const ShapeKey& shape)
 
 Engine::Engine(std::unique_ptr<Transport> transport, std::shared_ptr<Memory> memory,
                const CommunicatorOptions& options)
-    : transport_{std::move(transport)}, memory_{std::move(memory)}, options_{options} {
+    : transport_{std::move(transport)}, memory_{std::move(memory)}, options_{options},
+      scratch_{*memory_, options.cache_bytes} {
   if (options_.segments_in_flight < 1 || options_.segments_in_flight > 8)
     throw Error{ErrorCode::invalid_argument, "segments_in_flight is " +
                                                  std::to_string(options_.segments_in_flight) +
@@ -115,7 +108,7 @@ Engine::Entry& Engine::entry_for(const Call& call, const Options& options) {
   std::shared_ptr<const Binding> binding = bind_shape(call, options);
   entries_.emplace_front(key);
   Entry& entry = entries_.front();
-  entry.bytes = footprint(binding->program) + sizeof(Entry) + sizeof(Binding);
+  entry.bytes = binding->program.footprint() + sizeof(Entry) + sizeof(Binding);
   entry.binding = std::move(binding);
   // The operator's function may be gone by the next call; the binding's copy keeps it alive, and
   // thus its address unused by any other.
@@ -149,12 +142,18 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
   return std::make_shared<const Binding>(std::move(binding));
 }
 
-/// Forgets shapes that nobody uses, the least recently used first, until the budget is met.
-void Engine::evict() {
+/// Forgets what nobody uses, the least recently used first, until the budget is met. The shape used
+/// last stays, with one execution, so that a loop over one shape never allocates.
+void Engine::evict() noexcept {
   for (auto entry = entries_.end();
        cached_bytes_ > options_.cache_bytes && entry != entries_.begin();) {
     --entry;
-    if (entry->users > 0 || entry == entries_.begin()) continue;
+    const bool is_last_used = entry == entries_.begin();
+    while (cached_bytes_ > options_.cache_bytes && entry->idle.size() > (is_last_used ? 1u : 0u)) {
+      cached_bytes_ -= entry->idle.back()->footprint();
+      entry->idle.pop_back();
+    }
+    if (is_last_used || entry->users > 0 || cached_bytes_ <= options_.cache_bytes) continue;
     const auto [begin, end] = index_.equal_range(entry->hash);
     index_.erase(std::find_if(begin, end, [&](const auto& i) { return i.second == entry; }));
     cached_bytes_ -= entry->bytes;
@@ -165,16 +164,26 @@ void Engine::evict() {
 Execution* Engine::acquire(const Call& call, const Options& options) {
   if (failure_) throw Error{*failure_};
   Entry& entry = entry_for(call, options);
-  if (entry.idle.empty()) {
-    entry.idle.reserve(entry.users + 1);  // So that giving back never allocates, hence never fails.
-    in_use_.reserve(in_use_.size() + 1);
-    entry.idle.push_back(std::make_unique<Execution>(*transport_, *memory_, entry.binding,
-                                                     options_.segments_in_flight));
+  // A place first: what may fail comes before what must not be lost.
+  in_use_.push_back({nullptr, &entry});
+  try {
+    if (entry.idle.empty()) make_execution(entry);
+  } catch (...) {
+    in_use_.pop_back();
+    throw;
   }
-  in_use_.push_back({std::move(entry.idle.back()), &entry});
+  in_use_.back().execution = std::move(entry.idle.back());
   entry.idle.pop_back();
+  cached_bytes_ -= in_use_.back().execution->footprint();
   ++entry.users;
   return in_use_.back().execution.get();
+}
+
+void Engine::make_execution(Entry& entry) {
+  entry.idle.reserve(entry.users + 1);  // So that giving back never allocates, hence never fails.
+  entry.idle.push_back(std::make_unique<Execution>(*transport_, scratch_, entry.binding,
+                                                   options_.segments_in_flight));
+  cached_bytes_ += entry.idle.back()->footprint();
 }
 
 void Engine::start(Execution& execution, const void* in, void* out, Duration timeout) {
@@ -276,10 +285,13 @@ void Engine::release(Execution* execution) noexcept {
     }
     return;
   }
+  execution->rest();
+  cached_bytes_ += execution->footprint();
   --found->entry->users;
   found->entry->idle.push_back(std::move(found->execution));
   *found = std::move(in_use_.back());
   in_use_.pop_back();
+  if (cached_bytes_ > options_.cache_bytes) evict();
 }
 
 std::string Engine::explain(const Call& call, const Options& options) {

@@ -84,7 +84,8 @@ class Engine {
 
   Entry& entry_for(const Call& call, const Options& options);
   [[nodiscard]] std::shared_ptr<const Binding> bind_shape(const Call& call, const Options& options);
-  void evict();
+  void evict() noexcept;
+  void make_execution(Entry& entry);
   /// Polls once. @return how many transfers completed.
   std::size_t progress();
   void check_window();
@@ -96,9 +97,10 @@ class Engine {
   std::shared_ptr<Memory> memory_;
   CommunicatorOptions options_;
   Selector selector_;
+  Scratch scratch_;
   std::list<Entry> entries_;
   std::unordered_multimap<std::size_t, std::list<Entry>::iterator> index_;
-  std::size_t cached_bytes_ = 0;
+  std::size_t cached_bytes_ = 0;  // of entries and idle executions
   std::vector<InUse> in_use_;
   std::uint64_t sequence_ = 0;
   std::uint64_t oldest_ = 0;  // no operation before this one is pending

@@ -1,7 +1,9 @@
 #include "execution.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <utility>
+
+#include <tutti/error.hpp>
 
 namespace tutti::detail {
 namespace {
@@ -15,17 +17,18 @@ std::uint64_t mix(std::uint64_t fingerprint, std::uint64_t sequence) noexcept {
 
 }  // namespace
 
-Execution::Execution(Transport& transport, Memory& memory, std::shared_ptr<const Binding> binding,
+Execution::Execution(Transport& transport, Scratch& scratch, std::shared_ptr<const Binding> binding,
                      int lanes)
-    : transport_{transport}, memory_{memory}, binding_{std::move(binding)},
+    : transport_{transport}, scratch_{scratch}, memory_{scratch.memory()}, binding_{std::move(
+                                                                               binding)},
       lanes_(std::clamp<std::size_t>(binding_->segments, 1,
-                                     std::min(static_cast<std::uint32_t>(lanes), kLanes))) {
+                                     std::min(static_cast<std::uint32_t>(lanes), kLanes))),
+      footprint_{sizeof(Execution) + lanes_.capacity() * sizeof(Lane)} {
   for (Lane& lane : lanes_) lane.owner = this;
 }
 
-Execution::~Execution() {
-  for (const Lane& lane : lanes_)
-    if (lane.memory != nullptr) memory_.deallocate(lane.memory, lane.memory_bytes);
+void Execution::rest() noexcept {
+  if (block_.data != nullptr) scratch_.take_back(std::exchange(block_, {}));
 }
 
 std::byte* Execution::at(const Lane& lane, const Place& place) const noexcept {
@@ -52,21 +55,42 @@ void Execution::start(Buffers buffers, Turn turn, Duration timeout) {
     if (moved) lane.is_placed = false;
     if (lane.segment != index) lane.is_resolved = false;
     lane.segment = index;
-    begin_segment(lane);
+    if (!lane.is_resolved) resolve_segment(lane);
   }
+  borrow();
+  for (Lane& lane : lanes_) begin_segment(lane);
   active_lanes_ = lanes_.size();
   for (Lane& lane : lanes_) advance(lane);
 }
 
+void Execution::resolve_segment(Lane& lane) {
+  resolve(binding_->program, binding_->layout, {lane.segment, binding_->segments},
+          binding_->element_bytes, lane.resolved);
+  lane.is_resolved = true;
+  lane.is_placed = false;
+}
+
+/// Takes scratch for all lanes. The first segment of all is the largest.
+void Execution::borrow() {
+  if (block_.data == nullptr) {
+    const Resolved& largest = lanes_.front().resolved;
+    lane_bytes_ = largest.held_bytes + largest.staging_bytes;
+    if (lane_bytes_ == 0) return;
+    lane_bytes_ += (kScratchAlignment - lane_bytes_ % kScratchAlignment) % kScratchAlignment;
+    block_ = scratch_.lend(lanes_.size() * lane_bytes_);
+  }
+  std::byte* memory = block_.data;
+  for (Lane& lane : lanes_) {
+    if (lane.memory != memory) lane.is_placed = false;
+    lane.memory = memory;
+    memory += lane_bytes_;
+  }
+}
+
 void Execution::begin_segment(Lane& lane) {
   lane.round = 0;
-  if (!lane.is_resolved) {
-    resolve(binding_->program, binding_->layout, {lane.segment, binding_->segments},
-            binding_->element_bytes, lane.resolved);
-    reserve(lane);
-    lane.is_resolved = true;
-    lane.is_placed = false;
-  }
+  expects(lane.resolved.held_bytes + lane.resolved.staging_bytes <= lane_bytes_,
+          "no segment needs more scratch than the first one");
   if (!lane.is_placed) place_pieces(lane);
   lane.is_placed = true;
   const std::uint32_t tag = turn_.tag + static_cast<std::uint32_t>(&lane - lanes_.data());
@@ -75,17 +99,6 @@ void Execution::begin_segment(Lane& lane) {
     transfer.tag = tag;
     transfer.fingerprint = fingerprint;
   }
-}
-
-/// Memory for the largest segment, which is the first one of all.
-void Execution::reserve(Lane& lane) {
-  const std::size_t bytes = std::bit_ceil(lane.resolved.held_bytes + lane.resolved.staging_bytes);
-  if (lane.resolved.held_bytes + lane.resolved.staging_bytes <= lane.memory_bytes) return;
-  if (lane.memory != nullptr) memory_.deallocate(lane.memory, lane.memory_bytes);
-  lane.memory = nullptr;
-  lane.memory_bytes = 0;
-  lane.memory = memory_.allocate(bytes);
-  lane.memory_bytes = bytes;
 }
 
 void Execution::place_pieces(Lane& lane) {
@@ -102,6 +115,11 @@ void Execution::place_pieces(Lane& lane) {
   lane.pending.assign(lane.transfers.size(), {&lane, false});
   for (std::size_t i = 0; i < lane.transfers.size(); ++i)
     lane.transfers[i].cookie = reinterpret_cast<std::uint64_t>(&lane.pending[i]);
+  const std::size_t before = lane.footprint;
+  lane.footprint = resolved.footprint() + lane.pieces.capacity() * sizeof(Piece) +
+                   lane.transfers.capacity() * sizeof(Transfer) +
+                   lane.pending.capacity() * sizeof(Pending);
+  footprint_ += lane.footprint - before;
 }
 
 void Execution::advance(Lane& lane) {
@@ -113,7 +131,7 @@ void Execution::advance(Lane& lane) {
         return;
       }
       lane.segment += lanes_.size();
-      lane.is_resolved = false;
+      resolve_segment(lane);
       begin_segment(lane);
       continue;
     }

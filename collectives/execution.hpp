@@ -12,6 +12,7 @@
 #include <tutti/transport.hpp>
 
 #include "program.hpp"
+#include "scratch.hpp"
 
 namespace tutti::detail {
 
@@ -36,14 +37,13 @@ inline constexpr std::uint32_t kLanes = 8;
 /// One operation of one shape. Reused from call to call; nothing is allocated after the first.
 class Execution {
  public:
-  /// @param transport where messages go. @param memory where buffers lie. @param binding what to
-  /// do.
-  /// @param lanes segments in flight at most.
-  Execution(Transport& transport, Memory& memory, std::shared_ptr<const Binding> binding,
+  /// @param transport where messages go. @param scratch lends memory of the kind buffers lie in.
+  /// @param binding what to do. @param lanes segments in flight at most.
+  Execution(Transport& transport, Scratch& scratch, std::shared_ptr<const Binding> binding,
             int lanes);
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
-  ~Execution();
+  ~Execution() { rest(); }
 
   /// What to run on. This and the next are passed by value, in registers.
   struct Buffers {
@@ -59,6 +59,11 @@ class Execution {
   void start(Buffers buffers, Turn turn, Duration timeout);
   /// Notes that a transfer of this or another execution is done, and goes on from there.
   static void complete(std::uint64_t cookie);
+
+  /// Gives the scratch back until the next start. Nothing may be pending.
+  void rest() noexcept;
+  /// Bytes it holds, without scratch. They do not change between two runs.
+  [[nodiscard]] std::size_t footprint() const noexcept { return footprint_; }
 
   /// Whether nothing is left to do.
   [[nodiscard]] bool done() const noexcept { return active_lanes_ == 0; }
@@ -99,19 +104,21 @@ class Execution {
     std::vector<Piece> pieces{};
     std::vector<Transfer> transfers{};
     std::vector<Pending> pending{};
-    std::byte* memory = nullptr;
-    std::size_t memory_bytes = 0;
+    std::byte* memory = nullptr;  // its part of the scratch
+    std::size_t footprint = 0;
   };
 
+  void resolve_segment(Lane& lane);
+  void borrow();
   void begin_segment(Lane& lane);
   void place_pieces(Lane& lane);
-  void reserve(Lane& lane);
   void advance(Lane& lane);
   void finish_round(Lane& lane);
   void fold(const Lane& lane, const ResolvedFold& fold);
   [[nodiscard]] std::byte* at(const Lane& lane, const Place& place) const noexcept;
 
   Transport& transport_;
+  Scratch& scratch_;
   Memory& memory_;
   std::shared_ptr<const Binding> binding_;
   Buffers buffers_{};
@@ -120,6 +127,9 @@ class Execution {
   bool has_run_ = false;
   Duration deadline_{0};
   std::vector<Lane> lanes_;
+  Block block_{};               // of scratch, while it runs
+  std::size_t lane_bytes_ = 0;  // of scratch
+  std::size_t footprint_ = 0;
   std::size_t active_lanes_ = 0;
   std::vector<const void*> operands_{};
 };

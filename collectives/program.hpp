@@ -65,6 +65,9 @@ struct Program {
   std::vector<Run> stages{};  ///< Units of each staged run.
   std::vector<std::uint32_t>
       held{};  ///< Slots with memory of ours, sorted: unit, or units + scratch slot.
+
+  /// @return bytes the arrays hold.
+  [[nodiscard]] std::size_t footprint() const noexcept;
 };
 
 /// @param schedule of the layout's rank. @param layout which blocks the caller has memory for.
@@ -116,6 +119,9 @@ struct Resolved {
   std::vector<std::size_t> cursors{};  ///< Of the fold being resolved.
   std::size_t held_bytes = 0;          ///< Size of the held memory of this segment.
   std::size_t staging_bytes = 0;       ///< Of the round that stages most.
+
+  /// @return bytes the arrays hold.
+  [[nodiscard]] std::size_t footprint() const noexcept;
 };
 
 /// Which segment of how many; a segment is the same fraction of every block.

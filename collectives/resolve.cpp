@@ -182,6 +182,14 @@ class Resolver {
 
 }  // namespace
 
+std::size_t Resolved::footprint() const noexcept {
+  return rounds.capacity() * sizeof(Round) + messages.capacity() * sizeof(ResolvedMessage) +
+         pieces.capacity() * sizeof(ResolvedPiece) + folds.capacity() * sizeof(ResolvedFold) +
+         operands.capacity() * sizeof(Place) +
+         (held_offsets.capacity() + stage_offsets.capacity() + cursors.capacity()) *
+             sizeof(std::size_t);
+}
+
 void resolve(const Program& program, const Layout& layout, Segment segment,
              std::size_t element_bytes, Resolved& resolved) {
   Resolver{program, layout, segment, element_bytes, resolved}.run();

@@ -19,7 +19,10 @@ namespace tutti {
 struct CommunicatorOptions {
   Duration timeout = std::chrono::seconds{300};  ///< Deadline of an operation without its own.
   int segments_in_flight = 4;                    ///< Segments of one operation under way, 1 .. 8.
-  std::size_t cache_bytes = 64_MiB;              ///< Schedules and bound programs kept for reuse.
+  /// Schedules and bound programs kept for reuse, and as much again of scratch memory. What was
+  /// used last stays, whatever its size. Pending operations and plans have what they need beside
+  /// it.
+  std::size_t cache_bytes = 64_MiB;
 };
 
 /// A group of ranks. Every rank calls the same collectives in the same order with matching

@@ -45,7 +45,7 @@ class CountedMemory final : public Memory {
 
 constexpr std::size_t kRanks = 5;
 
-World make_world(std::uint64_t seed) {
+WorldOptions options_for(std::uint64_t seed) {
   WorldOptions options{};
   options.cluster.size = static_cast<int>(kRanks);
   options.cluster.seed = seed;
@@ -53,7 +53,11 @@ World make_world(std::uint64_t seed) {
   options.wrap = [](std::unique_ptr<Transport> inner) {
     return std::make_unique<Uncounted>(std::move(inner));
   };
-  return World{options};
+  return options;
+}
+
+World make_world(std::uint64_t seed) {
+  return World{options_for(seed)};
 }
 
 /// Tests all handles until they are done. @return whether they came to an end.
@@ -122,6 +126,40 @@ TEST_P(Allocations, DoNotHappenInRunsOfAPlan) {
     }
     EXPECT_TRUE(run == 0 || allocations == 0u)
         << allocations << " allocations, " << experiment.what().describe() << ", run " << run;
+  }
+}
+
+/// Allocations of one all_reduce of so many elements, which must be right.
+std::uint64_t allocations_of(World& world, std::size_t count) {
+  Experiment experiment{{.collective = Collective::all_reduce,
+                         .size = world.size(),
+                         .counts = {count},
+                         .model = model_of(Datatype::i64, OperatorKind::sum)}};
+  std::array<Request, kRanks> requests{};
+  allocations = 0;
+  {
+    const Count on{true};
+    for (std::size_t r = 0; r < kRanks; ++r) {
+      const auto rank = static_cast<Rank>(r);
+      requests[r] = world[rank].start(experiment.call(rank), experiment.options());
+    }
+    EXPECT_TRUE(drive(world, std::span<Request>{requests}));
+  }
+  for (Rank rank = 0; rank < world.size(); ++rank) EXPECT_FALSE(experiment.problem(rank));
+  return allocations;
+}
+
+TEST(Caches, ThatAreLargeRememberAndSmallOnesForget) {
+  for (const bool is_small : {false, true}) {
+    WorldOptions options = options_for(3);
+    if (is_small) options.communicator.cache_bytes = 1;
+    World world{options};
+    for (std::size_t round = 0; round < 3; ++round)
+      for (std::size_t count = 1; count < 20; ++count) {
+        EXPECT_EQ(allocations_of(world, count) > 0, round == 0 || is_small)
+            << "round " << round << ", " << count << " elements, small " << is_small;
+        EXPECT_EQ(allocations_of(world, count), 0u) << "the last shape is remembered";
+      }
   }
 }
 

@@ -52,19 +52,6 @@ TEST(OptionsTest, TheDefaultSegmentIsTheAlgorithms) {
   EXPECT_EQ(binomial.segment(), 0u);
 }
 
-TEST(OptionsTest, ASmallCacheForgetsButWorks) {
-  World world{{.cluster = {.size = 3}, .communicator = {.cache_bytes = 1}}};
-  for (std::size_t round = 0; round < 3; ++round)
-    for (std::size_t count = 1; count < 20; ++count) {
-      Experiment experiment{{.collective = all_reduce,
-                             .size = 3,
-                             .counts = {count},
-                             .model = model_of(Datatype::i64, OperatorKind::sum),
-                             .salt = round}};
-      ASSERT_EQ(run(world, experiment), "");
-    }
-}
-
 TEST(OptionsTest, CountsAreReadDuringTheCallOnly) {
   World world{3};
   std::vector<std::vector<int>> out(3, std::vector<int>(6));
