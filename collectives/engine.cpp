@@ -1,6 +1,7 @@
 #include "engine.hpp"
 
 #include <algorithm>
+#include <new>
 #include <string_view>
 #include <thread>
 
@@ -37,6 +38,25 @@ std::uint64_t fingerprint_of(const Problem& problem, const Binding& binding) noe
   for (const std::size_t count : problem.counts) hash = combine(hash, count);
   hash = combine(hash, std::string_view{binding.algorithm});
   return combine(hash, binding.segments);
+}
+
+/// What is being handled, for all ranks to be told: an Error as it is, and whatever a user's
+/// operator, the memory or the transport threw beside.
+Error caught(Rank self) {
+  const std::string rank = "rank " + std::to_string(self);
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return {ErrorCode::transport, "no memory is left on " + rank, self};
+  } catch (const std::exception& error) {
+    return {ErrorCode::aborted, "an exception ended the operation on " + rank + ": " + error.what(),
+            self};
+  } catch (...) {
+    return {ErrorCode::aborted, "an exception of unknown type ended the operation on " + rank,
+            self};
+  }
 }
 
 }  // namespace
@@ -197,8 +217,8 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
     const Execution::Turn turn{sequence_++, place_ * kLanes};
     if (++place_ == window_) place_ = 0;
     execution.start({in, out}, turn, timeout);
-  } catch (const Error& error) {
-    fail(error);
+  } catch (...) {
+    fail(caught(transport_->self()));
   }
 }
 
@@ -222,13 +242,8 @@ std::size_t Engine::progress() {
     const std::size_t count = transport_->poll(completions_);
     for (std::size_t i = 0; i < count; ++i) Execution::complete(completions_[i].cookie);
     return count;
-  } catch (const Error& error) {
-    fail(error);
-  } catch (const std::exception& error) {  // Thrown by a user's operator.
-    fail({ErrorCode::aborted,
-          "an exception ended a reduction on rank " + std::to_string(transport_->self()) + ": " +
-              error.what(),
-          transport_->self()});
+  } catch (...) {
+    fail(caught(transport_->self()));
   }
 }
 

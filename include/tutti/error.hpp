@@ -18,7 +18,7 @@ enum class ErrorCode : std::uint8_t {
   timeout,           ///< The deadline passed; the message names the awaited rank and round.
   peer_dead,         ///< A rank of the communicator is gone.
   aborted,           ///< Another rank failed; the message carries its first cause.
-  transport,         ///< The operating system or the MPI library reported an error.
+  transport,         ///< The operating system or the MPI reported an error, or memory ran out.
   bug,               ///< An invariant of tutti itself does not hold. Please report it.
 };
 

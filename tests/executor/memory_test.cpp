@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "rows.hpp"
+#include "tests/support/wrapper.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -120,6 +121,46 @@ TEST(Scratch, IsAllGivenBack) {
     EXPECT_GT(ledger->outstanding, 0u);
   }
   EXPECT_EQ(ledger->outstanding, 0u);
+}
+
+TEST(Scratch, ThatCannotBeHadFailsTheCommunicatorOnAllRanks) {
+  Ranks ranks{kBudget};
+  ranks.ledger->refused = 1;
+  std::vector<int> data(100);
+  try {
+    const Request request =
+        ranks.world[0].all_reduce_async(std::span{data}, sum, {.algorithm = "recursive_doubling"});
+    FAIL() << "there was no memory";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::transport) << error.what();
+    EXPECT_NE(std::string{error.what()}.find("memory"), std::string::npos) << error.what();
+    EXPECT_EQ(error.culprit(), 0) << error.what();
+  }
+  EXPECT_FALSE(ranks.world[0].try_barrier()) << "rank 0 has skipped an operation";
+  std::vector<Task> tasks{};
+  tasks.push_back(task_of(1, ranks.world[1].all_reduce_async(std::span{data})));
+  ASSERT_TRUE(ranks.world.drive(tasks));
+  ASSERT_TRUE(tasks[0].error) << "rank 1 hears of it";
+  EXPECT_EQ(tasks[0].error->code(), ErrorCode::aborted) << tasks[0].error->what();
+}
+
+/// A transport that runs out of memory.
+class Exhausted final : public Wrapper {
+ public:
+  using Wrapper::Wrapper;
+  [[nodiscard]] std::size_t poll(std::span<Completion>) override { throw std::bad_alloc{}; }
+};
+
+TEST(Transports, ThatRunOutOfMemoryAreNotTakenForOperators) {
+  World world{{.cluster = {.size = 2}, .wrap = [](std::unique_ptr<Transport> inner) {
+                 return std::make_unique<Exhausted>(std::move(inner));
+               }}};
+  std::vector<int> data(100);
+  const auto result = world[0].try_all_reduce(std::span{data});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code(), ErrorCode::transport);
+  EXPECT_EQ(std::string{result.error().what()}.find("reduction"), std::string::npos)
+      << result.error().what();
 }
 
 }  // namespace
