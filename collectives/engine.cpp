@@ -114,7 +114,11 @@ Engine::Engine(std::unique_ptr<Transport> transport, std::shared_ptr<Memory> mem
   expects(window_ > 0, "a transport has tags for one operation");
 }
 
-Engine::~Engine() = default;
+Engine::~Engine() {
+  if (is_quiet_) return;
+  for (const InUse& use : in_use_)
+    if (!use.execution->done()) use.execution->write_off();
+}
 
 Engine::Entry& Engine::entry_for(const Call& call, const Options& options) {
   if (!entries_.empty() && entries_.front().key.fits(call, options)) return entries_.front();
@@ -250,7 +254,7 @@ std::size_t Engine::progress() {
 void Engine::fail(const Error& cause) {
   if (!failure_) {
     failure_ = cause;
-    transport_->abort(cause);
+    is_quiet_ = transport_->abort(cause);
   }
   throw Error{*failure_};
 }
@@ -296,7 +300,7 @@ void Engine::release(Execution* execution) noexcept {
       failure_ =
           Error{ErrorCode::aborted, execution->state() + " was dropped while pending on rank " +
                                         std::to_string(transport_->self())};
-      transport_->abort(*failure_);
+      is_quiet_ = transport_->abort(*failure_);
     }
     return;
   }

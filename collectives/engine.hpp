@@ -108,6 +108,7 @@ class Engine {
   std::uint32_t place_ = 0;   // of the next operation in the window
   int idle_polls_ = 0;
   std::optional<Error> failure_;
+  bool is_quiet_ = true;  // whether no peer can write into what a failure left pending
   std::array<Completion, 32> completions_{};
   std::byte token_{1};  // what a barrier reduces
 };

@@ -31,6 +31,11 @@ void Execution::rest() noexcept {
   if (block_.data != nullptr) scratch_.take_back(std::exchange(block_, {}));
 }
 
+void Execution::write_off() noexcept {
+  if (block_.data != nullptr) scratch_.write_off();
+  block_ = {};
+}
+
 std::byte* Execution::at(const Lane& lane, const Place& place) const noexcept {
   switch (place.base) {
     // Nothing writes through a pointer into the input: bind() gives it to sends and operands only.

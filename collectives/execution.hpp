@@ -62,6 +62,8 @@ class Execution {
 
   /// Gives the scratch back until the next start. Nothing may be pending.
   void rest() noexcept;
+  /// Never gives the scratch back: peers may still write into it.
+  void write_off() noexcept;
   /// Bytes it holds, without scratch. They do not change between two runs.
   [[nodiscard]] std::size_t footprint() const noexcept { return footprint_; }
 

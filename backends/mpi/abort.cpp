@@ -24,21 +24,23 @@ bool drain(std::vector<MPI_Request>& requests, Duration patience) {
   }
 }
 
-void MpiTransport::abort(const Error& cause) noexcept {
-  if (aborted_) return;
+bool MpiTransport::abort(const Error& cause) noexcept {
+  if (aborted_) return quiet_;
   aborted_ = true;
   try {
     if (!failure_) failure_ = cause;
     int finalized = 0;
-    if (MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) stop(cause);
+    // What a finalised MPI still holds nobody can say; the destructor sees to our own.
+    if (MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) quiet_ = stop(cause);
   } catch (...) {  // Out of memory: what is under way stays so, in memory that is never reused.
     static_cast<void>(backing_.release());
   }
   requests_.clear();
   owners_.clear();
+  return quiet_;
 }
 
-void MpiTransport::stop(const Error& cause) {
+bool MpiTransport::stop(const Error& cause) {
   std::vector<MPI_Request> receives;
   std::vector<MPI_Request> sends = std::move(departures_.requests());
   for (std::size_t i = 0; i < requests_.size(); ++i) {
@@ -59,6 +61,7 @@ void MpiTransport::stop(const Error& cause) {
   const bool received = drain(receives, kReceivePatience);
   const bool sent = drain(sends, kSendPatience);
   if (!received || !sent) static_cast<void>(backing_.release());
+  return received;
 }
 
 }  // namespace tutti::mpi

@@ -38,7 +38,7 @@ class MpiTransport final : public Transport {
   [[nodiscard]] Duration now() const noexcept override { return time_now(); }
   void post(std::span<const Transfer> transfers) override;
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override;
-  void abort(const Error& cause) noexcept override;
+  bool abort(const Error& cause) noexcept override;
 
  private:
   // A transfer under way. Its MPI requests are in requests_, with its index in owners_.
@@ -80,7 +80,7 @@ class MpiTransport final : public Transport {
   void look_for_notice();
   [[noreturn]] void fail_request(int code, Owner owner) const;
   std::size_t take_done(std::span<Completion> completions) noexcept;
-  void stop(const Error& cause);
+  [[nodiscard]] bool stop(const Error& cause);
 
   Group group_;
   Options options_;
@@ -101,6 +101,7 @@ class MpiTransport final : public Transport {
   std::optional<Error> failure_{};  // the first cause
   bool told_ = false;               // whether the other ranks hear of it from another rank
   bool aborted_ = false;
+  bool quiet_ = false;  // once aborted: whether no peer can write any more
 };
 
 }  // namespace tutti::mpi

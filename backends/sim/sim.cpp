@@ -28,12 +28,14 @@ class SimTransport final : public Transport {
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
     return network_->poll(self_, completions);
   }
-  void abort(const Error& cause) noexcept override {
+  bool abort(const Error& cause) noexcept override {
     try {
       network_->abort(self_, cause);
     } catch (const std::bad_alloc&) {
       // Without memory the others are not told; their deadlines will tell them.
+      network_->close(self_);
     }
+    return true;
   }
 
  private:

@@ -95,9 +95,12 @@ class Transport {
   /// @param completions filled from the front. @return how many were filled.
   [[nodiscard]] virtual std::size_t poll(std::span<Completion> completions) = 0;
   /// Fails this transport for good and tells the other ranks why, as far as it can. Returns when
-  /// no peer can write into posted pieces any more. Idempotent.
+  /// no peer can write into posted pieces any more, or when waiting for that is hopeless.
+  /// Idempotent.
   /// @param cause what the other ranks will be told.
-  virtual void abort(const Error& cause) noexcept = 0;
+  /// @return whether no peer can write into posted pieces any more. If not, their memory must not
+  ///         be used for anything else.
+  virtual bool abort(const Error& cause) noexcept = 0;
 };
 
 /// @param peer sender. @param theirs its message's fingerprint. @param ours that of the receive.

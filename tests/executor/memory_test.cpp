@@ -144,6 +144,37 @@ TEST(Scratch, ThatCannotBeHadFailsTheCommunicatorOnAllRanks) {
   EXPECT_EQ(tasks[0].error->code(), ErrorCode::aborted) << tasks[0].error->what();
 }
 
+/// A transport whose peers cannot be kept from writing.
+class Unstoppable final : public Wrapper {
+ public:
+  using Wrapper::Wrapper;
+  bool abort(const Error& cause) noexcept override {
+    static_cast<void>(Wrapper::abort(cause));
+    return false;
+  }
+};
+
+TEST(Scratch, ThatPeersMayStillWriteIntoIsNotGivenBack) {
+  for (const bool stops : {true, false}) {
+    const auto ledger = std::make_shared<Ledger>();
+    WorldOptions options{.cluster = {.size = 2}, .memory = ledger};
+    if (!stops)
+      options.wrap = [](std::unique_ptr<Transport> inner) {
+        return std::make_unique<Unstoppable>(std::move(inner));
+      };
+    std::size_t pending = 0;
+    {
+      World world{options};
+      std::vector<int> data(100);
+      const Request dropped =
+          world[0].all_reduce_async(std::span{data}, sum, {.algorithm = "recursive_doubling"});
+      pending = ledger->outstanding;
+      EXPECT_GT(pending, 0u);
+    }
+    EXPECT_EQ(ledger->outstanding, stops ? 0u : pending);
+  }
+}
+
 /// A transport that runs out of memory.
 class Exhausted final : public Wrapper {
  public:

@@ -25,7 +25,7 @@ class Wrapper : public Transport {
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
     return inner_->poll(completions);
   }
-  void abort(const Error& cause) noexcept override { inner_->abort(cause); }
+  bool abort(const Error& cause) noexcept override { return inner_->abort(cause); }
 
  private:
   std::unique_ptr<Transport> inner_;
