@@ -8,7 +8,8 @@
 namespace tutti::detail {
 namespace {
 
-/// Idle polls between two looks at the clock, where a poll is so short that reading it would count.
+/// Polls from one look at the clock to the next, where a poll is so short that reading it would
+/// count.
 constexpr int kPollsPerClock = 32;
 
 std::uint64_t combine(std::uint64_t hash, std::uint64_t value) noexcept {
@@ -112,6 +113,8 @@ Engine::Engine(std::unique_ptr<Transport> transport, std::shared_ptr<Memory> mem
     throw Error{ErrorCode::invalid_argument, "the timeout must be more than zero"};
   window_ = std::min(kWindow, transport_->capabilities().tags / kLanes);
   expects(window_ > 0, "a transport has tags for one operation");
+  polls_per_clock_ = std::clamp(transport_->capabilities().idle_spins, 1, kPollsPerClock);
+  polls_until_clock_ = polls_per_clock_;
 }
 
 Engine::~Engine() {
@@ -259,33 +262,45 @@ void Engine::fail(const Error& cause) {
   throw Error{*failure_};
 }
 
-void Engine::check_deadline(Execution& execution) {
-  if (!execution.is_late(transport_->now())) return;
-  const Rank awaited = execution.awaited();
-  fail({ErrorCode::timeout,
-        execution.state() + " timed out on rank " + std::to_string(transport_->self()) +
-            ": nothing came from rank " + std::to_string(awaited) +
-            ", which has not entered the call, is stalled, or is dead",
-        awaited});
+void Engine::check_deadlines() {
+  const Duration now = transport_->now();
+  for (const InUse& use : in_use_)
+    if (!use.execution->done() && use.execution->is_late(now)) fail(lateness(*use.execution));
 }
 
-void Engine::count_idle(Execution& execution) {
-  const int spins = transport_->capabilities().idle_spins;
-  if (++idle_polls_ % std::clamp(spins, 1, kPollsPerClock) == 0) check_deadline(execution);
+Error Engine::lateness(const Execution& execution) const {
+  const Rank awaited = execution.awaited();
+  return {ErrorCode::timeout,
+          execution.state() + " timed out on rank " + std::to_string(transport_->self()) +
+              ": nothing came from rank " + std::to_string(awaited) +
+              ", which has not entered the call, is stalled, or is dead",
+          awaited};
+}
+
+/// One step of a test or wait for an operation that is pending. Now and then it looks at the clock,
+/// for all operations: whoever is polled, none waits beyond its deadline unnoticed.
+/// @return whether something moved.
+bool Engine::poll_for(const Execution& execution) {
+  const bool moved = progress() > 0;
+  if (polls_until_clock_ > 0) --polls_until_clock_;
+  if (polls_until_clock_ == 0 && !execution.done()) {
+    polls_until_clock_ = polls_per_clock_;
+    check_deadlines();
+  }
+  return moved;
 }
 
 bool Engine::test(Execution& execution) {
-  if (execution.done()) return true;
-  if (progress() > 0) idle_polls_ = 0;
-  else count_idle(execution);
+  if (!execution.done()) poll_for(execution);
   return execution.done();
 }
 
 void Engine::wait(Execution& execution) {
-  while (!execution.done()) {
-    if (progress() > 0) idle_polls_ = 0;
-    else count_idle(execution);
-    if (idle_polls_ > transport_->capabilities().idle_spins) std::this_thread::yield();
+  const int spins = transport_->capabilities().idle_spins;
+  for (int idle = 0; !execution.done();) {
+    if (poll_for(execution)) idle = 0;
+    else if (idle < spins) ++idle;
+    else std::this_thread::yield();
   }
 }
 

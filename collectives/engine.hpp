@@ -89,8 +89,9 @@ class Engine {
   /// Polls once. @return how many transfers completed.
   std::size_t progress();
   void check_window();
-  void check_deadline(Execution& execution);
-  void count_idle(Execution& execution);
+  bool poll_for(const Execution& execution);
+  void check_deadlines();
+  [[nodiscard]] Error lateness(const Execution& execution) const;
   [[noreturn]] void fail(const Error& cause);
 
   std::unique_ptr<Transport> transport_;
@@ -106,7 +107,8 @@ class Engine {
   std::uint64_t oldest_ = 0;  // no operation before this one is pending
   std::uint32_t window_ = 1;  // operations with tags of their own
   std::uint32_t place_ = 0;   // of the next operation in the window
-  int idle_polls_ = 0;
+  int polls_per_clock_ = 1;
+  int polls_until_clock_ = 1;
   std::optional<Error> failure_;
   bool is_quiet_ = true;  // whether no peer can write into what a failure left pending
   std::array<Completion, 32> completions_{};

@@ -1,0 +1,93 @@
+// A request that waits too long is noticed, whatever else the program does meanwhile.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "rows.hpp"
+#include "tests/support/wrapper.hpp"
+
+namespace tutti::harness {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// A transport so quick to poll that the clock is read now and then only.
+class Quick final : public Wrapper {
+ public:
+  explicit Quick(std::unique_ptr<Transport> inner)
+      : Wrapper{std::move(inner)}, capabilities_{Wrapper::capabilities()} {
+    capabilities_.idle_spins = 10'000;
+  }
+  [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
+
+ private:
+  Capabilities capabilities_;
+};
+
+World make_quick_world(int size, sim::Delivery delivery = sim::Delivery::rendezvous) {
+  return World{{.cluster = {.size = size, .delivery = delivery},
+                .wrap = [](std::unique_ptr<Transport> inner) {
+                  return std::make_unique<Quick>(std::move(inner));
+                }}};
+}
+
+constexpr int kPolls = 200;  // more than between two looks at the clock
+
+/// Lets the clock be read, lets time pass, and lets it be read again.
+template <class Poll>
+void poll_over(World& world, Duration time, int polls, Poll poll) {
+  for (int i = 0; i < polls; ++i) poll();
+  world.cluster().advance_by(time);
+  for (int i = 0; i < polls; ++i) poll();
+}
+
+TEST(Deadlines, OfRequestsTestedInTurnAllCount) {
+  for (const std::size_t late : {0u, 1u, 2u, 3u}) {
+    World world = make_quick_world(2);
+    std::vector<std::vector<int>> data(4, std::vector<int>(3));
+    std::vector<Request> requests{};
+    for (std::size_t i = 0; i < data.size(); ++i)
+      requests.push_back(world[0].all_reduce_async(
+          std::span{data[i]}, sum,
+          {.timeout = i == late ? Duration{milliseconds{20}} : seconds{9}}));
+    try {
+      poll_over(world, milliseconds{30}, kPolls, [&] {
+        for (Request& request : requests) static_cast<void>(request.test());
+      });
+      FAIL() << "the deadline of request " << late << " of 4 was not noticed";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::timeout) << error.what();
+    }
+  }
+}
+
+TEST(Deadlines, OfARequestCountWhereAnotherIsPolled) {
+  World world = make_quick_world(2);
+  std::vector<int> a(3), b(3);
+  const Request late = world[0].all_reduce_async(std::span{a}, sum, {.timeout = milliseconds{20}});
+  Request other = world[0].all_reduce_async(std::span{b}, sum, {.timeout = seconds{9}});
+  EXPECT_THROW(poll_over(world, milliseconds{30}, kPolls, [&] { static_cast<void>(other.test()); }),
+               Error);
+}
+
+TEST(Deadlines, OfARequestCountBetweenOtherCalls) {
+  World world = make_quick_world(2, sim::Delivery::eager);
+  std::vector<int> awaited(3), own(3);
+  Request late = world[0].broadcast_async(std::span{awaited}, 1, {.timeout = milliseconds{20}});
+  constexpr int kCalls = 31;  // so that all are within the window of the pending one
+  try {
+    poll_over(world, milliseconds{30}, kCalls, [&] {
+      EXPECT_FALSE(late.test());
+      EXPECT_FALSE(late.test());
+      Request other = world[0].broadcast_async(std::span{own}, 0, {.timeout = seconds{9}});
+      while (!other.test()) ASSERT_TRUE(world.cluster().advance());
+    });
+    FAIL() << "the deadline was not noticed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::timeout) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace tutti::harness
