@@ -78,7 +78,7 @@ class Execution {
   /// Whether to give up at this time. The clock is first read when there is nothing else to do,
   /// since reading it costs as much as a small collective; the timeout counts from then.
   [[nodiscard]] bool is_late(Duration now) noexcept {
-    if (deadline_ == Duration::zero()) deadline_ = now + timeout_;
+    if (deadline_ == Duration::zero()) deadline_ = deadline_after(now, timeout_);
     return now >= deadline_;
   }
   /// What it waits for, for a person: algorithm, round, and the ranks awaited.

@@ -60,7 +60,7 @@ std::array<std::uint64_t, kMaskWords> usable_cores() {
 // Waits for a nonblocking operation of the set-up. It yields because some MPIs spin inside their
 // blocking calls, which takes tens of milliseconds where ranks outnumber cores.
 void finish(MPI_Request& request, const Options& options, const char* action) {
-  const Duration deadline = time_now() + options.timeout;
+  const Duration deadline = deadline_after(time_now(), options.timeout);
   for (int done = 0;;) {
     check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), action);
     if (done != 0) return;

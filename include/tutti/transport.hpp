@@ -15,6 +15,13 @@ namespace tutti {
 /// Time since an arbitrary start, equal for all ranks of an in-process cluster only.
 using Duration = std::chrono::nanoseconds;
 
+/// @param now a time. @param timeout how long from then, zero or more. @return when that ends: at
+/// the end of time at the latest, so that Duration::max() waits for ever.
+[[nodiscard]] constexpr Duration deadline_after(Duration now, Duration timeout) noexcept {
+  return now > Duration::zero() && timeout > Duration::max() - now ? Duration::max()
+                                                                   : now + timeout;
+}
+
 /// A run of bytes that a message gathers from, or scatters to.
 struct Piece {
   std::byte* data;    ///< Where. A send only reads it.

@@ -89,5 +89,15 @@ TEST(Deadlines, OfARequestCountBetweenOtherCalls) {
   }
 }
 
+TEST(Deadlines, MayBeTheEndOfTime) {
+  World world{{.cluster = {.size = 3}, .communicator = {.timeout = Duration::max()}}};
+  world.cluster().advance_by(seconds{5});
+  Experiment experiment{{.collective = Collective::all_reduce,
+                         .size = 3,
+                         .counts = {100},
+                         .model = model_of(Datatype::i32, OperatorKind::sum)}};
+  EXPECT_EQ(run(world, experiment), "");
+}
+
 }  // namespace
 }  // namespace tutti::harness
