@@ -269,12 +269,14 @@ void Engine::check_deadlines() {
 }
 
 Error Engine::lateness(const Execution& execution) const {
-  const Rank awaited = execution.awaited();
+  const Execution::Awaited awaited = execution.awaited();
+  const std::string rank = "rank " + std::to_string(awaited.rank);
   return {ErrorCode::timeout,
-          execution.state() + " timed out on rank " + std::to_string(transport_->self()) +
-              ": nothing came from rank " + std::to_string(awaited) +
-              ", which has not entered the call, is stalled, or is dead",
-          awaited};
+          execution.state() + " timed out on rank " + std::to_string(transport_->self()) + ": " +
+              (awaited.receives ? rank + " did not take what was sent to it; it"
+                                : "nothing came from " + rank + ", which") +
+              " has not entered the call, is stalled, or is dead",
+          awaited.rank};
 }
 
 /// One step of a test or wait for an operation that is pending. Now and then it looks at the clock,

@@ -190,7 +190,7 @@ void Execution::fold(const Lane& lane, const ResolvedFold& fold) {
                 .divisor = divides ? binding_->layout.contract().size : 1});
 }
 
-Rank Execution::awaited() const noexcept {
+Execution::Awaited Execution::awaited() const noexcept {
   // A missing receive accuses its sender; a missing send only its receiver's pace.
   for (const Transfer::Kind kind : {Transfer::Kind::recv, Transfer::Kind::send})
     for (const Lane& lane : lanes_)
@@ -199,9 +199,9 @@ Rank Execution::awaited() const noexcept {
         const std::uint32_t begin = lane.round == 0 ? 0 : resolved.rounds[lane.round - 1].messages;
         if (i >= begin && i < resolved.rounds[lane.round].messages && !lane.pending[i].is_done &&
             lane.transfers[i].kind == kind)
-          return lane.transfers[i].peer;
+          return {lane.transfers[i].peer, kind == Transfer::Kind::send};
       }
-  return -1;
+  return {};
 }
 
 std::string Execution::state() const {

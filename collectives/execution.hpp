@@ -83,8 +83,12 @@ class Execution {
   }
   /// What it waits for, for a person: algorithm, round, and the ranks awaited.
   [[nodiscard]] std::string state() const;
-  /// A rank it waits for, or -1.
-  [[nodiscard]] Rank awaited() const noexcept;
+  /// A rank it waits for.
+  struct Awaited {
+    Rank rank = -1;         ///< Or -1 for none.
+    bool receives = false;  ///< Whether that rank has a message to take; else it has one to send.
+  };
+  [[nodiscard]] Awaited awaited() const noexcept;
   [[nodiscard]] const Binding& binding() const noexcept { return *binding_; }
 
  private:

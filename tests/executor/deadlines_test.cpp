@@ -99,5 +99,19 @@ TEST(Deadlines, MayBeTheEndOfTime) {
   EXPECT_EQ(run(world, experiment), "");
 }
 
+TEST(Deadlines, OfASendAccuseTheReceiverOfNotTakingIt) {
+  World world{{.cluster = {.size = 2, .delivery = sim::Delivery::rendezvous}}};
+  std::vector<int> data(3);
+  std::vector<Task> tasks{};
+  tasks.push_back(
+      task_of(0, world[0].broadcast_async(std::span{data}, 0, {.timeout = milliseconds{20}})));
+  ASSERT_TRUE(world.drive(tasks, milliseconds{40}));
+  ASSERT_TRUE(tasks[0].error);
+  const std::string text = tasks[0].error->what();
+  EXPECT_EQ(tasks[0].error->culprit(), 1) << text;
+  EXPECT_NE(text.find("rank 1 did not take what was sent"), std::string::npos) << text;
+  EXPECT_EQ(text.find("nothing came"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace tutti::harness
