@@ -21,6 +21,9 @@ std::string elements(std::size_t count) {
 void check_operator(const Call& call) {
   if (!is_reduction(call.collective)) return;
   if (call.op == nullptr) refuse(call.collective, "an operator is needed");
+  if (call.op->kind() == OperatorKind::user &&
+      (call.op->function() == nullptr || !*call.op->function()))
+    refuse(call.collective, "the user's operator has no function to apply");
   if (is_defined(call.op->kind(), call.type)) return;
   refuse(call.collective, "operator " + std::string{name_of(call.op->kind())} +
                               " is not defined for datatype " + std::string{name_of(call.type)});

@@ -160,6 +160,18 @@ std::vector<Wrong> wrong_words() {
                 .element_bytes = 4});
        },
        "operator"},
+      {"user_operator_of_no_function",
+       [](Communicator& c) {
+         Vector a(4);
+         c.all_reduce(std::span{a}, Operator{OperatorKind::user});
+       },
+       "function"},
+      {"user_operator_of_an_empty_function",
+       [](Communicator& c) {
+         Vector a(4);
+         c.all_reduce(std::span{a}, Operator{UserFunction{}, true});
+       },
+       "function"},
       {"unknown_algorithm",
        [](Communicator& c) {
          Vector a(4);
