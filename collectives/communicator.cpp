@@ -90,8 +90,9 @@ Request::Request(Request&& other) noexcept
     : engine_{std::move(other.engine_)}, execution_{std::exchange(other.execution_, nullptr)} {}
 
 Request& Request::operator=(Request&& other) noexcept {
-  std::swap(engine_, other.engine_);
-  std::swap(execution_, other.execution_);
+  Request taken{std::move(other)};  // ends with what was ours
+  std::swap(engine_, taken.engine_);
+  std::swap(execution_, taken.execution_);
   return *this;
 }
 
@@ -121,11 +122,12 @@ Plan::Plan(Plan&& other) noexcept
       in_{other.in_}, out_{other.out_}, timeout_{other.timeout_} {}
 
 Plan& Plan::operator=(Plan&& other) noexcept {
-  std::swap(engine_, other.engine_);
-  std::swap(execution_, other.execution_);
-  in_ = other.in_;
-  out_ = other.out_;
-  timeout_ = other.timeout_;
+  Plan taken{std::move(other)};  // ends with what was ours
+  std::swap(engine_, taken.engine_);
+  std::swap(execution_, taken.execution_);
+  in_ = taken.in_;
+  out_ = taken.out_;
+  timeout_ = taken.timeout_;
   return *this;
 }
 
@@ -138,6 +140,9 @@ void Plan::start() {
 }
 
 void Plan::start(const void* in, void* out) {
+  if (execution_ == nullptr)
+    throw Error{ErrorCode::invalid_argument,
+                "the plan is empty, because it was moved from; start the one it was moved to"};
   if (!execution_->done())
     throw Error{ErrorCode::invalid_argument,
                 "the plan is running; wait for it before starting again"};
@@ -145,10 +150,10 @@ void Plan::start(const void* in, void* out) {
 }
 
 bool Plan::test() {
-  return engine_->test(*execution_);
+  return execution_ == nullptr || engine_->test(*execution_);
 }
 void Plan::wait() {
-  engine_->wait(*execution_);
+  if (execution_ != nullptr) engine_->wait(*execution_);
 }
 const std::string& Plan::algorithm() const noexcept {
   return execution_->binding().algorithm;

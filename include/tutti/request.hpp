@@ -24,7 +24,8 @@ class Request {
   Request() noexcept = default;
   /// Takes the operation over. @param other is empty afterwards.
   Request(Request&& other) noexcept;
-  /// Takes the operation over. @param other is empty afterwards. @return this.
+  /// Drops its own operation and takes the other's over. @param other is empty afterwards.
+  /// @return this.
   Request& operator=(Request&& other) noexcept;
   /// Fails the communicator if the operation is pending. Does not block.
   ~Request();
@@ -47,7 +48,8 @@ class Plan {
  public:
   /// Takes the plan over. @param other is empty afterwards.
   Plan(Plan&& other) noexcept;
-  /// Takes the plan over. @param other is empty afterwards. @return this.
+  /// Drops its own run and takes the other plan over. @param other is empty afterwards: it has no
+  /// run, no start(), no algorithm() and no segment(). @return this.
   Plan& operator=(Plan&& other) noexcept;
   /// Fails the communicator if a run is pending. Does not block.
   ~Plan();
