@@ -1,5 +1,6 @@
 #include <tutti/communicator.hpp>
 
+#include <type_traits>
 #include <utility>
 
 #include "engine.hpp"
@@ -48,6 +49,23 @@ class Loan {
   detail::Execution* execution_;
 };
 
+/// Makes a call, and a result of what it returns or throws.
+template <class Function>
+Result<std::invoke_result_t<Function>> attempt(Function call) noexcept {
+  try {
+    if constexpr (std::is_void_v<std::invoke_result_t<Function>>) {
+      call();
+      return {};
+    } else {
+      return call();
+    }
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::exception& error) {
+    return Error{ErrorCode::transport, error.what()};
+  }
+}
+
 }  // namespace
 
 void Communicator::run(const Call& call, const Options& options) {
@@ -69,14 +87,15 @@ Plan Communicator::plan(const Call& call, const Options& options) {
 }
 
 Result<void> Communicator::try_run(const Call& call, const Options& options) noexcept {
-  try {
-    run(call, options);
-    return {};
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::exception& error) {
-    return Error{ErrorCode::transport, error.what()};
-  }
+  return attempt([&] { run(call, options); });
+}
+
+Result<Request> Communicator::try_start(const Call& call, const Options& options) noexcept {
+  return attempt([&] { return start(call, options); });
+}
+
+Result<Plan> Communicator::try_plan(const Call& call, const Options& options) noexcept {
+  return attempt([&] { return plan(call, options); });
 }
 
 std::string Communicator::explain(const Call& call, const Options& options) {
@@ -111,6 +130,13 @@ void Request::wait() {
   if (execution_ == nullptr) return;
   engine_->wait(*execution_);
   engine_->release(std::exchange(execution_, nullptr));
+}
+
+Result<bool> Request::try_test() noexcept {
+  return attempt([this] { return test(); });
+}
+Result<void> Request::try_wait() noexcept {
+  return attempt([this] { wait(); });
 }
 
 Plan::Plan(std::shared_ptr<detail::Engine> engine, detail::Execution* execution, const void* in,
@@ -155,6 +181,19 @@ bool Plan::test() {
 void Plan::wait() {
   if (execution_ != nullptr) engine_->wait(*execution_);
 }
+Result<void> Plan::try_start() noexcept {
+  return attempt([this] { start(); });
+}
+Result<void> Plan::try_start(const void* in, void* out) noexcept {
+  return attempt([&] { start(in, out); });
+}
+Result<bool> Plan::try_test() noexcept {
+  return attempt([this] { return test(); });
+}
+Result<void> Plan::try_wait() noexcept {
+  return attempt([this] { wait(); });
+}
+
 const std::string& Plan::algorithm() const noexcept {
   return execution_->binding().algorithm;
 }

@@ -329,6 +329,11 @@ class Communicator {
   [[nodiscard]] Plan plan(const Call& call, const Options& options = {});
   /// Runs a call to its end. @param call what. @param options see Options. @return the outcome.
   [[nodiscard]] Result<void> try_run(const Call& call, const Options& options = {}) noexcept;
+  /// Starts a call. @param call what. @param options see Options. @return its handle, or the Error.
+  [[nodiscard]] Result<Request> try_start(const Call& call, const Options& options = {}) noexcept;
+  /// Prepares a call. @param call what. @param options see Options. @return the prepared call, or
+  /// the Error.
+  [[nodiscard]] Result<Plan> try_plan(const Call& call, const Options& options = {}) noexcept;
   /// What a call would run, every candidate's predicted time, and why the others were left out.
   /// @param call what. @param options see Options. @return lines of text for a person.
   [[nodiscard]] std::string explain(const Call& call, const Options& options = {});

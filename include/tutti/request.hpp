@@ -30,10 +30,15 @@ class Request {
   /// Fails the communicator if the operation is pending. Does not block.
   ~Request();
 
-  /// Makes progress. Throws the operation's Error once. @return whether the operation is done.
+  /// Makes progress. Throws the communicator's Error, in this and all later calls.
+  /// @return whether the operation is done.
   bool test();
-  /// Waits for the end. Throws the operation's Error.
+  /// Waits for the end. Throws as test does.
   void wait();
+  /// As test. @return whether the operation is done, or the Error.
+  [[nodiscard]] Result<bool> try_test() noexcept;
+  /// As wait. @return nothing, or the Error.
+  [[nodiscard]] Result<void> try_wait() noexcept;
 
  private:
   friend class Communicator;
@@ -59,10 +64,19 @@ class Plan {
   /// Starts a run on other buffers of the same sizes. Throws Error.
   /// @param in input, as in the call that made the plan. @param out output, likewise.
   void start(const void* in, void* out);
-  /// Makes progress. Throws the run's Error. @return whether no run is pending.
+  /// Makes progress. Throws the communicator's Error, in this and all later calls.
+  /// @return whether no run is pending.
   bool test();
-  /// Waits for the end of the run. Throws the run's Error.
+  /// Waits for the end of the run. Throws as test does.
   void wait();
+  /// As start. @return nothing, or the Error.
+  [[nodiscard]] Result<void> try_start() noexcept;
+  /// As start. @param in input. @param out output. @return nothing, or the Error.
+  [[nodiscard]] Result<void> try_start(const void* in, void* out) noexcept;
+  /// As test. @return whether no run is pending, or the Error.
+  [[nodiscard]] Result<bool> try_test() noexcept;
+  /// As wait. @return nothing, or the Error.
+  [[nodiscard]] Result<void> try_wait() noexcept;
   /// @return the algorithm it runs, with parameters, such as "knomial:k=4".
   [[nodiscard]] const std::string& algorithm() const noexcept;
   /// @return bytes per segment, or 0 where the vector runs as a whole.

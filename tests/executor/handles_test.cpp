@@ -57,5 +57,43 @@ TEST(Plans, ThatAreEmptyHaveNoRun) {
   }
 }
 
+TEST(Handles, HaveTwinsThatDoNotThrow) {
+  World world{{.cluster = {.size = 2, .delivery = sim::Delivery::eager}}};
+  std::vector<int> data(10);
+  const Call call = call::broadcast<int>(std::span{data}, 0);
+  Result<Request> request = world[0].try_start(call);
+  Result<Plan> plan = world[0].try_plan(call);
+  ASSERT_TRUE(request);
+  ASSERT_TRUE(plan);
+  ASSERT_TRUE(plan.value().try_start());
+  EXPECT_EQ(plan.value().try_start().error().code(), ErrorCode::invalid_argument);
+  Result<bool> done = request.value().try_test();
+  ASSERT_TRUE(done);
+  EXPECT_FALSE(done.value());
+  while (world.cluster().advance()) {
+  }
+  EXPECT_TRUE(request.value().try_wait());
+  EXPECT_TRUE(plan.value().try_wait());
+  EXPECT_TRUE(plan.value().try_test().value());
+  EXPECT_EQ(plan.value().try_start(nullptr, nullptr).error().code(), ErrorCode::invalid_argument);
+  const Call wrong = call::broadcast<int>(std::span{data}, 2);
+  EXPECT_EQ(world[0].try_start(wrong).error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(world[0].try_plan(wrong).error().code(), ErrorCode::invalid_argument);
+}
+
+TEST(Handles, ReturnTheErrorInEveryCall) {
+  World world{2};
+  std::vector<int> data(10);
+  Request request = world[0].all_reduce_async(std::span{data}, sum, {.timeout = milliseconds{20}});
+  Plan plan = world[0].plan_all_reduce(std::span{data});
+  EXPECT_TRUE(request.try_test());
+  world.cluster().advance_by(milliseconds{30});
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(request.try_test().error().code(), ErrorCode::timeout);
+    EXPECT_EQ(request.try_wait().error().code(), ErrorCode::timeout);
+    EXPECT_EQ(plan.try_start().error().code(), ErrorCode::timeout);
+  }
+}
+
 }  // namespace
 }  // namespace tutti::harness
