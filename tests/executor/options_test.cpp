@@ -74,11 +74,24 @@ TEST(OptionsTest, CountsAreReadDuringTheCallOnly) {
 TEST(OptionsTest, ExplainNamesTheChoiceAndTheRejected) {
   World world{3};
   std::vector<float> data(100);
-  const std::string text = world[0].explain(call::all_reduce<float>(data, std::span{data}, sum));
+  const Operator ordered{[](const void*, const void*, void*, std::size_t) {}, false};
+  const std::string text =
+      world[0].explain(call::all_reduce<float>(data, std::span{data}, ordered));
+  int rejected = 0;
+  int served = 0;
   for (const Algorithm& row : catalog()) {
     if (row.collective != all_reduce) continue;
-    EXPECT_NE(text.find(row.name), std::string::npos) << row.name << " is missing in: " << text;
+    const bool serves =
+        admits(row.traits.sizes, world.size()) && holds(row.traits.ordered, world.size(), Rank{0});
+    ++(serves ? served : rejected);
+    const std::size_t begin = text.find("\n  " + std::string{row.name});
+    ASSERT_NE(begin, std::string::npos) << row.name << " is missing in: " << text;
+    const std::string line = text.substr(begin + 1, text.find('\n', begin + 1) - begin - 1);
+    EXPECT_EQ(line.find("left out, ") == std::string::npos, serves) << line;
+    EXPECT_EQ(line.find(" us") != std::string::npos, serves) << line;
   }
+  EXPECT_GT(rejected, 0) << "the test must see a rejection";
+  EXPECT_GT(served, 0);
   EXPECT_EQ(world.cluster().transfers(), 0u);
 }
 
