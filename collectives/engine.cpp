@@ -158,7 +158,6 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
   Binding binding{.layout = std::move(layout),
                   .program = std::move(program),
                   .op = problem.op == nullptr ? sum : *problem.op,
-                  .reduces = problem.op != nullptr,
                   .type = problem.type,
                   .element_bytes = problem.element_bytes,
                   .segments = segments,

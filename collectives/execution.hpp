@@ -21,7 +21,6 @@ struct Binding {
   Layout layout;                  ///< Sizes and places.
   Program program;                ///< What to do.
   Operator op;                    ///< Meaningful if the collective reduces.
-  bool reduces = false;           ///< Whether it does.
   Datatype type{};                ///< Of the elements.
   std::size_t element_bytes = 1;  ///< Of one element.
   std::size_t segments = 1;       ///< Pieces the vector is run in.
