@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -28,9 +29,9 @@ class Binder {
       mark(steps);
       bind_messages(steps);
       bind_local(steps);
+      settle();
       bind_finishes(steps);
-      for (const std::uint32_t id : written_now_) slots_[id].written = true;
-      written_now_.clear();
+      settle();
       end_round();
     }
     copy_results();
@@ -40,7 +41,7 @@ class Binder {
 
  private:
   struct Slot {
-    bool written = false;         // before this round
+    bool written = false;         // before this round; for Finish, by its other steps as well
     bool held = false;            // needs memory of ours
     std::uint32_t read_at = 0;    // stamp of the last round that reads it
     std::uint32_t finish_at = 0;  // stamp of the round that finishes it
@@ -51,6 +52,7 @@ class Binder {
     Slots into;
     Run from;
     Side side;
+    std::size_t step;  // of the round: operands stand as listed
   };
 
   [[nodiscard]] std::uint32_t id_of(Space space, std::uint32_t index) const noexcept {
@@ -143,7 +145,7 @@ class Binder {
           continue;
         done_[k] = true;
         if (is_send) bind_send(steps[k]);
-        else bind_receive(steps[k]);
+        else bind_receive(steps[k], k);
       }
       message.runs = size_of(program_.runs) - message.first_run;
       program_.messages.push_back(message);
@@ -154,9 +156,9 @@ class Binder {
         step.slots(), [&](std::uint32_t id) { return source_base(step.slots().space, id); },
         [&](const Slots& part) { program_.runs.push_back(source(part)); });
   }
-  void bind_receive(const Step& step) {
+  void bind_receive(const Step& step, std::size_t index) {
     if (step.kind() == Step::Kind::recv_reduce) {
-      operands_.push_back({step.slots(), stage(step.slots()), step.side()});
+      operands_.push_back({step.slots(), stage(step.slots()), step.side(), index});
       program_.runs.push_back(operands_.back().from);
       return;
     }
@@ -179,9 +181,9 @@ class Binder {
   }
 
   void bind_local(std::span<const Step> steps) {
-    for (const Step& step : steps) {
-      if (step.kind() == Step::Kind::reduce) bind_reduce(step);
-      if (step.kind() == Step::Kind::copy) bind_copy(step);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (steps[i].kind() == Step::Kind::reduce) bind_reduce(steps[i], i);
+      if (steps[i].kind() == Step::Kind::copy) bind_copy(steps[i]);
     }
     bind_folds();
     for (const auto& [target, from] : copies_) emit(target, {&from, 1}, false);
@@ -200,9 +202,9 @@ class Binder {
       visit(into, source({from.space, from.first + (into.first - step.slots().first), into.count}));
     });
   }
-  void bind_reduce(const Step& step) {
+  void bind_reduce(const Step& step, std::size_t index) {
     split_local(step, [&](const Slots& into, const Run& from) {
-      operands_.push_back({into, from, step.side()});
+      operands_.push_back({into, from, step.side(), index});
     });
   }
   void bind_copy(const Step& step) {
@@ -214,6 +216,9 @@ class Binder {
   /// Folds of one round: operands with the same destination belong together. Where destinations
   /// overlap without being equal, they are cut into single units first.
   void bind_folds() {
+    // Messages were bound peer by peer, and before the local steps.
+    std::stable_sort(operands_.begin(), operands_.end(),
+                     [](const Operand& a, const Operand& b) { return a.step < b.step; });
     if (!disjoint_or_equal()) cut_operands();
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       if (operands_[i].into.count == 0) continue;
@@ -264,12 +269,19 @@ class Binder {
         Run run = with_count(operand.from, 1);
         run.first += k;
         if (run.base == Base::held) run.place += k;
-        cut.push_back({{operand.into.space, operand.into.first + k, 1}, run, operand.side});
+        cut.push_back(
+            {{operand.into.space, operand.into.first + k, 1}, run, operand.side, operand.step});
       }
     operands_ = std::move(cut);
   }
 
-  /// Slots that the round finishes without folding into them.
+  /// What the round wrote up to here is what stands in its slots from now on.
+  void settle() {
+    for (const std::uint32_t id : written_now_) slots_[id].written = true;
+    written_now_.clear();
+  }
+  /// Slots that the round finishes without folding into them. They are read as its other steps
+  /// left them.
   void bind_finishes(std::span<const Step> steps) {
     for (const Step& step : steps) {
       if (step.kind() != Step::Kind::finish) continue;

@@ -1,0 +1,114 @@
+#include "schedule_run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "backends/sim/random.hpp"
+#include "backends/sim/sim.hpp"
+#include "collectives/execution.hpp"
+
+namespace tutti::harness {
+namespace {
+
+/// One rank's part of the run.
+struct Player {
+  std::unique_ptr<Transport> transport{};
+  std::unique_ptr<detail::Execution> execution{};
+  std::byte token{1};  // what a barrier reduces
+};
+
+detail::Binding binding_of(const Schedule& schedule, const Case& what, Rank rank,
+                           std::size_t segments) {
+  const Contract contract{what.collective, what.size, is_rooted(what.collective) ? what.root : 0};
+  const bool is_barrier = what.collective == Collective::barrier;
+  const std::vector<std::size_t> token{1};
+  const detail::Layout layout{contract, rank, is_barrier ? token : what.counts};
+  return {
+      .layout = layout,
+      .program = detail::bind(schedule, layout),
+      .op = is_barrier ? bit_or : what.model.op,
+      .reduces = contract.reduces(),
+      .type = is_barrier ? Datatype::u8 : what.model.type,
+      .element_bytes = is_barrier ? 1 : what.model.element_bytes,
+      .segments = std::clamp<std::size_t>(segments, 1, std::max<std::size_t>(layout.largest(), 1)),
+      .algorithm = "schedule",
+      .fingerprint = 1};
+}
+
+/// All ranks in one thread, in an order that the seed decides.
+class Play {
+ public:
+  Play(std::span<const Schedule> schedules, Experiment& experiment, const ScheduleRun& how)
+      : cluster_{{.size = experiment.what().size, .seed = how.seed, .scribble = true}},
+        random_{how.seed ^ 0x5eed}, players_(schedules.size()) {
+    constexpr int kLanes = 2;
+    for (std::size_t i = 0; i < schedules.size(); ++i) {
+      const auto rank = static_cast<Rank>(i);
+      players_[i].transport = cluster_.transport(rank);
+      players_[i].execution = std::make_unique<detail::Execution>(
+          *players_[i].transport, *memory_,
+          std::make_shared<const detail::Binding>(
+              binding_of(schedules[i], experiment.what(), rank, how.segments)),
+          kLanes);
+    }
+    for (std::size_t i = 0; i < schedules.size(); ++i) start(i, experiment);
+  }
+
+  /// @return whether all ranks came to their end.
+  bool run() {
+    // As in World::drive: only several sweeps without a message are standstill.
+    constexpr int kSweepsAtStandstill = 16;
+    for (int idle = 0; idle < kSweepsAtStandstill;) {
+      if (std::all_of(players_.begin(), players_.end(),
+                      [](const Player& player) { return player.execution->done(); }))
+        return true;
+      const std::uint64_t before = cluster_.activity();
+      const std::size_t first = random_.below(players_.size());
+      for (std::size_t i = 0; i < players_.size(); ++i) poll((first + i) % players_.size());
+      const bool moved = cluster_.activity() != before || cluster_.advance();
+      idle = moved ? 0 : idle + 1;
+    }
+    return false;
+  }
+
+ private:
+  void start(std::size_t index, Experiment& experiment) {
+    Player& player = players_[index];
+    const bool is_barrier = experiment.what().collective == Collective::barrier;
+    const Call call = experiment.call(static_cast<Rank>(index));
+    const detail::Execution::Buffers buffers{is_barrier ? &player.token : call.in,
+                                             is_barrier ? &player.token : call.out};
+    player.execution->start(buffers, {}, std::chrono::hours{1});
+  }
+  void poll(std::size_t index) {
+    std::array<Completion, 16> completions{};
+    const std::size_t count = players_[index].transport->poll(completions);
+    for (std::size_t i = 0; i < count; ++i) detail::Execution::complete(completions[i].cookie);
+  }
+
+  sim::Cluster cluster_;
+  sim::Random random_;
+  std::shared_ptr<Memory> memory_ = make_host_memory();
+  std::vector<Player> players_;
+};
+
+}  // namespace
+
+std::string run_schedules(std::span<const Schedule> schedules, Experiment& experiment,
+                          const ScheduleRun& how) {
+  const std::string what =
+      experiment.what().describe() + ", " + std::to_string(how.segments) + " segments";
+  try {
+    if (!Play{schedules, experiment, how}.run()) return what + ": nothing moves any more";
+  } catch (const Error& error) {
+    return what + ": " + error.what();
+  }
+  for (Rank rank = 0; rank < experiment.what().size; ++rank)
+    if (const auto problem = experiment.problem(rank)) return what + ": " + *problem;
+  return {};
+}
+
+}  // namespace tutti::harness
