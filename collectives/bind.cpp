@@ -116,6 +116,11 @@ class Binder {
     return with_count(run_at(base, unit_of(id), id), slots.count);
   }
 
+  /// Whether the slots lie one after the other as the units of the vector do.
+  [[nodiscard]] bool in_one_plane(const Slots& slots) const noexcept {
+    return slots.count == 0 ||
+           slots.first / program_.units == (slots.first + slots.count - 1) / program_.units;
+  }
   /// Notes what the round reads and finishes.
   void mark(std::span<const Step> steps) {
     const auto each = [this](const Slots& slots, auto visit) {
@@ -123,6 +128,8 @@ class Binder {
         visit(slots_[id_of(slots.space, slots.first + k)]);
     };
     for (const Step& step : steps) {
+      expects(in_one_plane(step.slots()) && (step.has_peer() || in_one_plane(step.from())),
+              "a run of slots stays in one plane");
       const auto reads = [this](Slot& slot) { slot.read_at = stamp_; };
       if (step.kind() == Step::Kind::send) each(step.slots(), reads);
       if (step.kind() == Step::Kind::reduce || step.kind() == Step::Kind::copy)

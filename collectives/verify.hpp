@@ -21,6 +21,7 @@ enum class CheckKind : std::uint8_t {
   shape,                     ///< The schedules do not belong together, or a round was left open.
   peer,                      ///< A message to oneself or to a rank that does not exist.
   bounds,                    ///< A slot outside of `in`, `out` or the planes of scratch.
+  plane_crossed,             ///< A run of scratch slots that goes on in the next plane.
   input_written,             ///< A step writes `in`.
   unit_changed,              ///< A local step moves a unit into a slot shaped like another unit.
   unmatched_send,            ///< A message that nobody receives.
@@ -47,7 +48,7 @@ enum class CheckKind : std::uint8_t {
 };
 
 /// Number of enumerators of CheckKind.
-inline constexpr int kCheckKinds = 26;
+inline constexpr int kCheckKinds = 27;
 
 /// @param kind any enumerator. @return its name, such as "counted_twice".
 [[nodiscard]] std::string_view name_of(CheckKind kind) noexcept;

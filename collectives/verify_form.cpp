@@ -44,7 +44,12 @@ bool FormCheck::check_slots(const Here& here, const Slots& slots) {
   const std::uint64_t limit =
       slots.space == Space::scratch ? units * here.schedule.planes() : units;
   const std::uint64_t end = std::uint64_t{slots.first} + slots.count;
-  if (end <= limit) return true;
+  if (end <= limit) {
+    if (slots.count == 0 || slots.first / units == (end - 1) / units) return true;
+    here.report.add(CheckKind::plane_crossed, here.place(slots.space, slots.first),
+                    "the run goes on in the next plane, which is another copy of the vector");
+    return false;
+  }
   const std::uint64_t offender = std::max<std::uint64_t>(slots.first, limit);
   here.report.add(CheckKind::bounds, here.place(slots.space, static_cast<std::int64_t>(offender)),
                   "there are only " + std::to_string(limit) + " such slots");

@@ -7,6 +7,7 @@ std::string_view name_of(CheckKind kind) noexcept {
     case CheckKind::shape: return "shape";
     case CheckKind::peer: return "peer";
     case CheckKind::bounds: return "bounds";
+    case CheckKind::plane_crossed: return "plane_crossed";
     case CheckKind::input_written: return "input_written";
     case CheckKind::unit_changed: return "unit_changed";
     case CheckKind::unmatched_send: return "unmatched_send";

@@ -82,9 +82,10 @@ void compare_trees(const Question& question, const DataFlow& flow, Facts& facts)
     const Place place = place_of(rank, unit);
     if (!value.ordered()) refute(facts.ordered, place, "operands are not in the order of ranks");
     if (value.tree() != of_unit[unit])
-      refute(facts.rank_identical, place, "the tree differs from another rank's of the same unit");
+      refute(facts.rank_identical, place,
+             "the tree, or its rounding, differs from another rank's of the same unit");
     if (value.tree() != of_rank || (first && value.tree() != of_all))
-      refute(facts.size_invariant, place, "the tree differs from another unit's");
+      refute(facts.size_invariant, place, "the tree, or its rounding, differs from another unit's");
   });
   if (!facts.ordered.holds && !flow.first_disorder().empty())
     facts.ordered.counterexample += " (first at " + flow.first_disorder() + ")";

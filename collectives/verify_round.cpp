@@ -101,7 +101,7 @@ void DataFlow::move(std::size_t rank, const Step& step, std::size_t index) {
 }
 
 void DataFlow::complete(std::size_t rank, const Step& step) {
-  const std::size_t cell = states_[rank].cells + cell_of(step.slots(), units_);
+  const std::size_t cell = cell_of(step.slots(), units_);
   for (std::uint32_t i = 0; i < step.slots().count; ++i) {
     const Value value = read_or_report(rank, step.slots(), i);
     if (!report_->empty()) return;
@@ -110,7 +110,9 @@ void DataFlow::complete(std::size_t rank, const Step& step) {
                    "is finished a second time");
       return;
     }
-    cells_[cell + i] = value.as_finished();
+    const bool folded = sum_epoch_[cell + i] == epoch_;
+    cells_[states_[rank].cells + cell + i] =
+        folded ? value.finished_in_fold() : value.finished_apart();
   }
 }
 

@@ -11,20 +11,20 @@
 
 namespace tutti::verifying {
 
-/// What a slot holds: a tree, whether it was rounded at its top, whether its operands stand in the
+/// What a slot holds: a tree, how it was rounded at its top, whether its operands stand in the
 /// order of ranks, and whether it was finished. Packed, for slots are many.
 class Value {
  public:
   /// Nothing.
   Value() = default;
   /// @param node of the ValueStore. @param ordered whether operands stand in the order of ranks.
-  Value(std::uint32_t node, bool ordered) : bits_{node << 3 | (ordered ? kOrdered : 0)} {}
+  Value(std::uint32_t node, bool ordered) : bits_{node << 4 | (ordered ? kOrdered : 0)} {}
 
   /// @return whether there is a value.
   [[nodiscard]] bool present() const noexcept { return bits_ != kNothing; }
   /// @return the tree's node.
-  [[nodiscard]] std::uint32_t node() const noexcept { return bits_ >> 3; }
-  /// @return node and rounding mark: equal where the same bits come out of any operator.
+  [[nodiscard]] std::uint32_t node() const noexcept { return bits_ >> 4; }
+  /// @return node and rounding marks: equal where the same bits come out of any operator.
   [[nodiscard]] std::uint32_t tree() const noexcept { return bits_ >> 2; }
   /// @return whether operands stand in the order of ranks.
   [[nodiscard]] bool ordered() const noexcept { return (bits_ & kOrdered) != 0; }
@@ -32,8 +32,12 @@ class Value {
   [[nodiscard]] bool finished() const noexcept { return (bits_ & kFinished) != 0; }
   /// @return the same, rounded to the datatype.
   [[nodiscard]] Value rounded() const noexcept { return Value{bits_ | kRounded}; }
-  /// @return the same, finished.
-  [[nodiscard]] Value as_finished() const noexcept { return Value{bits_ | kFinished}; }
+  /// @return the same, finished by the round that folds it: an average is rounded once.
+  [[nodiscard]] Value finished_in_fold() const noexcept { return Value{bits_ | kFinished}; }
+  /// @return the same, finished by itself: an average of what was rounded is rounded again.
+  [[nodiscard]] Value finished_apart() const noexcept {
+    return Value{bits_ | kFinished | ((bits_ & kRounded) != 0 ? kRoundedAgain : 0)};
+  }
 
  private:
   explicit Value(std::uint32_t bits) : bits_{bits} {}
@@ -42,6 +46,7 @@ class Value {
   static constexpr std::uint32_t kFinished = 1;
   static constexpr std::uint32_t kOrdered = 2;
   static constexpr std::uint32_t kRounded = 4;
+  static constexpr std::uint32_t kRoundedAgain = 8;
 
   std::uint32_t bits_ = kNothing;
 };

@@ -29,7 +29,8 @@ enum class Side : std::uint8_t {
 };
 
 /// A run of consecutive slots. A vector is cut into blocks (one; one per rank; or one per pair of
-/// ranks, source-major), a block into equally many parts; unit = block * parts + part.
+/// ranks, source-major), a block into equally many parts; unit = block * parts + part. A run of
+/// scratch slots stays in one plane.
 struct Slots {
   Space space = Space::out;  ///< Where.
   std::uint32_t first = 0;   ///< Unit of the first slot.
@@ -66,7 +67,8 @@ struct Copy {
   Slots from;  ///< Source.
   Slots into;  ///< Destination; as many slots.
 };
-/// Marks slots complete once the other steps of the round are done: averages are divided here.
+/// Marks slots complete once the other steps of the round are done: averages are divided here. In
+/// the round of the fold that happens before the fold is rounded, in another round after it.
 struct Finish {
   Slots slots;  ///< Each exactly once on every path to a result.
 };

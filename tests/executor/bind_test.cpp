@@ -1,6 +1,8 @@
 // What binding makes of schedules that no row of the catalog has.
 #include <gtest/gtest.h>
 
+#include <tutti/error.hpp>
+
 #include "collectives/program.hpp"
 
 namespace tutti::test {
@@ -26,6 +28,12 @@ TEST(Bind, StagesWhatWouldOverwriteASlotThatTheRoundSends) {
   const detail::Program program = detail::bind(schedule, two_ranks(Collective::all_reduce, 5));
   ASSERT_EQ(program.folds.size(), 1U);
   EXPECT_EQ(program.runs[program.folds[0].first_operand].base, detail::Base::staging);
+}
+
+TEST(Bind, RefusesARunThatGoesOnInTheNextPlane) {
+  const Schedule schedule = Schedule{2, 2}.round({Recv{1, {Space::scratch, 1, 2}}});
+  EXPECT_THROW(static_cast<void>(detail::bind(schedule, two_ranks(Collective::all_reduce, 5))),
+               Error);
 }
 
 TEST(Bind, JoinsWhatLiesTogether) {

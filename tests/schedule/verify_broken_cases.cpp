@@ -78,6 +78,16 @@ void add_form_cases(std::vector<Broken>& cases) {
       {"scratch beyond its planes", CheckKind::bounds, edited(relayed_scatter(4), 1, [](Rounds& r) {
          r.push_back({Copy{scratch(4), scratch(0)}});
        })});
+  // Both units are there, one after the other, but not as blocks of a vector are.
+  cases.push_back(
+      {"a run over the end of a plane",
+       CheckKind::plane_crossed,
+       {{Collective::all_gather, 2},
+        {Schedule{2, 2}
+             .round({Copy{in(0), scratch(2)}, Recv{1, out(1)}})
+             .round({Copy{out(1), scratch(1)}})
+             .round({Send{1, scratch(1, 2)}}),
+         Schedule{2, 2}.round({Send{0, in(1)}}).round({Recv{0, scratch(1)}, Recv{0, out(0)}})}}});
   cases.push_back({"receives into the input", CheckKind::input_written,
                    edited(ring_all_gather(4), 1, [](Rounds& r) {
                      r[0][1] = Recv{0, in(0)};
@@ -227,6 +237,14 @@ void add_claim_cases(std::vector<Broken>& cases) {
                    CheckKind::not_rank_identical,
                    shouting_all_reduce(3),
                    {.rank_identical = true, .size_invariant = true}});
+  cases.push_back({"one rank finishes where it folds",
+                   CheckKind::not_rank_identical,
+                   edited(recursive_doubling_all_reduce(4), 1,
+                          [](Rounds& r) {
+                            r[1].push_back(r[2][0]);
+                            r.pop_back();
+                          }),
+                   {.rank_identical = true}});
   cases.push_back({"a tree for each unit",
                    CheckKind::not_size_invariant,
                    ring_all_reduce(3),

@@ -142,6 +142,31 @@ TEST(VerifyCorrect, RoundingIsPartOfTheTree) {
   EXPECT_FALSE(verdict.facts.rank_identical.holds);
 }
 
+// An average is divided before the fold is rounded, or after: other bits in a narrow datatype.
+TEST(VerifyCorrect, WhereAnAverageIsFinishedIsPartOfTheTree) {
+  const auto schedule = [](Rank peer, std::uint32_t units) {
+    const Side side = peer == 0 ? Side::left : Side::right;
+    const Slots all{Space::out, 0, units};
+    return Schedule{units}.round({Send{peer, all}, RecvReduce{peer, all, side}});
+  };
+  const auto facts = [](const Schedule& first, const Schedule& second) {
+    const Verdict verdict = verify({{Collective::all_reduce, 2}, {first, second}});
+    expect_proved(verdict);
+    return verdict.facts;
+  };
+  const Schedule early = schedule(1, 1).finish({});
+  const Schedule also_early = schedule(0, 1).finish({});
+  const Schedule late = schedule(0, 1).round({Finish{{}}});
+  EXPECT_TRUE(facts(early, also_early).rank_identical.holds);
+  EXPECT_FALSE(facts(early, late).rank_identical.holds);
+  const Slots front{Space::out, 0, 1};
+  const Slots back{Space::out, 1, 1};
+  const Schedule half = schedule(1, 2).finish(front).round({Finish{back}});
+  const Schedule other_half = schedule(0, 2).finish(front).round({Finish{back}});
+  EXPECT_TRUE(facts(half, other_half).rank_identical.holds);
+  EXPECT_FALSE(facts(half, other_half).size_invariant.holds);
+}
+
 // Ranks need not be in step, and a workspace may be used for one question after the other.
 TEST(VerifyCorrect, OneVerifierAnswersManyQuestions) {
   Verifier verifier{};

@@ -19,7 +19,10 @@ TEST(VerifyValues, OperandsMayChangePlacesButNotPartners) {
   EXPECT_TRUE(store.complete(bca));
   EXPECT_NE(abc.tree(), bca.tree());
   EXPECT_NE(ab.tree(), ab.rounded().tree());
-  EXPECT_EQ(ab.tree(), ab.as_finished().tree());
+  // Finished with the fold, a value is rounded once; finished later, twice.
+  EXPECT_EQ(ab.rounded().tree(), ab.rounded().finished_in_fold().tree());
+  EXPECT_NE(ab.rounded().tree(), ab.rounded().finished_apart().tree());
+  EXPECT_EQ(store.leaf(0).tree(), store.leaf(0).finished_apart().tree());
 }
 
 TEST(VerifyValues, OperandsThatInterleaveAreOutOfOrder) {
