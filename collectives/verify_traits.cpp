@@ -3,25 +3,6 @@
 namespace tutti::verifying {
 namespace {
 
-const char* text_of(When when) {
-  switch (when) {
-    case When::never: return "never";
-    case When::root_is_zero: return "root_is_zero";
-    case When::power_of_two: return "power_of_two";
-    case When::always: return "always";
-  }
-  return "unknown";
-}
-
-const char* text_of(Sizes sizes) {
-  switch (sizes) {
-    case Sizes::any: return "any";
-    case Sizes::even: return "even";
-    case Sizes::power_of_two: return "power_of_two";
-  }
-  return "unknown";
-}
-
 /// Whether one condition covers more shapes than another; not every two can be compared.
 bool wider(When a, When b) {
   if (a == b || a == When::never || b == When::always) return false;
@@ -32,8 +13,8 @@ void judge(const char* name, When claimed, const CaseRecord& record,
            std::vector<std::string>& complaints) {
   for (const When when : {When::always, When::power_of_two, When::root_is_zero}) {
     if (!wider(when, claimed) || !record.holds(when)) continue;
-    complaints.push_back(std::string{name} + " is claimed as " + text_of(claimed) +
-                         ", but holds as " + text_of(when));
+    complaints.push_back(std::string{name} + " is claimed as " + std::string{name_of(claimed)} +
+                         ", but holds as " + std::string{name_of(when)});
     return;
   }
 }
@@ -52,8 +33,8 @@ void judge_sizes(Sizes claimed, const RowRecord& record, int min_size,
     for (std::size_t index = 0; index < record.serves.size(); ++index)
       if (admits(wide, min_size + static_cast<int>(index))) all = all && record.serves[index];
     if (!all) continue;
-    complaints.push_back(std::string{"sizes are claimed as "} + text_of(claimed) +
-                         ", but the row serves " + text_of(wide));
+    complaints.push_back("sizes are claimed as " + std::string{name_of(claimed)} +
+                         ", but the row serves " + std::string{name_of(wide)});
     return;
   }
 }

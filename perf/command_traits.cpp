@@ -4,34 +4,6 @@
 
 namespace tutti::perf {
 
-std::string_view name_of(Sizes sizes) noexcept {
-  switch (sizes) {
-    case Sizes::any: return "any";
-    case Sizes::even: return "even";
-    case Sizes::power_of_two: return "power_of_two";
-  }
-  return "";
-}
-
-std::string_view name_of(When when) noexcept {
-  switch (when) {
-    case When::never: return "never";
-    case When::root_is_zero: return "root_is_zero";
-    case When::power_of_two: return "power_of_two";
-    case When::always: return "always";
-  }
-  return "";
-}
-
-std::string_view name_of(Parameter parameter) noexcept {
-  switch (parameter) {
-    case Parameter::none: return "none";
-    case Parameter::radix: return "radix";
-    case Parameter::skips: return "skips";
-  }
-  return "";
-}
-
 std::vector<std::string> words_of(Collective collective, const Traits& traits) {
   std::vector<std::string> words;
   const auto add = [&words](const char* property, When when) {

@@ -44,6 +44,13 @@ enum class Parameter : std::uint8_t {
   skips   ///< `skips=`, numbers joined by `+`, descending to 1.
 };
 
+/// @param when any. @return the enumerator's name, such as "root_is_zero".
+[[nodiscard]] std::string_view name_of(When when) noexcept;
+/// @param sizes any. @return the enumerator's name, such as "power_of_two".
+[[nodiscard]] std::string_view name_of(Sizes sizes) noexcept;
+/// @param parameter any. @return the enumerator's name, such as "radix".
+[[nodiscard]] std::string_view name_of(Parameter parameter) noexcept;
+
 /// Facts about an algorithm. The verifier fails a row that claims too much or too little.
 struct Traits {
   Sizes sizes = Sizes::any;            ///< Numbers of ranks served.
