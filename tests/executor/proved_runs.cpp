@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <functional>
 
 #include <tutti/algorithm.hpp>
 
@@ -141,10 +141,10 @@ Sample mutant(Sample sample, std::uint64_t seed) {
 
 }  // namespace
 
-Survey survey(const std::function<Sample(std::uint64_t)>& make, std::uint64_t count) {
+Survey survey(Generator make, std::uint64_t first, std::uint64_t count) {
   Survey numbers{};
   Verifier verifier{};
-  for (std::uint64_t seed = 0; seed < count && !::testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = first; seed < first + count && !::testing::Test::HasFailure(); ++seed) {
     const Sample sample = make(seed);
     ++numbers.seen;
     const Verdict verdict =

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <string>
 
 #include "tests/schedule/verify_samples.hpp"
 
 namespace tutti::harness {
+
+/// Makes schedules; the seed decides everything.
+using Generator = samples::Sample (*)(std::uint64_t seed);
 
 /// What became of many schedules.
 struct Survey {
@@ -19,13 +20,12 @@ struct Survey {
   int size_invariant = 0;  ///< Reductions proved `size_invariant`.
 };
 
-/// Judges the schedules that a generator makes of the seeds [0, count), and runs those that are
-/// proved: in place and out of place, with unequal blocks, as one and in segments; with an operator
-/// that does not commute where they are `ordered`, and with averages of f16, whose every rounding
-/// shows, where they promise equal bits. A difference is a test failure.
-/// @param make gives the schedules. @param count how many. @return the numbers.
-[[nodiscard]] Survey survey(const std::function<samples::Sample(std::uint64_t)>& make,
-                            std::uint64_t count);
+/// Judges the schedules that a generator makes of the seeds from `first` on, and runs those that
+/// are proved: in place and out of place, with unequal blocks, as one and in segments; with an
+/// operator that does not commute where they are `ordered`, and with averages of f16, whose every
+/// rounding shows, where they promise equal bits. A difference is a test failure.
+/// @param make gives the schedules. @param first seed. @param count how many. @return the numbers.
+[[nodiscard]] Survey survey(Generator make, std::uint64_t first, std::uint64_t count);
 
 /// @param seed which row of the catalog, on how many ranks, with which root, and which change.
 /// @return its schedules, changed or listed otherwise.

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kSome = 800;
 
 TEST(Proved, RandomReductionsRunAsProved) {
-  const Survey numbers = survey(samples::random_reduction, kSome);
+  const Survey numbers = survey(samples::random_reduction, 0, kSome);
   EXPECT_EQ(numbers.proved, numbers.seen);
   EXPECT_GE(numbers.ordered, numbers.seen / 2);
   EXPECT_GE(numbers.rank_identical, numbers.seen / 8);
@@ -19,12 +19,12 @@ TEST(Proved, RandomReductionsRunAsProved) {
 }
 
 TEST(Proved, MutantsOfRandomReductionsRunAsProved) {
-  const Survey numbers = survey(mutant_of_random_reduction, kSome);
+  const Survey numbers = survey(mutant_of_random_reduction, 0, kSome);
   EXPECT_GE(numbers.proved, numbers.seen / 4);
 }
 
 TEST(Proved, MutantsOfTheCatalogRunAsProved) {
-  const Survey numbers = survey(mutant_of_catalog, kSome);
+  const Survey numbers = survey(mutant_of_catalog, 0, kSome);
   EXPECT_GE(numbers.proved, numbers.seen / 4);
   EXPECT_GE(numbers.ordered, numbers.seen / 32);
 }
