@@ -1,49 +1,29 @@
 // Choices as text: `name`, `name:k=4`, `name:skips=5+3+2+1`.
-#include <algorithm>
 #include <charconv>
-#include <numeric>
 
 #include <tutti/algorithm.hpp>
 #include <tutti/error.hpp>
 
+#include "nearest_word.hpp"
+
 namespace tutti {
 namespace {
-
-/// Edits that turn one word into the other (Levenshtein).
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substitute = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, diagonal + 1, substitute});
-    }
-  }
-  return row.back();
-}
 
 [[noreturn]] void refuse(std::string message) {
   throw Error{ErrorCode::invalid_argument, std::move(message)};
 }
 
 const Algorithm& find(Collective collective, std::string_view name) {
+  std::vector<std::string_view> choices;
   std::string names;
-  std::string_view nearest;
-  std::size_t least = name.size() / 2 + 2;  // Further away it is no typing error.
   for (const Algorithm& row : catalog()) {
     if (row.collective != collective) continue;
     if (row.name == name) return row;
-    if (!names.empty()) names += ", ";
-    names += row.name;
-    if (const std::size_t edits = distance(name, row.name); edits < least) {
-      least = edits;
-      nearest = row.name;
-    }
+    choices.push_back(row.name);
+    names += (names.empty() ? "" : ", ") + std::string{row.name};
   }
-  std::string hint;
-  if (!nearest.empty()) hint = "; did you mean " + std::string{nearest} + "?";
+  const std::string nearest{nearest_word(name, choices)};
+  const std::string hint = nearest.empty() ? "" : "; did you mean " + nearest + "?";
   refuse("unknown algorithm '" + std::string{name} + "' for " + std::string{name_of(collective)} +
          ": choose from " + names + hint);
 }
@@ -88,6 +68,11 @@ std::string Choice::parameters() const {
   std::string text;
   for (const int skip : skips) text += (text.empty() ? "skips=" : "+") + std::to_string(skip);
   return text;
+}
+
+std::string Choice::text() const {
+  const std::string behind = parameters();
+  return std::string{algorithm->name} + (behind.empty() ? "" : ":" + behind);
 }
 
 Choice parse_choice(Collective collective, std::string_view text) {

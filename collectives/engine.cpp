@@ -149,7 +149,6 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
   const Rank self = transport_->self();
   const Problem problem = check(call, options, self, transport_->size());
   const Candidate chosen = selector_.select(problem).chosen;
-  const std::string parameters = chosen.choice.parameters();
   Layout layout = layout_of(problem, self);
   const Schedule schedule = chosen.choice.build(problem.contract.size, problem.contract.root, self);
   Program program = bind(schedule, layout);
@@ -162,8 +161,7 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
                   .element_bytes = problem.element_bytes,
                   .segments = segments,
                   .segment_bytes = segments == 1 ? 0 : chosen.segment_bytes,
-                  .algorithm = std::string{chosen.choice.algorithm->name} +
-                               (parameters.empty() ? "" : ":" + parameters)};
+                  .algorithm = chosen.choice.text()};
   binding.fingerprint = fingerprint_of(problem, binding);
   return std::make_shared<const Binding>(std::move(binding));
 }

@@ -7,11 +7,6 @@
 namespace tutti::detail {
 namespace {
 
-std::string text_of(const Choice& choice) {
-  const std::string parameters = choice.parameters();
-  return std::string{choice.algorithm->name} + (parameters.empty() ? "" : ":" + parameters);
-}
-
 /// Why an algorithm cannot serve a problem; empty if it can.
 std::string refusal_of(const Algorithm& row, const Problem& problem) {
   const Contract& contract = problem.contract;
@@ -42,9 +37,9 @@ std::size_t segment_count(std::size_t bytes, std::size_t segment_bytes,
 }
 
 std::string Selection::explain() const {
-  std::string text = text_of(chosen.choice) + (forced ? " (forced)" : " (least predicted time)");
+  std::string text = chosen.choice.text() + (forced ? " (forced)" : " (least predicted time)");
   for (const Candidate& candidate : candidates) {
-    text += "\n  " + text_of(candidate.choice);
+    text += "\n  " + candidate.choice.text();
     if (candidate.segment_bytes > 0)
       text += ", segments of " + std::to_string(candidate.segment_bytes) + " bytes";
     text += ": " + (candidate.refusal.empty() ? microseconds(candidate.predicted)
@@ -79,7 +74,7 @@ Selection Selector::select(const Problem& problem) {
     selection.chosen = judge(problem, parse_choice(collective, problem.algorithm));
     if (!selection.chosen.refusal.empty())
       throw Error{ErrorCode::invalid_argument, std::string{name_of(collective)} + ": algorithm " +
-                                                   text_of(selection.chosen.choice) +
+                                                   selection.chosen.choice.text() +
                                                    " cannot serve: " + selection.chosen.refusal};
     selection.candidates.push_back(selection.chosen);
     return selection;

@@ -30,12 +30,6 @@ std::vector<int> random_skips(int size, Dice& dice) {
   return skips;
 }
 
-std::string full_name(const Choice& choice) {
-  std::string name{choice.algorithm->name};
-  const std::string parameters = choice.parameters();
-  return parameters.empty() ? name : name + ":" + parameters;
-}
-
 /// Verifies the shapes of one row, one after the other.
 class RowVerifier {
  public:
@@ -76,7 +70,7 @@ void RowVerifier::build(const Choice& choice, int size, Rank root) {
 }
 
 Verdict RowVerifier::prove(const Choice& choice, int size, Rank root) {
-  const std::string name = full_name(choice);
+  const std::string name = choice.text();
   try {
     build(choice, size, root);
   } catch (const std::exception& error) {

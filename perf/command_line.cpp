@@ -10,8 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include "algorithms/nearest_word.hpp"
 #include "perf/environment.hpp"
-#include "perf/suggest.hpp"
 #include "perf/sweep_failure.hpp"
 
 namespace tutti::perf {
@@ -20,15 +20,6 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Failure{ExitCode::usage, message};
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> words{""};
-  for (const char c : text) {
-    if (c == separator) words.emplace_back();
-    else words.back() += c;
-  }
-  return words;
 }
 
 std::vector<std::string> collective_names() {
@@ -51,9 +42,19 @@ bool lies_in(std::optional<int> number, RankRange range) {
 
 }  // namespace
 
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> words{""};
+  for (const char c : text) {
+    if (c == separator) words.emplace_back();
+    else words.back() += c;
+  }
+  return words;
+}
+
 void refuse_word(std::string_view what, const std::string& word,
                  const std::vector<std::string>& choices) {
-  const std::string nearest = nearest_word(word, choices);
+  const std::vector<std::string_view> views{choices.begin(), choices.end()};
+  const std::string nearest{nearest_word(word, views)};
   refuse(fmt::format("unknown {} '{}': choose from {}{}", what, word, fmt::join(choices, ", "),
                      nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }

@@ -19,6 +19,9 @@ struct RankRange {
   int last = 1;   ///< The greatest.
 };
 
+/// @param text any. @param separator between its words. @return the words, one where there is none.
+[[nodiscard]] std::vector<std::string> split(const std::string& text, char separator);
+
 /// Throws Failure{usage}. @param what kind of word. @param word the unknown one. @param choices
 /// what would be right.
 [[noreturn]] void refuse_word(std::string_view what, const std::string& word,

@@ -36,7 +36,6 @@ struct Wanted {
   int ranks = 1;
   Rank root = 0;
   std::optional<Rank> only{};
-  std::string name{};
 };
 
 Wanted understand(const Flags& flags) {
@@ -62,8 +61,6 @@ Wanted understand(const Flags& flags) {
                   fmt::format("{} has no root: leave --root out", name_of(collective))};
   // Building one rank's schedule judges the parameters as well.
   (void)wanted.choice.build(wanted.ranks, wanted.root, 0);
-  const std::string parameters = wanted.choice.parameters();
-  wanted.name = std::string{row.name} + (parameters.empty() ? "" : ":" + parameters);
   return wanted;
 }
 
@@ -71,7 +68,7 @@ int show(const Flags& flags, const Wanted& wanted) {
   std::vector<Schedule> schedules;
   for (Rank rank = 0; rank < wanted.ranks; ++rank)
     schedules.push_back(wanted.choice.build(wanted.ranks, wanted.root, rank));
-  const Printed printed{.algorithm = wanted.name,
+  const Printed printed{.algorithm = wanted.choice.text(),
                         .collective = wanted.choice.algorithm->collective,
                         .root = wanted.root,
                         .schedules = schedules,

@@ -18,10 +18,10 @@ const std::string kAuto = "auto";
 const std::string kNative = "native";
 
 Candidate forced(const Choice& choice) {
-  Candidate candidate{.algorithm = std::string{choice.algorithm->name},
-                      .parameters = choice.parameters()};
-  candidate.label = candidate.choice();
-  return candidate;
+  return {.label = choice.text(),
+          .algorithm = std::string{choice.algorithm->name},
+          .parameters = choice.parameters(),
+          .choice = choice.text()};
 }
 
 std::vector<std::string> catalog_names(const std::vector<Collective>& collectives) {
@@ -63,9 +63,9 @@ std::optional<Candidate> named(Collective collective, const std::string& name, i
 void make_labels_unique(std::vector<Candidate>& candidates) {
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(i);
-    const std::string choice = candidates[i].label;
+    const std::string label = candidates[i].label;
     const auto earlier = std::count_if(candidates.begin(), end, [&](const Candidate& other) {
-      return other.label.substr(0, other.label.find('#')) == choice;
+      return other.label.substr(0, other.label.find('#')) == label;
     });
     if (earlier > 0) candidates[i].label += fmt::format("#{}", earlier + 1);
   }

@@ -23,14 +23,9 @@ struct Candidate {
   std::string label{};       ///< Unique within the sweep: "ring", "knomial:k=4", "ring#2".
   std::string algorithm{};   ///< "ring", "auto", "native".
   std::string parameters{};  ///< "k=4", or empty.
+  std::string choice{};      ///< What Options::algorithm is given; empty unless forced.
   Kind kind = Kind::forced;  ///< How it is called.
   double inject = 0;         ///< Share of time added on purpose.
-
-  /// @return what Options::algorithm is given; empty unless forced.
-  [[nodiscard]] std::string choice() const {
-    if (kind != Kind::forced) return {};
-    return parameters.empty() ? algorithm : algorithm + ":" + parameters;
-  }
 };
 
 /// The candidates for one collective: those named, or every row of the catalog that admits this

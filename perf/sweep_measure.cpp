@@ -45,7 +45,6 @@ class Race {
                                                                          total_bytes(problem)} {
     for (const Candidate& candidate : candidates) {
       measured_.push_back({.candidate = candidate});
-      choices_.push_back(candidate.choice());
     }
     spent_s_.resize(measured_.size());
   }
@@ -93,7 +92,7 @@ class Race {
 
   [[nodiscard]] Options options_of(std::size_t i) const {
     if (measured_[i].candidate.kind == Kind::automatic) return {};
-    return {.algorithm = choices_[i], .segment = setting_.options.segment};
+    return {.algorithm = measured_[i].candidate.choice, .segment = setting_.options.segment};
   }
 
   void invoke(std::size_t i) {
@@ -243,7 +242,6 @@ class Race {
   Buffers buffers_;
   std::mt19937_64 shuffle_;
   std::vector<Measured> measured_{};
-  std::vector<std::string> choices_{};
   std::vector<double> spent_s_{};
   std::vector<std::size_t> active_{};        // still being measured
   std::vector<std::size_t> participants_{};  // able to serve

@@ -21,16 +21,6 @@ namespace {
   throw Failure{ExitCode::usage, message};
 }
 
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', at), list.size());
-    words.push_back(list.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return words;
-}
-
 // Finds an enumerator by its name, among the first `count` of them.
 template <class Enum>
 Enum by_name(const char* what, const std::string& word, int count) {
@@ -108,7 +98,7 @@ std::string word_of(const char* flag, const std::string& word, std::vector<std::
 std::map<std::string, double> injections_of(const std::string& list) {
   std::map<std::string, double> result;
   if (list.empty()) return result;
-  for (const std::string& item : split(list)) {
+  for (const std::string& item : split(list, ',')) {
     const std::size_t equals = item.rfind('=');
     if (equals == std::string::npos)
       refuse(fmt::format("--inject '{}' is not a label and a share: write ring#2=5%", item));
@@ -119,7 +109,7 @@ std::map<std::string, double> injections_of(const std::string& list) {
 
 void understand_what(const SweepFlags& flags, SweepOptions& options) {
   options.collectives = collectives_named(flags.collective);
-  if (!flags.algorithm.empty()) options.algorithms = split(flags.algorithm);
+  if (!flags.algorithm.empty()) options.algorithms = split(flags.algorithm, ',');
   options.type = by_name<Datatype>("datatype", familiar(flags.type), kDatatypes - 1);
   options.op = by_name<OperatorKind>("operator", familiar(flags.op), kOperatorKinds - 1);
   options.root = static_cast<Rank>(number_of("--root", flags.root, {}));

@@ -134,7 +134,6 @@ void LineFile::write(const std::string& line) {
   if (!file_)
     throw Failure{ExitCode::environment,
                   fmt::format("cannot write '{}': is the disk full?", path_)};
-  ++lines_;
 }
 
 }  // namespace tutti::perf

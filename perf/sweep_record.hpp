@@ -44,13 +44,10 @@ class LineFile {
   explicit LineFile(const std::string& path);
   /// Writes a line and hands it to the system. @param line without the newline.
   void write(const std::string& line);
-  /// @return lines written.
-  [[nodiscard]] std::size_t lines() const noexcept { return lines_; }
 
  private:
   std::ofstream file_{};
   std::string path_{};
-  std::size_t lines_ = 0;
 };
 
 }  // namespace tutti::perf

@@ -103,6 +103,8 @@ struct Choice {
   }
   /// @return the parameters as written after the colon, such as "k=4"; empty if there are none.
   [[nodiscard]] std::string parameters() const;
+  /// @return name and parameters as parse_choice reads them, such as "knomial:k=4".
+  [[nodiscard]] std::string text() const;
 };
 
 /// Reads a choice. Throws Error{invalid_argument} that names the offender, the choices and the

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "perf/suggest.hpp"
+#include "algorithms/nearest_word.hpp"
 #include "tests/command/runner.hpp"
 
 namespace tutti {
@@ -74,12 +74,12 @@ TEST(CommandUsage, VersionIsOneLine) {
   EXPECT_EQ(run.out.rfind("tutti ", 0), 0u);
 }
 
-TEST(Suggest, TheNearestWordIsOffered) {
-  using perf::nearest_word;
-  EXPECT_EQ(nearest_word("rign", {"ring", "direct"}), "ring");
-  EXPECT_EQ(nearest_word("recursive_dubling", {"ring", "recursive_doubling"}),
+TEST(NearestWord, IsTheOneWithFewestEdits) {
+  using Words = std::vector<std::string_view>;
+  EXPECT_EQ(nearest_word("rign", Words{"ring", "direct"}), "ring");
+  EXPECT_EQ(nearest_word("recursive_dubling", Words{"ring", "recursive_doubling"}),
             "recursive_doubling");
-  EXPECT_EQ(nearest_word("zzzzzzzz", {"ring", "direct"}), "");
+  EXPECT_EQ(nearest_word("zzzzzzzz", Words{"ring", "direct"}), "");
   EXPECT_EQ(nearest_word("ring", {}), "");
 }
 

@@ -38,7 +38,7 @@ class Simulated final : public World {
 };
 
 const std::vector<Candidate> kCandidates{
-    {.label = "ring", .algorithm = "ring"},
+    {.label = "ring", .algorithm = "ring", .choice = "ring"},
     {.label = "auto", .algorithm = "auto", .kind = Kind::automatic},
     {.label = "native", .algorithm = "native", .kind = Kind::native}};
 

@@ -1,14 +1,14 @@
-#include "perf/suggest.hpp"
+#include "nearest_word.hpp"
 
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
-namespace tutti::perf {
-
+namespace tutti {
 namespace {
 
-// Edits that turn one word into the other (Levenshtein).
-std::size_t edits(const std::string& a, const std::string& b) {
+/// Edits that turn one word into the other (Levenshtein).
+std::size_t edits(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -24,10 +24,10 @@ std::size_t edits(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::string nearest_word(const std::string& word, const std::vector<std::string>& choices) {
-  std::size_t least = word.size() / 2 + 2;  // further away it is no typing error
-  std::string nearest;
-  for (const std::string& choice : choices) {
+std::string_view nearest_word(std::string_view word, std::span<const std::string_view> choices) {
+  std::size_t least = word.size() / 2 + 2;  // Further away it is no typing error.
+  std::string_view nearest;
+  for (const std::string_view choice : choices) {
     const std::size_t distance = edits(word, choice);
     if (distance >= least) continue;
     least = distance;
@@ -36,4 +36,4 @@ std::string nearest_word(const std::string& word, const std::vector<std::string>
   return nearest;
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti
