@@ -2,6 +2,8 @@
 /// From MPI's return codes to Error.
 #pragma once
 
+#include <string>
+
 #include <mpi.h>
 
 #include <tutti/error.hpp>
@@ -17,6 +19,12 @@ namespace tutti::mpi {
 /// Throws if a call failed. @param code what it returned. @param action what it should have done.
 inline void check(int code, const char* action) {
   if (code != MPI_SUCCESS) throw error_of(code, action);
+}
+
+/// Throws if a transfer failed. @param code what a call for it returned. @param action such as
+/// "send to rank ". @param peer the other rank.
+inline void check_transfer(int code, const char* action, Rank peer) {
+  if (code != MPI_SUCCESS) throw error_of(code, action + std::to_string(peer), peer);
 }
 
 }  // namespace tutti::mpi

@@ -6,20 +6,27 @@ namespace tutti::mpi {
 
 void Departures::collect(BufferPool& pool) {
   int done = 0;
-  check(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done, indices_.data(),
-                     statuses_.data()),
-        "send a message");
+  const int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done,
+                                indices_.data(), statuses_.data());
+  if (code != MPI_ERR_IN_STATUS) check(code, "look at messages sent");
+  for (std::size_t i = 0; code == MPI_ERR_IN_STATUS && i < static_cast<std::size_t>(done); ++i)
+    check_transfer(statuses_[i].MPI_ERROR, "send to rank ",
+                   sends_[static_cast<std::size_t>(indices_[i])].peer);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     if (requests_[i] == MPI_REQUEST_NULL) {
-      pool.put(buffers_[i]);
+      pool.put(sends_[i].buffer);
       continue;
     }
     requests_[kept] = requests_[i];
-    buffers_[kept++] = buffers_[i];
+    sends_[kept++] = sends_[i];
   }
   requests_.resize(kept);
-  buffers_.resize(kept);
+  sends_.resize(kept);
+}
+
+EndedSends::EndedSends(MPI_Comm comm) {
+  check(MPI_Isend(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, &handle_), "send to nobody");
 }
 
 }  // namespace tutti::mpi

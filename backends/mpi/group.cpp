@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <fstream>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -123,14 +124,18 @@ void count_hosts(const std::vector<Card>& cards, Group& group) {
   group.oversubscribed = local_ranks > usable;
 }
 
-}  // namespace
-
-Group make_group(MPI_Comm parent, const Options& options) {
-  check_parent(parent, options);
-  Group group;
+// What the MPI writes to and reads while ranks come together.
+struct SetUp {
+  Group group{};
+  Card own{};
+  std::vector<Card> cards{};
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Comm_idup(parent, &group.comm, &request), "duplicate the communicator");
-  finish(request, options, "duplicate the communicator");
+};
+
+void duplicate(MPI_Comm parent, const Options& options, SetUp& set_up) {
+  Group& group = set_up.group;
+  check(MPI_Comm_idup(parent, &group.comm, &set_up.request), "duplicate the communicator");
+  finish(set_up.request, options, "duplicate the communicator");
   check(MPI_Comm_set_errhandler(group.comm, MPI_ERRORS_RETURN), "set the error handler");
   check(MPI_Comm_rank(group.comm, &group.self), "find the own rank");
   check(MPI_Comm_size(group.comm, &group.size), "count the ranks");
@@ -140,15 +145,38 @@ Group make_group(MPI_Comm parent, const Options& options) {
   check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&tag_limit), &known),
         "find the largest tag");
   group.tag_limit = known != 0 ? *tag_limit : 32767;  // what the standard guarantees
+}
 
-  const Card own{host_identity(), options.chunk_bytes, kInlineBytes, usable_cores()};
-  std::vector<Card> cards(static_cast<std::size_t>(group.size));
-  check(MPI_Iallgather(&own, sizeof own, MPI_BYTE, cards.data(), sizeof own, MPI_BYTE, group.comm,
-                       &request),
+void exchange_cards(const Options& options, SetUp& set_up) {
+  set_up.own = {host_identity(), options.chunk_bytes, kInlineBytes, usable_cores()};
+  set_up.cards.resize(static_cast<std::size_t>(set_up.group.size));
+  check(MPI_Iallgather(&set_up.own, sizeof(Card), MPI_BYTE, set_up.cards.data(), sizeof(Card),
+                       MPI_BYTE, set_up.group.comm, &set_up.request),
         "exchange options");
-  finish(request, options, "exchange options");
-  check_equal(cards, group.self);
-  count_hosts(cards, group);
+  finish(set_up.request, options, "exchange options");
+}
+
+}  // namespace
+
+Group make_group(MPI_Comm parent, const Options& options) {
+  check_parent(parent, options);
+  auto set_up = std::make_unique<SetUp>();
+  try {
+    duplicate(parent, options, *set_up);
+    exchange_cards(options, *set_up);
+  } catch (...) {
+    // A rank that comes late makes the MPI write after all, so what it writes to is never reused.
+    if (set_up->request != MPI_REQUEST_NULL) static_cast<void>(set_up.release());
+    throw;
+  }
+  Group group = set_up->group;
+  try {
+    check_equal(set_up->cards, group.self);
+  } catch (...) {  // on all ranks
+    MPI_Comm_free(&group.comm);
+    throw;
+  }
+  count_hosts(set_up->cards, group);
   return group;
 }
 

@@ -27,7 +27,7 @@ bool receive(MPI_Message& message, Notice& notice) {
 }  // namespace
 
 Notice make_notice(const Error& cause) noexcept {
-  Notice notice{.code = cause.code(), .culprit = cause.culprit()};
+  Notice notice{.code = cause.cause(), .culprit = cause.culprit()};
   const std::size_t length = std::min(std::strlen(cause.what()), notice.text.size());
   std::memcpy(notice.text.data(), cause.what(), length);
   notice.length = static_cast<std::uint32_t>(length);
@@ -54,7 +54,7 @@ std::optional<Error> find_notice(const Group& group) {
   return Error{ErrorCode::aborted,
                "rank " + std::to_string(source) + " failed (" + std::string{name_of(notice->code)} +
                    "): " + std::string(notice->text.data(), length),
-               notice->culprit};
+               notice->culprit, notice->code};
 }
 
 }  // namespace tutti::mpi

@@ -12,7 +12,7 @@ namespace tutti::mpi {
 
 /// What is sent. Longer texts are cut.
 struct Notice {
-  ErrorCode code{};              ///< Of the first cause.
+  ErrorCode code{};              ///< What the first cause began with.
   Rank culprit = -1;             ///< Of the first cause.
   std::uint32_t length = 0;      ///< Bytes of the text.
   std::array<char, 512> text{};  ///< What the first cause says, not terminated.
@@ -22,7 +22,7 @@ struct Notice {
 [[nodiscard]] Notice make_notice(const Error& cause) noexcept;
 
 /// Looks for a notice without waiting. @param group where. @return Error{aborted} with the first
-/// cause's text and culprit, if a rank has failed.
+/// cause's text, kind and culprit, if a rank has failed.
 [[nodiscard]] std::optional<Error> find_notice(const Group& group);
 
 /// @param group whose tags. @return the tag of notices; transfers use smaller ones.

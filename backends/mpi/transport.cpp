@@ -8,6 +8,8 @@
 namespace tutti::mpi {
 namespace {
 
+using mpi::check;  // beside the one for transfers
+
 // Room for this many transfers is there from the start, so that when a rank allocates does not
 // depend on how many messages happen to be under way at once.
 constexpr std::size_t kUsualTransfers = 64;
@@ -36,6 +38,11 @@ Error wrong_length(Rank peer, std::uint64_t bytes, std::uint64_t expected) {
           peer};
 }
 
+void check(int code, const Transfer& transfer) {
+  const bool sends = transfer.kind == Transfer::Kind::send;
+  check_transfer(code, sends ? "send to rank " : "receive from rank ", transfer.peer);
+}
+
 Header header_of(const Transfer& transfer) noexcept {
   return transfer.fingerprint << 1;
 }
@@ -54,11 +61,12 @@ PayloadTag payload_tag_of(std::uint32_t serial, const Group& group) {
 }  // namespace
 
 MpiTransport::MpiTransport(const Group& group, const Options& options)
-    : group_{group}, options_{options}, capabilities_{
-                                            .name = "mpi",
-                                            .tags = transfer_tags(group),
-                                            .hosts = group.hosts,
-                                            .idle_spins = group.oversubscribed ? 20 : 10000} {
+    : group_{group}, options_{options}, capabilities_{.name = "mpi",
+                                                      .tags = transfer_tags(group),
+                                                      .hosts = group.hosts,
+                                                      .idle_spins =
+                                                          group.oversubscribed ? 20 : 10000},
+      ended_{group.comm} {
   messages_.reserve(kUsualTransfers);
   free_messages_.reserve(kUsualTransfers);
   done_.reserve(2 * kUsualTransfers);
@@ -71,6 +79,7 @@ MpiTransport::~MpiTransport() {
     static_cast<void>(backing_.release());  // the MPI is gone; nobody can say what it still holds
     return;
   }
+  ended_.release();
   if (!requests_.empty())
     abort({ErrorCode::aborted, "rank " + std::to_string(group_.self) +
                                    " destroyed its communicator with an operation pending"});
@@ -103,12 +112,22 @@ void MpiTransport::make_room(std::size_t requests) {
   statuses_.resize(2 * needed);
 }
 
+// Likewise for one more message.
+void MpiTransport::make_message_room() {
+  if (!free_messages_.empty()) return;
+  messages_.emplace_back();
+  free_messages_.reserve(messages_.capacity());  // so that finishing a message cannot fail
+  done_.reserve(2 * messages_.capacity());
+  free_messages_.push_back(static_cast<std::uint32_t>(messages_.size() - 1));
+}
+
 void MpiTransport::post_one(const Transfer& transfer) {
   expects(transfer.peer >= 0 && transfer.peer < group_.size,
           "a transfer names no rank of the group");
   expects(transfer.tag < capabilities_.tags, "a transfer has a tag beyond Capabilities::tags");
   const std::uint64_t bytes = bytes_of(transfer.pieces);
   make_room(1);
+  make_message_room();
   if (transfer.kind == Transfer::Kind::send) post_send(transfer, bytes);
   else post_receive(transfer, bytes);
 }
@@ -122,13 +141,13 @@ void MpiTransport::post_send(const Transfer& transfer, std::uint64_t bytes) {
   if (message.fits_first()) pack(buffer + sizeof header, transfer.pieces);
   else std::memcpy(buffer + sizeof header, &announcement, sizeof announcement);
   const std::size_t count = sizeof header + (message.fits_first() ? bytes : sizeof announcement);
+  departures_.make_room(backing_->pool);  // before there is a request that could be lost
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Isend(buffer, static_cast<int>(count), MPI_BYTE, transfer.peer,
                   static_cast<int>(transfer.tag), group_.comm, &request),
-        "send a message");
-  if (message.fits_first() && departures_.make_room(backing_->pool)) {
+        transfer);
+  if (message.fits_first() && leaves(request, message, count)) {
     done_.push_back({transfer.cookie});
-    departures_.add(request, buffer);
     return;
   }
   const std::uint32_t index = add_message(message);
@@ -138,13 +157,24 @@ void MpiTransport::post_send(const Transfer& transfer, std::uint64_t bytes) {
   post_payload(index, announcement.tag);
 }
 
+// Whether a small message needs no more care of its own.
+bool MpiTransport::leaves(MPI_Request& request, const Message& message, std::size_t count) {
+  if (ended_.take(request, count)) {
+    backing_->pool.put(message.buffer);
+    return true;
+  }
+  if (ended_.knows(count) || departures_.is_full()) return false;
+  departures_.add(request, message.transfer.peer, message.buffer);
+  return true;
+}
+
 void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
   std::byte* const buffer = backing_->pool.get();
   const std::uint32_t index = add_message({transfer, bytes, buffer, 0});
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Irecv(buffer, static_cast<int>(kFirstBytes), MPI_BYTE, transfer.peer,
                   static_cast<int>(transfer.tag), group_.comm, &request),
-        "receive a message");
+        transfer);
   add_request(request, {index, true});
 }
 
@@ -163,24 +193,15 @@ void MpiTransport::post_payload(std::uint32_t index, PayloadTag tag) {
   while (cutter.more()) {
     Cutter::Chunk chunk = cutter.next();
     MPI_Request request = MPI_REQUEST_NULL;
-    if (sends)
-      check(MPI_Isend(chunk.data, chunk.count, chunk.type, peer, tag, group_.comm, &request),
-            "send a payload");
-    else
-      check(MPI_Irecv(chunk.data, chunk.count, chunk.type, peer, tag, group_.comm, &request),
-            "receive a payload");
+    check(sends ? MPI_Isend(chunk.data, chunk.count, chunk.type, peer, tag, group_.comm, &request)
+                : MPI_Irecv(chunk.data, chunk.count, chunk.type, peer, tag, group_.comm, &request),
+          message.transfer);
     add_request(request, {index, false});
     if (chunk.type != MPI_BYTE) check(MPI_Type_free(&chunk.type), "forget scattered bytes");
   }
 }
 
-std::uint32_t MpiTransport::add_message(const Message& message) {
-  if (free_messages_.empty()) {
-    messages_.push_back(message);
-    free_messages_.reserve(messages_.capacity());  // so that finishing a message cannot fail
-    done_.reserve(2 * messages_.capacity());
-    return static_cast<std::uint32_t>(messages_.size() - 1);
-  }
+std::uint32_t MpiTransport::add_message(const Message& message) noexcept {
   const std::uint32_t index = free_messages_.back();
   free_messages_.pop_back();
   messages_[index] = message;
@@ -226,8 +247,7 @@ void MpiTransport::progress() {
   int done = 0;
   const Owner owner = owners_.front();
   MPI_Status& status = statuses_.front();
-  if (const int code = MPI_Test(requests_.data(), &done, &status); code != MPI_SUCCESS)
-    fail_request(code, owner);
+  check(MPI_Test(requests_.data(), &done, &status), messages_[owner.message].transfer);
   if (done == 0) return;
   requests_.clear();
   owners_.clear();
@@ -242,8 +262,7 @@ void MpiTransport::progress_many() {
   if (done == 0 || done == MPI_UNDEFINED) return;
   for (std::size_t i = 0; i < static_cast<std::size_t>(done); ++i) {
     const Owner owner = owners_[static_cast<std::size_t>(indices_[i])];
-    if (code == MPI_ERR_IN_STATUS && statuses_[i].MPI_ERROR != MPI_SUCCESS)
-      fail_request(statuses_[i].MPI_ERROR, owner);
+    if (code == MPI_ERR_IN_STATUS) check(statuses_[i].MPI_ERROR, messages_[owner.message].transfer);
     finish(owner, statuses_[i]);
   }
   std::size_t kept = 0;  // close the gaps, keep the order
@@ -295,14 +314,6 @@ void MpiTransport::look_for_notice() {
     told_ = true;  // the rank that failed tells everyone itself
     throw Error{*notice};
   }
-}
-
-void MpiTransport::fail_request(int code, Owner owner) const {
-  const Transfer& transfer = messages_[owner.message].transfer;
-  const bool sends = transfer.kind == Transfer::Kind::send;
-  throw error_of(code,
-                 (sends ? "send to rank " : "receive from rank ") + std::to_string(transfer.peer),
-                 transfer.peer);
 }
 
 }  // namespace tutti::mpi

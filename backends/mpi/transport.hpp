@@ -66,19 +66,20 @@ class MpiTransport final : public Transport {
   };
 
   void make_room(std::size_t requests);
+  void make_message_room();
   void post_one(const Transfer& transfer);
   void post_send(const Transfer& transfer, std::uint64_t bytes);
+  [[nodiscard]] bool leaves(MPI_Request& request, const Message& message, std::size_t count);
   void post_receive(const Transfer& transfer, std::uint64_t bytes);
   void post_payload(std::uint32_t index, PayloadTag tag);
   void open(std::uint32_t index, const MPI_Status& status);
-  [[nodiscard]] std::uint32_t add_message(const Message& message);
+  [[nodiscard]] std::uint32_t add_message(const Message& message) noexcept;
   void add_request(MPI_Request request, Owner owner);
 
   void progress();
   void progress_many();
   void finish(Owner owner, const MPI_Status& status);
   void look_for_notice();
-  [[noreturn]] void fail_request(int code, Owner owner) const;
   std::size_t take_done(std::span<Completion> completions) noexcept;
   [[nodiscard]] bool stop(const Error& cause);
 
@@ -95,6 +96,7 @@ class MpiTransport final : public Transport {
   std::vector<Completion> done_{};       // not yet handed out, from next_done_ on
   std::size_t next_done_ = 0;
   Departures departures_{};
+  EndedSends ended_;
   Scattered scattered_{};
   std::uint32_t next_payload_ = 0;  // counts long messages sent
   std::uint32_t empty_polls_ = 0;

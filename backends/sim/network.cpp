@@ -220,7 +220,7 @@ void Network::abort(Rank self, const Error& cause) {
                                ? std::string{cause.what()}
                                : "rank " + std::to_string(self) + " failed: " + cause.what();
   for (Rank rank = 0; rank < options_.size; ++rank)
-    if (rank != self) warn(rank, {ErrorCode::aborted, text, cause.culprit()});
+    if (rank != self) warn(rank, {ErrorCode::aborted, text, cause.culprit(), cause.cause()});
 }
 
 void Network::warn(Rank rank, const Error& error) {

@@ -33,18 +33,26 @@ class Error : public std::exception {
   /// @param message one sentence that says what was wrong and what would be right.
   /// @param culprit the rank at fault, or -1 where none is known.
   Error(ErrorCode code, std::string message, Rank culprit = -1)
-      : message_{std::move(message)}, code_{code}, culprit_{culprit} {}
+      : Error{code, std::move(message), culprit, code} {}
+  /// Of a rank that is told of a failure elsewhere. @param code aborted. @param message as above.
+  /// @param culprit as above. @param cause the kind of trouble that the first rank met.
+  Error(ErrorCode code, std::string message, Rank culprit, ErrorCode cause)
+      : message_{std::move(message)}, code_{code}, cause_{cause}, culprit_{culprit} {}
 
   /// @return the message, owned by this object.
   [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }
   /// @return the kind of trouble.
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+  /// @return the kind of trouble it began with: on a rank that was aborted what the first rank met,
+  /// else code().
+  [[nodiscard]] ErrorCode cause() const noexcept { return cause_; }
   /// @return the rank at fault, or -1 where none is known.
   [[nodiscard]] Rank culprit() const noexcept { return culprit_; }
 
  private:
   std::string message_;
   ErrorCode code_;
+  ErrorCode cause_;
   Rank culprit_;
 };
 

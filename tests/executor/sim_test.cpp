@@ -275,6 +275,7 @@ TEST(Sim, AbortReachesAllWithTheFirstCause) {
   for (const Rank rank : {0, 1, 3}) {
     const Error error = error_of_poll(ranks[rank]);
     EXPECT_EQ(error.code(), ErrorCode::aborted);
+    EXPECT_EQ(error.cause(), ErrorCode::timeout);
     EXPECT_EQ(error.culprit(), 3);
     EXPECT_TRUE(contains(error, "rank 2 failed: rank 3 never came")) << error.what();
     ranks[rank].abort(error);

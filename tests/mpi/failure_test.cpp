@@ -57,6 +57,7 @@ TEST_P(MpiMismatch, IsAnErrorOnAllRanks) {
         contains(error, fingerprint != 7 ? "0x0000000000000008" : std::to_string(expected)));
   } else {
     EXPECT_EQ(error.code(), ErrorCode::aborted) << error.what();
+    EXPECT_EQ(error.cause(), ErrorCode::mismatch) << error.what();
     EXPECT_TRUE(contains(error, "rank 0 failed (mismatch)")) << error.what();
     EXPECT_EQ(error.culprit(), last);
   }

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 #include <random>
+#include <thread>
 
 #include "port.hpp"
 
@@ -224,6 +226,82 @@ TEST(MpiTransport, RefusesWhatItCannotServe) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size > 1) {
     EXPECT_EQ(code(MPI_COMM_WORLD, rank == size - 1 ? 1000 : 2000), ErrorCode::mismatch);
+  }
+}
+
+// Counts how often a communicator with the attribute is freed.
+int count_freed(MPI_Comm, int, void*, void* count) {
+  ++*static_cast<int*>(count);
+  return MPI_SUCCESS;
+}
+
+TEST(MpiTransport, LeavesNoCommunicatorBehindWhereOptionsDiffer) {
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int key = MPI_KEYVAL_INVALID;
+  int freed = 0;
+  MPI_Comm_create_keyval(MPI_COMM_DUP_FN, count_freed, &key, &freed);
+  MPI_Comm parent = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &parent);
+  MPI_Comm_set_attr(parent, key, &freed);
+  const std::size_t chunk_bytes = rank == size - 1 ? 1000 : 2000;
+  if (size == 1) static_cast<void>(mpi::make_transport(parent));
+  else
+    EXPECT_THROW(static_cast<void>(mpi::make_transport(parent, {.chunk_bytes = chunk_bytes})),
+                 Error);
+  EXPECT_EQ(freed, 1) << "of the duplicate";
+  MPI_Comm_free(&parent);
+  MPI_Comm_free_keyval(&key);
+}
+
+// The last rank is told that its sends are done and calls the MPI no more, as a rank that computes.
+// Rank 0 must get them all.
+std::size_t sends_done_at_once(Port& port, std::vector<Bytes>& out) {
+  const auto over = [&port, end = port.transport().now() + std::chrono::milliseconds{300}] {
+    return port.transport().now() > end;
+  };
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    port.send(0, out[i], {});
+    while (!port.done(i) && !over()) port.poll();
+    if (!port.done(i)) return i;
+  }
+  return out.size();
+}
+
+TEST(MpiTransport, ASendThatIsDoneNeedsNoMoreCalls) {
+  for (const std::size_t bytes : {std::size_t{100}, std::size_t{1000}, std::size_t{4000}}) {
+    Port port;
+    const Rank last = port.size() - 1;
+    if (last == 0) return;
+    constexpr std::size_t kMessages = 400;
+    std::vector<Bytes> out(kMessages, Bytes(bytes, std::byte{1}));
+    Bytes in(bytes), count(sizeof(std::size_t));
+    if (port.self() == last) {
+      const std::size_t done = sends_done_at_once(port, out);
+      std::this_thread::sleep_for(std::chrono::milliseconds{1700});
+      std::memcpy(count.data(), &done, sizeof done);
+      port.send(0, count, {.tag = 1});
+      for (std::size_t i = port.posted() - 1; i < kMessages; ++i) port.send(0, out[i], {});
+    } else if (port.self() == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{500});
+      const Duration end = port.transport().now() + std::chrono::seconds{1};
+      std::size_t come = 0;
+      while (come < kMessages && port.transport().now() < end) {
+        if (port.posted() == come) port.receive(last, in, {});
+        port.poll();
+        if (port.done(come)) ++come;
+      }
+      for (std::size_t i = port.posted(); i < kMessages; ++i) port.receive(last, in, {});
+      port.receive(last, count, {.tag = 1});
+      port.wait();
+      std::size_t done = 0;
+      std::memcpy(&done, count.data(), sizeof done);
+      // Where the MPI does not tell which sends end at once, sixteen are taken for done.
+      const std::size_t untold = bytes > 200 ? 16 : 0;
+      EXPECT_GE(come + untold, done) << bytes;
+    }
+    port.wait();
   }
 }
 

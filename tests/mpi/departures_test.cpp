@@ -1,0 +1,79 @@
+// Small sends that are looked at late: what the MPI says of them is kept.
+#include "backends/mpi/departures.hpp"
+
+#include <gtest/gtest.h>
+
+#include <tutti/error.hpp>
+
+namespace tutti::test {
+namespace {
+
+// A request that is done and has failed, as one to a dead rank.
+int fail_query(void* state, MPI_Status* status) {
+  MPI_Status_set_elements(status, MPI_BYTE, 0);
+  MPI_Status_set_cancelled(status, 0);
+  return *static_cast<int*>(state);
+}
+int free_nothing(void*) {
+  return MPI_SUCCESS;
+}
+int cancel_nothing(void*, int) {
+  return MPI_SUCCESS;
+}
+
+MPI_Request ended_with(int& code) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Grequest_start(fail_query, free_nothing, cancel_nothing, &code, &request);
+  MPI_Grequest_complete(request);
+  return request;
+}
+
+TEST(MpiDepartures, KeepTheErrorAndTheReceiver) {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  int good = MPI_SUCCESS;
+  int bad = MPI_ERR_UNKNOWN;
+  mpi::BufferPool pool;
+  mpi::Departures departures;
+  constexpr Rank kBad = 11;
+  for (Rank peer = 0; !departures.is_full(); ++peer)
+    departures.add(ended_with(peer == kBad ? bad : good), peer, pool.get());
+  try {
+    departures.make_room(pool);
+    ADD_FAILURE() << "no error was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::transport) << error.what();
+    EXPECT_EQ(error.culprit(), kBad) << error.what();
+    EXPECT_NE(std::string{error.what()}.find("send to rank 11"), std::string::npos) << error.what();
+    EXPECT_EQ(std::string{error.what()}.find("status"), std::string::npos) << error.what();
+  }
+}
+
+TEST(MpiDepartures, LeaveRoomOnceTheyHaveEnded) {
+  int good = MPI_SUCCESS;
+  mpi::BufferPool pool;
+  mpi::Departures departures;
+  while (!departures.is_full()) departures.add(ended_with(good), 0, pool.get());
+  departures.make_room(pool);
+  EXPECT_FALSE(departures.is_full());
+  EXPECT_TRUE(departures.requests().empty());
+}
+
+TEST(MpiEndedSends, AreToldFromThoseUnderWay) {
+  mpi::EndedSends ended{MPI_COMM_SELF};
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Isend(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &request);
+  EXPECT_TRUE(ended.take(request, 100));
+  EXPECT_EQ(request, MPI_REQUEST_NULL);
+  EXPECT_TRUE(ended.knows(100));
+  EXPECT_FALSE(ended.knows(101));
+  std::byte byte{};
+  MPI_Irecv(&byte, 1, MPI_BYTE, 0, 0, MPI_COMM_SELF, &request);
+  EXPECT_FALSE(ended.take(request, 1));
+  MPI_Cancel(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  ended.release();
+}
+
+}  // namespace
+}  // namespace tutti::test
