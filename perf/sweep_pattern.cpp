@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include <tutti/error.hpp>
@@ -39,6 +40,21 @@ constexpr std::uint64_t exact_limit() {
   else return std::uint64_t{1} << 24;
 }
 
+// The greatest power of two, as its exponent, that T holds.
+template <class T>
+constexpr std::uint64_t most_doublings() {
+  if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, float>) return 127;
+  else if constexpr (std::is_same_v<T, Float16>) return 15;
+  else if constexpr (std::is_same_v<T, double>) return 1023;
+  else return std::numeric_limits<T>::digits - 1;
+}
+
+// Where ranks are many only some contribute at each position, other ones at the next.
+bool takes_part(const Recipe& recipe, std::uint64_t rank, std::uint64_t position,
+                std::uint64_t most) {
+  return (rank + position) % recipe.ranks < most;
+}
+
 bool is_bitwise(OperatorKind op) {
   return op == OperatorKind::bit_and || op == OperatorKind::bit_or || op == OperatorKind::bit_xor;
 }
@@ -54,9 +70,14 @@ std::uint64_t operand(const Recipe& recipe, std::uint64_t rank, std::uint64_t po
   const std::uint64_t random = mix(rank, position);
   if (is_bitwise(recipe.op)) return random;
   if (is_logical(recipe.op)) return random % 2;
-  if (recipe.op == OperatorKind::prod) return (rank + position) % 8 == 0 ? 2 : 1;
+  if (recipe.op == OperatorKind::prod) {
+    const std::uint64_t most = std::min((recipe.ranks + 7) / 8, most_doublings<T>());
+    return takes_part(recipe, rank, position, most) ? 2 : 1;
+  }
   // Sums of all ranks' operands must stay exact.
-  return random % (std::max<std::uint64_t>(1, exact_limit<T>() / recipe.ranks) + 1);
+  const std::uint64_t most = exact_limit<T>();
+  if (!takes_part(recipe, rank, position, most)) return 0;
+  return random % (std::max<std::uint64_t>(1, most / recipe.ranks) + 1);
 }
 
 template <class T, class Wide>

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <complex>
 #include <cstring>
 #include <vector>
@@ -73,6 +74,49 @@ TEST(Pattern, ExpectsWhatPlainArithmeticGives) {
                                              return a.index < b.index ? a : b;
                                            }),
             0u);
+}
+
+// Folds all ranks' contributions in their datatype, forwards and backwards: where nothing is
+// rounded and nothing overflows, every order gives what the pattern expects.
+template <class T, class Combine>
+void expect_exact(Datatype type, OperatorKind op, const Combine& combine) {
+  constexpr std::size_t kCount = 37;
+  const std::vector<Region> whole{{0, kCount, Region::kAllRanks, 0}};
+  for (const int size : {128, 257, 4096}) {
+    const Problem problem = reduction(type, op, size);
+    std::vector<std::vector<T>> operands;
+    for (Rank rank = 0; rank < size; ++rank)
+      operands.push_back(contribution<T>(problem, rank, kCount));
+    Pattern pattern{problem};
+    for (const bool forwards : {true, false}) {
+      std::vector<T> result = forwards ? operands.front() : operands.back();
+      for (std::size_t k = 1; k < operands.size(); ++k)
+        for (std::size_t i = 0; i < kCount; ++i)
+          result[i] = combine(result[i], operands[forwards ? k : operands.size() - 1 - k][i]);
+      EXPECT_EQ(pattern.count_wrong(whole, reinterpret_cast<const std::byte*>(result.data())), 0u)
+          << name_of(type) << " " << name_of(op) << " " << size;
+      for (const T value : result) {
+        const auto number = static_cast<double>(static_cast<float>(value));
+        EXPECT_TRUE(std::isfinite(number) && number > 0)
+            << name_of(type) << " " << name_of(op) << " " << size << ": " << number;
+      }
+    }
+  }
+}
+
+TEST(Pattern, IsExactForThousandsOfRanks) {
+  const auto add = [](auto a, auto b) { return static_cast<decltype(a)>(a + b); };
+  const auto times = [](auto a, auto b) { return static_cast<decltype(a)>(a * b); };
+  const auto add_short = [](auto a, auto b) { return decltype(a){float{a} + float{b}}; };
+  const auto times_short = [](auto a, auto b) { return decltype(a){float{a} * float{b}}; };
+  expect_exact<std::int8_t>(Datatype::i8, OperatorKind::sum, add);
+  expect_exact<std::int8_t>(Datatype::i8, OperatorKind::prod, times);
+  expect_exact<std::int16_t>(Datatype::i16, OperatorKind::sum, add);
+  expect_exact<BFloat16>(Datatype::bf16, OperatorKind::sum, add_short);
+  expect_exact<BFloat16>(Datatype::bf16, OperatorKind::prod, times_short);
+  expect_exact<Float16>(Datatype::f16, OperatorKind::sum, add_short);
+  expect_exact<Float16>(Datatype::f16, OperatorKind::prod, times_short);
+  expect_exact<float>(Datatype::f32, OperatorKind::prod, times);
 }
 
 TEST(Pattern, AverageIsTheSumDividedOnce) {
