@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
 #include <exception>
 #include <functional>
 #include <string>
@@ -14,18 +13,12 @@
 #include "perf/command_line.hpp"
 #include "perf/commands.hpp"
 #include "perf/environment.hpp"
+#include "perf/fail.hpp"
 #include "perf/sweep_build.hpp"
 #include "perf/sweep_failure.hpp"
 
 namespace tutti::perf {
 namespace {
-
-/// Under a launcher all ranks see the same trouble, so one of them says it.
-int complain(ExitCode code, const std::string& message) {
-  if (launched_rank().value_or(0) == 0)
-    fmt::print(stderr, "tutti: {}\n", message.substr(0, message.find('\n')));
-  return static_cast<int>(code);
-}
 
 /// The subcommand that was chosen, or the command itself.
 const CLI::App& chosen(const CLI::App& app) {
@@ -78,7 +71,8 @@ int run_command(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 good, 1 wrong data or a failed proof, 2 usage,\n"
-      "3 slower than the baseline, 4 environment, 5 deadline.");
+      "3 slower than the baseline, 4 environment, 5 deadline,\n"
+      "128 + n a sweep that signal n ended.");
   std::function<int()> run;
   add_list(app, run);
   add_show(app, run);
@@ -103,11 +97,10 @@ int main(int argc, char** argv) {
   try {
     return run_command(argc, argv);
   } catch (const Failure& failure) {
-    return complain(failure.code(), failure.what());
+    return fail_alike("tutti", failure);
   } catch (const tutti::Error& error) {
-    const bool is_usage = error.code() == tutti::ErrorCode::invalid_argument;
-    return complain(is_usage ? ExitCode::usage : ExitCode::wrong_data, error.what());
+    return fail_alike("tutti", error);
   } catch (const std::exception& error) {
-    return complain(ExitCode::environment, error.what());
+    return fail_alone("tutti", launched_rank(), error);
   }
 }

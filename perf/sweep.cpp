@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "perf/commands.hpp"
 #include "perf/environment.hpp"
+#include "perf/fail.hpp"
 #include "perf/sweep_baseline.hpp"
 #include "perf/sweep_context.hpp"
 #include "perf/sweep_failure.hpp"
@@ -20,11 +22,8 @@ namespace tutti::perf {
 
 namespace {
 
+const std::string kWho = "tutti sweep";
 constexpr int kSignalExit = 128;  // as shells report a process that a signal ended
-
-void complain(const std::string& who, const std::string& what) {
-  fmt::print(stderr, "tutti sweep{}: {}\n", who, what);
-}
 
 Duration duration_of(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
@@ -138,8 +137,7 @@ class Sweep {
         reports_.json = LineFile{flags_.json};
         reports_.csv.write(csv_header());
       } catch (const Failure& failure) {
-        complain("", failure.what());
-        code = static_cast<int>(failure.code());
+        code = fail_alike(kWho, failure);
       }
     }
     from_rank_zero(world_.communicator(), std::span{&code, 1});
@@ -218,8 +216,7 @@ class Sweep {
       try {
         draw(reports_.plot_command, reports_.json_lines);
       } catch (const Failure& failure) {
-        complain("", failure.what());
-        code = static_cast<int>(failure.code());
+        code = fail_alike(kWho, failure);
       }
     }
     for (const std::string& path : {flags_.csv, flags_.json, flags_.plot})
@@ -239,32 +236,11 @@ class Sweep {
   bool interrupted_ = false;
 };
 
-ExitCode exit_code_of(const Error& error) {
-  switch (error.code()) {
-    case ErrorCode::invalid_argument: return ExitCode::usage;
-    case ErrorCode::mismatch:
-    case ErrorCode::bug: return ExitCode::wrong_data;
-    case ErrorCode::transport: return ExitCode::environment;
-    case ErrorCode::timeout:
-    case ErrorCode::peer_dead:
-    case ErrorCode::aborted: break;
-  }
-  return ExitCode::deadline;
-}
-
-// All ranks read the same command line and fail alike, so one of them speaks and fails for all. Did
-// the others fail too, a launcher could end the speaker before it has spoken.
-int fail_alike(const Failure& failure) {
-  if (launched_rank().value_or(0) != 0) return static_cast<int>(ExitCode::good);
-  complain("", failure.what());
-  return static_cast<int>(failure.code());
-}
-
 // One rank's trouble ends all of them; none may wait for a message that never comes.
-int fail_for_all(World& world, ExitCode code, const char* what) {
-  complain(fmt::format(" (rank {})", world.communicator().rank()), what);
-  world.abort(static_cast<int>(code));
-  return static_cast<int>(code);
+int fail_for_all(std::optional<int> rank, const std::exception& error) {
+  const int code = fail_alone(kWho, rank, error);
+  end_job(code);
+  return code;
 }
 
 int sweep_on(World& world, const SweepFlags& flags, const SweepOptions& options) {
@@ -272,26 +248,36 @@ int sweep_on(World& world, const SweepFlags& flags, const SweepOptions& options)
     catch_interrupts();
     return Sweep{world, flags, options}.run();
   } catch (const Failure& failure) {
-    if (failure.code() == ExitCode::usage) return fail_alike(failure);
-    return fail_for_all(world, failure.code(), failure.what());
-  } catch (const Error& error) {
-    return fail_for_all(world, exit_code_of(error), error.what());
+    if (failure.code() == ExitCode::usage) return fail_alike(kWho, failure);
+    return fail_for_all(world.communicator().rank(), failure);
   } catch (const std::exception& error) {
-    return fail_for_all(world, ExitCode::environment, error.what());
+    return fail_for_all(world.communicator().rank(), error);
+  }
+}
+
+int sweep_as(const SweepFlags& flags, const SweepOptions& options) {
+  try {
+    const std::unique_ptr<World> world = join_world(duration_of(options.timeout_s));
+    return sweep_on(*world, flags, options);
+  } catch (const Failure& failure) {
+    return fail_alike(kWho, failure);
+  } catch (const std::exception& error) {
+    return fail_for_all(launched_rank(), error);
   }
 }
 
 int sweep(SweepFlags flags) {
+  SweepOptions options;
   try {
     if (!flags.replay.empty()) flags = flags_of(recorded_arguments(flags.replay), flags);
-    const SweepOptions options = understand(flags);
-    const std::unique_ptr<World> world = join_world(duration_of(options.timeout_s));
-    return sweep_on(*world, flags, options);
+    options = understand(flags);
   } catch (const Failure& failure) {
-    return fail_alike(failure);
+    if (flags.replay.empty()) return fail_alike(kWho, failure);
+    return fail_for_all(launched_rank(), failure);  // another host's file may be another one
   } catch (const std::exception& error) {
-    return fail_alike({ExitCode::environment, error.what()});
+    return fail_for_all(launched_rank(), error);
   }
+  return sweep_as(flags, options);
 }
 
 }  // namespace
@@ -300,7 +286,10 @@ void add_sweep(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<SweepFlags>();
   CLI::App* command = app.add_subcommand("sweep", "measure every algorithm beside the MPI's own");
   declare_flags(*command, *flags);
-  command->callback([flags, &run] { run = [flags] { return sweep(*flags); }; });
+  command->callback([flags, command, &run] {
+    if (!flags->replay.empty()) refuse_beside_replay(*command);
+    run = [flags] { return sweep(*flags); };
+  });
 }
 
 }  // namespace tutti::perf

@@ -69,6 +69,17 @@ void declare_flags(CLI::App& app, SweepFlags& flags) {
   app.add_flag("--touch,!--no-touch", flags.touch, "rewrite inputs between samples (default)");
 }
 
+void refuse_beside_replay(const CLI::App& app) {
+  const auto refuse_if_given = [&app](const std::string& name) {
+    if (app.count(name) > 0)
+      throw Failure{ExitCode::usage, "--replay repeats what its file says: leave " + name + " out"};
+  };
+  for (const Flag& flag : kFlags)
+    if (flag.purpose == Purpose::steers) refuse_if_given(long_name(flag));
+  refuse_if_given("--in-place");
+  refuse_if_given("--no-touch");
+}
+
 std::vector<std::string> repeat_arguments(const SweepFlags& flags) {
   std::vector<std::string> arguments;
   for (const Flag& flag : kFlags) {

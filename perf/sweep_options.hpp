@@ -81,6 +81,10 @@ struct SweepOptions {
 /// Declares the flags. @param app the subcommand. @param flags filled when it is parsed.
 void declare_flags(CLI::App& app, SweepFlags& flags);
 
+/// Refuses flags that steer the measurement, because the replayed file does. Throws
+/// Failure{usage}. @param app the subcommand, parsed, with --replay.
+void refuse_beside_replay(const CLI::App& app);
+
 /// Understands the flags. Throws Failure{usage}. @param flags as written. @return as understood.
 [[nodiscard]] SweepOptions understand(const SweepFlags& flags);
 

@@ -33,13 +33,16 @@ class World {
   [[nodiscard]] virtual std::string library() const = 0;
   /// @return name of this rank's host.
   [[nodiscard]] virtual std::string host() const = 0;
-  /// Ends all ranks at once. @param exit_code of the launcher, as far as it passes it on.
-  virtual void abort(int exit_code) noexcept = 0;
 };
 
 /// Joins the world this process was launched into. Throws Failure{environment} that names cause and
-/// cure. @param timeout deadline of every operation. @return the world.
+/// cure, on all ranks alike, or Error where the ranks do not come together; then end_job must
+/// follow. @param timeout deadline of every operation. @return the world.
 [[nodiscard]] std::unique_ptr<World> join_world(Duration timeout);
+
+/// Ends all ranks at once. Returns where this process is alone or has left the others already.
+/// @param exit_code of the launcher, as far as it passes it on.
+void end_job(int exit_code) noexcept;
 
 /// @return name and version of the MPI this executable is linked to; empty if there is none.
 [[nodiscard]] std::string linked_mpi();

@@ -5,8 +5,12 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include <tutti/mpi.hpp>
 
@@ -17,6 +21,9 @@
 namespace tutti::perf {
 
 namespace {
+
+// Hydra drops what it has not yet forwarded of a job's words when the job ends.
+constexpr std::chrono::milliseconds kTimeToForward{200};
 
 // Initialises MPI, and finalises it after everything that uses it is gone.
 class Session {
@@ -47,7 +54,8 @@ void check_launch(int size) {
 
 class MpiWorld final : public World {
  public:
-  explicit MpiWorld(Duration timeout) : communicator_{connect(timeout)} {}
+  MpiWorld(std::unique_ptr<Session> session, Communicator communicator)
+      : session_{std::move(session)}, communicator_{std::move(communicator)} {}
 
   Communicator& communicator() override { return communicator_; }
   bool has_native(const Call& call) override { return mpi::has_native(call, MPI_COMM_WORLD); }
@@ -58,25 +66,39 @@ class MpiWorld final : public World {
     gethostname(name.data(), name.size() - 1);
     return name.data();
   }
-  void abort(int exit_code) noexcept override {
-    MPI_Abort(MPI_COMM_WORLD, exit_code);
-    std::_Exit(exit_code);
-  }
 
  private:
-  static Communicator connect(Duration timeout) {
-    check_launch(size_of_world());
-    return mpi::communicator(MPI_COMM_WORLD, {.timeout = timeout}, {.timeout = timeout});
-  }
-
-  Session session_{};
+  std::unique_ptr<Session> session_;
   Communicator communicator_;
 };
 
 }  // namespace
 
 std::unique_ptr<World> join_world(Duration timeout) {
-  return std::make_unique<MpiWorld>(timeout);
+  auto session = std::make_unique<Session>();
+  check_launch(size_of_world());
+  try {
+    Communicator communicator =
+        mpi::communicator(MPI_COMM_WORLD, {.timeout = timeout}, {.timeout = timeout});
+    return std::make_unique<MpiWorld>(std::move(session), std::move(communicator));
+  } catch (...) {
+    static_cast<void>(session.release());  // MPI_Finalize would wait for the ranks that do not come
+    throw;
+  }
+}
+
+void end_job(int exit_code) noexcept {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (finalized != 0) return;
+  // Some launchers watch only over processes that have joined the others.
+  if (initialized == 0 && launched_size().value_or(1) == 1) return;
+  if (initialized == 0) MPI_Init(nullptr, nullptr);
+  std::this_thread::sleep_for(kTimeToForward);
+  MPI_Abort(MPI_COMM_WORLD, exit_code);
+  std::_Exit(exit_code);
 }
 
 std::string linked_mpi() {

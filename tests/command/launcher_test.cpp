@@ -14,10 +14,12 @@ TEST(CommandLaunched, ARealLauncherGetsOneAnswer) {
   const Answer run = tutti_run("list", before);
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(run.out, alone);
-  const Answer mistake = tutti_run("show all_reduce rng", before);
-  EXPECT_EQ(mistake.code, 2);
-  EXPECT_EQ(mistake.out, "");
-  EXPECT_TRUE(has(mistake.err, "did you mean ring?"));
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    const Answer mistake = tutti_run("show all_reduce rng", before);
+    EXPECT_EQ(mistake.code, 2) << "the job's, though one rank alone failed";
+    EXPECT_EQ(mistake.out, "");
+    EXPECT_TRUE(has(mistake.err, "did you mean ring?")) << mistake.err;
+  }
 }
 
 }  // namespace

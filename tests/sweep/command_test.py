@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Runs `tutti sweep` under a launcher: command_test.py usage|records|checks|ends LAUNCHER TUTTI"""
+"""Runs `tutti sweep` under a launcher: command_test.py CASE LAUNCHER TUTTI ABSENT
+
+CASE is usage, records, checks, ends or alone.
+"""
 
 import csv
 import json
@@ -52,7 +55,8 @@ def test_usage(command):
         (2, 2, "did you mean --budget?", ["--buget", "1s"]),
         (2, 2, "-n 3", ["--ranks", "3"]),
         (2, 2, "cannot write", ["--json", "/nowhere/at/all.jsonl"]),
-        (2, 2, "cannot read", ["--replay", "/nowhere/at/all.jsonl"]),
+        (1, 2, "cannot read", ["--replay", "/nowhere/at/all.jsonl"]),
+        (2, 2, "leave --budget out", ["--replay", "/nowhere/at/all.jsonl", "--budget", "1s"]),
         (3, 2, "even numbers of ranks", ["--collective", "all_gather", "--algorithm",
                                          "neighbor_exchange"]),
     ]
@@ -176,10 +180,47 @@ def test_ends(command):
     expect(done.returncode == 4 and "different MPIs" in done.stderr, done.returncode, done.stderr)
 
 
-def main(case, launcher, tutti):
-    """Runs one case."""
-    {"usage": test_usage, "records": test_records, "checks": test_checks,
-     "ends": test_ends}[case](Command(launcher, tutti))
+def run_unlike(command, first, second):
+    """Two ranks with command lines of their own; status and what they complained of."""
+    line = [command.launcher, "-n", "1", *first, ":", "-n", "1", *second]
+    done = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          stdin=subprocess.DEVNULL, check=False, timeout=60)
+    return done.returncode, [line for line in done.stderr.splitlines() if line.startswith("tutti")]
+
+
+def test_alone(command, absent):
+    """Trouble of one rank is told by that rank and ends the job with the status of its cause."""
+    sweep = [command.tutti, "sweep"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.jsonl")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('{"record":"context","arguments":["--collective=barrier","--rounds=1"]}\n')
+        for rank in (0, 1):  # as where a host lacks the file
+            lines = [[*sweep, "--replay", path], [*sweep, "--replay", "/nowhere/at/all.jsonl"]]
+            status, said = run_unlike(command, lines[1 - rank], lines[rank])
+            expect(status == 2, rank, status, said)
+            expect(len(said) == 1 and f"(rank {rank})" in said[0] and "cannot read" in said[0],
+                   rank, said)
+
+    status, said = run_unlike(command, [*sweep, "--timeout", "1s"], [absent, "setup"])
+    expect(status == 5, "set-up", status, said)
+    expect(len(said) == 1 and "(rank 0)" in said[0] and "has not taken part" in said[0], said)
+
+    small = [*sweep, "-C", "all_reduce", "-a", "ring", "-n", "1"]
+    for _ in range(5):
+        status, said = run_unlike(command, [*small, "-b", "8", "-e", "8"],
+                                  [*small, "-b", "16", "-e", "16"])
+        expect(status == 1 and said, "a mismatch is wrong data on every rank", status, said)
+
+
+def main(case, launcher, tutti, absent):
+    """Runs one case. `absent` is a program whose last rank stays away from the set-up."""
+    command = Command(launcher, tutti)
+    if case == "alone":
+        test_alone(command, absent)
+    else:
+        {"usage": test_usage, "records": test_records, "checks": test_checks,
+         "ends": test_ends}[case](command)
     return 0
 
 

@@ -141,6 +141,31 @@ TEST(Options, RepeatArgumentsRepeatTheMeasurement) {
   EXPECT_EQ(again.json, "here.jsonl");
 }
 
+TEST(Options, ReplayTakesNoFlagThatSteers) {
+  const auto refusal_beside = [](std::vector<std::string> arguments) -> std::string {
+    SweepFlags flags;
+    CLI::App app;
+    declare_flags(app, flags);
+    arguments.insert(arguments.begin(), "--replay=run.jsonl");
+    std::reverse(arguments.begin(), arguments.end());
+    app.parse(arguments);
+    try {
+      refuse_beside_replay(app);
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::usage);
+      return failure.what();
+    }
+    return {};
+  };
+  for (const char* flag :
+       {"--budget=1s", "--collective=all", "--in-place", "--no-touch", "--rounds=4"}) {
+    const std::string name = std::string{flag}.substr(0, std::string{flag}.find('='));
+    EXPECT_NE(refusal_beside({flag}).find("leave " + name + " out"), std::string::npos) << flag;
+  }
+  EXPECT_NE(refusal_beside({"-n", "4"}).find("--rounds"), std::string::npos);
+  EXPECT_EQ(refusal_beside({"--csv=a", "--json=b", "--baseline=c", "--fail-over=1%"}), "");
+}
+
 TEST(Candidates, EveryFittingRowThenAutoThenNative) {
   const auto at_3 = labels({"-C", "all_gather"}, 3);
   const auto at_4 = labels({"-C", "all_gather"}, 4);

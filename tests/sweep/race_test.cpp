@@ -27,7 +27,6 @@ class Simulated final : public World {
   }
   std::string library() const override { return "simulated"; }
   std::string host() const override { return "here"; }
-  void abort(int) noexcept override {}
   [[nodiscard]] int calls() const { return calls_; }
 
  private:
