@@ -18,11 +18,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kBlock_s = 0.1;  // ranks agree on how to go on at least this often
-constexpr std::size_t kWarmUpBlocks = 10;
-constexpr std::size_t kWarmUpRounds = 3;  // per block
-constexpr double kSettled = 0.05;         // two block medians this close end the warm-up
-constexpr std::size_t kMostRounds = 20000;
+constexpr double kBlock_s = 0.1;            // ranks agree on how to go on at least this often
+constexpr std::size_t kWarmUpRounds = 3;    // per block, where -w does not say how many in all
+constexpr std::size_t kMostWarmUp = 30;     // likewise
+constexpr double kSettled = 0.05;           // two block medians this close end the warm-up
+constexpr std::size_t kMostRounds = 20000;  // where -n does not say how many
 
 double seconds(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -181,41 +181,52 @@ class Race {
     }
   }
 
+  // Fits the batches to the times of a block. Returns whether they are close to those before it.
+  bool settle(const std::vector<std::vector<double>>& times, std::vector<double>& before) {
+    bool settled = true;
+    for (const std::size_t i : active_) {
+      const double median = median_of(times[i]);
+      settled = settled && std::abs(median - before[i]) < kSettled * before[i];
+      before[i] = median;
+      measured_[i].batch = calls_per_sample(median);
+    }
+    return settled;
+  }
+
   void warm_up() {
+    const auto wanted = setting_.options.warm_up_rounds;
     const auto start = Clock::now();
     const double limit_s = setting_.options.budget_s * static_cast<double>(active_.size()) / 2;
-    std::size_t rounds = setting_.options.warm_up_rounds.value_or(kWarmUpRounds);
-    rounds = std::max(rounds, kWarmUpRounds);  // fewer would not tell how many calls fill a sample
     std::vector<double> before(measured_.size());
-    std::vector<bool> again(measured_.size());
-    for (std::size_t blocks = 1; blocks <= kWarmUpBlocks && !interrupted_; ++blocks) {
-      const auto times = block(rounds);
-      bool settled = true;
-      for (const std::size_t i : active_) {
-        const double median = median_of(times[i]);
-        settled = settled && std::abs(median - before[i]) < kSettled * before[i];
-        before[i] = median;
-        measured_[i].batch = calls_per_sample(median);
-      }
-      again[0] =
-          !settled && !setting_.options.warm_up_rounds && seconds(Clock::now() - start) < limit_s;
-      agree(rounds, again);
-      if (!again[0]) break;
+    std::vector<bool> goes_on(measured_.size());  // a warm-up leaves nobody out
+    std::size_t rounds = std::min(wanted.value_or(kWarmUpRounds), kWarmUpRounds);
+    if (rounds == 0)
+      for (const std::size_t i : active_)
+        measured_[i].batch = calls_per_sample(measured_[i].first_us);
+    for (std::size_t done = 0; rounds > 0 && !interrupted_;) {
+      const auto block_start = Clock::now();
+      const bool settled = settle(block(rounds), before);
+      const double round_s = seconds(Clock::now() - block_start) / static_cast<double>(rounds);
+      done += rounds;
+      if (wanted) rounds = next_block(round_s, done, *wanted);
+      else if (settled || done >= kMostWarmUp || seconds(Clock::now() - start) > limit_s)
+        rounds = 0;
+      agree(rounds, goes_on);
     }
     std::fill(spent_s_.begin(), spent_s_.end(), 0.0);
   }
 
-  // How many rounds fit between two agreements.
-  [[nodiscard]] std::size_t next_block(double round_s, std::size_t done) const {
+  // How many of the rounds that are left fit between two agreements.
+  [[nodiscard]] static std::size_t next_block(double round_s, std::size_t done, std::size_t most) {
     const double fitting = kBlock_s / std::max(round_s, 1e-9);
     const auto grown = std::max<std::size_t>(kFewestRounds, done / 2);
-    std::size_t rounds =
+    const std::size_t rounds =
         std::min(grown, static_cast<std::size_t>(std::max(1.0, std::min(fitting, 1e6))));
-    const std::size_t target = setting_.options.rounds.value_or(kMostRounds);
-    return std::min(rounds, target > done ? target - done : 1);
+    return std::min(rounds, most > done ? most - done : 0);
   }
 
   void measure() {
+    const std::size_t most = setting_.options.rounds.value_or(kMostRounds);
     std::size_t done = 0;
     std::size_t rounds = 1;
     while (!active_.empty() && !interrupted_) {
@@ -229,8 +240,8 @@ class Race {
       }
       done += rounds;
       std::vector<bool> goes_on(measured_.size());
-      if (decides() && done < kMostRounds) goes_on = who_goes_on(runs, setting_.options);
-      rounds = next_block(seconds(Clock::now() - start) / static_cast<double>(rounds), done);
+      if (decides() && done < most) goes_on = who_goes_on(runs, setting_.options);
+      rounds = next_block(seconds(Clock::now() - start) / static_cast<double>(rounds), done, most);
       agree(rounds, goes_on);
       std::erase_if(active_, [&](std::size_t i) { return !goes_on[i]; });
     }

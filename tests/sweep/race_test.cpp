@@ -1,16 +1,19 @@
 // A measurement on one simulated rank: wrong results are counted, absent calls left out.
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "backends/sim/sim.hpp"
+#include "perf/sweep_interrupt.hpp"
 #include "perf/sweep_measure.hpp"
 
 namespace tutti::perf {
 namespace {
 
 // A world whose native call can be told to be wrong or to be missing.
-class Simulated final : public World {
+class Simulated : public World {
  public:
   enum class Native { right, wrong, missing };
 
@@ -87,6 +90,47 @@ TEST(Race, AMissingCallIsLeftOutAndSaysWhy) {
   EXPECT_TRUE(result.measured[2].times_us.empty());
   EXPECT_EQ(world.calls(), 0);
   EXPECT_EQ(result.measured[0].times_us.size(), 3u);
+}
+
+TEST(Race, ManyRoundsAreAllDone) {
+  Simulated world{Simulated::Native::right};
+  const SweepOptions options{.rounds = 20100, .check = false, .touch = false, .budget_s = 0.02};
+  const Setting setting{world, options, [] {}};
+  const SizeResult result = measure_size(setting, kProblem, {kCandidates.back()});
+  EXPECT_EQ(result.measured.front().times_us.size(), 20100u);
+}
+
+TEST(Race, WarmsUpAsLongAsToldTo) {
+  for (const std::size_t warm_up : {0u, 1u, 2u, 3u}) {
+    Simulated world{Simulated::Native::right};
+    const SizeResult result = race(world, {.rounds = 1, .warm_up_rounds = warm_up, .check = false});
+    // The first call, the warm-up one by one, one sample, and the check in the end.
+    const auto calls = static_cast<std::int64_t>(2 + warm_up) + result.measured[2].batch;
+    EXPECT_EQ(world.calls(), calls) << warm_up;
+  }
+}
+
+// Raises a signal in its hundredth call.
+class Interrupting final : public Simulated {
+ public:
+  Interrupting() : Simulated{Native::right} {}
+  void native(const Call& call) override {
+    Simulated::native(call);
+    if (calls() == 100) std::raise(SIGTERM);
+  }
+};
+
+TEST(Race, ASignalEndsALongWarmUp) {
+  const auto interrupted = [] {
+    catch_interrupts();
+    Interrupting world;
+    const SweepOptions options{.rounds = 1, .warm_up_rounds = 500'000, .touch = false};
+    const Setting setting{world, options, [] {}};
+    const Measured last = measure_size(setting, kProblem, {kCandidates.back()}).measured.front();
+    std::_Exit(last.times_us.empty() && world.calls() < 400'000 ? 0 : 1);
+  };
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(interrupted(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Race, EndsByItselfWithinTheBudget) {
