@@ -47,14 +47,18 @@ struct ProvedTraits {
 /// The outcome for one row.
 struct RowReport {
   const Algorithm* algorithm = nullptr;  ///< The row.
-  std::vector<Finding> findings{};       ///< Empty if everything is proved; at most a handful.
+  std::vector<Finding> findings{};       ///< What is wrong; at most a handful.
   std::vector<SizeReport> sizes{};       ///< Per verified number of ranks, ascending.
   std::vector<Refusal> refusals{};       ///< Numbers of ranks that the row does not serve.
   ProvedTraits proved_traits{};          ///< The strongest that hold over the verified shapes.
   std::size_t shapes = 0;                ///< Shapes verified: sizes, roots and parameters.
 
-  /// @return true if everything is proved.
-  [[nodiscard]] bool proved() const noexcept { return findings.empty(); }
+  /// @return true if something is proved and nothing is wrong.
+  [[nodiscard]] bool proved() const noexcept { return shapes > 0 && findings.empty(); }
+  /// @return true if the row serves none of the numbers of ranks: neither proved nor wrong.
+  [[nodiscard]] bool has_nothing_to_prove() const noexcept {
+    return shapes == 0 && findings.empty();
+  }
 };
 
 /// Whether the numerical traits (ordered, rank_identical, size_invariant) mean anything: where

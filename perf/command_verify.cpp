@@ -12,6 +12,7 @@
 
 #include <tutti/error.hpp>
 
+#include "collectives/predict.hpp"
 #include "collectives/verify_row.hpp"
 #include "perf/command_line.hpp"
 #include "perf/command_traits.hpp"
@@ -49,7 +50,8 @@ struct Outcome {
   double build_s = 0;         ///< Seconds that took.
   std::string build_error{};  ///< Why it failed.
 
-  [[nodiscard]] bool good() const { return report.proved() && build_error.empty(); }
+  [[nodiscard]] bool failed() const { return !report.findings.empty() || !build_error.empty(); }
+  [[nodiscard]] bool proved() const { return report.proved() && build_error.empty(); }
 };
 
 Wanted understand(const Flags& flags) {
@@ -88,6 +90,7 @@ Outcome prove(const Algorithm& row, const Wanted& wanted) {
 }
 
 std::vector<std::string> proved_words(const RowReport& report) {
+  if (!report.proved()) return {};
   const ProvedTraits& proved = report.proved_traits;
   return words_of(report.algorithm->collective, {.ordered = proved.ordered,
                                                  .rank_identical = proved.rank_identical,
@@ -113,17 +116,29 @@ double vectors_sent(const RowReport& report, const SizeReport& size) {
   return size.facts.vectors_sent() * (has_row ? size.size : 1);
 }
 
+/// Messages one after the other on the longest path through the data flow. A rank's rounds are not
+/// that many: in a chain it has two, and waits for all before it.
+std::int64_t depth_of(const Algorithm& row, int size) {
+  return profile_of({.algorithm = &row, .radix = row.default_radix}, size, 0).path.messages;
+}
+
+std::string result_of(const Outcome& outcome) {
+  if (outcome.failed()) return "FAILED";
+  if (outcome.report.has_nothing_to_prove()) return "nothing to prove";
+  std::vector<std::string> words = proved_words(outcome.report);
+  words.insert(words.begin(), "proved");
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 std::string lines_of(const Outcome& outcome) {
   const RowReport& report = outcome.report;
   const SizeReport largest = report.sizes.empty() ? SizeReport{} : report.sizes.back();
-  const std::vector<std::string> proved = proved_words(report);
-  std::string text = fmt::format(
-      "{:<14} {:<21} {:>6} {:>6} {:>6} {:>6.3f}  {}\n", name_of(report.algorithm->collective),
-      report.algorithm->name, report.shapes, largest.size, largest.facts.rounds,
-      vectors_sent(report, largest),
-      outcome.good()
-          ? proved.empty() ? "proved" : fmt::format("proved, {}", fmt::join(proved, ", "))
-          : "FAILED");
+  // What is wrong may have no data flow.
+  const std::int64_t depth = report.proved() ? depth_of(*report.algorithm, largest.size) : 0;
+  std::string text =
+      fmt::format("{:<14} {:<21} {:>6} {:>6} {:>6} {:>6.3f}  {}\n",
+                  name_of(report.algorithm->collective), report.algorithm->name, report.shapes,
+                  largest.size, depth, vectors_sent(report, largest), result_of(outcome));
   if (!report.refusals.empty())
     text += fmt::format("{:>15}refuses {}: {}\n", "", refused_sizes(report),
                         report.refusals.front().reason);
@@ -140,13 +155,16 @@ nlohmann::ordered_json json_of(const Outcome& outcome) {
                               {"proved", report.proved()},
                               {"shapes", report.shapes},
                               {"properties", proved_words(report)}};
+  if (report.has_nothing_to_prove()) json["proved"] = nullptr;
   for (const char* list : {"sizes", "refusals", "findings"})
     json[list] = nlohmann::ordered_json::array();
-  for (const SizeReport& size : report.sizes)
+  for (const SizeReport& size : report.sizes) {
     json["sizes"].push_back({{"ranks", size.size},
                              {"rounds", size.facts.rounds},
                              {"messages", size.facts.messages},
                              {"vectors_sent", vectors_sent(report, size)}});
+    if (report.proved()) json["sizes"].back()["depth"] = depth_of(*report.algorithm, size.size);
+  }
   for (const Refusal& refusal : report.refusals)
     json["refusals"].push_back({{"ranks", refusal.size}, {"reason", refusal.reason}});
   for (const Finding& finding : report.findings)
@@ -158,25 +176,29 @@ nlohmann::ordered_json json_of(const Outcome& outcome) {
 
 constexpr const char* kHeading =
     "# shapes: numbers of ranks, roots and parameters that were verified\n"
-    "# rounds, sent: at the greatest number of ranks; sent by the busiest rank, in vectors\n";
+    "# depth, sent: at the greatest number of ranks; messages one after the other on the longest\n"
+    "# path, and what the busiest rank sends, in vectors\n";
 
 /// The last lines: how many rows, how long, and what it took to build the large ones.
 std::string summary_of(const std::vector<Outcome>& outcomes, double seconds) {
-  std::size_t good = 0;
+  std::size_t proved = 0;
+  std::size_t idle = 0;
   std::size_t shapes = 0;
   std::size_t built = 0;
   double build_s = 0;
   const Outcome* slowest = nullptr;
   for (const Outcome& outcome : outcomes) {
-    good += outcome.good() ? 1 : 0;
+    proved += outcome.proved() ? 1 : 0;
+    idle += outcome.report.has_nothing_to_prove() ? 1 : 0;
     shapes += outcome.report.shapes;
     if (outcome.built == 0) continue;
     ++built;
     build_s += outcome.build_s;
     if (slowest == nullptr || outcome.build_s > slowest->build_s) slowest = &outcome;
   }
-  std::string text = fmt::format("# {} of {} rows proved, {} shapes, {:.1f} s\n", good,
-                                 outcomes.size(), shapes, seconds - build_s);
+  const std::string others = idle == 0 ? "" : fmt::format(", {} with nothing to prove", idle);
+  std::string text = fmt::format("# {} of {} rows proved{}, {} shapes, {:.1f} s\n", proved,
+                                 outcomes.size(), others, shapes, seconds - build_s);
   if (slowest != nullptr)
     text += fmt::format(
         "# {} rows built for all of {} ranks in {:.1f} s, at most {:.2f} s each "
@@ -186,12 +208,22 @@ std::string summary_of(const std::vector<Outcome>& outcomes, double seconds) {
   return text;
 }
 
+/// A command that found no shape to prove and built nothing asked for what no row can do.
+ExitCode exit_code_of(const std::vector<Outcome>& outcomes) {
+  bool did_something = false;
+  for (const Outcome& outcome : outcomes) {
+    if (outcome.failed()) return ExitCode::wrong_data;
+    did_something = did_something || outcome.proved() || outcome.built > 0;
+  }
+  return did_something ? ExitCode::good : ExitCode::usage;
+}
+
 int verify(const Wanted& wanted) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<Outcome> outcomes;
   if (!wanted.json)
     write_text(kHeading + fmt::format("{:<14} {:<21} {:>6} {:>6} {:>6} {:>6}  {}\n", "# collective",
-                                      "algorithm", "shapes", "ranks", "rounds", "sent", "result"),
+                                      "algorithm", "shapes", "ranks", "depth", "sent", "result"),
                "");
   auto records = nlohmann::ordered_json::array();
   for (const Algorithm* row : wanted.rows) {
@@ -201,9 +233,7 @@ int verify(const Wanted& wanted) {
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   write_text(wanted.json ? records.dump(1) + "\n" : summary_of(outcomes, elapsed.count()), "");
-  const bool good = std::all_of(outcomes.begin(), outcomes.end(),
-                                [](const Outcome& outcome) { return outcome.good(); });
-  return static_cast<int>(good ? ExitCode::good : ExitCode::wrong_data);
+  return static_cast<int>(exit_code_of(outcomes));
 }
 
 }  // namespace

@@ -74,10 +74,46 @@ TEST(CommandVerify, JsonTellsRoundsAndVolume) {
   const json& ring = document[0].at("sizes").at(0);
   EXPECT_EQ(ring.at("ranks"), 8);
   EXPECT_EQ(ring.at("rounds"), 14);
+  EXPECT_EQ(ring.at("depth"), 14);
   EXPECT_EQ(ring.at("messages"), 112);
   EXPECT_DOUBLE_EQ(ring.at("vectors_sent"), 1.75);
   EXPECT_DOUBLE_EQ(document[1].at("sizes").at(0).at("vectors_sent"), 0.875);
   EXPECT_EQ(document[0].at("proved"), true);
+}
+
+// In a chain no rank has more than two rounds, but the last one waits for all others.
+TEST(CommandVerify, DepthIsThatOfAllRanksTogether) {
+  const json document =
+      json::parse(tutti_run("verify --ranks 9 --collective reduce --algorithm chain --json").out);
+  EXPECT_EQ(document.at(0).at("sizes").at(0).at("rounds"), 2);
+  EXPECT_EQ(document.at(0).at("sizes").at(0).at("depth"), 8);
+}
+
+TEST(CommandVerify, WhatServesNoneOfTheSizesIsNotProved) {
+  const std::string arguments =
+      "verify --ranks 3 --collective all_gather --algorithm recursive_doubling";
+  const Answer run = tutti_run(arguments);
+  EXPECT_EQ(run.code, 2) << run.out;
+  EXPECT_TRUE(has(run.out, "nothing to prove")) << run.out;
+  EXPECT_TRUE(has(run.out, "refuses 3: ")) << run.out;
+  EXPECT_TRUE(has(run.out, "powers of two")) << run.out;
+  EXPECT_TRUE(has(run.out, "# 0 of 1 rows proved, 1 with nothing to prove")) << run.out;
+  EXPECT_FALSE(has(run.out, "rotational")) << run.out;
+  const Answer machine = tutti_run(arguments + " --json");
+  EXPECT_EQ(machine.code, 2);
+  const json row = json::parse(machine.out).at(0);
+  EXPECT_TRUE(row.at("proved").is_null());
+  EXPECT_EQ(row.at("shapes"), 0);
+  EXPECT_TRUE(row.at("properties").empty());
+  EXPECT_EQ(row.at("refusals").at(0).at("ranks"), 3);
+}
+
+TEST(CommandVerify, ARowWithNothingToProveDoesNotHideTheOthers) {
+  const Answer run =
+      tutti_run("verify --ranks 7 --collective all_gather --algorithm neighbor_exchange,ring");
+  EXPECT_EQ(run.code, 0) << run.out;
+  EXPECT_TRUE(has(run.out, "nothing to prove")) << run.out;
+  EXPECT_TRUE(has(run.out, "# 1 of 2 rows proved, 1 with nothing to prove")) << run.out;
 }
 
 TEST(CommandInfo, TellsWhatThereIsAndWhyNotMore) {

@@ -114,6 +114,14 @@ TEST(VerifyRow, ReportsCostsPerSizeAndRefusals) {
   EXPECT_FALSE(report.proved_traits.rotational);
 }
 
+TEST(VerifyRow, NothingIsNotAProof) {
+  const RowReport report = verify_row(butterfly_row(), {.min_size = 5, .max_size = 7});
+  EXPECT_EQ(report.shapes, 0U);
+  EXPECT_EQ(report.refusals.size(), 3U);
+  EXPECT_FALSE(report.proved());
+  EXPECT_TRUE(report.findings.empty());
+}
+
 TEST(VerifyRow, EveryRootIsTried) {
   EXPECT_EQ(verify_row(chain_row(), kWide).shapes, 16U * 17 / 2);
   EXPECT_EQ(verify_row(chain_row(), kWide).proved_traits.ordered, When::root_is_zero);
