@@ -49,9 +49,9 @@ class HybridTransport final : public Transport {
   }
 
   // Both have the same alarm, which the first call sets off.
-  void abort(const Error& cause) noexcept override {
-    parts_.local->abort(cause);
-    parts_.remote->abort(cause);
+  bool abort(const Error& cause) noexcept override {
+    const bool local = parts_.local->abort(cause);
+    return parts_.remote->abort(cause) && local;
   }
 
  private:

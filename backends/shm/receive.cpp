@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include <sys/uio.h>
 
@@ -30,7 +31,7 @@ void ShmTransport::check(const Peer& peer, const Record& record, const Message& 
 
 void ShmTransport::deliver(Record& record, std::span<const std::byte> bytes) {
   if (record.transfer.sink != nullptr) {
-    if (!bytes.empty()) record.transfer.sink->take(record.moved, bytes);
+    record.feed.take(bytes);
   } else {
     record.cursor.write(bytes.data(), bytes.size());
   }
@@ -83,6 +84,7 @@ void ShmTransport::read_slots(Peer& peer) {
       default: throw nonsense();
     }
     peer.in.consume();
+    peer.silent = 0;
     if (!peer.streams.empty()) return;  // sending and receiving take turns
   }
 }
@@ -231,10 +233,11 @@ std::size_t ShmTransport::pull_from_process(const Peer& peer, const Range& range
   const bool bounces = record.transfer.sink != nullptr;
   Piece to{nullptr, 0};
   if (bounces) {
-    const std::size_t grain = record.transfer.grain;
-    bounce_.resize(kBounceBytes);
-    // Ranges are cut where elements end.
-    to = {bounce_.data(), std::min<std::size_t>(range.bytes, kBounceBytes / grain * grain)};
+    if (bounce_.empty()) bounce_.resize(kBounceBytes + 64);
+    void* aligned = bounce_.data();
+    std::size_t room = bounce_.size();
+    std::align(64, kBounceBytes, aligned, room);
+    to = {static_cast<std::byte*>(aligned), std::min<std::size_t>(range.bytes, kBounceBytes)};
   } else {
     to = record.cursor.next(range.bytes);
   }

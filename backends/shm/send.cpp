@@ -151,9 +151,7 @@ void ShmTransport::send_chunks(Peer& peer) {
   for (std::size_t i = 0; i < peer.streams.size();) {
     const std::uint32_t id = peer.streams[i];
     Record& record = records_[id];
-    const std::uint64_t grain = record.transfer.grain;
-    const std::uint64_t most = std::max<std::uint64_t>(kChunk / grain * grain, 1);
-    const std::uint64_t bytes = std::min(most, record.bytes - record.moved);
+    const std::uint64_t bytes = std::min(kChunk, record.bytes - record.moved);
     Extent extent{};
     if (!peer.out.has_slot() || !peer.out.find_room(bytes, extent)) return;
     record.cursor.read(peer.out.at(extent), bytes);

@@ -4,6 +4,11 @@
 #include <cstring>
 
 namespace tutti::shm {
+namespace {
+
+constexpr std::uint32_t kPollsPerLook = 256;
+
+}  // namespace
 
 void Cursor::read(std::byte* to, std::size_t bytes) noexcept {
   while (bytes > 0) {
@@ -65,11 +70,11 @@ Duration ShmTransport::now() const noexcept {
 
 // The other rank may make the communicator later than we do; until then we send what has room.
 void ShmTransport::attach(Peer& peer) {
-  const Entry* const entry = find_entry(*peer.member->front, communicator_);
-  if (entry == nullptr) return;
+  peer.entry = find_entry(*peer.member->front, communicator_);
+  if (peer.entry == nullptr) return;
   const auto index = static_cast<std::size_t>(&peer - peers_.data());
   const auto own = static_cast<std::size_t>(self_);
-  const std::uint64_t theirs = entry->block.load(std::memory_order_relaxed);
+  const std::uint64_t theirs = peer.entry->block.load(std::memory_order_relaxed);
   Road road = road_of(*peer.member->mapping, theirs, own);
   road.consumed = consumed_of(*domain_->own().mapping, block_, index);
   peer.in = Inbox{road};
@@ -116,12 +121,25 @@ void ShmTransport::progress(Peer& peer) {
   if (!peer.answers.empty() || !peer.waiting.empty()) send_waiting(peer);
   if (!peer.streams.empty()) send_chunks(peer);
   if (peer.awaited > 0) read_slots(peer);
+  if (peer.awaited > 0 && ++peer.silent % kPollsPerLook == 0) look_for_end(peer);
   if (!peer.pulls.empty()) pull_all(peer);
 }
 
+// A rank that destroyed the communicator sends nothing more. What it sent before is all there, so
+// only what is missing then will never come.
+void ShmTransport::look_for_end(const Peer& peer) const {
+  if (peer.entry->state.load(std::memory_order_acquire) != Entry::closed || peer.in.has_slot() ||
+      !peer.pulls.empty())
+    return;
+  const auto rank = static_cast<Rank>(&peer - peers_.data());
+  throw Error{ErrorCode::peer_dead,
+              "rank " + std::to_string(rank) + " has destroyed its end of the communicator", rank};
+}
+
 // Nobody else writes into our pieces: whatever comes is copied by our own polls.
-void ShmTransport::abort(const Error& cause) noexcept {
+bool ShmTransport::abort(const Error& cause) noexcept {
   alarm_->raise(cause);
+  return true;
 }
 
 std::uint32_t ShmTransport::add_record(const Transfer& transfer, std::uint64_t bytes) {
@@ -132,12 +150,14 @@ std::uint32_t ShmTransport::add_record(const Transfer& transfer, std::uint64_t b
   }
   const std::uint32_t id = free_records_.back();
   free_records_.pop_back();
-  records_[id] = {.transfer = transfer,
-                  .bytes = bytes,
-                  .moved = 0,
-                  .cursor = Cursor{transfer.pieces},
-                  .theirs = 0,
-                  .in_use = true};
+  Record& record = records_[id];  // the feed keeps its memory
+  record.transfer = transfer;
+  record.bytes = bytes;
+  record.moved = 0;
+  record.cursor = Cursor{transfer.pieces};
+  record.theirs = 0;
+  record.in_use = true;
+  if (transfer.sink != nullptr) record.feed.start(transfer, bytes);
   return id;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "domain.hpp"
+#include "feed.hpp"
 
 namespace tutti::shm {
 
@@ -44,7 +45,7 @@ class ShmTransport final : public Transport {
   [[nodiscard]] Duration now() const noexcept override;
   void post(std::span<const Transfer> transfers) override;
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override;
-  void abort(const Error& cause) noexcept override;
+  bool abort(const Error& cause) noexcept override;
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -54,6 +55,7 @@ class ShmTransport final : public Transport {
     std::uint64_t bytes = 0;
     std::uint64_t moved = 0;
     Cursor cursor{};
+    Feed feed{};               // of a receive with a sink
     std::uint32_t theirs = 0;  // the other side's number for it
     bool in_use = false;
   };
@@ -87,6 +89,8 @@ class ShmTransport final : public Transport {
   };
   struct Peer {
     const Domain::Member* member = nullptr;
+    const Entry* entry = nullptr;  // what its process says of the communicator
+    std::uint32_t silent = 0;      // polls since its last slot
     Outbox out{};
     Inbox in{};
     std::uint32_t awaited = 0;              // slots of its we have reason to look for
@@ -104,6 +108,7 @@ class ShmTransport final : public Transport {
   Peer& peer_of(const Transfer& transfer);
   void attach(Peer& peer);
   void progress(Peer& peer);
+  void look_for_end(const Peer& peer) const;
   [[nodiscard]] std::uint32_t add_record(const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] Record& record_of(std::uint32_t id);
   void finish(std::uint32_t id);

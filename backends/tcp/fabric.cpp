@@ -56,11 +56,12 @@ class TcpTransport final : public Transport {
     return port_->take_done(completions);
   }
 
-  void abort(const Error& cause) noexcept override {
+  bool abort(const Error& cause) noexcept override {
     alarm_->raise(cause);
     const std::lock_guard lock{hub_.mutex()};
     port_->fail(cause);
     hub_.stop(*port_);
+    return true;
   }
 
  private:

@@ -3,7 +3,8 @@
 namespace tutti::conformance {
 
 const std::vector<Backend>& backends() {
-  static const std::vector<Backend> all{sim_backend(), tcp_backend()};
+  static const std::vector<Backend> all{sim_backend(), shm_backend(), shm_process_backend(),
+                                        tcp_backend()};
   return all;
 }
 

@@ -48,6 +48,7 @@ struct LinksOptions {
 /// A backend, and what it cannot express.
 struct Backend {
   std::string name{};         ///< Such as "tcp".
+  std::string variant{};      ///< Where there are several of that name, such as "_process".
   bool bounded = true;        ///< Whether messages that nobody has asked for take bounded memory.
   bool threads = true;        ///< Whether different ranks may be driven by different threads.
   bool names_culprit = true;  ///< Whether a mismatch names the rank at fault.
@@ -60,6 +61,10 @@ struct Backend {
 
 /// @return the simulated cluster.
 [[nodiscard]] Backend sim_backend();
+/// @return shared memory, where no process may read another's.
+[[nodiscard]] Backend shm_backend();
+/// @return shared memory, where each process may read the others'.
+[[nodiscard]] Backend shm_process_backend();
 /// @return TCP over the loopback interface.
 [[nodiscard]] Backend tcp_backend();
 

@@ -166,7 +166,8 @@ std::vector<Setting> settings(int least) {
 }
 
 std::string name_of(const ::testing::TestParamInfo<Setting>& info) {
-  return info.param.backend.name + "_on_" + std::to_string(info.param.size);
+  return info.param.backend.name + info.param.backend.variant + "_on_" +
+         std::to_string(info.param.size);
 }
 
 }  // namespace tutti::conformance

@@ -97,7 +97,7 @@ struct Setting {
 };
 /// How GoogleTest shows a setting. @param setting which. @param stream where.
 inline void PrintTo(const Setting& setting, std::ostream* stream) {
-  *stream << setting.backend.name << " on " << setting.size;
+  *stream << setting.backend.name << setting.backend.variant << " on " << setting.size;
 }
 /// @param least ranks. @return every backend on every number of ranks.
 [[nodiscard]] std::vector<Setting> settings(int least = 1);

@@ -1,0 +1,54 @@
+// Shared memory: each process has a segment, which the others map.
+#include <unistd.h>
+
+#include "backends/shm/domain.hpp"
+
+#include "backends.hpp"
+
+namespace tutti::conformance {
+namespace {
+
+class ShmLinks final : public Links {
+ public:
+  ShmLinks(const LinksOptions& options, bool reads_processes) {
+    for (int i = 0; i < options.size; ++i) segments_.push_back(shm::make_segment());
+    for (Rank rank = 0; rank < options.size; ++rank) {
+      std::vector<shm::Neighbour> neighbours;
+      for (Rank other = 0; other < options.size; ++other)
+        if (other != rank)
+          neighbours.push_back({other, segments_[static_cast<std::size_t>(other)]->descriptor(),
+                                reads_processes ? getpid() : -1});
+      domains_.push_back(std::make_shared<shm::Domain>(
+          rank, segments_[static_cast<std::size_t>(rank)], neighbours));
+    }
+  }
+
+  std::unique_ptr<Transport> transport(Rank world, const Membership& membership) override {
+    return domains_[static_cast<std::size_t>(world)]->transport(
+        membership.communicator, membership.members, membership.alarm);
+  }
+  void kill(Rank world) override { domains_[static_cast<std::size_t>(world)].reset(); }
+
+ private:
+  std::vector<std::shared_ptr<shm::Segment>> segments_{};
+  std::vector<std::shared_ptr<shm::Domain>> domains_{};
+};
+
+Backend backend(const std::string& variant, bool reads_processes) {
+  return {
+      .name = "shm", .variant = variant, .connect = [reads_processes](const LinksOptions& options) {
+        return std::make_unique<ShmLinks>(options, reads_processes);
+      }};
+}
+
+}  // namespace
+
+Backend shm_backend() {
+  return backend("", false);
+}
+
+Backend shm_process_backend() {
+  return backend("_process", true);
+}
+
+}  // namespace tutti::conformance
