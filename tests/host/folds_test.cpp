@@ -126,8 +126,8 @@ class Folds : public ::testing::TestWithParam<Datatype> {
 
 TEST_P(Folds, agree_with_the_oracle_bit_for_bit) {
   for (const OperatorKind kind : operators_of(GetParam()))
-    for (const std::size_t operand_count : {1, 2, 3, 5})
-      for (const std::size_t count : {0, 1, 7, 64, 1000})
+    for (const std::size_t operand_count : {1U, 2U, 3U, 5U})
+      for (const std::size_t count : {0U, 1U, 7U, 64U, 1000U})
         check({.type = GetParam(), .kind = kind}, operand_count, count);
 }
 
@@ -137,8 +137,8 @@ TEST_P(Folds, divide_once_at_the_end) {
     return;
   }
   for (const int divisor : {2, 3, 300})
-    for (const std::size_t operand_count : {1, 2, 3, 5})
-      for (const std::size_t count : {0, 1, 7, 1000, 5000})
+    for (const std::size_t operand_count : {1U, 2U, 3U, 5U})
+      for (const std::size_t count : {0U, 1U, 7U, 1000U, 5000U})
         check({.type = GetParam(), .kind = OperatorKind::average, .divisor = divisor},
               operand_count, count);
 }

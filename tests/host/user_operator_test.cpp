@@ -89,8 +89,8 @@ void check(std::size_t operand_count, std::size_t count, std::size_t alias) {
 
 template <class T>
 void check_all() {
-  for (const std::size_t operand_count : {1, 2, 3, 5})
-    for (const std::size_t count : {0, 1, 7, 64, 1000})
+  for (const std::size_t operand_count : {1U, 2U, 3U, 5U})
+    for (const std::size_t count : {0U, 1U, 7U, 64U, 1000U})
       for (std::size_t alias = 0; alias <= operand_count; ++alias)
         check<T>(operand_count, count, alias);
 }
@@ -188,7 +188,7 @@ TEST(Fold, refuses_what_makes_no_sense) {
 
 TEST(HostMemory, aligns_to_a_cache_line_and_copies) {
   const auto memory = make_host_memory();
-  for (const std::size_t bytes : {1, 63, 64, 100000}) {
+  for (const std::size_t bytes : {1U, 63U, 64U, 100000U}) {
     std::byte* const from = memory->allocate(bytes);
     std::byte* const to = memory->allocate(bytes);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(from) % 64, 0U);
