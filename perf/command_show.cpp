@@ -1,6 +1,7 @@
 // tutti show: the schedule of an algorithm as text, JSON or a picture.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <string>

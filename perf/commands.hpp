@@ -3,9 +3,12 @@
 /// Flags are judged while the command line is parsed, so that all ranks of a launch agree on them.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <functional>
+
+// CLI/CLI.hpp takes seconds to compile, so only the sources that use it include it.
+namespace CLI {
+class App;
+}
 
 namespace tutti::perf {
 

@@ -1,6 +1,7 @@
 // `tutti sweep`: every candidate of every chosen collective over every size.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
 #include <memory>

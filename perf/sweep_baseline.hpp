@@ -2,6 +2,7 @@
 /// Earlier runs: their arguments, and their times to compare with.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>

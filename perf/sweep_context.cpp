@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <ctime>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "perf/environment.hpp"
 #include "perf/sweep_build.hpp"

@@ -2,9 +2,8 @@
 /// What a reader of the numbers must know about where they come from.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

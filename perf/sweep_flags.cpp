@@ -1,4 +1,5 @@
 // The one table of the sweep's flags: declared, repeated and read back from here.
+#include <CLI/CLI.hpp>
 #include <array>
 #include <string>
 

@@ -2,8 +2,6 @@
 /// The flags of `tutti sweep`: as written, and as understood.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -13,6 +11,11 @@
 
 #include <tutti/operators.hpp>
 #include <tutti/types.hpp>
+
+// CLI/CLI.hpp takes seconds to compile, so only the sources that use it include it.
+namespace CLI {
+class App;
+}
 
 namespace tutti::perf {
 

@@ -2,9 +2,8 @@
 /// The files a sweep writes: one row per cell as CSV, and JSON lines.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include <fstream>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "perf/sweep_verdict.hpp"
