@@ -105,7 +105,8 @@ def use_pkg_config(arguments, folder):
 
 def use_subdirectory(arguments, folder):
     package = f'add_subdirectory("{arguments.source}" tutti)'
-    build = build_with_cmake(arguments, folder, package)
+    build = build_with_cmake(arguments, folder, package,
+                             f"-DTUTTI_WARNINGS_AS_ERRORS={arguments.warnings_as_errors}")
     check_alone(build / "alone")
     if arguments.mpi:
         check_ranks(build / "ranks", arguments.mpi[0][1])
@@ -121,6 +122,7 @@ def main():
     parser.add_argument("--compiler", required=True)
     parser.add_argument("--cmake", required=True)
     parser.add_argument("--libdir", required=True)
+    parser.add_argument("--warnings-as-errors", required=True, help="ON or OFF, in a subdirectory")
     parser.add_argument("--mpi", nargs=2, action="append", default=[],
                         metavar=("NAME", "LAUNCHER"))
     arguments = parser.parse_args()
