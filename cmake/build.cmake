@@ -15,8 +15,9 @@ endif()
 find_package(Threads REQUIRED)
 find_program(TUTTI_CCACHE ccache)
 mark_as_advanced(TUTTI_CCACHE)
+# Without this sloppiness ccache lets every compilation with a precompiled header pass.
 if(TUTTI_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${TUTTI_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${TUTTI_CCACHE})
 endif()
 
 if(TUTTI_SANITIZE)

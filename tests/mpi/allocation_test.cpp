@@ -2,29 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
-#include <new>
 
+#include "counted_new.hpp"
 #include "port.hpp"
-
-namespace {
-
-// Counts what the thread of the test allocates; the MPI's own malloc calls are its business.
-thread_local std::size_t allocations = 0;
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* const data = std::malloc(bytes)) return data;
-  throw std::bad_alloc{};
-}
-void operator delete(void* data) noexcept {
-  std::free(data);
-}
-void operator delete(void* data, std::size_t) noexcept {
-  std::free(data);
-}
 
 namespace tutti::test {
 namespace {
@@ -52,12 +32,12 @@ TEST(MpiTransport, DoesNotAllocateOnceItIsWarm) {
   for (const std::size_t bytes : {8U, 4000U, 8000U, 20000U, 300000U}) {
     std::vector<std::byte> out = pattern(bytes, port.self(), port.right(), 1), in(bytes);
     for (int warm_up = 0; warm_up < 20; ++warm_up) exchange(port, out, in);
-    const std::size_t before = allocations;
+    const std::size_t before = allocations();
     for (int turn = 0; turn < 20; ++turn) exchange(port, out, in);
-    EXPECT_EQ(allocations - before, 0U) << bytes << " bytes";
+    EXPECT_EQ(allocations() - before, 0U) << bytes << " bytes";
     EXPECT_EQ(in, pattern(bytes, port.left(), port.self(), 1));
   }
-  EXPECT_GT(allocations, 0U) << "the counter does not count";
+  EXPECT_GT(allocations(), 0U) << "the counter does not count";
 }
 
 }  // namespace
