@@ -32,6 +32,11 @@ install(FILES ${PROJECT_BINARY_DIR}/package/tuttiConfig.cmake
 # The way from the folder of a .pc file to the prefix, so that no absolute path is in it.
 file(RELATIVE_PATH TUTTI_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 string(REGEX REPLACE "/$" "" TUTTI_PC_PREFIX "${TUTTI_PC_PREFIX}")
+# A shared library brings its own libraries along.
+set(TUTTI_PC_LIBRARIES "")
+if(TUTTI_OPENSSL AND NOT BUILD_SHARED_LIBS)
+  set(TUTTI_PC_LIBRARIES " -lcrypto")
+endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/tutti.pc.in ${PROJECT_BINARY_DIR}/package/tutti.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/package/tutti.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 foreach(name IN LISTS TUTTI_MPIS)

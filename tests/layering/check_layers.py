@@ -25,8 +25,10 @@ SEES_EVERYTHING = ["tests", "perf"]
 SOURCES = {".cpp", ".hpp", ".inl", ".h"}
 LONGEST_FILE = 400
 LONGEST_ALGORITHM = 120
-# Operating system and vector headers that only backends may use.
-SYSTEM_HEADERS = re.compile(r"(sys/.*|netinet/.*|linux/.*|fcntl\.h|unistd\.h|sched\.h|poll\.h|cpuid\.h|.*intrin\.h|arm_neon\.h)")
+# Operating system and vector headers that only backends and the runtime may use.
+SYSTEM_HEADERS = re.compile(
+    r"(sys/.*|netinet/.*|arpa/.*|net/.*|linux/.*|netdb\.h|ifaddrs\.h|unistd\.h|fcntl\.h|poll\.h|"
+    r"sched\.h|signal\.h|dirent\.h|dlfcn\.h|cpuid\.h|.*intrin\.h|arm_neon\.h)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 MACRO = re.compile(r"^\s*#\s*define\s+\w+\(")
 GOTO = re.compile(r"\bgoto\b")
@@ -76,7 +78,9 @@ def target_of(root, file, quote, name):
 def may_include(box, target):
     if target == "std" or target.startswith(box + "/"):
         return True
-    if box.startswith("backends/") and SYSTEM_HEADERS.fullmatch(target):
+    if box == "runtime" and target.startswith("openssl/"):
+        return True
+    if box.startswith(("backends/", "runtime")) and SYSTEM_HEADERS.fullmatch(target):
         return True
     return any(target == allowed or target.startswith(allowed + "/") for allowed in RULES[box])
 

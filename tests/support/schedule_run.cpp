@@ -30,7 +30,6 @@ detail::Binding binding_of(const Schedule& schedule, const Case& what, Rank rank
       .layout = layout,
       .program = detail::bind(schedule, layout),
       .op = is_barrier ? bit_or : what.model.op,
-      .reduces = contract.reduces(),
       .type = is_barrier ? Datatype::u8 : what.model.type,
       .element_bytes = is_barrier ? 1 : what.model.element_bytes,
       .segments = std::clamp<std::size_t>(segments, 1, std::max<std::size_t>(layout.largest(), 1)),
@@ -49,7 +48,7 @@ class Play {
       const auto rank = static_cast<Rank>(i);
       players_[i].transport = cluster_.transport(rank);
       players_[i].execution = std::make_unique<detail::Execution>(
-          *players_[i].transport, *memory_,
+          *players_[i].transport, scratch_,
           std::make_shared<const detail::Binding>(
               binding_of(schedules[i], experiment.what(), rank, how.segments)),
           kLanes);
@@ -92,6 +91,7 @@ class Play {
   sim::Cluster cluster_;
   sim::Random random_;
   std::shared_ptr<Memory> memory_ = make_host_memory();
+  detail::Scratch scratch_{*memory_, 0};
   std::vector<Player> players_;
 };
 

@@ -1,0 +1,233 @@
+#include "address.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <signal.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <condition_variable>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "socket.hpp"
+
+namespace tutti::runtime {
+namespace {
+
+/// A question to the resolver, owned by whoever asks and by the thread that finds out.
+struct Question {
+  std::string host;
+  std::mutex mutex{};
+  std::condition_variable answered{};
+  bool done = false;
+  int failure = 0;
+  std::vector<Endpoint> found{};
+};
+
+Endpoint copy_of(const sockaddr* address) {
+  Endpoint endpoint;
+  endpoint.length = address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  std::memcpy(&endpoint.storage, address, endpoint.length);
+  return with_port(endpoint, 0);
+}
+
+/// Fills in what a host is called by the resolver. @return getaddrinfo's status.
+int look_up(const std::string& host, int flags, std::vector<Endpoint>& found) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags;
+  addrinfo* list = nullptr;
+  const int status = ::getaddrinfo(host.c_str(), nullptr, &hints, &list);
+  if (status != 0) return status;
+  for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next)
+    if (entry->ai_family == AF_INET || entry->ai_family == AF_INET6)
+      found.push_back(copy_of(entry->ai_addr));
+  ::freeaddrinfo(list);
+  return found.empty() ? EAI_NONAME : 0;
+}
+
+/// Starts a thread that takes no signals and outlives, if it must, the one that asks.
+void ask(const std::shared_ptr<Question>& question) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread{[question] {
+    std::vector<Endpoint> found;
+    const int failure = look_up(question->host, 0, found);
+    const std::lock_guard lock{question->mutex};
+    question->failure = failure;
+    question->found = std::move(found);
+    question->done = true;
+    question->answered.notify_all();
+  }}.detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+using Interfaces = std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)>;
+
+Interfaces interfaces() {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) throw system_error("cannot list the network interfaces", errno);
+  return {list, &::freeifaddrs};
+}
+
+/// The addresses of this host that accept() takes, IPv4 first.
+template <class Accept>
+std::optional<Endpoint> first_interface(Accept accept) {
+  const Interfaces list = interfaces();
+  for (const int family : {AF_INET, AF_INET6})
+    for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next)
+      if (entry->ifa_addr != nullptr && entry->ifa_addr->sa_family == family && accept(*entry))
+        return copy_of(entry->ifa_addr);
+  return {};
+}
+
+bool same_host(const Endpoint& a, const Endpoint& b) {
+  return text_of(with_port(a, 0)) == text_of(with_port(b, 0));
+}
+
+}  // namespace
+
+HostAndPort parse_host_and_port(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  HostAndPort parts;
+  bool good = colon != std::string_view::npos && colon > 0;
+  if (good) {
+    std::string_view host = text.substr(0, colon);
+    const std::string_view port = text.substr(colon + 1);
+    const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+    if (bracketed) host = host.substr(1, host.size() - 2);
+    else good = host.find(':') == std::string_view::npos;
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), parts.port);
+    good = good && error == std::errc{} && end == port.data() + port.size();
+    parts.host = host;
+  }
+  if (!good)
+    throw Error{ErrorCode::invalid_argument,
+                "\"" + std::string{text} + "\" is not host:port with a port of 0 to 65535"};
+  return parts;
+}
+
+std::string text_of(const Endpoint& endpoint) {
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  if (::getnameinfo(endpoint.get(), endpoint.length, host.data(), host.size(), port.data(),
+                    port.size(), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return "an address that cannot be printed";
+  const bool bracketed = endpoint.storage.ss_family == AF_INET6;
+  return (bracketed ? "[" : "") + std::string{host.data()} + (bracketed ? "]:" : ":") + port.data();
+}
+
+bool is_loopback(const Endpoint& endpoint) noexcept {
+  if (endpoint.storage.ss_family == AF_INET) {
+    sockaddr_in address{};
+    std::memcpy(&address, &endpoint.storage, sizeof address);
+    return ntohl(address.sin_addr.s_addr) >> 24 == 127;
+  }
+  sockaddr_in6 address{};
+  std::memcpy(&address, &endpoint.storage, sizeof address);
+  return std::memcmp(&address.sin6_addr, &in6addr_loopback, sizeof in6addr_loopback) == 0;
+}
+
+std::uint16_t port_of(const Endpoint& endpoint) noexcept {
+  // The port stands at the same place in both families.
+  static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
+  sockaddr_in address{};
+  std::memcpy(&address, &endpoint.storage, sizeof address);
+  return ntohs(address.sin_port);
+}
+
+Endpoint with_port(Endpoint endpoint, std::uint16_t port) noexcept {
+  const std::uint16_t wire = htons(port);
+  std::memcpy(reinterpret_cast<char*>(&endpoint.storage) + offsetof(sockaddr_in, sin_port), &wire,
+              sizeof wire);
+  return endpoint;
+}
+
+Endpoint bound_endpoint(int descriptor) {
+  Endpoint endpoint;
+  endpoint.length = sizeof endpoint.storage;
+  if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&endpoint.storage), &endpoint.length) !=
+      0)
+    throw system_error("cannot ask where a socket is bound", errno);
+  return endpoint;
+}
+
+std::vector<Endpoint> resolve(const HostAndPort& where, Deadline deadline) {
+  std::vector<Endpoint> found;
+  if (look_up(where.host, AI_NUMERICHOST, found) != 0) {
+    auto question = std::make_shared<Question>();
+    question->host = where.host;
+    ask(question);
+    std::unique_lock lock{question->mutex};
+    if (!question->answered.wait_until(lock, deadline, [&] { return question->done; }))
+      throw Error{ErrorCode::timeout, "looking up the host " + where.host + " took too long"};
+    if (question->failure != 0)
+      throw Error{ErrorCode::transport, "cannot look up the host \"" + where.host +
+                                            "\": " + ::gai_strerror(question->failure)};
+    found = std::move(question->found);
+  }
+  for (Endpoint& endpoint : found) endpoint = with_port(endpoint, where.port);
+  return found;
+}
+
+Endpoint loopback() {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return copy_of(reinterpret_cast<const sockaddr*>(&address));
+}
+
+Endpoint source_towards(const Endpoint& target) {
+  const Descriptor probe{::socket(target.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  const Endpoint any_port = port_of(target) == 0 ? with_port(target, 9) : target;
+  if (!probe || ::connect(probe.get(), any_port.get(), any_port.length) != 0)
+    throw system_error("no way leads to " + text_of(target), errno);
+  return with_port(bound_endpoint(probe.get()), 0);
+}
+
+Endpoint outward_address() {
+  // An address for documentation (RFC 5737): it stands for every host behind the default route.
+  sockaddr_in elsewhere{};
+  elsewhere.sin_family = AF_INET;
+  elsewhere.sin_addr.s_addr = htonl(0xC0000201);
+  try {
+    return source_towards(copy_of(reinterpret_cast<const sockaddr*>(&elsewhere)));
+  } catch (const Error&) {  // no default route; the interfaces are asked
+  }
+  const auto found = first_interface([](const ifaddrs& entry) {
+    return (entry.ifa_flags & IFF_UP) != 0 && (entry.ifa_flags & IFF_LOOPBACK) == 0;
+  });
+  if (!found)
+    throw Error{ErrorCode::transport, "this host has no address that other hosts could reach"};
+  return *found;
+}
+
+Endpoint chosen_address(const std::string& wish) {
+  if (const auto found = first_interface([&](const ifaddrs& e) { return wish == e.ifa_name; }))
+    return *found;
+  std::vector<Endpoint> numbers;
+  if (look_up(wish, AI_NUMERICHOST, numbers) == 0 &&
+      (is_loopback(numbers.front()) || first_interface([&](const ifaddrs& entry) {
+         return same_host(copy_of(entry.ifa_addr), numbers.front());
+       })))
+    return numbers.front();
+  std::string known;
+  const Interfaces list = interfaces();
+  for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next)
+    if (entry->ifa_addr != nullptr && entry->ifa_addr->sa_family == AF_INET)
+      known += (known.empty() ? "" : ", ") + std::string{entry->ifa_name};
+  throw Error{ErrorCode::invalid_argument,
+              "\"" + wish + "\" is no interface and no address of this host, which has " + known};
+}
+
+}  // namespace tutti::runtime

@@ -1,0 +1,271 @@
+#include "authenticate.hpp"
+
+#include <cstring>
+
+namespace tutti::runtime {
+namespace {
+
+/// Starts every message. As a number: a host of the other byte order is not understood.
+constexpr std::uint64_t kMagic = 0x31'30'69'74'74'75'74'0A;  // "\ntutti01"
+
+// Magic and versions stand at the same place in every version of these messages.
+struct Hello {
+  std::uint64_t magic;
+  Versions versions;
+  Purpose purpose;
+  std::uint8_t index;
+  std::uint8_t has_secret;
+  std::uint8_t unused;
+  std::int32_t from;
+  std::int32_t to;
+  std::int32_t size;
+  std::uint32_t unused_too;
+  std::uint64_t job;
+  Digest nonce;
+};
+static_assert(sizeof(Hello) == 72);
+
+struct Answer {
+  std::uint64_t magic;
+  Versions versions;
+  Reason reason;
+  std::uint8_t has_secret;
+  std::uint16_t unused;
+  std::int32_t rank;
+  std::int32_t size;
+  std::uint64_t unused_too;
+  std::uint64_t job;
+  Digest nonce;
+  Digest code;  // zero while codes are computed
+};
+static_assert(sizeof(Answer) == 104);
+
+struct Proof {
+  std::uint64_t magic;
+  Digest code;
+};
+static_assert(sizeof(Proof) == 40);
+
+struct Verdict {
+  std::uint64_t magic;
+  Reason reason;
+  std::array<std::uint8_t, 7> unused;
+};
+static_assert(sizeof(Verdict) == 16);
+static_assert(sizeof(Answer) <= kLongestMessage && sizeof(Hello) <= kLongestMessage);
+
+template <class Message, std::size_t n>
+void write(std::array<std::byte, n>& bytes, const Message& message) noexcept {
+  static_assert(sizeof message == n);
+  std::memcpy(bytes.data(), &message, n);
+}
+
+template <class Message>
+Message read(std::span<const std::byte> bytes) {
+  expects(bytes.size() == sizeof(Message), "a handshake's message has the wrong length");
+  Message message;
+  std::memcpy(&message, bytes.data(), sizeof message);
+  return message;
+}
+
+/// The code of one side over all that was said. Zero where there is no secret.
+Digest code_of(const Party& party, std::string_view role, std::span<const std::byte> hello,
+               const Answer& answer) {
+  if (!party.secret) return {};
+  Answer bare = answer;
+  bare.code = {};
+  return message_code(party.secret->bytes(),
+                      {std::as_bytes(std::span{role}), hello, std::as_bytes(std::span{&bare, 1})});
+}
+
+constexpr std::string_view kConnector = "tutti connector";
+constexpr std::string_view kAcceptor = "tutti acceptor";
+
+bool overlap(const Versions& own, const Versions& theirs) noexcept {
+  return theirs.oldest <= theirs.newest && own.oldest <= theirs.newest &&
+         theirs.oldest <= own.newest;
+}
+
+std::string text_of(const Versions& versions) {
+  if (versions.oldest == versions.newest) return "version " + std::to_string(versions.oldest);
+  return "versions " + std::to_string(versions.oldest) + " to " + std::to_string(versions.newest);
+}
+
+std::string disagreement(const Versions& own, const Versions& theirs, const std::string& peer) {
+  return "this program speaks " + text_of(own) + " of tutti's protocol, but " + peer + " speaks " +
+         text_of(theirs);
+}
+
+/// What is wrong with the facts of a Hello, before anything is proved.
+Reason objection(const Party& self, const Hello& hello) noexcept {
+  if (hello.magic != kMagic) return Reason::not_tutti;
+  if (!overlap(self.versions, hello.versions)) return Reason::version_mismatch;
+  if (hello.job != self.job) return Reason::wrong_job;
+  if (hello.size != self.size) return Reason::wrong_size;
+  if (hello.to != self.rank || hello.from < 0 || hello.from >= self.size || hello.from == self.rank)
+    return Reason::wrong_rank;
+  if ((hello.has_secret != 0) != self.secret.has_value()) return Reason::wrong_secret;
+  return hello.purpose > Purpose::local ? Reason::unexpected : Reason::none;
+}
+
+}  // namespace
+
+std::string_view name_of(Reason reason) noexcept {
+  constexpr std::array<std::string_view, kReasons> kNames{
+      "none",       "not tutti",    "version mismatch", "wrong job",         "wrong size",
+      "wrong rank", "wrong secret", "duplicate rank",   "unexpected",        "wrong user",
+      "too slow",   "closed early", "crowded out",      "no descriptor left"};
+  const auto index = static_cast<std::size_t>(reason);
+  return index < kNames.size() ? kNames[index] : "unknown";
+}
+
+void check_versions(const Versions& own, const Versions& theirs, const std::string& peer,
+                    Rank rank) {
+  if (!overlap(own, theirs))
+    throw Error{ErrorCode::mismatch, disagreement(own, theirs, peer), rank};
+}
+
+ConnectorHandshake::ConnectorHandshake(const Party& self, Rank to, Purpose purpose,
+                                       std::uint8_t index)
+    : self_{self} {
+  Hello hello{};
+  hello.magic = kMagic;
+  hello.versions = self.versions;
+  hello.purpose = purpose;
+  hello.index = index;
+  hello.has_secret = self.secret ? 1 : 0;
+  hello.from = self.rank;
+  hello.to = to;
+  hello.size = self.size;
+  hello.job = self.job;
+  hello.nonce = random_digest();
+  write(hello_, hello);
+}
+
+std::size_t ConnectorHandshake::wanted() const noexcept {
+  if (progress_ != Progress::talking) return 0;
+  return answered_ ? sizeof(Verdict) : sizeof(Answer);
+}
+
+void ConnectorHandshake::refuse(Reason reason) noexcept {
+  reason_ = reason;
+  progress_ = Progress::refused;
+}
+
+std::span<const std::byte> ConnectorHandshake::feed(std::span<const std::byte> message) {
+  if (answered_) {
+    const auto verdict = read<Verdict>(message);
+    if (verdict.magic != kMagic) refuse(Reason::not_tutti);
+    else if (verdict.reason != Reason::none) refuse(verdict.reason);
+    else progress_ = Progress::agreed;
+    return {};
+  }
+  const auto answer = read<Answer>(message);
+  const auto hello = read<Hello>(hello_);
+  std::memcpy(answer_.data(), message.data(), answer_.size());
+  if (answer.magic != kMagic) refuse(Reason::not_tutti);
+  else if (answer.reason != Reason::none) refuse(answer.reason);
+  else if (!overlap(self_.versions, answer.versions)) refuse(Reason::version_mismatch);
+  else if (answer.job != self_.job) refuse(Reason::wrong_job);
+  else if (answer.size != self_.size) refuse(Reason::wrong_size);
+  else if (answer.rank != hello.to) refuse(Reason::wrong_rank);
+  if (progress_ == Progress::refused) return {};
+  answered_ = true;
+  Proof proof{};
+  proof.magic = kMagic;
+  // A peer with another secret is told so, by a code that is wrong for any secret.
+  if (equal_codes(answer.code, code_of(self_, kAcceptor, hello_, answer)))
+    proof.code = code_of(self_, kConnector, hello_, answer);
+  else refuse(Reason::wrong_secret);
+  write(proof_, proof);
+  return proof_;
+}
+
+Error ConnectorHandshake::refusal(const std::string& peer) const {
+  const auto answer = read<Answer>(answer_);
+  const auto hello = read<Hello>(hello_);
+  const std::string self = "rank " + std::to_string(self_.rank);
+  std::string text;
+  switch (reason_) {
+    case Reason::not_tutti:
+      text = "what answers as " + peer + " does not speak tutti's protocol";
+      break;
+    case Reason::version_mismatch:
+      text = disagreement(self_.versions, answer.versions, peer);
+      break;
+    case Reason::wrong_job:
+      text = self + " belongs to job " + std::to_string(self_.job) + ", but " + peer + " to job " +
+             std::to_string(answer.job) + ": wrong job";
+      break;
+    case Reason::wrong_size:
+      text = self + " counts " + std::to_string(self_.size) + " ranks, but " + peer + " counts " +
+             std::to_string(answer.size) + ": wrong world size";
+      break;
+    case Reason::wrong_rank:
+      text = self + " wanted rank " + std::to_string(hello.to) + ", but " + peer + " is rank " +
+             std::to_string(answer.rank);
+      break;
+    case Reason::wrong_secret:
+      text = self + " and " + peer + " do not share a secret: wrong secret" +
+             (answer.has_secret == hello.has_secret ? "" : ", only one of them has one");
+      break;
+    case Reason::duplicate_rank:
+      text = peer + " refused " + self + ": duplicate rank, another process came as " + self;
+      break;
+    default: text = peer + " refused " + self + ": " + std::string{name_of(reason_)};
+  }
+  return {ErrorCode::mismatch, text, hello.to};
+}
+
+std::size_t AcceptorHandshake::wanted() const noexcept {
+  if (progress_ != Progress::talking) return 0;
+  return greeted_ ? sizeof(Proof) : sizeof(Hello);
+}
+
+std::span<const std::byte> AcceptorHandshake::feed(std::span<const std::byte> message) {
+  expects(progress_ == Progress::talking, "a handshake goes on after its end");
+  if (greeted_) return take_proof(message);
+  expects(message.size() == hello_.size(), "a handshake's message has the wrong length");
+  std::memcpy(hello_.data(), message.data(), hello_.size());
+  return take_hello();
+}
+
+std::span<const std::byte> AcceptorHandshake::take_hello() {
+  const auto hello = read<Hello>(hello_);
+  reason_ = objection(*self_, hello);
+  if (reason_ != Reason::none) progress_ = Progress::refused;
+  if (reason_ == Reason::not_tutti) return {};  // it would not understand the answer
+  Answer answer{};
+  answer.magic = kMagic;
+  answer.versions = self_->versions;
+  answer.reason = reason_;
+  answer.has_secret = self_->secret ? 1 : 0;
+  answer.rank = self_->rank;
+  answer.size = self_->size;
+  answer.job = self_->job;
+  if (reason_ == Reason::none) {
+    answer.nonce = random_digest();
+    answer.code = code_of(*self_, kAcceptor, hello_, answer);
+    introduction_ = {hello.from, hello.to, hello.purpose, hello.index};
+    greeted_ = true;
+  }
+  write(answer_, answer);
+  return answer_;
+}
+
+std::span<const std::byte> AcceptorHandshake::take_proof(std::span<const std::byte> message) {
+  const auto proof = read<Proof>(message);
+  const auto answer = read<Answer>(answer_);
+  if (proof.magic != kMagic) reason_ = Reason::not_tutti;
+  else if (!equal_codes(proof.code, code_of(*self_, kConnector, hello_, answer)))
+    reason_ = Reason::wrong_secret;
+  else reason_ = (*admit_)(introduction_);
+  progress_ = reason_ == Reason::none ? Progress::agreed : Progress::refused;
+  Verdict verdict{};
+  verdict.magic = kMagic;
+  verdict.reason = reason_;
+  write(verdict_, verdict);
+  return verdict_;
+}
+
+}  // namespace tutti::runtime

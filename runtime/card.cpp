@@ -1,0 +1,76 @@
+#include "card.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <fstream>
+
+#include "fields.hpp"
+
+namespace tutti::runtime {
+namespace {
+
+/// Starts every card, of every version; the two versions follow.
+constexpr std::uint64_t kMagic = 0x64'72'61'63'74'75'74'0A;
+
+}  // namespace
+
+Host this_host() {
+  Host host;
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) == 0) host.name = name.data();
+  std::ifstream{"/proc/sys/kernel/random/boot_id"} >> host.boot;
+  struct stat status {};
+  if (::stat("/proc/self/ns/net", &status) != 0 || host.boot.empty())
+    throw system_error("cannot tell this host from others: /proc is not readable", errno);
+  host.network = std::to_string(status.st_ino);
+  host.user = ::geteuid();
+  return host;
+}
+
+bool share_memory(const Host& a, const Host& b) {
+  return a.boot == b.boot && a.user == b.user;
+}
+
+bool share_loopback(const Host& a, const Host& b) {
+  return a.boot == b.boot && a.network == b.network;
+}
+
+std::string pack(const Card& card) {
+  std::string bytes;
+  put(bytes, kMagic);
+  put(bytes, card.versions);
+  put_text(bytes, card.host.name);
+  put_text(bytes, card.host.boot);
+  put_text(bytes, card.host.network);
+  put(bytes, card.host.user);
+  put(bytes, card.has_memory);
+  put(bytes, card.world);
+  put_text(bytes, card.secret);
+  put_text(bytes, card.address);
+  put(bytes, card.data_connections);
+  return bytes;
+}
+
+Card unpack(std::string_view bytes, Rank rank, const Versions& own) {
+  if (take<std::uint64_t>(bytes) != kMagic)
+    throw Error{ErrorCode::mismatch,
+                "rank " + std::to_string(rank) + " does not speak tutti's protocol", rank};
+  Card card;
+  card.versions = take<Versions>(bytes);
+  check_versions(own, card.versions, "rank " + std::to_string(rank), rank);
+  card.host.name = take_text(bytes);
+  card.host.boot = take_text(bytes);
+  card.host.network = take_text(bytes);
+  card.host.user = take<std::uint32_t>(bytes);
+  card.has_memory = take<std::uint8_t>(bytes) != 0;
+  card.world = take<std::uint64_t>(bytes);
+  card.secret = take_text(bytes);
+  card.address = take_text(bytes);
+  card.data_connections = take<int>(bytes);
+  return card;
+}
+
+}  // namespace tutti::runtime

@@ -1,0 +1,44 @@
+/// @file
+/// What the ranks tell about themselves before they are connected.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "authenticate.hpp"
+
+namespace tutti::runtime {
+
+/// What tells one host from another.
+struct Host {
+  std::string name;        ///< For people.
+  std::string boot;        ///< The kernel's boot id: equal for all containers of a machine.
+  std::string network;     ///< Which network namespace, on that kernel.
+  std::uint32_t user = 0;  ///< Only processes of one user share memory.
+};
+/// @return the host this process runs on, as this user. Throws Error{transport} without /proc.
+[[nodiscard]] Host this_host();
+/// @return whether memory can be shared between them.
+[[nodiscard]] bool share_memory(const Host& a, const Host& b);
+/// @return whether they reach each other by the loopback address.
+[[nodiscard]] bool share_loopback(const Host& a, const Host& b);
+
+/// A rank's first card: who and where it is.
+struct Card {
+  Versions versions{};      ///< What it speaks.
+  Host host{};              ///< Where it runs.
+  bool has_memory = false;  ///< Whether it can share memory at all.
+  // What follows is rank 0's to say.
+  std::uint64_t world = 0;   ///< A number that no other world has.
+  std::string secret{};      ///< If it drew one: 32 bytes.
+  std::string address{};     ///< Its network address and port 0; empty if it has none.
+  int data_connections = 1;  ///< Between two ranks of different hosts.
+};
+/// @param card to say. @return it as bytes.
+[[nodiscard]] std::string pack(const Card& card);
+/// @param bytes of pack(). @param rank that said them. @param own versions that this rank speaks.
+/// @return the card. Throws Error{mismatch} that names both versions, Error{transport}.
+[[nodiscard]] Card unpack(std::string_view bytes, Rank rank, const Versions& own);
+
+}  // namespace tutti::runtime

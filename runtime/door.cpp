@@ -1,0 +1,187 @@
+#include "door.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace tutti::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Accepted between two rounds of listening to those already in, so that a flood cannot push out
+/// someone who has spoken before being heard.
+constexpr int kAcceptedAtOnce = 16;
+/// For how long nobody is accepted when the process can open nothing more.
+constexpr std::chrono::milliseconds kShortagePause{20};
+
+Descriptor open_reserve() {
+  return Descriptor{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+}
+
+}  // namespace
+
+Door::Door(Party self, std::vector<Listener> listeners, Admit admit, DoorLimits limits)
+    : self_{std::move(self)}, admit_{std::move(admit)}, limits_{limits}, listeners_{std::move(
+                                                                             listeners)},
+      events_{::epoll_create1(EPOLL_CLOEXEC)}, reserve_{open_reserve()} {
+  if (!events_) throw system_error("cannot watch sockets", errno);
+  for (const Listener& listener : listeners_) watch(listener.socket.get(), next_id_++);
+}
+
+Deadline Door::next_deadline() const noexcept {
+  // Strangers have equal patience and stand in the order they came.
+  const Deadline first = strangers_.empty() ? Deadline::max() : strangers_.front().until;
+  return watching_ ? first : std::min(first, closed_until_);
+}
+
+void Door::watch(int descriptor, std::uint64_t id) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = id;
+  if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0)
+    throw system_error("cannot watch a socket", errno);
+}
+
+void Door::progress(std::vector<Guest>& arrived) {
+  const auto now = Clock::now();
+  if (!watching_ && now >= closed_until_) {
+    watching_ = true;
+    for (std::size_t i = 0; i < listeners_.size(); ++i) watch(listeners_[i].socket.get(), i);
+  }
+  std::array<epoll_event, 128> events;
+  const int ready = ::epoll_wait(events_.get(), events.data(), static_cast<int>(events.size()), 0);
+  if (ready < 0 && errno != EINTR) throw system_error("cannot watch sockets", errno);
+  const auto heard = std::span{events}.first(static_cast<std::size_t>(std::max(ready, 0)));
+  for (const epoll_event& event : heard) {
+    const auto id = event.data.u64;
+    const auto found = std::ranges::find(strangers_, id, &Stranger::id);
+    if (found != strangers_.end()) listen_to(found, arrived);
+  }
+  for (const epoll_event& event : heard)
+    if (event.data.u64 < listeners_.size() && watching_) accept_some(listeners_[event.data.u64]);
+  while (!strangers_.empty() && strangers_.front().until <= now)
+    dismiss(strangers_.begin(), Reason::too_slow);
+}
+
+void Door::accept_some(const Listener& listener) {
+  for (int accepted = 0; accepted < kAcceptedAtOnce && accept_one(listener);) ++accepted;
+}
+
+bool Door::accept_one(const Listener& listener) {
+  Descriptor socket{
+      ::accept4(listener.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
+  if (socket) {
+    welcome(std::move(socket), listener.local);
+    return true;
+  }
+  switch (errno) {
+    case EAGAIN: return false;
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM: survive_shortage(listener); return false;
+    case EBADF:
+    case EINVAL:
+    case ENOTSOCK: throw system_error("cannot accept connections", errno);
+    default: return true;  // what befell one connection before it was accepted
+  }
+}
+
+/// Turns one caller away with the descriptor kept for that, so that it learns at once, and then
+/// leaves the others in the system's queue for a moment.
+void Door::survive_shortage(const Listener& listener) {
+  reserve_.reset();
+  const Descriptor unlucky{::accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+  if (unlucky) ++refused_[static_cast<std::size_t>(Reason::no_descriptor)];
+  for (const Listener& each : listeners_)
+    ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, each.socket.get(), nullptr);
+  watching_ = false;
+  closed_until_ = Clock::now() + kShortagePause;
+}
+
+void Door::welcome(Descriptor socket, bool local) {
+  if (!reserve_) reserve_ = open_reserve();
+  if (local && peer_user(socket.get()) != ::geteuid()) {
+    ++refused_[static_cast<std::size_t>(Reason::wrong_user)];
+    return;
+  }
+  const int one = 1;
+  if (!local) ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  make_room();
+  watch(socket.get(), next_id_);
+  strangers_.push_back({.id = next_id_++,
+                        .socket = std::move(socket),
+                        .local = local,
+                        .until = Clock::now() + limits_.patience,
+                        .handshake = AcceptorHandshake{self_, admit_},
+                        .buffer = {},
+                        .filled = 0});
+}
+
+void Door::make_room() {
+  if (strangers_.size() < limits_.strangers) return;
+  const auto silent = std::ranges::find_if(
+      strangers_, [](const Stranger& stranger) { return !stranger.handshake.greeted(); });
+  dismiss(silent == strangers_.end() ? strangers_.begin() : silent, Reason::crowded_out);
+}
+
+void Door::listen_to(Strangers::iterator stranger, std::vector<Guest>& arrived) {
+  AcceptorHandshake& handshake = stranger->handshake;
+  while (handshake.progress() == Progress::talking) {
+    const std::size_t wanted = handshake.wanted();
+    const auto room = std::span{stranger->buffer}.first(wanted).subspan(stranger->filled);
+    const ssize_t got = ::recv(stranger->socket.get(), room.data(), room.size(), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return;
+    if (got <= 0) {
+      dismiss(stranger, Reason::closed);
+      return;
+    }
+    stranger->filled += static_cast<std::size_t>(got);
+    if (stranger->filled < wanted) continue;
+    stranger->filled = 0;
+    const auto message = handshake.feed(std::span{stranger->buffer}.first(wanted));
+    // A guest stays one even if it left before its verdict: whoever admitted it will notice.
+    if (!reply(*stranger, message) && handshake.progress() != Progress::agreed) {
+      dismiss(stranger, Reason::closed);
+      return;
+    }
+  }
+  if (handshake.progress() == Progress::refused) {
+    dismiss(stranger, handshake.reason());
+    return;
+  }
+  ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, stranger->socket.get(), nullptr);
+  arrived.push_back({std::move(stranger->socket), handshake.introduction(), stranger->local});
+  strangers_.erase(stranger);
+}
+
+bool Door::reply(Stranger& stranger, std::span<const std::byte> message) {
+  // A fresh socket has room for a message; one that has not is not worth waiting for.
+  return message.empty() || ::send(stranger.socket.get(), message.data(), message.size(),
+                                   MSG_NOSIGNAL) == static_cast<ssize_t>(message.size());
+}
+
+Door::Strangers::iterator Door::dismiss(Strangers::iterator stranger, Reason reason) {
+  ++refused_[static_cast<std::size_t>(reason)];
+  return strangers_.erase(stranger);
+}
+
+std::string Door::refusals_text() const {
+  std::string text;
+  for (int i = 1; i < kReasons; ++i) {
+    const auto reason = static_cast<Reason>(i);
+    if (refused(reason) == 0) continue;
+    text += (text.empty() ? "; refused connections: " : ", ") + std::to_string(refused(reason)) +
+            " " + std::string{name_of(reason)};
+  }
+  return text;
+}
+
+}  // namespace tutti::runtime

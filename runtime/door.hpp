@@ -1,0 +1,97 @@
+/// @file
+/// Door: accepts connections from anybody, lets in who authenticates, and is never held up.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <list>
+#include <vector>
+
+#include "authenticate.hpp"
+
+namespace tutti::runtime {
+
+/// A listening socket.
+struct Listener {
+  Descriptor socket;   ///< Of listen_on or listen_locally.
+  bool local = false;  ///< Of Unix: whoever connects must be of this process's user.
+};
+
+/// Who was let in.
+struct Guest {
+  Descriptor socket;          ///< Authenticated, non-blocking; nothing has been read past that.
+  Introduction introduction;  ///< Who it is and what for.
+  bool local = false;         ///< Came over a Unix socket.
+};
+
+/// Limits on strangers.
+struct DoorLimits {
+  std::chrono::milliseconds patience{2000};  ///< From accepting to letting in.
+  std::size_t strangers = 64;                ///< At once, at most; see progress().
+};
+
+/// Runs the acceptor's part of the handshake for all strangers at once, in the caller's thread and
+/// without blocking. A stranger costs a descriptor and a fixed buffer until its time is over. Put
+/// descriptor() into a poll, and call progress() when it is readable or next_deadline() has come.
+class Door {
+ public:
+  using Admit = AcceptorHandshake::Admit;
+
+  /// @param self who accepts. @param listeners at least one. @param admit decides on peers that
+  /// have proved themselves, and remembers those it let in. Throws Error{transport}.
+  Door(Party self, std::vector<Listener> listeners, Admit admit, DoorLimits limits = {});
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+
+  /// @return a descriptor that polls readable when somebody is at the door.
+  [[nodiscard]] int descriptor() const noexcept { return events_.get(); }
+  /// @return when progress() must be called even if nobody moves.
+  [[nodiscard]] Deadline next_deadline() const noexcept;
+  /// Does what can be done now. When strangers are too many, the oldest one leaves that has not
+  /// named the job, or else the oldest.
+  /// @param arrived those let in are added. Throws Error{transport} only if the system fails.
+  void progress(std::vector<Guest>& arrived);
+
+  /// @return how many were refused. @param reason for which.
+  [[nodiscard]] std::uint64_t refused(Reason reason) const noexcept {
+    return refused_[static_cast<std::size_t>(reason)];
+  }
+  /// @return such as "; refused 2 connections: wrong secret, 1: not tutti", or nothing.
+  [[nodiscard]] std::string refusals_text() const;
+
+ private:
+  struct Stranger {
+    std::uint64_t id;
+    Descriptor socket;
+    bool local;
+    Deadline until;
+    AcceptorHandshake handshake;
+    std::array<std::byte, kLongestMessage> buffer;
+    std::size_t filled;
+  };
+  using Strangers = std::list<Stranger>;
+
+  void watch(int descriptor, std::uint64_t id);
+  void accept_some(const Listener& listener);
+  bool accept_one(const Listener& listener);
+  void survive_shortage(const Listener& listener);
+  void welcome(Descriptor socket, bool local);
+  void make_room();
+  void listen_to(Strangers::iterator stranger, std::vector<Guest>& arrived);
+  bool reply(Stranger& stranger, std::span<const std::byte> message);
+  Strangers::iterator dismiss(Strangers::iterator stranger, Reason reason);
+
+  const Party self_;
+  const Admit admit_;
+  const DoorLimits limits_;
+  std::vector<Listener> listeners_;
+  Descriptor events_;
+  Descriptor reserve_;
+  Deadline closed_until_{};
+  bool watching_ = true;
+  Strangers strangers_;
+  std::uint64_t next_id_ = 0;
+  std::array<std::uint64_t, kReasons> refused_{};
+};
+
+}  // namespace tutti::runtime

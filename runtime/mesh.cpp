@@ -1,0 +1,153 @@
+#include "mesh.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "fields.hpp"
+#include "mesh_links.hpp"
+
+namespace tutti::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// What is kept of the time for telling everyone how it went.
+constexpr std::chrono::milliseconds kLongestReport{1000};
+
+/// Collective: every rank does its part and says how it went.
+/// @param part returns what to tell the others. @return what they told. If any failed, all throw
+/// the error of the lowest one.
+std::vector<std::string> do_together(Channel& channel, Deadline deadline,
+                                     const std::function<std::string()>& part) {
+  std::string own;
+  try {
+    const std::string said = part();
+    put(own, std::uint8_t{1});
+    own += said;
+  } catch (const Error& error) {
+    own.clear();
+    put(own, std::uint8_t{0});
+    put_error(own, error);
+  }
+  auto all = channel.all_gather(own, deadline);
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    std::string_view rest = all[rank];
+    if (take<std::uint8_t>(rest) == 0) {
+      const Error error = take_error(rest);
+      throw Error{error.code(), error.what(),
+                  error.culprit() < 0 ? static_cast<Rank>(rank) : error.culprit()};
+    }
+    all[rank] = rest;
+  }
+  return all;
+}
+
+/// The network address by which other hosts may know rank 0, or nothing.
+std::string address_of_rank_0(const MeshOptions& options, Deadline deadline) {
+  if (!options.interface.empty()) return text_of(chosen_address(options.interface));
+  try {
+    if (options.master) {
+      const Endpoint source = source_towards(resolve(*options.master, deadline).front());
+      if (!is_loopback(source)) return text_of(source);
+    }
+    return text_of(outward_address());
+  } catch (const Error&) {  // no matter if all ranks share a host; else listening says so
+    return {};
+  }
+}
+
+Card own_card(const Channel& channel, const MeshOptions& options, Deadline deadline) {
+  Card card{.versions = options.versions,
+            .host = options.host,
+            .has_memory = options.memory >= 0,
+            .data_connections = options.data_connections};
+  if (channel.rank() != 0) return card;
+  if (options.data_connections < 1 || options.data_connections > kMostDataConnections)
+    throw Error{ErrorCode::invalid_argument, "between hosts there are 1 to 64 data connections"};
+  Digest drawn = random_digest();
+  std::memcpy(&card.world, drawn.data(), sizeof card.world);
+  card.address = address_of_rank_0(options, deadline);
+  if (options.secret || !channel.is_private() || !has_cryptography()) return card;
+  drawn = random_digest();
+  card.secret.assign(reinterpret_cast<const char*>(drawn.data()), drawn.size());
+  forget(drawn);
+  return card;
+}
+
+std::optional<Secret> shared_secret(const MeshOptions& options, const Card& first) {
+  if (first.secret.empty()) return options.secret;
+  Digest bytes;
+  if (first.secret.size() != bytes.size())
+    throw Error{ErrorCode::transport, "rank 0 sent a secret of the wrong length", 0};
+  std::memcpy(bytes.data(), first.secret.data(), bytes.size());
+  return Secret{bytes};
+}
+
+/// The one address this rank listens on.
+Endpoint listening_address(const MeshOptions& options, const std::vector<Card>& cards,
+                           Deadline deadline) {
+  if (!options.interface.empty()) return chosen_address(options.interface);
+  const bool one_host = std::ranges::all_of(
+      cards, [&](const Card& card) { return share_loopback(card.host, cards.front().host); });
+  if (one_host) return loopback();
+  const std::string& hub = cards.front().address;
+  if (hub.empty())
+    throw Error{ErrorCode::transport,
+                "rank 0 (host " + cards.front().host.name +
+                    ") has no network address, but there are ranks on other hosts",
+                0};
+  return source_towards(resolve(parse_host_and_port(hub), deadline).front());
+}
+
+std::string random_name() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string name = "tutti-";
+  for (const std::byte byte : random_digest())
+    name += kDigits[std::to_integer<std::size_t>(byte) % kDigits.size()];
+  return name;
+}
+
+}  // namespace
+
+Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadline) {
+  const auto start = Clock::now();
+  MeshPlan plan{.self = {.size = channel.size(), .rank = channel.rank()}, .memory = options.memory};
+  const auto cards =
+      do_together(channel, deadline, [&] { return pack(own_card(channel, options, deadline)); });
+  std::vector<Listener> listeners;
+  const auto places = do_together(channel, deadline, [&] {
+    for (std::size_t rank = 0; rank < cards.size(); ++rank)
+      plan.cards.push_back(unpack(cards[rank], static_cast<Rank>(rank), options.versions));
+    plan.self.job = plan.cards.front().world;
+    plan.self.versions = options.versions;
+    plan.self.secret = shared_secret(options, plan.cards.front());
+    const Endpoint address = listening_address(options, plan.cards, deadline);
+    require_protection(address, plan.self.secret, options.insecure);
+    const std::string name = random_name();
+    listeners.push_back({listen_on(address), false});
+    listeners.push_back({listen_locally(name), true});
+    std::string place;
+    put_text(place, text_of(bound_endpoint(listeners.front().socket.get())));
+    put_text(place, name);
+    return place;
+  });
+  std::vector<Link> links;
+  const auto reserve = std::min<Clock::duration>(kLongestReport, (deadline - start) / 4);
+  do_together(channel, deadline, [&] {
+    for (std::string_view place : places) {
+      const std::string address{take_text(place)};
+      plan.addresses.push_back(resolve(parse_host_and_port(address), deadline).front());
+      plan.names.emplace_back(take_text(place));
+    }
+    links = connect_links(plan, std::move(listeners), deadline - reserve);
+    return std::string{};
+  });
+  Mesh mesh{.world = plan.self.job, .hosts = {}, .links = std::move(links)};
+  for (const Card& card : plan.cards) mesh.hosts.push_back(card.host.name);
+  return mesh;
+}
+
+}  // namespace tutti::runtime

@@ -1,0 +1,56 @@
+/// @file
+/// Connecting the ranks of a world: shared memory inside a host, TCP between hosts.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "card.hpp"
+#include "channel.hpp"
+#include "socket.hpp"
+
+namespace tutti::runtime {
+
+/// How a rank connects.
+struct MeshOptions {
+  int data_connections = 1;  ///< Per pair of hosts' ranks, 1 to 64; rank 0's counts.
+  std::string interface {};  ///< Interface or address to listen on; empty: tutti chooses.
+  std::optional<HostAndPort> master{};  ///< Where ranks met, if anywhere: says which network.
+  std::optional<Secret> secret{};       ///< What all ranks know; not needed on a private channel.
+  bool insecure = false;                ///< Whether a network without a secret is allowed.
+  int memory = -1;                      ///< Own shared memory to lend; -1: links are all TCP.
+  Host host = this_host();              ///< Where this rank runs; tests pretend.
+  Versions versions{};                  ///< What this program speaks; tests change it.
+};
+
+/// What two ranks have between them: authenticated, non-blocking sockets, on which nothing has been
+/// said yet.
+struct Link {
+  Rank peer = 0;                   ///< Who is at the other end.
+  bool local = false;              ///< Whether memory is shared; the same at both ends.
+  Descriptor control{};            ///< The lifeline of a local link, of Unix; or TCP.
+  std::vector<Descriptor> data{};  ///< TCP, in the same order at both ends; none if local.
+  Descriptor memory{};             ///< The peer's shared memory if local.
+};
+
+/// A connected world.
+struct Mesh {
+  std::uint64_t world = 0;           ///< A number that no other world has, the same on all ranks.
+  std::vector<std::string> hosts{};  ///< What each rank's host is called.
+  std::vector<Link> links{};         ///< One per other rank, in the order of ranks.
+};
+
+/// Collective: connects every rank with every other. Ranks tell each other where they are, each
+/// listens on one address (the loopback if that reaches everyone; else the one from which rank 0's
+/// is reached) and on a Unix socket, and the higher rank of a pair connects to the lower: over Unix
+/// if both run on one kernel, as one user, in one network namespace and have memory to lend, or
+/// else over TCP. When all have come, or one has failed, everyone is told, and the listeners are
+/// closed.
+/// @param channel of all ranks. @param options how. @param deadline after which missing ranks are
+/// reported. @return the links. Throws, on every rank that the channel still reaches, the error of
+/// the lowest rank that failed: Error{timeout} that names ranks and hosts, Error{peer_dead,
+/// mismatch, transport, invalid_argument}.
+[[nodiscard]] Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadline);
+
+}  // namespace tutti::runtime

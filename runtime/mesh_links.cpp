@@ -1,0 +1,217 @@
+#include "mesh_links.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "roll_call.hpp"
+
+namespace tutti::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// What a rank says about the memory it was lent.
+constexpr std::byte kUsable{1};
+constexpr std::byte kUnusable{0};
+
+/// One rank's connecting.
+class Connecting {
+ public:
+  Connecting(const MeshPlan& plan, std::vector<Listener> listeners, Deadline deadline)
+      : plan_{plan}, deadline_{deadline}, links_(plan.cards.size()),
+        came_(plan.cards.size()), door_{plan.self, std::move(listeners),
+                                        [this](const Introduction& who) { return admit(who); }} {
+    for (std::size_t rank = 0; rank < links_.size(); ++rank) {
+      links_[rank].peer = static_cast<Rank>(rank);
+      links_[rank].data.resize(data_connections());
+    }
+  }
+
+  std::vector<Link> run() {
+    // Rank 0 only accepts, so rank 1 is soon done connecting, and so on: nobody waits in a circle.
+    for (Rank peer = 0; peer < plan_.self.rank; ++peer) reach(peer);
+    while (!missing().empty()) serve();
+    links_.erase(links_.begin() + plan_.self.rank);
+    for (Link& link : links_)
+      if (link.local) link.data.clear();
+    return std::move(links_);
+  }
+
+ private:
+  /// What a higher rank has opened so far.
+  struct Came {
+    bool local = false;
+    bool control = false;
+    std::uint64_t data = 0;
+  };
+
+  [[nodiscard]] std::size_t data_connections() const {
+    return static_cast<std::size_t>(plan_.cards.front().data_connections);
+  }
+  [[nodiscard]] Link& link_of(Rank peer) { return links_[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] const Card& card_of(Rank rank) const {
+    return plan_.cards[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] std::string name_of(Rank rank) const {
+    return "rank " + std::to_string(rank) + " (host " + card_of(rank).host.name + ")";
+  }
+  [[nodiscard]] bool may_share(Rank peer) const {
+    const Card& own = card_of(plan_.self.rank);
+    return own.has_memory && card_of(peer).has_memory && share_memory(own.host, card_of(peer).host);
+  }
+
+  void reach(Rank peer);
+  bool reach_locally(Rank peer);
+  [[nodiscard]] Descriptor reach_by_network(Rank peer, Purpose purpose, std::uint8_t index);
+  [[nodiscard]] Reason admit(const Introduction& who);
+  void serve();
+  void seat(Guest guest);
+  void seat_locally(Rank peer, Descriptor socket);
+  void notice_departures();
+  [[nodiscard]] std::vector<Rank> missing() const;
+
+  const MeshPlan& plan_;
+  const Deadline deadline_;
+  const Clock::time_point start_ = Clock::now();
+  std::vector<Link> links_;
+  std::vector<Came> came_;
+  Door door_;
+  std::vector<pollfd> polled_;
+};
+
+void Connecting::reach(Rank peer) {
+  if (may_share(peer) && reach_locally(peer)) return;
+  Link& link = link_of(peer);
+  link.control = reach_by_network(peer, Purpose::control, 0);
+  for (std::size_t i = 0; i < link.data.size(); ++i)
+    link.data[i] = reach_by_network(peer, Purpose::data, static_cast<std::uint8_t>(i));
+}
+
+/// @return whether memory is shared now. The acceptor comes to the same verdict.
+bool Connecting::reach_locally(Rank peer) {
+  Descriptor socket = dial(plan_.self,
+                           {.local_name = plan_.names[static_cast<std::size_t>(peer)],
+                            .peer = name_of(peer),
+                            .to = peer,
+                            .purpose = Purpose::local,
+                            .listening = true},
+                           deadline_);
+  if (!socket) return false;  // in another network namespace, where the name means nothing
+  send_parcel(socket.get(), kUsable, plan_.memory, deadline_);
+  Parcel theirs = receive_parcel(socket.get(), deadline_);
+  const bool usable = theirs.note == kUsable && theirs.descriptor;
+  send_parcel(socket.get(), usable ? kUsable : kUnusable, -1, deadline_);
+  if (!usable) return false;
+  Link& link = link_of(peer);
+  link.local = true;
+  link.control = std::move(socket);
+  link.memory = std::move(theirs.descriptor);
+  return true;
+}
+
+Descriptor Connecting::reach_by_network(Rank peer, Purpose purpose, std::uint8_t index) {
+  return dial(plan_.self,
+              {.addresses = {plan_.addresses[static_cast<std::size_t>(peer)]},
+               .peer = name_of(peer),
+               .to = peer,
+               .purpose = purpose,
+               .index = index,
+               .listening = true},
+              deadline_);
+}
+
+Reason Connecting::admit(const Introduction& who) {
+  if (who.from <= plan_.self.rank) return Reason::unexpected;
+  Came& came = came_[static_cast<std::size_t>(who.from)];
+  const auto take_once = [](bool taken) { return taken ? Reason::duplicate_rank : Reason::none; };
+  switch (who.purpose) {
+    case Purpose::local:
+      return may_share(who.from) ? take_once(std::exchange(came.local, true)) : Reason::unexpected;
+    case Purpose::control: return take_once(std::exchange(came.control, true));
+    case Purpose::data: {
+      if (who.index >= data_connections()) return Reason::unexpected;
+      const std::uint64_t bit = std::uint64_t{1} << who.index;
+      return take_once((std::exchange(came.data, came.data | bit) & bit) != 0);
+    }
+    case Purpose::store: break;
+  }
+  return Reason::unexpected;
+}
+
+/// Waits for the door and for those already here, who may go away.
+void Connecting::serve() {
+  polled_.assign(1, {.fd = door_.descriptor(), .events = POLLIN, .revents = 0});
+  for (const Link& link : links_)  // a negative descriptor is passed over
+    polled_.push_back({.fd = link.control.get(), .events = POLLIN, .revents = 0});
+  const Deadline next = std::min(deadline_, door_.next_deadline());
+  if (::poll(polled_.data(), polled_.size(), milliseconds_until(next)) < 0) {
+    if (errno != EINTR) throw system_error("cannot wait for connections", errno);
+    return;
+  }
+  std::vector<Guest> arrived;
+  door_.progress(arrived);
+  for (Guest& guest : arrived) seat(std::move(guest));
+  notice_departures();
+  if (const auto absent = missing(); !absent.empty() && Clock::now() >= deadline_) {
+    RollCall roll{
+        .self = plan_.self.rank, .waited = Clock::now() - start_, .missing = absent, .hosts = {}};
+    for (const Card& card : plan_.cards) roll.hosts.push_back(card.host.name);
+    const Error error = missing_ranks(roll);
+    throw Error{error.code(), error.what() + door_.refusals_text(), error.culprit()};
+  }
+}
+
+void Connecting::seat(Guest guest) {
+  const Rank peer = guest.introduction.from;
+  switch (guest.introduction.purpose) {
+    case Purpose::local: seat_locally(peer, std::move(guest.socket)); break;
+    case Purpose::control: link_of(peer).control = std::move(guest.socket); break;
+    default: link_of(peer).data[guest.introduction.index] = std::move(guest.socket);
+  }
+}
+
+void Connecting::seat_locally(Rank peer, Descriptor socket) {
+  Parcel theirs = receive_parcel(socket.get(), deadline_);
+  const bool usable = theirs.note == kUsable && theirs.descriptor;
+  send_parcel(socket.get(), usable ? kUsable : kUnusable, usable ? plan_.memory : -1, deadline_);
+  const Parcel verdict = receive_parcel(socket.get(), deadline_);
+  if (!usable || verdict.note != kUsable) return;  // the peer comes again, by TCP
+  Link& link = link_of(peer);
+  link.local = true;
+  link.control = std::move(socket);
+  link.memory = std::move(theirs.descriptor);
+}
+
+/// Nobody speaks before everyone is connected, so what makes a link readable is its end.
+void Connecting::notice_departures() {
+  for (std::size_t rank = 0; rank < links_.size(); ++rank)
+    if (polled_[rank + 1].revents != 0)
+      throw Error{ErrorCode::peer_dead,
+                  name_of(static_cast<Rank>(rank)) + " went away while the world started",
+                  static_cast<Rank>(rank)};
+}
+
+std::vector<Rank> Connecting::missing() const {
+  std::vector<Rank> absent;
+  for (const Link& link : links_) {
+    if (link.peer <= plan_.self.rank) continue;
+    const bool complete =
+        link.control && (link.local || std::ranges::all_of(link.data, [](const Descriptor& socket) {
+                           return static_cast<bool>(socket);
+                         }));
+    if (!complete) absent.push_back(link.peer);
+  }
+  return absent;
+}
+
+}  // namespace
+
+std::vector<Link> connect_links(const MeshPlan& plan, std::vector<Listener> listeners,
+                                Deadline deadline) {
+  return Connecting{plan, std::move(listeners), deadline}.run();
+}
+
+}  // namespace tutti::runtime

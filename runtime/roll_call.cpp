@@ -1,0 +1,61 @@
+#include "roll_call.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tutti::runtime {
+namespace {
+
+/// Longer lists end with how many more there are.
+constexpr std::size_t kMostNamed = 16;
+
+/// The first texts, with a word before the last, and how many more there are.
+std::string enumerate(const std::vector<std::string>& texts, std::string_view before_last) {
+  const std::size_t named = std::min(texts.size(), kMostNamed);
+  std::string text;
+  for (std::size_t i = 0; i < named; ++i) {
+    if (i > 0) text += i + 1 == texts.size() ? before_last : ", ";
+    text += texts[i];
+  }
+  if (named < texts.size()) text += " and " + std::to_string(texts.size() - named) + " more";
+  return text;
+}
+
+std::string plural(std::size_t count) {
+  return count == 1 ? "rank " : "ranks ";
+}
+
+}  // namespace
+
+std::string seconds_text(std::chrono::steady_clock::duration time) {
+  const auto tenths = std::lround(std::chrono::duration<double>{time}.count() * 10);
+  std::string text = std::to_string(tenths / 10);
+  if (tenths % 10 != 0) text += "." + std::to_string(tenths % 10);
+  return text + " s";
+}
+
+std::string ranks_text(std::span<const Rank> ranks) {
+  std::vector<std::string> texts;
+  for (const Rank rank : ranks) texts.push_back(std::to_string(rank));
+  return plural(ranks.size()) + enumerate(texts, " and ");
+}
+
+Error missing_ranks(const RollCall& roll) {
+  expects(!roll.missing.empty(), "a roll call misses nobody");
+  std::vector<std::string> missing;
+  std::vector<std::string> present;
+  for (std::size_t rank = 0; rank < roll.hosts.size(); ++rank) {
+    const bool absent =
+        std::ranges::find(roll.missing, static_cast<Rank>(rank)) != roll.missing.end();
+    const std::string& host = roll.hosts[rank];
+    (absent ? missing : present)
+        .push_back(std::to_string(rank) + (host.empty() ? "" : " (host " + host + ")"));
+  }
+  return {ErrorCode::timeout,
+          "rank " + std::to_string(roll.self) + " waited " + seconds_text(roll.waited) + " for " +
+              plural(missing.size()) + enumerate(missing, " and ") + " of " +
+              std::to_string(roll.hosts.size()) + "; present: " + enumerate(present, ", "),
+          roll.missing.front()};
+}
+
+}  // namespace tutti::runtime

@@ -1,0 +1,46 @@
+/// @file
+/// The secret of a job: who knows it belongs to the job.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "address.hpp"
+#include "cryptography.hpp"
+
+namespace tutti::runtime {
+
+/// 32 bytes, overwritten when no longer needed.
+class Secret {
+ public:
+  /// @param bytes what nobody else may know.
+  explicit Secret(const Digest& bytes) noexcept : bytes_{bytes} {}
+  Secret(const Secret&) = default;
+  Secret& operator=(const Secret&) = default;
+  ~Secret() { forget(bytes_); }
+
+  /// @return the bytes.
+  [[nodiscard]] const Digest& bytes() const noexcept { return bytes_; }
+
+ private:
+  Digest bytes_;
+};
+
+/// @return a secret that nobody can guess, or nothing without OpenSSL, which could not use it.
+[[nodiscard]] std::optional<Secret> draw_secret();
+
+/// Reads a secret that the user laid down: 32 bytes, or 64 hexadecimal digits as printed by
+/// `openssl rand -hex 32`.
+/// @param path of a file that belongs to this user and that nobody else may open (mode 0600).
+/// @return it. Throws Error{invalid_argument} that says what is wrong with the file.
+[[nodiscard]] Secret read_secret(const std::string& path);
+
+/// Refuses to listen where strangers could connect unless peers can be authenticated.
+/// @param address to listen on. @param secret of the job, if it has one. @param insecure whether
+/// the user allows a network without authentication. Throws Error{invalid_argument} in one
+/// sentence.
+void require_protection(const Endpoint& address, const std::optional<Secret>& secret,
+                        bool insecure);
+
+}  // namespace tutti::runtime

@@ -1,0 +1,98 @@
+/// @file
+/// Sockets with deadlines: a descriptor that closes itself, and the few calls the runtime makes on
+/// it. Every socket made here is non-blocking and closed on exec; every wait ends at its deadline.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "address.hpp"
+#include "channel.hpp"
+
+namespace tutti::runtime {
+
+/// Owns an open file descriptor, or nothing.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  /// @param descriptor open, owned from now on; or -1.
+  explicit Descriptor(int descriptor) noexcept : descriptor_{descriptor} {}
+  Descriptor(Descriptor&& other) noexcept : descriptor_{other.release()} {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    if (this != &other) reset(other.release());
+    return *this;
+  }
+  ~Descriptor() { reset(); }
+
+  /// @return the descriptor, or -1.
+  [[nodiscard]] int get() const noexcept { return descriptor_; }
+  /// @return whether there is one.
+  [[nodiscard]] explicit operator bool() const noexcept { return descriptor_ >= 0; }
+  /// Gives the descriptor away. @return it, or -1.
+  [[nodiscard]] int release() noexcept { return std::exchange(descriptor_, -1); }
+  /// Closes what there is. @param descriptor takes its place.
+  void reset(int descriptor = -1) noexcept;
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// @param what was tried. @param error of errno. @return Error{transport} that says both.
+[[nodiscard]] Error system_error(const std::string& what, int error);
+
+/// @return the timeout for poll until a deadline, rounded up; 0 if it has passed.
+[[nodiscard]] int milliseconds_until(Deadline deadline) noexcept;
+
+/// Waits until a descriptor is ready, interrupted by no signal.
+/// @param descriptor to wait for. @param events of poll. @param deadline at which to give up.
+/// @return whether it is ready, which an error or the end of the stream is too.
+[[nodiscard]] bool wait_for(int descriptor, short events, Deadline deadline);
+
+/// Listens on one address. @param address with port, 0 for any free one.
+/// @return the listener. Throws Error{transport} that names the address.
+[[nodiscard]] Descriptor listen_on(const Endpoint& address);
+/// Listens on an abstract Unix socket, which leaves no file behind.
+/// @param name at most 100 bytes. @return the listener. Throws Error{transport}.
+[[nodiscard]] Descriptor listen_locally(std::string_view name);
+
+/// One attempt to connect, without Nagle's delay.
+/// @param address of the listener. @param deadline at which to give up.
+/// @return the connection. Throws Error{transport, timeout} that names the address.
+[[nodiscard]] Descriptor connect_to(const Endpoint& address, Deadline deadline);
+/// One attempt to connect to an abstract Unix socket of the same network namespace.
+/// @param name of the listener. @param deadline at which to give up.
+/// @return the connection, or nothing if nobody listens there. Throws Error{transport, timeout}.
+[[nodiscard]] Descriptor connect_locally(std::string_view name, Deadline deadline);
+
+/// Sends all bytes. @param descriptor of a stream. @param bytes to send. @param deadline at which
+/// to give up. Throws Error{timeout, peer_dead, transport}.
+void send_all(int descriptor, std::span<const std::byte> bytes, Deadline deadline);
+/// Receives as many bytes as there is room for. @param descriptor of a stream. @param bytes to
+/// fill.
+/// @param deadline at which to give up. Throws Error{timeout, peer_dead, transport}.
+void receive_all(int descriptor, std::span<std::byte> bytes, Deadline deadline);
+
+/// A byte that came over a Unix socket, with or without a descriptor.
+struct Parcel {
+  std::byte note{};         ///< What the sender said.
+  Descriptor descriptor{};  ///< What it sent along, or nothing.
+};
+/// Sends a byte and a descriptor. @param socket of Unix. @param note the byte. @param descriptor to
+/// lend, or -1. @param deadline at which to give up. Throws Error{timeout, peer_dead, transport}.
+void send_parcel(int socket, std::byte note, int descriptor, Deadline deadline);
+/// Receives what send_parcel sent. @param socket of Unix. @param deadline at which to give up.
+/// @return it, without the descriptor if this process can open no more.
+[[nodiscard]] Parcel receive_parcel(int socket, Deadline deadline);
+
+/// @param socket of Unix. @return the user that the process at the other end had when it connected
+/// or listened. Throws Error{transport}.
+[[nodiscard]] uid_t peer_user(int socket);
+
+}  // namespace tutti::runtime

@@ -1,0 +1,43 @@
+/// @file
+/// The store: a Channel over TCP. Rank 0 listens at a known address, the others come to it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "address.hpp"
+#include "authenticate.hpp"
+#include "channel.hpp"
+
+namespace tutti::runtime {
+
+/// How a rank comes to the store.
+struct StoreOptions {
+  Rank rank = 0;                   ///< The own rank.
+  int size = 1;                    ///< The number of ranks.
+  HostAndPort address{};           ///< Where rank 0 listens; port 0 is any, for rank 0 only.
+  std::string interface {};        ///< Rank 0: the interface or address to listen on instead.
+  std::uint64_t job = 0;           ///< Ranks of other jobs are refused.
+  std::optional<Secret> secret{};  ///< What all ranks know, see secret.hpp.
+  bool insecure = false;           ///< Whether a network without a secret is allowed.
+  std::string host{};              ///< What this host is called in a roll call; empty: its name.
+  Versions versions{};             ///< What this program speaks; tests change it.
+  /// Called by rank 0 with the port it listens on.
+  std::function<void(std::uint16_t)> listening{};
+};
+
+/// Opens the store. Rank 0 listens when this returns; the others come with their first all_gather,
+/// and try again until its deadline. The earliest deadline of all ranks counts for an all_gather.
+/// When rank 0 has seen every rank it stops listening.
+///
+/// Every rank hears the same cause when ranks are missing at the deadline (Error{timeout}: a roll
+/// call) or one goes away (Error{peer_dead}). A rank that does not belong (wrong secret, job, size,
+/// version, duplicate) gets an Error{mismatch} at once and disturbs nobody. After an error the
+/// channel throws that error again.
+///
+/// @param options how. @param deadline for looking up the host. @return the channel. Throws
+/// Error{invalid_argument, transport} that names the address.
+[[nodiscard]] std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline);
+
+}  // namespace tutti::runtime

@@ -1,0 +1,226 @@
+#include "store_server.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "roll_call.hpp"
+
+namespace tutti::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How long rank 0 stays to tell the others why it failed.
+constexpr std::chrono::milliseconds kFarewell{1000};
+
+std::string packed(const Error& error) {
+  std::string content;
+  put_error(content, error);
+  return content;
+}
+
+}  // namespace
+
+StoreServer::StoreServer(StoreOptions options, Descriptor listener)
+    : options_{std::move(options)}, name_{"tcp://" + options_.address.host + ":" +
+                                          std::to_string(port_of(bound_endpoint(listener.get())))},
+      peers_(static_cast<std::size_t>(options_.size)) {
+  const std::uint16_t port = port_of(bound_endpoint(listener.get()));
+  std::vector<Listener> listeners;
+  listeners.push_back({std::move(listener), false});
+  door_.emplace(party(), std::move(listeners),
+                [this](const Introduction& introduction) { return admit(introduction); });
+  peers_[0].came = true;
+  peers_[0].host = options_.host;
+  if (options_.listening) options_.listening(port);
+}
+
+Party StoreServer::party() const {
+  return {.job = options_.job,
+          .size = options_.size,
+          .rank = 0,
+          .secret = options_.secret,
+          .versions = options_.versions};
+}
+
+Reason StoreServer::admit(const Introduction& introduction) {
+  if (introduction.purpose != Purpose::store || introduction.index != 0) return Reason::unexpected;
+  Peer& peer = peers_[static_cast<std::size_t>(introduction.from)];
+  if (peer.came) return Reason::duplicate_rank;
+  peer.came = true;
+  return Reason::none;
+}
+
+std::vector<std::string> StoreServer::all_gather(std::string_view own, Deadline deadline) {
+  if (failed_) throw Error{*failed_};
+  if (own.size() > frame::kLongestValue)
+    throw Error{ErrorCode::invalid_argument, "a rank may say at most 64 KiB at once"};
+  start_ = Clock::now();
+  deadline_ = deadline;
+  peers_[0].value = std::string{own};
+  try {
+    collect();
+    tell_all(frame::make({frame::Kind::gathered, 0, round_, 0}, gathered()), deadline_);
+  } catch (const Error& error) {
+    failed_ = error;
+    door_.reset();
+    tell_all(frame::make({frame::Kind::failure, 0, round_, 0}, packed(error)),
+             Clock::now() + kFarewell);
+    throw;
+  }
+  ++round_;
+  std::vector<std::string> values;
+  for (Peer& peer : peers_) values.push_back(*std::exchange(peer.value, std::nullopt));
+  return values;
+}
+
+/// Until every rank has said something.
+void StoreServer::collect() {
+  const auto silent = [](const Peer& peer) { return !peer.value; };
+  while (std::ranges::any_of(peers_, silent)) {
+    polled_.clear();
+    Deadline next = deadline_;
+    if (door_) {
+      polled_.push_back({.fd = door_->descriptor(), .events = POLLIN, .revents = 0});
+      next = std::min(next, door_->next_deadline());
+    }
+    const std::size_t first = polled_.size();
+    for (const Peer& peer : peers_)  // a negative descriptor is passed over
+      polled_.push_back({.fd = peer.socket.get(), .events = POLLIN, .revents = 0});
+    if (::poll(polled_.data(), polled_.size(), milliseconds_until(next)) < 0 && errno != EINTR)
+      throw system_error("the store cannot wait", errno);
+    for (std::size_t rank = 1; rank < peers_.size(); ++rank) {
+      if (polled_[first + rank].revents != 0) hear(static_cast<Rank>(rank));
+      else if (peers_[rank].came && !peers_[rank].socket) throw departure(static_cast<Rank>(rank));
+    }
+    if (door_) let_in();
+    if (Clock::now() >= deadline_ && std::ranges::any_of(peers_, silent)) throw roll_call();
+  }
+}
+
+void StoreServer::let_in() {
+  std::vector<Guest> arrived;
+  door_->progress(arrived);
+  for (Guest& guest : arrived)
+    peers_[static_cast<std::size_t>(guest.introduction.from)].socket = std::move(guest.socket);
+  if (std::ranges::all_of(peers_, &Peer::came)) door_.reset();
+}
+
+/// Reads what a rank has sent, up to its value of this round.
+void StoreServer::hear(Rank rank) {
+  Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  for (;;) {
+    if (peer.value) {  // it has nothing more to say, so that only its end makes it readable
+      std::array<std::byte, 1> more;
+      std::size_t none = 0;
+      if (fill(rank, more, none))
+        throw Error{ErrorCode::bug, "tutti has a bug: a rank spoke twice in a round", rank};
+      return;
+    }
+    if (peer.header_bytes < sizeof peer.header) {
+      if (!fill(rank, std::as_writable_bytes(std::span{&peer.header, 1}), peer.header_bytes))
+        return;
+      begin_content(rank);
+    }
+    if (!fill(rank, std::as_writable_bytes(std::span{peer.content}), peer.content_bytes)) return;
+    end_content(peer);
+  }
+}
+
+/// @return whether the room is full. Throws if the rank is gone.
+bool StoreServer::fill(Rank rank, std::span<std::byte> room, std::size_t& filled) {
+  const int socket = peers_[static_cast<std::size_t>(rank)].socket.get();
+  while (filled < room.size()) {
+    const ssize_t got = ::recv(socket, room.data() + filled, room.size() - filled, 0);
+    if (got > 0) filled += static_cast<std::size_t>(got);
+    else if (got < 0 && errno == EINTR) continue;
+    else if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
+    else throw departure(rank);
+  }
+  return true;
+}
+
+void StoreServer::begin_content(Rank rank) {
+  Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  const bool is_host = peer.header.kind == frame::Kind::host;
+  const std::size_t limit = is_host ? frame::kLongestHost : frame::kLongestValue;
+  const bool known =
+      is_host || (peer.header.kind == frame::Kind::value && peer.header.round == round_);
+  if (!known || peer.header.length > limit)
+    throw Error{ErrorCode::transport,
+                "rank " + std::to_string(rank) + " sent the store a frame that is not allowed",
+                rank};
+  peer.content.assign(peer.header.length, '\0');
+  peer.content_bytes = 0;
+}
+
+void StoreServer::end_content(Peer& peer) {
+  peer.header_bytes = 0;
+  if (peer.header.kind == frame::Kind::host) {
+    peer.host = std::move(peer.content);
+    return;
+  }
+  peer.value = std::move(peer.content);
+  const std::chrono::milliseconds left{peer.header.milliseconds};
+  deadline_ = std::min(deadline_, Clock::now() + left);
+}
+
+/// Sends everyone the same. Who cannot be reached is marked as gone, and missed in the next round.
+void StoreServer::tell_all(const std::string& message, Deadline deadline) {
+  for (Peer& peer : peers_) peer.sent = 0;
+  for (;;) {
+    polled_.clear();
+    for (Peer& peer : peers_)
+      if (peer.socket && !tell(peer, message))
+        polled_.push_back({.fd = peer.socket.get(), .events = POLLOUT, .revents = 0});
+    if (polled_.empty() || Clock::now() >= deadline) return;
+    if (::poll(polled_.data(), polled_.size(), milliseconds_until(deadline)) < 0 && errno != EINTR)
+      return;
+  }
+}
+
+/// @return whether nothing is left to send to it.
+bool StoreServer::tell(Peer& peer, const std::string& message) noexcept {
+  while (peer.sent < message.size()) {
+    const ssize_t sent = ::send(peer.socket.get(), message.data() + peer.sent,
+                                message.size() - peer.sent, MSG_NOSIGNAL);
+    if (sent >= 0) peer.sent += static_cast<std::size_t>(sent);
+    else if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
+    else if (errno != EINTR) {
+      peer.socket.reset();
+      return true;
+    }
+  }
+  return true;
+}
+
+std::string StoreServer::gathered() const {
+  std::size_t total = 0;
+  for (const Peer& peer : peers_) total += sizeof(std::uint32_t) + peer.value->size();
+  if (total > frame::kLongestTotal)
+    throw Error{ErrorCode::invalid_argument, "the ranks said more than 64 MiB at once"};
+  std::string content;
+  content.reserve(total);
+  for (const Peer& peer : peers_) put_text(content, *peer.value);
+  return content;
+}
+
+Error StoreServer::roll_call() const {
+  RollCall roll{.self = 0, .waited = Clock::now() - start_, .missing = {}, .hosts = {}};
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    roll.hosts.push_back(peers_[rank].host);
+    if (!peers_[rank].value) roll.missing.push_back(static_cast<Rank>(rank));
+  }
+  const Error error = missing_ranks(roll);
+  return {error.code(), error.what() + (door_ ? door_->refusals_text() : ""), error.culprit()};
+}
+
+Error StoreServer::departure(Rank rank) const {
+  const std::string& host = peers_[static_cast<std::size_t>(rank)].host;
+  return {ErrorCode::peer_dead,
+          "rank " + std::to_string(rank) + (host.empty() ? "" : " (host " + host + ")") +
+              " went away while the world started",
+          rank};
+}
+
+}  // namespace tutti::runtime

@@ -1,0 +1,65 @@
+/// @file
+/// Rank 0 of the store.
+#pragma once
+
+#include <poll.h>
+
+#include "door.hpp"
+#include "store.hpp"
+#include "store_frame.hpp"
+
+namespace tutti::runtime {
+
+/// Listens, hears every rank, and tells everyone what was said, or why it failed.
+class StoreServer final : public Channel {
+ public:
+  /// @param options as of open_store. @param listener bound. Throws Error{transport}.
+  StoreServer(StoreOptions options, Descriptor listener);
+
+  [[nodiscard]] Rank rank() const noexcept override { return 0; }
+  [[nodiscard]] int size() const noexcept override { return options_.size; }
+  [[nodiscard]] std::string describe() const override { return name_; }
+  [[nodiscard]] bool is_private() const noexcept override { return false; }
+  [[nodiscard]] std::vector<std::string> all_gather(std::string_view own,
+                                                    Deadline deadline) override;
+
+ private:
+  /// Another rank. It is away until it comes through the door.
+  struct Peer {
+    Descriptor socket{};
+    bool came = false;
+    std::string host{};
+    frame::Header header{};
+    std::size_t header_bytes = 0;
+    std::string content{};
+    std::size_t content_bytes = 0;
+    std::optional<std::string> value{};
+    std::size_t sent = 0;
+  };
+
+  [[nodiscard]] Party party() const;
+  [[nodiscard]] Reason admit(const Introduction& introduction);
+  void collect();
+  void let_in();
+  void hear(Rank rank);
+  bool fill(Rank rank, std::span<std::byte> room, std::size_t& filled);
+  void begin_content(Rank rank);
+  void end_content(Peer& peer);
+  void tell_all(const std::string& message, Deadline deadline);
+  bool tell(Peer& peer, const std::string& message) noexcept;
+  [[nodiscard]] std::string gathered() const;
+  [[nodiscard]] Error roll_call() const;
+  [[nodiscard]] Error departure(Rank rank) const;
+
+  const StoreOptions options_;
+  std::string name_;
+  std::optional<Door> door_;
+  std::vector<Peer> peers_;  // index 0 is this rank, which says its value like the others
+  std::vector<pollfd> polled_;
+  std::uint32_t round_ = 0;
+  Deadline start_{};
+  Deadline deadline_{};
+  std::optional<Error> failed_;
+};
+
+}  // namespace tutti::runtime

@@ -1,0 +1,46 @@
+/// @file
+/// Several ranks as threads of one process, and what a test asks about them.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tutti/error.hpp>
+
+#include "runtime/channel.hpp"
+#include "runtime/secret.hpp"
+
+namespace tutti::test {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/// What came of a rank.
+struct Outcome {
+  std::optional<Error> error{};
+  milliseconds elapsed{};
+
+  /// @return the error's text, or nothing.
+  [[nodiscard]] std::string text() const { return error ? error->what() : ""; }
+};
+
+/// Runs a function once per rank, each in a thread. @return what came of each.
+std::vector<Outcome> run_ranks(int n, const std::function<void(Rank)>& body);
+
+/// @return how many descriptors this process has open.
+int open_descriptors();
+/// @return the memory this process has in use, in KiB.
+long resident_kib();
+/// @return an instant from now. @param time from now.
+runtime::Deadline in(milliseconds time);
+/// @return a secret that differs for each seed.
+runtime::Secret secret_of(int seed);
+
+/// In-process channels of n ranks. They live as long as any of them.
+std::vector<std::unique_ptr<runtime::Channel>> local_channels(int n, bool is_private);
+
+}  // namespace tutti::test

@@ -1,0 +1,390 @@
+// The store: ranks meet at an address, and whatever goes wrong is told to the right ones in time.
+#include "runtime/store.hpp"
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "ranks.hpp"
+#include "strangers.hpp"
+
+namespace tutti::test {
+namespace {
+
+using namespace std::chrono_literals;
+using runtime::Channel;
+using runtime::open_store;
+using runtime::StoreOptions;
+
+/// The options of a rank at a known address, without a secret.
+StoreOptions options_at(const runtime::HostAndPort& address, Rank rank, int n) {
+  StoreOptions options;
+  options.rank = rank;
+  options.size = n;
+  options.address = address;
+  return options;
+}
+
+/// A world that meets at a port which rank 0 finds out.
+class Meeting {
+ public:
+  explicit Meeting(int n) : n_{n} {}
+
+  /// The options of a rank; for all but rank 0 it waits until rank 0 listens.
+  StoreOptions options(Rank rank) {
+    StoreOptions options = options_at({"127.0.0.1", 0}, rank, n_);
+    options.job = 7;
+    options.secret = secret_of(1);
+    options.host = "host" + std::to_string(rank);
+    if (rank == 0) options.listening = [this](std::uint16_t port) { port_.set_value(port); };
+    else options.address.port = port();
+    return options;
+  }
+  std::uint16_t port() { return known_.get(); }
+
+ private:
+  int n_;
+  std::promise<std::uint16_t> port_;
+  std::shared_future<std::uint16_t> known_ = port_.get_future().share();
+};
+
+/// Says the own rank in a few rounds and checks what everyone said.
+void talk(Channel& channel, milliseconds patience = 20s, int rounds = 3) {
+  for (int round = 0; round < rounds; ++round) {
+    const auto text_of = [&](Rank rank) {
+      return std::string(static_cast<std::size_t>(rank * 100), 'x') + std::to_string(round);
+    };
+    const auto all = channel.all_gather(text_of(channel.rank()), in(patience));
+    ASSERT_EQ(all.size(), static_cast<std::size_t>(channel.size()));
+    for (Rank rank = 0; rank < channel.size(); ++rank)
+      EXPECT_EQ(all[static_cast<std::size_t>(rank)], text_of(rank));
+  }
+}
+
+void expect_no_error(const std::vector<Outcome>& outcomes) {
+  for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.text(), "");
+}
+
+class StoreOf : public ::testing::TestWithParam<int> {};
+
+TEST_P(StoreOf, GathersWhatEveryRankSays) {
+  const int n = GetParam();
+  const int before = open_descriptors();
+  Meeting meeting{n};
+  expect_no_error(run_ranks(n, [&](Rank rank) {
+    const auto channel = open_store(meeting.options(rank), in(5s));
+    EXPECT_EQ(channel->rank(), rank);
+    EXPECT_EQ(channel->size(), n);
+    EXPECT_FALSE(channel->is_private());
+    EXPECT_EQ(channel->describe(), "tcp://127.0.0.1:" + std::to_string(meeting.port()));
+    talk(*channel);
+  }));
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, StoreOf, ::testing::Values(1, 2, 3, 4, 8));
+
+TEST(Store, TakesValuesUpToTheirLimit) {
+  Meeting meeting{4};
+  expect_no_error(run_ranks(4, [&](Rank rank) {
+    const auto channel = open_store(meeting.options(rank), in(5s));
+    const std::string own(64 * 1024, static_cast<char>('a' + rank));
+    const auto all = channel->all_gather(own, in(20s));
+    for (std::size_t other = 0; other < 4; ++other)
+      EXPECT_EQ(all[other], std::string(64 * 1024, static_cast<char>('a' + other)));
+    EXPECT_THROW((void)channel->all_gather(own + "x", in(1s)), Error);
+    talk(*channel);
+  }));
+}
+
+TEST(Store, WaitsForARankThatComesLate) {
+  Meeting meeting{2};
+  expect_no_error(run_ranks(2, [&](Rank rank) {
+    if (rank == 1) std::this_thread::sleep_for(300ms);
+    const auto channel = open_store(meeting.options(rank), in(5s));
+    talk(*channel);
+  }));
+}
+
+TEST(Store, WaitsForRank0ThatComesLate) {
+  // A port that was free a moment ago: rank 1 is refused there until rank 0 comes.
+  const std::uint16_t port = free_port();
+  expect_no_error(run_ranks(2, [&](Rank rank) {
+    if (rank == 0) std::this_thread::sleep_for(300ms);
+    const StoreOptions options = options_at({"127.0.0.1", port}, rank, 2);
+    const auto channel = open_store(options, in(5s));
+    talk(*channel);
+  }));
+}
+
+TEST(Store, NamesTheMissingRanksToEveryone) {
+  Meeting meeting{4};
+  const auto outcomes = run_ranks(2, [&](Rank rank) {
+    const auto channel = open_store(meeting.options(rank), in(5s));
+    talk(*channel, 1000ms);
+  });
+  for (const Outcome& outcome : outcomes) {
+    ASSERT_TRUE(outcome.error);
+    EXPECT_EQ(outcome.error->code(), ErrorCode::timeout);
+    EXPECT_NE(outcome.text().find("rank 0 waited "), std::string::npos) << outcome.text();
+    EXPECT_NE(
+        outcome.text().find(" for ranks 2 and 3 of 4; present: 0 (host host0), 1 (host host1)"),
+        std::string::npos)
+        << outcome.text();
+    EXPECT_EQ(outcome.error->culprit(), 2);
+    EXPECT_LT(outcome.elapsed, 3s);
+  }
+}
+
+TEST(Store, EndsForAllAtTheEarliestDeadline) {
+  Meeting meeting{3};
+  const auto outcomes = run_ranks(2, [&](Rank rank) {
+    const auto channel = open_store(meeting.options(rank), in(5s));
+    talk(*channel, rank == 1 ? 500ms : 30s);
+  });
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_NE(outcome.text().find("for rank 2 of 3"), std::string::npos) << outcome.text();
+    EXPECT_LT(outcome.elapsed, 3s);
+  }
+}
+
+TEST(Store, SaysTheSameErrorAgain) {
+  Meeting meeting{2};
+  const auto outcomes = run_ranks(1, [&](Rank rank) {
+    const auto channel = open_store(meeting.options(rank), in(5s));
+    std::string first;
+    try {
+      (void)channel->all_gather("", in(100ms));
+    } catch (const Error& error) {
+      first = error.what();
+    }
+    EXPECT_NE(first, "");
+    try {
+      (void)channel->all_gather("", in(10s));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.what(), first);
+      throw;
+    }
+  });
+  EXPECT_TRUE(outcomes[0].error);
+  EXPECT_LT(outcomes[0].elapsed, 2s);
+}
+
+TEST(Store, TellsEveryoneWhoWentAway) {
+  Meeting meeting{4};
+  const auto outcomes = run_ranks(4, [&](Rank rank) {
+    const auto channel = open_store(meeting.options(rank), in(5s));
+    talk(*channel, 20s, 1);
+    if (rank == 2) return;  // dies between two rounds
+    talk(*channel, 20s, 1);
+  });
+  for (const Rank rank : {0, 1, 3}) {
+    const Outcome& outcome = outcomes[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(outcome.text(), "rank 2 (host host2) went away while the world started");
+    EXPECT_EQ(outcome.error->culprit(), 2);
+    EXPECT_EQ(outcome.error->code(), ErrorCode::peer_dead);
+    EXPECT_LT(outcome.elapsed, 3s);
+  }
+}
+
+TEST(Store, TellsEveryoneThatRank0WentAway) {
+  Meeting meeting{3};
+  const auto outcomes = run_ranks(3, [&](Rank rank) {
+    const auto channel = open_store(meeting.options(rank), in(5s));
+    talk(*channel, 20s, 1);
+    if (rank != 0) talk(*channel, 20s, 1);
+  });
+  for (const Rank rank : {1, 2}) {
+    const Outcome& outcome = outcomes[static_cast<std::size_t>(rank)];
+    EXPECT_NE(outcome.text().find("rank 0 at tcp://127.0.0.1:"), std::string::npos);
+    EXPECT_EQ(outcome.error->culprit(), 0);
+    EXPECT_LT(outcome.elapsed, 3s);
+  }
+}
+
+TEST(Store, SaysThatThePortIsInUse) {
+  const Stranger squatter{0};
+  const StoreOptions options = options_at({"127.0.0.1", squatter.listening_port()}, 0, 1);
+  const auto outcomes = run_ranks(1, [&](Rank) { (void)open_store(options, in(5s)); });
+  EXPECT_EQ(outcomes[0].text(),
+            "cannot listen on 127.0.0.1:" + std::to_string(squatter.listening_port()) +
+                ": Address already in use");
+  EXPECT_LT(outcomes[0].elapsed, 2s);
+}
+
+TEST(Store, SaysThatRank0IsNotOnThatHost) {
+  StoreOptions options = options_at({"192.0.2.1", 12345}, 0, 1);
+  options.secret = secret_of(1);
+  const auto outcomes = run_ranks(1, [&](Rank) { (void)open_store(options, in(5s)); });
+  EXPECT_NE(outcomes[0].text().find("192.0.2.1:12345"), std::string::npos);
+}
+
+TEST(Store, SaysThatTheMasterCannotBeReached) {
+  const StoreOptions options = options_at({"127.0.0.1", free_port()}, 1, 2);
+  const auto outcomes = run_ranks(1, [&](Rank) { talk(*open_store(options, in(5s)), 500ms); });
+  EXPECT_EQ(outcomes[0].error->code(), ErrorCode::timeout);
+  EXPECT_NE(outcomes[0].text().find("for rank 0 at tcp://127.0.0.1:"), std::string::npos);
+  EXPECT_NE(outcomes[0].text().find("Connection refused"), std::string::npos) << outcomes[0].text();
+  EXPECT_LT(outcomes[0].elapsed, 2s);
+}
+
+TEST(Store, SaysThatTheHostIsUnknown) {
+  const StoreOptions options = options_at({"no-such-host.invalid", 1}, 1, 2);
+  const auto outcomes = run_ranks(1, [&](Rank) { talk(*open_store(options, in(1s)), 1s); });
+  EXPECT_NE(outcomes[0].text().find("no-such-host.invalid"), std::string::npos);
+  EXPECT_LT(outcomes[0].elapsed, 2s);
+}
+
+TEST(Store, SaysThatSomethingElseListensThere) {
+  Stranger other{0};
+  std::thread talker{[&] { other.accept_and_send(std::string(300, 'S')); }};
+  const StoreOptions options = options_at({"127.0.0.1", other.listening_port()}, 1, 2);
+  const auto outcomes = run_ranks(1, [&](Rank) { talk(*open_store(options, in(5s)), 10s); });
+  talker.join();
+  EXPECT_NE(outcomes[0].text().find("does not speak tutti's protocol"), std::string::npos)
+      << outcomes[0].text();
+  EXPECT_LT(outcomes[0].elapsed, 2s);
+}
+
+TEST(Store, RefusesARankThatDoesNotExist) {
+  for (const Rank rank : {-1, 2}) {
+    const StoreOptions options = options_at({"127.0.0.1", 1}, rank, 2);
+    EXPECT_THROW((void)open_store(options, in(1s)), Error);
+  }
+}
+
+TEST(Store, ListensOnANetworkOnlyWithASecret) {
+  StoreOptions options = options_at({"0.0.0.0", 0}, 0, 1);
+  const auto without = run_ranks(1, [&](Rank) { (void)open_store(options, in(1s)); });
+  EXPECT_NE(without[0].text().find("without a secret"), std::string::npos) << without[0].text();
+  options.secret = secret_of(1);
+  const auto with = run_ranks(1, [&](Rank) { (void)open_store(options, in(1s)); });
+  EXPECT_EQ(with[0].text(), "");
+  options.secret.reset();
+  options.insecure = true;
+  const auto insecure = run_ranks(1, [&](Rank) { (void)open_store(options, in(1s)); });
+  EXPECT_EQ(insecure[0].text(), "");
+}
+
+/// A rank that does not belong, and what it must be told.
+struct Intruder {
+  const char* name;
+  std::function<void(StoreOptions&)> change;
+  const char* told;
+};
+
+class StoreWith : public ::testing::TestWithParam<Intruder> {};
+
+TEST_P(StoreWith, TellsTheIntruderAndNobodyElse) {
+  const int before = open_descriptors();
+  Meeting meeting{3};
+  std::promise<void> refused;
+  const auto outcomes = run_ranks(4, [&](Rank thread) {
+    if (thread == 3) {  // comes as rank 2, before rank 2
+      StoreOptions options = meeting.options(2);
+      GetParam().change(options);
+      try {
+        talk(*open_store(options, in(5s)), 20s);
+      } catch (...) {
+        refused.set_value();
+        throw;
+      }
+      refused.set_value();
+      return;
+    }
+    if (thread == 2) refused.get_future().wait();
+    talk(*open_store(meeting.options(thread), in(5s)));
+  });
+  ASSERT_TRUE(outcomes[3].error);
+  EXPECT_EQ(outcomes[3].error->code(), ErrorCode::mismatch);
+  EXPECT_NE(outcomes[3].text().find(GetParam().told), std::string::npos) << outcomes[3].text();
+  EXPECT_LT(outcomes[3].elapsed, 2s);
+  for (const Rank rank : {0, 1, 2})
+    EXPECT_EQ(outcomes[static_cast<std::size_t>(rank)].text(), "") << rank;
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Intruders, StoreWith,
+    ::testing::Values(
+        Intruder{"Secret", [](StoreOptions& o) { o.secret = secret_of(2); }, "wrong secret"},
+        Intruder{"NoSecret", [](StoreOptions& o) { o.secret.reset(); },
+                 "wrong secret, only one of them has one"},
+        Intruder{"Job", [](StoreOptions& o) { o.job = 8; }, "job 8, but rank 0 at tcp"},
+        Intruder{"Size", [](StoreOptions& o) { o.size = 5; }, "counts 5 ranks, but rank 0 at tcp"},
+        Intruder{"Version",
+                 [](StoreOptions& o) {
+                   o.versions = {2, 3};
+                 },
+                 "speaks versions 2 to 3 of tutti's protocol, but rank 0 at tcp"}),
+    [](const auto& instance) { return instance.param.name; });
+
+TEST(Store, TakesOneOfTwoThatClaimARank) {
+  Meeting meeting{3};
+  std::promise<void> refused;
+  const auto outcomes = run_ranks(4, [&](Rank thread) {
+    if (thread == 3) refused.get_future().wait();
+    try {
+      talk(*open_store(meeting.options(thread == 3 ? 2 : std::min(thread, 1)), in(5s)));
+    } catch (...) {
+      refused.set_value();
+      throw;
+    }
+  });
+  const bool first = outcomes[1].error.has_value();
+  const Outcome& loser = outcomes[first ? 1 : 2];
+  EXPECT_NE(loser.text().find("duplicate rank, another process came as rank 1"), std::string::npos)
+      << loser.text();
+  EXPECT_LT(loser.elapsed, 2s);
+  EXPECT_EQ(outcomes[first ? 2 : 1].text(), "");
+  EXPECT_EQ(outcomes[0].text(), "");
+  EXPECT_EQ(outcomes[3].text(), "");
+}
+
+TEST(Store, CountsWhomItRefused) {
+  Meeting meeting{2};
+  const auto outcomes = run_ranks(2, [&](Rank rank) {
+    StoreOptions options = meeting.options(rank);
+    if (rank == 1) options.secret = secret_of(9);
+    talk(*open_store(options, in(5s)), 700ms);
+  });
+  EXPECT_NE(outcomes[0].text().find("; refused connections: 1 wrong secret"), std::string::npos)
+      << outcomes[0].text();
+}
+
+TEST(Store, IsNotDisturbedByStrangers) {
+  Meeting meeting{3};
+  std::atomic<bool> over{false};
+  const auto outcomes = run_ranks(5, [&](Rank thread) {
+    if (thread < 3) {
+      if (thread == 2) std::this_thread::sleep_for(1s);
+      const auto channel = open_store(meeting.options(thread), in(5s));
+      talk(*channel, 20s);
+      over = true;
+      return;
+    }
+    const std::uint16_t port = meeting.port();
+    for (unsigned seed = static_cast<unsigned>(thread); !over; seed += 2) disturb(port, seed);
+  });
+  for (const Rank rank : {0, 1, 2})
+    EXPECT_EQ(outcomes[static_cast<std::size_t>(rank)].text(), "") << rank;
+}
+
+TEST(Store, LeavesNothingBehindInManyStarts) {
+  const auto cycle = [] {
+    Meeting meeting{2};
+    expect_no_error(
+        run_ranks(2, [&](Rank rank) { talk(*open_store(meeting.options(rank), in(5s)), 20s, 1); }));
+  };
+  for (int i = 0; i < 20; ++i) cycle();
+  const int descriptors = open_descriptors();
+  const long memory = resident_kib();
+  for (int i = 0; i < 200; ++i) cycle();
+  EXPECT_EQ(open_descriptors(), descriptors);
+  EXPECT_LT(resident_kib(), memory + 4096);
+}
+
+}  // namespace
+}  // namespace tutti::test
