@@ -29,6 +29,14 @@ if(TUTTI_SANITIZE)
   endif()
 endif()
 
+if(TUTTI_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "TUTTI_FUZZ needs clang: -DCMAKE_CXX_COMPILER=clang++")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
 # One target per box; a box is compiled with the include folders of the boxes it may see, so that a
 # forbidden include does not compile.
 # g++ 12 warns of overlapping copies inside std::string that cannot happen (GCC bug 105651).

@@ -106,7 +106,7 @@ HostAndPort parse_host_and_port(std::string_view text) {
     const std::string_view port = text.substr(colon + 1);
     const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
     if (bracketed) host = host.substr(1, host.size() - 2);
-    else good = host.find(':') == std::string_view::npos;
+    else good = host.find_first_of(":[]") == std::string_view::npos;
     const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), parts.port);
     good = good && error == std::errc{} && end == port.data() + port.size();
     parts.host = host;

@@ -33,15 +33,20 @@ std::vector<std::string> do_together(Channel& channel, Deadline deadline,
     put_error(own, error);
   }
   auto all = channel.all_gather(own, deadline);
+  std::optional<Error> cause;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     std::string_view rest = all[rank];
     if (take<std::uint8_t>(rest) == 0) {
       const Error error = take_error(rest);
-      throw Error{error.code(), error.what(),
-                  error.culprit() < 0 ? static_cast<Rank>(rank) : error.culprit()};
+      const bool deeper =
+          cause && cause->code() == ErrorCode::timeout && error.code() != ErrorCode::timeout;
+      if (!cause || deeper)
+        cause = Error{error.code(), error.what(),
+                      error.culprit() < 0 ? static_cast<Rank>(rank) : error.culprit()};
     }
-    all[rank] = rest;
+    all[rank] = std::string{rest};
   }
+  if (cause) throw Error{*cause};
   return all;
 }
 
@@ -134,7 +139,7 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
     put_text(place, name);
     return place;
   });
-  std::vector<Link> links;
+  std::optional<Connecting> connecting;
   const auto reserve = std::min<Clock::duration>(kLongestReport, (deadline - start) / 4);
   do_together(channel, deadline, [&] {
     for (std::string_view place : places) {
@@ -142,10 +147,11 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
       plan.addresses.push_back(resolve(parse_host_and_port(address), deadline).front());
       plan.names.emplace_back(take_text(place));
     }
-    links = connect_links(plan, std::move(listeners), deadline - reserve);
+    connecting.emplace(plan, std::move(listeners), deadline - reserve);
+    connecting->run();
     return std::string{};
   });
-  Mesh mesh{.world = plan.self.job, .hosts = {}, .links = std::move(links)};
+  Mesh mesh{.world = plan.self.job, .hosts = {}, .links = connecting->take()};
   for (const Card& card : plan.cards) mesh.hosts.push_back(card.host.name);
   return mesh;
 }

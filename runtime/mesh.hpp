@@ -48,8 +48,8 @@ struct Mesh {
 /// else over TCP. When all have come, or one has failed, everyone is told, and the listeners are
 /// closed.
 /// @param channel of all ranks. @param options how. @param deadline after which missing ranks are
-/// reported. @return the links. Throws, on every rank that the channel still reaches, the error of
-/// the lowest rank that failed: Error{timeout} that names ranks and hosts, Error{peer_dead,
+/// reported. @return the links. Throws, on every rank that the channel still reaches, the same
+/// error: Error{timeout} that names ranks and hosts, Error{peer_dead,
 /// mismatch, transport, invalid_argument}.
 [[nodiscard]] Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadline);
 

@@ -17,70 +17,43 @@ using Clock = std::chrono::steady_clock;
 constexpr std::byte kUsable{1};
 constexpr std::byte kUnusable{0};
 
-/// One rank's connecting.
-class Connecting {
- public:
-  Connecting(const MeshPlan& plan, std::vector<Listener> listeners, Deadline deadline)
-      : plan_{plan}, deadline_{deadline}, links_(plan.cards.size()),
-        came_(plan.cards.size()), door_{plan.self, std::move(listeners),
-                                        [this](const Introduction& who) { return admit(who); }} {
-    for (std::size_t rank = 0; rank < links_.size(); ++rank) {
-      links_[rank].peer = static_cast<Rank>(rank);
-      links_[rank].data.resize(data_connections());
-    }
-  }
+}  // namespace
 
-  std::vector<Link> run() {
-    // Rank 0 only accepts, so rank 1 is soon done connecting, and so on: nobody waits in a circle.
-    for (Rank peer = 0; peer < plan_.self.rank; ++peer) reach(peer);
-    while (!missing().empty()) serve();
-    links_.erase(links_.begin() + plan_.self.rank);
-    for (Link& link : links_)
-      if (link.local) link.data.clear();
-    return std::move(links_);
+Connecting::Connecting(const MeshPlan& plan, std::vector<Listener> listeners, Deadline deadline)
+    : plan_{plan}, deadline_{deadline}, links_(plan.cards.size()),
+      came_(plan.cards.size()), door_{plan.self, std::move(listeners),
+                                      [this](const Introduction& who) { return admit(who); }} {
+  for (std::size_t rank = 0; rank < links_.size(); ++rank) {
+    links_[rank].peer = static_cast<Rank>(rank);
+    links_[rank].data.resize(data_connections());
   }
+}
 
- private:
-  /// What a higher rank has opened so far.
-  struct Came {
-    bool local = false;
-    bool control = false;
-    std::uint64_t data = 0;
-  };
+void Connecting::run() {
+  // Rank 0 only accepts, so rank 1 is soon done connecting, and so on: nobody waits in a circle.
+  for (Rank peer = 0; peer < plan_.self.rank; ++peer) reach(peer);
+  while (!missing().empty()) serve();
+}
 
-  [[nodiscard]] std::size_t data_connections() const {
-    return static_cast<std::size_t>(plan_.cards.front().data_connections);
-  }
-  [[nodiscard]] Link& link_of(Rank peer) { return links_[static_cast<std::size_t>(peer)]; }
-  [[nodiscard]] const Card& card_of(Rank rank) const {
-    return plan_.cards[static_cast<std::size_t>(rank)];
-  }
-  [[nodiscard]] std::string name_of(Rank rank) const {
-    return "rank " + std::to_string(rank) + " (host " + card_of(rank).host.name + ")";
-  }
-  [[nodiscard]] bool may_share(Rank peer) const {
-    const Card& own = card_of(plan_.self.rank);
-    return own.has_memory && card_of(peer).has_memory && share_memory(own.host, card_of(peer).host);
-  }
+std::vector<Link> Connecting::take() {
+  links_.erase(links_.begin() + plan_.self.rank);
+  for (Link& link : links_)
+    if (link.local) link.data.clear();
+  return std::move(links_);
+}
 
-  void reach(Rank peer);
-  bool reach_locally(Rank peer);
-  [[nodiscard]] Descriptor reach_by_network(Rank peer, Purpose purpose, std::uint8_t index);
-  [[nodiscard]] Reason admit(const Introduction& who);
-  void serve();
-  void seat(Guest guest);
-  void seat_locally(Rank peer, Descriptor socket);
-  void notice_departures();
-  [[nodiscard]] std::vector<Rank> missing() const;
+std::size_t Connecting::data_connections() const {
+  return static_cast<std::size_t>(plan_.cards.front().data_connections);
+}
 
-  const MeshPlan& plan_;
-  const Deadline deadline_;
-  const Clock::time_point start_ = Clock::now();
-  std::vector<Link> links_;
-  std::vector<Came> came_;
-  Door door_;
-  std::vector<pollfd> polled_;
-};
+std::string Connecting::name_of(Rank rank) const {
+  return "rank " + std::to_string(rank) + " (host " + card_of(rank).host.name + ")";
+}
+
+bool Connecting::may_share(Rank peer) const {
+  const Card& own = card_of(plan_.self.rank);
+  return own.has_memory && card_of(peer).has_memory && share_memory(own.host, card_of(peer).host);
+}
 
 void Connecting::reach(Rank peer) {
   if (may_share(peer) && reach_locally(peer)) return;
@@ -205,13 +178,6 @@ std::vector<Rank> Connecting::missing() const {
     if (!complete) absent.push_back(link.peer);
   }
   return absent;
-}
-
-}  // namespace
-
-std::vector<Link> connect_links(const MeshPlan& plan, std::vector<Listener> listeners,
-                                Deadline deadline) {
-  return Connecting{plan, std::move(listeners), deadline}.run();
 }
 
 }  // namespace tutti::runtime

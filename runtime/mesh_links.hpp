@@ -2,6 +2,8 @@
 /// The part of connect_mesh that connects, when it is known who is where.
 #pragma once
 
+#include <poll.h>
+
 #include <vector>
 
 #include "door.hpp"
@@ -21,10 +23,51 @@ struct MeshPlan {
   std::vector<std::string> names{};   ///< Where each listens for Unix.
 };
 
-/// Connects to the lower ranks and is connected to by the higher ones.
-/// @param plan who is where. @param listeners own, listening; closed on return.
-/// @param deadline at which to give up. @return a link per other rank. Throws Error.
-[[nodiscard]] std::vector<Link> connect_links(const MeshPlan& plan, std::vector<Listener> listeners,
-                                              Deadline deadline);
+/// One rank's part in connecting. Until it is destroyed it listens, and keeps what is connected
+/// also after an error: so the caller can say what happened before others take it for dead.
+class Connecting {
+ public:
+  /// @param plan who is where; lives as long as this object. @param listeners own, listening.
+  /// @param deadline at which to give up.
+  Connecting(const MeshPlan& plan, std::vector<Listener> listeners, Deadline deadline);
+
+  /// Connects to the lower ranks and is connected to by the higher ones. Throws Error.
+  void run();
+  /// @return a link per other rank, after run().
+  [[nodiscard]] std::vector<Link> take();
+
+ private:
+  /// What a higher rank has opened so far.
+  struct Came {
+    bool local = false;
+    bool control = false;
+    std::uint64_t data = 0;
+  };
+
+  [[nodiscard]] std::size_t data_connections() const;
+  [[nodiscard]] Link& link_of(Rank peer) { return links_[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] const Card& card_of(Rank rank) const {
+    return plan_.cards[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] std::string name_of(Rank rank) const;
+  [[nodiscard]] bool may_share(Rank peer) const;
+  [[nodiscard]] std::vector<Rank> missing() const;
+  void reach(Rank peer);
+  bool reach_locally(Rank peer);
+  [[nodiscard]] Descriptor reach_by_network(Rank peer, Purpose purpose, std::uint8_t index);
+  [[nodiscard]] Reason admit(const Introduction& who);
+  void serve();
+  void seat(Guest guest);
+  void seat_locally(Rank peer, Descriptor socket);
+  void notice_departures();
+
+  const MeshPlan& plan_;
+  const Deadline deadline_;
+  const Deadline start_ = std::chrono::steady_clock::now();
+  std::vector<Link> links_;
+  std::vector<Came> came_;
+  Door door_;
+  std::vector<pollfd> polled_;
+};
 
 }  // namespace tutti::runtime

@@ -1,0 +1,189 @@
+// The handshake as a pair of state machines: who agrees, who does not, and that lies do not help.
+#include "runtime/authenticate.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gtest/gtest.h>
+
+#include "ranks.hpp"
+#include "tests/fuzz/handshake_input.hpp"
+
+namespace tutti::test {
+namespace {
+
+using namespace tutti::runtime;
+using Bytes = std::vector<std::byte>;
+using Change = std::function<void(int message, Bytes& bytes)>;
+
+Party party_of(Rank rank) {
+  return {.job = 7, .size = 4, .rank = rank, .secret = secret_of(1), .versions = {}};
+}
+
+/// A conversation of two parties, and what becomes of it.
+struct Conversation {
+  Progress connector = Progress::talking;
+  Progress acceptor = Progress::talking;
+  Reason reason = Reason::none;
+  std::string told{};
+  std::vector<Introduction> admitted{};
+};
+
+/// Lets two parties talk. @param change may change a message on its way: 0 is the Hello.
+Conversation talk(const Party& from, const Party& to, const Change& change = {},
+                  Reason verdict = Reason::none) {
+  Conversation result;
+  const AcceptorHandshake::Admit admit = [&](const Introduction& who) {
+    result.admitted.push_back(who);
+    return verdict;
+  };
+  ConnectorHandshake connector{from, 0, Purpose::data, 3};
+  AcceptorHandshake acceptor{to, admit};
+  Bytes message{connector.hello().begin(), connector.hello().end()};
+  for (int number = 0; !message.empty(); ++number) {
+    if (change) change(number, message);
+    const bool to_acceptor = number % 2 == 0;
+    if ((to_acceptor ? acceptor.wanted() : connector.wanted()) != message.size()) break;
+    const auto reply = to_acceptor ? acceptor.feed(message) : connector.feed(message);
+    message.assign(reply.begin(), reply.end());
+  }
+  result.connector = connector.progress();
+  result.acceptor = acceptor.progress();
+  result.reason = acceptor.reason();
+  if (result.connector == Progress::refused) result.told = connector.refusal("the peer").what();
+  return result;
+}
+
+TEST(Handshake, AgreesWhenAllIsRight) {
+  for (const bool secured : {true, false}) {
+    Party from = party_of(2);
+    Party to = party_of(0);
+    if (!secured) from.secret = to.secret = std::nullopt;
+    const auto result = talk(from, to);
+    EXPECT_EQ(result.connector, Progress::agreed);
+    EXPECT_EQ(result.acceptor, Progress::agreed);
+    EXPECT_EQ(result.admitted, (std::vector<Introduction>{{2, 0, Purpose::data, 3}}));
+  }
+}
+
+TEST(Handshake, AgreesOnOverlappingVersions) {
+  Party from = party_of(2);
+  from.versions = {1, 4};
+  Party to = party_of(0);
+  to.versions = {3, 9};
+  EXPECT_EQ(talk(from, to).connector, Progress::agreed);
+}
+
+/// A party that does not fit rank 0 of party_of(0).
+struct Misfit {
+  const char* name;
+  std::function<void(Party&)> change;
+  Reason reason;
+  const char* told;
+};
+
+class HandshakeWith : public ::testing::TestWithParam<Misfit> {};
+
+TEST_P(HandshakeWith, IsRefusedOnBothSides) {
+  Party from = party_of(2);
+  GetParam().change(from);
+  const auto result = talk(from, party_of(0));
+  EXPECT_EQ(result.connector, Progress::refused);
+  EXPECT_EQ(result.acceptor, Progress::refused);
+  EXPECT_EQ(result.reason, GetParam().reason);
+  EXPECT_EQ(result.told, GetParam().told);
+  EXPECT_TRUE(result.admitted.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Misfits, HandshakeWith,
+    ::testing::Values(
+        Misfit{"Secret", [](Party& p) { p.secret = secret_of(2); }, Reason::wrong_secret,
+               "rank 2 and the peer do not share a secret: wrong secret"},
+        Misfit{"NoSecret", [](Party& p) { p.secret.reset(); }, Reason::wrong_secret,
+               "rank 2 and the peer do not share a secret: wrong secret, only one of them has one"},
+        Misfit{"Job", [](Party& p) { p.job = 8; }, Reason::wrong_job,
+               "rank 2 belongs to job 8, but the peer to job 7: wrong job"},
+        Misfit{"Size", [](Party& p) { p.size = 9; }, Reason::wrong_size,
+               "rank 2 counts 9 ranks, but the peer counts 4: wrong world size"},
+        Misfit{"Rank", [](Party& p) { p.rank = 4; }, Reason::wrong_rank,
+               "rank 4 wanted rank 0, but the peer is rank 0"},
+        Misfit{"Newer",
+               [](Party& p) {
+                 p.versions = {2, 3};
+               },
+               Reason::version_mismatch,
+               "this program speaks versions 2 to 3 of tutti's protocol, but the peer speaks "
+               "version 1"},
+        Misfit{"NoVersion",
+               [](Party& p) {
+                 p.versions = {2, 1};
+               },
+               Reason::version_mismatch,
+               "this program speaks versions 2 to 1 of tutti's protocol, but the peer speaks "
+               "version 1"}),
+    [](const auto& instance) { return instance.param.name; });
+
+TEST(Handshake, PassesTheVerdictOn) {
+  const auto result = talk(party_of(2), party_of(0), {}, Reason::duplicate_rank);
+  EXPECT_EQ(result.told, "the peer refused rank 2: duplicate rank, another process came as rank 2");
+  EXPECT_EQ(result.acceptor, Progress::refused);
+}
+
+TEST(Handshake, AgreesToNoMessageWithAWrongBit) {
+  constexpr std::array<std::size_t, 3> kBytes{72, 104, 40};  // the verdict proves nothing
+  for (int number = 0; number < 3; ++number)
+    for (std::size_t bit = 0; bit < 8 * kBytes[static_cast<std::size_t>(number)]; ++bit) {
+      const auto result = talk(party_of(2), party_of(0), [&](int which, Bytes& bytes) {
+        if (which == number) bytes.at(bit / 8) ^= static_cast<std::byte>(1u << (bit % 8));
+      });
+      EXPECT_NE(result.acceptor, Progress::agreed) << "message " << number << ", bit " << bit;
+      EXPECT_TRUE(result.admitted.empty());
+    }
+}
+
+TEST(Handshake, IsNotFooledByItsOwnCode) {
+  Bytes code;
+  const auto result = talk(party_of(2), party_of(0), [&](int number, Bytes& bytes) {
+    if (number == 1) code.assign(bytes.end() - kDigestBytes, bytes.end());
+    if (number == 2) std::ranges::copy(code, bytes.end() - kDigestBytes);
+  });
+  EXPECT_EQ(result.reason, Reason::wrong_secret);
+}
+
+TEST(Handshake, IsNotFooledByAnEarlierOne) {
+  std::vector<Bytes> heard;
+  (void)talk(party_of(2), party_of(0), [&](int, Bytes& bytes) { heard.push_back(bytes); });
+  const auto result = talk(party_of(2), party_of(0), [&](int number, Bytes& bytes) {
+    if (number % 2 == 0) bytes = heard.at(static_cast<std::size_t>(number));
+  });
+  EXPECT_EQ(result.reason, Reason::wrong_secret);
+}
+
+TEST(Handshake, HasANameForEveryReason) {
+  for (int i = 0; i < kReasons; ++i) EXPECT_NE(name_of(static_cast<Reason>(i)), "unknown");
+  EXPECT_EQ(name_of(static_cast<Reason>(kReasons)), "unknown");
+  EXPECT_EQ(name_of(Reason::no_descriptor), "no descriptor left");
+}
+
+TEST(Handshake, KeepsItsPromisesOnTheFuzzersSeeds) {
+  int seeds = 0;
+  for (const auto& entry : std::filesystem::directory_iterator{TUTTI_HANDSHAKE_SEEDS}) {
+    std::ifstream file{entry.path(), std::ios::binary};
+    const std::string text{std::istreambuf_iterator<char>{file}, {}};
+    std::vector<std::uint8_t> bytes{text.begin(), text.end()};
+    fuzz::run_handshake(bytes);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] ^= 0x10;
+      fuzz::run_handshake(bytes);
+      bytes[i] ^= 0x10;
+      fuzz::run_handshake(std::span{bytes}.first(i));
+    }
+    ++seeds;
+  }
+  EXPECT_GE(seeds, 4);
+}
+
+}  // namespace
+}  // namespace tutti::test

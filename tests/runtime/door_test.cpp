@@ -1,0 +1,189 @@
+// The door: strangers of every kind come and go, and who belongs is let in all the same.
+#include "runtime/door.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "ranks.hpp"
+#include "strangers.hpp"
+
+namespace tutti::test {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace tutti::runtime;
+
+Party party_of(Rank rank) {
+  return {.job = 7, .size = 8, .rank = rank, .secret = secret_of(1), .versions = {}};
+}
+
+/// Rank 0's door on a port of the loopback and on a Unix socket.
+class DoorTest : public ::testing::Test {
+ protected:
+  void open(DoorLimits limits = {}) {
+    std::vector<Listener> listeners;
+    listeners.push_back({listen_on(loopback()), false});
+    port_ = port_of(bound_endpoint(listeners.front().socket.get()));
+    listeners.push_back({listen_locally(name_), true});
+    door_.emplace(
+        party_of(0), std::move(listeners),
+        [this](const Introduction& who) {
+          return who.from == 5 ? Reason::duplicate_rank : verdict_;
+        },
+        limits);
+  }
+
+  /// Serves the door until enough guests came, or for a while.
+  void serve(std::size_t guests, milliseconds time) {
+    const Deadline end = in(time);
+    while (guests_.size() < guests && Clock::now() < end) {
+      (void)wait_for(door_->descriptor(), POLLIN, std::min(end, door_->next_deadline()));
+      door_->progress(guests_);
+    }
+  }
+
+  /// Comes as a rank, from another thread.
+  std::future<Descriptor> come(Rank rank) {
+    return std::async(std::launch::async, [this, rank] {
+      return dial(party_of(rank),
+                  {.addresses = {with_port(loopback(), port_)}, .local_name = {}, .peer = "door"},
+                  in(20s));
+    });
+  }
+
+  std::optional<Door> door_;
+  std::vector<Guest> guests_;
+  std::uint16_t port_ = 0;
+  Reason verdict_ = Reason::none;
+  const std::string name_ = "tutti-door-test-" + std::to_string(::getpid());
+};
+
+TEST_F(DoorTest, LetsInWhoBelongs) {
+  const int before = open_descriptors();
+  open();
+  auto socket = come(3);
+  serve(1, 20s);
+  ASSERT_EQ(guests_.size(), 1u);
+  EXPECT_EQ(guests_[0].introduction, (Introduction{3, 0, Purpose::store, 0}));
+  EXPECT_FALSE(guests_[0].local);
+  const Descriptor connection = socket.get();
+  const std::array<std::byte, 3> word{std::byte{1}, std::byte{2}, std::byte{3}};
+  send_all(connection.get(), word, in(1s));
+  std::array<std::byte, 3> heard{};
+  receive_all(guests_[0].socket.get(), heard, in(1s));
+  EXPECT_EQ(heard, word);
+  guests_.clear();
+  door_.reset();
+  EXPECT_EQ(open_descriptors(), before + 1);
+}
+
+TEST_F(DoorTest, LetsInOverUnix) {
+  open();
+  auto socket = std::async(std::launch::async, [this] {
+    return dial(party_of(2), {.local_name = name_, .peer = "door", .purpose = Purpose::local},
+                in(20s));
+  });
+  serve(1, 20s);
+  ASSERT_EQ(guests_.size(), 1u);
+  EXPECT_TRUE(guests_[0].local);
+  EXPECT_TRUE(socket.get());
+}
+
+TEST_F(DoorTest, DismissesTheSilentAndTheSlow) {
+  open({.patience = 100ms});
+  const Descriptor silent = call(port_);
+  const Descriptor slow = call(port_);
+  const std::byte one{};
+  const auto start = Clock::now();
+  std::thread trickle{[&] {  // a byte now and then does not buy more time
+    while (::send(slow.get(), &one, 1, MSG_NOSIGNAL) == 1 && Clock::now() - start < 1s)
+      std::this_thread::sleep_for(10ms);
+  }};
+  serve(1, 400ms);
+  trickle.join();
+  EXPECT_EQ(door_->refused(Reason::too_slow), 2u);
+  EXPECT_LT(Clock::now() - start, 1s);
+  EXPECT_EQ(door_->refusals_text(), "; refused connections: 2 too slow");
+  EXPECT_EQ(door_->next_deadline(), Deadline::max());
+}
+
+TEST_F(DoorTest, CountsWhatItRefuses) {
+  open();
+  for (int i = 0; i < 3; ++i) (void)call(port_);  // port scans
+  const Descriptor garbage = call(port_);
+  send_all(garbage.get(), std::vector<std::byte>(500, std::byte{'G'}), in(1s));
+  Party stranger = party_of(1);
+  stranger.job = 9;
+  EXPECT_EQ(door_->refused(Reason::wrong_job), 0u);
+  auto other = std::async(std::launch::async, [&] {
+    return dial(stranger, {.addresses = {with_port(loopback(), port_)}, .peer = "door"}, in(5s));
+  });
+  auto twin = come(5);
+  serve(1, 300ms);
+  EXPECT_THROW((void)other.get(), Error);
+  EXPECT_THROW((void)twin.get(), Error);
+  EXPECT_EQ(door_->refused(Reason::closed), 3u);
+  EXPECT_EQ(door_->refused(Reason::not_tutti), 1u);
+  EXPECT_EQ(door_->refused(Reason::wrong_job), 1u);
+  EXPECT_EQ(door_->refused(Reason::duplicate_rank), 1u);
+}
+
+TEST_F(DoorTest, KeepsNoMoreThanItsLimitOfStrangers) {
+  open({.patience = 10s, .strangers = 8});
+  const int before = open_descriptors();
+  std::vector<Descriptor> crowd;
+  for (int i = 0; i < 100; ++i) crowd.push_back(call(port_));
+  serve(1, 100ms);
+  EXPECT_EQ(open_descriptors(), before + 100 + 8);
+  EXPECT_EQ(door_->refused(Reason::crowded_out), 92u);
+  auto socket = come(1);
+  serve(1, 20s);
+  EXPECT_EQ(guests_.size(), 1u);
+  EXPECT_TRUE(socket.get());
+}
+
+TEST_F(DoorTest, LetsInWhoBelongsDuringAFlood) {
+  open();
+  std::atomic<bool> over{false};
+  std::thread flood{[&] {
+    for (unsigned seed = 0; !over; ++seed) disturb(port_, seed);
+  }};
+  std::vector<std::future<Descriptor>> sockets;
+  for (Rank rank = 1; rank <= 4; ++rank) sockets.push_back(come(rank));
+  serve(4, 20s);
+  over = true;
+  flood.join();
+  EXPECT_EQ(guests_.size(), 4u);
+  for (auto& socket : sockets) EXPECT_TRUE(socket.get());
+}
+
+TEST_F(DoorTest, SurvivesThatNothingMoreCanBeOpened) {
+  open();
+  std::vector<Descriptor> callers;
+  for (int i = 0; i < 5; ++i) callers.push_back(call(port_));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const Descriptor lowest_free{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+  rlimit tight = before;
+  tight.rlim_cur = static_cast<rlim_t>(lowest_free.get()) + 1;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  serve(1, 100ms);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_GE(door_->refused(Reason::no_descriptor), 1u);
+  callers.clear();
+  auto socket = come(1);
+  serve(1, 20s);
+  EXPECT_EQ(guests_.size(), 1u);
+  EXPECT_TRUE(socket.get());
+}
+
+}  // namespace
+}  // namespace tutti::test

@@ -1,0 +1,395 @@
+// Connecting all ranks: who gets which link, and what everyone hears when someone does not come.
+#include "runtime/mesh.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "ranks.hpp"
+#include "runtime/mesh_links.hpp"
+#include "runtime/store.hpp"
+#include "strangers.hpp"
+
+namespace tutti::test {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace tutti::runtime;
+
+/// Memory to lend, which says whose it is.
+Descriptor memory_of(Rank rank) {
+  Descriptor memory{::memfd_create("tutti-test", MFD_CLOEXEC)};
+  EXPECT_EQ(::pwrite(memory.get(), &rank, sizeof rank, 0), ssize_t{sizeof rank});
+  return memory;
+}
+
+MeshOptions options_of(const Descriptor& memory) {
+  MeshOptions options;
+  options.memory = memory.get();
+  return options;
+}
+
+/// Each end says who it is and which connection it believes this to be.
+void check_socket(const Descriptor& socket, Rank self, Rank peer, int index) {
+  const std::array<int, 2> said{self, index};
+  std::array<int, 2> heard{};
+  send_all(socket.get(), std::as_bytes(std::span{said}), in(20s));
+  receive_all(socket.get(), std::as_writable_bytes(std::span{heard}), in(20s));
+  EXPECT_EQ(heard, (std::array<int, 2>{peer, index}));
+}
+
+/// Checks that every link leads where it says.
+void check_mesh(const Mesh& mesh, const Channel& channel, const std::function<bool(Rank)>& is_local,
+                std::size_t data_connections) {
+  const Rank self = channel.rank();
+  ASSERT_EQ(mesh.links.size(), static_cast<std::size_t>(channel.size() - 1));
+  ASSERT_EQ(mesh.hosts.size(), static_cast<std::size_t>(channel.size()));
+  Rank expected = 0;
+  for (const Link& link : mesh.links) {
+    if (expected == self) ++expected;
+    EXPECT_EQ(link.peer, expected++);
+    EXPECT_EQ(link.local, is_local(link.peer));
+    ASSERT_EQ(link.data.size(), link.local ? 0 : data_connections);
+    ASSERT_EQ(static_cast<bool>(link.memory), link.local);
+    check_socket(link.control, self, link.peer, -1);
+    for (std::size_t i = 0; i < link.data.size(); ++i)
+      check_socket(link.data[i], self, link.peer, static_cast<int>(i));
+    if (!link.local) continue;
+    Rank owner = -1;
+    EXPECT_EQ(::pread(link.memory.get(), &owner, sizeof owner, 0), ssize_t{sizeof owner});
+    EXPECT_EQ(owner, link.peer);
+  }
+}
+
+void expect_no_error(const std::vector<Outcome>& outcomes) {
+  for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.text(), "");
+}
+
+class MeshOf : public ::testing::TestWithParam<int> {
+ protected:
+  const int n_ = GetParam();
+};
+
+TEST_P(MeshOf, SharesMemoryInsideAHost) {
+  const int before = open_descriptors();
+  {
+    const auto channels = local_channels(n_, true);
+    expect_no_error(run_ranks(n_, [&](Rank rank) {
+      Channel& channel = *channels[static_cast<std::size_t>(rank)];
+      const Descriptor memory = memory_of(rank);
+      const Mesh mesh = connect_mesh(channel, options_of(memory), in(30s));
+      check_mesh(
+          mesh, channel, [](Rank) { return true; }, 0);
+    }));
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST_P(MeshOf, UsesTheNetworkWithoutMemory) {
+  const auto channels = local_channels(n_, true);
+  expect_no_error(run_ranks(n_, [&](Rank rank) {
+    Channel& channel = *channels[static_cast<std::size_t>(rank)];
+    MeshOptions options;
+    options.data_connections = rank == 0 ? 3 : 1;  // rank 0's counts
+    const Mesh mesh = connect_mesh(channel, options, in(30s));
+    check_mesh(
+        mesh, channel, [](Rank) { return false; }, 3);
+  }));
+}
+
+TEST_P(MeshOf, ConnectsTwoHostsOverTheStore) {
+  const int before = open_descriptors();
+  const std::uint16_t port = free_port();
+  expect_no_error(run_ranks(n_, [&](Rank rank) {
+    StoreOptions meeting;
+    meeting.rank = rank;
+    meeting.size = n_;
+    meeting.address = {"127.0.0.1", port};
+    meeting.secret = secret_of(3);
+    const auto channel = open_store(meeting, in(5s));
+    const Descriptor memory = memory_of(rank);
+    MeshOptions options = options_of(memory);
+    options.interface = "127.0.0.1";
+    options.secret = secret_of(3);
+    options.host.boot += std::to_string(rank % 2);
+    const Mesh mesh = connect_mesh(*channel, options, in(30s));
+    check_mesh(
+        mesh, *channel, [&](Rank peer) { return peer % 2 == rank % 2; }, 1);
+  }));
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, MeshOf, ::testing::Values(1, 2, 3, 4, 8));
+
+TEST(Mesh, UsesTheNetworkWhereOneHasNoMemory) {
+  const auto channels = local_channels(3, true);
+  expect_no_error(run_ranks(3, [&](Rank rank) {
+    Channel& channel = *channels[static_cast<std::size_t>(rank)];
+    const Descriptor memory = rank == 1 ? Descriptor{} : memory_of(rank);
+    const Mesh mesh = connect_mesh(channel, options_of(memory), in(30s));
+    check_mesh(
+        mesh, channel, [&](Rank peer) { return rank != 1 && peer != 1; }, 1);
+  }));
+}
+
+TEST(Mesh, UsesTheNetworkBetweenUsers) {
+  const auto channels = local_channels(2, true);
+  expect_no_error(run_ranks(2, [&](Rank rank) {
+    Channel& channel = *channels[static_cast<std::size_t>(rank)];
+    const Descriptor memory = memory_of(rank);
+    MeshOptions options = options_of(memory);
+    options.host.user += static_cast<std::uint32_t>(rank);
+    const Mesh mesh = connect_mesh(channel, options, in(30s));
+    check_mesh(
+        mesh, channel, [](Rank) { return false; }, 1);
+  }));
+}
+
+TEST(Mesh, GivesEveryWorldAnotherNumber) {
+  std::uint64_t last = 0;
+  for (int i = 0; i < 2; ++i) {
+    const auto channels = local_channels(2, true);
+    std::array<std::uint64_t, 2> worlds{};
+    expect_no_error(run_ranks(2, [&](Rank rank) {
+      const auto index = static_cast<std::size_t>(rank);
+      worlds[index] = connect_mesh(*channels[index], {}, in(30s)).world;
+    }));
+    EXPECT_EQ(worlds[0], worlds[1]);
+    EXPECT_NE(worlds[0], last);
+    last = worlds[0];
+  }
+}
+
+/// All ranks fail, with a text that holds this.
+void expect_told(const std::vector<Outcome>& outcomes, const std::string& text,
+                 milliseconds bound = 2s) {
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_NE(outcome.text().find(text), std::string::npos) << outcome.text();
+    EXPECT_LT(outcome.elapsed, bound);
+  }
+}
+
+TEST(Mesh, TellsEveryoneOfAnotherVersion) {
+  const auto channels = local_channels(3, true);
+  expect_told(run_ranks(3,
+                        [&](Rank rank) {
+                          MeshOptions options;
+                          if (rank == 1) options.versions = {2, 3};
+                          (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options,
+                                             in(30s));
+                        }),
+              "speaks version 1 of tutti's protocol, but rank 1 speaks versions 2 to 3");
+}
+
+TEST(Mesh, TellsEveryoneOfAnotherSecret) {
+  const auto channels = local_channels(3, false);
+  expect_told(run_ranks(3,
+                        [&](Rank rank) {
+                          MeshOptions options;
+                          options.secret = secret_of(rank == 2 ? 2 : 1);
+                          (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options,
+                                             in(3s));
+                        }),
+              "wrong secret", 4s);
+}
+
+TEST(Mesh, TellsEveryoneOfAWrongInterface) {
+  const auto channels = local_channels(3, true);
+  const auto outcomes = run_ranks(3, [&](Rank rank) {
+    MeshOptions options;
+    if (rank == 1) options.interface = "nonsense0";
+    (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options, in(30s));
+  });
+  expect_told(outcomes, "\"nonsense0\" is no interface and no address of this host");
+  for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.error->culprit(), 1);
+}
+
+TEST(Mesh, NeedsASecretBetweenHosts) {
+  try {
+    (void)outward_address();
+  } catch (const Error&) {
+    GTEST_SKIP() << "this machine has no network";
+  }
+  for (const bool insecure : {false, true}) {
+    const auto channels = local_channels(2, false);
+    const auto outcomes = run_ranks(2, [&](Rank rank) {
+      MeshOptions options;
+      options.host.boot += std::to_string(rank);
+      options.insecure = insecure;
+      (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options, in(10s));
+    });
+    if (insecure) expect_no_error(outcomes);
+    else expect_told(outcomes, "without a secret to authenticate its peers");
+  }
+}
+
+/// A channel whose rank dies after some rounds.
+class DyingChannel final : public Channel {
+ public:
+  DyingChannel(Channel& other, int rounds) : other_{other}, rounds_{rounds} {}
+  [[nodiscard]] Rank rank() const noexcept override { return other_.rank(); }
+  [[nodiscard]] int size() const noexcept override { return other_.size(); }
+  [[nodiscard]] std::string describe() const override { return other_.describe(); }
+  [[nodiscard]] bool is_private() const noexcept override { return other_.is_private(); }
+  [[nodiscard]] std::vector<std::string> all_gather(std::string_view own,
+                                                    Deadline deadline) override {
+    auto all = other_.all_gather(own, deadline);
+    if (--rounds_ == 0) throw Error{ErrorCode::bug, "dies"};
+    return all;
+  }
+
+ private:
+  Channel& other_;
+  int rounds_;
+};
+
+TEST(Mesh, NamesTheRankThatDiedOnTheWay) {
+  for (int rounds = 1; rounds <= 2; ++rounds) {
+    const auto channels = local_channels(4, true);
+    const auto outcomes = run_ranks(4, [&](Rank rank) {
+      Channel& channel = *channels[static_cast<std::size_t>(rank)];
+      const Descriptor memory = memory_of(rank);
+      DyingChannel dying{channel, rank == 2 ? rounds : 99};
+      (void)connect_mesh(dying, options_of(memory), in(1s));
+    });
+    for (const Rank rank : {0, 1, 3}) {
+      const Outcome& outcome = outcomes[static_cast<std::size_t>(rank)];
+      EXPECT_NE(outcome.text().find("for rank 2 of 4"), std::string::npos) << outcome.text();
+      EXPECT_EQ(outcome.error->culprit(), 2);
+      EXPECT_LT(outcome.elapsed, 3s);
+    }
+  }
+}
+
+/// Ranks that know where the others are: the part below the cards.
+class Links : public ::testing::Test {
+ protected:
+  explicit Links(int n = 3) : plans_(static_cast<std::size_t>(n)), listeners_(plans_.size()) {
+    MeshPlan shared;
+    for (Rank rank = 0; rank < n; ++rank) {
+      auto& listeners = listeners_[static_cast<std::size_t>(rank)];
+      const std::string name =
+          "tutti-links-test-" + std::to_string(::getpid()) + "-" + std::to_string(rank);
+      listeners.push_back({listen_on(loopback()), false});
+      listeners.push_back({listen_locally(name), true});
+      Card card;
+      card.host = this_host();
+      card.host.name = "host" + std::to_string(rank);
+      card.has_memory = true;
+      shared.cards.push_back(card);
+      shared.addresses.push_back(bound_endpoint(listeners.front().socket.get()));
+      shared.names.push_back(name);
+    }
+    for (Rank rank = 0; rank < n; ++rank) {
+      MeshPlan& plan = plans_[static_cast<std::size_t>(rank)] = shared;
+      plan.self = {.job = 7, .size = n, .rank = rank, .secret = secret_of(1), .versions = {}};
+    }
+  }
+
+  /// Connects a rank, which stays until the test ends or resets it.
+  void connect(Rank rank, milliseconds time) {
+    const auto index = static_cast<std::size_t>(rank);
+    const Descriptor memory = memory_of(rank);
+    plans_[index].memory = memory.get();
+    ranks_[index].emplace(plans_[index], std::move(listeners_[index]), in(time));
+    ranks_[index]->run();
+  }
+
+  std::vector<MeshPlan> plans_;
+  std::vector<std::vector<Listener>> listeners_;
+  std::array<std::optional<Connecting>, 3> ranks_;
+};
+
+TEST_F(Links, AreOfTCPWhereUnixDoesNotReach) {
+  // Abstract names mean nothing in another network namespace: nobody listens there.
+  for (MeshPlan& plan : plans_) plan.names[0] += "-elsewhere";
+  expect_no_error(run_ranks(3, [&](Rank rank) { connect(rank, 20s); }));
+  for (Rank rank = 0; rank < 3; ++rank)
+    for (const Link& link : ranks_[static_cast<std::size_t>(rank)]->take())
+      EXPECT_EQ(link.local, link.peer != 0 && rank != 0);
+}
+
+TEST_F(Links, NameTheMissingRankAndItsHost) {
+  const auto outcomes = run_ranks(2, [&](Rank rank) { connect(rank, 500ms); });
+  EXPECT_EQ(outcomes[0].text().find("rank 0 waited 0.5 s for rank 2 (host host2) of 3; present: "
+                                    "0 (host host0), 1 (host host1)"),
+            0u)
+      << outcomes[0].text();
+}
+
+TEST_F(Links, NameTheRankThatIsGone) {
+  listeners_[1].clear();
+  const auto outcomes = run_ranks(3, [&](Rank rank) {
+    try {
+      if (rank == 0) connect(rank, 300ms);  // waits for rank 1 in vain
+    } catch (const Error&) {
+    }
+    if (rank == 2) connect(rank, 10s);
+  });
+  EXPECT_NE(outcomes[2].text().find("rank 1 (host host1) cannot be reached: cannot connect to"),
+            std::string::npos)
+      << outcomes[2].text();
+  EXPECT_EQ(outcomes[2].error->culprit(), 1);
+  EXPECT_LT(outcomes[2].elapsed, 2s);
+}
+
+TEST_F(Links, NoticeThatAPeerGoesAway) {
+  const auto outcomes = run_ranks(3, [&](Rank rank) {
+    if (rank == 0) connect(rank, 10s);
+    if (rank == 1) {  // comes to rank 0, and dies while rank 2 is awaited
+      try {
+        connect(rank, 300ms);
+      } catch (const Error&) {
+        ranks_[1].reset();
+      }
+    }
+  });
+  EXPECT_EQ(outcomes[0].text(), "rank 1 (host host1) went away while the world started");
+  EXPECT_LT(outcomes[0].elapsed, 2s);
+}
+
+TEST_F(Links, ComeTogetherInAFlood) {
+  std::atomic<int> done{0};
+  const auto outcomes = run_ranks(5, [&](Rank thread) {
+    if (thread < 3) {
+      if (thread == 2) std::this_thread::sleep_for(300ms);
+      try {
+        connect(thread, 20s);
+      } catch (...) {
+        ++done;
+        throw;
+      }
+      ++done;
+      return;
+    }
+    const auto index = static_cast<std::size_t>(thread - 3);
+    const std::uint16_t port = port_of(plans_[0].addresses[index]);
+    for (unsigned seed = 1; done < 3; ++seed) disturb(port, seed);
+  });
+  expect_no_error(outcomes);
+}
+
+TEST(Mesh, LeavesNothingBehindInManyStarts) {
+  const auto cycle = [] {
+    const auto channels = local_channels(3, true);
+    expect_no_error(run_ranks(3, [&](Rank rank) {
+      const Descriptor memory = memory_of(rank);
+      MeshOptions options = options_of(memory);
+      options.host.user += rank == 2 ? 1u : 0u;
+      (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options, in(30s));
+    }));
+  };
+  for (int i = 0; i < 20; ++i) cycle();
+  const int descriptors = open_descriptors();
+  const long memory = resident_kib();
+  for (int i = 0; i < 200; ++i) cycle();
+  EXPECT_EQ(open_descriptors(), descriptors);
+  EXPECT_LT(resident_kib(), memory + 4096);
+}
+
+}  // namespace
+}  // namespace tutti::test

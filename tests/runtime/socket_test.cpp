@@ -1,0 +1,198 @@
+// Sockets with deadlines, addresses, descriptors that travel, and secrets in files.
+#include "runtime/socket.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "ranks.hpp"
+#include "strangers.hpp"
+
+namespace tutti::test {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace tutti::runtime;
+
+/// What a call throws, or nothing.
+template <class Call>
+std::string message_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Address, IsParsedAndPrinted) {
+  for (const char* text : {"127.0.0.1:80", "[::1]:65535", "10.1.2.3:0"}) {
+    const HostAndPort parts = parse_host_and_port(text);
+    EXPECT_EQ(text_of(resolve(parts, in(1s)).front()), text);
+  }
+  EXPECT_EQ(parse_host_and_port("node7.cluster:29500").host, "node7.cluster");
+  EXPECT_EQ(parse_host_and_port("node7.cluster:29500").port, 29500);
+  for (const char* text : {"", "host", ":80", "host:", "host:65536", "host:-1", "host:8x", "::1:80",
+                           "host: 80", "[]:80"})
+    EXPECT_NE(message_of([&] { (void)parse_host_and_port(text); }), "") << text;
+}
+
+TEST(Address, OfALoopbackIsKnown) {
+  EXPECT_TRUE(is_loopback(loopback()));
+  for (const char* text : {"127.0.1.1:1", "[::1]:1"})
+    EXPECT_TRUE(is_loopback(resolve(parse_host_and_port(text), in(1s)).front())) << text;
+  for (const char* text : {"128.0.0.1:1", "0.0.0.0:1", "[::]:1", "[fe80::1]:1"})
+    EXPECT_FALSE(is_loopback(resolve(parse_host_and_port(text), in(1s)).front())) << text;
+}
+
+TEST(Address, IsTheOneThatReachesAnother) {
+  EXPECT_EQ(text_of(source_towards(loopback())), "127.0.0.1:0");
+  EXPECT_EQ(text_of(chosen_address("lo")), "127.0.0.1:0");
+  EXPECT_EQ(text_of(chosen_address("127.0.0.1")), "127.0.0.1:0");
+  EXPECT_NE(message_of([] { (void)chosen_address("nonsense0"); }).find("which has lo"),
+            std::string::npos);
+  EXPECT_NE(message_of([] { (void)chosen_address("192.0.2.7"); }), "");
+}
+
+TEST(Socket, SaysWhoRefused) {
+  const Endpoint nowhere = with_port(loopback(), free_port());
+  EXPECT_EQ(message_of([&] { (void)connect_to(nowhere, in(1s)); }),
+            "cannot connect to " + text_of(nowhere) + ": Connection refused");
+}
+
+TEST(Socket, GivesUpAtItsDeadline) {
+  const Stranger listener{0};
+  const Descriptor connection = call(listener.listening_port());
+  std::array<std::byte, 8> bytes{};
+  const auto start = Clock::now();
+  EXPECT_EQ(message_of([&] { receive_all(connection.get(), bytes, in(50ms)); }),
+            "the peer did not answer in time");
+  const std::vector<std::byte> large(64u << 20);
+  EXPECT_EQ(message_of([&] { send_all(connection.get(), large, in(50ms)); }),
+            "the peer did not answer in time");
+  EXPECT_LT(Clock::now() - start, 2s);
+}
+
+TEST(Socket, NoticesThatThePeerIsGone) {
+  Descriptor connection;
+  {
+    const Stranger listener{0};
+    connection = call(listener.listening_port());
+  }
+  std::array<std::byte, 8> bytes{};
+  EXPECT_EQ(message_of([&] { receive_all(connection.get(), bytes, in(5s)); }),
+            "the peer closed the connection");
+}
+
+TEST(Socket, PassesADescriptor) {
+  const int before = open_descriptors();
+  {
+    const std::string name = "tutti-test-" + std::to_string(::getpid());
+    const Descriptor listener = listen_locally(name);
+    const Descriptor one = connect_locally(name, in(1s));
+    const Descriptor other{::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK)};
+    EXPECT_EQ(peer_user(one.get()), ::geteuid());
+    EXPECT_EQ(peer_user(other.get()), ::geteuid());
+    const Descriptor memory{::memfd_create("test", MFD_CLOEXEC)};
+    ASSERT_EQ(::ftruncate(memory.get(), 4711), 0);
+    send_parcel(one.get(), std::byte{5}, memory.get(), in(1s));
+    send_parcel(one.get(), std::byte{6}, -1, in(1s));
+    const Parcel first = receive_parcel(other.get(), in(1s));
+    const Parcel second = receive_parcel(other.get(), in(1s));
+    EXPECT_EQ(first.note, std::byte{5});
+    struct stat status {};
+    ASSERT_EQ(::fstat(first.descriptor.get(), &status), 0);
+    EXPECT_EQ(status.st_size, 4711);
+    EXPECT_NE(::fcntl(first.descriptor.get(), F_GETFD) & FD_CLOEXEC, 0);
+    EXPECT_EQ(second.note, std::byte{6});
+    EXPECT_FALSE(second.descriptor);
+    EXPECT_NE(message_of([&] { (void)receive_parcel(other.get(), in(20ms)); }), "");
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(Socket, SaysThatNobodyListensLocally) {
+  EXPECT_FALSE(connect_locally("tutti-test-nobody", in(1s)));
+}
+
+/// A folder for secret files.
+class SecretFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tutti-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& content, mode_t mode) const {
+    const std::string path = folder_ + "/secret";
+    std::ofstream{path} << content;
+    EXPECT_EQ(::chmod(path.c_str(), mode), 0);
+    return path;
+  }
+  std::string folder_;
+};
+
+TEST_F(SecretFile, HoldsBytesOrDigits) {
+  const std::string bytes(32, '\x5A');
+  std::string digits;
+  for (int i = 0; i < 32; ++i) digits += "5a";
+  for (const std::string& content : {bytes, digits, digits + "\n"}) {
+    const Secret secret = read_secret(write(content, 0600));
+    EXPECT_EQ(secret.bytes(), secret_of(0x5A).bytes());
+  }
+  (void)read_secret(write(bytes, 0400));
+}
+
+TEST_F(SecretFile, IsRefusedWhenOthersMayOpenIt) {
+  for (const mode_t mode : {0640u, 0604u, 0644u, 0660u, 0610u})
+    EXPECT_EQ(message_of([&] { (void)read_secret(write(std::string(32, 'x'), mode)); }),
+              "the secret file " + folder_ +
+                  "/secret may be opened by other users; its mode must be 0600");
+}
+
+TEST_F(SecretFile, IsRefusedWhenItBelongsToAnother) {
+  const std::string path = write(std::string(32, 'x'), 0600);
+  if (::chown(path.c_str(), 12345, 12345) != 0) GTEST_SKIP() << "only root gives files away";
+  EXPECT_EQ(message_of([&] { (void)read_secret(path); }),
+            "the secret file " + path + " belongs to another user");
+}
+
+TEST_F(SecretFile, IsRefusedWhenItsContentIsNoSecret) {
+  for (const std::string& content : {std::string{}, std::string(31, 'x'), std::string(33, 'x'),
+                                     std::string(64, 'x'), std::string(5000, '0')})
+    EXPECT_NE(
+        message_of([&] { (void)read_secret(write(content, 0600)); }).find("must hold 32 bytes"),
+        std::string::npos);
+  EXPECT_NE(message_of([&] { (void)read_secret(folder_ + "/none"); }).find("cannot be opened"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { (void)read_secret(folder_); }).find("is not a regular file"),
+            std::string::npos);
+  ASSERT_EQ(::mkfifo((folder_ + "/pipe").c_str(), 0600), 0);
+  EXPECT_NE(message_of([&] { (void)read_secret(folder_ + "/pipe"); }).find("not a regular file"),
+            std::string::npos);
+}
+
+TEST(Secret, IsDrawnAnewEachTime) {
+  EXPECT_NE(draw_secret().value().bytes(), draw_secret().value().bytes());
+}
+
+TEST(Secret, ProtectsANetworkAddress) {
+  const Endpoint network = resolve({"192.0.2.1", 1}, in(1s)).front();
+  EXPECT_EQ(message_of([] { require_protection(loopback(), {}, false); }), "");
+  EXPECT_EQ(message_of([&] { require_protection(network, secret_of(1), false); }), "");
+  EXPECT_EQ(message_of([&] { require_protection(network, {}, true); }), "");
+  EXPECT_NE(message_of([&] { require_protection(network, {}, false); }).find("without a secret"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tutti::test
