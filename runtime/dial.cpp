@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <thread>
@@ -38,6 +40,9 @@ Descriptor attempt(const Party& self, const Target& target, std::size_t round, D
           ? connect_locally(target.local_name, patience)
           : connect_to(target.addresses[round % target.addresses.size()], patience);
   if (!connection) return connection;
+  if (target.addresses.empty() && peer_user(connection.get()) != ::geteuid())
+    throw Error{ErrorCode::mismatch, "what listens as " + target.peer + " belongs to another user",
+                target.to};
   ConnectorHandshake handshake{self, target.to, target.purpose, target.index};
   shake_hands(connection.get(), handshake, patience, deadline);
   if (handshake.progress() == Progress::refused) throw handshake.refusal(target.peer);

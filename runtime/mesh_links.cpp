@@ -73,16 +73,7 @@ bool Connecting::reach_locally(Rank peer) {
                             .listening = true},
                            deadline_);
   if (!socket) return false;  // in another network namespace, where the name means nothing
-  send_parcel(socket.get(), kUsable, plan_.memory, deadline_);
-  Parcel theirs = receive_parcel(socket.get(), deadline_);
-  const bool usable = theirs.note == kUsable && theirs.descriptor;
-  send_parcel(socket.get(), usable ? kUsable : kUnusable, -1, deadline_);
-  if (!usable) return false;
-  Link& link = link_of(peer);
-  link.local = true;
-  link.control = std::move(socket);
-  link.memory = std::move(theirs.descriptor);
-  return true;
+  return exchange_memory(peer, std::move(socket), true);
 }
 
 Descriptor Connecting::reach_by_network(Rank peer, Purpose purpose, std::uint8_t index) {
@@ -140,22 +131,35 @@ void Connecting::serve() {
 void Connecting::seat(Guest guest) {
   const Rank peer = guest.introduction.from;
   switch (guest.introduction.purpose) {
-    case Purpose::local: seat_locally(peer, std::move(guest.socket)); break;
+    case Purpose::local:
+      (void)exchange_memory(peer, std::move(guest.socket), false);  // or it comes again, by TCP
+      break;
     case Purpose::control: link_of(peer).control = std::move(guest.socket); break;
     default: link_of(peer).data[guest.introduction.index] = std::move(guest.socket);
   }
 }
 
-void Connecting::seat_locally(Rank peer, Descriptor socket) {
+/// The one that speaks first lends its memory; the other lends its own and says whether it can use
+/// what it got; the first says likewise. Both are content or the link is none.
+/// @return whether memory is shared now, which is the same at both ends.
+bool Connecting::exchange_memory(Rank peer, Descriptor socket, bool first) try {
+  const auto say = [&](bool usable, bool lend) {
+    send_parcel(socket.get(), usable ? kUsable : kUnusable, lend ? plan_.memory : -1, deadline_);
+  };
+  if (first) say(true, true);
   Parcel theirs = receive_parcel(socket.get(), deadline_);
   const bool usable = theirs.note == kUsable && theirs.descriptor;
-  send_parcel(socket.get(), usable ? kUsable : kUnusable, usable ? plan_.memory : -1, deadline_);
-  const Parcel verdict = receive_parcel(socket.get(), deadline_);
-  if (!usable || verdict.note != kUsable) return;  // the peer comes again, by TCP
+  say(usable, usable && !first);
+  if (!first && receive_parcel(socket.get(), deadline_).note != kUsable) return false;
+  if (!usable) return false;
   Link& link = link_of(peer);
   link.local = true;
   link.control = std::move(socket);
   link.memory = std::move(theirs.descriptor);
+  return true;
+} catch (const Error& error) {
+  throw Error{error.code(), "sharing memory with " + name_of(peer) + " failed: " + error.what(),
+              peer};
 }
 
 /// Nobody speaks before everyone is connected, so what makes a link readable is its end.

@@ -58,7 +58,7 @@ class Connecting {
   [[nodiscard]] Reason admit(const Introduction& who);
   void serve();
   void seat(Guest guest);
-  void seat_locally(Rank peer, Descriptor socket);
+  bool exchange_memory(Rank peer, Descriptor socket, bool first);
   void notice_departures();
 
   const MeshPlan& plan_;

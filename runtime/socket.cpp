@@ -107,7 +107,11 @@ Descriptor listen_on(const Endpoint& address) {
   Descriptor listener = make_socket(address.storage.ss_family);
   switch_on(listener.get(), SOL_SOCKET, SO_REUSEADDR);
   const std::string what = "cannot listen on " + text_of(address);
-  if (::bind(listener.get(), address.get(), address.length) != 0) throw system_error(what, errno);
+  if (::bind(listener.get(), address.get(), address.length) != 0) {
+    if (errno == EADDRNOTAVAIL)
+      throw Error{ErrorCode::transport, what + ": this host does not have that address"};
+    throw system_error(what, errno);
+  }
   if (::listen(listener.get(), SOMAXCONN) != 0) throw system_error(what, errno);
   return listener;
 }

@@ -98,7 +98,8 @@ void StoreClient::say(std::string_view own, Deadline deadline) {
 std::string StoreClient::receive(std::size_t bytes, Deadline deadline) {
   std::string content(bytes, '\0');
   try {
-    receive_all(socket_.get(), std::as_writable_bytes(std::span{content}), deadline + kGrace);
+    const Deadline end = deadline < Deadline::max() - kGrace ? deadline + kGrace : deadline;
+    receive_all(socket_.get(), std::as_writable_bytes(std::span{content}), end);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::timeout)
       throw Error{ErrorCode::timeout,

@@ -64,10 +64,12 @@ std::vector<std::string> StoreServer::all_gather(std::string_view own, Deadline 
   } catch (const Error& error) {
     failed_ = error;
     door_.reset();
-    tell_all(frame::make({frame::Kind::failure, 0, round_, 0}, packed(error)),
-             Clock::now() + kFarewell);
+    const Deadline end = Clock::now() + kFarewell;
+    tell_all(frame::make({frame::Kind::failure, 0, round_, 0}, packed(error)), end);
+    part(end);
     throw;
   }
+  door_.reset();
   ++round_;
   std::vector<std::string> values;
   for (Peer& peer : peers_) values.push_back(*std::exchange(peer.value, std::nullopt));
@@ -103,7 +105,6 @@ void StoreServer::let_in() {
   door_->progress(arrived);
   for (Guest& guest : arrived)
     peers_[static_cast<std::size_t>(guest.introduction.from)].socket = std::move(guest.socket);
-  if (std::ranges::all_of(peers_, &Peer::came)) door_.reset();
 }
 
 /// Reads what a rank has sent, up to its value of this round.
@@ -192,6 +193,22 @@ bool StoreServer::tell(Peer& peer, const std::string& message) noexcept {
     }
   }
   return true;
+}
+
+/// Waits until the others have hung up. Closing a connection on which they still talk could destroy
+/// what they were told before they read it.
+void StoreServer::part(Deadline deadline) noexcept {
+  for (Peer& peer : peers_)
+    if (peer.socket) ::shutdown(peer.socket.get(), SHUT_WR);
+  std::array<std::byte, 4096> ignored;
+  for (Peer& peer : peers_) {
+    while (peer.socket) {
+      pollfd entry{.fd = peer.socket.get(), .events = POLLIN, .revents = 0};
+      if (::poll(&entry, 1, milliseconds_until(deadline)) <= 0 && Clock::now() >= deadline) return;
+      const ssize_t got = ::recv(entry.fd, ignored.data(), ignored.size(), MSG_DONTWAIT);
+      if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) peer.socket.reset();
+    }
+  }
 }
 
 std::string StoreServer::gathered() const {

@@ -46,6 +46,7 @@ class StoreServer final : public Channel {
   void begin_content(Rank rank);
   void end_content(Peer& peer);
   void tell_all(const std::string& message, Deadline deadline);
+  void part(Deadline deadline) noexcept;
   bool tell(Peer& peer, const std::string& message) noexcept;
   [[nodiscard]] std::string gathered() const;
   [[nodiscard]] Error roll_call() const;

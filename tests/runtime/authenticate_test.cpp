@@ -86,6 +86,7 @@ struct Misfit {
 class HandshakeWith : public ::testing::TestWithParam<Misfit> {};
 
 TEST_P(HandshakeWith, IsRefusedOnBothSides) {
+  if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   Party from = party_of(2);
   GetParam().change(from);
   const auto result = talk(from, party_of(0));
@@ -132,6 +133,7 @@ TEST(Handshake, PassesTheVerdictOn) {
 }
 
 TEST(Handshake, AgreesToNoMessageWithAWrongBit) {
+  if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   constexpr std::array<std::size_t, 3> kBytes{72, 104, 40};  // the verdict proves nothing
   for (int number = 0; number < 3; ++number)
     for (std::size_t bit = 0; bit < 8 * kBytes[static_cast<std::size_t>(number)]; ++bit) {
@@ -144,6 +146,7 @@ TEST(Handshake, AgreesToNoMessageWithAWrongBit) {
 }
 
 TEST(Handshake, IsNotFooledByItsOwnCode) {
+  if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   Bytes code;
   const auto result = talk(party_of(2), party_of(0), [&](int number, Bytes& bytes) {
     if (number == 1) code.assign(bytes.end() - kDigestBytes, bytes.end());
@@ -153,6 +156,7 @@ TEST(Handshake, IsNotFooledByItsOwnCode) {
 }
 
 TEST(Handshake, IsNotFooledByAnEarlierOne) {
+  if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   std::vector<Bytes> heard;
   (void)talk(party_of(2), party_of(0), [&](int, Bytes& bytes) { heard.push_back(bytes); });
   const auto result = talk(party_of(2), party_of(0), [&](int number, Bytes& bytes) {
@@ -168,6 +172,7 @@ TEST(Handshake, HasANameForEveryReason) {
 }
 
 TEST(Handshake, KeepsItsPromisesOnTheFuzzersSeeds) {
+  if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   int seeds = 0;
   for (const auto& entry : std::filesystem::directory_iterator{TUTTI_HANDSHAKE_SEEDS}) {
     std::ifstream file{entry.path(), std::ios::binary};

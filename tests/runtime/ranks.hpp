@@ -37,8 +37,9 @@ int open_descriptors();
 long resident_kib();
 /// @return an instant from now. @param time from now.
 runtime::Deadline in(milliseconds time);
-/// @return a secret that differs for each seed.
-runtime::Secret secret_of(int seed);
+/// @return a secret that differs for each seed; nothing without OpenSSL, so that tests that do not
+/// care run there too.
+std::optional<runtime::Secret> secret_of(int seed);
 
 /// In-process channels of n ranks. They live as long as any of them.
 std::vector<std::unique_ptr<runtime::Channel>> local_channels(int n, bool is_private);

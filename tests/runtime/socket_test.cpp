@@ -142,17 +142,19 @@ class SecretFile : public ::testing::Test {
 };
 
 TEST_F(SecretFile, HoldsBytesOrDigits) {
+  if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   const std::string bytes(32, '\x5A');
   std::string digits;
   for (int i = 0; i < 32; ++i) digits += "5a";
   for (const std::string& content : {bytes, digits, digits + "\n"}) {
     const Secret secret = read_secret(write(content, 0600));
-    EXPECT_EQ(secret.bytes(), secret_of(0x5A).bytes());
+    EXPECT_EQ(secret.bytes(), secret_of(0x5A)->bytes());
   }
   (void)read_secret(write(bytes, 0400));
 }
 
 TEST_F(SecretFile, IsRefusedWhenOthersMayOpenIt) {
+  if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   for (const mode_t mode : {0640u, 0604u, 0644u, 0660u, 0610u})
     EXPECT_EQ(message_of([&] { (void)read_secret(write(std::string(32, 'x'), mode)); }),
               "the secret file " + folder_ +
@@ -160,6 +162,7 @@ TEST_F(SecretFile, IsRefusedWhenOthersMayOpenIt) {
 }
 
 TEST_F(SecretFile, IsRefusedWhenItBelongsToAnother) {
+  if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   const std::string path = write(std::string(32, 'x'), 0600);
   if (::chown(path.c_str(), 12345, 12345) != 0) GTEST_SKIP() << "only root gives files away";
   EXPECT_EQ(message_of([&] { (void)read_secret(path); }),
@@ -167,6 +170,7 @@ TEST_F(SecretFile, IsRefusedWhenItBelongsToAnother) {
 }
 
 TEST_F(SecretFile, IsRefusedWhenItsContentIsNoSecret) {
+  if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   for (const std::string& content : {std::string{}, std::string(31, 'x'), std::string(33, 'x'),
                                      std::string(64, 'x'), std::string(5000, '0')})
     EXPECT_NE(
@@ -182,16 +186,29 @@ TEST_F(SecretFile, IsRefusedWhenItsContentIsNoSecret) {
 }
 
 TEST(Secret, IsDrawnAnewEachTime) {
+  if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   EXPECT_NE(draw_secret().value().bytes(), draw_secret().value().bytes());
 }
 
 TEST(Secret, ProtectsANetworkAddress) {
+  if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   const Endpoint network = resolve({"192.0.2.1", 1}, in(1s)).front();
   EXPECT_EQ(message_of([] { require_protection(loopback(), {}, false); }), "");
   EXPECT_EQ(message_of([&] { require_protection(network, secret_of(1), false); }), "");
   EXPECT_EQ(message_of([&] { require_protection(network, {}, true); }), "");
   EXPECT_NE(message_of([&] { require_protection(network, {}, false); }).find("without a secret"),
             std::string::npos);
+}
+
+TEST(Secret, IsOfNoUseWithoutOpenSSL) {
+  if (has_cryptography()) GTEST_SKIP() << "built with OpenSSL";
+  const Endpoint network = resolve({"192.0.2.1", 1}, in(1s)).front();
+  EXPECT_FALSE(draw_secret());
+  EXPECT_NE(message_of([] { (void)read_secret("/dev/null"); }).find("without OpenSSL"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { require_protection(network, {}, true); }).find("without OpenSSL"),
+            std::string::npos);
+  EXPECT_EQ(message_of([] { require_protection(loopback(), {}, false); }), "");
 }
 
 }  // namespace
