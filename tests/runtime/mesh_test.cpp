@@ -1,16 +1,11 @@
 // Connecting all ranks: who gets which link, and what everyone hears when someone does not come.
 #include "runtime/mesh.hpp"
 
-#include <sys/mman.h>
 #include <unistd.h>
-
-#include <atomic>
-#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "ranks.hpp"
-#include "runtime/mesh_links.hpp"
 #include "runtime/store.hpp"
 #include "strangers.hpp"
 
@@ -19,13 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace tutti::runtime;
-
-/// Memory to lend, which says whose it is.
-Descriptor memory_of(Rank rank) {
-  Descriptor memory{::memfd_create("tutti-test", MFD_CLOEXEC)};
-  EXPECT_EQ(::pwrite(memory.get(), &rank, sizeof rank, 0), ssize_t{sizeof rank});
-  return memory;
-}
 
 MeshOptions options_of(const Descriptor& memory) {
   MeshOptions options;
@@ -63,10 +51,6 @@ void check_mesh(const Mesh& mesh, const Channel& channel, const std::function<bo
     EXPECT_EQ(::pread(link.memory.get(), &owner, sizeof owner, 0), ssize_t{sizeof owner});
     EXPECT_EQ(owner, link.peer);
   }
-}
-
-void expect_no_error(const std::vector<Outcome>& outcomes) {
-  for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.text(), "");
 }
 
 class MeshOf : public ::testing::TestWithParam<int> {
@@ -265,124 +249,6 @@ TEST(Mesh, NamesTheRankThatDiedOnTheWay) {
       EXPECT_LT(outcome.elapsed, 3s);
     }
   }
-}
-
-/// Ranks that know where the others are: the part below the cards.
-class Links : public ::testing::Test {
- protected:
-  explicit Links(int n = 3) : plans_(static_cast<std::size_t>(n)), listeners_(plans_.size()) {
-    MeshPlan shared;
-    for (Rank rank = 0; rank < n; ++rank) {
-      auto& listeners = listeners_[static_cast<std::size_t>(rank)];
-      const std::string name =
-          "tutti-links-test-" + std::to_string(::getpid()) + "-" + std::to_string(rank);
-      listeners.push_back({listen_on(loopback()), false});
-      listeners.push_back({listen_locally(name), true});
-      Card card;
-      card.host = this_host();
-      card.host.name = "host" + std::to_string(rank);
-      card.has_memory = true;
-      shared.cards.push_back(card);
-      shared.addresses.push_back(bound_endpoint(listeners.front().socket.get()));
-      shared.names.push_back(name);
-    }
-    for (Rank rank = 0; rank < n; ++rank) {
-      MeshPlan& plan = plans_[static_cast<std::size_t>(rank)] = shared;
-      plan.self = {.job = 7, .size = n, .rank = rank, .secret = secret_of(1), .versions = {}};
-    }
-  }
-
-  /// Connects a rank, which stays until the test ends or resets it.
-  void connect(Rank rank, milliseconds time, bool lends = true) {
-    const auto index = static_cast<std::size_t>(rank);
-    const Descriptor memory = memory_of(rank);
-    plans_[index].memory = lends ? memory.get() : -1;
-    ranks_[index].emplace(plans_[index], std::move(listeners_[index]), in(time));
-    ranks_[index]->run();
-  }
-
-  std::vector<MeshPlan> plans_;
-  std::vector<std::vector<Listener>> listeners_;
-  std::array<std::optional<Connecting>, 3> ranks_;
-};
-
-TEST_F(Links, AreOfTCPWhereUnixDoesNotReach) {
-  // Abstract names mean nothing in another network namespace: nobody listens there.
-  for (MeshPlan& plan : plans_) plan.names[0] += "-elsewhere";
-  expect_no_error(run_ranks(3, [&](Rank rank) { connect(rank, 20s); }));
-  for (Rank rank = 0; rank < 3; ++rank)
-    for (const Link& link : ranks_[static_cast<std::size_t>(rank)]->take())
-      EXPECT_EQ(link.local, link.peer != 0 && rank != 0);
-}
-
-TEST_F(Links, AreOfTCPWhereMemoryDoesNotArrive) {
-  const int before = open_descriptors();
-  expect_no_error(run_ranks(3, [&](Rank rank) { connect(rank, 20s, rank != 1); }));
-  for (Rank rank = 0; rank < 3; ++rank)
-    for (const Link& link : ranks_[static_cast<std::size_t>(rank)]->take())
-      EXPECT_EQ(link.local, link.peer != 1 && rank != 1);
-  for (auto& rank : ranks_) rank.reset();
-  EXPECT_EQ(open_descriptors(), before - 6);  // the listeners are closed too
-}
-
-TEST_F(Links, NameTheMissingRankAndItsHost) {
-  const auto outcomes = run_ranks(2, [&](Rank rank) { connect(rank, 500ms); });
-  EXPECT_EQ(outcomes[0].text().find("rank 0 waited 0.5 s for rank 2 (host host2) of 3; present: "
-                                    "0 (host host0), 1 (host host1)"),
-            0u)
-      << outcomes[0].text();
-}
-
-TEST_F(Links, NameTheRankThatIsGone) {
-  listeners_[1].clear();
-  const auto outcomes = run_ranks(3, [&](Rank rank) {
-    try {
-      if (rank == 0) connect(rank, 300ms);  // waits for rank 1 in vain
-    } catch (const Error&) {
-    }
-    if (rank == 2) connect(rank, 10s);
-  });
-  EXPECT_NE(outcomes[2].text().find("rank 1 (host host1) cannot be reached: cannot connect to"),
-            std::string::npos)
-      << outcomes[2].text();
-  EXPECT_EQ(outcomes[2].error->culprit(), 1);
-  EXPECT_LT(outcomes[2].elapsed, 2s);
-}
-
-TEST_F(Links, NoticeThatAPeerGoesAway) {
-  const auto outcomes = run_ranks(3, [&](Rank rank) {
-    if (rank == 0) connect(rank, 10s);
-    if (rank == 1) {  // comes to rank 0, and dies while rank 2 is awaited
-      try {
-        connect(rank, 300ms);
-      } catch (const Error&) {
-        ranks_[1].reset();
-      }
-    }
-  });
-  EXPECT_EQ(outcomes[0].text(), "rank 1 (host host1) went away while the world started");
-  EXPECT_LT(outcomes[0].elapsed, 2s);
-}
-
-TEST_F(Links, ComeTogetherInAFlood) {
-  std::atomic<int> done{0};
-  const auto outcomes = run_ranks(5, [&](Rank thread) {
-    if (thread < 3) {
-      if (thread == 2) std::this_thread::sleep_for(300ms);
-      try {
-        connect(thread, 20s);
-      } catch (...) {
-        ++done;
-        throw;
-      }
-      ++done;
-      return;
-    }
-    const auto index = static_cast<std::size_t>(thread - 3);
-    const std::uint16_t port = port_of(plans_[0].addresses[index]);
-    for (unsigned seed = 1; done < 3; ++seed) disturb(port, seed);
-  });
-  expect_no_error(outcomes);
 }
 
 TEST(Mesh, LeavesNothingBehindInManyStarts) {

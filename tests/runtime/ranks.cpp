@@ -1,5 +1,6 @@
 #include "ranks.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include <fstream>
 #include <mutex>
 #include <thread>
+
+#include <gtest/gtest.h>
 
 #include "runtime/roll_call.hpp"
 
@@ -83,6 +86,16 @@ std::vector<Outcome> run_ranks(int n, const std::function<void(Rank)>& body) {
   return outcomes;
 }
 
+void expect_no_error(const std::vector<Outcome>& outcomes) {
+  for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.text(), "");
+}
+
+runtime::Descriptor memory_of(Rank rank) {
+  runtime::Descriptor memory{::memfd_create("tutti-test", MFD_CLOEXEC)};
+  EXPECT_EQ(::pwrite(memory.get(), &rank, sizeof rank, 0), ssize_t{sizeof rank});
+  return memory;
+}
+
 int open_descriptors() {
   int count = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"})
@@ -91,6 +104,7 @@ int open_descriptors() {
 }
 
 long resident_kib() {
+  if (TUTTI_INSTRUMENTED) return 0;
   long total = 0;
   long resident = 0;
   std::ifstream{"/proc/self/statm"} >> total >> resident;

@@ -13,6 +13,7 @@
 
 #include "runtime/channel.hpp"
 #include "runtime/secret.hpp"
+#include "runtime/socket.hpp"
 
 namespace tutti::test {
 
@@ -31,9 +32,15 @@ struct Outcome {
 /// Runs a function once per rank, each in a thread. @return what came of each.
 std::vector<Outcome> run_ranks(int n, const std::function<void(Rank)>& body);
 
+/// Expects that nobody failed.
+void expect_no_error(const std::vector<Outcome>& outcomes);
+
+/// @return memory to lend, which says whose it is.
+runtime::Descriptor memory_of(Rank rank);
 /// @return how many descriptors this process has open.
 int open_descriptors();
-/// @return the memory this process has in use, in KiB.
+/// @return the memory this process has in use, in KiB; 0 in instrumented builds, where freed memory
+/// stays in use for a while and leaks are found otherwise.
 long resident_kib();
 /// @return an instant from now. @param time from now.
 runtime::Deadline in(milliseconds time);
