@@ -31,9 +31,9 @@ static_assert(sizeof(Header) == 16);
 
 /// Limits that are checked before anything is allocated.
 inline constexpr std::size_t kLongestHost = 255;
-inline constexpr std::size_t kLongestValue = 64 * 1024;
-inline constexpr std::size_t kLongestTotal = 64 * 1024 * 1024;
-inline constexpr std::size_t kLongestFailure = 8 * 1024;
+inline constexpr std::size_t kLongestValue = std::size_t{64} * 1024;
+inline constexpr std::size_t kLongestTotal = std::size_t{64} * 1024 * 1024;
+inline constexpr std::size_t kLongestFailure = std::size_t{8} * 1024;
 
 /// @return a whole frame. @param header whose length is filled in. @param content what follows it.
 [[nodiscard]] inline std::string make(Header header, std::string_view content) {

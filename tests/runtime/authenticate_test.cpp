@@ -86,7 +86,8 @@ struct Misfit {
 class HandshakeWith : public ::testing::TestWithParam<Misfit> {};
 
 TEST_P(HandshakeWith, IsRefusedOnBothSides) {
-  if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
+  const bool about_secrets = std::string_view{GetParam().name}.ends_with("Secret");
+  if (about_secrets && !has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   Party from = party_of(2);
   GetParam().change(from);
   const auto result = talk(from, party_of(0));
