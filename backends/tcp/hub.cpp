@@ -31,7 +31,7 @@ Hub::Hub(Rank self, const std::vector<Peer>& peers, const Options& options)
   std::vector<std::unique_ptr<Link>> links{};  // first of all, so that every socket is owned
   for (const Peer& peer : peers)
     for (const int descriptor : peer.sockets)
-      links.push_back(std::make_unique<Link>(peer.rank, descriptor, options.credit_bytes));
+      links.push_back(std::make_unique<Link>(peer.rank, descriptor, options.credit_bytes, &nodes_));
   check(options);
   check(links.size() == peers.size(), "a TCP fabric takes one connection to each peer");
   for (std::unique_ptr<Link>& link : links) {
@@ -45,20 +45,29 @@ Hub::Hub(Rank self, const std::vector<Peer>& peers, const Options& options)
   }
 }
 
-// Closing a connection whose peer has sent something unread, such as credit, would make the kernel
-// throw away what is still on its way to the peer.
+// Closing a connection that holds something unread, such as credit, would make the kernel throw
+// away what is still on its way to the peer.
 Hub::~Hub() {
-  const auto deadline = std::chrono::steady_clock::now() + options_.linger;
-  for (const auto& link : links_)
-    if (link != nullptr && !link->loss) {
-      flush(*link);
-      link->socket.end_writing();
-    }
+  std::vector<Link*> leaving{};
   for (const auto& link : links_) {
-    if (link == nullptr || link->loss || link->write_failed) continue;
-    while (link->socket.has_unacknowledged() && std::chrono::steady_clock::now() < deadline)
-      std::this_thread::sleep_for(kLingerStep);
+    if (link == nullptr || link->loss) continue;
+    flush(*link);
+    link->socket.end_writing();
+    leaving.push_back(link.get());
   }
+  const auto deadline = std::chrono::steady_clock::now() + options_.linger;
+  for (;;) {
+    std::erase_if(leaving, [this](Link* link) { return waste(*link); });
+    if (leaving.empty() || std::chrono::steady_clock::now() >= deadline) return;
+    std::this_thread::sleep_for(kLingerStep);
+  }
+}
+
+// Reads what nobody will look at. Returns whether all that was written has reached the peer's host.
+bool Hub::waste(Link& link) noexcept {
+  const iovec whole{waste_.data(), waste_.size()};
+  const Moved moved = link.socket.read({&whole, 1});
+  return moved.error != 0 || (moved.bytes == 0 && !link.socket.has_unacknowledged());
 }
 
 std::unique_ptr<Port> Hub::open(std::uint64_t id, const std::vector<Rank>& members) {

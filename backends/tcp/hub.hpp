@@ -95,6 +95,7 @@ class Hub {
   template <class Take>
   [[nodiscard]] static bool guard_sink(Port& port, Take take);
 
+  [[nodiscard]] bool waste(Link& link) noexcept;
   [[nodiscard]] Port* find(std::uint64_t id) noexcept;
   void stop(Member& member, const Port& port) noexcept;
   void stop_receiving(Link& link, const Port& port);
@@ -104,7 +105,8 @@ class Hub {
   Rank self_;
   Options options_;
   FrameLimits limits_;
-  std::vector<std::unique_ptr<Link>> links_{};  // by rank in the world; null for the own
+  std::pmr::unsynchronized_pool_resource nodes_{};  // of the links' tables
+  std::vector<std::unique_ptr<Link>> links_{};      // by rank in the world; null for the own
   std::unordered_map<std::uint64_t, Port*> ports_{};
   Port* last_found_ = nullptr;                // most frames are for the same communicator
   std::unordered_set<std::uint64_t> gone_{};  // communicators that have ended

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -33,32 +34,36 @@ struct Loss {
   std::string reason{};                   ///< Such as "its connection was reset".
 };
 
+/// Messages by their sequence number; memory of its nodes is kept for reuse.
+template <class T>
+using BySequence = std::pmr::unordered_map<std::uint64_t, T*>;
+
 /// The connection to another process.
 struct Link {
   /// @param rank of the peer in the world. @param descriptor owned from now on.
-  /// @param credit what each side may send unasked.
-  Link(Rank rank, int descriptor, std::uint64_t credit_bytes)
-      : peer{rank}, socket{descriptor}, credit{credit_bytes}, lent{credit_bytes} {}
+  /// @param credit_bytes what each side may send unasked. @param memory outlives the link.
+  Link(Rank rank, int descriptor, std::uint64_t credit_bytes, std::pmr::memory_resource* memory)
+      : peer{rank}, socket{descriptor}, credit{credit_bytes}, requested{memory}, lent{credit_bytes},
+        announced{memory} {}
 
   Rank peer;                   ///< In the world.
   Socket socket;               ///< The connection.
   std::optional<Loss> loss{};  ///< Set once it can be used no more.
 
-  Queue<Outbound> outgoing{};  ///< Frames to be written, the first perhaps in part.
-  bool write_failed = false;   ///< What the peer sent before may still be read.
-  std::uint64_t started = 0;   ///< Messages sent.
-  std::uint64_t credit;        ///< What may be sent unasked.
-  std::unordered_map<std::uint64_t, Outbound*>
-      requested{};  ///< Messages with a request, by sequence.
+  Queue<Outbound> outgoing{};      ///< Frames to be written, the first perhaps in part.
+  bool write_failed = false;       ///< What the peer sent before may still be read.
+  std::uint64_t started = 0;       ///< Messages sent.
+  std::uint64_t credit;            ///< What may be sent unasked.
+  BySequence<Outbound> requested;  ///< Messages with a request, by sequence.
 
-  Buffer ahead{kAheadBytes};     ///< Read but not yet looked at: [ahead_begin, ahead_end).
-  std::size_t ahead_begin = 0;   ///< See ahead.
-  std::size_t ahead_end = 0;     ///< See ahead.
-  Incoming frame{};              ///< The frame being read.
-  std::uint64_t next_start = 0;  ///< The least sequence that the peer's next message may have.
-  std::uint64_t lent;            ///< What the peer may still send unasked.
-  std::uint64_t owed = 0;        ///< What it may be given back.
-  std::unordered_map<std::uint64_t, Inbound*> announced{};  ///< The peer's requests, by sequence.
+  Buffer ahead{kAheadBytes};      ///< Read but not yet looked at: [ahead_begin, ahead_end).
+  std::size_t ahead_begin = 0;    ///< See ahead.
+  std::size_t ahead_end = 0;      ///< See ahead.
+  Incoming frame{};               ///< The frame being read.
+  std::uint64_t next_start = 0;   ///< The least sequence that the peer's next message may have.
+  std::uint64_t lent;             ///< What the peer may still send unasked.
+  std::uint64_t owed = 0;         ///< What it may be given back.
+  BySequence<Inbound> announced;  ///< The peer's requests, by sequence.
 };
 
 }  // namespace tutti::tcp

@@ -1,0 +1,199 @@
+// What links do beyond what every transport promises.
+#include <array>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "backends/tcp/frame.hpp"
+#include "tests/conformance/loopback.hpp"
+
+namespace tutti::tcp {
+namespace {
+
+using conformance::connect_fabrics;
+using conformance::connected_pair;
+using Bytes = std::vector<std::byte>;
+
+std::unique_ptr<Transport> pair_transport(Fabric& fabric, std::uint64_t communicator = 1) {
+  return fabric.transport(communicator, {0, 1}, std::make_shared<Alarm>());
+}
+
+void post(Transport& transport, Transfer::Kind kind, Rank peer, const Piece& piece) {
+  const Transfer transfer{.kind = kind, .peer = peer, .pieces = std::span{&piece, 1}};
+  transport.post(std::span{&transfer, 1});
+}
+
+/// Polls until something completes. @return the error that was thrown, if one was.
+std::optional<Error> wait(Transport& transport) {
+  std::array<Completion, 1> completions{};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+  try {
+    while (transport.poll(completions) == 0)
+      if (std::chrono::steady_clock::now() > deadline)
+        return Error{ErrorCode::timeout, "nothing happened"};
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+/// A fabric of rank 0 whose peer, rank 1, is the test itself.
+struct Alone {
+  explicit Alone(const Options& options = {}) {
+    const auto [own, other] = connected_pair();
+    peer = other;
+    fabric = std::make_shared<Fabric>(0, std::vector<Peer>{{1, {own}}}, options);
+  }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+  ~Alone() {
+    if (peer >= 0) close(peer);
+  }
+  void say(Header header, const Bytes& payload = {}) const {
+    header.source = 1;
+    seal(header);
+    ASSERT_EQ(send(peer, &header, sizeof header, 0), ssize_t{sizeof header});
+    ASSERT_EQ(send(peer, payload.data(), payload.size(), 0), static_cast<ssize_t>(payload.size()));
+  }
+
+  int peer = -1;
+  std::shared_ptr<Fabric> fabric{};
+};
+
+TEST(Links, RefuseCorruptHeadersAndNameThePeer) {
+  const Alone alone;
+  const auto transport = pair_transport(*alone.fabric);
+  Bytes in(8);
+  const Piece piece{in.data(), in.size()};
+  post(*transport, Transfer::Kind::recv, 1, piece);
+  Header header{.communicator = 1, .source = 1, .length = 8};
+  seal(header);
+  header.tag ^= 1;
+  ASSERT_EQ(send(alone.peer, &header, sizeof header, 0), ssize_t{sizeof header});
+  const auto error = wait(*transport);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::transport);
+  const std::string text = error->what();
+  EXPECT_NE(text.find("rank 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("checksum"), std::string::npos) << text;
+}
+
+TEST(Links, RefuseCorruptPayloads) {
+  const Alone alone;
+  const auto transport = pair_transport(*alone.fabric);
+  Bytes in(8);
+  const Piece piece{in.data(), in.size()};
+  post(*transport, Transfer::Kind::recv, 1, piece);
+  alone.say({.flags = kPayloadSummed, .payload_sum = 1, .communicator = 1, .length = 8}, Bytes(8));
+  const auto error = wait(*transport);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::transport);
+  EXPECT_NE(std::string{error->what()}.find("payload"), std::string::npos) << error->what();
+}
+
+TEST(Links, SumPayloadsWhereTheOptionSaysSo) {
+  for (const bool summed : {false, true}) {
+    const Alone alone{{.payload_checksum = summed}};
+    const auto transport = pair_transport(*alone.fabric);
+    Bytes out(100, std::byte{1});
+    const Piece piece{out.data(), out.size()};
+    post(*transport, Transfer::Kind::send, 1, piece);
+    Header header{};
+    ASSERT_EQ(recv(alone.peer, &header, sizeof header, MSG_WAITALL), ssize_t{sizeof header});
+    EXPECT_EQ(header.flags, summed ? kPayloadSummed : 0);
+    EXPECT_EQ(header.payload_sum != 0, summed);
+  }
+}
+
+TEST(Links, ThatEndWithNothingPendingFailNobody) {
+  auto fabrics = connect_fabrics(3, {});
+  std::vector<std::unique_ptr<Transport>> transports{};
+  for (const auto& fabric : fabrics)
+    transports.push_back(fabric->transport(1, {0, 1, 2}, std::make_shared<Alarm>()));
+  Bytes data(8);
+  const Piece piece{data.data(), data.size()};
+  post(*transports[2], Transfer::Kind::send, 0, piece);
+  EXPECT_FALSE(wait(*transports[2]));
+  transports[2].reset();
+  fabrics[2].reset();
+  // Its last message can still be had, and the others go on.
+  post(*transports[0], Transfer::Kind::recv, 2, piece);
+  EXPECT_FALSE(wait(*transports[0]));
+  post(*transports[0], Transfer::Kind::send, 1, piece);
+  post(*transports[1], Transfer::Kind::recv, 0, piece);
+  EXPECT_FALSE(wait(*transports[0]));
+  EXPECT_FALSE(wait(*transports[1]));
+  post(*transports[0], Transfer::Kind::recv, 2, piece);
+  const auto error = wait(*transports[0]);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::peer_dead);
+  EXPECT_EQ(error->culprit(), 2);
+}
+
+TEST(Links, DeliverWhatWasSentBeforeTheyWereClosed) {
+  for (int i = 0; i < 50; ++i) {
+    auto fabrics = connect_fabrics(2, {});
+    auto sender = pair_transport(*fabrics[0]);
+    const auto receiver = pair_transport(*fabrics[1]);
+    Bytes small(60000, std::byte{7});
+    const Piece piece{small.data(), small.size()};
+    // Something the sender never reads lies in its socket when it closes.
+    post(*receiver, Transfer::Kind::send, 0, piece);
+    for (int k = 0; k < 8; ++k) post(*sender, Transfer::Kind::send, 1, piece);
+    for (int k = 0; k < 8; ++k) EXPECT_FALSE(wait(*sender));
+    sender.reset();
+    fabrics[0].reset();
+    Bytes in(small.size());
+    const Piece place{in.data(), in.size()};
+    EXPECT_FALSE(wait(*receiver));  // its send
+    for (int k = 0; k < 8; ++k) {
+      post(*receiver, Transfer::Kind::recv, 0, place);
+      const auto error = wait(*receiver);
+      ASSERT_FALSE(error) << error->what();
+      EXPECT_TRUE(in == small);
+    }
+  }
+}
+
+TEST(Links, DropFramesForCommunicatorsThatAreGone) {
+  const auto fabrics = connect_fabrics(2, {});
+  auto gone = pair_transport(*fabrics[1], 1);
+  gone.reset();
+  const auto sender = pair_transport(*fabrics[0], 1);
+  Bytes data(100000);
+  const Piece piece{data.data(), data.size()};
+  const Piece front{data.data(), 100};
+  post(*sender, Transfer::Kind::send, 1, front);
+  post(*sender, Transfer::Kind::send, 1, piece);
+  // Another communicator's reading meets them.
+  const auto one = pair_transport(*fabrics[0], 2);
+  const auto other = pair_transport(*fabrics[1], 2);
+  post(*one, Transfer::Kind::send, 1, front);
+  post(*other, Transfer::Kind::recv, 0, front);
+  EXPECT_FALSE(wait(*other));
+  EXPECT_GE(fabrics[1]->dropped(), 2U);
+}
+
+TEST(Links, RefuseWhatTheyCannotServe) {
+  const auto fabrics = connect_fabrics(2, {});
+  const auto alarm = std::make_shared<Alarm>();
+  const auto first = fabrics[0]->transport(1, {0, 1}, alarm);
+  EXPECT_THROW(static_cast<void>(fabrics[0]->transport(1, {0, 1}, alarm)), Error);
+  EXPECT_THROW(static_cast<void>(fabrics[0]->transport(2, {0, 5}, alarm)), Error);
+  EXPECT_THROW(static_cast<void>(fabrics[0]->transport(3, {0, 0}, alarm)), Error);
+  EXPECT_THROW(static_cast<void>(fabrics[0]->transport(4, {1}, alarm)), Error);
+  EXPECT_THROW(connect_fabrics(2, {.eager_bytes = 1000, .credit_bytes = 1000}), Error);
+  EXPECT_THROW(connect_fabrics(2, {.fragment_bytes = 0}), Error);
+}
+
+TEST(Links, RaiseTheAlarmOfAnAbortedCommunicator) {
+  const auto fabrics = connect_fabrics(2, {});
+  const auto alarm = std::make_shared<Alarm>();
+  const auto transport = fabrics[0]->transport(1, {0, 1}, alarm);
+  transport->abort({ErrorCode::timeout, "too late", 1});
+  ASSERT_TRUE(alarm->raised());
+  EXPECT_EQ(alarm->error().code(), ErrorCode::timeout);
+}
+
+}  // namespace
+}  // namespace tutti::tcp
