@@ -29,6 +29,7 @@ if(TUTTI_SANITIZE)
   endif()
 endif()
 
+# The fuzzers need to see which way the code they call takes.
 if(TUTTI_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "TUTTI_FUZZ needs clang: -DCMAKE_CXX_COMPILER=clang++")

@@ -65,9 +65,12 @@ void Hub::send_control(Link& link, const Header& header) {
 }
 
 void Hub::flush(Port& port, std::span<const Transfer> transfers) {
+  const Link* flushed = nullptr;  // mostly all of a batch are for the same peer
   for (const Transfer& transfer : transfers) {
     Link* const link = port.member(transfer.peer).link;
-    if (link != nullptr && !link->outgoing.empty()) flush(*link);
+    if (link == nullptr || link == flushed) continue;
+    flush(*link);
+    flushed = link;
   }
 }
 
