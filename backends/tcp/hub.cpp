@@ -134,8 +134,8 @@ void Hub::stop(Member& member, const Port& port) noexcept {
       while (!posted.empty()) receives_.put(posted.pop());
     for (Queue<Inbound>& unexpected : member.unexpected)
       while (!unexpected.empty()) forget(*unexpected.pop());
-    member.pending = 0;
     if (member.link == nullptr) return;
+    member.link->pending -= std::exchange(member.pending, 0);
     stop_receiving(*member.link, port);
     stop_sending(*member.link, port);
   } catch (const std::bad_alloc&) {

@@ -47,7 +47,8 @@ class Hub {
   void post(Port& port, const Transfer& transfer);
   /// Writes what post made. @param port whose. @param transfers what was posted.
   void flush(Port& port, std::span<const Transfer> transfers);
-  /// Moves bytes over the links that a communicator waits for. @param port which.
+  /// Moves bytes over the links that a communicator waits for, and now and then over those that the
+  /// others wait for: their peers may be what this one's peers wait for. @param port which.
   void progress(Port& port);
 
  private:
@@ -113,6 +114,8 @@ class Hub {
   std::deque<std::uint64_t> gone_order_{};    // the same, the oldest in front
   Queue<Inbound> early_{};                    // messages to communicators yet to be made
   std::uint64_t dropped_ = 0;
+
+  std::uint32_t polls_ = 0;  // calls of progress
 
   Pool<Receive> receives_{};
   Pool<Inbound> inbounds_{};

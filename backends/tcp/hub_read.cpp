@@ -14,6 +14,8 @@ constexpr std::size_t kMostVectors = 64;
 constexpr int kMostReads = 8;
 // Up to so many links are read right away; for more it is cheaper to ask which have something.
 constexpr std::size_t kMostUnasked = 3;
+// How often a poll looks after what other communicators wait for.
+constexpr std::uint32_t kPollsPerLookAround = 16;
 
 Loss corrupt(std::string_view what) {
   return {ErrorCode::transport, "sent corrupt bytes: " + std::string{what}};
@@ -29,8 +31,13 @@ Loss loss_of(const Moved& moved) {
 
 void Hub::progress(Port& port) {
   awaited_links_.clear();
-  for (const Rank rank : port.awaited)
-    if (Link* const link = port.member(rank).link) awaited_links_.push_back(link);
+  if (++polls_ % kPollsPerLookAround == 0) {
+    for (const auto& link : links_)
+      if (link != nullptr && link->pending > 0) awaited_links_.push_back(link.get());
+  } else {
+    for (const Rank rank : port.awaited)
+      if (Link* const link = port.member(rank).link) awaited_links_.push_back(link);
+  }
   if (awaited_links_.size() <= kMostUnasked) {
     for (Link* const link : awaited_links_) service(*link);
     return;

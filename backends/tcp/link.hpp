@@ -48,6 +48,7 @@ struct Link {
 
   Rank peer;                   ///< In the world.
   Socket socket;               ///< The connection.
+  std::uint32_t pending = 0;   ///< Transfers of all communicators that wait for it.
   std::optional<Loss> loss{};  ///< Set once it can be used no more.
 
   Queue<Outbound> outgoing{};      ///< Frames to be written, the first perhaps in part.

@@ -68,12 +68,16 @@ struct Port {
   }
   /// Something with a member begins. @param rank which.
   void begin(Rank rank) {
-    if (member(rank).pending++ == 0) awaited.push_back(rank);
+    Member& with = member(rank);
+    if (with.link != nullptr) ++with.link->pending;
+    if (with.pending++ == 0) awaited.push_back(rank);
   }
   /// Something with a member is over. @param rank which. @param cookie of the transfer.
   void complete(Rank rank, std::uint64_t cookie) {
+    Member& with = member(rank);
     done.push_back({cookie});
-    if (--member(rank).pending == 0) std::erase(awaited, rank);
+    if (with.link != nullptr) --with.link->pending;
+    if (--with.pending == 0) std::erase(awaited, rank);
   }
 };
 

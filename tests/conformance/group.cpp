@@ -123,6 +123,12 @@ bool Group::step() {
   return moved;
 }
 
+bool Group::step(Rank rank) {
+  const bool moved = poll(side(rank));
+  if (!moved) links_.idle();
+  return moved;
+}
+
 bool Group::run_until(const std::function<bool()>& over) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (!over()) {

@@ -53,6 +53,8 @@ class Group {
 
   /// Polls every rank that has not failed once. @return whether anything completed or failed.
   bool step();
+  /// Polls one rank once. @param rank which. @return as step.
+  bool step(Rank rank);
   /// Steps until a condition holds; past the deadline the test fails. @param over the condition.
   /// @return whether it came to hold.
   bool run_until(const std::function<bool()>& over);

@@ -75,6 +75,30 @@ TEST_P(Sharing, OnePolledAloneIsNotHeldUpByTheOther) {
   EXPECT_TRUE(second.in == second.out);
 }
 
+TEST_P(Sharing, APollOfOneMovesTheMessagesOfTheOther) {
+  if (size_ < 3) GTEST_SKIP() << "takes three ranks";
+  Group one{*links_, {.communicator = 1, .members = all()}};
+  Group other{*links_, {.communicator = 2, .members = all()}};
+  const Rank last = size_ - 1;
+  const Bytes large = pattern(4U << 20, 1);
+  Bytes in(large.size());
+  const Bytes word = pattern(8, 2);
+  Bytes heard(word.size());
+  // Rank 0 waits for rank 1 in one communicator; rank 1 speaks only after the last rank has sent
+  // what rank 0 has asked for, and does not poll for, in the other.
+  one.receive(0, last, in);
+  const std::uint64_t sent = one.send(last, 0, large);
+  other.receive(0, 1, heard);
+  ASSERT_TRUE(other.run_until([&] {
+    one.step(last);
+    return one.complete(last, sent);
+  }));
+  other.send(1, 0, word);
+  ASSERT_TRUE(other.finish());
+  ASSERT_TRUE(one.finish());
+  EXPECT_TRUE(in == large && heard == word);
+}
+
 TEST_P(Sharing, AMemberMayMakeItsEndLate) {
   const auto alarm = std::make_shared<Alarm>();
   const Membership early{.communicator = 1, .members = all(), .alarm = alarm};

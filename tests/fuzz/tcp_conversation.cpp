@@ -103,9 +103,12 @@ void converse(std::span<const std::byte> bytes) {
     }
     one->abort({ErrorCode::aborted, "the test is over"});
   }
+  // Closed hard, so that the host does not run out of ports to remember.
+  const linger hard{.l_onoff = 1, .l_linger = 0};
+  setsockopt(peer, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
+  close(peer);
   for (const Guarded& place : first) place.check();
   for (const Guarded& place : second) place.check();
-  close(peer);
 }
 
 std::vector<std::byte> resealed(std::span<const std::byte> bytes) {
