@@ -82,7 +82,8 @@ Fabric::Fabric(Rank self, const std::vector<Peer>& peers, const Options& options
     : hub_{std::make_unique<Hub>(self, peers, options)} {}
 Fabric::~Fabric() = default;
 
-std::unique_ptr<Transport> Fabric::transport(std::uint64_t communicator, std::vector<Rank> members,
+std::unique_ptr<Transport> Fabric::transport(std::uint64_t communicator,
+                                             const std::vector<Rank>& members,
                                              std::shared_ptr<Alarm> alarm) {
   expects(alarm != nullptr, "a transport was given no alarm");
   std::shared_ptr<Fabric> self = shared_from_this();

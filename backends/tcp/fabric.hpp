@@ -50,7 +50,7 @@ class Fabric : public std::enable_shared_from_this<Fabric> {
   /// @param alarm raised where the communicator fails; not null.
   /// @return the transport, which keeps the fabric alive.
   [[nodiscard]] std::unique_ptr<Transport> transport(std::uint64_t communicator,
-                                                     std::vector<Rank> members,
+                                                     const std::vector<Rank>& members,
                                                      std::shared_ptr<Alarm> alarm);
 
   /// @return frames that came for communicators that are gone. They are dropped.

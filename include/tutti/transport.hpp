@@ -35,8 +35,11 @@ class Sink {
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
   virtual ~Sink() = default;
-  /// Called with consecutive parts of the message, in order, by post or poll. Parts but the last
-  /// are multiples of Transfer::grain.
+  /// Called with consecutive parts of the message, in order, by post or poll: this transport's, or,
+  /// perhaps on another thread, that of one that shares its links. So it touches nothing but what
+  /// belongs to the transfer, and calls no transport. Calls never overlap; all come before the
+  /// completion. Parts but the last are multiples of Transfer::grain. What it throws fails this
+  /// transport.
   /// @param offset bytes before this part. @param bytes the part, in memory that is the transport's
   /// or a peer's, aligned to the grain where the grain is a power of two; valid during the call.
   virtual void take(std::size_t offset, std::span<const std::byte> bytes) = 0;
