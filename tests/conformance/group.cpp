@@ -147,7 +147,13 @@ bool Group::settled() const {
 }
 
 bool Group::finish() {
-  return run_until([this] { return settled(); });
+  bool good = run_until([this] { return settled(); });
+  for (const Side& own : sides_) {
+    if (!own.error) continue;
+    ADD_FAILURE() << own.error->what();
+    good = false;
+  }
+  return good;
 }
 
 void Group::linger() {

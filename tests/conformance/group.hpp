@@ -60,7 +60,7 @@ class Group {
   bool run_until(const std::function<bool()>& over);
   /// @return whether every transfer of every rank that has not failed is complete.
   [[nodiscard]] bool settled() const;
-  /// Steps until it is so. @return as run_until.
+  /// Steps until it is so; the test fails where a rank does. @return whether all went well.
   bool finish();
   /// Steps for a while, to see that something does not happen.
   void linger();
