@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <tutti/algorithm.hpp>
+#include <tutti/error.hpp>
 #include <tutti/operators.hpp>
 #include <tutti/types.hpp>
 
@@ -20,6 +21,7 @@
 #include "perf/exit_code.hpp"
 #include "perf/sweep_build.hpp"
 #include "perf/world.hpp"
+#include "runtime/launch.hpp"
 
 namespace tutti::perf {
 namespace {
@@ -133,14 +135,42 @@ std::string json_of(const Info& info) {
   return json.dump(1) + "\n";
 }
 
+/// What launchers left in the environment, and what tutti makes of it.
+int print_launch() {
+  const runtime::Environment environment = runtime::process_environment();
+  const std::vector<runtime::Launch> accounts = runtime::launch_accounts(environment);
+  std::string text =
+      accounts.empty() ? "no launcher left any variable\n" : runtime::table_of(accounts);
+  ExitCode code = ExitCode::good;
+  try {
+    const runtime::Launch launch = runtime::detect_launch(environment);
+    text += launch.size < 0
+                ? fmt::format("this is rank {}, as {} says; PMIx knows of how many", launch.rank,
+                              launch.source)
+                : fmt::format("this is rank {} of {}: {}", launch.rank, launch.size, launch.source);
+    text += fmt::format("; the ranks speak first by: {}\n",
+                        launch.url.empty() ? runtime::name_of(launch.exchange) : launch.url);
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    text += "no world can start: " + message.substr(0, message.find('\n')) + "\n";
+    code = ExitCode::environment;
+  }
+  write_text(text, "");
+  return static_cast<int>(code);
+}
+
 }  // namespace
 
 void add_info(CLI::App& app, std::function<int()>& run) {
   const auto json = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("info", "what this build can do here, and why not more");
-  command->add_flag("--json", *json, "one object");
-  command->callback([json, &run] {
-    run = on_first_rank([json] {
+  const auto launch = std::make_shared<bool>(false);
+  CLI::Option* as_json = command->add_flag("--json", *json, "one object");
+  command->add_flag("--launch", *launch, "who launched this process, and why so")
+      ->excludes(as_json);
+  command->callback([json, launch, &run] {
+    run = on_first_rank([json, launch] {
+      if (*launch) return print_launch();
       const Info info = collect();
       write_text(*json ? json_of(info) : text_of(info), "");
       return static_cast<int>(ExitCode::good);

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 // CLI/CLI.hpp takes seconds to compile, so only the sources that use it include it.
 namespace CLI {
@@ -23,6 +25,15 @@ void add_verify(CLI::App& app, std::function<int()>& run);
 
 /// Adds `tutti info`. @param app the command. @param run set when this subcommand was chosen.
 void add_info(CLI::App& app, std::function<int()>& run);
+
+/// Adds `tutti run`. @param app the command. @param run set when this subcommand was chosen.
+void add_run(CLI::App& app, std::function<int()>& run);
+
+/// The parser would take what stands after `--` for words of `tutti` itself.
+/// @param app the command, with `tutti run`. @param words of the command line. @return them without
+/// a `--` between the flags of `tutti run` and its program.
+[[nodiscard]] std::vector<std::string> without_separator(const CLI::App& app,
+                                                         std::vector<std::string> words);
 
 /// Adds `tutti sweep`. @param app the command. @param run set when this subcommand was chosen.
 void add_sweep(CLI::App& app, std::function<int()>& run);

@@ -1,30 +1,16 @@
 #include "perf/environment.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstdlib>
 #include <span>
 #include <string_view>
+
+#include "runtime/config.hpp"
+#include "runtime/launch.hpp"
 
 namespace tutti::perf {
 
 namespace {
-
-// How a launcher tells a process its rank and the number of ranks.
-struct Launcher {
-  const char* name;
-  const char* rank;
-  const char* size;
-};
-
-constexpr std::array kLaunchers{
-    Launcher{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-    Launcher{"Hydra", "PMI_RANK", "PMI_SIZE"},
-    Launcher{"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
-};
 
 constexpr std::array<std::string_view, 8> kRecorded{
     "OMPI_MCA_", "MPIR_CVAR_", "UCX_", "TUTTI_", "MPICH_", "FI_", "OMP_NUM_THREADS", "HYDRA_"};
@@ -38,50 +24,36 @@ bool starts_with_one_of(std::string_view text, std::span<const std::string_view>
                      [text](std::string_view prefix) { return text.starts_with(prefix); });
 }
 
-std::optional<int> number(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr) return {};
-  const std::string_view text{value};
-  int result = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
-  if (error != std::errc{} || end != text.data() + text.size()) return {};
-  return result;
-}
-
-// The launcher all of whose variables are set. Slurm sets the rank outside of steps too, so the
-// number of tasks in the step must be there as well.
-const Launcher* find_launcher() {
-  for (const Launcher& launcher : kLaunchers)
-    if (number(launcher.rank) && number(launcher.size)) return &launcher;
-  return nullptr;
+// The launcher to believe. Whether several agree, and by what means their ranks would speak, is
+// judged where a world is joined.
+std::optional<runtime::Launch> launched() {
+  for (const runtime::Launch& account : runtime::launch_accounts(runtime::process_environment()))
+    if (account.standing == runtime::Standing::usable && account.size > 0) return account;
+  return {};
 }
 
 }  // namespace
 
 std::optional<int> launched_rank() {
-  const Launcher* launcher = find_launcher();
-  return launcher == nullptr ? std::nullopt : number(launcher->rank);
+  const std::optional<runtime::Launch> launch = launched();
+  return launch ? std::optional{launch->rank} : std::nullopt;
 }
 
 std::optional<int> launched_size() {
-  const Launcher* launcher = find_launcher();
-  return launcher == nullptr ? std::nullopt : number(launcher->size);
+  const std::optional<runtime::Launch> launch = launched();
+  return launch ? std::optional{launch->size} : std::nullopt;
 }
 
 std::string launcher_name() {
-  const Launcher* launcher = find_launcher();
-  return launcher == nullptr ? "" : launcher->name;
+  const std::optional<runtime::Launch> launch = launched();
+  return launch ? launch->source : "";
 }
 
 std::map<std::string, std::string> recorded_environment() {
   std::map<std::string, std::string> result;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text{*entry};
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos || starts_with_one_of(text, kInternal)) continue;
-    if (starts_with_one_of(text, kRecorded))
-      result.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
+  for (const auto& [name, value] : runtime::process_environment())
+    if (starts_with_one_of(name, kRecorded) && !starts_with_one_of(name, kInternal))
+      result.emplace(name, value);
   return result;
 }
 

@@ -1,5 +1,5 @@
 /// @file
-/// What the command reads from its environment. The only file of the command that does.
+/// What the command wants to know of its environment.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace tutti::perf {
 /// @return the number of ranks as the launcher's variables tell it, or nothing.
 [[nodiscard]] std::optional<int> launched_size();
 
-/// @return the launcher whose variables are set: "Open MPI", "Hydra", "Slurm", or empty.
+/// @return the launcher whose variables are set: "Open MPI", "Hydra", "Slurm" and others, or empty.
 [[nodiscard]] std::string launcher_name();
 
 /// @return the variables that steer MPIs, networks and tutti. An allow-list: whole environments

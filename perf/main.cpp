@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <string>
@@ -79,8 +81,11 @@ int run_command(int argc, char** argv) {
   add_verify(app, run);
   add_info(app, run);
   add_sweep(app, run);
+  add_run(app, run);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = without_separator(app, {argv + 1, argv + argc});
+    std::reverse(words.begin(), words.end());  // as the parser wants them
+    app.parse(words);
   } catch (const CLI::Success& success) {
     return print_and_end(app, success);
   } catch (const CLI::ParseError& error) {

@@ -32,5 +32,24 @@ TEST(CommandLaunched, OneRankSpeaksOfAMistakeAndFailsForAll) {
   }
 }
 
+TEST(CommandLaunched, InfoTellsWhoLaunched) {
+  const Answer alone = tutti_run("info --launch");
+  EXPECT_EQ(alone.code, 0);
+  EXPECT_TRUE(has(alone.out, "no launcher left any variable")) << alone.out;
+  EXPECT_TRUE(has(alone.out, "this is rank 0 of 1: alone")) << alone.out;
+  const std::string hydra = "PMI_RANK=0 PMI_SIZE=4 PMI_FD=9 ";
+  const Answer one = tutti_run("info --launch", hydra);
+  EXPECT_EQ(one.code, 0);
+  EXPECT_TRUE(has(one.out, "this is rank 0 of 4: Hydra; the ranks speak first by: PMI")) << one.out;
+  const Answer both =
+      tutti_run("info --launch", hydra + "OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=3");
+  EXPECT_EQ(both.code, 4);
+  EXPECT_TRUE(has(both.out, "\nHydra ")) << both.out;
+  EXPECT_TRUE(has(both.out, "\nOpen MPI ")) << both.out;
+  EXPECT_TRUE(has(both.out, "the launchers disagree")) << both.out;
+  EXPECT_EQ(tutti_run("info --launch", "TUTTI_TIMOUT=3").code, 4);
+  EXPECT_EQ(tutti_run("info --launch --json").code, 2);
+}
+
 }  // namespace
 }  // namespace tutti

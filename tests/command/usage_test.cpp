@@ -16,7 +16,7 @@ struct Mistake {
 };
 
 const std::vector<Mistake> kMistakes{
-    {"", {"list", "show", "verify", "info", "sweep"}},
+    {"", {"list", "show", "verify", "info", "sweep", "run"}},
     {"verfy", {"unknown command 'verfy'", "did you mean verify?"}},
     {"list --jsn", {"unknown flag '--jsn'", "--collective", "did you mean --json?"}},
     {"list --collective=al_reduce",
@@ -55,7 +55,7 @@ TEST(CommandUsage, MistakesAreNamedInOneLine) {
 }
 
 TEST(CommandUsage, HelpFitsATerminal) {
-  for (const char* command : {"", "list", "show", "verify", "info", "sweep"}) {
+  for (const char* command : {"", "list", "show", "verify", "info", "sweep", "run"}) {
     const Answer run = tutti_run(std::string{command} + " --help");
     EXPECT_EQ(run.code, 0);
     EXPECT_EQ(run.err, "");

@@ -1,0 +1,271 @@
+// tutti run: starts the ranks of a program, here or on other hosts, and ends them together.
+#include <fmt/format.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "perf/command_line.hpp"
+#include "perf/commands.hpp"
+#include "perf/exit_code.hpp"
+#include "perf/run_guard.hpp"
+#include "perf/run_remote.hpp"
+#include "perf/sweep_failure.hpp"
+#include "runtime/folder.hpp"
+#include "runtime/launch.hpp"
+
+namespace tutti::perf {
+namespace {
+
+constexpr int kMostRanks = 4096;
+
+// Ranks of this host: all of them, or those from `first` on of a larger job.
+struct Ranks {
+  int first = 0;
+  int size = 1;
+  std::string url{};
+  std::string secret_file{};
+};
+
+// This process's variables, without what the launcher around it told it.
+runtime::Environment inherited() {
+  runtime::Environment environment = runtime::process_environment();
+  std::erase_if(environment,
+                [](const auto& entry) { return runtime::is_launch_variable(entry.first); });
+  return environment;
+}
+
+Member member_of(const RunOptions& options, const Ranks& ranks, int index) {
+  Member member;
+  member.name = fmt::format("rank {}", ranks.first + index);
+  member.program.words = options.program;
+  member.program.environment = inherited();
+  runtime::Environment& environment = member.program.environment;
+  environment["TUTTI_RANK"] = std::to_string(ranks.first + index);
+  environment["TUTTI_SIZE"] = std::to_string(ranks.size);
+  environment["TUTTI_LOCAL_RANK"] = std::to_string(index);
+  environment["TUTTI_LOCAL_SIZE"] = std::to_string(options.ranks);
+  environment["TUTTI_URL"] = ranks.url;
+  if (!ranks.secret_file.empty()) environment["TUTTI_SECRET_FILE"] = ranks.secret_file;
+  // As torchrun does: several ranks with a thread per core each would be slow.
+  if (ranks.size > 1) environment.emplace("OMP_NUM_THREADS", "1");
+  if (options.labels) member.label = fmt::format("[{}] ", ranks.first + index);
+  return member;
+}
+
+Job local_job(const RunOptions& options, const Ranks& ranks) {
+  Job job;
+  for (int index = 0; index < options.ranks; ++index)
+    job.members.push_back(member_of(options, ranks, index));
+  if (!options.follow.empty()) return job;
+  // The ranks are in process groups of their own, so that they cannot read from a terminal: it is
+  // read for them, if we may.
+  if (isatty(0) == 0) job.members.front().program.input = 0;
+  else if (tcgetpgrp(0) == getpgrp()) job.terminal = 0;
+  return job;
+}
+
+Job remote_job(const RunOptions& options) {
+  const std::string url = options.url.empty() ? url_on_first_host(options) : options.url;
+  const std::string secret = runtime::random_name() + runtime::random_name();
+  const runtime::Environment environment = inherited();
+  Job job;
+  for (std::size_t host = 0; host < options.hosts.size(); ++host) {
+    Member member;
+    member.name = "host " + options.hosts[host];
+    member.program.words = agent_words(url, options, host, environment);
+    member.program.environment = environment;
+    member.first_words = secret + "\n";
+    member.has_lifeline = true;
+    job.members.push_back(std::move(member));
+  }
+  return job;
+}
+
+// A folder in which local ranks meet, of which nothing is left.
+class MeetingFolder {
+ public:
+  MeetingFolder() : path_{std::filesystem::temp_directory_path().string() + "/tutti-run-XXXXXX"} {
+    if (mkdtemp(path_.data()) == nullptr)
+      throw Failure{ExitCode::environment, fmt::format("cannot make a folder like '{}'", path_)};
+  }
+  MeetingFolder(const MeetingFolder&) = delete;
+  MeetingFolder& operator=(const MeetingFolder&) = delete;
+  ~MeetingFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string url() const { return "file://" + path_ + "/world"; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Everything below is in two processes: the one the user sees, and the guard, its child, which is
+// the parent of all others. Each of them survives the other's death just long enough to clean up.
+int await_guard(pid_t guard_process) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+  for (;;) {
+    int status = 0;
+    if (waitpid(guard_process, &status, WNOHANG) == guard_process) {
+      if (WIFEXITED(status)) return WEXITSTATUS(status);
+      fmt::print(stderr, "tutti run: its guard was killed by signal {}: all ranks are ended\n",
+                 WTERMSIG(status));
+      end_orphans();
+      return 128 + WTERMSIG(status);
+    }
+    siginfo_t info{};
+    if (sigwaitinfo(&signals, &info) < 0) continue;
+    if (info.si_signo != SIGCHLD) kill(guard_process, info.si_signo);
+  }
+}
+
+int run_guarded(const Job& job, const MeetingFolder* folder) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  std::fflush(nullptr);
+  const pid_t parent = getpid();
+  const pid_t process = fork();
+  if (process < 0) throw Failure{ExitCode::environment, "no process for the guard"};
+  if (process > 0) return await_guard(process);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  int status = 1;
+  if (getppid() == parent) status = guard(job);
+  std::error_code ignored;
+  if (folder != nullptr) std::filesystem::remove_all(folder->path(), ignored);
+  std::fflush(nullptr);
+  _exit(status);
+}
+
+Ranks following(const RunOptions& options) {
+  const std::size_t colon = options.follow.find(':');
+  if (colon == std::string::npos)
+    throw Failure{ExitCode::usage, "--follow wants FIRST:SIZE, and is for tutti itself"};
+  const int size = number_in("--follow", options.follow.substr(colon + 1), {1, kMostRanks});
+  return {.first = number_in("--follow", options.follow.substr(0, colon), {0, size - 1}),
+          .size = size,
+          .url = options.url,
+          .secret_file = receive_secret()};
+}
+
+int run_job(const RunOptions& options) {
+  Job job;
+  std::unique_ptr<MeetingFolder> folder;
+  if (!options.follow.empty()) {
+    job = local_job(options, following(options));
+    job.lifeline = 0;
+  } else if (!options.hosts.empty()) {
+    job = remote_job(options);
+  } else {
+    if (options.url.empty()) folder = std::make_unique<MeetingFolder>();
+    job = local_job(options, {.size = options.ranks, .url = folder ? folder->url() : options.url});
+  }
+  if (options.seconds > 0)
+    job.time = std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>{options.seconds});
+  return run_guarded(job, folder.get());
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts{""};
+  for (const char c : text) {
+    if (c == ',') parts.emplace_back();
+    else parts.back() += c;
+  }
+  return parts;
+}
+
+void check(const RunOptions& options, bool has_agent) {
+  if (options.program.empty())
+    throw Failure{ExitCode::usage, "say which program to run; see tutti run --help"};
+  if (const std::string& word = options.program.front(); word.starts_with("-"))
+    refuse_word("flag", word,
+                {"-n", "--timeout", "--hosts", "--agent", "--label", "--env", "--url"});
+  for (const std::string& host : options.hosts)
+    if (host.empty() || host.starts_with("-"))
+      throw Failure{ExitCode::usage, fmt::format("'{}' is no host", host)};
+  if (has_agent && options.hosts.empty())
+    throw Failure{ExitCode::usage, "--agent starts ranks on other hosts: give --hosts too"};
+  if (static_cast<int>(options.hosts.size()) > options.ranks)
+    throw Failure{ExitCode::usage, fmt::format("{} hosts are too many for {} ranks: give -n",
+                                               options.hosts.size(), options.ranks)};
+  if (!options.url.empty() && !options.url.starts_with("tcp://") &&
+      !options.url.starts_with("file://"))
+    throw Failure{ExitCode::usage, fmt::format("--url '{}' is no place to meet: write "
+                                               "tcp://host:port or file:///path",
+                                               options.url)};
+}
+
+}  // namespace
+
+std::vector<std::string> without_separator(const CLI::App& app, std::vector<std::string> words) {
+  if (words.empty() || words.front() != "run") return words;
+  const CLI::App* command = app.get_subcommand("run");
+  for (std::size_t at = 1; at < words.size() && words[at].starts_with("-"); ++at) {
+    if (words[at] == "--") {
+      words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
+      break;
+    }
+    const CLI::Option* option = command->get_option_no_throw(words[at]);
+    if (option != nullptr && option->get_expected_max() > 0) ++at;
+  }
+  return words;
+}
+
+void add_run(CLI::App& app, std::function<int()>& run) {
+  struct Words {
+    RunOptions options{};
+    std::string ranks = "1";
+    std::string hosts{};
+    std::string keep{};
+    std::string timeout{};
+  };
+  const auto words = std::make_shared<Words>();
+  RunOptions& options = words->options;
+  CLI::App* command =
+      app.add_subcommand("run", "starts the ranks of a program, ends them together");
+  command->add_option("-n", words->ranks, "number of ranks")->capture_default_str();
+  command->add_option("--timeout", words->timeout, "ends all after so many seconds");
+  command->add_flag("--label", options.labels, "puts the rank before each line of output");
+  CLI::Option* hosts =
+      command->add_option("--hosts", words->hosts, "hosts to run on, with commas between them");
+  CLI::Option* agent =
+      command->add_option("--agent", options.agent, "starts AGENT HOST COMMAND on other hosts")
+          ->capture_default_str();
+  command->add_option("--env", words->keep, "variables for ranks on other hosts, with commas");
+  command->add_option("--url", options.url, "where the ranks meet, instead of our choice");
+  command->add_option("--follow", options.follow)->group("");  // for tutti itself
+  command->prefix_command();
+  command->footer("The program and its arguments follow the flags.");
+  command->callback([words, command, hosts, agent, &run] {
+    RunOptions& chosen = words->options;
+    chosen.program = command->remaining();
+    if (hosts->count() > 0) chosen.hosts = split(words->hosts);
+    if (!words->keep.empty()) chosen.keep = split(words->keep);
+    chosen.ranks = number_in("-n", words->ranks, {1, kMostRanks});
+    if (!words->timeout.empty())
+      chosen.seconds = number_in("--timeout", words->timeout, {1, 1'000'000'000});
+    check(chosen, agent->count() > 0);
+    run = [words] { return run_job(words->options); };
+  });
+}
+
+}  // namespace tutti::perf

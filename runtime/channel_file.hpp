@@ -1,0 +1,31 @@
+/// @file
+/// A Channel through a folder that all ranks see: file:///path.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/channel.hpp"
+
+namespace tutti::runtime {
+
+/// Where a rank stands, and with whom.
+struct FilePlace {
+  Rank rank = 0;      ///< The own rank.
+  int size = 1;       ///< The number of ranks.
+  std::string job{};  ///< The launcher's name of the job, or empty. Ranks of others are not heard.
+};
+
+/// A world in a folder. The folder is made, with mode 0700, or must be so already, and is removed
+/// at the end. What an earlier run left in it is never taken for this one's: every rank puts a
+/// random name of its own into the folder and goes on only with a world that lists it. One world at
+/// a time can use a folder.
+/// @param path absolute. @param place of the own rank. @return the channel; ranks are waited for in
+/// its first exchange. Throws Error{transport} where the folder cannot be used.
+[[nodiscard]] std::unique_ptr<Channel> file_channel(const std::string& path,
+                                                    const FilePlace& place);
+
+/// @param url such as "file:///tmp/job". @return its path. Throws Error{invalid_argument}.
+[[nodiscard]] std::string path_of_url(const std::string& url);
+
+}  // namespace tutti::runtime

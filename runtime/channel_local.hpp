@@ -1,0 +1,16 @@
+/// @file
+/// A Channel between threads of one process: for tests, and for worlds inside a process.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/channel.hpp"
+
+namespace tutti::runtime {
+
+/// @param size number of ranks, at least 1. @return the channels of all ranks, in their order. Each
+/// may be used by another thread. One that is destroyed fails the exchanges that still need it.
+[[nodiscard]] std::vector<std::unique_ptr<Channel>> local_channels(int size);
+
+}  // namespace tutti::runtime

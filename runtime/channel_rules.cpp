@@ -1,0 +1,38 @@
+#include "runtime/channel_rules.hpp"
+
+namespace tutti::runtime {
+
+std::string words_of(const std::vector<Rank>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t first = 0; first < ranks.size();) {
+    std::size_t last = first;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    if (first > 0) text += ", ";
+    text += std::to_string(ranks[first]);
+    if (last > first) text += (last == first + 1 ? ", " : " .. ") + std::to_string(ranks[last]);
+    first = last + 1;
+  }
+  return text;
+}
+
+Error missing_error(const std::string& where, const std::vector<Rank>& missing, int size) {
+  expects(!missing.empty(), "a roll call without anybody missing");
+  return {ErrorCode::timeout,
+          "the world of " + std::to_string(size) + " ranks did not come together over " + where +
+              ": " + words_of(missing) + " did not come by the deadline",
+          missing.front()};
+}
+
+void check_text(std::string_view own) {
+  constexpr std::size_t kLongest = 64U << 10U;
+  if (own.size() > kLongest)
+    throw Error{ErrorCode::invalid_argument, "a text of " + std::to_string(own.size()) +
+                                                 " bytes does not fit: a channel carries " +
+                                                 std::to_string(kLongest)};
+}
+
+void check_place(Rank rank, int size) {
+  expects(size >= 1 && rank >= 0 && rank < size, "a channel for a rank that is not in its world");
+}
+
+}  // namespace tutti::runtime

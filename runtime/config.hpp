@@ -1,0 +1,54 @@
+/// @file
+/// Configuration: the one place where the environment of the process is read, and what our own
+/// variables in it say.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <tutti/types.hpp>
+
+namespace tutti::runtime {
+
+/// The variables of a process, by name. A value: tests make their own.
+using Environment = std::map<std::string, std::string, std::less<>>;
+
+/// @return the variables of this process, as they stand now. The only function of the project that
+/// looks at them.
+[[nodiscard]] Environment process_environment();
+
+/// What our own variables say, all of which are optional. Nothing else of ours is read from the
+/// environment.
+struct Config {
+  std::optional<Rank> rank{};       ///< TUTTI_RANK: the own rank, together with TUTTI_SIZE.
+  std::optional<int> size{};        ///< TUTTI_SIZE: the number of ranks.
+  std::optional<int> local_rank{};  ///< TUTTI_LOCAL_RANK: the own rank among those of its host.
+  std::optional<int> local_size{};  ///< TUTTI_LOCAL_SIZE: the number of ranks on the own host.
+  std::string url{};          ///< TUTTI_URL: where the ranks meet: tcp://host:port, file:///path.
+  std::string secret_file{};  ///< TUTTI_SECRET_FILE: holds the job's secret; mode 0600.
+  std::string address{};      ///< TUTTI_ADDRESS: the own address, at which others reach this rank.
+  std::optional<std::chrono::nanoseconds>
+      timeout{};  ///< TUTTI_TIMEOUT: seconds until a world must stand.
+};
+
+/// @param environment any. @return what our variables say. Throws Error{invalid_argument} that
+/// names the variable, its value and what would be right; also for a TUTTI_ variable that does not
+/// exist.
+[[nodiscard]] Config read_config(const Environment& environment);
+
+/// @param environment any. @param name of a variable. @return its value, or nothing where it is
+/// not set or empty: launchers clear variables by emptying them.
+[[nodiscard]] std::optional<std::string_view> value_of(const Environment& environment,
+                                                       std::string_view name);
+
+/// @param environment any. @param name of a variable. @param least what it may be at least.
+/// @return its value, or nothing where it is not set. Throws Error{invalid_argument} that names the
+/// variable, its value and what would be right.
+[[nodiscard]] std::optional<int> number_of(const Environment& environment, std::string_view name,
+                                           int least);
+
+}  // namespace tutti::runtime

@@ -1,0 +1,152 @@
+#include "runtime/folder.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include <tutti/error.hpp>
+
+namespace tutti::runtime {
+
+namespace {
+
+constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
+
+[[noreturn]] void refuse(const std::string& what, int error) {
+  throw Error{ErrorCode::transport, what + ": " + std::strerror(error)};
+}
+
+// A file descriptor that is closed at the end of its scope.
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_{descriptor} {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+bool write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+Folder::Folder(const std::string& path) : path_{path} {
+  if (mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST)
+    refuse("cannot make the folder '" + path + "'", errno);
+  directory_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (directory_ < 0) refuse("cannot open the folder '" + path + "'", errno);
+  struct stat facts {};
+  fstat(directory_, &facts);
+  if (facts.st_uid == geteuid() && (facts.st_mode & kOthers) == 0) return;
+  close(directory_);
+  throw Error{ErrorCode::transport, "the folder '" + path +
+                                        "' is open to others: its owner must be the user who runs "
+                                        "this, and its mode 0700"};
+}
+
+Folder::~Folder() {
+  close(directory_);
+}
+
+bool Folder::is_gone() const noexcept {
+  struct stat facts {};
+  return fstat(directory_, &facts) != 0 || facts.st_nlink == 0;
+}
+
+bool Folder::write(const std::string& name, std::string_view text) {
+  const std::string draft = name + "." + random_name() + ".draft";
+  const File file{openat(directory_, draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                         S_IRUSR | S_IWUSR)};
+  if (file.get() < 0 && is_gone()) return false;
+  const std::string where = "cannot write in the folder '" + path_ + "'";
+  if (file.get() < 0) refuse(where, errno);
+  if (!write_all(file.get(), text) ||
+      renameat(directory_, draft.c_str(), directory_, name.c_str()) != 0) {
+    const int error = errno;
+    remove(draft);
+    refuse(where, error);
+  }
+  return true;
+}
+
+std::optional<std::string> Folder::read(const std::string& name) const {
+  const File file{openat(directory_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
+  const std::string where = "cannot read '" + name + "' in the folder '" + path_ + "'";
+  if (file.get() < 0 && (errno == ENOENT || errno == ESTALE)) return {};
+  if (file.get() < 0) refuse(where, errno);
+  struct stat facts {};
+  fstat(file.get(), &facts);
+  if (!S_ISREG(facts.st_mode) || facts.st_uid != geteuid() || (facts.st_mode & kOthers) != 0)
+    throw Error{ErrorCode::transport, where + ": it was not written by tutti"};
+  std::string text;
+  std::array<char, 4096> part{};
+  for (;;) {
+    const ssize_t length = ::read(file.get(), part.data(), part.size());
+    if (length < 0 && errno == EINTR) continue;
+    if (length < 0) refuse(where, errno);
+    if (length == 0) return text;
+    text.append(part.data(), static_cast<std::size_t>(length));
+  }
+}
+
+bool Folder::has(const std::string& name) const noexcept {
+  return faccessat(directory_, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+std::vector<std::string> Folder::names() const {
+  // A description of its own: readdir moves the offset of the one it is given.
+  const int copy = openat(directory_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (copy < 0) return {};
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream{fdopendir(copy), closedir};
+  std::vector<std::string> names;
+  while (stream != nullptr) {
+    const dirent* entry = readdir(stream.get());
+    if (entry == nullptr) break;
+    const std::string name{entry->d_name};
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  return names;
+}
+
+void Folder::remove(const std::string& name) noexcept {
+  unlinkat(directory_, name.c_str(), 0);
+}
+
+void Folder::remove_if_empty() noexcept {
+  // Another world may have made a folder of the same path since; if it is empty it makes it again.
+  rmdir(path_.c_str());
+}
+
+std::string random_name() {
+  std::array<unsigned char, 16> bytes{};
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    refuse("the kernel gives no random bytes", errno);
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string name;
+  for (const unsigned char byte : bytes) {
+    name += kDigits[byte >> 4U];
+    name += kDigits[byte & 15U];
+  }
+  return name;
+}
+
+}  // namespace tutti::runtime

@@ -1,0 +1,49 @@
+/// @file
+/// Folder: a directory that belongs to this user alone, in which ranks leave each other notes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti::runtime {
+
+/// Notes appear and are replaced as a whole. All operations stay inside the directory that was
+/// opened, whatever happens to its path.
+class Folder {
+ public:
+  /// Opens the directory, and makes it if it is not there. Throws Error{transport} where that
+  /// cannot be, and where anybody else could read or write in it.
+  /// @param path absolute.
+  explicit Folder(const std::string& path);
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder();
+
+  /// @return whether the directory has been removed since.
+  [[nodiscard]] bool is_gone() const noexcept;
+  /// @param name of the note. @param text what it says. @return false if the directory is gone.
+  /// Throws Error{transport}.
+  bool write(const std::string& name, std::string_view text);
+  /// @param name of a note. @return what it says, or nothing if it is not there. Throws
+  /// Error{transport}.
+  [[nodiscard]] std::optional<std::string> read(const std::string& name) const;
+  /// @param name of a note. @return whether it is there.
+  [[nodiscard]] bool has(const std::string& name) const noexcept;
+  /// @return the names of all notes.
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// Removes a note, if it is there. @param name of the note.
+  void remove(const std::string& name) noexcept;
+  /// Removes the directory if nothing is in it.
+  void remove_if_empty() noexcept;
+
+ private:
+  std::string path_;
+  int directory_ = -1;
+};
+
+/// @return 32 hexadecimal digits that nobody can guess. Throws Error{transport}.
+[[nodiscard]] std::string random_name();
+
+}  // namespace tutti::runtime

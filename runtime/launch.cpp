@@ -1,0 +1,132 @@
+#include "runtime/launch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <tutti/error.hpp>
+
+namespace tutti::runtime {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error{ErrorCode::invalid_argument, message};
+}
+
+bool disagree(const Launch& one, const Launch& other) {
+  return one.rank != other.rank || (one.size >= 0 && other.size >= 0 && one.size != other.size);
+}
+
+// The account to go by. Throws where accounts are wrong or disagree.
+const Launch* choose(std::vector<Launch>& accounts) {
+  Launch* chosen = nullptr;
+  for (Launch& account : accounts) {
+    if (account.standing == Standing::wrong) refuse(account.remark);
+    if (account.standing != Standing::usable) continue;
+    if (chosen == nullptr) chosen = &account;
+    if (disagree(*chosen, account))
+      refuse(
+          "the launchers disagree; unset the variables of those that did not start this "
+          "process:\n" +
+          table_of(accounts));
+    if (chosen->size < 0) chosen->size = account.size;
+  }
+  if (chosen != nullptr) return chosen;
+  for (const Launch& account : accounts)
+    if (account.standing == Standing::incomplete)
+      refuse("the variables of " + account.source + " are incomplete: " + account.remark);
+  return nullptr;
+}
+
+Launch from_arguments(const LaunchArguments& arguments) {
+  if (!arguments.rank || !arguments.size)
+    refuse("rank and size belong together: give both, or neither to be told by a launcher");
+  if (*arguments.size < 1)
+    refuse("size is " + std::to_string(*arguments.size) + ", but a world has at least one rank");
+  if (*arguments.rank < 0)
+    refuse("rank is " + std::to_string(*arguments.rank) + ", but must be 0 or more");
+  if (*arguments.rank >= *arguments.size)
+    refuse("rank is " + std::to_string(*arguments.rank) + ", but size is only " +
+           std::to_string(*arguments.size));
+  return {.source = "arguments",
+          .rank = *arguments.rank,
+          .size = *arguments.size,
+          .exchange = Exchange::url};
+}
+
+// The caller's url, or TUTTI_URL, replaces the launcher's means of exchange.
+void set_url(const std::string& url, Launch& launch) {
+  if (!url.empty()) {
+    if (!url.starts_with("tcp://") && !url.starts_with("file://"))
+      refuse("'" + url + "' is no place to meet: write tcp://host:port or file:///path");
+    launch.exchange = Exchange::url;
+    launch.url = url;
+  }
+  if (launch.size == 1) launch.exchange = Exchange::none;
+  if (launch.exchange == Exchange::url && launch.url.empty())
+    refuse("nothing says where the " + std::to_string(launch.size) +
+           " ranks meet: set TUTTI_URL to tcp://host:port or file:///path");
+}
+
+}  // namespace
+
+std::string_view name_of(Exchange exchange) noexcept {
+  switch (exchange) {
+    case Exchange::none: return "none";
+    case Exchange::url: return "url";
+    case Exchange::pmi: return "PMI";
+    case Exchange::pmix: return "PMIx";
+    case Exchange::mpi: return "MPI only";
+  }
+  return "";
+}
+
+Launch detect_launch(const Environment& environment, const LaunchArguments& arguments) {
+  const Config config = read_config(environment);
+  const std::string& url = arguments.url.empty() ? config.url : arguments.url;
+  Launch launch;
+  if (arguments.rank || arguments.size) {
+    launch = from_arguments(arguments);
+  } else {
+    std::vector<Launch> accounts = launch_accounts(environment);
+    const Launch* chosen = choose(accounts);
+    if (chosen == nullptr && !url.empty())
+      refuse("'" + url +
+             "' says where to meet, but nothing says who: set TUTTI_RANK and TUTTI_SIZE");
+    launch = chosen != nullptr ? *chosen
+                               : Launch{.source = "alone",
+                                        .rank = 0,
+                                        .size = 1,
+                                        .local_rank = 0,
+                                        .local_size = 1,
+                                        .remark = "no launcher left any variable"};
+  }
+  set_url(url, launch);
+  return launch;
+}
+
+std::string table_of(const std::vector<Launch>& accounts) {
+  std::vector<std::array<std::string, 7>> rows{
+      {"source", "rank", "size", "local rank", "local size", "exchange", "remark"}};
+  const auto number = [](int value) { return value < 0 ? "-" : std::to_string(value); };
+  for (const Launch& account : accounts)
+    rows.push_back({account.source, number(account.rank), number(account.size),
+                    number(account.local_rank), number(account.local_size),
+                    account.url.empty() ? std::string{name_of(account.exchange)} : account.url,
+                    account.remark});
+  std::string table;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t column = 0; column < row.size(); ++column) {
+      std::size_t width = 0;
+      for (const auto& other : rows) width = std::max(width, other[column].size());
+      line +=
+          (column == 0 ? "" : "  ") + row[column] + std::string(width - row[column].size(), ' ');
+    }
+    table += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return table;
+}
+
+}  // namespace tutti::runtime

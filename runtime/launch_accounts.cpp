@@ -1,0 +1,290 @@
+// What each launcher leaves in the environment.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <utility>
+
+#include <tutti/error.hpp>
+
+#include "runtime/launch.hpp"
+
+namespace tutti::runtime {
+
+namespace {
+
+// How a launcher tells a process its place. Empty: it does not tell.
+struct Names {
+  const char* source;
+  const char* rank;
+  const char* size;
+  const char* local_rank;
+  const char* local_size;
+  const char* job;
+};
+
+constexpr Names kTutti{"TUTTI_RANK",       "TUTTI_RANK",       "TUTTI_SIZE",
+                       "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_SIZE", ""};
+constexpr Names kTorchrun{
+    "torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID"};
+constexpr Names kOpenMpi{"Open MPI",
+                         "OMPI_COMM_WORLD_RANK",
+                         "OMPI_COMM_WORLD_SIZE",
+                         "OMPI_COMM_WORLD_LOCAL_RANK",
+                         "OMPI_COMM_WORLD_LOCAL_SIZE",
+                         "PMIX_NAMESPACE"};
+constexpr Names kPmix{"PMIx", "PMIX_RANK", "", "", "", "PMIX_NAMESPACE"};
+constexpr Names kHydra{"Hydra", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", ""};
+constexpr Names kMvapich{"MVAPICH",
+                         "MV2_COMM_WORLD_RANK",
+                         "MV2_COMM_WORLD_SIZE",
+                         "MV2_COMM_WORLD_LOCAL_RANK",
+                         "MV2_COMM_WORLD_LOCAL_SIZE",
+                         ""};
+constexpr Names kSlurm{"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", ""};
+// Older Slurm, and some batch systems that imitate it, tell the size of the step by this one only.
+constexpr Names kSlurmOld{"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "", ""};
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error{ErrorCode::invalid_argument, message};
+}
+
+bool is_set(const Environment& environment, std::string_view name) {
+  return value_of(environment, name).has_value();
+}
+
+std::string text_of(const Environment& environment, std::string_view name) {
+  return std::string{value_of(environment, name).value_or("")};
+}
+
+// A place below a count, as two variables tell it.
+void check_below(const char* place, int value, const char* count, int limit) {
+  if (value < 0 || limit < 0 || value < limit) return;
+  refuse(std::string{place} + " is " + std::to_string(value) + ", but " + count + " is " +
+         std::to_string(limit) + ": a number in 0 .. " + std::to_string(limit - 1) + " is wanted");
+}
+
+// The numbers of an account. Throws where they cannot be.
+Launch read_numbers(const Environment& environment, const Names& names) {
+  const auto read = [&environment](const char* name, int least) {
+    return *name == '\0' ? -1 : number_of(environment, name, least).value_or(-1);
+  };
+  Launch launch{.source = names.source,
+                .rank = read(names.rank, 0),
+                .size = read(names.size, 1),
+                .local_rank = read(names.local_rank, 0),
+                .local_size = read(names.local_size, 1),
+                .job = text_of(environment, names.job)};
+  check_below(names.rank, launch.rank, names.size, launch.size);
+  check_below(names.local_rank, launch.local_rank, names.local_size, launch.local_size);
+  if (launch.size > 0 && launch.local_size > launch.size)
+    refuse(std::string{names.local_size} + " is " + std::to_string(launch.local_size) + ", but " +
+           names.size + " is only " + std::to_string(launch.size));
+  return launch;
+}
+
+// Marks an account incomplete if one of these is not set.
+void demand(const Environment& environment, Launch& launch,
+            std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (is_set(environment, name)) continue;
+    launch.standing = Standing::incomplete;
+    launch.remark += (launch.remark.empty() ? "" : ", ") + std::string{name} + " is missing";
+  }
+}
+
+// PyTorch's own store, or the agent of torchrun, listens at MASTER_PORT, so tutti meets at the port
+// beside it.
+std::string master_url(const Environment& environment) {
+  constexpr int kHighestPort = 65535;
+  const int port = number_of(environment, "MASTER_PORT", 1).value_or(-1);
+  if (port > kHighestPort)
+    refuse("MASTER_PORT is " + std::to_string(port) + ", but a port is at most 65535");
+  const std::string host = text_of(environment, "MASTER_ADDR");
+  const bool is_ipv6 = host.find(':') != std::string::npos && !host.starts_with('[');
+  return "tcp://" + (is_ipv6 ? "[" + host + "]" : host) + ":" +
+         std::to_string(port == kHighestPort ? port - 1 : port + 1);
+}
+
+void read_tutti(const Environment& environment, Launch& launch) {
+  demand(environment, launch, {"TUTTI_RANK", "TUTTI_SIZE"});
+  launch.exchange = Exchange::url;  // TUTTI_URL: detect_launch sets it for every source
+}
+
+void read_torchrun(const Environment& environment, Launch& launch) {
+  demand(environment, launch, {"LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"});
+  launch.exchange = Exchange::url;
+  if (launch.standing == Standing::usable) launch.url = master_url(environment);
+}
+
+void read_open_mpi(const Environment& environment, Launch& launch) {
+  demand(environment, launch, {"OMPI_COMM_WORLD_SIZE"});
+  const bool has_master = is_set(environment, "MASTER_ADDR") && is_set(environment, "MASTER_PORT");
+  launch.exchange = is_set(environment, "PMIX_NAMESPACE") ? Exchange::pmix
+                    : has_master                          ? Exchange::url
+                                                          : Exchange::mpi;
+  if (launch.exchange == Exchange::url) launch.url = master_url(environment);
+}
+
+void read_pmix(const Environment& environment, Launch& launch) {
+  demand(environment, launch, {"PMIX_NAMESPACE"});
+  launch.exchange = Exchange::pmix;
+}
+
+// The step this process belongs to, by either of the variable's names.
+const char* step_variable(const Environment& environment) {
+  return is_set(environment, "SLURM_STEP_ID") ? "SLURM_STEP_ID" : "SLURM_STEPID";
+}
+
+// Slurm numbers the shells of salloc and the scripts of sbatch from the top of 32 bits.
+bool is_in_step(const Environment& environment) {
+  const auto step = value_of(environment, step_variable(environment));
+  return step && !(step->size() == 10 && step->starts_with("42949672"));
+}
+
+std::string slurm_url(const Environment& environment) {
+  // A range below the ports that the kernel lends to connections.
+  constexpr int kFirstPort = 20000;
+  constexpr int kPorts = 10000;
+  const char* list =
+      is_set(environment, "SLURM_STEP_NODELIST") ? "SLURM_STEP_NODELIST" : "SLURM_NODELIST";
+  std::string host;
+  try {
+    host = first_host(text_of(environment, list));
+  } catch (const Error& error) {
+    refuse(std::string{list} + ": " + error.what());
+  }
+  const auto job =
+      static_cast<std::uint32_t>(number_of(environment, "SLURM_JOB_ID", 0).value_or(0));
+  const auto step =
+      static_cast<std::uint32_t>(number_of(environment, step_variable(environment), 0).value_or(0));
+  return "tcp://" + host + ":" +
+         std::to_string(static_cast<std::uint32_t>(kFirstPort) + (job * 31U + step) % kPorts);
+}
+
+std::string slurm_job(const Environment& environment) {
+  return text_of(environment, "SLURM_JOB_ID") + "." +
+         text_of(environment, step_variable(environment));
+}
+
+void read_hydra(const Environment& environment, Launch& launch) {
+  demand(environment, launch, {"PMI_SIZE"});
+  if (launch.local_rank < 0)
+    launch.local_rank = number_of(environment, "PALS_LOCAL_RANKID", 0).value_or(-1);
+  // Slurm's imitation of PMI demands to be greeted, and the greeting may be given once only: an MPI
+  // in the same process could no longer start. Slurm's list of hosts serves as well.
+  if (is_in_step(environment) && !is_set(environment, "HYDI_CONTROL_FD")) {
+    launch.source = "PMI of Slurm";
+    launch.exchange = Exchange::url;
+    launch.url = slurm_url(environment);
+    return;
+  }
+  launch.descriptor = number_of(environment, "PMI_FD", 0).value_or(-1);
+  launch.exchange = launch.descriptor < 0 ? Exchange::mpi : Exchange::pmi;
+}
+
+void read_mvapich(const Environment& environment, Launch& launch) {
+  demand(environment, launch, {"MV2_COMM_WORLD_SIZE"});
+  launch.exchange = Exchange::mpi;
+}
+
+void read_slurm(const Environment& environment, Launch& launch) {
+  if (!is_in_step(environment)) {
+    launch.standing = Standing::around;
+    launch.remark = "the script of sbatch or the shell of salloc, not a step of srun";
+    return;
+  }
+  launch.exchange = Exchange::url;
+  if (launch.size < 0) {
+    launch.standing = Standing::incomplete;
+    launch.remark = "SLURM_STEP_NUM_TASKS is missing";
+    return;
+  }
+  launch.job = slurm_job(environment);
+  launch.url = slurm_url(environment);
+}
+
+using Reader = void (*)(const Environment&, Launch&);
+
+// Appends the account of a launcher, if it left any.
+void add_account(const Environment& environment, const Names& names, Reader reader,
+                 std::vector<Launch>& accounts) {
+  Launch launch{.source = names.source};
+  try {
+    launch = read_numbers(environment, names);
+    reader(environment, launch);
+  } catch (const Error& error) {
+    launch.standing = Standing::wrong;
+    launch.remark = error.what();
+  }
+  accounts.push_back(std::move(launch));
+}
+
+// Launchers start one agent per host by srun, and the agents the ranks: then the step's account is
+// that of the agent.
+void set_agents_apart(const Environment& environment, std::vector<Launch>& accounts) {
+  if (accounts.size() < 2 || accounts.back().source != kSlurm.source) return;
+  Launch& slurm = accounts.back();
+  if (slurm.standing != Standing::usable || accounts.front().source == "PMI of Slurm") return;
+  const auto nodes = value_of(environment, "SLURM_STEP_NUM_NODES");
+  if (!nodes || *nodes != std::to_string(slurm.size)) return;
+  slurm.standing = Standing::around;
+  slurm.remark = "one task per host: the agents of " + accounts.front().source;
+}
+
+}  // namespace
+
+std::vector<Launch> launch_accounts(const Environment& environment) {
+  const auto has = [&environment](const char* name) { return is_set(environment, name); };
+  std::vector<Launch> accounts;
+  if (has("TUTTI_RANK") || has("TUTTI_SIZE"))
+    add_account(environment, kTutti, read_tutti, accounts);
+  if (has("RANK") && has("WORLD_SIZE"))  // RANK alone is anybody's word
+    add_account(environment, kTorchrun, read_torchrun, accounts);
+  if (has(kOpenMpi.rank)) add_account(environment, kOpenMpi, read_open_mpi, accounts);
+  if (has(kPmix.rank)) add_account(environment, kPmix, read_pmix, accounts);
+  if (has(kHydra.rank)) add_account(environment, kHydra, read_hydra, accounts);
+  if (has(kMvapich.rank)) add_account(environment, kMvapich, read_mvapich, accounts);
+  if (has(kSlurm.rank))
+    add_account(environment, has(kSlurm.size) ? kSlurm : kSlurmOld, read_slurm, accounts);
+  set_agents_apart(environment, accounts);
+  return accounts;
+}
+
+bool is_launch_variable(std::string_view name) noexcept {
+  constexpr std::array<std::string_view, 11> kPrefixes{
+      "TUTTI_RANK",       "TUTTI_SIZE",   "TUTTI_LOCAL_", "TUTTI_URL",
+      "OMPI_COMM_WORLD_", "OMPI_MCA_ess", "PMIX_",        "PMI_",
+      "MV2_COMM_WORLD_",  "MPI_LOCAL",    "TORCHELASTIC_"};
+  constexpr std::array<std::string_view, 15> kNames{
+      "RANK",          "WORLD_SIZE",          "LOCAL_RANK",       "LOCAL_WORLD_SIZE",
+      "MASTER_ADDR",   "MASTER_PORT",         "GROUP_RANK",       "HYDI_CONTROL_FD",
+      "SLURM_PROCID",  "SLURM_STEP_ID",       "SLURM_STEPID",     "SLURM_STEP_NUM_TASKS",
+      "SLURM_LOCALID", "SLURM_STEP_NODELIST", "PALS_LOCAL_RANKID"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
+         std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [name](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+std::string first_host(std::string_view list) {
+  std::string host;
+  for (std::size_t at = 0; at < list.size() && list[at] != ',';) {
+    if (list[at] != '[') {
+      host += list[at++];
+      continue;
+    }
+    // The first of the numbers between the brackets, leading zeros and all.
+    const std::size_t end = list.find_first_of(",-]", at + 1);
+    const std::size_t close = list.find(']', at);
+    if (close == std::string_view::npos || end == at + 1 ||
+        list.substr(at + 1, close - at - 1).find('[') != std::string_view::npos)
+      refuse("'" + std::string{list} + "' is no list of hosts such as a[1-3,7],b");
+    host += list.substr(at + 1, end - at - 1);
+    at = close + 1;
+  }
+  if (host.empty() || host.find_first_of("]-") == 0 || host.find(']') != std::string::npos)
+    refuse("'" + std::string{list} + "' is no list of hosts such as a[1-3,7],b");
+  return host;
+}
+
+}  // namespace tutti::runtime

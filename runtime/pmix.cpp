@@ -1,0 +1,282 @@
+#include "runtime/pmix.hpp"
+
+#include <dlfcn.h>
+#include <pmix.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "runtime/channel_rules.hpp"
+
+namespace tutti::runtime {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error{ErrorCode::transport, "PMIx: " + what};
+}
+
+// The functions of the library that is there at run time.
+struct Library {
+  decltype(&PMIx_Init) init = nullptr;
+  decltype(&PMIx_Finalize) finalize = nullptr;
+  decltype(&PMIx_Initialized) is_initialized = nullptr;
+  decltype(&PMIx_Put) put = nullptr;
+  decltype(&PMIx_Commit) commit = nullptr;
+  decltype(&PMIx_Fence_nb) fence = nullptr;
+  decltype(&PMIx_Get) get = nullptr;
+  decltype(&PMIx_Get_nb) get_later = nullptr;
+  decltype(&PMIx_Error_string) words_of = nullptr;
+};
+
+template <class Function>
+void look_up(void* handle, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(handle, name));
+  if (function == nullptr) refuse(std::string{"its library has no "} + name);
+}
+
+// The library stays loaded: it runs threads of its own. Loading it again is a look at a table.
+Library load_library() {
+  void* handle = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle == nullptr) refuse(std::string{"its library cannot be loaded: "} + dlerror());
+  Library library;
+  look_up(handle, "PMIx_Init", library.init);
+  look_up(handle, "PMIx_Finalize", library.finalize);
+  look_up(handle, "PMIx_Initialized", library.is_initialized);
+  look_up(handle, "PMIx_Put", library.put);
+  look_up(handle, "PMIx_Commit", library.commit);
+  look_up(handle, "PMIx_Fence_nb", library.fence);
+  look_up(handle, "PMIx_Get", library.get);
+  look_up(handle, "PMIx_Get_nb", library.get_later);
+  look_up(handle, "PMIx_Error_string", library.words_of);
+  return library;
+}
+
+// A directive that is set.
+pmix_info_t directive(const char* key) {
+  pmix_info_t info{};
+  std::strncpy(info.key, key, sizeof info.key - 1);
+  info.value.type = PMIX_BOOL;
+  info.value.data.flag = true;
+  return info;
+}
+
+// What the library's thread tells the one that waits.
+struct Arrival {
+  std::mutex mutex{};
+  std::condition_variable changed{};
+  std::optional<pmix_status_t> status{};
+  std::optional<std::string> text{};
+
+  // Returns what came, or nothing if nothing came by the deadline.
+  std::optional<pmix_status_t> wait(Deadline deadline) {
+    std::unique_lock lock{mutex};
+    changed.wait_until(lock, deadline, [this] { return status.has_value(); });
+    return status;
+  }
+};
+
+using Reference = std::unique_ptr<std::shared_ptr<Arrival>>;
+
+void on_value(pmix_status_t status, pmix_value_t* value, void* data) {
+  // Owns a reference, since the one who waits may be gone when it comes.
+  const Reference arrival{static_cast<std::shared_ptr<Arrival>*>(data)};
+  const std::lock_guard lock{(*arrival)->mutex};
+  if (status == PMIX_SUCCESS && value != nullptr && value->type == PMIX_BYTE_OBJECT)
+    (*arrival)->text.emplace(value->data.bo.bytes, value->data.bo.size);
+  (*arrival)->status = status;
+  (*arrival)->changed.notify_all();
+}
+
+void on_arrival(pmix_status_t status, void* data) {
+  on_value(status, nullptr, data);
+}
+
+// Ends the session of the process whose number is given: a forked child has none of its own.
+void end_session(int, void* process) {
+  if (static_cast<std::intptr_t>(getpid()) != reinterpret_cast<std::intptr_t>(process)) return;
+  load_library().finalize(nullptr, 0);
+}
+
+// A connection to the launcher. The library counts how often it was begun. The first one lasts
+// until the process exits: Open MPI 4 cannot begin another one after the last has ended, and the
+// launcher takes the end of a session for the end of the rank, so that exchanges which other ranks
+// have begun would fail.
+class Session {
+ public:
+  Session() : library_{load_library()} {
+    // The library's thread inherits the mask of this one; signals are the program's business.
+    is_first_ = library_.is_initialized() == 0;
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const pmix_status_t status = library_.init(&self_, nullptr, 0);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    check(status, "no launcher answers");
+    if (is_first_) on_exit(end_session, reinterpret_cast<void*>(std::intptr_t{getpid()}));
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() {
+    if (!is_first_) library_.finalize(nullptr, 0);
+  }
+
+  Rank rank() const noexcept { return static_cast<Rank>(self_.rank); }
+
+  int size() const {
+    pmix_value_t* value = nullptr;
+    const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
+    check(library_.get(&all, PMIX_JOB_SIZE, nullptr, 0, &value), "the number of ranks");
+    const std::unique_ptr<pmix_value_t, decltype(&std::free)> owner{value, &std::free};
+    if (value->type != PMIX_UINT32) refuse("the number of ranks is no number");
+    return static_cast<int>(value->data.uint32);
+  }
+
+  // Whether this process has said something by this name, in whatever session.
+  bool has_said(const std::string& key) const {
+    pmix_value_t* value = nullptr;
+    const pmix_info_t at_once = directive(PMIX_OPTIONAL);
+    const pmix_status_t status = library_.get(&self_, key.c_str(), &at_once, 1, &value);
+    if (status == PMIX_ERR_NOT_FOUND) return false;
+    check(status, "what this rank said");
+    if (value->type == PMIX_BYTE_OBJECT) std::free(value->data.bo.bytes);
+    std::free(value);
+    return true;
+  }
+
+  std::string get(Rank rank, const std::string& key, Deadline deadline) const {
+    const auto arrival = std::make_shared<Arrival>();
+    const pmix_proc_t from = process(static_cast<pmix_rank_t>(rank));
+    auto reference = std::make_unique<std::shared_ptr<Arrival>>(arrival);
+    check(library_.get_later(&from, key.c_str(), nullptr, 0, on_value, reference.get()),
+          "what a rank said");
+    static_cast<void>(reference.release());  // on_value has it
+    const std::optional<pmix_status_t> status = arrival->wait(deadline);
+    if (!status) throw missing_error("PMIx", {rank}, size());
+    check(*status, "what a rank said");
+    if (!arrival->text || arrival->text->empty())
+      refuse("a rank said something that is not tutti's");
+    return *arrival->text;
+  }
+
+  void put(const std::string& key, std::string text) const {
+    pmix_value_t value{};
+    value.type = PMIX_BYTE_OBJECT;
+    value.data.bo.bytes = text.data();
+    value.data.bo.size = text.size();
+    check(library_.put(PMIX_GLOBAL, key.c_str(), &value), "it does not take a value");
+    check(library_.commit(), "it does not pass on a value");
+  }
+
+  // Returns whether all ranks came by the deadline.
+  bool fence(Deadline deadline) const {
+    const auto arrival = std::make_shared<Arrival>();
+    const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
+    const pmix_info_t collect = directive(PMIX_COLLECT_DATA);
+    auto reference = std::make_unique<std::shared_ptr<Arrival>>(arrival);
+    const pmix_status_t status = library_.fence(&all, 1, &collect, 1, on_arrival, reference.get());
+    if (status == PMIX_OPERATION_SUCCEEDED) return true;
+    check(status, "no exchange begins");
+    static_cast<void>(reference.release());  // on_arrival has it
+    const std::optional<pmix_status_t> arrived = arrival->wait(deadline);
+    if (!arrived) return false;
+    check(*arrived, "the exchange failed");
+    return true;
+  }
+
+ private:
+  pmix_proc_t process(pmix_rank_t rank) const {
+    pmix_proc_t process = self_;
+    process.rank = rank;
+    return process;
+  }
+  void check(pmix_status_t status, const char* what) const {
+    if (status != PMIX_SUCCESS) refuse(std::string{what} + ": " + library_.words_of(status));
+  }
+
+  Library library_;
+  pmix_proc_t self_{};
+  bool is_first_ = false;
+};
+
+class PmixChannel final : public Channel {
+ public:
+  PmixChannel() { find_round(); }
+
+  Rank rank() const noexcept override { return session_.rank(); }
+  int size() const noexcept override { return size_; }
+  std::string describe() const override { return "PMIx"; }
+  bool is_private() const noexcept override { return true; }
+
+  std::vector<std::string> all_gather(std::string_view own, Deadline deadline) override {
+    check_text(own);
+    // A fence that is still under way would take the next one for its own.
+    if (is_broken_) refuse("an earlier exchange failed");
+    is_broken_ = true;
+    session_.put(key(), std::string{own} + kEnd);
+    if (!session_.fence(deadline))
+      throw Error{ErrorCode::timeout, "the world of " + std::to_string(size_) +
+                                          " ranks did not come together over PMIx by the deadline; "
+                                          "it does not tell who is missing"};
+    std::vector<std::string> heard;
+    for (Rank rank = 0; rank < size_; ++rank) {
+      std::string text = session_.get(rank, key(), deadline);
+      text.pop_back();
+      heard.push_back(std::move(text));
+    }
+    ++round_;
+    is_broken_ = false;
+    return heard;
+  }
+
+ private:
+  static constexpr char kEnd = '.';  // PMIx keeps no empty values
+
+  std::string key() const { return "tutti." + std::to_string(round_); }
+
+  // The first exchange that no earlier channel of this process used. Since an exchange is
+  // collective, all ranks count alike.
+  void find_round() {
+    const auto is_used = [this](std::uint64_t round) {
+      round_ = round;
+      return session_.has_said(key());
+    };
+    std::uint64_t unused = 1;
+    while (is_used(unused - 1)) unused *= 2;
+    std::uint64_t first = unused / 2;
+    std::uint64_t last = unused - 1;
+    while (first < last) {
+      const std::uint64_t middle = (first + last) / 2;
+      if (is_used(middle)) first = middle + 1;
+      else last = middle;
+    }
+    round_ = first;
+  }
+
+  Session session_{};
+  int size_ = session_.size();
+  std::uint64_t round_ = 0;
+  bool is_broken_ = false;
+};
+
+}  // namespace
+
+bool has_pmix() noexcept {
+  return true;
+}
+
+std::unique_ptr<Channel> pmix_channel() {
+  return std::make_unique<PmixChannel>();
+}
+
+}  // namespace tutti::runtime

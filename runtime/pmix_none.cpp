@@ -1,0 +1,16 @@
+// Stands for pmix.cpp where there is no <pmix.h> to build it with.
+#include "runtime/pmix.hpp"
+
+namespace tutti::runtime {
+
+bool has_pmix() noexcept {
+  return false;
+}
+
+std::unique_ptr<Channel> pmix_channel() {
+  throw Error{ErrorCode::transport,
+              "this build cannot speak PMIx, which the launcher offers: install libpmix-dev and "
+              "build again, or set TUTTI_URL to where the ranks meet"};
+}
+
+}  // namespace tutti::runtime

@@ -1,0 +1,105 @@
+// A program without MPI under a launcher of MPI: launched MODE. Its exit status is 0 if all is
+// well.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "runtime/channel_file.hpp"
+#include "runtime/launch.hpp"
+#include "runtime/pmi.hpp"
+#include "runtime/pmix.hpp"
+#include "tests/runtime/launched.hpp"
+
+namespace tutti::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+Deadline in(std::chrono::milliseconds time) {
+  return std::chrono::steady_clock::now() + time;
+}
+
+std::unique_ptr<Channel> open(const Launch& launch) {
+  if (launch.exchange == Exchange::pmi)
+    return pmi_channel({launch.descriptor, launch.rank, launch.size});
+  if (launch.exchange == Exchange::pmix) return pmix_channel();
+  return file_channel(path_of_url(launch.url), {launch.rank, launch.size, launch.job});
+}
+
+std::string text_of(Rank rank, int session, int round) {
+  if (round == 1) return "";
+  if (round == 2) return std::string(64U << 10U, static_cast<char>(rank));
+  return std::string("\0\n \xff=", 5) + std::to_string(rank) + "." + std::to_string(session);
+}
+
+// Whether every rank hears what every rank said, in all these sessions.
+bool exchange(const Launch& launch, int sessions, int rounds) {
+  for (int session = 0; session < sessions; ++session) {
+    const auto channel = open(launch);
+    if (channel->rank() != launch.rank || channel->size() != launch.size) return false;
+    for (int round = 0; round < rounds; ++round) {
+      const auto heard = channel->all_gather(text_of(channel->rank(), session, round), in(30s));
+      if (heard.size() != static_cast<std::size_t>(launch.size)) return false;
+      for (Rank rank = 0; rank < launch.size; ++rank)
+        if (const std::string& text = heard[static_cast<std::size_t>(rank)];
+            text != text_of(rank, session, round)) {
+          std::printf("session %d, round %d: rank %d heard %zu bytes of rank %d: %.40s\n", session,
+                      round, launch.rank, text.size(), rank, text.c_str());
+          return false;
+        }
+    }
+  }
+  return true;
+}
+
+// Whether the others notice within their deadline that the last rank does not come.
+bool notice_absence(const Launch& launch) {
+  const auto channel = open(launch);
+  const auto begin = std::chrono::steady_clock::now();
+  if (launch.rank == launch.size - 1) {
+    sleep(2);
+    return true;
+  }
+  try {
+    static_cast<void>(channel->all_gather("x", in(300ms)));
+  } catch (const Error& error) {
+    const auto took = std::chrono::steady_clock::now() - begin;
+    std::printf("%s\n", error.what());
+    sleep(2);  // an early end would be noticed by the launcher
+    return error.code() == ErrorCode::timeout && took < 1500ms;
+  }
+  return launch.size == 1;
+}
+
+int run(const std::string& mode) {
+  const Launch launch = detect_launch(process_environment());
+  if (launch.size == 1) return launch.rank == 0 ? 0 : 1;
+  if (mode == "exchange") return exchange(launch, 3, 4) ? 0 : 1;
+  // PMIx keeps all that was ever said, and passes all of it on again.
+  const int sessions = launch.exchange == Exchange::pmi ? 1000 : 300;
+  if (mode == "sessions") return exchange(launch, sessions, 1) ? 0 : 1;
+  if (mode == "between") {  // before, beside and, as far as it may, within the life of an MPI
+    bool is_good = exchange(launch, 2, 4);
+    begin_mpi();
+    is_good = is_good && exchange(launch, 2, 4);
+    end_mpi();
+    return is_good ? 0 : 1;
+  }
+  if (mode == "absent") return notice_absence(launch) ? 0 : 1;
+  return 3;
+}
+
+}  // namespace
+}  // namespace tutti::runtime
+
+int main(int count, char** arguments) {
+  try {
+    return tutti::runtime::run(count > 1 ? arguments[1] : "exchange");
+  } catch (const tutti::Error& error) {
+    std::printf("%s\n", error.what());
+    return 4;
+  }
+}
