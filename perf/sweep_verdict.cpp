@@ -14,14 +14,18 @@ std::optional<std::size_t> find(const SizeResult& result, Kind kind) {
   return {};
 }
 
-// Our own algorithms; auto stands for them where it is alone.
+// Our own algorithms; auto stands for the one it runs where that was not named.
 Indices find_ours(const SizeResult& result) {
   Indices ours;
   for (std::size_t i = 0; i < result.measured.size(); ++i)
     if (result.measured[i].candidate.kind == Kind::forced && !result.measured[i].times_us.empty())
       ours.push_back(i);
-  if (const auto automatic = find(result, Kind::automatic); ours.empty() && automatic)
-    ours.push_back(*automatic);
+  const auto automatic = find(result, Kind::automatic);
+  if (!automatic) return ours;
+  const bool is_named = std::ranges::any_of(ours, [&](std::size_t i) {
+    return result.measured[i].runs == result.measured[*automatic].runs;
+  });
+  if (!is_named) ours.push_back(*automatic);
   return ours;
 }
 

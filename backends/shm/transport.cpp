@@ -89,7 +89,17 @@ ShmTransport::Peer& ShmTransport::peer_of(const Transfer& transfer) {
 }
 
 void ShmTransport::post(std::span<const Transfer> transfers) {
+  if (failure_) throw Error{*failure_};
   alarm_->check();
+  try {
+    post_all(transfers);
+  } catch (const Error& error) {
+    failure_ = error;
+    throw;
+  }
+}
+
+void ShmTransport::post_all(std::span<const Transfer> transfers) {
   for (const Transfer& transfer : transfers) {
     std::uint64_t bytes = 0;
     for (const Piece& piece : transfer.pieces) bytes += piece.bytes;
@@ -100,9 +110,15 @@ void ShmTransport::post(std::span<const Transfer> transfers) {
 }
 
 std::size_t ShmTransport::poll(std::span<Completion> completions) {
+  if (failure_) throw Error{*failure_};
   alarm_->check();
-  for (Peer& peer : peers_)
-    if (!peer.idle()) progress(peer);
+  try {
+    for (Peer& peer : peers_)
+      if (!peer.idle()) progress(peer);
+  } catch (const Error& error) {
+    failure_ = error;
+    throw;
+  }
   const std::size_t count = std::min(completions.size(), done_.size() - next_done_);
   std::copy_n(done_.begin() + static_cast<std::ptrdiff_t>(next_done_), count, completions.begin());
   next_done_ += count;

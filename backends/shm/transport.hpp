@@ -2,6 +2,7 @@
 /// The transport between ranks of one host.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "domain.hpp"
@@ -33,6 +34,7 @@ class Cursor {
 /// through the slot itself or the ring of bytes, as long as the receiver is not too far behind with
 /// its receives; otherwise the slot is a request, and the bytes go once the receive is there: they
 /// are read where they lie, if the receiver may look there, or come in chunks through the ring.
+/// A communicator's messages move by its own polls alone.
 class ShmTransport final : public Transport {
  public:
   ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communicator,
@@ -105,6 +107,7 @@ class ShmTransport final : public Transport {
     }
   };
 
+  void post_all(std::span<const Transfer> transfers);
   Peer& peer_of(const Transfer& transfer);
   void attach(Peer& peer);
   void progress(Peer& peer);
@@ -145,6 +148,7 @@ class ShmTransport final : public Transport {
   std::uint64_t communicator_;
   std::vector<Rank> members_;
   std::shared_ptr<Alarm> alarm_;
+  std::optional<Error> failure_{};  // what post or poll threw
   Capabilities capabilities_{};
   Rank self_ = 0;
   std::uint64_t block_ = 0;

@@ -51,6 +51,7 @@ struct Backend {
   std::string variant{};      ///< Where there are several of that name, such as "_process".
   bool bounded = true;        ///< Whether messages that nobody has asked for take bounded memory.
   bool threads = true;        ///< Whether different ranks may be driven by different threads.
+  bool helps_others = true;   ///< Whether polling one communicator moves another one's messages.
   bool names_culprit = true;  ///< Whether a mismatch names the rank at fault.
   /// Connects processes.
   std::function<std::unique_ptr<Links>(const LinksOptions&)> connect{};

@@ -184,6 +184,7 @@ TEST(Statistics, GeometricMean) {
 
 Measured runner(const std::string& label, Kind kind, double time_us) {
   Measured measured{.candidate = {.label = label, .algorithm = label, .kind = kind}};
+  measured.runs = kind == Kind::automatic ? "ring" : label;
   Machine machine{static_cast<unsigned>(label.size())};
   if (time_us > 0)
     for (int round = 0; round < 200; ++round) measured.times_us.push_back(machine.time(time_us));
@@ -224,6 +225,15 @@ TEST(Verdict, EqualsTieAndTheAbsentDoNotCount) {
   EXPECT_EQ(verdict.standings[2], Standing::absent);
   EXPECT_FALSE(verdict.ours_vs_native);
   EXPECT_FALSE(judge({}).best);
+}
+
+TEST(Verdict, AutoStandsForAnAlgorithmThatIsNotNamed) {
+  SizeResult result{
+      .measured = {runner("ring", Kind::forced, 20), runner("auto", Kind::automatic, 10)}};
+  result.measured[1].runs = "direct";
+  const Verdict verdict = judge(result);
+  EXPECT_EQ(verdict.best.value_or(9), 1u);
+  EXPECT_EQ(verdict.standings[0], Standing::slower);
 }
 
 TEST(Verdict, AutoStandsForOursWhereItIsAlone) {
