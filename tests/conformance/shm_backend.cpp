@@ -35,10 +35,12 @@ class ShmLinks final : public Links {
 };
 
 Backend backend(const std::string& variant, bool reads_processes) {
-  return {
-      .name = "shm", .variant = variant, .connect = [reads_processes](const LinksOptions& options) {
-        return std::make_unique<ShmLinks>(options, reads_processes);
-      }};
+  return {.name = "shm",
+          .variant = variant,
+          .helps_others = false,
+          .connect = [reads_processes](const LinksOptions& options) {
+            return std::make_unique<ShmLinks>(options, reads_processes);
+          }};
 }
 
 }  // namespace
