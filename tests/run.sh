@@ -3,31 +3,33 @@
 # times: release with both MPIs, debug with the address and undefined-behaviour sanitizers of g++,
 # and with the thread sanitizer of clang. The last line says how many tests passed and failed.
 #   --long         the long tests too
-#   --preset NAME  only one of: ci, debug, tsan
+#   --preset NAME  only this one of: ci, debug, tsan; may be given twice
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=cmake/setup.sh
 source cmake/setup.sh
 
 usage() {
-  echo "usage: tests/run.sh [--long] [--preset ci|debug|tsan]; wrong: $1" >&2
+  echo "usage: tests/run.sh [--long] [--preset ci|debug|tsan]...; wrong: $1" >&2
   exit 2
 }
 
-presets=(ci debug tsan)
+presets=()
 long=no
 while (($# > 0)); do
   case $1 in
     --long) long=yes ;;
     --preset)
       [[ ${2-} =~ ^(ci|debug|tsan)$ ]] || usage "--preset ${2-}"
-      presets=("$2")
+      presets+=("$2")
       shift
       ;;
     *) usage "$1" ;;
   esac
   shift
 done
+
+if ((${#presets[@]} == 0)); then presets=(ci debug tsan); fi
 
 passed=0
 failed=0

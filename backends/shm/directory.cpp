@@ -71,8 +71,8 @@ Consumed* consumed_of(const Mapping& mapping, std::uint64_t block, std::size_t m
   return std::launder(reinterpret_cast<Consumed*>(pair_of(mapping, block, member, sizes)));
 }
 
-std::shared_ptr<Segment> make_segment() {
-  auto segment = std::make_shared<Segment>(sizeof(Front));
+std::shared_ptr<Segment> make_segment(std::size_t size) {
+  auto segment = std::make_shared<Segment>(sizeof(Front), size);
   ::new (segment->mapping().base()) std::uint64_t{Front::kMagic};
   return segment;
 }

@@ -71,8 +71,10 @@ void write_block(std::byte* base, std::uint64_t offset, std::span<const bool> ha
 [[nodiscard]] Consumed* consumed_of(const Mapping& mapping, std::uint64_t block,
                                     std::size_t member);
 
-/// @return a segment with an empty front.
-[[nodiscard]] std::shared_ptr<Segment> make_segment();
+/// Addresses of a segment: more than any host has memory for its ranks.
+inline constexpr std::size_t kSegmentBytes = std::size_t{256} << 30;
+/// @param size as Segment's. @return a segment with an empty front.
+[[nodiscard]] std::shared_ptr<Segment> make_segment(std::size_t size = kSegmentBytes);
 /// @param mapping of a segment. @return its front. Throws Error{transport} if it has none.
 [[nodiscard]] Front& front_of(const Mapping& mapping);
 /// @param front of a segment. @param communicator id. @return its entry, or null.

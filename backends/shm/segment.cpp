@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::size_t kPage = std::size_t{4} << 10;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-// Addresses, not memory: as many as a limit on the address space lets us have.
-constexpr std::size_t kMostBytes = std::size_t{256} << 30;
 constexpr std::size_t kLeastBytes = std::size_t{64} << 20;
 
 Error system_error(const std::string& what) {
@@ -66,11 +64,10 @@ Mapping::~Mapping() {
   if (base_ != nullptr) munmap(base_, size_);
 }
 
-Segment::Segment(std::size_t front) {
+Segment::Segment(std::size_t front, std::size_t size) {
   descriptor_ = memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor_ < 0) throw system_error("make shared memory");
   // The length stays what it is from here on, so it is tried out from the largest down.
-  std::size_t size = kMostBytes;
   std::byte* probe = nullptr;
   for (; size >= kLeastBytes; size /= 4)
     if (ftruncate(descriptor_, static_cast<off_t>(size)) == 0 &&

@@ -41,8 +41,10 @@ class Mapping {
 class Segment {
  public:
   /// Makes an empty one. @param front bytes at offset 0 that are never allocated; memory comes to
-  /// them where they are touched. Throws Error{transport} where the system refuses.
-  explicit Segment(std::size_t front);
+  /// them where they are touched. @param size bytes of addresses, most of which stay without
+  /// memory; fewer where a limit on the address space wants it. Throws Error{transport} where the
+  /// system refuses.
+  Segment(std::size_t front, std::size_t size);
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
   ~Segment();

@@ -11,7 +11,7 @@ namespace tutti::conformance {
 namespace {
 
 constexpr std::chrono::seconds kPatience{30};
-constexpr std::chrono::milliseconds kLinger{20};
+constexpr std::chrono::milliseconds kLinger{5};
 
 std::string running_test() {
   const auto* const info = ::testing::UnitTest::GetInstance()->current_test_info();
