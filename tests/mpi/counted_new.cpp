@@ -16,6 +16,13 @@ void* operator new(std::size_t bytes) {
   if (void* const data = std::malloc(bytes)) return data;
   throw std::bad_alloc{};
 }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* data) noexcept {
   std::free(data);
 }
