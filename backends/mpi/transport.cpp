@@ -15,29 +15,6 @@ using mpi::check;  // beside the one for transfers
 constexpr std::size_t kUsualTransfers = 64;
 constexpr std::uint32_t kPollsPerNotice = 64;  // a probe costs as much as a poll
 
-std::string hexadecimal(std::uint64_t value) {
-  std::string text = "0x";
-  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[value >> shift & 15];
-  return text;
-}
-
-Error wrong_call(Rank peer, Header header, Header expected) {
-  return {
-      ErrorCode::mismatch,
-      "rank " + std::to_string(peer) + " runs another call: its message has fingerprint " +
-          hexadecimal(header >> 1) + ", this rank expects " + hexadecimal(expected >> 1) +
-          "; all ranks must call the same collectives in the same order with matching arguments",
-      peer};
-}
-
-Error wrong_length(Rank peer, std::uint64_t bytes, std::uint64_t expected) {
-  return {ErrorCode::mismatch,
-          "rank " + std::to_string(peer) + " sent " + std::to_string(bytes) +
-              " bytes, this rank expects " + std::to_string(expected) +
-              "; all ranks must call the same collective with the same count",
-          peer};
-}
-
 void check(int code, const Transfer& transfer) {
   const bool sends = transfer.kind == Transfer::Kind::send;
   check_transfer(code, sends ? "send to rank " : "receive from rank ", transfer.peer);
@@ -293,7 +270,7 @@ void MpiTransport::open(std::uint32_t index, const MPI_Status& status) {
   Header header = 0;
   std::memcpy(&header, message.buffer, sizeof header);
   if ((header & ~kFollowed) != header_of(transfer))
-    throw wrong_call(transfer.peer, header, header_of(transfer));
+    throw wrong_call(transfer.peer, header >> 1, header_of(transfer) >> 1);
   int count = 0;
   check(MPI_Get_count(&status, MPI_BYTE, &count), "count the bytes of a message");
   Announcement announced{static_cast<std::uint64_t>(count) - sizeof header, 0};
