@@ -1,17 +1,16 @@
 #include <tutti/communicator.hpp>
 
-#include <type_traits>
 #include <utility>
 
+#include "attempt.hpp"
 #include "engine.hpp"
 
 namespace tutti {
 
-Communicator Communicator::create(std::unique_ptr<Transport> transport,
-                                  std::shared_ptr<Memory> memory,
+Communicator Communicator::create(Footing footing, std::shared_ptr<Memory> memory,
                                   const CommunicatorOptions& options) {
   return Communicator{
-      std::make_shared<detail::Engine>(std::move(transport), std::move(memory), options)};
+      std::make_shared<detail::Engine>(std::move(footing), std::move(memory), options)};
 }
 
 Communicator::Communicator(std::shared_ptr<detail::Engine> engine) noexcept
@@ -49,23 +48,6 @@ class Loan {
   detail::Execution* execution_;
 };
 
-/// Makes a call, and a result of what it returns or throws.
-template <class Function>
-Result<std::invoke_result_t<Function>> attempt(Function call) noexcept {
-  try {
-    if constexpr (std::is_void_v<std::invoke_result_t<Function>>) {
-      call();
-      return {};
-    } else {
-      return call();
-    }
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::exception& error) {
-    return Error{ErrorCode::transport, error.what()};
-  }
-}
-
 }  // namespace
 
 void Communicator::run(const Call& call, const Options& options) {
@@ -87,15 +69,15 @@ Plan Communicator::plan(const Call& call, const Options& options) {
 }
 
 Result<void> Communicator::try_run(const Call& call, const Options& options) noexcept {
-  return attempt([&] { run(call, options); });
+  return detail::attempt([&] { run(call, options); });
 }
 
 Result<Request> Communicator::try_start(const Call& call, const Options& options) noexcept {
-  return attempt([&] { return start(call, options); });
+  return detail::attempt([&] { return start(call, options); });
 }
 
 Result<Plan> Communicator::try_plan(const Call& call, const Options& options) noexcept {
-  return attempt([&] { return plan(call, options); });
+  return detail::attempt([&] { return plan(call, options); });
 }
 
 std::string Communicator::explain(const Call& call, const Options& options) {
@@ -133,10 +115,10 @@ void Request::wait() {
 }
 
 Result<bool> Request::try_test() noexcept {
-  return attempt([this] { return test(); });
+  return detail::attempt([this] { return test(); });
 }
 Result<void> Request::try_wait() noexcept {
-  return attempt([this] { wait(); });
+  return detail::attempt([this] { wait(); });
 }
 
 Plan::Plan(std::shared_ptr<detail::Engine> engine, detail::Execution* execution, const void* in,
@@ -182,16 +164,16 @@ void Plan::wait() {
   if (execution_ != nullptr) engine_->wait(*execution_);
 }
 Result<void> Plan::try_start() noexcept {
-  return attempt([this] { start(); });
+  return detail::attempt([this] { start(); });
 }
 Result<void> Plan::try_start(const void* in, void* out) noexcept {
-  return attempt([&] { start(in, out); });
+  return detail::attempt([&] { start(in, out); });
 }
 Result<bool> Plan::try_test() noexcept {
-  return attempt([this] { return test(); });
+  return detail::attempt([this] { return test(); });
 }
 Result<void> Plan::try_wait() noexcept {
-  return attempt([this] { wait(); });
+  return detail::attempt([this] { wait(); });
 }
 
 const std::string& Plan::algorithm() const noexcept {

@@ -101,10 +101,9 @@ Engine::Entry::Entry(const ShapeKey& shape)
   key.counts = counts;
 }
 
-Engine::Engine(std::unique_ptr<Transport> transport, std::shared_ptr<Memory> memory,
-               const CommunicatorOptions& options)
-    : transport_{std::move(transport)}, memory_{std::move(memory)}, options_{options},
-      scratch_{*memory_, options.cache_bytes} {
+Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options)
+    : group_{std::move(footing.group)}, transport_{std::move(footing.transport)},
+      memory_{std::move(memory)}, options_{options}, scratch_{*memory_, options.cache_bytes} {
   if (options_.segments_in_flight < 1 || options_.segments_in_flight > 8)
     throw Error{ErrorCode::invalid_argument, "segments_in_flight is " +
                                                  std::to_string(options_.segments_in_flight) +
@@ -121,6 +120,13 @@ Engine::~Engine() {
   if (is_quiet_) return;
   for (const InUse& use : in_use_)
     if (!use.execution->done()) use.execution->write_off();
+}
+
+Group& Engine::group() const {
+  if (group_ == nullptr)
+    throw Error{ErrorCode::invalid_argument,
+                "a communicator made from a transport alone cannot make groups"};
+  return *group_;
 }
 
 Engine::Entry& Engine::entry_for(const Call& call, const Options& options) {

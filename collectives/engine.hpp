@@ -43,11 +43,15 @@ struct ShapeKey {
 /// One thread at a time.
 class Engine {
  public:
-  Engine(std::unique_ptr<Transport> transport, std::shared_ptr<Memory> memory,
-         const CommunicatorOptions& options);
+  Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options);
   ~Engine();
 
   [[nodiscard]] Transport& transport() noexcept { return *transport_; }
+  [[nodiscard]] const std::shared_ptr<Memory>& memory() const noexcept { return memory_; }
+  [[nodiscard]] const CommunicatorOptions& options() const noexcept { return options_; }
+  [[nodiscard]] bool has_group() const noexcept { return group_ != nullptr; }
+  /// What the ranks can make among themselves. Throws Error{invalid_argument} if nothing.
+  [[nodiscard]] Group& group() const;
 
   /// An idle execution for this shape, taken from the cache or made. Throws Error{invalid_argument}
   /// for wrong arguments, and the first failure of a failed communicator.
@@ -94,6 +98,7 @@ class Engine {
   [[nodiscard]] Error lateness(const Execution& execution) const;
   [[noreturn]] void fail(const Error& cause);
 
+  std::shared_ptr<Group> group_;  // outlives the transport
   std::unique_ptr<Transport> transport_;
   std::shared_ptr<Memory> memory_;
   CommunicatorOptions options_;

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "channel.hpp"
+#include <tutti/channel.hpp>
 
 namespace tutti::runtime {
 

@@ -18,8 +18,8 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/folder.hpp"
 #include "runtime/channel_rules.hpp"
+#include "runtime/folder.hpp"
 
 namespace tutti::runtime {
 

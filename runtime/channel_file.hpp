@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/channel.hpp"
+#include <tutti/channel.hpp>
 
 namespace tutti::runtime {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/channel.hpp"
+#include <tutti/channel.hpp>
 
 namespace tutti::runtime {
 

@@ -68,6 +68,7 @@ Card own_card(const Channel& channel, const MeshOptions& options, Deadline deadl
   Card card{.versions = options.versions,
             .host = options.host,
             .has_memory = options.memory >= 0,
+            .cores = usable_cores(),
             .data_connections = options.data_connections};
   if (channel.rank() != 0) return card;
   if (options.data_connections < 1 || options.data_connections > kMostDataConnections)
@@ -151,7 +152,10 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
     connecting->run();
     return std::string{};
   });
-  Mesh mesh{.world = plan.self.job, .hosts = {}, .links = connecting->take()};
+  Mesh mesh{.world = plan.self.job,
+            .hosts = {},
+            .links = connecting->take(),
+            .is_oversubscribed = is_oversubscribed(plan.cards, channel.rank())};
   for (const Card& card : plan.cards) mesh.hosts.push_back(card.host.name);
   return mesh;
 }

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include <tutti/channel.hpp>
+
 #include "card.hpp"
-#include "channel.hpp"
 #include "socket.hpp"
 
 namespace tutti::runtime {
@@ -39,6 +40,7 @@ struct Mesh {
   std::uint64_t world = 0;           ///< A number that no other world has, the same on all ranks.
   std::vector<std::string> hosts{};  ///< What each rank's host is called.
   std::vector<Link> links{};         ///< One per other rank, in the order of ranks.
+  bool is_oversubscribed = false;    ///< Whether the ranks on this machine outnumber its cores.
 };
 
 /// Collective: connects every rank with every other. Ranks tell each other where they are, each

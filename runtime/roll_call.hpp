@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "channel.hpp"
+#include <tutti/channel.hpp>
 
 namespace tutti::runtime {
 

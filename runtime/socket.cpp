@@ -75,6 +75,14 @@ struct alignas(cmsghdr) Control {
   std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
 };
 
+ucred credentials_of(int socket) {
+  ucred credentials{};
+  socklen_t length = sizeof credentials;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0)
+    throw system_error("cannot ask who is at the other end of a Unix socket", errno);
+  return credentials;
+}
+
 }  // namespace
 
 void Descriptor::reset(int descriptor) noexcept {
@@ -224,11 +232,13 @@ Parcel receive_parcel(int socket, Deadline deadline) {
 }
 
 uid_t peer_user(int socket) {
-  ucred credentials{};
-  socklen_t length = sizeof credentials;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0)
-    throw system_error("cannot ask who is at the other end of a Unix socket", errno);
-  return credentials.uid;
+  return credentials_of(socket).uid;
+}
+
+std::optional<pid_t> peer_process(int socket) {
+  const pid_t process = credentials_of(socket).pid;
+  if (process <= 0) return {};
+  return process;
 }
 
 }  // namespace tutti::runtime

@@ -8,13 +8,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include <tutti/channel.hpp>
+
 #include "address.hpp"
-#include "channel.hpp"
 
 namespace tutti::runtime {
 
@@ -94,5 +96,8 @@ void send_parcel(int socket, std::byte note, int descriptor, Deadline deadline);
 /// @param socket of Unix. @return the user that the process at the other end had when it connected
 /// or listened. Throws Error{transport}.
 [[nodiscard]] uid_t peer_user(int socket);
+/// @param socket of Unix. @return the process at the other end, as peer_user; nothing where it is
+/// in another process namespace.
+[[nodiscard]] std::optional<pid_t> peer_process(int socket);
 
 }  // namespace tutti::runtime

@@ -6,9 +6,10 @@
 #include <memory>
 #include <optional>
 
+#include <tutti/channel.hpp>
+
 #include "address.hpp"
 #include "authenticate.hpp"
-#include "channel.hpp"
 
 namespace tutti::runtime {
 

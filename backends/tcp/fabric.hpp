@@ -44,7 +44,7 @@ class Fabric : public std::enable_shared_from_this<Fabric> {
   ~Fabric();
 
   /// A communicator's transport. Local: the other members may make theirs at any time, in any
-  /// order. Throws Error{invalid_argument}.
+  /// order. Members without a link cannot be reached by it. Throws Error{invalid_argument}.
   /// @param communicator equal on its members, and never used for another one.
   /// @param members ranks in the world, in the communicator's order, the own one among them.
   /// @param alarm raised where the communicator fails; not null.

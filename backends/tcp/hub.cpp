@@ -79,13 +79,12 @@ std::unique_ptr<Port> Hub::open(std::uint64_t id, const std::vector<Rank>& membe
   for (std::size_t rank = 0; rank < members.size(); ++rank) {
     const Rank world = members[rank];
     const auto index = static_cast<std::size_t>(world);
-    const bool linked = world >= 0 && index < links_.size() && links_[index] != nullptr;
-    check(world == self_ || linked, "there is no link to rank " + std::to_string(world));
+    check(world >= 0, "there is no rank " + std::to_string(world));
     if (port->ranks.size() <= index) port->ranks.resize(index + 1, -1);
     check(port->ranks[index] < 0, "rank " + std::to_string(world) + " is named twice");
     port->ranks[index] = static_cast<Rank>(rank);
     Member& member = port->members[rank];
-    member.link = world == self_ ? nullptr : links_[index].get();
+    member.link = index < links_.size() ? links_[index].get() : nullptr;
     if (world == self_) port->self = static_cast<Rank>(rank);
   }
   check(port->self >= 0, "the own rank is no member of the communicator");

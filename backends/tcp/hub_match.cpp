@@ -50,6 +50,9 @@ std::optional<Error> mismatch(const Claims& sent, const Receive& receive) {
 void Hub::post(Port& port, const Transfer& transfer) {
   expects(transfer.peer >= 0 && static_cast<std::size_t>(transfer.peer) < port.members.size(),
           "a transfer names no rank of the communicator");
+  if (transfer.peer != port.self && port.member(transfer.peer).link == nullptr)
+    throw Error{ErrorCode::invalid_argument,
+                "there is no link to rank " + std::to_string(transfer.peer)};
   if (transfer.kind == Transfer::Kind::send) post_send(port, transfer);
   else post_receive(port, transfer);
 }

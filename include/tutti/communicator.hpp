@@ -2,13 +2,16 @@
 /// The communicator: a group of ranks and the collectives among them.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
 
 #include <tutti/algorithm.hpp>
+#include <tutti/buffer.hpp>
 #include <tutti/call.hpp>
 #include <tutti/error.hpp>
+#include <tutti/group.hpp>
 #include <tutti/memory.hpp>
 #include <tutti/request.hpp>
 #include <tutti/transport.hpp>
@@ -25,6 +28,11 @@ struct CommunicatorOptions {
   std::size_t cache_bytes = 64_MiB;
 };
 
+/// What a rank gives to Communicator::split that wants to be in no part.
+struct NoColor {};
+/// The value of NoColor.
+inline constexpr NoColor no_color{};
+
 /// A group of ranks. Every rank calls the same collectives in the same order with matching
 /// arguments; if not, the ranks get Error{mismatch} or Error{timeout}, never wrong numbers. Throws
 /// Error{invalid_argument} from the call, with no effect, for arguments that are wrong by
@@ -36,6 +44,12 @@ class Communicator {
   /// lie. @param options equal on all ranks. @return the communicator.
   [[nodiscard]] static Communicator create(std::unique_ptr<Transport> transport,
                                            std::shared_ptr<Memory> memory,
+                                           const CommunicatorOptions& options = {}) {
+    return create(Footing{std::move(transport), nullptr}, std::move(memory), options);
+  }
+  /// Makes a communicator that can be divided. @param footing its ranks. @param memory where its
+  /// buffers lie. @param options equal on all ranks. @return the communicator.
+  [[nodiscard]] static Communicator create(Footing footing, std::shared_ptr<Memory> memory,
                                            const CommunicatorOptions& options = {});
   /// Takes the group over. @param other is empty afterwards.
   Communicator(Communicator&& other) noexcept;
@@ -50,6 +64,39 @@ class Communicator {
   [[nodiscard]] int size() const noexcept;
   /// @return the transport underneath.
   [[nodiscard]] Transport& transport() noexcept;
+
+  /// @return one line for a person: the ranks, how they were found, what connects them.
+  [[nodiscard]] std::string describe() const;
+
+  /// Makes a communicator of some of the ranks; the others do not take part. Where tutti's own
+  /// transports connect the ranks this is a local operation, so that overlapping groups may be made
+  /// in any order; members that name the same ranks for the k-th time get the same group. Over MPI
+  /// it is collective over the members.
+  /// @param members distinct ranks, the own one among them, which become ranks 0, 1, ... in this
+  /// order. Equal on all of them. @return the communicator. Throws Error.
+  [[nodiscard]] Communicator group(std::span<const Rank> members);
+  /// @copydoc group(std::span<const Rank>)
+  [[nodiscard]] Communicator group(std::initializer_list<Rank> members) {
+    return group(std::span{members.begin(), members.size()});
+  }
+  /// @copydoc group(std::span<const Rank>)
+  [[nodiscard]] Result<Communicator> try_group(std::span<const Rank> members) noexcept;
+  /// Divides the ranks by color. Collective.
+  /// @param color any; ranks that give the same one are together. @param key orders the ranks of a
+  /// color; those of equal keys stay in their order. @return the communicator of the own color.
+  [[nodiscard]] Communicator split(int color, int key = 0);
+  /// Takes part in a split without wanting a communicator.
+  void split(NoColor);
+  /// @copydoc split(int, int)
+  [[nodiscard]] Result<Communicator> try_split(int color, int key = 0) noexcept;
+  /// Allocates elements where the ranks of the own host see them, if there is such memory; see
+  /// Buffer. Local. @tparam T their type. @param count how many. @return them, zeroed. Throws
+  /// std::bad_alloc.
+  template <class T>
+  [[nodiscard]] Buffer<T> allocate(std::size_t count) {
+    const Place place = place_of_buffers();
+    return Buffer<T>{place.memory, count, place.is_visible};
+  }
 
   /// Every rank gets the reduction of all ranks' vectors, in place.
   /// @param inout own vector, then the result; as many elements on all ranks.
@@ -339,7 +386,12 @@ class Communicator {
   [[nodiscard]] std::string explain(const Call& call, const Options& options = {});
 
  private:
+  struct Place {
+    std::shared_ptr<Memory> memory;
+    bool is_visible;
+  };
   explicit Communicator(std::shared_ptr<detail::Engine> engine) noexcept;
+  [[nodiscard]] Place place_of_buffers() const;
   std::shared_ptr<detail::Engine> engine_;
 };
 

@@ -3,3 +3,4 @@
 #pragma once
 
 #include <tutti/communicator.hpp>
+#include <tutti/init.hpp>

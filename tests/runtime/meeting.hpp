@@ -45,7 +45,7 @@ class Meeting {
 };
 
 /// Says the own rank in a few rounds and checks what everyone said.
-inline void talk(runtime::Channel& channel, milliseconds patience = std::chrono::seconds{20},
+inline void talk(Channel& channel, milliseconds patience = std::chrono::seconds{20},
                  int rounds = 3) {
   for (int round = 0; round < rounds; ++round) {
     const auto text_of = [&](Rank rank) {

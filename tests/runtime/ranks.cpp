@@ -27,7 +27,7 @@ struct Board {
   unsigned round = 0;
 };
 
-class LocalChannel final : public runtime::Channel {
+class LocalChannel final : public Channel {
  public:
   LocalChannel(Rank rank, bool is_private, std::shared_ptr<Board> board)
       : rank_{rank}, is_private_{is_private}, board_{std::move(board)} {}
@@ -37,7 +37,7 @@ class LocalChannel final : public runtime::Channel {
   [[nodiscard]] std::string describe() const override { return "threads of a test"; }
   [[nodiscard]] bool is_private() const noexcept override { return is_private_; }
   [[nodiscard]] std::vector<std::string> all_gather(std::string_view own,
-                                                    runtime::Deadline deadline) override {
+                                                    Deadline deadline) override {
     const auto start = Clock::now();
     std::unique_lock lock{board_->mutex};
     board_->said[static_cast<std::size_t>(rank_)] = std::string{own};
@@ -111,7 +111,7 @@ long resident_kib() {
   return resident * ::sysconf(_SC_PAGESIZE) / 1024;
 }
 
-runtime::Deadline in(milliseconds time) {
+Deadline in(milliseconds time) {
   return Clock::now() + time;
 }
 
@@ -122,9 +122,9 @@ std::optional<runtime::Secret> secret_of(int seed) {
   return runtime::Secret{bytes};
 }
 
-std::vector<std::unique_ptr<runtime::Channel>> local_channels(int n, bool is_private) {
+std::vector<std::unique_ptr<Channel>> local_channels(int n, bool is_private) {
   auto board = std::make_shared<Board>(n);
-  std::vector<std::unique_ptr<runtime::Channel>> channels;
+  std::vector<std::unique_ptr<Channel>> channels;
   for (Rank rank = 0; rank < n; ++rank)
     channels.push_back(std::make_unique<LocalChannel>(rank, is_private, board));
   return channels;

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include <tutti/channel.hpp>
 #include <tutti/error.hpp>
 
-#include "runtime/channel.hpp"
 #include "runtime/secret.hpp"
 #include "runtime/socket.hpp"
 
@@ -43,12 +43,12 @@ int open_descriptors();
 /// stays in use for a while and leaks are found otherwise.
 long resident_kib();
 /// @return an instant from now. @param time from now.
-runtime::Deadline in(milliseconds time);
+Deadline in(milliseconds time);
 /// @return a secret that differs for each seed; nothing without OpenSSL, so that tests that do not
 /// care run there too.
 std::optional<runtime::Secret> secret_of(int seed);
 
 /// In-process channels of n ranks. They live as long as any of them.
-std::vector<std::unique_ptr<runtime::Channel>> local_channels(int n, bool is_private);
+std::vector<std::unique_ptr<Channel>> local_channels(int n, bool is_private);
 
 }  // namespace tutti::test

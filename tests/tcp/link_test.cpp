@@ -179,11 +179,20 @@ TEST(Links, RefuseWhatTheyCannotServe) {
   const auto alarm = std::make_shared<Alarm>();
   const auto first = fabrics[0]->transport(1, {0, 1}, alarm);
   EXPECT_THROW(static_cast<void>(fabrics[0]->transport(1, {0, 1}, alarm)), Error);
-  EXPECT_THROW(static_cast<void>(fabrics[0]->transport(2, {0, 5}, alarm)), Error);
+  EXPECT_THROW(static_cast<void>(fabrics[0]->transport(2, {0, -1}, alarm)), Error);
   EXPECT_THROW(static_cast<void>(fabrics[0]->transport(3, {0, 0}, alarm)), Error);
   EXPECT_THROW(static_cast<void>(fabrics[0]->transport(4, {1}, alarm)), Error);
   EXPECT_THROW(connect_fabrics(2, {.eager_bytes = 1000, .credit_bytes = 1000}), Error);
   EXPECT_THROW(connect_fabrics(2, {.fragment_bytes = 0}), Error);
+}
+
+// Another transport may reach that rank.
+TEST(Links, MayLackAMemberUntilItIsSpokenTo) {
+  const auto fabrics = connect_fabrics(2, {});
+  const auto transport = fabrics[0]->transport(1, {0, 5}, std::make_shared<Alarm>());
+  std::array<std::byte, 8> data{};
+  const Piece piece{data.data(), data.size()};
+  EXPECT_THROW(post(*transport, Transfer::Kind::send, 1, piece), Error);
 }
 
 TEST(Links, RaiseTheAlarmOfAnAbortedCommunicator) {

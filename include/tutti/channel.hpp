@@ -9,13 +9,13 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::runtime {
+namespace tutti {
 
 /// The instant by which something must have happened.
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// What a launcher, a file or a socket offers: an exchange of short texts between all ranks. Used a
-/// few times while a world starts; one thread at a time.
+/// What a launcher, a file, a socket or a caller's own means offer: an exchange of short texts
+/// between all ranks. Used a few times while a world starts; one thread at a time.
 class Channel {
  public:
   Channel() = default;
@@ -40,4 +40,4 @@ class Channel {
                                                             Deadline deadline) = 0;
 };
 
-}  // namespace tutti::runtime
+}  // namespace tutti

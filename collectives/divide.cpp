@@ -1,0 +1,95 @@
+// Communicators made from communicators.
+#include <tutti/communicator.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "attempt.hpp"
+#include "engine.hpp"
+
+namespace tutti {
+namespace {
+
+// What a rank says in a split.
+struct Wish {
+  bool wants = false;
+  int color = 0;
+  int key = 0;
+};
+
+std::vector<Wish> exchange(Communicator& communicator, const Wish& own) {
+  constexpr std::size_t kWords = 3;
+  const std::array<std::int32_t, kWords> said{own.wants ? 1 : 0, own.color, own.key};
+  std::vector<std::int32_t> heard(kWords * static_cast<std::size_t>(communicator.size()));
+  communicator.all_gather<std::int32_t>(said, std::span{heard});
+  std::vector<Wish> wishes;
+  for (std::size_t i = 0; i < heard.size(); i += kWords)
+    wishes.push_back({heard[i] != 0, heard[i + 1], heard[i + 2]});
+  return wishes;
+}
+
+void check_members(std::span<const Rank> members, Rank self, int size) {
+  std::vector<bool> named(static_cast<std::size_t>(size), false);
+  for (const Rank member : members) {
+    if (member < 0 || member >= size)
+      throw Error{ErrorCode::invalid_argument, "a group names rank " + std::to_string(member) +
+                                                   ", but there are ranks 0 to " +
+                                                   std::to_string(size - 1)};
+    if (named[static_cast<std::size_t>(member)])
+      throw Error{ErrorCode::invalid_argument,
+                  "a group names rank " + std::to_string(member) + " twice"};
+    named[static_cast<std::size_t>(member)] = true;
+  }
+  if (!named[static_cast<std::size_t>(self)])
+    throw Error{ErrorCode::invalid_argument,
+                "rank " + std::to_string(self) +
+                    " makes a group in which it is not; only the members make it"};
+}
+
+}  // namespace
+
+Communicator Communicator::group(std::span<const Rank> members) {
+  check_members(members, rank(), size());
+  return create(engine_->group().subgroup(members), engine_->memory(), engine_->options());
+}
+
+Result<Communicator> Communicator::try_group(std::span<const Rank> members) noexcept {
+  return detail::attempt([&] { return group(members); });
+}
+
+Communicator Communicator::split(int color, int key) {
+  const std::vector<Wish> wishes = exchange(*this, {.wants = true, .color = color, .key = key});
+  std::vector<Rank> members;
+  for (Rank rank = 0; rank < size(); ++rank) {
+    const Wish& wish = wishes[static_cast<std::size_t>(rank)];
+    if (wish.wants && wish.color == color) members.push_back(rank);
+  }
+  std::ranges::stable_sort(members, {},
+                           [&](Rank rank) { return wishes[static_cast<std::size_t>(rank)].key; });
+  return group(members);
+}
+
+void Communicator::split(NoColor) {
+  static_cast<void>(exchange(*this, {}));
+}
+
+Result<Communicator> Communicator::try_split(int color, int key) noexcept {
+  return detail::attempt([&] { return split(color, key); });
+}
+
+std::string Communicator::describe() const {
+  if (engine_->has_group()) return engine_->group().describe();
+  return std::to_string(size()) + " ranks over " + engine_->transport().capabilities().name;
+}
+
+Communicator::Place Communicator::place_of_buffers() const {
+  if (engine_->has_group())
+    if (std::shared_ptr<Memory> visible = engine_->group().visible_memory())
+      return {std::move(visible), true};
+  return {engine_->memory(), false};
+}
+
+}  // namespace tutti

@@ -1,0 +1,54 @@
+/// @file
+/// The way in: the communicator of all ranks that were started together.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <tutti/channel.hpp>
+#include <tutti/communicator.hpp>
+
+namespace tutti {
+
+/// How a world comes together. All may stay as they are where a launcher started the ranks.
+struct InitOptions {
+  /// Where the ranks meet: "tcp://host:port", where rank 0 listens, or "file:///path", a folder
+  /// that all see. Empty: as the launcher, or TUTTI_URL, says.
+  std::string url{};
+  std::optional<Rank> rank{};  ///< The own rank, together with size. Empty: as launched.
+  std::optional<int> size{};   ///< The number of ranks. Empty: as launched.
+  /// "auto": shared memory inside a host, TCP between hosts. "shm": shared memory or an error.
+  /// "tcp": TCP between all ranks.
+  std::string transport = "auto";
+  /// How long ranks wait for each other; zero takes TUTTI_TIMEOUT, or 60 s without it.
+  Duration timeout = Duration::zero();
+  /// Interface or address of this host to listen on; empty: TUTTI_ADDRESS, or tutti chooses.
+  std::string address{};
+  /// File of mode 0600 with the job's secret; empty: TUTTI_SECRET_FILE, or none.
+  std::string secret_file{};
+  /// Allows a network on which peers are not authenticated. Anyone who reaches a port can then
+  /// join the job, read its data, and falsify it.
+  bool insecure = false;
+  CommunicatorOptions communicator{};  ///< What the communicator is made with.
+};
+
+/// Finds the world this process belongs to, and connects to every other rank. The ranks may have
+/// been started by `mpirun`, `srun`, `torchrun`, `tutti run`, or by nobody, which is a world of
+/// one rank; docs/starting.md has who is believed. Collective over the world. May be called again,
+/// for a world of its own.
+/// @param options see InitOptions; its strings and timeouts may differ between ranks.
+/// @return the communicator of all ranks. Throws, after timeout at the latest,
+/// Error{invalid_argument} for what is wrong with options, variables or launchers that disagree;
+/// Error{timeout} with a roll call of the missing ranks; Error{mismatch} where ranks have other
+/// versions, secrets or sizes; Error{transport}. Thread-safe.
+[[nodiscard]] Communicator init(const InitOptions& options = {});
+/// As init. @param options see InitOptions. @return the communicator of all ranks, or the Error.
+[[nodiscard]] Result<Communicator> try_init(const InitOptions& options = {}) noexcept;
+
+/// Connects ranks that have a way of their own to say a few words to each other. Collective over
+/// the channel, which is not needed afterwards. The environment is not asked.
+/// @param channel of all ranks. @param options see InitOptions; not its url, rank and size.
+/// @return the communicator of all ranks. Throws as init.
+[[nodiscard]] Communicator init(Channel& channel, const InitOptions& options = {});
+
+}  // namespace tutti

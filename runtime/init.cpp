@@ -1,0 +1,68 @@
+#include <tutti/init.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include "collectives/attempt.hpp"
+#include "open_channel.hpp"
+#include "world.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr std::chrono::seconds kPatience{60};
+
+/// What options say, and variables where options are silent.
+struct Settings {
+  runtime::Protection protection{};
+  Deadline deadline{};
+};
+
+Settings settle(const InitOptions& options, const runtime::Config& config) {
+  if (options.timeout < Duration::zero())
+    throw Error{ErrorCode::invalid_argument, "the timeout must not be less than zero"};
+  Settings settings;
+  settings.protection.interface = options.address.empty() ? config.address : options.address;
+  settings.protection.insecure = options.insecure;
+  const std::string& file = options.secret_file.empty() ? config.secret_file : options.secret_file;
+  if (!file.empty()) settings.protection.secret = runtime::read_secret(file);
+  const Duration timeout =
+      options.timeout > Duration::zero() ? options.timeout : config.timeout.value_or(kPatience);
+  const Duration now = std::chrono::steady_clock::now().time_since_epoch();
+  settings.deadline = Deadline{deadline_after(now, timeout)};
+  return settings;
+}
+
+Communicator connect(Channel& channel, const InitOptions& options, const Settings& settings,
+                     std::optional<runtime::HostAndPort> master) {
+  runtime::WorldOptions world;
+  world.ways = runtime::ways_of(options.transport);
+  world.mesh.interface = settings.protection.interface;
+  world.mesh.secret = settings.protection.secret;
+  world.mesh.insecure = settings.protection.insecure;
+  world.mesh.master = std::move(master);
+  return Communicator::create(runtime::World::connect(channel, world, settings.deadline)->footing(),
+                              make_host_memory(), options.communicator);
+}
+
+}  // namespace
+
+Communicator init(const InitOptions& options) {
+  const runtime::Environment environment = runtime::process_environment();
+  const Settings settings = settle(options, runtime::read_config(environment));
+  const runtime::Launch launch = runtime::detect_launch(
+      environment, {.url = options.url, .rank = options.rank, .size = options.size});
+  const std::unique_ptr<Channel> channel =
+      runtime::open_channel(launch, settings.protection, settings.deadline);
+  return connect(*channel, options, settings, runtime::meeting_address(launch));
+}
+
+Result<Communicator> try_init(const InitOptions& options) noexcept {
+  return detail::attempt([&] { return init(options); });
+}
+
+Communicator init(Channel& channel, const InitOptions& options) {
+  return connect(channel, options, settle(options, {}), {});
+}
+
+}  // namespace tutti

@@ -1,0 +1,58 @@
+#include "open_channel.hpp"
+
+#include "channel_file.hpp"
+#include "channel_local.hpp"
+#include "pmi.hpp"
+#include "pmix.hpp"
+#include "store.hpp"
+
+namespace tutti::runtime {
+namespace {
+
+constexpr std::string_view kTcp = "tcp://";
+
+std::uint64_t number_of_job(std::string_view name) {
+  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return hash;
+}
+
+std::unique_ptr<Channel> open_url(const Launch& launch, const Protection& protection,
+                                  Deadline deadline) {
+  const std::optional<HostAndPort> address = meeting_address(launch);
+  if (!address)
+    return file_channel(path_of_url(launch.url), {launch.rank, launch.size, launch.job});
+  StoreOptions options;
+  options.rank = launch.rank;
+  options.size = launch.size;
+  options.address = *address;
+  options.interface = protection.interface;
+  options.job = number_of_job(launch.job);
+  options.secret = protection.secret;
+  options.insecure = protection.insecure;
+  return open_store(options, deadline);
+}
+
+}  // namespace
+
+std::optional<HostAndPort> meeting_address(const Launch& launch) {
+  if (launch.exchange != Exchange::url || !launch.url.starts_with(kTcp)) return {};
+  return parse_host_and_port(std::string_view{launch.url}.substr(kTcp.size()));
+}
+
+std::unique_ptr<Channel> open_channel(const Launch& launch, const Protection& protection,
+                                      Deadline deadline) {
+  switch (launch.exchange) {
+    case Exchange::none: return std::move(local_channels(1).front());
+    case Exchange::url: return open_url(launch, protection, deadline);
+    case Exchange::pmi: return pmi_channel({launch.descriptor, launch.rank, launch.size});
+    case Exchange::pmix: return pmix_channel();
+    case Exchange::mpi: break;
+  }
+  throw Error{ErrorCode::invalid_argument,
+              launch.source +
+                  " started this process, and only its MPI can tell the ranks of each "
+                  "other: call tutti::mpi::init after MPI_Init, or set TUTTI_URL"};
+}
+
+}  // namespace tutti::runtime

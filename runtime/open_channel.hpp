@@ -1,0 +1,32 @@
+/// @file
+/// From how a process was launched to the means by which its ranks first speak.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <tutti/channel.hpp>
+
+#include "launch.hpp"
+#include "secret.hpp"
+
+namespace tutti::runtime {
+
+/// What a channel over a network needs beside the launch.
+struct Protection {
+  std::string interface {};        ///< As StoreOptions::interface.
+  std::optional<Secret> secret{};  ///< As StoreOptions::secret.
+  bool insecure = false;           ///< As StoreOptions::insecure.
+};
+
+/// @param launch whose exchange serves. @param protection see Protection. @param deadline for
+/// looking up hosts. @return the channel of all ranks. Throws Error.
+[[nodiscard]] std::unique_ptr<Channel> open_channel(const Launch& launch,
+                                                    const Protection& protection,
+                                                    Deadline deadline);
+
+/// @param launch any. @return the TCP address at which its ranks meet, if they do.
+[[nodiscard]] std::optional<HostAndPort> meeting_address(const Launch& launch);
+
+}  // namespace tutti::runtime

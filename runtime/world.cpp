@@ -1,0 +1,164 @@
+#include "world.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "backends/hybrid/hybrid.hpp"
+
+namespace tutti::runtime {
+namespace {
+
+std::uint64_t combine(std::uint64_t hash, std::uint64_t value) noexcept {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
+  return hash ^ (hash >> 29U);
+}
+
+/// Every member comes to the same id by itself: nothing need be agreed on.
+std::uint64_t id_of(std::uint64_t parent, std::span<const Rank> members, std::uint64_t times) {
+  std::uint64_t id = combine(parent, times);
+  for (const Rank member : members) id = combine(id, static_cast<std::uint64_t>(member));
+  return std::max<std::uint64_t>(combine(id, members.size()), 1);
+}
+
+/// Ranks of a world, and how often each subgroup of them was made.
+class WorldGroup final : public Group {
+ public:
+  WorldGroup(std::shared_ptr<World> world, std::uint64_t id, std::vector<Rank> members)
+      : world_{std::move(world)}, id_{id}, members_{std::move(members)} {}
+
+  [[nodiscard]] Footing subgroup(std::span<const Rank> members) override {
+    std::vector<Rank> ranks;
+    for (const Rank member : members)
+      ranks.push_back(members_.at(static_cast<std::size_t>(member)));
+    std::uint64_t id = 0;
+    {
+      const std::lock_guard lock{mutex_};
+      id = id_of(id_, ranks, ++made_[ranks]);
+    }
+    std::unique_ptr<Transport> transport = world_->transport(id, ranks);
+    return {std::move(transport), std::make_shared<WorldGroup>(world_, id, std::move(ranks))};
+  }
+  [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override {
+    return world_->visible_memory();
+  }
+  [[nodiscard]] std::string describe() const override { return world_->describe(members_); }
+
+ private:
+  const std::shared_ptr<World> world_;
+  const std::uint64_t id_;
+  const std::vector<Rank> members_;  // in the world
+  std::mutex mutex_{};
+  std::map<std::vector<Rank>, std::uint64_t> made_{};
+};
+
+std::string name_of(Rank rank, const std::string& host) {
+  return "rank " + std::to_string(rank) + " (host " + host + ")";
+}
+
+}  // namespace
+
+Ways ways_of(std::string_view name) {
+  if (name == "auto") return Ways::any;
+  if (name == "shm") return Ways::shm;
+  if (name == "tcp") return Ways::tcp;
+  throw Error{ErrorCode::invalid_argument, "there is no transport '" + std::string{name} +
+                                               "'; choose auto, shm or tcp (mpi is that of "
+                                               "tutti::mpi::communicator)"};
+}
+
+std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& options,
+                                      Deadline deadline) {
+  const std::shared_ptr<World> world{new World};
+  world->self_ = channel.rank();
+  world->origin_ = channel.describe();
+  MeshOptions mesh = options.mesh;
+  mesh.memory = -1;
+  if (options.ways != Ways::tcp) {
+    world->segment_ = shm::make_segment(options.segment_bytes);
+    mesh.memory = world->segment_->descriptor();
+  }
+  world->adopt(connect_mesh(channel, mesh, deadline), options);
+  return world;
+}
+
+void World::adopt(Mesh mesh, const WorldOptions& options) {
+  id_ = mesh.world;
+  hosts_ = std::move(mesh.hosts);
+  is_local_.assign(hosts_.size(), segment_ != nullptr);
+  std::vector<Watched> watched;
+  std::vector<shm::Neighbour> neighbours;
+  std::vector<tcp::Peer> peers;
+  for (Link& link : mesh.links) {
+    const std::string name = name_of(link.peer, hosts_[static_cast<std::size_t>(link.peer)]);
+    is_local_[static_cast<std::size_t>(link.peer)] = link.local;
+    if (!link.local && options.ways == Ways::shm)
+      throw Error{ErrorCode::invalid_argument,
+                  name + " shares no memory with " +
+                      name_of(self_, hosts_[static_cast<std::size_t>(self_)]) +
+                      "; choose transport auto or tcp",
+                  link.peer};
+    if (link.local)
+      neighbours.push_back(
+          {link.peer, link.memory.get(), peer_process(link.control.get()).value_or(-1)});
+    else peers.push_back({link.peer, {}});
+    for (Descriptor& socket : link.data) peers.back().sockets.push_back(socket.release());
+    watched.push_back({link.peer, name, link.local, std::move(link.control)});
+  }
+  if (!watched.empty())
+    control_ = std::make_unique<Control>(self_, std::move(watched), options.vigilance);
+  if (segment_) {
+    domain_ = std::make_shared<shm::Domain>(self_, segment_, neighbours,
+                                            shm::Options{mesh.is_oversubscribed});
+    visible_ = shm::make_visible_memory(segment_);
+  }
+  if (peers.empty() && segment_) return;
+  tcp::Options tcp;
+  if (mesh.is_oversubscribed) tcp.idle_spins = 1;
+  fabric_ = std::make_shared<tcp::Fabric>(self_, peers, tcp);
+}
+
+Footing World::footing() {
+  std::vector<Rank> everyone(hosts_.size());
+  for (std::size_t rank = 0; rank < everyone.size(); ++rank)
+    everyone[rank] = static_cast<Rank>(rank);
+  const std::uint64_t id = id_of(id_, everyone, 0);
+  std::unique_ptr<Transport> all = transport(id, everyone);
+  return {std::move(all), std::make_shared<WorldGroup>(shared_from_this(), id, everyone)};
+}
+
+std::unique_ptr<Transport> World::transport(std::uint64_t communicator,
+                                            const std::vector<Rank>& members) {
+  const std::shared_ptr<Alarm> alarm =
+      control_ ? control_->watch(communicator, members) : std::make_shared<Alarm>();
+  std::vector<bool> is_local;
+  for (const Rank member : members) is_local.push_back(is_local_[static_cast<std::size_t>(member)]);
+  if (std::ranges::count(is_local, false) == 0)
+    return domain_->transport(communicator, members, alarm);
+  if (!domain_) return fabric_->transport(communicator, members, alarm);
+  return hybrid::make_transport({.local = domain_->transport(communicator, members, alarm),
+                                 .remote = fabric_->transport(communicator, members, alarm),
+                                 .is_local = std::move(is_local),
+                                 .hosts = hosts_of(members)});
+}
+
+int World::hosts_of(const std::vector<Rank>& members) const {
+  std::set<std::string> hosts;
+  for (const Rank member : members) hosts.insert(hosts_[static_cast<std::size_t>(member)]);
+  return static_cast<int>(hosts.size());
+}
+
+std::string World::describe(const std::vector<Rank>& members) const {
+  const auto count = [](std::size_t number, const char* what) {
+    return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+  };
+  std::string ways = domain_ ? "shared memory" : "TCP";
+  if (domain_ && fabric_) ways += " and TCP";
+  return count(members.size(), "rank") + " on " +
+         count(static_cast<std::size_t>(hosts_of(members)), "host") + " by " + origin_ + ", over " +
+         ways;
+}
+
+}  // namespace tutti::runtime

@@ -1,0 +1,77 @@
+/// @file
+/// World: the connections of a process to the others it was started with.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <tutti/group.hpp>
+
+#include "backends/shm/domain.hpp"
+#include "backends/tcp/fabric.hpp"
+#include "control.hpp"
+#include "mesh.hpp"
+
+namespace tutti::runtime {
+
+/// Which connections a world may use.
+enum class Ways : std::uint8_t {
+  any,  ///< Shared memory inside a host, TCP between hosts.
+  shm,  ///< Shared memory, or an error.
+  tcp,  ///< TCP, inside a host too.
+};
+/// @param name "auto", "shm" or "tcp". @return the ways. Throws Error{invalid_argument} that lists
+/// the names.
+[[nodiscard]] Ways ways_of(std::string_view name);
+
+/// How a world is made.
+struct WorldOptions {
+  Ways ways = Ways::any;                           ///< See Ways.
+  MeshOptions mesh{};                              ///< See MeshOptions; its memory is chosen here.
+  Vigilance vigilance{};                           ///< See Vigilance.
+  std::size_t segment_bytes = shm::kSegmentBytes;  ///< Addresses of the own shared memory.
+};
+
+/// All connections of a process to the other ranks, shared by the communicators that are made of
+/// them, and closed with the last one.
+class World : public std::enable_shared_from_this<World> {
+ public:
+  /// Collective: connects all ranks. @param channel of all ranks. @param options see WorldOptions.
+  /// @param deadline as connect_mesh. @return the world. Throws as connect_mesh.
+  [[nodiscard]] static std::shared_ptr<World> connect(Channel& channel, const WorldOptions& options,
+                                                      Deadline deadline);
+
+  /// @return what a communicator of all ranks stands on. To be called once.
+  [[nodiscard]] Footing footing();
+
+  // What groups need.
+
+  /// Makes the transport of a communicator. @param communicator its id. @param members its ranks,
+  /// by their ranks in the world. @return it, which must not outlive this world.
+  [[nodiscard]] std::unique_ptr<Transport> transport(std::uint64_t communicator,
+                                                     const std::vector<Rank>& members);
+  /// @return memory that the other ranks of the host see, or null.
+  [[nodiscard]] const std::shared_ptr<Memory>& visible_memory() const noexcept { return visible_; }
+  /// @param members ranks in the world. @return a line about them.
+  [[nodiscard]] std::string describe(const std::vector<Rank>& members) const;
+
+ private:
+  World() = default;
+  void adopt(Mesh mesh, const WorldOptions& options);
+  [[nodiscard]] int hosts_of(const std::vector<Rank>& members) const;
+
+  Rank self_ = 0;
+  std::uint64_t id_ = 0;
+  std::string origin_{};
+  std::vector<std::string> hosts_{};         // per rank
+  std::vector<bool> is_local_{};             // per rank
+  std::unique_ptr<Control> control_{};       // none where there is one rank; says goodbye last
+  std::shared_ptr<shm::Segment> segment_{};  // none where all is TCP
+  std::shared_ptr<shm::Domain> domain_{};    // likewise
+  std::shared_ptr<Memory> visible_{};        // likewise
+  std::shared_ptr<tcp::Fabric> fabric_{};    // none where all is shared memory
+};
+
+}  // namespace tutti::runtime

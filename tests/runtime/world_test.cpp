@@ -1,0 +1,216 @@
+// Worlds of ranks that are threads: every way of connecting, groups in any order, what is left.
+#include "runtime/world.hpp"
+
+#include <numeric>
+
+#include <gtest/gtest.h>
+#include <tutti/tutti.hpp>
+
+#include "ranks.hpp"
+
+namespace tutti::test {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace tutti::runtime;
+
+struct Setting {
+  int n;
+  std::string ways;
+  int hosts;  // pretended; ranks are dealt out to them
+};
+
+std::ostream& operator<<(std::ostream& out, const Setting& setting) {
+  return out << setting.n << "_ranks_" << setting.ways << "_" << setting.hosts << "_hosts";
+}
+
+/// Runs a body on every rank of a world.
+std::vector<Outcome> in_world(const Setting& setting,
+                              const std::function<void(Communicator&)>& body) {
+  const auto channels = local_channels(setting.n, true);
+  return run_ranks(setting.n, [&](Rank rank) {
+    WorldOptions options{.ways = ways_of(setting.ways), .segment_bytes = std::size_t{1} << 30};
+    options.mesh.host.name += std::to_string(rank % setting.hosts);
+    options.mesh.host.boot += std::to_string(rank % setting.hosts);
+    options.mesh.interface = "127.0.0.1";
+    Channel& channel = *channels[static_cast<std::size_t>(rank)];
+    Communicator world = Communicator::create(World::connect(channel, options, in(30s))->footing(),
+                                              make_host_memory(), {.timeout = 30s});
+    body(world);
+  });
+}
+
+/// Every rank contributes its number times an element's.
+void check_sums(Communicator& communicator, std::span<const Rank> world_ranks, std::size_t count,
+                std::span<std::int64_t> values) {
+  std::int64_t total = 0;
+  for (const Rank rank : world_ranks) total += rank + 1;
+  const std::int64_t own = world_ranks[static_cast<std::size_t>(communicator.rank())] + 1;
+  for (std::size_t i = 0; i < count; ++i) values[i] = own * static_cast<std::int64_t>(i + 1);
+  communicator.all_reduce(values.first(count));
+  for (std::size_t i = 0; i < count; ++i)
+    ASSERT_EQ(values[i], total * static_cast<std::int64_t>(i + 1)) << "element " << i;
+}
+
+void check_sums(Communicator& communicator, std::span<const Rank> world_ranks) {
+  std::vector<std::int64_t> values(100'000);
+  for (const std::size_t count : {1U, 100U, 5'000U, 100'000U})
+    check_sums(communicator, world_ranks, count, values);
+}
+
+std::vector<Rank> everyone(int n) {
+  std::vector<Rank> ranks(static_cast<std::size_t>(n));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+class WorldOf : public ::testing::TestWithParam<Setting> {};
+
+TEST_P(WorldOf, RunsCollectivesAndLeavesNothing) {
+  const int before = open_descriptors();
+  expect_no_error(in_world(GetParam(), [](Communicator& world) {
+    check_sums(world, everyone(world.size()));
+    EXPECT_NE(world.describe().find(std::to_string(world.size()) + " rank"), std::string::npos);
+  }));
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST_P(WorldOf, DividesByColorAndKey) {
+  expect_no_error(in_world(GetParam(), [](Communicator& world) {
+    const int color = world.rank() % 2;
+    Communicator half = world.split(color, -world.rank());
+    std::vector<Rank> ranks;
+    for (Rank rank = world.size() - 1; rank >= 0; --rank)
+      if (rank % 2 == color) ranks.push_back(rank);
+    ASSERT_EQ(half.size(), static_cast<int>(ranks.size()));
+    check_sums(half, ranks);
+    Communicator again = half.split(0);
+    check_sums(again, ranks);
+  }));
+}
+
+TEST_P(WorldOf, LetsRanksStayOutOfASplit) {
+  expect_no_error(in_world(GetParam(), [](Communicator& world) {
+    if (world.rank() != 0) return world.split(no_color);
+    Communicator alone = world.split(7);
+    EXPECT_EQ(alone.size(), 1);
+    check_sums(alone, everyone(1));
+  }));
+}
+
+// Each rank makes its groups in an order of its own.
+TEST_P(WorldOf, MakesOverlappingGroupsInAnyOrder) {
+  expect_no_error(in_world(GetParam(), [](Communicator& world) {
+    const int n = world.size();
+    std::vector<std::pair<std::vector<Rank>, Communicator>> pairs;
+    for (int step = 0; step < n; ++step) {
+      const Rank other = (world.rank() * 3 + step) % n;
+      if (other == world.rank()) continue;
+      const std::vector<Rank> members{std::min(world.rank(), other), std::max(world.rank(), other)};
+      pairs.emplace_back(members, world.group(members));
+    }
+    // Used in one order by all, or they would wait in a circle.
+    std::ranges::sort(pairs, {}, [](const auto& pair) { return pair.first; });
+    for (auto& [members, pair] : pairs) check_sums(pair, members);
+  }));
+}
+
+TEST_P(WorldOf, KeepsEqualGroupsApart) {
+  expect_no_error(in_world(GetParam(), [](Communicator& world) {
+    const std::vector<Rank> ranks = everyone(world.size());
+    Communicator first = world.group(ranks);
+    Communicator second = world.group(ranks);
+    std::vector<std::int64_t> a(10, 1);
+    std::vector<std::int64_t> b(10, 2);
+    Request one = first.all_reduce_async(std::span{a});
+    second.all_reduce(std::span{b});
+    one.wait();
+    EXPECT_EQ(a.front(), world.size());
+    EXPECT_EQ(b.front(), 2 * world.size());
+  }));
+}
+
+TEST_P(WorldOf, OutlivesItsFirstCommunicator) {
+  expect_no_error(in_world(GetParam(), [](Communicator& world) {
+    const std::vector<Rank> ranks = everyone(world.size());
+    Communicator copy = world.group(ranks);
+    const Communicator gone = std::move(world);
+    check_sums(copy, ranks);
+  }));
+}
+
+TEST_P(WorldOf, ReducesBuffersThatPeersSee) {
+  expect_no_error(in_world(GetParam(), [](Communicator& world) {
+    auto buffer = world.allocate<std::int64_t>(50'000);
+    EXPECT_EQ(buffer.is_visible(), GetParam().ways != "tcp");
+    EXPECT_EQ(buffer.span().back(), 0);
+    for (const std::size_t count : {1U, 1'000U, 50'000U})
+      check_sums(world, everyone(world.size()), count, buffer.span());
+  }));
+}
+
+std::string name_of_setting(const ::testing::TestParamInfo<Setting>& info) {
+  std::ostringstream name;
+  name << info.param;
+  return name.str();
+}
+
+INSTANTIATE_TEST_SUITE_P(Settings, WorldOf,
+                         ::testing::Values(Setting{1, "auto", 1}, Setting{1, "tcp", 1},
+                                           Setting{2, "shm", 1}, Setting{3, "tcp", 1},
+                                           Setting{4, "auto", 1}, Setting{4, "auto", 2},
+                                           Setting{5, "auto", 3}, Setting{3, "auto", 3}),
+                         name_of_setting);
+
+TEST(World, RefusesTransportsThatAreNot) {
+  try {
+    static_cast<void>(ways_of("infiniband"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_STREQ(error.what(),
+                 "there is no transport 'infiniband'; choose auto, shm or tcp (mpi is that of "
+                 "tutti::mpi::communicator)");
+  }
+}
+
+TEST(World, SaysWhoSharesNoMemory) {
+  const auto outcomes = in_world({3, "shm", 2}, [](Communicator&) {});
+  for (const Outcome& outcome : outcomes) {
+    ASSERT_TRUE(outcome.error);
+    EXPECT_EQ(outcome.error->code(), ErrorCode::invalid_argument);
+    EXPECT_NE(outcome.text().find("shares no memory with"), std::string::npos) << outcome.text();
+  }
+}
+
+TEST(World, RefusesGroupsThatCannotBe) {
+  expect_no_error(in_world({2, "auto", 1}, [](Communicator& world) {
+    const auto refusal = [&](std::initializer_list<Rank> members) {
+      const auto made = world.try_group(std::span{members.begin(), members.size()});
+      return made ? "made" : std::string{made.error().what()};
+    };
+    EXPECT_EQ(refusal({world.rank(), 2}), "a group names rank 2, but there are ranks 0 to 1");
+    EXPECT_EQ(refusal({world.rank(), -1}), "a group names rank -1, but there are ranks 0 to 1");
+    EXPECT_EQ(refusal({world.rank(), world.rank()}),
+              "a group names rank " + std::to_string(world.rank()) + " twice");
+    EXPECT_EQ(refusal({1 - world.rank()}),
+              "rank " + std::to_string(world.rank()) +
+                  " makes a group in which it is not; only the members make it");
+    check_sums(world, everyone(2));
+  }));
+}
+
+// The last operation's messages may still be under way when a rank leaves.
+TEST(World, LeavesInAnyOrder) {
+  for (const Setting& setting :
+       {Setting{4, "auto", 1}, Setting{4, "auto", 2}, Setting{3, "tcp", 1}})
+    for (int round = 0; round < 20; ++round)
+      expect_no_error(in_world(setting, [](Communicator& world) {
+        std::vector<std::int64_t> values(1000, world.rank());
+        world.broadcast(std::span{values}, world.size() - 1);
+        EXPECT_EQ(values.back(), world.size() - 1);
+      }));
+}
+
+}  // namespace
+}  // namespace tutti::test
