@@ -154,6 +154,7 @@ std::string World::describe(const std::vector<Rank>& members) const {
   const auto count = [](std::size_t number, const char* what) {
     return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
   };
+  if (hosts_.size() == 1) return "1 rank, alone";
   std::string ways = domain_ ? "shared memory" : "TCP";
   if (domain_ && fabric_) ways += " and TCP";
   return count(members.size(), "rank") + " on " +

@@ -1,0 +1,149 @@
+// A rank of a world: member MODE [NUMBER]. Its exit status is 0 if all is well.
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <tutti/tutti.hpp>
+
+namespace tutti::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+std::int64_t nanoseconds() {
+  return Clock::now().time_since_epoch().count();
+}
+
+// Whether an all_reduce of every size is right.
+bool adds_up(Communicator& world) {
+  const std::int64_t n = world.size();
+  for (const std::size_t count : {std::size_t{1}, std::size_t{1000}, std::size_t{300'000}}) {
+    std::vector<std::int64_t> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = world.rank() + static_cast<std::int64_t>(i);
+    world.all_reduce(std::span{values});
+    for (std::size_t i = 0; i < count; ++i)
+      if (values[i] != n * (n - 1) / 2 + n * static_cast<std::int64_t>(i)) return false;
+  }
+  return true;
+}
+
+// A world, halves of it, and halves of those.
+bool divides(Communicator& world) {
+  if (!adds_up(world)) return false;
+  if (world.size() < 2) return true;
+  Communicator half = world.split(world.rank() % 2);
+  return divides(half);
+}
+
+struct Usage {
+  std::ptrdiff_t descriptors = 0;
+  std::ptrdiff_t threads = 0;
+  long resident_kib = 0;
+};
+
+Usage usage() {
+  const auto entries = [](const char* folder) {
+    return std::distance(std::filesystem::directory_iterator{folder}, {});
+  };
+  long pages = 0;
+  std::ifstream{"/proc/self/statm"} >> pages >> pages;
+  return {entries("/proc/self/fd"), entries("/proc/self/task"),
+          pages * sysconf(_SC_PAGESIZE) / 1024};
+}
+
+// Whether worlds can come and go without anything being left behind.
+bool repeats(int times) {
+  Usage first;
+  for (int i = 0; i < times; ++i) {
+    Communicator world = init();
+    std::array<std::int64_t, 1> value{1};
+    world.all_reduce(std::span{value});
+    if (value[0] != world.size()) return false;
+    if (i == times / 5) first = usage();  // allocators and loaders have had their share by then
+  }
+  const Usage last = usage();
+  std::printf("descriptors %td %td threads %td %td resident %ld %ld KiB\n", first.descriptors,
+              last.descriptors, first.threads, last.threads, first.resident_kib, last.resident_kib);
+  return last.descriptors <= first.descriptors && last.threads <= first.threads + 1 &&
+         last.resident_kib < first.resident_kib + 2048;
+}
+
+// The last rank dies amid collectives; the others say when they knew, and whom they blame.
+bool survives(int signal) {
+  Communicator world = init();
+  const Rank victim = world.size() - 1;
+  std::array<std::int64_t, 1> moment{world.rank() == victim ? nanoseconds() + 20'000'000 : 0};
+  world.all_reduce(std::span{moment}, max);
+  std::vector<double> values(20'000);
+  try {
+    for (;;) {
+      if (world.rank() == victim && nanoseconds() >= moment[0]) ::kill(getpid(), signal);
+      world.all_reduce(std::span{values}, sum, {.timeout = 20s});
+    }
+  } catch (const Error& error) {
+    std::printf("rank %d knew after %.1f ms: %s, culprit %d: %s\n", world.rank(),
+                static_cast<double>(nanoseconds() - moment[0]) * 1e-6,
+                std::string{name_of(error.cause())}.c_str(), error.culprit(), error.what());
+    std::fflush(stdout);
+    return error.culprit() == victim;
+  }
+}
+
+// Rank 0 makes one call more than the others, which leave.
+bool is_left_alone() {
+  Communicator world = init();
+  world.barrier();
+  if (world.rank() != 0) return true;
+  try {
+    world.barrier({.timeout = 20s});
+    return false;
+  } catch (const Error& error) {
+    std::printf("%s: %s\n", std::string{name_of(error.cause())}.c_str(), error.what());
+    return true;
+  }
+}
+
+int run(const std::string& mode, int number) {
+  if (mode == "collectives") {
+    Communicator world = init();
+    if (world.rank() == 0) std::printf("%s\n", world.describe().c_str());
+    return divides(world) ? 0 : 1;
+  }
+  if (mode == "repeat") return repeats(number) ? 0 : 1;
+  if (mode == "survive") return survives(number) ? 0 : 1;
+  if (mode == "alone") return is_left_alone() ? 0 : 1;
+  if (mode == "sleep") {
+    Communicator world = init();
+    world.barrier();
+    std::puts("ready");
+    std::fflush(stdout);
+    std::this_thread::sleep_for(std::chrono::seconds{number});
+    world.barrier();
+    return 0;
+  }
+  return 3;
+}
+
+}  // namespace
+}  // namespace tutti::test
+
+int main(int count, char** arguments) {
+  try {
+    return tutti::test::run(count > 1 ? arguments[1] : "collectives",
+                            count > 2 ? std::atoi(arguments[2]) : 0);
+  } catch (const tutti::Error& error) {
+    std::printf("%s: %s\n", std::string{name_of(error.code())}.c_str(), error.what());
+    return 4;
+  }
+}

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Worlds of real processes: what survivors are told, and what is left behind.
+
+Usage: processes_test.py MEMBER TRIALS. MEMBER is the program of member.cpp.
+"""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+MEMBER = ""
+TRIALS = 3
+PATIENCE = 60
+
+
+def start(n, mode, number=0, url=None, folder=None, **variables):
+    """Starts the ranks of a world and returns their processes."""
+    processes = []
+    for rank in range(n):
+        environment = {name: value for name, value in os.environ.items()
+                       if not name.startswith(("TUTTI_", "OMPI_", "PMI", "SLURM_"))}
+        environment.update(TUTTI_RANK=str(rank), TUTTI_SIZE=str(n),
+                           TUTTI_URL=url or f"file://{folder}/world", **variables)
+        processes.append(subprocess.Popen([MEMBER, mode, str(number)], env=environment,
+                                          stdout=subprocess.PIPE, text=True))
+    return processes
+
+
+def finish(processes):
+    """Waits for all ranks. Returns their exit statuses and what they said."""
+    said = [process.communicate(timeout=PATIENCE)[0] for process in processes]
+    return [process.returncode for process in processes], said
+
+
+def leftovers():
+    """What a world must not leave behind: names of memory, abstract sockets."""
+    names = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")}
+    sockets = pathlib.Path("/proc/net/unix").read_text(encoding="utf-8", errors="replace")
+    return names | set(re.findall(r"@tutti-\w+", sockets))
+
+
+class Processes(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.before = leftovers()
+
+    def world(self, n, mode, number=0, **more):
+        return finish(start(n, mode, number, folder=self.folder.name, **more))
+
+    def check_survivors(self, n, number, statuses, said):
+        self.assertEqual(statuses, [0] * (n - 1) + [-number], said)
+        for rank in range(n - 1):
+            match = re.match(rf"rank {rank} knew after ([-0-9.]+) ms: peer_dead, culprit {n - 1}: "
+                             rf"rank {n - 1} \(host .*\) has ended", said[rank])
+            self.assertTrue(match, said[rank])
+            yield float(match.group(1))
+
+    def test_collectives_of_processes(self):
+        for n in (1, 2, 3, 4):
+            statuses, said = self.world(n, "collectives")
+            self.assertEqual(statuses, [0] * n, said)
+            self.assertIn("alone" if n == 1 else f"{n} ranks on 1 host by file://", said[0])
+
+    def test_every_survivor_blames_the_dead(self):
+        slowest = 0.0
+        for trial in range(TRIALS):
+            number = (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM)[trial % 3]
+            statuses, said = self.world(4, "survive", int(number))
+            slowest = max([slowest, *self.check_survivors(4, number, statuses, said)])
+        print(f"{TRIALS} trials, the last survivor knew after {slowest:.1f} ms")
+        self.assertEqual(leftovers(), self.before)
+
+    def test_a_call_too_many_is_an_error(self):
+        statuses, said = self.world(3, "alone")
+        self.assertEqual(statuses, [0, 0, 0], said)
+        self.assertRegex(said[0], r"rank [12] ")
+
+    def test_worlds_come_and_go(self):
+        for n in (1, 2):
+            statuses, said = self.world(n, "repeat", 30 * TRIALS)
+            self.assertEqual(statuses, [0] * n, said)
+
+    def test_nothing_is_left_of_the_killed(self):
+        for _ in range(TRIALS):
+            processes = start(3, "sleep", 30, folder=self.folder.name)
+            for process in processes:
+                self.assertEqual(process.stdout.readline(), "ready\n")
+            for process in processes:
+                process.kill()
+            finish(processes)
+        self.assertEqual(leftovers(), self.before)
+
+    def test_a_stopped_rank_holds_up_nobody_else(self):
+        """Rank 2 is stopped and goes on: the world is whole again."""
+        processes = start(3, "sleep", 1, folder=self.folder.name)
+        for process in processes:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+        processes[2].send_signal(signal.SIGSTOP)
+        time.sleep(1.5)
+        processes[2].send_signal(signal.SIGCONT)
+        statuses, said = finish(processes)
+        self.assertEqual(statuses, [0, 0, 0], said)
+
+
+class Refusals(unittest.TestCase):
+    def refusal(self, **variables):
+        environment = {name: value for name, value in os.environ.items()
+                       if not name.startswith(("TUTTI_", "OMPI_", "PMI", "SLURM_"))}
+        begin = time.monotonic()
+        done = subprocess.run([MEMBER, "collectives"], env={**environment, **variables},
+                              stdout=subprocess.PIPE, text=True, timeout=PATIENCE, check=False)
+        self.assertEqual(done.returncode, 4, done.stdout)
+        return done.stdout.strip(), time.monotonic() - begin
+
+    def test_a_missing_rank_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            text, seconds = self.refusal(TUTTI_RANK="0", TUTTI_SIZE="2", TUTTI_TIMEOUT="0.5",
+                                         TUTTI_URL=f"file://{folder}/world")
+        self.assertRegex(text, r"^timeout: .*: rank 1 did not come by the deadline")
+        self.assertLess(seconds, 2.5)
+
+    def test_an_unreachable_master_is_named(self):
+        text, seconds = self.refusal(TUTTI_RANK="1", TUTTI_SIZE="2", TUTTI_TIMEOUT="0.5",
+                                     TUTTI_URL="tcp://127.0.0.1:1")
+        self.assertIn("127.0.0.1:1", text)
+        self.assertLess(seconds, 2.5)
+
+    def test_wrong_values_are_named(self):
+        text, _ = self.refusal(TUTTI_RANK="3", TUTTI_SIZE="2", TUTTI_URL="file:///tmp/x")
+        self.assertIn("invalid_argument: ", text)
+        text, _ = self.refusal(TUTTI_URL="carrier-pigeon://home", TUTTI_RANK="0", TUTTI_SIZE="2")
+        self.assertIn("carrier-pigeon", text)
+
+
+if __name__ == "__main__":
+    TRIALS = int(sys.argv.pop())
+    MEMBER = sys.argv.pop()
+    unittest.main()
