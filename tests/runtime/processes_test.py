@@ -37,18 +37,28 @@ def finish(processes):
     return [process.returncode for process in processes], said
 
 
-def leftovers():
+def names():
     """What a world must not leave behind: names of memory, abstract sockets."""
-    names = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")}
+    files = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")}
     sockets = pathlib.Path("/proc/net/unix").read_text(encoding="utf-8", errors="replace")
-    return names | set(re.findall(r"@tutti-\w+", sockets))
+    return files | set(re.findall(r"@tutti-\w+", sockets))
+
+
+def left_since(before):
+    """Which new names stay. Other tests' worlds come and go meanwhile."""
+    left = names() - before
+    end = time.monotonic() + 20
+    while left and time.monotonic() < end:
+        time.sleep(0.05)
+        left &= names()
+    return left
 
 
 class Processes(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
-        self.before = leftovers()
+        self.before = names()
 
     def world(self, n, mode, number=0, **more):
         return finish(start(n, mode, number, folder=self.folder.name, **more))
@@ -74,7 +84,7 @@ class Processes(unittest.TestCase):
             statuses, said = self.world(4, "survive", int(number))
             slowest = max([slowest, *self.check_survivors(4, number, statuses, said)])
         print(f"{TRIALS} trials, the last survivor knew after {slowest:.1f} ms")
-        self.assertEqual(leftovers(), self.before)
+        self.assertEqual(left_since(self.before), set())
 
     def test_a_call_too_many_is_an_error(self):
         statuses, said = self.world(3, "alone")
@@ -94,7 +104,7 @@ class Processes(unittest.TestCase):
             for process in processes:
                 process.kill()
             finish(processes)
-        self.assertEqual(leftovers(), self.before)
+        self.assertEqual(left_since(self.before), set())
 
     def test_a_stopped_rank_holds_up_nobody_else(self):
         """Rank 2 is stopped and goes on: the world is whole again."""
