@@ -49,10 +49,10 @@ bool MpiTransport::stop(const Error& cause) {
   }
   if (!told_) {
     backing_->notice = make_notice(cause);
-    for (Rank rank = 0; rank < group_.size; ++rank) {
-      if (rank == group_.self) continue;
+    for (Rank rank = 0; rank < ranks_.size; ++rank) {
+      if (rank == ranks_.self) continue;
       sends.emplace_back(MPI_REQUEST_NULL);
-      MPI_Isend(&backing_->notice, sizeof(Notice), MPI_BYTE, rank, notice_tag(group_), group_.comm,
+      MPI_Isend(&backing_->notice, sizeof(Notice), MPI_BYTE, rank, notice_tag(ranks_), ranks_.comm,
                 &sends.back());
     }
   }

@@ -36,11 +36,11 @@ Notice make_notice(const Error& cause) noexcept {
 
 // A probe needs no receive posted in advance: a wildcard receive would have to be cancelled in the
 // end, and slows the matching of all other messages down in some MPIs.
-std::optional<Error> find_notice(const Group& group) {
+std::optional<Error> find_notice(const Ranks& ranks) {
   int found = 0;
   MPI_Message message = MPI_MESSAGE_NULL;
   MPI_Status status;
-  check(MPI_Improbe(MPI_ANY_SOURCE, notice_tag(group), group.comm, &found, &message, &status),
+  check(MPI_Improbe(MPI_ANY_SOURCE, notice_tag(ranks), ranks.comm, &found, &message, &status),
         "look for abort notices");
   if (found == 0) return std::nullopt;
   const Rank source = status.MPI_SOURCE;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "group.hpp"
+#include "ranks.hpp"
 
 namespace tutti::mpi {
 
@@ -21,13 +21,13 @@ struct Notice {
 /// @param cause what is to be told. @return the notice.
 [[nodiscard]] Notice make_notice(const Error& cause) noexcept;
 
-/// Looks for a notice without waiting. @param group where. @return Error{aborted} with the first
+/// Looks for a notice without waiting. @param ranks where. @return Error{aborted} with the first
 /// cause's text, kind and culprit, if a rank has failed.
-[[nodiscard]] std::optional<Error> find_notice(const Group& group);
+[[nodiscard]] std::optional<Error> find_notice(const Ranks& ranks);
 
-/// @param group whose tags. @return the tag of notices; transfers use smaller ones.
-[[nodiscard]] inline int notice_tag(const Group& group) noexcept {
-  return group.tag_limit;
+/// @param ranks whose tags. @return the tag of notices; transfers use smaller ones.
+[[nodiscard]] inline int notice_tag(const Ranks& ranks) noexcept {
+  return ranks.tag_limit;
 }
 
 }  // namespace tutti::mpi

@@ -26,24 +26,24 @@ Header header_of(const Transfer& transfer) noexcept {
 
 // Tags of transfers are the lower half of the MPI's, tags of payloads the upper half but for the
 // last.
-std::uint32_t transfer_tags(const Group& group) {
-  return static_cast<std::uint32_t>(group.tag_limit) / 2;
+std::uint32_t transfer_tags(const Ranks& ranks) {
+  return static_cast<std::uint32_t>(ranks.tag_limit) / 2;
 }
-PayloadTag payload_tag_of(std::uint32_t serial, const Group& group) {
-  const std::uint32_t first = transfer_tags(group);
-  const std::uint32_t tags = static_cast<std::uint32_t>(group.tag_limit) - first;
+PayloadTag payload_tag_of(std::uint32_t serial, const Ranks& ranks) {
+  const std::uint32_t first = transfer_tags(ranks);
+  const std::uint32_t tags = static_cast<std::uint32_t>(ranks.tag_limit) - first;
   return static_cast<PayloadTag>(first + serial % tags);
 }
 
 }  // namespace
 
-MpiTransport::MpiTransport(const Group& group, const Options& options)
-    : group_{group}, options_{options}, capabilities_{.name = "mpi",
-                                                      .tags = transfer_tags(group),
-                                                      .hosts = group.hosts,
+MpiTransport::MpiTransport(const Ranks& ranks, const Options& options)
+    : ranks_{ranks}, options_{options}, capabilities_{.name = "mpi",
+                                                      .tags = transfer_tags(ranks),
+                                                      .hosts = ranks.hosts,
                                                       .idle_spins =
-                                                          group.oversubscribed ? 20 : 10000},
-      ended_{group.comm} {
+                                                          ranks.oversubscribed ? 20 : 10000},
+      ended_{ranks.comm} {
   messages_.reserve(kUsualTransfers);
   free_messages_.reserve(kUsualTransfers);
   done_.reserve(2 * kUsualTransfers);
@@ -58,7 +58,7 @@ MpiTransport::~MpiTransport() {
   }
   ended_.release();
   if (!requests_.empty())
-    abort({ErrorCode::aborted, "rank " + std::to_string(group_.self) +
+    abort({ErrorCode::aborted, "rank " + std::to_string(ranks_.self) +
                                    " destroyed its communicator with an operation pending"});
   // Messages of operations that ended well are waited for, if only for a moment.
   if (!failure_ && !drain(departures_.requests(), kSendPatience)) {
@@ -66,7 +66,7 @@ MpiTransport::~MpiTransport() {
     return;
   }
   // A late message to a freed communicator could match in a new one that got the same context.
-  if (!failure_) MPI_Comm_free(&group_.comm);
+  if (!failure_) MPI_Comm_free(&ranks_.comm);
 }
 
 void MpiTransport::post(std::span<const Transfer> transfers) {
@@ -99,7 +99,7 @@ void MpiTransport::make_message_room() {
 }
 
 void MpiTransport::post_one(const Transfer& transfer) {
-  expects(transfer.peer >= 0 && transfer.peer < group_.size,
+  expects(transfer.peer >= 0 && transfer.peer < ranks_.size,
           "a transfer names no rank of the group");
   expects(transfer.tag < capabilities_.tags, "a transfer has a tag beyond Capabilities::tags");
   const std::uint64_t bytes = bytes_of(transfer.pieces);
@@ -114,14 +114,14 @@ void MpiTransport::post_send(const Transfer& transfer, std::uint64_t bytes) {
   const Message message{transfer, bytes, buffer, 0};
   const Header header = header_of(transfer) | (message.fits_first() ? 0 : kFollowed);
   std::memcpy(buffer, &header, sizeof header);
-  const Announcement announcement{bytes, payload_tag_of(next_payload_, group_)};
+  const Announcement announcement{bytes, payload_tag_of(next_payload_, ranks_)};
   if (message.fits_first()) pack(buffer + sizeof header, transfer.pieces);
   else std::memcpy(buffer + sizeof header, &announcement, sizeof announcement);
   const std::size_t count = sizeof header + (message.fits_first() ? bytes : sizeof announcement);
   departures_.make_room(backing_->pool);  // before there is a request that could be lost
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Isend(buffer, static_cast<int>(count), MPI_BYTE, transfer.peer,
-                  static_cast<int>(transfer.tag), group_.comm, &request),
+                  static_cast<int>(transfer.tag), ranks_.comm, &request),
         transfer);
   if (message.fits_first() && leaves(request, message, count)) {
     done_.push_back({transfer.cookie});
@@ -150,7 +150,7 @@ void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
   const std::uint32_t index = add_message({transfer, bytes, buffer, 0});
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Irecv(buffer, static_cast<int>(kFirstBytes), MPI_BYTE, transfer.peer,
-                  static_cast<int>(transfer.tag), group_.comm, &request),
+                  static_cast<int>(transfer.tag), ranks_.comm, &request),
         transfer);
   add_request(request, {index, true});
 }
@@ -170,8 +170,8 @@ void MpiTransport::post_payload(std::uint32_t index, PayloadTag tag) {
   while (cutter.more()) {
     Cutter::Chunk chunk = cutter.next();
     MPI_Request request = MPI_REQUEST_NULL;
-    check(sends ? MPI_Isend(chunk.data, chunk.count, chunk.type, peer, tag, group_.comm, &request)
-                : MPI_Irecv(chunk.data, chunk.count, chunk.type, peer, tag, group_.comm, &request),
+    check(sends ? MPI_Isend(chunk.data, chunk.count, chunk.type, peer, tag, ranks_.comm, &request)
+                : MPI_Irecv(chunk.data, chunk.count, chunk.type, peer, tag, ranks_.comm, &request),
           message.transfer);
     add_request(request, {index, false});
     if (chunk.type != MPI_BYTE) check(MPI_Type_free(&chunk.type), "forget scattered bytes");
@@ -287,7 +287,7 @@ void MpiTransport::Message::unpack_buffer() const noexcept {
 }
 
 void MpiTransport::look_for_notice() {
-  if (std::optional<Error> notice = find_notice(group_)) {
+  if (std::optional<Error> notice = find_notice(ranks_)) {
     told_ = true;  // the rank that failed tells everyone itself
     throw Error{*notice};
   }

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "departures.hpp"
-#include "group.hpp"
 #include "message.hpp"
 #include "notice.hpp"
+#include "ranks.hpp"
 
 namespace tutti::mpi {
 
@@ -27,13 +27,13 @@ bool drain(std::vector<MPI_Request>& requests, Duration patience);
 /// receive that is too short, which Open MPI 4.1 answers with a crash.
 class MpiTransport final : public Transport {
  public:
-  /// @param group from make_group; the communicator in it is owned from now on.
+  /// @param ranks from gather_ranks; the communicator in it is owned from now on.
   /// @param options see Options.
-  MpiTransport(const Group& group, const Options& options);
+  MpiTransport(const Ranks& ranks, const Options& options);
   ~MpiTransport() override;
 
-  [[nodiscard]] Rank self() const noexcept override { return group_.self; }
-  [[nodiscard]] int size() const noexcept override { return group_.size; }
+  [[nodiscard]] Rank self() const noexcept override { return ranks_.self; }
+  [[nodiscard]] int size() const noexcept override { return ranks_.size; }
   [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
   [[nodiscard]] Duration now() const noexcept override { return time_now(); }
   void post(std::span<const Transfer> transfers) override;
@@ -83,7 +83,7 @@ class MpiTransport final : public Transport {
   std::size_t take_done(std::span<Completion> completions) noexcept;
   [[nodiscard]] bool stop(const Error& cause);
 
-  Group group_;
+  Ranks ranks_;
   Options options_;
   Capabilities capabilities_;
   std::unique_ptr<Backing> backing_ = std::make_unique<Backing>();

@@ -131,5 +131,45 @@ TEST(MpiCommunicator, StaysUsableAfterAWrongArgument) {
   EXPECT_EQ(data[3], static_cast<float>(world.size()));
 }
 
+// Every rank contributes its rank in the world.
+void expect_sum_of(Communicator& communicator, const std::vector<Rank>& ranks, Rank own) {
+  std::vector<std::int64_t> values(20'000, own);
+  communicator.all_reduce(std::span{values});
+  std::int64_t sum = 0;
+  for (const Rank rank : ranks) sum += rank;
+  ASSERT_EQ(communicator.size(), static_cast<int>(ranks.size()));
+  EXPECT_EQ(values.front(), sum);
+  EXPECT_EQ(values.back(), sum);
+}
+
+void expect_halves(Communicator& world) {
+  const Rank own = world.rank();
+  std::vector<Rank> ranks;
+  for (Rank rank = world.size() - 1; rank >= 0; --rank)
+    if (rank % 2 == own % 2) ranks.push_back(rank);
+  Communicator half = world.split(own % 2, -own);
+  EXPECT_EQ(ranks[static_cast<std::size_t>(half.rank())], own);
+  expect_sum_of(half, ranks, own);
+  if (own != 0) return world.split(no_color);
+  Communicator alone = world.split(3);
+  expect_sum_of(alone, {0}, own);
+}
+
+TEST(MpiCommunicator, DividesByColorAndKey) {
+  Communicator world = make_world();
+  expect_halves(world);
+  EXPECT_FALSE(world.allocate<int>(10).is_visible());
+  EXPECT_NE(world.describe().find("over MPI"), std::string::npos);
+}
+
+TEST(MpiCommunicator, IsNeededOnlyForRanksToFindEachOther) {
+  for (const char* const transport : {"auto", "tcp"}) {
+    Communicator world =
+        mpi::init(MPI_COMM_WORLD, {.transport = transport, .timeout = std::chrono::seconds{15}});
+    expect_halves(world);
+    EXPECT_EQ(world.describe().find("over MPI"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace tutti::test

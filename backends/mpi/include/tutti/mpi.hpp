@@ -10,6 +10,7 @@
 
 #include <tutti/call.hpp>
 #include <tutti/communicator.hpp>
+#include <tutti/init.hpp>
 #include <tutti/transport.hpp>
 
 /// tutti over an MPI library.
@@ -29,10 +30,19 @@ struct Options {
   Duration timeout = std::chrono::seconds{300};
 };
 
+/// Connects the ranks of an MPI communicator by tutti's own transports: shared memory inside a
+/// host, TCP between hosts. MPI serves for the ranks to find each other, and is not needed
+/// afterwards. Collective over `comm`.
+/// @param comm an intra-communicator. @param options as of tutti::init; not its url, rank and size.
+/// @return the communicator, with the ranks of `comm`. Throws Error.
+[[nodiscard]] Communicator init(MPI_Comm comm, const InitOptions& options = {});
+
 /// A communicator over a private duplicate of an MPI communicator. Collective over `comm`.
 /// @param comm an intra-communicator; it stays the caller's, and its messages never mix with ours.
 /// @param options of the communicator, equal on all ranks. @param transport see Options.
-/// @return the communicator, with the ranks of `comm`. Throws Error.
+/// @return the communicator, with the ranks of `comm`. Its groups and splits are made by MPI, which
+/// blocks until all members take part, without a deadline: ranks that make overlapping groups must
+/// make them in one order. Throws Error.
 [[nodiscard]] Communicator communicator(MPI_Comm comm, const CommunicatorOptions& options = {},
                                         const Options& transport = {});
 

@@ -1,4 +1,4 @@
-#include "group.hpp"
+#include "ranks.hpp"
 
 #include <sched.h>
 
@@ -12,6 +12,7 @@
 
 #include "check.hpp"
 #include "message.hpp"
+#include "patience.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -58,21 +59,6 @@ std::array<std::uint64_t, kMaskWords> usable_cores() {
   return words;
 }
 
-// Waits for a nonblocking operation of the set-up. It yields because some MPIs spin inside their
-// blocking calls, which takes tens of milliseconds where ranks outnumber cores.
-void finish(MPI_Request& request, const Options& options, const char* action) {
-  const Duration deadline = deadline_after(time_now(), options.timeout);
-  for (int done = 0;;) {
-    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), action);
-    if (done != 0) return;
-    if (time_now() > deadline)
-      throw Error{ErrorCode::timeout, std::string{"cannot "} + action +
-                                          " within the timeout: making a communicator is "
-                                          "collective, and a rank has not taken part"};
-    sched_yield();
-  }
-}
-
 void check_parent(MPI_Comm parent, const Options& options) {
   constexpr auto kInvalid = ErrorCode::invalid_argument;
   int flag = 0;
@@ -106,78 +92,79 @@ void check_equal(const std::vector<Card>& cards, Rank self) {
               rank};
 }
 
-void count_hosts(const std::vector<Card>& cards, Group& group) {
+void count_hosts(const std::vector<Card>& cards, Ranks& ranks) {
   std::vector<std::uint64_t> hosts;
   std::array<std::uint64_t, kMaskWords> cores{};
   int local_ranks = 0;
   for (const Card& card : cards) {
     hosts.push_back(card.host);
-    if (card.host != cards[static_cast<std::size_t>(group.self)].host) continue;
+    if (card.host != cards[static_cast<std::size_t>(ranks.self)].host) continue;
     ++local_ranks;
     // Launchers may bind each rank to a core of its own: what counts is the union.
     for (std::size_t word = 0; word < kMaskWords; ++word) cores[word] |= card.cores[word];
   }
   std::sort(hosts.begin(), hosts.end());
-  group.hosts = static_cast<int>(std::unique(hosts.begin(), hosts.end()) - hosts.begin());
+  ranks.hosts = static_cast<int>(std::unique(hosts.begin(), hosts.end()) - hosts.begin());
   int usable = 0;
   for (const std::uint64_t word : cores) usable += std::popcount(word);
-  group.oversubscribed = local_ranks > usable;
+  ranks.oversubscribed = local_ranks > usable;
 }
 
 // What the MPI writes to and reads while ranks come together.
 struct SetUp {
-  Group group{};
+  Ranks ranks{};
   Card own{};
   std::vector<Card> cards{};
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
-void duplicate(MPI_Comm parent, const Options& options, SetUp& set_up) {
-  Group& group = set_up.group;
-  check(MPI_Comm_idup(parent, &group.comm, &set_up.request), "duplicate the communicator");
-  finish(set_up.request, options, "duplicate the communicator");
-  check(MPI_Comm_set_errhandler(group.comm, MPI_ERRORS_RETURN), "set the error handler");
-  check(MPI_Comm_rank(group.comm, &group.self), "find the own rank");
-  check(MPI_Comm_size(group.comm, &group.size), "count the ranks");
+void duplicate(MPI_Comm parent, Duration deadline, SetUp& set_up) {
+  Ranks& ranks = set_up.ranks;
+  check(MPI_Comm_idup(parent, &ranks.comm, &set_up.request), "duplicate the communicator");
+  finish(set_up.request, deadline, "duplicate the communicator");
+  check(MPI_Comm_set_errhandler(ranks.comm, MPI_ERRORS_RETURN), "set the error handler");
+  check(MPI_Comm_rank(ranks.comm, &ranks.self), "find the own rank");
+  check(MPI_Comm_size(ranks.comm, &ranks.size), "count the ranks");
 
   int* tag_limit = nullptr;
   int known = 0;
   check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&tag_limit), &known),
         "find the largest tag");
-  group.tag_limit = known != 0 ? *tag_limit : 32767;  // what the standard guarantees
+  ranks.tag_limit = known != 0 ? *tag_limit : 32767;  // what the standard guarantees
 }
 
-void exchange_cards(const Options& options, SetUp& set_up) {
+void exchange_cards(const Options& options, Duration deadline, SetUp& set_up) {
   set_up.own = {host_identity(), options.chunk_bytes, kInlineBytes, usable_cores()};
-  set_up.cards.resize(static_cast<std::size_t>(set_up.group.size));
+  set_up.cards.resize(static_cast<std::size_t>(set_up.ranks.size));
   check(MPI_Iallgather(&set_up.own, sizeof(Card), MPI_BYTE, set_up.cards.data(), sizeof(Card),
-                       MPI_BYTE, set_up.group.comm, &set_up.request),
+                       MPI_BYTE, set_up.ranks.comm, &set_up.request),
         "exchange options");
-  finish(set_up.request, options, "exchange options");
+  finish(set_up.request, deadline, "exchange options");
 }
 
 }  // namespace
 
-Group make_group(MPI_Comm parent, const Options& options) {
+Ranks gather_ranks(MPI_Comm parent, const Options& options) {
   check_parent(parent, options);
   auto set_up = std::make_unique<SetUp>();
+  const Duration deadline = deadline_after(time_now(), options.timeout);
   try {
-    duplicate(parent, options, *set_up);
-    exchange_cards(options, *set_up);
+    duplicate(parent, deadline, *set_up);
+    exchange_cards(options, deadline, *set_up);
   } catch (...) {
     // A rank that comes late makes the MPI write after all, so what it writes to is never reused.
     if (set_up->request != MPI_REQUEST_NULL) static_cast<void>(set_up.release());
     throw;
   }
-  Group group = set_up->group;
+  Ranks ranks = set_up->ranks;
   try {
-    check_equal(set_up->cards, group.self);
+    check_equal(set_up->cards, ranks.self);
   } catch (...) {  // on all ranks
-    MPI_Comm_free(&group.comm);
+    MPI_Comm_free(&ranks.comm);
     throw;
   }
-  count_hosts(set_up->cards, group);
-  return group;
+  count_hosts(set_up->cards, ranks);
+  return ranks;
 }
 
 }  // namespace tutti::mpi

@@ -10,7 +10,7 @@
 namespace tutti::mpi {
 
 /// Facts that hold for the life of a transport.
-struct Group {
+struct Ranks {
   MPI_Comm comm = MPI_COMM_NULL;  ///< The duplicate; returns errors instead of ending the program.
   Rank self = 0;                  ///< The own rank.
   int size = 1;                   ///< Number of ranks.
@@ -20,8 +20,8 @@ struct Group {
 };
 
 /// Duplicates a communicator. Collective. @param parent the caller's. @param options equal on all
-/// ranks, which is checked. @return the group. Throws Error.
-[[nodiscard]] Group make_group(MPI_Comm parent, const Options& options);
+/// ranks, which is checked. @return them. Throws Error.
+[[nodiscard]] Ranks gather_ranks(MPI_Comm parent, const Options& options);
 
 /// Time since an arbitrary start. @return what Transport::now gives.
 [[nodiscard]] inline Duration time_now() noexcept {

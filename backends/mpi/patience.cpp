@@ -1,0 +1,24 @@
+#include "patience.hpp"
+
+#include <sched.h>
+
+#include <string>
+
+#include "check.hpp"
+#include "ranks.hpp"
+
+namespace tutti::mpi {
+
+void finish(MPI_Request& request, Duration deadline, const char* action) {
+  for (int done = 0;;) {
+    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), action);
+    if (done != 0) return;
+    if (time_now() > deadline)
+      throw Error{ErrorCode::timeout, std::string{"cannot "} + action +
+                                          " within the timeout: making a communicator is "
+                                          "collective, and a rank has not taken part"};
+    sched_yield();
+  }
+}
+
+}  // namespace tutti::mpi
