@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <fstream>
 #include <span>
 #include <string_view>
 
@@ -47,6 +49,21 @@ std::optional<int> launched_size() {
 std::string launcher_name() {
   const std::optional<runtime::Launch> launch = launched();
   return launch ? launch->source : "";
+}
+
+bool is_mpi_launch() {
+  const std::optional<runtime::Launch> launch = launched();
+  return launch && (launch->exchange == runtime::Exchange::pmi ||
+                    launch->exchange == runtime::Exchange::pmix ||
+                    launch->exchange == runtime::Exchange::mpi);
+}
+
+std::vector<std::string> own_command() {
+  std::ifstream file{"/proc/self/cmdline", std::ios::binary};
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  if (!words.empty()) words.front() = std::filesystem::read_symlink("/proc/self/exe");
+  return words;
 }
 
 std::map<std::string, std::string> recorded_environment() {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tutti::perf {
 
@@ -16,6 +17,12 @@ namespace tutti::perf {
 
 /// @return the launcher whose variables are set: "Open MPI", "Hydra", "Slurm" and others, or empty.
 [[nodiscard]] std::string launcher_name();
+
+/// @return whether a launcher of an MPI started this process.
+[[nodiscard]] bool is_mpi_launch();
+
+/// @return the program of this process and its arguments.
+[[nodiscard]] std::vector<std::string> own_command();
 
 /// @return the variables that steer MPIs, networks and tutti. An allow-list: whole environments
 /// hold secrets.

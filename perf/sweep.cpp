@@ -1,5 +1,6 @@
 // `tutti sweep`: every candidate of every chosen collective over every size.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -87,14 +88,14 @@ class Sweep {
     const int size = world_.communicator().size();
     if (options_.ranks && *options_.ranks != size)
       throw Failure{ExitCode::usage,
-                    fmt::format("--ranks {}, but {} were started: over transport mpi "
-                                "the launcher starts them (mpirun -n {} tutti "
+                    fmt::format("--ranks {}, but {} were started: under a launcher, or over "
+                                "transport mpi, the launcher starts them (mpirun -n {} tutti "
                                 "sweep)",
                                 *options_.ranks, size, *options_.ranks)};
     if (options_.root >= size)
       throw Failure{ExitCode::usage, fmt::format("--root {} is not a rank: choose 0 .. {}",
                                                  options_.root, size - 1)};
-    check_names(options_, size);
+    check_names(options_, size, world_.has_library());
   }
 
   std::vector<Part> plan() {
@@ -102,7 +103,7 @@ class Sweep {
     for (const Collective collective : options_.collectives) {
       if (options_.in_place && !has_in_place(collective)) continue;
       const int size = world_.communicator().size();
-      Part part{collective, candidates_for(collective, options_, size), {}};
+      Part part{collective, candidates_for(collective, options_, size, world_.has_library()), {}};
       if (part.candidates.empty()) continue;
       for (const std::size_t bytes : options_.sizes()) {
         const Problem problem = with_bytes({.collective = collective,
@@ -172,7 +173,7 @@ class Sweep {
                       .summary = verdict.summaries[i],
                       .against_best = verdict.against_best[i],
                       .standing = verdict.standings[i],
-                      .transport = options_.transport,
+                      .transport = world_.communicator().transport().capabilities().name,
                       .buffers = options_.buffers,
                       .hosts = hosts_};
       reports_.csv.write(csv_row(cell));
@@ -258,13 +259,26 @@ int sweep_on(World& world, const SweepFlags& flags, const SweepOptions& options)
 
 int sweep_as(const SweepFlags& flags, const SweepOptions& options) {
   try {
-    const std::unique_ptr<World> world = join_world(duration_of(options.timeout_s));
+    const std::unique_ptr<World> world =
+        join_world(options.transport, duration_of(options.timeout_s));
     return sweep_on(*world, flags, options);
   } catch (const Failure& failure) {
     return fail_alike(kWho, failure);
   } catch (const std::exception& error) {
     return fail_for_all(launched_rank(), error);
   }
+}
+
+// Becomes the `tutti run` of this very command.
+int start_ranks(int ranks) {
+  std::vector<std::string> words = own_command();
+  const std::string program = words.empty() ? "" : words.front();
+  words.insert(words.begin(), {program, "run", "-n", std::to_string(ranks)});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(program.c_str(), arguments.data());
+  return fail_alike(kWho, Failure{ExitCode::environment, "cannot start ranks: /proc is missing"});
 }
 
 int sweep(SweepFlags flags) {
@@ -278,6 +292,8 @@ int sweep(SweepFlags flags) {
   } catch (const std::exception& error) {
     return fail_for_all(launched_rank(), error);
   }
+  if (options.ranks && *options.ranks > 1 && options.transport != "mpi" && !launched_size())
+    return start_ranks(*options.ranks);
   return sweep_as(flags, options);
 }
 

@@ -1,6 +1,7 @@
 #include "perf/sweep_buffers.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -15,10 +16,15 @@ constexpr std::size_t kCacheLine = 64;
 
 }  // namespace
 
-Buffers::Block::Block(std::size_t size) : bytes{size} {
+std::shared_ptr<std::byte> allocate_private(std::size_t bytes) {
+  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(kGuard, bytes));
+  if (memory == nullptr) throw std::bad_alloc{};
+  return {memory, [](std::byte* given) { std::free(given); }};
+}
+
+Buffers::Block::Block(std::size_t size, const Allocate& allocate) : bytes{size} {
   const std::size_t whole = (bytes + kGuard - 1) / kGuard * kGuard + 2 * kGuard;
-  memory.reset(static_cast<std::byte*>(std::aligned_alloc(kGuard, whole)));
-  if (!memory) throw std::bad_alloc{};
+  memory = allocate(whole);
   std::memset(memory.get(), static_cast<int>(kGuardByte), whole);
 }
 
@@ -36,13 +42,14 @@ bool Buffers::shares_memory() const noexcept {
   return problem_.in_place || problem_.collective == Collective::broadcast;
 }
 
-Buffers::Buffers(const Problem& problem, Rank rank)
+Buffers::Buffers(const Problem& problem, Rank rank, const Allocate& allocate)
     : problem_{problem}, layout_{layout_of(problem, rank)}, pattern_{problem}, op_{problem.op},
       element_bytes_{size_of(problem.type)}, in_{(shares_memory() ? std::max(layout_.in_count,
                                                                              layout_.out_count)
                                                                   : layout_.in_count) *
-                                                 element_bytes_},
-      out_{shares_memory() ? 0 : layout_.out_count * element_bytes_} {
+                                                     element_bytes_,
+                                                 allocate},
+      out_{shares_memory() ? 0 : layout_.out_count * element_bytes_, allocate} {
   if (problem.collective == Collective::barrier) {
     call_ = call::barrier();
     return;

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
+#include <functional>
 #include <memory>
 
 #include <tutti/call.hpp>
@@ -20,11 +20,17 @@ struct Check {
   std::uint64_t hash = 0;  ///< Of the output; equal on all ranks where the output is.
 };
 
+/// Gives memory aligned to a page. @param bytes more than zero.
+using Allocate = std::function<std::shared_ptr<std::byte>(std::size_t bytes)>;
+/// @param bytes more than zero. @return memory that no other rank sees; throws std::bad_alloc.
+[[nodiscard]] std::shared_ptr<std::byte> allocate_private(std::size_t bytes);
+
 /// One rank's input and output, fenced by guard bytes, and the call that uses them.
 class Buffers {
  public:
-  /// Allocates. @param problem what is measured. @param rank whose buffers.
-  Buffers(const Problem& problem, Rank rank);
+  /// Allocates. @param problem what is measured. @param rank whose buffers. @param allocate gives
+  /// the memory.
+  Buffers(const Problem& problem, Rank rank, const Allocate& allocate = allocate_private);
 
   /// @return the call.
   [[nodiscard]] const Call& call() const noexcept { return call_; }
@@ -38,17 +44,13 @@ class Buffers {
   [[nodiscard]] Check check();
 
  private:
-  // Bytes from std::aligned_alloc.
-  struct Free {
-    void operator()(std::byte* memory) const noexcept { std::free(memory); }
-  };
   // A buffer between two guards.
   struct Block {
-    explicit Block(std::size_t bytes);
+    Block(std::size_t bytes, const Allocate& allocate);
     [[nodiscard]] bool is_intact() const;
     [[nodiscard]] std::byte* data() const noexcept;
     std::size_t bytes;
-    std::unique_ptr<std::byte, Free> memory;
+    std::shared_ptr<std::byte> memory;
   };
   [[nodiscard]] bool shares_memory() const noexcept;
 

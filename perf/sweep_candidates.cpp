@@ -73,15 +73,15 @@ void make_labels_unique(std::vector<Candidate>& candidates) {
 
 }  // namespace
 
-std::vector<Candidate> candidates_for(Collective collective, const SweepOptions& options,
-                                      int size) {
+std::vector<Candidate> candidates_for(Collective collective, const SweepOptions& options, int size,
+                                      bool has_library) {
   std::vector<Candidate> candidates;
   if (options.algorithms.empty()) {
     for (const Algorithm& row : catalog())
       if (row.collective == collective && admits(row.traits.sizes, size))
         candidates.push_back(forced(parse_choice(collective, row.name)));
     candidates.push_back(*named(collective, kAuto, size));
-    candidates.push_back(*named(collective, kNative, size));
+    if (has_library) candidates.push_back(*named(collective, kNative, size));
   }
   for (const std::string& name : options.algorithms)
     if (auto candidate = named(collective, name, size)) candidates.push_back(*candidate);
@@ -92,7 +92,7 @@ std::vector<Candidate> candidates_for(Collective collective, const SweepOptions&
   return candidates;
 }
 
-void check_names(const SweepOptions& options, int size) {
+void check_names(const SweepOptions& options, int size, bool has_library) {
   const std::vector<std::string> names = catalog_names(options.collectives);
   for (const std::string& name : options.algorithms) {
     const std::string word = name.substr(0, name.find(':'));
@@ -101,7 +101,7 @@ void check_names(const SweepOptions& options, int size) {
   }
   std::vector<std::string> labels;
   for (const Collective collective : options.collectives)
-    for (const Candidate& candidate : candidates_for(collective, options, size))
+    for (const Candidate& candidate : candidates_for(collective, options, size, has_library))
       labels.push_back(candidate.label);
   for (const auto& [label, share] : options.inject)
     if (std::find(labels.begin(), labels.end(), label) == labels.end())

@@ -29,14 +29,17 @@ struct Candidate {
 };
 
 /// The candidates for one collective: those named, or every row of the catalog that admits this
-/// number of ranks, then auto, then native. Throws Failure{usage} where a name is unknown to all
-/// collectives of the sweep. @param collective which. @param options of the sweep.
-/// @param size number of ranks. @return the candidates, in the order of the table.
+/// number of ranks, then auto, then native where there is one. Throws Failure{usage} where a name
+/// is unknown to all collectives of the sweep. @param collective which. @param options of the
+/// sweep.
+/// @param size number of ranks. @param has_library whether a library with calls of its own launched
+/// them. @return the candidates, in the order of the table.
 [[nodiscard]] std::vector<Candidate> candidates_for(Collective collective,
-                                                    const SweepOptions& options, int size);
+                                                    const SweepOptions& options, int size,
+                                                    bool has_library);
 
 /// Checks that each named algorithm and injected label exists somewhere. Throws Failure{usage}.
-/// @param options of the sweep. @param size number of ranks.
-void check_names(const SweepOptions& options, int size);
+/// @param options of the sweep. @param size number of ranks. @param has_library see candidates_for.
+void check_names(const SweepOptions& options, int size, bool has_library);
 
 }  // namespace tutti::perf

@@ -25,7 +25,7 @@ std::string processor_model() {
 }
 
 std::vector<Host> placement(World& world) {
-  const auto names = gather_texts(world.communicator(), world.host());
+  const auto names = gather_texts(world.communicator(), host_name());
   const auto cores =
       gather_texts(world.communicator(), fmt::format("{}", sysconf(_SC_NPROCESSORS_ONLN)));
   std::vector<Host> hosts;

@@ -35,14 +35,22 @@ void spin(double duration_s) {
   }
 }
 
+Allocate memory_of(const Setting& setting) {
+  if (setting.options.buffers != "visible") return allocate_private;
+  return [&setting](std::size_t bytes) {
+    const auto buffer = std::make_shared<Buffer<std::byte>>(
+        setting.world.communicator().allocate<std::byte>(bytes));
+    return std::shared_ptr<std::byte>{buffer, buffer->data()};
+  };
+}
+
 // One size: all candidates on the same buffers.
 class Race {
  public:
   Race(const Setting& setting, const Problem& problem, const std::vector<Candidate>& candidates)
       : world_{setting.world}, setting_{setting}, problem_{problem},
-        buffers_{problem, setting.world.communicator().rank()}, shuffle_{setting.options.seed *
-                                                                             1000003 +
-                                                                         total_bytes(problem)} {
+        buffers_{problem, setting.world.communicator().rank(), memory_of(setting)},
+        shuffle_{setting.options.seed * 1000003 + total_bytes(problem)} {
     for (const Candidate& candidate : candidates) {
       measured_.push_back({.candidate = candidate});
     }
@@ -73,7 +81,10 @@ class Race {
         std::array<double, 1> lacking{world_.has_native(buffers_.call()) ? 0.0 : 1.0};
         max_over_ranks(communicator(), lacking);
         if (lacking[0] == 0) active_.push_back(i);
-        else entry.refused = "the MPI has no such call for these buffers, datatype and operator";
+        else
+          entry.refused = world_.has_library()
+                              ? "the MPI has no such call for these buffers, datatype and operator"
+                              : "no MPI launched these ranks";
         entry.runs = "native";
         continue;
       }

@@ -113,12 +113,13 @@ void understand_what(const SweepFlags& flags, SweepOptions& options) {
   options.type = by_name<Datatype>("datatype", familiar(flags.type), kDatatypes - 1);
   options.op = by_name<OperatorKind>("operator", familiar(flags.op), kOperatorKinds - 1);
   options.root = static_cast<Rank>(number_of("--root", flags.root, {}));
-  options.transport = word_of("transport", flags.transport, {"mpi"});
+  options.transport = word_of("transport", flags.transport, {"auto", "shm", "tcp", "mpi"});
   options.buffers = word_of("kind of buffers", flags.buffers, {"private", "visible"});
-  if (options.buffers == "visible")
-    refuse(
-        "--buffers visible: ranks cannot see each other's memory over transport mpi; "
-        "use --buffers private");
+  if (options.buffers == "visible" && options.transport != "auto" && options.transport != "shm")
+    refuse(fmt::format(
+        "--buffers visible: ranks cannot see each other's memory over transport {}; use "
+        "--transport shm, or --buffers private",
+        options.transport));
   options.in_place = flags.in_place;
   if (!flags.segment.empty()) options.segment = bytes_of("--segment", flags.segment);
   if (!flags.ranks.empty())

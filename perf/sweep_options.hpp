@@ -32,7 +32,7 @@ struct SweepFlags {
   std::string type = "f32";
   std::string op = "sum";
   std::string root = "0";
-  std::string transport = "mpi";
+  std::string transport = "auto";
   std::string buffers = "private";
   std::string segment;
   std::string ranks;

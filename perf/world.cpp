@@ -1,10 +1,43 @@
 #include "perf/world.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
+
+#include <tutti/init.hpp>
 
 namespace tutti::perf {
+namespace {
+
+class OwnWorld final : public World {
+ public:
+  explicit OwnWorld(Communicator communicator) : communicator_{std::move(communicator)} {}
+
+  Communicator& communicator() override { return communicator_; }
+  bool has_library() const override { return false; }
+  bool has_native(const Call&) override { return false; }
+  void native(const Call&) override { expects(false, "there is no library to call"); }
+  std::string library() const override { return {}; }
+
+ private:
+  Communicator communicator_;
+};
+
+}  // namespace
+
+std::unique_ptr<World> join_own_world(const std::string& transport, Duration timeout) {
+  return std::make_unique<OwnWorld>(
+      init({.transport = transport, .timeout = timeout, .communicator = {.timeout = timeout}}));
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
 
 void max_over_ranks(Communicator& communicator, std::span<double> values) {
   if (!values.empty()) communicator.all_reduce(values, max);

@@ -1,7 +1,7 @@
 /// @file
 /// The ranks a sweep runs on, and the few things it must tell them. Only world_mpi.cpp knows an
-/// MPI; everything here talks through our own communicator, because some MPIs spin for
-/// milliseconds inside blocking calls where ranks outnumber cores.
+/// MPI; everything here talks through our own communicator, because some MPIs spin for milliseconds
+/// inside blocking calls where ranks outnumber cores.
 #pragma once
 
 #include <cstdint>
@@ -24,21 +24,30 @@ class World {
 
   /// @return the communicator of all ranks.
   [[nodiscard]] virtual Communicator& communicator() = 0;
+  /// @return whether a library with calls of its own launched the ranks.
+  [[nodiscard]] virtual bool has_library() const = 0;
   /// @return whether the launching library has a blocking call of its own for this.
   /// @param call what. It must be equal on all ranks but for its pointers.
   [[nodiscard]] virtual bool has_native(const Call& call) = 0;
   /// Runs the launching library's own blocking call. @param call what.
   virtual void native(const Call& call) = 0;
-  /// @return name and version of the launching library, one line.
+  /// @return name and version of the launching library, one line; empty if there is none.
   [[nodiscard]] virtual std::string library() const = 0;
-  /// @return name of this rank's host.
-  [[nodiscard]] virtual std::string host() const = 0;
 };
 
 /// Joins the world this process was launched into. Throws Failure{environment} that names cause and
 /// cure, on all ranks alike, or Error where the ranks do not come together; then end_job must
-/// follow. @param timeout deadline of every operation. @return the world.
-[[nodiscard]] std::unique_ptr<World> join_world(Duration timeout);
+/// follow. @param transport "auto", "shm", "tcp", or "mpi". @param timeout deadline of every
+/// operation. @return the world.
+[[nodiscard]] std::unique_ptr<World> join_world(const std::string& transport, Duration timeout);
+
+/// Joins ranks that no MPI launched. @param transport see InitOptions. @param timeout as
+/// join_world.
+/// @return the world.
+[[nodiscard]] std::unique_ptr<World> join_own_world(const std::string& transport, Duration timeout);
+
+/// @return name of this host.
+[[nodiscard]] std::string host_name();
 
 /// Ends all ranks at once. Returns where this process is alone or has left the others already.
 /// @param exit_code of the launcher, as far as it passes it on.

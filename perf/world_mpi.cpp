@@ -1,6 +1,5 @@
 // The only file of the command that knows an MPI; built once per MPI.
 #include <mpi.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -58,14 +57,10 @@ class MpiWorld final : public World {
       : session_{std::move(session)}, communicator_{std::move(communicator)} {}
 
   Communicator& communicator() override { return communicator_; }
+  bool has_library() const override { return true; }
   bool has_native(const Call& call) override { return mpi::has_native(call, MPI_COMM_WORLD); }
   void native(const Call& call) override { mpi::native(call, MPI_COMM_WORLD); }
   std::string library() const override { return linked_mpi(); }
-  std::string host() const override {
-    std::array<char, 256> name{};
-    gethostname(name.data(), name.size() - 1);
-    return name.data();
-  }
 
  private:
   std::unique_ptr<Session> session_;
@@ -74,12 +69,17 @@ class MpiWorld final : public World {
 
 }  // namespace
 
-std::unique_ptr<World> join_world(Duration timeout) {
+std::unique_ptr<World> join_world(const std::string& transport, Duration timeout) {
+  if (transport != "mpi" && !is_mpi_launch()) return join_own_world(transport, timeout);
   auto session = std::make_unique<Session>();
   check_launch(size_of_world());
   try {
     Communicator communicator =
-        mpi::communicator(MPI_COMM_WORLD, {.timeout = timeout}, {.timeout = timeout});
+        transport == "mpi"
+            ? mpi::communicator(MPI_COMM_WORLD, {.timeout = timeout}, {.timeout = timeout})
+            : mpi::init(MPI_COMM_WORLD, {.transport = transport,
+                                         .timeout = timeout,
+                                         .communicator = {.timeout = timeout}});
     return std::make_unique<MpiWorld>(std::move(session), std::move(communicator));
   } catch (...) {
     static_cast<void>(session.release());  // MPI_Finalize would wait for the ranks that do not come

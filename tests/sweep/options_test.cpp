@@ -27,9 +27,9 @@ SweepFlags parse(std::vector<std::string> arguments) {
 std::string refusal(const std::vector<std::string>& arguments) {
   try {
     const SweepOptions options = understand(parse(arguments));
-    check_names(options, 4);
+    check_names(options, 4, true);
     for (const Collective collective : options.collectives)
-      EXPECT_FALSE(candidates_for(collective, options, 3).empty());
+      EXPECT_FALSE(candidates_for(collective, options, 3, true).empty());
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::usage);
     return failure.what();
@@ -40,7 +40,8 @@ std::string refusal(const std::vector<std::string>& arguments) {
 std::vector<std::string> labels(const std::vector<std::string>& arguments, int size) {
   const SweepOptions options = understand(parse(arguments));
   std::vector<std::string> result;
-  for (const Candidate& candidate : candidates_for(options.collectives.front(), options, size))
+  for (const Candidate& candidate :
+       candidates_for(options.collectives.front(), options, size, true))
     result.push_back(candidate.label);
   return result;
 }
@@ -112,8 +113,9 @@ TEST(Options, WrongOnesAreNamedInOneLine) {
       {{"-n", "0"}, "--rounds '0'"},
       {{"-c", "maybe"}, "--check 'maybe'"},
       {{"--budget", "soon"}, "--budget 'soon'"},
-      {{"--transport", "tpc"}, "choose from mpi"},
-      {{"--buffers", "visible"}, "--buffers private"},
+      {{"--transport", "tpc"}, "choose from auto, shm, tcp, mpi"},
+      {{"--buffers", "visible", "--transport", "mpi"}, "--buffers private"},
+      {{"--buffers", "visible", "--transport", "tcp"}, "--transport shm"},
       {{"--inject", "ring"}, "'ring'"},
       {{"--inject", "ring#2=5%"}, "does not take part"},
       {{"-d", "f32", "-o", "bit_or"}, "bit_or is not defined for datatype f32"},
@@ -181,7 +183,7 @@ TEST(Candidates, OneListedTwiceRacesAgainstItself) {
             (std::vector<std::string>{"ring", "native", "ring#2", "ring#3"}));
   const SweepOptions options =
       understand(parse({"-C", "all_reduce", "-a", "ring,ring", "--inject", "ring#2=5%"}));
-  const auto candidates = candidates_for(Collective::all_reduce, options, 4);
+  const auto candidates = candidates_for(Collective::all_reduce, options, 4, true);
   EXPECT_EQ(candidates[0].inject, 0);
   EXPECT_DOUBLE_EQ(candidates[1].inject, 0.05);
 }

@@ -28,8 +28,8 @@ class Simulated : public World {
     if (native_ == Native::right)
       std::memmove(call.out, call.in, call.out_count * call.element_bytes);
   }
+  bool has_library() const override { return true; }
   std::string library() const override { return "simulated"; }
-  std::string host() const override { return "here"; }
   [[nodiscard]] int calls() const { return calls_; }
 
  private:
