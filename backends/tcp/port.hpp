@@ -23,8 +23,8 @@ inline constexpr std::size_t kTagQueues = 16;
 
 /// Another rank of a communicator, or the own one.
 struct Member {
-  Link* link = nullptr;                                 ///< Null for the own rank.
-  std::uint32_t pending = 0;                            ///< Transfers with it that are under way.
+  Link* link = nullptr;       ///< Null for the own rank, and where there is none.
+  std::uint32_t pending = 0;  ///< Transfers with it that are under way.
   std::array<Queue<Receive>, kTagQueues> posted{};      ///< Receives whose message has not begun.
   std::array<Queue<Inbound>, kTagQueues> unexpected{};  ///< Messages without a receive.
 };

@@ -53,6 +53,7 @@ struct Backend {
   bool threads = true;        ///< Whether different ranks may be driven by different threads.
   bool helps_others = true;   ///< Whether polling one communicator moves another one's messages.
   bool names_culprit = true;  ///< Whether a mismatch names the rank at fault.
+  std::vector<int> sizes{1, 2, 3, 4, 7, 8};  ///< Numbers of ranks it is tested on.
   /// Connects processes.
   std::function<std::unique_ptr<Links>(const LinksOptions&)> connect{};
 };
@@ -68,5 +69,7 @@ struct Backend {
 [[nodiscard]] Backend shm_process_backend();
 /// @return TCP over the loopback interface.
 [[nodiscard]] Backend tcp_backend();
+/// @return shared memory inside a host and TCP between hosts, by placement of the ranks.
+[[nodiscard]] std::vector<Backend> hybrid_backends();
 
 }  // namespace tutti::conformance
