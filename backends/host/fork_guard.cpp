@@ -1,0 +1,44 @@
+#include <tutti/fork_guard.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include <sys/mman.h>
+
+#include <tutti/error.hpp>
+
+namespace tutti {
+namespace {
+
+// The system's page is at least as large, and it rounds up.
+constexpr std::size_t kBytes = 4096;
+
+}  // namespace
+
+ForkGuard::ForkGuard() {
+  void* const page =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED)
+    throw Error{ErrorCode::transport, std::string{"cannot map a page: "} + std::strerror(errno)};
+  if (madvise(page, kBytes, MADV_WIPEONFORK) != 0) {
+    const std::string why = std::strerror(errno);
+    munmap(page, kBytes);
+    throw Error{ErrorCode::transport,
+                "cannot have a page emptied in forked children, as Linux 4.14 can: " + why};
+  }
+  page_ = new (page) std::atomic<std::uint32_t>{1};
+}
+
+ForkGuard::~ForkGuard() {
+  munmap(page_, kBytes);
+}
+
+void ForkGuard::refuse() {
+  throw Error{ErrorCode::invalid_argument,
+              "a communicator belongs to the process that made it, and this is a child forked "
+              "from that; make a world of its own, or exec first"};
+}
+
+}  // namespace tutti
