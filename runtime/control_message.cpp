@@ -1,6 +1,7 @@
 #include "control_message.hpp"
 
 #include <cstring>
+#include <tuple>
 
 namespace tutti::runtime {
 namespace {
@@ -16,11 +17,28 @@ struct Front {
   std::uint32_t code;
   std::int32_t culprit;
   std::uint32_t text_bytes;
-  std::uint32_t reserved;
+  std::int32_t origin;
 };
 static_assert(sizeof(Front) == 32);
 
 }  // namespace
+
+bool precedes(const ControlMessage& one, const ControlMessage& other) noexcept {
+  const auto key = [](const ControlMessage& failure) {
+    const bool accuses = failure.code == ErrorCode::peer_dead && failure.culprit >= 0;
+    return std::tuple{!accuses, accuses ? failure.culprit : failure.origin, !is_death(failure),
+                      failure.origin};
+  };
+  return key(one) < key(other);
+}
+
+Error error_of(const ControlMessage& failure) {
+  if (is_death(failure)) return {failure.code, failure.text, failure.culprit};
+  return {ErrorCode::aborted,
+          "rank " + std::to_string(failure.origin) + " failed (" +
+              std::string{name_of(failure.code)} + "): " + failure.text,
+          failure.culprit, failure.code};
+}
 
 std::string encode(const ControlMessage& message) {
   const std::string_view text = std::string_view{message.text}.substr(0, kMostControlText);
@@ -30,7 +48,7 @@ std::string encode(const ControlMessage& message) {
                     static_cast<std::uint32_t>(message.code),
                     message.culprit,
                     static_cast<std::uint32_t>(text.size()),
-                    0};
+                    message.origin};
   std::string bytes(sizeof front, '\0');
   std::memcpy(bytes.data(), &front, sizeof front);
   return bytes.append(text);
@@ -42,7 +60,7 @@ std::optional<ControlMessage> decode(std::string& bytes) {
   std::memcpy(&front, bytes.data(), sizeof front);
   using Kind = ControlMessage::Kind;
   if (front.magic != kMagic || front.kind < static_cast<std::uint32_t>(Kind::heartbeat) ||
-      front.kind > static_cast<std::uint32_t>(Kind::goodbye) ||
+      front.kind > static_cast<std::uint32_t>(Kind::verdict) ||
       front.code > static_cast<std::uint32_t>(ErrorCode::bug) ||
       front.text_bytes > kMostControlText)
     throw Error{ErrorCode::transport, "a control socket carried something that is no message"};
@@ -51,6 +69,7 @@ std::optional<ControlMessage> decode(std::string& bytes) {
                          .communicator = front.communicator,
                          .code = static_cast<ErrorCode>(front.code),
                          .culprit = front.culprit,
+                         .origin = front.origin,
                          .text = bytes.substr(sizeof front, front.text_bytes)};
   bytes.erase(0, sizeof front + front.text_bytes);
   return message;

@@ -16,18 +16,32 @@ struct ControlMessage {
   /// What it is.
   enum class Kind : std::uint32_t {
     heartbeat = 1,  ///< Nothing happened.
-    failure = 2,    ///< A communicator failed on the sender.
-    goodbye = 3     ///< The sender leaves in good order.
+    failure = 2,    ///< A communicator failed, as the sender has heard.
+    goodbye = 3,    ///< The sender leaves in good order.
+    verdict = 4     ///< As failure; and this is the cause that the sender shows.
   };
   Kind kind = Kind::heartbeat;
   std::uint64_t communicator = 0;       ///< Of a failure.
-  ErrorCode code = ErrorCode::aborted;  ///< Of a failure: the first cause's.
-  Rank culprit = -1;                    ///< Of a failure: in the communicator.
-  std::string text{};                   ///< Of a failure: the cause, for a person.
+  ErrorCode code = ErrorCode::aborted;  ///< Of a failure: of its cause.
+  Rank culprit = -1;                    ///< Of a failure: in the communicator; -1: nobody.
+  Rank origin = 0;     ///< Of a failure: the rank in the communicator at which it began; of a
+                       ///< death the rank that died, whoever says so.
+  std::string text{};  ///< Of a failure: the cause, for a person.
 };
 
 /// The longest text; what is longer is cut.
 inline constexpr std::size_t kMostControlText = 2048;
+
+/// @param failure of a communicator. @return whether it is the death of a rank.
+[[nodiscard]] inline bool is_death(const ControlMessage& failure) noexcept {
+  return failure.code == ErrorCode::peer_dead && failure.culprit == failure.origin;
+}
+/// The order by which ranks choose one of several first causes: what names a dead rank before all
+/// else, for it explains the rest; then the lowest rank.
+/// @param one failure. @param other of the same communicator. @return whether one goes before.
+[[nodiscard]] bool precedes(const ControlMessage& one, const ControlMessage& other) noexcept;
+/// @param failure that was heard of. @return what the alarm says.
+[[nodiscard]] Error error_of(const ControlMessage& failure);
 
 /// @param message any. @return its bytes.
 [[nodiscard]] std::string encode(const ControlMessage& message);

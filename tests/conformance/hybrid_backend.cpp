@@ -103,7 +103,7 @@ class HybridLinks final : public Links {
         const auto add = [&](Rank rank, Rank peer, int end) {
           at(rank).voice.emplace_back(dup(end));
           watched[static_cast<std::size_t>(rank)].push_back({.rank = peer,
-                                                             .name = "rank " + std::to_string(peer),
+                                                             .host = "pretended",
                                                              .is_local = share_host(rank, peer),
                                                              .socket = runtime::Descriptor{end}});
         };

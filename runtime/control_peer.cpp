@@ -1,0 +1,90 @@
+#include "control_peer.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace tutti::runtime {
+namespace {
+
+// A hundred failures with long texts. Who lets more lie is stopped, or not of our kind.
+constexpr std::size_t kMostUnsaid = std::size_t{256} << 10;
+// More than a message, so that what is kept of an unfinished one is bounded too.
+constexpr std::size_t kMostRead = 4096;
+
+/// A descriptor of the process at the other end of a Unix socket, if the system gives one.
+Descriptor process_behind(int socket) {
+  ucred credentials{};
+  socklen_t length = sizeof credentials;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return {};
+  if (credentials.pid <= 0 || credentials.pid == getpid()) return {};
+  return Descriptor{static_cast<int>(syscall(SYS_pidfd_open, credentials.pid, 0))};
+}
+
+bool must_wait(int error) noexcept {
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+}  // namespace
+
+ControlPeer::ControlPeer(Watched watched, Clock::time_point now)
+    : watched_{std::move(watched)}, heard_{now} {
+  if (is_local()) process_ = process_behind(socket());
+}
+
+void ControlPeer::say(const std::string& message) {
+  if (!is_here() || is_deaf_) return;
+  if (outgoing_.size() + message.size() > kMostUnsaid) {
+    is_deaf_ = true;
+    return;
+  }
+  outgoing_ += message;
+  flush();
+}
+
+// A socket that is broken is found so when it is read.
+void ControlPeer::flush() noexcept {
+  while (is_here() && !outgoing_.empty()) {
+    const ssize_t sent =
+        ::send(socket(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) outgoing_.erase(0, static_cast<std::size_t>(sent));
+    else if (errno != EINTR) return;
+  }
+}
+
+// Closing a connection whose peer has said what we did not read throws away what is under way to
+// it.
+bool ControlPeer::has_been_told() const noexcept {
+  if (!is_here()) return true;
+  if (!outgoing_.empty()) return false;
+  int unacknowledged = 0;
+  return is_local() || ioctl(socket(), SIOCOUTQ, &unacknowledged) != 0 || unacknowledged == 0;
+}
+
+ControlPeer::Found ControlPeer::read() {
+  char bytes[kMostRead];
+  const ssize_t got = recv(socket(), bytes, sizeof bytes, MSG_DONTWAIT);
+  if (got > 0) {
+    heard_ = Clock::now();
+    incoming_.append(bytes, static_cast<std::size_t>(got));
+    return Found::bytes;
+  }
+  if (got < 0 && must_wait(errno)) return Found::nothing;
+  // A process that ends with something unread resets the connection.
+  cause_ = got == 0 || errno == ECONNRESET || errno == EPIPE
+               ? "has ended"
+               : std::string{"cannot be reached: "} + std::strerror(errno);
+  return Found::end;
+}
+
+void ControlPeer::lose() noexcept {
+  state_ = State::dead;
+  shutdown(socket(), SHUT_WR);
+}
+
+}  // namespace tutti::runtime

@@ -1,0 +1,229 @@
+// What control bears: peers that lie, flood or do not listen, and lives of any order and number.
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include <sys/socket.h>
+
+#include <gtest/gtest.h>
+
+#include "crew.hpp"
+#include "runtime/control_message.hpp"
+
+namespace tutti::test {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace tutti::runtime;
+
+constexpr auto kQuiet = 60ms;
+
+int running_threads() {
+  int count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator{"/proc/self/task"})
+    ++count;
+  return count;
+}
+
+void say(const Crew& crew, Rank rank, Rank peer, const std::string& bytes) {
+  EXPECT_EQ(send(crew.socket(rank, peer), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(bytes.size()));
+}
+
+class Liars : public ::testing::Test {
+ protected:
+  /// Rank 2 says this to rank 0.
+  void expect_refused(const std::string& bytes, const std::string& why = "broke the rules") {
+    Crew crew{{.size = 3, .impersonated = 2}};
+    const auto all = crew.watch(1, {0, 1, 2});
+    const auto honest = crew.watch(2, {1, 0});
+    say(crew, 2, 0, bytes);
+    if (why == "has ended") crew.kill(2);
+    const auto error = heard(*all[0]);
+    ASSERT_TRUE(error);
+    EXPECT_NE(std::string{error->what()}.find("rank 2 (host c) " + why), std::string::npos)
+        << error->what();
+    EXPECT_EQ(error->culprit(), 2);
+    std::this_thread::sleep_for(kQuiet / 3);
+    EXPECT_FALSE(honest[0]->went_off() || honest[1]->went_off());
+    honest[1]->raise({ErrorCode::timeout, "the others go on"});
+    EXPECT_TRUE(heard(*honest[0]));
+  }
+  /// @return a failure's bytes with some of them changed.
+  static std::string changed(std::size_t at, std::uint32_t value) {
+    std::string bytes = encode({.kind = ControlMessage::Kind::failure,
+                                .communicator = 1,
+                                .code = ErrorCode::timeout,
+                                .culprit = 0,
+                                .origin = 2,
+                                .text = "it took too long"});
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+    return bytes;
+  }
+};
+
+TEST_F(Liars, AreRefused) {
+  expect_refused(std::string(64, 'x'));
+  expect_refused(changed(0, 0));          // magic
+  expect_refused(changed(4, 0));          // kind
+  expect_refused(changed(4, 99));         // kind
+  expect_refused(changed(16, 99));        // code
+  expect_refused(changed(20, 3));         // culprit beyond the communicator
+  expect_refused(changed(20, 0 - 2U));    // culprit below none
+  expect_refused(changed(24, 1U << 20));  // length of the text
+  expect_refused(changed(28, 3));         // origin beyond the communicator
+  expect_refused(changed(28, 0 - 1U));    // no origin
+}
+
+TEST_F(Liars, AreRefusedInCommunicatorsOfOthers) {
+  expect_refused(encode({.kind = ControlMessage::Kind::failure, .communicator = 2, .origin = 0}));
+}
+
+TEST_F(Liars, MayBreakOffInAMessage) {
+  expect_refused(changed(24, 16).substr(0, 40), "has ended");
+}
+
+TEST(Control, ReadsMessagesInAnyFragments) {
+  Crew crew{{.size = 2, .impersonated = 1}};
+  const auto alarms = crew.watch(5, {0, 1});
+  const std::string bytes = encode({.kind = ControlMessage::Kind::heartbeat}) +
+                            encode({.kind = ControlMessage::Kind::failure,
+                                    .communicator = 5,
+                                    .code = ErrorCode::mismatch,
+                                    .culprit = 0,
+                                    .origin = 1,
+                                    .text = "byte by byte"});
+  for (const char byte : bytes) {
+    EXPECT_FALSE(alarms[0]->went_off());
+    say(crew, 1, 0, std::string(1, byte));
+  }
+  EXPECT_EQ(heard(*alarms[0])->cause(), ErrorCode::mismatch);
+}
+
+TEST(Control, BoundsWhatComesBeforeTheCommunicator) {
+  Crew crew{{.size = 2, .impersonated = 1}};
+  const long before = resident_kib();
+  ControlMessage message{.kind = ControlMessage::Kind::failure,
+                         .code = ErrorCode::timeout,
+                         .culprit = 1,
+                         .origin = 1,
+                         .text = std::string(kMostControlText, 'x')};
+  for (message.communicator = 1; message.communicator <= 20000; ++message.communicator)
+    say(crew, 1, 0, encode(message));
+  const auto alarm = crew[0].watch(message.communicator - 1, {0, 1});
+  EXPECT_TRUE(heard(*alarm));
+  EXPECT_LT(resident_kib() - before, 8192);
+}
+
+TEST(Control, WaitsForNobodyWhoDoesNotListen) {
+  Crew crew{{.size = 3, .impersonated = 2}};
+  const long before = resident_kib();
+  const auto other = crew.watch(1, {0, 1});
+  const std::string text(kMostControlText, 'x');
+  for (std::uint64_t id = 2; id < 5000; ++id) {
+    const auto alarm = crew[0].watch(id, {0, 2});
+    const auto start = Clock::now();
+    alarm->raise({ErrorCode::timeout, text, 1});
+    EXPECT_LT(Clock::now() - start, 1s);
+  }
+  EXPECT_LT(resident_kib() - before, 8192);
+  const auto error = heard(*crew[0].watch(9999, {0, 2}));
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::peer_dead);
+  EXPECT_FALSE(other[0]->went_off());
+  const auto start = Clock::now();
+  crew.leave(0);
+  EXPECT_LT(Clock::now() - start, 2s);
+}
+
+TEST(Control, HearsADeathBesideAFlood) {
+  Crew crew{{.size = 3, .impersonated = 1}};
+  const auto alarms = crew.watch(1, {0, 2});
+  std::atomic<bool> over{false};
+  std::thread flood{[&] {
+    const std::string beat = encode({.kind = ControlMessage::Kind::heartbeat});
+    std::string many;
+    for (int i = 0; i < 1000; ++i) many += beat;
+    while (!over) send(crew.socket(1, 0), many.data(), many.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }};
+  std::this_thread::sleep_for(kQuiet);
+  crew.kill(2);
+  EXPECT_TRUE(heard(*alarms[0]));
+  over = true;
+  flood.join();
+}
+
+TEST(Control, WatchesManyCommunicators) {
+  Crew crew{{.size = 3}};
+  std::vector<std::vector<std::shared_ptr<Alarm>>> alarms;
+  for (std::uint64_t id = 1; id <= 300; ++id)
+    alarms.push_back(crew.watch(id, id % 2 == 0 ? std::vector{0, 1, 2} : std::vector{1, 0}));
+  alarms[150][0]->raise({ErrorCode::timeout, "only this one", 0});
+  ASSERT_TRUE(heard(*alarms[150][1]));
+  crew.kill(2);
+  for (std::size_t i = 0; i < alarms.size(); ++i) {
+    const bool has_2 = i % 2 == 1;
+    for (const std::size_t rank : {0U, 1U}) {
+      if (has_2) EXPECT_TRUE(heard(*alarms[i][rank])) << i;
+      else EXPECT_EQ(alarms[i][rank]->went_off(), i == 150) << i;
+    }
+  }
+}
+
+TEST(Control, ForgetsCommunicatorsThatAreGone) {
+  Crew crew{{.size = 2}};
+  static_cast<void>(crew.watch(1, {0, 1}));
+  const long before = resident_kib();
+  for (std::uint64_t id = 2; id < 20000; ++id) static_cast<void>(crew.watch(id, {0, 1}));
+  EXPECT_LT(resident_kib() - before, 4096);
+}
+
+TEST(Control, MayEndBeforeItsAlarms) {
+  Crew crew{{.size = 2}};
+  const auto alarms = crew.watch(1, {0, 1});
+  crew.leave(0);
+  crew.leave(1);
+  const auto error = heard(*alarms[0]);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::aborted);
+  alarms[1]->raise({ErrorCode::timeout, "nobody is left to be told"});
+}
+
+TEST(Control, ComesAndGoesAThousandTimes) {
+  const auto once = [] {
+    Crew crew{{.size = 3, .remote = true}};
+    const auto alarms = crew.watch(1, {0, 1, 2});
+    alarms[1]->raise({ErrorCode::timeout, "each time"});
+  };
+  once();
+  const int descriptors = open_descriptors();
+  const int threads = running_threads();
+  const long resident = resident_kib();
+  for (int i = 0; i < 1000 / 3; ++i) once();
+  EXPECT_EQ(open_descriptors(), descriptors);
+  EXPECT_EQ(running_threads(), threads);
+  EXPECT_LT(resident_kib() - resident, 2048);
+}
+
+TEST(Control, ServesManyThreads) {
+  Crew crew{{.size = 3}};
+  std::vector<std::thread> threads;
+  for (Rank rank = 0; rank < 3; ++rank)
+    for (std::uint64_t thread = 0; thread < 2; ++thread)
+      threads.emplace_back([&crew, rank, thread] {
+        for (std::uint64_t round = 0; round < 100; ++round) {
+          const auto alarm = crew[rank].watch(round * 2 + thread + 1, {0, 1, 2});
+          if (round % 3 == static_cast<std::uint64_t>(rank))
+            alarm->raise({ErrorCode::timeout, "of many", rank});
+          else if (round % 16 == 0) EXPECT_TRUE(heard(*alarm));
+          else static_cast<void>(text_of(*alarm));
+        }
+      });
+  std::this_thread::sleep_for(20ms);
+  for (std::thread& thread : threads) thread.join();
+  crew.kill(1);
+  EXPECT_TRUE(heard(*crew[0].watch(5000, {0, 1, 2})));
+}
+
+}  // namespace
+}  // namespace tutti::test

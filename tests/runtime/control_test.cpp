@@ -1,0 +1,265 @@
+// What control says of failures: who is named, what is told, and what is no failure.
+#include <atomic>
+#include <csignal>
+#include <thread>
+
+#include <sys/socket.h>
+
+#include <gtest/gtest.h>
+
+#include "crew.hpp"
+#include "runtime/control_message.hpp"
+
+namespace tutti::test {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace tutti::runtime;
+
+/// Long enough for what should not happen to happen.
+constexpr auto kQuiet = 60ms;
+
+void expect_same(const std::optional<Error>& one, const std::optional<Error>& other) {
+  ASSERT_TRUE(one && other);
+  EXPECT_STREQ(one->what(), other->what());
+  EXPECT_EQ(one->code(), other->code());
+  EXPECT_EQ(one->cause(), other->cause());
+  EXPECT_EQ(one->culprit(), other->culprit());
+}
+
+TEST(Control, TellsEverySurvivorOfADeath) {
+  Crew crew{{.size = 4}};
+  const auto world = crew.watch(1, {0, 1, 2, 3});
+  const auto part = crew.watch(2, {3, 1});
+  const auto other = crew.watch(3, {2, 0});
+  crew.kill(3);
+  const auto error = heard(*world[0]);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::peer_dead);
+  EXPECT_EQ(error->culprit(), 3);
+  EXPECT_STREQ(error->what(), "rank 3 (host d) has ended");
+  expect_same(error, heard(*world[1]));
+  expect_same(error, heard(*world[2]));
+  const auto of_part = heard(*part[1]);
+  ASSERT_TRUE(of_part);
+  EXPECT_EQ(of_part->culprit(), 0);  // as the communicator counts
+  EXPECT_STREQ(of_part->what(), "rank 0 (rank 3 of the world, host d) has ended");
+  std::this_thread::sleep_for(kQuiet);
+  EXPECT_FALSE(other[0]->went_off() || other[2]->went_off());
+}
+
+TEST(Control, TellsTheOtherRanksWhatFailedHere) {
+  Crew crew{{.size = 4}};
+  const auto alarms = crew.watch(1, {2, 0, 3, 1});
+  const auto start = Clock::now();
+  alarms[2]->raise({ErrorCode::timeout, "it took too long", 3});
+  EXPECT_EQ(text_of(*alarms[2]), "it took too long");
+  const auto error = heard(*alarms[0]);
+  ASSERT_TRUE(error);
+  EXPECT_LT(Clock::now() - start, 1s);  // far less on a quiet machine
+  EXPECT_EQ(error->code(), ErrorCode::aborted);
+  EXPECT_EQ(error->cause(), ErrorCode::timeout);
+  EXPECT_EQ(error->culprit(), 3);
+  EXPECT_STREQ(error->what(), "rank 0 failed (timeout): it took too long");
+  expect_same(error, heard(*alarms[1]));
+  expect_same(error, heard(*alarms[3]));
+}
+
+TEST(Control, KeepsTheFirstCause) {
+  Crew crew{{.size = 3}};
+  const auto alarms = crew.watch(1, {0, 1, 2});
+  alarms[0]->raise({ErrorCode::mismatch, "first", 1});
+  ASSERT_TRUE(heard(*alarms[1]) && heard(*alarms[2]));
+  alarms[1]->raise({ErrorCode::bug, "second"});
+  crew.kill(2);
+  std::this_thread::sleep_for(kQuiet);
+  EXPECT_EQ(text_of(*alarms[0]), "first");
+  EXPECT_EQ(text_of(*alarms[1]), "rank 0 failed (mismatch): first");
+}
+
+TEST(Control, TakesAGoodbyeForNoDeath) {
+  Crew crew{{.size = 3}};
+  const auto alarms = crew.watch(1, {0, 1, 2});
+  crew.leave(1);
+  std::this_thread::sleep_for(kQuiet);
+  EXPECT_FALSE(alarms[0]->went_off() || alarms[2]->went_off());
+  alarms[0]->raise({ErrorCode::timeout, "those that stay go on talking"});
+  EXPECT_TRUE(heard(*alarms[2]));
+}
+
+TEST(Control, TellsBeforeItLeaves) {
+  for (int trial = 0; trial < 20; ++trial) {
+    Crew crew{{.size = 3}};
+    const auto alarms = crew.watch(1, {0, 1, 2});
+    alarms[1]->raise({ErrorCode::mismatch, "it goes with a word", 0});
+    crew.leave(1);
+    for (const Rank rank : {0, 2})
+      EXPECT_EQ(text_of(*alarms[static_cast<std::size_t>(rank)]).substr(0, 13),
+                heard(*alarms[static_cast<std::size_t>(rank)]) ? "rank 1 failed" : "");
+    EXPECT_EQ(heard(*alarms[0])->cause(), ErrorCode::mismatch);
+  }
+}
+
+// The poller that raised may end the process at once.
+TEST(Control, TellsBeforeRaisingReturns) {
+  Crew crew{{.size = 2, .impersonated = 1}};
+  const auto alarms = crew.watch(1, {0, 1});
+  alarms[0]->raise({ErrorCode::mismatch, "no time to lose"});
+  char byte = 0;
+  EXPECT_EQ(recv(crew.socket(1, 0), &byte, 1, MSG_DONTWAIT), 1);
+}
+
+TEST(Control, DoesNotTakeTheDeathOfWhoFailedForTheCause) {
+  for (int trial = 0; trial < 50; ++trial) {
+    Crew crew{{.size = 4}};
+    const auto alarms = crew.watch(1, {0, 1, 2, 3});
+    alarms[1]->raise({ErrorCode::mismatch, "the cause", 0});
+    crew.kill(1);
+    for (const std::size_t rank : {0U, 2U, 3U}) {
+      const auto error = heard(*alarms[rank]);
+      ASSERT_TRUE(error);
+      EXPECT_EQ(error->cause(), ErrorCode::mismatch) << error->what();
+    }
+  }
+}
+
+TEST(Control, NamesOneOfTwoThatDieAtOnce) {
+  for (int trial = 0; trial < 50; ++trial) {
+    Crew crew{{.size = 6}};
+    const auto alarms = crew.watch(1, {0, 1, 2, 3, 4, 5});
+    const Rank first = trial % 2 == 0 ? 2 : 4;
+    crew.kill(first);
+    crew.kill(6 - first);
+    const auto error = heard(*alarms[0]);
+    ASSERT_TRUE(error);
+    for (const std::size_t rank : {1U, 3U, 5U}) expect_same(error, heard(*alarms[rank]));
+  }
+}
+
+TEST(Control, NamesOneOfTwoThatFailAtOnce) {
+  for (int trial = 0; trial < 50; ++trial) {
+    Crew crew{{.size = 6}};
+    const auto alarms = crew.watch(1, {0, 1, 2, 3, 4, 5});
+    std::thread thread{[&] { alarms[1]->raise({ErrorCode::timeout, "late", 0}); }};
+    alarms[4]->raise({ErrorCode::mismatch, "different", 0});
+    thread.join();
+    const auto error = heard(*alarms[0]);
+    ASSERT_TRUE(error);
+    for (const std::size_t rank : {2U, 3U, 5U}) expect_same(error, heard(*alarms[rank]));
+  }
+}
+
+TEST(Control, RemembersWhatComesBeforeTheCommunicator) {
+  Crew crew{{.size = 3}};
+  const auto first = crew[0].watch(7, {0, 1, 2});
+  first->raise({ErrorCode::timeout, "too early for the others", 2});
+  std::this_thread::sleep_for(kQuiet);
+  const auto late = crew[1].watch(7, {0, 1, 2});
+  const auto error = heard(*late);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->culprit(), 2);
+  EXPECT_EQ(error->cause(), ErrorCode::timeout);
+  EXPECT_FALSE(heard(*crew[1].watch(8, {0, 1, 2}), kQuiet));
+}
+
+TEST(Control, TellsACommunicatorThatIsMadeAfterADeath) {
+  Crew crew{{.size = 3}};
+  crew.kill(2);
+  std::this_thread::sleep_for(kQuiet);
+  const auto alarm = crew[0].watch(1, {1, 2, 0});
+  const auto error = heard(*alarm);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::peer_dead);
+  EXPECT_EQ(error->culprit(), 1);
+  EXPECT_FALSE(heard(*crew[0].watch(2, {0, 1}), kQuiet));
+}
+
+TEST(Control, GivesUpARemoteRankThatIsSilent) {
+  Crew crew{{.size = 3, .remote = true, .vigilance = {20ms, 200ms}, .impersonated = 2}};
+  const auto start = Clock::now();
+  const auto alarms = crew.watch(1, {0, 1, 2});
+  const auto error = heard(*alarms[0]);
+  ASSERT_TRUE(error);
+  EXPECT_GE(Clock::now() - start, 190ms);
+  EXPECT_LT(Clock::now() - start, 2s);
+  EXPECT_EQ(error->code(), ErrorCode::peer_dead);
+  EXPECT_EQ(error->culprit(), 2);
+  EXPECT_STREQ(error->what(), "rank 2 (host c) has not been heard of for 200 ms");
+  expect_same(error, heard(*alarms[1]));
+}
+
+TEST(Control, TellsARankThatItWasGivenUp) {
+  Crew crew{{.size = 2, .remote = true, .vigilance = {10ms, 50ms}, .impersonated = 1}};
+  const auto alarms = crew.watch(1, {0, 1});
+  ASSERT_TRUE(heard(*alarms[0]));
+  timeval patience{.tv_sec = 5, .tv_usec = 0};
+  setsockopt(crew.socket(1, 0), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  std::string bytes;
+  std::array<char, 4096> chunk{};
+  for (ssize_t got = 1; got > 0;) {  // up to the end of the stream
+    got = recv(crew.socket(1, 0), chunk.data(), chunk.size(), 0);
+    ASSERT_GE(got, 0) << "no end came";
+    bytes.append(chunk.data(), static_cast<std::size_t>(got));
+  }
+  std::optional<ControlMessage> last;
+  while (const auto message = decode(bytes)) last = message;
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->kind, ControlMessage::Kind::failure);
+  EXPECT_EQ(last->culprit, 1);
+}
+
+TEST(Control, HearsOfALossThatOnlyAnotherRankSees) {
+  Crew crew{{.size = 3, .remote = true, .vigilance = {10ms, 100ms}, .impersonated = 2}};
+  const auto alarms = crew.watch(1, {0, 1, 2});
+  const std::string beat = encode({.kind = ControlMessage::Kind::heartbeat});
+  std::optional<Error> error;
+  for (int i = 0; i < 500 && !error; ++i) {  // rank 2 reaches rank 1 alone
+    ASSERT_GT(send(crew.socket(2, 1), beat.data(), beat.size(), MSG_NOSIGNAL), 0);
+    error = heard(*alarms[1], 10ms);
+  }
+  expect_same(error, heard(*alarms[0]));
+  EXPECT_EQ(error->culprit(), 2);
+}
+
+TEST(Control, LetsRanksOfTheOwnHostBeSilent) {
+  Crew crew{{.size = 2, .vigilance = {5ms, 20ms}, .impersonated = 1}};
+  const auto alarms = crew.watch(1, {0, 1});
+  EXPECT_FALSE(heard(*alarms[0], 100ms));
+}
+
+TEST(Control, HearsHeartbeats) {
+  Crew crew{{.size = 3, .remote = true, .vigilance = {20ms, 1000ms}}};
+  const auto alarms = crew.watch(1, {0, 1, 2});
+  EXPECT_FALSE(heard(*alarms[0], 1500ms)) << text_of(*alarms[0]);
+}
+
+TEST(Control, LeavesSignalsToTheProgram) {
+  static std::atomic<int> handled{0};
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_handler = [](int) { ++handled; };
+  sigaction(SIGUSR1, &action, &before);
+  sigset_t usr1;
+  sigset_t mask;
+  sigemptyset(&usr1);
+  sigaddset(&usr1, SIGUSR1);
+  {
+    Crew crew{{.size = 2}};
+    const auto alarms = crew.watch(1, {0, 1});
+    std::array<std::thread::id, 1> unused{};
+    static_cast<void>(unused);
+    pthread_sigmask(SIG_BLOCK, &usr1, &mask);
+    sigset_t own;
+    pthread_sigmask(SIG_BLOCK, nullptr, &own);
+    EXPECT_FALSE(sigismember(&mask, SIGUSR1));  // control's construction left our mask alone
+    pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+    for (int i = 0; i < 100; ++i) pthread_kill(pthread_self(), SIGUSR1);
+    alarms[0]->raise({ErrorCode::timeout, "signals do not matter"});
+    EXPECT_TRUE(heard(*alarms[1]));
+  }
+  EXPECT_EQ(handled, 100);
+  sigaction(SIGUSR1, &before, nullptr);
+}
+
+}  // namespace
+}  // namespace tutti::test

@@ -1,0 +1,69 @@
+#include "crew.hpp"
+
+#include <array>
+#include <stdexcept>
+#include <thread>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace tutti::test {
+
+using namespace std::chrono_literals;
+using runtime::Descriptor;
+
+Crew::Crew(const CrewOptions& options) : voices_(index(options.size)) {
+  std::vector<std::vector<runtime::Watched>> watched(index(options.size));
+  for (auto& voices : voices_) voices.resize(index(options.size));
+  for (Rank low = 0; low < options.size; ++low)
+    for (Rank high = low + 1; high < options.size; ++high) {
+      std::array<int, 2> ends{};
+      if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+        throw std::runtime_error{"cannot make a pair of sockets"};
+      const auto add = [&](Rank rank, Rank peer, int end) {
+        voices_[index(rank)][index(peer)] = Descriptor{dup(end)};
+        watched[index(rank)].push_back({.rank = peer,
+                                        .host = std::string(1, static_cast<char>(97 + peer)),
+                                        .is_local = !options.remote,
+                                        .socket = Descriptor{end}});
+      };
+      add(low, high, ends[0]);
+      add(high, low, ends[1]);
+    }
+  for (Rank rank = 0; rank < options.size; ++rank)
+    controls_.push_back(options.impersonated == rank
+                            ? nullptr
+                            : std::make_unique<runtime::Control>(
+                                  rank, std::move(watched[index(rank)]), options.vigilance));
+}
+
+void Crew::kill(Rank rank) {
+  for (const Descriptor& voice : voices_[index(rank)]) ::shutdown(voice.get(), SHUT_WR);
+}
+
+std::vector<std::shared_ptr<Alarm>> Crew::watch(std::uint64_t communicator,
+                                                const std::vector<Rank>& members) {
+  std::vector<std::shared_ptr<Alarm>> alarms(controls_.size());
+  for (const Rank member : members)
+    if (controls_[index(member)] != nullptr)
+      alarms[index(member)] = controls_[index(member)]->watch(communicator, members);
+  return alarms;
+}
+
+std::optional<Error> heard(const Alarm& alarm, milliseconds patience) {
+  const auto deadline = in(patience);
+  while (!alarm.went_off() && Clock::now() < deadline) std::this_thread::sleep_for(100us);
+  try {
+    alarm.check();
+  } catch (const Error& error) {
+    return error;
+  }
+  return {};
+}
+
+std::string text_of(const Alarm& alarm) {
+  const auto error = heard(alarm, 0ms);
+  return error ? error->what() : "";
+}
+
+}  // namespace tutti::test

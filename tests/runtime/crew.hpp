@@ -1,0 +1,57 @@
+/// @file
+/// Crew: the processes of a world, in one, that watch each other over socket pairs.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/control.hpp"
+
+#include "ranks.hpp"
+
+namespace tutti::test {
+
+/// How a crew is made.
+struct CrewOptions {
+  int size = 3;                        ///< Processes.
+  bool remote = false;                 ///< Whether each is on a host of its own.
+  runtime::Vigilance vigilance{};      ///< Of all.
+  std::optional<Rank> impersonated{};  ///< One without control: the test speaks for it.
+};
+
+/// The processes of a world: each has a Control, and the test a second descriptor of every socket.
+class Crew {
+ public:
+  explicit Crew(const CrewOptions& options);
+
+  /// @param rank which. @return its control.
+  [[nodiscard]] runtime::Control& operator[](Rank rank) { return *controls_[index(rank)]; }
+  /// @param rank whose end. @param peer of the other end. @return the socket.
+  [[nodiscard]] int socket(Rank rank, Rank peer) const {
+    return voices_[index(rank)][index(peer)].get();
+  }
+  /// As if a process were killed: the others see the end of its sockets. @param rank which.
+  void kill(Rank rank);
+  /// A process leaves in good order. @param rank which.
+  void leave(Rank rank) { controls_[index(rank)].reset(); }
+  /// Every process makes its alarm of a communicator. @param communicator id. @param members of it.
+  /// @return alarms by world rank, null where there is none.
+  [[nodiscard]] std::vector<std::shared_ptr<Alarm>> watch(std::uint64_t communicator,
+                                                          const std::vector<Rank>& members);
+
+ private:
+  static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
+
+  std::vector<std::vector<runtime::Descriptor>> voices_;
+  std::vector<std::unique_ptr<runtime::Control>> controls_{};
+};
+
+/// @param alarm to wait for. @param patience how long. @return what it says, if it goes off.
+[[nodiscard]] std::optional<Error> heard(const Alarm& alarm,
+                                         milliseconds patience = milliseconds{5000});
+/// @param alarm any. @return what it says, or nothing if it did not go off.
+[[nodiscard]] std::string text_of(const Alarm& alarm);
+
+}  // namespace tutti::test
