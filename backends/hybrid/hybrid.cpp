@@ -1,51 +1,57 @@
 #include "hybrid.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace tutti::hybrid {
 namespace {
 
 constexpr unsigned kPollsPerLook = 64;
+// Control says who died some milliseconds after it knows. If it says nothing for so long, nobody
+// died: a rank has only destroyed its end of the communicator.
+constexpr std::chrono::milliseconds kPatience{50};
+
+Capabilities common(const Parts& parts) {
+  const Capabilities& local = parts.local->capabilities();
+  const Capabilities& remote = parts.remote->capabilities();
+  const bool is_one_host = std::ranges::find(parts.is_local, false) == parts.is_local.end();
+  return {
+      .name = local.name + "+" + remote.name,
+      .tags = std::min(local.tags, remote.tags),
+      .sinks = local.sinks && remote.sinks,
+      .hosts = parts.hosts,
+      .idle_spins = is_one_host ? local.idle_spins : std::min(local.idle_spins, remote.idle_spins)};
+}
 
 class HybridTransport final : public Transport {
  public:
-  explicit HybridTransport(Parts parts) : parts_{std::move(parts)} {
-    const Capabilities& local = parts_.local->capabilities();
-    const Capabilities& remote = parts_.remote->capabilities();
-    capabilities_ = {.name = local.name + "+" + remote.name,
-                     .tags = std::min(local.tags, remote.tags),
-                     .sinks = local.sinks && remote.sinks,
-                     .hosts = parts_.hosts,
-                     .idle_spins = std::min(local.idle_spins, remote.idle_spins)};
-  }
+  explicit HybridTransport(Parts parts) : parts_{std::move(parts)}, capabilities_{common(parts_)} {}
 
   [[nodiscard]] Rank self() const noexcept override { return parts_.local->self(); }
   [[nodiscard]] int size() const noexcept override { return parts_.local->size(); }
   [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
   [[nodiscard]] Duration now() const noexcept override { return parts_.local->now(); }
 
-  // Runs of transfers that go the same way stay together.
   void post(std::span<const Transfer> transfers) override {
-    while (!transfers.empty()) {
-      const bool local = is_local(transfers.front());
-      const auto end = std::ranges::find_if(
-          transfers, [&](const Transfer& transfer) { return is_local(transfer) != local; });
-      const auto count = static_cast<std::size_t>(end - transfers.begin());
-      (local ? parts_.local : parts_.remote)->post(transfers.first(count));
-      if (!local) outstanding_ += count;
-      transfers = transfers.subspan(count);
+    if (failure_) return complain();
+    try {
+      post_runs(transfers);
+    } catch (const Error& error) {
+      fail(error);
+      complain();
     }
   }
 
-  // Asking the network costs a system call, so it is asked where something is expected of it, and
-  // now and then for what it still has to do for others.
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
-    const std::size_t local = parts_.local->poll(completions);
-    if (local == completions.size()) return local;
-    if (outstanding_ == 0 && ++skipped_ % kPollsPerLook != 0) return local;
-    const std::size_t remote = parts_.remote->poll(completions.subspan(local));
-    outstanding_ -= remote;
-    return local + remote;
+    if (!failure_) {
+      try {
+        return poll_parts(completions);
+      } catch (const Error& error) {
+        fail(error);
+      }
+    }
+    complain();
+    return 0;
   }
 
   // Both have the same alarm, which the first call sets off.
@@ -60,15 +66,69 @@ class HybridTransport final : public Transport {
     return parts_.is_local[static_cast<std::size_t>(transfer.peer)];
   }
 
+  // Runs of transfers that go the same way stay together.
+  void post_runs(std::span<const Transfer> transfers) {
+    while (!transfers.empty()) {
+      const bool local = is_local(transfers.front());
+      const auto end = std::ranges::find_if(
+          transfers, [&](const Transfer& transfer) { return is_local(transfer) != local; });
+      const auto count = static_cast<std::size_t>(end - transfers.begin());
+      (local ? parts_.local : parts_.remote)->post(transfers.first(count));
+      if (!local) outstanding_ += count;
+      transfers = transfers.subspan(count);
+    }
+  }
+
+  // Asking the network costs a system call, so it is asked where something is expected of it, and
+  // now and then for what it still has to do for others. Then the two take turns at being first,
+  // lest one that always has something to say keeps the other from being asked.
+  std::size_t poll_parts(std::span<Completion> completions) {
+    if (outstanding_ == 0 && ++skipped_ % kPollsPerLook != 0)
+      return parts_.local->poll(completions);
+    is_remote_first_ = !is_remote_first_;
+    std::size_t count = 0;
+    for (const bool remote : {is_remote_first_, !is_remote_first_}) {
+      if (count > 0 && count == completions.size()) break;
+      const std::size_t more =
+          (remote ? parts_.remote : parts_.local)->poll(completions.subspan(count));
+      if (remote) outstanding_ -= more;
+      count += more;
+    }
+    return count;
+  }
+
+  void fail(const Error& error) {
+    failure_ = error;
+    failed_at_ = now();
+  }
+
+  // Where several ranks die at once, each part sees another one die. Control sees all of them, and
+  // says the same on all ranks; so it has the first word.
+  void complain() const {
+    parts_.alarm->check();
+    if (failure_->code() == ErrorCode::peer_dead && now() - failed_at_ < kPatience) return;
+    throw Error{*failure_};
+  }
+
   Parts parts_;
-  Capabilities capabilities_{};
+  Capabilities capabilities_;
   std::size_t outstanding_ = 0;  // transfers of the remote part
   unsigned skipped_ = 0;         // polls that did not ask it
+  bool is_remote_first_ = false;
+  std::optional<Error> failure_{};  // what a part threw first
+  Duration failed_at_{};
 };
 
 }  // namespace
 
 std::unique_ptr<Transport> make_transport(Parts parts) {
+  const auto self = static_cast<std::size_t>(parts.local->self());
+  expects(parts.alarm != nullptr, "a hybrid was given no alarm");
+  expects(parts.local->self() == parts.remote->self() &&
+              parts.local->size() == parts.remote->size() &&
+              parts.is_local.size() == static_cast<std::size_t>(parts.local->size()),
+          "the parts of a hybrid are of different communicators");
+  expects(parts.is_local[self], "a hybrid reaches the own rank through its local part");
   return std::make_unique<HybridTransport>(std::move(parts));
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include <tutti/alarm.hpp>
 #include <tutti/transport.hpp>
 
 namespace tutti::hybrid {
@@ -16,6 +17,7 @@ struct Parts {
   std::unique_ptr<Transport> remote;  ///< Reaches the others.
   std::vector<bool> is_local;         ///< Per rank: which of the two.
   int hosts = 1;                      ///< Hosts the ranks are spread over.
+  std::shared_ptr<Alarm> alarm;       ///< Of the communicator; both transports have it too.
 };
 
 /// @param parts see Parts. @return a transport that gives every transfer to the part that reaches

@@ -53,7 +53,8 @@ class HybridLinks final : public Links {
         {.local = process.domain->transport(communicator, members, alarm),
          .remote = process.fabric->transport(communicator, members, alarm),
          .is_local = std::move(is_local),
-         .hosts = static_cast<int>(repeated.begin() - hosts.begin())});
+         .hosts = static_cast<int>(repeated.begin() - hosts.begin()),
+         .alarm = alarm});
   }
 
   // The others see the end of its sockets; what they answer, it may hear.
