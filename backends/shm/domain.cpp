@@ -24,6 +24,7 @@ const Domain::Member* Domain::find(Rank rank) const noexcept {
 }
 
 std::uint64_t Domain::open(std::uint64_t communicator, std::span<const Rank> members) {
+  segment_->guard().check();
   const std::lock_guard lock{mutex_};
   free_closed();
   const auto has_road = std::make_unique<bool[]>(members.size());
@@ -43,6 +44,7 @@ std::uint64_t Domain::open(std::uint64_t communicator, std::span<const Rank> mem
 }
 
 void Domain::close(std::uint64_t communicator, std::span<const Rank> members) noexcept {
+  if (segment_->guard().is_forked()) return;  // the parent's end stays open
   try {
     const std::lock_guard lock{mutex_};
     Entry* const entry = find_entry(*own().front, communicator);

@@ -103,6 +103,7 @@ std::uint64_t Segment::reserve(std::size_t bytes, std::size_t alignment) {
 }
 
 std::uint64_t Segment::allocate(std::size_t bytes) {
+  guard_.check();
   if (bytes > mapping_.size()) throw std::bad_alloc{};
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : kPage;
   const std::size_t size = round_up(bytes, alignment);
@@ -118,6 +119,7 @@ std::uint64_t Segment::allocate(std::size_t bytes) {
 }
 
 void Segment::deallocate(std::uint64_t offset) noexcept {
+  if (guard_.is_forked()) return;
   const std::lock_guard lock{mutex_};
   const auto block = blocks_.find(offset);
   if (block == blocks_.end()) return;

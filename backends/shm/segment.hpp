@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include <tutti/error.hpp>
+#include <tutti/fork_guard.hpp>
 
 namespace tutti::shm {
 
@@ -37,7 +38,8 @@ class Mapping {
 
 /// The own segment, and what is allocated in it. Memory comes from the system where it is asked
 /// for, so that a full machine is an error here and not a signal later; what is freed goes back.
-/// Calls from several threads at once are safe.
+/// Calls from several threads at once are safe. A forked child shares the memory, but has no part
+/// in who has what of it.
 class Segment {
  public:
   /// Makes an empty one. @param front bytes at offset 0 that are never allocated; memory comes to
@@ -53,9 +55,10 @@ class Segment {
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] const Mapping& mapping() const noexcept { return mapping_; }
   /// @param bytes more than zero. @return the offset of zeroed memory, aligned to 4 KiB; from 2 MiB
-  /// up to 2 MiB, in huge pages where the system lends them. Throws std::bad_alloc.
+  /// up to 2 MiB, in huge pages where the system lends them. Throws std::bad_alloc, and
+  /// Error{invalid_argument} in a forked child.
   [[nodiscard]] std::uint64_t allocate(std::size_t bytes);
-  /// @param offset what allocate gave. Its memory goes back to the system.
+  /// @param offset what allocate gave. Its memory goes back to the system, but not by a child.
   void deallocate(std::uint64_t offset) noexcept;
   /// @return the offset of an address, or nothing if [data, data + bytes) is not in the segment.
   [[nodiscard]] bool contains(const void* data, std::size_t bytes) const noexcept {
@@ -63,12 +66,15 @@ class Segment {
     return begin >= mapping_.base() && begin < mapping_.base() + mapping_.size() &&
            bytes <= static_cast<std::size_t>(mapping_.base() + mapping_.size() - begin);
   }
+  /// @return what tells the process that made it from its children.
+  [[nodiscard]] const ForkGuard& guard() const noexcept { return guard_; }
   /// @return bytes allocated.
   [[nodiscard]] std::size_t used() const;
 
  private:
   [[nodiscard]] std::uint64_t reserve(std::size_t bytes, std::size_t alignment);
 
+  ForkGuard guard_{};
   int descriptor_ = -1;
   Mapping mapping_{};
   mutable std::mutex mutex_{};

@@ -22,6 +22,7 @@ class TcpTransport final : public Transport {
                       .hosts = size(),
                       .idle_spins = hub.options().idle_spins} {}
   ~TcpTransport() override {
+    if (hub_.guard().is_forked()) return;
     const std::lock_guard lock{hub_.mutex()};
     hub_.stop(*port_);
     hub_.close(*port_);
@@ -57,6 +58,7 @@ class TcpTransport final : public Transport {
   }
 
   bool abort(const Error& cause) noexcept override {
+    if (hub_.guard().is_forked()) return true;  // nobody writes into a child's memory
     alarm_->raise(cause);
     const std::lock_guard lock{hub_.mutex()};
     port_->fail(cause);
@@ -86,6 +88,7 @@ std::unique_ptr<Transport> Fabric::transport(std::uint64_t communicator,
                                              const std::vector<Rank>& members,
                                              std::shared_ptr<Alarm> alarm) {
   expects(alarm != nullptr, "a transport was given no alarm");
+  hub_->guard().check();
   std::shared_ptr<Fabric> self = shared_from_this();
   const std::lock_guard lock{hub_->mutex()};
   return std::make_unique<TcpTransport>(std::move(self), *hub_, hub_->open(communicator, members),

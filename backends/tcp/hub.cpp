@@ -46,8 +46,9 @@ Hub::Hub(Rank self, const std::vector<Peer>& peers, const Options& options)
 }
 
 // Closing a connection that holds something unread, such as credit, would make the kernel throw
-// away what is still on its way to the peer.
+// away what is still on its way to the peer. In a forked child the connections are the parent's.
 Hub::~Hub() {
+  if (guard_.is_forked()) return;
   std::vector<Link*> leaving{};
   for (const auto& link : links_) {
     if (link == nullptr || link->loss) continue;

@@ -11,6 +11,8 @@
 
 #include <poll.h>
 
+#include <tutti/fork_guard.hpp>
+
 #include "fabric.hpp"
 #include "port.hpp"
 
@@ -26,6 +28,9 @@ class Hub {
   /// Waits until what was sent has reached the peers' hosts, but not long.
   ~Hub();
 
+  /// @return what tells the process that made it from its children, which must not even lock the
+  /// mutex: a thread that they do not have may have it.
+  [[nodiscard]] const ForkGuard& guard() const noexcept { return guard_; }
   /// @return the mutex that guards everything here.
   [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
   /// @return what it was made with.
@@ -102,6 +107,7 @@ class Hub {
   void stop_receiving(Link& link, const Port& port);
   static void fail_by_loss(Port& port, Rank rank, const Loss& loss);
 
+  ForkGuard guard_{};
   std::mutex mutex_{};
   Rank self_;
   Options options_;

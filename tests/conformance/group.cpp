@@ -19,7 +19,8 @@ std::string running_test() {
 }
 
 Membership completed(Membership membership) {
-  if (!membership.alarm) membership.alarm = std::make_shared<Alarm>();
+  if (!membership.alarm)
+    membership.alarm = std::make_shared<Alarm>(Alarm::Tell{}, std::make_shared<ForkGuard>());
   return membership;
 }
 
