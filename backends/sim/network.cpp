@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -111,7 +113,9 @@ void Network::post(Rank self, std::span<const Transfer> transfers) {
 void Network::post_one(Rank self, const Transfer& transfer) {
   expects(transfer.peer >= 0 && transfer.peer < options_.size, "a transfer names no rank");
   expects(transfer.tag < options_.tags, "a transfer's tag is beyond the transport's");
-  const Half half{transfer.fingerprint, transfer.cookie, transfer.pieces, total(transfer.pieces)};
+  expects(transfer.sink == nullptr || options_.sinks, "a transfer has a sink of no use");
+  const Half half{transfer.fingerprint,   transfer.cookie, transfer.pieces,
+                  total(transfer.pieces), transfer.sink,   transfer.grain};
   ++endpoint(self).transfers;
   ++transfers_;
   ++activity_;
@@ -147,7 +151,7 @@ void Network::post_send(std::shared_ptr<Message> message) {
 }
 
 void Network::post_receive(std::shared_ptr<Message> message) {
-  if (options_.scribble)
+  if (options_.scribble && message->receive.sink == nullptr)
     for (const Piece& piece : message->receive.pieces) std::memset(piece.data, 0xa5, piece.bytes);
   Endpoint& destination = endpoint(message->destination);
   if (const auto arrived = take_match(destination.unexpected, *message)) {
@@ -193,9 +197,35 @@ void Network::deliver(Message& message) {
     return;
   }
   if (!message.eager) gather(message.send.pieces, message.payload);
-  scatter(message.payload, message.receive.pieces);
+  if (message.receive.sink == nullptr) scatter(message.payload, message.receive.pieces);
+  else if (!feed(message)) return;
   destination.ready.push_back({message.receive.cookie});
   if (!message.eager) source.ready.push_back({message.send.cookie});
+}
+
+/// Each part in memory of its own, which ends where the part does: who reads beyond it shows.
+/// @return whether the sink took all; if not, its rank has failed.
+bool Network::feed(const Message& message) {
+  constexpr std::align_val_t kAlignment{64};
+  const std::span<const std::byte> payload{message.payload};
+  const std::size_t grain = message.receive.grain;
+  try {
+    for (std::size_t offset = 0; offset < payload.size();) {
+      const std::size_t left = payload.size() - offset;
+      const std::size_t grains = 1 + parts_.below(std::max<std::size_t>(left / grain, 1));
+      const std::size_t bytes = std::min(grains * grain, left);
+      const std::unique_ptr<std::byte, void (*)(std::byte*)> part{
+          static_cast<std::byte*>(::operator new(bytes, kAlignment)),
+          [](std::byte* data) { ::operator delete(data, kAlignment); }};
+      std::memcpy(part.get(), payload.data() + offset, bytes);
+      message.receive.sink->take(offset, {part.get(), bytes});
+      offset += bytes;
+    }
+  } catch (const Error& error) {
+    fail(message.destination, error);
+    return false;
+  }
+  return true;
 }
 
 std::size_t Network::poll(Rank self, std::span<Completion> completions) {

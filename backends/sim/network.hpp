@@ -20,6 +20,8 @@ struct Half {
   std::uint64_t cookie = 0;         ///< As posted.
   std::span<const Piece> pieces{};  ///< Valid until the completion, or the rank's failure.
   std::size_t bytes = 0;            ///< Sum over the pieces.
+  Sink* sink = nullptr;             ///< As posted.
+  std::uint32_t grain = 1;          ///< As posted.
 };
 
 /// A message: both halves once they have met.
@@ -107,6 +109,7 @@ class Network {
   void post_receive(std::shared_ptr<Message> message);
   void match(const std::shared_ptr<Message>& message);
   void deliver(Message& message);
+  bool feed(const Message& message);
   Duration leave(const Message& message);
   Duration latency(Rank source);
   void schedule(Event event);
@@ -118,6 +121,7 @@ class Network {
 
   ClusterOptions options_;
   Random random_;
+  Random parts_{options_.seed};  // of messages; apart, so that sinks change nothing else
   Duration now_{0};
   std::vector<Endpoint> endpoints_;
   std::vector<Event> events_{};  // a heap, the next event in front

@@ -41,7 +41,10 @@ detail::Binding binding_of(const Schedule& schedule, const Case& what, Rank rank
 class Play {
  public:
   Play(std::span<const Schedule> schedules, Experiment& experiment, const ScheduleRun& how)
-      : cluster_{{.size = experiment.what().size, .seed = how.seed, .scribble = true}},
+      : cluster_{{.size = experiment.what().size,
+                  .seed = how.seed,
+                  .scribble = true,
+                  .sinks = how.seed % 2 == 1}},
         random_{how.seed ^ 0x5eed}, players_(schedules.size()) {
     constexpr int kLanes = 2;
     for (std::size_t i = 0; i < schedules.size(); ++i) {
