@@ -36,6 +36,7 @@ class Binder {
     }
     copy_results();
     number_held();
+    fuse(program_);
     return std::move(program_);
   }
 

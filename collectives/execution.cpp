@@ -1,6 +1,7 @@
 #include "execution.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <tutti/error.hpp>
@@ -25,6 +26,8 @@ Execution::Execution(Transport& transport, Scratch& scratch, std::shared_ptr<con
                                      std::min(static_cast<std::uint32_t>(lanes), kLanes))),
       footprint_{sizeof(Execution) + lanes_.capacity() * sizeof(Lane)} {
   for (Lane& lane : lanes_) lane.owner = this;
+  // A sink may be called by another thread, which a user's function need not expect.
+  may_fuse_ = transport_.capabilities().sinks && binding_->op.kind() != OperatorKind::user;
 }
 
 void Execution::rest() noexcept {
@@ -55,6 +58,7 @@ void Execution::start(Buffers buffers, Turn turn, Duration timeout) {
   timeout_ = timeout;
   has_run_ = true;
   deadline_ = Duration::zero();
+  if (moved) in_place_ = is_in_place();
   for (std::size_t index = 0; index < lanes_.size(); ++index) {
     Lane& lane = lanes_[index];
     if (moved) lane.is_placed = false;
@@ -120,11 +124,38 @@ void Execution::place_pieces(Lane& lane) {
   lane.pending.assign(lane.transfers.size(), {&lane, false});
   for (std::size_t i = 0; i < lane.transfers.size(); ++i)
     lane.transfers[i].cookie = reinterpret_cast<std::uint64_t>(&lane.pending[i]);
+  if (may_fuse_) place_sinks(lane);
   const std::size_t before = lane.footprint;
   lane.footprint = resolved.footprint() + lane.pieces.capacity() * sizeof(Piece) +
                    lane.transfers.capacity() * sizeof(Transfer) +
-                   lane.pending.capacity() * sizeof(Pending);
+                   lane.pending.capacity() * sizeof(Pending) + lane.folding_count * sizeof(Folding);
   footprint_ += lane.footprint - before;
+}
+
+void Execution::place_sinks(Lane& lane) {
+  const std::vector<ResolvedMessage>& messages = lane.resolved.messages;
+  if (lane.folding_count < messages.size()) {
+    lane.foldings = std::make_unique<Folding[]>(messages.size());
+    lane.folding_count = messages.size();
+  }
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (!fuses(messages[i])) continue;
+    lane.foldings[i].lane = &lane;
+    lane.foldings[i].message = static_cast<std::uint32_t>(i);
+    lane.transfers[i].sink = &lane.foldings[i];
+    lane.transfers[i].grain = static_cast<std::uint32_t>(binding_->element_bytes);
+  }
+}
+
+bool Execution::fuses(const ResolvedMessage& message) const noexcept {
+  return message.fusing == Fusing::always || (message.fusing == Fusing::apart && !in_place_);
+}
+
+bool Execution::is_in_place() const noexcept {
+  const auto in = reinterpret_cast<std::uintptr_t>(buffers_.in);
+  const auto out = reinterpret_cast<std::uintptr_t>(buffers_.out);
+  return in < out + binding_->layout.out_total() * binding_->element_bytes &&
+         out < in + binding_->layout.in_total() * binding_->element_bytes;
 }
 
 void Execution::advance(Lane& lane) {
@@ -164,18 +195,63 @@ void Execution::complete(std::uint64_t cookie) {
 void Execution::finish_round(Lane& lane) {
   const Resolved& resolved = lane.resolved;
   const std::uint32_t begin = lane.round == 0 ? 0 : resolved.rounds[lane.round - 1].folds;
-  for (std::uint32_t i = begin; i < resolved.rounds[lane.round].folds; ++i)
-    fold(lane, resolved.folds[i]);
+  for (std::uint32_t i = begin; i < resolved.rounds[lane.round].folds; ++i) {
+    const std::uint32_t message = resolved.folds[i].message;
+    const bool is_done = message != kNoMessage && lane.transfers[message].sink != nullptr;
+    if (!is_done) fold(lane, resolved.folds[i]);
+  }
   ++lane.round;
 }
 
-void Execution::fold(const Lane& lane, const ResolvedFold& fold) {
+void Execution::Folding::take(std::size_t offset, std::span<const std::byte> bytes) {
+  const Resolved& resolved = lane->resolved;
+  const std::size_t element_bytes = lane->owner->binding_->element_bytes;
+  if (offset == 0) {
+    fold_ = resolved.messages[message].first_fold;
+    done_ = 0;
+  }
+  while (!bytes.empty()) {
+    const ResolvedFold& fold = resolved.folds[fold_];
+    const std::size_t part = std::min((fold.count - done_) * element_bytes, bytes.size());
+    lane->owner->fold_part(*lane, fold, done_, bytes.first(part));
+    bytes = bytes.subspan(part);
+    done_ += part / element_bytes;
+    if (done_ < fold.count) continue;
+    ++fold_;
+    done_ = 0;
+  }
+}
+
+/// Of a fold with one incoming operand, some elements from `first` on. Called by any thread.
+void Execution::fold_part(const Lane& lane, const ResolvedFold& fold, std::size_t first,
+                          std::span<const std::byte> incoming) const {
+  const std::size_t offset = first * binding_->element_bytes;
+  std::array<const void*, 2> operands{};
+  for (std::uint32_t i = 0; i < operands.size(); ++i) {
+    const Place& place = lane.resolved.operands[fold.first_operand + i];
+    operands[i] = place.base == Base::staging ? incoming.data() : at(lane, place) + offset;
+  }
+  memory_.fold({.type = binding_->type,
+                .element_bytes = binding_->element_bytes,
+                .op = &binding_->op,
+                .destination = at(lane, fold.destination) + offset,
+                .operands = operands,
+                .count = incoming.size() / binding_->element_bytes,
+                .divisor = divisor_of(fold)});
+}
+
+int Execution::divisor_of(const ResolvedFold& fold) const noexcept {
   const bool divides = fold.finish && binding_->op.kind() == OperatorKind::average;
+  return divides ? binding_->layout.contract().size : 1;
+}
+
+void Execution::fold(const Lane& lane, const ResolvedFold& fold) {
+  const int divisor = divisor_of(fold);
   std::byte* destination = at(lane, fold.destination);
   operands_.clear();
   for (std::uint32_t i = 0; i < fold.operands; ++i)
     operands_.push_back(at(lane, lane.resolved.operands[fold.first_operand + i]));
-  if (fold.operands == 1 && !divides) {
+  if (fold.operands == 1 && divisor == 1) {
     if (operands_[0] != destination)
       memory_.copy(destination, static_cast<const std::byte*>(operands_[0]),
                    fold.count * binding_->element_bytes);
@@ -187,7 +263,7 @@ void Execution::fold(const Lane& lane, const ResolvedFold& fold) {
                 .destination = destination,
                 .operands = operands_,
                 .count = fold.count,
-                .divisor = divides ? binding_->layout.contract().size : 1});
+                .divisor = divisor});
 }
 
 Execution::Awaited Execution::awaited() const noexcept {

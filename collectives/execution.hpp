@@ -97,6 +97,18 @@ class Execution {
     Lane* lane;
     bool is_done;
   };
+  /// Folds a message into its destinations while it arrives.
+  class Folding final : public Sink {
+   public:
+    void take(std::size_t offset, std::span<const std::byte> bytes) override;
+
+    Lane* lane = nullptr;
+    std::uint32_t message = 0;
+
+   private:
+    std::uint32_t fold_ = 0;  // the next one
+    std::size_t done_ = 0;    // elements of it
+  };
   /// Segments index, index + lanes, ... one after the other.
   struct Lane {
     Execution* owner = nullptr;
@@ -109,6 +121,8 @@ class Execution {
     std::vector<Piece> pieces{};
     std::vector<Transfer> transfers{};
     std::vector<Pending> pending{};
+    std::unique_ptr<Folding[]> foldings{};  // one per message
+    std::size_t folding_count = 0;
     std::byte* memory = nullptr;  // its part of the scratch
     std::size_t footprint = 0;
   };
@@ -117,9 +131,15 @@ class Execution {
   void borrow();
   void begin_segment(Lane& lane);
   void place_pieces(Lane& lane);
+  void place_sinks(Lane& lane);
+  [[nodiscard]] bool fuses(const ResolvedMessage& message) const noexcept;
+  [[nodiscard]] bool is_in_place() const noexcept;
   void advance(Lane& lane);
   void finish_round(Lane& lane);
   void fold(const Lane& lane, const ResolvedFold& fold);
+  void fold_part(const Lane& lane, const ResolvedFold& fold, std::size_t first,
+                 std::span<const std::byte> incoming) const;
+  [[nodiscard]] int divisor_of(const ResolvedFold& fold) const noexcept;
   [[nodiscard]] std::byte* at(const Lane& lane, const Place& place) const noexcept;
 
   Transport& transport_;
@@ -130,6 +150,8 @@ class Execution {
   Turn turn_{};
   Duration timeout_{0};
   bool has_run_ = false;
+  bool may_fuse_ = false;
+  bool in_place_ = false;
   Duration deadline_{0};
   std::vector<Lane> lanes_;
   Block block_{};               // of scratch, while it runs

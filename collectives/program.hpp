@@ -31,13 +31,25 @@ struct Run {
   std::uint32_t place = 0;  ///< Of held: index of the first held slot. Of staging: the stage.
 };
 
+/// When the bytes of a received message may be folded as they come, instead of being staged: where
+/// nothing else in the round touches what those folds write, nor writes what they read.
+enum class Fusing : std::uint8_t {
+  never,
+  apart,  ///< If the caller's input and output are different memory.
+  always
+};
+
 /// One message of a round.
 struct BoundMessage {
   Rank peer;
   bool is_send;
   std::uint32_t first_run;  ///< Index into Program::runs.
   std::uint32_t runs;
+  Fusing fusing = Fusing::never;
 };
+
+/// No message.
+inline constexpr std::uint32_t kNoMessage = ~std::uint32_t{0};
 
 /// A fold or a copy at the end of a round; operands in the order of evaluation.
 struct BoundFold {
@@ -45,6 +57,9 @@ struct BoundFold {
   std::uint32_t first_operand;  ///< Index into Program::runs.
   std::uint32_t operands;       ///< One is a copy, void if both are one place.
   bool finish;                  ///< Averages are divided here.
+  /// Index of the message that may be fused with this and with the folds beside it that name it,
+  /// which take its bytes in their order.
+  std::uint32_t message = kNoMessage;
 };
 
 /// End positions of one round in the flat arrays.
@@ -74,6 +89,10 @@ struct Program {
 /// @return the bound schedule. Throws Error{bug} if the schedule breaks the rules of schedule.hpp.
 [[nodiscard]] Program bind(const Schedule& schedule, const Layout& layout);
 
+/// The last step of bind: finds the messages that may be fused with their folds, and puts the folds
+/// of each together. @param program what binding has made of the schedule.
+void fuse(Program& program);
+
 /// A contiguous run of bytes, or of elements, in one memory.
 struct Place {
   Base base = Base::in;
@@ -92,6 +111,9 @@ struct ResolvedMessage {
   bool is_send;
   std::uint32_t first_piece;
   std::uint32_t pieces;
+  Fusing fusing;
+  std::uint32_t first_fold;  ///< Of those it may be fused with; they tile its bytes.
+  std::uint32_t folds;
 };
 
 /// A contiguous fold of one segment.
@@ -100,7 +122,8 @@ struct ResolvedFold {
   std::uint32_t first_operand;
   std::uint32_t operands;
   bool finish;
-  std::size_t count;  ///< Elements.
+  std::size_t count;      ///< Elements.
+  std::uint32_t message;  ///< As BoundFold::message, of the resolved messages.
 };
 
 /// What `resolve` makes of a program: flat arrays, emptied and filled again per segment.
@@ -116,9 +139,10 @@ struct Resolved {
   std::vector<Place> operands{};
   std::vector<std::size_t> held_offsets{};
   std::vector<std::size_t> stage_offsets{};
-  std::vector<std::size_t> cursors{};  ///< Of the fold being resolved.
-  std::size_t held_bytes = 0;          ///< Size of the held memory of this segment.
-  std::size_t staging_bytes = 0;       ///< Of the round that stages most.
+  std::vector<std::size_t> cursors{};            ///< Of the fold being resolved.
+  std::vector<std::uint32_t> message_indices{};  ///< Of each bound message, the resolved one.
+  std::size_t held_bytes = 0;                    ///< Size of the held memory of this segment.
+  std::size_t staging_bytes = 0;                 ///< Of the round that stages most.
 
   /// @return bytes the arrays hold.
   [[nodiscard]] std::size_t footprint() const noexcept;

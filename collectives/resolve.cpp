@@ -19,7 +19,7 @@ class Resolver {
     BoundRound begin{0, 0, 0};
     for (const BoundRound& end : program_.rounds) {
       place_stages(begin.stages, end.stages);
-      for (std::uint32_t i = begin.messages; i < end.messages; ++i) message(program_.messages[i]);
+      for (std::uint32_t i = begin.messages; i < end.messages; ++i) message(i);
       for (std::uint32_t i = begin.folds; i < end.folds; ++i) fold(program_.folds[i]);
       begin = end;
       resolved_.rounds.push_back({static_cast<std::uint32_t>(resolved_.messages.size()),
@@ -36,6 +36,7 @@ class Resolver {
     resolved_.operands.clear();
     resolved_.held_offsets.clear();
     resolved_.stage_offsets.assign(program_.stages.size(), 0);
+    resolved_.message_indices.assign(program_.messages.size(), kNoMessage);
     resolved_.staging_bytes = 0;
   }
 
@@ -111,7 +112,8 @@ class Resolver {
     return bytes;
   }
 
-  void message(const BoundMessage& bound) {
+  void message(std::uint32_t index) {
+    const BoundMessage& bound = program_.messages[index];
     const auto first = static_cast<std::uint32_t>(resolved_.pieces.size());
     for (std::uint32_t i = 0; i < bound.runs; ++i) {
       const Run& run = program_.runs[bound.first_run + i];
@@ -122,7 +124,15 @@ class Resolver {
     }
     const auto pieces = static_cast<std::uint32_t>(resolved_.pieces.size()) - first;
     // Both ends see that there is nothing to say, so nothing is said.
-    if (pieces > 0) resolved_.messages.push_back({bound.peer, bound.is_send, first, pieces});
+    if (pieces == 0) return;
+    resolved_.message_indices[index] = static_cast<std::uint32_t>(resolved_.messages.size());
+    resolved_.messages.push_back({.peer = bound.peer,
+                                  .is_send = bound.is_send,
+                                  .first_piece = first,
+                                  .pieces = pieces,
+                                  .fusing = bound.fusing,
+                                  .first_fold = 0,
+                                  .folds = 0});
   }
   void piece(std::uint32_t first, const Place& place, std::size_t bytes) {
     if (bytes == 0) return;
@@ -154,8 +164,24 @@ class Resolver {
         resolved_.operands.resize(first);
         return;
       }
-      resolved_.folds.push_back({target, first, bound.operands, bound.finish, elements.count});
+      push_fold({.destination = target,
+                 .first_operand = first,
+                 .operands = bound.operands,
+                 .finish = bound.finish,
+                 .count = elements.count,
+                 .message = bound.message == kNoMessage
+                                ? kNoMessage
+                                : resolved_.message_indices[bound.message]});
     });
+  }
+  void push_fold(const ResolvedFold& fold) {
+    if (fold.message != kNoMessage) {
+      ResolvedMessage& message = resolved_.messages[fold.message];
+      if (message.folds == 0)
+        message.first_fold = static_cast<std::uint32_t>(resolved_.folds.size());
+      ++message.folds;
+    }
+    resolved_.folds.push_back(fold);
   }
   /// Whether the last fold's destination and operands all end where these begin.
   [[nodiscard]] bool extends_last(std::size_t first_fold, const Place& target, std::uint32_t first,
@@ -187,7 +213,8 @@ std::size_t Resolved::footprint() const noexcept {
          pieces.capacity() * sizeof(ResolvedPiece) + folds.capacity() * sizeof(ResolvedFold) +
          operands.capacity() * sizeof(Place) +
          (held_offsets.capacity() + stage_offsets.capacity() + cursors.capacity()) *
-             sizeof(std::size_t);
+             sizeof(std::size_t) +
+         message_indices.capacity() * sizeof(std::uint32_t);
 }
 
 void resolve(const Program& program, const Layout& layout, Segment segment,

@@ -61,5 +61,61 @@ TEST(Bind, FoldsABlockAfterTheOtherAsOne) {
   EXPECT_EQ(resolved.folds[0].count, 6U);
 }
 
+/// How the only message that a schedule receives may be fused.
+detail::Fusing fusing_of(const Schedule& schedule) {
+  const detail::Program program = detail::bind(schedule, two_ranks(Collective::all_reduce, 5));
+  detail::Fusing fusing = detail::Fusing::never;
+  for (const detail::BoundMessage& message : program.messages)
+    if (!message.is_send) fusing = message.fusing;
+  return fusing;
+}
+
+TEST(Fuse, FoldsWhatNobodyElseTouches) {
+  const Slots first{Space::out, 0, 1}, second{Space::out, 1, 1};
+  EXPECT_EQ(fusing_of(Schedule{2}.round({Send{1, first}, RecvReduce{1, second}})),
+            detail::Fusing::always);
+}
+
+TEST(Fuse, FoldsOverWhatIsSentWhereThatIsOtherMemory) {
+  const Schedule once = Schedule{1}.round({Send{1, {}}, RecvReduce{1, {}}});
+  EXPECT_EQ(fusing_of(once), detail::Fusing::apart) << "the input is sent";
+  EXPECT_EQ(
+      fusing_of(
+          Schedule{1}.round({Reduce{{Space::in}, {}}}).round({Send{1, {}}, RecvReduce{1, {}}})),
+      detail::Fusing::never)
+      << "the output is sent";
+}
+
+TEST(Fuse, LeavesFoldsOfSeveralOperandsAndWhatIsOnlyReceived) {
+  EXPECT_EQ(fusing_of(Schedule{1, 1}
+                          .round({Copy{{Space::in}, {Space::scratch}}})
+                          .round({RecvReduce{1, {}}, Reduce{{Space::scratch}, {}}})),
+            detail::Fusing::never);
+  const Slots first{Space::out, 0, 1}, second{Space::out, 1, 1};
+  EXPECT_EQ(fusing_of(Schedule{2}.round({RecvReduce{1, first}, Recv{1, second}})),
+            detail::Fusing::never);
+  EXPECT_EQ(fusing_of(Schedule{1, 1}.round({RecvReduce{1, {}}, Copy{{}, {Space::scratch}}})),
+            detail::Fusing::apart)
+      << "the copy reads what stood there before";
+}
+
+TEST(Fuse, PutsTheFoldsOfAMessageInTheOrderOfItsBytes) {
+  const Contract contract{Collective::all_reduce, 3, 0};
+  const auto slot = [](std::uint32_t unit) { return Slots{Space::out, unit, 1}; };
+  const Schedule schedule = Schedule{4}.round({RecvReduce{1, slot(0)}, RecvReduce{2, slot(3)},
+                                               RecvReduce{1, slot(2)}, RecvReduce{2, slot(1)}});
+  const detail::Layout layout{contract, 0, 40};
+  detail::Resolved resolved;
+  detail::resolve(detail::bind(schedule, layout), layout, {}, 4, resolved);
+  ASSERT_EQ(resolved.messages.size(), 2U);
+  for (const detail::ResolvedMessage& message : resolved.messages) {
+    EXPECT_EQ(message.fusing, detail::Fusing::always);
+    ASSERT_EQ(message.folds, 2U);
+    const bool is_first = message.peer == 1;
+    EXPECT_EQ(resolved.folds[message.first_fold].destination.offset, is_first ? 0U : 120U);
+    EXPECT_EQ(resolved.folds[message.first_fold + 1].destination.offset, is_first ? 80U : 40U);
+  }
+}
+
 }  // namespace
 }  // namespace tutti::test
