@@ -14,6 +14,7 @@ import pathlib
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -22,7 +23,8 @@ import time
 CAPABILITIES = {
     "schedules": (["algorithms/*.cpp"], ["tutti_test_verify.*", "tutti_test_executor_matrix"],
                   "^(verify|executor_matrix$)"),
-    "verify": (["collectives/verify*.cpp"], ["tutti_test_verify.*"], "^verify"),
+    "verify": (["collectives/verify*.cpp"], ["tutti_test_verify.*", "tutti_test_executor_proved"],
+               "^(verify|executor_proved$)"),
     "predict": (["collectives/predict*.cpp"], ["tutti_test_predict", "tutti_test_print"],
                 "^(predict|print)$"),
     "execute": (["collectives/bind.cpp", "collectives/resolve.cpp", "collectives/layout.cpp",
@@ -32,8 +34,17 @@ CAPABILITIES = {
     "kernels": (["backends/host/*.cpp", "backends/host/*.inl"], ["tutti_test_host_memory"], "^host_"),
     "sim": (["backends/sim/*.cpp"], ["tutti_test_sim", "tutti_test_executor_faults"],
             "^(sim|executor_faults)$"),
-    "mpi": (["backends/mpi/*.cpp"], ["tutti_test_mpi_.*_openmpi"], r"^mpi_.*\.openmpi\.[1234]$"),
-    "sweep": (["perf/statistics.cpp", "perf/sweep_*.cpp"], ["tutti_test_sweep.*", "tutti_command_tutti"],
+    "shm": (["backends/shm/*.cpp", "backends/shm/*.hpp"], ["tutti_test_conformance_.*"],
+            "^conformance_"),
+    "tcp": (["backends/tcp/*.cpp", "backends/tcp/*.hpp"],
+            ["tutti_test_tcp_.*", "tutti_test_conformance_.*"], "^(tcp|conformance)_"),
+    "mpi": (["backends/mpi/*.cpp"], ["tutti_test_mpi_.*_openmpi", "tutti_test_survivors_openmpi"],
+            r"^mpi_.*\.openmpi\.([1234]|[a-z]+)$"),
+    "runtime": (["runtime/*.cpp"], ["tutti_test_runtime_.*", "tutti_test_launched",
+                                    "tutti_test_launched_openmpi", "tutti_command_tutti"],
+                r"^runtime_([a-z]+|launched\.(openmpi|tutti)\..*|launched\.mpich\.[a-df-z].*)$"),
+    "sweep": (["perf/statistics.cpp", "perf/sweep_*.cpp"],
+              ["tutti_test_sweep.*", "tutti_command_tutti", "tutti_test_survivors_openmpi"],
               r"^sweep_([a-z]+|command\.openmpi\..*)$"),
 }
 
@@ -74,13 +85,28 @@ def sites(tree, patterns):
     return found
 
 
+def end_session(leader):
+    """Ends whatever a command left behind, in whichever process group a launcher put it."""
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            session = stat.read_text().rpartition(")")[2].split()[3]
+            if int(session) == leader:
+                os.kill(int(stat.parent.name), signal.SIGKILL)
+        except OSError:
+            continue  # It ended by itself.
+
+
 def run(command, timeout):
     """Returns the exit status and the output; a time-out is a failure."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               errors="replace", start_new_session=True)
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", timeout=timeout, check=False)
-        return done.returncode, done.stdout
+        output, _ = process.communicate(timeout=timeout)
+        end_session(process.pid)
+        return process.returncode, output
     except subprocess.TimeoutExpired:
+        end_session(process.pid)
+        process.wait()
         return 124, "timed out"
 
 
@@ -91,6 +117,7 @@ class Campaign:
         self.work = pathlib.Path(arguments.work or self.root / "build" / "mutations").resolve()
         self.tree = self.work / "tree"
         self.build = self.work / "build"
+        self.limit = arguments.timeout
 
     def prepare(self):
         """A copy of what is committed, configured once."""
@@ -107,16 +134,17 @@ class Campaign:
     def targets(self, patterns):
         _, listing = run(["ninja", "-C", self.build, "-t", "targets", "all"], 60)
         names = {line.split(":")[0] for line in listing.split("\n") if ": phony" in line}
-        return sorted(n for n in names for p in patterns if re.fullmatch(p, n))
+        return sorted(n for n in names for p in patterns
+                      if re.fullmatch(p, n) and not n.endswith("_long"))
 
     def noticed(self, targets, tests):
         """None if it does not build, else the first failing test, or an empty string."""
-        status, _ = run(["cmake", "--build", self.build, "-j", str(os.cpu_count()), "--target",
-                         *targets], 1200)
+        status, _ = run(["cmake", "--build", self.build, "-j", str(self.arguments.jobs),
+                         "--target", *targets], 1200)
         if status != 0:
             return None
         status, output = run(["ctest", "--test-dir", self.build, "-R", tests, "-LE", "long",
-                              "--no-tests=error", "--stop-on-failure", "--timeout", "120"], self.arguments.timeout)
+                              "--no-tests=error", "--stop-on-failure", "--timeout", "120"], self.limit)
         if status == 0:
             return ""
         failed = re.search(r"Test\s+#\d+: (\S+) \.+.*(Failed|Timeout|Exception)", output)
@@ -125,8 +153,12 @@ class Campaign:
     def mutate(self, capability):
         patterns, target_patterns, tests = CAPABILITIES[capability]
         targets = self.targets(target_patterns)
+        self.limit = self.arguments.timeout
         if not targets or self.noticed(targets, tests) != "":
             sys.exit(f"{capability}: the unchanged tree does not pass its tests")
+        began = time.time()
+        self.noticed(targets, tests)
+        self.limit = min(self.limit, 60 + 4 * (time.time() - began))  # A mutant that hangs costs this.
         places = sites(self.tree, patterns)
         random.Random(f"{self.arguments.seed} {capability}").shuffle(places)
         survivors, tried = [], 0
@@ -160,7 +192,8 @@ def main():
     parser.add_argument("--capability", action="append", choices=sorted(CAPABILITIES))
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--timeout", type=int, default=600, help="seconds for the tests of one mutant")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="of the build")
+    parser.add_argument("--timeout", type=int, default=600, help="most seconds for the tests of one mutant")
     parser.add_argument("--work", help="where the copy lives")
     campaign = Campaign(parser.parse_args())
     campaign.prepare()
