@@ -62,6 +62,18 @@ TEST(VerifyBroken, MessagesSayWhere) {
             "sends unit 3");
 }
 
+TEST(VerifyBroken, TheFirstSlotAndRoundAreNamedToo) {
+  samples::Sample sample = samples::ring_all_reduce(4);
+  samples::Rounds rounds = samples::rounds_of(sample.schedules[1]);
+  rounds[0][0] = Send{2, {Space::out, 3, 1}};
+  sample.schedules[1] = samples::schedule_of(rounds, sample.schedules[1]);
+  const Verdict verdict = verify_schedules(sample.contract, sample.schedules);
+  ASSERT_FALSE(verdict.proved());
+  EXPECT_NE(verdict.findings[0].message.find("rank 2, round 0, out[0]: expects unit 0"),
+            std::string::npos)
+      << verdict.findings[0].message;
+}
+
 TEST(VerifyBroken, ADeadlockNamesTheCircle) {
   const Schedule first = Schedule{1}.round({Recv{1, {}}}).round({Send{1, {}}});
   const Schedule second = Schedule{1}.round({Recv{0, {}}}).round({Send{0, {}}});

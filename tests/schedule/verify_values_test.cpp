@@ -45,6 +45,17 @@ TEST(VerifyValues, OverlapIsNothingUnlessIdempotent) {
   EXPECT_TRUE(store.combine(store.leaf(0), store.leaf(0)).present());
 }
 
+// What counts on both sides stands in no order.
+TEST(VerifyValues, OperandsThatOverlapAreOutOfOrder) {
+  ValueStore store{};
+  store.reset(3, true);
+  const Value low = store.combine(store.leaf(0), store.leaf(1));
+  const Value high = store.combine(store.leaf(1), store.leaf(2));
+  const Value all = store.combine(low, high);
+  EXPECT_TRUE(store.complete(all));
+  EXPECT_FALSE(all.ordered());
+}
+
 // More ranks than bits in a word, more trees than the table first holds.
 TEST(VerifyValues, ManyRanks) {
   constexpr int kRanks = 300;

@@ -1,0 +1,156 @@
+// What a sweep says on the terminal.
+#include "perf/sweep_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <sstream>
+
+namespace tutti::perf {
+namespace {
+
+/// A table that is kept as text.
+class Printed {
+ public:
+  explicit Printed(bool color = false) : table{stream_, color} {}
+  Printed(const Printed&) = delete;
+  Printed& operator=(const Printed&) = delete;
+  ~Printed() {
+    std::fclose(stream_);
+    std::free(text_);
+  }
+  /// @return what was printed so far, line by line.
+  [[nodiscard]] std::vector<std::string> lines() const {
+    std::istringstream stream{text_};
+    std::vector<std::string> result;
+    for (std::string line; std::getline(stream, line);) result.push_back(line);
+    return result;
+  }
+
+ private:
+  char* text_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::FILE* stream_ = open_memstream(&text_, &bytes_);
+
+ public:
+  Table table;
+};
+
+Measured measured(const std::string& label, Kind kind, double time_us) {
+  Measured result{.candidate = {.label = label, .algorithm = label, .kind = kind}};
+  if (time_us > 0)
+    for (int i = 0; i < 20; ++i) result.times_us.push_back(time_us + i * 0.001);
+  result.checked = true;
+  result.runs = label;
+  return result;
+}
+
+SizeResult sample_result() {
+  SizeResult result{.problem = {.collective = Collective::all_reduce, .count = 256, .size = 4}};
+  result.measured = {measured("recursive_doubling", Kind::forced, 20),
+                     measured("ring", Kind::forced, 10), measured("auto", Kind::automatic, 20),
+                     measured("native", Kind::native, 40)};
+  result.measured[2].runs = "recursive_doubling";
+  return result;
+}
+
+std::vector<Candidate> candidates_of(const SizeResult& result) {
+  std::vector<Candidate> candidates;
+  for (const Measured& measured : result.measured) candidates.push_back(measured.candidate);
+  return candidates;
+}
+
+TEST(Table, HeadingsStandOnTheLineAboveTheNumbers) {
+  Printed printed;
+  const SizeResult result = sample_result();
+  printed.table.open(Collective::all_reduce, candidates_of(result));
+  printed.table.row(result, judge(result));
+  EXPECT_EQ(printed.lines(),
+            (std::vector<std::string>{
+                "#", "# all_reduce", "#           recursive_                                  ",
+                "#     bytes   doubling       ring       auto     native  vs native   wrong  auto  "
+                "                     winner",
+                "       1024       20.0       10.0*      20.0       40.0      4.00x       0  "
+                "recursive_doubling +100%   ring"}));
+}
+
+TEST(Table, OneLineOfHeadingsIsTheLastOne) {
+  Printed printed;
+  printed.table.open(Collective::broadcast, {{.label = "ring"}});
+  const std::vector<std::string> lines = printed.lines();
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[2].find("#     bytes      ring  vs native"), 0u) << lines[2];
+}
+
+TEST(Table, SaysOnceWhatIsWrong) {
+  Printed printed;
+  SizeResult result = sample_result();
+  result.measured[0].wrong = 3;
+  result.measured[1].bit_equal = false;
+  result.measured[3] = measured("native", Kind::native, 0);
+  result.measured[3].refused = "no";
+  printed.table.open(Collective::all_reduce, candidates_of(result));
+  for (int i = 0; i < 2; ++i) printed.table.row(result, judge(result));
+  const std::vector<std::string> lines = printed.lines();
+  ASSERT_EQ(lines.size(), 9u);
+  EXPECT_EQ(lines[5], "# !! recursive_doubling gives 3 WRONG ELEMENTS at 1024 bytes");
+  EXPECT_EQ(lines[6], "# !! ring DIFFERS BETWEEN RANKS at 1024 bytes");
+  EXPECT_EQ(lines[7], "# native takes no part: no");
+  EXPECT_EQ(lines[8], lines[4]);
+  EXPECT_NE(lines[4].find(" - "), std::string::npos) << lines[4];
+}
+
+TEST(Table, NamesTwoOfThoseThatAreAsGood) {
+  Printed printed;
+  SizeResult result = sample_result();
+  result.measured = {measured("a", Kind::forced, 10), measured("b", Kind::forced, 10),
+                     measured("c", Kind::forced, 10), measured("d", Kind::forced, 10)};
+  printed.table.open(Collective::all_reduce, candidates_of(result));
+  printed.table.row(result, judge(result));
+  const std::string& row = printed.lines().back();
+  EXPECT_NE(row.find("tie ~ a, b, c, +1"), std::string::npos) << row;
+}
+
+TEST(Table, ColoursTheBestOnly) {
+  Printed printed{true};
+  const SizeResult result = sample_result();
+  printed.table.open(Collective::all_reduce, candidates_of(result));
+  printed.table.row(result, judge(result));
+  const std::string& row = printed.lines().back();
+  EXPECT_NE(row.find("\x1b[32m      10.0*\x1b[0m"), std::string::npos) << row;
+  EXPECT_EQ(row.find('\x1b'), row.find("\x1b[32m      10.0*"));
+}
+
+TEST(Tally, CountsRacesAndWhatAutoLost) {
+  Tally tally;
+  const SizeResult result = sample_result();
+  tally.add(result, judge(result));
+  SizeResult wrong = sample_result();
+  wrong.measured[1].wrong = 2;
+  wrong.measured[1].bit_equal = false;
+  wrong.measured[2] = measured("auto", Kind::automatic, 10);
+  wrong.measured[2].runs = "ring";
+  wrong.measured[3] = measured("native", Kind::native, 0);
+  tally.add(wrong, judge(wrong));
+  EXPECT_EQ(tally.cells, 7u);
+  EXPECT_EQ(tally.wrong, 2u);
+  EXPECT_EQ(tally.unequal, 1u);
+  EXPECT_EQ(tally.sizes, 2u);
+  EXPECT_EQ(tally.ties, 0u);
+  ASSERT_EQ(tally.ours_vs_native.size(), 1u);
+  EXPECT_NEAR(tally.ours_vs_native[0], 4, 0.01);
+  EXPECT_NEAR(tally.auto_vs_native[0], 2, 0.01);
+  EXPECT_EQ(tally.auto_races, 2u);
+  EXPECT_EQ(tally.auto_best, 1u);
+  EXPECT_NEAR(tally.worst_auto_loss, 1, 0.01);
+  Printed printed;
+  printed.table.close(tally, true);
+  EXPECT_EQ(printed.lines(),
+            (std::vector<std::string>{
+                "#", "# checked 7 configurations: 2 wrong elements, 1 differ between ranks",
+                "# 2 sizes, 0 of them ties; geometric mean against native: best of ours 4.00x, "
+                "auto 2.00x; auto lost nothing in 1 of 2 sizes, 100% at worst"}));
+}
+
+}  // namespace
+}  // namespace tutti::perf
