@@ -117,5 +117,15 @@ TEST(Fuse, PutsTheFoldsOfAMessageInTheOrderOfItsBytes) {
   }
 }
 
+TEST(Bind, CopiesBlocksThatLieTogetherAsOne) {
+  const Schedule schedule = Schedule{2, 1}.round({Copy{{Space::in, 0, 2}, {Space::scratch, 0, 2}}});
+  const detail::Layout layout = two_ranks(Collective::reduce_scatter, 3);
+  detail::Resolved resolved;
+  detail::resolve(detail::bind(schedule, layout), layout, {}, 4, resolved);
+  ASSERT_EQ(resolved.folds.size(), 2U);  // the other one is the own block's, which nothing writes
+  EXPECT_EQ(resolved.folds[0].count, 6U);
+  EXPECT_EQ(resolved.operands.size(), 2U);
+}
+
 }  // namespace
 }  // namespace tutti::test

@@ -71,6 +71,21 @@ TEST(OptionsTest, CountsAreReadDuringTheCallOnly) {
   for (const auto& result : out) EXPECT_EQ(result, (std::vector<int>{1, 2, 2, 3, 3, 3}));
 }
 
+TEST(OptionsTest, ExplainNamesTheSegmentsOfEachCandidate) {
+  World world{2};
+  std::vector<float> data(100);
+  const auto explained = [&](std::size_t segment) {
+    return world[0].explain(call::all_reduce<float>(data, std::span{data}, sum),
+                            {.segment = segment});
+  };
+  for (const std::size_t segment : {std::size_t{1}, std::size_t{64}})
+    EXPECT_NE(explained(segment).find(", segments of " + std::to_string(segment) + " bytes: "),
+              std::string::npos)
+        << explained(segment);
+  for (const std::size_t segment : {Options::kWhole, 400 * sizeof(float)})
+    EXPECT_EQ(explained(segment).find("segments of"), std::string::npos) << explained(segment);
+}
+
 TEST(OptionsTest, ExplainNamesTheChoiceAndTheRejected) {
   World world{3};
   std::vector<float> data(100);

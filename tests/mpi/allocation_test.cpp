@@ -40,5 +40,34 @@ TEST(MpiTransport, DoesNotAllocateOnceItIsWarm) {
   EXPECT_GT(allocations(), 0U) << "the counter does not count";
 }
 
+// A poll that could not tell what is done would lose it.
+TEST(MpiTransport, NeverAllocatesInAPoll) {
+  Port port;
+  constexpr std::size_t kMessages = 1000;  // far more than there is room for at first
+  const std::vector<std::byte> out = pattern(100, port.self(), port.right(), 1);
+  std::vector<std::vector<std::byte>> in(kMessages, std::vector<std::byte>(out.size()));
+  std::vector<Piece> into{};
+  const Piece from{const_cast<std::byte*>(out.data()), out.size()};
+  std::vector<Transfer> transfers{};
+  for (std::vector<std::byte>& bytes : in) into.push_back({bytes.data(), bytes.size()});
+  for (const Piece& piece : into) {
+    transfers.push_back(
+        {.kind = Transfer::Kind::recv, .peer = port.left(), .pieces = std::span{&piece, 1}});
+    transfers.push_back(
+        {.kind = Transfer::Kind::send, .peer = port.right(), .pieces = std::span{&from, 1}});
+  }
+  port.transport().post(transfers);
+  const std::size_t before = allocations();
+  std::array<Completion, 4> completions{};
+  for (std::size_t done = 0; done < transfers.size();) {
+    const std::size_t count = port.transport().poll(completions);
+    if (count == 0) sched_yield();
+    done += count;
+  }
+  EXPECT_EQ(allocations() - before, 0U);
+  for (const std::vector<std::byte>& bytes : in)
+    EXPECT_EQ(bytes, pattern(out.size(), port.left(), port.self(), 1));
+}
+
 }  // namespace
 }  // namespace tutti::test

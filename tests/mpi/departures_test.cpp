@@ -47,6 +47,9 @@ TEST(MpiDepartures, KeepTheErrorAndTheReceiver) {
     EXPECT_NE(std::string{error.what()}.find("send to rank 11"), std::string::npos) << error.what();
     EXPECT_EQ(std::string{error.what()}.find("status"), std::string::npos) << error.what();
   }
+  // It was told once: all of them have ended, and the others' statuses say nothing any more.
+  EXPECT_NO_THROW(departures.make_room(pool));
+  EXPECT_TRUE(departures.requests().empty());
 }
 
 TEST(MpiDepartures, LeaveRoomOnceTheyHaveEnded) {

@@ -154,6 +154,10 @@ TEST(Native, SaysWhatTheMpiLacks) {
   Call big = call::all_reduce<float>(data, std::span{data}, sum);
   big.in_count = big.out_count = std::size_t{1} << 31;
   lacks(big, "2^31");
+  --big.in_count;
+  lacks(big, "2^31");
+  --big.out_count;
+  EXPECT_TRUE(mpi::has_native(big, MPI_COMM_WORLD));  // the most that an int counts
   EXPECT_TRUE(mpi::has_native(call::all_reduce<float>(data, std::span{data}, sum), MPI_COMM_WORLD));
 }
 

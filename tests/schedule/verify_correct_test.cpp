@@ -87,6 +87,31 @@ TEST(VerifyCorrect, MoveOnlyCollectives) {
   }
 }
 
+// A pair turns as two ranks, not as their sum.
+TEST(VerifyCorrect, BlocksOfPairsRotateInBothRanks) {
+  constexpr std::uint32_t n = 4;
+  // Every rank keeps copies of a block it sends and of one it receives, and copies one of the two
+  // once more: rank 1 perhaps not the one that the others do.
+  for (const bool same : {true, false}) {
+    samples::Sample sample = samples::pairwise_all_to_all(n);
+    for (std::uint32_t rank = 0; rank < n; ++rank) {
+      const std::uint32_t right = (rank + 1) % n;
+      const std::uint32_t sent = rank * n + right;
+      const std::uint32_t received = right * n + rank;
+      const std::uint32_t again = rank == 1 && !same ? received : sent;
+      const Schedule copies =
+          Schedule{n * n, 2}
+              .round({Copy{{Space::in, sent}, {Space::scratch, sent}},
+                      Copy{{Space::out, received}, {Space::scratch, received}}})
+              .round({Copy{{Space::scratch, again}, {Space::scratch, n * n + again}}});
+      sample.schedules[rank] = then(sample.schedules[rank], copies);
+    }
+    const Verdict verdict = verify(sample);
+    expect_proved(verdict);
+    EXPECT_EQ(verdict.facts.rotational.holds, same);
+  }
+}
+
 TEST(VerifyCorrect, ChainReduceAndBarrier) {
   for (int n = 1; n <= 9; ++n) {
     const Verdict chain = verify(samples::chain_reduce(n));
