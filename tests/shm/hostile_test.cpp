@@ -1,0 +1,182 @@
+// A rank of the host whose process has gone wrong writes nonsense: an error, and nothing else.
+#include <cstring>
+#include <functional>
+
+#include <unistd.h>
+
+#include "pair.hpp"
+
+namespace tutti::shm {
+namespace {
+
+constexpr std::array<Rank, 2> kBoth{0, 1};
+constexpr std::size_t kExpected = 100000;  // bytes of the message that rank 0 waits for
+
+/// Rank 0 is a transport; rank 1 is whatever a test writes into its road to rank 0.
+class Hostile {
+ public:
+  explicit Hostile(int process = -1) : host_{2, process} {
+    post(*transport_, Transfer::Kind::recv, {&pieces_[0], 1});
+    post(*transport_, Transfer::Kind::send, {&pieces_[1], 1});
+  }
+
+  [[nodiscard]] Outbox& out() { return out_; }
+  /// @param kind of the slot that is sent next. @param id that it names. @return it.
+  Slot& slot(Kind kind, std::uint32_t id = 0) {
+    Slot& slot = out_.slot();
+    slot.kind = kind;
+    slot.tag = 0;
+    slot.id = id;
+    slot.fingerprint = 0;
+    slot.way = Way::stream;
+    return slot;
+  }
+  /// Sends a request. @param way of it. @param bytes that it says. @param ranges that it lists.
+  void request(Way way, std::uint64_t bytes, std::vector<Range> ranges) {
+    Request request{.bytes = bytes, .ranges = {}};
+    ASSERT_TRUE(out_.find_room(ranges.size() * sizeof(Range), request.ranges));
+    std::memcpy(out_.at(request.ranges), ranges.data(), ranges.size() * sizeof(Range));
+    Slot& next = slot(Kind::request);
+    next.way = way;
+    set_body(next, request);
+    out_.take_room(request.ranges);
+    out_.send();
+  }
+  /// @return the error with which rank 0 fails, which it must and which must stay.
+  ErrorCode failure() {
+    try {
+      completed(*transport_);
+    } catch (const Error& error) {
+      EXPECT_THROW(completed(*transport_, 1), Error);
+      EXPECT_EQ(expected_, std::vector<std::byte>(expected_.size())) << error.what();
+      return error.code();
+    }
+    ADD_FAILURE() << "no error";
+    return ErrorCode::bug;
+  }
+  /// @return whether rank 0 goes on.
+  std::size_t goes_on() { return completed(*transport_); }
+  [[nodiscard]] std::vector<std::byte>& expected() { return expected_; }
+
+ private:
+  Host host_;
+  std::vector<std::byte> expected_ = std::vector<std::byte>(kExpected);
+  std::vector<std::byte> sent_ = std::vector<std::byte>(kExpected);
+  std::array<Piece, 2> pieces_{Piece{expected_.data(), kExpected}, Piece{sent_.data(), kExpected}};
+  std::unique_ptr<Transport> transport_ = host_.transport(0);
+  std::uint64_t block_ = host_.domain(1).open(1, kBoth);
+  Outbox out_{road_of(host_.segment(1).mapping(), block_, 0)};
+};
+
+// The records that rank 0 has: what it waits for, and what it sends.
+constexpr std::uint32_t kReceive = 0;
+constexpr std::uint32_t kSend = 1;
+constexpr std::uint32_t kNobody = 2;
+
+TEST(ShmHostile, WhatMakesSenseIsTaken) {
+  Hostile hostile;
+  set_body(hostile.slot(Kind::request, 77), Request{.bytes = kExpected, .ranges = {}});
+  hostile.out().send();
+  EXPECT_EQ(hostile.goes_on(), 0u);
+  Extent extent{};
+  ASSERT_TRUE(hostile.out().find_room(50000, extent));
+  std::memset(hostile.out().at(extent), 1, 50000);
+  for (int half = 0; half < 2; ++half) {
+    set_body(hostile.slot(Kind::chunk, kReceive), extent);
+    hostile.out().send();
+    EXPECT_EQ(hostile.goes_on(), half == 0 ? 0u : 1u);
+  }
+  hostile.slot(Kind::done, kSend);
+  hostile.out().send();
+  EXPECT_EQ(hostile.goes_on(), 1u);
+  EXPECT_EQ(hostile.expected(), std::vector<std::byte>(kExpected, std::byte{1}));
+}
+
+TEST(ShmHostile, UnknownKindsAreRefused) {
+  Hostile hostile;
+  hostile.slot(static_cast<Kind>(6));
+  hostile.out().send();
+  EXPECT_EQ(hostile.failure(), ErrorCode::transport);
+}
+
+TEST(ShmHostile, RecordsThatAreNotMeantAreRefused) {
+  for (const auto& [kind, id] : {std::pair{Kind::chunk, kSend}, std::pair{Kind::chunk, kNobody},
+                                 std::pair{Kind::grant, kReceive}, std::pair{Kind::grant, kNobody},
+                                 std::pair{Kind::done, kReceive}, std::pair{Kind::done, kNobody},
+                                 std::pair{Kind::done, ~0u}}) {
+    Hostile hostile;
+    set_body(hostile.slot(kind, id), Extent{.end = 64, .offset = 0, .bytes = 8});
+    hostile.out().send();
+    EXPECT_EQ(hostile.failure(), ErrorCode::transport) << static_cast<int>(kind) << " of " << id;
+  }
+}
+
+TEST(ShmHostile, ARecordThatIsDoneIsNobodys) {
+  Hostile hostile;
+  hostile.slot(Kind::done, kSend);
+  hostile.out().send();
+  EXPECT_EQ(hostile.goes_on(), 1u);
+  hostile.slot(Kind::done, kSend);
+  hostile.out().send();
+  EXPECT_EQ(hostile.failure(), ErrorCode::transport);
+}
+
+TEST(ShmHostile, BytesOutsideTheRingAreRefused) {
+  for (const Kind kind : {Kind::buffered, Kind::chunk}) {
+    Hostile hostile;
+    set_body(hostile.slot(kind), Extent{.end = 64, .offset = 0xffffff00, .bytes = 8});
+    hostile.out().send();
+    EXPECT_EQ(hostile.failure(), ErrorCode::transport) << static_cast<int>(kind);
+  }
+}
+
+TEST(ShmHostile, MoreThanWasPromisedIsRefused) {
+  Hostile hostile;
+  set_body(hostile.slot(Kind::chunk, kReceive),
+           Extent{.end = 64, .offset = 0, .bytes = kExpected + 1});
+  hostile.out().send();
+  EXPECT_EQ(hostile.failure(), ErrorCode::transport);
+}
+
+TEST(ShmHostile, ASlotCarriesNoMoreThanItHolds) {
+  Hostile hostile;
+  hostile.slot(Kind::small).length = 255;
+  hostile.out().send();
+  EXPECT_EQ(hostile.failure(), ErrorCode::mismatch);
+}
+
+TEST(ShmHostile, RangesThatMakeNoSenseAreRefused) {
+  const std::vector<std::vector<Range>> lists{
+      {},
+      {{.where = 0, .bytes = kExpected - 1}},
+      {{.where = 0, .bytes = kExpected + 1}},
+      {{.where = 0, .bytes = kExpected}, {.where = 0, .bytes = 1}},
+      {{.where = 0, .bytes = 0}, {.where = 0, .bytes = kExpected}},
+      {{.where = 0, .bytes = 8}, {.where = 0, .bytes = ~std::uint64_t{0} - 7}},
+      {{.where = kSegmentSize - kExpected + 1, .bytes = kExpected}},
+      {{.where = ~std::uint64_t{0}, .bytes = kExpected}}};
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    Hostile hostile;
+    hostile.request(Way::visible, kExpected, lists[i]);
+    EXPECT_EQ(hostile.failure(), ErrorCode::transport) << "list " << i;
+  }
+  Hostile honest;
+  honest.request(Way::visible, kExpected,
+                 {{.where = kSegmentSize - kExpected, .bytes = kExpected}});
+  EXPECT_EQ(honest.goes_on(), 1u);
+}
+
+TEST(ShmHostile, AddressesThatCannotBeReadAreAnError) {
+  Hostile hostile{getpid()};
+  hostile.request(Way::process, kExpected, {{.where = 8, .bytes = kExpected}});
+  EXPECT_EQ(hostile.failure(), ErrorCode::transport);
+}
+
+TEST(ShmHostile, AProcessThatIsGoneIsADeadPeer) {
+  Hostile hostile{0x3fffffff};  // beyond the greatest there may be
+  hostile.request(Way::process, kExpected, {{.where = 8, .bytes = kExpected}});
+  EXPECT_EQ(hostile.failure(), ErrorCode::peer_dead);
+}
+
+}  // namespace
+}  // namespace tutti::shm

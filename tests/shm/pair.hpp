@@ -1,0 +1,60 @@
+/// @file
+/// Two ranks of one host, in one process, without anything between them but shared memory.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backends/shm/domain.hpp"
+
+namespace tutti::shm {
+
+/// Bytes of addresses of a segment here.
+inline constexpr std::size_t kSegmentSize = std::size_t{256} << 20;
+
+/// Domains of a number of ranks.
+struct Host {
+  /// @param size number of ranks. @param process of each, as Neighbour::process.
+  /// @param options of their domains.
+  explicit Host(int size, int process = -1, const Options& options = {}) {
+    for (int i = 0; i < size; ++i) segments.push_back(make_segment(kSegmentSize));
+    for (Rank rank = 0; rank < size; ++rank) {
+      std::vector<Neighbour> neighbours;
+      for (Rank other = 0; other < size; ++other)
+        if (other != rank) neighbours.push_back({other, segment(other).descriptor(), process});
+      domains.push_back(std::make_shared<Domain>(rank, segments[static_cast<std::size_t>(rank)],
+                                                 neighbours, options));
+    }
+  }
+  [[nodiscard]] Segment& segment(Rank rank) { return *segments[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] Domain& domain(Rank rank) { return *domains[static_cast<std::size_t>(rank)]; }
+  /// @param rank 0 or 1. @param communicator of these two. @return its transport.
+  [[nodiscard]] std::unique_ptr<Transport> transport(Rank rank, std::uint64_t communicator = 1) {
+    constexpr std::array<Rank, 2> kBoth{0, 1};
+    return domain(rank).transport(communicator, kBoth, alarm);
+  }
+
+  std::vector<std::shared_ptr<Segment>> segments{};
+  std::vector<std::shared_ptr<Domain>> domains{};
+  std::shared_ptr<Alarm> alarm = std::make_shared<Alarm>();
+};
+
+/// @param transport to poll a number of times. @return how much it completed.
+inline std::size_t completed(Transport& transport, int polls = 100) {
+  std::array<Completion, 4> completions{};
+  std::size_t count = 0;
+  for (int i = 0; i < polls; ++i) count += transport.poll(completions);
+  return count;
+}
+
+/// Posts one transfer. @param transport whose. @param kind which. @param pieces of the message.
+inline void post(Transport& transport, Transfer::Kind kind, std::span<const Piece> pieces) {
+  const Transfer transfer{.kind = kind, .peer = 1 - transport.self(), .pieces = pieces};
+  transport.post({&transfer, 1});
+}
+
+}  // namespace tutti::shm
