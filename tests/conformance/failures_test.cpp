@@ -34,11 +34,11 @@ TEST_P(Failures, AWrongLengthIsAMismatch) {
       {8, 16}, {16, 8}, {0, 1}, {1, 0}, {65536, 65537}, {1 << 20, 1 << 19}, {100, 1 << 20}};
   for (const auto& [sent, expected] : lengths)
     for (const bool receive_first : {true, false}) {
-      const auto links = GetParam().backend.connect({.size = size_});
-      Group group{*links, size_};
       const Bytes out = pattern(sent, 1);
       Bytes in(expected + 64, kUntouched);
       Bytes front(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(expected));
+      const auto links = GetParam().backend.connect({.size = size_});
+      Group group{*links, size_};  // the sender reads until it is gone
       if (receive_first) group.receive(last(), 0, front);
       group.send(0, last(), out);
       group.linger();
@@ -103,10 +103,10 @@ TEST_P(Failures, AnAbortWakesEveryRank) {
 
 TEST_P(Failures, AfterAnAbortNoPieceIsWritten) {
   for (const std::size_t bytes : {std::size_t{100}, std::size_t{60000}, std::size_t{8} << 20}) {
-    const auto links = GetParam().backend.connect({.size = size_});
-    Group group{*links, size_};
     const Bytes out = pattern(bytes, 1);
     Bytes in(bytes);
+    const auto links = GetParam().backend.connect({.size = size_});
+    Group group{*links, size_};  // rank 0, which does not abort, reads until it is gone
     group.receive(last(), 0, in);
     group.send(0, last(), out);
     if (size_ > 1) group.step();  // a part of a long one is here now
@@ -168,9 +168,9 @@ class Deaths : public Failures {
 };
 
 TEST_P(Deaths, AreToldToWhoeverWaits) {
+  Bytes in(8);
   const auto links = connect_mortal();
   Group group{*links, size_};
-  Bytes in(8);
   for (Rank rank = 0; rank < last(); ++rank) group.receive(rank, last(), in);
   group.linger();
   group.destroy(last());
@@ -187,9 +187,9 @@ TEST_P(Deaths, AreToldToWhoeverWaits) {
 }
 
 TEST_P(Deaths, EndMessagesThatNobodyTakes) {
+  const Bytes out(16U << 20);
   const auto links = connect_mortal();
   Group group{*links, size_};
-  const Bytes out(16U << 20);
   group.send(0, last(), out);
   group.linger();
   group.destroy(last());

@@ -87,8 +87,8 @@ class Group {
 
   Links& links_;
   std::shared_ptr<Alarm> alarm_{};
+  std::deque<std::vector<Piece>> pieces_{};  // which transports look at until they are gone
   std::vector<Side> sides_{};
-  std::deque<std::vector<Piece>> pieces_{};
   std::uint64_t cookies_ = 0;
 };
 
