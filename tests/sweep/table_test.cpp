@@ -100,6 +100,24 @@ TEST(Table, SaysOnceWhatIsWrong) {
   EXPECT_NE(lines[4].find(" - "), std::string::npos) << lines[4];
 }
 
+TEST(Table, WhatWasNotCheckedIsNotCalledRight) {
+  Printed printed;
+  SizeResult result = sample_result();
+  for (Measured& measured : result.measured) measured.checked = false;
+  printed.table.open(Collective::all_reduce, candidates_of(result));
+  printed.table.row(result, judge(result));
+  const std::string& row = printed.lines().back();
+  EXPECT_NE(row.find("      4.00x       -  recursive"), std::string::npos) << row;
+}
+
+TEST(Table, SaysNothingOfWhatWasNotMeasured) {
+  Printed printed;
+  printed.table.close({}, false);
+  EXPECT_EQ(printed.lines(),
+            (std::vector<std::string>{"#", "# 0 configurations, NOT CHECKED (-c 0)",
+                                      "# 0 sizes, 0 of them ties"}));
+}
+
 TEST(Table, NamesTwoOfThoseThatAreAsGood) {
   Printed printed;
   SizeResult result = sample_result();
