@@ -141,7 +141,8 @@ std::unique_ptr<Transport> World::transport(std::uint64_t communicator,
   return hybrid::make_transport({.local = domain_->transport(communicator, members, alarm),
                                  .remote = fabric_->transport(communicator, members, alarm),
                                  .is_local = std::move(is_local),
-                                 .hosts = hosts_of(members)});
+                                 .hosts = hosts_of(members),
+                                 .alarm = alarm});
 }
 
 int World::hosts_of(const std::vector<Rank>& members) const {
