@@ -16,6 +16,7 @@ namespace {
 
 const std::string kAuto = "auto";
 const std::string kNative = "native";
+const std::string kProbe = "probe";
 
 Candidate forced(const Choice& choice) {
   return {.label = choice.text(),
@@ -25,7 +26,7 @@ Candidate forced(const Choice& choice) {
 }
 
 std::vector<std::string> catalog_names(const std::vector<Collective>& collectives) {
-  std::vector<std::string> names{kAuto, kNative};
+  std::vector<std::string> names{kAuto, kNative, kProbe};
   for (const Algorithm& row : catalog()) {
     const bool chosen =
         std::find(collectives.begin(), collectives.end(), row.collective) != collectives.end();
@@ -46,6 +47,7 @@ std::optional<Candidate> named(Collective collective, const std::string& name, i
   if (name == kAuto) return Candidate{.label = kAuto, .algorithm = kAuto, .kind = Kind::automatic};
   if (name == kNative)
     return Candidate{.label = kNative, .algorithm = kNative, .kind = Kind::native};
+  if (name == kProbe) return Candidate{.label = kProbe, .algorithm = kProbe, .kind = Kind::probe};
   if (!has_row(collective, name.substr(0, name.find(':')))) return {};
   try {
     const Choice choice = parse_choice(collective, name);

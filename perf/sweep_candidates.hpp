@@ -15,7 +15,8 @@ namespace tutti::perf {
 enum class Kind : std::uint8_t {
   forced,     ///< One of our algorithms, by name.
   automatic,  ///< A plain call: our selector decides.
-  native      ///< The launching MPI's blocking call.
+  native,     ///< The launching MPI's blocking call.
+  probe       ///< Plain loads and stores, see probe.hpp. Takes part where it is named.
 };
 
 /// One way to run a collective.

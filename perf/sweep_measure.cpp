@@ -5,8 +5,10 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <random>
 
+#include "perf/probe.hpp"
 #include "perf/statistics.hpp"
 #include "perf/sweep_buffers.hpp"
 #include "perf/sweep_interrupt.hpp"
@@ -88,6 +90,14 @@ class Race {
         entry.runs = "native";
         continue;
       }
+      if (entry.candidate.kind == Kind::probe) {
+        entry.runs = "probe";
+        entry.refused = Probe::refusal(problem_, communicator());
+        if (!entry.refused.empty()) continue;
+        if (!probe_) probe_.emplace(problem_, communicator());
+        active_.push_back(i);
+        continue;
+      }
       try {
         const Plan plan = communicator().plan(buffers_.call(), options_of(i));
         entry.runs = plan.algorithm();
@@ -108,6 +118,7 @@ class Race {
 
   void invoke(std::size_t i) {
     if (measured_[i].candidate.kind == Kind::native) world_.native(buffers_.call());
+    else if (measured_[i].candidate.kind == Kind::probe) probe_->run();
     else communicator().run(buffers_.call(), options_of(i));
   }
 
@@ -125,7 +136,7 @@ class Race {
         max_over_ranks(communicator(), time);
         measured_[i].first_us = time[0];
       }
-      if (!setting_.options.check) continue;
+      if (!setting_.options.check || measured_[i].candidate.kind == Kind::probe) continue;
       const Check check = buffers_.check();
       std::array<double, 1> wrong{static_cast<double>(check.wrong)};
       sum_over_ranks(communicator(), wrong);
@@ -140,7 +151,8 @@ class Race {
 
   // One sample of one candidate on this rank, in microseconds per call.
   double sample(std::size_t i) {
-    if (setting_.options.touch) buffers_.refresh();
+    const bool is_probe = measured_[i].candidate.kind == Kind::probe;
+    if (setting_.options.touch) is_probe ? probe_->refresh() : buffers_.refresh();
     communicator().barrier();
     const std::int64_t batch = measured_[i].batch;
     const auto start = Clock::now();
@@ -148,7 +160,7 @@ class Race {
     if (measured_[i].candidate.inject > 0)
       spin(seconds(Clock::now() - start) * measured_[i].candidate.inject);
     const double time_us = seconds(Clock::now() - start) * 1e6 / static_cast<double>(batch);
-    if (setting_.options.touch) kept_ = buffers_.read();
+    if (setting_.options.touch) kept_ = is_probe ? probe_->read() : buffers_.read();
     return time_us;
   }
 
@@ -262,6 +274,7 @@ class Race {
   const Setting& setting_;
   Problem problem_;
   Buffers buffers_;
+  std::optional<Probe> probe_{};
   std::mt19937_64 shuffle_;
   std::vector<Measured> measured_{};
   std::vector<double> spent_s_{};

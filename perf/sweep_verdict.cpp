@@ -70,7 +70,9 @@ Verdict judge(const SizeResult& result) {
   for (std::size_t i = 0; i < result.measured.size(); ++i) {
     if (result.measured[i].times_us.empty()) continue;
     verdict.against_best[i] = ratio(i, *verdict.best);
-    verdict.standings[i] = verdict.against_best[i].slower() ? Standing::slower : Standing::tie;
+    const bool is_probe = result.measured[i].candidate.kind == Kind::probe;  // out of competition
+    verdict.standings[i] =
+        is_probe || verdict.against_best[i].slower() ? Standing::slower : Standing::tie;
   }
   verdict.standings[*verdict.best] = Standing::best;
   for (const std::size_t i : race)
