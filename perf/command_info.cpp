@@ -21,6 +21,7 @@
 #include "perf/exit_code.hpp"
 #include "perf/sweep_build.hpp"
 #include "perf/world.hpp"
+#include "runtime/cryptography.hpp"
 #include "runtime/launch.hpp"
 
 namespace tutti::perf {
@@ -61,8 +62,11 @@ std::vector<Feature> backends_of(const std::string& mpi) {
            mpi.empty() ? "built without one: install openmpi-bin libopenmpi-dev (or mpich "
                          "libmpich-dev), then build again"
                        : mpi},
-          {"shm", false, "not in this version: ranks of one host talk through the MPI"},
-          {"tcp", false, "not in this version: hosts talk through the MPI"},
+          {"shm", true, "memory that ranks of one host share"},
+          {"tcp", true,
+           runtime::has_cryptography() ? "sockets between hosts; peers authenticate each other"
+                                       : "the loopback only: built without OpenSSL (libssl-dev), "
+                                         "nobody could be authenticated"},
           {"nccl", false, "not in this version: host memory only"}};
 }
 

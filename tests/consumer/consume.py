@@ -13,12 +13,14 @@ import subprocess
 import sys
 import tempfile
 
-# The README's first block of C++ runs under an MPI, the second needs nothing but tutti.
+# The README's first block of C++ runs under any launcher, the second under its MPI's, the third alone.
 CMAKE_LISTS = """cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES CXX)
 {package}
 add_executable(alone alone.cpp)
 target_link_libraries(alone PRIVATE tutti::tutti)
+add_executable(world world.cpp)
+target_link_libraries(world PRIVATE tutti::tutti)
 if(TARGET tutti::mpi)
   add_executable(ranks ranks.cpp)
   target_link_libraries(ranks PRIVATE tutti::mpi)
@@ -39,11 +41,11 @@ def run(*command, **options):
 def write_programs(arguments, folder):
     readme = (arguments.source / "README.md").read_text(encoding="utf-8")
     programs = re.findall(r"^```cpp\n(.*?)^```", readme, re.S | re.M)
-    if len(programs) != 2:
-        sys.exit(f"README.md has {len(programs)} blocks of C++, expected 2")
+    if len(programs) != 3:
+        sys.exit(f"README.md has {len(programs)} blocks of C++, expected 3")
     folder.mkdir()
-    (folder / "ranks.cpp").write_text(programs[0], encoding="utf-8")
-    (folder / "alone.cpp").write_text(programs[1], encoding="utf-8")
+    for name, text in zip(("world", "ranks", "alone"), programs):
+        (folder / f"{name}.cpp").write_text(text, encoding="utf-8")
 
 
 def install(arguments, folder):
@@ -60,10 +62,16 @@ def check_alone(program):
             sys.exit(f"{program} did not print \"{name}\":\n{output}")
 
 
-def check_ranks(program, launcher):
-    output = run(launcher, "-n", 2, program)
-    if output.count("sum over 2 ranks: 3\n") != 1:
+def check_world(program, launcher=None):
+    output = run(launcher, "-n", 2, program) if launcher else run(program)
+    expected = (r"2 ranks on 1 host by PMI.*, over shared memory: 3\n" if launcher else
+                r"1 rank, alone: 1\n")
+    if not re.fullmatch(expected, output):
         sys.exit(f"{launcher} -n 2 {program} printed:\n{output}")
+
+
+def check_ranks(program, launcher):
+    run(launcher, "-n", 2, program)
 
 
 def build_with_cmake(arguments, folder, package, *options):
@@ -83,6 +91,7 @@ def use_find_package(arguments, folder):
         build = build_with_cmake(arguments, folder, f"find_package(tutti 0.1 REQUIRED {component})",
                                  f"-DCMAKE_PREFIX_PATH={prefix}", f"-DTUTTI_MPI={mpi or ''}")
         check_alone(build / "alone")
+        check_world(build / "world", launcher)
         if mpi:
             check_ranks(build / "ranks", launcher)
 
@@ -99,6 +108,7 @@ def use_pkg_config(arguments, folder):
         return project / f"{program}.{package}"
 
     check_alone(build("alone", "tutti"))
+    check_world(build("world", "tutti"))
     for mpi, launcher in arguments.mpi:
         check_ranks(build("ranks", f"tutti-mpi-{mpi}"), launcher)
 
