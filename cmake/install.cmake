@@ -8,8 +8,18 @@ set(libraries tutti tutti_include)
 set_target_properties(tutti_include PROPERTIES EXPORT_NAME include)
 foreach(name IN LISTS TUTTI_MPIS)
   list(APPEND libraries tutti_mpi_${name} tutti_mpi_library_${name})
-  set_target_properties(tutti_mpi_${name} PROPERTIES EXPORT_NAME mpi_${name})
+  set_target_properties(tutti_mpi_${name} PROPERTIES EXPORT_NAME mpi_${name}
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    INSTALL_RPATH "$ORIGIN")
   set_target_properties(tutti_mpi_library_${name} PROPERTIES EXPORT_NAME mpi_library_${name})
+endforeach()
+
+# Shared libraries are found from where the file that needs them lies, so that the tree may be moved.
+file(RELATIVE_PATH to_libraries /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR})
+foreach(command IN ITEMS tutti_command_tutti tutti_command_tutti-mpich)
+  if(TARGET ${command})
+    set_target_properties(${command} PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
+  endif()
 endforeach()
 
 install(TARGETS ${libraries} EXPORT tutti)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Builds and runs the README's C++ as a user would, in one of three ways:
+"""Builds and runs the README's C++ as a user would, in one of four ways:
 
 find_package   from an installed tree that was moved afterwards, plain and per MPI
 pkg_config     likewise, with the .pc files
 subdirectory   with tutti's sources inside the user's project
+shared         as find_package and pkg_config, from shared libraries, which it builds first
 """
 import argparse
 import pathlib
@@ -50,9 +51,10 @@ def write_programs(arguments, folder):
 
 def install(arguments, folder):
     """Installs, then moves what was installed. Returns the prefix."""
-    run(arguments.cmake, "--install", arguments.build, "--prefix", folder / "first")
-    shutil.move(folder / "first", folder / "moved here")
-    return folder / "moved here"
+    place = pathlib.Path(tempfile.mkdtemp(prefix="install", dir=folder))
+    run(arguments.cmake, "--install", arguments.build, "--prefix", place / "first")
+    shutil.move(place / "first", place / "moved here")
+    return place / "moved here"
 
 
 def check_alone(program):
@@ -98,13 +100,14 @@ def use_find_package(arguments, folder):
 
 def use_pkg_config(arguments, folder):
     prefix = install(arguments, folder)
-    path = {"PKG_CONFIG_PATH": str(prefix / arguments.libdir / "pkgconfig"), "PATH": "/usr/bin:/bin"}
+    libraries = prefix / arguments.libdir
+    path = {"PKG_CONFIG_PATH": str(libraries / "pkgconfig"), "PATH": "/usr/bin:/bin"}
     project = folder / "project"
 
     def build(program, package):
         flags = run("pkg-config", "--cflags", "--libs", package, env=path)
         command = f"'{arguments.compiler}' -std=c++20 {program}.cpp -o {program}.{package} {flags}"
-        run("sh", "-c", command.strip(), cwd=project)
+        run("sh", "-c", f"{command.strip()} '-Wl,-rpath,{libraries}'", cwd=project)
         return project / f"{program}.{package}"
 
     check_alone(build("alone", "tutti"))
@@ -122,9 +125,21 @@ def use_subdirectory(arguments, folder):
         check_ranks(build / "ranks", arguments.mpi[0][1])
 
 
+def use_shared(arguments, folder):
+    arguments.build = folder / "shared"
+    run(arguments.cmake, "-S", arguments.source, "-B", arguments.build, "-G", "Ninja",
+        "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={arguments.compiler}",
+        "-DBUILD_SHARED_LIBS=ON", "-DTUTTI_BUILD_TESTS=OFF",
+        f"-DTUTTI_WARNINGS_AS_ERRORS={arguments.warnings_as_errors}")
+    run(arguments.cmake, "--build", arguments.build)
+    run(install(arguments, folder) / "bin" / "tutti", "list")
+    use_find_package(arguments, folder)
+    use_pkg_config(arguments, folder)
+
+
 def main():
     ways = {"find_package": use_find_package, "pkg_config": use_pkg_config,
-            "subdirectory": use_subdirectory}
+            "subdirectory": use_subdirectory, "shared": use_shared}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("way", choices=ways)
     parser.add_argument("--source", type=pathlib.Path, required=True)
@@ -132,7 +147,7 @@ def main():
     parser.add_argument("--compiler", required=True)
     parser.add_argument("--cmake", required=True)
     parser.add_argument("--libdir", required=True)
-    parser.add_argument("--warnings-as-errors", required=True, help="ON or OFF, in a subdirectory")
+    parser.add_argument("--warnings-as-errors", required=True, help="ON or OFF, for tutti's own sources")
     parser.add_argument("--mpi", nargs=2, action="append", default=[],
                         metavar=("NAME", "LAUNCHER"))
     arguments = parser.parse_args()
