@@ -58,7 +58,7 @@ std::uint32_t run_by_table(std::uint32_t sum, const std::byte* at, std::size_t b
 // A linear map of sums, column by column: what becomes of each bit.
 using Matrix = std::array<std::uint32_t, 32>;
 
-constexpr std::uint32_t apply(const Matrix& matrix, std::uint32_t sum) {
+constexpr std::uint32_t multiply(const Matrix& matrix, std::uint32_t sum) {
   std::uint32_t result = 0;
   for (std::size_t bit = 0; bit < 32; ++bit)
     if ((sum >> bit & 1) != 0) result ^= matrix[bit];
@@ -75,7 +75,7 @@ constexpr Matrix zeros(std::size_t bytes) {
   }
   for (; bytes > 1; bytes /= 2) {
     Matrix twice{};
-    for (std::size_t bit = 0; bit < 32; ++bit) twice[bit] = apply(matrix, matrix[bit]);
+    for (std::size_t bit = 0; bit < 32; ++bit) twice[bit] = multiply(matrix, matrix[bit]);
     matrix = twice;
   }
   return matrix;
@@ -86,7 +86,7 @@ constexpr Shift make_shift(std::size_t bytes) {
   const Matrix matrix = zeros(bytes);
   Shift shift{};
   for (std::uint32_t byte = 0; byte < 256; ++byte)
-    for (std::uint32_t k = 0; k < 4; ++k) shift[k][byte] = apply(matrix, byte << (8 * k));
+    for (std::uint32_t k = 0; k < 4; ++k) shift[k][byte] = multiply(matrix, byte << (8 * k));
   return shift;
 }
 
