@@ -100,6 +100,12 @@ TEST(Options, EveryOtherFlagChangesSomething) {
   EXPECT_TRUE(options.color);
 }
 
+TEST(Options, TimesEndAtAMillionSeconds) {
+  EXPECT_DOUBLE_EQ(understand(parse({"--budget", "1000000s"})).budget_s, 1e6);
+  EXPECT_NE(refusal({"--budget", "1000001s"}).find("'1000001s'"), std::string::npos);
+  EXPECT_NE(refusal({"--timeout", "0s"}).find("'0s'"), std::string::npos);
+}
+
 TEST(Options, WrongOnesAreNamedInOneLine) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
       {{"-C", "al_reduce"}, "did you mean all_reduce?"},
