@@ -55,5 +55,48 @@ TEST(Windows, AreFreeAgainWhereTheOldestHasEnded) {
   }
 }
 
+// A message of a later operation overtakes one of the first, which waits for a third rank; were
+// their tags the same, it would be taken for it.
+TEST(Windows, HaveTagsForAllTheirOperations) {
+  constexpr std::size_t kLater = 63;
+  World world{{.cluster = {.size = 3, .delivery = sim::Delivery::eager}}};
+  const auto finish = [&](std::vector<Request> requests) {
+    for (Request& request : requests)
+      while (!request.test()) ASSERT_TRUE(world.cluster().advance());
+  };
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::vector<int>> first(3, std::vector<int>(4));
+    std::vector<std::vector<int>> later(3, std::vector<int>(4));
+    const auto begin = [&](Rank rank) {  // from rank 2 to rank 0 to rank 1
+      return world[rank].broadcast_async(std::span{first[static_cast<std::size_t>(rank)]}, 2,
+                                         {.algorithm = "chain"});
+    };
+    const auto go_on = [&](Rank rank) {
+      return world[rank].broadcast_async(std::span{later[static_cast<std::size_t>(rank)]}, 0);
+    };
+    const auto number = [&](std::size_t i) { return 1000 * round + static_cast<int>(i); };
+    std::vector<Request> pending{};
+    for (const Rank rank : {0, 1}) pending.push_back(begin(rank));
+    for (std::size_t i = 0; i < kLater; ++i) {
+      later[0].assign(4, number(i));
+      std::vector<Request> requests{};
+      for (const Rank rank : {0, 1}) requests.push_back(go_on(rank));
+      finish(std::move(requests));
+      EXPECT_EQ(later[1], later[0]);
+    }
+    first[2].assign(4, -1 - round);
+    pending.push_back(begin(2));
+    finish(std::move(pending));
+    EXPECT_EQ(first[0], first[2]);
+    EXPECT_EQ(first[1], first[2]);
+    for (std::size_t i = 0; i < kLater; ++i) {
+      std::vector<Request> requests{};
+      requests.push_back(go_on(2));
+      finish(std::move(requests));
+      EXPECT_EQ(later[2], std::vector<int>(4, number(i)));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tutti::harness
