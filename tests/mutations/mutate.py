@@ -43,9 +43,10 @@ CAPABILITIES = {
             "-*/sim_*:*/shm_*:*/hybrid*"),
     "mpi": (["backends/mpi/*.cpp"], ["tutti_test_mpi_.*_openmpi", "tutti_test_survivors_openmpi"],
             r"^mpi_.*\.openmpi\.([1234]|[a-z]+)$"),
-    "runtime": (["runtime/*.cpp"], ["tutti_test_runtime_.*", "tutti_test_launched",
-                                    "tutti_test_launched_openmpi", "tutti_command_tutti"],
-                r"^runtime_([a-z]+|launched\.(openmpi|tutti)\..*|launched\.mpich\.(exchange|sessions).*)$"),
+    "runtime": (["runtime/*.cpp"],
+                ["tutti_test_runtime_.*", "tutti_test_launched(_openmpi)?", "tutti_test_member",
+                 "tutti_command_tutti"],
+                r"^runtime_([a-z]+|launched\.(openmpi|tutti)\..*|launched\.mpich\.exchange\..*)$"),
     "sweep": (["perf/statistics.cpp", "perf/sweep_*.cpp"],
               ["tutti_test_sweep.*", "tutti_command_tutti", "tutti_test_survivors_openmpi"],
               r"^sweep_([a-z]+|command\.openmpi\..*)$"),
@@ -160,7 +161,7 @@ class Campaign:
         targets = self.targets(target_patterns)
         self.limit = self.arguments.timeout
         if not targets or self.noticed(targets, tests) != "":
-            sys.exit(f"{capability}: the unchanged tree does not pass its tests")
+            sys.exit(f"{capability}: the unchanged tree does not pass {tests}")
         began = time.time()
         self.noticed(targets, tests)
         self.limit = min(self.limit, 60 + 4 * (time.time() - began))  # A mutant that hangs costs this.
