@@ -23,6 +23,9 @@ std::uint64_t combine(std::uint64_t hash, std::string_view text) noexcept {
   return combine(hash, text.size());
 }
 
+/// How long a rank that is late may take to say why.
+constexpr Duration kTimeToAnswer = std::chrono::milliseconds{500};
+
 /// Calls from the oldest pending one to the newest at most. Their tags are used again in turn, so
 /// that a message that was never received, as after a disagreement about the root, meets a later
 /// call and is found to be wrong.
@@ -102,7 +105,8 @@ Engine::Entry::Entry(const ShapeKey& shape)
 }
 
 Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options)
-    : group_{std::move(footing.group)}, transport_{std::move(footing.transport)},
+    : group_{std::move(footing.group)}, calls_{std::move(footing.calls)}, transport_{std::move(
+                                                                              footing.transport)},
       memory_{std::move(memory)}, options_{options}, scratch_{*memory_, options.cache_bytes} {
   if (options_.segments_in_flight < 1 || options_.segments_in_flight > 8)
     throw Error{ErrorCode::invalid_argument, "segments_in_flight is " +
@@ -225,6 +229,7 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
   if (timeout <= Duration::zero()) timeout = options_.timeout;
   try {
     const Execution::Turn turn{sequence_++, place_ * kLanes};
+    if (calls_) calls_->begun.store(sequence_, std::memory_order_relaxed);
     if (++place_ == window_) place_ = 0;
     execution.start({in, out}, turn, timeout);
   } catch (...) {
@@ -276,10 +281,31 @@ Error Engine::lateness(const Execution& execution) const {
   const std::string rank = "rank " + std::to_string(awaited.rank);
   return {ErrorCode::timeout,
           execution.state() + " timed out on rank " + std::to_string(transport_->self()) + ": " +
-              (awaited.receives ? rank + " did not take what was sent to it; it"
-                                : "nothing came from " + rank + ", which") +
-              " has not entered the call, is stalled, or is dead",
+              (awaited.receives ? rank + " did not take what was sent to it; it "
+                                : "nothing came from " + rank + ", which ") +
+              whereabouts(awaited.rank, execution.sequence()),
           awaited.rank};
+}
+
+/// What a rank does instead of what a call waits for; it is asked, where that is possible.
+std::string Engine::whereabouts(Rank rank, std::uint64_t call) const {
+  using State = Report::State;
+  const Report report = group_ ? group_->inquire(rank, kTimeToAnswer) : Report{};
+  switch (report.state) {
+    case State::unknown: break;
+    case State::dead: return "is dead";
+    case State::left: return "has left the world";
+    case State::silent: return "does not answer: its process is stopped, or its host is cut off";
+    case State::absent: return "has not made this communicator, or has destroyed it";
+    case State::there:
+      if (report.begun <= call)
+        return "has not entered the call: it has begun " + std::to_string(report.begun) +
+               " calls on this communicator, and this is number " + std::to_string(call + 1);
+      if (report.begun > call + 1)
+        return "has gone on to call #" + std::to_string(report.begun - 1);
+      return "is in the call too, and is stalled or waits for another rank";
+  }
+  return "has not entered the call, is stalled, or is dead";
 }
 
 /// One step of a test or wait for an operation that is pending. Now and then it looks at the clock,

@@ -96,9 +96,11 @@ class Engine {
   bool poll_for(const Execution& execution);
   void check_deadlines();
   [[nodiscard]] Error lateness(const Execution& execution) const;
+  [[nodiscard]] std::string whereabouts(Rank rank, std::uint64_t call) const;
   [[noreturn]] void fail(const Error& cause);
 
   std::shared_ptr<Group> group_;  // outlives the transport
+  std::shared_ptr<CallCounter> calls_;
   std::unique_ptr<Transport> transport_;
   std::shared_ptr<Memory> memory_;
   CommunicatorOptions options_;

@@ -48,8 +48,13 @@ Control::~Control() {
   thread_.join();
 }
 
-std::shared_ptr<Alarm> Control::watch(std::uint64_t communicator, std::vector<Rank> members) {
-  return state_->watch(communicator, std::move(members));
+std::shared_ptr<Alarm> Control::watch(std::uint64_t communicator, std::vector<Rank> members,
+                                      std::shared_ptr<const CallCounter> calls) {
+  return state_->watch(communicator, std::move(members), std::move(calls));
+}
+
+Report Control::inquire(std::uint64_t communicator, Rank rank, Duration patience) {
+  return state_->inquire(communicator, rank, patience);
 }
 
 }  // namespace tutti::runtime

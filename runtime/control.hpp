@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <tutti/alarm.hpp>
+#include <tutti/group.hpp>
 
 #include "control_peer.hpp"
 
@@ -55,7 +56,12 @@ class Control {
   /// is raised here has been told to the others when raise returns. Forgotten with the last owner.
   /// Throws Error{invalid_argument} in a forked child.
   /// @param communicator its id. @param members ranks in the world, in the communicator's order.
-  [[nodiscard]] std::shared_ptr<Alarm> watch(std::uint64_t communicator, std::vector<Rank> members);
+  /// @param calls what ranks that ask are told, or null.
+  [[nodiscard]] std::shared_ptr<Alarm> watch(std::uint64_t communicator, std::vector<Rank> members,
+                                             std::shared_ptr<const CallCounter> calls = nullptr);
+  /// Asks another process how far it has got. @param communicator its id. @param rank in the world.
+  /// @param patience how long to wait for the answer. @return what could be found out.
+  [[nodiscard]] Report inquire(std::uint64_t communicator, Rank rank, Duration patience);
 
  private:
   std::shared_ptr<const ForkGuard> guard_;

@@ -18,8 +18,9 @@ struct Front {
   std::int32_t culprit;
   std::uint32_t text_bytes;
   std::int32_t origin;
+  std::uint64_t number;
 };
-static_assert(sizeof(Front) == 32);
+static_assert(sizeof(Front) == 40);
 
 }  // namespace
 
@@ -48,7 +49,8 @@ std::string encode(const ControlMessage& message) {
                     static_cast<std::uint32_t>(message.code),
                     message.culprit,
                     static_cast<std::uint32_t>(text.size()),
-                    message.origin};
+                    message.origin,
+                    message.number};
   std::string bytes(sizeof front, '\0');
   std::memcpy(bytes.data(), &front, sizeof front);
   return bytes.append(text);
@@ -60,7 +62,7 @@ std::optional<ControlMessage> decode(std::string& bytes) {
   std::memcpy(&front, bytes.data(), sizeof front);
   using Kind = ControlMessage::Kind;
   if (front.magic != kMagic || front.kind < static_cast<std::uint32_t>(Kind::heartbeat) ||
-      front.kind > static_cast<std::uint32_t>(Kind::verdict) ||
+      front.kind > static_cast<std::uint32_t>(Kind::answer) ||
       front.code > static_cast<std::uint32_t>(ErrorCode::bug) ||
       front.text_bytes > kMostControlText)
     throw Error{ErrorCode::transport, "a control socket carried something that is no message"};
@@ -70,7 +72,8 @@ std::optional<ControlMessage> decode(std::string& bytes) {
                          .code = static_cast<ErrorCode>(front.code),
                          .culprit = front.culprit,
                          .origin = front.origin,
-                         .text = bytes.substr(sizeof front, front.text_bytes)};
+                         .text = bytes.substr(sizeof front, front.text_bytes),
+                         .number = front.number};
   bytes.erase(0, sizeof front + front.text_bytes);
   return message;
 }

@@ -18,16 +18,22 @@ struct ControlMessage {
     heartbeat = 1,  ///< Nothing happened.
     failure = 2,    ///< A communicator failed, as the sender has heard.
     goodbye = 3,    ///< The sender leaves in good order.
-    verdict = 4     ///< As failure; and this is the cause that the sender shows.
+    verdict = 4,    ///< As failure; and this is the cause that the sender shows.
+    question = 5,   ///< How many calls has the receiver begun on a communicator?
+    answer = 6      ///< So many.
   };
   Kind kind = Kind::heartbeat;
-  std::uint64_t communicator = 0;       ///< Of a failure.
+  std::uint64_t communicator = 0;       ///< Of a failure or question; of an answer, its question.
   ErrorCode code = ErrorCode::aborted;  ///< Of a failure: of its cause.
   Rank culprit = -1;                    ///< Of a failure: in the communicator; -1: nobody.
-  Rank origin = 0;     ///< Of a failure: the rank in the communicator at which it began; of a
-                       ///< death the rank that died, whoever says so.
-  std::string text{};  ///< Of a failure: the cause, for a person.
+  Rank origin = 0;           ///< Of a failure: the rank in the communicator at which it began; of a
+                             ///< death the rank that died, whoever says so.
+  std::string text{};        ///< Of a failure: the cause, for a person.
+  std::uint64_t number = 0;  ///< Of a question: which; of an answer: calls, or kNoCommunicator.
 };
+
+/// Answers a question about a communicator that is not there.
+inline constexpr std::uint64_t kNoCommunicator = ~std::uint64_t{0};
 
 /// The longest text; what is longer is cut.
 inline constexpr std::size_t kMostControlText = 2048;

@@ -50,7 +50,8 @@ ControlPeer* ControlState::find(Rank rank) noexcept {
   return found == peers_.end() ? nullptr : &*found;
 }
 
-std::shared_ptr<Alarm> ControlState::watch(std::uint64_t id, std::vector<Rank> members) {
+std::shared_ptr<Alarm> ControlState::watch(std::uint64_t id, std::vector<Rank> members,
+                                           std::shared_ptr<const CallCounter> calls) {
   guard_->check();
   auto alarm = std::make_shared<Alarm>(
       [weak = weak_from_this(), id](const Error& cause) {
@@ -64,7 +65,7 @@ std::shared_ptr<Alarm> ControlState::watch(std::uint64_t id, std::vector<Rank> m
   forget_gone();
   Communicator& made = communicators_[id];
   expects(made.alarm.expired(), "two communicators have one number");
-  made = {.members = std::move(members), .alarm = alarm};
+  made = {.members = std::move(members), .alarm = alarm, .calls = std::move(calls)};
   made.has_told.resize(made.members.size());
   recall(made, id);
   for (const ControlPeer& peer : peers_)
@@ -149,6 +150,8 @@ void ControlState::lose(ControlPeer& peer, std::string cause) {
 
 void ControlState::take(ControlPeer& peer, const ControlMessage& message) {
   if (message.kind == ControlMessage::Kind::goodbye) peer.leave();
+  if (message.kind == ControlMessage::Kind::question) answer(peer, message);
+  if (message.kind == ControlMessage::Kind::answer) note(message);
   const bool is_verdict = message.kind == ControlMessage::Kind::verdict;
   if (message.kind != ControlMessage::Kind::failure && !is_verdict) return;
   const auto found = communicators_.find(message.communicator);

@@ -4,6 +4,7 @@
 
 #include <poll.h>
 
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -27,7 +28,10 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
                std::shared_ptr<const ForkGuard> guard);
 
   /// See Control.
-  [[nodiscard]] std::shared_ptr<Alarm> watch(std::uint64_t communicator, std::vector<Rank> members);
+  [[nodiscard]] std::shared_ptr<Alarm> watch(std::uint64_t communicator, std::vector<Rank> members,
+                                             std::shared_ptr<const CallCounter> calls);
+  /// See Control.
+  [[nodiscard]] Report inquire(std::uint64_t communicator, Rank rank, Duration patience);
   /// Tells the other ranks of a communicator that it failed here. @param communicator its id.
   /// @param cause what happened.
   void tell(std::uint64_t communicator, const Error& cause);
@@ -41,6 +45,7 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   struct Communicator {
     std::vector<Rank> members{};
     std::weak_ptr<Alarm> alarm{};
+    std::shared_ptr<const CallCounter> calls{};
     std::vector<bool> has_told{};           // by member: that it failed
     std::optional<ControlMessage> cause{};  // the first of those heard of
     Clock::time_point first_word{};         // when one was heard of
@@ -67,6 +72,10 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   void forget_gone();
   [[nodiscard]] ControlPeer* find(Rank rank) noexcept;
 
+  // How far others have got: control_inquiry.cpp.
+  void answer(ControlPeer& peer, const ControlMessage& question);
+  void note(const ControlMessage& answer);
+
   // What the thread does: control_serve.cpp.
   [[nodiscard]] bool turn();
   void wait();
@@ -87,6 +96,9 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   std::map<std::uint64_t, Communicator> communicators_{};
   std::size_t most_communicators_ = 16;  // more than these, and those that are gone are forgotten
   std::deque<Early> early_{};
+  std::map<std::uint64_t, std::optional<std::uint64_t>> questions_{};  // and their answers
+  std::uint64_t last_question_ = 0;
+  std::condition_variable answered_{};
   Clock::time_point next_verdict_ = Clock::time_point::max();
   Clock::time_point next_beat_ = Clock::time_point::max();
   Clock::time_point end_ = Clock::time_point::max();  // less once it is closing

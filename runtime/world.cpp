@@ -38,8 +38,10 @@ class WorldGroup final : public Group {
       const std::lock_guard lock{mutex_};
       id = id_of(id_, ranks, ++made_[ranks]);
     }
-    std::unique_ptr<Transport> transport = world_->transport(id, ranks);
-    return {std::move(transport), std::make_shared<WorldGroup>(world_, id, std::move(ranks))};
+    return world_->found(id, ranks);
+  }
+  [[nodiscard]] Report inquire(Rank peer, Duration patience) override {
+    return world_->inquire(id_, members_.at(static_cast<std::size_t>(peer)), patience);
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override {
     return world_->visible_memory();
@@ -124,15 +126,25 @@ Footing World::footing() {
   std::vector<Rank> everyone(hosts_.size());
   for (std::size_t rank = 0; rank < everyone.size(); ++rank)
     everyone[rank] = static_cast<Rank>(rank);
-  const std::uint64_t id = id_of(id_, everyone, 0);
-  std::unique_ptr<Transport> all = transport(id, everyone);
-  return {std::move(all), std::make_shared<WorldGroup>(shared_from_this(), id, everyone)};
+  return found(id_of(id_, everyone, 0), everyone);
 }
 
-std::unique_ptr<Transport> World::transport(std::uint64_t communicator,
-                                            const std::vector<Rank>& members) {
+Report World::inquire(std::uint64_t communicator, Rank rank, Duration patience) {
+  return control_ ? control_->inquire(communicator, rank, patience) : Report{};
+}
+
+Footing World::found(std::uint64_t communicator, const std::vector<Rank>& members) {
+  auto calls = std::make_shared<CallCounter>();
   const std::shared_ptr<Alarm> alarm =
-      control_ ? control_->watch(communicator, members) : std::make_shared<Alarm>();
+      control_ ? control_->watch(communicator, members, calls) : std::make_shared<Alarm>();
+  return {.transport = connect(communicator, members, alarm),
+          .group = std::make_shared<WorldGroup>(shared_from_this(), communicator, members),
+          .calls = std::move(calls)};
+}
+
+std::unique_ptr<Transport> World::connect(std::uint64_t communicator,
+                                          const std::vector<Rank>& members,
+                                          const std::shared_ptr<Alarm>& alarm) {
   std::vector<bool> is_local;
   for (const Rank member : members) is_local.push_back(is_local_[static_cast<std::size_t>(member)]);
   if (std::ranges::count(is_local, false) == 0)

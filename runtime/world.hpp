@@ -48,10 +48,11 @@ class World : public std::enable_shared_from_this<World> {
 
   // What groups need.
 
-  /// Makes the transport of a communicator. @param communicator its id. @param members its ranks,
-  /// by their ranks in the world. @return it, which must not outlive this world.
-  [[nodiscard]] std::unique_ptr<Transport> transport(std::uint64_t communicator,
-                                                     const std::vector<Rank>& members);
+  /// Makes a communicator's footing. @param communicator its id. @param members its ranks, by their
+  /// ranks in the world. @return it.
+  [[nodiscard]] Footing found(std::uint64_t communicator, const std::vector<Rank>& members);
+  /// As Control::inquire.
+  [[nodiscard]] Report inquire(std::uint64_t communicator, Rank rank, Duration patience);
   /// @return memory that the other ranks of the host see, or null.
   [[nodiscard]] const std::shared_ptr<Memory>& visible_memory() const noexcept { return visible_; }
   /// @param members ranks in the world. @return a line about them.
@@ -59,6 +60,9 @@ class World : public std::enable_shared_from_this<World> {
 
  private:
   World() = default;
+  [[nodiscard]] std::unique_ptr<Transport> connect(std::uint64_t communicator,
+                                                   const std::vector<Rank>& members,
+                                                   const std::shared_ptr<Alarm>& alarm);
   void adopt(Mesh mesh, const WorldOptions& options);
   [[nodiscard]] int hosts_of(const std::vector<Rank>& members) const;
 

@@ -2,6 +2,8 @@
 /// Group: the ranks behind a communicator, and what they can make among themselves.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,10 +15,31 @@ namespace tutti {
 
 class Group;
 
+/// How far a rank of a communicator has got, for the others to ask when they wait for it.
+struct CallCounter {
+  std::atomic<std::uint64_t> begun{0};  ///< Calls it has begun.
+};
+
+/// What a rank is found to be doing.
+struct Report {
+  /// What could be found out.
+  enum class State : std::uint8_t {
+    unknown,  ///< Nobody can be asked.
+    dead,     ///< It has ended, or cannot be reached.
+    left,     ///< It has left the world in good order.
+    silent,   ///< It does not answer.
+    absent,   ///< It has not made this communicator, or destroyed it.
+    there     ///< It has answered.
+  };
+  State state = State::unknown;  ///< What could be found out.
+  std::uint64_t begun = 0;       ///< If it is there: calls it has begun on this communicator.
+};
+
 /// What a communicator stands on.
 struct Footing {
   std::unique_ptr<Transport> transport{};  ///< Connects its ranks.
-  std::shared_ptr<Group> group{};          ///< Outlives the transport.
+  std::shared_ptr<Group> group{};          ///< Outlives the transport. May be null.
+  std::shared_ptr<CallCounter> calls{};    ///< Kept up to date by the communicator. May be null.
 };
 
 /// Makes smaller groups, and memory that peers see. A backend that can do neither has no Group.
@@ -36,6 +59,13 @@ class Group {
   /// @return memory in which peers of the same host read and write in place, or null where there
   /// is none.
   [[nodiscard]] virtual std::shared_ptr<Memory> visible_memory() noexcept = 0;
+  /// Asks a rank what it is doing. @param peer another rank. @param patience how long to wait for
+  /// its answer. @return what could be found out.
+  [[nodiscard]] virtual Report inquire(Rank peer, Duration patience) {
+    static_cast<void>(peer);
+    static_cast<void>(patience);
+    return {};
+  }
   /// @return one line for a person: the ranks, how they were found, what connects them.
   [[nodiscard]] virtual std::string describe() const = 0;
 };

@@ -114,6 +114,25 @@ bool is_left_alone() {
   }
 }
 
+// Every rank makes two calls, and the last one a third after it was waited for too long.
+bool is_late() {
+  Communicator world = init();
+  for (int i = 0; i < 2; ++i) world.barrier();
+  if (world.rank() == world.size() - 1) {
+    std::puts("ready");
+    std::fflush(stdout);
+    std::this_thread::sleep_for(3s);
+    return true;
+  }
+  try {
+    world.barrier({.timeout = 1s});
+    return false;
+  } catch (const Error& error) {
+    std::printf("%s: %s\n", std::string{name_of(error.cause())}.c_str(), error.what());
+    return error.cause() == ErrorCode::timeout;
+  }
+}
+
 int run(const std::string& mode, int number) {
   if (mode == "collectives") {
     Communicator world = init();
@@ -122,6 +141,7 @@ int run(const std::string& mode, int number) {
   }
   if (mode == "repeat") return repeats(number) ? 0 : 1;
   if (mode == "survive") return survives(number) ? 0 : 1;
+  if (mode == "late") return is_late() ? 0 : 1;
   if (mode == "alone") return is_left_alone() ? 0 : 1;
   if (mode == "sleep") {
     Communicator world = init();

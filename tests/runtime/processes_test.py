@@ -91,6 +91,22 @@ class Processes(unittest.TestCase):
         self.assertEqual(statuses, [0, 0, 0], said)
         self.assertRegex(said[0], r"rank [12] ")
 
+    def test_a_late_rank_is_asked_why(self):
+        statuses, said = self.world(2, "late")
+        self.assertEqual(statuses, [0, 0], said)
+        self.assertRegex(said[0], r"^timeout: barrier #2 .*, round 1 of 1 timed out on rank 0: "
+                                  r"nothing came from rank 1, which has not entered the call: it "
+                                  r"has begun 2 calls on this communicator, and this is number 3$")
+
+    def test_a_stopped_rank_is_recognised(self):
+        processes = start(2, "late", folder=self.folder.name)
+        self.assertEqual(processes[1].stdout.readline(), "ready\n")
+        processes[1].send_signal(signal.SIGSTOP)
+        said = processes[0].communicate(timeout=PATIENCE)[0]
+        processes[1].send_signal(signal.SIGCONT)
+        finish(processes[1:])
+        self.assertIn("does not answer: its process is stopped, or its host is cut off", said)
+
     def test_worlds_come_and_go(self):
         for n in (1, 2):
             statuses, said = self.world(n, "repeat", 30 * TRIALS)
