@@ -1,12 +1,8 @@
 // Every collective over TCP, a thread for each rank, against oracles that share no code with it.
-#include <thread>
-
 #include <gtest/gtest.h>
 
-#include <tutti/communicator.hpp>
-
 #include "tests/conformance/loopback.hpp"
-#include "tests/support/experiment.hpp"
+#include "tests/support/threaded_run.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -24,28 +20,8 @@ class TcpWorld {
   }
   [[nodiscard]] int size() const noexcept { return static_cast<int>(communicators_.size()); }
 
-  /// Runs one case on all ranks. @return what went wrong, if anything did.
-  std::string run(const Case& what) {
-    Experiment experiment{what};
-    std::vector<std::string> problems(communicators_.size());
-    std::vector<std::thread> threads{};
-    for (std::size_t i = 0; i < communicators_.size(); ++i)
-      threads.emplace_back([&, i] {
-        const auto rank = static_cast<Rank>(i);
-        try {
-          communicators_[i].start(experiment.call(rank), experiment.options()).wait();
-        } catch (const Error& error) {
-          problems[i] = error.what();
-        }
-      });
-    for (std::thread& thread : threads) thread.join();
-    for (Rank rank = 0; rank < size(); ++rank) {
-      const std::string& problem = problems[static_cast<std::size_t>(rank)];
-      if (!problem.empty()) return what.describe() + ": " + problem;
-      if (const auto wrong = experiment.problem(rank)) return what.describe() + ": " + *wrong;
-    }
-    return {};
-  }
+  /// @return the communicator of each rank.
+  [[nodiscard]] std::span<Communicator> ranks() noexcept { return communicators_; }
 
  private:
   std::vector<Communicator> communicators_{};
@@ -59,12 +35,13 @@ TEST_P(TcpCollectives, GiveTheRightResults) {
     for (int kind = 0; kind < kCollectives; ++kind)
       for (const std::size_t count : {0, 1, 7, 1000, 40000, 600000}) {
         const auto collective = static_cast<Collective>(kind);
-        EXPECT_EQ(world.run({.collective = collective,
-                             .size = world.size(),
-                             .counts = cut(count, blocks_of(collective, world.size())),
-                             .root = is_rooted(collective) ? world.size() - 1 : 0,
-                             .model = model_of(Datatype::f32, OperatorKind::sum),
-                             .salt = count}),
+        EXPECT_EQ(run_in_threads(world.ranks(),
+                                 {.collective = collective,
+                                  .size = world.size(),
+                                  .counts = cut(count, blocks_of(collective, world.size())),
+                                  .root = is_rooted(collective) ? world.size() - 1 : 0,
+                                  .model = model_of(Datatype::f32, OperatorKind::sum),
+                                  .salt = count}),
                   "");
       }
   }
