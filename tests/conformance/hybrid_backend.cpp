@@ -1,6 +1,6 @@
 // Processes on pretended hosts: shared memory inside a host, the loopback interface between hosts,
 // and a control plane that tells of failures, as in a real world.
-#include <algorithm>
+#include <set>
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -38,22 +38,21 @@ class HybridLinks final : public Links {
   }
 
   std::unique_ptr<Transport> transport(Rank world, const Membership& membership) override {
-    const auto& [communicator, members, alarm_of_all] = membership;
+    const std::uint64_t communicator = membership.communicator;
+    const std::vector<Rank>& members = membership.members;
     Process& process = at(world);
     const auto alarm = process.control->watch(communicator, members);
     std::vector<bool> is_local;
-    std::vector<int> hosts;
+    std::set<int> hosts;
     for (const Rank member : members) {
       is_local.push_back(share_host(world, member));
-      hosts.push_back(hosts_[static_cast<std::size_t>(member)]);
+      hosts.insert(hosts_[static_cast<std::size_t>(member)]);
     }
-    std::ranges::sort(hosts);
-    const auto repeated = std::ranges::unique(hosts);
     return hybrid::make_transport(
         {.local = process.domain->transport(communicator, members, alarm),
          .remote = process.fabric->transport(communicator, members, alarm),
          .is_local = std::move(is_local),
-         .hosts = static_cast<int>(repeated.begin() - hosts.begin()),
+         .hosts = static_cast<int>(hosts.size()),
          .alarm = alarm});
   }
 
