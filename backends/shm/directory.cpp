@@ -1,6 +1,10 @@
 #include "directory.hpp"
 
+#include <cstddef>
 #include <new>
+#include <random>
+
+#include <sys/uio.h>
 
 namespace tutti::shm {
 namespace {
@@ -73,8 +77,21 @@ Consumed* consumed_of(const Mapping& mapping, std::uint64_t block, std::size_t m
 
 std::shared_ptr<Segment> make_segment(std::size_t size) {
   auto segment = std::make_shared<Segment>(sizeof(Front), size);
-  ::new (segment->mapping().base()) std::uint64_t{Front::kMagic};
+  std::byte* const base = segment->mapping().base();
+  std::random_device random;
+  const std::uint64_t head[] = {Front::kMagic, reinterpret_cast<std::uint64_t>(base),
+                                std::uint64_t{random()} << 32 | random()};
+  static_assert(offsetof(Front, entries) == sizeof head);
+  std::memcpy(base, head, sizeof head);
   return segment;
+}
+
+bool can_read(const Front& front, int process) noexcept {
+  std::uint64_t head[3] = {};
+  const iovec local{head, sizeof head};
+  const iovec remote{reinterpret_cast<void*>(front.address), sizeof head};
+  return process > 0 && process_vm_readv(process, &local, 1, &remote, 1, 0) == sizeof head &&
+         head[0] == front.magic && head[1] == front.address && head[2] == front.nonce;
 }
 
 Front& front_of(const Mapping& mapping) {

@@ -30,6 +30,8 @@ struct Entry {
 struct Front {
   static constexpr std::uint64_t kMagic = 0x3174757474697368;  // "tuttish1", as an integer
   std::uint64_t magic;
+  std::uint64_t address;  ///< Of this front in its owner's process, and
+  std::uint64_t nonce;    ///< a random number: who reads it there reads the right process.
   Entry entries[kEntries];
 };
 
@@ -41,6 +43,7 @@ struct Sizes {
 /// @param ranks of one communicator on this host. @return sizes that keep a rank's roads to all of
 /// them in a few MiB.
 [[nodiscard]] constexpr Sizes sizes_for(std::size_t ranks) noexcept {
+  if (ranks <= 4) return {256, 512 << 10};
   if (ranks <= 8) return {256, 256 << 10};
   if (ranks <= 32) return {128, 64 << 10};
   return {64, 32 << 10};
@@ -77,6 +80,10 @@ inline constexpr std::size_t kSegmentBytes = std::size_t{256} << 30;
 [[nodiscard]] std::shared_ptr<Segment> make_segment(std::size_t size = kSegmentBytes);
 /// @param mapping of a segment. @return its front. Throws Error{transport} if it has none.
 [[nodiscard]] Front& front_of(const Mapping& mapping);
+/// Tries whether the system lets us read the memory of a segment's owner: rules for that differ
+/// between hosts and containers. @param front of the segment. @param process of the owner, or -1.
+/// @return whether it does.
+[[nodiscard]] bool can_read(const Front& front, int process) noexcept;
 /// @param front of a segment. @param communicator id. @return its entry, or null.
 [[nodiscard]] Entry* find_entry(Front& front, std::uint64_t communicator) noexcept;
 /// @param front of the own segment. @param communicator id. @param block offset of its block.

@@ -14,7 +14,10 @@ Domain::Domain(Rank self, std::shared_ptr<Segment> own, std::span<const Neighbou
     mappings_.emplace_back(neighbour.segment);
     members_.push_back({neighbour.rank, &mappings_.back(), nullptr, neighbour.process});
   }
-  for (Member& member : members_) member.front = &front_of(*member.mapping);
+  for (Member& member : members_) {
+    member.front = &front_of(*member.mapping);
+    if (!can_read(*member.front, member.process)) member.process = -1;
+  }
 }
 
 const Domain::Member* Domain::find(Rank rank) const noexcept {

@@ -18,7 +18,7 @@ namespace tutti::shm {
 struct Neighbour {
   Rank rank;         ///< In the world.
   int segment;       ///< Its segment's file; the caller closes it.
-  int process = -1;  ///< Its process, if the system lets us read its memory; -1 if not.
+  int process = -1;  ///< Its process, whose memory we read if the system lets us; -1 to do without.
 };
 
 /// How a domain behaves.
@@ -52,7 +52,7 @@ class Domain : public std::enable_shared_from_this<Domain> {
     Rank rank;
     const Mapping* mapping;
     Front* front;
-    int process;  ///< As Neighbour::process.
+    int process;  ///< If its memory can be read, else -1.
   };
   [[nodiscard]] const Member* find(Rank rank) const noexcept;
   [[nodiscard]] const Member& own() const noexcept { return members_.front(); }

@@ -95,6 +95,7 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
                   .fingerprint = slot.fingerprint,
                   .bytes = 0,
                   .is_request = slot.kind == Kind::request,
+                  .is_alone = slot.alone != 0,
                   .way = slot.way};
   std::span<const std::byte> payload;
   Extent extent{};
@@ -145,11 +146,21 @@ void ShmTransport::keep(Peer& peer, const Message& message, std::span<const std:
   peer.arrivals.push_back(std::move(arrival));
 }
 
+// The system copies a message once, but slowly, and into memory, from where it has yet to be
+// folded. So where nothing else is to be done both ends copy at the same time, through a cache.
+bool ShmTransport::is_streamed(const Peer& peer, const Record& record,
+                               const Message& message) const noexcept {
+  if (message.way != Way::process) return message.way == Way::stream;
+  if (peer.member->process < 0) return true;
+  if (domain_->options().oversubscribed) return false;
+  return record.transfer.sink != nullptr || (message.is_alone && outgoing_ == 0);
+}
+
 // The receive of a request is there, and agrees.
 void ShmTransport::grant(Peer& peer, std::uint32_t id, const Message& message,
                          std::span<const Range> ranges) {
   records_[id].theirs = message.id;
-  if (message.way == Way::stream) {
+  if (is_streamed(peer, records_[id], message)) {
     send_answer(peer, {Kind::grant, message.id, id});
     return;
   }

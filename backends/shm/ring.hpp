@@ -28,7 +28,7 @@ enum class Kind : std::uint8_t {
   done       ///< All bytes of a request have been read where they are.
 };
 
-/// How a receiver gets at the bytes of a request.
+/// How a receiver may get at the bytes of a request. It may always have them streamed.
 enum class Way : std::uint8_t {
   stream,   ///< The sender copies them through the ring of bytes.
   visible,  ///< They lie in the sender's segment.
@@ -42,7 +42,7 @@ struct alignas(64) Slot {
   Kind kind;
   std::uint8_t length;  ///< Of small: bytes.
   Way way;              ///< Of request.
-  std::uint8_t ranges;  ///< Of request: how many follow in the ring of bytes.
+  std::uint8_t alone;   ///< Of request: whether the sender has no other message to send.
   std::uint32_t tag;    ///< Of messages.
   std::uint32_t id;     ///< Of the sender's or receiver's record of the message.
   std::uint64_t fingerprint;

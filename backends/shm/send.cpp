@@ -6,12 +6,13 @@
 namespace tutti::shm {
 namespace {
 
-/// Up to here a message's bytes go with it.
-constexpr std::uint64_t kEager = 8192;
+/// Up to here a message's bytes go with it, where the ring has so much room.
+constexpr std::uint64_t kEager = 32768;
 /// So many bytes may be sent to a rank that has not posted their receives.
 constexpr std::uint64_t kCredit = std::uint64_t{256} << 10;
-/// Bytes of a chunk: two of them fit into the innermost cache, which both ends pass them through.
-constexpr std::uint64_t kChunk = 16384;
+/// Bytes of a chunk: shorter ones cost more of the time when both ends copy both ways, longer ones
+/// make the receiver wait for the first.
+constexpr std::uint64_t kChunk = 32768;
 /// From here up asking the system to read another process costs less than two copies.
 constexpr std::uint64_t kProcessBytes = 65536;
 /// A message in more pieces than this is streamed.
@@ -29,10 +30,11 @@ Slot& fill(Outbox& out, Kind kind, const Transfer& transfer, std::uint32_t id) n
 }  // namespace
 
 void ShmTransport::post_send(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
-  if (peer.waiting.empty() && bytes <= kEager && may_be_early(peer, bytes)) {
+  if (peer.waiting.empty() && may_be_early(peer, bytes)) {
     const bool sent = bytes <= kInlineBytes ? send_small(peer, transfer, bytes)
                                             : send_buffered(peer, transfer, bytes);
     if (sent) {
+      --outgoing_;
       done_.push_back({transfer.cookie});
       return;
     }
@@ -42,6 +44,7 @@ void ShmTransport::post_send(Peer& peer, const Transfer& transfer, std::uint64_t
 }
 
 bool ShmTransport::may_be_early(Peer& peer, std::uint64_t bytes) noexcept {
+  if (bytes > std::min<std::uint64_t>(kEager, peer.out.byte_limit())) return false;
   return peer.out.unmatched(false) + bytes <= kCredit ||
          peer.out.unmatched(true) + bytes <= kCredit;
 }
@@ -68,14 +71,14 @@ bool ShmTransport::send_buffered(Peer& peer, const Transfer& transfer, std::uint
   return true;
 }
 
-Way ShmTransport::way_for(const Peer& peer, const Record& record) const noexcept {
+Way ShmTransport::way_for(const Record& record) const noexcept {
   const std::span<const Piece> pieces = record.transfer.pieces;
   if (pieces.size() > kMostRanges) return Way::stream;
   const Segment& segment = domain_->segment();
   const bool visible = std::ranges::all_of(
       pieces, [&](const Piece& piece) { return segment.contains(piece.data, piece.bytes); });
   if (visible) return Way::visible;
-  return peer.member->process >= 0 && record.bytes >= kProcessBytes ? Way::process : Way::stream;
+  return record.bytes >= kProcessBytes ? Way::process : Way::stream;
 }
 
 bool ShmTransport::list_ranges(Peer& peer, const Record& record, Way way, Request& request) {
@@ -96,11 +99,12 @@ bool ShmTransport::list_ranges(Peer& peer, const Record& record, Way way, Reques
 bool ShmTransport::send_request(Peer& peer, std::uint32_t id) {
   if (!peer.out.has_slot()) return false;
   const Record& record = records_[id];
-  const Way way = way_for(peer, record);
+  const Way way = way_for(record);
   Request request{.bytes = record.bytes, .ranges = {}};
   if (way != Way::stream && !list_ranges(peer, record, way, request)) return false;
   Slot& slot = fill(peer.out, Kind::request, record.transfer, id);
   slot.way = way;
+  slot.alone = outgoing_ == 1 ? 1 : 0;
   set_body(slot, request);
   if (way != Way::stream) peer.out.take_room(request.ranges);
   peer.out.send();
@@ -131,8 +135,7 @@ void ShmTransport::send_waiting(Peer& peer) {
   for (; sent < peer.waiting.size(); ++sent) {
     const std::uint32_t id = peer.waiting[sent];
     const Record& record = records_[id];
-    const bool early = record.bytes <= kEager && may_be_early(peer, record.bytes);
-    if (!early) {
+    if (!may_be_early(peer, record.bytes)) {
       if (!send_request(peer, id)) break;
       continue;
     }
@@ -151,7 +154,8 @@ void ShmTransport::send_chunks(Peer& peer) {
   for (std::size_t i = 0; i < peer.streams.size();) {
     const std::uint32_t id = peer.streams[i];
     Record& record = records_[id];
-    const std::uint64_t bytes = std::min(kChunk, record.bytes - record.moved);
+    const std::uint64_t bytes =
+        std::min({kChunk, std::uint64_t{peer.out.byte_limit()}, record.bytes - record.moved});
     Extent extent{};
     if (!peer.out.has_slot() || !peer.out.find_room(bytes, extent)) return;
     record.cursor.read(peer.out.at(extent), bytes);

@@ -100,6 +100,8 @@ void ShmTransport::post(std::span<const Transfer> transfers) {
 }
 
 void ShmTransport::post_all(std::span<const Transfer> transfers) {
+  for (const Transfer& transfer : transfers)
+    outgoing_ += transfer.kind == Transfer::Kind::send ? 1 : 0;
   for (const Transfer& transfer : transfers) {
     std::uint64_t bytes = 0;
     for (const Piece& piece : transfer.pieces) bytes += piece.bytes;
@@ -184,6 +186,7 @@ ShmTransport::Record& ShmTransport::record_of(std::uint32_t id) {
 }
 
 void ShmTransport::finish(std::uint32_t id) {
+  if (records_[id].transfer.kind == Transfer::Kind::send) --outgoing_;
   done_.push_back({records_[id].transfer.cookie});
   records_[id].in_use = false;
   free_records_.push_back(id);

@@ -68,6 +68,7 @@ class ShmTransport final : public Transport {
     std::uint64_t fingerprint = 0;
     std::uint64_t bytes = 0;
     bool is_request = false;
+    bool is_alone = false;
     Way way{};
   };
   // A message that came before its receive, with its bytes, or the ranges of its request.
@@ -123,7 +124,7 @@ class ShmTransport final : public Transport {
   [[nodiscard]] bool send_request(Peer& peer, std::uint32_t id);
   [[nodiscard]] bool may_be_early(Peer& peer, std::uint64_t bytes) noexcept;
   [[nodiscard]] bool list_ranges(Peer& peer, const Record& record, Way way, Request& request);
-  [[nodiscard]] Way way_for(const Peer& peer, const Record& record) const noexcept;
+  [[nodiscard]] Way way_for(const Record& record) const noexcept;
   void send_answer(Peer& peer, const Answering& answering);
   void send_waiting(Peer& peer);
   void send_chunks(Peer& peer);
@@ -138,6 +139,8 @@ class ShmTransport final : public Transport {
   void take_answer(Peer& peer, const Slot& slot);
   void deliver(Record& record, std::span<const std::byte> bytes);
   void grant(Peer& peer, std::uint32_t id, const Message& message, std::span<const Range> ranges);
+  [[nodiscard]] bool is_streamed(const Peer& peer, const Record& record,
+                                 const Message& message) const noexcept;
   void pull_all(Peer& peer);
   void pull_some(const Peer& peer, Pull& pull, Record& record);
   [[nodiscard]] std::size_t pull_from_process(const Peer& peer, const Range& range, Record& record);
@@ -155,6 +158,7 @@ class ShmTransport final : public Transport {
   std::vector<Peer> peers_{};
   std::vector<Record> records_{};
   std::vector<std::uint32_t> free_records_{};
+  std::size_t outgoing_ = 0;  // sends that are not done
   std::vector<Completion> done_{};
   std::size_t next_done_ = 0;
   std::vector<Range> ranges_{};            // of the request at hand

@@ -67,6 +67,8 @@ struct Backend {
 [[nodiscard]] Backend shm_backend();
 /// @return shared memory, where each process may read the others'.
 [[nodiscard]] Backend shm_process_backend();
+/// @return shared memory, where ranks also outnumber cores.
+[[nodiscard]] Backend shm_crowded_backend();
 /// @return TCP over the loopback interface.
 [[nodiscard]] Backend tcp_backend();
 /// @return shared memory inside a host and TCP between hosts, by placement of the ranks.

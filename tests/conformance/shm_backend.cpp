@@ -13,7 +13,7 @@ constexpr std::size_t kBytes = std::size_t{1} << 30;
 
 class ShmLinks final : public Links {
  public:
-  ShmLinks(const LinksOptions& options, bool reads_processes) {
+  ShmLinks(const LinksOptions& options, bool reads_processes, const shm::Options& domain) {
     for (int i = 0; i < options.size; ++i) segments_.push_back(shm::make_segment(kBytes));
     for (Rank rank = 0; rank < options.size; ++rank) {
       std::vector<shm::Neighbour> neighbours;
@@ -22,7 +22,7 @@ class ShmLinks final : public Links {
           neighbours.push_back({other, segments_[static_cast<std::size_t>(other)]->descriptor(),
                                 reads_processes ? getpid() : -1});
       domains_.push_back(std::make_shared<shm::Domain>(
-          rank, segments_[static_cast<std::size_t>(rank)], neighbours));
+          rank, segments_[static_cast<std::size_t>(rank)], neighbours, domain));
     }
   }
 
@@ -37,23 +37,27 @@ class ShmLinks final : public Links {
   std::vector<std::shared_ptr<shm::Domain>> domains_{};
 };
 
-Backend backend(const std::string& variant, bool reads_processes) {
+Backend backend(const std::string& variant, bool reads_processes, const shm::Options& domain) {
   return {.name = "shm",
           .variant = variant,
           .helps_others = false,
-          .connect = [reads_processes](const LinksOptions& options) {
-            return std::make_unique<ShmLinks>(options, reads_processes);
+          .connect = [reads_processes, domain](const LinksOptions& options) {
+            return std::make_unique<ShmLinks>(options, reads_processes, domain);
           }};
 }
 
 }  // namespace
 
 Backend shm_backend() {
-  return backend("", false);
+  return backend("", false, {});
 }
 
 Backend shm_process_backend() {
-  return backend("_process", true);
+  return backend("_process", true, {});
+}
+
+Backend shm_crowded_backend() {
+  return backend("_crowded", true, {.oversubscribed = true});
 }
 
 }  // namespace tutti::conformance

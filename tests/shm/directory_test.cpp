@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <unistd.h>
+
 #include "pair.hpp"
 
 namespace tutti::shm {
@@ -51,6 +53,19 @@ TEST(ShmDirectory, AFullTableIsAnError) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::transport) << error.what();
   }
+}
+
+TEST(ShmDirectory, TellsWhoseMemoryMayBeRead) {
+  const auto segment = make_segment(kSegmentSize);
+  Front& front = front_of(segment->mapping());
+  EXPECT_TRUE(can_read(front, getpid()));
+  EXPECT_FALSE(can_read(front, -1)) << "nobody said whose it is";
+  EXPECT_FALSE(can_read(front, getppid())) << "another process";
+  const Mapping theirs{segment->descriptor()};
+  ++front.nonce;
+  EXPECT_TRUE(can_read(front_of(theirs), getpid())) << "both see the same";
+  front.address += sizeof front.magic;
+  EXPECT_FALSE(can_read(front, getpid())) << "something else lies there";
 }
 
 TEST(ShmDirectory, RoadsOfABlockDoNotMeet) {

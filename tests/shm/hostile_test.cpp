@@ -1,7 +1,10 @@
 // A rank of the host whose process has gone wrong writes nonsense: an error, and nothing else.
+#include <csignal>
 #include <cstring>
 #include <functional>
 
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "pair.hpp"
@@ -15,7 +18,7 @@ constexpr std::size_t kExpected = 100000;  // bytes of the message that rank 0 w
 /// Rank 0 is a transport; rank 1 is whatever a test writes into its road to rank 0.
 class Hostile {
  public:
-  explicit Hostile(int process = -1) : host_{2, process} {
+  explicit Hostile(Host host = Host{2}) : host_{std::move(host)} {
     post(*transport_, Transfer::Kind::recv, {&pieces_[0], 1});
     post(*transport_, Transfer::Kind::send, {&pieces_[1], 1});
   }
@@ -167,15 +170,47 @@ TEST(ShmHostile, RangesThatMakeNoSenseAreRefused) {
 }
 
 TEST(ShmHostile, AddressesThatCannotBeReadAreAnError) {
-  Hostile hostile{getpid()};
+  Hostile hostile{Host{2, getpid()}};
   hostile.request(Way::process, kExpected, {{.where = 8, .bytes = kExpected}});
   EXPECT_EQ(hostile.failure(), ErrorCode::transport);
 }
 
+/// @param segment of a rank. @return a process that has it where its owner has it, and then waits.
+pid_t process_of(const Segment& segment) {
+  std::array<int, 2> ready{};
+  if (pipe(ready.data()) != 0) return -1;
+  const pid_t child = fork();
+  char word = 0;
+  if (child == 0) {
+    mmap(segment.mapping().base(), segment.mapping().size(), PROT_READ, MAP_SHARED | MAP_FIXED,
+         segment.descriptor(), 0);
+    if (write(ready[1], &word, 1) != 1) _exit(1);
+    while (true) pause();
+  }
+  EXPECT_EQ(read(ready[0], &word, 1), 1);
+  close(ready[0]);
+  close(ready[1]);
+  return child;
+}
+
 TEST(ShmHostile, AProcessThatIsGoneIsADeadPeer) {
-  Hostile hostile{0x3fffffff};  // beyond the greatest there may be
+  Host host{2};
+  const pid_t process = process_of(host.segment(1));
+  const Neighbour neighbour{1, host.segment(1).descriptor(), process};
+  host.domains[0] =
+      std::make_shared<Domain>(0, host.segments[0], std::span{&neighbour, 1}, Options{});
+  ASSERT_EQ(host.domain(0).find(1)->process, process);
+  kill(process, SIGKILL);
+  ASSERT_EQ(waitpid(process, nullptr, 0), process);
+  Hostile hostile{std::move(host)};
   hostile.request(Way::process, kExpected, {{.where = 8, .bytes = kExpected}});
   EXPECT_EQ(hostile.failure(), ErrorCode::peer_dead);
+}
+
+TEST(ShmHostile, AProcessThatCannotBeReadIsAskedToSend) {
+  Hostile hostile{Host{2, 0x3fffffff}};  // beyond the greatest there may be
+  hostile.request(Way::process, kExpected, {{.where = 8, .bytes = kExpected}});
+  EXPECT_EQ(hostile.goes_on(), 0u);
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ TEST(ShmVisible, ManyMessagesWaitForRoomInTheList) {
 }
 
 TEST(ShmVisible, ProcessesThatMayBeReadAre) {
-  Host host{2, getpid()};
+  Host host{2, getpid(), {.oversubscribed = true}};
   std::vector<std::byte> data(kBytes);
   fill(data.data(), data.size());
   const std::array<Piece, 2> pieces{Piece{data.data() + 1000, 1000}, Piece{data.data(), kBytes}};
