@@ -317,7 +317,6 @@ class Binder {
 
   /// Results that no step writes are still in the input: own blocks, and everything on one rank.
   void copy_results() {
-    const std::size_t before = program_.folds.size();
     const Contract& contract = layout_.contract();
     const auto missing = [&](std::uint32_t unit) {
       return !slots_[unit].written &&
@@ -328,11 +327,10 @@ class Binder {
       if (!missing(unit)) continue;
       std::uint32_t end = unit + 1;
       while (end < program_.units && missing(end)) ++end;
-      const Run from{Base::in, unit, end - unit};
-      emit({Base::out, unit, end - unit}, {&from, 1}, false);
+      program_.results.push_back({{Base::out, unit, end - unit}, size_of(program_.runs), 1, false});
+      program_.runs.push_back({Base::in, unit, end - unit});
       unit = end;
     }
-    if (program_.folds.size() > before) end_round();
   }
 
   /// Held runs were known by slot id; now that all are known, by their position among them.
@@ -370,7 +368,7 @@ class Binder {
 
 std::size_t Program::footprint() const noexcept {
   return rounds.capacity() * sizeof(BoundRound) + messages.capacity() * sizeof(BoundMessage) +
-         folds.capacity() * sizeof(BoundFold) +
+         (folds.capacity() + results.capacity()) * sizeof(BoundFold) +
          (runs.capacity() + stages.capacity()) * sizeof(Run) +
          held.capacity() * sizeof(std::uint32_t);
 }

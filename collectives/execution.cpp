@@ -162,6 +162,7 @@ void Execution::advance(Lane& lane) {
   while (true) {
     const Resolved& resolved = lane.resolved;
     if (lane.round == resolved.rounds.size()) {
+      if (lane.round == 0) copy_results(lane);
       if (lane.segment + lanes_.size() >= binding_->segments) {
         --active_lanes_;
         return;
@@ -177,10 +178,19 @@ void Execution::advance(Lane& lane) {
       for (std::uint32_t i = begin; i < begin + count; ++i) lane.pending[i].is_done = false;
       lane.outstanding = count;
       transport_.post(std::span{lane.transfers}.subspan(begin, count));
+      if (lane.round == 0) copy_results(lane);
       return;
     }
+    if (lane.round == 0) copy_results(lane);
     finish_round(lane);
   }
+}
+
+/// While the first messages travel, and what is copied may still be in the cache.
+void Execution::copy_results(const Lane& lane) {
+  const Resolved& resolved = lane.resolved;
+  const std::size_t first = resolved.rounds.empty() ? 0 : resolved.rounds.back().folds;
+  for (std::size_t i = first; i < resolved.folds.size(); ++i) fold(lane, resolved.folds[i]);
 }
 
 void Execution::complete(std::uint64_t cookie) {

@@ -135,6 +135,7 @@ class Execution {
   [[nodiscard]] bool fuses(const ResolvedMessage& message) const noexcept;
   [[nodiscard]] bool is_in_place() const noexcept;
   void advance(Lane& lane);
+  void copy_results(const Lane& lane);
   void finish_round(Lane& lane);
   void fold(const Lane& lane, const ResolvedFold& fold);
   void fold_part(const Lane& lane, const ResolvedFold& fold, std::size_t first,

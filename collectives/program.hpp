@@ -76,6 +76,8 @@ struct Program {
   std::vector<BoundRound> rounds{};
   std::vector<BoundMessage> messages{};
   std::vector<BoundFold> folds{};
+  std::vector<BoundFold>
+      results{};  ///< Copies that nothing waits for, and that may be at any time.
   std::vector<Run> runs{};
   std::vector<Run> stages{};  ///< Units of each staged run.
   std::vector<std::uint32_t>
@@ -135,7 +137,7 @@ struct Resolved {
   std::vector<Round> rounds{};
   std::vector<ResolvedMessage> messages{};
   std::vector<ResolvedPiece> pieces{};
-  std::vector<ResolvedFold> folds{};
+  std::vector<ResolvedFold> folds{};  ///< Those of the rounds, then Program::results.
   std::vector<Place> operands{};
   std::vector<std::size_t> held_offsets{};
   std::vector<std::size_t> stage_offsets{};

@@ -25,6 +25,7 @@ class Resolver {
       resolved_.rounds.push_back({static_cast<std::uint32_t>(resolved_.messages.size()),
                                   static_cast<std::uint32_t>(resolved_.folds.size())});
     }
+    for (const BoundFold& result : program_.results) fold(result);
   }
 
  private:
