@@ -12,6 +12,10 @@ namespace {
 /// count.
 constexpr int kPollsPerClock = 32;
 
+/// Times that a waiting thread offers its core to others before it dozes, from which it takes long
+/// to come back.
+constexpr int kYields = 200;
+
 std::uint64_t combine(std::uint64_t hash, std::uint64_t value) noexcept {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
   return hash ^ (hash >> 29);
@@ -328,10 +332,11 @@ bool Engine::test(Execution& execution) {
 
 void Engine::wait(Execution& execution) {
   const int spins = transport_->capabilities().idle_spins;
-  for (int idle = 0; !execution.done();) {
+  for (std::int64_t idle = 0; !execution.done();) {
     if (poll_for(execution)) idle = 0;
-    else if (idle < spins) ++idle;
-    else std::this_thread::yield();
+    else if (idle++ < spins) continue;
+    else if (idle <= spins + kYields) std::this_thread::yield();
+    else transport_->doze();
   }
 }
 

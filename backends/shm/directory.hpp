@@ -24,6 +24,7 @@ struct Entry {
   std::atomic<std::uint64_t> communicator;  ///< Its id, never zero; written last.
   std::atomic<std::uint64_t> block;         ///< Offset of its Block.
   std::atomic<std::uint32_t> state;
+  std::atomic<std::uint32_t> asleep;  ///< Whether its thread wants to be woken; it waits here.
 };
 
 /// The front of every segment, at its offset 0.

@@ -24,6 +24,9 @@ struct Neighbour {
 /// How a domain behaves.
 struct Options {
   bool oversubscribed = false;  ///< Whether ranks outnumber cores.
+  /// How long Transport::doze sleeps at most: failures, and ranks that make their end only then,
+  /// wake nobody.
+  Duration doze = std::chrono::milliseconds{1};
 };
 
 /// The own segment and those of the other ranks of the host, shared by all communicators of a

@@ -131,6 +131,15 @@ class Outbox {
     return sent_ - std::min(sent_, seen_matched_);
   }
   void count_payload(std::size_t bytes) noexcept { sent_ += bytes; }
+  /// @return slots sent.
+  [[nodiscard]] std::uint64_t sent() const noexcept { return head_; }
+  /// @return whether the receiver has consumed something that we have not seen yet.
+  [[nodiscard]] bool has_news() const noexcept {
+    return consumed_ != nullptr &&
+           (consumed_->slots.load(std::memory_order_acquire) != seen_slots_ ||
+            consumed_->bytes.load(std::memory_order_acquire) != seen_bytes_ ||
+            consumed_->matched.load(std::memory_order_acquire) != seen_matched_);
+  }
 
  private:
   Road road_{};
@@ -177,6 +186,8 @@ class Inbox {
   [[nodiscard]] const Slot& slot() const noexcept {
     return road_.slots[next_ & (road_.slot_count - 1)];
   }
+  /// @return slots consumed.
+  [[nodiscard]] std::uint64_t consumed() const noexcept { return next_; }
   /// @param extent from a slot. @return its bytes. Throws Error{transport} if it leaves the ring.
   [[nodiscard]] const std::byte* at(const Extent& extent) const {
     if (extent.offset > road_.byte_count || extent.bytes > road_.byte_count - extent.offset)

@@ -149,6 +149,15 @@ void ShmTransport::send_waiting(Peer& peer) {
                      peer.waiting.begin() + static_cast<std::ptrdiff_t>(sent));
 }
 
+bool ShmTransport::may_send(Peer& peer) {
+  Extent extent{};
+  if (!peer.streams.empty() && peer.out.has_slot() &&
+      peer.out.find_room(std::min<std::uint64_t>(kChunk, peer.out.byte_limit()), extent))
+    return true;
+  return !(peer.streams.empty() && peer.waiting.empty() && peer.answers.empty()) &&
+         peer.out.has_news();
+}
+
 // One chunk of each granted message in turn, so that none waits for another's end.
 void ShmTransport::send_chunks(Peer& peer) {
   for (std::size_t i = 0; i < peer.streams.size();) {

@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ctime>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace tutti::shm {
 namespace {
@@ -43,15 +48,17 @@ ShmTransport::ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communi
                            std::span<const Rank> members, std::shared_ptr<Alarm> alarm)
     : domain_{std::move(domain)}, communicator_{communicator}, members_{members.begin(),
                                                                         members.end()},
-      alarm_{std::move(alarm)}, capabilities_{
-                                    .name = "shm",
-                                    .tags = 1u << 30,
-                                    .sinks = true,
-                                    .hosts = 1,
-                                    .idle_spins = domain_->options().oversubscribed ? 20 : 20000} {
+      alarm_{std::move(alarm)}, capabilities_{.name = "shm",
+                                              .tags = 1u << 30,
+                                              .sinks = true,
+                                              .hosts = 1,
+                                              .idle_spins =
+                                                  domain_->options().oversubscribed ? 4 : 20000},
+      crowded_{domain_->options().oversubscribed} {
   peers_.resize(members_.size());
   block_ = domain_->open(communicator, members);
   const Domain::Member& own = domain_->own();
+  entry_ = find_entry(*own.front, communicator);
   for (std::size_t i = 0; i < members_.size(); ++i) {
     Peer& peer = peers_[i];
     peer.member = domain_->find(members_[i]);
@@ -109,6 +116,8 @@ void ShmTransport::post_all(std::span<const Transfer> transfers) {
     if (transfer.kind == Transfer::Kind::send) post_send(peer, transfer, bytes);
     else post_receive(peer, transfer, bytes);
   }
+  if (!crowded_) return;
+  for (const Transfer& transfer : transfers) wake(peer_of(transfer));
 }
 
 std::size_t ShmTransport::poll(std::span<Completion> completions) {
@@ -136,11 +145,44 @@ void ShmTransport::progress(Peer& peer) {
     attach(peer);
     if (!peer.in.attached()) return;
   }
+  const std::uint64_t before = peer.out.sent() + peer.in.consumed();
   if (!peer.answers.empty() || !peer.waiting.empty()) send_waiting(peer);
   if (!peer.streams.empty()) send_chunks(peer);
   if (peer.awaited > 0) read_slots(peer);
   if (peer.awaited > 0 && ++peer.silent % kPollsPerLook == 0) look_for_end(peer);
   if (!peer.pulls.empty()) pull_all(peer);
+  if (crowded_ && peer.out.sent() + peer.in.consumed() != before) wake(peer);
+}
+
+// Either we see that the other side sleeps, or it sees what we have written before it does.
+void ShmTransport::wake(Peer& peer) noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const Entry* const entry =
+      peer.entry != nullptr ? peer.entry : find_entry(*peer.member->front, communicator_);
+  if (entry == nullptr || entry->asleep.load(std::memory_order_relaxed) == 0) return;
+  syscall(SYS_futex, &entry->asleep, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+void ShmTransport::doze() {
+  if (!crowded_) return std::this_thread::yield();
+  entry_->asleep.store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!has_something_to_do()) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(domain_->options().doze);
+    const timespec limit{.tv_sec = seconds.count(),
+                         .tv_nsec = (domain_->options().doze - seconds).count()};
+    syscall(SYS_futex, &entry_->asleep, FUTEX_WAIT, 1, &limit, nullptr, 0);
+  }
+  entry_->asleep.store(0, std::memory_order_relaxed);
+}
+
+bool ShmTransport::has_something_to_do() {
+  if (failure_ || alarm_->went_off() || next_done_ < done_.size()) return true;
+  return std::ranges::any_of(peers_, [this](Peer& peer) {
+    if (peer.idle()) return false;
+    return !peer.in.attached() || !peer.pulls.empty() || (peer.awaited > 0 && peer.in.has_slot()) ||
+           may_send(peer);
+  });
 }
 
 // A rank that destroyed the communicator sends nothing more. What it sent before is all there, so

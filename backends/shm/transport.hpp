@@ -47,6 +47,7 @@ class ShmTransport final : public Transport {
   [[nodiscard]] Duration now() const noexcept override;
   void post(std::span<const Transfer> transfers) override;
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override;
+  void doze() override;
   bool abort(const Error& cause) noexcept override;
 
  private:
@@ -113,6 +114,8 @@ class ShmTransport final : public Transport {
   void attach(Peer& peer);
   void progress(Peer& peer);
   void look_for_end(const Peer& peer) const;
+  void wake(Peer& peer) noexcept;
+  [[nodiscard]] bool has_something_to_do();
   [[nodiscard]] std::uint32_t add_record(const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] Record& record_of(std::uint32_t id);
   void finish(std::uint32_t id);
@@ -128,6 +131,7 @@ class ShmTransport final : public Transport {
   void send_answer(Peer& peer, const Answering& answering);
   void send_waiting(Peer& peer);
   void send_chunks(Peer& peer);
+  [[nodiscard]] bool may_send(Peer& peer);
 
   // Receiving: receive.cpp.
   void post_receive(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
@@ -154,7 +158,9 @@ class ShmTransport final : public Transport {
   std::optional<Error> failure_{};  // what post or poll threw
   Capabilities capabilities_{};
   Rank self_ = 0;
+  bool crowded_ = false;  // ranks outnumber cores
   std::uint64_t block_ = 0;
+  Entry* entry_ = nullptr;
   std::vector<Peer> peers_{};
   std::vector<Record> records_{};
   std::vector<std::uint32_t> free_records_{};

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <thread>
 
 #include <tutti/error.hpp>
 
@@ -104,6 +105,9 @@ class Transport {
   /// peer_dead, aborted, transport.
   /// @param completions filled from the front. @return how many were filled.
   [[nodiscard]] virtual std::size_t poll(std::span<Completion> completions) = 0;
+  /// For a thread that has polled in vain for long: gives its core away until polling may find
+  /// something, or for some milliseconds at most.
+  virtual void doze() { std::this_thread::yield(); }
   /// Fails this transport for good and tells the other ranks why, as far as it can. Returns when
   /// no peer can write into posted pieces any more, or when waiting for that is hopeless.
   /// Idempotent.
