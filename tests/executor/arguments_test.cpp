@@ -98,6 +98,18 @@ std::vector<Wrong> wrong_buffers() {
          c.all_reduce(in_of(a).first(6), std::span{a}.subspan(1, 6));
        },
        "overlap"},
+      {"the_last_of_the_input_is_the_first_of_the_output",
+       [](Communicator& c) {
+         Vector a(11);
+         c.all_reduce(in_of(a).first(6), std::span{a}.subspan(5));
+       },
+       "overlap"},
+      {"the_last_of_the_output_is_the_first_of_the_input",
+       [](Communicator& c) {
+         Vector a(11);
+         c.all_reduce(in_of(a).subspan(5), std::span{a}.first(6));
+       },
+       "overlap"},
       {"all_gather_input_is_another_block_of_the_output",
        [](Communicator& c) {
          Vector a(9);
@@ -346,6 +358,16 @@ TEST(Arguments, ThatNobodyReadsAreIgnored) {
   EXPECT_EQ(out[1], Vector(6, 6));
   EXPECT_EQ(out[0], Vector(6, -1)) << "the output of another rank than the root was written";
   EXPECT_EQ(out[2], Vector(6, -1)) << "the output of another rank than the root was written";
+}
+
+TEST(ArgumentsThatAreRight, BuffersMayStandSideBySide) {
+  World world{1};
+  Vector a{1, 2, 3, 4, 5, 6};
+  world[0].all_reduce(in_of(a).first(3), std::span{a}.subspan(3));
+  EXPECT_EQ(a, (Vector{1, 2, 3, 1, 2, 3}));
+  a = {1, 2, 3, 4, 5, 6};
+  world[0].all_reduce(in_of(a).subspan(3), std::span{a}.first(3));
+  EXPECT_EQ(a, (Vector{4, 5, 6, 4, 5, 6}));
 }
 
 }  // namespace

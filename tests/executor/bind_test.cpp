@@ -127,5 +127,13 @@ TEST(Bind, CopiesBlocksThatLieTogetherAsOne) {
   EXPECT_EQ(resolved.operands.size(), 2U);
 }
 
+TEST(Bind, HoldsTheSlotsThatAreUsedOnly) {
+  const Schedule schedule = Schedule{4, 1}
+                                .round({Recv{1, {Space::scratch, 0, 2}}})
+                                .round({Send{1, {Space::scratch, 0, 2}}});
+  const detail::Program program = detail::bind(schedule, two_ranks(Collective::all_reduce, 8));
+  EXPECT_EQ(program.held, (std::vector<std::uint32_t>{4, 5}));
+}
+
 }  // namespace
 }  // namespace tutti::test
