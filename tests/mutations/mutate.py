@@ -106,12 +106,12 @@ def run(command, timeout):
                                errors="replace", start_new_session=True)
     try:
         output, _ = process.communicate(timeout=timeout)
-        end_session(process.pid)
         return process.returncode, output
     except subprocess.TimeoutExpired:
+        return 124, "timed out"
+    finally:  # where the campaign is ended, too
         end_session(process.pid)
         process.wait()
-        return 124, "timed out"
 
 
 class Campaign:
@@ -201,6 +201,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="of the build")
     parser.add_argument("--timeout", type=int, default=600, help="most seconds for the tests of one mutant")
     parser.add_argument("--work", help="where the copy lives")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
     campaign = Campaign(parser.parse_args())
     campaign.prepare()
     survivors = []
