@@ -130,6 +130,47 @@ TEST(Links, ThatEndWithNothingPendingFailNobody) {
   EXPECT_EQ(error->culprit(), 2);
 }
 
+// What a lost link was about to send is used again, each frame for one message.
+TEST(Links, ThatAreLostHarmNoOther) {
+  const auto [to_lost, lost] = connected_pair();
+  const auto [to_good, good] = connected_pair();
+  const auto fabric =
+      std::make_shared<Fabric>(0, std::vector<Peer>{{1, {to_lost}}, {2, {to_good}}}, Options{});
+  const auto failing = fabric->transport(1, {0, 1}, std::make_shared<Alarm>());
+  const auto working = fabric->transport(2, {0, 2}, std::make_shared<Alarm>());
+  Bytes large(std::size_t{64} << 20);  // more than waits in a socket
+  const Piece all{large.data(), large.size()};
+  post(*failing, Transfer::Kind::send, 1, all);
+  Header grant{.type = FrameType::grant, .communicator = 1, .source = 1};
+  seal(grant);
+  ASSERT_EQ(send(lost, &grant, sizeof grant, 0), ssize_t{sizeof grant});
+  std::array<Completion, 1> none{};
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(failing->poll(none), 0u);
+  close(lost);
+  const auto error = wait(*failing);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::peer_dead) << error->what();
+  std::array<Bytes, 4> words{};
+  std::vector<Piece> pieces{};
+  std::vector<Transfer> transfers{};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    words[i].assign(100 + i, static_cast<std::byte>(i));
+    pieces.push_back({words[i].data(), words[i].size()});
+  }
+  for (const Piece& piece : pieces)
+    transfers.push_back({.kind = Transfer::Kind::send, .peer = 1, .pieces = std::span{&piece, 1}});
+  working->post(transfers);
+  for (const Bytes& word : words) {
+    Header header{};
+    ASSERT_EQ(recv(good, &header, sizeof header, MSG_WAITALL), ssize_t{sizeof header});
+    ASSERT_EQ(header.length, word.size());
+    Bytes in(word.size());
+    ASSERT_EQ(recv(good, in.data(), in.size(), MSG_WAITALL), static_cast<ssize_t>(in.size()));
+    EXPECT_EQ(in, word);
+  }
+  close(good);
+}
+
 TEST(Links, DeliverWhatWasSentBeforeTheyWereClosed) {
   for (int i = 0; i < 5; ++i) {
     auto fabrics = connect_fabrics(2, {});
