@@ -160,6 +160,31 @@ TEST_P(Failures, AnAbortedCommunicatorLeavesTheOthersAlone) {
   EXPECT_TRUE(never == Bytes(lost.size(), kUntouched));
 }
 
+TEST_P(Failures, AnAlarmEndsPostsAndPolls) {
+  if (!GetParam().backend.heeds_alarm) GTEST_SKIP() << "its ranks hear of each other by themselves";
+  const auto alarm = std::make_shared<Alarm>();
+  const auto transport =
+      links_->transport(0, {.communicator = 3, .members = all(), .alarm = alarm});
+  std::array<Completion, 1> completions{};
+  EXPECT_EQ(transport->poll(completions), 0U);
+  alarm->hear({ErrorCode::peer_dead, "a rank is gone", last()});
+  const Bytes word(8);
+  const Piece piece{const_cast<std::byte*>(word.data()), word.size()};
+  const Transfer transfer{
+      .kind = Transfer::Kind::send, .peer = last(), .pieces = std::span{&piece, 1}};
+  const auto fails = [&](const auto& call) {
+    try {
+      call();
+      ADD_FAILURE() << "it went on";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::peer_dead) << error.what();
+      EXPECT_EQ(error.culprit(), last());
+    }
+  };
+  fails([&] { transport->post({&transfer, 1}); });
+  fails([&] { static_cast<void>(transport->poll(completions)); });
+}
+
 class Deaths : public Failures {
  protected:
   [[nodiscard]] std::unique_ptr<Links> connect_mortal() const {

@@ -53,6 +53,7 @@ Backend sim_backend() {
       .name = "sim",
       .bounded = false,
       .threads = false,
+      .heeds_alarm = false,
       .names_culprit = false,
       .connect = [](const LinksOptions& options) { return std::make_unique<SimLinks>(options); }};
 }

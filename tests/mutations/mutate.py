@@ -46,7 +46,7 @@ CAPABILITIES = {
     "runtime": (["runtime/*.cpp"],
                 ["tutti_test_runtime_.*", "tutti_test_launched(_openmpi)?", "tutti_test_member",
                  "tutti_command_tutti"],
-                r"^runtime_([a-z]+|launched\.(openmpi|tutti)\..*|launched\.mpich\.exchange\..*)$"),
+                r"^runtime_([a-oq-z]+|launched\.(openmpi|tutti)\..*|launched\.mpich\.exchange\..*)$"),
     "sweep": (["perf/statistics.cpp", "perf/sweep_*.cpp"],
               ["tutti_test_sweep.*", "tutti_command_tutti", "tutti_test_survivors_openmpi"],
               r"^sweep_([a-z]+|command\.openmpi\..*)$"),
