@@ -19,9 +19,8 @@ struct Options {
   std::size_t fragment_bytes = 262144;  ///< Longer messages travel in frames of this size.
   std::size_t sink_bytes = 131072;      ///< The most a sink is given at once.
   bool payload_checksum = false;        ///< Whether payloads have checksums.
-  std::chrono::milliseconds user_timeout{5000};  ///< Sent bytes unacknowledged for so long: dead.
-  std::chrono::milliseconds linger{100};         ///< How long closing waits for acknowledgements.
-  int idle_spins = 1000;                         ///< As Capabilities::idle_spins.
+  std::chrono::milliseconds linger{100};  ///< How long closing waits for acknowledgements.
+  int idle_spins = 1000;                  ///< As Capabilities::idle_spins.
 };
 
 /// Another process.

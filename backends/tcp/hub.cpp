@@ -40,7 +40,7 @@ Hub::Hub(Rank self, const std::vector<Peer>& peers, const Options& options)
     const auto index = static_cast<std::size_t>(peer);
     if (links_.size() <= index) links_.resize(index + 1);
     check(links_[index] == nullptr, "there are two peers " + std::to_string(peer));
-    link->socket.prepare(options.user_timeout);
+    link->socket.prepare();
     links_[index] = std::move(link);
   }
 }

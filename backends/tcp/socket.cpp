@@ -49,14 +49,14 @@ Socket::~Socket() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-void Socket::prepare(std::chrono::milliseconds user_timeout) {
+// There is no TCP_USER_TIMEOUT: it would also end connections to peers that acknowledge everything
+// but read nothing, because they compute. Whether a host is there is for heartbeats to tell.
+void Socket::prepare() {
   check(fcntl(descriptor_, F_SETFD, FD_CLOEXEC), "mark a connection to be closed by exec");
   const int flags = fcntl(descriptor_, F_GETFL);
   check(flags, "read the flags of a connection");
   check(fcntl(descriptor_, F_SETFL, flags | O_NONBLOCK), "make a connection non-blocking");
   set_option(descriptor_, TCP_NODELAY, 1, "set TCP_NODELAY");
-  set_option(descriptor_, TCP_USER_TIMEOUT, static_cast<int>(user_timeout.count()),
-             "set TCP_USER_TIMEOUT");
 }
 
 Moved Socket::write(std::span<const iovec> from) noexcept {

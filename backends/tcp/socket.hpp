@@ -2,7 +2,6 @@
 /// A connected stream socket that never blocks.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -31,8 +30,7 @@ class Socket {
   ~Socket();
 
   /// Sets what a data connection needs. Throws Error{transport}.
-  /// @param user_timeout how long sent bytes may stay unacknowledged.
-  void prepare(std::chrono::milliseconds user_timeout);
+  void prepare();
   /// @param from not empty. @return what left, as far as the socket has room.
   [[nodiscard]] Moved write(std::span<const iovec> from) noexcept;
   /// @param into not empty. @return what was there.

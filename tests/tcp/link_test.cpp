@@ -2,6 +2,9 @@
 #include <array>
 #include <string>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
 #include <gtest/gtest.h>
 
 #include "backends/tcp/frame.hpp"
@@ -102,6 +105,20 @@ TEST(Links, SumPayloadsWhereTheOptionSaysSo) {
     ASSERT_EQ(recv(alone.peer, &header, sizeof header, MSG_WAITALL), ssize_t{sizeof header});
     EXPECT_EQ(header.flags, summed ? kPayloadSummed : 0);
     EXPECT_EQ(header.payload_sum != 0, summed);
+  }
+}
+
+// With TCP_USER_TIMEOUT the kernel gives up peers that live and have room for nothing: they
+// compute.
+TEST(Links, OutlastPeersThatAreBusyElsewhere) {
+  const auto [own, other] = connected_pair();
+  const Fabric first{0, {{1, {own}}}, {}};
+  const Fabric second{1, {{0, {other}}}, {}};
+  for (const int socket : {own, other}) {
+    int milliseconds = -1;
+    socklen_t length = sizeof milliseconds;
+    ASSERT_EQ(getsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, &length), 0);
+    EXPECT_EQ(milliseconds, 0);
   }
 }
 
