@@ -107,7 +107,8 @@ void World::adopt(Mesh mesh, const WorldOptions& options) {
           {link.peer, link.memory.get(), peer_process(link.control.get()).value_or(-1)});
     else peers.push_back({link.peer, {}});
     for (Descriptor& socket : link.data) peers.back().sockets.push_back(socket.release());
-    watched.push_back({link.peer, name, link.local, std::move(link.control)});
+    watched.push_back({link.peer, hosts_[static_cast<std::size_t>(link.peer)], link.local,
+                       std::move(link.control)});
   }
   if (!watched.empty())
     control_ = std::make_unique<Control>(self_, std::move(watched), options.vigilance);

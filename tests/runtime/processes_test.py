@@ -67,7 +67,7 @@ class Processes(unittest.TestCase):
         self.assertEqual(statuses, [0] * (n - 1) + [-number], said)
         for rank in range(n - 1):
             match = re.match(rf"rank {rank} knew after ([-0-9.]+) ms: peer_dead, culprit {n - 1}: "
-                             rf"rank {n - 1} \(host .*\) has ended", said[rank])
+                             rf"rank {n - 1} \(host [^()]*\) has ended", said[rank])
             self.assertTrue(match, said[rank])
             yield float(match.group(1))
 
