@@ -28,6 +28,11 @@ class SignalsBlocked {
 
 }  // namespace
 
+Vigilance vigilance_of(std::chrono::nanoseconds lost) {
+  const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(lost);
+  return {.heartbeat = whole / 20, .lost = whole};
+}
+
 Control::Control(Rank self, std::vector<Watched> peers, const Vigilance& vigilance)
     : guard_{std::make_shared<ForkGuard>()}, state_{std::make_shared<ControlState>(
                                                  self, std::move(peers), vigilance, guard_)} {

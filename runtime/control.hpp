@@ -23,6 +23,10 @@ struct Vigilance {
   std::chrono::milliseconds settle{2};       ///< So long is news of a failure gathered.
 };
 
+/// @param lost how long a rank may be silent. @return that vigilance, with twenty heartbeats in the
+/// time.
+[[nodiscard]] Vigilance vigilance_of(std::chrono::nanoseconds lost);
+
 class ControlState;
 
 /// Watches the other processes of a world over one socket each, and carries what communicators have

@@ -11,6 +11,8 @@ namespace tutti {
 namespace {
 
 constexpr std::chrono::seconds kPatience{60};
+// In less, a thread that waits for a processor is taken for a host that is gone.
+constexpr std::chrono::milliseconds kShortestHeartbeatTimeout{100};
 
 /// What options say, and variables where options are silent.
 struct Settings {
@@ -21,6 +23,8 @@ struct Settings {
 Settings settle(const InitOptions& options, const runtime::Config& config) {
   if (options.timeout < Duration::zero())
     throw Error{ErrorCode::invalid_argument, "the timeout must not be less than zero"};
+  if (options.heartbeat_timeout < kShortestHeartbeatTimeout)
+    throw Error{ErrorCode::invalid_argument, "the heartbeat timeout must be 100 ms or more"};
   Settings settings;
   settings.protection.interface = options.address.empty() ? config.address : options.address;
   settings.protection.insecure = options.insecure;
@@ -41,6 +45,7 @@ Communicator connect(Channel& channel, const InitOptions& options, const Setting
   world.mesh.secret = settings.protection.secret;
   world.mesh.insecure = settings.protection.insecure;
   world.mesh.master = std::move(master);
+  world.vigilance = runtime::vigilance_of(options.heartbeat_timeout);
   return Communicator::create(runtime::World::connect(channel, world, settings.deadline)->footing(),
                               make_host_memory(), options.communicator);
 }

@@ -22,6 +22,11 @@ struct InitOptions {
   std::string transport = "auto";
   /// How long ranks wait for each other; zero takes TUTTI_TIMEOUT, or 60 s without it.
   Duration timeout = Duration::zero();
+  /// A rank on another host that is not heard of for so long is given up. Networks that pause, and
+  /// machines that are moved, need more; who wants to know of a cut cable sooner takes less. Every
+  /// rank says that it is there twenty times in this time, from a thread that does nothing else; so
+  /// it must be equal on all ranks, and 100 ms or more.
+  Duration heartbeat_timeout = std::chrono::seconds{5};
   /// Interface or address of this host to listen on; empty: TUTTI_ADDRESS, or tutti chooses.
   std::string address{};
   /// File of mode 0600 with the job's secret; empty: TUTTI_SECRET_FILE, or none.
@@ -36,7 +41,7 @@ struct InitOptions {
 /// been started by `mpirun`, `srun`, `torchrun`, `tutti run`, or by nobody, which is a world of
 /// one rank; docs/starting.md has who is believed. Collective over the world. May be called again,
 /// for a world of its own.
-/// @param options see InitOptions; its strings and timeouts may differ between ranks.
+/// @param options see InitOptions; its strings and its timeout may differ between ranks.
 /// @return the communicator of all ranks. Throws, after timeout at the latest,
 /// Error{invalid_argument} for what is wrong with options, variables or launchers that disagree;
 /// Error{timeout} with a roll call of the missing ranks; Error{mismatch} where ranks have other

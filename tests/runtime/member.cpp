@@ -100,6 +100,23 @@ bool survives(int signal) {
   }
 }
 
+// Collectives until something fails. Says when it knew, by a clock that all processes of a machine
+// share.
+bool endures() {
+  Communicator world = init({.heartbeat_timeout = 1s});
+  std::vector<double> values(20'000);
+  world.barrier();
+  std::puts("ready");
+  std::fflush(stdout);
+  try {
+    for (;;) world.all_reduce(std::span{values}, sum, {.timeout = 20s});
+  } catch (const Error& error) {
+    std::printf("%lld %s %d %s\n", static_cast<long long>(nanoseconds()),
+                std::string{name_of(error.cause())}.c_str(), error.culprit(), error.what());
+    return true;
+  }
+}
+
 // Rank 0 makes one call more than the others, which leave.
 bool is_left_alone() {
   Communicator world = init();
@@ -142,6 +159,7 @@ int run(const std::string& mode, int number) {
   if (mode == "repeat") return repeats(number) ? 0 : 1;
   if (mode == "survive") return survives(number) ? 0 : 1;
   if (mode == "late") return is_late() ? 0 : 1;
+  if (mode == "endure") return endures() ? 0 : 1;
   if (mode == "alone") return is_left_alone() ? 0 : 1;
   if (mode == "sleep") {
     Communicator world = init();

@@ -200,6 +200,13 @@ TEST(World, RefusesGroupsThatCannotBe) {
   }));
 }
 
+TEST(World, IsNotWatchedTooImpatiently) {
+  const auto made = try_init({.heartbeat_timeout = 99ms});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code(), ErrorCode::invalid_argument);
+  EXPECT_NE(std::string{made.error().what()}.find("100 ms"), std::string::npos);
+}
+
 // The last operation's messages may still be under way when a rank leaves.
 TEST(World, LeavesInAnyOrder) {
   for (const Setting& setting :
