@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Worlds of several hosts: cluster.py 4 hosts_test.py MEMBER TUTTI.
+
+MEMBER is the program of tests/runtime/member.cpp, TUTTI the command. Hosts differ in their network,
+not in their kernel: all have one boot id, as containers of one machine have.
+"""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import cluster
+
+MEMBER = ""
+TUTTI = ""
+PATIENCE = 60
+FOREIGN = ("TUTTI_", "OMPI_", "PMI", "SLURM_")
+
+
+def bytes_sent(device, host):
+    """What has left a host by a device."""
+    return json.loads(cluster.ip("-s", "-j", "link", "show", device,
+                                 host=host))[0]["stats64"]["tx"]["bytes"]
+
+
+class World:
+    """Ranks on hosts, of which each may have variables of its own."""
+
+    def __init__(self, hosts, mode, url, **variables):
+        self.hosts = hosts
+        self.mode = mode
+        self.variables = {"TUTTI_SIZE": str(len(hosts)), "TUTTI_URL": url, **variables}
+        self.processes = []
+
+    def start(self, rank, **own):
+        """Starts a rank."""
+        environment = {name: value for name, value in os.environ.items()
+                       if not name.startswith(FOREIGN)}
+        environment.update(self.variables, TUTTI_RANK=str(rank), **own)
+        self.processes.append(subprocess.Popen(
+            cluster.on(self.hosts[rank], [MEMBER, self.mode, str(int(signal.SIGKILL))]),
+            env=environment, stdout=subprocess.PIPE, text=True))
+        return self
+
+    def start_all(self, **own):
+        """Starts those that are not started yet, all alike."""
+        for rank in range(len(self.processes), len(self.hosts)):
+            self.start(rank, **own)
+        return self
+
+    def finish(self):
+        """Waits for all. Returns their statuses and what they said."""
+        said = [process.communicate(timeout=PATIENCE)[0] for process in self.processes]
+        return [process.returncode for process in self.processes], said
+
+
+class Hosts(unittest.TestCase):
+    """What every test has: secrets, and ports of the first host that nobody has used."""
+    port = 20000
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.secret = self.write_secret("1")
+        self.begin = time.monotonic()
+
+    def write_secret(self, digit):
+        """A file with a secret. Returns its path."""
+        path = self.folder / digit
+        path.touch(mode=0o600)
+        path.write_text(digit * 64, encoding="utf-8")
+        return str(path)
+
+    def world(self, hosts, mode="collectives", **variables):
+        """Ranks that meet at rank 0's host."""
+        Hosts.port += 1
+        url = f"tcp://h0:{Hosts.port}"
+        return World(hosts, mode, url, **{"TUTTI_SECRET_FILE": self.secret, "TUTTI_TIMEOUT": "30",
+                                          **variables})
+
+
+class Collectives(Hosts):
+    """Who speaks with whom over what."""
+
+    def check(self, job, hosts, origin):
+        """Runs a job. No payload goes over sockets inside a host, and all of it does between."""
+        used = sorted(set(hosts))
+        lines = {host: bytes_sent("eth0", host) for host in used}
+        loops = {host: bytes_sent("lo", host) for host in used}
+        statuses, said = job()
+        self.assertEqual(set(statuses), {0}, said)
+        self.assertRegex(said[0], f"^{len(hosts)} ranks on {len(used)} hosts by {origin}.*, "
+                                  "over shared memory and TCP$")
+        for host in used:
+            # The ranks' first words, at the place where they meet, may go over the loopback.
+            self.assertLess(bytes_sent("lo", host) - loops[host], 10_000)
+            self.assertGreater(bytes_sent("eth0", host) - lines[host], 1_000_000)
+
+    def test_a_rank_per_host(self):
+        hosts = ["h0", "h1", "h2", "h3"]
+        self.check(self.world(hosts).start_all().finish, hosts, "tcp://h0:")
+
+    def test_two_ranks_per_host(self):
+        for hosts in (["h0", "h0", "h1", "h1"], ["h0", "h1", "h0", "h1"]):
+            self.check(self.world(hosts).start_all().finish, hosts, "tcp://h0:")
+
+    def test_meeting_in_a_folder(self):
+        hosts = ["h0", "h0", "h1", "h2"]
+        world = World(hosts, "collectives", f"file://{self.folder}/world")
+        self.check(world.start_all().finish, hosts, "file://")
+
+    def test_tutti_run(self):
+        def job():
+            agent = f"{sys.executable} {cluster.__file__} on"
+            done = subprocess.run([TUTTI, "run", "-n", "4", "--hosts", "h1,h2", "--agent", agent,
+                                   MEMBER, "collectives"], stdout=subprocess.PIPE, text=True,
+                                  timeout=PATIENCE, check=False)
+            return [done.returncode], [done.stdout]
+        self.check(job, ["h1", "h1", "h2", "h2"], "tcp://h1:")
+
+
+class Refusals(Hosts):
+    """Worlds that do not come together. The connect deadline is 3 s."""
+
+    def refused(self, world, told):
+        """Every rank fails within its time, and is told what is to be told to it."""
+        statuses, said = world.finish()
+        elapsed = time.monotonic() - self.begin
+        self.assertEqual(set(statuses), {4}, said)
+        for rank, text in enumerate(told):
+            self.assertRegex(said[rank], text)
+        self.assertLess(elapsed, 5)
+
+    def few(self, **variables):
+        """A world of three hosts that waits for 3 s."""
+        return self.world(["h0", "h1", "h2"], TUTTI_TIMEOUT="3", **variables)
+
+    def at_once(self, process, text):
+        """A rank fails long before the deadline."""
+        said = process.communicate(timeout=PATIENCE)[0]
+        self.assertLess(time.monotonic() - self.begin, 2)
+        self.assertRegex(said, text)
+        return said
+
+    def test_a_wrong_secret(self):
+        world = self.few().start(0).start(1)
+        intruder = self.few()
+        intruder.variables["TUTTI_URL"] = world.variables["TUTTI_URL"]
+        intruder.start(2, TUTTI_SECRET_FILE=self.write_secret("2"))
+        self.at_once(intruder.processes[0], "^mismatch: .*wrong secret")
+        self.refused(world, ["^timeout: .*for rank 2 of 3; .*; refused connections: 1 wrong secret",
+                             "^timeout: .*for rank 2 of 3"])
+
+    def test_a_wrong_size(self):
+        world = self.few().start(0).start(1)
+        intruder = self.few(TUTTI_SIZE="4")
+        intruder.variables["TUTTI_URL"] = world.variables["TUTTI_URL"]
+        intruder.start(2)
+        self.at_once(intruder.processes[0], "^mismatch: .*counts 4 ranks, but rank 0")
+        self.refused(world, ["^timeout: .*for rank 2 of 3; .*; refused connections: 1 wrong size",
+                             "^timeout: .*for rank 2 of 3"])
+
+    def test_a_missing_host(self):
+        world = self.few().start(0).start(1)
+        self.refused(world, ["^timeout: .*for rank 2 of 3; present: 0 .host h0., 1 .host h1."] * 2)
+
+    def test_a_host_whose_cable_is_cut(self):
+        cluster.unplug("h2")
+        self.addCleanup(cluster.plug, "h2")
+        world = self.few().start_all()
+        self.refused(world, ["^timeout: .*for rank 2 of 3"] * 2 + ["^timeout: .*h0:"])
+
+    def test_an_unreachable_master(self):
+        for master in ("h0:9", "10.77.0.99:20000"):
+            self.begin = time.monotonic()
+            world = self.few()
+            world.variables["TUTTI_URL"] = f"tcp://{master}"
+            world.processes.append(world.start(1).processes.pop())
+            self.refused(world, [f"^timeout: .*{master}"])
+
+    def test_a_master_nobody_knows(self):
+        world = self.few()
+        world.variables["TUTTI_URL"] = "tcp://nowhere:20000"
+        self.at_once(world.start(1).processes[0], "nowhere")
+
+    def test_a_network_without_a_secret(self):
+        world = self.few(TUTTI_SECRET_FILE="")
+        self.at_once(world.start(0).processes[0], "^invalid_argument: .*without a secret")
+
+
+class Failures(Hosts):
+    """Worlds that lose a host. Heartbeats are missed after 1 s."""
+
+    def test_every_survivor_blames_the_dead(self):
+        hosts = ["h0", "h0", "h1", "h2", "h3"]
+        statuses, said = self.world(hosts, "survive").start_all().finish()
+        self.assertEqual(statuses, [0] * 4 + [-signal.SIGKILL], said)
+        for rank, text in enumerate(said[:4]):
+            match = re.match(rf"rank {rank} knew after ([-0-9.]+) ms: peer_dead, culprit 4: "
+                             r"rank 4 \(host h3\) has ended", text)
+            self.assertTrue(match, text)
+            self.assertLess(float(match.group(1)), 1000)
+
+    def lose(self, hosts, spoil):
+        """What the ranks say of a host that is lost, and how many seconds after."""
+        world = self.world(hosts, "endure").start_all()
+        for process in world.processes:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+        time.sleep(0.2)
+        spoilt = time.monotonic()
+        spoil("h3")
+        self.addCleanup(cluster.plug, "h3")
+        statuses, said = world.finish()
+        self.assertEqual(set(statuses), {0}, said)
+        lines = [text.split(" ", 3) for text in said]
+        return [(int(line[0]) * 1e-9 - spoilt, line[1], int(line[2]), line[3]) for line in lines]
+
+    def check_partition(self, spoil):
+        """All know by the heartbeat deadline, and each side blames the other."""
+        hosts = ["h0", "h0", "h1", "h2", "h3"]
+        for rank, (seconds, cause, culprit, text) in enumerate(self.lose(hosts, spoil)):
+            self.assertLess(seconds, 1.5, (rank, text))
+            self.assertEqual(cause, "peer_dead", text)
+            if rank < 4:
+                self.assertEqual(culprit, 4, text)
+                self.assertIn("(host h3) has not been heard of for 1000 ms", text)
+            else:
+                self.assertNotEqual(culprit, 4, text)
+
+    def test_a_cable_that_swallows_everything(self):
+        self.check_partition(cluster.unplug)
+
+    def test_a_link_that_goes_down(self):
+        self.addCleanup(cluster.restore, "h3")
+        self.check_partition(cluster.cut)
+
+
+if __name__ == "__main__":
+    TUTTI = sys.argv.pop()
+    MEMBER = sys.argv.pop()
+    unittest.main()
