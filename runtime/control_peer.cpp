@@ -19,11 +19,9 @@ constexpr std::size_t kMostRead = 4096;
 
 /// A descriptor of the process at the other end of a Unix socket, if the system gives one.
 Descriptor process_behind(int socket) {
-  ucred credentials{};
-  socklen_t length = sizeof credentials;
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return {};
-  if (credentials.pid <= 0 || credentials.pid == getpid()) return {};
-  return Descriptor{static_cast<int>(syscall(SYS_pidfd_open, credentials.pid, 0))};
+  const std::optional<pid_t> process = peer_process(socket);
+  if (!process || *process == getpid()) return {};
+  return Descriptor{static_cast<int>(syscall(SYS_pidfd_open, *process, 0))};
 }
 
 bool must_wait(int error) noexcept {

@@ -136,8 +136,10 @@ Report World::inquire(std::uint64_t communicator, Rank rank, Duration patience) 
 
 Footing World::found(std::uint64_t communicator, const std::vector<Rank>& members) {
   auto calls = std::make_shared<CallCounter>();
+  // Alone there is nobody to watch, but what a forked child sent to itself would reach its parent.
   const std::shared_ptr<Alarm> alarm =
-      control_ ? control_->watch(communicator, members, calls) : std::make_shared<Alarm>();
+      control_ ? control_->watch(communicator, members, calls)
+               : std::make_shared<Alarm>(Alarm::Tell{}, std::make_shared<ForkGuard>());
   return {.transport = connect(communicator, members, alarm),
           .group = std::make_shared<WorldGroup>(shared_from_this(), communicator, members),
           .calls = std::move(calls)};

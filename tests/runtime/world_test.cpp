@@ -3,6 +3,9 @@
 
 #include <numeric>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 #include <tutti/tutti.hpp>
 
@@ -127,6 +130,32 @@ TEST_P(WorldOf, KeepsEqualGroupsApart) {
     one.wait();
     EXPECT_EQ(a.front(), world.size());
     EXPECT_EQ(b.front(), 2 * world.size());
+  }));
+}
+
+// A child may not use what it has copies of, and whatever it does disturbs nobody.
+TEST_P(WorldOf, BelongsToTheProcessThatMadeIt) {
+  expect_no_error(in_world(GetParam(), [](Communicator& world) {
+    const std::vector<Rank> ranks = everyone(world.size());
+    check_sums(world, ranks);
+    if (world.rank() == 0) {
+      const pid_t child = fork();
+      if (child == 0) {
+        int refused = 0;
+        try {
+          world.barrier({.timeout = 1s});
+        } catch (const Error& error) {
+          refused = error.code() == ErrorCode::invalid_argument ? 7 : 8;
+        }
+        { const Communicator gone = std::move(world); }
+        _exit(refused);
+      }
+      int status = 0;
+      waitpid(child, &status, 0);
+      // Alone it sends nothing, so there is nothing to refuse.
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == (world.size() == 1 ? 0 : 7));
+    }
+    check_sums(world, ranks);
   }));
 }
 
