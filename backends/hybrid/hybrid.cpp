@@ -54,6 +54,14 @@ class HybridTransport final : public Transport {
     return 0;
   }
 
+  // Asleep in shared memory, this thread would see nothing of the network. What it has to do there
+  // for others has waited, so the next poll looks.
+  void doze() override {
+    if (failure_ || outstanding_ > 0) return parts_.remote->doze();
+    skipped_ = kPollsPerLook - 1;
+    parts_.local->doze();
+  }
+
   // Both have the same alarm, which the first call sets off.
   bool abort(const Error& cause) noexcept override {
     const bool local = parts_.local->abort(cause);

@@ -35,6 +35,7 @@ class Part final : public Transport {
     ready -= count;
     return count;
   }
+  void doze() override { ++dozes; }
   bool abort(const Error& /*cause*/) noexcept override {
     ++aborts;
     return is_quiet;
@@ -45,6 +46,7 @@ class Part final : public Transport {
   std::vector<std::uint64_t> cookies{};  // posted
   int posts = 0;
   int polls = 0;
+  int dozes = 0;
   int aborts = 0;
   bool is_quiet = true;
 
@@ -151,6 +153,19 @@ TEST_F(Hybrid, AsksTheNetworkWhereItWaitsForIt) {
   EXPECT_EQ(poll(), 1U);
   for (int i = 0; i < 64; ++i) static_cast<void>(poll());
   EXPECT_EQ(far_->polls, 76);
+}
+
+// Asleep in shared memory a thread sees nothing of the network.
+TEST_F(Hybrid, SleepsOnlyWhereItExpectsNothingOfTheNetwork) {
+  post({2});
+  transport_->doze();
+  EXPECT_EQ(near_->dozes, 1);
+  static_cast<void>(poll());
+  EXPECT_EQ(far_->polls, 1);  // for others, who had to wait meanwhile
+  post({1});
+  transport_->doze();
+  EXPECT_EQ(near_->dozes, 1);
+  EXPECT_EQ(far_->dozes, 1);
 }
 
 TEST_F(Hybrid, LetsNeitherPartStarveTheOther) {
