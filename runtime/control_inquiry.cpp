@@ -15,10 +15,11 @@ Report ControlState::inquire(std::uint64_t communicator, Rank rank, Duration pat
   peer->say(encode(
       {.kind = ControlMessage::Kind::question, .communicator = communicator, .number = question}));
   wake();
-  answered_.wait_for(lock, patience, [&] { return questions_[question].has_value(); });
+  answered_.wait_for(lock, patience, [&] { return questions_[question] || !peer->is_here(); });
   const std::optional<std::uint64_t> begun = questions_[question];
   questions_.erase(question);
-  if (!begun) return {peer->is_dead() ? State::dead : State::silent};
+  if (!begun && peer->is_here()) return {State::silent};
+  if (!begun) return {peer->is_dead() ? State::dead : State::left};
   if (*begun == kNoCommunicator) return {State::absent};
   return {State::there, *begun};
 }

@@ -146,10 +146,14 @@ void ControlState::lose(ControlPeer& peer, std::string cause) {
   peer.accuse(std::move(cause));
   for (auto& [id, communicator] : communicators_) report_death(communicator, id, peer);
   peer.lose();
+  answered_.notify_all();  // it will not answer any more
 }
 
 void ControlState::take(ControlPeer& peer, const ControlMessage& message) {
-  if (message.kind == ControlMessage::Kind::goodbye) peer.leave();
+  if (message.kind == ControlMessage::Kind::goodbye) {
+    peer.leave();
+    answered_.notify_all();  // it will not answer any more
+  }
   if (message.kind == ControlMessage::Kind::question) answer(peer, message);
   if (message.kind == ControlMessage::Kind::answer) note(message);
   const bool is_verdict = message.kind == ControlMessage::Kind::verdict;

@@ -232,6 +232,25 @@ TEST(Control, LetsRanksOfTheOwnHostBeSilent) {
   EXPECT_FALSE(heard(*alarms[0], 100ms));
 }
 
+TEST(Control, WaitsForNoAnswerOfTheDead) {
+  Crew crew{{.size = 3, .impersonated = 2}};
+  static_cast<void>(crew.watch(1, {0, 1, 2}));
+  for (const bool says_goodbye : {true, false}) {
+    const Rank asker = says_goodbye ? 0 : 1;
+    const auto start = Clock::now();
+    std::thread end{[&] {
+      std::this_thread::sleep_for(30ms);
+      if (!says_goodbye) return crew.kill(2);
+      const std::string goodbye = encode({.kind = ControlMessage::Kind::goodbye});
+      EXPECT_GT(send(crew.socket(2, asker), goodbye.data(), goodbye.size(), MSG_NOSIGNAL), 0);
+    }};
+    const Report report = crew[asker].inquire(1, 2, 20s);
+    EXPECT_EQ(report.state, says_goodbye ? Report::State::left : Report::State::dead);
+    EXPECT_LT(Clock::now() - start, 5s);
+    end.join();
+  }
+}
+
 TEST(Control, HearsHeartbeats) {
   Crew crew{{.size = 3, .remote = true, .vigilance = {20ms, 1000ms}}};
   const auto alarms = crew.watch(1, {0, 1, 2});
