@@ -47,13 +47,21 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
+// Makes the directory if it is not there, and opens it. Whoever leaves an earlier world may remove
+// it in between; then it is made again.
+int open_directory(const std::string& path) {
+  for (;;) {
+    if (mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST)
+      refuse("cannot make the folder '" + path + "'", errno);
+    const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (directory >= 0) return directory;
+    if (errno != ENOENT) refuse("cannot open the folder '" + path + "'", errno);
+  }
+}
+
 }  // namespace
 
-Folder::Folder(const std::string& path) : path_{path} {
-  if (mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST)
-    refuse("cannot make the folder '" + path + "'", errno);
-  directory_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (directory_ < 0) refuse("cannot open the folder '" + path + "'", errno);
+Folder::Folder(const std::string& path) : path_{path}, directory_{open_directory(path)} {
   struct stat facts {};
   fstat(directory_, &facts);
   if (facts.st_uid == geteuid() && (facts.st_mode & kOthers) == 0) return;

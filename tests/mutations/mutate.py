@@ -187,7 +187,6 @@ class Campaign:
                   flush=True)
             if not test:
                 survivors.append(where)
-        self.noticed(targets, tests)  # Leave the copy as it was.
         print(f"{capability}: {tried - len(survivors)} of {tried} caught", flush=True)
         return survivors
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include "runtime/channel_file.hpp"
 #include "runtime/channel_local.hpp"
 #include "runtime/channel_rules.hpp"
+#include "runtime/folder.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -154,6 +156,26 @@ TEST(ChannelLocal, ARankThatLeftIsNamedAtOnce) {
     EXPECT_EQ(errors[rank]->code(), ErrorCode::peer_dead);
     EXPECT_EQ(errors[rank]->culprit(), 1);
   }
+}
+
+TEST(ChannelFile, AFolderIsMadeAgainAsOftenAsItIsRemoved) {
+  const Scratch scratch;
+  const std::string path = scratch.world();
+  std::atomic<bool> over{false};
+  std::thread remover{[&] {
+    while (!over) rmdir(path.c_str());
+  }};
+  int failures = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    try {
+      const Folder folder{path};
+    } catch (const Error& error) {
+      if (++failures == 1) ADD_FAILURE() << error.what();
+    }
+  }
+  over = true;
+  remover.join();
+  EXPECT_EQ(failures, 0);
 }
 
 TEST(ChannelFile, AWorldFollowsAnotherAThousandTimes) {
