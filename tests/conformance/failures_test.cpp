@@ -161,7 +161,7 @@ TEST_P(Failures, AnAbortedCommunicatorLeavesTheOthersAlone) {
 }
 
 TEST_P(Failures, AnAlarmEndsPostsAndPolls) {
-  if (!GetParam().backend.heeds_alarm) GTEST_SKIP() << "its ranks hear of each other by themselves";
+  if (!GetParam().backend.heeds_alarm) GTEST_SKIP() << "this backend has an alarm of its own";
   const auto alarm = std::make_shared<Alarm>();
   const auto transport =
       links_->transport(0, {.communicator = 3, .members = all(), .alarm = alarm});

@@ -124,6 +124,7 @@ Backend backend(std::string variant, std::vector<int> sizes, int (*host_of)(Rank
   return {.name = "shm+tcp",
           .variant = std::move(variant),
           .helps_others = false,
+          .heeds_alarm = false,
           .sizes = std::move(sizes),
           .connect = [host_of](const LinksOptions& options) {
             std::vector<int> hosts;
