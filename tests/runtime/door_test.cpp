@@ -154,7 +154,7 @@ TEST_F(DoorTest, LetsInWhoBelongsDuringAFlood) {
   open();
   std::atomic<bool> over{false};
   std::thread flood{[&] {
-    for (unsigned seed = 0; !over; ++seed) disturb(port_, seed);
+    for (unsigned seed = 0; !over; ++seed) (void)disturb({port_, {}}, seed);
   }};
   std::vector<std::future<Descriptor>> sockets;
   for (Rank rank = 1; rank <= 4; ++rank) sockets.push_back(come(rank));

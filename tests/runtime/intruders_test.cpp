@@ -118,7 +118,8 @@ TEST(Store, IsNotDisturbedByStrangers) {
       return;
     }
     const std::uint16_t port = meeting.port();
-    for (unsigned seed = static_cast<unsigned>(thread); !over; seed += 2) disturb(port, seed);
+    for (unsigned seed = static_cast<unsigned>(thread); !over; seed += 2)
+      (void)disturb({port, {}}, seed);
   });
   for (const Rank rank : {0, 1, 2})
     EXPECT_EQ(outcomes[static_cast<std::size_t>(rank)].text(), "") << rank;

@@ -131,7 +131,7 @@ TEST_F(Links, ComeTogetherInAFlood) {
     }
     const auto index = static_cast<std::size_t>(thread - 3);
     const std::uint16_t port = port_of(plans_[0].addresses[index]);
-    for (unsigned seed = 1; done < 3; ++seed) disturb(port, seed);
+    for (unsigned seed = 1; done < 3; ++seed) (void)disturb({port, {}}, seed);
   });
   expect_no_error(outcomes);
 }

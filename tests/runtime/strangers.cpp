@@ -4,8 +4,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
-#include <vector>
+#include <set>
+#include <sstream>
 
 #include "ranks.hpp"
 #include "runtime/authenticate.hpp"
@@ -44,23 +48,69 @@ Descriptor call(std::uint16_t port) {
   }
 }
 
-void disturb(std::uint16_t port, unsigned seed) {
+std::vector<Place> listening_places() {
+  std::set<std::string> own;
+  for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+    std::error_code gone;
+    const std::string link = std::filesystem::read_symlink(entry.path(), gone).string();
+    if (link.starts_with("socket:[")) own.insert(link.substr(8, link.size() - 9));
+  }
+  std::vector<Place> places;
+  const auto lines = [](const char* file, const auto& read) {
+    std::ifstream table{file};
+    for (std::string line; std::getline(table, line);) {
+      std::istringstream fields{line};
+      read(std::vector<std::string>{std::istream_iterator<std::string>{fields}, {}});
+    }
+  };
+  lines("/proc/self/net/tcp", [&](const std::vector<std::string>& field) {
+    if (field.size() < 10 || field[3] != "0A" || !own.contains(field[9])) return;
+    const std::string port = field[1].substr(field[1].find(':') + 1);
+    places.push_back({static_cast<std::uint16_t>(std::stoul(port, nullptr, 16)), {}});
+  });
+  lines("/proc/self/net/unix", [&](const std::vector<std::string>& field) {
+    constexpr const char* kListens = "00010000";
+    if (field.size() < 8 || field[3] != kListens || !own.contains(field[6])) return;
+    places.push_back({0, field[7].substr(1)});  // '@' stands for the zero in front
+  });
+  return places;
+}
+
+Descriptor call(const Place& place) {
+  constexpr auto kPatience = 50ms;
+  try {
+    if (place.port == 0) return runtime::connect_locally(place.name, in(kPatience));
+    return runtime::connect_to(runtime::with_port(runtime::loopback(), place.port), in(kPatience));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+int disturb(const Place& place, unsigned seed) {
   std::minstd_rand random{seed};
   const auto send = [](const Descriptor& socket, std::span<const std::byte> bytes) {
-    return ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) >= 0;
+    return ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
   };
   const runtime::Party party{
       .job = random() % 2 == 0 ? 7u : random(), .size = 3, .rank = 2, .secret = secret_of(5)};
-  runtime::ConnectorHandshake handshake{party, 0, runtime::Purpose::store};
+  const runtime::Purpose purpose =
+      place.port == 0 ? runtime::Purpose::local : static_cast<runtime::Purpose>(random() % 3);
+  runtime::ConnectorHandshake handshake{party, 0, purpose};
   std::vector<std::byte> bytes{handshake.hello().begin(), handshake.hello().end()};
   std::vector<Descriptor> sockets;
   const std::size_t crowd = random() % 4 == 0 ? 200 : 1;
-  for (std::size_t i = 0; i < crowd; ++i) sockets.push_back(call(port));
+  while (sockets.size() < crowd) {
+    Descriptor socket = call(place);
+    if (!socket) break;  // nobody accepts, and the system keeps no more waiting
+    sockets.push_back(std::move(socket));
+  }
   for (const Descriptor& socket : sockets) {
-    switch (random() % 5) {
+    if (const linger reset{.l_onoff = 1, .l_linger = 0}; random() % 2 == 0)
+      ::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    switch (random() % 6) {
       case 0: break;  // a port scan, or a half-open connection
-      case 1:         // garbage
-        bytes.resize(random() % 5000);
+      case 1:         // garbage, much more than any greeting
+        bytes.resize(random() % 100'000);
         for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
         (void)send(socket, bytes);
         break;
@@ -71,11 +121,15 @@ void disturb(std::uint16_t port, unsigned seed) {
         (void)send(socket, handshake.hello());
         (void)send(socket, handshake.hello());
         break;
+      case 4:  // a good greeting, byte by byte
+        for (const std::byte& byte : handshake.hello()) (void)send(socket, {&byte, 1});
+        break;
       default:  // a greeting with one bit wrong
         if (!bytes.empty()) bytes[random() % bytes.size()] ^= std::byte{1};
         (void)send(socket, bytes);
     }
   }
+  return static_cast<int>(sockets.size());
 }
 
 }  // namespace tutti::test

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "runtime/socket.hpp"
 
@@ -27,7 +28,17 @@ class Stranger {
 std::uint16_t free_port();
 /// @return a connection to a port of the loopback, or nothing.
 runtime::Descriptor call(std::uint16_t port);
-/// Does one of many bad things to a port of the loopback. @param seed says which.
-void disturb(std::uint16_t port, unsigned seed);
+
+/// Where someone listens on this host: a port of the loopback, or an abstract Unix socket.
+struct Place {
+  std::uint16_t port = 0;  ///< 0 for a Unix socket.
+  std::string name{};      ///< Of that.
+};
+/// @return where this process listens.
+std::vector<Place> listening_places();
+/// @return a connection to a place, or nothing.
+runtime::Descriptor call(const Place& place);
+/// Does one of many bad things at a place. @param seed says which. @return the connections made.
+int disturb(const Place& place, unsigned seed);
 
 }  // namespace tutti::test
