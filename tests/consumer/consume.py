@@ -76,12 +76,12 @@ def check_ranks(program, launcher):
     run(launcher, "-n", 2, program)
 
 
-def build_with_cmake(arguments, folder, package, *options):
-    """Configures and builds the user's project. Returns its build folder."""
+def build_with_cmake(arguments, folder, package, build_type, *options):
+    """Configures and builds the user's programs. Returns the build folder."""
     (folder / "project" / "CMakeLists.txt").write_text(CMAKE_LISTS.format(package=package), "utf-8")
     build = pathlib.Path(tempfile.mkdtemp(prefix="build", dir=folder))
     run(arguments.cmake, "-S", folder / "project", "-B", build, "-G", "Ninja",
-        "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={arguments.compiler}", *options)
+        f"-DCMAKE_BUILD_TYPE={build_type}", f"-DCMAKE_CXX_COMPILER={arguments.compiler}", *options)
     run(arguments.cmake, "--build", build)
     return build
 
@@ -91,7 +91,7 @@ def use_find_package(arguments, folder):
     for mpi, launcher in arguments.mpi or [(None, None)]:
         component = "COMPONENTS mpi" if mpi else ""
         build = build_with_cmake(arguments, folder, f"find_package(tutti 0.1 REQUIRED {component})",
-                                 f"-DCMAKE_PREFIX_PATH={prefix}", f"-DTUTTI_MPI={mpi or ''}")
+                                 "Release", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DTUTTI_MPI={mpi or ''}")
         check_alone(build / "alone")
         check_world(build / "world", launcher)
         if mpi:
@@ -117,8 +117,8 @@ def use_pkg_config(arguments, folder):
 
 
 def use_subdirectory(arguments, folder):
-    package = f'add_subdirectory("{arguments.source}" tutti)'
-    build = build_with_cmake(arguments, folder, package,
+    package = f'add_subdirectory("{arguments.source}" tutti EXCLUDE_FROM_ALL)'
+    build = build_with_cmake(arguments, folder, package, "Debug",
                              f"-DTUTTI_WARNINGS_AS_ERRORS={arguments.warnings_as_errors}")
     check_alone(build / "alone")
     if arguments.mpi:

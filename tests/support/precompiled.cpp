@@ -1,2 +1,0 @@
-// Nothing: the header that is precompiled for the tests belongs to a target, and that needs a
-// source.
