@@ -38,7 +38,7 @@ Control::Control(Rank self, std::vector<Watched> peers, const Vigilance& vigilan
                                                  self, std::move(peers), vigilance, guard_)} {
   const SignalsBlocked blocked;  // the thread inherits it
   try {
-    thread_ = std::thread{[state = state_.get()] { state->serve(); }};
+    thread_ = std::make_unique<std::thread>([state = state_.get()] { state->serve(); });
   } catch (const std::system_error& error) {
     throw Error{ErrorCode::transport, std::string{"cannot start a thread: "} + error.what()};
   }
@@ -46,11 +46,11 @@ Control::Control(Rank self, std::vector<Watched> peers, const Vigilance& vigilan
 
 Control::~Control() {
   if (guard_->is_forked()) {  // the parent has the thread, and the last word
-    thread_.detach();
+    static_cast<void>(thread_.release());
     return;
   }
   state_->close(std::chrono::steady_clock::now() + kGoodbye);
-  thread_.join();
+  thread_->join();
 }
 
 std::shared_ptr<Alarm> Control::watch(std::uint64_t communicator, std::vector<Rank> members,

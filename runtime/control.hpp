@@ -70,7 +70,7 @@ class Control {
  private:
   std::shared_ptr<const ForkGuard> guard_;
   std::shared_ptr<ControlState> state_;
-  std::thread thread_{};
+  std::unique_ptr<std::thread> thread_{};  // a forked child has the object, but no such thread
 };
 
 }  // namespace tutti::runtime
