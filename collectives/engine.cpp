@@ -293,20 +293,19 @@ Error Engine::lateness(const Execution& execution) const {
 
 /// What a rank does instead of what a call waits for; it is asked, where that is possible.
 std::string Engine::whereabouts(Rank rank, std::uint64_t call) const {
-  using State = Report::State;
-  const Report report = group_ ? group_->inquire(rank, kTimeToAnswer) : Report{};
-  switch (report.state) {
+  using State = Whereabouts::State;
+  const Whereabouts found = group_ ? group_->inquire(rank, kTimeToAnswer) : Whereabouts{};
+  switch (found.state) {
     case State::unknown: break;
     case State::dead: return "is dead";
     case State::left: return "has left the world";
     case State::silent: return "does not answer: its process is stopped, or its host is cut off";
     case State::absent: return "has not made this communicator, or has destroyed it";
     case State::there:
-      if (report.begun <= call)
-        return "has not entered the call: it has begun " + std::to_string(report.begun) +
+      if (found.begun <= call)
+        return "has not entered the call: it has begun " + std::to_string(found.begun) +
                " calls on this communicator, and this is number " + std::to_string(call + 1);
-      if (report.begun > call + 1)
-        return "has gone on to call #" + std::to_string(report.begun - 1);
+      if (found.begun > call + 1) return "has gone on to call #" + std::to_string(found.begun - 1);
       return "is in the call too, and is stalled or waits for another rank";
   }
   return "has not entered the call, is stalled, or is dead";

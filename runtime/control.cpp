@@ -58,7 +58,7 @@ std::shared_ptr<Alarm> Control::watch(std::uint64_t communicator, std::vector<Ra
   return state_->watch(communicator, std::move(members), std::move(calls));
 }
 
-Report Control::inquire(std::uint64_t communicator, Rank rank, Duration patience) {
+Whereabouts Control::inquire(std::uint64_t communicator, Rank rank, Duration patience) {
   return state_->inquire(communicator, rank, patience);
 }
 

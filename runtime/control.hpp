@@ -65,7 +65,7 @@ class Control {
                                              std::shared_ptr<const CallCounter> calls = nullptr);
   /// Asks another process how far it has got. @param communicator its id. @param rank in the world.
   /// @param patience how long to wait for the answer. @return what could be found out.
-  [[nodiscard]] Report inquire(std::uint64_t communicator, Rank rank, Duration patience);
+  [[nodiscard]] Whereabouts inquire(std::uint64_t communicator, Rank rank, Duration patience);
 
  private:
   std::shared_ptr<const ForkGuard> guard_;

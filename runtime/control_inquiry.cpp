@@ -3,8 +3,8 @@
 
 namespace tutti::runtime {
 
-Report ControlState::inquire(std::uint64_t communicator, Rank rank, Duration patience) {
-  using State = Report::State;
+Whereabouts ControlState::inquire(std::uint64_t communicator, Rank rank, Duration patience) {
+  using State = Whereabouts::State;
   std::unique_lock lock{mutex_};
   ControlPeer* const peer = find(rank);
   if (peer == nullptr) return {State::unknown};

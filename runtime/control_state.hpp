@@ -31,7 +31,7 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   [[nodiscard]] std::shared_ptr<Alarm> watch(std::uint64_t communicator, std::vector<Rank> members,
                                              std::shared_ptr<const CallCounter> calls);
   /// See Control.
-  [[nodiscard]] Report inquire(std::uint64_t communicator, Rank rank, Duration patience);
+  [[nodiscard]] Whereabouts inquire(std::uint64_t communicator, Rank rank, Duration patience);
   /// Tells the other ranks of a communicator that it failed here. @param communicator its id.
   /// @param cause what happened.
   void tell(std::uint64_t communicator, const Error& cause);

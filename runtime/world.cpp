@@ -40,7 +40,7 @@ class WorldGroup final : public Group {
     }
     return world_->found(id, ranks);
   }
-  [[nodiscard]] Report inquire(Rank peer, Duration patience) override {
+  [[nodiscard]] Whereabouts inquire(Rank peer, Duration patience) override {
     return world_->inquire(id_, members_.at(static_cast<std::size_t>(peer)), patience);
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override {
@@ -130,8 +130,8 @@ Footing World::footing() {
   return found(id_of(id_, everyone, 0), everyone);
 }
 
-Report World::inquire(std::uint64_t communicator, Rank rank, Duration patience) {
-  return control_ ? control_->inquire(communicator, rank, patience) : Report{};
+Whereabouts World::inquire(std::uint64_t communicator, Rank rank, Duration patience) {
+  return control_ ? control_->inquire(communicator, rank, patience) : Whereabouts{};
 }
 
 Footing World::found(std::uint64_t communicator, const std::vector<Rank>& members) {

@@ -21,7 +21,7 @@ struct CallCounter {
 };
 
 /// What a rank is found to be doing.
-struct Report {
+struct Whereabouts {
   /// What could be found out.
   enum class State : std::uint8_t {
     unknown,  ///< Nobody can be asked.
@@ -61,7 +61,7 @@ class Group {
   [[nodiscard]] virtual std::shared_ptr<Memory> visible_memory() noexcept = 0;
   /// Asks a rank what it is doing. @param peer another rank. @param patience how long to wait for
   /// its answer. @return what could be found out.
-  [[nodiscard]] virtual Report inquire(Rank peer, Duration patience) {
+  [[nodiscard]] virtual Whereabouts inquire(Rank peer, Duration patience) {
     static_cast<void>(peer);
     static_cast<void>(patience);
     return {};

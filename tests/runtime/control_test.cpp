@@ -244,8 +244,8 @@ TEST(Control, WaitsForNoAnswerOfTheDead) {
       const std::string goodbye = encode({.kind = ControlMessage::Kind::goodbye});
       EXPECT_GT(send(crew.socket(2, asker), goodbye.data(), goodbye.size(), MSG_NOSIGNAL), 0);
     }};
-    const Report report = crew[asker].inquire(1, 2, 20s);
-    EXPECT_EQ(report.state, says_goodbye ? Report::State::left : Report::State::dead);
+    const Whereabouts report = crew[asker].inquire(1, 2, 20s);
+    EXPECT_EQ(report.state, says_goodbye ? Whereabouts::State::left : Whereabouts::State::dead);
     EXPECT_LT(Clock::now() - start, 5s);
     end.join();
   }
