@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <thread>
 
 namespace tutti::hybrid {
 namespace {
@@ -54,10 +55,11 @@ class HybridTransport final : public Transport {
     return 0;
   }
 
-  // Asleep in shared memory, this thread would see nothing of the network. What it has to do there
-  // for others has waited, so the next poll looks.
+  // Asleep in one part, this thread would see nothing of the other. What it has to do in the
+  // network for others has waited, so the next poll looks.
   void doze() override {
-    if (failure_ || outstanding_ > 0) return parts_.remote->doze();
+    if (failure_ || (outstanding_ > 0 && near_ > 0)) return std::this_thread::yield();
+    if (outstanding_ > 0) return parts_.remote->doze();
     skipped_ = kPollsPerLook - 1;
     parts_.local->doze();
   }
@@ -82,7 +84,7 @@ class HybridTransport final : public Transport {
           transfers, [&](const Transfer& transfer) { return is_local(transfer) != local; });
       const auto count = static_cast<std::size_t>(end - transfers.begin());
       (local ? parts_.local : parts_.remote)->post(transfers.first(count));
-      if (!local) outstanding_ += count;
+      (local ? near_ : outstanding_) += count;
       transfers = transfers.subspan(count);
     }
   }
@@ -92,16 +94,19 @@ class HybridTransport final : public Transport {
   // lest one that always has something to say keeps the other from being asked.
   std::size_t poll_parts(std::span<Completion> completions) {
     if (outstanding_ == 0 && ++skipped_ % kPollsPerLook != 0)
-      return parts_.local->poll(completions);
+      return take(parts_.local->poll(completions), near_);
     is_remote_first_ = !is_remote_first_;
     std::size_t count = 0;
     for (const bool remote : {is_remote_first_, !is_remote_first_}) {
       if (count > 0 && count == completions.size()) break;
-      const std::size_t more =
-          (remote ? parts_.remote : parts_.local)->poll(completions.subspan(count));
-      if (remote) outstanding_ -= more;
-      count += more;
+      count += take((remote ? parts_.remote : parts_.local)->poll(completions.subspan(count)),
+                    remote ? outstanding_ : near_);
     }
+    return count;
+  }
+
+  static std::size_t take(std::size_t count, std::size_t& outstanding) noexcept {
+    outstanding -= count;
     return count;
   }
 
@@ -121,6 +126,7 @@ class HybridTransport final : public Transport {
   Parts parts_;
   Capabilities capabilities_;
   std::size_t outstanding_ = 0;  // transfers of the remote part
+  std::size_t near_ = 0;         // transfers of the local part
   unsigned skipped_ = 0;         // polls that did not ask it
   bool is_remote_first_ = false;
   std::optional<Error> failure_{};  // what a part threw first

@@ -1,5 +1,6 @@
 #include "fabric.hpp"
 
+#include <thread>
 #include <utility>
 
 #include "hub.hpp"
@@ -57,6 +58,19 @@ class TcpTransport final : public Transport {
     return port_->take_done(completions);
   }
 
+  // Others have the core until a link has something, and the mutex too.
+  void doze() override {
+    if (hub_.options().oversubscribed) {
+      const std::lock_guard lock{hub_.mutex()};
+      hub_.list_awaited(*port_, awaited_);
+    }
+    if (awaited_.empty()) return std::this_thread::yield();
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(hub_.options().doze);
+    const timespec limit{.tv_sec = seconds.count(),
+                         .tv_nsec = (hub_.options().doze - seconds).count()};
+    ::ppoll(awaited_.data(), awaited_.size(), &limit, nullptr);
+  }
+
   bool abort(const Error& cause) noexcept override {
     if (hub_.guard().is_forked()) return true;  // nobody writes into a child's memory
     alarm_->raise(cause);
@@ -76,6 +90,7 @@ class TcpTransport final : public Transport {
   std::unique_ptr<Port> port_;
   std::shared_ptr<Alarm> alarm_;
   Capabilities capabilities_;
+  std::vector<pollfd> awaited_{};  // scratch of doze
 };
 
 }  // namespace

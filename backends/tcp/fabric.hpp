@@ -21,6 +21,10 @@ struct Options {
   bool payload_checksum = false;        ///< Whether payloads have checksums.
   std::chrono::milliseconds linger{100};  ///< How long closing waits for acknowledgements.
   int idle_spins = 1000;                  ///< As Capabilities::idle_spins.
+  bool oversubscribed = false;            ///< Whether ranks outnumber cores.
+  /// How long Transport::doze sleeps at most: failures, and what only other communicators wait for,
+  /// wake nobody.
+  Duration doze = std::chrono::milliseconds{1};
 };
 
 /// Another process.

@@ -55,6 +55,9 @@ class Hub {
   /// Moves bytes over the links that a communicator waits for, and now and then over those that the
   /// others wait for: their peers may be what this one's peers wait for. @param port which.
   void progress(Port& port);
+  /// Lists what to sleep on. @param port which. @param descriptors filled anew: the links that the
+  /// communicator waits for; none if it has something to do already.
+  void list_awaited(const Port& port, std::vector<pollfd>& descriptors);
 
  private:
   // Sending: hub_send.cpp
@@ -101,6 +104,7 @@ class Hub {
   template <class Take>
   [[nodiscard]] static bool guard_sink(Port& port, Take take);
 
+  [[nodiscard]] static pollfd wish_of(const Link& link) noexcept;
   [[nodiscard]] bool waste(Link& link) noexcept;
   [[nodiscard]] Port* find(std::uint64_t id) noexcept;
   void stop(Member& member, const Port& port) noexcept;

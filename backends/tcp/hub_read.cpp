@@ -43,15 +43,25 @@ void Hub::progress(Port& port) {
     return;
   }
   descriptors_.clear();
-  for (const Link* const link : awaited_links_) {
-    const bool writes = !link->outgoing.empty() && !link->write_failed;
-    descriptors_.push_back({.fd = link->socket.descriptor(),
-                            .events = static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN),
-                            .revents = 0});
-  }
+  for (const Link* const link : awaited_links_) descriptors_.push_back(wish_of(*link));
   if (::poll(descriptors_.data(), descriptors_.size(), 0) <= 0) return;
   for (std::size_t i = 0; i < awaited_links_.size(); ++i)
     if (descriptors_[i].revents != 0) service(*awaited_links_[i]);
+}
+
+pollfd Hub::wish_of(const Link& link) noexcept {
+  const bool writes = !link.outgoing.empty() && !link.write_failed;
+  return {.fd = link.socket.descriptor(),
+          .events = static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN),
+          .revents = 0};
+}
+
+void Hub::list_awaited(const Port& port, std::vector<pollfd>& descriptors) {
+  descriptors.clear();
+  if (port.failure || !port.done.empty()) return;
+  for (const Rank rank : port.awaited)
+    if (const Link* const link = port.members[static_cast<std::size_t>(rank)].link)
+      descriptors.push_back(wish_of(*link));
 }
 
 void Hub::service(Link& link) {

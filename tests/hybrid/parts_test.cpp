@@ -155,14 +155,19 @@ TEST_F(Hybrid, AsksTheNetworkWhereItWaitsForIt) {
   EXPECT_EQ(far_->polls, 76);
 }
 
-// Asleep in shared memory a thread sees nothing of the network.
-TEST_F(Hybrid, SleepsOnlyWhereItExpectsNothingOfTheNetwork) {
+// Asleep in one part a thread sees nothing of the other.
+TEST_F(Hybrid, SleepsOnlyWhereItExpectsNothingElsewhere) {
   post({2});
   transport_->doze();
   EXPECT_EQ(near_->dozes, 1);
   static_cast<void>(poll());
   EXPECT_EQ(far_->polls, 1);  // for others, who had to wait meanwhile
   post({1});
+  transport_->doze();
+  EXPECT_EQ(near_->dozes, 1);
+  EXPECT_EQ(far_->dozes, 0);
+  near_->ready = 1;
+  EXPECT_EQ(poll(), 1U);
   transport_->doze();
   EXPECT_EQ(near_->dozes, 1);
   EXPECT_EQ(far_->dozes, 1);

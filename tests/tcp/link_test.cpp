@@ -1,6 +1,7 @@
 // What links do beyond what every transport promises.
 #include <array>
 #include <string>
+#include <thread>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -120,6 +121,30 @@ TEST(Links, OutlastPeersThatAreBusyElsewhere) {
     ASSERT_EQ(getsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, &length), 0);
     EXPECT_EQ(milliseconds, 0);
   }
+}
+
+TEST(Links, SleepUntilSomethingComes) {
+  using std::chrono::milliseconds;
+  const Alone alone{{.oversubscribed = true, .doze = std::chrono::seconds{8}}};
+  const auto transport = pair_transport(*alone.fabric);
+  const auto doze = [&] {
+    const auto begin = std::chrono::steady_clock::now();
+    transport->doze();
+    return std::chrono::steady_clock::now() - begin;
+  };
+  EXPECT_LT(doze(), milliseconds{4000});  // there is nothing to wait for
+  Bytes in(8);
+  const Piece piece{in.data(), in.size()};
+  post(*transport, Transfer::Kind::recv, 1, piece);
+  std::thread peer{[&] {
+    std::this_thread::sleep_for(milliseconds{50});
+    alone.say({.communicator = 1, .length = 8}, Bytes(8));
+  }};
+  const auto slept = doze();
+  peer.join();
+  EXPECT_GT(slept, milliseconds{20});
+  EXPECT_LT(slept, milliseconds{4000});
+  EXPECT_FALSE(wait(*transport));
 }
 
 TEST(Links, ThatEndWithNothingPendingFailNobody) {
