@@ -8,9 +8,6 @@ namespace tutti::hybrid {
 namespace {
 
 constexpr unsigned kPollsPerLook = 64;
-// Control says who died some milliseconds after it knows. If it says nothing for so long, nobody
-// died: a rank has only destroyed its end of the communicator.
-constexpr std::chrono::milliseconds kPatience{50};
 
 Capabilities common(const Parts& parts) {
   const Capabilities& local = parts.local->capabilities();
@@ -119,7 +116,7 @@ class HybridTransport final : public Transport {
   // says the same on all ranks; so it has the first word.
   void complain() const {
     parts_.alarm->check();
-    if (failure_->code() == ErrorCode::peer_dead && now() - failed_at_ < kPatience) return;
+    if (failure_->code() == ErrorCode::peer_dead && now() - failed_at_ < kAlarmPatience) return;
     throw Error{*failure_};
   }
 

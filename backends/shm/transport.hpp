@@ -95,6 +95,7 @@ class ShmTransport final : public Transport {
     const Domain::Member* member = nullptr;
     const Entry* entry = nullptr;  // what its process says of the communicator
     std::uint32_t silent = 0;      // polls since its last slot
+    Duration ended{0};             // when it was first seen to have destroyed its end
     Outbox out{};
     Inbox in{};
     std::uint32_t awaited = 0;              // slots of its we have reason to look for
@@ -113,7 +114,7 @@ class ShmTransport final : public Transport {
   Peer& peer_of(const Transfer& transfer);
   void attach(Peer& peer);
   void progress(Peer& peer);
-  void look_for_end(const Peer& peer) const;
+  void look_for_end(Peer& peer) const;
   void wake(Peer& peer) noexcept;
   [[nodiscard]] bool has_something_to_do();
   [[nodiscard]] std::uint32_t add_record(const Transfer& transfer, std::uint64_t bytes);

@@ -52,9 +52,11 @@ class TcpTransport final : public Transport {
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
     alarm_->check();
     const std::lock_guard lock{hub_.mutex()};
-    check();
-    if (port_->done.empty()) hub_.progress(*port_);
-    check();
+    if (!port_->failure && port_->done.empty()) hub_.progress(*port_);
+    if (port_->failure) {
+      complain();
+      return 0;
+    }
     return port_->take_done(completions);
   }
 
@@ -84,12 +86,20 @@ class TcpTransport final : public Transport {
   void check() const {
     if (port_->failure) throw Error{*port_->failure};
   }
+  // A rank may have closed its connections because it heard of a failure, which the alarm then
+  // tells here as well.
+  void complain() {
+    if (failed_ == Duration::zero()) failed_ = now();
+    if (port_->failure->code() != ErrorCode::peer_dead || now() - failed_ >= kAlarmPatience)
+      check();
+  }
 
   std::shared_ptr<Fabric> fabric_;
   Hub& hub_;  // the fabric's
   std::unique_ptr<Port> port_;
   std::shared_ptr<Alarm> alarm_;
   Capabilities capabilities_;
+  Duration failed_{0};             // when the failure was first seen
   std::vector<pollfd> awaited_{};  // scratch of doze
 };
 

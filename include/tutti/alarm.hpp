@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,10 @@
 #include <tutti/fork_guard.hpp>
 
 namespace tutti {
+
+/// How long a transport that finds a peer gone waits for the alarm to say why, before it says so
+/// itself: whoever watches the processes knows within milliseconds if one has died, and which.
+inline constexpr std::chrono::milliseconds kAlarmPatience{50};
 
 /// Goes off once, by whichever thread comes first: the one that polls, or the one that watches the
 /// other processes. Transports look at it whenever they are polled and throw what it says. All

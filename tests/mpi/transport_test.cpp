@@ -279,13 +279,13 @@ TEST(MpiTransport, ASendThatIsDoneNeedsNoMoreCalls) {
     Bytes in(bytes), count(sizeof(std::size_t));
     if (port.self() == last) {
       const std::size_t done = sends_done_at_once(port, out);
-      std::this_thread::sleep_for(std::chrono::milliseconds{1700});
+      std::this_thread::sleep_for(std::chrono::milliseconds{900});
       std::memcpy(count.data(), &done, sizeof done);
       port.send(0, count, {.tag = 1});
       for (std::size_t i = port.posted() - 1; i < kMessages; ++i) port.send(0, out[i], {});
     } else if (port.self() == 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds{500});
-      const Duration end = port.transport().now() + std::chrono::seconds{1};
+      std::this_thread::sleep_for(std::chrono::milliseconds{200});
+      const Duration end = port.transport().now() + std::chrono::milliseconds{600};
       std::size_t come = 0;
       while (come < kMessages && port.transport().now() < end) {
         if (port.posted() == come) port.receive(last, in, {});

@@ -38,7 +38,8 @@ class Hostile {
   void request(Way way, std::uint64_t bytes, std::vector<Range> ranges) {
     Request request{.bytes = bytes, .ranges = {}};
     ASSERT_TRUE(out_.find_room(ranges.size() * sizeof(Range), request.ranges));
-    std::memcpy(out_.at(request.ranges), ranges.data(), ranges.size() * sizeof(Range));
+    if (!ranges.empty())
+      std::memcpy(out_.at(request.ranges), ranges.data(), ranges.size() * sizeof(Range));
     Slot& next = slot(Kind::request);
     next.way = way;
     set_body(next, request);
