@@ -51,14 +51,18 @@ run_tests() {
   fi
 }
 
-# Builds a preset, and runs its tests.
-run_preset() {
-  local preset=$1 tests=$1 targets=()
-  if [[ $long == yes && $preset != tsan ]]; then
-    tests=${preset}_all
-    targets=(--target all)
-  fi
-  if tutti_build "$preset" "${targets[@]}"; then
+# Builds what the tests of a preset need.
+build_preset() {
+  local preset=$1 targets=()
+  if [[ $long == yes && $preset != tsan ]]; then targets=(--target all); fi
+  tutti_build "$preset" "${targets[@]}"
+}
+
+# Runs the tests of a preset, if it was built: test_preset PRESET yes|no
+test_preset() {
+  local preset=$1 tests=$1
+  if [[ $long == yes && $preset != tsan ]]; then tests=${preset}_all; fi
+  if [[ $2 == yes ]]; then
     run_tests "$tests"
   else
     echo "== preset $preset does not build"
@@ -68,8 +72,22 @@ run_preset() {
 
 tutti_install_packages
 tutti_set_environment
-for preset in "${presets[@]}"; do
-  run_preset "$preset"
+mkdir -p build
+built=yes
+build_preset "${presets[0]}" || built=no
+for index in "${!presets[@]}"; do
+  next=${presets[index + 1]-}
+  # Most tests wait, so the next preset is built meanwhile, with what they leave of the processors.
+  if [[ -n $next ]]; then
+    (renice -n 19 -p "$BASHPID" >/dev/null; build_preset "$next") >"build/build-$next.log" 2>&1 &
+    builder=$!
+  fi
+  test_preset "${presets[index]}" "$built"
+  if [[ -n $next ]]; then
+    built=yes
+    wait "$builder" || built=no
+    if [[ $built == yes ]]; then echo "== built preset $next"; else cat "build/build-$next.log"; fi
+  fi
 done
 
 echo "$passed passed, $failed failed"
