@@ -78,8 +78,9 @@ build_preset "${presets[0]}" || built=no
 for index in "${!presets[@]}"; do
   next=${presets[index + 1]-}
   # Most tests wait, so the next preset is built meanwhile, with what they leave of the processors.
+  # Ranks that outnumber the processors yield, which must not mean to wait for a compiler.
   if [[ -n $next ]]; then
-    (renice -n 19 -p "$BASHPID" >/dev/null; build_preset "$next") >"build/build-$next.log" 2>&1 &
+    (chrt --idle --pid 0 "$BASHPID"; build_preset "$next") >"build/build-$next.log" 2>&1 &
     builder=$!
   fi
   test_preset "${presets[index]}" "$built"

@@ -148,7 +148,7 @@ def test_ends(command):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "run.jsonl")
         small = ["--collective", "all_reduce", "--algorithm", "ring,auto", "--json", path]
-        process = start(command, 2, *small, "-b", "8", "-f", "2", "-e", "4M", "-n", "20000")
+        process = start(command, 2, *small, "-b", "8", "-f", "2", "-e", "4M", "-n", "2000")
         process.send_signal(signal.SIGTERM)
         output = process.communicate(timeout=60)[0]
         # The exit status after a signal is the launcher's own affair, the file is ours.
@@ -156,7 +156,7 @@ def test_ends(command):
         expect("interrupted" in output, output)
         expect(records[-1]["record"] == "summary" and records[-1]["interrupted"], records[-1])
 
-        process = start(command, 3, *small, "-b", "8", "-f", "2", "-e", "4M", "-n", "20000",
+        process = start(command, 3, *small, "-b", "8", "-f", "2", "-e", "4M", "-n", "2000",
                         "--timeout", "2s")
         victim = max(ranks_of(command, path))
         os.kill(victim, signal.SIGSTOP)
