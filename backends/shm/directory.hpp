@@ -1,6 +1,6 @@
 /// @file
 /// What lies where in a segment: a table of communicators, and per communicator the roads to the
-/// other ranks. Written by the segment's owner alone, read by the other ranks of the host.
+/// other ranks. Written by the segment's owner alone, but for what Entry says.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,8 @@ struct Entry {
   std::atomic<std::uint64_t> communicator;  ///< Its id, never zero; written last.
   std::atomic<std::uint64_t> block;         ///< Offset of its Block.
   std::atomic<std::uint32_t> state;
-  std::atomic<std::uint32_t> asleep;  ///< Whether its thread wants to be woken; it waits here.
+  std::atomic<std::uint32_t> asleep;  ///< Whether its thread wants to be woken; it waits here, and
+                                      ///< who wakes it clears this.
 };
 
 /// The front of every segment, at its offset 0.

@@ -154,12 +154,14 @@ void ShmTransport::progress(Peer& peer) {
   if (crowded_ && peer.out.sent() + peer.in.consumed() != before) wake(peer);
 }
 
-// Either we see that the other side sleeps, or it sees what we have written before it does.
+// Either we see that the other side sleeps, or it sees what we have written before it does. The
+// word changes, so that one that is about to sleep does not.
 void ShmTransport::wake(Peer& peer) noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  const Entry* const entry =
+  Entry* const entry =
       peer.entry != nullptr ? peer.entry : find_entry(*peer.member->front, communicator_);
   if (entry == nullptr || entry->asleep.load(std::memory_order_relaxed) == 0) return;
+  entry->asleep.store(0, std::memory_order_relaxed);
   syscall(SYS_futex, &entry->asleep, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 

@@ -93,12 +93,13 @@ class ShmTransport final : public Transport {
   };
   struct Peer {
     const Domain::Member* member = nullptr;
-    const Entry* entry = nullptr;  // what its process says of the communicator
-    std::uint32_t silent = 0;      // polls since its last slot
-    Duration ended{0};             // when it was first seen to have destroyed its end
+    Entry* entry = nullptr;    // what its process says of the communicator
+    std::uint32_t silent = 0;  // polls since its last slot
+    Duration ended{0};         // when it was first seen to have destroyed its end
     Outbox out{};
     Inbox in{};
     std::uint32_t awaited = 0;              // slots of its we have reason to look for
+    std::uint32_t partial = kNone;          // record of a receive that has come in part
     std::vector<std::uint32_t> receives{};  // records, in the order posted
     std::vector<Arrival> arrivals{};        // in the order sent
     std::vector<std::uint32_t> waiting{};   // records of sends that found no room

@@ -55,6 +55,20 @@ TEST(ShmDoze, AMessageWakes) {
   ping_pong(crowded(), 8, 1000);
 }
 
+// Else a rank would sleep that is woken between its last look and its sleep.
+TEST(ShmDoze, WhoIsAboutToSleepIsKeptAwake) {
+  Host host = crowded();
+  const auto sender = host.transport(0);
+  const auto receiver = host.transport(1);
+  Entry* const entry = find_entry(front_of(host.segment(1).mapping()), 1);
+  ASSERT_NE(entry, nullptr);
+  entry->asleep = 1;
+  std::array<std::byte, 8> data{};
+  const Piece piece{data.data(), data.size()};
+  post(*sender, Transfer::Kind::send, {&piece, 1});
+  EXPECT_EQ(entry->asleep, 0u);
+}
+
 TEST(ShmDoze, RoomInTheRingWakes) {
   ping_pong(crowded(), std::size_t{4} << 20, 5);
 }
