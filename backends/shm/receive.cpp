@@ -48,15 +48,13 @@ void ShmTransport::post_receive(Peer& peer, const Transfer& transfer, std::uint6
     return;
   }
   check(peer, records_[id], found->message);
+  ++peer.awaited;
   Arrival arrival = std::move(*found);
   peer.arrivals.erase(found);
   if (arrival.message.is_request) {
-    ++peer.awaited;
     grant(peer, id, arrival.message, arrival.ranges);
   } else {
-    deliver(records_[id], arrival.payload);
-    peer.in.count_match(arrival.payload.size());
-    finish(id);
+    take_bytes(peer, id, arrival.payload);
   }
   spare_arrivals_.push_back(std::move(arrival));
 }
@@ -78,6 +76,7 @@ void ShmTransport::read_slots(Peer& peer) {
       case Kind::small:
       case Kind::buffered:
       case Kind::request: take_message(peer, slot); break;
+      case Kind::more: take_more(peer, slot); break;
       case Kind::chunk: take_chunk(peer, slot); break;
       case Kind::grant:
       case Kind::done: take_answer(peer, slot); break;
@@ -90,6 +89,7 @@ void ShmTransport::read_slots(Peer& peer) {
 }
 
 void ShmTransport::take_message(Peer& peer, const Slot& slot) {
+  if (peer.partial != kNone) throw nonsense();  // the rest of it comes first
   Message message{.tag = slot.tag,
                   .id = slot.id,
                   .fingerprint = slot.fingerprint,
@@ -107,8 +107,10 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
     payload = {slot.body, std::min<std::size_t>(slot.length, kInlineBytes)};
     message.bytes = payload.size();
   } else {
-    extent = body_of<Extent>(slot);
-    message.bytes = extent.bytes;
+    const auto buffered = body_of<Buffered>(slot);
+    extent = buffered.extent;
+    message.bytes = buffered.bytes;
+    if (extent.bytes > message.bytes) throw nonsense();
   }
   if (extent.bytes > 0) payload = {peer.in.at(extent), extent.bytes};
   const std::uint32_t id = find_receive(peer, message.tag);
@@ -120,13 +122,41 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
     if (message.is_request) {
       grant(peer, id, message, ranges_);
     } else {
-      deliver(records_[id], payload);
-      peer.in.count_match(payload.size());
-      --peer.awaited;
-      finish(id);
+      take_bytes(peer, id, payload);
     }
   }
   if (extent.bytes > 0) peer.in.consume(extent);
+}
+
+// Bytes of a message that its sender did not wait with: all of them, or those that have come so
+// far.
+void ShmTransport::take_bytes(Peer& peer, std::uint32_t id, std::span<const std::byte> payload) {
+  Record& record = records_[id];
+  deliver(record, payload);
+  peer.partial = record.moved < record.bytes ? id : kNone;
+  if (peer.partial != kNone) return;
+  peer.in.count_match(record.bytes);
+  --peer.awaited;
+  finish(id);
+}
+
+// The parts of a message follow each other on the road, among answers and chunks. So the message
+// they belong to is the last one that came, whether its receive is there or not.
+void ShmTransport::take_more(Peer& peer, const Slot& slot) {
+  const Extent extent = body_of<Buffered>(slot).extent;
+  const std::span<const std::byte> part{peer.in.at(extent), extent.bytes};
+  if (peer.partial != kNone) {
+    const Record& record = records_[peer.partial];
+    if (part.size() > record.bytes - record.moved) throw nonsense();
+    take_bytes(peer, peer.partial, part);
+  } else {
+    if (peer.arrivals.empty()) throw nonsense();
+    Arrival& last = peer.arrivals.back();
+    if (last.message.is_request || part.size() > last.message.bytes - last.payload.size())
+      throw nonsense();
+    last.payload.insert(last.payload.end(), part.begin(), part.end());
+  }
+  peer.in.consume(extent);
 }
 
 void ShmTransport::read_ranges(std::span<const std::byte> list) {

@@ -21,7 +21,8 @@ inline constexpr std::size_t kInlineBytes = 40;
 /// What a slot says.
 enum class Kind : std::uint8_t {
   small,     ///< A message, its bytes in the slot.
-  buffered,  ///< A message, its bytes in the ring of bytes.
+  buffered,  ///< A message, its bytes, or the first of them, in the ring of bytes.
+  more,      ///< The next bytes of the last buffered message.
   request,   ///< A message that waits for its receive; Body::Request says where its bytes are.
   grant,     ///< The receive of a request is there: send the bytes.
   chunk,     ///< The next bytes of a granted message, in the ring of bytes.
@@ -56,6 +57,11 @@ struct Extent {
   std::uint32_t offset;  ///< Of the first one in the ring.
   std::uint32_t bytes;
 };
+/// The body of a buffered message.
+struct Buffered {
+  Extent extent;        ///< Where its first bytes are.
+  std::uint64_t bytes;  ///< Of the message.
+};
 /// The body of a request.
 struct Request {
   std::uint64_t bytes;  ///< Of the message.
@@ -70,7 +76,6 @@ struct Range {
   std::uint64_t where;  ///< Offset in the segment, or address in the process.
   std::uint64_t bytes;
 };
-static_assert(sizeof(Request) <= kInlineBytes);
 
 /// What the receiver has consumed; in the receiver's segment.
 struct alignas(64) Consumed {
@@ -106,6 +111,8 @@ class Outbox {
     seen_slots_ = consumed_->slots.load(std::memory_order_acquire);
     return head_ - seen_slots_ < road_.slot_count;
   }
+  /// @return whether there are slots and room for bytes that are sent in parts.
+  [[nodiscard]] bool fits(std::size_t bytes, std::size_t part) noexcept;
   /// @return the free slot that will be sent next; fill all but its stamp.
   [[nodiscard]] Slot& slot() noexcept { return road_.slots[head_ & (road_.slot_count - 1)]; }
   /// Sends the slot.
@@ -167,6 +174,20 @@ inline bool Outbox::find_room(std::size_t bytes, Extent& extent) noexcept {
   }
   extent = {end, static_cast<std::uint32_t>(begin & (size - 1)), static_cast<std::uint32_t>(bytes)};
   return true;
+}
+
+inline bool Outbox::fits(std::size_t bytes, std::size_t part) noexcept {
+  const std::uint64_t slots = (bytes + part - 1) / part;
+  // Each part ends on a line of its own, and one may have to go around the corner.
+  const std::uint64_t room = bytes + slots * 64 + std::min(bytes, part);
+  if (head_ + slots - seen_slots_ <= road_.slot_count &&
+      tail_ + room - seen_bytes_ <= road_.byte_count)
+    return true;
+  if (consumed_ == nullptr) return false;
+  seen_slots_ = consumed_->slots.load(std::memory_order_acquire);
+  seen_bytes_ = consumed_->bytes.load(std::memory_order_acquire);
+  return head_ + slots - seen_slots_ <= road_.slot_count &&
+         tail_ + room - seen_bytes_ <= road_.byte_count;
 }
 
 /// The receiver's end.

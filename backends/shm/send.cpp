@@ -6,8 +6,12 @@
 namespace tutti::shm {
 namespace {
 
-/// Up to here a message's bytes go with it, where the ring has so much room.
+/// Up to here a message's bytes go with it, where the ring has so much room,
 constexpr std::uint64_t kEager = 32768;
+/// and up to here those of a rank that has nothing else to do meanwhile.
+constexpr std::uint64_t kEagerAlone = std::uint64_t{128} << 10;
+/// in parts of so many, so that the receiver reads one while the next is written.
+constexpr std::uint64_t kPart = 8192;
 /// So many bytes may be sent to a rank that has not posted their receives.
 constexpr std::uint64_t kCredit = std::uint64_t{256} << 10;
 /// Bytes of a chunk: shorter ones cost more of the time when both ends copy both ways, longer ones
@@ -44,7 +48,8 @@ void ShmTransport::post_send(Peer& peer, const Transfer& transfer, std::uint64_t
 }
 
 bool ShmTransport::may_be_early(Peer& peer, std::uint64_t bytes) noexcept {
-  if (bytes > std::min<std::uint64_t>(kEager, peer.out.byte_limit())) return false;
+  const std::uint64_t limit = is_alone_ ? kEagerAlone : kEager;
+  if (bytes > std::min<std::uint64_t>(limit, peer.out.byte_limit())) return false;
   return peer.out.unmatched(false) + bytes <= kCredit ||
          peer.out.unmatched(true) + bytes <= kCredit;
 }
@@ -60,14 +65,20 @@ bool ShmTransport::send_small(Peer& peer, const Transfer& transfer, std::uint64_
 }
 
 bool ShmTransport::send_buffered(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
-  Extent extent{};
-  if (!peer.out.has_slot() || !peer.out.find_room(bytes, extent)) return false;
-  Cursor{transfer.pieces}.read(peer.out.at(extent), bytes);
-  Slot& slot = fill(peer.out, Kind::buffered, transfer, 0);
-  set_body(slot, extent);
-  peer.out.take_room(extent);
+  const std::uint64_t most = is_alone_ ? kPart : kEager;
+  if (!peer.out.fits(bytes, most)) return false;
+  Cursor cursor{transfer.pieces};
+  for (std::uint64_t sent = 0; sent < bytes;) {
+    Extent extent{};
+    expects(peer.out.find_room(std::min(most, bytes - sent), extent), "there is room for a part");
+    cursor.read(peer.out.at(extent), extent.bytes);
+    const Kind kind = sent == 0 ? Kind::buffered : Kind::more;
+    set_body(fill(peer.out, kind, transfer, 0), Buffered{extent, bytes});
+    peer.out.take_room(extent);
+    peer.out.send();
+    sent += extent.bytes;
+  }
   peer.out.count_payload(bytes);
-  peer.out.send();
   return true;
 }
 

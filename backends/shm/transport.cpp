@@ -109,6 +109,7 @@ void ShmTransport::post(std::span<const Transfer> transfers) {
 void ShmTransport::post_all(std::span<const Transfer> transfers) {
   for (const Transfer& transfer : transfers)
     outgoing_ += transfer.kind == Transfer::Kind::send ? 1 : 0;
+  is_alone_ = transfers.size() == 1 && records_.size() == free_records_.size();
   for (const Transfer& transfer : transfers) {
     std::uint64_t bytes = 0;
     for (const Piece& piece : transfer.pieces) bytes += piece.bytes;

@@ -141,6 +141,8 @@ class ShmTransport final : public Transport {
   void take_message(Peer& peer, const Slot& slot);
   void read_ranges(std::span<const std::byte> list);
   void keep(Peer& peer, const Message& message, std::span<const std::byte> payload);
+  void take_bytes(Peer& peer, std::uint32_t id, std::span<const std::byte> payload);
+  void take_more(Peer& peer, const Slot& slot);
   void take_chunk(Peer& peer, const Slot& slot);
   void take_answer(Peer& peer, const Slot& slot);
   void deliver(Record& record, std::span<const std::byte> bytes);
@@ -167,6 +169,7 @@ class ShmTransport final : public Transport {
   std::vector<Record> records_{};
   std::vector<std::uint32_t> free_records_{};
   std::size_t outgoing_ = 0;  // sends that are not done
+  bool is_alone_ = false;     // the transfer posted last has nothing beside it
   std::vector<Completion> done_{};
   std::size_t next_done_ = 0;
   std::vector<Range> ranges_{};            // of the request at hand

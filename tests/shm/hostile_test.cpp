@@ -98,7 +98,7 @@ TEST(ShmHostile, WhatMakesSenseIsTaken) {
 
 TEST(ShmHostile, UnknownKindsAreRefused) {
   Hostile hostile;
-  hostile.slot(static_cast<Kind>(6));
+  hostile.slot(static_cast<Kind>(7));
   hostile.out().send();
   EXPECT_EQ(hostile.failure(), ErrorCode::transport);
 }
@@ -140,6 +140,50 @@ TEST(ShmHostile, MoreThanWasPromisedIsRefused) {
            Extent{.end = 64, .offset = 0, .bytes = kExpected + 1});
   hostile.out().send();
   EXPECT_EQ(hostile.failure(), ErrorCode::transport);
+}
+
+/// @param bytes in this part. @param total of the message. @return the body that says so.
+Buffered part(std::uint32_t bytes, std::uint64_t total) {
+  return {.extent = {.end = 64, .offset = 0, .bytes = bytes}, .bytes = total};
+}
+
+TEST(ShmHostile, PartsMakeOneMessage) {
+  Hostile hostile;
+  set_body(hostile.slot(Kind::buffered), part(60000, kExpected));
+  hostile.out().send();
+  EXPECT_EQ(hostile.goes_on(), 0u);
+  set_body(hostile.slot(Kind::more), part(kExpected - 60000, kExpected));
+  hostile.out().send();
+  EXPECT_EQ(hostile.goes_on(), 1u);
+}
+
+TEST(ShmHostile, PartsThatMakeNoSenseAreRefused) {
+  const std::vector<std::vector<std::pair<Kind, Buffered>>> lists{
+      {{Kind::buffered, part(kExpected, kExpected - 1)}},
+      {{Kind::more, part(8, kExpected)}},
+      {{Kind::buffered, part(8, kExpected)}, {Kind::more, part(kExpected - 7, kExpected)}},
+      {{Kind::buffered, part(8, kExpected)}, {Kind::buffered, part(8, kExpected)}}};
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    Hostile hostile;
+    for (const auto& [kind, body] : lists[i]) {
+      set_body(hostile.slot(kind), body);
+      hostile.out().send();
+    }
+    EXPECT_EQ(hostile.failure(), ErrorCode::transport) << "list " << i;
+  }
+}
+
+TEST(ShmHostile, PartsOfWhatNobodyAwaitsAreCounted) {
+  for (const bool is_request : {false, true}) {
+    Hostile hostile;
+    hostile.slot(is_request ? Kind::request : Kind::buffered).tag = 1;
+    set_body(hostile.out().slot(), part(8, 16));
+    if (is_request) set_body(hostile.out().slot(), Request{.bytes = 16, .ranges = {}});
+    hostile.out().send();
+    set_body(hostile.slot(Kind::more), part(is_request ? 8 : 9, 16));
+    hostile.out().send();
+    EXPECT_EQ(hostile.failure(), ErrorCode::transport) << is_request;
+  }
 }
 
 TEST(ShmHostile, ASlotCarriesNoMoreThanItHolds) {
