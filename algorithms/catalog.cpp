@@ -7,7 +7,7 @@ namespace tutti {
 
 namespace algorithms {
 Builder ring_all_reduce, recursive_doubling_all_reduce, rabenseifner_all_reduce,
-    circulant_all_reduce, direct_all_reduce, reduce_broadcast_all_reduce;
+    circulant_all_reduce, direct_all_reduce, one_shot_all_reduce, reduce_broadcast_all_reduce;
 Builder recursive_halving_reduce_scatter, pairwise_reduce_scatter;
 Builder recursive_doubling_all_gather, bruck_all_gather, neighbor_exchange_all_gather;
 Builder knomial_broadcast, chain_broadcast, scatter_all_gather_broadcast;
@@ -48,6 +48,9 @@ constexpr std::array kRows{
     Algorithm{.collective = all_reduce, .name = "direct", .build = direct_all_reduce,
               .traits = kDirect,
               .summary = "two rounds, everybody to everybody; few ranks, single switch"},
+    Algorithm{.collective = all_reduce, .name = "one_shot", .build = one_shot_all_reduce,
+              .traits = kDirect,
+              .summary = "one round, whole vectors to everybody; tiny vectors, few ranks"},
     Algorithm{.collective = all_reduce, .name = "reduce_broadcast",
               .build = reduce_broadcast_all_reduce, .traits = kInOrder,
               .summary = "binomial reduce, then broadcast; the baseline"},

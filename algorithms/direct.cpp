@@ -1,8 +1,9 @@
 // Direct exchange: everybody talks to everybody at once.
 // All-reduce: 2 rounds, 2(n-1)/n of the vector; block r is folded by rank r in the order of ranks,
-// so any associative operator will do. Scatter and all-to-all: one round, only the counts a rank
-// itself sends or gets. Wins on single switches and for few ranks; n-1 messages at once per rank
-// otherwise.
+// so any associative operator will do. One-shot: one round, n-1 vectors out and in, folded by every
+// rank in the order of ranks; wins where a round costs more than the bytes. Scatter and all-to-all:
+// one round, only the counts a rank itself sends or gets. All win on single switches and for few
+// ranks; n-1 messages at once per rank otherwise.
 #include "patterns.hpp"
 
 namespace tutti::algorithms {
@@ -19,6 +20,16 @@ Schedule direct_all_reduce(const Shape& shape, Rank self) {
   for (Rank peer = 0; peer < shape.size; ++peer)
     if (peer != self) schedule.add(Send{peer, unit(self)}).add(Recv{peer, unit(peer)});
   return schedule.end_round();
+}
+
+Schedule one_shot_all_reduce(const Shape& shape, Rank self) {
+  Schedule schedule{1};
+  for (Rank peer = 0; peer < shape.size; ++peer) {
+    if (peer == self) continue;
+    schedule.add(Send{peer, {Space::out, 0}});
+    schedule.add(RecvReduce{peer, {Space::out, 0}, side_of(peer, self)});
+  }
+  return schedule.end_round().finish({Space::out, 0});
 }
 
 Schedule direct_scatter(const Shape& shape, Rank self) {

@@ -90,6 +90,7 @@ std::vector<Form> reductions() {
       {all_reduce, "circulant", any, [](auto& t) { return least_volume(t, 2 * t.q); }},
       {all_reduce, "ring", any, [](auto& t) { return least_volume(t, 2 * (t.p - 1)); }},
       {all_reduce, "direct", any, [](auto& t) { return least_volume(t, 2 * (t.p - 1)); }},
+      {all_reduce, "one_shot", any, [](auto& t) { return (t.p - 1) * exchange(t); }},
       {all_reduce, "segmented_ring", any,
        [](auto& t) { return least_volume(t, 4 * 2 * (t.p - 1)); }, 4},
       {all_reduce, "reduce_broadcast", power_of_two,
