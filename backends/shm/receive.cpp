@@ -258,7 +258,7 @@ void ShmTransport::pull_all(Peer& peer) {
   }
 }
 
-void ShmTransport::pull_some(const Peer& peer, Pull& pull, Record& record) {
+void ShmTransport::pull_some(Peer& peer, Pull& pull, Record& record) {
   const Range& range = pull.ranges[pull.range];
   Range part{range.where + pull.offset, std::min(range.bytes - pull.offset, kPullBytes)};
   if (pull.way == Way::visible)
@@ -270,8 +270,9 @@ void ShmTransport::pull_some(const Peer& peer, Pull& pull, Record& record) {
   pull.offset = 0;
 }
 
-std::size_t ShmTransport::pull_from_process(const Peer& peer, const Range& range, Record& record) {
+std::size_t ShmTransport::pull_from_process(Peer& peer, const Range& range, Record& record) {
   const bool bounces = record.transfer.sink != nullptr;
+  const Cursor before = record.cursor;
   Piece to{nullptr, 0};
   if (bounces) {
     if (bounce_.empty()) bounce_.resize(kBounceBytes + 64);
@@ -291,9 +292,14 @@ std::size_t ShmTransport::pull_from_process(const Peer& peer, const Range& range
       continue;
     }
     if (got < 0 && errno == EINTR) continue;
+    if (errno == ESRCH) {  // the memory of a process goes before others are told of its end
+      suspect(peer, "has ended, and its memory with it");
+      record.cursor = before;
+      return 0;
+    }
     const auto rank = static_cast<Rank>(&peer - peers_.data());
     throw Error{
-        errno == ESRCH ? ErrorCode::peer_dead : ErrorCode::transport,
+        ErrorCode::transport,
         "cannot read the memory of rank " + std::to_string(rank) + ": " + std::strerror(errno),
         rank};
   }

@@ -189,17 +189,20 @@ bool ShmTransport::has_something_to_do() {
 }
 
 // A rank that destroyed the communicator sends nothing more. What it sent before is all there, so
-// only what is missing then will never come. It may have done so because it heard of a failure,
-// which the alarm then tells here as well.
+// only what is missing then will never come. It may have done so because it heard of a failure.
 void ShmTransport::look_for_end(Peer& peer) const {
-  if (peer.entry->state.load(std::memory_order_acquire) != Entry::closed || peer.in.has_slot() ||
-      !peer.pulls.empty())
-    return;
-  if (peer.ended == Duration::zero()) peer.ended = now();
-  if (now() - peer.ended < kAlarmPatience) return;
+  if (peer.entry->state.load(std::memory_order_acquire) == Entry::closed && !peer.in.has_slot() &&
+      peer.pulls.empty())
+    suspect(peer, "has destroyed its end of the communicator");
+}
+
+// The alarm, which sees all processes, may know more of it, and tells all ranks the same. So it has
+// the first word.
+void ShmTransport::suspect(Peer& peer, const char* what) const {
+  if (peer.suspected == Duration::zero()) peer.suspected = now();
+  if (now() - peer.suspected < kAlarmPatience) return;
   const auto rank = static_cast<Rank>(&peer - peers_.data());
-  throw Error{ErrorCode::peer_dead,
-              "rank " + std::to_string(rank) + " has destroyed its end of the communicator", rank};
+  throw Error{ErrorCode::peer_dead, "rank " + std::to_string(rank) + " " + what, rank};
 }
 
 // Nobody else writes into our pieces: whatever comes is copied by our own polls.

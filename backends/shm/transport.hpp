@@ -95,7 +95,7 @@ class ShmTransport final : public Transport {
     const Domain::Member* member = nullptr;
     Entry* entry = nullptr;    // what its process says of the communicator
     std::uint32_t silent = 0;  // polls since its last slot
-    Duration ended{0};         // when it was first seen to have destroyed its end
+    Duration suspected{0};     // since when it looks as if it were gone
     Outbox out{};
     Inbox in{};
     std::uint32_t awaited = 0;              // slots of its we have reason to look for
@@ -116,6 +116,7 @@ class ShmTransport final : public Transport {
   void attach(Peer& peer);
   void progress(Peer& peer);
   void look_for_end(Peer& peer) const;
+  void suspect(Peer& peer, const char* what) const;
   void wake(Peer& peer) noexcept;
   [[nodiscard]] bool has_something_to_do();
   [[nodiscard]] std::uint32_t add_record(const Transfer& transfer, std::uint64_t bytes);
@@ -150,8 +151,8 @@ class ShmTransport final : public Transport {
   [[nodiscard]] bool is_streamed(const Peer& peer, const Record& record,
                                  const Message& message) const noexcept;
   void pull_all(Peer& peer);
-  void pull_some(const Peer& peer, Pull& pull, Record& record);
-  [[nodiscard]] std::size_t pull_from_process(const Peer& peer, const Range& range, Record& record);
+  void pull_some(Peer& peer, Pull& pull, Record& record);
+  [[nodiscard]] std::size_t pull_from_process(Peer& peer, const Range& range, Record& record);
   [[nodiscard]] std::uint32_t find_receive(Peer& peer, std::uint32_t tag);
   void check(const Peer& peer, const Record& record, const Message& message) const;
 

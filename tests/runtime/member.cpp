@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -100,19 +101,35 @@ bool survives(int signal) {
   }
 }
 
+// One of many unequal calls, the same on all ranks: a few elements, many, very many, or a few after
+// a rest of the rank's own.
+void call_once(Communicator& world, std::minstd_rand& shared, std::minstd_rand& own,
+               std::vector<double>& values) {
+  std::size_t count = 1 + shared() % 100;
+  switch (shared() % 4) {
+    case 0: break;
+    case 1: count = 20'000; break;
+    case 2: count = values.size(); break;
+    default: std::this_thread::sleep_for(std::chrono::microseconds{own() % 5000});
+  }
+  world.all_reduce(std::span{values}.first(count), sum, {.timeout = 20s});
+}
+
 // Collectives until something fails. Says when it knew, by a clock that all processes of a machine
 // share.
-bool endures() {
+bool endures(unsigned seed) {
   Communicator world = init({.heartbeat_timeout = 1s});
-  std::vector<double> values(20'000);
+  std::minstd_rand shared{seed};
+  std::minstd_rand own{100 * seed + static_cast<unsigned>(world.rank()) + 1};
+  std::vector<double> values(131'072);
   world.barrier();
   std::puts("ready");
   std::fflush(stdout);
   try {
-    for (;;) world.all_reduce(std::span{values}, sum, {.timeout = 20s});
+    for (;;) call_once(world, shared, own, values);
   } catch (const Error& error) {
     std::printf("%lld %s %d %s\n", static_cast<long long>(nanoseconds()),
-                std::string{name_of(error.cause())}.c_str(), error.culprit(), error.what());
+                std::string{name_of(error.code())}.c_str(), error.culprit(), error.what());
     return true;
   }
 }
@@ -159,7 +176,7 @@ int run(const std::string& mode, int number) {
   if (mode == "repeat") return repeats(number) ? 0 : 1;
   if (mode == "survive") return survives(number) ? 0 : 1;
   if (mode == "late") return is_late() ? 0 : 1;
-  if (mode == "endure") return endures() ? 0 : 1;
+  if (mode == "endure") return endures(static_cast<unsigned>(number)) ? 0 : 1;
   if (mode == "alone") return is_left_alone() ? 0 : 1;
   if (mode == "sleep") {
     Communicator world = init();

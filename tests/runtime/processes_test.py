@@ -3,8 +3,6 @@
 
 Usage: processes_test.py MEMBER TRIALS. MEMBER is the program of member.cpp.
 """
-import os
-import pathlib
 import re
 import signal
 import subprocess
@@ -13,45 +11,16 @@ import tempfile
 import time
 import unittest
 
+import members
+from members import PATIENCE, finish, left_since, names
+
 MEMBER = ""
 TRIALS = 3
-PATIENCE = 60
 
 
-def start(n, mode, number=0, url=None, folder=None, **variables):
-    """Starts the ranks of a world and returns their processes."""
-    processes = []
-    for rank in range(n):
-        environment = {name: value for name, value in os.environ.items()
-                       if not name.startswith(("TUTTI_", "OMPI_", "PMI", "SLURM_"))}
-        environment.update(TUTTI_RANK=str(rank), TUTTI_SIZE=str(n),
-                           TUTTI_URL=url or f"file://{folder}/world", **variables)
-        processes.append(subprocess.Popen([MEMBER, mode, str(number)], env=environment,
-                                          stdout=subprocess.PIPE, text=True))
-    return processes
-
-
-def finish(processes):
-    """Waits for all ranks. Returns their exit statuses and what they said."""
-    said = [process.communicate(timeout=PATIENCE)[0] for process in processes]
-    return [process.returncode for process in processes], said
-
-
-def names():
-    """What a world must not leave behind: names of memory, abstract sockets."""
-    files = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")}
-    sockets = pathlib.Path("/proc/net/unix").read_text(encoding="utf-8", errors="replace")
-    return files | set(re.findall(r"@tutti-\w+", sockets))
-
-
-def left_since(before):
-    """Which new names stay. Other tests' worlds come and go meanwhile."""
-    left = names() - before
-    end = time.monotonic() + 20
-    while left and time.monotonic() < end:
-        time.sleep(0.05)
-        left &= names()
-    return left
+def start(n, mode, number=0, folder=None):
+    """Starts the ranks of a world that meets in a folder. Returns their processes."""
+    return members.start(MEMBER, n, mode, number, TUTTI_URL=f"file://{folder}/world")
 
 
 class Processes(unittest.TestCase):
@@ -60,8 +29,8 @@ class Processes(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.before = names()
 
-    def world(self, n, mode, number=0, **more):
-        return finish(start(n, mode, number, folder=self.folder.name, **more))
+    def world(self, n, mode, number=0):
+        return finish(start(n, mode, number, folder=self.folder.name))
 
     def check_survivors(self, n, number, statuses, said):
         self.assertEqual(statuses, [0] * (n - 1) + [-number], said)
@@ -136,11 +105,10 @@ class Processes(unittest.TestCase):
 
 class Refusals(unittest.TestCase):
     def refusal(self, **variables):
-        environment = {name: value for name, value in os.environ.items()
-                       if not name.startswith(("TUTTI_", "OMPI_", "PMI", "SLURM_"))}
         begin = time.monotonic()
-        done = subprocess.run([MEMBER, "collectives"], env={**environment, **variables},
-                              stdout=subprocess.PIPE, text=True, timeout=PATIENCE, check=False)
+        done = subprocess.run([MEMBER, "collectives"], stdout=subprocess.PIPE, text=True,
+                              env={**members.bare_environment(), **variables}, timeout=PATIENCE,
+                              check=False)
         self.assertEqual(done.returncode, 4, done.stdout)
         return done.stdout.strip(), time.monotonic() - begin
 

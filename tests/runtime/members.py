@@ -1,0 +1,65 @@
+"""Ranks as processes: how tests start them, and what they must not leave behind."""
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import time
+
+PATIENCE = 60
+FOREIGN = ("TUTTI_", "OMPI_", "PMI", "SLURM_")
+LISTENS = "0A"
+
+
+def bare_environment():
+    """The variables of this process without those of any launcher."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+
+
+def start(member, n, mode, number=0, **variables):
+    """Starts the ranks of a world, each as MEMBER MODE NUMBER. Returns their processes."""
+    return [subprocess.Popen([member, mode, str(number)], stdout=subprocess.PIPE, text=True,
+                             env={**bare_environment(), "TUTTI_RANK": str(rank),
+                                  "TUTTI_SIZE": str(n), **variables})
+            for rank in range(n)]
+
+
+def finish(processes):
+    """Waits for all ranks. Returns their exit statuses and what they said."""
+    said = [process.communicate(timeout=PATIENCE)[0] for process in processes]
+    return [process.returncode for process in processes], said
+
+
+def listening_ports():
+    """The TCP ports at which someone listens."""
+    lines = [line.split() for table in ("tcp", "tcp6")
+             for line in pathlib.Path(f"/proc/net/{table}").read_text(encoding="ascii").splitlines()]
+    return {f"port {int(field[1].rpartition(':')[2], 16)}" for field in lines
+            if field[3] == LISTENS}
+
+
+def names():
+    """What a world must not leave behind: names of memory and files, abstract sockets, ports."""
+    files = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")}
+    files |= {f"/tmp/{name}" for name in os.listdir("/tmp") if "tutti" in name}
+    sockets = pathlib.Path("/proc/net/unix").read_text(encoding="utf-8", errors="replace")
+    return files | set(re.findall(r"@tutti-\w+", sockets)) | listening_ports()
+
+
+def left_since(before):
+    """Which new names stay. Other tests' worlds come and go meanwhile."""
+    left = names() - before
+    end = time.monotonic() + 20
+    while left and time.monotonic() < end:
+        time.sleep(0.05)
+        left &= names()
+    return left
+
+
+def distribution(delays, limit):
+    """A line about times in milliseconds. LIMIT is what most should stay below."""
+    ordered = sorted(delays)
+    above = sum(delay > limit for delay in ordered)
+    return (f"median {statistics.median(ordered):.2f} ms, p90 "
+            f"{ordered[len(ordered) * 9 // 10]:.2f} ms, max {ordered[-1]:.2f} ms, above {limit} ms: "
+            f"{above} of {len(ordered)}")
