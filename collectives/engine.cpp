@@ -109,9 +109,9 @@ Engine::Entry::Entry(const ShapeKey& shape)
 }
 
 Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options)
-    : group_{std::move(footing.group)}, calls_{std::move(footing.calls)}, transport_{std::move(
-                                                                              footing.transport)},
-      memory_{std::move(memory)}, options_{options}, scratch_{*memory_, options.cache_bytes} {
+    : group_{std::move(footing.group)}, calls_{std::move(footing.calls)},
+      transport_{std::move(footing.transport)}, memory_{std::move(memory)}, options_{options},
+      selector_{std::move(footing.tariff)}, scratch_{*memory_, options.cache_bytes} {
   if (options_.segments_in_flight < 1 || options_.segments_in_flight > 8)
     throw Error{ErrorCode::invalid_argument, "segments_in_flight is " +
                                                  std::to_string(options_.segments_in_flight) +

@@ -144,6 +144,12 @@ Profile profile_flow(std::span<const Schedule> schedules, int size) {
   return profile;
 }
 
+/// The price of what goes on side by side.
+Femtoseconds longest_of(const Work& work, const LinkCosts& costs) noexcept {
+  return std::max({times(work.messages, costs.alpha), times(work.moved, costs.beta),
+                   times(work.reduced, costs.gamma)});
+}
+
 /// ceil(bytes * share / whole) without overflow in between.
 std::int64_t share_of(std::size_t bytes, std::int64_t share, std::int64_t whole) noexcept {
   const auto length = static_cast<std::int64_t>(std::min<std::size_t>(bytes, kMost));
@@ -165,9 +171,15 @@ Femtoseconds Profile::time(std::size_t bytes, std::size_t segment_bytes,
     segments = static_cast<std::int64_t>((bytes - 1) / segment_bytes + 1);
   const std::int64_t others = segments - 1;
   const std::int64_t whole = times(units, segments);
-  return price({plus(path.messages, times(others, busiest.messages)),
-                share_of(bytes, plus(path.moved, times(others, busiest.moved)), whole),
-                share_of(bytes, plus(path.reduced, times(others, busiest.reduced)), whole)},
+  const auto work = [&](const Work& units_of) {
+    return Work{units_of.messages, share_of(bytes, units_of.moved, whole),
+                share_of(bytes, units_of.reduced, whole)};
+  };
+  const Work rest{times(others, busiest.messages), times(others, busiest.moved),
+                  times(others, busiest.reduced)};
+  if (costs.overlaps) return plus(price(work(path), costs), longest_of(work(rest), costs));
+  return price(work({plus(path.messages, rest.messages), plus(path.moved, rest.moved),
+                     plus(path.reduced, rest.reduced)}),
                costs);
 }
 

@@ -11,22 +11,9 @@
 #include <span>
 
 #include <tutti/algorithm.hpp>
+#include <tutti/costs.hpp>
 
 namespace tutti {
-
-/// A length of time in femtoseconds: fine enough for a byte, and two hours fit. Sums saturate.
-using Femtoseconds = std::int64_t;
-
-/// What a network with one switch charges.
-struct LinkCosts {
-  Femtoseconds alpha = 0;  ///< Per message.
-  Femtoseconds beta = 0;   ///< Per byte of the larger of in and out.
-  Femtoseconds gamma = 0;  ///< Per byte reduced.
-};
-
-/// Four microseconds per message, which is what a message too long to be sent at once costs between
-/// processes of one host; 10 GB/s; reductions at 20 GB/s.
-inline constexpr LinkCosts kDefaultCosts{.alpha = 4'000'000'000, .beta = 100'000, .gamma = 50'000};
 
 /// What happens one after the other: on a path through the data flow, or at one rank.
 struct Work {
@@ -47,7 +34,8 @@ struct Profile {
   Work path{};              ///< The longest path, each component by itself.
   Work busiest{};           ///< The most that any rank does, each component by itself.
 
-  /// The predicted time. Segments follow each other as fast as the busiest rank gets rid of them.
+  /// The predicted time. Segments follow each other as fast as the busiest rank gets rid of them;
+  /// where costs overlap, as fast as its slowest part: messages, bytes or reductions.
   /// @param bytes of the whole vector: of all blocks, so n times a rank's own in an all_gather and
   ///        n times a rank's input in an all_to_all.
   /// @param segment_bytes of the whole vector that travel at a time; 0 for all of it.

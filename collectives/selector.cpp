@@ -22,9 +22,20 @@ std::string refusal_of(const Algorithm& row, const Problem& problem) {
   return {};
 }
 
+std::string nanoseconds(Femtoseconds time) {
+  const std::string thousandths = std::to_string(time / 1000 % 1000);
+  return std::to_string(time / 1'000'000) + "." + std::string(3 - thousandths.size(), '0') +
+         thousandths + " ns";
+}
 std::string microseconds(Femtoseconds time) {
   const std::int64_t tenths = time / 100'000'000;
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " us";
+}
+
+std::string text_of(const Tariff& tariff) {
+  return microseconds(tariff.costs.alpha) + " per message, " + nanoseconds(tariff.costs.beta) +
+         " per byte moved, " + nanoseconds(tariff.costs.gamma) + " per byte reduced, " +
+         tariff.origin;
 }
 
 }  // namespace
@@ -38,6 +49,7 @@ std::size_t segment_count(std::size_t bytes, std::size_t segment_bytes,
 
 std::string Selection::explain() const {
   std::string text = chosen.choice.text() + (forced ? " (forced)" : " (least predicted time)");
+  text += "\n  at " + text_of(tariff);
   for (const Candidate& candidate : candidates) {
     text += "\n  " + candidate.choice.text();
     if (candidate.segment_bytes > 0)
@@ -63,12 +75,12 @@ Candidate Selector::judge(const Problem& problem, Choice choice) {
   if (problem.bytes() <= candidate.segment_bytes) candidate.segment_bytes = 0;
   if (candidate.refusal.empty())
     candidate.predicted = profile(candidate.choice, problem.contract)
-                              .time(problem.bytes(), candidate.segment_bytes, costs_);
+                              .time(problem.bytes(), candidate.segment_bytes, tariff_.costs);
   return candidate;
 }
 
 Selection Selector::select(const Problem& problem) {
-  Selection selection{.forced = !problem.algorithm.empty()};
+  Selection selection{.forced = !problem.algorithm.empty(), .tariff = tariff_};
   const Collective collective = problem.contract.collective;
   if (selection.forced) {
     selection.chosen = judge(problem, parse_choice(collective, problem.algorithm));

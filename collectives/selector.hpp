@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "predict.hpp"
@@ -25,8 +26,9 @@ struct Selection {
   Candidate chosen{};
   bool forced = false;
   std::vector<Candidate> candidates{};  ///< All that were looked at, in the catalog's order.
+  Tariff tariff{};                      ///< What the predictions rest on.
 
-  /// Lines for a person: the winner, every prediction, every refusal.
+  /// Lines for a person: the winner, what was charged, every prediction, every refusal.
   [[nodiscard]] std::string explain() const;
 };
 
@@ -34,8 +36,8 @@ struct Selection {
 /// on all ranks, because nothing that is known to one rank only is looked at.
 class Selector {
  public:
-  /// @param costs what messages and bytes are taken to cost.
-  explicit Selector(const LinkCosts& costs = kDefaultCosts) : costs_{costs} {}
+  /// @param tariff what messages and bytes are taken to cost.
+  explicit Selector(Tariff tariff) : tariff_{std::move(tariff)} {}
 
   /// Throws Error{invalid_argument} where a forced algorithm is unknown or cannot serve, and says
   /// why.
@@ -45,7 +47,7 @@ class Selector {
   [[nodiscard]] Candidate judge(const Problem& problem, Choice choice);
   [[nodiscard]] const Profile& profile(const Choice& choice, const Contract& contract);
 
-  LinkCosts costs_;
+  Tariff tariff_;
   std::map<std::tuple<const Algorithm*, std::string, Rank>, Profile> profiles_;
 };
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include <tutti/costs.hpp>
 #include <tutti/memory.hpp>
 #include <tutti/transport.hpp>
 
@@ -40,6 +41,7 @@ struct Footing {
   std::unique_ptr<Transport> transport{};  ///< Connects its ranks.
   std::shared_ptr<Group> group{};          ///< Outlives the transport. May be null.
   std::shared_ptr<CallCounter> calls{};    ///< Kept up to date by the communicator. May be null.
+  Tariff tariff{};                         ///< What algorithms are chosen by; equal on all ranks.
 };
 
 /// Makes smaller groups, and memory that peers see. A backend that can do neither has no Group.

@@ -110,5 +110,26 @@ TEST(OptionsTest, ExplainNamesTheChoiceAndTheRejected) {
   EXPECT_EQ(world.cluster().transfers(), 0u);
 }
 
+// The same call over the same ranks: what differs is what messages and bytes are taken to cost.
+TEST(OptionsTest, ChoicesFollowTheTariffAndNameIt) {
+  std::vector<float> data(8192);
+  const auto explained = [&](const Tariff& tariff) {
+    sim::Cluster cluster{{.size = 4}};
+    Communicator rank = Communicator::create({.transport = cluster.transport(0), .tariff = tariff},
+                                             make_host_memory(), {});
+    return rank.explain(call::all_reduce<float>(data, std::span{data}, sum));
+  };
+  const std::string slow = explained({{.alpha = 25'000'000'000, .beta = 8'000'000}, "slow bytes"});
+  EXPECT_NE(slow.find("ranks: rabenseifner (least predicted time)\n  at 25.0 us per message, 8.000 "
+                      "ns per byte moved, 0.000 ns per byte reduced, slow bytes\n"),
+            std::string::npos)
+      << slow;
+  const std::string dear = explained({{.alpha = 99'000'000'000, .beta = 50'000}, "dear messages"});
+  EXPECT_NE(dear.find("ranks: recursive_doubling (least predicted time)\n  at 99.0 us per message, "
+                      "0.050 ns per byte moved, 0.000 ns per byte reduced, dear messages\n"),
+            std::string::npos)
+      << dear;
+}
+
 }  // namespace
 }  // namespace tutti::harness

@@ -183,6 +183,16 @@ TEST(Predict, SegmentsAreCountedAndRoundedUp) {
   EXPECT_EQ(hop.time(0, 400, costs), 200);
 }
 
+TEST(Predict, SegmentsOverlapOnAWire) {
+  const Profile hop{.units = 1, .rounds = 1, .path = {2, 2, 1}, .busiest = {1, 1, 1}};
+  const LinkCosts costs{.alpha = 100, .beta = 1, .gamma = 2, .overlaps = true};
+  EXPECT_EQ(hop.time(1000, 0, costs), 200 + 2000 + 2000);  // a segment alone overlaps with nothing
+  EXPECT_EQ(hop.time(1000, 500, costs), 200 + 1000 + 1000 + 1000);  // the second one's reductions
+  EXPECT_EQ(hop.time(1000, 10, costs), 200 + 20 + 20 + 99 * 100);   // 99 messages
+  EXPECT_EQ(hop.time(1000, 500, {.alpha = 100, .beta = 3, .gamma = 2, .overlaps = true}),
+            200 + 3000 + 1000 + 1500);
+}
+
 TEST(Predict, RoundsAreThoseOfTheBusiestRank) {
   // The root of a binomial broadcast to 8 ranks sends in three rounds, the last rank receives in
   // one.

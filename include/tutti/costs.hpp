@@ -1,0 +1,36 @@
+/// @file
+/// What messages and bytes are taken to cost: what choices of algorithms rest on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tutti {
+
+/// A length of time in femtoseconds: fine enough for a byte, and two hours fit. Sums saturate.
+using Femtoseconds = std::int64_t;
+
+/// What a network with one switch charges.
+struct LinkCosts {
+  Femtoseconds alpha = 0;  ///< Per message.
+  Femtoseconds beta = 0;   ///< Per byte of the larger of in and out.
+  Femtoseconds gamma = 0;  ///< Per byte reduced.
+  /// Whether bytes move by themselves, as over a wire, while a rank sends and reduces what belongs
+  /// to other segments; over memory the rank that sends moves them.
+  bool overlaps = false;
+  /// Equality of all members.
+  friend bool operator==(const LinkCosts&, const LinkCosts&) = default;
+};
+
+/// Four microseconds per message, which is what a message too long to be sent at once costs between
+/// processes of one host; 10 GB/s; reductions at 20 GB/s.
+inline constexpr LinkCosts kDefaultCosts{.alpha = 4'000'000'000, .beta = 100'000, .gamma = 50'000};
+
+/// Costs, and where they come from. The costs are equal on all ranks, since ranks that took
+/// different ones would choose different algorithms.
+struct Tariff {
+  LinkCosts costs = kDefaultCosts;             ///< What is charged.
+  std::string origin = "assumed of any host";  ///< For a person, such as "measured at the start".
+};
+
+}  // namespace tutti
