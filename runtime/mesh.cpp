@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "fields.hpp"
+#include "household.hpp"
 #include "mesh_links.hpp"
 
 namespace tutti::runtime {
@@ -108,6 +109,12 @@ Endpoint listening_address(const MeshOptions& options, const std::vector<Card>& 
   return source_towards(resolve(parse_host_and_port(hub), deadline).front());
 }
 
+Rank first_far_from_rank_0(const std::vector<Card>& cards) {
+  const auto far = std::ranges::find_if(
+      cards, [&](const Card& card) { return !share_loopback(card.host, cards.front().host); });
+  return far == cards.end() ? -1 : static_cast<Rank>(far - cards.begin());
+}
+
 std::string random_name() {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string name = "tutti-";
@@ -142,7 +149,8 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
   });
   std::optional<Connecting> connecting;
   const auto reserve = std::min<Clock::duration>(kLongestReport, (deadline - start) / 4);
-  do_together(channel, deadline, [&] {
+  std::vector<Link> links;
+  const auto reports = do_together(channel, deadline, [&] {
     for (std::string_view place : places) {
       const std::string address{take_text(place)};
       plan.addresses.push_back(resolve(parse_host_and_port(address), deadline).front());
@@ -150,12 +158,19 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
     }
     connecting.emplace(plan, std::move(listeners), deadline - reserve);
     connecting->run();
-    return std::string{};
+    links = connecting->take();
+    std::string report;
+    put(report, household_of(plan.self.rank, links));
+    return report;
   });
+  std::vector<Household> said;
+  for (std::string_view report : reports) said.push_back(take<Household>(report));
   Mesh mesh{.world = plan.self.job,
             .hosts = {},
-            .links = connecting->take(),
-            .is_oversubscribed = is_oversubscribed(plan.cards, channel.rank())};
+            .links = std::move(links),
+            .is_oversubscribed = is_oversubscribed(plan.cards, channel.rank()),
+            .households = households_of(said),
+            .far = first_far_from_rank_0(plan.cards)};
   for (const Card& card : plan.cards) mesh.hosts.push_back(card.host.name);
   return mesh;
 }

@@ -41,6 +41,10 @@ struct Mesh {
   std::vector<std::string> hosts{};  ///< What each rank's host is called.
   std::vector<Link> links{};         ///< One per other rank, in the order of ranks.
   bool is_oversubscribed = false;    ///< Whether the ranks on this machine outnumber its cores.
+  std::vector<Rank> households{};    ///< Per rank: the lowest of those that all share memory with
+                                     ///< it and with each other. The same on all ranks.
+  Rank far = -1;                     ///< The first rank that rank 0 reaches over no loopback, or
+                                     ///< -1. The same on all ranks.
 };
 
 /// Collective: connects every rank with every other. Ranks tell each other where they are, each

@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <utility>
 
 #include "backends/hybrid/hybrid.hpp"
+#include "network_speed.hpp"
 
 namespace tutti::runtime {
 namespace {
+
+/// What is left to a start at the least when its ranks are connected.
+constexpr std::chrono::seconds kLeastTime{1};
 
 std::uint64_t combine(std::uint64_t hash, std::uint64_t value) noexcept {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
@@ -82,13 +87,39 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
     world->segment_ = shm::make_segment(options.segment_bytes);
     mesh.memory = world->segment_->descriptor();
   }
-  world->adopt(connect_mesh(channel, mesh, deadline), options);
+  Mesh connected = connect_mesh(channel, mesh, deadline);
+  const Rank far = connected.far;
+  world->adopt(std::move(connected), options);
+  world->socket_tariff_ = far < 0 ? loopback_tariff() : world->find_network_tariff(far, deadline);
   return world;
+}
+
+/// Collective. Rank 0 measures with the first rank of another host, and tells everyone, lest ranks
+/// choose differently. That nothing could be measured is no reason not to start.
+Tariff World::find_network_tariff(Rank far, Deadline deadline) {
+  const Duration left = std::max<Duration>(deadline - std::chrono::steady_clock::now(), kLeastTime);
+  const auto among = [&](const std::vector<Rank>& members) {
+    return Communicator::create(found(id_of(id_, members, 1), members), make_host_memory(),
+                                {.timeout = left});
+  };
+  auto speed = NetworkSpeed::unknown;
+  if (self_ == 0 || self_ == far) {
+    try {
+      Communicator pair = among({0, far});
+      speed = measure_network(pair);
+    } catch (const Error&) {
+      speed = NetworkSpeed::unknown;
+    }
+  }
+  Communicator all = among(everyone());
+  all.broadcast(std::span{&speed, 1}, 0);
+  return network_tariff(speed);
 }
 
 void World::adopt(Mesh mesh, const WorldOptions& options) {
   id_ = mesh.world;
   hosts_ = std::move(mesh.hosts);
+  households_ = std::move(mesh.households);
   is_local_.assign(hosts_.size(), segment_ != nullptr);
   std::vector<Watched> watched;
   std::vector<shm::Neighbour> neighbours;
@@ -125,10 +156,14 @@ void World::adopt(Mesh mesh, const WorldOptions& options) {
 }
 
 Footing World::footing() {
-  std::vector<Rank> everyone(hosts_.size());
-  for (std::size_t rank = 0; rank < everyone.size(); ++rank)
-    everyone[rank] = static_cast<Rank>(rank);
-  return found(id_of(id_, everyone, 0), everyone);
+  const std::vector<Rank> members = everyone();
+  return found(id_of(id_, members, 0), members);
+}
+
+std::vector<Rank> World::everyone() const {
+  std::vector<Rank> ranks(hosts_.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
 }
 
 Whereabouts World::inquire(std::uint64_t communicator, Rank rank, Duration patience) {
@@ -143,7 +178,16 @@ Footing World::found(std::uint64_t communicator, const std::vector<Rank>& member
                : std::make_shared<Alarm>(Alarm::Tell{}, std::make_shared<ForkGuard>());
   return {.transport = connect(communicator, members, alarm),
           .group = std::make_shared<WorldGroup>(shared_from_this(), communicator, members),
-          .calls = std::move(calls)};
+          .calls = std::move(calls),
+          .tariff = tariff_of(members)};
+}
+
+// Ranks of several hosts wait for the network, whatever else they do.
+Tariff World::tariff_of(const std::vector<Rank>& members) const {
+  const auto household = [this](Rank rank) { return households_[static_cast<std::size_t>(rank)]; };
+  const bool share_memory = std::ranges::all_of(
+      members, [&](Rank member) { return household(member) == household(members.front()); });
+  return share_memory ? memory_tariff() : socket_tariff_;
 }
 
 std::unique_ptr<Transport> World::connect(std::uint64_t communicator,

@@ -64,6 +64,9 @@ class World : public std::enable_shared_from_this<World> {
                                                    const std::vector<Rank>& members,
                                                    const std::shared_ptr<Alarm>& alarm);
   void adopt(Mesh mesh, const WorldOptions& options);
+  [[nodiscard]] Tariff find_network_tariff(Rank far, Deadline deadline);
+  [[nodiscard]] Tariff tariff_of(const std::vector<Rank>& members) const;
+  [[nodiscard]] std::vector<Rank> everyone() const;
   [[nodiscard]] int hosts_of(const std::vector<Rank>& members) const;
 
   Rank self_ = 0;
@@ -71,6 +74,8 @@ class World : public std::enable_shared_from_this<World> {
   std::string origin_{};
   std::vector<std::string> hosts_{};         // per rank
   std::vector<bool> is_local_{};             // per rank
+  std::vector<Rank> households_{};           // as Mesh::households
+  Tariff socket_tariff_{};                   // of links that share no memory
   std::unique_ptr<Control> control_{};       // none where there is one rank; says goodbye last
   std::shared_ptr<shm::Segment> segment_{};  // none where all is TCP
   std::shared_ptr<shm::Domain> domain_{};    // likewise

@@ -16,6 +16,7 @@ import sys
 
 SKIP = 77
 KINDS = ("--net", "--uts")
+RATE = "1gbit"
 
 
 def address(host):
@@ -132,7 +133,7 @@ def main(words):
         except (OSError, subprocess.CalledProcessError) as error:
             sys.exit(str(error))
         sys.exit(subprocess.run(words[3:], check=False).returncode)
-    rate = "1gbit"
+    rate = RATE
     if len(words) > 2 and words[1] == "--rate":
         rate = words[2]
         del words[1:3]

@@ -126,6 +126,31 @@ class Collectives(Hosts):
         self.check(job, ["h1", "h1", "h2", "h2"], "tcp://h1:")
 
 
+class Tariffs(Hosts):
+    """What algorithms are chosen by."""
+
+    def explained(self, text, rate):
+        """What all ranks say alike, where rank 0 sends at this rate."""
+        cluster.shape("eth0", rate, "h0")
+        self.addCleanup(cluster.shape, "eth0", cluster.RATE, "h0")
+        statuses, said = self.world(["h0", "h0", "h1", "h2"], "explain").start_all().finish()
+        self.assertEqual(set(statuses), {0}, said)
+        self.assertEqual(len(set(said)), 1, said)
+        self.assertIn(text, said[0])
+
+    def test_a_network_is_measured(self):
+        for _ in range(5):
+            self.explained("at 25.0 us per message, 8.000 ns per byte moved, 0.050 ns per byte "
+                           "reduced, measured: 1 Gbit/s between hosts\n", "1gbit")
+
+    def test_a_slow_network_is_measured(self):
+        self.explained("80.000 ns per byte moved, 0.050 ns per byte reduced, "
+                       "measured: 100 Mbit/s between hosts\n", "100mbit")
+
+    def test_what_cannot_be_measured_is_assumed(self):
+        self.explained("assumed: 1 Gbit/s between hosts", "4mbit")
+
+
 class Refusals(Hosts):
     """Worlds that do not come together. The connect deadline is 3 s."""
 

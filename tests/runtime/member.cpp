@@ -173,6 +173,12 @@ int run(const std::string& mode, int number) {
     if (world.rank() == 0) std::printf("%s\n", world.describe().c_str());
     return divides(world) ? 0 : 1;
   }
+  if (mode == "explain") {
+    Communicator world = init();
+    std::vector<float> values(1000);
+    std::puts(world.explain(call::all_reduce<float>(values, std::span{values}, sum)).c_str());
+    return adds_up(world) ? 0 : 1;
+  }
   if (mode == "repeat") return repeats(number) ? 0 : 1;
   if (mode == "survive") return survives(number) ? 0 : 1;
   if (mode == "late") return is_late() ? 0 : 1;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "ranks.hpp"
+#include "runtime/household.hpp"
 #include "runtime/store.hpp"
 #include "strangers.hpp"
 
@@ -103,6 +104,9 @@ TEST_P(MeshOf, ConnectsTwoHostsOverTheStore) {
     const Mesh mesh = connect_mesh(*channel, options, in(30s));
     check_mesh(
         mesh, *channel, [&](Rank peer) { return peer % 2 == rank % 2; }, 1);
+    for (Rank peer = 0; peer < n_; ++peer)
+      EXPECT_EQ(mesh.households[static_cast<std::size_t>(peer)], peer % 2);
+    EXPECT_EQ(mesh.far, n_ > 1 ? 1 : -1);
   }));
   EXPECT_EQ(open_descriptors(), before);
 }
@@ -117,7 +121,24 @@ TEST(Mesh, UsesTheNetworkWhereOneHasNoMemory) {
     const Mesh mesh = connect_mesh(channel, options_of(memory), in(30s));
     check_mesh(
         mesh, channel, [&](Rank peer) { return rank != 1 && peer != 1; }, 1);
+    EXPECT_EQ(mesh.households, (std::vector<Rank>{0, 1, 0}));
+    EXPECT_EQ(mesh.far, -1);
   }));
+}
+
+// Every link must be there, else each of the ranks could take another host for its own.
+TEST(Mesh, CountsRanksThatDoNotAllShareMemoryAsAlone) {
+  using Ranks = std::vector<Rank>;
+  const auto households = [](const std::vector<Ranks>& shared) {
+    std::vector<Household> said(shared.size());
+    for (std::size_t rank = 0; rank < shared.size(); ++rank)
+      for (const Rank member : shared[rank]) said[rank].add(member);
+    return households_of(said);
+  };
+  EXPECT_EQ(households({{0, 2}, {1}, {0, 2}, {3, 4}, {3, 4}}), (Ranks{0, 1, 0, 3, 3}));
+  EXPECT_EQ(households({{0, 1, 2}, {0, 1}, {0, 2}}), (Ranks{0, 1, 2}));  // 1 and 2 share none
+  EXPECT_EQ(households({{0, 1}, {0, 1, 2}, {1, 2}}), (Ranks{0, 1, 2}));  // nor 0 and 2 here
+  EXPECT_EQ(households({{0, 1, 2}, {0, 1, 3}, {0, 2, 4}, {1, 3}, {2, 4}}), (Ranks{0, 1, 2, 3, 4}));
 }
 
 TEST(Mesh, UsesTheNetworkBetweenUsers) {

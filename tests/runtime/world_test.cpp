@@ -1,7 +1,10 @@
 // Worlds of ranks that are threads: every way of connecting, groups in any order, what is left.
 #include "runtime/world.hpp"
 
+#include <map>
+#include <mutex>
 #include <numeric>
+#include <set>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -176,6 +179,41 @@ TEST_P(WorldOf, ReducesBuffersThatPeersSee) {
     for (const std::size_t count : {1U, 1'000U, 50'000U})
       check_sums(world, everyone(world.size()), count, buffer.span());
   }));
+}
+
+/// What explain() says that the choice rests on.
+std::string tariff_of(Communicator& communicator) {
+  std::vector<double> values(8);
+  const std::string text =
+      communicator.explain(call::all_reduce<double>(values, std::span{values}, sum));
+  const std::size_t begin = text.find("\n  at ") + 1;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+// What ranks would choose by must be the same on all of them, in subgroups too.
+TEST_P(WorldOf, ChargesAllRanksAlike) {
+  std::mutex mutex;
+  std::map<std::string, std::set<std::string>> said;
+  const auto say = [&](const std::string& group, Communicator& communicator) {
+    const std::string tariff = tariff_of(communicator);
+    const std::lock_guard lock{mutex};
+    said[group].insert(tariff);
+  };
+  expect_no_error(in_world(GetParam(), [&](Communicator& world) {
+    say("all", world);
+    const int host = world.rank() % GetParam().hosts;
+    Communicator neighbours = world.split(host);
+    say("host " + std::to_string(host), neighbours);
+  }));
+  const bool has_memory = GetParam().ways != "tcp" || GetParam().n == 1;
+  for (const auto& [group, tariffs] : said) {
+    ASSERT_EQ(tariffs.size(), 1U) << group;
+    const std::string& tariff = *tariffs.begin();
+    const std::string origin = group == "all" && GetParam().hosts > 1 ? "between hosts"
+                               : has_memory                           ? "assumed of shared memory"
+                                                                      : "assumed of the loopback";
+    EXPECT_NE(tariff.find(origin), std::string::npos) << group << ": " << tariff;
+  }
 }
 
 std::string name_of_setting(const ::testing::TestParamInfo<Setting>& info) {
