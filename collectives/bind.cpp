@@ -37,6 +37,7 @@ class Binder {
     copy_results();
     number_held();
     fuse(program_);
+    find_shortcuts(program_);
     return std::move(program_);
   }
 

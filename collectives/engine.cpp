@@ -74,14 +74,16 @@ ShapeKey::ShapeKey(const Call& call, const Options& options) noexcept
       op{call.op == nullptr ? OperatorKind::sum : call.op->kind()}, has_op{call.op != nullptr},
       commutative{call.op == nullptr || call.op->commutative()}, root{call.root},
       element_bytes{call.element_bytes}, in_count{call.in_count}, out_count{call.out_count},
-      segment{options.segment}, function{call.op == nullptr ? nullptr : call.op->function()},
+      segment{options.segment}, visible{options.visible}, function{call.op == nullptr
+                                                                       ? nullptr
+                                                                       : call.op->function()},
       algorithm{options.algorithm}, counts{options.counts} {}
 
 bool ShapeKey::fits(const Call& call, const Options& options) const noexcept {
   if (collective != call.collective || type != call.type || in_count != call.in_count ||
       out_count != call.out_count || root != call.root || element_bytes != call.element_bytes ||
-      segment != options.segment || algorithm.size() != options.algorithm.size() ||
-      counts.size() != options.counts.size())
+      segment != options.segment || visible != options.visible ||
+      algorithm.size() != options.algorithm.size() || counts.size() != options.counts.size())
     return false;
   if (has_op != (call.op != nullptr)) return false;
   if (has_op && (op != call.op->kind() || commutative != call.op->commutative() ||
@@ -259,7 +261,7 @@ std::size_t Engine::progress() {
   if (failure_) throw Error{*failure_};
   try {
     const std::size_t count = transport_->poll(completions_);
-    for (std::size_t i = 0; i < count; ++i) Execution::complete(completions_[i].cookie);
+    for (std::size_t i = 0; i < count; ++i) Execution::complete(completions_[i]);
     return count;
   } catch (...) {
     fail(caught(transport_->self()));

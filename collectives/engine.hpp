@@ -29,6 +29,7 @@ struct ShapeKey {
   std::size_t in_count = 0;
   std::size_t out_count = 0;
   std::size_t segment = 0;
+  bool visible = false;
   const UserFunction* function = nullptr;
   std::string_view algorithm{};
   std::span<const std::size_t> counts{};

@@ -28,6 +28,7 @@ Execution::Execution(Transport& transport, Scratch& scratch, std::shared_ptr<con
   for (Lane& lane : lanes_) lane.owner = this;
   // A sink may be called by another thread, which a user's function need not expect.
   may_fuse_ = transport_.capabilities().sinks && binding_->op.kind() != OperatorKind::user;
+  may_lend_ = transport_.capabilities().loans && binding_->op.kind() != OperatorKind::user;
 }
 
 void Execution::rest() noexcept {
@@ -98,6 +99,7 @@ void Execution::borrow() {
 
 void Execution::begin_segment(Lane& lane) {
   lane.round = 0;
+  lane.replies = 0;
   expects(lane.resolved.held_bytes + lane.resolved.staging_bytes <= lane_bytes_,
           "no segment needs more scratch than the first one");
   if (!lane.is_placed) place_pieces(lane);
@@ -121,10 +123,11 @@ void Execution::place_pieces(Lane& lane) {
         {.kind = message.is_send ? Transfer::Kind::send : Transfer::Kind::recv,
          .peer = message.peer,
          .pieces = std::span{lane.pieces}.subspan(message.first_piece, message.pieces)});
-  lane.pending.assign(lane.transfers.size(), {&lane, false});
+  lane.pending.assign(lane.transfers.size(), {.lane = &lane});
   for (std::size_t i = 0; i < lane.transfers.size(); ++i)
     lane.transfers[i].cookie = reinterpret_cast<std::uint64_t>(&lane.pending[i]);
   if (may_fuse_) place_sinks(lane);
+  if (may_lend_) place_shortcuts(lane);
   const std::size_t before = lane.footprint;
   lane.footprint = resolved.footprint() + lane.pieces.capacity() * sizeof(Piece) +
                    lane.transfers.capacity() * sizeof(Transfer) +
@@ -172,18 +175,28 @@ void Execution::advance(Lane& lane) {
       begin_segment(lane);
       continue;
     }
-    const std::uint32_t begin = lane.round == 0 ? 0 : resolved.rounds[lane.round - 1].messages;
-    const std::uint32_t count = resolved.rounds[lane.round].messages - begin;
-    if (count > 0) {
-      for (std::uint32_t i = begin; i < begin + count; ++i) lane.pending[i].is_done = false;
-      lane.outstanding = count;
-      transport_.post(std::span{lane.transfers}.subspan(begin, count));
-      if (lane.round == 0) copy_results(lane);
-      return;
-    }
+    post_round(lane);
     if (lane.round == 0) copy_results(lane);
+    if (lane.outstanding > 0) return;
     finish_round(lane);
   }
+}
+
+std::span<Transfer> Execution::messages_of(Lane& lane, std::uint32_t round) const {
+  const Resolved& resolved = lane.resolved;
+  if (round == resolved.rounds.size()) return {};
+  const std::uint32_t begin = round == 0 ? 0 : resolved.rounds[round - 1].messages;
+  return std::span{lane.transfers}.subspan(begin, resolved.rounds[round].messages - begin);
+}
+
+void Execution::post_round(Lane& lane) {
+  const std::span<Transfer> transfers = messages_of(lane, lane.round);
+  if (lane.replies > 0) return post_rest(lane, transfers);
+  lane.outstanding = static_cast<std::uint32_t>(transfers.size());
+  if (transfers.empty()) return;
+  const auto begin = static_cast<std::size_t>(transfers.data() - lane.transfers.data());
+  for (std::size_t i = begin; i < begin + transfers.size(); ++i) lane.pending[i].is_done = false;
+  transport_.post(transfers);
 }
 
 /// While the first messages travel, and what is copied may still be in the cache.
@@ -193,10 +206,13 @@ void Execution::copy_results(const Lane& lane) {
   for (std::size_t i = first; i < resolved.folds.size(); ++i) fold(lane, resolved.folds[i]);
 }
 
-void Execution::complete(std::uint64_t cookie) {
-  auto* pending = reinterpret_cast<Pending*>(cookie);
+void Execution::complete(const Completion& completion) {
+  auto* pending = reinterpret_cast<Pending*>(completion.cookie);
   Lane& lane = *pending->lane;
   pending->is_done = true;
+  if (completion.loan != kNoLoan)
+    lane.owner->use_loan(lane, static_cast<std::uint32_t>(pending - lane.pending.data()),
+                         completion);
   if (--lane.outstanding > 0) return;
   lane.owner->finish_round(lane);
   lane.owner->advance(lane);

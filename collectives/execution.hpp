@@ -57,7 +57,7 @@ class Execution {
   /// Starts; the timeout is how long to wait. Throws what Transport::post throws.
   void start(Buffers buffers, Turn turn, Duration timeout);
   /// Notes that a transfer of this or another execution is done, and goes on from there.
-  static void complete(std::uint64_t cookie);
+  static void complete(const Completion& completion);
 
   /// Gives the scratch back until the next start. Nothing may be pending.
   void rest() noexcept;
@@ -94,8 +94,9 @@ class Execution {
   struct Lane;
   /// A transfer under way; its address is the cookie.
   struct Pending {
-    Lane* lane;
-    bool is_done;
+    Lane* lane = nullptr;
+    bool is_done = false;
+    bool is_replied = false;  // a send that stands at its receiver already
   };
   /// Folds a message into its destinations while it arrives.
   class Folding final : public Sink {
@@ -115,8 +116,9 @@ class Execution {
     std::size_t segment = 0;
     std::uint32_t round = 0;
     std::uint32_t outstanding = 0;
-    bool is_resolved = false;  // `resolved` is that of `segment`
-    bool is_placed = false;    // `pieces` are those of `resolved` at the last buffers
+    std::uint32_t replies = 0;  // sends of the next round that stand at their receivers already
+    bool is_resolved = false;   // `resolved` is that of `segment`
+    bool is_placed = false;     // `pieces` are those of `resolved` at the last buffers
     Resolved resolved{};
     std::vector<Piece> pieces{};
     std::vector<Transfer> transfers{};
@@ -132,11 +134,17 @@ class Execution {
   void begin_segment(Lane& lane);
   void place_pieces(Lane& lane);
   void place_sinks(Lane& lane);
+  void place_shortcuts(Lane& lane);
   [[nodiscard]] bool fuses(const ResolvedMessage& message) const noexcept;
   [[nodiscard]] bool is_in_place() const noexcept;
   void advance(Lane& lane);
+  [[nodiscard]] std::span<Transfer> messages_of(Lane& lane, std::uint32_t round) const;
+  void post_round(Lane& lane);
+  void post_rest(Lane& lane, std::span<Transfer> transfers);
   void copy_results(const Lane& lane);
   void finish_round(Lane& lane);
+  void use_loan(Lane& lane, std::uint32_t message, const Completion& completion);
+  void find_copies(Lane& lane, std::uint32_t message, LoanId loan);
   void fold(const Lane& lane, const ResolvedFold& fold);
   void fold_part(const Lane& lane, const ResolvedFold& fold, std::size_t first,
                  std::span<const std::byte> incoming) const;
@@ -152,6 +160,7 @@ class Execution {
   Duration timeout_{0};
   bool has_run_ = false;
   bool may_fuse_ = false;
+  bool may_lend_ = false;
   bool in_place_ = false;
   Duration deadline_{0};
   std::vector<Lane> lanes_;
@@ -160,6 +169,7 @@ class Execution {
   std::size_t footprint_ = 0;
   std::size_t active_lanes_ = 0;
   std::vector<const void*> operands_{};
+  std::vector<void*> copies_{};
 };
 
 }  // namespace tutti::detail

@@ -7,10 +7,6 @@
 #include "program.hpp"
 
 namespace tutti::detail {
-namespace {
-
-/// Whether two runs share memory.
-enum class Overlap : std::uint8_t { none, in_place, always };
 
 Overlap overlap_of(const Run& a, const Run& b) noexcept {
   const bool ours = a.base == Base::held;
@@ -22,6 +18,8 @@ Overlap overlap_of(const Run& a, const Run& b) noexcept {
     return Overlap::none;
   return a.base == b.base ? Overlap::always : Overlap::in_place;
 }
+
+namespace {
 
 /// Looks at one round.
 class Round {

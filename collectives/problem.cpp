@@ -153,7 +153,8 @@ Problem check(const Call& call, const Options& options, Rank self, int size) {
                   .count = options.counts.empty() ? block_count(call, size) : 0,
                   .counts = options.counts,
                   .algorithm = options.algorithm,
-                  .segment = options.segment};
+                  .segment = options.segment,
+                  .visible = options.visible};
   if (call.collective == Collective::barrier) {
     problem.op = &bit_or;  // The token is a bit of a byte, whatever the call says.
     problem.type = Datatype::u8;

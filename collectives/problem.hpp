@@ -24,6 +24,7 @@ struct Problem {
   std::span<const std::size_t> counts{};  ///< Elements per block, where they differ.
   std::string_view algorithm{};           ///< Forced choice, or empty.
   std::size_t segment = 0;                ///< As Options::segment.
+  bool visible = false;                   ///< As Options::visible.
 
   /// Bytes of all blocks together.
   [[nodiscard]] std::size_t bytes() const noexcept;

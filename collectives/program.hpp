@@ -39,6 +39,28 @@ enum class Fusing : std::uint8_t {
   always
 };
 
+/// No message, or no fold.
+inline constexpr std::uint32_t kNoMessage = ~std::uint32_t{0};
+
+/// How a message may be spared the way through a transport, where both ranks see the memory: it is
+/// folded where it lies, and the result is stored at its sender's as well, in place of a message of
+/// the next round. Indices are of messages and folds, bound or resolved.
+struct Shortcut {
+  /// Of a receive that may be fused: the one fold that has all its bytes as an operand, and whose
+  /// result goes back in the next round,
+  std::uint32_t fold = kNoMessage;
+  std::uint32_t operand = 0;  ///< and which operand they are.
+  /// Of a send: the receive of the next round whose place the peer may write once it has this.
+  std::uint32_t reply = kNoMessage;
+  Fusing replying = Fusing::never;  ///< When it may.
+  /// How many messages the rank and its peer exchange this way before it.
+  std::uint32_t turn = 0;
+  /// Of a send: the fold of the round before whose result is all that it sends,
+  std::uint32_t relays = kNoMessage;
+  /// and the receive of that round from the same peer, to which this is the reply.
+  std::uint32_t answers = kNoMessage;
+};
+
 /// One message of a round.
 struct BoundMessage {
   Rank peer;
@@ -46,10 +68,8 @@ struct BoundMessage {
   std::uint32_t first_run;  ///< Index into Program::runs.
   std::uint32_t runs;
   Fusing fusing = Fusing::never;
+  Shortcut shortcut{};
 };
-
-/// No message.
-inline constexpr std::uint32_t kNoMessage = ~std::uint32_t{0};
 
 /// A fold or a copy at the end of a round; operands in the order of evaluation.
 struct BoundFold {
@@ -95,6 +115,14 @@ struct Program {
 /// of each together. @param program what binding has made of the schedule.
 void fuse(Program& program);
 
+/// Whether two runs share memory, where the caller's input and output may be one.
+enum class Overlap : std::uint8_t { none, in_place, always };
+/// @return how two runs of one rank overlap.
+[[nodiscard]] Overlap overlap_of(const Run& a, const Run& b) noexcept;
+
+/// After fuse: finds the shortcuts. @param program what binding has made of the schedule.
+void find_shortcuts(Program& program);
+
 /// A contiguous run of bytes, or of elements, in one memory.
 struct Place {
   Base base = Base::in;
@@ -116,6 +144,7 @@ struct ResolvedMessage {
   Fusing fusing;
   std::uint32_t first_fold;  ///< Of those it may be fused with; they tile its bytes.
   std::uint32_t folds;
+  Shortcut shortcut{};
 };
 
 /// A contiguous fold of one segment.
@@ -143,6 +172,7 @@ struct Resolved {
   std::vector<std::size_t> stage_offsets{};
   std::vector<std::size_t> cursors{};            ///< Of the fold being resolved.
   std::vector<std::uint32_t> message_indices{};  ///< Of each bound message, the resolved one.
+  std::vector<std::uint32_t> fold_indices{};     ///< Of each bound fold, if it is one resolved one.
   std::size_t held_bytes = 0;                    ///< Size of the held memory of this segment.
   std::size_t staging_bytes = 0;                 ///< Of the round that stages most.
 

@@ -20,11 +20,16 @@ class Resolver {
     for (const BoundRound& end : program_.rounds) {
       place_stages(begin.stages, end.stages);
       for (std::uint32_t i = begin.messages; i < end.messages; ++i) message(i);
-      for (std::uint32_t i = begin.folds; i < end.folds; ++i) fold(program_.folds[i]);
+      for (std::uint32_t i = begin.folds; i < end.folds; ++i) {
+        const auto first = static_cast<std::uint32_t>(resolved_.folds.size());
+        fold(program_.folds[i]);
+        if (resolved_.folds.size() == first + 1) resolved_.fold_indices[i] = first;
+      }
       begin = end;
       resolved_.rounds.push_back({static_cast<std::uint32_t>(resolved_.messages.size()),
                                   static_cast<std::uint32_t>(resolved_.folds.size())});
     }
+    for (std::uint32_t i = 0; i < program_.messages.size(); ++i) shortcut(i);
     for (const BoundFold& result : program_.results) fold(result);
   }
 
@@ -38,6 +43,7 @@ class Resolver {
     resolved_.held_offsets.clear();
     resolved_.stage_offsets.assign(program_.stages.size(), 0);
     resolved_.message_indices.assign(program_.messages.size(), kNoMessage);
+    resolved_.fold_indices.assign(program_.folds.size(), kNoMessage);
     resolved_.staging_bytes = 0;
   }
 
@@ -135,6 +141,29 @@ class Resolver {
                                   .first_fold = 0,
                                   .folds = 0});
   }
+  /// A shortcut of a bound message holds for the resolved one where it is one piece, and so is what
+  /// it becomes or comes from.
+  void shortcut(std::uint32_t index) {
+    const Shortcut& bound = program_.messages[index].shortcut;
+    const std::uint32_t own = resolved_.message_indices[index];
+    if (own == kNoMessage || resolved_.messages[own].pieces != 1) return;
+    Shortcut& found = resolved_.messages[own].shortcut;
+    found.operand = bound.operand;
+    found.turn = bound.turn;
+    if (bound.fold != kNoMessage) found.fold = resolved_.fold_indices[bound.fold];
+    if (bound.reply != kNoMessage) {
+      const std::uint32_t reply = resolved_.message_indices[bound.reply];
+      if (reply != kNoMessage && resolved_.messages[reply].pieces == 1) {
+        found.reply = reply;
+        found.replying = bound.replying;
+      }
+    }
+    if (bound.relays == kNoMessage) return;
+    const std::uint32_t answers = resolved_.message_indices[bound.answers];
+    if (answers == kNoMessage || resolved_.fold_indices[bound.relays] == kNoMessage) return;
+    found.relays = resolved_.fold_indices[bound.relays];
+    found.answers = answers;
+  }
   void piece(std::uint32_t first, const Place& place, std::size_t bytes) {
     if (bytes == 0) return;
     if (resolved_.pieces.size() > first) {
@@ -215,7 +244,7 @@ std::size_t Resolved::footprint() const noexcept {
          operands.capacity() * sizeof(Place) +
          (held_offsets.capacity() + stage_offsets.capacity() + cursors.capacity()) *
              sizeof(std::size_t) +
-         message_indices.capacity() * sizeof(std::uint32_t);
+         (message_indices.capacity() + fold_indices.capacity()) * sizeof(std::uint32_t);
 }
 
 void resolve(const Program& program, const Layout& layout, Segment segment,

@@ -32,10 +32,9 @@ std::string microseconds(Femtoseconds time) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " us";
 }
 
-std::string text_of(const Tariff& tariff) {
-  return microseconds(tariff.costs.alpha) + " per message, " + nanoseconds(tariff.costs.beta) +
-         " per byte moved, " + nanoseconds(tariff.costs.gamma) + " per byte reduced, " +
-         tariff.origin;
+std::string text_of(const LinkCosts& costs) {
+  return microseconds(costs.alpha) + " per message, " + nanoseconds(costs.beta) +
+         " per byte moved, " + nanoseconds(costs.gamma) + " per byte reduced, ";
 }
 
 }  // namespace
@@ -49,7 +48,7 @@ std::size_t segment_count(std::size_t bytes, std::size_t segment_bytes,
 
 std::string Selection::explain() const {
   std::string text = chosen.choice.text() + (forced ? " (forced)" : " (least predicted time)");
-  text += "\n  at " + text_of(tariff);
+  text += "\n  at " + text_of(costs) + origin;
   for (const Candidate& candidate : candidates) {
     text += "\n  " + candidate.choice.text();
     if (candidate.segment_bytes > 0)
@@ -67,6 +66,10 @@ const Profile& Selector::profile(const Choice& choice, const Contract& contract)
   return profiles_.emplace(key, profile_of(choice, contract.size, contract.root)).first->second;
 }
 
+const LinkCosts& Selector::costs_of(const Problem& problem) const noexcept {
+  return problem.visible && tariff_.visible ? *tariff_.visible : tariff_.costs;
+}
+
 Candidate Selector::judge(const Problem& problem, Choice choice) {
   Candidate candidate{.choice = std::move(choice)};
   candidate.refusal = refusal_of(*candidate.choice.algorithm, problem);
@@ -75,12 +78,13 @@ Candidate Selector::judge(const Problem& problem, Choice choice) {
   if (problem.bytes() <= candidate.segment_bytes) candidate.segment_bytes = 0;
   if (candidate.refusal.empty())
     candidate.predicted = profile(candidate.choice, problem.contract)
-                              .time(problem.bytes(), candidate.segment_bytes, tariff_.costs);
+                              .time(problem.bytes(), candidate.segment_bytes, costs_of(problem));
   return candidate;
 }
 
 Selection Selector::select(const Problem& problem) {
-  Selection selection{.forced = !problem.algorithm.empty(), .tariff = tariff_};
+  Selection selection{
+      .forced = !problem.algorithm.empty(), .costs = costs_of(problem), .origin = tariff_.origin};
   const Collective collective = problem.contract.collective;
   if (selection.forced) {
     selection.chosen = judge(problem, parse_choice(collective, problem.algorithm));

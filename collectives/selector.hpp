@@ -26,7 +26,8 @@ struct Selection {
   Candidate chosen{};
   bool forced = false;
   std::vector<Candidate> candidates{};  ///< All that were looked at, in the catalog's order.
-  Tariff tariff{};                      ///< What the predictions rest on.
+  LinkCosts costs{};                    ///< What the predictions rest on,
+  std::string origin{};                 ///< and where that comes from.
 
   /// Lines for a person: the winner, what was charged, every prediction, every refusal.
   [[nodiscard]] std::string explain() const;
@@ -45,6 +46,7 @@ class Selector {
 
  private:
   [[nodiscard]] Candidate judge(const Problem& problem, Choice choice);
+  [[nodiscard]] const LinkCosts& costs_of(const Problem& problem) const noexcept;
   [[nodiscard]] const Profile& profile(const Choice& choice, const Contract& contract);
 
   Tariff tariff_;

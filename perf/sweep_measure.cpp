@@ -112,8 +112,11 @@ class Race {
   }
 
   [[nodiscard]] Options options_of(std::size_t i) const {
-    if (measured_[i].candidate.kind == Kind::automatic) return {};
-    return {.algorithm = measured_[i].candidate.choice, .segment = setting_.options.segment};
+    Options options{.visible = setting_.options.buffers == "visible"};
+    if (measured_[i].candidate.kind == Kind::automatic) return options;
+    options.algorithm = measured_[i].candidate.choice;
+    options.segment = setting_.options.segment;
+    return options;
   }
 
   void invoke(std::size_t i) {

@@ -52,7 +52,7 @@ NetworkSpeed measure_network(Communicator& pair) {
 }
 
 Tariff memory_tariff() {
-  return {kDefaultCosts, "assumed of shared memory"};
+  return {kDefaultCosts, "assumed of shared memory", kVisibleCosts};
 }
 
 Tariff loopback_tariff() {

@@ -4,11 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
 
 #include <tutti/error.hpp>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "integer_division.hpp"
 #include "kernels.hpp"
@@ -31,8 +36,9 @@ std::byte* element(void* array, std::size_t offset_bytes) {
 
 void copy_operand(const Fold& work, std::size_t element_bytes) {
   const std::size_t bytes = work.count * element_bytes;
-  if (bytes == 0 || work.destination == work.operands[0]) return;
-  std::memcpy(work.destination, work.operands[0], bytes);
+  if (bytes == 0) return;
+  if (work.destination != work.operands[0]) std::memcpy(work.destination, work.operands[0], bytes);
+  for (void* const copy : work.copies) std::memcpy(copy, work.destination, bytes);
 }
 
 // The user's function may be slow to enter, so two operands are one call. More of them go through
@@ -61,15 +67,67 @@ void fold_by_user(const Fold& work, std::size_t element_bytes) {
   }
 }
 
-// Block by block, so that the division finds the sums in the cache.
-void average_integers(Kernel kernel, Work work, const Fold& fold) {
+// From here up results that are stored more than once leave no trace in the caches, which would not
+// hold them anyway.
+constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
+
+/// Copies to memory that will not be read soon.
+void stream(std::byte* to, const std::byte* from, std::size_t bytes) {
+#if defined(__SSE2__)
+  if (reinterpret_cast<std::uintptr_t>(to) % sizeof(__m128i) == 0)
+    for (; bytes >= sizeof(__m128i); bytes -= sizeof(__m128i)) {
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to),
+                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+      to += sizeof(__m128i);
+      from += sizeof(__m128i);
+    }
+#endif
+  std::memcpy(to, from, bytes);
+}
+
+/// Others may be told afterwards that what was streamed is there.
+void end_streams() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+/// Reduces two operands to several places.
+void fold_in_streams(Kernel kernel, const Fold& fold, bool divides) {
+  const std::size_t element_bytes = size_of(fold.type);
+  const std::size_t block = kBlockBytes / element_bytes;
+  alignas(64) std::array<std::byte, kBlockBytes> results;
+  for (std::size_t first = 0; first < fold.count; first += block) {
+    const std::size_t offset = first * element_bytes;
+    const std::size_t count = std::min(block, fold.count - first);
+    const std::array<const void*, 2> operands{element(fold.operands[0], offset),
+                                              element(fold.operands[1], offset)};
+    kernel({.destination = results.data(),
+            .operands = operands.data(),
+            .operand_count = operands.size(),
+            .first = 0,
+            .end = count,
+            .divisor = fold.divisor});
+    if (divides) divide_integers(fold.type, results.data(), count, fold.divisor);
+    stream(element(fold.destination, offset), results.data(), count * element_bytes);
+    for (void* const copy : fold.copies)
+      stream(element(copy, offset), results.data(), count * element_bytes);
+  }
+  end_streams();
+}
+
+// Block by block, so that the division, and who copies the results, find them in the cache.
+void fold_by_blocks(Kernel kernel, Work work, const Fold& fold, bool divides) {
   const std::size_t element_bytes = size_of(fold.type);
   const std::size_t block = kBlockBytes / element_bytes;
   for (work.first = 0; work.first < fold.count; work.first = work.end) {
     work.end = work.first + std::min(block, fold.count - work.first);
     kernel(work);
-    std::byte* const sums = element(work.destination, work.first * element_bytes);
-    divide_integers(fold.type, sums, work.end - work.first, fold.divisor);
+    const std::size_t offset = work.first * element_bytes;
+    std::byte* const results = element(work.destination, offset);
+    if (divides) divide_integers(fold.type, results, work.end - work.first, fold.divisor);
+    for (void* const copy : fold.copies)
+      std::memcpy(element(copy, offset), results, (work.end - work.first) * element_bytes);
   }
 }
 
@@ -104,7 +162,7 @@ class HostMemory final : public Memory {
     if (work.count == 0) return;
     if (work.operands.size() == 1 && work.divisor == 1) return copy_operand(work, bytes);
     if (!by_user) return fold_built_in(kernel, work);
-    expects(work.divisor == 1, "a user's reduction is not divided");
+    expects(work.divisor == 1 && work.copies.empty(), "a user's reduction is that alone");
     fold_by_user(work, bytes);
   }
 
@@ -123,8 +181,11 @@ class HostMemory final : public Memory {
                     .first = 0,
                     .end = fold.count,
                     .divisor = fold.divisor};
-    const bool is_integer = fold.type <= Datatype::u64;
-    if (is_integer && fold.divisor != 1) return average_integers(kernel, work, fold);
+    const bool divides = fold.type <= Datatype::u64 && fold.divisor != 1;
+    const bool streams = !fold.copies.empty() && fold.operands.size() == 2 &&
+                         fold.count * size_of(fold.type) >= kStreamedBytes;
+    if (streams) return fold_in_streams(kernel, fold, divides);
+    if (divides || !fold.copies.empty()) return fold_by_blocks(kernel, work, fold, divides);
     kernel(work);
   }
 

@@ -17,6 +17,7 @@ Capabilities common(const Parts& parts) {
       .name = local.name + "+" + remote.name,
       .tags = std::min(local.tags, remote.tags),
       .sinks = local.sinks && remote.sinks,
+      .loans = local.loans,  // what else goes by the other part is not lent
       .hosts = parts.hosts,
       .idle_spins = is_one_host ? local.idle_spins : std::min(local.idle_spins, remote.idle_spins)};
 }
@@ -51,6 +52,11 @@ class HybridTransport final : public Transport {
     complain();
     return 0;
   }
+
+  [[nodiscard]] std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) override {
+    return parts_.local->reply_to(loan, turn, bytes);
+  }
+  void end_loan(LoanId loan, bool replied) override { parts_.local->end_loan(loan, replied); }
 
   // Asleep in one part, this thread would see nothing of the other. What it has to do in the
   // network for others has waited, so the next poll looks.

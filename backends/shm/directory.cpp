@@ -9,10 +9,6 @@
 namespace tutti::shm {
 namespace {
 
-Error nonsense() {
-  return {ErrorCode::transport, "a rank of this host wrote nonsense to shared memory"};
-}
-
 constexpr std::size_t line_up(std::size_t bytes) noexcept {
   return (bytes + 63) & ~std::size_t{63};
 }

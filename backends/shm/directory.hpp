@@ -20,7 +20,11 @@ inline constexpr std::uint32_t kEntries = 1u << 20;
 /// A communicator in the table. Entries are never used again, so that "not made yet" and "gone" are
 /// different things.
 struct Entry {
-  enum State : std::uint32_t { open = 1, closed = 2 };
+  enum State : std::uint32_t {
+    open = 1,
+    closed = 2,  ///< The owner sends nothing more.
+    failed = 3   ///< Nor may its pieces be read or written any more.
+  };
   std::atomic<std::uint64_t> communicator;  ///< Its id, never zero; written last.
   std::atomic<std::uint64_t> block;         ///< Offset of its Block.
   std::atomic<std::uint32_t> state;

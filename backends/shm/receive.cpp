@@ -16,10 +16,6 @@ constexpr std::uint64_t kPullBytes = std::uint64_t{256} << 10;
 /// As much of another process at a time as stays in the cache until it is reduced.
 constexpr std::size_t kBounceBytes = std::size_t{64} << 10;
 
-Error nonsense() {
-  return {ErrorCode::transport, "a rank of this host wrote nonsense to shared memory"};
-}
-
 }  // namespace
 
 void ShmTransport::check(const Peer& peer, const Record& record, const Message& message) const {
@@ -51,7 +47,10 @@ void ShmTransport::post_receive(Peer& peer, const Transfer& transfer, std::uint6
   ++peer.awaited;
   Arrival arrival = std::move(*found);
   peer.arrivals.erase(found);
-  if (arrival.message.is_request) {
+  if (arrival.message.is_reply) {
+    --peer.awaited;
+    finish(id);
+  } else if (arrival.message.is_request) {
     grant(peer, id, arrival.message, arrival.ranges);
   } else {
     take_bytes(peer, id, arrival.payload);
@@ -101,8 +100,10 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
   Extent extent{};
   if (message.is_request) {
     const auto request = body_of<Request>(slot);
-    message.bytes = request.bytes;
-    if (message.way != Way::stream) extent = request.ranges;
+    const bool is_lent = message.way == Way::loan;
+    if (is_lent) message.lending = body_of<Lending>(slot);
+    message.bytes = is_lent ? message.lending.message.bytes : request.bytes;
+    if (!is_lent && message.way != Way::stream) extent = request.ranges;
   } else if (slot.kind == Kind::small) {
     payload = {slot.body, std::min<std::size_t>(slot.length, kInlineBytes)};
     message.bytes = payload.size();
@@ -115,6 +116,7 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
   if (extent.bytes > 0) payload = {peer.in.at(extent), extent.bytes};
   const std::uint32_t id = find_receive(peer, message.tag);
   if (message.is_request) read_ranges(payload);
+  if (message.is_request && message.way == Way::loan) ranges_.assign(1, message.lending.message);
   if (id == kNone) {
     keep(peer, message, payload);
   } else {
@@ -133,8 +135,11 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
 void ShmTransport::take_bytes(Peer& peer, std::uint32_t id, std::span<const std::byte> payload) {
   Record& record = records_[id];
   deliver(record, payload);
-  peer.partial = record.moved < record.bytes ? id : kNone;
-  if (peer.partial != kNone) return;
+  if (record.moved < record.bytes) {
+    peer.partial = id;
+    return;
+  }
+  if (peer.partial == id) peer.partial = kNone;
   peer.in.count_match(record.bytes);
   --peer.awaited;
   finish(id);
@@ -150,11 +155,13 @@ void ShmTransport::take_more(Peer& peer, const Slot& slot) {
     if (part.size() > record.bytes - record.moved) throw nonsense();
     take_bytes(peer, peer.partial, part);
   } else {
-    if (peer.arrivals.empty()) throw nonsense();
-    Arrival& last = peer.arrivals.back();
-    if (last.message.is_request || part.size() > last.message.bytes - last.payload.size())
+    const auto last =
+        std::find_if(peer.arrivals.rbegin(), peer.arrivals.rend(),
+                     [](const Arrival& arrival) { return !arrival.message.is_reply; });
+    if (last == peer.arrivals.rend() || last->message.is_request ||
+        part.size() > last->message.bytes - last->payload.size())
       throw nonsense();
-    last.payload.insert(last.payload.end(), part.begin(), part.end());
+    last->payload.insert(last->payload.end(), part.begin(), part.end());
   }
   peer.in.consume(extent);
 }
@@ -191,17 +198,20 @@ void ShmTransport::grant(Peer& peer, std::uint32_t id, const Message& message,
                          std::span<const Range> ranges) {
   records_[id].theirs = message.id;
   if (is_streamed(peer, records_[id], message)) {
+    records_[id].is_streamed = true;
     send_answer(peer, {Kind::grant, message.id, id});
     return;
   }
   std::uint64_t bytes = 0;
   for (const Range& range : ranges) {
-    if (message.way == Way::visible && !peer.member->mapping->holds(range.where, range.bytes))
+    if (message.way != Way::process && !peer.member->mapping->holds(range.where, range.bytes))
       throw nonsense();
     if (range.bytes == 0 || range.bytes > message.bytes - bytes) throw nonsense();
     bytes += range.bytes;
   }
   if (bytes != message.bytes) throw nonsense();
+  if (message.way != Way::process && records_[id].transfer.may_lend && ranges.size() == 1)
+    return lend(peer, id, message, ranges.front());
   Pull pull;
   if (!spare_pulls_.empty()) {
     pull = std::move(spare_pulls_.back());
@@ -218,7 +228,8 @@ void ShmTransport::grant(Peer& peer, std::uint32_t id, const Message& message,
 void ShmTransport::take_chunk(Peer& peer, const Slot& slot) {
   const auto extent = body_of<Extent>(slot);
   Record& record = record_of(slot.id);
-  if (record.transfer.kind != Transfer::Kind::recv || extent.bytes > record.bytes - record.moved)
+  if (record.transfer.kind != Transfer::Kind::recv || !record.is_streamed ||
+      extent.bytes > record.bytes - record.moved)
     throw nonsense();
   deliver(record, {peer.in.at(extent), extent.bytes});
   peer.in.consume(extent);
@@ -230,12 +241,14 @@ void ShmTransport::take_chunk(Peer& peer, const Slot& slot) {
 void ShmTransport::take_answer(Peer& peer, const Slot& slot) {
   const std::uint32_t id = slot.id;
   Record& record = record_of(id);
-  if (record.transfer.kind != Transfer::Kind::send) throw nonsense();
+  if (record.transfer.kind != Transfer::Kind::send || record.is_streamed) throw nonsense();
   --peer.awaited;
   if (slot.kind == Kind::done) {
+    if (body_of<Answer>(slot).replied != 0) take_reply(peer, record);
     finish(id);
     return;
   }
+  record.is_streamed = true;
   record.theirs = body_of<Answer>(slot).receiver;
   peer.streams.push_back(id);
 }
@@ -244,8 +257,11 @@ void ShmTransport::pull_all(Peer& peer) {
   for (std::size_t i = 0; i < peer.pulls.size();) {
     Pull& pull = peer.pulls[i];
     Record& record = records_[pull.record];
-    pull_some(peer, pull, record);
-    if (record.moved < record.bytes) {
+    if (record.moved < record.bytes) pull_some(peer, pull, record);
+    const bool is_over = record.moved == record.bytes;
+    // What was read of a rank that gave its memory back may be anything.
+    if (is_over && !may_touch(peer)) suspect(peer, kGaveUp);
+    if (!is_over || !may_touch(peer)) {
       ++i;
       continue;
     }
@@ -261,7 +277,7 @@ void ShmTransport::pull_all(Peer& peer) {
 void ShmTransport::pull_some(Peer& peer, Pull& pull, Record& record) {
   const Range& range = pull.ranges[pull.range];
   Range part{range.where + pull.offset, std::min(range.bytes - pull.offset, kPullBytes)};
-  if (pull.way == Way::visible)
+  if (pull.way != Way::process)
     deliver(record, {peer.member->mapping->base() + part.where, part.bytes});
   else part.bytes = pull_from_process(peer, part, record);
   pull.offset += part.bytes;

@@ -15,6 +15,11 @@
 
 namespace tutti::shm {
 
+/// @return the error for what another rank's process wrote and none of ours would.
+[[nodiscard]] inline Error nonsense() {
+  return {ErrorCode::transport, "a rank of this host wrote nonsense to shared memory"};
+}
+
 /// Bytes that a slot carries itself.
 inline constexpr std::size_t kInlineBytes = 40;
 
@@ -33,6 +38,7 @@ enum class Kind : std::uint8_t {
 enum class Way : std::uint8_t {
   stream,   ///< The sender copies them through the ring of bytes.
   visible,  ///< They lie in the sender's segment.
+  loan,     ///< They do, in one run, and an answer may be written there too; the body is a Lending.
   process   ///< The system reads them out of the sender's memory.
 };
 
@@ -62,19 +68,26 @@ struct Buffered {
   Extent extent;        ///< Where its first bytes are.
   std::uint64_t bytes;  ///< Of the message.
 };
+/// A run of bytes of a message that is read where it is.
+struct Range {
+  std::uint64_t where;  ///< Offset in the segment, or address in the process.
+  std::uint64_t bytes;
+};
 /// The body of a request.
 struct Request {
   std::uint64_t bytes;  ///< Of the message.
   Extent ranges;        ///< Where its ranges are listed, unless it is a stream.
 };
+/// The body of a request where the receiver may work in the sender's segment.
+struct Lending {
+  Range message;       ///< Where it is.
+  Range reply;         ///< Where a message to the sender may be written.
+  std::uint32_t turn;  ///< Which one.
+};
 /// The body of a grant and of done: whose they are. The slot's id is the other side's.
 struct Answer {
   std::uint32_t receiver;
-};
-/// A run of bytes of a message that is read where it is.
-struct Range {
-  std::uint64_t where;  ///< Offset in the segment, or address in the process.
-  std::uint64_t bytes;
+  std::uint32_t replied;  ///< Of done: whether the receiver's next message stands where it may.
 };
 
 /// What the receiver has consumed; in the receiver's segment.
@@ -83,6 +96,7 @@ struct alignas(64) Consumed {
   std::atomic<std::uint64_t> bytes;    ///< As Extent::end.
   std::atomic<std::uint64_t> matched;  ///< Payload bytes of small and buffered messages that met
                                        ///< their receive.
+  std::atomic<std::uint32_t> storing;  ///< How many replies to the sender are being written.
 };
 
 /// Where one road lies. The sizes are powers of two.
@@ -212,7 +226,7 @@ class Inbox {
   /// @param extent from a slot. @return its bytes. Throws Error{transport} if it leaves the ring.
   [[nodiscard]] const std::byte* at(const Extent& extent) const {
     if (extent.offset > road_.byte_count || extent.bytes > road_.byte_count - extent.offset)
-      throw Error{ErrorCode::transport, "a rank of this host wrote nonsense to shared memory"};
+      throw nonsense();
     return road_.bytes + extent.offset;
   }
   /// Gives a slot back, and bytes up to an end, if any.

@@ -12,6 +12,8 @@ constexpr std::uint64_t kEager = 32768;
 constexpr std::uint64_t kEagerAlone = std::uint64_t{128} << 10;
 /// in parts of so many, so that the receiver reads one while the next is written.
 constexpr std::uint64_t kPart = 8192;
+/// From here up two ranks that work in each other's memory are faster than by copies.
+constexpr std::uint64_t kLoan = 2048;
 /// So many bytes may be sent to a rank that has not posted their receives.
 constexpr std::uint64_t kCredit = std::uint64_t{256} << 10;
 /// Bytes of a chunk: shorter ones cost more of the time when both ends copy both ways, longer ones
@@ -34,7 +36,7 @@ Slot& fill(Outbox& out, Kind kind, const Transfer& transfer, std::uint32_t id) n
 }  // namespace
 
 void ShmTransport::post_send(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
-  if (peer.waiting.empty() && may_be_early(peer, bytes)) {
+  if (peer.waiting.empty() && may_be_early(peer, transfer, bytes)) {
     const bool sent = bytes <= kInlineBytes ? send_small(peer, transfer, bytes)
                                             : send_buffered(peer, transfer, bytes);
     if (sent) {
@@ -47,7 +49,18 @@ void ShmTransport::post_send(Peer& peer, const Transfer& transfer, std::uint64_t
   send_waiting(peer);
 }
 
-bool ShmTransport::may_be_early(Peer& peer, std::uint64_t bytes) noexcept {
+// Both ranks see the memory, so the message stays where it is, and so may the answer.
+bool ShmTransport::is_lent(const Transfer& transfer, std::uint64_t bytes) const noexcept {
+  if (transfer.reply.data == nullptr || bytes < kLoan || transfer.pieces.size() > 1) return false;
+  const Segment& segment = domain_->segment();
+  const Piece& piece = transfer.pieces.front();
+  return segment.contains(piece.data, piece.bytes) &&
+         segment.contains(transfer.reply.data, transfer.reply.bytes);
+}
+
+bool ShmTransport::may_be_early(Peer& peer, const Transfer& transfer,
+                                std::uint64_t bytes) noexcept {
+  if (is_lent(transfer, bytes)) return false;
   const std::uint64_t limit = is_alone_ ? kEagerAlone : kEager;
   if (bytes > std::min<std::uint64_t>(limit, peer.out.byte_limit())) return false;
   return peer.out.unmatched(false) + bytes <= kCredit ||
@@ -85,11 +98,21 @@ bool ShmTransport::send_buffered(Peer& peer, const Transfer& transfer, std::uint
 Way ShmTransport::way_for(const Record& record) const noexcept {
   const std::span<const Piece> pieces = record.transfer.pieces;
   if (pieces.size() > kMostRanges) return Way::stream;
+  if (is_lent(record.transfer, record.bytes)) return Way::loan;
   const Segment& segment = domain_->segment();
   const bool visible = std::ranges::all_of(
       pieces, [&](const Piece& piece) { return segment.contains(piece.data, piece.bytes); });
   if (visible) return Way::visible;
   return record.bytes >= kProcessBytes ? Way::process : Way::stream;
+}
+
+Lending ShmTransport::lending_of(const Transfer& transfer) const noexcept {
+  const std::byte* const segment = domain_->segment().mapping().base();
+  const Piece& piece = transfer.pieces.front();
+  const Reply& reply = transfer.reply;
+  return {.message = {static_cast<std::uint64_t>(piece.data - segment), piece.bytes},
+          .reply = {static_cast<std::uint64_t>(reply.data - segment), reply.bytes},
+          .turn = reply.turn};
 }
 
 bool ShmTransport::list_ranges(Peer& peer, const Record& record, Way way, Request& request) {
@@ -112,12 +135,14 @@ bool ShmTransport::send_request(Peer& peer, std::uint32_t id) {
   const Record& record = records_[id];
   const Way way = way_for(record);
   Request request{.bytes = record.bytes, .ranges = {}};
-  if (way != Way::stream && !list_ranges(peer, record, way, request)) return false;
+  const bool lists = way == Way::visible || way == Way::process;
+  if (lists && !list_ranges(peer, record, way, request)) return false;
   Slot& slot = fill(peer.out, Kind::request, record.transfer, id);
   slot.way = way;
   slot.alone = outgoing_ == 1 ? 1 : 0;
-  set_body(slot, request);
-  if (way != Way::stream) peer.out.take_room(request.ranges);
+  if (way == Way::loan) set_body(slot, lending_of(record.transfer));
+  else set_body(slot, request);
+  if (lists) peer.out.take_room(request.ranges);
   peer.out.send();
   ++peer.awaited;  // its answer
   return true;
@@ -131,7 +156,7 @@ void ShmTransport::send_answer(Peer& peer, const Answering& answering) {
   Slot& slot = peer.out.slot();
   slot.kind = answering.kind;
   slot.id = answering.theirs;
-  set_body(slot, Answer{answering.ours});
+  set_body(slot, Answer{answering.ours, answering.replied ? 1u : 0u});
   peer.out.send();
 }
 
@@ -146,7 +171,7 @@ void ShmTransport::send_waiting(Peer& peer) {
   for (; sent < peer.waiting.size(); ++sent) {
     const std::uint32_t id = peer.waiting[sent];
     const Record& record = records_[id];
-    if (!may_be_early(peer, record.bytes)) {
+    if (!may_be_early(peer, record.transfer, record.bytes)) {
       if (!send_request(peer, id)) break;
       continue;
     }

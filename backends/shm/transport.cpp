@@ -51,6 +51,7 @@ ShmTransport::ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communi
       alarm_{std::move(alarm)}, capabilities_{.name = "shm",
                                               .tags = 1u << 30,
                                               .sinks = true,
+                                              .loans = true,
                                               .hosts = 1,
                                               .idle_spins =
                                                   domain_->options().oversubscribed ? 4 : 20000},
@@ -83,9 +84,11 @@ void ShmTransport::attach(Peer& peer) {
   const auto own = static_cast<std::size_t>(self_);
   const std::uint64_t theirs = peer.entry->block.load(std::memory_order_relaxed);
   Road road = road_of(*peer.member->mapping, theirs, own);
-  road.consumed = consumed_of(*domain_->own().mapping, block_, index);
+  peer.consumed_here = consumed_of(*domain_->own().mapping, block_, index);
+  peer.consumed_there = consumed_of(*peer.member->mapping, theirs, own);
+  road.consumed = peer.consumed_here;
   peer.in = Inbox{road};
-  peer.out.attach(consumed_of(*peer.member->mapping, theirs, own));
+  peer.out.attach(peer.consumed_there);
 }
 
 ShmTransport::Peer& ShmTransport::peer_of(const Transfer& transfer) {
@@ -191,9 +194,9 @@ bool ShmTransport::has_something_to_do() {
 // A rank that destroyed the communicator sends nothing more. What it sent before is all there, so
 // only what is missing then will never come. It may have done so because it heard of a failure.
 void ShmTransport::look_for_end(Peer& peer) const {
-  if (peer.entry->state.load(std::memory_order_acquire) == Entry::closed && !peer.in.has_slot() &&
-      peer.pulls.empty())
-    suspect(peer, "has destroyed its end of the communicator");
+  const std::uint32_t state = peer.entry->state.load(std::memory_order_acquire);
+  if (state == Entry::open || peer.in.has_slot() || !peer.pulls.empty()) return;
+  suspect(peer, state == Entry::closed ? "has destroyed its end of the communicator" : kGaveUp);
 }
 
 // The alarm, which sees all processes, may know more of it, and tells all ranks the same. So it has
@@ -203,12 +206,6 @@ void ShmTransport::suspect(Peer& peer, const char* what) const {
   if (now() - peer.suspected < kAlarmPatience) return;
   const auto rank = static_cast<Rank>(&peer - peers_.data());
   throw Error{ErrorCode::peer_dead, "rank " + std::to_string(rank) + " " + what, rank};
-}
-
-// Nobody else writes into our pieces: whatever comes is copied by our own polls.
-bool ShmTransport::abort(const Error& cause) noexcept {
-  alarm_->raise(cause);
-  return true;
 }
 
 std::uint32_t ShmTransport::add_record(const Transfer& transfer, std::uint64_t bytes) {
@@ -226,13 +223,15 @@ std::uint32_t ShmTransport::add_record(const Transfer& transfer, std::uint64_t b
   record.cursor = Cursor{transfer.pieces};
   record.theirs = 0;
   record.in_use = true;
+  record.is_streamed = false;
+  record.is_lent = false;
+  record.is_storing = false;
   if (transfer.sink != nullptr) record.feed.start(transfer, bytes);
   return id;
 }
 
 ShmTransport::Record& ShmTransport::record_of(std::uint32_t id) {
-  if (id >= records_.size() || !records_[id].in_use)
-    throw Error{ErrorCode::transport, "a rank of this host wrote nonsense to shared memory"};
+  if (id >= records_.size() || !records_[id].in_use) throw nonsense();
   return records_[id];
 }
 

@@ -47,11 +47,14 @@ class ShmTransport final : public Transport {
   [[nodiscard]] Duration now() const noexcept override;
   void post(std::span<const Transfer> transfers) override;
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override;
+  [[nodiscard]] std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) override;
+  void end_loan(LoanId loan, bool replied) override;
   void doze() override;
   bool abort(const Error& cause) noexcept override;
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  static constexpr const char* kGaveUp = "has given its operations up";
   // A transfer that is not done. Records are numbered, for the other side to name them.
   struct Record {
     Transfer transfer{};
@@ -60,7 +63,11 @@ class ShmTransport final : public Transport {
     Cursor cursor{};
     Feed feed{};               // of a receive with a sink
     std::uint32_t theirs = 0;  // the other side's number for it
+    Lending lending{};         // of a loan
     bool in_use = false;
+    bool is_streamed = false;  // it was granted
+    bool is_lent = false;
+    bool is_storing = false;  // the answer, where the lender has it
   };
   // What a slot says of a message.
   struct Message {
@@ -70,7 +77,9 @@ class ShmTransport final : public Transport {
     std::uint64_t bytes = 0;
     bool is_request = false;
     bool is_alone = false;
+    bool is_reply = false;  // its bytes stand in their place already
     Way way{};
+    Lending lending{};
   };
   // A message that came before its receive, with its bytes, or the ranges of its request.
   struct Arrival {
@@ -90,12 +99,15 @@ class ShmTransport final : public Transport {
     Kind kind;
     std::uint32_t theirs;
     std::uint32_t ours;
+    bool replied = false;
   };
   struct Peer {
     const Domain::Member* member = nullptr;
-    Entry* entry = nullptr;    // what its process says of the communicator
-    std::uint32_t silent = 0;  // polls since its last slot
-    Duration suspected{0};     // since when it looks as if it were gone
+    Entry* entry = nullptr;                    // what its process says of the communicator
+    std::uint32_t silent = 0;                  // polls since its last slot
+    Duration suspected{0};                     // since when it looks as if it were gone
+    Consumed* consumed_here = nullptr;         // by us, of its messages
+    const Consumed* consumed_there = nullptr;  // by it, of ours
     Outbox out{};
     Inbox in{};
     std::uint32_t awaited = 0;              // slots of its we have reason to look for
@@ -128,7 +140,10 @@ class ShmTransport final : public Transport {
   [[nodiscard]] bool send_small(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] bool send_buffered(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] bool send_request(Peer& peer, std::uint32_t id);
-  [[nodiscard]] bool may_be_early(Peer& peer, std::uint64_t bytes) noexcept;
+  [[nodiscard]] bool may_be_early(Peer& peer, const Transfer& transfer,
+                                  std::uint64_t bytes) noexcept;
+  [[nodiscard]] bool is_lent(const Transfer& transfer, std::uint64_t bytes) const noexcept;
+  [[nodiscard]] Lending lending_of(const Transfer& transfer) const noexcept;
   [[nodiscard]] bool list_ranges(Peer& peer, const Record& record, Way way, Request& request);
   [[nodiscard]] Way way_for(const Record& record) const noexcept;
   void send_answer(Peer& peer, const Answering& answering);
@@ -153,6 +168,9 @@ class ShmTransport final : public Transport {
   void pull_all(Peer& peer);
   void pull_some(Peer& peer, Pull& pull, Record& record);
   [[nodiscard]] std::size_t pull_from_process(Peer& peer, const Range& range, Record& record);
+  void lend(Peer& peer, std::uint32_t id, const Message& message, const Range& range);
+  void take_reply(Peer& peer, const Record& send);
+  [[nodiscard]] bool may_touch(const Peer& peer) const noexcept;
   [[nodiscard]] std::uint32_t find_receive(Peer& peer, std::uint32_t tag);
   void check(const Peer& peer, const Record& record, const Message& message) const;
 

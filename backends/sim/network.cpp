@@ -114,8 +114,8 @@ void Network::post_one(Rank self, const Transfer& transfer) {
   expects(transfer.peer >= 0 && transfer.peer < options_.size, "a transfer names no rank");
   expects(transfer.tag < options_.tags, "a transfer's tag is beyond the transport's");
   expects(transfer.sink == nullptr || options_.sinks, "a transfer has a sink of no use");
-  const Half half{transfer.fingerprint,   transfer.cookie, transfer.pieces,
-                  total(transfer.pieces), transfer.sink,   transfer.grain};
+  const Half half{transfer.fingerprint, transfer.cookie, transfer.pieces,   total(transfer.pieces),
+                  transfer.sink,        transfer.grain,  transfer.may_lend, transfer.reply};
   ++endpoint(self).transfers;
   ++transfers_;
   ++activity_;
@@ -151,10 +151,15 @@ void Network::post_send(std::shared_ptr<Message> message) {
 }
 
 void Network::post_receive(std::shared_ptr<Message> message) {
+  Endpoint& destination = endpoint(message->destination);
+  const auto arrived = take_match(destination.unexpected, *message);
+  if (arrived != nullptr && arrived->replied) {
+    destination.ready.push_back({message->receive.cookie});
+    return;
+  }
   if (options_.scribble && message->receive.sink == nullptr)
     for (const Piece& piece : message->receive.pieces) std::memset(piece.data, 0xa5, piece.bytes);
-  Endpoint& destination = endpoint(message->destination);
-  if (const auto arrived = take_match(destination.unexpected, *message)) {
+  if (arrived != nullptr) {
     arrived->receive = message->receive;
     match(arrived);
   } else {
@@ -185,7 +190,8 @@ Duration Network::latency(Rank source) {
   return options_.alpha * factor + Duration{static_cast<std::int64_t>(random_.below(bound))};
 }
 
-void Network::deliver(Message& message) {
+void Network::deliver(const std::shared_ptr<Message>& delivered) {
+  Message& message = *delivered;
   Endpoint& source = endpoint(message.source);
   Endpoint& destination = endpoint(message.destination);
   if (!destination.alive() || (!message.eager && !source.alive())) return;
@@ -196,11 +202,55 @@ void Network::deliver(Message& message) {
     if (!message.eager) fail(message.source, error);
     return;
   }
+  if (lend(delivered)) return;
   if (!message.eager) gather(message.send.pieces, message.payload);
   if (message.receive.sink == nullptr) scatter(message.payload, message.receive.pieces);
   else if (!feed(message)) return;
   destination.ready.push_back({message.receive.cookie});
   if (!message.eager) source.ready.push_back({message.send.cookie});
+}
+
+/// Leaves a message where it is, now and then. @return whether it did.
+bool Network::lend(const std::shared_ptr<Message>& message) {
+  if (!options_.loans || message->eager || !message->receive.may_lend ||
+      message->send.pieces.size() != 1 || parts_.below(4) == 0)
+    return false;
+  Endpoint& destination = endpoint(message->destination);
+  destination.loans.push_back(message);
+  destination.ready.push_back({message->receive.cookie,
+                               static_cast<LoanId>(destination.loans.size() - 1),
+                               message->send.pieces.front().data});
+  return true;
+}
+
+std::byte* Network::reply_to(Rank self, LoanId loan, std::uint32_t turn, std::size_t bytes) {
+  const Message& message = *endpoint(self).loans.at(loan);
+  if (!endpoint(message.source).alive()) return nullptr;
+  const Reply& reply = message.send.reply;
+  return reply.turn == turn && reply.bytes == bytes ? reply.data : nullptr;
+}
+
+void Network::end_loan(Rank self, LoanId loan, bool replied) {
+  const std::shared_ptr<Message> message = std::move(endpoint(self).loans.at(loan));
+  expects(message != nullptr, "a loan ends once");
+  message->replied = replied;
+  schedule({.time = now_ + latency(self), .kind = Event::Kind::returned, .message = message});
+}
+
+/// The lender hears that its message was read, and perhaps answered.
+void Network::take_back(const Message& loan) {
+  Endpoint& source = endpoint(loan.source);
+  if (!source.alive()) return;
+  source.ready.push_back({loan.send.cookie});
+  if (!loan.replied) return;
+  auto reply = std::make_shared<Message>();
+  reply->source = loan.destination;
+  reply->destination = loan.source;
+  reply->tag = loan.tag;
+  reply->replied = true;
+  if (const auto waiting = take_match(source.expected, *reply))
+    source.ready.push_back({waiting->receive.cookie});
+  else source.unexpected.push_back(std::move(reply));
 }
 
 /// Each part in memory of its own, which ends where the part does: who reads beyond it shows.
@@ -314,7 +364,8 @@ void Network::happen(const Event& event) {
       if (source.alive()) source.ready.push_back({event.message->send.cookie});
       break;
     }
-    case Event::Kind::deliver: deliver(*event.message); break;
+    case Event::Kind::deliver: deliver(event.message); break;
+    case Event::Kind::returned: take_back(*event.message); break;
     case Event::Kind::notice: fail(event.rank, *endpoint(event.rank).notice); break;
     case Event::Kind::wake: break;
     case Event::Kind::fault: check_faults(event.rank); break;

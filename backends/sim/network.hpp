@@ -22,6 +22,8 @@ struct Half {
   std::size_t bytes = 0;            ///< Sum over the pieces.
   Sink* sink = nullptr;             ///< As posted.
   std::uint32_t grain = 1;          ///< As posted.
+  bool may_lend = false;            ///< As posted.
+  Reply reply{};                    ///< As posted.
 };
 
 /// A message: both halves once they have met.
@@ -34,18 +36,21 @@ struct Message {
   Half receive{};                    ///< The receiver's half.
   std::vector<std::byte> payload{};  ///< Bytes of an eager message.
   Duration arrival{0};               ///< When an eager message is at its destination.
+  bool replied = false;              ///< It stands in its place: the answer to a loan. Of a message
+                                     ///< that is lent: so does its answer.
 };
 
 /// Something that will happen.
 struct Event {
   /// What will happen.
-  enum class Kind : std::uint8_t { send_done, deliver, notice, wake, fault };
-  Duration time{0};                    ///< When.
-  std::uint64_t tie = 0;               ///< Chance decides between events of the same time.
-  std::uint64_t sequence = 0;          ///< And, should even that be equal, the order of creation.
-  Kind kind = Kind::wake;              ///< What.
-  Rank rank = 0;                       ///< To whom, for notices and faults.
-  std::shared_ptr<Message> message{};  ///< Which, for deliveries and completed sends.
+  enum class Kind : std::uint8_t { send_done, deliver, returned, notice, wake, fault };
+  Duration time{0};            ///< When.
+  std::uint64_t tie = 0;       ///< Chance decides between events of the same time.
+  std::uint64_t sequence = 0;  ///< And, should even that be equal, the order of creation.
+  Kind kind = Kind::wake;      ///< What.
+  Rank rank = 0;               ///< To whom, for notices and faults.
+  std::shared_ptr<Message>
+      message{};  ///< Which, for deliveries, returned loans and completed sends.
 };
 
 /// What the network knows of one rank.
@@ -53,6 +58,7 @@ struct Endpoint {
   std::vector<std::shared_ptr<Message>> unexpected{};  ///< Sent to it, not yet received.
   std::vector<std::shared_ptr<Message>> expected{};    ///< Receives that wait for their message.
   std::deque<Completion> ready{};                      ///< For its next polls.
+  std::vector<std::shared_ptr<Message>> loans{};       ///< By number; null where ended.
   std::optional<Error> failure{};  ///< Thrown by every poll and post from now on.
   std::optional<Error> notice{};   ///< Becomes its failure when word arrives.
   Duration port_free{0};           ///< When its last send has left.
@@ -77,6 +83,13 @@ class Network {
   void post(Rank self, std::span<const Transfer> transfers);
   /// As Transport::poll. @param self who polls. @param completions to be filled. @return how many.
   std::size_t poll(Rank self, std::span<Completion> completions);
+  /// As Transport::reply_to. @param self who answers. @param loan which. @param turn and
+  /// @param bytes of the answer.
+  /// @return where to, or null.
+  std::byte* reply_to(Rank self, LoanId loan, std::uint32_t turn, std::size_t bytes);
+  /// As Transport::end_loan. @param self who does. @param loan which. @param replied whether it is
+  /// answered.
+  void end_loan(Rank self, LoanId loan, bool replied);
   /// As Transport::abort. @param self who fails. @param cause why.
   void abort(Rank self, const Error& cause);
   /// The transport is gone: its pieces are not touched any more. @param self whose.
@@ -108,8 +121,10 @@ class Network {
   void post_send(std::shared_ptr<Message> message);
   void post_receive(std::shared_ptr<Message> message);
   void match(const std::shared_ptr<Message>& message);
-  void deliver(Message& message);
+  void deliver(const std::shared_ptr<Message>& delivered);
   bool feed(const Message& message);
+  [[nodiscard]] bool lend(const std::shared_ptr<Message>& message);
+  void take_back(const Message& loan);
   Duration leave(const Message& message);
   Duration latency(Rank source);
   void schedule(Event event);

@@ -16,6 +16,7 @@ class SimTransport final : public Transport {
     capabilities_.name = "sim";
     capabilities_.tags = network_->options().tags;
     capabilities_.sinks = network_->options().sinks;
+    capabilities_.loans = network_->options().loans;
     capabilities_.hosts = 1;
     capabilities_.idle_spins = 1;  // One thread drives all: look at the clock at every poll.
   }
@@ -29,6 +30,10 @@ class SimTransport final : public Transport {
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
     return network_->poll(self_, completions);
   }
+  [[nodiscard]] std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) override {
+    return network_->reply_to(self_, loan, turn, bytes);
+  }
+  void end_loan(LoanId loan, bool replied) override { network_->end_loan(self_, loan, replied); }
   bool abort(const Error& cause) noexcept override {
     try {
       network_->abort(self_, cause);

@@ -46,6 +46,7 @@ struct ClusterOptions {
   bool scribble = false;        ///< Fill the pieces of a receive with rubbish when it
                                 ///< is posted: who reads them too early shows.
   bool sinks = true;            ///< As Capabilities::sinks; the seed decides the parts.
+  bool loans = true;            ///< As Capabilities::loans; the seed decides what is lent.
   std::uint32_t tags = 1024;    ///< As Capabilities::tags.
 };
 

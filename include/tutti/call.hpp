@@ -30,7 +30,11 @@ struct Options {
 
   std::string_view algorithm{};  ///< A choice such as "ring" or "knomial:k=4"; empty chooses.
   std::size_t segment = 0;       ///< Bytes per pipelined segment; 0 takes the algorithm's default.
-  Duration timeout{0};           ///< Of the whole operation; zero takes the communicator's.
+  /// Whether all ranks pass memory of Communicator::allocate. Then what is chosen suits memory that
+  /// peers read and write in place. Equal on all ranks; where it is said and not so, calls are slow
+  /// and right.
+  bool visible = false;
+  Duration timeout{0};  ///< Of the whole operation; zero takes the communicator's.
   /// Elements per block where blocks differ, equal on all ranks: one per rank, or, for all_to_all,
   /// one per pair of ranks, source-major. Empty: equal blocks. Read during the call only.
   std::span<const std::size_t> counts{};

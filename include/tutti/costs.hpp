@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace tutti {
@@ -26,11 +27,17 @@ struct LinkCosts {
 /// processes of one host; 10 GB/s; reductions at 20 GB/s.
 inline constexpr LinkCosts kDefaultCosts{.alpha = 4'000'000'000, .beta = 100'000, .gamma = 50'000};
 
+/// Half a microsecond per message, which waits for its receiver and is worked on where it lies, so
+/// that reducing is all there is to a byte.
+inline constexpr LinkCosts kVisibleCosts{.alpha = 500'000'000, .beta = 100'000, .gamma = 400'000};
+
 /// Costs, and where they come from. The costs are equal on all ranks, since ranks that took
 /// different ones would choose different algorithms.
 struct Tariff {
   LinkCosts costs = kDefaultCosts;             ///< What is charged.
   std::string origin = "assumed of any host";  ///< For a person, such as "measured at the start".
+  /// What is charged for Options::visible, if something else.
+  std::optional<LinkCosts> visible{};
 };
 
 }  // namespace tutti

@@ -20,6 +20,8 @@ struct Fold {
   std::span<const void* const> operands{};  ///< One or more, each `count` elements.
   std::size_t count = 0;                    ///< Elements, not bytes.
   int divisor = 1;                          ///< The number of ranks where an average is finished.
+  std::span<void* const> copies{};          ///< Where the result is stored as well; they overlap
+                                            ///< nothing else, but for operands as destination may.
 };
 
 /// Allocates, copies and reduces memory of one kind. Calls from several threads at once are safe.

@@ -46,6 +46,15 @@ class Sink {
   virtual void take(std::size_t offset, std::span<const std::byte> bytes) = 0;
 };
 
+/// Where a rank will receive a later message of the peer to which it sends one, if the peer may
+/// write there as soon as it has read what is sent.
+struct Reply {
+  std::byte* data = nullptr;  ///< Null if it may not.
+  std::size_t bytes = 0;      ///< Of that message.
+  std::uint32_t turn = 0;     ///< Tells both ranks which message is meant. It has the same tag and
+                              ///< fingerprint, and is the next one of them to be received.
+};
+
 /// One message to send or to receive.
 struct Transfer {
   /// Which way the bytes go.
@@ -63,11 +72,23 @@ struct Transfer {
   Sink* sink = nullptr;             ///< Of a receive: takes the bytes; the pieces then tell only
                                     ///< how many there are. Needs Capabilities::sinks.
   std::uint32_t grain = 1;          ///< Size of an element, which no part for a sink cuts.
+  bool may_lend = false;            ///< Of a receive: its bytes may stay where they are, see Loan.
+                                    ///< Needs Capabilities::loans.
+  Reply reply{};                    ///< Of a send. Needs Capabilities::loans.
 };
+
+/// The number of a loan, and the number that is none.
+using LoanId = std::uint32_t;
+/// No loan.
+inline constexpr LoanId kNoLoan = ~LoanId{0};
 
 /// A transfer that is done: its pieces belong to the caller again.
 struct Completion {
   std::uint64_t cookie;  ///< Of the transfer.
+  /// Of a receive that may lend: a message that was not moved. Its bytes are to be read where the
+  /// sender has them, until Transport::end_loan. Where there is a loan no sink was called.
+  LoanId loan = kNoLoan;
+  const std::byte* lent = nullptr;  ///< Where they are.
 };
 
 /// What a transport can do.
@@ -75,6 +96,7 @@ struct Capabilities {
   std::string name;        ///< "sim", "mpi", ...
   std::uint32_t tags = 0;  ///< Tags in [0, tags) may be used.
   bool sinks = false;      ///< Whether a receive may have a Sink.
+  bool loans = false;      ///< Whether receives may lend and sends may have replies.
   int hosts = 1;           ///< Hosts the ranks are spread over.
   int idle_spins = 1000;   ///< Empty polls before a waiting thread yields; small where ranks
                            ///< outnumber cores.
@@ -105,6 +127,16 @@ class Transport {
   /// peer_dead, aborted, transport.
   /// @param completions filled from the front. @return how many were filled.
   [[nodiscard]] virtual std::size_t poll(std::span<Completion> completions) = 0;
+  /// Asks where a loan may be answered. The lender's memory may be written to until end_loan.
+  /// @param loan that has not ended. @param turn of the message to the lender, see Reply.
+  /// @param bytes that it has. @return where it may be written in place of being sent, or null.
+  [[nodiscard]] virtual std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) {
+    (void)loan, (void)turn, (void)bytes;
+    return nullptr;
+  }
+  /// Gives lent bytes back. @param loan that has not ended. @param replied whether all bytes of the
+  /// answer stand where reply_to said; then the message must not be sent.
+  virtual void end_loan(LoanId loan, bool replied) { (void)loan, (void)replied; }
   /// For a thread that has polled in vain for long: gives its core away until polling may find
   /// something, or for some milliseconds at most.
   virtual void doze() { std::this_thread::yield(); }

@@ -2,6 +2,7 @@
 #include <csignal>
 #include <cstring>
 #include <functional>
+#include <thread>
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -34,6 +35,13 @@ class Hostile {
     slot.way = Way::stream;
     return slot;
   }
+  /// Rank 0 posts one more receive. @param tag of it. @param bytes of it, kExpected at most.
+  void receive(std::uint32_t tag, std::size_t bytes) {
+    more_ = {more_bytes_.data(), bytes};
+    const Transfer transfer{
+        .kind = Transfer::Kind::recv, .peer = 1, .tag = tag, .pieces = {&more_, 1}};
+    transport_->post({&transfer, 1});
+  }
   /// Sends a request. @param way of it. @param bytes that it says. @param ranges that it lists.
   void request(Way way, std::uint64_t bytes, std::vector<Range> ranges) {
     Request request{.bytes = bytes, .ranges = {}};
@@ -49,7 +57,9 @@ class Hostile {
   /// @return the error with which rank 0 fails, which it must and which must stay.
   ErrorCode failure() {
     try {
-      completed(*transport_);
+      // A peer that may be dead is given some time.
+      for (int i = 0; i < 1000 && completed(*transport_) == 0; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
     } catch (const Error& error) {
       EXPECT_THROW(completed(*transport_, 1), Error);
       EXPECT_EQ(expected_, std::vector<std::byte>(expected_.size())) << error.what();
@@ -66,6 +76,8 @@ class Hostile {
   Host host_;
   std::vector<std::byte> expected_ = std::vector<std::byte>(kExpected);
   std::vector<std::byte> sent_ = std::vector<std::byte>(kExpected);
+  std::vector<std::byte> more_bytes_ = std::vector<std::byte>(kExpected);
+  Piece more_{};
   std::array<Piece, 2> pieces_{Piece{expected_.data(), kExpected}, Piece{sent_.data(), kExpected}};
   std::unique_ptr<Transport> transport_ = host_.transport(0);
   std::uint64_t block_ = host_.domain(1).open(1, kBoth);
@@ -155,6 +167,39 @@ TEST(ShmHostile, PartsMakeOneMessage) {
   set_body(hostile.slot(Kind::more), part(kExpected - 60000, kExpected));
   hostile.out().send();
   EXPECT_EQ(hostile.goes_on(), 1u);
+}
+
+TEST(ShmHostile, AnOlderMessageMayBeReceivedBetweenParts) {
+  Hostile hostile;
+  hostile.slot(Kind::small).tag = 1;
+  hostile.out().slot().length = 8;
+  hostile.out().send();
+  set_body(hostile.slot(Kind::buffered), part(60000, kExpected));
+  hostile.out().send();
+  EXPECT_EQ(hostile.goes_on(), 0u);
+  hostile.receive(1, 8);
+  EXPECT_EQ(hostile.goes_on(), 1u);
+  set_body(hostile.slot(Kind::more), part(kExpected - 60000, kExpected));
+  hostile.out().send();
+  EXPECT_EQ(hostile.goes_on(), 1u);
+}
+
+TEST(ShmHostile, WhatWasGrantedIsNotGrantedAgain) {
+  for (const Kind kind : {Kind::grant, Kind::done}) {
+    Hostile hostile;
+    set_body(hostile.slot(Kind::grant, kSend), Answer{});
+    hostile.out().send();
+    set_body(hostile.slot(kind, kSend), Answer{});
+    hostile.out().send();
+    EXPECT_EQ(hostile.failure(), ErrorCode::transport) << static_cast<int>(kind);
+  }
+}
+
+TEST(ShmHostile, ChunksOfWhatWasNotGrantedAreRefused) {
+  Hostile hostile;
+  set_body(hostile.slot(Kind::chunk, kReceive), Extent{.end = 64, .offset = 0, .bytes = 8});
+  hostile.out().send();
+  EXPECT_EQ(hostile.failure(), ErrorCode::transport);
 }
 
 TEST(ShmHostile, PartsThatMakeNoSenseAreRefused) {

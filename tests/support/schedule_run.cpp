@@ -44,7 +44,8 @@ class Play {
       : cluster_{{.size = experiment.what().size,
                   .seed = how.seed,
                   .scribble = true,
-                  .sinks = how.seed % 2 == 1}},
+                  .sinks = how.seed % 2 == 1,
+                  .loans = how.seed % 4 >= 2}},
         random_{how.seed ^ 0x5eed}, players_(schedules.size()) {
     constexpr int kLanes = 2;
     for (std::size_t i = 0; i < schedules.size(); ++i) {
@@ -88,7 +89,7 @@ class Play {
   void poll(std::size_t index) {
     std::array<Completion, 16> completions{};
     const std::size_t count = players_[index].transport->poll(completions);
-    for (std::size_t i = 0; i < count; ++i) detail::Execution::complete(completions[i].cookie);
+    for (std::size_t i = 0; i < count; ++i) detail::Execution::complete(completions[i]);
   }
 
   sim::Cluster cluster_;

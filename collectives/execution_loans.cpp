@@ -1,0 +1,76 @@
+// Messages that stay where their sender has them: folded there, and answered there.
+#include "execution.hpp"
+
+namespace tutti::detail {
+
+void Execution::place_shortcuts(Lane& lane) {
+  const std::vector<ResolvedMessage>& messages = lane.resolved.messages;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const Shortcut& shortcut = messages[i].shortcut;
+    lane.transfers[i].may_lend = shortcut.fold != kNoMessage && lane.transfers[i].sink != nullptr;
+    const bool may_reply =
+        shortcut.replying == Fusing::always || (shortcut.replying == Fusing::apart && !in_place_);
+    if (!may_reply) continue;
+    const ResolvedMessage& reply = messages[shortcut.reply];
+    const Piece& place = lane.pieces[reply.first_piece];
+    lane.transfers[i].reply = {place.data, place.bytes, reply.shortcut.turn};
+  }
+}
+
+/// Folds a message where its sender has it. That waits for nothing else, so it holds nobody up.
+void Execution::use_loan(Lane& lane, std::uint32_t message, const Completion& completion) {
+  const Shortcut& shortcut = lane.resolved.messages[message].shortcut;
+  const ResolvedFold& fold = lane.resolved.folds[shortcut.fold];
+  operands_.clear();
+  for (std::uint32_t i = 0; i < fold.operands; ++i)
+    operands_.push_back(i == shortcut.operand
+                            ? completion.lent
+                            : at(lane, lane.resolved.operands[fold.first_operand + i]));
+  find_copies(lane, message, completion.loan);
+  memory_.fold({.type = binding_->type,
+                .element_bytes = binding_->element_bytes,
+                .op = &binding_->op,
+                .destination = at(lane, fold.destination),
+                .operands = operands_,
+                .count = fold.count,
+                .divisor = divisor_of(fold),
+                .copies = copies_});
+  transport_.end_loan(completion.loan, !copies_.empty());
+}
+
+/// Whether the result goes back to the lender with the next message, and may be stored there.
+void Execution::find_copies(Lane& lane, std::uint32_t message, LoanId loan) {
+  copies_.clear();
+  const Resolved& resolved = lane.resolved;
+  for (const Transfer& transfer : messages_of(lane, lane.round + 1)) {
+    const auto index = static_cast<std::size_t>(&transfer - lane.transfers.data());
+    const Shortcut& shortcut = resolved.messages[index].shortcut;
+    if (shortcut.answers != message) continue;
+    const std::size_t bytes = resolved.folds[shortcut.relays].count * binding_->element_bytes;
+    std::byte* const copy = transport_.reply_to(loan, shortcut.turn, bytes);
+    if (copy == nullptr) return;
+    copies_.push_back(copy);
+    lane.pending[index].is_replied = true;
+    ++lane.replies;
+  }
+}
+
+/// Posts the messages of a round but those that stand at their receivers already.
+void Execution::post_rest(Lane& lane, std::span<Transfer> transfers) {
+  lane.outstanding = static_cast<std::uint32_t>(transfers.size()) - lane.replies;
+  lane.replies = 0;
+  const auto pending_of = [](const Transfer& transfer) {
+    return reinterpret_cast<Pending*>(transfer.cookie);
+  };
+  for (const Transfer& transfer : transfers)
+    pending_of(transfer)->is_done = pending_of(transfer)->is_replied;
+  for (std::size_t i = 0; i < transfers.size();) {
+    std::size_t end = i;
+    while (end < transfers.size() && !pending_of(transfers[end])->is_replied) ++end;
+    if (end > i) transport_.post(transfers.subspan(i, end - i));
+    if (end < transfers.size()) pending_of(transfers[end])->is_replied = false;
+    i = end + 1;
+  }
+}
+
+}  // namespace tutti::detail
