@@ -150,6 +150,7 @@ void World::adopt(Mesh mesh, const WorldOptions& options) {
   }
   if (peers.empty() && segment_) return;
   tcp::Options tcp;
+  tcp.linger = options.vigilance.lost;
   tcp.oversubscribed = mesh.is_oversubscribed;
   if (mesh.is_oversubscribed) tcp.idle_spins = 1;
   fabric_ = std::make_shared<tcp::Fabric>(self_, peers, tcp);

@@ -19,9 +19,10 @@ struct Options {
   std::size_t fragment_bytes = 262144;  ///< Longer messages travel in frames of this size.
   std::size_t sink_bytes = 131072;      ///< The most a sink is given at once.
   bool payload_checksum = false;        ///< Whether payloads have checksums.
-  std::chrono::milliseconds linger{100};  ///< How long closing waits for acknowledgements.
-  int idle_spins = 1000;                  ///< As Capabilities::idle_spins.
-  bool oversubscribed = false;            ///< Whether ranks outnumber cores.
+  /// How long closing waits for a peer whose host takes nothing more of what was sent.
+  std::chrono::milliseconds linger{5000};
+  int idle_spins = 1000;        ///< As Capabilities::idle_spins.
+  bool oversubscribed = false;  ///< Whether ranks outnumber cores.
   /// How long Transport::doze sleeps at most: failures, and what only other communicators wait for,
   /// wake nobody.
   Duration doze = std::chrono::milliseconds{1};
@@ -43,7 +44,8 @@ class Fabric : public std::enable_shared_from_this<Fabric> {
   Fabric(Rank self, const std::vector<Peer>& peers, const Options& options);
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
-  /// Waits, for Options::linger at the most, until what was sent has reached the peers' hosts.
+  /// Waits until what was sent has reached the peers' hosts, as long as, within Options::linger,
+  /// something more of it does; but not for peers with which a communicator has failed.
   ~Fabric();
 
   /// A communicator's transport. Local: the other members may make theirs at any time, in any

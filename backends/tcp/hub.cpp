@@ -11,6 +11,8 @@ namespace {
 // those of a communicator to come. Frames so late that this many have ended since do not exist.
 constexpr std::size_t kMostGone = 65536;
 constexpr std::chrono::microseconds kLingerStep{50};
+// So long at the most where a communicator has failed: what it sent helps nobody.
+constexpr std::chrono::milliseconds kFailedLinger{100};
 
 void check(bool condition, const std::string& message) {
   if (!condition) throw Error{ErrorCode::invalid_argument, message};
@@ -45,30 +47,38 @@ Hub::Hub(Rank self, const std::vector<Peer>& peers, const Options& options)
   }
 }
 
-// Closing a connection that holds something unread, such as credit, would make the kernel throw
-// away what is still on its way to the peer. In a forked child the connections are the parent's.
+// Closing a connection that holds something unread, such as credit, makes the kernel throw away
+// what is still on its way to the peer, and so does credit that comes after it was closed. In a
+// forked child the connections are the parent's.
 Hub::~Hub() {
   if (guard_.is_forked()) return;
-  std::vector<Link*> leaving{};
+  std::vector<Leaving> leaving{};
   for (const auto& link : links_) {
     if (link == nullptr || link->loss) continue;
     flush(*link);
     link->socket.end_writing();
-    leaving.push_back(link.get());
+    leaving.push_back({.link = link.get()});
   }
-  const auto deadline = std::chrono::steady_clock::now() + options_.linger;
   for (;;) {
-    std::erase_if(leaving, [this](Link* link) { return waste(*link); });
-    if (leaving.empty() || std::chrono::steady_clock::now() >= deadline) return;
+    std::erase_if(leaving, [this](Leaving& one) { return has_left(one); });
+    if (leaving.empty()) return;
     std::this_thread::sleep_for(kLingerStep);
   }
 }
 
-// Reads what nobody will look at. Returns whether all that was written has reached the peer's host.
-bool Hub::waste(Link& link) noexcept {
+// Reads what nobody will look at. Returns whether all that was written has reached the peer's host,
+// or is waited for no longer: the peer, which may compute for long, is given time anew with every
+// byte that gets there.
+bool Hub::has_left(Leaving& one) noexcept {
   const iovec whole{waste_.data(), waste_.size()};
-  const Moved moved = link.socket.read({&whole, 1});
-  return moved.error != 0 || (moved.bytes == 0 && !link.socket.has_unacknowledged());
+  const Moved moved = one.link->socket.read({&whole, 1});
+  if (moved.error != 0) return true;
+  if (moved.bytes > 0) return false;
+  const int unacknowledged = one.link->socket.unacknowledged();
+  if (unacknowledged == 0) return true;
+  const auto now = std::chrono::steady_clock::now();
+  if (unacknowledged != std::exchange(one.unacknowledged, unacknowledged)) one.progress = now;
+  return now - one.progress >= (one.link->failed ? kFailedLinger : options_.linger);
 }
 
 std::unique_ptr<Port> Hub::open(std::uint64_t id, const std::vector<Rank>& members) {
@@ -135,6 +145,7 @@ void Hub::stop(Member& member, const Port& port) noexcept {
     for (Queue<Inbound>& unexpected : member.unexpected)
       while (!unexpected.empty()) forget(*unexpected.pop());
     if (member.link == nullptr) return;
+    if (port.failure) member.link->failed = true;
     member.link->pending -= std::exchange(member.pending, 0);
     stop_receiving(*member.link, port);
     stop_sending(*member.link, port);

@@ -25,7 +25,7 @@ class Hub {
   Hub(Rank self, const std::vector<Peer>& peers, const Options& options);
   Hub(const Hub&) = delete;
   Hub& operator=(const Hub&) = delete;
-  /// Waits until what was sent has reached the peers' hosts, but not long.
+  /// See Fabric.
   ~Hub();
 
   /// @return what tells the process that made it from its children, which must not even lock the
@@ -105,7 +105,12 @@ class Hub {
   [[nodiscard]] static bool guard_sink(Port& port, Take take);
 
   [[nodiscard]] static pollfd wish_of(const Link& link) noexcept;
-  [[nodiscard]] bool waste(Link& link) noexcept;
+  struct Leaving {
+    Link* link;
+    int unacknowledged = 0;                            // bytes
+    std::chrono::steady_clock::time_point progress{};  // when there were fewer
+  };
+  [[nodiscard]] bool has_left(Leaving& one) noexcept;
   [[nodiscard]] Port* find(std::uint64_t id) noexcept;
   void stop(Member& member, const Port& port) noexcept;
   void stop_receiving(Link& link, const Port& port);

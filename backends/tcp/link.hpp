@@ -50,6 +50,7 @@ struct Link {
   Socket socket;               ///< The connection.
   std::uint32_t pending = 0;   ///< Transfers of all communicators that wait for it.
   std::optional<Loss> loss{};  ///< Set once it can be used no more.
+  bool failed = false;         ///< Whether a communicator that used it has failed.
 
   Queue<Outbound> outgoing{};      ///< Frames to be written, the first perhaps in part.
   bool write_failed = false;       ///< What the peer sent before may still be read.

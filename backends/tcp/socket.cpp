@@ -81,9 +81,9 @@ void Socket::end_writing() noexcept {
   shutdown(descriptor_, SHUT_WR);
 }
 
-bool Socket::has_unacknowledged() const noexcept {
+int Socket::unacknowledged() const noexcept {
   int bytes = 0;
-  return ioctl(descriptor_, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+  return ioctl(descriptor_, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
 }
 
 }  // namespace tutti::tcp

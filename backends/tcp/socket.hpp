@@ -37,8 +37,8 @@ class Socket {
   [[nodiscard]] Moved read(std::span<const iovec> into) noexcept;
   /// Tells the peer that nothing more comes.
   void end_writing() noexcept;
-  /// @return whether the peer's host has not yet acknowledged all bytes written.
-  [[nodiscard]] bool has_unacknowledged() const noexcept;
+  /// @return how many bytes written the peer's host has not yet acknowledged.
+  [[nodiscard]] int unacknowledged() const noexcept;
   /// @return the descriptor, for poll(2).
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
 

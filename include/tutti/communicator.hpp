@@ -55,7 +55,9 @@ class Communicator {
   Communicator(Communicator&& other) noexcept;
   /// Takes the group over. @param other is empty afterwards. @return this.
   Communicator& operator=(Communicator&& other) noexcept;
-  /// Releases the transport once no Request or Plan refers to it. Does not block.
+  /// Releases the transport once no Request or Plan refers to it. Does not block, but the last of a
+  /// world waits until other hosts have what was sent, unless one takes nothing for
+  /// InitOptions::heartbeat_timeout, since its program computes: that one may then lose it.
   ~Communicator();
 
   /// @return the own rank.

@@ -215,7 +215,7 @@ TEST(Links, ThatAreLostHarmNoOther) {
 
 TEST(Links, DeliverWhatWasSentBeforeTheyWereClosed) {
   for (int i = 0; i < 5; ++i) {
-    auto fabrics = connect_fabrics(2, {});
+    auto fabrics = connect_fabrics(2, {.linger = std::chrono::milliseconds{100}});
     auto sender = pair_transport(*fabrics[0]);
     const auto receiver = pair_transport(*fabrics[1]);
     Bytes small(60000, std::byte{7});
@@ -236,6 +236,55 @@ TEST(Links, DeliverWhatWasSentBeforeTheyWereClosed) {
       EXPECT_TRUE(in == small);
     }
   }
+}
+
+// The receiver gives credit back long after the sender has left. Were the sender's socket closed by
+// then, the answer to the credit would be a reset, and whatever the receiver has yet to read lost.
+TEST(Links, WaitForAReceiverThatComputesBeforeTheyAreClosed) {
+  const auto [own, other] = connected_pair();
+  const int little = 65536;  // so that most of it stays on the sender's side
+  ASSERT_EQ(setsockopt(other, SOL_SOCKET, SO_RCVBUF, &little, sizeof little), 0);
+  auto leaver = std::make_shared<Fabric>(0, std::vector<Peer>{{1, {own}}}, Options{});
+  const auto fabric = std::make_shared<Fabric>(1, std::vector<Peer>{{0, {other}}}, Options{});
+  auto sender = pair_transport(*leaver);
+  const auto receiver = pair_transport(*fabric);
+  constexpr int kMessages = 16;
+  Bytes small(61440, std::byte{7});
+  const Piece piece{small.data(), small.size()};
+  for (int k = 0; k < kMessages; ++k) post(*sender, Transfer::Kind::send, 1, piece);
+  Bytes in(small.size());
+  const Piece place{in.data(), in.size()};
+  const auto take = [&](int count) {
+    for (int k = 0; k < count; ++k) {
+      post(*receiver, Transfer::Kind::recv, 0, place);
+      const auto error = wait(*receiver);
+      ASSERT_FALSE(error) << error->what();
+      EXPECT_TRUE(in == small);
+    }
+  };
+  std::thread leaving{[&] {
+    for (int k = 0; k < kMessages; ++k) EXPECT_FALSE(wait(*sender));
+    sender.reset();
+    leaver.reset();
+  }};
+  take(kMessages / 2);
+  std::this_thread::sleep_for(std::chrono::milliseconds{400});
+  take(kMessages / 2);
+  leaving.join();
+}
+
+// Nothing is promised to the others any more, so nobody is waited for.
+TEST(Links, LeaveAFailedCommunicatorInNoTime) {
+  auto fabrics = connect_fabrics(2, {});
+  auto sender = pair_transport(*fabrics[0]);
+  Bytes small(61440);
+  const Piece piece{small.data(), small.size()};
+  for (int k = 0; k < 16; ++k) post(*sender, Transfer::Kind::send, 1, piece);
+  sender->abort({ErrorCode::timeout, "too late", 1});
+  sender.reset();
+  const auto begin = std::chrono::steady_clock::now();
+  fabrics[0].reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{2});
 }
 
 TEST(Links, DropFramesForCommunicatorsThatAreGone) {
