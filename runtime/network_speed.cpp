@@ -67,7 +67,7 @@ Tariff network_tariff(NetworkSpeed speed) {
       return {costs_at(10000), "measured: 10 Gbit/s or more between hosts"};
     case NetworkSpeed::unknown: break;
   }
-  return {costs_at(1000), "assumed: 1 Gbit/s between hosts, which were too slow to be measured"};
+  return {costs_at(1000), "assumed: 1 Gbit/s between hosts, which there was no time to measure"};
 }
 
 }  // namespace tutti::runtime

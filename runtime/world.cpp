@@ -13,8 +13,9 @@
 namespace tutti::runtime {
 namespace {
 
-/// What is left to a start at the least when its ranks are connected.
-constexpr std::chrono::seconds kLeastTime{1};
+/// With less time left until a world must stand its network is not measured: that may take half of
+/// it.
+constexpr std::chrono::seconds kTimeToMeasure{4};
 
 std::uint64_t combine(std::uint64_t hash, std::uint64_t value) noexcept {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
@@ -97,21 +98,25 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
 /// Collective. Rank 0 measures with the first rank of another host, and tells everyone, lest ranks
 /// choose differently. That nothing could be measured is no reason not to start.
 Tariff World::find_network_tariff(Rank far, Deadline deadline) {
-  const Duration left = std::max<Duration>(deadline - std::chrono::steady_clock::now(), kLeastTime);
-  const auto among = [&](const std::vector<Rank>& members) {
-    return Communicator::create(found(id_of(id_, members, 1), members), make_host_memory(),
-                                {.timeout = left});
+  const auto left = [deadline] {
+    const Duration time = deadline - std::chrono::steady_clock::now();
+    return std::max<Duration>(time, std::chrono::milliseconds{1});
+  };
+  // Numbered, since the two may have the same members.
+  const auto among = [&](const std::vector<Rank>& members, std::uint64_t number) {
+    return Communicator::create(found(id_of(id_, members, number), members), make_host_memory(),
+                                {.timeout = left()});
   };
   auto speed = NetworkSpeed::unknown;
-  if (self_ == 0 || self_ == far) {
+  if ((self_ == 0 || self_ == far) && left() >= kTimeToMeasure) {
     try {
-      Communicator pair = among({0, far});
+      Communicator pair = among({0, far}, 1);
       speed = measure_network(pair);
     } catch (const Error&) {
       speed = NetworkSpeed::unknown;
     }
   }
-  Communicator all = among(everyone());
+  Communicator all = among(everyone(), 2);
   all.broadcast(std::span{&speed, 1}, 0);
   return network_tariff(speed);
 }
