@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "address_space.hpp"
 #include "backends/hybrid/hybrid.hpp"
 #include "network_speed.hpp"
 
@@ -85,7 +86,7 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
   MeshOptions mesh = options.mesh;
   mesh.memory = -1;
   if (options.ways != Ways::tcp) {
-    world->segment_ = shm::make_segment(options.segment_bytes);
+    world->segment_ = shm::make_segment(mappable_bytes(options.segment_bytes, channel.size()));
     mesh.memory = world->segment_->descriptor();
   }
   Mesh connected = connect_mesh(channel, mesh, deadline);

@@ -4,6 +4,7 @@
 Usage: processes_test.py MEMBER TRIALS. MEMBER is the program of member.cpp.
 """
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -45,6 +46,14 @@ class Processes(unittest.TestCase):
             statuses, said = self.world(n, "collectives")
             self.assertEqual(statuses, [0] * n, said)
             self.assertIn("alone" if n == 1 else f"{n} ranks on 1 host by file://", said[0])
+
+    def test_collectives_below_a_limit_of_addresses(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_AS, (soft, hard))
+        for n, limit in ((2, 300), (2, 90), (4, 900), (4, 4)):  # as batch systems set it, in GB
+            resource.setrlimit(resource.RLIMIT_AS, (limit * 10**9, hard))
+            statuses, said = self.world(n, "collectives")
+            self.assertEqual(statuses, [0] * n, (limit, said))
 
     def test_every_survivor_blames_the_dead(self):
         slowest = 0.0
