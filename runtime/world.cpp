@@ -40,12 +40,15 @@ class WorldGroup final : public Group {
     std::vector<Rank> ranks;
     for (const Rank member : members)
       ranks.push_back(members_.at(static_cast<std::size_t>(member)));
-    std::uint64_t id = 0;
-    {
-      const std::lock_guard lock{mutex_};
-      id = id_of(id_, ranks, ++made_[ranks]);
+    const std::lock_guard lock{mutex_};
+    std::uint64_t& made = made_[ranks];
+    try {
+      Footing footing = world_->found(id_of(id_, ranks, made + 1), ranks);
+      ++made;  // only now, so that this rank counts like the others when it tries again
+      return footing;
+    } catch (const std::bad_alloc&) {
+      throw Error{ErrorCode::transport, "there is no memory for another communicator"};
     }
-    return world_->found(id, ranks);
   }
   [[nodiscard]] Whereabouts inquire(Rank peer, Duration patience) override {
     return world_->inquire(id_, members_.at(static_cast<std::size_t>(peer)), patience);

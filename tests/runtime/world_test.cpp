@@ -238,6 +238,34 @@ TEST(World, MeasuresNoNetworkWhereItMustStandSoon) {
   EXPECT_NE(said(3s).find("no time to measure"), std::string::npos) << said(3s);
 }
 
+// A rank that lacks memory for a group may free some and try again, whatever the others do.
+TEST(World, MakesAGroupThatCouldNotBeMadeAtFirst) {
+  constexpr std::size_t kSegment = std::size_t{64} << 20;
+  const auto make = [](Communicator& world) {
+    if (world.rank() != 0) return world.group({0, 1});
+    std::vector<Buffer<char>> filling;
+    for (std::size_t bytes = kSegment / 2; bytes >= 4096;) {
+      try {
+        filling.push_back(world.allocate<char>(bytes));
+      } catch (const std::exception&) {
+        bytes /= 2;
+      }
+    }
+    const std::vector<Rank> both{0, 1};
+    const auto refused = world.try_group(std::span{both});
+    EXPECT_TRUE(!refused && refused.error().code() == ErrorCode::transport);
+    filling.clear();
+    return world.group(both);
+  };
+  expect_no_error(in_world(
+      {2, "shm", 1},
+      [&](Communicator& world) {
+        Communicator both = make(world);
+        check_sums(both, everyone(2));
+      },
+      30s, kSegment));
+}
+
 std::string name_of_setting(const ::testing::TestParamInfo<Setting>& info) {
   std::ostringstream name;
   name << info.param;
