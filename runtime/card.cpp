@@ -1,6 +1,5 @@
 #include "card.hpp"
 
-#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,31 +39,12 @@ bool share_loopback(const Host& a, const Host& b) {
   return a.boot == b.boot && a.network == b.network;
 }
 
-std::string usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::string cores;
-  // It fails on a machine with more cores than the set has room for: those are enough.
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return std::string(CPU_SETSIZE, '1');
-  for (std::size_t core = 0; core < CPU_SETSIZE; ++core)
-    cores.push_back(CPU_ISSET(core, &set) ? '1' : '0');
-  cores.resize(cores.rfind('1') + 1);
-  return cores;
-}
-
-// Launchers may bind each rank to cores of its own: what counts is the union.
 bool is_oversubscribed(const std::vector<Card>& cards, Rank self) {
-  const std::string& machine = cards[static_cast<std::size_t>(self)].host.boot;
-  std::string usable;
-  std::ptrdiff_t ranks = 0;
-  for (const Card& card : cards) {
-    if (card.host.boot != machine) continue;
-    ++ranks;
-    usable.resize(std::max(usable.size(), card.cores.size()), '0');
-    for (std::size_t core = 0; core < card.cores.size(); ++core)
-      if (card.cores[core] == '1') usable[core] = '1';
-  }
-  return ranks > std::ranges::count(usable, '1');
+  const Card& own = cards[static_cast<std::size_t>(self)];
+  std::vector<Cores> machine;
+  for (const Card& card : cards)
+    if (card.host.boot == own.host.boot) machine.push_back(card.cores);
+  return outnumber_cores(machine, own.cores);
 }
 
 std::string pack(const Card& card) {
@@ -76,7 +56,7 @@ std::string pack(const Card& card) {
   put_text(bytes, card.host.network);
   put(bytes, card.host.user);
   put(bytes, card.has_memory);
-  put_text(bytes, card.cores);
+  put(bytes, card.cores);
   put(bytes, card.world);
   put_text(bytes, card.secret);
   put_text(bytes, card.address);
@@ -96,7 +76,7 @@ Card unpack(std::string_view bytes, Rank rank, const Versions& own) {
   card.host.network = take_text(bytes);
   card.host.user = take<std::uint32_t>(bytes);
   card.has_memory = take<std::uint8_t>(bytes) != 0;
-  card.cores = take_text(bytes);
+  card.cores = take<Cores>(bytes);
   card.world = take<std::uint64_t>(bytes);
   card.secret = take_text(bytes);
   card.address = take_text(bytes);

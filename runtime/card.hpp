@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <tutti/cores.hpp>
+
 #include "authenticate.hpp"
 
 namespace tutti::runtime {
@@ -30,15 +32,13 @@ struct Card {
   Versions versions{};      ///< What it speaks.
   Host host{};              ///< Where it runs.
   bool has_memory = false;  ///< Whether it can share memory at all.
-  std::string cores{};      ///< Of usable_cores().
+  Cores cores{};            ///< What it may use.
   // What follows is rank 0's to say.
   std::uint64_t world = 0;   ///< A number that no other world has.
   std::string secret{};      ///< If it drew one: 32 bytes.
   std::string address{};     ///< Its network address and port 0; empty if it has none.
   int data_connections = 1;  ///< Between two ranks of different hosts.
 };
-/// @return a character per core, '1' where this process may run.
-[[nodiscard]] std::string usable_cores();
 /// @param cards of all ranks. @param self one of them. @return whether the ranks on its machine
 /// outnumber the cores that any of them may use.
 [[nodiscard]] bool is_oversubscribed(const std::vector<Card>& cards, Rank self);

@@ -1,14 +1,13 @@
 #include "ranks.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <fstream>
 #include <memory>
 #include <string_view>
 #include <vector>
+
+#include <tutti/cores.hpp>
 
 #include "check.hpp"
 #include "message.hpp"
@@ -17,14 +16,12 @@
 namespace tutti::mpi {
 namespace {
 
-constexpr std::size_t kMaskWords = CPU_SETSIZE / 64;
-
 // What every rank tells every other one.
 struct Card {
-  std::uint64_t host;                           // equal on ranks of one machine
-  std::uint64_t chunk_bytes;                    // must be equal on all ranks
-  std::uint64_t inline_bytes;                   // likewise: it is part of the message format
-  std::array<std::uint64_t, kMaskWords> cores;  // this process may run on
+  std::uint64_t host;          // equal on ranks of one machine
+  std::uint64_t chunk_bytes;   // must be equal on all ranks
+  std::uint64_t inline_bytes;  // likewise: it is part of the message format
+  Cores cores;                 // what it may use
 };
 
 std::uint64_t hash(std::string_view text, std::uint64_t seed) {
@@ -44,19 +41,6 @@ std::uint64_t host_identity() {
   const std::uint64_t by_name =
       hash({name.data(), static_cast<std::size_t>(length)}, 14695981039346656037U);
   return hash(boot, by_name);
-}
-
-std::array<std::uint64_t, kMaskWords> usable_cores() {
-  std::array<std::uint64_t, kMaskWords> words{};
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (sched_getaffinity(0, sizeof cores, &cores) != 0) {  // a machine with more than 1024 cores
-    words.fill(~std::uint64_t{0});
-    return words;
-  }
-  for (std::size_t core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(core, &cores)) words[core / 64] |= std::uint64_t{1} << core % 64;
-  return words;
 }
 
 void check_parent(MPI_Comm parent, const Options& options) {
@@ -93,21 +77,16 @@ void check_equal(const std::vector<Card>& cards, Rank self) {
 }
 
 void count_hosts(const std::vector<Card>& cards, Ranks& ranks) {
+  const Card& own = cards[static_cast<std::size_t>(ranks.self)];
   std::vector<std::uint64_t> hosts;
-  std::array<std::uint64_t, kMaskWords> cores{};
-  int local_ranks = 0;
+  std::vector<Cores> machine;
   for (const Card& card : cards) {
     hosts.push_back(card.host);
-    if (card.host != cards[static_cast<std::size_t>(ranks.self)].host) continue;
-    ++local_ranks;
-    // Launchers may bind each rank to a core of its own: what counts is the union.
-    for (std::size_t word = 0; word < kMaskWords; ++word) cores[word] |= card.cores[word];
+    if (card.host == own.host) machine.push_back(card.cores);
   }
   std::sort(hosts.begin(), hosts.end());
   ranks.hosts = static_cast<int>(std::unique(hosts.begin(), hosts.end()) - hosts.begin());
-  int usable = 0;
-  for (const std::uint64_t word : cores) usable += std::popcount(word);
-  ranks.oversubscribed = local_ranks > usable;
+  ranks.oversubscribed = outnumber_cores(machine, own.cores);
 }
 
 // What the MPI writes to and reads while ranks come together.

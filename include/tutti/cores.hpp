@@ -1,0 +1,30 @@
+/// @file
+/// How many of a machine's processors ranks may use.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+namespace tutti {
+
+/// What a process may use of its machine.
+struct Cores {
+  std::array<std::uint64_t, 16> usable{};  ///< A bit per processor that it may run on.
+  /// For how many processors' time its control group has a quota, rounded up, as containers often
+  /// have; 0: without limit.
+  std::uint64_t quota = 0;
+  std::uint64_t group = 0;  ///< Which control group has the quota.
+};
+
+/// @param root where the system's files are; tests pretend. @return what this process may use.
+[[nodiscard]] Cores usable_cores(const std::filesystem::path& root = "/");
+
+/// Whether ranks outnumber the cores that they may use together, so that one that spins keeps
+/// another from working. Launchers may bind each to cores of its own: what counts is the union.
+/// @param machine what each rank of one machine may use. @param own what one of them may.
+/// @return whether it is so for that one.
+[[nodiscard]] bool outnumber_cores(std::span<const Cores> machine, const Cores& own);
+
+}  // namespace tutti
