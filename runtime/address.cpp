@@ -5,7 +5,6 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <signal.h>
 
 #include <array>
 #include <cerrno>
@@ -15,8 +14,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <thread>
 
+#include "signals_blocked.hpp"
 #include "socket.hpp"
 
 namespace tutti::runtime {
@@ -56,11 +58,8 @@ int look_up(const std::string& host, int flags, std::vector<Endpoint>& found) {
 
 /// Starts a thread that takes no signals and outlives, if it must, the one that asks.
 void ask(const std::shared_ptr<Question>& question) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread{[question] {
+  const SignalsBlocked blocked;
+  const auto answer = [question] {
     std::vector<Endpoint> found;
     const int failure = look_up(question->host, 0, found);
     const std::lock_guard lock{question->mutex};
@@ -68,8 +67,12 @@ void ask(const std::shared_ptr<Question>& question) {
     question->found = std::move(found);
     question->done = true;
     question->answered.notify_all();
-  }}.detach();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  };
+  try {
+    std::thread{answer}.detach();
+  } catch (const std::system_error& error) {
+    throw Error{ErrorCode::transport, std::string{"cannot start a thread: "} + error.what()};
+  }
 }
 
 using Interfaces = std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)>;

@@ -1,30 +1,14 @@
 #include "control.hpp"
 
-#include <csignal>
 #include <system_error>
 
 #include "control_state.hpp"
+#include "signals_blocked.hpp"
 
 namespace tutti::runtime {
 namespace {
 
 constexpr std::chrono::milliseconds kGoodbye{500};
-
-/// Signals are the program's: none is handled on our thread.
-class SignalsBlocked {
- public:
-  SignalsBlocked() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
 
 }  // namespace
 

@@ -32,6 +32,10 @@ std::vector<std::string> do_together(Channel& channel, Deadline deadline,
     own.clear();
     put(own, std::uint8_t{0});
     put_error(own, error);
+  } catch (const std::exception& error) {  // the others must not wait for this rank
+    own.clear();
+    put(own, std::uint8_t{0});
+    put_error(own, {ErrorCode::transport, std::string{"starting failed: "} + error.what()});
   }
   auto all = channel.all_gather(own, deadline);
   std::optional<Error> cause;

@@ -2,8 +2,11 @@
 #include "runtime/socket.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -209,6 +212,35 @@ TEST(Secret, IsOfNoUseWithoutOpenSSL) {
   EXPECT_NE(message_of([&] { require_protection(network, {}, true); }).find("without OpenSSL"),
             std::string::npos);
   EXPECT_EQ(message_of([] { require_protection(loopback(), {}, false); }), "");
+}
+
+// A user may have too many threads already.
+TEST(Address, IsNotLookedUpWithoutAThread) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit none{0, 0};
+    const bool limited = (getuid() != 0 || setresuid(65534, 65534, 65534) == 0) &&
+                         setrlimit(RLIMIT_NPROC, &none) == 0;
+    sigset_t before;
+    sigset_t after;
+    pthread_sigmask(SIG_SETMASK, nullptr, &before);
+    int said = limited ? 1 : 2;
+    try {
+      static_cast<void>(resolve({"localhost", 1}, in(1s)));
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::transport) said = 0;
+    } catch (const std::exception&) {
+      said = 3;
+    }
+    pthread_sigmask(SIG_SETMASK, nullptr, &after);
+    for (const int number : {SIGINT, SIGTERM})
+      if (sigismember(&before, number) != sigismember(&after, number)) said = 4;
+    _exit(said);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace
