@@ -178,7 +178,9 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
                   .segments = segments,
                   .segment_bytes = segments == 1 ? 0 : chosen.segment_bytes,
                   .algorithm = chosen.choice.text()};
-  binding.fingerprint = fingerprint_of(problem, binding);
+  // How many are in flight decides on which tags segments travel.
+  binding.fingerprint = combine(fingerprint_of(problem, binding),
+                                static_cast<std::uint64_t>(options_.segments_in_flight));
   return std::make_shared<const Binding>(std::move(binding));
 }
 

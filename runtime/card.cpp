@@ -39,6 +39,20 @@ bool share_loopback(const Host& a, const Host& b) {
   return a.boot == b.boot && a.network == b.network;
 }
 
+void check_agreed(const std::vector<Card>& cards) {
+  const Agreed& wanted = cards.front().agreed;
+  for (std::size_t rank = 0; rank < cards.size(); ++rank) {
+    const Agreed& had = cards[rank].agreed;
+    const auto [other, first] = std::ranges::mismatch(had, wanted);
+    if (other == had.end() || first == wanted.end()) continue;
+    throw Error{ErrorCode::mismatch,
+                "rank " + std::to_string(rank) + " was started with " + other->first + " " +
+                    other->second + ", rank 0 with " + first->first + " " + first->second +
+                    "; all ranks must give equal options",
+                static_cast<Rank>(rank)};
+  }
+}
+
 bool is_oversubscribed(const std::vector<Card>& cards, Rank self) {
   const Card& own = cards[static_cast<std::size_t>(self)];
   std::vector<Cores> machine;
@@ -57,6 +71,11 @@ std::string pack(const Card& card) {
   put(bytes, card.host.user);
   put(bytes, card.has_memory);
   put(bytes, card.cores);
+  put(bytes, static_cast<std::uint32_t>(card.agreed.size()));
+  for (const auto& [name, value] : card.agreed) {
+    put_text(bytes, name);
+    put_text(bytes, value);
+  }
   put(bytes, card.world);
   put_text(bytes, card.secret);
   put_text(bytes, card.address);
@@ -77,6 +96,10 @@ Card unpack(std::string_view bytes, Rank rank, const Versions& own) {
   card.host.user = take<std::uint32_t>(bytes);
   card.has_memory = take<std::uint8_t>(bytes) != 0;
   card.cores = take<Cores>(bytes);
+  for (auto left = take<std::uint32_t>(bytes); left > 0; --left) {
+    const std::string_view name = take_text(bytes);
+    card.agreed.emplace_back(name, take_text(bytes));
+  }
   card.world = take<std::uint64_t>(bytes);
   card.secret = take_text(bytes);
   card.address = take_text(bytes);

@@ -27,18 +27,25 @@ struct Host {
 /// @return whether they reach each other by the loopback address.
 [[nodiscard]] bool share_loopback(const Host& a, const Host& b);
 
+/// Options that must be equal on all ranks: what a user calls them, and their values as text.
+using Agreed = std::vector<std::pair<std::string, std::string>>;
+
 /// A rank's first card: who and where it is.
 struct Card {
   Versions versions{};      ///< What it speaks.
   Host host{};              ///< Where it runs.
   bool has_memory = false;  ///< Whether it can share memory at all.
   Cores cores{};            ///< What it may use.
+  Agreed agreed{};          ///< What must be equal on all ranks.
   // What follows is rank 0's to say.
   std::uint64_t world = 0;   ///< A number that no other world has.
   std::string secret{};      ///< If it drew one: 32 bytes.
   std::string address{};     ///< Its network address and port 0; empty if it has none.
   int data_connections = 1;  ///< Between two ranks of different hosts.
 };
+/// Throws Error{mismatch} that names an option which is not the same on two ranks.
+/// @param cards of all ranks.
+void check_agreed(const std::vector<Card>& cards);
 /// @param cards of all ranks. @param self one of them. @return whether the ranks on its machine
 /// outnumber the cores that any of them may use.
 [[nodiscard]] bool is_oversubscribed(const std::vector<Card>& cards, Rank self);

@@ -14,6 +14,18 @@ constexpr std::chrono::seconds kPatience{60};
 // In less, a thread that waits for a processor is taken for a host that is gone.
 constexpr std::chrono::milliseconds kShortestHeartbeatTimeout{100};
 
+std::string text_of(bool value) {
+  return value ? "on" : "off";
+}
+
+/// Options of which ranks that differ would find each other silent, dead or corrupt.
+runtime::Agreed agreed(const InitOptions& options) {
+  const auto heartbeat = std::chrono::floor<std::chrono::milliseconds>(options.heartbeat_timeout);
+  return {{"heartbeat_timeout", std::to_string(heartbeat.count()) + " ms"},
+          {"segments_in_flight", std::to_string(options.communicator.segments_in_flight)},
+          {"payload_checksum", text_of(options.payload_checksum)}};
+}
+
 /// What options say, and variables where options are silent.
 struct Settings {
   runtime::Protection protection{};
@@ -45,6 +57,8 @@ Communicator connect(Channel& channel, const InitOptions& options, const Setting
   world.mesh.secret = settings.protection.secret;
   world.mesh.insecure = settings.protection.insecure;
   world.mesh.master = std::move(master);
+  world.mesh.agreed = agreed(options);
+  world.payload_checksum = options.payload_checksum;
   world.vigilance = runtime::vigilance_of(options.heartbeat_timeout);
   return Communicator::create(runtime::World::connect(channel, world, settings.deadline)->footing(),
                               make_host_memory(), options.communicator);

@@ -74,6 +74,7 @@ Card own_card(const Channel& channel, const MeshOptions& options, Deadline deadl
             .host = options.host,
             .has_memory = options.memory >= 0,
             .cores = usable_cores(),
+            .agreed = options.agreed,
             .data_connections = options.data_connections};
   if (channel.rank() != 0) return card;
   if (options.data_connections < 1 || options.data_connections > kMostDataConnections)
@@ -138,6 +139,7 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
   const auto places = do_together(channel, deadline, [&] {
     for (std::size_t rank = 0; rank < cards.size(); ++rank)
       plan.cards.push_back(unpack(cards[rank], static_cast<Rank>(rank), options.versions));
+    check_agreed(plan.cards);
     plan.self.job = plan.cards.front().world;
     plan.self.versions = options.versions;
     plan.self.secret = shared_secret(options, plan.cards.front());

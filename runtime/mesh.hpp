@@ -21,6 +21,7 @@ struct MeshOptions {
   std::optional<Secret> secret{};       ///< What all ranks know; not needed on a private channel.
   bool insecure = false;                ///< Whether a network without a secret is allowed.
   int memory = -1;                      ///< Own shared memory to lend; -1: links are all TCP.
+  Agreed agreed{};                      ///< Options that must be equal on all ranks.
   Host host = this_host();              ///< Where this rank runs; tests pretend.
   Versions versions{};                  ///< What this program speaks; tests change it.
 };

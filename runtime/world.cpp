@@ -159,6 +159,7 @@ void World::adopt(Mesh mesh, const WorldOptions& options) {
   }
   if (peers.empty() && segment_) return;
   tcp::Options tcp;
+  tcp.payload_checksum = has_checksums_ = options.payload_checksum;
   tcp.linger = options.vigilance.lost;
   tcp.oversubscribed = mesh.is_oversubscribed;
   if (mesh.is_oversubscribed) tcp.idle_spins = 1;
@@ -228,6 +229,7 @@ std::string World::describe(const std::vector<Rank>& members) const {
   if (hosts_.size() == 1) return "1 rank, alone";
   std::string ways = domain_ ? "shared memory" : "TCP";
   if (domain_ && fabric_) ways += " and TCP";
+  if (fabric_ && has_checksums_) ways += " with payload checksums";
   return count(members.size(), "rank") + " on " +
          count(static_cast<std::size_t>(hosts_of(members)), "host") + " by " + origin_ + ", over " +
          ways;

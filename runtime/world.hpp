@@ -31,6 +31,7 @@ struct WorldOptions {
   Ways ways = Ways::any;                           ///< See Ways.
   MeshOptions mesh{};                              ///< See MeshOptions; its memory is chosen here.
   Vigilance vigilance{};                           ///< See Vigilance.
+  bool payload_checksum = false;                   ///< As tcp::Options.
   std::size_t segment_bytes = shm::kSegmentBytes;  ///< Addresses of the own shared memory.
 };
 
@@ -75,6 +76,7 @@ class World : public std::enable_shared_from_this<World> {
   std::vector<std::string> hosts_{};         // per rank
   std::vector<bool> is_local_{};             // per rank
   std::vector<Rank> households_{};           // as Mesh::households
+  bool has_checksums_ = false;               // of payloads
   Tariff socket_tariff_{};                   // of links that share no memory
   std::unique_ptr<Control> control_{};       // none where there is one rank; says goodbye last
   std::shared_ptr<shm::Segment> segment_{};  // none where all is TCP

@@ -29,10 +29,14 @@ struct InitOptions {
   Duration heartbeat_timeout = std::chrono::seconds{5};
   /// Interface or address of this host to listen on; empty: TUTTI_ADDRESS, or tutti chooses.
   std::string address{};
+  /// Whether what is sent over TCP has a CRC32C of its own, against networks and memory that change
+  /// bytes unnoticed. Equal on all ranks.
+  bool payload_checksum = false;
   /// File of mode 0600 with the job's secret; empty: TUTTI_SECRET_FILE, or none.
   std::string secret_file{};
   /// Allows a network on which peers are not authenticated. Anyone who reaches a port can then
-  /// join the job, read its data, and falsify it.
+  /// join the job, read its data, and falsify it. The loopback is taken for no network: ranks that
+  /// meet at tcp://localhost without a secret can be joined by every user of the machine.
   bool insecure = false;
   CommunicatorOptions communicator{};  ///< What the communicator is made with.
 };
@@ -45,7 +49,7 @@ struct InitOptions {
 /// @return the communicator of all ranks. Throws, after timeout at the latest,
 /// Error{invalid_argument} for what is wrong with options, variables or launchers that disagree;
 /// Error{timeout} with a roll call of the missing ranks; Error{mismatch} where ranks have other
-/// versions, secrets or sizes; Error{transport}. Thread-safe.
+/// versions, secrets, sizes, or options that must be equal; Error{transport}. Thread-safe.
 [[nodiscard]] Communicator init(const InitOptions& options = {});
 /// As init. @param options see InitOptions. @return the communicator of all ranks, or the Error.
 [[nodiscard]] Result<Communicator> try_init(const InitOptions& options = {}) noexcept;

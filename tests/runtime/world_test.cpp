@@ -266,6 +266,48 @@ TEST(World, MakesAGroupThatCouldNotBeMadeAtFirst) {
       30s, kSegment));
 }
 
+/// What two ranks are told that start with options of their own.
+std::vector<Outcome> start_two(const InitOptions& first, const InitOptions& second) {
+  const auto channels = local_channels(2, true);
+  return run_ranks(2, [&](Rank rank) {
+    Communicator world =
+        init(*channels[static_cast<std::size_t>(rank)], rank == 0 ? first : second);
+    check_sums(world, everyone(2));
+  });
+}
+
+TEST(World, RefusesOptionsThatDifferBetweenRanks) {
+  const auto expect_refusal = [](const InitOptions& first, const InitOptions& second,
+                                 const std::string& text) {
+    for (const Outcome& outcome : start_two(first, second)) {
+      ASSERT_TRUE(outcome.error) << text;
+      EXPECT_EQ(outcome.error->code(), ErrorCode::mismatch);
+      EXPECT_EQ(outcome.text(), text + "; all ranks must give equal options");
+    }
+  };
+  expect_refusal({.heartbeat_timeout = 1s}, {.heartbeat_timeout = 60s},
+                 "rank 1 was started with heartbeat_timeout 60000 ms, rank 0 with "
+                 "heartbeat_timeout 1000 ms");
+  expect_refusal({.payload_checksum = true}, {},
+                 "rank 1 was started with payload_checksum off, rank 0 with payload_checksum on");
+  expect_refusal({}, {.communicator = {.segments_in_flight = 2}},
+                 "rank 1 was started with segments_in_flight 2, rank 0 with segments_in_flight 4");
+  expect_no_error(start_two({.timeout = 20s}, {.timeout = 30s}));
+}
+
+TEST(World, SumsPayloadsWhereTheOptionSaysSo) {
+  for (const bool summed : {false, true}) {
+    const auto channels = local_channels(2, true);
+    const InitOptions options{.transport = "tcp", .payload_checksum = summed};
+    expect_no_error(run_ranks(2, [&](Rank rank) {
+      Communicator world = init(*channels[static_cast<std::size_t>(rank)], options);
+      check_sums(world, everyone(2));
+      EXPECT_EQ(world.describe().ends_with("over TCP with payload checksums"), summed)
+          << world.describe();
+    }));
+  }
+}
+
 std::string name_of_setting(const ::testing::TestParamInfo<Setting>& info) {
   std::ostringstream name;
   name << info.param;
