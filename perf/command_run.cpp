@@ -23,7 +23,7 @@
 #include "perf/run_guard.hpp"
 #include "perf/run_remote.hpp"
 #include "perf/sweep_failure.hpp"
-#include "runtime/folder.hpp"
+#include "runtime/cryptography.hpp"
 #include "runtime/launch.hpp"
 
 namespace tutti::perf {
@@ -79,7 +79,7 @@ Job local_job(const RunOptions& options, const Ranks& ranks) {
 
 Job remote_job(const RunOptions& options) {
   const std::string url = options.url.empty() ? url_on_first_host(options) : options.url;
-  const std::string secret = runtime::random_name() + runtime::random_name();
+  const std::string secret = draw_secret();
   const runtime::Environment environment = inherited();
   Job job;
   for (std::size_t host = 0; host < options.hosts.size(); ++host) {
@@ -166,6 +166,14 @@ Ranks following(const RunOptions& options) {
           .secret_file = receive_secret()};
 }
 
+// What ranks that meet at a place of the user's prove to each other. A folder needs none: nobody
+// else sees what is in it.
+std::string secret_at(const std::string& url) {
+  const bool has_one = runtime::process_environment().contains("TUTTI_SECRET_FILE");
+  if (!url.starts_with("tcp://") || has_one || !runtime::has_cryptography()) return {};
+  return keep_secret(draw_secret());
+}
+
 int run_job(const RunOptions& options) {
   Job job;
   std::unique_ptr<MeetingFolder> folder;
@@ -176,7 +184,9 @@ int run_job(const RunOptions& options) {
     job = remote_job(options);
   } else {
     if (options.url.empty()) folder = std::make_unique<MeetingFolder>();
-    job = local_job(options, {.size = options.ranks, .url = folder ? folder->url() : options.url});
+    job = local_job(options, {.size = options.ranks,
+                              .url = folder ? folder->url() : options.url,
+                              .secret_file = secret_at(options.url)});
   }
   if (options.seconds > 0)
     job.time = std::chrono::duration_cast<std::chrono::nanoseconds>(

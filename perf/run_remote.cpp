@@ -60,6 +60,20 @@ std::vector<std::string> agent_words(const std::string& url, const RunOptions& o
   return words;
 }
 
+std::string draw_secret() {
+  return runtime::random_name() + runtime::random_name();
+}
+
+std::string keep_secret(const std::string& secret) {
+  // In memory, and inherited: nothing is left on a disk, whoever is killed.
+  const int file = memfd_create("tutti-secret", 0);
+  if (file < 0 || fchmod(file, S_IRUSR | S_IWUSR) != 0 ||
+      write(file, secret.data(), secret.size()) != static_cast<ssize_t>(secret.size()))
+    throw Failure{ExitCode::environment,
+                  fmt::format("the job's secret cannot be kept: {}", std::strerror(errno))};
+  return fmt::format("/proc/self/fd/{}", file);
+}
+
 std::string receive_secret() {
   constexpr std::size_t kLongest = 1024;
   constexpr int kMilliseconds = 30'000;
@@ -78,12 +92,7 @@ std::string receive_secret() {
     if (secret.size() > kLongest) refuse("it is longer than a secret");
   }
   secret.pop_back();
-  // In memory, and inherited: nothing is left on a disk, whoever is killed.
-  const int file = memfd_create("tutti-secret", 0);
-  if (file < 0 || fchmod(file, S_IRUSR | S_IWUSR) != 0 ||
-      write(file, secret.data(), secret.size()) != static_cast<ssize_t>(secret.size()))
-    refuse(std::strerror(errno));
-  return fmt::format("/proc/self/fd/{}", file);
+  return keep_secret(secret);
 }
 
 }  // namespace tutti::perf

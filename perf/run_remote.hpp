@@ -35,6 +35,11 @@ struct RunOptions {
 /// @param options of the whole job. @return a place on the first host, at a port by chance.
 [[nodiscard]] std::string url_on_first_host(const RunOptions& options);
 
+/// @return a secret for a job: 64 hexadecimal digits by chance.
+[[nodiscard]] std::string draw_secret();
+/// Keeps the job's secret, in memory only. @param secret it.
+/// @return a path that this process's children can read it from. Throws Failure{environment}.
+[[nodiscard]] std::string keep_secret(const std::string& secret);
 /// Reads the job's secret from standard input, as a line, and keeps it in memory only.
 /// @return a path that this process's children can read it from. Throws Failure{environment}.
 [[nodiscard]] std::string receive_secret();

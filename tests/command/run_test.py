@@ -262,6 +262,23 @@ def remote(agent, log):
     expect(status == 127 and errors.count("\n") == 1, status, errors)
 
 
+def test_secret():
+    """Ranks that meet at an address of the user's have a secret, drawn or the user's own."""
+    show = "echo $TUTTI_URL; stat -Lc %a $TUTTI_SECRET_FILE; cat $TUTTI_SECRET_FILE"
+    url = ["--url", "tcp://127.0.0.1:23456"]
+    status, output, errors = run("-n", "1", *url, "sh", "-c", show)
+    lines = output.split()
+    expect(status == 0 and errors == "" and lines[:2] == [url[1], "600"], status, output, errors)
+    expect(re.fullmatch("[0-9a-f]{64}", lines[2]), lines)
+    expect(run("-n", "1", *url, "sh", "-c", show)[1].split()[2] != lines[2], "it is the same")
+    status, output, _ = run("-n", "1", *url, "sh", "-c", "echo $TUTTI_SECRET_FILE",
+                            environment={"TUTTI_SECRET_FILE": "/some/file"})
+    expect(status == 0 and output.strip() == "/some/file", status, output)
+    # The folder in which ranks meet otherwise is nobody else's.
+    status, output, _ = run("-n", "1", "sh", "-c", "echo has ${TUTTI_SECRET_FILE-none}")
+    expect(status == 0 and output.strip() == "has none", status, output)
+
+
 CASES = {name[5:]: case for name, case in list(globals().items()) if name.startswith("test_")}
 
 if __name__ == "__main__":
