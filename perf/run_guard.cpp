@@ -135,7 +135,8 @@ class Guard {
   Job job_;
   Descriptor signals_{};
   std::vector<std::pair<pid_t, std::size_t>> running_{};  // and which member it is
-  std::vector<pid_t> groups_{};                           // of all members ever started
+  std::vector<pid_t> groups_{};                           // of members, while somebody is in them
+  std::size_t started_ = 0;                               // members
   std::vector<Stream> streams_{};
   std::vector<Descriptor> lifelines_{};
   Descriptor typed_to_{};
@@ -164,7 +165,7 @@ void Guard::start(const Member& member) {
   }
   const pid_t process = spawn(program);
   groups_.push_back(process);
-  running_.emplace_back(process, groups_.size() - 1);
+  running_.emplace_back(process, started_++);
   for (std::size_t index = 0; index < 2 && !member.label.empty(); ++index) {
     fcntl(outputs[index].read.get(), F_SETFL, O_NONBLOCK);
     streams_.push_back({std::move(outputs[index].read), static_cast<int>(index) + 1, member.label});
@@ -186,6 +187,8 @@ bool Guard::reap() {
     if (member == running_.end()) continue;  // a grandchild whose parent had ended
     const std::size_t index = member->second;
     running_.erase(member);
+    // The number of a group of which nobody is left may become a stranger's.
+    if (kill(-process, 0) != 0 && errno == ESRCH) std::erase(groups_, process);
     ended(index, status);
   }
 }

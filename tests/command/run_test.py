@@ -279,6 +279,34 @@ def test_secret():
     expect(status == 0 and output.strip() == "has none", status, output)
 
 
+def test_numbers():
+    """When a job ends, a stranger who got the number of a rank that ended long ago goes on."""
+    if not os.access("/proc/sys/kernel/ns_last_pid", os.W_OK):
+        print("no process may choose its number here")
+        sys.exit(77)
+    for _ in range(20):  # another process may be quicker to get the number
+        with tempfile.TemporaryDirectory() as folder:
+            mark = os.path.join(folder, "go")
+            job = start("-n", "2", "sh", "-c", "if [ $TUTTI_RANK = 0 ]; then echo $$; else "
+                        f"until [ -e {mark} ]; do sleep 0.05; done; exit 3; fi")
+            number = int(job.stdout.readline())
+            while os.path.exists(f"/proc/{number}"):
+                time.sleep(0.01)
+            pathlib.Path("/proc/sys/kernel/ns_last_pid").write_text(str(number - 1), "ascii")
+            stranger = subprocess.Popen(["sleep", "60"], start_new_session=True)
+            pathlib.Path(mark).touch()
+            job.communicate(timeout=60)
+            lives = stranger.poll() is None
+            stranger.kill()
+            stranger.wait()
+            expect(job.returncode == 3, job.returncode)
+            if stranger.pid == number:
+                expect(lives, "a stranger was ended")
+                return
+    print("the number was never had")
+    sys.exit(77)
+
+
 CASES = {name[5:]: case for name, case in list(globals().items()) if name.startswith("test_")}
 
 if __name__ == "__main__":
