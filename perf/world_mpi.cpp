@@ -93,8 +93,8 @@ void end_job(int exit_code) noexcept {
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
   if (finalized != 0) return;
-  // Some launchers watch only over processes that have joined the others.
-  if (initialized == 0 && launched_size().value_or(1) == 1) return;
+  // Some launchers watch only over processes that have joined the others. `tutti run` does not.
+  if (initialized == 0 && (!is_mpi_launch() || launched_size().value_or(1) == 1)) return;
   if (initialized == 0) MPI_Init(nullptr, nullptr);
   std::this_thread::sleep_for(kTimeToForward);
   MPI_Abort(MPI_COMM_WORLD, exit_code);

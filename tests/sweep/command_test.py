@@ -213,6 +213,22 @@ def test_alone(command, absent):
         expect(status == 1 and said, "a mismatch is wrong data on every rank", status, said)
 
 
+def test_ranks(command):
+    """Where `tutti run` started the ranks, no MPI is started in order to end them."""
+    small = ["-C", "all_reduce", "-a", "ring", "-b", "8", "-e", "8", "-n", "8"]
+    for more, wanted, text in ((["--json", "/dev/full"], 4, "cannot write '/dev/full'"),
+                               (["--timeout", "1us"], 5, "")):
+        done = subprocess.run([command.tutti, "sweep", "--ranks", "2", *small, *more], check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              stdin=subprocess.DEVNULL, timeout=60)
+        said = done.stderr.splitlines()
+        expect(done.returncode == wanted and text in done.stderr, done.returncode, said)
+        expect(all(line.startswith("tutti") for line in said), "a foreign banner", said)
+        for rank in (0, 1):
+            own = [line for line in said if f"(rank {rank})" in line]
+            expect(len(own) <= 1, "a speaker has one line", said)
+
+
 def main(case, launcher, tutti, absent):
     """Runs one case. `absent` is a program whose last rank stays away from the set-up."""
     command = Command(launcher, tutti)
@@ -220,7 +236,7 @@ def main(case, launcher, tutti, absent):
         test_alone(command, absent)
     else:
         {"usage": test_usage, "records": test_records, "checks": test_checks,
-         "ends": test_ends}[case](command)
+         "ends": test_ends, "ranks": test_ranks}[case](command)
     return 0
 
 
