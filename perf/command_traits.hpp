@@ -10,7 +10,7 @@
 namespace tutti::perf {
 
 /// The properties that mean something for this collective.
-/// @param collective the operation. @param traits facts. @return such as "ordered if root is 0".
+/// @param collective the operation. @param traits facts. @return such as "ordered (root 0)".
 [[nodiscard]] std::vector<std::string> words_of(Collective collective, const Traits& traits);
 
 /// @param row an algorithm. @return its properties as claimed.

@@ -134,7 +134,7 @@ class Sweep {
         reports_.table = Table{stdout, options_.color};
         if (!flags_.plot.empty()) reports_.plot_command = plot_command(flags_.plot);
         if (!flags_.baseline.empty())
-          reports_.baseline = std::make_unique<Baseline>(flags_.baseline);
+          reports_.baseline = std::make_unique<Baseline>(flags_.baseline, options_.touch);
         reports_.csv = LineFile{flags_.csv};
         reports_.json = LineFile{flags_.json};
         reports_.csv.write(csv_header());
@@ -210,8 +210,9 @@ class Sweep {
     reports_.table.close(tally_, options_.check);
     for (const std::string& line : reports_.slower) reports_.table.note(line);
     if (reports_.baseline)
-      reports_.table.note(fmt::format("compared {} configurations with the baseline, {} are slower",
-                                      reports_.baseline->matched(), reports_.slower.size()));
+      reports_.table.note(fmt::format(
+          "compared {} configurations with the baseline, {} are slower; {} are not in it",
+          reports_.baseline->matched(), reports_.slower.size(), reports_.baseline->unmatched()));
     if (interrupted_) reports_.table.note("interrupted: the sweep is not complete");
     int code = 0;
     if (!reports_.plot_command.empty() && tally_.cells > 0) {

@@ -31,9 +31,10 @@ std::vector<Json> read_records(const std::string& path) {
   return records;
 }
 
-// What makes two cells the same configuration.
-constexpr std::array kKeys{"collective", "algorithm", "parameters", "transport", "ranks",
-                           "bytes",      "dtype",     "op",         "in_place",  "root"};
+// What makes two cells the same configuration. The segment is none of it: tutti chose it, and may
+// have chosen worse.
+constexpr std::array kKeys{"collective", "algorithm", "parameters", "transport", "ranks",   "hosts",
+                           "bytes",      "dtype",     "op",         "in_place",  "buffers", "root"};
 
 bool is_same(const Json& a, const Json& b) {
   return std::all_of(kKeys.begin(), kKeys.end(),
@@ -54,9 +55,15 @@ std::vector<std::string> recorded_arguments(const std::string& path) {
   throw Failure{ExitCode::usage, fmt::format("'{}' has no context record with arguments", path)};
 }
 
-Baseline::Baseline(const std::string& path) {
-  for (Json& record : read_records(path))
-    if (record.value("record", "") == "cell") cells_.push_back(std::move(record));
+Baseline::Baseline(const std::string& path, bool touch) {
+  for (Json& record : read_records(path)) {
+    const std::string kind = record.value("record", "");
+    if (kind == "context" && record.value("touch", Json(touch)) != Json(touch))
+      throw Failure{ExitCode::usage,
+                    fmt::format("'{}' was measured {} --no-touch: its times are no measure here",
+                                path, touch ? "with" : "without")};
+    if (kind == "cell") cells_.push_back(std::move(record));
+  }
   if (cells_.empty())
     throw Failure{ExitCode::usage, fmt::format("'{}' has no cells to compare with", path)};
 }
@@ -65,7 +72,10 @@ std::optional<std::string> Baseline::slower(const Cell& cell, double fail_over) 
   const Json now = json_of(cell);
   const auto same = [&](const Json& old) { return is_same(old, now); };
   const auto found = std::find_if(cells_.begin(), cells_.end(), same);
-  if (found == cells_.end()) return {};
+  if (found == cells_.end()) {
+    ++unmatched_;
+    return {};
+  }
   ++matched_;
   const double before = found->value("median_us", 0.0);
   const bool is_much = cell.summary.median > before * (1 + fail_over);

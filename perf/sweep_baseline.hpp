@@ -20,8 +20,9 @@ class Baseline {
  public:
   /// Compares with nothing.
   Baseline() = default;
-  /// Reads a file that --json wrote. Throws Failure{usage}. @param path the file.
-  explicit Baseline(const std::string& path);
+  /// Reads a file that --json wrote. Throws Failure{usage}, also where it was measured otherwise.
+  /// @param path the file. @param touch whether buffers are touched between samples now.
+  Baseline(const std::string& path, bool touch);
 
   /// Compares a cell with its earlier self. @param cell measured now. @param fail_over relative
   /// slowdown that matters. @return one line if it is slower by more than that and the intervals of
@@ -29,10 +30,13 @@ class Baseline {
   [[nodiscard]] std::optional<std::string> slower(const Cell& cell, double fail_over);
   /// @return cells that had an earlier self.
   [[nodiscard]] std::size_t matched() const noexcept { return matched_; }
+  /// @return cells that had none.
+  [[nodiscard]] std::size_t unmatched() const noexcept { return unmatched_; }
 
  private:
   std::vector<nlohmann::json> cells_{};
   std::size_t matched_ = 0;
+  std::size_t unmatched_ = 0;
 };
 
 }  // namespace tutti::perf

@@ -133,6 +133,7 @@ void understand_what(const SweepFlags& flags, SweepOptions& options) {
 void understand_how(const SweepFlags& flags, SweepOptions& options) {
   options.begin_bytes = bytes_of("--begin", flags.begin);
   options.end_bytes = bytes_of("--end", flags.end);
+  if (options.begin_bytes == 0) refuse("--begin 0 is no size to go on from: it must be 1 or more");
   if (options.end_bytes < options.begin_bytes)
     refuse(fmt::format("--end {} is less than --begin {}", flags.end, flags.begin));
   options.factor = number_of("--factor", flags.factor, {.least = 2});
@@ -157,7 +158,7 @@ std::vector<std::size_t> SweepOptions::sizes() const {
   std::vector<std::size_t> result;
   for (std::size_t bytes = begin_bytes; bytes <= end_bytes; bytes *= factor) {
     result.push_back(bytes);
-    if (bytes == 0 || bytes > end_bytes / factor) break;
+    if (bytes > end_bytes / factor) break;
   }
   return result;
 }

@@ -89,7 +89,7 @@ TEST(Baseline, OnlyMuchSlowerWithDisjointIntervalsFails) {
   const Scratch file{R"({"record":"context"})"
                      "\n" +
                      json_of(sample_cell()).dump() + "\n"};
-  Baseline baseline{file.path()};
+  Baseline baseline{file.path(), true};
   Cell now = sample_cell();
   EXPECT_FALSE(baseline.slower(now, 0.1));
   now.summary.median = 12;
@@ -104,13 +104,34 @@ TEST(Baseline, OnlyMuchSlowerWithDisjointIntervalsFails) {
   EXPECT_EQ(baseline.matched(), 4u);
 }
 
+TEST(Baseline, WhatWasMeasuredOtherwiseIsNotCompared) {
+  const Scratch file{R"({"record":"context","touch":true})"
+                     "\n" +
+                     json_of(sample_cell()).dump() + "\n"};
+  Baseline baseline{file.path(), true};
+  Cell now = sample_cell();
+  now.summary.median = 20;
+  now.summary.interval = {19, 21};
+  EXPECT_TRUE(baseline.slower(now, 0.1));
+  now.measured.segment_bytes = 4096;  // our choice, perhaps a worse one
+  EXPECT_TRUE(baseline.slower(now, 0.1));
+  now.buffers = "visible";
+  EXPECT_FALSE(baseline.slower(now, 0.1));
+  now.buffers = "private";
+  now.hosts = 2;
+  EXPECT_FALSE(baseline.slower(now, 0.1));
+  EXPECT_EQ(baseline.matched(), 2u);
+  EXPECT_EQ(baseline.unmatched(), 2u);
+  EXPECT_THROW(Baseline(file.path(), false), Failure);
+}
+
 TEST(Baseline, WrongFilesAreUsageErrors) {
   const Scratch garbage{"collective,algorithm\n"};
   const Scratch empty{R"({"record":"context"})"
                       "\n"};
-  EXPECT_THROW(Baseline{"/nowhere/at/all.jsonl"}, Failure);
-  EXPECT_THROW(Baseline{garbage.path()}, Failure);
-  EXPECT_THROW(Baseline{empty.path()}, Failure);
+  EXPECT_THROW(Baseline("/nowhere/at/all.jsonl", true), Failure);
+  EXPECT_THROW(Baseline(garbage.path(), true), Failure);
+  EXPECT_THROW(Baseline(empty.path(), true), Failure);
   EXPECT_THROW((void)recorded_arguments(empty.path()), Failure);
   const Scratch good{R"({"record":"context","arguments":["--seed=3"]})"
                      "\n"};
