@@ -6,7 +6,7 @@ TUTTI_PACKAGES=(
   g++ clang libclang-rt-14-dev cmake ninja-build ccache pkg-config
   libssl-dev libgtest-dev libcli11-dev libfmt-dev nlohmann-json3-dev
   openmpi-bin libopenmpi-dev libpmix-dev mpich libmpich-dev
-  python3 python3-matplotlib doxygen
+  python3 python3-matplotlib doxygen iproute2
 )
 
 # Installs what is missing; without root it prints the one line that would, and exits 4.
