@@ -163,5 +163,30 @@ TEST(Mismatches, LeaveNoRankWithAResultThatMixesBoth) {
   }
 }
 
+// They decide on which tags segments travel: without a word some would be awaited for ever.
+TEST(Mismatches, OfSegmentsInFlightAreFound) {
+  sim::Cluster cluster{{.size = 2}};
+  std::vector<Communicator> ranks;
+  for (Rank rank = 0; rank < 2; ++rank)
+    ranks.push_back(
+        Communicator::create(cluster.transport(rank), make_host_memory(),
+                             {.timeout = seconds{1}, .segments_in_flight = rank == 0 ? 4 : 2}));
+  std::vector<std::vector<float>> data(2, std::vector<float>(1000));
+  std::vector<Request> requests;
+  for (std::size_t rank = 0; rank < 2; ++rank)
+    requests.push_back(ranks[rank].all_reduce_async(std::span{data[rank]}, sum,
+                                                    {.algorithm = "ring", .segment = 400}));
+  std::vector<std::optional<Error>> errors(2);
+  for (int step = 0; step < 10'000 && !(errors[0] && errors[1]); ++step) {
+    for (std::size_t rank = 0; rank < 2; ++rank)
+      if (const auto done = requests[rank].try_test(); !done) errors[rank] = done.error();
+    cluster.advance();
+  }
+  for (const auto& error : errors) {
+    ASSERT_TRUE(error) << "a rank noticed nothing";
+    EXPECT_EQ(error->cause(), ErrorCode::mismatch) << error->what();
+  }
+}
+
 }  // namespace
 }  // namespace tutti::harness
