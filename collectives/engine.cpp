@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <new>
-#include <string_view>
 #include <thread>
+
+#include "hash.hpp"
 
 namespace tutti::detail {
 namespace {
@@ -15,17 +16,6 @@ constexpr int kPollsPerClock = 32;
 /// Times that a waiting thread offers its core to others before it dozes, from which it takes long
 /// to come back.
 constexpr int kYields = 200;
-
-std::uint64_t combine(std::uint64_t hash, std::uint64_t value) noexcept {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-  return hash ^ (hash >> 29);
-}
-
-std::uint64_t combine(std::uint64_t hash, std::string_view text) noexcept {
-  for (const char c : text)
-    hash = combine(hash, static_cast<std::uint64_t>(static_cast<unsigned char>(c)));
-  return combine(hash, text.size());
-}
 
 /// How long a rank that is late may take to say why.
 constexpr Duration kTimeToAnswer = std::chrono::milliseconds{500};

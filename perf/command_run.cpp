@@ -194,15 +194,6 @@ int run_job(const RunOptions& options) {
   return run_guarded(job, folder.get());
 }
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts{""};
-  for (const char c : text) {
-    if (c == ',') parts.emplace_back();
-    else parts.back() += c;
-  }
-  return parts;
-}
-
 void check(const RunOptions& options, bool has_agent) {
   if (options.program.empty())
     throw Failure{ExitCode::usage, "say which program to run; see tutti run --help"};
@@ -268,8 +259,8 @@ void add_run(CLI::App& app, std::function<int()>& run) {
   command->callback([words, command, hosts, agent, &run] {
     RunOptions& chosen = words->options;
     chosen.program = command->remaining();
-    if (hosts->count() > 0) chosen.hosts = split(words->hosts);
-    if (!words->keep.empty()) chosen.keep = split(words->keep);
+    if (hosts->count() > 0) chosen.hosts = split(words->hosts, ',');
+    if (!words->keep.empty()) chosen.keep = split(words->keep, ',');
     chosen.ranks = number_in("-n", words->ranks, {1, kMostRanks});
     if (!words->timeout.empty())
       chosen.seconds = number_in("--timeout", words->timeout, {1, 1'000'000'000});

@@ -282,7 +282,7 @@ void Guard::on_typing() {
   const ssize_t length = read(job_.terminal, part.data(), part.size());
   if (length < 0 && errno == EINTR) return;
   if (length <= 0 || !write_all(typed_to_.get(), {part.data(), static_cast<std::size_t>(length)}))
-    typed_to_.close();
+    typed_to_.reset();
 }
 
 }  // namespace

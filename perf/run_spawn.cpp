@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include "perf/sweep_failure.hpp"
 
@@ -45,21 +44,6 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 
 }  // namespace
 
-Descriptor::Descriptor(Descriptor&& other) noexcept : number_{std::exchange(other.number_, -1)} {}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(number_, other.number_);
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  close();
-}
-
-void Descriptor::close() noexcept {
-  if (number_ >= 0) ::close(std::exchange(number_, -1));
-}
-
 Pipe make_pipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
@@ -83,7 +67,7 @@ pid_t spawn(const Program& program) {
   if (child < 0)
     throw Failure{ExitCode::environment, fmt::format("no process: {}", std::strerror(errno))};
   setpgid(child, child);  // also here: whoever is first
-  report.write.close();
+  report.write.reset();
   int error = 0;
   ssize_t length = -1;
   do length = read(report.read.get(), &error, sizeof error);

@@ -8,26 +8,11 @@
 #include <vector>
 
 #include "runtime/config.hpp"
+#include "runtime/socket.hpp"
 
 namespace tutti::perf {
 
-/// A file descriptor, closed at the end of its scope.
-class Descriptor {
- public:
-  Descriptor() = default;
-  /// @param number of an open file, or -1.
-  explicit Descriptor(int number) : number_{number} {}
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-  /// @return the number, or -1.
-  [[nodiscard]] int get() const noexcept { return number_; }
-  /// Closes it now.
-  void close() noexcept;
-
- private:
-  int number_ = -1;
-};
+using runtime::Descriptor;
 
 /// The two ends of a pipe, closed on exec.
 struct Pipe {

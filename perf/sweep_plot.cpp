@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "perf/run_spawn.hpp"
 #include "perf/sweep_build.hpp"
 #include "perf/sweep_failure.hpp"
 
@@ -18,12 +19,6 @@ std::string find_python() {
     if (std::system(fmt::format("{} -c 'import matplotlib' >/dev/null 2>&1", python).c_str()) == 0)
       return python;
   return {};
-}
-
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string{"'\\''"} : std::string(1, c);
-  return result + "'";
 }
 
 }  // namespace
@@ -41,7 +36,7 @@ std::string plot_command(const std::string& path) {
     throw Failure{ExitCode::environment,
                   "--plot needs matplotlib: apt-get install "
                   "python3-matplotlib"};
-  return fmt::format("{} {} - {}", python, quoted(script), quoted(path));
+  return fmt::format("{} {} - {}", python, quoted({script}), quoted({path}));
 }
 
 void draw(const std::string& command, const std::vector<std::string>& lines) {

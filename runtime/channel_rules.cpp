@@ -1,25 +1,14 @@
 #include "runtime/channel_rules.hpp"
 
-namespace tutti::runtime {
+#include "runtime/roll_call.hpp"
 
-std::string words_of(const std::vector<Rank>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t first = 0; first < ranks.size();) {
-    std::size_t last = first;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    if (first > 0) text += ", ";
-    text += std::to_string(ranks[first]);
-    if (last > first) text += (last == first + 1 ? ", " : " .. ") + std::to_string(ranks[last]);
-    first = last + 1;
-  }
-  return text;
-}
+namespace tutti::runtime {
 
 Error missing_error(const std::string& where, const std::vector<Rank>& missing, int size) {
   expects(!missing.empty(), "a roll call without anybody missing");
   return {ErrorCode::timeout,
           "the world of " + std::to_string(size) + " ranks did not come together over " + where +
-              ": " + words_of(missing) + " did not come by the deadline",
+              ": " + ranks_text(missing) + " did not come by the deadline",
           missing.front()};
 }
 

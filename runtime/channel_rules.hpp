@@ -10,9 +10,6 @@
 
 namespace tutti::runtime {
 
-/// @param ranks ascending. @return them in words, such as "rank 3" or "ranks 0 .. 2, 5".
-[[nodiscard]] std::string words_of(const std::vector<Rank>& ranks);
-
 /// @param where the channel's description. @param missing the ranks that did not come, at least
 /// one. @param size of the world. @return Error{timeout} with the first of them as the culprit.
 [[nodiscard]] Error missing_error(const std::string& where, const std::vector<Rank>& missing,

@@ -13,6 +13,8 @@
 
 #include <tutti/error.hpp>
 
+#include "runtime/socket.hpp"
+
 namespace tutti::runtime {
 
 namespace {
@@ -22,21 +24,6 @@ constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
 [[noreturn]] void refuse(const std::string& what, int error) {
   throw Error{ErrorCode::transport, what + ": " + std::strerror(error)};
 }
-
-// A file descriptor that is closed at the end of its scope.
-class File {
- public:
-  explicit File(int descriptor) : descriptor_{descriptor} {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
 
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
@@ -82,8 +69,8 @@ bool Folder::is_gone() const noexcept {
 
 bool Folder::write(const std::string& name, std::string_view text) {
   const std::string draft = name + "." + random_name() + ".draft";
-  const File file{openat(directory_, draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                         S_IRUSR | S_IWUSR)};
+  const Descriptor file{openat(directory_, draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                               S_IRUSR | S_IWUSR)};
   if (file.get() < 0 && is_gone()) return false;
   const std::string where = "cannot write in the folder '" + path_ + "'";
   if (file.get() < 0) refuse(where, errno);
@@ -97,7 +84,7 @@ bool Folder::write(const std::string& name, std::string_view text) {
 }
 
 std::optional<std::string> Folder::read(const std::string& name) const {
-  const File file{openat(directory_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
+  const Descriptor file{openat(directory_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
   const std::string where = "cannot read '" + name + "' in the folder '" + path_ + "'";
   if (file.get() < 0 && (errno == ENOENT || errno == ESTALE)) return {};
   if (file.get() < 0) refuse(where, errno);

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "fields.hpp"
+#include "folder.hpp"
 #include "household.hpp"
 #include "mesh_links.hpp"
 
@@ -120,14 +121,6 @@ Rank first_far_from_rank_0(const std::vector<Card>& cards) {
   return far == cards.end() ? -1 : static_cast<Rank>(far - cards.begin());
 }
 
-std::string random_name() {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string name = "tutti-";
-  for (const std::byte byte : random_digest())
-    name += kDigits[std::to_integer<std::size_t>(byte) % kDigits.size()];
-  return name;
-}
-
 }  // namespace
 
 Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadline) {
@@ -145,7 +138,7 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
     plan.self.secret = shared_secret(options, plan.cards.front());
     const Endpoint address = listening_address(options, plan.cards, deadline);
     require_protection(address, plan.self.secret, options.insecure);
-    const std::string name = random_name();
+    const std::string name = "tutti-" + random_name();
     listeners.push_back({listen_on(address), false});
     listeners.push_back({listen_locally(name), true});
     std::string place;

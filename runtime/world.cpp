@@ -9,19 +9,17 @@
 
 #include "address_space.hpp"
 #include "backends/hybrid/hybrid.hpp"
+#include "collectives/hash.hpp"
 #include "network_speed.hpp"
 
 namespace tutti::runtime {
 namespace {
 
+using detail::combine;
+
 /// With less time left until a world must stand its network is not measured: that may take half of
 /// it.
 constexpr std::chrono::seconds kTimeToMeasure{4};
-
-std::uint64_t combine(std::uint64_t hash, std::uint64_t value) noexcept {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
-  return hash ^ (hash >> 29U);
-}
 
 /// Every member comes to the same id by itself: nothing need be agreed on.
 std::uint64_t id_of(std::uint64_t parent, std::span<const Rank> members, std::uint64_t times) {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include "runtime/channel_local.hpp"
 #include "runtime/channel_rules.hpp"
 #include "runtime/folder.hpp"
+#include "runtime/roll_call.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -109,7 +111,8 @@ void expect_roll_call(const std::vector<std::optional<Error>>& errors) {
     ASSERT_TRUE(errors[rank]);
     EXPECT_EQ(errors[rank]->code(), ErrorCode::timeout) << errors[rank]->what();
     EXPECT_EQ(errors[rank]->culprit(), 1);
-    EXPECT_NE(std::string{errors[rank]->what()}.find("ranks 1, 3 did not come"), std::string::npos)
+    EXPECT_NE(std::string{errors[rank]->what()}.find("ranks 1 and 3 did not come"),
+              std::string::npos)
         << errors[rank]->what();
   }
 }
@@ -254,7 +257,7 @@ TEST(ChannelFile, RemainsAreNoRanks) {
   });
   ASSERT_TRUE(errors[0]);
   const std::string message = errors[0]->what();
-  EXPECT_NE(message.find("ranks 1, 2 did not come"), std::string::npos) << message;
+  EXPECT_NE(message.find("ranks 1 and 2 did not come"), std::string::npos) << message;
   EXPECT_NE(message.find("is of another run"), std::string::npos) << message;
 }
 
@@ -318,9 +321,9 @@ TEST(ChannelFile, UrlsNamePaths) {
 }
 
 TEST(RollCall, RanksInWords) {
-  EXPECT_EQ(words_of({3}), "rank 3");
-  EXPECT_EQ(words_of({0, 1}), "ranks 0, 1");
-  EXPECT_EQ(words_of({0, 1, 2, 5, 7, 8}), "ranks 0 .. 2, 5, 7, 8");
+  EXPECT_EQ(ranks_text(std::array{3}), "rank 3");
+  EXPECT_EQ(ranks_text(std::array{0, 1}), "ranks 0 and 1");
+  EXPECT_EQ(ranks_text(std::array{0, 1, 2, 5}), "ranks 0, 1, 2 and 5");
 }
 
 }  // namespace
