@@ -294,6 +294,8 @@ TEST(ShmHostile, AProcessThatIsGoneIsADeadPeer) {
   ASSERT_EQ(waitpid(process, nullptr, 0), process);
   Hostile hostile{std::move(host)};
   hostile.request(Way::process, kExpected, {{.where = 8, .bytes = kExpected}});
+  EXPECT_EQ(hostile.goes_on(), 0u);  // the alarm may know more of it
+  std::this_thread::sleep_for(kAlarmPatience);
   EXPECT_EQ(hostile.failure(), ErrorCode::peer_dead);
 }
 
