@@ -17,9 +17,6 @@ constexpr int kPollsPerClock = 32;
 /// to come back.
 constexpr int kYields = 200;
 
-/// How long a rank that is late may take to say why.
-constexpr Duration kTimeToAnswer = std::chrono::milliseconds{500};
-
 /// Calls from the oldest pending one to the newest at most. Their tags are used again in turn, so
 /// that a message that was never received, as after a disagreement about the root, meets a later
 /// call and is found to be wrong.
@@ -101,7 +98,8 @@ Engine::Entry::Entry(const ShapeKey& shape)
 }
 
 Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options)
-    : group_{std::move(footing.group)}, calls_{std::move(footing.calls)},
+    : group_{std::move(footing.group)}, calls_{std::move(footing.calls)}, alarm_{std::move(
+                                                                              footing.alarm)},
       transport_{std::move(footing.transport)}, memory_{std::move(memory)}, options_{options},
       selector_{std::move(footing.tariff)}, scratch_{*memory_, options.cache_bytes} {
   if (options_.segments_in_flight < 1 || options_.segments_in_flight > 8)
@@ -168,9 +166,13 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
                   .segments = segments,
                   .segment_bytes = segments == 1 ? 0 : chosen.segment_bytes,
                   .algorithm = chosen.choice.text()};
+  const OperatorKind kind = binding.op.kind();
   // How many are in flight decides on which tags segments travel.
-  binding.fingerprint = combine(fingerprint_of(problem, binding),
-                                static_cast<std::uint64_t>(options_.segments_in_flight));
+  binding.summary = {combine(fingerprint_of(problem, binding),
+                             static_cast<std::uint64_t>(options_.segments_in_flight)),
+                     packed_call(problem.contract.collective, problem.type,
+                                 problem.op == nullptr ? nullptr : &kind, problem.contract.root),
+                     problem.bytes()};
   return std::make_shared<const Binding>(std::move(binding));
 }
 
@@ -194,7 +196,7 @@ void Engine::evict() noexcept {
 }
 
 Execution* Engine::acquire(const Call& call, const Options& options) {
-  if (failure_) throw Error{*failure_};
+  if (failure_) complain();
   Entry& entry = entry_for(call, options);
   // A place first: what may fail comes before what must not be lost.
   in_use_.push_back({nullptr, &entry});
@@ -219,7 +221,7 @@ void Engine::make_execution(Entry& entry) {
 }
 
 void Engine::start(Execution& execution, const void* in, void* out, Duration timeout) {
-  if (failure_) throw Error{*failure_};
+  if (failure_) complain();
   if (execution.binding().layout.contract().collective == Collective::barrier) in = out = &token_;
   else if (!execution.ran_on(in, out))
     check_buffers(execution.binding().layout, execution.binding().element_bytes, in, out);
@@ -227,11 +229,11 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
   if (timeout <= Duration::zero()) timeout = options_.timeout;
   try {
     const Execution::Turn turn{sequence_++, place_ * kLanes};
-    if (calls_) calls_->begun.store(sequence_, std::memory_order_relaxed);
+    if (calls_) calls_->begin(sequence_, execution.binding().summary);
     if (++place_ == window_) place_ = 0;
     execution.start({in, out}, turn, timeout);
   } catch (...) {
-    fail(caught(transport_->self()));
+    fail(explained(caught(transport_->self())));
   }
 }
 
@@ -250,13 +252,13 @@ void Engine::check_window() {
 }
 
 std::size_t Engine::progress() {
-  if (failure_) throw Error{*failure_};
+  if (failure_) complain();
   try {
     const std::size_t count = transport_->poll(completions_);
     for (std::size_t i = 0; i < count; ++i) Execution::complete(completions_[i]);
     return count;
   } catch (...) {
-    fail(caught(transport_->self()));
+    fail(explained(caught(transport_->self())));
   }
 }
 
@@ -265,44 +267,30 @@ void Engine::fail(const Error& cause) {
     failure_ = cause;
     is_quiet_ = transport_->abort(cause);
   }
+  complain();
+}
+
+/// Says what all ranks say, where they agree on that, and else what was seen here.
+void Engine::complain() const {
+  if (alarm_) alarm_->check();
   throw Error{*failure_};
+}
+
+/// Of two ranks in different calls each finds the other one to be wrong: the rest are asked.
+Error Engine::explained(const Error& cause) const {
+  if (cause.code() != ErrorCode::mismatch || (alarm_ && alarm_->went_off())) return cause;
+  return witnesses().explained(cause, sequence_);
+}
+
+Witnesses Engine::witnesses() const {
+  return {group_.get(), calls_.get(), transport_->self(), transport_->size()};
 }
 
 void Engine::check_deadlines() {
   const Duration now = transport_->now();
   for (const InUse& use : in_use_)
-    if (!use.execution->done() && use.execution->is_late(now)) fail(lateness(*use.execution));
-}
-
-Error Engine::lateness(const Execution& execution) const {
-  const Execution::Awaited awaited = execution.awaited();
-  const std::string rank = "rank " + std::to_string(awaited.rank);
-  return {ErrorCode::timeout,
-          execution.state() + " timed out on rank " + std::to_string(transport_->self()) + ": " +
-              (awaited.receives ? rank + " did not take what was sent to it; it "
-                                : "nothing came from " + rank + ", which ") +
-              whereabouts(awaited.rank, execution.sequence()),
-          awaited.rank};
-}
-
-/// What a rank does instead of what a call waits for; it is asked, where that is possible.
-std::string Engine::whereabouts(Rank rank, std::uint64_t call) const {
-  using State = Whereabouts::State;
-  const Whereabouts found = group_ ? group_->inquire(rank, kTimeToAnswer) : Whereabouts{};
-  switch (found.state) {
-    case State::unknown: break;
-    case State::dead: return "is dead";
-    case State::left: return "has left the world";
-    case State::silent: return "does not answer: its process is stopped, or its host is cut off";
-    case State::absent: return "has not made this communicator, or has destroyed it";
-    case State::there:
-      if (found.begun <= call)
-        return "has not entered the call: it has begun " + std::to_string(found.begun) +
-               " calls on this communicator, and this is number " + std::to_string(call + 1);
-      if (found.begun > call + 1) return "has gone on to call #" + std::to_string(found.begun - 1);
-      return "is in the call too, and is stalled or waits for another rank";
-  }
-  return "has not entered the call, is stalled, or is dead";
+    if (!use.execution->done() && use.execution->is_late(now))
+      fail(witnesses().lateness(*use.execution));
 }
 
 /// One step of a test or wait for an operation that is pending. Now and then it looks at the clock,
@@ -341,9 +329,10 @@ void Engine::release(Execution* execution) noexcept {
   if (!execution->done()) {
     // Peers may still write into its memory if abort could not stop them, so it stays with us.
     if (!failure_) {
-      failure_ =
-          Error{ErrorCode::aborted, execution->state() + " was dropped while pending on rank " +
-                                        std::to_string(transport_->self())};
+      failure_ = Error{ErrorCode::aborted,
+                       execution->state() + " was dropped while pending on rank " +
+                           std::to_string(transport_->self()),
+                       transport_->self()};
       is_quiet_ = transport_->abort(*failure_);
     }
     return;

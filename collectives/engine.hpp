@@ -14,6 +14,7 @@
 
 #include "execution.hpp"
 #include "selector.hpp"
+#include "witnesses.hpp"
 
 namespace tutti::detail {
 
@@ -96,12 +97,14 @@ class Engine {
   void check_window();
   bool poll_for(const Execution& execution);
   void check_deadlines();
-  [[nodiscard]] Error lateness(const Execution& execution) const;
-  [[nodiscard]] std::string whereabouts(Rank rank, std::uint64_t call) const;
+  [[nodiscard]] Witnesses witnesses() const;
+  [[nodiscard]] Error explained(const Error& cause) const;
   [[noreturn]] void fail(const Error& cause);
+  [[noreturn]] void complain() const;
 
   std::shared_ptr<Group> group_;  // outlives the transport
   std::shared_ptr<CallCounter> calls_;
+  std::shared_ptr<const Alarm> alarm_;
   std::unique_ptr<Transport> transport_;
   std::shared_ptr<Memory> memory_;
   CommunicatorOptions options_;

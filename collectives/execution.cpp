@@ -105,7 +105,7 @@ void Execution::begin_segment(Lane& lane) {
   if (!lane.is_placed) place_pieces(lane);
   lane.is_placed = true;
   const std::uint32_t tag = turn_.tag + static_cast<std::uint32_t>(&lane - lanes_.data());
-  const std::uint64_t fingerprint = mix(binding_->fingerprint, turn_.sequence);
+  const std::uint64_t fingerprint = mix(binding_->summary.fingerprint, turn_.sequence);
   for (Transfer& transfer : lane.transfers) {
     transfer.tag = tag;
     transfer.fingerprint = fingerprint;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <tutti/group.hpp>
 #include <tutti/memory.hpp>
 #include <tutti/transport.hpp>
 
@@ -26,8 +27,7 @@ struct Binding {
   std::size_t segments = 1;       ///< Pieces the vector is run in.
   std::size_t segment_bytes = 0;  ///< As asked; 0 if whole.
   std::string algorithm{};        ///< With parameters.
-  std::uint64_t fingerprint =
-      0;  ///< Of all that must be equal on all ranks, but the sequence number.
+  CallSummary summary{};          ///< Its fingerprint is of all but the sequence number.
 };
 
 /// Segments in flight at most; each has a tag of its own.

@@ -42,8 +42,9 @@ std::shared_ptr<Alarm> Control::watch(std::uint64_t communicator, std::vector<Ra
   return state_->watch(communicator, std::move(members), std::move(calls));
 }
 
-Whereabouts Control::inquire(std::uint64_t communicator, Rank rank, Duration patience) {
-  return state_->inquire(communicator, rank, patience);
+std::vector<Whereabouts> Control::inquire(std::uint64_t communicator, std::span<const Rank> ranks,
+                                          Duration patience) {
+  return state_->inquire(communicator, ranks, patience);
 }
 
 }  // namespace tutti::runtime

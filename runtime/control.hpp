@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct Vigilance {
   std::chrono::milliseconds heartbeat{250};  ///< A rank that has nothing to say says that so often.
   std::chrono::milliseconds lost{5000};      ///< A rank silent for so long is given up.
   std::chrono::milliseconds settle{2};       ///< So long is news of a failure gathered.
+  std::chrono::milliseconds suspicion{50};   ///< So long, if nobody knows better than to suspect.
+  std::chrono::milliseconds verdict{250};    ///< So long is the word of the first rank waited for.
 };
 
 /// @param lost how long a rank may be silent. @return that vigilance, with twenty heartbeats in the
@@ -33,18 +36,17 @@ class ControlState;
 /// to say when they fail. Payload never passes here. Its thread blocks all signals and sleeps
 /// unless a message comes or a heartbeat is due. Methods may be called from any thread.
 ///
-/// Which cause the ranks of a communicator give, where several things fail at once:
-/// - A rank on which something fails (Alarm::raise) gives that, for it has shown it already.
-/// - All others wait for the verdict of the first rank that is not known to be gone. That is what
-///   it raised itself, or else, Vigilance::settle after it first heard of a failure, the least of
-///   what it heard: deaths first, by rank; then other failures, by the rank where they began. So
-///   they all give one cause.
-/// - Only if no verdict comes for five times as long, since the first rank ends too, is stopped, or
-///   gets no processor, do they give the least of what they heard themselves. Each then gives a
-///   true cause, but perhaps not all the same one.
-/// - Each passes on what it hears, to all, before its own alarm goes off. So a failure is heard of
-///   everywhere though the rank that told it ends while it tells, and what a rank does because of a
-///   failure, its own end included, is nowhere taken for the cause.
+/// Which cause the ranks of a communicator give, also those on which something fails:
+/// - All wait for the verdict of the first rank that is not known to be gone. That is,
+///   Vigilance::settle or suspicion after it first heard of a failure, the least of what it heard:
+///   deaths first; then what ranks raised. So they all give one cause.
+/// - Only if no verdict comes for Vigilance::verdict, since the first rank is stopped or gets no
+///   processor, do they give the least of what they heard themselves. Each then gives a true cause,
+///   but perhaps not all the same one.
+/// - Each passes on what it hears, verdicts too, to all, before its own alarm goes off. So a
+/// failure
+///   is heard of everywhere though the rank that told it ends while it tells, and what a rank does
+///   because of a failure, its own end included, is nowhere taken for the cause.
 class Control {
  public:
   /// Starts the thread. Throws Error{transport}. @param self own rank in the world.
@@ -63,9 +65,11 @@ class Control {
   /// @param calls what ranks that ask are told, or null.
   [[nodiscard]] std::shared_ptr<Alarm> watch(std::uint64_t communicator, std::vector<Rank> members,
                                              std::shared_ptr<const CallCounter> calls = nullptr);
-  /// Asks another process how far it has got. @param communicator its id. @param rank in the world.
-  /// @param patience how long to wait for the answer. @return what could be found out.
-  [[nodiscard]] Whereabouts inquire(std::uint64_t communicator, Rank rank, Duration patience);
+  /// Asks other processes how far they have got. @param communicator its id. @param ranks in the
+  /// world. @param patience how long to wait for the last answer. @return what could be found out
+  /// about each.
+  [[nodiscard]] std::vector<Whereabouts> inquire(std::uint64_t communicator,
+                                                 std::span<const Rank> ranks, Duration patience);
 
  private:
   std::shared_ptr<const ForkGuard> guard_;

@@ -1,27 +1,47 @@
 // How far others have got, for a rank that waits for them in vain.
+#include <algorithm>
+
 #include "control_state.hpp"
 
 namespace tutti::runtime {
 
-Whereabouts ControlState::inquire(std::uint64_t communicator, Rank rank, Duration patience) {
-  using State = Whereabouts::State;
+std::vector<Whereabouts> ControlState::inquire(std::uint64_t communicator,
+                                               std::span<const Rank> ranks, Duration patience) {
   std::unique_lock lock{mutex_};
-  ControlPeer* const peer = find(rank);
-  if (peer == nullptr) return {State::unknown};
-  if (peer->is_dead()) return {State::dead};
-  if (!peer->is_here()) return {State::left};
-  const std::uint64_t question = ++last_question_;
-  questions_[question] = std::nullopt;
-  peer->say(encode(
-      {.kind = ControlMessage::Kind::question, .communicator = communicator, .number = question}));
+  std::vector<Inquiry> inquiries;
+  for (const Rank rank : ranks) {
+    Inquiry& inquiry = inquiries.emplace_back(Inquiry{.peer = find(rank)});
+    if (inquiry.peer == nullptr || !inquiry.peer->is_here()) continue;
+    inquiry.question = ++last_question_;
+    questions_[inquiry.question] = std::nullopt;
+    inquiry.peer->say(encode({.kind = ControlMessage::Kind::question,
+                              .communicator = communicator,
+                              .number = inquiry.question}));
+  }
   wake();
-  answered_.wait_for(lock, patience, [&] { return questions_[question] || !peer->is_here(); });
-  const std::optional<std::uint64_t> begun = questions_[question];
-  questions_.erase(question);
-  if (!begun && peer->is_here()) return {State::silent};
-  if (!begun) return {peer->is_dead() ? State::dead : State::left};
-  if (*begun == kNoCommunicator) return {State::absent};
-  return {State::there, *begun};
+  answered_.wait_for(lock, patience, [&] {
+    return std::ranges::none_of(inquiries, [this](const Inquiry& inquiry) {
+      return inquiry.question != 0 && !questions_[inquiry.question] && inquiry.peer->is_here();
+    });
+  });
+  std::vector<Whereabouts> found;
+  for (const Inquiry& inquiry : inquiries) {
+    found.push_back(outcome(inquiry));
+    questions_.erase(inquiry.question);
+  }
+  return found;
+}
+
+Whereabouts ControlState::outcome(const Inquiry& inquiry) {
+  using State = Whereabouts::State;
+  if (inquiry.peer == nullptr) return {};
+  const auto answer = questions_.find(inquiry.question);
+  if (answer != questions_.end() && answer->second) {
+    if (answer->second->number == kNoCommunicator) return {State::absent, 0, {}};
+    return {State::there, answer->second->number, answer->second->text};
+  }
+  if (inquiry.peer->is_dead()) return {State::dead, 0, {}};
+  return {inquiry.peer->is_here() ? State::silent : State::left, 0, {}};
 }
 
 void ControlState::answer(ControlPeer& peer, const ControlMessage& question) {
@@ -30,13 +50,14 @@ void ControlState::answer(ControlPeer& peer, const ControlMessage& question) {
                         found->second.calls != nullptr;
   peer.say(encode({.kind = ControlMessage::Kind::answer,
                    .communicator = question.number,
-                   .number = is_there ? found->second.calls->begun.load() : kNoCommunicator}));
+                   .text = is_there ? found->second.calls->latest() : "",
+                   .number = is_there ? found->second.calls->begun() : kNoCommunicator}));
 }
 
 void ControlState::note(const ControlMessage& answer) {
   const auto found = questions_.find(answer.communicator);
   if (found == questions_.end()) return;  // it came too late
-  found->second = answer.number;
+  found->second = answer;
   answered_.notify_all();
 }
 

@@ -26,19 +26,15 @@ static_assert(sizeof(Front) == 40);
 
 bool precedes(const ControlMessage& one, const ControlMessage& other) noexcept {
   const auto key = [](const ControlMessage& failure) {
-    const bool accuses = failure.code == ErrorCode::peer_dead && failure.culprit >= 0;
-    return std::tuple{!accuses, accuses ? failure.culprit : failure.origin, !is_death(failure),
-                      failure.origin};
+    return std::tuple{!is_death(failure), is_suspicion(failure), failure.origin};
   };
   return key(one) < key(other);
 }
 
 Error error_of(const ControlMessage& failure) {
   if (is_death(failure)) return {failure.code, failure.text, failure.culprit};
-  return {ErrorCode::aborted,
-          "rank " + std::to_string(failure.origin) + " failed (" +
-              std::string{name_of(failure.code)} + "): " + failure.text,
-          failure.culprit, failure.code};
+  return {failure.code, "rank " + std::to_string(failure.origin) + " reports: " + failure.text,
+          failure.culprit};
 }
 
 std::string encode(const ControlMessage& message) {

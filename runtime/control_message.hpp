@@ -26,9 +26,9 @@ struct ControlMessage {
   std::uint64_t communicator = 0;       ///< Of a failure or question; of an answer, its question.
   ErrorCode code = ErrorCode::aborted;  ///< Of a failure: of its cause.
   Rank culprit = -1;                    ///< Of a failure: in the communicator; -1: nobody.
-  Rank origin = 0;           ///< Of a failure: the rank in the communicator at which it began; of a
-                             ///< death the rank that died, whoever says so.
-  std::string text{};        ///< Of a failure: the cause, for a person.
+  Rank origin = 0;     ///< Of a failure: the rank in the communicator at which it began; of a
+                       ///< death the rank that died, whoever says so.
+  std::string text{};  ///< Of a failure: the cause, for a person; of an answer: the last call.
   std::uint64_t number = 0;  ///< Of a question: which; of an answer: calls, or kNoCommunicator.
 };
 
@@ -42,11 +42,16 @@ inline constexpr std::size_t kMostControlText = 2048;
 [[nodiscard]] inline bool is_death(const ControlMessage& failure) noexcept {
   return failure.code == ErrorCode::peer_dead && failure.culprit == failure.origin;
 }
-/// The order by which ranks choose one of several first causes: what names a dead rank before all
-/// else, for it explains the rest; then the lowest rank.
+/// @param failure of a communicator. @return whether a rank only looks dead to another one, which
+/// may be because it heard of a failure and left.
+[[nodiscard]] inline bool is_suspicion(const ControlMessage& failure) noexcept {
+  return failure.code == ErrorCode::peer_dead && !is_death(failure);
+}
+/// The order by which ranks choose one of several first causes: deaths before all else, for they
+/// explain the rest; then what a rank found beside; suspicions last. The lowest rank goes first.
 /// @param one failure. @param other of the same communicator. @return whether one goes before.
 [[nodiscard]] bool precedes(const ControlMessage& one, const ControlMessage& other) noexcept;
-/// @param failure that was heard of. @return what the alarm says.
+/// @param failure that was heard of. @return what the alarms of all ranks say.
 [[nodiscard]] Error error_of(const ControlMessage& failure);
 
 /// @param message any. @return its bytes.

@@ -36,13 +36,18 @@ ControlPeer::ControlPeer(Watched watched, Clock::time_point now)
 }
 
 void ControlPeer::say(const std::string& message) {
-  if (!is_here() || is_deaf_) return;
+  if (!is_here() || is_deaf_ || has_said_all_) return;
   if (outgoing_.size() + message.size() > kMostUnsaid) {
     is_deaf_ = true;
     return;
   }
   outgoing_ += message;
   flush();
+}
+
+void ControlPeer::say_at_last(const std::string& message) {
+  say(message);
+  has_said_all_ = true;
 }
 
 // A socket that is broken is found so when it is read.

@@ -46,6 +46,9 @@ class ControlPeer {
 
   /// Tells it something, now or when it listens. @param message encoded.
   void say(const std::string& message);
+  /// As say, and nothing will be said any more: who has heard a goodbye does not listen longer.
+  /// @param message encoded.
+  void say_at_last(const std::string& message);
   /// Sends what could not be sent before.
   void flush() noexcept;
   /// @return whether there is such.
@@ -87,6 +90,7 @@ class ControlPeer {
   Descriptor process_{};
   State state_ = State::here;
   bool is_deaf_ = false;
+  bool has_said_all_ = false;
   std::string incoming_{};
   std::string outgoing_{};
   std::string cause_{};

@@ -24,7 +24,7 @@ void ControlState::close(Clock::time_point until) {
   is_closing_ = true;
   end_ = until;
   const std::string goodbye = encode({.kind = ControlMessage::Kind::goodbye});
-  for (ControlPeer& peer : peers_) peer.say(goodbye);
+  for (ControlPeer& peer : peers_) peer.say_at_last(goodbye);
   for (auto& [id, communicator] : communicators_)
     if (const std::shared_ptr<Alarm> alarm = communicator.alarm.lock())
       alarm->hear({ErrorCode::aborted, "this process has left the communicator's world"});

@@ -10,8 +10,6 @@ namespace tutti::runtime {
 namespace {
 
 constexpr std::size_t kMostEarly = 256;
-// So many times longer than the rank that leads do the others wait for its verdict.
-constexpr int kPatience = 5;
 
 bool holds(const std::vector<Rank>& members, Rank rank) {
   return std::ranges::find(members, rank) != members.end();
@@ -97,27 +95,24 @@ void ControlState::say(const Communicator& communicator, const ControlMessage& m
     if (ControlPeer* const peer = find(member)) peer->say(bytes);
 }
 
-// Called by whoever raises an alarm, which shows its own cause whatever others say.
 void ControlState::tell(std::uint64_t id, const Error& cause) {
   const std::lock_guard lock{mutex_};
   const auto found = communicators_.find(id);
   if (found == communicators_.end()) return;
   Communicator& communicator = found->second;
-  communicator.is_over = true;
-  say(communicator,
-      {.kind = leads(communicator) ? ControlMessage::Kind::verdict : ControlMessage::Kind::failure,
-       .communicator = id,
-       .code = cause.cause(),
-       .culprit = cause.culprit(),
-       .origin = place_of(self_, communicator.members),
-       .text = cause.what()});
-  wake();  // for what could not be said at once
+  report(communicator, {.kind = ControlMessage::Kind::failure,
+                        .communicator = id,
+                        .code = cause.cause(),
+                        .culprit = cause.culprit(),
+                        .origin = place_of(self_, communicator.members),
+                        .text = cause.what()});
+  wake();  // for what could not be said at once, and for the verdict
 }
 
 // What is heard is passed on, and only later shown. So whatever a rank does because of a failure,
 // such as to end, comes to no one as news before the failure does.
 void ControlState::report(Communicator& communicator, const ControlMessage& failure) {
-  if (communicator.is_over || communicator.alarm.expired()) return;
+  if (communicator.is_over) return;
   if (!communicator.cause) communicator.first_word = Clock::now();
   else if (!precedes(failure, *communicator.cause)) return;
   communicator.cause = failure;
@@ -128,7 +123,7 @@ void ControlState::report(Communicator& communicator, const ControlMessage& fail
 
 void ControlState::report_death(Communicator& communicator, std::uint64_t id,
                                 const ControlPeer& peer) {
-  if (!holds(communicator.members, peer.rank())) return;
+  if (communicator.alarm.expired() || !holds(communicator.members, peer.rank())) return;
   const Rank rank = place_of(peer.rank(), communicator.members);
   if (communicator.has_told[static_cast<std::size_t>(rank)]) return;
   const std::string world =
@@ -146,13 +141,15 @@ void ControlState::lose(ControlPeer& peer, std::string cause) {
   peer.accuse(std::move(cause));
   for (auto& [id, communicator] : communicators_) report_death(communicator, id, peer);
   peer.lose();
-  answered_.notify_all();  // it will not answer any more
+  next_verdict_ = Clock::now();  // it may have been the one to give it
+  answered_.notify_all();        // it will not answer any more
 }
 
 void ControlState::take(ControlPeer& peer, const ControlMessage& message) {
   if (message.kind == ControlMessage::Kind::goodbye) {
     peer.leave();
-    answered_.notify_all();  // it will not answer any more
+    next_verdict_ = Clock::now();  // it may have been the one to give it
+    answered_.notify_all();        // it will not answer any more
   }
   if (message.kind == ControlMessage::Kind::question) answer(peer, message);
   if (message.kind == ControlMessage::Kind::answer) note(message);
@@ -165,10 +162,8 @@ void ControlState::take(ControlPeer& peer, const ControlMessage& message) {
     throw Error{ErrorCode::transport, "it told of a failure that cannot be"};
   communicator.has_told[static_cast<std::size_t>(place_of(peer.rank(), communicator.members))] =
       true;
-  report(communicator, message);
-  if (!is_verdict || communicator.is_over) return;
-  communicator.cause = message;
-  conclude(communicator);
+  if (is_verdict) conclude(communicator, message);
+  else report(communicator, message);
 }
 
 void ControlState::take_early(const ControlPeer& peer, const ControlMessage& message) {
@@ -178,7 +173,11 @@ void ControlState::take_early(const ControlPeer& peer, const ControlMessage& mes
     if (early_.size() > kMostEarly) early_.pop_front();
     found = std::prev(early_.end());
   }
-  if (precedes(message, found->cause)) found->cause = message;
+  const auto is_verdict = [](const ControlMessage& said) {
+    return said.kind == ControlMessage::Kind::verdict;
+  };
+  if (!is_verdict(found->cause) && (is_verdict(message) || precedes(message, found->cause)))
+    found->cause = message;
   if (!holds(found->told_by, peer.rank())) found->told_by.push_back(peer.rank());
 }
 
@@ -193,7 +192,8 @@ void ControlState::recall(Communicator& communicator, std::uint64_t id) {
     if (!is_credible) return;
     communicator.has_told[static_cast<std::size_t>(place_of(teller, communicator.members))] = true;
   }
-  report(communicator, early.cause);
+  if (early.cause.kind == ControlMessage::Kind::verdict) conclude(communicator, early.cause);
+  else report(communicator, early.cause);
 }
 
 void ControlState::settle(Clock::time_point now) {
@@ -201,19 +201,24 @@ void ControlState::settle(Clock::time_point now) {
   next_verdict_ = Clock::time_point::max();
   for (auto& [id, communicator] : communicators_) {
     if (communicator.is_over || !communicator.cause) continue;
-    const auto wait = vigilance_.settle * (leads(communicator) ? 1 : kPatience);
+    const auto gathering =
+        is_suspicion(*communicator.cause) ? vigilance_.suspicion : vigilance_.settle;
+    const auto wait = leads(communicator) ? gathering : vigilance_.verdict;
     if (now < communicator.first_word + wait) {
       next_verdict_ = std::min(next_verdict_, communicator.first_word + wait);
       continue;
     }
-    communicator.cause->kind = ControlMessage::Kind::verdict;
-    say(communicator, *communicator.cause);
-    conclude(communicator);
+    conclude(communicator, *communicator.cause);
   }
 }
 
-void ControlState::conclude(Communicator& communicator) {
+// Said to all before it is shown, so that nobody need have heard it from the one who gave it.
+void ControlState::conclude(Communicator& communicator, const ControlMessage& cause) {
+  if (communicator.is_over) return;
   communicator.is_over = true;
+  communicator.cause = cause;
+  communicator.cause->kind = ControlMessage::Kind::verdict;
+  say(communicator, *communicator.cause);
   if (const std::shared_ptr<Alarm> alarm = communicator.alarm.lock())
     alarm->hear(error_of(*communicator.cause));
 }

@@ -31,8 +31,10 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   [[nodiscard]] std::shared_ptr<Alarm> watch(std::uint64_t communicator, std::vector<Rank> members,
                                              std::shared_ptr<const CallCounter> calls);
   /// See Control.
-  [[nodiscard]] Whereabouts inquire(std::uint64_t communicator, Rank rank, Duration patience);
-  /// Tells the other ranks of a communicator that it failed here. @param communicator its id.
+  [[nodiscard]] std::vector<Whereabouts> inquire(std::uint64_t communicator,
+                                                 std::span<const Rank> ranks, Duration patience);
+  /// Tells the other ranks of a communicator that it failed here. The alarm hears what all say.
+  /// @param communicator its id.
   /// @param cause what happened.
   void tell(std::uint64_t communicator, const Error& cause);
   /// Says goodbye to all; serve ends soon. @param until when at the latest.
@@ -66,13 +68,18 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   void report_death(Communicator& communicator, std::uint64_t id, const ControlPeer& peer);
   void lose(ControlPeer& peer, std::string cause);
   void settle(Clock::time_point now);
-  void conclude(Communicator& communicator);
+  void conclude(Communicator& communicator, const ControlMessage& cause);
   void say(const Communicator& communicator, const ControlMessage& message);
   [[nodiscard]] bool leads(const Communicator& communicator) noexcept;
   void forget_gone();
   [[nodiscard]] ControlPeer* find(Rank rank) noexcept;
 
   // How far others have got: control_inquiry.cpp.
+  struct Inquiry {
+    ControlPeer* peer = nullptr;
+    std::uint64_t question = 0;  // or 0: it could not be asked
+  };
+  [[nodiscard]] Whereabouts outcome(const Inquiry& inquiry);
   void answer(ControlPeer& peer, const ControlMessage& question);
   void note(const ControlMessage& answer);
 
@@ -96,7 +103,7 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   std::map<std::uint64_t, Communicator> communicators_{};
   std::size_t most_communicators_ = 16;  // more than these, and those that are gone are forgotten
   std::deque<Early> early_{};
-  std::map<std::uint64_t, std::optional<std::uint64_t>> questions_{};  // and their answers
+  std::map<std::uint64_t, std::optional<ControlMessage>> questions_{};  // and their answers
   std::uint64_t last_question_ = 0;
   std::condition_variable answered_{};
   Clock::time_point next_verdict_ = Clock::time_point::max();

@@ -35,9 +35,7 @@ class WorldGroup final : public Group {
       : world_{std::move(world)}, id_{id}, members_{std::move(members)} {}
 
   [[nodiscard]] Footing subgroup(std::span<const Rank> members) override {
-    std::vector<Rank> ranks;
-    for (const Rank member : members)
-      ranks.push_back(members_.at(static_cast<std::size_t>(member)));
+    const std::vector<Rank> ranks = in_world(members);
     const std::lock_guard lock{mutex_};
     std::uint64_t& made = made_[ranks];
     try {
@@ -48,8 +46,9 @@ class WorldGroup final : public Group {
       throw Error{ErrorCode::transport, "there is no memory for another communicator"};
     }
   }
-  [[nodiscard]] Whereabouts inquire(Rank peer, Duration patience) override {
-    return world_->inquire(id_, members_.at(static_cast<std::size_t>(peer)), patience);
+  [[nodiscard]] std::vector<Whereabouts> inquire(std::span<const Rank> peers,
+                                                 Duration patience) override {
+    return world_->inquire(id_, in_world(peers), patience);
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override {
     return world_->visible_memory();
@@ -57,6 +56,12 @@ class WorldGroup final : public Group {
   [[nodiscard]] std::string describe() const override { return world_->describe(members_); }
 
  private:
+  [[nodiscard]] std::vector<Rank> in_world(std::span<const Rank> ranks) const {
+    std::vector<Rank> found;
+    for (const Rank rank : ranks) found.push_back(members_.at(static_cast<std::size_t>(rank)));
+    return found;
+  }
+
   const std::shared_ptr<World> world_;
   const std::uint64_t id_;
   const std::vector<Rank> members_;  // in the world
@@ -175,8 +180,10 @@ std::vector<Rank> World::everyone() const {
   return ranks;
 }
 
-Whereabouts World::inquire(std::uint64_t communicator, Rank rank, Duration patience) {
-  return control_ ? control_->inquire(communicator, rank, patience) : Whereabouts{};
+std::vector<Whereabouts> World::inquire(std::uint64_t communicator, std::span<const Rank> ranks,
+                                        Duration patience) {
+  if (!control_) return std::vector<Whereabouts>(ranks.size());
+  return control_->inquire(communicator, ranks, patience);
 }
 
 Footing World::found(std::uint64_t communicator, const std::vector<Rank>& members) {
@@ -188,6 +195,7 @@ Footing World::found(std::uint64_t communicator, const std::vector<Rank>& member
   return {.transport = connect(communicator, members, alarm),
           .group = std::make_shared<WorldGroup>(shared_from_this(), communicator, members),
           .calls = std::move(calls),
+          .alarm = alarm,
           .tariff = tariff_of(members)};
 }
 

@@ -2,15 +2,12 @@
 #include <tutti/transport.hpp>
 
 namespace tutti {
-namespace {
 
 std::string hexadecimal(std::uint64_t value) {
   std::string text = "0x";
   for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[value >> shift & 15];
   return text;
 }
-
-}  // namespace
 
 Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours) {
   return {

@@ -35,12 +35,6 @@ void check(const ClusterOptions& options) {
                                                     " of a cluster of " + std::to_string(size));
 }
 
-std::string hexadecimal(std::uint64_t value) {
-  char text[19];
-  std::snprintf(text, sizeof text, "0x%016llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
 std::string describe(const Half& half) {
   return std::to_string(half.bytes) + " bytes with fingerprint " + hexadecimal(half.fingerprint);
 }

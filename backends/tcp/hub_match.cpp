@@ -11,12 +11,6 @@ std::uint64_t comparable(std::uint64_t fingerprint) noexcept {
   return fingerprint << 1 >> 1;
 }
 
-std::string hexadecimal(std::uint64_t value) {
-  std::string text = "0x";
-  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[value >> shift & 15];
-  return text;
-}
-
 /// What both ends say of a message.
 struct Claims {
   Rank peer;
@@ -26,22 +20,10 @@ struct Claims {
 
 // The failure of a receive that met another message than it is for, if it did.
 std::optional<Error> mismatch(const Claims& sent, const Receive& receive) {
-  const std::string who = "rank " + std::to_string(sent.peer);
   const std::uint64_t got = comparable(sent.fingerprint);
   const std::uint64_t expected = comparable(receive.transfer.fingerprint);
-  if (got != expected)
-    return Error{ErrorCode::mismatch,
-                 who + " runs another call: its message has fingerprint " + hexadecimal(got) +
-                     ", this rank expects " + hexadecimal(expected) +
-                     "; all ranks must call the same collectives in the same order with matching "
-                     "arguments",
-                 sent.peer};
-  if (sent.bytes != receive.bytes)
-    return Error{ErrorCode::mismatch,
-                 who + " sent " + std::to_string(sent.bytes) + " bytes, this rank expects " +
-                     std::to_string(receive.bytes) +
-                     "; all ranks must call the same collective with the same count",
-                 sent.peer};
+  if (got != expected) return wrong_call(sent.peer, got, expected);
+  if (sent.bytes != receive.bytes) return wrong_length(sent.peer, sent.bytes, receive.bytes);
   return std::nullopt;
 }
 

@@ -17,7 +17,8 @@ enum class ErrorCode : std::uint8_t {
   mismatch,          ///< Ranks called different collectives, or the same with different arguments.
   timeout,           ///< The deadline passed; the message names the awaited rank and round.
   peer_dead,         ///< A rank of the communicator is gone.
-  aborted,           ///< Another rank failed; the message carries its first cause.
+  aborted,           ///< A rank gave up: a request was dropped, or an exception ended a call. Over
+                     ///< MPI also: another rank failed; the message carries its first cause.
   transport,         ///< The operating system or the MPI reported an error, or memory ran out.
   bug,               ///< An invariant of tutti itself does not hold. Please report it.
 };
@@ -27,6 +28,7 @@ enum class ErrorCode : std::uint8_t {
 
 /// The one exception type of the library. Argument errors are thrown by the starting call and
 /// change nothing; operating errors surface in the waiting call and leave the communicator failed.
+/// Over connections of tutti's own all ranks then get the same one, whichever of them met it.
 class Error : public std::exception {
  public:
   /// @param code the kind of trouble.
@@ -34,8 +36,9 @@ class Error : public std::exception {
   /// @param culprit the rank at fault, or -1 where none is known.
   Error(ErrorCode code, std::string message, Rank culprit = -1)
       : Error{code, std::move(message), culprit, code} {}
-  /// Of a rank that is told of a failure elsewhere. @param code aborted. @param message as above.
-  /// @param culprit as above. @param cause the kind of trouble that the first rank met.
+  /// Of a rank that is told of a failure elsewhere, over MPI.
+  /// @param code aborted. @param message as above. @param culprit as above. @param cause the kind
+  /// of trouble that the first rank met.
   Error(ErrorCode code, std::string message, Rank culprit, ErrorCode cause)
       : message_{std::move(message)}, code_{code}, cause_{cause}, culprit_{culprit} {}
 

@@ -149,6 +149,8 @@ class Transport {
   virtual bool abort(const Error& cause) noexcept = 0;
 };
 
+/// @param value any. @return it as "0x" and sixteen digits.
+[[nodiscard]] std::string hexadecimal(std::uint64_t value);
 /// @param peer sender. @param theirs its message's fingerprint. @param ours that of the receive.
 /// @return the error for a message of another call.
 [[nodiscard]] Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours);

@@ -1,4 +1,4 @@
-// A rank of a world: member MODE [NUMBER]. Its exit status is 0 if all is well.
+// A rank of a world: member MODE [NUMBER [TRANSPORT]]. Its exit status is 0 if all is well.
 #include <unistd.h>
 
 #include <array>
@@ -167,7 +167,38 @@ bool is_late() {
   }
 }
 
-int run(const std::string& mode, int number) {
+// What one rank of a world does otherwise than all others.
+void stand_out(Communicator& world, const std::string& mode) {
+  std::vector<double> values(1000);
+  if (mode == "absent") {
+    std::this_thread::sleep_for(1500ms);
+  } else if (mode == "different") {
+    world.broadcast(std::span{values}, world.rank(), {.timeout = 10s});
+    world.barrier({.timeout = 10s});
+  } else {
+    static_cast<void>(world.all_reduce_async(std::span{values}));
+  }
+  world.barrier({.timeout = 10s});
+}
+
+// Says what it is told, in a line.
+bool disagrees(const std::string& mode, Rank odd, const std::string& transport) {
+  Communicator world = init({.transport = transport});
+  std::vector<double> values(1000);
+  try {
+    for (int i = 0; i < 2; ++i) world.all_reduce(std::span{values});
+    if (world.rank() == odd) stand_out(world, mode);
+    else
+      for (;;) world.all_reduce(std::span{values}, sum, {.timeout = 500ms});
+  } catch (const Error& error) {
+    std::printf("%s %d %s\n", std::string{name_of(error.code())}.c_str(), error.culprit(),
+                error.what());
+    return true;
+  }
+  return false;
+}
+
+int run(const std::string& mode, int number, const std::string& transport) {
   if (mode == "collectives") {
     Communicator world = init();
     if (world.rank() == 0) std::printf("%s\n", world.describe().c_str());
@@ -183,6 +214,8 @@ int run(const std::string& mode, int number) {
   if (mode == "survive") return survives(number) ? 0 : 1;
   if (mode == "late") return is_late() ? 0 : 1;
   if (mode == "endure") return endures(static_cast<unsigned>(number)) ? 0 : 1;
+  if (mode == "absent" || mode == "different" || mode == "drop")
+    return disagrees(mode, number, transport) ? 0 : 1;
   if (mode == "alone") return is_left_alone() ? 0 : 1;
   if (mode == "sleep") {
     Communicator world = init();
@@ -202,7 +235,8 @@ int run(const std::string& mode, int number) {
 int main(int count, char** arguments) {
   try {
     return tutti::test::run(count > 1 ? arguments[1] : "collectives",
-                            count > 2 ? std::atoi(arguments[2]) : 0);
+                            count > 2 ? std::atoi(arguments[2]) : 0,
+                            count > 3 ? arguments[3] : "auto");
   } catch (const tutti::Error& error) {
     std::printf("%s: %s\n", std::string{name_of(error.code())}.c_str(), error.what());
     return 4;

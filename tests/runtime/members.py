@@ -16,9 +16,9 @@ def bare_environment():
     return {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
 
 
-def start(member, n, mode, number=0, **variables):
-    """Starts the ranks of a world, each as MEMBER MODE NUMBER. Returns their processes."""
-    return [subprocess.Popen([member, mode, str(number)], stdout=subprocess.PIPE, text=True,
+def start(member, n, mode, number=0, transport="auto", **variables):
+    """Starts the ranks of a world, each as MEMBER MODE NUMBER TRANSPORT. Returns their processes."""
+    return [subprocess.Popen([member, mode, str(number), transport], stdout=subprocess.PIPE, text=True,
                              env={**bare_environment(), "TUTTI_RANK": str(rank),
                                   "TUTTI_SIZE": str(n), **variables})
             for rank in range(n)]

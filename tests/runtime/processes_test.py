@@ -19,9 +19,9 @@ MEMBER = ""
 TRIALS = 3
 
 
-def start(n, mode, number=0, folder=None):
+def start(n, mode, number=0, folder=None, transport="auto"):
     """Starts the ranks of a world that meets in a folder. Returns their processes."""
-    return members.start(MEMBER, n, mode, number, TUTTI_URL=f"file://{folder}/world")
+    return members.start(MEMBER, n, mode, number, transport, TUTTI_URL=f"file://{folder}/world")
 
 
 class Processes(unittest.TestCase):
@@ -30,8 +30,8 @@ class Processes(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.before = names()
 
-    def world(self, n, mode, number=0):
-        return finish(start(n, mode, number, folder=self.folder.name))
+    def world(self, n, mode, number=0, transport="auto"):
+        return finish(start(n, mode, number, self.folder.name, transport))
 
     def check_survivors(self, n, number, statuses, said):
         self.assertEqual(statuses, [0] * (n - 1) + [-number], said)
@@ -69,10 +69,30 @@ class Processes(unittest.TestCase):
         self.assertEqual(statuses, [0, 0, 0], said)
         self.assertRegex(said[0], r"rank [12] ")
 
+    def check_agreement(self, mode, code, text):
+        """One rank of four does otherwise than the others. All are told the same."""
+        for trial in range(TRIALS):
+            for transport in ("auto", "tcp"):
+                odd = trial % 4
+                statuses, said = self.world(4, mode, odd, transport)
+                self.assertEqual(statuses, [0] * 4, said)
+                self.assertEqual(len(set(said)), 1, said)
+                self.assertRegex(said[0], f"^{code} {odd} .*{text.format(odd)}")
+
+    def test_all_name_the_rank_that_does_not_come(self):
+        self.check_agreement("absent", "timeout", "rank {}(, which)? has not entered the call: it has "
+                             "begun 2 calls on this communicator, and this is number 3$")
+
+    def test_all_name_the_rank_that_calls_something_else(self):
+        self.check_agreement("different", "mismatch", "rank {0} runs another call")
+
+    def test_all_name_the_rank_that_drops_a_request(self):
+        self.check_agreement("drop", "aborted", "all_reduce #2 .* was dropped while pending on rank {}$")
+
     def test_a_late_rank_is_asked_why(self):
         statuses, said = self.world(2, "late")
         self.assertEqual(statuses, [0, 0], said)
-        self.assertRegex(said[0], r"^timeout: barrier #2 .*, round 1 of 1 timed out on rank 0: "
+        self.assertRegex(said[0], r"^timeout: rank 0 reports: barrier #2 .*, round 1 of 1 timed out on rank 0: "
                                   r"nothing came from rank 1, which has not entered the call: it "
                                   r"has begun 2 calls on this communicator, and this is number 3$")
 

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -173,6 +174,45 @@ TEST_P(WorldOf, OutlivesItsFirstCommunicator) {
     const Communicator gone = std::move(world);
     check_sums(copy, ranks);
   }));
+}
+
+/// All ranks but the last, which does otherwise, call all_reduce until it fails.
+std::vector<Outcome> with_an_odd_one(const Setting& setting,
+                                     const std::function<void(Communicator&)>& odd) {
+  return in_world(setting, [&](Communicator& world) {
+    std::vector<std::int64_t> values(1000);
+    world.all_reduce(std::span{values});
+    if (world.rank() == world.size() - 1) odd(world);
+    for (;;) world.all_reduce(std::span{values}, sum, {.timeout = 300ms});
+  });
+}
+
+void expect_agreement(const std::vector<Outcome>& outcomes, ErrorCode code) {
+  for (const Outcome& outcome : outcomes) {
+    ASSERT_TRUE(outcome.error);
+    EXPECT_EQ(outcome.error->code(), code) << outcome.text();
+    EXPECT_EQ(outcome.error->culprit(), static_cast<Rank>(outcomes.size() - 1)) << outcome.text();
+    EXPECT_EQ(outcome.text(), outcomes.front().text());
+  }
+}
+
+TEST_P(WorldOf, AgreesOnTheFirstCause) {
+  if (GetParam().n == 1) return;
+  expect_agreement(with_an_odd_one(GetParam(),
+                                   [](Communicator& world) {
+                                     std::vector<float> values(1000);
+                                     world.all_reduce(std::span{values});
+                                   }),
+                   ErrorCode::mismatch);
+  expect_agreement(
+      with_an_odd_one(GetParam(), [](Communicator&) { std::this_thread::sleep_for(1s); }),
+      ErrorCode::timeout);
+  expect_agreement(with_an_odd_one(GetParam(),
+                                   [](Communicator& world) {
+                                     std::vector<std::int64_t> values(1000);
+                                     static_cast<void>(world.all_reduce_async(std::span{values}));
+                                   }),
+                   ErrorCode::aborted);
 }
 
 TEST_P(WorldOf, ReducesBuffersThatPeersSee) {

@@ -1,0 +1,43 @@
+/// @file
+/// Witnesses: what the other ranks say when a call does not go on, and who is at fault.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tutti/group.hpp>
+
+#include "execution.hpp"
+
+namespace tutti::detail {
+
+/// The ranks of a communicator, for one that wants to know what happened. Where they cannot be
+/// asked, what it saw itself has to do.
+class Witnesses {
+ public:
+  /// @param group who can be asked, or null. @param calls of this rank, or null. @param self this
+  /// rank. @param size ranks.
+  Witnesses(Group* group, const CallCounter* calls, Rank self, int size) noexcept
+      : group_{group}, calls_{calls}, self_{self}, size_{size} {}
+
+  /// @param execution a call whose deadline has passed. @return Error{timeout} that names the rank
+  /// it waits for, or, if that waits too, one that is not there; Error{mismatch} if ranks are in
+  /// different calls.
+  [[nodiscard]] Error lateness(const Execution& execution) const;
+  /// @param mismatch that a transport found. @param number of the latest call, from one.
+  /// @return Error{mismatch} that names a rank whose call differs from that of most, if the ranks'
+  /// latest calls tell; else the mismatch.
+  [[nodiscard]] Error explained(const Error& mismatch, std::uint64_t number) const;
+
+ private:
+  [[nodiscard]] std::vector<Whereabouts> ask() const;
+
+  Group* group_;
+  const CallCounter* calls_;
+  Rank self_;
+  int size_;
+};
+
+}  // namespace tutti::detail
