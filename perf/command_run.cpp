@@ -1,7 +1,6 @@
 // tutti run: starts the ranks of a program, here or on other hosts, and ends them together.
 #include <fmt/format.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,7 +10,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -94,25 +92,10 @@ Job remote_job(const RunOptions& options) {
   return job;
 }
 
-// A folder in which local ranks meet, of which nothing is left.
-class MeetingFolder {
- public:
-  MeetingFolder() : path_{std::filesystem::temp_directory_path().string() + "/tutti-run-XXXXXX"} {
-    if (mkdtemp(path_.data()) == nullptr)
-      throw Failure{ExitCode::environment, fmt::format("cannot make a folder like '{}'", path_)};
-  }
-  MeetingFolder(const MeetingFolder&) = delete;
-  MeetingFolder& operator=(const MeetingFolder&) = delete;
-  ~MeetingFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string url() const { return "file://" + path_ + "/world"; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+// Where local ranks meet: a name that only they know, which goes with whoever listens there.
+std::string url_on_this_host() {
+  return "unix://tutti-run-" + runtime::random_name();
+}
 
 // Everything below is in two processes: the one the user sees, and the guard, its child, which is
 // the parent of all others. Each of them survives the other's death just long enough to clean up.
@@ -135,7 +118,7 @@ int await_guard(pid_t guard_process) {
   }
 }
 
-int run_guarded(const Job& job, const MeetingFolder* folder) {
+int run_guarded(const Job& job) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t signals;
   sigemptyset(&signals);
@@ -149,8 +132,6 @@ int run_guarded(const Job& job, const MeetingFolder* folder) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   int status = 1;
   if (getppid() == parent) status = guard(job);
-  std::error_code ignored;
-  if (folder != nullptr) std::filesystem::remove_all(folder->path(), ignored);
   std::fflush(nullptr);
   _exit(status);
 }
@@ -167,7 +148,7 @@ Ranks following(const RunOptions& options) {
 }
 
 // What ranks that meet at a place of the user's prove to each other. A folder needs none: nobody
-// else sees what is in it.
+// else sees what is in it. Nor does a name on this host: the system says who connects there.
 std::string secret_at(const std::string& url) {
   const bool has_one = runtime::process_environment().contains("TUTTI_SECRET_FILE");
   if (!url.starts_with("tcp://") || has_one || !runtime::has_cryptography()) return {};
@@ -176,22 +157,20 @@ std::string secret_at(const std::string& url) {
 
 int run_job(const RunOptions& options) {
   Job job;
-  std::unique_ptr<MeetingFolder> folder;
   if (!options.follow.empty()) {
     job = local_job(options, following(options));
     job.lifeline = 0;
   } else if (!options.hosts.empty()) {
     job = remote_job(options);
   } else {
-    if (options.url.empty()) folder = std::make_unique<MeetingFolder>();
-    job = local_job(options, {.size = options.ranks,
-                              .url = folder ? folder->url() : options.url,
-                              .secret_file = secret_at(options.url)});
+    const std::string url = options.url.empty() ? url_on_this_host() : options.url;
+    job = local_job(options,
+                    {.size = options.ranks, .url = url, .secret_file = secret_at(options.url)});
   }
   if (options.seconds > 0)
     job.time = std::chrono::duration_cast<std::chrono::nanoseconds>(
         std::chrono::duration<double>{options.seconds});
-  return run_guarded(job, folder.get());
+  return run_guarded(job);
 }
 
 void check(const RunOptions& options, bool has_agent) {
@@ -208,11 +187,9 @@ void check(const RunOptions& options, bool has_agent) {
   if (static_cast<int>(options.hosts.size()) > options.ranks)
     throw Failure{ExitCode::usage, fmt::format("{} hosts are too many for {} ranks: give -n",
                                                options.hosts.size(), options.ranks)};
-  if (!options.url.empty() && !options.url.starts_with("tcp://") &&
-      !options.url.starts_with("file://"))
-    throw Failure{ExitCode::usage, fmt::format("--url '{}' is no place to meet: write "
-                                               "tcp://host:port or file:///path",
-                                               options.url)};
+  if (!options.url.empty() && !runtime::is_meeting_place(options.url))
+    throw Failure{ExitCode::usage, fmt::format("--url '{}' is no place to meet: write {}",
+                                               options.url, runtime::kMeetingPlaces)};
 }
 
 }  // namespace

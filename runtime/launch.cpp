@@ -58,18 +58,26 @@ Launch from_arguments(const LaunchArguments& arguments) {
 // The caller's url, or TUTTI_URL, replaces the launcher's means of exchange.
 void set_url(const std::string& url, Launch& launch) {
   if (!url.empty()) {
-    if (!url.starts_with("tcp://") && !url.starts_with("file://"))
-      refuse("'" + url + "' is no place to meet: write tcp://host:port or file:///path");
+    if (!is_meeting_place(url))
+      refuse("'" + url + "' is no place to meet: write " + std::string{kMeetingPlaces});
     launch.exchange = Exchange::url;
     launch.url = url;
   }
   if (launch.size == 1) launch.exchange = Exchange::none;
   if (launch.exchange == Exchange::url && launch.url.empty())
     refuse("nothing says where the " + std::to_string(launch.size) +
-           " ranks meet: set TUTTI_URL to tcp://host:port or file:///path");
+           " ranks meet: set TUTTI_URL to " + std::string{kMeetingPlaces});
 }
 
 }  // namespace
+
+bool is_meeting_place(std::string_view url) noexcept {
+  constexpr std::string_view kUnix = "unix://";
+  constexpr std::size_t kLongestName = 100;
+  return url.starts_with("tcp://") || url.starts_with("file://") ||
+         (url.starts_with(kUnix) && url.size() > kUnix.size() &&
+          url.size() <= kUnix.size() + kLongestName);
+}
 
 std::string_view name_of(Exchange exchange) noexcept {
   switch (exchange) {

@@ -18,7 +18,7 @@ namespace tutti::runtime {
 /// By what means the ranks of a launch exchange their first words.
 enum class Exchange : std::uint8_t {
   none,  ///< There is one rank: nothing to exchange.
-  url,   ///< Launch::url: a TCP port or a folder.
+  url,   ///< Launch::url: a TCP port, a Unix socket or a folder.
   pmi,   ///< PMI-1 on the descriptor of Hydra.
   pmix,  ///< PMIx, by its library.
   mpi,   ///< Only the launcher's MPI can.
@@ -26,6 +26,11 @@ enum class Exchange : std::uint8_t {
 
 /// @param exchange any. @return what it is, for a person.
 [[nodiscard]] std::string_view name_of(Exchange exchange) noexcept;
+
+/// How the places where ranks can meet are written.
+inline constexpr std::string_view kMeetingPlaces = "tcp://host:port, unix://name or file:///path";
+/// @param url any. @return whether it is such a place.
+[[nodiscard]] bool is_meeting_place(std::string_view url) noexcept;
 
 /// What an account of a launch is worth.
 enum class Standing : std::uint8_t {

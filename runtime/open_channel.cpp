@@ -10,6 +10,7 @@ namespace tutti::runtime {
 namespace {
 
 constexpr std::string_view kTcp = "tcp://";
+constexpr std::string_view kUnix = "unix://";
 
 std::uint64_t number_of_job(std::string_view name) {
   std::uint64_t hash = 14695981039346656037U;  // FNV-1a
@@ -20,12 +21,14 @@ std::uint64_t number_of_job(std::string_view name) {
 std::unique_ptr<Channel> open_url(const Launch& launch, const Protection& protection,
                                   Deadline deadline) {
   const std::optional<HostAndPort> address = meeting_address(launch);
-  if (!address)
+  const bool is_local = launch.url.starts_with(kUnix);
+  if (!address && !is_local)
     return file_channel(path_of_url(launch.url), {launch.rank, launch.size, launch.job});
   StoreOptions options;
   options.rank = launch.rank;
   options.size = launch.size;
-  options.address = *address;
+  if (is_local) options.local_name = launch.url.substr(kUnix.size());
+  else options.address = *address;
   options.interface = protection.interface;
   options.job = number_of_job(launch.job);
   options.secret = protection.secret;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <thread>
 
 #include "roll_call.hpp"
 #include "store_frame.hpp"
@@ -18,9 +19,8 @@ using Clock = std::chrono::steady_clock;
 /// How long after its deadline a rank still waits for rank 0, which knows who is missing.
 constexpr std::chrono::milliseconds kGrace{1000};
 
-std::string url_of(const HostAndPort& address) {
-  return "tcp://" + address.host + ":" + std::to_string(address.port);
-}
+/// Between two looks whether rank 0 listens at its Unix socket.
+constexpr std::chrono::milliseconds kPause{1};
 
 /// Any rank but 0.
 class StoreClient final : public Channel {
@@ -35,8 +35,8 @@ class StoreClient final : public Channel {
 
   [[nodiscard]] Rank rank() const noexcept override { return options_.rank; }
   [[nodiscard]] int size() const noexcept override { return options_.size; }
-  [[nodiscard]] std::string describe() const override { return url_of(options_.address); }
-  [[nodiscard]] bool is_private() const noexcept override { return false; }
+  [[nodiscard]] std::string describe() const override { return url_of(options_); }
+  [[nodiscard]] bool is_private() const noexcept override { return !options_.local_name.empty(); }
   [[nodiscard]] std::vector<std::string> all_gather(std::string_view own,
                                                     Deadline deadline) override;
 
@@ -45,6 +45,7 @@ class StoreClient final : public Channel {
   void say(std::string_view own, Deadline deadline);
   [[nodiscard]] std::vector<std::string> hear(Deadline deadline);
   [[nodiscard]] std::string receive(std::size_t bytes, Deadline deadline);
+  [[nodiscard]] Error no_word() const;
   [[nodiscard]] std::string rank_0() const { return "rank 0 at " + describe(); }
 
   const StoreOptions options_;
@@ -75,7 +76,11 @@ std::vector<std::string> StoreClient::all_gather(std::string_view own, Deadline 
 }
 
 void StoreClient::join(Deadline deadline) {
-  socket_ = dial(self_, {.addresses = addresses_, .peer = rank_0()}, deadline);
+  const Target target{.addresses = addresses_, .local_name = options_.local_name, .peer = rank_0()};
+  while (!(socket_ = dial(self_, target, deadline))) {
+    if (Clock::now() >= deadline) throw no_word();
+    std::this_thread::sleep_for(kPause);
+  }
   const std::string_view host = std::string_view{options_.host}.substr(0, frame::kLongestHost);
   send_all(socket_.get(), frame::bytes_of(frame::make({frame::Kind::host, 0, 0, 0}, host)),
            deadline);
@@ -101,14 +106,17 @@ std::string StoreClient::receive(std::size_t bytes, Deadline deadline) {
     const Deadline end = deadline < Deadline::max() - kGrace ? deadline + kGrace : deadline;
     receive_all(socket_.get(), std::as_writable_bytes(std::span{content}), end);
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::timeout)
-      throw Error{ErrorCode::timeout,
-                  "rank " + std::to_string(rank()) + " waited " +
-                      seconds_text(Clock::now() - start_) + " for " + rank_0(),
-                  0};
+    if (error.code() == ErrorCode::timeout) throw no_word();
     throw Error{ErrorCode::peer_dead, rank_0() + " went away while the world started", 0};
   }
   return content;
+}
+
+Error StoreClient::no_word() const {
+  return {ErrorCode::timeout,
+          "rank " + std::to_string(rank()) + " waited " + seconds_text(Clock::now() - start_) +
+              " for " + rank_0(),
+          0};
 }
 
 std::vector<std::string> StoreClient::hear(Deadline deadline) {
@@ -141,6 +149,11 @@ Endpoint listening_address(const StoreOptions& options, Deadline deadline) {
 
 }  // namespace
 
+std::string url_of(const StoreOptions& options) {
+  if (!options.local_name.empty()) return "unix://" + options.local_name;
+  return "tcp://" + options.address.host + ":" + std::to_string(options.address.port);
+}
+
 std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline) {
   if (options.size < 1 || options.rank < 0 || options.rank >= options.size)
     throw Error{ErrorCode::invalid_argument, "rank " + std::to_string(options.rank) +
@@ -150,16 +163,23 @@ std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline) {
     std::array<char, 256> name{};
     if (::gethostname(name.data(), name.size() - 1) == 0) options.host = name.data();
   }
+  if (!options.local_name.empty()) {
+    if (options.rank != 0)
+      return std::make_unique<StoreClient>(std::move(options), std::vector<Endpoint>{});
+    Descriptor listener = listen_locally(options.local_name);
+    return std::make_unique<StoreServer>(std::move(options), std::move(listener));
+  }
   if (options.rank != 0) {
     if (options.address.port == 0)
       throw Error{ErrorCode::invalid_argument,
-                  url_of(options.address) + " has no port, so that only rank 0 can know it"};
+                  url_of(options) + " has no port, so that only rank 0 can know it"};
     auto addresses = resolve(options.address, deadline);
     return std::make_unique<StoreClient>(std::move(options), std::move(addresses));
   }
   const Endpoint address = listening_address(options, deadline);
   require_protection(address, options.secret, options.insecure);
   Descriptor listener = listen_on(address);
+  options.address.port = port_of(bound_endpoint(listener.get()));
   return std::make_unique<StoreServer>(std::move(options), std::move(listener));
 }
 

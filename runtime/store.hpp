@@ -1,5 +1,5 @@
 /// @file
-/// The store: a Channel over TCP. Rank 0 listens at a known address, the others come to it.
+/// The store: a Channel over sockets. Rank 0 listens at a known address, the others come to it.
 #pragma once
 
 #include <functional>
@@ -18,15 +18,19 @@ struct StoreOptions {
   Rank rank = 0;                   ///< The own rank.
   int size = 1;                    ///< The number of ranks.
   HostAndPort address{};           ///< Where rank 0 listens; port 0 is any, for rank 0 only.
+  std::string local_name{};        ///< Or the abstract Unix socket at which it does.
   std::string interface {};        ///< Rank 0: the interface or address to listen on instead.
   std::uint64_t job = 0;           ///< Ranks of other jobs are refused.
   std::optional<Secret> secret{};  ///< What all ranks know, see secret.hpp.
   bool insecure = false;           ///< Whether a network without a secret is allowed.
   std::string host{};              ///< What this host is called in a roll call; empty: its name.
   Versions versions{};             ///< What this program speaks; tests change it.
-  /// Called by rank 0 with the port it listens on.
+  /// Called by rank 0 with the port it listens on, if it is one.
   std::function<void(std::uint16_t)> listening{};
 };
+
+/// @param options of a store. @return the address at which its ranks meet.
+[[nodiscard]] std::string url_of(const StoreOptions& options);
 
 /// Opens the store. Rank 0 listens when this returns; the others come with their first all_gather,
 /// and try again until its deadline. The earliest deadline of all ranks counts for an all_gather.

@@ -22,17 +22,14 @@ std::string packed(const Error& error) {
 }  // namespace
 
 StoreServer::StoreServer(StoreOptions options, Descriptor listener)
-    : options_{std::move(options)}, name_{"tcp://" + options_.address.host + ":" +
-                                          std::to_string(port_of(bound_endpoint(listener.get())))},
-      peers_(static_cast<std::size_t>(options_.size)) {
-  const std::uint16_t port = port_of(bound_endpoint(listener.get()));
+    : options_{std::move(options)}, peers_(static_cast<std::size_t>(options_.size)) {
   std::vector<Listener> listeners;
-  listeners.push_back({std::move(listener), false});
+  listeners.push_back({std::move(listener), !options_.local_name.empty()});
   door_.emplace(party(), std::move(listeners),
                 [this](const Introduction& introduction) { return admit(introduction); });
   peers_[0].came = true;
   peers_[0].host = options_.host;
-  if (options_.listening) options_.listening(port);
+  if (options_.listening) options_.listening(options_.address.port);
 }
 
 Party StoreServer::party() const {

@@ -18,8 +18,8 @@ class StoreServer final : public Channel {
 
   [[nodiscard]] Rank rank() const noexcept override { return 0; }
   [[nodiscard]] int size() const noexcept override { return options_.size; }
-  [[nodiscard]] std::string describe() const override { return name_; }
-  [[nodiscard]] bool is_private() const noexcept override { return false; }
+  [[nodiscard]] std::string describe() const override { return url_of(options_); }
+  [[nodiscard]] bool is_private() const noexcept override { return !options_.local_name.empty(); }
   [[nodiscard]] std::vector<std::string> all_gather(std::string_view own,
                                                     Deadline deadline) override;
 
@@ -53,7 +53,6 @@ class StoreServer final : public Channel {
   [[nodiscard]] Error departure(Rank rank) const;
 
   const StoreOptions options_;
-  std::string name_;
   std::optional<Door> door_;
   std::vector<Peer> peers_;  // index 0 is this rank, which says its value like the others
   std::vector<pollfd> polled_;

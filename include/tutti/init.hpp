@@ -12,8 +12,9 @@ namespace tutti {
 
 /// How a world comes together. All may stay as they are where a launcher started the ranks.
 struct InitOptions {
-  /// Where the ranks meet: "tcp://host:port", where rank 0 listens, or "file:///path", a folder
-  /// that all see. Empty: as the launcher, or TUTTI_URL, says.
+  /// Where the ranks meet: "tcp://host:port", where rank 0 listens; "unix://name", a name that it
+  /// listens at on the one host of all; or "file:///path", a folder that all see. Empty: as the
+  /// launcher, or TUTTI_URL, says.
   std::string url{};
   std::optional<Rank> rank{};  ///< The own rank, together with size. Empty: as launched.
   std::optional<int> size{};   ///< The number of ranks. Empty: as launched.

@@ -284,7 +284,10 @@ TEST(Launch, ArgumentsStandAboveEverything) {
   EXPECT_TRUE(has(refusal({}, {"tcp://a:1", -1, 3}), "rank is -1"));
   EXPECT_TRUE(has(refusal({}, {"tcp://a:1", 0, 0}), "size is 0"));
   EXPECT_TRUE(has(refusal({}, {"", 0, 2}), "TUTTI_URL"));
-  EXPECT_TRUE(has(refusal({}, {"http://a", 0, 2}), "tcp://host:port or file:///path"));
+  for (const std::string& url :
+       {std::string{"http://a"}, std::string{"unix://"}, "unix://" + std::string(101, 'x')})
+    EXPECT_TRUE(has(refusal({}, {url, 0, 2}), "tcp://host:port, unix://name or file:///path"));
+  EXPECT_EQ(detect_launch({}, {"unix://x", 0, 2}).exchange, Exchange::url);
   EXPECT_TRUE(has(refusal({}, {.url = "tcp://a:1"}), "TUTTI_RANK and TUTTI_SIZE"));
 }
 

@@ -7,10 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/channel_file.hpp"
-#include "runtime/launch.hpp"
-#include "runtime/pmi.hpp"
-#include "runtime/pmix.hpp"
+#include "runtime/open_channel.hpp"
 #include "tests/runtime/launched.hpp"
 
 namespace tutti::runtime {
@@ -23,10 +20,7 @@ Deadline in(std::chrono::milliseconds time) {
 }
 
 std::unique_ptr<Channel> open(const Launch& launch) {
-  if (launch.exchange == Exchange::pmi)
-    return pmi_channel({launch.descriptor, launch.rank, launch.size});
-  if (launch.exchange == Exchange::pmix) return pmix_channel();
-  return file_channel(path_of_url(launch.url), {launch.rank, launch.size, launch.job});
+  return open_channel(launch, {}, in(30s));
 }
 
 std::string text_of(Rank rank, int session, int round) {

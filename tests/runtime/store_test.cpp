@@ -1,4 +1,6 @@
 // The store: ranks meet at an address, and whatever goes wrong is told to the right ones in time.
+#include <unistd.h>
+
 #include <future>
 #include <thread>
 
@@ -14,6 +16,12 @@ using namespace std::chrono_literals;
 using runtime::has_cryptography;
 using runtime::open_store;
 using runtime::StoreOptions;
+
+StoreOptions local_options(Rank rank, const std::string& name) {
+  StoreOptions options = options_at({}, rank, 4);
+  options.local_name = name;
+  return options;
+}
 
 class StoreOf : public ::testing::TestWithParam<int> {};
 
@@ -33,6 +41,33 @@ TEST_P(StoreOf, GathersWhatEveryRankSays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, StoreOf, ::testing::Values(1, 2, 3, 4, 8));
+
+TEST(Store, MeetsAtAUnixSocketAgainAndAgain) {
+  const std::string name = "tutti-store-test-" + std::to_string(::getpid());
+  const int before = open_descriptors();
+  for (int world = 0; world < 20; ++world)
+    expect_no_error(run_ranks(4, [&](Rank rank) {
+      StoreOptions options = local_options(rank, name);
+      if (rank == world % 4) std::this_thread::sleep_for(10ms);
+      const auto channel = open_store(options, in(5s));
+      EXPECT_TRUE(channel->is_private());
+      EXPECT_EQ(channel->describe(), "unix://" + name);
+      talk(*channel);
+    }));
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(Store, MissesRank0AtAUnixSocket) {
+  const auto channel = open_store(local_options(1, "tutti-nobody-listens-here"), in(5s));
+  try {
+    static_cast<void>(channel->all_gather("x", in(200ms)));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::timeout);
+    EXPECT_STREQ(error.what(),
+                 "rank 1 waited 0.2 s for rank 0 at unix://tutti-nobody-listens-here");
+  }
+}
 
 TEST(Store, TakesMoreRanksThanStrangersMayWait) {
   constexpr int kRanks = 150;
