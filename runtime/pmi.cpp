@@ -242,7 +242,8 @@ std::vector<std::string> PmiChannel::all_gather(std::string_view own, Deadline d
     if (error.code() != ErrorCode::timeout) throw;
     throw Error{ErrorCode::timeout, "the world of " + std::to_string(place_.size) +
                                         " ranks did not come together over " + describe() +
-                                        " by the deadline; it does not tell who is missing"};
+                                        " by the deadline; who is missing it does not tell, for it "
+                                        "passes on nothing before all have come"};
   }
   std::vector<std::string> heard;
   for (Rank rank = 0; rank < place_.size; ++rank) heard.push_back(read_text(rank, deadline));

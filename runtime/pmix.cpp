@@ -154,13 +154,19 @@ class Session {
     return true;
   }
 
-  std::string get(Rank rank, const std::string& key, Deadline deadline) const {
-    const auto arrival = std::make_shared<Arrival>();
+  // Asks what a rank says by this name. The answer may come when it has said it.
+  std::shared_ptr<Arrival> ask(Rank rank, const std::string& key) const {
+    auto arrival = std::make_shared<Arrival>();
     const pmix_proc_t from = process(static_cast<pmix_rank_t>(rank));
     auto reference = std::make_unique<std::shared_ptr<Arrival>>(arrival);
     check(library_.get_later(&from, key.c_str(), nullptr, 0, on_value, reference.get()),
           "what a rank said");
     static_cast<void>(reference.release());  // on_value has it
+    return arrival;
+  }
+
+  std::string get(Rank rank, const std::string& key, Deadline deadline) const {
+    const auto arrival = ask(rank, key);
     const std::optional<pmix_status_t> status = arrival->wait(deadline);
     if (!status) throw missing_error("PMIx", {rank}, size());
     check(*status, "what a rank said");
@@ -224,10 +230,7 @@ class PmixChannel final : public Channel {
     if (is_broken_) refuse("an earlier exchange failed");
     is_broken_ = true;
     session_.put(key(), std::string{own} + kEnd);
-    if (!session_.fence(deadline))
-      throw Error{ErrorCode::timeout, "the world of " + std::to_string(size_) +
-                                          " ranks did not come together over PMIx by the deadline; "
-                                          "it does not tell who is missing"};
+    if (!session_.fence(deadline)) throw absentees();
     std::vector<std::string> heard;
     for (Rank rank = 0; rank < size_; ++rank) {
       std::string text = session_.get(rank, key(), deadline);
@@ -243,6 +246,22 @@ class PmixChannel final : public Channel {
   static constexpr char kEnd = '.';  // PMIx keeps no empty values
 
   std::string key() const { return "tutti." + std::to_string(round_); }
+
+  // Who has said nothing. What others have said can be had without the fence.
+  Error absentees() const {
+    constexpr std::chrono::milliseconds kRollCall{500};
+    const Deadline deadline = std::chrono::steady_clock::now() + kRollCall;
+    std::vector<std::shared_ptr<Arrival>> answers;
+    for (Rank rank = 0; rank < size_; ++rank) answers.push_back(session_.ask(rank, key()));
+    std::vector<Rank> missing;
+    for (Rank rank = 0; rank < size_; ++rank)
+      if (answers[static_cast<std::size_t>(rank)]->wait(deadline) != PMIX_SUCCESS)
+        missing.push_back(rank);
+    if (!missing.empty()) return missing_error(describe(), missing, size_);
+    return {ErrorCode::timeout, "the world of " + std::to_string(size_) +
+                                    " ranks did not come together over PMIx by the deadline, "
+                                    "though all ranks have come meanwhile"};
+  }
 
   // The first exchange that no earlier channel of this process used. Since an exchange is
   // collective, all ranks count alike.

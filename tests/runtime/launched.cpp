@@ -49,23 +49,30 @@ bool exchange(const Launch& launch, int sessions, int rounds) {
   return true;
 }
 
-// Whether the others notice within their deadline that the last rank does not come.
+// Whether the others notice within their deadline that the last rank does not come, and name it if
+// the launcher tells.
 bool notice_absence(const Launch& launch) {
-  const auto channel = open(launch);
-  const auto begin = std::chrono::steady_clock::now();
   if (launch.rank == launch.size - 1) {
-    sleep(2);
+    sleep(3);
+    static_cast<void>(open(launch));  // a launcher takes an end without a word for a crash
     return true;
   }
+  const auto channel = open(launch);
+  const auto begin = std::chrono::steady_clock::now();
   try {
     static_cast<void>(channel->all_gather("x", in(300ms)));
   } catch (const Error& error) {
     const auto took = std::chrono::steady_clock::now() - begin;
     std::printf("%s\n", error.what());
-    sleep(2);  // an early end would be noticed by the launcher
-    return error.code() == ErrorCode::timeout && took < 1500ms;
+    sleep(3);  // an early end would be noticed by the launcher
+    const bool tells = launch.exchange != Exchange::pmi;
+    const std::string missing = tells ? "rank " + std::to_string(launch.size - 1) + " did not come"
+                                      : "passes on nothing before all have come";
+    return error.code() == ErrorCode::timeout && took < 1500ms &&
+           error.culprit() == (tells ? launch.size - 1 : -1) &&
+           std::string{error.what()}.find(missing) != std::string::npos;
   }
-  return launch.size == 1;
+  return false;
 }
 
 int run(const std::string& mode) {
