@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Many deaths, at random moments: who survives names the dead, and nothing is left behind.
 
-Usage: campaign_test.py CLASS MEMBER TUTTI TRIALS. MEMBER is the program of member.cpp, TUTTI the
-command. What is random comes from the number of the trial; when a process gets the processor does
+Usage: campaign_test.py CLASS MEMBER BESIEGED TUTTI TRIALS. MEMBER is the program of member.cpp,
+BESIEGED that of besieged.cpp, TUTTI the command. What is random comes from the number of the trial; when a process gets the processor does
 not.
 """
 import os
 import pathlib
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ import unittest
 import members
 
 MEMBER = ""
+BESIEGED = ""
 TUTTI = ""
 TRIALS = 3
 RANKS = 4
@@ -104,8 +106,65 @@ class Jobs(unittest.TestCase):
         self.assertEqual(members.left_since(before), set())
 
 
+class Sieges(unittest.TestCase):
+    """Strangers beset a job of three processes: at the store, at every door, and while it computes."""
+
+    def start(self, rank, port):
+        """Starts a rank."""
+        process = subprocess.Popen([BESIEGED, "rank", str(rank), "3", str(port)], text=True,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1)
+        self.addCleanup(process.kill)
+        return process
+
+    def strangers(self, places, action, *seeds):
+        """Two processes do something at places. Returns how often."""
+        strangers = [subprocess.Popen([BESIEGED, action, str(TRIALS // 6), *seed], text=True,
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                     for seed in seeds]
+        said = [stranger.communicate(places, timeout=900)[0] for stranger in strangers]
+        self.assertEqual([stranger.returncode for stranger in strangers], [0] * len(seeds), said)
+        return sum(int(text) for text in said)
+
+    def places(self, ranks, count):
+        """Where ranks listen, once they listen at so many places."""
+        end = time.monotonic() + members.PATIENCE
+        while True:
+            places = subprocess.run([BESIEGED, "places", *(str(rank.pid) for rank in ranks)],
+                                    stdout=subprocess.PIPE, text=True, check=True).stdout
+            if len(places.splitlines()) == count:
+                return places
+            self.assertLess(time.monotonic(), end, places)
+            time.sleep(0.01)
+
+    def test_strangers_do_no_harm(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        before = members.names()
+        ranks = [self.start(rank, port) for rank in range(3)]
+        store = self.places(ranks[:1], 1)
+        inputs = self.strangers(store, "beset", ["1"], ["100000000"])
+        ranks[2].stdin.write("come\n")
+        for rank in ranks:
+            self.assertEqual(rank.stdout.readline(), "listening\n")
+        doors = self.places(ranks, 6)  # a port and a Unix socket of each; the store is closed
+        inputs += self.strangers(doors, "beset", ["200000000"], ["300000000"])
+        ranks[2].stdin.write("connect\n")
+        for rank in ranks:
+            self.assertEqual(rank.stdout.readline(), "computing\n")
+        self.assertEqual(self.places(ranks, 0), "")
+        inputs += self.strangers(store + doors, "knock", [], [])
+        ranks[0].stdin.write("end\n")
+        said = [rank.communicate(timeout=members.PATIENCE)[0] for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], [0] * 3, said)
+        print(f"{inputs} inputs; {said[0].strip()} calls meanwhile, all right")
+        self.assertGreaterEqual(inputs, TRIALS // 6 * 6)
+        self.assertEqual(members.left_since(before), set())
+
+
 if __name__ == "__main__":
     TRIALS = int(sys.argv.pop())
     TUTTI = sys.argv.pop()
+    BESIEGED = sys.argv.pop()
     MEMBER = sys.argv.pop()
     unittest.main()

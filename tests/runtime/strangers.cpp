@@ -48,27 +48,28 @@ Descriptor call(std::uint16_t port) {
   }
 }
 
-std::vector<Place> listening_places() {
+std::vector<Place> listening_places(const std::string& process) {
   std::set<std::string> own;
-  for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+  const std::string folder = "/proc/" + process;
+  for (const auto& entry : std::filesystem::directory_iterator{folder + "/fd"}) {
     std::error_code gone;
     const std::string link = std::filesystem::read_symlink(entry.path(), gone).string();
     if (link.starts_with("socket:[")) own.insert(link.substr(8, link.size() - 9));
   }
   std::vector<Place> places;
-  const auto lines = [](const char* file, const auto& read) {
-    std::ifstream table{file};
+  const auto lines = [&folder](const char* file, const auto& read) {
+    std::ifstream table{folder + file};
     for (std::string line; std::getline(table, line);) {
       std::istringstream fields{line};
       read(std::vector<std::string>{std::istream_iterator<std::string>{fields}, {}});
     }
   };
-  lines("/proc/self/net/tcp", [&](const std::vector<std::string>& field) {
+  lines("/net/tcp", [&](const std::vector<std::string>& field) {
     if (field.size() < 10 || field[3] != "0A" || !own.contains(field[9])) return;
     const std::string port = field[1].substr(field[1].find(':') + 1);
     places.push_back({static_cast<std::uint16_t>(std::stoul(port, nullptr, 16)), {}});
   });
-  lines("/proc/self/net/unix", [&](const std::vector<std::string>& field) {
+  lines("/net/unix", [&](const std::vector<std::string>& field) {
     constexpr const char* kListens = "00010000";
     if (field.size() < 8 || field[3] != kListens || !own.contains(field[6])) return;
     places.push_back({0, field[7].substr(1)});  // '@' stands for the zero in front
@@ -130,6 +131,16 @@ int disturb(const Place& place, unsigned seed) {
     }
   }
   return static_cast<int>(sockets.size());
+}
+
+int beset(const std::vector<Place>& places, int inputs, unsigned seed) {
+  int made = 0;
+  for (int failed = 0; made < inputs && failed < inputs; ++seed) {
+    const int more = disturb(places[seed % places.size()], seed);
+    made += more;
+    failed += more == 0;
+  }
+  return made;
 }
 
 }  // namespace tutti::test

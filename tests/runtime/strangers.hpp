@@ -34,8 +34,11 @@ struct Place {
   std::uint16_t port = 0;  ///< 0 for a Unix socket.
   std::string name{};      ///< Of that.
 };
-/// @return where this process listens.
-std::vector<Place> listening_places();
+/// @param process its number, or "self". @return where it listens.
+std::vector<Place> listening_places(const std::string& process = "self");
+/// Many connections, dealt out to places, of which most do bad things. @param places at least one.
+/// @param inputs how many are enough. @param seed says which. @return those that were made.
+int beset(const std::vector<Place>& places, int inputs, unsigned seed);
 /// @return a connection to a place, or nothing.
 runtime::Descriptor call(const Place& place);
 /// Does one of many bad things at a place. @param seed says which. @return the connections made.

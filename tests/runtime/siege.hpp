@@ -1,0 +1,55 @@
+/// @file
+/// Worlds that strangers beset while they start.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tutti/tutti.hpp>
+
+#include "ranks.hpp"
+#include "runtime/world.hpp"
+
+namespace tutti::test {
+
+/// Holds its rank up when all listen: before it hears where the others are.
+class LateChannel final : public Channel {
+ public:
+  /// @param channel to speak over. @param when_all_listen called once.
+  LateChannel(std::unique_ptr<Channel> channel, std::function<void()> when_all_listen)
+      : channel_{std::move(channel)}, when_all_listen_{std::move(when_all_listen)} {}
+  [[nodiscard]] Rank rank() const noexcept override { return channel_->rank(); }
+  [[nodiscard]] int size() const noexcept override { return channel_->size(); }
+  [[nodiscard]] std::string describe() const override { return channel_->describe(); }
+  [[nodiscard]] bool is_private() const noexcept override { return channel_->is_private(); }
+  [[nodiscard]] std::vector<std::string> all_gather(std::string_view own,
+                                                    Deadline deadline) override {
+    auto all = channel_->all_gather(own, deadline);
+    if (++times_ == 2) when_all_listen_();  // cards first, then places
+    return all;
+  }
+
+ private:
+  std::unique_ptr<Channel> channel_;
+  std::function<void()> when_all_listen_;
+  int times_ = 0;
+};
+
+/// A world whose ranks are dealt out to two hosts, so that each listens at a port and a Unix
+/// socket. @param channel of all ranks. @return it.
+inline Communicator besieged_world(Channel& channel) {
+  constexpr std::chrono::seconds kConnecting{600};
+  constexpr std::chrono::seconds kCall{60};
+  runtime::WorldOptions options{.segment_bytes = std::size_t{1} << 30};
+  options.mesh.host.name += std::to_string(channel.rank() % 2);
+  options.mesh.host.boot += std::to_string(channel.rank() % 2);
+  options.mesh.interface = "127.0.0.1";
+  options.mesh.secret = secret_of(1);
+  return Communicator::create(runtime::World::connect(channel, options, in(kConnecting))->footing(),
+                              make_host_memory(), {.timeout = kCall});
+}
+
+}  // namespace tutti::test
