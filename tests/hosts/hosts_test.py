@@ -5,8 +5,8 @@ MEMBER is the program of tests/runtime/member.cpp, TUTTI the command. Hosts diff
 not in their kernel: all have one boot id, as containers of one machine have.
 """
 import json
-import os
 import pathlib
+import random
 import re
 import signal
 import subprocess
@@ -17,10 +17,12 @@ import unittest
 
 import cluster
 
+sys.path.append(str(pathlib.Path(__file__).parent.parent / "runtime"))
+import members  # pylint: disable=wrong-import-position
+
 MEMBER = ""
 TUTTI = ""
-PATIENCE = 60
-FOREIGN = ("TUTTI_", "OMPI_", "PMI", "SLURM_")
+PATIENCE = members.PATIENCE
 
 
 def bytes_sent(device, host):
@@ -40,9 +42,7 @@ class World:
 
     def start(self, rank, **own):
         """Starts a rank."""
-        environment = {name: value for name, value in os.environ.items()
-                       if not name.startswith(FOREIGN)}
-        environment.update(self.variables, TUTTI_RANK=str(rank), **own)
+        environment = {**members.bare_environment(), **self.variables, "TUTTI_RANK": str(rank), **own}
         self.processes.append(subprocess.Popen(
             cluster.on(self.hosts[rank], [MEMBER, self.mode, str(int(signal.SIGKILL))]),
             env=environment, stdout=subprocess.PIPE, text=True))
@@ -84,6 +84,29 @@ class Hosts(unittest.TestCase):
         url = f"tcp://h0:{Hosts.port}"
         return World(hosts, mode, url, **{"TUTTI_SECRET_FILE": self.secret, "TUTTI_TIMEOUT": "30",
                                           **variables})
+
+    def enduring(self, hosts):
+        """A world amid collectives. Heartbeats are missed after 1 s."""
+        world = self.world(hosts, "endure").start_all()
+        for process in world.processes:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+        return world
+
+    def reports(self, world, since):
+        """What the ranks say of a failure, and how many seconds after."""
+        statuses, said = world.finish()
+        self.assertEqual({status for status in statuses if status != -signal.SIGKILL}, {0}, said)
+        lines = [text.split(" ", 3) for text in said if text]
+        return [(int(line[0]) * 1e-9 - since, line[1], int(line[2]), line[3]) for line in lines]
+
+    def lose(self, hosts, host, spoil):
+        """What the ranks say of a host that is lost, and how many seconds after."""
+        world = self.enduring(hosts)
+        time.sleep(0.2)
+        spoilt = time.monotonic()
+        spoil(host)
+        self.addCleanup(cluster.plug, host)
+        return self.reports(world, spoilt)
 
 
 class Collectives(Hosts):
@@ -221,7 +244,7 @@ class Refusals(Hosts):
 
 
 class Failures(Hosts):
-    """Worlds that lose a host. Heartbeats are missed after 1 s."""
+    """Worlds that lose a host."""
 
     def test_every_survivor_blames_the_dead(self):
         hosts = ["h0", "h0", "h1", "h2", "h3"]
@@ -233,24 +256,11 @@ class Failures(Hosts):
             self.assertTrue(match, text)
             self.assertLess(float(match.group(1)), 1000)
 
-    def lose(self, hosts, spoil):
-        """What the ranks say of a host that is lost, and how many seconds after."""
-        world = self.world(hosts, "endure").start_all()
-        for process in world.processes:
-            self.assertEqual(process.stdout.readline(), "ready\n")
-        time.sleep(0.2)
-        spoilt = time.monotonic()
-        spoil("h3")
-        self.addCleanup(cluster.plug, "h3")
-        statuses, said = world.finish()
-        self.assertEqual(set(statuses), {0}, said)
-        lines = [text.split(" ", 3) for text in said]
-        return [(int(line[0]) * 1e-9 - spoilt, line[1], int(line[2]), line[3]) for line in lines]
-
     def check_partition(self, spoil):
         """All know by the heartbeat deadline, and each side blames the other."""
         hosts = ["h0", "h0", "h1", "h2", "h3"]
-        for rank, (seconds, cause, culprit, text) in enumerate(self.lose(hosts, spoil)):
+        for rank, (seconds, cause, culprit, text) in enumerate(
+                self.lose(hosts, "h3", spoil)):
             self.assertLess(seconds, 1.5, (rank, text))
             self.assertEqual(cause, "peer_dead", text)
             if rank < 4:
@@ -265,6 +275,42 @@ class Failures(Hosts):
     def test_a_link_that_goes_down(self):
         self.addCleanup(cluster.restore, "h3")
         self.check_partition(cluster.cut)
+
+
+class Campaigns(Hosts):
+    """Many deaths and partitions, at random moments, of two hosts with two ranks each."""
+    HOSTS = ["h0", "h0", "h1", "h1"]
+
+    def test_deaths(self):
+        delays = []
+        for trial in range(20):
+            chance = random.Random(trial)
+            victim = chance.randrange(4)
+            world = self.enduring(self.HOSTS)
+            time.sleep(chance.uniform(0, 0.1))
+            killed = time.monotonic()
+            world.processes[victim].kill()
+            reports = self.reports(world, killed)
+            self.assertEqual(len(reports), 3, reports)
+            self.assertEqual(len({report[1:] for report in reports}), 1, reports)
+            self.assertEqual(reports[0][1:3], ("peer_dead", victim))
+            self.assertRegex(reports[0][3], rf"^rank {victim} \(host h{victim // 2}\) has ended")
+            delays += [report[0] * 1e3 for report in reports]
+        print("deaths:", members.distribution(delays, 50))
+
+    def test_partitions(self):
+        """Both sides know by the heartbeat deadline and half a second, and each blames the other."""
+        for name, spoil, mend in (("swallowed", cluster.unplug, cluster.plug),
+                                  ("down", cluster.cut, cluster.restore)):
+            delays = []
+            for _ in range(10):
+                reports = self.lose(self.HOSTS, "h1", spoil)
+                mend("h1")
+                for side, others in ((reports[:2], "h1"), (reports[2:], "h0")):
+                    self.assertEqual(len({report[1:] for report in side}), 1, side)
+                    self.assertIn(f"(host {others}) has not been heard of for 1000 ms", side[0][3])
+                    delays += [report[0] * 1e3 for report in side]
+            print(f"link {name}:", members.distribution(delays, 1500))
 
 
 if __name__ == "__main__":
