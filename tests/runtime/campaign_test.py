@@ -167,4 +167,5 @@ if __name__ == "__main__":
     TUTTI = sys.argv.pop()
     BESIEGED = sys.argv.pop()
     MEMBER = sys.argv.pop()
+    members.leave_network()
     unittest.main()

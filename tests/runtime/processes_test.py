@@ -106,9 +106,11 @@ class Processes(unittest.TestCase):
         self.assertIn("does not answer: its process is stopped, or its host is cut off", said)
 
     def test_worlds_come_and_go(self):
-        for n in (1, 2):
-            statuses, said = self.world(n, "repeat", 30 * TRIALS)
+        for n in (1, 2, 4):
+            statuses, said = self.world(n, "repeat", min(30 * TRIALS, 1000))
             self.assertEqual(statuses, [0] * n, said)
+            print(f"{n} ranks, the last: {said[-1]}", end="")
+        self.assertEqual(left_since(self.before), set())
 
     def test_nothing_is_left_of_the_killed(self):
         for _ in range(TRIALS):
@@ -164,4 +166,5 @@ class Refusals(unittest.TestCase):
 if __name__ == "__main__":
     TRIALS = int(sys.argv.pop())
     MEMBER = sys.argv.pop()
+    members.leave_network()
     unittest.main()
