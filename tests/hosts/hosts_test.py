@@ -42,7 +42,8 @@ class World:
 
     def start(self, rank, **own):
         """Starts a rank."""
-        environment = {**members.bare_environment(), **self.variables, "TUTTI_RANK": str(rank), **own}
+        environment = {**members.bare_environment(), **self.variables,
+                       "TUTTI_RANK": str(rank), **own}
         self.processes.append(subprocess.Popen(
             cluster.on(self.hosts[rank], [MEMBER, self.mode, str(int(signal.SIGKILL))]),
             env=environment, stdout=subprocess.PIPE, text=True))
@@ -299,7 +300,7 @@ class Campaigns(Hosts):
         print("deaths:", members.distribution(delays, 50))
 
     def test_partitions(self):
-        """Both sides know by the heartbeat deadline and half a second, and each blames the other."""
+        """Both sides know half a second after the heartbeat deadline, and blame the other."""
         for name, spoil, mend in (("swallowed", cluster.unplug, cluster.plug),
                                   ("down", cluster.cut, cluster.restore)):
             delays = []

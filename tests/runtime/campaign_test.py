@@ -2,8 +2,8 @@
 """Many deaths, at random moments: who survives names the dead, and nothing is left behind.
 
 Usage: campaign_test.py CLASS MEMBER BESIEGED TUTTI TRIALS. MEMBER is the program of member.cpp,
-BESIEGED that of besieged.cpp, TUTTI the command. What is random comes from the number of the trial; when a process gets the processor does
-not.
+BESIEGED that of besieged.cpp, TUTTI the command. What is random comes from the number of the trial;
+when a process gets the processor does not.
 """
 import os
 import pathlib
@@ -55,7 +55,8 @@ class Deaths(unittest.TestCase):
         chance = random.Random(number)
         victim = chance.randrange(RANKS)
         with tempfile.TemporaryDirectory() as folder:
-            ranks = members.start(MEMBER, RANKS, "endure", number, TUTTI_URL=f"file://{folder}/world")
+            ranks = members.start(MEMBER, RANKS, "endure", number,
+                                  TUTTI_URL=f"file://{folder}/world")
             for rank in ranks:
                 self.assertEqual(rank.stdout.readline(), "ready\n")
             time.sleep(chance.uniform(0, 0.1))
@@ -70,11 +71,13 @@ class Deaths(unittest.TestCase):
         reports = [text.split(" ", 1) for text in said]
         causes = {report[1] for report in reports}
         self.assertEqual(len(causes), 1, f"trial {number}: {causes}")
-        self.assertRegex(causes.pop(), rf"^peer_dead {victim} rank {victim} \(host [^()]*\) has ended")
+        self.assertRegex(causes.pop(),
+                         rf"^peer_dead {victim} rank {victim} \(host [^()]*\) has ended")
         delays = [(int(report[0]) - killed) * 1e-6 for report in reports]
         if max(delays) > LIMIT:
-            print(f"trial {number}: reported after {', '.join(f'{delay:.1f}' for delay in delays)} ms;",
-                  f"the rank took {(dead - killed) * 1e-6:.1f} ms to die")
+            times = ", ".join(f"{delay:.1f}" for delay in delays)
+            print(f"trial {number}: reported after {times} ms; the rank took",
+                  f"{(dead - killed) * 1e-6:.1f} ms to die")
         return delays
 
     def test_survivors_name_the_dead(self):
@@ -114,7 +117,7 @@ class Jobs(unittest.TestCase):
 
 
 class Sieges(unittest.TestCase):
-    """Strangers beset a job of three processes: at the store, at every door, and while it computes."""
+    """Strangers beset three processes: at the store, at every door, and while they compute."""
 
     def start(self, rank, port):
         """Starts a rank."""

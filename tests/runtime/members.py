@@ -26,10 +26,11 @@ def bare_environment():
 
 
 def start(member, n, mode, number=0, transport="auto", **variables):
-    """Starts the ranks of a world, each as MEMBER MODE NUMBER TRANSPORT. Returns their processes."""
-    return [subprocess.Popen([member, mode, str(number), transport], stdout=subprocess.PIPE, text=True,
+    """Starts the ranks of a world, each as MEMBER MODE NUMBER TRANSPORT. Returns the processes."""
+    return [subprocess.Popen([member, mode, str(number), transport],
                              env={**bare_environment(), "TUTTI_RANK": str(rank),
-                                  "TUTTI_SIZE": str(n), **variables})
+                                  "TUTTI_SIZE": str(n), **variables},
+                             stdout=subprocess.PIPE, text=True)
             for rank in range(n)]
 
 
@@ -41,8 +42,9 @@ def finish(processes):
 
 def listening_ports():
     """The TCP ports at which someone listens."""
-    lines = [line.split() for table in ("tcp", "tcp6")
-             for line in pathlib.Path(f"/proc/net/{table}").read_text(encoding="ascii").splitlines()]
+    text = "".join(pathlib.Path(f"/proc/net/{table}").read_text(encoding="ascii")
+                   for table in ("tcp", "tcp6"))
+    lines = [line.split() for line in text.splitlines()]
     return {f"port {int(field[1].rpartition(':')[2], 16)}" for field in lines
             if field[3] == LISTENS}
 
@@ -70,5 +72,5 @@ def distribution(delays, limit):
     ordered = sorted(delays)
     above = sum(delay > limit for delay in ordered)
     return (f"median {statistics.median(ordered):.2f} ms, p90 "
-            f"{ordered[len(ordered) * 9 // 10]:.2f} ms, max {ordered[-1]:.2f} ms, above {limit} ms: "
-            f"{above} of {len(ordered)}")
+            f"{ordered[len(ordered) * 9 // 10]:.2f} ms, max {ordered[-1]:.2f} ms, "
+            f"above {limit} ms: {above} of {len(ordered)}")
