@@ -57,7 +57,7 @@ class TcpTransport final : public Transport {
       complain();
       return 0;
     }
-    return port_->take_done(completions);
+    return hub_.send_owed() ? port_->take_done(completions) : 0;
   }
 
   // Others have the core until a link has something, and the mutex too.

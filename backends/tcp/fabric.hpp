@@ -10,6 +10,8 @@
 #include <tutti/alarm.hpp>
 #include <tutti/transport.hpp>
 
+#include "cipher.hpp"
+
 namespace tutti::tcp {
 
 /// What the links of a world are made with; equal on all ranks.
@@ -30,8 +32,9 @@ struct Options {
 
 /// Another process.
 struct Peer {
-  Rank rank = 0;               ///< In the world.
-  std::vector<int> sockets{};  ///< One, connected and authenticated; owned by the fabric.
+  Rank rank = 0;                     ///< In the world.
+  std::vector<int> sockets{};        ///< One, connected and authenticated; owned by the fabric.
+  std::shared_ptr<Cipher> cipher{};  ///< Of that one, or null.
 };
 
 class Hub;

@@ -1,5 +1,6 @@
 #include "hub.hpp"
 
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <utility>
@@ -33,7 +34,9 @@ Hub::Hub(Rank self, const std::vector<Peer>& peers, const Options& options)
   std::vector<std::unique_ptr<Link>> links{};  // first of all, so that every socket is owned
   for (const Peer& peer : peers)
     for (const int descriptor : peer.sockets)
-      links.push_back(std::make_unique<Link>(peer.rank, descriptor, options.credit_bytes, &nodes_));
+      links.push_back(std::make_unique<Link>(peer.rank, Socket{descriptor, peer.cipher},
+                                             options.credit_bytes, &nodes_));
+  encrypts_ = std::ranges::any_of(peers, [](const Peer& peer) { return peer.cipher != nullptr; });
   check(options);
   check(links.size() == peers.size(), "a TCP fabric takes one connection to each peer");
   for (std::unique_ptr<Link>& link : links) {
@@ -56,7 +59,7 @@ Hub::~Hub() {
   for (const auto& link : links_) {
     if (link == nullptr || link->loss) continue;
     flush(*link);
-    link->socket.end_writing();
+    if (!link->socket.owes()) link->socket.end_writing();
     leaving.push_back({.link = link.get()});
   }
   for (;;) {
@@ -70,11 +73,16 @@ Hub::~Hub() {
 // or is waited for no longer: the peer, which may compute for long, is given time anew with every
 // byte that gets there.
 bool Hub::has_left(Leaving& one) noexcept {
+  Socket& socket = one.link->socket;
+  if (socket.owes()) {
+    if (socket.write({}).error != 0) return true;
+    if (!socket.owes()) socket.end_writing();
+  }
   const iovec whole{waste_.data(), waste_.size()};
-  const Moved moved = one.link->socket.read({&whole, 1});
+  const Moved moved = socket.read({&whole, 1});
   if (moved.error != 0) return true;
   if (moved.bytes > 0) return false;
-  const int unacknowledged = one.link->socket.unacknowledged();
+  const int unacknowledged = socket.unacknowledged();
   if (unacknowledged == 0) return true;
   const auto now = std::chrono::steady_clock::now();
   if (unacknowledged != std::exchange(one.unacknowledged, unacknowledged)) one.progress = now;

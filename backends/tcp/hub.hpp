@@ -55,6 +55,10 @@ class Hub {
   /// Moves bytes over the links that a communicator waits for, and now and then over those that the
   /// others wait for: their peers may be what this one's peers wait for. @param port which.
   void progress(Port& port);
+  /// Sends what ciphers have taken and still hold back, whoever it is for. What has not left may
+  /// not be called sent: its sender may call nothing for long. @return whether nothing is held
+  /// back.
+  [[nodiscard]] bool send_owed();
   /// Lists what to sleep on. @param port which. @param descriptors filled anew: the links that the
   /// communicator waits for; none if it has something to do already.
   void list_awaited(const Port& port, std::vector<pollfd>& descriptors);
@@ -121,6 +125,7 @@ class Hub {
   Rank self_;
   Options options_;
   FrameLimits limits_;
+  bool encrypts_ = false;                           // whether there are ciphers
   std::pmr::unsynchronized_pool_resource nodes_{};  // of the links' tables
   std::vector<std::unique_ptr<Link>> links_{};      // by rank in the world; null for the own
   std::unordered_map<std::uint64_t, Port*> ports_{};

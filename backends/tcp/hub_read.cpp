@@ -44,13 +44,14 @@ void Hub::progress(Port& port) {
   }
   descriptors_.clear();
   for (const Link* const link : awaited_links_) descriptors_.push_back(wish_of(*link));
-  if (::poll(descriptors_.data(), descriptors_.size(), 0) <= 0) return;
+  static_cast<void>(::poll(descriptors_.data(), descriptors_.size(), 0));
   for (std::size_t i = 0; i < awaited_links_.size(); ++i)
-    if (descriptors_[i].revents != 0) service(*awaited_links_[i]);
+    if (descriptors_[i].revents != 0 || awaited_links_[i]->socket.holds())
+      service(*awaited_links_[i]);
 }
 
 pollfd Hub::wish_of(const Link& link) noexcept {
-  const bool writes = !link.outgoing.empty() && !link.write_failed;
+  const bool writes = link.has_to_write() && !link.write_failed;
   return {.fd = link.socket.descriptor(),
           .events = static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN),
           .revents = 0};
@@ -60,14 +61,16 @@ void Hub::list_awaited(const Port& port, std::vector<pollfd>& descriptors) {
   descriptors.clear();
   if (port.failure || !port.done.empty()) return;
   for (const Rank rank : port.awaited)
-    if (const Link* const link = port.members[static_cast<std::size_t>(rank)].link)
+    if (const Link* const link = port.members[static_cast<std::size_t>(rank)].link) {
+      if (link->socket.holds()) return descriptors.clear();
       descriptors.push_back(wish_of(*link));
+    }
 }
 
 void Hub::service(Link& link) {
-  if (!link.outgoing.empty()) flush(link);
+  if (link.has_to_write()) flush(link);
   read(link);
-  if (!link.outgoing.empty()) flush(link);
+  if (link.has_to_write()) flush(link);
 }
 
 void Hub::read(Link& link) {

@@ -75,7 +75,7 @@ void Hub::flush(Port& port, std::span<const Transfer> transfers) {
 }
 
 void Hub::flush(Link& link) {
-  while (!link.outgoing.empty() && !link.write_failed && !link.loss) {
+  while (link.has_to_write() && !link.write_failed && !link.loss) {
     Vectors<kMostVectors> vectors;
     for (Outbound* frame = link.outgoing.front(); frame != nullptr; frame = frame->next) {
       if (vectors.full() || vectors.bytes() >= kMostWritten) break;
@@ -88,8 +88,20 @@ void Hub::flush(Link& link) {
     const Moved moved = link.socket.write(vectors.all());
     if (moved.error != 0) link.write_failed = true;  // reading tells what became of the peer
     account(link, moved.bytes);
-    if (moved.bytes < vectors.bytes()) return;
+    if (moved.bytes < vectors.bytes() || link.outgoing.empty()) return;
   }
+}
+
+// A peer that cannot take it may be waiting for room of its own, so it is read as well.
+bool Hub::send_owed() {
+  if (!encrypts_) return true;
+  bool is_done = true;
+  for (const auto& link : links_) {
+    if (link == nullptr || !link->socket.owes() || link->write_failed || link->loss) continue;
+    service(*link);
+    is_done = is_done && (!link->socket.owes() || link->write_failed);
+  }
+  return is_done;
 }
 
 void Hub::account(Link& link, std::uint64_t bytes) {

@@ -40,11 +40,14 @@ using BySequence = std::pmr::unordered_map<std::uint64_t, T*>;
 
 /// The connection to another process.
 struct Link {
-  /// @param rank of the peer in the world. @param descriptor owned from now on.
+  /// @param rank of the peer in the world. @param connection to it.
   /// @param credit_bytes what each side may send unasked. @param memory outlives the link.
-  Link(Rank rank, int descriptor, std::uint64_t credit_bytes, std::pmr::memory_resource* memory)
-      : peer{rank}, socket{descriptor}, credit{credit_bytes}, requested{memory}, lent{credit_bytes},
-        announced{memory} {}
+  Link(Rank rank, Socket connection, std::uint64_t credit_bytes, std::pmr::memory_resource* memory)
+      : peer{rank}, socket{std::move(connection)}, credit{credit_bytes}, requested{memory},
+        lent{credit_bytes}, announced{memory} {}
+
+  /// @return whether something waits to leave.
+  [[nodiscard]] bool has_to_write() const noexcept { return !outgoing.empty() || socket.owes(); }
 
   Rank peer;                   ///< In the world.
   Socket socket;               ///< The connection.

@@ -60,6 +60,7 @@ void Socket::prepare() {
 }
 
 Moved Socket::write(std::span<const iovec> from) noexcept {
+  if (cipher_) return cipher_->write(from);
   msghdr message{};
   message.msg_iov = const_cast<iovec*>(from.data());  // sendmsg does not write to them
   message.msg_iovlen = from.size();
@@ -67,6 +68,7 @@ Moved Socket::write(std::span<const iovec> from) noexcept {
 }
 
 Moved Socket::read(std::span<const iovec> into) noexcept {
+  if (cipher_) return cipher_->read(into);
   if (into.size() == 1)  // the most frequent case, and the cheaper call
     return move([&] {
       return recv(descriptor_, into.front().iov_base, into.front().iov_len, MSG_DONTWAIT);
@@ -83,7 +85,8 @@ void Socket::end_writing() noexcept {
 
 int Socket::unacknowledged() const noexcept {
   int bytes = 0;
-  return ioctl(descriptor_, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
+  const bool is_known = ioctl(descriptor_, SIOCOUTQ, &bytes) == 0;
+  return (is_known ? bytes : 0) + (owes() ? 1 : 0);
 }
 
 }  // namespace tutti::tcp

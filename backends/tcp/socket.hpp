@@ -2,39 +2,39 @@
 /// A connected stream socket that never blocks.
 #pragma once
 
-#include <cstddef>
+#include <memory>
 #include <span>
 #include <utility>
 
-#include <sys/uio.h>
+#include "cipher.hpp"
 
 namespace tutti::tcp {
 
-/// What became of a read or a write.
-struct Moved {
-  std::size_t bytes = 0;  ///< How many were moved; fewer than asked where the socket had no more.
-  bool closed = false;    ///< The peer sends nothing any more.
-  int error = 0;          ///< The errno of a failure; 0 if there was none.
-};
-
-/// Owns a descriptor.
+/// Owns a descriptor; a cipher, where there is one, moves its bytes.
 class Socket {
  public:
-  /// @param descriptor connected; owned from now on.
-  explicit Socket(int descriptor) noexcept : descriptor_{descriptor} {}
-  Socket(Socket&& other) noexcept : descriptor_{std::exchange(other.descriptor_, -1)} {}
+  /// @param descriptor connected; owned from now on. @param cipher of it, or null.
+  explicit Socket(int descriptor, std::shared_ptr<Cipher> cipher = nullptr) noexcept
+      : descriptor_{descriptor}, cipher_{std::move(cipher)} {}
+  Socket(Socket&& other) noexcept
+      : descriptor_{std::exchange(other.descriptor_, -1)}, cipher_{std::move(other.cipher_)} {}
   Socket& operator=(Socket&& other) noexcept {
     std::swap(descriptor_, other.descriptor_);
+    std::swap(cipher_, other.cipher_);
     return *this;
   }
   ~Socket();
 
   /// Sets what a data connection needs. Throws Error{transport}.
   void prepare();
-  /// @param from not empty. @return what left, as far as the socket has room.
+  /// @param from not empty, unless it owes. @return what left, as far as the socket has room.
   [[nodiscard]] Moved write(std::span<const iovec> from) noexcept;
   /// @param into not empty. @return what was there.
   [[nodiscard]] Moved read(std::span<const iovec> into) noexcept;
+  /// @return whether a write is to be tried although there is nothing new to say.
+  [[nodiscard]] bool owes() const noexcept { return cipher_ != nullptr && cipher_->owes(); }
+  /// @return whether a read is to be tried although poll(2) sees nothing.
+  [[nodiscard]] bool holds() const noexcept { return cipher_ != nullptr && cipher_->holds(); }
   /// Tells the peer that nothing more comes.
   void end_writing() noexcept;
   /// @return how many bytes written the peer's host has not yet acknowledged.
@@ -44,6 +44,7 @@ class Socket {
 
  private:
   int descriptor_;
+  std::shared_ptr<Cipher> cipher_;
 };
 
 }  // namespace tutti::tcp
