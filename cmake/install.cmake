@@ -45,7 +45,7 @@ string(REGEX REPLACE "/$" "" TUTTI_PC_PREFIX "${TUTTI_PC_PREFIX}")
 # A shared library brings its own libraries along.
 set(TUTTI_PC_LIBRARIES "")
 if(TUTTI_OPENSSL AND NOT BUILD_SHARED_LIBS)
-  set(TUTTI_PC_LIBRARIES " -lcrypto")
+  set(TUTTI_PC_LIBRARIES " -lssl -lcrypto")
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/tutti.pc.in ${PROJECT_BINARY_DIR}/package/tutti.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/package/tutti.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

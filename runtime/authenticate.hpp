@@ -13,9 +13,8 @@
 /// connection. Without a secret the codes are zero and only the facts are compared; secret.hpp says
 /// where that is allowed. Messages have fixed sizes; nothing is allocated because a peer says so.
 ///
-/// What follows on the connection is neither encrypted nor authenticated by itself. TLS 1.3 with
-/// the secret as external PSK would wrap the descriptor right after the Verdict: dial() and Door
-/// hand out connections at that point and nowhere else.
+/// What follows on the connection is neither encrypted nor authenticated by itself, unless the
+/// ranks want TLS, which begins when all of them are connected: tls.hpp.
 #pragma once
 
 #include <array>

@@ -70,6 +70,7 @@ std::string pack(const Card& card) {
   put_text(bytes, card.host.network);
   put(bytes, card.host.user);
   put(bytes, card.has_memory);
+  put(bytes, card.wants_tls);
   put(bytes, card.cores);
   put(bytes, static_cast<std::uint32_t>(card.agreed.size()));
   for (const auto& [name, value] : card.agreed) {
@@ -95,6 +96,7 @@ Card unpack(std::string_view bytes, Rank rank, const Versions& own) {
   card.host.network = take_text(bytes);
   card.host.user = take<std::uint32_t>(bytes);
   card.has_memory = take<std::uint8_t>(bytes) != 0;
+  card.wants_tls = take<std::uint8_t>(bytes) != 0;
   card.cores = take<Cores>(bytes);
   for (auto left = take<std::uint32_t>(bytes); left > 0; --left) {
     const std::string_view name = take_text(bytes);

@@ -35,6 +35,7 @@ struct Card {
   Versions versions{};      ///< What it speaks.
   Host host{};              ///< Where it runs.
   bool has_memory = false;  ///< Whether it can share memory at all.
+  bool wants_tls = false;   ///< Whether it encrypts what goes over a network; all must agree.
   Cores cores{};            ///< What it may use.
   Agreed agreed{};          ///< What must be equal on all ranks.
   // What follows is rank 0's to say.

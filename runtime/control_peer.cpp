@@ -24,8 +24,11 @@ Descriptor process_behind(int socket) {
   return Descriptor{static_cast<int>(syscall(SYS_pidfd_open, *process, 0))};
 }
 
-bool must_wait(int error) noexcept {
-  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+tcp::Moved moved_by(ssize_t result) noexcept {
+  if (result > 0) return {.bytes = static_cast<std::size_t>(result)};
+  if (result == 0) return {.closed = true};
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return {};
+  return {.error = errno};
 }
 
 }  // namespace
@@ -52,36 +55,50 @@ void ControlPeer::say_at_last(const std::string& message) {
 
 // A socket that is broken is found so when it is read.
 void ControlPeer::flush() noexcept {
-  while (is_here() && !outgoing_.empty()) {
-    const ssize_t sent =
-        ::send(socket(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent >= 0) outgoing_.erase(0, static_cast<std::size_t>(sent));
-    else if (errno != EINTR) return;
+  while (is_here() && must_flush()) {
+    const std::size_t sent = send().bytes;
+    if (sent == 0) return;
+    outgoing_.erase(0, sent);
   }
+}
+
+tcp::Moved ControlPeer::send() noexcept {
+  const iovec all{outgoing_.data(), outgoing_.size()};
+  if (watched_.cipher) return watched_.cipher->write({&all, 1});
+  ssize_t sent = 0;
+  do sent = ::send(socket(), all.iov_base, all.iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
+  while (sent < 0 && errno == EINTR);
+  return moved_by(sent);
+}
+
+tcp::Moved ControlPeer::receive(std::span<char> into) noexcept {
+  const iovec all{into.data(), into.size()};
+  if (watched_.cipher) return watched_.cipher->read({&all, 1});
+  return moved_by(::recv(socket(), all.iov_base, all.iov_len, MSG_DONTWAIT));
 }
 
 // Closing a connection whose peer has said what we did not read throws away what is under way to
 // it.
 bool ControlPeer::has_been_told() const noexcept {
   if (!is_here()) return true;
-  if (!outgoing_.empty()) return false;
+  if (must_flush()) return false;
   int unacknowledged = 0;
   return is_local() || ioctl(socket(), SIOCOUTQ, &unacknowledged) != 0 || unacknowledged == 0;
 }
 
 ControlPeer::Found ControlPeer::read() {
   char bytes[kMostRead];
-  const ssize_t got = recv(socket(), bytes, sizeof bytes, MSG_DONTWAIT);
-  if (got > 0) {
+  const tcp::Moved got = receive(bytes);
+  if (got.bytes > 0) {
     heard_ = Clock::now();
-    incoming_.append(bytes, static_cast<std::size_t>(got));
+    incoming_.append(bytes, got.bytes);
     return Found::bytes;
   }
-  if (got < 0 && must_wait(errno)) return Found::nothing;
+  if (!got.closed && got.error == 0) return Found::nothing;
   // A process that ends with something unread resets the connection.
-  cause_ = got == 0 || errno == ECONNRESET || errno == EPIPE
+  cause_ = got.closed || got.error == ECONNRESET || got.error == EPIPE
                ? "has ended"
-               : std::string{"cannot be reached: "} + std::strerror(errno);
+               : std::string{"cannot be reached: "} + std::strerror(got.error);
   return Found::end;
 }
 

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
+#include "backends/tcp/cipher.hpp"
 #include "control_message.hpp"
 #include "socket.hpp"
 
@@ -19,6 +22,7 @@ struct Watched {
   std::string host{};    ///< What its host is called, for a person.
   bool is_local = true;  ///< Whether it shares the host, and so needs no heartbeats.
   Descriptor socket{};   ///< Connected and authenticated.
+  std::shared_ptr<tcp::Cipher> cipher{};  ///< Of the socket, or null.
 };
 
 /// Another process: what has come from it, and what it is to be told. Nothing here waits.
@@ -52,7 +56,11 @@ class ControlPeer {
   /// Sends what could not be sent before.
   void flush() noexcept;
   /// @return whether there is such.
-  [[nodiscard]] bool must_flush() const noexcept { return !outgoing_.empty(); }
+  [[nodiscard]] bool must_flush() const noexcept {
+    return !outgoing_.empty() || (watched_.cipher && watched_.cipher->owes());
+  }
+  /// @return whether something may have come although the socket has nothing.
+  [[nodiscard]] bool holds() const noexcept { return watched_.cipher && watched_.cipher->holds(); }
   /// @return whether all that was said is in the hands of its system, or never will be.
   [[nodiscard]] bool has_been_told() const noexcept;
   /// @return whether it has left more unread than will be kept for it.
@@ -84,6 +92,9 @@ class ControlPeer {
   }
 
  private:
+  [[nodiscard]] tcp::Moved send() noexcept;
+  [[nodiscard]] tcp::Moved receive(std::span<char> into) noexcept;
+
   enum class State : std::uint8_t { here, left, dead };
 
   Watched watched_;

@@ -56,6 +56,7 @@ void ControlState::wait() {
   descriptors_.assign(1, {bell_.get(), POLLIN, 0});
   awaited_.assign(1, nullptr);
   Clock::time_point until;
+  bool must_hear = false;
   {
     const std::lock_guard lock{mutex_};
     for (ControlPeer& peer : peers_) {
@@ -63,6 +64,7 @@ void ControlState::wait() {
       const short events = peer.must_flush() ? POLLIN | POLLOUT : POLLIN;
       descriptors_.push_back({peer.socket(), events, 0});
       awaited_.push_back(&peer);
+      must_hear = must_hear || peer.holds();
       if (peer.process() < 0) continue;
       descriptors_.push_back({peer.process(), POLLIN, 0});
       awaited_.push_back(&peer);
@@ -70,12 +72,13 @@ void ControlState::wait() {
     until = next_event();
   }
   const int timeout = until == Clock::time_point::max() ? -1 : milliseconds_until(until);
-  if (poll(descriptors_.data(), descriptors_.size(), timeout) <= 0) return;
+  const int ready = poll(descriptors_.data(), descriptors_.size(), must_hear ? 0 : timeout);
+  if (ready <= 0 && !must_hear) return;
   std::uint64_t rings = 0;
   static_cast<void>(::read(bell_.get(), &rings, sizeof rings));
   const std::lock_guard lock{mutex_};
   for (std::size_t i = 1; i < descriptors_.size(); ++i)
-    if (descriptors_[i].revents != 0)
+    if (descriptors_[i].revents != 0 || awaited_[i]->holds())
       hear(*awaited_[i], descriptors_[i].fd == awaited_[i]->process());
 }
 

@@ -56,6 +56,7 @@ Communicator connect(Channel& channel, const InitOptions& options, const Setting
   world.mesh.interface = settings.protection.interface;
   world.mesh.secret = settings.protection.secret;
   world.mesh.insecure = settings.protection.insecure;
+  world.mesh.tls = options.tls;
   world.mesh.master = std::move(master);
   world.mesh.agreed = agreed(options);
   world.payload_checksum = options.payload_checksum;

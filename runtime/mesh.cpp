@@ -10,6 +10,7 @@
 #include "folder.hpp"
 #include "household.hpp"
 #include "mesh_links.hpp"
+#include "tls.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -74,6 +75,7 @@ Card own_card(const Channel& channel, const MeshOptions& options, Deadline deadl
   Card card{.versions = options.versions,
             .host = options.host,
             .has_memory = options.memory >= 0,
+            .wants_tls = options.tls,
             .cores = usable_cores(),
             .agreed = options.agreed,
             .data_connections = options.data_connections};
@@ -97,6 +99,54 @@ std::optional<Secret> shared_secret(const MeshOptions& options, const Card& firs
     throw Error{ErrorCode::transport, "rank 0 sent a secret of the wrong length", 0};
   std::memcpy(bytes.data(), first.secret.data(), bytes.size());
   return Secret{bytes};
+}
+
+/// All ranks come to the same verdict, since all have all cards.
+void check_tls(const std::vector<Card>& cards, const std::optional<Secret>& secret) {
+  const bool wanted = cards.front().wants_tls;
+  for (std::size_t rank = 0; rank < cards.size(); ++rank)
+    if (cards[rank].wants_tls != wanted)
+      throw Error{
+          ErrorCode::mismatch,
+          "rank " + std::to_string(rank) + " (host " + cards[rank].host.name + ") " +
+              (wanted ? "does not use TLS, but rank 0 does" : "uses TLS, but rank 0 does not") +
+              "; all ranks must, or none",
+          static_cast<Rank>(rank)};
+  if (!wanted) return;
+  if (!has_tls())
+    throw Error{ErrorCode::invalid_argument, "tutti was built without OpenSSL, so there is no TLS"};
+  if (!secret)
+    throw Error{ErrorCode::invalid_argument, "TLS needs the job's secret, and there is none"};
+}
+
+/// Encrypts all links that are no memory.
+void encrypt_links(const MeshPlan& plan, std::vector<Link>& links, Deadline deadline) {
+  std::vector<TlsEnd> ends;
+  const auto add = [&](const Link& link, const Descriptor& socket, int index) {
+    const Rank low = std::min(plan.self.rank, link.peer);
+    const Rank high = std::max(plan.self.rank, link.peer);
+    const Card& card = plan.cards[static_cast<std::size_t>(link.peer)];
+    ends.push_back(
+        {.socket = socket.get(),
+         .connected = plan.self.rank == high,
+         .identity = std::to_string(plan.self.job) + " " + std::to_string(high) + " " +
+                     std::to_string(low) + " " + std::to_string(index),
+         .peer = link.peer,
+         .name = "rank " + std::to_string(link.peer) + " (host " + card.host.name + ")"});
+  };
+  for (const Link& link : links) {
+    if (link.local) continue;
+    add(link, link.control, -1);
+    for (std::size_t i = 0; i < link.data.size(); ++i) add(link, link.data[i], static_cast<int>(i));
+  }
+  if (ends.empty()) return;
+  auto ciphers = encrypt(ends, *plan.self.secret, deadline);
+  auto next = ciphers.begin();
+  for (Link& link : links) {
+    if (link.local) continue;
+    link.control_cipher = *next++;
+    for (std::size_t i = 0; i < link.data.size(); ++i) link.data_ciphers.push_back(*next++);
+  }
 }
 
 /// The one address this rank listens on.
@@ -136,6 +186,7 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
     plan.self.job = plan.cards.front().world;
     plan.self.versions = options.versions;
     plan.self.secret = shared_secret(options, plan.cards.front());
+    check_tls(plan.cards, plan.self.secret);
     const Endpoint address = listening_address(options, plan.cards, deadline);
     require_protection(address, plan.self.secret, options.insecure);
     const std::string name = "tutti-" + random_name();
@@ -162,6 +213,11 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
     put(report, household_of(plan.self.rank, links));
     return report;
   });
+  if (options.tls)  // when everyone is connected: before, whoever speaks is taken for gone
+    do_together(channel, deadline, [&] {
+      encrypt_links(plan, links, deadline - reserve);
+      return std::string{};
+    });
   std::vector<Household> said;
   for (std::string_view report : reports) said.push_back(take<Household>(report));
   Mesh mesh{.world = plan.self.job,

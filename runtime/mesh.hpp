@@ -2,12 +2,14 @@
 /// Connecting the ranks of a world: shared memory inside a host, TCP between hosts.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <tutti/channel.hpp>
 
+#include "backends/tcp/cipher.hpp"
 #include "card.hpp"
 #include "socket.hpp"
 
@@ -20,6 +22,7 @@ struct MeshOptions {
   std::optional<HostAndPort> master{};  ///< Where ranks met, if anywhere: says which network.
   std::optional<Secret> secret{};       ///< What all ranks know; not needed on a private channel.
   bool insecure = false;                ///< Whether a network without a secret is allowed.
+  bool tls = false;                     ///< Whether TCP links are encrypted; on all ranks or none.
   int memory = -1;                      ///< Own shared memory to lend; -1: links are all TCP.
   Agreed agreed{};                      ///< Options that must be equal on all ranks.
   Host host = this_host();              ///< Where this rank runs; tests pretend.
@@ -34,6 +37,8 @@ struct Link {
   Descriptor control{};            ///< The lifeline of a local link, of Unix; or TCP.
   std::vector<Descriptor> data{};  ///< TCP, in the same order at both ends; none if local.
   Descriptor memory{};             ///< The peer's shared memory if local.
+  std::shared_ptr<tcp::Cipher> control_cipher{};             ///< Of control; null if not encrypted.
+  std::vector<std::shared_ptr<tcp::Cipher>> data_ciphers{};  ///< Of data; empty if not encrypted.
 };
 
 /// A connected world.

@@ -132,6 +132,7 @@ void World::adopt(Mesh mesh, const WorldOptions& options) {
   id_ = mesh.world;
   hosts_ = std::move(mesh.hosts);
   households_ = std::move(mesh.households);
+  is_encrypted_ = options.mesh.tls;
   is_local_.assign(hosts_.size(), segment_ != nullptr);
   std::vector<Watched> watched;
   std::vector<shm::Neighbour> neighbours;
@@ -148,10 +149,11 @@ void World::adopt(Mesh mesh, const WorldOptions& options) {
     if (link.local)
       neighbours.push_back(
           {link.peer, link.memory.get(), peer_process(link.control.get()).value_or(-1)});
-    else peers.push_back({link.peer, {}});
+    else
+      peers.push_back({link.peer, {}, link.data_ciphers.empty() ? nullptr : link.data_ciphers[0]});
     for (Descriptor& socket : link.data) peers.back().sockets.push_back(socket.release());
     watched.push_back({link.peer, hosts_[static_cast<std::size_t>(link.peer)], link.local,
-                       std::move(link.control)});
+                       std::move(link.control), std::move(link.control_cipher)});
   }
   if (!watched.empty())
     control_ = std::make_unique<Control>(self_, std::move(watched), options.vigilance);
@@ -236,6 +238,7 @@ std::string World::describe(const std::vector<Rank>& members) const {
   std::string ways = domain_ ? "shared memory" : "TCP";
   if (domain_ && fabric_) ways += " and TCP";
   if (fabric_ && has_checksums_) ways += " with payload checksums";
+  if (fabric_ && is_encrypted_) ways += " with TLS";
   return count(members.size(), "rank") + " on " +
          count(static_cast<std::size_t>(hosts_of(members)), "host") + " by " + origin_ + ", over " +
          ways;

@@ -76,6 +76,7 @@ class World : public std::enable_shared_from_this<World> {
   std::string origin_{};
   std::vector<std::string> hosts_{};         // per rank
   std::vector<bool> is_local_{};             // per rank
+  bool is_encrypted_ = false;                // whether TCP links are
   std::vector<Rank> households_{};           // as Mesh::households
   bool has_checksums_ = false;               // of payloads
   Tariff socket_tariff_{};                   // of links that share no memory

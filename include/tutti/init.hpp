@@ -39,6 +39,9 @@ struct InitOptions {
   /// join the job, read its data, and falsify it. The loopback is taken for no network: ranks that
   /// meet at tcp://localhost without a secret can be joined by every user of the machine.
   bool insecure = false;
+  /// Encrypts what goes over TCP between ranks: TLS 1.3, by which the ranks prove to each other
+  /// once more that they know the job's secret. All ranks must want it, or none.
+  bool tls = false;
   CommunicatorOptions communicator{};  ///< What the communicator is made with.
 };
 

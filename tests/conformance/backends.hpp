@@ -72,6 +72,8 @@ struct Backend {
 [[nodiscard]] Backend shm_crowded_backend();
 /// @return TCP over the loopback interface.
 [[nodiscard]] Backend tcp_backend();
+/// @return encrypted TCP, if this build has it.
+[[nodiscard]] std::vector<Backend> tls_backends();
 /// @return shared memory inside a host and TCP between hosts, by placement of the ranks.
 [[nodiscard]] std::vector<Backend> hybrid_backends();
 

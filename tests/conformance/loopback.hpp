@@ -2,6 +2,7 @@
 /// Connected TCP sockets within a process.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -38,15 +39,24 @@ namespace tutti::conformance {
   return {one, other};
 }
 
-/// @param size number of processes. @param options of their fabrics. @return the fabric of each.
+/// Connects two processes. The first is what the lower rank needs of the higher one.
+using PairOf = std::function<std::pair<tcp::Peer, tcp::Peer>(Rank low, Rank high)>;
+/// @param low a rank. @param high another one. @return a connection between them.
+[[nodiscard]] inline std::pair<tcp::Peer, tcp::Peer> plain_pair(Rank low, Rank high) {
+  const auto [one, other] = connected_pair();
+  return {{high, {one}}, {low, {other}}};
+}
+
+/// @param size number of processes. @param options of their fabrics. @param pair_of connects two of
+/// them. @return the fabric of each.
 [[nodiscard]] inline std::vector<std::shared_ptr<tcp::Fabric>> connect_fabrics(
-    int size, const tcp::Options& options) {
+    int size, const tcp::Options& options, const PairOf& pair_of = plain_pair) {
   std::vector<std::vector<tcp::Peer>> peers(static_cast<std::size_t>(size));
   for (Rank low = 0; low < size; ++low)
     for (Rank high = low + 1; high < size; ++high) {
-      const auto [one, other] = connected_pair();
-      peers[static_cast<std::size_t>(low)].push_back({high, {one}});
-      peers[static_cast<std::size_t>(high)].push_back({low, {other}});
+      const auto [one, other] = pair_of(low, high);
+      peers[static_cast<std::size_t>(low)].push_back(one);
+      peers[static_cast<std::size_t>(high)].push_back(other);
     }
   std::vector<std::shared_ptr<tcp::Fabric>> fabrics{};
   for (Rank rank = 0; rank < size; ++rank)

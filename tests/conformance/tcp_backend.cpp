@@ -1,15 +1,28 @@
-// Real sockets: each pair of processes has a connection through the loopback interface.
+// Real sockets: each pair of processes has a connection through the loopback interface, plain or
+// encrypted.
 #include "backends/tcp/fabric.hpp"
 
 #include "backends.hpp"
 #include "loopback.hpp"
+#include "runtime/tls.hpp"
 
 namespace tutti::conformance {
 namespace {
 
+std::pair<tcp::Peer, tcp::Peer> encrypted_pair(Rank low, Rank high) {
+  runtime::Digest secret{};
+  secret.fill(std::byte{1});
+  const auto [one, other] = connected_pair();
+  const auto ciphers = runtime::encrypt(
+      {{.socket = one, .connected = true, .identity = "conformance", .peer = high, .name = "one"},
+       {.socket = other, .identity = "conformance", .peer = low, .name = "other"}},
+      runtime::Secret{secret}, std::chrono::steady_clock::now() + std::chrono::seconds{10});
+  return {{high, {one}, ciphers[0]}, {low, {other}, ciphers[1]}};
+}
+
 class TcpLinks final : public Links {
  public:
-  explicit TcpLinks(const LinksOptions& options) : fabrics_{connect_fabrics(options.size, {})} {}
+  TcpLinks(int size, const PairOf& pair_of) : fabrics_{connect_fabrics(size, {}, pair_of)} {}
 
   std::unique_ptr<Transport> transport(Rank world, const Membership& membership) override {
     return fabrics_[static_cast<std::size_t>(world)]->transport(
@@ -25,8 +38,15 @@ class TcpLinks final : public Links {
 
 Backend tcp_backend() {
   return {.name = "tcp", .connect = [](const LinksOptions& options) {
-            return std::make_unique<TcpLinks>(options);
+            return std::make_unique<TcpLinks>(options.size, plain_pair);
           }};
+}
+
+std::vector<Backend> tls_backends() {
+  if (!runtime::has_tls()) return {};
+  return {{.name = "tcp", .variant = "_tls", .connect = [](const LinksOptions& options) {
+             return std::make_unique<TcpLinks>(options.size, encrypted_pair);
+           }}};
 }
 
 }  // namespace tutti::conformance

@@ -150,6 +150,30 @@ class Collectives(Hosts):
         self.check(job, ["h1", "h1", "h2", "h2"], "tcp://h1:")
 
 
+class Encryption(Hosts):
+    """Worlds that use TLS between hosts, or disagree."""
+
+    def test_collectives(self):
+        statuses, said = self.world(["h0", "h0", "h1", "h2"], "tls-collectives").start_all().finish()
+        self.assertEqual(set(statuses), {0}, said)
+        self.assertIn("over shared memory and TCP with TLS", said[0])
+
+    def test_a_death_is_told(self):
+        statuses, said = self.world(["h0", "h0", "h1", "h2"], "tls-survive").start_all().finish()
+        self.assertEqual(statuses, [0] * 3 + [-signal.SIGKILL], said)
+        for text in said[:3]:
+            self.assertIn("peer_dead, culprit 3: rank 3 (host h2) has ended", text)
+
+    def test_a_rank_that_wants_none(self):
+        world = self.world(["h0", "h1", "h2"], "tls-collectives").start(0).start(1)
+        world.mode = "collectives"
+        statuses, said = world.start(2).finish()
+        self.assertEqual(set(statuses), {4}, said)
+        self.assertEqual(set(said), {"mismatch: rank 2 (host h2) does not use TLS, but rank 0 does; "
+                                     "all ranks must, or none\n"})
+        self.assertLess(time.monotonic() - self.begin, 5)
+
+
 class Tariffs(Hosts):
     """What algorithms are chosen by."""
 

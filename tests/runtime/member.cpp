@@ -1,4 +1,5 @@
-// A rank of a world: member MODE [NUMBER [TRANSPORT]]. Its exit status is 0 if all is well.
+// A rank of a world: member MODE [NUMBER [TRANSPORT]]. Its exit status is 0 if all is well. In some
+// modes, "tls-" before it encrypts.
 #include <unistd.h>
 
 #include <array>
@@ -81,8 +82,8 @@ bool repeats(int times) {
 }
 
 // The last rank dies amid collectives; the others say when they knew, and whom they blame.
-bool survives(int signal) {
-  Communicator world = init();
+bool survives(int signal, const InitOptions& options) {
+  Communicator world = init(options);
   const Rank victim = world.size() - 1;
   std::array<std::int64_t, 1> moment{world.rank() == victim ? nanoseconds() + 20'000'000 : 0};
   world.all_reduce(std::span{moment}, max);
@@ -198,9 +199,12 @@ bool disagrees(const std::string& mode, Rank odd, const std::string& transport) 
   return false;
 }
 
-int run(const std::string& mode, int number, const std::string& transport) {
+int run(std::string mode, int number, const std::string& transport) {
+  InitOptions options;
+  options.tls = mode.starts_with("tls-");
+  if (options.tls) mode.erase(0, 4);
   if (mode == "collectives") {
-    Communicator world = init();
+    Communicator world = init(options);
     if (world.rank() == 0) std::printf("%s\n", world.describe().c_str());
     return divides(world) ? 0 : 1;
   }
@@ -211,7 +215,7 @@ int run(const std::string& mode, int number, const std::string& transport) {
     return adds_up(world) ? 0 : 1;
   }
   if (mode == "repeat") return repeats(number) ? 0 : 1;
-  if (mode == "survive") return survives(number) ? 0 : 1;
+  if (mode == "survive") return survives(number, options) ? 0 : 1;
   if (mode == "late") return is_late() ? 0 : 1;
   if (mode == "endure") return endures(static_cast<unsigned>(number)) ? 0 : 1;
   if (mode == "absent" || mode == "different" || mode == "drop")

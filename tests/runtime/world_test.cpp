@@ -14,6 +14,7 @@
 #include <tutti/tutti.hpp>
 
 #include "ranks.hpp"
+#include "runtime/tls.hpp"
 
 namespace tutti::test {
 namespace {
@@ -25,10 +26,12 @@ struct Setting {
   int n;
   std::string ways;
   int hosts;  // pretended; ranks are dealt out to them
+  bool tls = false;
 };
 
 std::ostream& operator<<(std::ostream& out, const Setting& setting) {
-  return out << setting.n << "_ranks_" << setting.ways << "_" << setting.hosts << "_hosts";
+  return out << setting.n << "_ranks_" << setting.ways << "_" << setting.hosts << "_hosts"
+             << (setting.tls ? "_tls" : "");
 }
 
 /// Runs a body on every rank of a world. @param patience until it must stand. @param bytes of
@@ -43,6 +46,7 @@ std::vector<Outcome> in_world(const Setting& setting,
     options.mesh.host.name += std::to_string(rank % setting.hosts);
     options.mesh.host.boot += std::to_string(rank % setting.hosts);
     options.mesh.interface = "127.0.0.1";
+    options.mesh.tls = setting.tls;
     Channel& channel = *channels[static_cast<std::size_t>(rank)];
     Communicator world =
         Communicator::create(World::connect(channel, options, in(patience))->footing(),
@@ -359,7 +363,8 @@ INSTANTIATE_TEST_SUITE_P(Settings, WorldOf,
                                            Setting{2, "shm", 1}, Setting{2, "auto", 2},
                                            Setting{3, "tcp", 1}, Setting{4, "auto", 1},
                                            Setting{4, "auto", 2}, Setting{5, "auto", 3},
-                                           Setting{3, "auto", 3}),
+                                           Setting{3, "auto", 3}, Setting{2, "tcp", 1, has_tls()},
+                                           Setting{6, "auto", 3, has_tls()}),
                          name_of_setting);
 
 TEST(World, RefusesTransportsThatAreNot) {
@@ -380,6 +385,34 @@ TEST(World, SaysWhoSharesNoMemory) {
     ASSERT_TRUE(outcome.error);
     EXPECT_EQ(outcome.error->code(), ErrorCode::invalid_argument);
     EXPECT_NE(outcome.text().find("shares no memory with"), std::string::npos) << outcome.text();
+  }
+}
+
+TEST(World, SaysThatItEncrypts) {
+  if (!has_tls()) GTEST_SKIP() << "built without OpenSSL";
+  expect_no_error(in_world({2, "tcp", 1, true}, [](Communicator& world) {
+    EXPECT_NE(world.describe().find("over TCP with TLS"), std::string::npos) << world.describe();
+  }));
+}
+
+TEST(World, EncryptsOnAllRanksOrNone) {
+  if (!has_tls()) GTEST_SKIP() << "built without OpenSSL";
+  for (const Rank odd : {0, 1}) {
+    const auto channels = local_channels(3, true);
+    const auto outcomes = run_ranks(3, [&](Rank rank) {
+      WorldOptions options;
+      options.mesh.tls = (rank == 1) == (odd == 1);
+      (void)World::connect(*channels[static_cast<std::size_t>(rank)], options, in(10s));
+    });
+    for (const Outcome& outcome : outcomes) {
+      ASSERT_TRUE(outcome.error);
+      EXPECT_EQ(outcome.error->code(), ErrorCode::mismatch);
+      EXPECT_EQ(outcome.error->culprit(), 1);
+      EXPECT_NE(outcome.text().find(odd == 1 ? "uses TLS, but rank 0 does not; all ranks must"
+                                             : "does not use TLS, but rank 0 does; all ranks must"),
+                std::string::npos)
+          << outcome.text();
+    }
   }
 }
 

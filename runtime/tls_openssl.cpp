@@ -1,0 +1,300 @@
+#include "tls.hpp"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "cryptography.hpp"
+#include "socket.hpp"
+
+namespace tutti::runtime {
+namespace {
+
+using tcp::Moved;
+using Clock = std::chrono::steady_clock;
+
+/// The most that one record of TLS carries, and as much as is read at once.
+constexpr std::size_t kRecordBytes = 16384;
+/// AES-GCM must not encrypt more than 2^24.5 records with one key (RFC 8446, section 5.5).
+constexpr std::uint64_t kRecordsPerKey = std::uint64_t{1} << 23;
+constexpr std::array<unsigned char, 2> kAes128GcmSha256{0x13, 0x01};
+
+template <class T, void (*kFree)(T*)>
+struct Free {
+  void operator()(T* object) const noexcept { kFree(object); }
+};
+using Context = std::unique_ptr<SSL_CTX, Free<SSL_CTX, &SSL_CTX_free>>;
+using Connection = std::unique_ptr<SSL, Free<SSL, &SSL_free>>;
+using Session = std::unique_ptr<SSL_SESSION, Free<SSL_SESSION, &SSL_SESSION_free>>;
+
+void require(bool good, const char* what) {
+  if (!good) throw Error{ErrorCode::transport, std::string{"OpenSSL failed to "} + what};
+}
+
+/// What both ends know. TLS gets a key of its own, so that nothing it does touches the secret.
+struct Shared {
+  explicit Shared(const Secret& secret)
+      : key{message_code(secret.bytes(), {std::as_bytes(std::span{"tutti, TLS 1.3, PSK"})})} {}
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  ~Shared() { forget(key); }
+
+  /// @return what TLS calls an external PSK.
+  [[nodiscard]] Session session(SSL* connection) const {
+    Session made{SSL_SESSION_new()};
+    const SSL_CIPHER* const cipher = SSL_CIPHER_find(connection, kAes128GcmSha256.data());
+    const bool good =
+        made && cipher != nullptr &&
+        SSL_SESSION_set1_master_key(made.get(), reinterpret_cast<const unsigned char*>(key.data()),
+                                    key.size()) == 1 &&
+        SSL_SESSION_set_cipher(made.get(), cipher) == 1 &&
+        SSL_SESSION_set_protocol_version(made.get(), TLS1_3_VERSION) == 1;
+    return good ? std::move(made) : nullptr;
+  }
+
+  Digest key;
+};
+
+/// TLS between two buffers: what moves bytes between these and the socket never blocks, and raises
+/// no SIGPIPE.
+class TlsCipher final : public tcp::Cipher {
+ public:
+  TlsCipher(SSL_CTX* context, const TlsEnd& end, const Shared& shared)
+      : end_{end}, shared_{&shared}, ssl_{SSL_new(context)}, encrypted_(2 * kRecordBytes) {
+    require(ssl_ != nullptr, "make a connection");
+    incoming_ = BIO_new(BIO_s_mem());
+    outgoing_ = BIO_new(BIO_s_mem());
+    SSL_set_bio(ssl_.get(), incoming_, outgoing_);
+    require(incoming_ != nullptr && outgoing_ != nullptr, "make buffers");
+    SSL_set_app_data(ssl_.get(), this);
+    if (end.connected) {
+      SSL_set_connect_state(ssl_.get());
+      SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, nullptr);  // no certificate is good enough
+    } else {
+      SSL_set_accept_state(ssl_.get());
+    }
+  }
+
+  [[nodiscard]] const TlsEnd& end() const noexcept { return end_; }
+  [[nodiscard]] const Shared* shared() const noexcept { return shared_; }
+  /// The PSK has no owner that is sure to live on.
+  void forget_secret() noexcept { shared_ = nullptr; }
+
+  /// Goes on with the handshake. @return whether it is over. Throws Error.
+  [[nodiscard]] bool shake_hands() {
+    for (;;) {
+      ERR_clear_error();
+      const int result = SSL_do_handshake(ssl_.get());
+      const int reason = SSL_get_error(ssl_.get(), result);
+      const Moved sent = send_owed();  // an alert, too
+      if (result == 1 && SSL_session_reused(ssl_.get()) == 1) return !owes();
+      if (result == 1 || reason != SSL_ERROR_WANT_READ)
+        throw Error{ErrorCode::mismatch,
+                    end_.name + " was refused by TLS: wrong secret, or no TLS of tutti's",
+                    end_.peer};
+      const Moved got = receive();
+      if (got.closed || got.error != 0 || sent.error != 0)
+        throw Error{ErrorCode::peer_dead, end_.name + " went away during its TLS handshake",
+                    end_.peer};
+      if (got.bytes == 0) return false;
+    }
+  }
+
+  [[nodiscard]] Moved write(std::span<const iovec> from) noexcept override {
+    Moved taken;
+    taken.error = send_owed().error;
+    for (Gather gather{from}; taken.error == 0 && !owes();) {
+      const std::span<const std::byte> record = gather.next(plain_);
+      if (record.empty()) break;
+      ERR_clear_error();
+      if (SSL_write(ssl_.get(), record.data(), static_cast<int>(record.size())) <= 0) {
+        taken.error = EPROTO;
+        break;
+      }
+      taken.bytes += record.size();
+      if (++records_ % kRecordsPerKey == 0 &&
+          SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1)
+        taken.error = EPROTO;
+      if (taken.error != 0) break;
+      taken.error = send_owed().error;
+    }
+    return taken;
+  }
+
+  [[nodiscard]] Moved read(std::span<const iovec> into) noexcept override {
+    Moved got;
+    holds_ = false;
+    for (const iovec& vector : into) {
+      for (std::size_t filled = 0; filled < vector.iov_len;) {
+        const Moved part =
+            decrypt({static_cast<std::byte*>(vector.iov_base) + filled, vector.iov_len - filled});
+        got.bytes += part.bytes;
+        filled += part.bytes;
+        if (part.bytes > 0) continue;
+        if (got.bytes == 0) return part;
+        return got;  // an end or an error is met again
+      }
+    }
+    holds_ = true;
+    return got;
+  }
+
+  [[nodiscard]] bool owes() const noexcept override { return BIO_ctrl_pending(outgoing_) > 0; }
+  [[nodiscard]] bool holds() const noexcept override { return holds_; }
+
+ private:
+  /// Makes records of runs of bytes; short ones share one.
+  class Gather {
+   public:
+    explicit Gather(std::span<const iovec> from) noexcept : from_{from} {}
+    std::span<const std::byte> next(std::array<std::byte, kRecordBytes>& scratch) noexcept {
+      std::size_t filled = 0;
+      while (!from_.empty() && filled < scratch.size()) {
+        const auto* const data = static_cast<const std::byte*>(from_.front().iov_base) + offset_;
+        const std::size_t run = std::min(from_.front().iov_len - offset_, scratch.size() - filled);
+        std::memcpy(scratch.data() + filled, data, run);
+        filled += run;
+        offset_ += run;
+        if (offset_ < from_.front().iov_len) break;
+        from_ = from_.subspan(1);
+        offset_ = 0;
+      }
+      return std::span{scratch}.first(filled);
+    }
+
+   private:
+    std::span<const iovec> from_;
+    std::size_t offset_ = 0;
+  };
+
+  [[nodiscard]] Moved decrypt(std::span<std::byte> into) noexcept {
+    for (;;) {
+      ERR_clear_error();
+      const int length = static_cast<int>(std::min<std::size_t>(into.size(), kRecordBytes));
+      const int got = SSL_read(ssl_.get(), into.data(), length);
+      if (got > 0) return {.bytes = static_cast<std::size_t>(got)};
+      if (SSL_get_error(ssl_.get(), got) != SSL_ERROR_WANT_READ) return {.error = EBADMSG};
+      const Moved received = receive();
+      if (received.bytes == 0) return received;
+    }
+  }
+
+  /// From the socket into the buffer of what is to be decrypted.
+  [[nodiscard]] Moved receive() noexcept {
+    for (;;) {
+      const ssize_t got = ::recv(end_.socket, encrypted_.data(), encrypted_.size(), MSG_DONTWAIT);
+      if (got > 0) {
+        const int kept = BIO_write(incoming_, encrypted_.data(), static_cast<int>(got));
+        return kept == got ? Moved{.bytes = static_cast<std::size_t>(got)} : Moved{.error = ENOMEM};
+      }
+      if (got == 0) return {.closed = true};
+      if (errno == EAGAIN || errno == EWOULDBLOCK) return {};
+      if (errno != EINTR) return {.error = errno};
+    }
+  }
+
+  /// To the socket, as far as it has room. @return the error, if there was one.
+  [[nodiscard]] Moved send_owed() noexcept {
+    while (owes()) {
+      char* data = nullptr;
+      const auto there = static_cast<std::size_t>(BIO_get_mem_data(outgoing_, &data));
+      const ssize_t sent = ::send(end_.socket, data, there, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (sent < 0 && errno == EINTR) continue;
+      if (sent < 0)
+        return {.error = errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS ? 0 : errno};
+      discard(static_cast<std::size_t>(sent));
+    }
+    return {};
+  }
+
+  void discard(std::size_t bytes) noexcept {
+    for (std::array<char, kRecordBytes> waste; bytes > 0;)
+      bytes -= static_cast<std::size_t>(
+          BIO_read(outgoing_, waste.data(), static_cast<int>(std::min(bytes, waste.size()))));
+  }
+
+  TlsEnd end_;
+  const Shared* shared_;
+  Connection ssl_;
+  BIO* incoming_ = nullptr;  // of ssl_, as is the next
+  BIO* outgoing_ = nullptr;
+  std::vector<std::byte> encrypted_;             // scratch of receive
+  std::array<std::byte, kRecordBytes> plain_{};  // scratch of write
+  bool holds_ = true;                            // what came with the end of the handshake
+  std::uint64_t records_ = 0;
+};
+
+TlsCipher& cipher_of(SSL* ssl) noexcept {
+  return *static_cast<TlsCipher*>(SSL_get_app_data(ssl));
+}
+
+int offer_session(SSL* ssl, const EVP_MD*, const unsigned char** identity, std::size_t* length,
+                  SSL_SESSION** session) {
+  const TlsCipher& cipher = cipher_of(ssl);
+  *identity = reinterpret_cast<const unsigned char*>(cipher.end().identity.data());
+  *length = cipher.end().identity.size();
+  *session = cipher.shared()->session(ssl).release();
+  return *session != nullptr ? 1 : 0;
+}
+
+int find_session(SSL* ssl, const unsigned char* identity, std::size_t length,
+                 SSL_SESSION** session) {
+  const TlsCipher& cipher = cipher_of(ssl);
+  const std::string_view named{reinterpret_cast<const char*>(identity), length};
+  *session = named == cipher.end().identity ? cipher.shared()->session(ssl).release() : nullptr;
+  return 1;
+}
+
+Context make_context() {
+  Context context{SSL_CTX_new(TLS_method())};
+  require(context && SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION) == 1 &&
+              SSL_CTX_set_ciphersuites(context.get(), "TLS_AES_128_GCM_SHA256") == 1,
+          "start TLS 1.3");
+  SSL_CTX_set_num_tickets(context.get(), 0);  // no session comes again
+  SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_psk_use_session_callback(context.get(), offer_session);
+  SSL_CTX_set_psk_find_session_callback(context.get(), find_session);
+  return context;
+}
+
+}  // namespace
+
+bool has_tls() noexcept {
+  return true;
+}
+
+std::vector<std::shared_ptr<tcp::Cipher>> encrypt(const std::vector<TlsEnd>& ends,
+                                                  const Secret& secret, Deadline deadline) {
+  const Context context = make_context();
+  const Shared shared{secret};
+  std::vector<std::shared_ptr<TlsCipher>> all;
+  for (const TlsEnd& end : ends)
+    all.push_back(std::make_shared<TlsCipher>(context.get(), end, shared));
+  auto talking = all;
+  for (;;) {
+    std::erase_if(talking, [](const auto& cipher) { return cipher->shake_hands(); });
+    if (talking.empty()) break;
+    if (Clock::now() >= deadline)
+      throw Error{ErrorCode::timeout,
+                  talking.front()->end().name + " did not finish its TLS handshake in time",
+                  talking.front()->end().peer};
+    std::vector<pollfd> awaited;
+    for (const auto& cipher : talking)
+      awaited.push_back({.fd = cipher->end().socket,
+                         .events = static_cast<short>(cipher->owes() ? POLLIN | POLLOUT : POLLIN),
+                         .revents = 0});
+    if (::poll(awaited.data(), awaited.size(), milliseconds_until(deadline)) < 0 && errno != EINTR)
+      throw system_error("cannot wait for TLS handshakes", errno);
+  }
+  for (const auto& cipher : all) cipher->forget_secret();
+  return {all.begin(), all.end()};
+}
+
+}  // namespace tutti::runtime
