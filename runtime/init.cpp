@@ -50,8 +50,10 @@ Settings settle(const InitOptions& options, const runtime::Config& config) {
 }
 
 Communicator connect(Channel& channel, const InitOptions& options, const Settings& settings,
-                     std::optional<runtime::HostAndPort> master) {
+                     std::optional<runtime::HostAndPort> master,
+                     std::shared_ptr<Network> network = nullptr) {
   runtime::WorldOptions world;
+  world.network = std::move(network);
   world.ways = runtime::ways_of(options.transport);
   world.mesh.interface = settings.protection.interface;
   world.mesh.secret = settings.protection.secret;
@@ -83,6 +85,13 @@ Result<Communicator> try_init(const InitOptions& options) noexcept {
 
 Communicator init(Channel& channel, const InitOptions& options) {
   return connect(channel, options, settle(options, {}), {});
+}
+
+Communicator init(Channel& channel, const InitOptions& options, std::shared_ptr<Network> network) {
+  if (options.transport != "auto")
+    throw Error{ErrorCode::invalid_argument,
+                "with a network of one's own the transport must be auto"};
+  return connect(channel, options, settle(options, {}), {}, std::move(network));
 }
 
 }  // namespace tutti

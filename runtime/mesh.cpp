@@ -80,8 +80,8 @@ Card own_card(const Channel& channel, const MeshOptions& options, Deadline deadl
             .agreed = options.agreed,
             .data_connections = options.data_connections};
   if (channel.rank() != 0) return card;
-  if (options.data_connections < 1 || options.data_connections > kMostDataConnections)
-    throw Error{ErrorCode::invalid_argument, "between hosts there are 1 to 64 data connections"};
+  if (options.data_connections < 0 || options.data_connections > kMostDataConnections)
+    throw Error{ErrorCode::invalid_argument, "between hosts there are at most 64 data connections"};
   Digest drawn = random_digest();
   std::memcpy(&card.world, drawn.data(), sizeof card.world);
   card.address = address_of_rank_0(options, deadline);

@@ -17,7 +17,7 @@ namespace tutti::runtime {
 
 /// How a rank connects.
 struct MeshOptions {
-  int data_connections = 1;  ///< Per pair of hosts' ranks, 1 to 64; rank 0's counts.
+  int data_connections = 1;  ///< Per pair of hosts' ranks, 0 to 64; rank 0's counts.
   std::string interface {};  ///< Interface or address to listen on; empty: tutti chooses.
   std::optional<HostAndPort> master{};  ///< Where ranks met, if anywhere: says which network.
   std::optional<Secret> secret{};       ///< What all ranks know; not needed on a private channel.

@@ -81,7 +81,8 @@ Ways ways_of(std::string_view name) {
   if (name == "tcp") return Ways::tcp;
   throw Error{ErrorCode::invalid_argument, "there is no transport '" + std::string{name} +
                                                "'; choose auto, shm or tcp (mpi is that of "
-                                               "tutti::mpi::communicator)"};
+                                               "tutti::mpi::communicator, shm+mpi one of "
+                                               "tutti::mpi::init)"};
 }
 
 std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& options,
@@ -90,6 +91,8 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
   world->self_ = channel.rank();
   world->origin_ = channel.describe();
   MeshOptions mesh = options.mesh;
+  world->network_ = options.network;
+  if (world->network_) mesh.data_connections = 0;
   mesh.memory = -1;
   if (options.ways != Ways::tcp) {
     world->segment_ = shm::make_segment(mappable_bytes(options.segment_bytes, channel.size()));
@@ -98,8 +101,13 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
   Mesh connected = connect_mesh(channel, mesh, deadline);
   const Rank far = connected.far;
   world->adopt(std::move(connected), options);
-  world->socket_tariff_ = far < 0 ? loopback_tariff() : world->find_network_tariff(far, deadline);
+  world->remote_tariff_ = world->find_remote_tariff(far, deadline);
   return world;
+}
+
+Tariff World::find_remote_tariff(Rank far, Deadline deadline) {
+  if (network_) return network_->tariff();
+  return far < 0 ? loopback_tariff() : find_network_tariff(far, deadline);
 }
 
 /// Collective. Rank 0 measures with the first rank of another host, and tells everyone, lest ranks
@@ -149,7 +157,7 @@ void World::adopt(Mesh mesh, const WorldOptions& options) {
     if (link.local)
       neighbours.push_back(
           {link.peer, link.memory.get(), peer_process(link.control.get()).value_or(-1)});
-    else
+    else if (!network_)
       peers.push_back({link.peer, {}, link.data_ciphers.empty() ? nullptr : link.data_ciphers[0]});
     for (Descriptor& socket : link.data) peers.back().sockets.push_back(socket.release());
     watched.push_back({link.peer, hosts_[static_cast<std::size_t>(link.peer)], link.local,
@@ -206,7 +214,7 @@ Tariff World::tariff_of(const std::vector<Rank>& members) const {
   const auto household = [this](Rank rank) { return households_[static_cast<std::size_t>(rank)]; };
   const bool share_memory = std::ranges::all_of(
       members, [&](Rank member) { return household(member) == household(members.front()); });
-  return share_memory ? memory_tariff() : socket_tariff_;
+  return share_memory ? memory_tariff() : remote_tariff_;
 }
 
 std::unique_ptr<Transport> World::connect(std::uint64_t communicator,
@@ -218,10 +226,16 @@ std::unique_ptr<Transport> World::connect(std::uint64_t communicator,
     return domain_->transport(communicator, members, alarm);
   if (!domain_) return fabric_->transport(communicator, members, alarm);
   return hybrid::make_transport({.local = domain_->transport(communicator, members, alarm),
-                                 .remote = fabric_->transport(communicator, members, alarm),
+                                 .remote = connect_remotely(communicator, members, alarm),
                                  .is_local = std::move(is_local),
                                  .hosts = hosts_of(members),
                                  .alarm = alarm});
+}
+
+std::unique_ptr<Transport> World::connect_remotely(std::uint64_t communicator,
+                                                   const std::vector<Rank>& members,
+                                                   const std::shared_ptr<Alarm>& alarm) {
+  return network_ ? network_->transport(members) : fabric_->transport(communicator, members, alarm);
 }
 
 int World::hosts_of(const std::vector<Rank>& members) const {
@@ -238,6 +252,7 @@ std::string World::describe(const std::vector<Rank>& members) const {
   std::string ways = domain_ ? "shared memory" : "TCP";
   if (domain_ && fabric_) ways += " and TCP";
   if (fabric_ && has_checksums_) ways += " with payload checksums";
+  if (network_) ways += " and " + network_->name();
   if (fabric_ && is_encrypted_) ways += " with TLS";
   return count(members.size(), "rank") + " on " +
          count(static_cast<std::size_t>(hosts_of(members)), "host") + " by " + origin_ + ", over " +

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <tutti/group.hpp>
+#include <tutti/network.hpp>
 
 #include "backends/shm/domain.hpp"
 #include "backends/tcp/fabric.hpp"
@@ -28,10 +29,11 @@ enum class Ways : std::uint8_t {
 
 /// How a world is made.
 struct WorldOptions {
-  Ways ways = Ways::any;                           ///< See Ways.
-  MeshOptions mesh{};                              ///< See MeshOptions; its memory is chosen here.
-  Vigilance vigilance{};                           ///< See Vigilance.
-  bool payload_checksum = false;                   ///< As tcp::Options.
+  Ways ways = Ways::any;               ///< See Ways.
+  MeshOptions mesh{};                  ///< See MeshOptions; its memory is chosen here.
+  Vigilance vigilance{};               ///< See Vigilance.
+  bool payload_checksum = false;       ///< As tcp::Options.
+  std::shared_ptr<Network> network{};  ///< Carries messages between hosts; null: TCP does.
   std::size_t segment_bytes = shm::kSegmentBytes;  ///< Addresses of the own shared memory.
 };
 
@@ -66,6 +68,10 @@ class World : public std::enable_shared_from_this<World> {
                                                    const std::vector<Rank>& members,
                                                    const std::shared_ptr<Alarm>& alarm);
   void adopt(Mesh mesh, const WorldOptions& options);
+  [[nodiscard]] std::unique_ptr<Transport> connect_remotely(std::uint64_t communicator,
+                                                            const std::vector<Rank>& members,
+                                                            const std::shared_ptr<Alarm>& alarm);
+  [[nodiscard]] Tariff find_remote_tariff(Rank far, Deadline deadline);
   [[nodiscard]] Tariff find_network_tariff(Rank far, Deadline deadline);
   [[nodiscard]] Tariff tariff_of(const std::vector<Rank>& members) const;
   [[nodiscard]] std::vector<Rank> everyone() const;
@@ -79,11 +85,12 @@ class World : public std::enable_shared_from_this<World> {
   bool is_encrypted_ = false;                // whether TCP links are
   std::vector<Rank> households_{};           // as Mesh::households
   bool has_checksums_ = false;               // of payloads
-  Tariff socket_tariff_{};                   // of links that share no memory
+  Tariff remote_tariff_{};                   // of links that share no memory
   std::unique_ptr<Control> control_{};       // none where there is one rank; says goodbye last
   std::shared_ptr<shm::Segment> segment_{};  // none where all is TCP
   std::shared_ptr<shm::Domain> domain_{};    // likewise
   std::shared_ptr<Memory> visible_{};        // likewise
+  std::shared_ptr<Network> network_{};       // instead of the next
   std::shared_ptr<tcp::Fabric> fabric_{};    // none where all is shared memory
 };
 

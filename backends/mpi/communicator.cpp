@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "channel.hpp"
-#include "check.hpp"
+#include "network.hpp"
 #include "transport.hpp"
 
 namespace tutti::mpi {
@@ -19,17 +19,7 @@ class MpiGroup final : public tutti::Group {
   MpiGroup(const Ranks& ranks, const Options& options) : ranks_{ranks}, options_{options} {}
 
   [[nodiscard]] Footing subgroup(std::span<const Rank> members) override {
-    const std::vector<int> ranks{members.begin(), members.end()};
-    MPI_Group all = MPI_GROUP_NULL;
-    MPI_Group some = MPI_GROUP_NULL;
-    MPI_Comm parent = MPI_COMM_NULL;
-    check(MPI_Comm_group(ranks_.comm, &all), "list the ranks");
-    const int listed = MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &some);
-    MPI_Group_free(&all);
-    check(listed, "list the members");
-    const int made = MPI_Comm_create_group(ranks_.comm, some, 0, &parent);
-    MPI_Group_free(&some);
-    check(made, "make a group");
+    MPI_Comm parent = subset_of(ranks_, members);
     Footing footing = footing_of(parent, options_);
     MPI_Comm_free(&parent);
     return footing;
@@ -65,7 +55,10 @@ Communicator communicator(MPI_Comm comm, const CommunicatorOptions& options,
 Communicator init(MPI_Comm comm, const InitOptions& options) {
   const Duration timeout = options.timeout > Duration::zero() ? options.timeout : Options{}.timeout;
   MpiChannel channel{comm, timeout};
-  return tutti::init(channel, options);
+  if (options.transport != "shm+mpi") return tutti::init(channel, options);
+  InitOptions own = options;
+  own.transport = "auto";
+  return tutti::init(channel, own, std::make_shared<MpiNetwork>(comm, Options{.timeout = timeout}));
 }
 
 }  // namespace tutti::mpi

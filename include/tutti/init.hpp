@@ -7,6 +7,7 @@
 
 #include <tutti/channel.hpp>
 #include <tutti/communicator.hpp>
+#include <tutti/network.hpp>
 
 namespace tutti {
 
@@ -19,7 +20,8 @@ struct InitOptions {
   std::optional<Rank> rank{};  ///< The own rank, together with size. Empty: as launched.
   std::optional<int> size{};   ///< The number of ranks. Empty: as launched.
   /// "auto": shared memory inside a host, TCP between hosts. "shm": shared memory or an error.
-  /// "tcp": TCP between all ranks.
+  /// "tcp": TCP between all ranks. "shm+mpi", for tutti::mpi::init: shared memory inside a host,
+  /// MPI between hosts.
   std::string transport = "auto";
   /// How long ranks wait for each other; zero takes TUTTI_TIMEOUT, or 60 s without it.
   Duration timeout = Duration::zero();
@@ -63,5 +65,11 @@ struct InitOptions {
 /// @param channel of all ranks. @param options see InitOptions; not its url, rank and size.
 /// @return the communicator of all ranks. Throws as init.
 [[nodiscard]] Communicator init(Channel& channel, const InitOptions& options = {});
+/// As above, with a network of one's own in place of TCP, which then carries only what ranks tell
+/// each other of failures. @param channel of all ranks. @param options see InitOptions; its
+/// transport must be "auto". @param network carries messages between hosts; of the same kind on all
+/// ranks. @return the communicator of all ranks. Throws as init.
+[[nodiscard]] Communicator init(Channel& channel, const InitOptions& options,
+                                std::shared_ptr<Network> network);
 
 }  // namespace tutti

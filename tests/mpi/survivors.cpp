@@ -1,5 +1,6 @@
 // A job in which something happens to one rank, told by the first argument:
 //   loop   all_reduce again and again, until an error ends it; survivors.py kills or stops a rank
+//   hybrid the same over memory and MPI, on two pretended hosts
 //   setup  the last rank takes no part in making the communicator
 // Ranks print who they are, and the Error they got. They end without MPI_Finalize, which would wait
 // for the dead.
@@ -11,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include <tutti/mpi.hpp>
+#include "two_hosts.hpp"
 
 namespace {
 
@@ -26,9 +27,12 @@ constexpr int kFoundAnError = 7;
   _exit(kFoundAnError);
 }
 
-void loop(int rank) {
-  tutti::Communicator world = tutti::mpi::communicator(
-      MPI_COMM_WORLD, {.timeout = std::chrono::seconds{2}}, {.timeout = std::chrono::seconds{20}});
+tutti::Communicator make_world() {
+  return tutti::mpi::communicator(MPI_COMM_WORLD, {.timeout = std::chrono::seconds{2}},
+                                  {.timeout = std::chrono::seconds{20}});
+}
+
+void loop(int rank, tutti::Communicator world) {
   std::vector<float> data(1000, 1.0F);
   world.all_reduce(std::span{data});
   std::printf("rank %d has process %d\n", rank, static_cast<int>(getpid()));
@@ -52,8 +56,11 @@ int main(int argument_count, char** arguments) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   try {
-    if (argument_count == 2 && std::string_view{arguments[1]} == "setup") set_up(rank, size);
-    else loop(rank);
+    const std::string_view mode = argument_count == 2 ? arguments[1] : "loop";
+    if (mode == "setup") set_up(rank, size);
+    else if (mode == "hybrid")
+      loop(rank, tutti::test::world_on_two_hosts(std::chrono::seconds{20}));
+    else loop(rank, make_world());
   } catch (const tutti::Error& error) {
     end_with(rank, error);
   }

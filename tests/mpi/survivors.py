@@ -1,11 +1,12 @@
 """Kills or stops one rank of a running job and checks what the others say.
 
-Usage: survivors.py kill|die|stop|setup openmpi|mpich LAUNCHER PROGRAM
+Usage: survivors.py kill|die|hybrid|stop|setup openmpi|mpich LAUNCHER PROGRAM
 
 kill   A rank is killed. The launcher sees it and ends the job.
 die    A rank is killed and the launcher does not see it, as where a node is lost: each rank runs
        under a shell that outlives it. (Hydra 4.0 kills all ranks of a host where one was killed,
        with -disable-auto-cleanup as well; Open MPI always does.)
+hybrid As die, but over memory inside hosts and MPI between them: the control plane tells.
 stop   A rank is stopped.
 setup  A rank never takes part in making the communicator.
 """
@@ -28,10 +29,11 @@ def fail(reason, lines):
 
 def start(case, mpi, launcher, program):
     """Starts the job."""
-    flags = ["-disable-auto-cleanup"] if mpi == "mpich" and case == "die" else []
+    unseen = case in ("die", "hybrid")
+    flags = ["-disable-auto-cleanup"] if mpi == "mpich" and unseen else []
     shell = ["bash", "-c", '"$@"; status=$?; sleep 6; exit $status', "rank"]
-    shell = shell if case == "die" else []
-    mode = "setup" if case == "setup" else "loop"
+    shell = shell if unseen else []
+    mode = case if case in ("setup", "hybrid") else "loop"
     return subprocess.Popen([launcher, *flags, "-n", str(RANKS), *shell, program, mode],
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             stdin=subprocess.DEVNULL, start_new_session=True)
@@ -52,6 +54,8 @@ def check_survivors(case, errors, lines):
     for rank, (code, _, text) in errors.items():
         if code not in ("timeout", "aborted", "peer_dead", "transport"):
             fail(f"rank {rank} reports {code}", lines)
+        if case == "hybrid" and (code != "peer_dead" or f"rank {VICTIM} " not in text):
+            fail(f"rank {rank} does not say that rank {VICTIM} has ended", lines)
         if case == "setup" and "has not taken part" not in text:
             fail(f"rank {rank} does not say that a rank is missing", lines)
 

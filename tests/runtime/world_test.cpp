@@ -375,7 +375,7 @@ TEST(World, RefusesTransportsThatAreNot) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
     EXPECT_STREQ(error.what(),
                  "there is no transport 'infiniband'; choose auto, shm or tcp (mpi is that of "
-                 "tutti::mpi::communicator)");
+                 "tutti::mpi::communicator, shm+mpi one of tutti::mpi::init)");
   }
 }
 

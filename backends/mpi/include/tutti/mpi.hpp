@@ -33,6 +33,10 @@ struct Options {
 /// Connects the ranks of an MPI communicator by tutti's own transports: shared memory inside a
 /// host, TCP between hosts. MPI serves for the ranks to find each other, and is not needed
 /// afterwards. Collective over `comm`.
+///
+/// With the transport "shm+mpi" messages between hosts are MPI's instead, and only the control
+/// plane uses TCP. Then groups that span hosts are made as `communicator` makes them, and MPI must
+/// live as long as what is made here.
 /// @param comm an intra-communicator. @param options as of tutti::init; not its url, rank and size.
 /// @return the communicator, with the ranks of `comm`. Throws Error.
 [[nodiscard]] Communicator init(MPI_Comm comm, const InitOptions& options = {});

@@ -1,0 +1,32 @@
+/// @file
+/// Network: what carries messages between hosts in place of tutti's own TCP.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include <tutti/costs.hpp>
+#include <tutti/transport.hpp>
+
+namespace tutti {
+
+/// Connects ranks that share no memory. It outlives the transports it makes.
+class Network {
+ public:
+  Network() = default;
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+  virtual ~Network() = default;
+
+  /// Collective over the members, and may block until all take part. @param members ranks of the
+  /// world, the own one among them; they are ranks 0, 1, ... of the transport in this order.
+  /// @return a transport that reaches all of them. Throws Error.
+  [[nodiscard]] virtual std::unique_ptr<Transport> transport(std::span<const Rank> members) = 0;
+  /// @return what it is called, for a person.
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// @return what its messages and bytes are taken to cost; equal on all ranks.
+  [[nodiscard]] virtual Tariff tariff() const = 0;
+};
+
+}  // namespace tutti

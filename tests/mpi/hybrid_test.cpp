@@ -1,0 +1,83 @@
+// Shared memory inside a host, MPI between hosts: on one machine, whose ranks pretend to be on two.
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "two_hosts.hpp"
+
+namespace tutti::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+Communicator make_world() {
+  return world_on_two_hosts(15s);
+}
+
+// Every rank contributes its number plus one, times an element's.
+void check_sums(Communicator& communicator, std::span<const Rank> members) {
+  const std::int64_t total = std::accumulate(members.begin(), members.end(), std::int64_t{0}) +
+                             static_cast<std::int64_t>(members.size());
+  const std::int64_t own = members[static_cast<std::size_t>(communicator.rank())] + 1;
+  for (const std::size_t count : {std::size_t{1}, std::size_t{5000}, std::size_t{300'000}}) {
+    std::vector<std::int64_t> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = own * static_cast<std::int64_t>(i + 1);
+    communicator.all_reduce(std::span{values});
+    for (std::size_t i = 0; i < count; ++i)
+      ASSERT_EQ(values[i], total * static_cast<std::int64_t>(i + 1)) << "element " << i;
+  }
+}
+
+std::vector<Rank> everyone(const Communicator& world) {
+  std::vector<Rank> ranks(static_cast<std::size_t>(world.size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+TEST(MpiHybrid, RunsCollectives) {
+  Communicator world = make_world();
+  check_sums(world, everyone(world));
+  if (world.size() == 1) return;
+  EXPECT_EQ(world.transport().capabilities().name, "shm+mpi");
+  EXPECT_EQ(world.transport().capabilities().hosts, 2);
+  EXPECT_NE(world.describe().find("on 2 hosts by MPI, over shared memory and MPI"),
+            std::string::npos)
+      << world.describe();
+  std::vector<float> values(100);
+  const std::string why = world.explain(call::all_reduce<float>(values, std::span{values}, sum));
+  EXPECT_NE(why.find("assumed of MPI"), std::string::npos) << why;
+}
+
+TEST(MpiHybrid, DividesWithinAndAcrossHosts) {
+  Communicator world = make_world();
+  for (const int colors : {2, 3}) {  // hosts, and mixtures of them
+    const int color = world.rank() % colors;
+    Communicator part = world.split(color);
+    std::vector<Rank> members;
+    for (const Rank rank : everyone(world))
+      if (rank % colors == color) members.push_back(rank);
+    check_sums(part, members);
+  }
+}
+
+TEST(MpiHybrid, TellsAllRanksOfAMismatch) {
+  Communicator world = make_world();
+  if (world.size() == 1) return;
+  std::vector<float> values(world.rank() == 0 ? 10U : 11U);
+  try {
+    world.all_reduce(std::span{values});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.cause(), ErrorCode::mismatch) << error.what();
+  }
+}
+
+TEST(MpiHybrid, IsATransportOfInit) {
+  Communicator world = mpi::init(MPI_COMM_WORLD, {.transport = "shm+mpi", .timeout = 15s});
+  check_sums(world, everyone(world));  // all on one host
+}
+
+}  // namespace
+}  // namespace tutti::test

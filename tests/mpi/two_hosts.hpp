@@ -1,0 +1,31 @@
+/// @file
+/// A world whose ranks pretend to be on two hosts: memory inside one, MPI between them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <tutti/mpi.hpp>
+
+#include "backends/mpi/channel.hpp"
+#include "backends/mpi/network.hpp"
+#include "runtime/world.hpp"
+
+namespace tutti::test {
+
+/// @param timeout of the start and of operations. @return the world of all ranks.
+inline Communicator world_on_two_hosts(Duration timeout) {
+  mpi::MpiChannel channel{MPI_COMM_WORLD, timeout};
+  const std::string host = std::to_string(channel.rank() % 2);
+  runtime::WorldOptions options;
+  options.network =
+      std::make_shared<mpi::MpiNetwork>(MPI_COMM_WORLD, mpi::Options{.timeout = timeout});
+  options.mesh.host.name += host;
+  options.mesh.host.boot += host;
+  options.mesh.interface = "127.0.0.1";
+  const auto world =
+      runtime::World::connect(channel, options, std::chrono::steady_clock::now() + timeout);
+  return Communicator::create(world->footing(), make_host_memory(), {.timeout = timeout});
+}
+
+}  // namespace tutti::test
