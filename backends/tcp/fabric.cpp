@@ -25,6 +25,8 @@ class TcpTransport final : public Transport {
   ~TcpTransport() override {
     if (hub_.guard().is_forked()) return;
     const std::lock_guard lock{hub_.mutex()};
+    // What nobody polled for any more counts too: the peers are not waited for.
+    if (alarm_->went_off()) port_->fail({ErrorCode::aborted, "the communicator has failed"});
     hub_.stop(*port_);
     hub_.close(*port_);
   }

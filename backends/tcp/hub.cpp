@@ -83,7 +83,7 @@ bool Hub::has_left(Leaving& one) noexcept {
   if (moved.error != 0) return true;
   if (moved.bytes > 0) return false;
   const int unacknowledged = socket.unacknowledged();
-  if (unacknowledged == 0) return true;
+  if (unacknowledged == 0) return !socket.owes();
   const auto now = std::chrono::steady_clock::now();
   if (unacknowledged != std::exchange(one.unacknowledged, unacknowledged)) one.progress = now;
   return now - one.progress >= (one.link->failed ? kFailedLinger : options_.linger);
