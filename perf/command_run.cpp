@@ -22,6 +22,7 @@
 #include "perf/run_remote.hpp"
 #include "perf/sweep_failure.hpp"
 #include "runtime/cryptography.hpp"
+#include "runtime/folder.hpp"
 #include "runtime/launch.hpp"
 
 namespace tutti::perf {
