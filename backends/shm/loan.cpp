@@ -82,6 +82,7 @@ void ShmTransport::take_reply(Peer& peer, const Record& send) {
 // We have stopped to write into theirs.
 bool ShmTransport::abort(const Error& cause) noexcept {
   alarm_->raise(cause);
+  if (domain_->segment().guard().is_forked()) return true;  // a child has none of the memory
   entry_->state.store(Entry::failed, std::memory_order_seq_cst);
   for (Record& record : records_)
     if (record.in_use && std::exchange(record.is_storing, false))
