@@ -15,69 +15,13 @@
 
 #include "ranks.hpp"
 #include "runtime/tls.hpp"
+#include "worlds.hpp"
 
 namespace tutti::test {
 namespace {
 
 using namespace std::chrono_literals;
 using namespace tutti::runtime;
-
-struct Setting {
-  int n;
-  std::string ways;
-  int hosts;  // pretended; ranks are dealt out to them
-  bool tls = false;
-};
-
-std::ostream& operator<<(std::ostream& out, const Setting& setting) {
-  return out << setting.n << "_ranks_" << setting.ways << "_" << setting.hosts << "_hosts"
-             << (setting.tls ? "_tls" : "");
-}
-
-/// Runs a body on every rank of a world. @param patience until it must stand. @param bytes of
-/// memory that each rank can share.
-std::vector<Outcome> in_world(const Setting& setting,
-                              const std::function<void(Communicator&)>& body,
-                              milliseconds patience = 30s,
-                              std::size_t bytes = std::size_t{1} << 30) {
-  const auto channels = local_channels(setting.n, true);
-  return run_ranks(setting.n, [&](Rank rank) {
-    WorldOptions options{.ways = ways_of(setting.ways), .segment_bytes = bytes};
-    options.mesh.host.name += std::to_string(rank % setting.hosts);
-    options.mesh.host.boot += std::to_string(rank % setting.hosts);
-    options.mesh.interface = "127.0.0.1";
-    options.mesh.tls = setting.tls;
-    Channel& channel = *channels[static_cast<std::size_t>(rank)];
-    Communicator world =
-        Communicator::create(World::connect(channel, options, in(patience))->footing(),
-                             make_host_memory(), {.timeout = 30s});
-    body(world);
-  });
-}
-
-/// Every rank contributes its number times an element's.
-void check_sums(Communicator& communicator, std::span<const Rank> world_ranks, std::size_t count,
-                std::span<std::int64_t> values) {
-  std::int64_t total = 0;
-  for (const Rank rank : world_ranks) total += rank + 1;
-  const std::int64_t own = world_ranks[static_cast<std::size_t>(communicator.rank())] + 1;
-  for (std::size_t i = 0; i < count; ++i) values[i] = own * static_cast<std::int64_t>(i + 1);
-  communicator.all_reduce(values.first(count));
-  for (std::size_t i = 0; i < count; ++i)
-    ASSERT_EQ(values[i], total * static_cast<std::int64_t>(i + 1)) << "element " << i;
-}
-
-void check_sums(Communicator& communicator, std::span<const Rank> world_ranks) {
-  std::vector<std::int64_t> values(100'000);
-  for (const std::size_t count : {1U, 100U, 5'000U, 100'000U})
-    check_sums(communicator, world_ranks, count, values);
-}
-
-std::vector<Rank> everyone(int n) {
-  std::vector<Rank> ranks(static_cast<std::size_t>(n));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
 
 class WorldOf : public ::testing::TestWithParam<Setting> {};
 
@@ -229,15 +173,6 @@ TEST_P(WorldOf, ReducesBuffersThatPeersSee) {
   }));
 }
 
-/// What explain() says that the choice rests on.
-std::string tariff_of(Communicator& communicator) {
-  std::vector<double> values(8);
-  const std::string text =
-      communicator.explain(call::all_reduce<double>(values, std::span{values}, sum));
-  const std::size_t begin = text.find("\n  at ") + 1;
-  return text.substr(begin, text.find('\n', begin) - begin);
-}
-
 // What ranks would choose by must be the same on all of them, in subgroups too.
 TEST_P(WorldOf, ChargesAllRanksAlike) {
   std::mutex mutex;
@@ -262,24 +197,6 @@ TEST_P(WorldOf, ChargesAllRanksAlike) {
                                                                       : "assumed of the loopback";
     EXPECT_NE(tariff.find(origin), std::string::npos) << group << ": " << tariff;
   }
-}
-
-TEST(World, MeasuresNoNetworkWhereItMustStandSoon) {
-  const auto said = [](milliseconds patience) {
-    std::mutex mutex;
-    std::set<std::string> tariffs;
-    expect_no_error(in_world(
-        {2, "auto", 2},
-        [&](Communicator& world) {
-          const std::lock_guard lock{mutex};
-          tariffs.insert(tariff_of(world));
-        },
-        patience));
-    EXPECT_EQ(tariffs.size(), 1U);
-    return *tariffs.begin();
-  };
-  EXPECT_NE(said(30s).find("measured"), std::string::npos) << said(30s);
-  EXPECT_NE(said(3s).find("no time to measure"), std::string::npos) << said(3s);
 }
 
 // A rank that lacks memory for a group may free some and try again, whatever the others do.
@@ -310,48 +227,6 @@ TEST(World, MakesAGroupThatCouldNotBeMadeAtFirst) {
       30s, kSegment));
 }
 
-/// What two ranks are told that start with options of their own.
-std::vector<Outcome> start_two(const InitOptions& first, const InitOptions& second) {
-  const auto channels = local_channels(2, true);
-  return run_ranks(2, [&](Rank rank) {
-    Communicator world =
-        init(*channels[static_cast<std::size_t>(rank)], rank == 0 ? first : second);
-    check_sums(world, everyone(2));
-  });
-}
-
-TEST(World, RefusesOptionsThatDifferBetweenRanks) {
-  const auto expect_refusal = [](const InitOptions& first, const InitOptions& second,
-                                 const std::string& text) {
-    for (const Outcome& outcome : start_two(first, second)) {
-      ASSERT_TRUE(outcome.error) << text;
-      EXPECT_EQ(outcome.error->code(), ErrorCode::mismatch);
-      EXPECT_EQ(outcome.text(), text + "; all ranks must give equal options");
-    }
-  };
-  expect_refusal({.heartbeat_timeout = 1s}, {.heartbeat_timeout = 60s},
-                 "rank 1 was started with heartbeat_timeout 60000 ms, rank 0 with "
-                 "heartbeat_timeout 1000 ms");
-  expect_refusal({.payload_checksum = true}, {},
-                 "rank 1 was started with payload_checksum off, rank 0 with payload_checksum on");
-  expect_refusal({}, {.communicator = {.segments_in_flight = 2}},
-                 "rank 1 was started with segments_in_flight 2, rank 0 with segments_in_flight 4");
-  expect_no_error(start_two({.timeout = 20s}, {.timeout = 30s}));
-}
-
-TEST(World, SumsPayloadsWhereTheOptionSaysSo) {
-  for (const bool summed : {false, true}) {
-    const auto channels = local_channels(2, true);
-    const InitOptions options{.transport = "tcp", .payload_checksum = summed};
-    expect_no_error(run_ranks(2, [&](Rank rank) {
-      Communicator world = init(*channels[static_cast<std::size_t>(rank)], options);
-      check_sums(world, everyone(2));
-      EXPECT_EQ(world.describe().ends_with("over TCP with payload checksums"), summed)
-          << world.describe();
-    }));
-  }
-}
-
 std::string name_of_setting(const ::testing::TestParamInfo<Setting>& info) {
   std::ostringstream name;
   name << info.param;
@@ -366,55 +241,6 @@ INSTANTIATE_TEST_SUITE_P(Settings, WorldOf,
                                            Setting{3, "auto", 3}, Setting{2, "tcp", 1, has_tls()},
                                            Setting{6, "auto", 3, has_tls()}),
                          name_of_setting);
-
-TEST(World, RefusesTransportsThatAreNot) {
-  try {
-    static_cast<void>(ways_of("infiniband"));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    EXPECT_STREQ(error.what(),
-                 "there is no transport 'infiniband'; choose auto, shm or tcp (mpi is that of "
-                 "tutti::mpi::communicator, shm+mpi one of tutti::mpi::init)");
-  }
-}
-
-TEST(World, SaysWhoSharesNoMemory) {
-  const auto outcomes = in_world({3, "shm", 2}, [](Communicator&) {});
-  for (const Outcome& outcome : outcomes) {
-    ASSERT_TRUE(outcome.error);
-    EXPECT_EQ(outcome.error->code(), ErrorCode::invalid_argument);
-    EXPECT_NE(outcome.text().find("shares no memory with"), std::string::npos) << outcome.text();
-  }
-}
-
-TEST(World, SaysThatItEncrypts) {
-  if (!has_tls()) GTEST_SKIP() << "built without OpenSSL";
-  expect_no_error(in_world({2, "tcp", 1, true}, [](Communicator& world) {
-    EXPECT_NE(world.describe().find("over TCP with TLS"), std::string::npos) << world.describe();
-  }));
-}
-
-TEST(World, EncryptsOnAllRanksOrNone) {
-  if (!has_tls()) GTEST_SKIP() << "built without OpenSSL";
-  for (const Rank odd : {0, 1}) {
-    const auto channels = local_channels(3, true);
-    const auto outcomes = run_ranks(3, [&](Rank rank) {
-      WorldOptions options;
-      options.mesh.tls = (rank == 1) == (odd == 1);
-      (void)World::connect(*channels[static_cast<std::size_t>(rank)], options, in(10s));
-    });
-    for (const Outcome& outcome : outcomes) {
-      ASSERT_TRUE(outcome.error);
-      EXPECT_EQ(outcome.error->code(), ErrorCode::mismatch);
-      EXPECT_EQ(outcome.error->culprit(), 1);
-      EXPECT_NE(outcome.text().find(odd == 1 ? "uses TLS, but rank 0 does not; all ranks must"
-                                             : "does not use TLS, but rank 0 does; all ranks must"),
-                std::string::npos)
-          << outcome.text();
-    }
-  }
-}
 
 TEST(World, RefusesGroupsThatCannotBe) {
   expect_no_error(in_world({2, "auto", 1}, [](Communicator& world) {
@@ -431,13 +257,6 @@ TEST(World, RefusesGroupsThatCannotBe) {
                   " makes a group in which it is not; only the members make it");
     check_sums(world, everyone(2));
   }));
-}
-
-TEST(World, IsNotWatchedTooImpatiently) {
-  const auto made = try_init({.heartbeat_timeout = 99ms});
-  ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().code(), ErrorCode::invalid_argument);
-  EXPECT_NE(std::string{made.error().what()}.find("100 ms"), std::string::npos);
 }
 
 // The last operation's messages may still be under way when a rank leaves.

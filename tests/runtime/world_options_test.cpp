@@ -1,0 +1,131 @@
+// Options of worlds: each changes what it says, and those that must agree are compared.
+#include <mutex>
+#include <set>
+
+#include "runtime/tls.hpp"
+#include "worlds.hpp"
+
+namespace tutti::test {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace tutti::runtime;
+
+/// What two ranks are told that start with options of their own.
+std::vector<Outcome> start_two(const InitOptions& first, const InitOptions& second) {
+  const auto channels = local_channels(2, true);
+  return run_ranks(2, [&](Rank rank) {
+    Communicator world =
+        init(*channels[static_cast<std::size_t>(rank)], rank == 0 ? first : second);
+    check_sums(world, everyone(2));
+  });
+}
+
+TEST(World, MeasuresNoNetworkWhereItMustStandSoon) {
+  const auto said = [](milliseconds patience) {
+    std::mutex mutex;
+    std::set<std::string> tariffs;
+    expect_no_error(in_world(
+        {2, "auto", 2},
+        [&](Communicator& world) {
+          const std::lock_guard lock{mutex};
+          tariffs.insert(tariff_of(world));
+        },
+        patience));
+    EXPECT_EQ(tariffs.size(), 1U);
+    return *tariffs.begin();
+  };
+  EXPECT_NE(said(30s).find("measured"), std::string::npos) << said(30s);
+  EXPECT_NE(said(3s).find("no time to measure"), std::string::npos) << said(3s);
+}
+
+TEST(World, RefusesOptionsThatDifferBetweenRanks) {
+  const auto expect_refusal = [](const InitOptions& first, const InitOptions& second,
+                                 const std::string& text) {
+    for (const Outcome& outcome : start_two(first, second)) {
+      ASSERT_TRUE(outcome.error) << text;
+      EXPECT_EQ(outcome.error->code(), ErrorCode::mismatch);
+      EXPECT_EQ(outcome.text(), text + "; all ranks must give equal options");
+    }
+  };
+  expect_refusal({.heartbeat_timeout = 1s}, {.heartbeat_timeout = 60s},
+                 "rank 1 was started with heartbeat_timeout 60000 ms, rank 0 with "
+                 "heartbeat_timeout 1000 ms");
+  expect_refusal({.payload_checksum = true}, {},
+                 "rank 1 was started with payload_checksum off, rank 0 with payload_checksum on");
+  expect_refusal({}, {.communicator = {.segments_in_flight = 2}},
+                 "rank 1 was started with segments_in_flight 2, rank 0 with segments_in_flight 4");
+  expect_no_error(start_two({.timeout = 20s}, {.timeout = 30s}));
+}
+
+TEST(World, SumsPayloadsWhereTheOptionSaysSo) {
+  for (const bool summed : {false, true}) {
+    const auto channels = local_channels(2, true);
+    const InitOptions options{.transport = "tcp", .payload_checksum = summed};
+    expect_no_error(run_ranks(2, [&](Rank rank) {
+      Communicator world = init(*channels[static_cast<std::size_t>(rank)], options);
+      check_sums(world, everyone(2));
+      EXPECT_EQ(world.describe().ends_with("over TCP with payload checksums"), summed)
+          << world.describe();
+    }));
+  }
+}
+
+TEST(World, RefusesTransportsThatAreNot) {
+  try {
+    static_cast<void>(ways_of("infiniband"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_STREQ(error.what(),
+                 "there is no transport 'infiniband'; choose auto, shm or tcp (mpi is that of "
+                 "tutti::mpi::communicator, shm+mpi one of tutti::mpi::init)");
+  }
+}
+
+TEST(World, SaysWhoSharesNoMemory) {
+  const auto outcomes = in_world({3, "shm", 2}, [](Communicator&) {});
+  for (const Outcome& outcome : outcomes) {
+    ASSERT_TRUE(outcome.error);
+    EXPECT_EQ(outcome.error->code(), ErrorCode::invalid_argument);
+    EXPECT_NE(outcome.text().find("shares no memory with"), std::string::npos) << outcome.text();
+  }
+}
+
+TEST(World, SaysThatItEncrypts) {
+  if (!has_tls()) GTEST_SKIP() << "built without OpenSSL";
+  expect_no_error(in_world({2, "tcp", 1, true}, [](Communicator& world) {
+    EXPECT_NE(world.describe().find("over TCP with TLS"), std::string::npos) << world.describe();
+  }));
+}
+
+TEST(World, EncryptsOnAllRanksOrNone) {
+  if (!has_tls()) GTEST_SKIP() << "built without OpenSSL";
+  for (const Rank odd : {0, 1}) {
+    const auto channels = local_channels(3, true);
+    const auto outcomes = run_ranks(3, [&](Rank rank) {
+      WorldOptions options;
+      options.mesh.tls = (rank == 1) == (odd == 1);
+      (void)World::connect(*channels[static_cast<std::size_t>(rank)], options, in(10s));
+    });
+    for (const Outcome& outcome : outcomes) {
+      ASSERT_TRUE(outcome.error);
+      EXPECT_EQ(outcome.error->code(), ErrorCode::mismatch);
+      EXPECT_EQ(outcome.error->culprit(), 1);
+      EXPECT_NE(outcome.text().find(odd == 1 ? "uses TLS, but rank 0 does not; all ranks must"
+                                             : "does not use TLS, but rank 0 does; all ranks must"),
+                std::string::npos)
+          << outcome.text();
+    }
+  }
+}
+
+TEST(World, IsNotWatchedTooImpatiently) {
+  const auto made = try_init({.heartbeat_timeout = 99ms});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code(), ErrorCode::invalid_argument);
+  EXPECT_NE(std::string{made.error().what()}.find("100 ms"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tutti::test

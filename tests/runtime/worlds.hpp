@@ -1,0 +1,86 @@
+/// @file
+/// Worlds of ranks that are threads, some of which pretend to be on other hosts.
+#pragma once
+
+#include <functional>
+#include <numeric>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <tutti/tutti.hpp>
+
+#include "ranks.hpp"
+#include "runtime/world.hpp"
+
+namespace tutti::test {
+
+/// Ranks, and how they connect.
+struct Setting {
+  int n;
+  std::string ways;
+  int hosts;  // pretended; ranks are dealt out to them
+  bool tls = false;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const Setting& setting) {
+  return out << setting.n << "_ranks_" << setting.ways << "_" << setting.hosts << "_hosts"
+             << (setting.tls ? "_tls" : "");
+}
+
+/// Runs a body on every rank of a world. @param patience until it must stand. @param bytes of
+/// memory that each rank can share.
+inline std::vector<Outcome> in_world(const Setting& setting,
+                                     const std::function<void(Communicator&)>& body,
+                                     milliseconds patience = std::chrono::seconds{30},
+                                     std::size_t bytes = std::size_t{1} << 30) {
+  const auto channels = local_channels(setting.n, true);
+  return run_ranks(setting.n, [&](Rank rank) {
+    runtime::WorldOptions options{.ways = runtime::ways_of(setting.ways), .segment_bytes = bytes};
+    options.mesh.host.name += std::to_string(rank % setting.hosts);
+    options.mesh.host.boot += std::to_string(rank % setting.hosts);
+    options.mesh.interface = "127.0.0.1";
+    options.mesh.tls = setting.tls;
+    Channel& channel = *channels[static_cast<std::size_t>(rank)];
+    Communicator world =
+        Communicator::create(runtime::World::connect(channel, options, in(patience))->footing(),
+                             make_host_memory(), {.timeout = std::chrono::seconds{30}});
+    body(world);
+  });
+}
+
+/// Every rank contributes its number times an element's.
+inline void check_sums(Communicator& communicator, std::span<const Rank> world_ranks,
+                       std::size_t count, std::span<std::int64_t> values) {
+  std::int64_t total = 0;
+  for (const Rank rank : world_ranks) total += rank + 1;
+  const std::int64_t own = world_ranks[static_cast<std::size_t>(communicator.rank())] + 1;
+  for (std::size_t i = 0; i < count; ++i) values[i] = own * static_cast<std::int64_t>(i + 1);
+  communicator.all_reduce(values.first(count));
+  for (std::size_t i = 0; i < count; ++i)
+    ASSERT_EQ(values[i], total * static_cast<std::int64_t>(i + 1)) << "element " << i;
+}
+
+inline void check_sums(Communicator& communicator, std::span<const Rank> world_ranks) {
+  std::vector<std::int64_t> values(100'000);
+  for (const std::size_t count : {1U, 100U, 5'000U, 100'000U})
+    check_sums(communicator, world_ranks, count, values);
+}
+
+inline std::vector<Rank> everyone(int n) {
+  std::vector<Rank> ranks(static_cast<std::size_t>(n));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+/// What explain() says that the choice rests on.
+inline std::string tariff_of(Communicator& communicator) {
+  std::vector<double> values(8);
+  const std::string text =
+      communicator.explain(call::all_reduce<double>(values, std::span{values}, sum));
+  const std::size_t begin = text.find("\n  at ") + 1;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+}  // namespace tutti::test
