@@ -313,6 +313,11 @@ std::size_t ShmTransport::pull_from_process(Peer& peer, const Range& range, Reco
       record.cursor = before;
       return 0;
     }
+    if (errno == EFAULT && !may_touch(peer)) {  // what it took back it may have given to the system
+      suspect(peer, kGaveUp);
+      record.cursor = before;
+      return 0;
+    }
     const auto rank = static_cast<Rank>(&peer - peers_.data());
     throw Error{
         ErrorCode::transport,
