@@ -11,4 +11,7 @@ if(TUTTI_SANITIZE)
   foreach(box IN ITEMS algorithms collectives hybrid runtime shm sim tcp)
     target_precompile_headers(tutti_${box} REUSE_FROM tutti_precompiled)
   endforeach()
+  # For the same reason the files of some boxes are compiled together.
+  set_target_properties(tutti_algorithms tutti_collectives tutti_shm
+                        PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
 endif()

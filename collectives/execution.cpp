@@ -127,7 +127,11 @@ void Execution::place_pieces(Lane& lane) {
   for (std::size_t i = 0; i < lane.transfers.size(); ++i)
     lane.transfers[i].cookie = reinterpret_cast<std::uint64_t>(&lane.pending[i]);
   if (may_fuse_) place_sinks(lane);
-  if (may_lend_) place_shortcuts(lane);
+  if (may_lend_) {
+    place_shortcuts(lane);
+    operands_.reserve(2);
+    copies_.reserve(1);
+  }
   const std::size_t before = lane.footprint;
   lane.footprint = resolved.footprint() + lane.pieces.capacity() * sizeof(Piece) +
                    lane.transfers.capacity() * sizeof(Transfer) +

@@ -177,10 +177,12 @@ Femtoseconds Profile::time(std::size_t bytes, std::size_t segment_bytes,
   };
   const Work rest{times(others, busiest.messages), times(others, busiest.moved),
                   times(others, busiest.reduced)};
-  if (costs.overlaps) return plus(price(work(path), costs), longest_of(work(rest), costs));
-  return price(work({plus(path.messages, rest.messages), plus(path.moved, rest.moved),
-                     plus(path.reduced, rest.reduced)}),
-               costs);
+  const Femtoseconds waiting = times(static_cast<std::int64_t>(rounds), costs.round);
+  if (costs.overlaps)
+    return plus(waiting, plus(price(work(path), costs), longest_of(work(rest), costs)));
+  return plus(waiting, price(work({plus(path.messages, rest.messages), plus(path.moved, rest.moved),
+                                   plus(path.reduced, rest.reduced)}),
+                             costs));
 }
 
 Profile profile_of(const Choice& choice, int size, Rank root) {

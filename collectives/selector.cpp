@@ -33,8 +33,10 @@ std::string microseconds(Femtoseconds time) {
 }
 
 std::string text_of(const LinkCosts& costs) {
-  return microseconds(costs.alpha) + " per message, " + nanoseconds(costs.beta) +
-         " per byte moved, " + nanoseconds(costs.gamma) + " per byte reduced, ";
+  return microseconds(costs.alpha) + " per message, " +
+         (costs.round == 0 ? "" : microseconds(costs.round) + " per round, ") +
+         nanoseconds(costs.beta) + " per byte moved, " + nanoseconds(costs.gamma) +
+         " per byte reduced, ";
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ runtime::Agreed agreed(const InitOptions& options) {
   const auto heartbeat = std::chrono::floor<std::chrono::milliseconds>(options.heartbeat_timeout);
   return {{"heartbeat_timeout", std::to_string(heartbeat.count()) + " ms"},
           {"segments_in_flight", std::to_string(options.communicator.segments_in_flight)},
-          {"payload_checksum", text_of(options.payload_checksum)}};
+          {"payload_checksum", text_of(options.payload_checksum)},
+          {"network_megabits", std::to_string(options.network_megabits)}};
 }
 
 /// What options say, and variables where options are silent.
@@ -37,6 +38,8 @@ Settings settle(const InitOptions& options, const runtime::Config& config) {
     throw Error{ErrorCode::invalid_argument, "the timeout must not be less than zero"};
   if (options.heartbeat_timeout < kShortestHeartbeatTimeout)
     throw Error{ErrorCode::invalid_argument, "the heartbeat timeout must be 100 ms or more"};
+  if (options.network_megabits < 0)
+    throw Error{ErrorCode::invalid_argument, "the network's speed must not be less than zero"};
   Settings settings;
   settings.protection.interface = options.address.empty() ? config.address : options.address;
   settings.protection.insecure = options.insecure;
@@ -62,6 +65,7 @@ Communicator connect(Channel& channel, const InitOptions& options, const Setting
   world.mesh.master = std::move(master);
   world.mesh.agreed = agreed(options);
   world.payload_checksum = options.payload_checksum;
+  world.network_megabits = options.network_megabits;
   world.vigilance = runtime::vigilance_of(options.heartbeat_timeout);
   return Communicator::create(runtime::World::connect(channel, world, settings.deadline)->footing(),
                               make_host_memory(), options.communicator);

@@ -1,7 +1,9 @@
 #include "network_speed.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <string>
 #include <vector>
 
 namespace tutti::runtime {
@@ -10,7 +12,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // What shapers and switches let pass as a burst must not count for much.
-constexpr std::size_t kProbeBytes = std::size_t{1} << 20;
+constexpr std::array<std::size_t, 2> kProbeBytes{std::size_t{256} << 10, std::size_t{1280} << 10};
 constexpr int kMostProbes = 3;
 // A network on which a probe takes so long is measured well enough by it.
 constexpr std::chrono::milliseconds kLongProbe{20};
@@ -27,31 +29,37 @@ constexpr LinkCosts costs_at(std::int64_t megabits) noexcept {
 }  // namespace
 
 NetworkSpeed speed_of(std::size_t bytes, Duration time) noexcept {
+  if (time <= Duration::zero()) return NetworkSpeed::gigabits_10;
   const double gigabits = 8.0 * static_cast<double>(bytes) / static_cast<double>(time.count());
   if (gigabits < kClassLimit / 10) return NetworkSpeed::megabits_100;
   return gigabits < kClassLimit ? NetworkSpeed::gigabit_1 : NetworkSpeed::gigabits_10;
 }
 
-// What disturbs a probe makes it longer, so the shortest counts.
+// What disturbs a probe makes it longer, so the shortest counts. A long probe takes longer than a
+// short one for its bytes alone, since both wait for the network's latency alike.
 NetworkSpeed measure_network(Communicator& pair) {
-  std::vector<std::uint8_t> probe(kProbeBytes);
+  std::vector<std::uint8_t> probe(kProbeBytes.back());
   std::uint8_t answer = 0;
   const Options whole{.algorithm = "binomial", .timeout = kPatience};
-  Duration shortest = Duration::max();
+  std::array<Duration, 2> shortest{Duration::max(), Duration::max()};
   Duration last{0};
   for (int probes = 1; probe.front() == 0; ++probes) {
     if (pair.rank() == 0)  // the first byte says whether there is another one
       probe.front() = probes == kMostProbes || last > kLongProbe ? 1 : 0;
-    const auto begin = Clock::now();
-    pair.broadcast(std::span{probe}, 0, whole);
-    pair.broadcast(std::span{&answer, 1}, 1, whole);
-    last = Clock::now() - begin;
-    shortest = std::min(shortest, last);
+    for (std::size_t i = 0; i < kProbeBytes.size(); ++i) {
+      const auto begin = Clock::now();
+      pair.broadcast(std::span{probe}.first(kProbeBytes[i]), 0, whole);
+      pair.broadcast(std::span{&answer, 1}, 1, whole);
+      last = Clock::now() - begin;
+      shortest[i] = std::min(shortest[i], last);
+    }
   }
-  return pair.rank() == 0 ? speed_of(kProbeBytes, shortest) : NetworkSpeed::unknown;
+  if (pair.rank() != 0) return NetworkSpeed::unknown;
+  return speed_of(kProbeBytes[1] - kProbeBytes[0], shortest[1] - shortest[0]);
 }
 
-Tariff memory_tariff() {
+Tariff memory_tariff(bool is_crowded) {
+  if (is_crowded) return {kCrowdedCosts, "assumed of shared memory and few cores"};
   return {kDefaultCosts, "assumed of shared memory", kVisibleCosts};
 }
 
@@ -68,6 +76,10 @@ Tariff network_tariff(NetworkSpeed speed) {
     case NetworkSpeed::unknown: break;
   }
   return {costs_at(1000), "assumed: 1 Gbit/s between hosts, which there was no time to measure"};
+}
+
+Tariff network_tariff(int megabits) {
+  return {costs_at(megabits), "as told: " + std::to_string(megabits) + " Mbit/s between hosts"};
 }
 
 }  // namespace tutti::runtime

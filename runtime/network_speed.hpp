@@ -20,8 +20,8 @@ enum class NetworkSpeed : std::uint8_t {
   gigabits_10    ///< 10 Gbit/s, or more.
 };
 
-/// @param bytes that a connection carried. @param time that it took, more than zero.
-/// @return the class.
+/// @param bytes that a connection carried. @param time that it took, beside what a message takes
+/// that has none. @return the class.
 [[nodiscard]] NetworkSpeed speed_of(std::size_t bytes, Duration time) noexcept;
 /// Collective: rank 0 sends to rank 1, a few MiB at the most.
 /// @param pair two ranks on different hosts. @return what rank 0 measured, unknown on rank 1.
@@ -29,10 +29,13 @@ enum class NetworkSpeed : std::uint8_t {
 [[nodiscard]] NetworkSpeed measure_network(Communicator& pair);
 
 /// @return what links through memory are taken to cost.
-[[nodiscard]] Tariff memory_tariff();
+/// @param is_crowded whether ranks outnumber cores.
+[[nodiscard]] Tariff memory_tariff(bool is_crowded);
 /// @return what links over the loopback are taken to cost.
 [[nodiscard]] Tariff loopback_tariff();
 /// @param speed as measured. @return what links between hosts are taken to cost.
 [[nodiscard]] Tariff network_tariff(NetworkSpeed speed);
+/// @param megabits per second, more than zero, that somebody says. @return as above.
+[[nodiscard]] Tariff network_tariff(int megabits);
 
 }  // namespace tutti::runtime

@@ -101,12 +101,13 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
   Mesh connected = connect_mesh(channel, mesh, deadline);
   const Rank far = connected.far;
   world->adopt(std::move(connected), options);
-  world->remote_tariff_ = world->find_remote_tariff(far, deadline);
+  world->remote_tariff_ = world->find_remote_tariff(far, options.network_megabits, deadline);
   return world;
 }
 
-Tariff World::find_remote_tariff(Rank far, Deadline deadline) {
+Tariff World::find_remote_tariff(Rank far, int megabits, Deadline deadline) {
   if (network_) return network_->tariff();
+  if (far >= 0 && megabits > 0) return network_tariff(megabits);
   return far < 0 ? loopback_tariff() : find_network_tariff(far, deadline);
 }
 
@@ -138,6 +139,7 @@ Tariff World::find_network_tariff(Rank far, Deadline deadline) {
 
 void World::adopt(Mesh mesh, const WorldOptions& options) {
   id_ = mesh.world;
+  is_crowded_ = mesh.is_oversubscribed;
   hosts_ = std::move(mesh.hosts);
   households_ = std::move(mesh.households);
   is_encrypted_ = options.mesh.tls;
@@ -214,7 +216,7 @@ Tariff World::tariff_of(const std::vector<Rank>& members) const {
   const auto household = [this](Rank rank) { return households_[static_cast<std::size_t>(rank)]; };
   const bool share_memory = std::ranges::all_of(
       members, [&](Rank member) { return household(member) == household(members.front()); });
-  return share_memory ? memory_tariff() : remote_tariff_;
+  return share_memory ? memory_tariff(is_crowded_) : remote_tariff_;
 }
 
 std::unique_ptr<Transport> World::connect(std::uint64_t communicator,

@@ -32,6 +32,7 @@ struct WorldOptions {
   Ways ways = Ways::any;               ///< See Ways.
   MeshOptions mesh{};                  ///< See MeshOptions; its memory is chosen here.
   Vigilance vigilance{};               ///< See Vigilance.
+  int network_megabits = 0;            ///< Between hosts; 0 measures.
   bool payload_checksum = false;       ///< As tcp::Options.
   std::shared_ptr<Network> network{};  ///< Carries messages between hosts; null: TCP does.
   std::size_t segment_bytes = shm::kSegmentBytes;  ///< Addresses of the own shared memory.
@@ -71,7 +72,7 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] std::unique_ptr<Transport> connect_remotely(std::uint64_t communicator,
                                                             const std::vector<Rank>& members,
                                                             const std::shared_ptr<Alarm>& alarm);
-  [[nodiscard]] Tariff find_remote_tariff(Rank far, Deadline deadline);
+  [[nodiscard]] Tariff find_remote_tariff(Rank far, int megabits, Deadline deadline);
   [[nodiscard]] Tariff find_network_tariff(Rank far, Deadline deadline);
   [[nodiscard]] Tariff tariff_of(const std::vector<Rank>& members) const;
   [[nodiscard]] std::vector<Rank> everyone() const;
@@ -85,6 +86,7 @@ class World : public std::enable_shared_from_this<World> {
   bool is_encrypted_ = false;                // whether TCP links are
   std::vector<Rank> households_{};           // as Mesh::households
   bool has_checksums_ = false;               // of payloads
+  bool is_crowded_ = false;                  // whether the own host's ranks outnumber its cores
   Tariff remote_tariff_{};                   // of links that share no memory
   std::unique_ptr<Control> control_{};       // none where there is one rank; says goodbye last
   std::shared_ptr<shm::Segment> segment_{};  // none where all is TCP

@@ -224,27 +224,30 @@ std::byte* Network::reply_to(Rank self, LoanId loan, std::uint32_t turn, std::si
   return reply.turn == turn && reply.bytes == bytes ? reply.data : nullptr;
 }
 
+/// The answer takes its place among the messages to the lender at once, as if it were sent now.
 void Network::end_loan(Rank self, LoanId loan, bool replied) {
   const std::shared_ptr<Message> message = std::move(endpoint(self).loans.at(loan));
   expects(message != nullptr, "a loan ends once");
-  message->replied = replied;
+  if (replied) {
+    auto reply = std::make_shared<Message>();
+    reply->source = self;
+    reply->destination = message->source;
+    reply->tag = message->tag;
+    reply->replied = true;
+    Endpoint& lender = endpoint(message->source);
+    if (const auto waiting = take_match(lender.expected, *reply))
+      message->answered = waiting->receive.cookie;
+    else lender.unexpected.push_back(std::move(reply));
+  }
   schedule({.time = now_ + latency(self), .kind = Event::Kind::returned, .message = message});
 }
 
 /// The lender hears that its message was read, and perhaps answered.
 void Network::take_back(const Message& loan) {
-  Endpoint& source = endpoint(loan.source);
-  if (!source.alive()) return;
-  source.ready.push_back({loan.send.cookie});
-  if (!loan.replied) return;
-  auto reply = std::make_shared<Message>();
-  reply->source = loan.destination;
-  reply->destination = loan.source;
-  reply->tag = loan.tag;
-  reply->replied = true;
-  if (const auto waiting = take_match(source.expected, *reply))
-    source.ready.push_back({waiting->receive.cookie});
-  else source.unexpected.push_back(std::move(reply));
+  Endpoint& lender = endpoint(loan.source);
+  if (!lender.alive()) return;
+  lender.ready.push_back({loan.send.cookie});
+  if (loan.answered) lender.ready.push_back({*loan.answered});
 }
 
 /// Each part in memory of its own, which ends where the part does: who reads beyond it shows.

@@ -36,8 +36,8 @@ struct Message {
   Half receive{};                    ///< The receiver's half.
   std::vector<std::byte> payload{};  ///< Bytes of an eager message.
   Duration arrival{0};               ///< When an eager message is at its destination.
-  bool replied = false;              ///< It stands in its place: the answer to a loan. Of a message
-                                     ///< that is lent: so does its answer.
+  bool replied = false;              ///< It stands in its place: the answer to a loan.
+  std::optional<std::uint64_t> answered{};  ///< Of a loan: the receive that has its answer.
 };
 
 /// Something that will happen.

@@ -16,6 +16,7 @@ struct LinkCosts {
   Femtoseconds alpha = 0;  ///< Per message.
   Femtoseconds beta = 0;   ///< Per byte of the larger of in and out.
   Femtoseconds gamma = 0;  ///< Per byte reduced.
+  Femtoseconds round = 0;  ///< Per round of the schedule: waiting for others to have their turn.
   /// Whether bytes move by themselves, as over a wire, while a rank sends and reduces what belongs
   /// to other segments; over memory the rank that sends moves them.
   bool overlaps = false;
@@ -26,6 +27,11 @@ struct LinkCosts {
 /// Four microseconds per message, which is what a message too long to be sent at once costs between
 /// processes of one host; 10 GB/s; reductions at 20 GB/s.
 inline constexpr LinkCosts kDefaultCosts{.alpha = 4'000'000'000, .beta = 100'000, .gamma = 50'000};
+
+/// What ranks of one host charge that outnumber its cores: to wait is to let another rank run,
+/// which costs more than small messages do.
+inline constexpr LinkCosts kCrowdedCosts{
+    .alpha = 700'000'000, .beta = 100'000, .gamma = 50'000, .round = 1'200'000'000};
 
 /// Half a microsecond per message, which waits for its receiver and is worked on where it lies, so
 /// that reducing is all there is to a byte.

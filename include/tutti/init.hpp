@@ -35,6 +35,10 @@ struct InitOptions {
   /// Whether what is sent over TCP has a CRC32C of its own, against networks and memory that change
   /// bytes unnoticed. Equal on all ranks.
   bool payload_checksum = false;
+  /// Speed of the network between hosts in Mbit/s, by which algorithms are chosen; zero measures it
+  /// at the start, within a decade. Equal on all ranks. Who says it has the same choices, and so
+  /// the same bits, in every run, however busy the network is when a run starts.
+  int network_megabits = 0;
   /// File of mode 0600 with the job's secret; empty: TUTTI_SECRET_FILE, or none.
   std::string secret_file{};
   /// Allows a network on which peers are not authenticated. Anyone who reaches a port can then

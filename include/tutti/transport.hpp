@@ -136,7 +136,10 @@ class Transport {
   }
   /// Gives lent bytes back. @param loan that has not ended. @param replied whether all bytes of the
   /// answer stand where reply_to said; then the message must not be sent.
-  virtual void end_loan(LoanId loan, bool replied) { (void)loan, (void)replied; }
+  virtual void end_loan(LoanId loan, bool replied) {
+    (void)loan, (void)replied;
+    expects(false, "only a transport that lends is told that a loan ends");
+  }
   /// For a thread that has polled in vain for long: gives its core away until polling may find
   /// something, or for some milliseconds at most.
   virtual void doze() { std::this_thread::yield(); }

@@ -22,6 +22,10 @@ class Uncounted final : public Wrapper {
     const Count off{false};
     return Wrapper::poll(completions);
   }
+  void end_loan(LoanId loan, bool replied) override {
+    const Count off{false};
+    Wrapper::end_loan(loan, replied);
+  }
 };
 
 /// Memory that counts as operator new does: what it gives comes from elsewhere.

@@ -113,11 +113,11 @@ TEST(OptionsTest, ExplainNamesTheChoiceAndTheRejected) {
 // The same call over the same ranks: what differs is what messages and bytes are taken to cost.
 TEST(OptionsTest, ChoicesFollowTheTariffAndNameIt) {
   std::vector<float> data(8192);
-  const auto explained = [&](const Tariff& tariff) {
+  const auto explained = [&](const Tariff& tariff, const Options& options = {}) {
     sim::Cluster cluster{{.size = 4}};
     Communicator rank = Communicator::create({.transport = cluster.transport(0), .tariff = tariff},
                                              make_host_memory(), {});
-    return rank.explain(call::all_reduce<float>(data, std::span{data}, sum));
+    return rank.explain(call::all_reduce<float>(data, std::span{data}, sum), options);
   };
   const std::string slow = explained({{.alpha = 25'000'000'000, .beta = 8'000'000}, "slow bytes"});
   EXPECT_NE(slow.find("ranks: rabenseifner (least predicted time)\n  at 25.0 us per message, 8.000 "
@@ -129,6 +129,20 @@ TEST(OptionsTest, ChoicesFollowTheTariffAndNameIt) {
                       "0.050 ns per byte moved, 0.000 ns per byte reduced, dear messages\n"),
             std::string::npos)
       << dear;
+  const std::string turns = explained({{.alpha = 1'000'000'000, .round = 99'000'000'000}, "turns"});
+  EXPECT_NE(
+      turns.find("ranks: one_shot (least predicted time)\n  at 1.0 us per message, 99.0 us per "
+                 "round, 0.000 ns per byte moved, 0.000 ns per byte reduced, turns\n"),
+      std::string::npos)
+      << turns;
+  const Tariff memory{kDefaultCosts, "of memory", kVisibleCosts};
+  const std::string hidden = explained(memory);
+  EXPECT_NE(hidden.find("recursive_doubling (least predicted time)\n  at 4.0 us"),
+            std::string::npos)
+      << hidden;
+  const std::string seen = explained(memory, {.visible = true});
+  EXPECT_NE(seen.find("rabenseifner (least predicted time)\n  at 0.5 us"), std::string::npos)
+      << seen;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ constexpr std::size_t kGigabit = 125'000'000;
 TEST(NetworkSpeed, IsWhatTheLinkIsSoldAs) {
   EXPECT_EQ(speed_of(kGigabit / 1000, 95ms), NetworkSpeed::megabits_100);
   EXPECT_EQ(speed_of(kGigabit, 12s), NetworkSpeed::megabits_100);
+  EXPECT_EQ(speed_of(kGigabit, -1ns), NetworkSpeed::gigabits_10) << "too fast for the clock";
   // Half as fast or twice as fast is still the same link.
   for (const Duration time : {500ms, 1000ms, 2000ms, 3000ms})
     EXPECT_EQ(speed_of(kGigabit, time), NetworkSpeed::gigabit_1);
@@ -25,11 +26,12 @@ TEST(NetworkSpeed, ClassesCostWhatTheySay) {
   EXPECT_EQ(network_tariff(NetworkSpeed::megabits_100).costs.beta, 80'000'000);
   EXPECT_EQ(network_tariff(NetworkSpeed::gigabit_1).costs.beta, 8'000'000);
   EXPECT_EQ(network_tariff(NetworkSpeed::gigabits_10).costs.beta, 800'000);
+  EXPECT_EQ(network_tariff(10000).costs, network_tariff(NetworkSpeed::gigabits_10).costs);
   EXPECT_EQ(network_tariff(NetworkSpeed::unknown).costs,
             network_tariff(NetworkSpeed::gigabit_1).costs);
   EXPECT_NE(network_tariff(NetworkSpeed::unknown).origin.find("assumed"), std::string::npos);
   EXPECT_NE(network_tariff(NetworkSpeed::gigabit_1).origin.find("measured"), std::string::npos);
-  for (const Tariff& tariff : {memory_tariff(), loopback_tariff()})
+  for (const Tariff& tariff : {memory_tariff(false), memory_tariff(true), loopback_tariff()})
     EXPECT_FALSE(tariff.costs.overlaps) << tariff.origin;
 }
 

@@ -22,11 +22,11 @@ std::vector<Outcome> start_two(const InitOptions& first, const InitOptions& seco
 }
 
 TEST(World, MeasuresNoNetworkWhereItMustStandSoon) {
-  const auto said = [](milliseconds patience) {
+  const auto said = [](milliseconds patience, int megabits = 0) {
     std::mutex mutex;
     std::set<std::string> tariffs;
     expect_no_error(in_world(
-        {2, "auto", 2},
+        {2, "auto", 2, false, megabits},
         [&](Communicator& world) {
           const std::lock_guard lock{mutex};
           tariffs.insert(tariff_of(world));
@@ -37,6 +37,7 @@ TEST(World, MeasuresNoNetworkWhereItMustStandSoon) {
   };
   EXPECT_NE(said(30s).find("measured"), std::string::npos) << said(30s);
   EXPECT_NE(said(3s).find("no time to measure"), std::string::npos) << said(3s);
+  EXPECT_NE(said(30s, 250).find("as told: 250 Mbit/s"), std::string::npos) << said(30s, 250);
 }
 
 TEST(World, RefusesOptionsThatDifferBetweenRanks) {
@@ -53,6 +54,8 @@ TEST(World, RefusesOptionsThatDifferBetweenRanks) {
                  "heartbeat_timeout 1000 ms");
   expect_refusal({.payload_checksum = true}, {},
                  "rank 1 was started with payload_checksum off, rank 0 with payload_checksum on");
+  expect_refusal({.network_megabits = 100}, {},
+                 "rank 1 was started with network_megabits 0, rank 0 with network_megabits 100");
   expect_refusal({}, {.communicator = {.segments_in_flight = 2}},
                  "rank 1 was started with segments_in_flight 2, rank 0 with segments_in_flight 4");
   expect_no_error(start_two({.timeout = 20s}, {.timeout = 30s}));

@@ -22,6 +22,7 @@ struct Setting {
   std::string ways;
   int hosts;  // pretended; ranks are dealt out to them
   bool tls = false;
+  int network_megabits = 0;
 };
 
 inline std::ostream& operator<<(std::ostream& out, const Setting& setting) {
@@ -42,6 +43,7 @@ inline std::vector<Outcome> in_world(const Setting& setting,
     options.mesh.host.boot += std::to_string(rank % setting.hosts);
     options.mesh.interface = "127.0.0.1";
     options.mesh.tls = setting.tls;
+    options.network_megabits = setting.network_megabits;
     Channel& channel = *channels[static_cast<std::size_t>(rank)];
     Communicator world =
         Communicator::create(runtime::World::connect(channel, options, in(patience))->footing(),

@@ -25,6 +25,10 @@ class Wrapper : public Transport {
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
     return inner_->poll(completions);
   }
+  [[nodiscard]] std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) override {
+    return inner_->reply_to(loan, turn, bytes);
+  }
+  void end_loan(LoanId loan, bool replied) override { inner_->end_loan(loan, replied); }
   bool abort(const Error& cause) noexcept override { return inner_->abort(cause); }
 
  private:
