@@ -7,7 +7,7 @@ namespace tutti::shm {
 
 Domain::Domain(Rank self, std::shared_ptr<Segment> own, std::span<const Neighbour> neighbours,
                const Options& options)
-    : self_{self}, segment_{std::move(own)}, options_{options} {
+    : segment_{std::move(own)}, options_{options} {
   mappings_.reserve(neighbours.size());  // members point at them
   members_.push_back({self, &segment_->mapping(), nullptr, -1});
   for (const Neighbour& neighbour : neighbours) {

@@ -75,7 +75,6 @@ class Domain : public std::enable_shared_from_this<Domain> {
   void free_closed() noexcept;
   [[nodiscard]] bool everyone_closed(const Closed& closed) const noexcept;
 
-  Rank self_;
   std::shared_ptr<Segment> segment_;
   Options options_;
   std::vector<Mapping> mappings_{};  // of the neighbours

@@ -27,7 +27,7 @@ struct Traffic {
     std::mt19937_64 random{seed};
     for (Rank from = 0; from < group.size(); ++from)
       for (Rank to = 0; to < group.size(); ++to)
-        for (const std::size_t most : {8, 3000, 100000, 700000}) {
+        for (const std::size_t most : {8u, 3000u, 100000u, 700000u}) {
           out.push_back(pattern(random() % most, random()));
           in.emplace_back(out.back().size());
           const auto tag = static_cast<std::uint32_t>(random() % 3);

@@ -33,7 +33,7 @@ TEST_P(TcpCollectives, GiveTheRightResults) {
   for (const bool summed : {false, true}) {
     TcpWorld world{GetParam(), {.payload_checksum = summed, .idle_spins = 20}};
     for (int kind = 0; kind < kCollectives; ++kind)
-      for (const std::size_t count : {0, 1, 7, 1000, 40000, 600000}) {
+      for (const std::size_t count : {0u, 1u, 7u, 1000u, 40000u, 600000u}) {
         const auto collective = static_cast<Collective>(kind);
         EXPECT_EQ(run_in_threads(world.ranks(),
                                  {.collective = collective,
