@@ -1,4 +1,7 @@
 // What binding makes of schedules that no row of the catalog has.
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include <tutti/error.hpp>
@@ -115,6 +118,44 @@ TEST(Fuse, PutsTheFoldsOfAMessageInTheOrderOfItsBytes) {
     EXPECT_EQ(resolved.folds[message.first_fold].destination.offset, is_first ? 0U : 120U);
     EXPECT_EQ(resolved.folds[message.first_fold + 1].destination.offset, is_first ? 80U : 40U);
   }
+}
+
+/// Rank 0 of three gives block 1 to rank 1, and gets it back in the round after this one.
+/// @param beside what else the round does. @param before what was done before.
+/// @return when rank 1 may write block 1 as soon as it has it, and whether block 0 goes back.
+std::pair<detail::Fusing, bool> shortcut_of(std::vector<Step> beside,
+                                            const std::vector<Step>& before,
+                                            const Slots& back = {Space::out, 0}) {
+  beside.push_back(Send{1, {Space::out, 1}});
+  beside.push_back(RecvReduce{1, {Space::out, 0}, Side::right});
+  Schedule schedule{3};
+  const auto add_round = [&](const std::vector<Step>& steps) {
+    for (const Step& step : steps) schedule.add(step);
+    if (!steps.empty()) schedule.end_round();
+  };
+  add_round(before);
+  add_round(beside);
+  schedule.round({Send{1, back}, Recv{1, {Space::out, 1}}});
+  const detail::Layout layout{Contract{Collective::all_reduce, 3, 0}, 0, 9};
+  const detail::Program program = detail::bind(schedule, layout);
+  std::pair<detail::Fusing, bool> found{detail::Fusing::never, false};
+  for (const detail::BoundMessage& message : program.messages) {
+    if (message.shortcut.reply != detail::kNoMessage) found.first = message.shortcut.replying;
+    if (message.shortcut.relays != detail::kNoMessage) found.second = true;
+  }
+  return found;
+}
+
+TEST(Shortcut, LeadsOnlyWhereNobodyElseReadsOrWrites) {
+  using detail::Fusing;
+  const Slots block{Space::out, 1};
+  EXPECT_EQ(shortcut_of({}, {}), (std::pair{Fusing::always, true}));
+  EXPECT_EQ(shortcut_of({Send{2, block}}, {}).first, Fusing::apart) << "read in the input";
+  EXPECT_EQ(shortcut_of({Send{2, block}}, {Recv{2, block}}).first, Fusing::never) << "read";
+  EXPECT_EQ(shortcut_of({RecvReduce{2, block, Side::right}}, {}).first, Fusing::never) << "folded";
+  EXPECT_EQ(shortcut_of({}, {Recv{2, block}}).first, Fusing::always) << "read by rank 1 alone";
+  EXPECT_FALSE(shortcut_of({}, {}, {Space::out, 0, 2}).second) << "more than was folded";
+  EXPECT_FALSE(shortcut_of({}, {}, {Space::out, 2}).second) << "something else";
 }
 
 TEST(Bind, CopiesBlocksThatLieTogetherAsOne) {
