@@ -24,7 +24,7 @@ std::vector<Wish> exchange(Communicator& communicator, const Wish& own) {
   constexpr std::size_t kWords = 3;
   const std::array<std::int32_t, kWords> said{own.wants ? 1 : 0, own.color, own.key};
   std::vector<std::int32_t> heard(kWords * static_cast<std::size_t>(communicator.size()));
-  communicator.all_gather<std::int32_t>(said, std::span{heard});
+  communicator.all_gather(said, std::span{heard});
   std::vector<Wish> wishes;
   for (std::size_t i = 0; i < heard.size(); i += kWords)
     wishes.push_back({heard[i] != 0, heard[i + 1], heard[i + 2]});

@@ -57,19 +57,18 @@ Error caught(Rank self) {
 }  // namespace
 
 ShapeKey::ShapeKey(const Call& call, const Options& options) noexcept
-    : collective{call.collective}, type{call.type},
-      op{call.op == nullptr ? OperatorKind::sum : call.op->kind()}, has_op{call.op != nullptr},
-      commutative{call.op == nullptr || call.op->commutative()}, root{call.root},
-      element_bytes{call.element_bytes}, in_count{call.in_count}, out_count{call.out_count},
-      segment{options.segment}, visible{options.visible}, function{call.op == nullptr
-                                                                       ? nullptr
-                                                                       : call.op->function()},
-      algorithm{options.algorithm}, counts{options.counts} {}
+    : collective{call.collective}, type{call.type}, op{call.op == nullptr ? OperatorKind::sum
+                                                                          : call.op->kind()},
+      has_op{call.op != nullptr}, commutative{call.op == nullptr || call.op->commutative()},
+      root{call.root}, element_bytes{call.element_bytes}, in_count{call.in_count},
+      out_count{call.out_count}, segment{options.segment}, visible{call.visible || options.visible},
+      function{call.op == nullptr ? nullptr : call.op->function()}, algorithm{options.algorithm},
+      counts{options.counts} {}
 
 bool ShapeKey::fits(const Call& call, const Options& options) const noexcept {
   if (collective != call.collective || type != call.type || in_count != call.in_count ||
       out_count != call.out_count || root != call.root || element_bytes != call.element_bytes ||
-      segment != options.segment || visible != options.visible ||
+      segment != options.segment || visible != (call.visible || options.visible) ||
       algorithm.size() != options.algorithm.size() || counts.size() != options.counts.size())
     return false;
   if (has_op != (call.op != nullptr)) return false;

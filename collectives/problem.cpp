@@ -154,7 +154,7 @@ Problem check(const Call& call, const Options& options, Rank self, int size) {
                   .counts = options.counts,
                   .algorithm = options.algorithm,
                   .segment = options.segment,
-                  .visible = options.visible};
+                  .visible = call.visible || options.visible};
   if (call.collective == Collective::barrier) {
     problem.op = &bit_or;  // The token is a bit of a byte, whatever the call says.
     problem.type = Datatype::u8;

@@ -40,7 +40,7 @@ class Store final : public gloo::rendezvous::Store {
   std::vector<std::vector<char>> gather(const std::vector<char>& own) {
     std::vector<std::uint64_t> lengths(static_cast<std::size_t>(world_.size()));
     const std::vector<std::uint64_t> length{own.size()};
-    world_.all_gather<std::uint64_t>(length, std::span{lengths});
+    world_.all_gather(length, std::span{lengths});
     std::vector<std::vector<char>> all;
     for (Rank rank = 0; rank < world_.size(); ++rank) {
       all.push_back(own);

@@ -63,7 +63,7 @@ std::vector<std::string> gather_texts(Communicator& communicator, const std::str
   std::array<char, kBytes> own{};
   std::memcpy(own.data(), text.data(), std::min(text.size(), kBytes - 1));
   std::vector<char> all(kBytes * static_cast<std::size_t>(communicator.size()));
-  communicator.all_gather<char>(std::span<const char>{own}, std::span{all});
+  communicator.all_gather(std::span<const char>{own}, std::span{all});
   std::vector<std::string> texts;
   for (std::size_t at = 0; at < all.size(); at += kBytes) texts.emplace_back(all.data() + at);
   return texts;

@@ -3,10 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <ranges>
 #include <span>
 #include <string_view>
-#include <type_traits>
 
+#include <tutti/elements.hpp>
 #include <tutti/operators.hpp>
 #include <tutti/transport.hpp>
 
@@ -30,9 +31,9 @@ struct Options {
 
   std::string_view algorithm{};  ///< A choice such as "ring" or "knomial:k=4"; empty chooses.
   std::size_t segment = 0;       ///< Bytes per pipelined segment; 0 takes the algorithm's default.
-  /// Whether all ranks pass memory of Communicator::allocate. Then what is chosen suits memory that
-  /// peers read and write in place. Equal on all ranks; where it is said and not so, calls are slow
-  /// and right.
+  /// Whether all ranks pass memory of Communicator::allocate, as they do where they pass a Buffer
+  /// itself and need not say so. Then what is chosen suits memory that peers read and write in
+  /// place. Equal on all ranks; where it is said and not so, calls are slow and right.
   bool visible = false;
   Duration timeout{0};  ///< Of the whole operation; zero takes the communicator's.
   /// Elements per block where blocks differ, equal on all ranks: one per rank, or, for all_to_all,
@@ -51,61 +52,69 @@ struct Call {
   std::size_t element_bytes = 1;  ///< Size of one element.
   Rank root = 0;                  ///< Of rooted collectives.
   const Operator* op = nullptr;   ///< Of reductions; copied when the operation starts.
+  bool visible = false;           ///< As Options::visible; either says it.
 };
 
 /// Typed constructors of Call. The Communicator's methods document the arguments.
 namespace call {
 
-/// An input whose element type is deduced from the output. @tparam T the element type.
-template <class T>
-using In = std::type_identity_t<std::span<const T>>;
+/// An input whose element type is that of the output. @tparam Out what the output is.
+template <MutableElements Out>
+using In = Input<ElementOf<Out>>;
 
-/// @tparam T element type. @param collective operation. @param in input. @param out output.
-/// @param root of rooted collectives. @param op of reductions. @return the call.
-template <class T>
-[[nodiscard]] Call make(Collective collective, In<T> in, std::type_identity_t<std::span<T>> out,
-                        Rank root = 0, const Operator* op = nullptr) noexcept {
-  return {collective,       in.data(), out.data(), in.size(), out.size(),
-          datatype_of<T>(), sizeof(T), root,       op};
+/// @param collective operation. @param in input. @param out output. @param root of rooted
+/// collectives. @param op of reductions. @return the call.
+template <MutableElements Out>
+[[nodiscard]] Call make(Collective collective, In<Out> in, Out&& out, Rank root = 0,
+                        const Operator* op = nullptr) noexcept {
+  using T = ElementOf<Out>;
+  // Whoever does not pass its buffer need not have one, so the one counts that every rank passes.
+  const bool from_root = collective == Collective::scatter;
+  return {.collective = collective,
+          .in = in.data(),
+          .out = std::ranges::data(out),
+          .in_count = in.size(),
+          .out_count = std::ranges::size(out),
+          .type = datatype_of<T>(),
+          .element_bytes = sizeof(T),
+          .root = root,
+          .op = op,
+          .visible = from_root ? detail::is_buffer<std::remove_cvref_t<Out>> : in.is_buffer()};
 }
-/// @tparam T element type. @param in input. @param out output. @param op operator. @return the
-/// call.
-template <class T>
-[[nodiscard]] Call all_reduce(In<T> in, std::span<T> out, const Operator& op) noexcept {
-  return make<T>(Collective::all_reduce, in, out, 0, &op);
+/// @param in input. @param out output. @param op operator. @return the call.
+template <MutableElements Out>
+[[nodiscard]] Call all_reduce(In<Out> in, Out&& out, const Operator& op) noexcept {
+  return make(Collective::all_reduce, in, out, 0, &op);
 }
-/// @tparam T element type. @param in input. @param out output. @param root rank. @param op
-/// operator.
-/// @return the call.
-template <class T>
-[[nodiscard]] Call reduce(In<T> in, std::span<T> out, Rank root, const Operator& op) noexcept {
-  return make<T>(Collective::reduce, in, out, root, &op);
+/// @param in input. @param out output. @param root rank. @param op operator. @return the call.
+template <MutableElements Out>
+[[nodiscard]] Call reduce(In<Out> in, Out&& out, Rank root, const Operator& op) noexcept {
+  return make(Collective::reduce, in, out, root, &op);
 }
-/// @tparam T element type. @param inout the vector. @param root rank. @return the call.
-template <class T>
-[[nodiscard]] Call broadcast(std::span<T> inout, Rank root) noexcept {
-  return make<T>(Collective::broadcast, inout, inout, root);
+/// @param inout the vector. @param root rank. @return the call.
+template <MutableElements Out>
+[[nodiscard]] Call broadcast(Out&& inout, Rank root) noexcept {
+  return make(Collective::broadcast, inout, inout, root);
 }
-/// @tparam T element type. @param in input. @param out output. @param root rank. @return the call.
-template <class T>
-[[nodiscard]] Call scatter(In<T> in, std::span<T> out, Rank root) noexcept {
-  return make<T>(Collective::scatter, in, out, root);
+/// @param in input. @param out output. @param root rank. @return the call.
+template <MutableElements Out>
+[[nodiscard]] Call scatter(In<Out> in, Out&& out, Rank root) noexcept {
+  return make(Collective::scatter, in, out, root);
 }
-/// @tparam T element type. @param in input. @param out output. @return the call.
-template <class T>
-[[nodiscard]] Call all_gather(In<T> in, std::span<T> out) noexcept {
-  return make<T>(Collective::all_gather, in, out);
+/// @param in input. @param out output. @return the call.
+template <MutableElements Out>
+[[nodiscard]] Call all_gather(In<Out> in, Out&& out) noexcept {
+  return make(Collective::all_gather, in, out);
 }
-/// @tparam T element type. @param in input. @param out output. @param op operator. @return the
-/// call.
-template <class T>
-[[nodiscard]] Call reduce_scatter(In<T> in, std::span<T> out, const Operator& op) noexcept {
-  return make<T>(Collective::reduce_scatter, in, out, 0, &op);
+/// @param in input. @param out output. @param op operator. @return the call.
+template <MutableElements Out>
+[[nodiscard]] Call reduce_scatter(In<Out> in, Out&& out, const Operator& op) noexcept {
+  return make(Collective::reduce_scatter, in, out, 0, &op);
 }
-/// @tparam T element type. @param in input. @param out output. @return the call.
-template <class T>
-[[nodiscard]] Call all_to_all(In<T> in, std::span<T> out) noexcept {
-  return make<T>(Collective::all_to_all, in, out);
+/// @param in input. @param out output. @return the call.
+template <MutableElements Out>
+[[nodiscard]] Call all_to_all(In<Out> in, Out&& out) noexcept {
+  return make(Collective::all_to_all, in, out);
 }
 /// @return a barrier.
 [[nodiscard]] inline Call barrier() noexcept {

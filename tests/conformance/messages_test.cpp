@@ -155,7 +155,7 @@ std::size_t resident_bytes() {
 
 TEST_P(Messages, WithoutAReceiveTakeBoundedMemory) {
   if (!GetParam().backend.bounded) GTEST_SKIP() << "this backend copies every message at once";
-  constexpr std::size_t kMessages = 2000;
+  constexpr std::size_t kMessages = 600;
   const Bytes out = pattern(65536, 1);
   Bytes in(out.size());
   const Bytes word(8);

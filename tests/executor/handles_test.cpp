@@ -60,7 +60,7 @@ TEST(Plans, ThatAreEmptyHaveNoRun) {
 TEST(Handles, HaveTwinsThatDoNotThrow) {
   World world{{.cluster = {.size = 2, .delivery = sim::Delivery::eager}}};
   std::vector<int> data(10);
-  const Call call = call::broadcast<int>(std::span{data}, 0);
+  const Call call = call::broadcast(std::span{data}, 0);
   Result<Request> request = world[0].try_start(call);
   Result<Plan> plan = world[0].try_plan(call);
   ASSERT_TRUE(request);
@@ -76,7 +76,7 @@ TEST(Handles, HaveTwinsThatDoNotThrow) {
   EXPECT_TRUE(plan.value().try_wait());
   EXPECT_TRUE(plan.value().try_test().value());
   EXPECT_EQ(plan.value().try_start(nullptr, nullptr).error().code(), ErrorCode::invalid_argument);
-  const Call wrong = call::broadcast<int>(std::span{data}, 2);
+  const Call wrong = call::broadcast(std::span{data}, 2);
   EXPECT_EQ(world[0].try_start(wrong).error().code(), ErrorCode::invalid_argument);
   EXPECT_EQ(world[0].try_plan(wrong).error().code(), ErrorCode::invalid_argument);
 }

@@ -1,4 +1,5 @@
 // Every option changes what it says it changes, and nothing else.
+#include <array>
 #include <string>
 #include <utility>
 
@@ -75,8 +76,7 @@ TEST(OptionsTest, ExplainNamesTheSegmentsOfEachCandidate) {
   World world{2};
   std::vector<float> data(100);
   const auto explained = [&](std::size_t segment) {
-    return world[0].explain(call::all_reduce<float>(data, std::span{data}, sum),
-                            {.segment = segment});
+    return world[0].explain(call::all_reduce(data, std::span{data}, sum), {.segment = segment});
   };
   for (const std::size_t segment : {std::size_t{1}, std::size_t{64}})
     EXPECT_NE(explained(segment).find(", segments of " + std::to_string(segment) + " bytes: "),
@@ -90,8 +90,7 @@ TEST(OptionsTest, ExplainNamesTheChoiceAndTheRejected) {
   World world{3};
   std::vector<float> data(100);
   const Operator ordered{[](const void*, const void*, void*, std::size_t) {}, false};
-  const std::string text =
-      world[0].explain(call::all_reduce<float>(data, std::span{data}, ordered));
+  const std::string text = world[0].explain(call::all_reduce(data, std::span{data}, ordered));
   int rejected = 0;
   int served = 0;
   for (const Algorithm& row : catalog()) {
@@ -117,7 +116,7 @@ TEST(OptionsTest, ChoicesFollowTheTariffAndNameIt) {
     sim::Cluster cluster{{.size = 4}};
     Communicator rank = Communicator::create({.transport = cluster.transport(0), .tariff = tariff},
                                              make_host_memory(), {});
-    return rank.explain(call::all_reduce<float>(data, std::span{data}, sum), options);
+    return rank.explain(call::all_reduce(data, std::span{data}, sum), options);
   };
   const std::string slow = explained({{.alpha = 25'000'000'000, .beta = 8'000'000}, "slow bytes"});
   EXPECT_NE(slow.find("ranks: rabenseifner (least predicted time)\n  at 25.0 us per message, 8.000 "
@@ -143,6 +142,42 @@ TEST(OptionsTest, ChoicesFollowTheTariffAndNameIt) {
   const std::string seen = explained(memory, {.visible = true});
   EXPECT_NE(seen.find("rabenseifner (least predicted time)\n  at 0.5 us"), std::string::npos)
       << seen;
+}
+
+// Whoever passes the Buffer itself need not say that peers see it. What a rank need not pass, such
+// as the result of a reduce elsewhere than at the root, does not count.
+TEST(OptionsTest, BuffersSayThemselvesThatPeersSeeThem) {
+  sim::Cluster cluster{{.size = 4}};
+  const Tariff memory{kDefaultCosts, "of memory", kVisibleCosts};
+  Communicator rank = Communicator::create({.transport = cluster.transport(0), .tariff = memory},
+                                           make_host_memory(), {});
+  Buffer<float> seen = rank.allocate<float>(4096);
+  std::vector<float> hidden(4096);
+  const auto is_charged_as_seen = [&](const Call& call) {
+    return rank.explain(call).find("\n  at 0.5 us per message") != std::string::npos;
+  };
+  EXPECT_TRUE(is_charged_as_seen(call::all_reduce(seen, seen, sum)));
+  EXPECT_TRUE(is_charged_as_seen(call::broadcast(seen, 1)));
+  EXPECT_TRUE(is_charged_as_seen(call::reduce(seen, std::span<float>{}, 1, sum)));
+  EXPECT_TRUE(is_charged_as_seen(call::scatter({}, seen, 1)));
+  EXPECT_FALSE(is_charged_as_seen(call::all_reduce(hidden, hidden, sum)));
+  EXPECT_FALSE(is_charged_as_seen(call::all_reduce(seen.span(), seen.span(), sum)));
+  EXPECT_FALSE(is_charged_as_seen(call::reduce(hidden, seen, 0, sum)));
+  EXPECT_FALSE(is_charged_as_seen(call::scatter(seen, hidden, 1)));
+}
+
+// Whatever is an array of elements will do.
+TEST(OptionsTest, CallsTakeArraysOfManyKinds) {
+  World world{1};
+  std::vector<int> vector{3, 4};
+  std::array<int, 2> array{};
+  int plain[2] = {};
+  world[0].all_reduce(vector);
+  world[0].all_reduce(vector, array);
+  world[0].all_reduce(array, std::span{plain}, max);
+  world[0].all_reduce({vector.data(), 1}, std::span{vector}.last(1));
+  EXPECT_EQ(plain[1], 4);
+  EXPECT_EQ(vector[1], 3);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ void expect_right(Communicator& world, const Algorithm& row, const Oracle& oracl
   const Operator op = oracle.op();
   const bool barrier = row.collective == Collective::barrier;
   world.run(
-      barrier ? call::barrier() : call::make<T>(row.collective, source, result, oracle.root(), &op),
+      barrier ? call::barrier() : call::make(row.collective, source, result, oracle.root(), &op),
       {.algorithm = row.name});
   const std::vector<T> expected = oracle.expected<T>(world.rank());
   for (std::size_t i = 0; has_result && i < expected.size(); ++i)
@@ -81,7 +81,7 @@ TEST(MpiCommunicator, KeepsSeveralOperationsInFlight) {
   const std::vector<float> own = large.input<float>(world.rank());
   std::vector<float> all(large.out_count());
   Request one = world.all_reduce_async(std::span{first});
-  Request two = world.all_gather_async<float>(own, std::span{all});
+  Request two = world.all_gather_async(own, std::span{all});
   two.wait();
   one.wait();
   EXPECT_EQ(first, small.expected<std::int64_t>(world.rank()));

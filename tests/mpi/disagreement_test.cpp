@@ -48,21 +48,20 @@ TEST_P(MpiDisagreement, IsAnErrorOnAllRanks) {
 }
 
 Call different_count(std::span<float> data, bool odd) {
-  return call::all_reduce<float>(data.first(odd ? 63 : 64), data.first(odd ? 63 : 64), sum);
+  return call::all_reduce(data.first(odd ? 63 : 64), data.first(odd ? 63 : 64), sum);
 }
 Call different_operator(std::span<float> data, bool odd) {
-  return call::all_reduce<float>(data, data, odd ? max : sum);
+  return call::all_reduce(data, data, odd ? max : sum);
 }
 Call different_type(std::span<float> data, bool odd) {
   const std::span<std::int32_t> other{reinterpret_cast<std::int32_t*>(data.data()), data.size()};
-  return odd ? call::all_reduce<std::int32_t>(other, other, sum)
-             : call::all_reduce<float>(data, data, sum);
+  return odd ? call::all_reduce(other, other, sum) : call::all_reduce(data, data, sum);
 }
 Call different_root(std::span<float> data, bool odd) {
   return call::broadcast(data, odd ? 1 : 0);
 }
 Call different_collective(std::span<float> data, bool odd) {
-  return odd ? call::broadcast(data, 0) : call::all_reduce<float>(data, data, sum);
+  return odd ? call::broadcast(data, 0) : call::all_reduce(data, data, sum);
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, MpiDisagreement,

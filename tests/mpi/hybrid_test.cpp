@@ -46,7 +46,7 @@ TEST(MpiHybrid, RunsCollectives) {
             std::string::npos)
       << world.describe();
   std::vector<float> values(100);
-  const std::string why = world.explain(call::all_reduce<float>(values, std::span{values}, sum));
+  const std::string why = world.explain(call::all_reduce(values, std::span{values}, sum));
   EXPECT_NE(why.find("assumed of MPI"), std::string::npos) << why;
 }
 

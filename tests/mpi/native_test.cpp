@@ -52,23 +52,23 @@ std::vector<T> part(const std::vector<T>& data, std::size_t block) {
 TEST(Native, Reduces) {
   const World world;
   std::vector<double> in = input<double>(world.rank, kCount), out(kCount, -1);
-  mpi::native(call::all_reduce<double>(in, std::span{out}, sum), MPI_COMM_WORLD);
+  mpi::native(call::all_reduce(in, std::span{out}, sum), MPI_COMM_WORLD);
   EXPECT_EQ(out, summed<double>(world.size, kCount));
-  mpi::native(call::all_reduce<double>(in, std::span{in}, sum), MPI_COMM_WORLD);
+  mpi::native(call::all_reduce(in, std::span{in}, sum), MPI_COMM_WORLD);
   EXPECT_EQ(in, out) << "in place";
 
   const int root = world.size - 1;
   std::vector<std::int64_t> long_in = input<std::int64_t>(world.rank, kCount), long_out(kCount, -1);
-  mpi::native(call::reduce<std::int64_t>(long_in, std::span{long_out}, root, max), MPI_COMM_WORLD);
+  mpi::native(call::reduce(long_in, std::span{long_out}, root, max), MPI_COMM_WORLD);
   EXPECT_EQ(long_out, world.rank == root ? input<std::int64_t>(root, kCount)
                                          : std::vector<std::int64_t>(kCount, -1));
-  mpi::native(call::reduce<std::int64_t>(long_in, std::span{long_in}, root, sum), MPI_COMM_WORLD);
+  mpi::native(call::reduce(long_in, std::span{long_in}, root, sum), MPI_COMM_WORLD);
   EXPECT_EQ(long_in, world.rank == root ? summed<std::int64_t>(world.size, kCount)
                                         : input<std::int64_t>(world.rank, kCount));
 
   const auto all = static_cast<std::size_t>(world.size) * kCount;
   std::vector<float> blocks = input<float>(world.rank, all), own(kCount);
-  mpi::native(call::reduce_scatter<float>(blocks, std::span{own}, sum), MPI_COMM_WORLD);
+  mpi::native(call::reduce_scatter(blocks, std::span{own}, sum), MPI_COMM_WORLD);
   EXPECT_EQ(own, part(summed<float>(world.size, all), static_cast<std::size_t>(world.rank)));
 }
 
@@ -76,13 +76,11 @@ TEST(Native, ReducesPairsAndComplexNumbers) {
   const World world;
   std::vector<Indexed<std::int64_t>> pairs{{-value(world.rank, 0), world.rank}, {5, world.rank}},
       out(2);
-  mpi::native(call::all_reduce<Indexed<std::int64_t>>(pairs, std::span{out}, min_loc),
-              MPI_COMM_WORLD);
+  mpi::native(call::all_reduce(pairs, std::span{out}, min_loc), MPI_COMM_WORLD);
   EXPECT_EQ(out[0], (Indexed<std::int64_t>{-value(world.size - 1, 0), world.size - 1}));
   EXPECT_EQ(out[1], (Indexed<std::int64_t>{5, 0}));
   std::vector<std::complex<float>> numbers{{1, static_cast<float>(world.rank)}};
-  mpi::native(call::all_reduce<std::complex<float>>(numbers, std::span{numbers}, sum),
-              MPI_COMM_WORLD);
+  mpi::native(call::all_reduce(numbers, std::span{numbers}, sum), MPI_COMM_WORLD);
   const auto n = static_cast<float>(world.size);
   EXPECT_EQ(numbers[0], (std::complex<float>{n, n * (n - 1) / 2}));
 }
@@ -97,23 +95,22 @@ TEST(Native, Moves) {
   EXPECT_EQ(static_cast<float>(halves[kCount - 1]), static_cast<float>(root));
 
   std::vector<int> whole = input<int>(world.rank, all), own(kCount, -1);
-  mpi::native(
-      call::scatter<int>(world.rank == root ? whole : std::vector<int>{}, std::span{own}, root),
-      MPI_COMM_WORLD);
+  mpi::native(call::scatter(world.rank == root ? whole : std::vector<int>{}, std::span{own}, root),
+              MPI_COMM_WORLD);
   EXPECT_EQ(own, part(input<int>(root, all), self));
 
   own = input<int>(world.rank, kCount);
   std::vector<int> gathered(all, -1), in_place(all, -1);
-  mpi::native(call::all_gather<int>(own, std::span{gathered}), MPI_COMM_WORLD);
+  mpi::native(call::all_gather(own, std::span{gathered}), MPI_COMM_WORLD);
   for (int rank = 0; rank < world.size; ++rank)
     EXPECT_EQ(part(gathered, static_cast<std::size_t>(rank)), input<int>(rank, kCount));
   const std::span<int> block{in_place.data() + self * kCount, kCount};
   std::copy(own.begin(), own.end(), block.begin());
-  mpi::native(call::all_gather<int>(block, std::span{in_place}), MPI_COMM_WORLD);
+  mpi::native(call::all_gather(block, std::span{in_place}), MPI_COMM_WORLD);
   EXPECT_EQ(in_place, gathered);
 
   std::vector<int> exchanged(all, -1);
-  mpi::native(call::all_to_all<int>(whole, std::span{exchanged}), MPI_COMM_WORLD);
+  mpi::native(call::all_to_all(whole, std::span{exchanged}), MPI_COMM_WORLD);
   for (int rank = 0; rank < world.size; ++rank)
     EXPECT_EQ(part(exchanged, static_cast<std::size_t>(rank)), part(input<int>(rank, all), self));
   mpi::native(call::barrier(), MPI_COMM_WORLD);
@@ -121,12 +118,12 @@ TEST(Native, Moves) {
 
 TEST(Native, TakesEmptyVectors) {
   std::vector<int> none;
-  mpi::native(call::all_reduce<int>(none, std::span{none}, sum), MPI_COMM_WORLD);
-  mpi::native(call::all_gather<int>(none, std::span{none}), MPI_COMM_WORLD);
+  mpi::native(call::all_reduce(none, std::span{none}, sum), MPI_COMM_WORLD);
+  mpi::native(call::all_gather(none, std::span{none}), MPI_COMM_WORLD);
   // Empty vectors at one place are no reduce_scatter into the own block, which MPI lacks.
   int place = 0;
   const std::span empty{&place, 0};
-  EXPECT_TRUE(mpi::has_native(call::reduce_scatter<int>(empty, empty, sum), MPI_COMM_WORLD));
+  EXPECT_TRUE(mpi::has_native(call::reduce_scatter(empty, empty, sum), MPI_COMM_WORLD));
 }
 
 TEST(Native, SaysWhatTheMpiLacks) {
@@ -143,22 +140,22 @@ TEST(Native, SaysWhatTheMpiLacks) {
       EXPECT_NE(std::string{error.what()}.find(what), std::string::npos) << error.what();
     }
   };
-  lacks(call::all_reduce<Float16>(halves, std::span{halves}, sum), "f16");
-  lacks(call::all_reduce<float>(data, std::span{data}, average), "average");
-  lacks(call::all_reduce<float>(data, std::span{data}, own), "user");
-  lacks(call::all_reduce<float>(data, std::span{data}, bit_and), "bit_and of f32");
+  lacks(call::all_reduce(halves, std::span{halves}, sum), "f16");
+  lacks(call::all_reduce(data, std::span{data}, average), "average");
+  lacks(call::all_reduce(data, std::span{data}, own), "user");
+  lacks(call::all_reduce(data, std::span{data}, bit_and), "bit_and of f32");
   const World world;
   data.resize(2 * static_cast<std::size_t>(world.size));
   const std::span<float> block{data.data() + 2 * world.rank, 2};
-  lacks(call::reduce_scatter<float>(data, block, sum), "own block");
-  Call big = call::all_reduce<float>(data, std::span{data}, sum);
+  lacks(call::reduce_scatter(data, block, sum), "own block");
+  Call big = call::all_reduce(data, std::span{data}, sum);
   big.in_count = big.out_count = std::size_t{1} << 31;
   lacks(big, "2^31");
   --big.in_count;
   lacks(big, "2^31");
   --big.out_count;
   EXPECT_TRUE(mpi::has_native(big, MPI_COMM_WORLD));  // the most that an int counts
-  EXPECT_TRUE(mpi::has_native(call::all_reduce<float>(data, std::span{data}, sum), MPI_COMM_WORLD));
+  EXPECT_TRUE(mpi::has_native(call::all_reduce(data, std::span{data}, sum), MPI_COMM_WORLD));
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ int run(std::string mode, int number, const std::string& transport) {
   if (mode == "explain") {
     Communicator world = init();
     std::vector<float> values(1000);
-    std::puts(world.explain(call::all_reduce<float>(values, std::span{values}, sum)).c_str());
+    std::puts(world.explain(call::all_reduce(values, std::span{values}, sum)).c_str());
     return adds_up(world) ? 0 : 1;
   }
   if (mode == "repeat") return repeats(number) ? 0 : 1;

@@ -1,0 +1,85 @@
+/// @file
+/// The collectives as calls that do not throw.
+#pragma once
+
+#include <tutti/blocking.hpp>
+#include <tutti/error.hpp>
+
+namespace tutti {
+
+/// The operations of the same name in BlockingCalls; an Error is returned instead of thrown.
+/// @tparam Self the Communicator.
+template <class Self>
+class Attempts {
+ public:
+  /// @copydoc tutti::BlockingCalls::all_reduce(Out&&, const Operator&, const Options&)
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_all_reduce(Out&& inout, const Operator& op = sum,
+                                            const Options& options = {}) {
+    return self().try_run(call::all_reduce(inout, inout, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::all_reduce(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_all_reduce(call::In<Out> in, Out&& out, const Operator& op = sum,
+                                            const Options& options = {}) {
+    return self().try_run(call::all_reduce(in, out, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::reduce
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_reduce(call::In<Out> in, Out&& out, Rank root = 0,
+                                        const Operator& op = sum, const Options& options = {}) {
+    return self().try_run(call::reduce(in, out, root, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::broadcast
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_broadcast(Out&& inout, Rank root = 0,
+                                           const Options& options = {}) {
+    return self().try_run(call::broadcast(inout, root), options);
+  }
+  /// @copydoc tutti::BlockingCalls::scatter
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_scatter(call::In<Out> in, Out&& out, Rank root = 0,
+                                         const Options& options = {}) {
+    return self().try_run(call::scatter(in, out, root), options);
+  }
+  /// @copydoc tutti::BlockingCalls::all_gather
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_all_gather(call::In<Out> in, Out&& out,
+                                            const Options& options = {}) {
+    return self().try_run(call::all_gather(in, out), options);
+  }
+  /// @copydoc tutti::BlockingCalls::reduce_scatter
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_reduce_scatter(call::In<Out> in, Out&& out,
+                                                const Operator& op = sum,
+                                                const Options& options = {}) {
+    return self().try_run(call::reduce_scatter(in, out, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::all_to_all
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_all_to_all(call::In<Out> in, Out&& out,
+                                            const Options& options = {}) {
+    return self().try_run(call::all_to_all(in, out), options);
+  }
+  /// @copydoc tutti::BlockingCalls::barrier
+  /// @return nothing, or the Error.
+  [[nodiscard]] Result<void> try_barrier(const Options& options = {}) {
+    return self().try_run(call::barrier(), options);
+  }
+
+ protected:
+  Attempts() = default;
+
+ private:
+  [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
+};
+
+}  // namespace tutti

@@ -1,0 +1,89 @@
+/// @file
+/// The collectives as calls that end when the operation has ended.
+#pragma once
+
+#include <tutti/call.hpp>
+
+namespace tutti {
+
+/// The collectives of a Communicator. Arrays are whatever is MutableElements: a span, a vector, an
+/// array, a Buffer; on calls with two, the same one twice works in place where that is said. Where
+/// one is a Buffer from Communicator::allocate it is so on all ranks, since the algorithm is chosen
+/// for such memory then. @tparam Self the Communicator.
+template <class Self>
+class BlockingCalls {
+ public:
+  /// Every rank gets the reduction of all ranks' vectors, in place.
+  /// @param inout own vector, then the result; as many elements on all ranks.
+  /// @param op the operator. @param options see Options.
+  template <MutableElements Out>
+  void all_reduce(Out&& inout, const Operator& op = sum, const Options& options = {}) {
+    self().run(call::all_reduce(inout, inout, op), options);
+  }
+  /// Every rank gets the reduction of all ranks' vectors.
+  /// @param in own vector; as many elements on all ranks. @param out the result; the same span, or
+  ///        one that does not overlap.
+  /// @param op the operator. @param options see Options.
+  template <MutableElements Out>
+  void all_reduce(call::In<Out> in, Out&& out, const Operator& op = sum,
+                  const Options& options = {}) {
+    self().run(call::all_reduce(in, out, op), options);
+  }
+  /// The root gets the reduction of all ranks' vectors.
+  /// @param in own vector; as many elements on all ranks. @param out the result at the
+  ///        root, ignored elsewhere. @param root its rank. @param op the operator.
+  /// @param options see Options.
+  template <MutableElements Out>
+  void reduce(call::In<Out> in, Out&& out, Rank root = 0, const Operator& op = sum,
+              const Options& options = {}) {
+    self().run(call::reduce(in, out, root, op), options);
+  }
+  /// Every rank gets the root's vector.
+  /// @param inout the vector; as many elements on all ranks. @param root the rank that has it.
+  /// @param options see Options.
+  template <MutableElements Out>
+  void broadcast(Out&& inout, Rank root = 0, const Options& options = {}) {
+    self().run(call::broadcast(inout, root), options);
+  }
+  /// Rank r gets block r of the root's vector.
+  /// @param in at the root all blocks in the order of ranks, ignored elsewhere. @param out own
+  ///        block; may be block `root` of `in`. @param root the rank that has them.
+  /// @param options see Options.
+  template <MutableElements Out>
+  void scatter(call::In<Out> in, Out&& out, Rank root = 0, const Options& options = {}) {
+    self().run(call::scatter(in, out, root), options);
+  }
+  /// Every rank gets all ranks' blocks, in the order of ranks.
+  /// @param in own block; may be the own block of `out`. @param out all blocks.
+  /// @param options see Options.
+  template <MutableElements Out>
+  void all_gather(call::In<Out> in, Out&& out, const Options& options = {}) {
+    self().run(call::all_gather(in, out), options);
+  }
+  /// Rank r gets block r of the reduction of all ranks' vectors.
+  /// @param in all blocks, in the order of ranks. @param out own block of the result; may
+  ///        be the own block of `in`. @param op the operator. @param options see Options.
+  template <MutableElements Out>
+  void reduce_scatter(call::In<Out> in, Out&& out, const Operator& op = sum,
+                      const Options& options = {}) {
+    self().run(call::reduce_scatter(in, out, op), options);
+  }
+  /// Rank r gets block r of every rank's vector, in the order of ranks.
+  /// @param in one block for every rank. @param out one block from every rank; no overlap.
+  /// @param options see Options.
+  template <MutableElements Out>
+  void all_to_all(call::In<Out> in, Out&& out, const Options& options = {}) {
+    self().run(call::all_to_all(in, out), options);
+  }
+  /// No rank leaves before every rank has entered.
+  /// @param options see Options.
+  void barrier(const Options& options = {}) { self().run(call::barrier(), options); }
+
+ protected:
+  BlockingCalls() = default;
+
+ private:
+  [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
+};
+
+}  // namespace tutti

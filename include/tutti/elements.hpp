@@ -1,0 +1,64 @@
+/// @file
+/// What collectives take elements from and put them into: a span, a vector, an array, a Buffer.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <ranges>
+#include <span>
+#include <type_traits>
+
+#include <tutti/buffer.hpp>
+
+namespace tutti {
+
+/// Consecutive elements in memory.
+template <class R>
+concept Elements = std::ranges::contiguous_range<R> && std::ranges::sized_range<R>;
+
+/// The type of the elements. @tparam R an array of them.
+template <Elements R>
+using ElementOf = std::ranges::range_value_t<R>;
+
+/// Elements that may be written, and that live on when the expression which names them has ended.
+template <class R>
+concept MutableElements = Elements<R> && std::ranges::borrowed_range<R> &&
+    !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+
+namespace detail {
+template <class R>
+inline constexpr bool is_buffer = false;
+template <class T>
+inline constexpr bool is_buffer<Buffer<T>> = true;
+}  // namespace detail
+
+/// Elements that a collective reads. Made from whatever is an array of them; `{}` where a rank has
+/// none. @tparam T their type.
+template <class T>
+class Input {
+ public:
+  Input() = default;
+  // NOLINTBEGIN(google-explicit-constructor): a call is given the arrays themselves.
+  /// @param elements an array of them, which lives until the operation has ended.
+  template <Elements R>
+  requires std::same_as<ElementOf<R>, T> Input(const R& elements)
+  noexcept
+      : elements_{std::ranges::data(elements), std::ranges::size(elements)},
+        is_buffer_{detail::is_buffer<R>} {}
+  /// @param data the first of them. @param count how many.
+  Input(const T* data, std::size_t count) noexcept : elements_{data, count} {}
+  // NOLINTEND(google-explicit-constructor)
+
+  /// @return the first of them, or null.
+  [[nodiscard]] const T* data() const noexcept { return elements_.data(); }
+  /// @return how many.
+  [[nodiscard]] std::size_t size() const noexcept { return elements_.size(); }
+  /// @return whether they are a Buffer's.
+  [[nodiscard]] bool is_buffer() const noexcept { return is_buffer_; }
+
+ private:
+  std::span<const T> elements_{};
+  bool is_buffer_ = false;
+};
+
+}  // namespace tutti

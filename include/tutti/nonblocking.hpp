@@ -1,0 +1,81 @@
+/// @file
+/// The collectives as calls that only start the operation.
+#pragma once
+
+#include <tutti/blocking.hpp>
+#include <tutti/request.hpp>
+
+namespace tutti {
+
+/// They start the operation of the same name in BlockingCalls; arrays are tutti's until the Request
+/// is done. @tparam Self the Communicator.
+template <class Self>
+class NonblockingCalls {
+ public:
+  /// @copydoc tutti::BlockingCalls::all_reduce(Out&&, const Operator&, const Options&)
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request all_reduce_async(Out&& inout, const Operator& op = sum,
+                                         const Options& options = {}) {
+    return self().start(call::all_reduce(inout, inout, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::all_reduce(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request all_reduce_async(call::In<Out> in, Out&& out, const Operator& op = sum,
+                                         const Options& options = {}) {
+    return self().start(call::all_reduce(in, out, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::reduce
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request reduce_async(call::In<Out> in, Out&& out, Rank root = 0,
+                                     const Operator& op = sum, const Options& options = {}) {
+    return self().start(call::reduce(in, out, root, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::broadcast
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request broadcast_async(Out&& inout, Rank root = 0, const Options& options = {}) {
+    return self().start(call::broadcast(inout, root), options);
+  }
+  /// @copydoc tutti::BlockingCalls::scatter
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request scatter_async(call::In<Out> in, Out&& out, Rank root = 0,
+                                      const Options& options = {}) {
+    return self().start(call::scatter(in, out, root), options);
+  }
+  /// @copydoc tutti::BlockingCalls::all_gather
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request all_gather_async(call::In<Out> in, Out&& out, const Options& options = {}) {
+    return self().start(call::all_gather(in, out), options);
+  }
+  /// @copydoc tutti::BlockingCalls::reduce_scatter
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request reduce_scatter_async(call::In<Out> in, Out&& out, const Operator& op = sum,
+                                             const Options& options = {}) {
+    return self().start(call::reduce_scatter(in, out, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::all_to_all
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request all_to_all_async(call::In<Out> in, Out&& out, const Options& options = {}) {
+    return self().start(call::all_to_all(in, out), options);
+  }
+  /// @copydoc tutti::BlockingCalls::barrier
+  /// @return the operation under way.
+  [[nodiscard]] Request barrier_async(const Options& options = {}) {
+    return self().start(call::barrier(), options);
+  }
+
+ protected:
+  NonblockingCalls() = default;
+
+ private:
+  [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
+};
+
+}  // namespace tutti

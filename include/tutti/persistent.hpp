@@ -1,0 +1,81 @@
+/// @file
+/// The collectives as operations that are prepared once and run often.
+#pragma once
+
+#include <tutti/blocking.hpp>
+#include <tutti/request.hpp>
+
+namespace tutti {
+
+/// They prepare the operation of the same name in BlockingCalls; Plan::start runs it, again and
+/// again. @tparam Self the Communicator.
+template <class Self>
+class PersistentCalls {
+ public:
+  /// @copydoc tutti::BlockingCalls::all_reduce(Out&&, const Operator&, const Options&)
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_all_reduce(Out&& inout, const Operator& op = sum,
+                                     const Options& options = {}) {
+    return self().plan(call::all_reduce(inout, inout, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::all_reduce(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_all_reduce(call::In<Out> in, Out&& out, const Operator& op = sum,
+                                     const Options& options = {}) {
+    return self().plan(call::all_reduce(in, out, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::reduce
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_reduce(call::In<Out> in, Out&& out, Rank root = 0,
+                                 const Operator& op = sum, const Options& options = {}) {
+    return self().plan(call::reduce(in, out, root, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::broadcast
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_broadcast(Out&& inout, Rank root = 0, const Options& options = {}) {
+    return self().plan(call::broadcast(inout, root), options);
+  }
+  /// @copydoc tutti::BlockingCalls::scatter
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_scatter(call::In<Out> in, Out&& out, Rank root = 0,
+                                  const Options& options = {}) {
+    return self().plan(call::scatter(in, out, root), options);
+  }
+  /// @copydoc tutti::BlockingCalls::all_gather
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_all_gather(call::In<Out> in, Out&& out, const Options& options = {}) {
+    return self().plan(call::all_gather(in, out), options);
+  }
+  /// @copydoc tutti::BlockingCalls::reduce_scatter
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_reduce_scatter(call::In<Out> in, Out&& out, const Operator& op = sum,
+                                         const Options& options = {}) {
+    return self().plan(call::reduce_scatter(in, out, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::all_to_all
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_all_to_all(call::In<Out> in, Out&& out, const Options& options = {}) {
+    return self().plan(call::all_to_all(in, out), options);
+  }
+  /// @copydoc tutti::BlockingCalls::barrier
+  /// @return the prepared operation.
+  [[nodiscard]] Plan plan_barrier(const Options& options = {}) {
+    return self().plan(call::barrier(), options);
+  }
+
+ protected:
+  PersistentCalls() = default;
+
+ private:
+  [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
+};
+
+}  // namespace tutti
