@@ -19,11 +19,12 @@ std::string text_of(bool value) {
 }
 
 /// Options of which ranks that differ would find each other silent, dead or corrupt.
-runtime::Agreed agreed(const InitOptions& options) {
+runtime::Agreed agreed(const InitOptions& options, const Network* network) {
   const auto heartbeat = std::chrono::floor<std::chrono::milliseconds>(options.heartbeat_timeout);
   return {{"heartbeat_timeout", std::to_string(heartbeat.count()) + " ms"},
           {"segments_in_flight", std::to_string(options.communicator.segments_in_flight)},
           {"payload_checksum", text_of(options.payload_checksum)},
+          {"network", network == nullptr ? "TCP" : network->name()},
           {"network_megabits", std::to_string(options.network_megabits)}};
 }
 
@@ -56,14 +57,14 @@ Communicator connect(Channel& channel, const InitOptions& options, const Setting
                      std::optional<runtime::HostAndPort> master,
                      std::shared_ptr<Network> network = nullptr) {
   runtime::WorldOptions world;
-  world.network = std::move(network);
   world.ways = runtime::ways_of(options.transport);
   world.mesh.interface = settings.protection.interface;
   world.mesh.secret = settings.protection.secret;
   world.mesh.insecure = settings.protection.insecure;
   world.mesh.tls = options.tls;
   world.mesh.master = std::move(master);
-  world.mesh.agreed = agreed(options);
+  world.mesh.agreed = agreed(options, network.get());
+  world.network = std::move(network);
   world.payload_checksum = options.payload_checksum;
   world.network_megabits = options.network_megabits;
   world.vigilance = runtime::vigilance_of(options.heartbeat_timeout);

@@ -61,6 +61,35 @@ TEST(World, RefusesOptionsThatDifferBetweenRanks) {
   expect_no_error(start_two({.timeout = 20s}, {.timeout = 30s}));
 }
 
+/// A network that nobody uses.
+class IdleNetwork final : public Network {
+ public:
+  [[nodiscard]] std::unique_ptr<Transport> transport(std::span<const Rank>) override {
+    throw Error{ErrorCode::bug, "there is nobody to reach"};
+  }
+  [[nodiscard]] std::string name() const override { return "MPI"; }
+  [[nodiscard]] Tariff tariff() const override { return {}; }
+};
+
+TEST(World, HasOneNetworkBetweenHosts) {
+  for (const Rank with : {0, 1}) {
+    const auto channels = local_channels(2, true);
+    const auto outcomes = run_ranks(2, [&](Rank rank) {
+      Channel& channel = *channels[static_cast<std::size_t>(rank)];
+      if (rank == with) (void)init(channel, {}, std::make_shared<IdleNetwork>());
+      else (void)init(channel, {});
+    });
+    const std::string text =
+        with == 0 ? "network TCP, rank 0 with network MPI" : "network MPI, rank 0 with network TCP";
+    for (const Outcome& outcome : outcomes) {
+      ASSERT_TRUE(outcome.error);
+      EXPECT_EQ(outcome.error->code(), ErrorCode::mismatch);
+      EXPECT_EQ(outcome.text(),
+                "rank 1 was started with " + text + "; all ranks must give equal options");
+    }
+  }
+}
+
 TEST(World, SumsPayloadsWhereTheOptionSaysSo) {
   for (const bool summed : {false, true}) {
     const auto channels = local_channels(2, true);
