@@ -13,9 +13,8 @@ struct Hello {
   std::uint64_t magic;
   Versions versions;
   Purpose purpose;
-  std::uint8_t index;
   std::uint8_t has_secret;
-  std::uint8_t unused;
+  std::uint16_t unused;
   std::int32_t from;
   std::int32_t to;
   std::int32_t size;
@@ -125,14 +124,11 @@ void check_versions(const Versions& own, const Versions& theirs, const std::stri
     throw Error{ErrorCode::mismatch, disagreement(own, theirs, peer), rank};
 }
 
-ConnectorHandshake::ConnectorHandshake(const Party& self, Rank to, Purpose purpose,
-                                       std::uint8_t index)
-    : self_{self} {
+ConnectorHandshake::ConnectorHandshake(const Party& self, Rank to, Purpose purpose) : self_{self} {
   Hello hello{};
   hello.magic = kMagic;
   hello.versions = self.versions;
   hello.purpose = purpose;
-  hello.index = index;
   hello.has_secret = self.secret ? 1 : 0;
   hello.from = self.rank;
   hello.to = to;
@@ -246,7 +242,7 @@ std::span<const std::byte> AcceptorHandshake::take_hello() {
   if (reason_ == Reason::none) {
     answer.nonce = random_digest();
     answer.code = code_of(*self_, kAcceptor, hello_, answer);
-    introduction_ = {hello.from, hello.to, hello.purpose, hello.index};
+    introduction_ = {hello.from, hello.to, hello.purpose};
     greeted_ = true;
   }
   write(answer_, answer);

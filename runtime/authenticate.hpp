@@ -77,7 +77,6 @@ struct Introduction {
   Rank from = 0;                     ///< Who it is.
   Rank to = 0;                       ///< Whom it wants.
   Purpose purpose = Purpose::store;  ///< What for.
-  std::uint8_t index = 0;            ///< Which of several equal connections.
   /// Equality of all members.
   friend bool operator==(const Introduction&, const Introduction&) = default;
 };
@@ -102,9 +101,8 @@ inline constexpr std::size_t kLongestMessage = 128;
 class ConnectorHandshake {
  public:
   /// @param self who connects; lives as long as this object. @param to whom.
-  /// @param purpose what for. @param index of the connection. Throws Error{transport} without
-  /// random bytes.
-  ConnectorHandshake(const Party& self, Rank to, Purpose purpose, std::uint8_t index = 0);
+  /// @param purpose what for. Throws Error{transport} without random bytes.
+  ConnectorHandshake(const Party& self, Rank to, Purpose purpose);
 
   /// @return what to send first.
   [[nodiscard]] std::span<const std::byte> hello() const noexcept { return hello_; }
@@ -176,7 +174,6 @@ struct Target {
   std::string peer;                   ///< What to call it, such as "rank 0 at tcp://a:1".
   Rank to = 0;                        ///< Who should be there.
   Purpose purpose = Purpose::store;   ///< What the connection is for.
-  std::uint8_t index = 0;             ///< Which of several.
   bool listening = false;             ///< It listened before: nobody there means that it is gone.
 };
 

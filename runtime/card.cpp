@@ -80,7 +80,6 @@ std::string pack(const Card& card) {
   put(bytes, card.world);
   put_text(bytes, card.secret);
   put_text(bytes, card.address);
-  put(bytes, card.data_connections);
   return bytes;
 }
 
@@ -105,7 +104,6 @@ Card unpack(std::string_view bytes, Rank rank, const Versions& own) {
   card.world = take<std::uint64_t>(bytes);
   card.secret = take_text(bytes);
   card.address = take_text(bytes);
-  card.data_connections = take<int>(bytes);
   return card;
 }
 

@@ -39,10 +39,9 @@ struct Card {
   Cores cores{};            ///< What it may use.
   Agreed agreed{};          ///< What must be equal on all ranks.
   // What follows is rank 0's to say.
-  std::uint64_t world = 0;   ///< A number that no other world has.
-  std::string secret{};      ///< If it drew one: 32 bytes.
-  std::string address{};     ///< Its network address and port 0; empty if it has none.
-  int data_connections = 1;  ///< Between two ranks of different hosts.
+  std::uint64_t world = 0;  ///< A number that no other world has.
+  std::string secret{};     ///< If it drew one: 32 bytes.
+  std::string address{};    ///< Its network address and port 0; empty if it has none.
 };
 /// Throws Error{mismatch} that names an option which is not the same on two ranks.
 /// @param cards of all ranks.

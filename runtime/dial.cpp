@@ -43,7 +43,7 @@ Descriptor attempt(const Party& self, const Target& target, std::size_t round, D
   if (target.addresses.empty() && peer_user(connection.get()) != ::geteuid())
     throw Error{ErrorCode::mismatch, "what listens as " + target.peer + " belongs to another user",
                 target.to};
-  ConnectorHandshake handshake{self, target.to, target.purpose, target.index};
+  ConnectorHandshake handshake{self, target.to, target.purpose};
   shake_hands(connection.get(), handshake, patience, deadline);
   if (handshake.progress() == Progress::refused) throw handshake.refusal(target.peer);
   return connection;

@@ -77,11 +77,8 @@ Card own_card(const Channel& channel, const MeshOptions& options, Deadline deadl
             .has_memory = options.memory >= 0,
             .wants_tls = options.tls,
             .cores = usable_cores(),
-            .agreed = options.agreed,
-            .data_connections = options.data_connections};
+            .agreed = options.agreed};
   if (channel.rank() != 0) return card;
-  if (options.data_connections < 0 || options.data_connections > kMostDataConnections)
-    throw Error{ErrorCode::invalid_argument, "between hosts there are at most 64 data connections"};
   Digest drawn = random_digest();
   std::memcpy(&card.world, drawn.data(), sizeof card.world);
   card.address = address_of_rank_0(options, deadline);
@@ -122,7 +119,8 @@ void check_tls(const std::vector<Card>& cards, const std::optional<Secret>& secr
 /// Encrypts all links that are no memory.
 void encrypt_links(const MeshPlan& plan, std::vector<Link>& links, Deadline deadline) {
   std::vector<TlsEnd> ends;
-  const auto add = [&](const Link& link, const Descriptor& socket, int index) {
+  const auto add = [&](const Link& link, const Descriptor& socket, const char* purpose) {
+    if (!socket) return;
     const Rank low = std::min(plan.self.rank, link.peer);
     const Rank high = std::max(plan.self.rank, link.peer);
     const Card& card = plan.cards[static_cast<std::size_t>(link.peer)];
@@ -130,14 +128,14 @@ void encrypt_links(const MeshPlan& plan, std::vector<Link>& links, Deadline dead
         {.socket = socket.get(),
          .connected = plan.self.rank == high,
          .identity = std::to_string(plan.self.job) + " " + std::to_string(high) + " " +
-                     std::to_string(low) + " " + std::to_string(index),
+                     std::to_string(low) + " " + purpose,
          .peer = link.peer,
          .name = "rank " + std::to_string(link.peer) + " (host " + card.host.name + ")"});
   };
   for (const Link& link : links) {
     if (link.local) continue;
-    add(link, link.control, -1);
-    for (std::size_t i = 0; i < link.data.size(); ++i) add(link, link.data[i], static_cast<int>(i));
+    add(link, link.control, "control");
+    add(link, link.data, "data");
   }
   if (ends.empty()) return;
   auto ciphers = encrypt(ends, *plan.self.secret, deadline);
@@ -145,7 +143,7 @@ void encrypt_links(const MeshPlan& plan, std::vector<Link>& links, Deadline dead
   for (Link& link : links) {
     if (link.local) continue;
     link.control_cipher = *next++;
-    for (std::size_t i = 0; i < link.data.size(); ++i) link.data_ciphers.push_back(*next++);
+    if (link.data) link.data_cipher = *next++;
   }
 }
 
@@ -175,7 +173,9 @@ Rank first_far_from_rank_0(const std::vector<Card>& cards) {
 
 Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadline) {
   const auto start = Clock::now();
-  MeshPlan plan{.self = {.size = channel.size(), .rank = channel.rank()}, .memory = options.memory};
+  MeshPlan plan{.self = {.size = channel.size(), .rank = channel.rank()},
+                .memory = options.memory,
+                .carries_data = options.carries_data};
   const auto cards =
       do_together(channel, deadline, [&] { return pack(own_card(channel, options, deadline)); });
   std::vector<Listener> listeners;

@@ -17,7 +17,7 @@ namespace tutti::runtime {
 
 /// How a rank connects.
 struct MeshOptions {
-  int data_connections = 1;  ///< Per pair of hosts' ranks, 0 to 64; rank 0's counts.
+  bool carries_data = true;  ///< Whether TCP links carry data; on all ranks or none.
   std::string interface {};  ///< Interface or address to listen on; empty: tutti chooses.
   std::optional<HostAndPort> master{};  ///< Where ranks met, if anywhere: says which network.
   std::optional<Secret> secret{};       ///< What all ranks know; not needed on a private channel.
@@ -32,13 +32,13 @@ struct MeshOptions {
 /// What two ranks have between them: authenticated, non-blocking sockets, on which nothing has been
 /// said yet.
 struct Link {
-  Rank peer = 0;                   ///< Who is at the other end.
-  bool local = false;              ///< Whether memory is shared; the same at both ends.
-  Descriptor control{};            ///< The lifeline of a local link, of Unix; or TCP.
-  std::vector<Descriptor> data{};  ///< TCP, in the same order at both ends; none if local.
-  Descriptor memory{};             ///< The peer's shared memory if local.
-  std::shared_ptr<tcp::Cipher> control_cipher{};             ///< Of control; null if not encrypted.
-  std::vector<std::shared_ptr<tcp::Cipher>> data_ciphers{};  ///< Of data; empty if not encrypted.
+  Rank peer = 0;         ///< Who is at the other end.
+  bool local = false;    ///< Whether memory is shared; the same at both ends.
+  Descriptor control{};  ///< The lifeline of a local link, of Unix; or TCP.
+  Descriptor data{};     ///< TCP; none if local, or where TCP carries no data.
+  Descriptor memory{};   ///< The peer's shared memory if local.
+  std::shared_ptr<tcp::Cipher> control_cipher{};  ///< Of control; null if not encrypted.
+  std::shared_ptr<tcp::Cipher> data_cipher{};     ///< Of data; null if not encrypted.
 };
 
 /// A connected world.

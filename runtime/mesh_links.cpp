@@ -23,10 +23,8 @@ Connecting::Connecting(const MeshPlan& plan, std::vector<Listener> listeners, De
     : plan_{plan}, deadline_{deadline}, links_(plan.cards.size()),
       came_(plan.cards.size()), door_{plan.self, std::move(listeners),
                                       [this](const Introduction& who) { return admit(who); }} {
-  for (std::size_t rank = 0; rank < links_.size(); ++rank) {
+  for (std::size_t rank = 0; rank < links_.size(); ++rank)
     links_[rank].peer = static_cast<Rank>(rank);
-    links_[rank].data.resize(data_connections());
-  }
 }
 
 void Connecting::run() {
@@ -37,13 +35,7 @@ void Connecting::run() {
 
 std::vector<Link> Connecting::take() {
   links_.erase(links_.begin() + plan_.self.rank);
-  for (Link& link : links_)
-    if (link.local) link.data.clear();
   return std::move(links_);
-}
-
-std::size_t Connecting::data_connections() const {
-  return static_cast<std::size_t>(plan_.cards.front().data_connections);
 }
 
 std::string Connecting::name_of(Rank rank) const {
@@ -58,9 +50,8 @@ bool Connecting::may_share(Rank peer) const {
 void Connecting::reach(Rank peer) {
   if (may_share(peer) && reach_locally(peer)) return;
   Link& link = link_of(peer);
-  link.control = reach_by_network(peer, Purpose::control, 0);
-  for (std::size_t i = 0; i < link.data.size(); ++i)
-    link.data[i] = reach_by_network(peer, Purpose::data, static_cast<std::uint8_t>(i));
+  link.control = reach_by_network(peer, Purpose::control);
+  if (plan_.carries_data) link.data = reach_by_network(peer, Purpose::data);
 }
 
 /// @return whether memory is shared now. The acceptor comes to the same verdict.
@@ -76,13 +67,12 @@ bool Connecting::reach_locally(Rank peer) {
   return exchange_memory(peer, std::move(socket), true);
 }
 
-Descriptor Connecting::reach_by_network(Rank peer, Purpose purpose, std::uint8_t index) {
+Descriptor Connecting::reach_by_network(Rank peer, Purpose purpose) {
   return dial(plan_.self,
               {.addresses = {plan_.addresses[static_cast<std::size_t>(peer)]},
                .peer = name_of(peer),
                .to = peer,
                .purpose = purpose,
-               .index = index,
                .listening = true},
               deadline_);
 }
@@ -95,11 +85,8 @@ Reason Connecting::admit(const Introduction& who) {
     case Purpose::local:
       return may_share(who.from) ? take_once(std::exchange(came.local, true)) : Reason::unexpected;
     case Purpose::control: return take_once(std::exchange(came.control, true));
-    case Purpose::data: {
-      if (who.index >= data_connections()) return Reason::unexpected;
-      const std::uint64_t bit = std::uint64_t{1} << who.index;
-      return take_once((std::exchange(came.data, came.data | bit) & bit) != 0);
-    }
+    case Purpose::data:
+      return plan_.carries_data ? take_once(std::exchange(came.data, true)) : Reason::unexpected;
     case Purpose::store: break;
   }
   return Reason::unexpected;
@@ -135,7 +122,7 @@ void Connecting::seat(Guest guest) {
       (void)exchange_memory(peer, std::move(guest.socket), false);  // or it comes again, by TCP
       break;
     case Purpose::control: link_of(peer).control = std::move(guest.socket); break;
-    default: link_of(peer).data[guest.introduction.index] = std::move(guest.socket);
+    default: link_of(peer).data = std::move(guest.socket);
   }
 }
 
@@ -175,10 +162,7 @@ std::vector<Rank> Connecting::missing() const {
   std::vector<Rank> absent;
   for (const Link& link : links_) {
     if (link.peer <= plan_.self.rank) continue;
-    const bool complete =
-        link.control && (link.local || std::ranges::all_of(link.data, [](const Descriptor& socket) {
-                           return static_cast<bool>(socket);
-                         }));
+    const bool complete = link.control && (link.local || link.data || !plan_.carries_data);
     if (!complete) absent.push_back(link.peer);
   }
   return absent;

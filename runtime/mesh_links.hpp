@@ -11,13 +11,11 @@
 
 namespace tutti::runtime {
 
-/// Data connections between two ranks, at most.
-inline constexpr int kMostDataConnections = 64;
-
 /// What every rank knows of every rank.
 struct MeshPlan {
   Party self{};                       ///< Who this is.
   int memory = -1;                    ///< Own shared memory to lend.
+  bool carries_data = true;           ///< As MeshOptions.
   std::vector<Card> cards{};          ///< One per rank.
   std::vector<Endpoint> addresses{};  ///< Where each listens for TCP.
   std::vector<std::string> names{};   ///< Where each listens for Unix.
@@ -41,10 +39,9 @@ class Connecting {
   struct Came {
     bool local = false;
     bool control = false;
-    std::uint64_t data = 0;
+    bool data = false;
   };
 
-  [[nodiscard]] std::size_t data_connections() const;
   [[nodiscard]] Link& link_of(Rank peer) { return links_[static_cast<std::size_t>(peer)]; }
   [[nodiscard]] const Card& card_of(Rank rank) const {
     return plan_.cards[static_cast<std::size_t>(rank)];
@@ -54,7 +51,7 @@ class Connecting {
   [[nodiscard]] std::vector<Rank> missing() const;
   void reach(Rank peer);
   bool reach_locally(Rank peer);
-  [[nodiscard]] Descriptor reach_by_network(Rank peer, Purpose purpose, std::uint8_t index);
+  [[nodiscard]] Descriptor reach_by_network(Rank peer, Purpose purpose);
   [[nodiscard]] Reason admit(const Introduction& who);
   void serve();
   void seat(Guest guest);

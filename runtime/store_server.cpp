@@ -41,7 +41,7 @@ Party StoreServer::party() const {
 }
 
 Reason StoreServer::admit(const Introduction& introduction) {
-  if (introduction.purpose != Purpose::store || introduction.index != 0) return Reason::unexpected;
+  if (introduction.purpose != Purpose::store) return Reason::unexpected;
   Peer& peer = peers_[static_cast<std::size_t>(introduction.from)];
   if (peer.came) return Reason::duplicate_rank;
   peer.came = true;

@@ -92,7 +92,7 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
   world->origin_ = channel.describe();
   MeshOptions mesh = options.mesh;
   world->network_ = options.network;
-  if (world->network_) mesh.data_connections = 0;
+  mesh.carries_data = world->network_ == nullptr;
   mesh.memory = -1;
   if (options.ways != Ways::tcp) {
     world->segment_ = shm::make_segment(mappable_bytes(options.segment_bytes, channel.size()));
@@ -160,8 +160,7 @@ void World::adopt(Mesh mesh, const WorldOptions& options) {
       neighbours.push_back(
           {link.peer, link.memory.get(), peer_process(link.control.get()).value_or(-1)});
     else if (!network_)
-      peers.push_back({link.peer, {}, link.data_ciphers.empty() ? nullptr : link.data_ciphers[0]});
-    for (Descriptor& socket : link.data) peers.back().sockets.push_back(socket.release());
+      peers.push_back({link.peer, link.data.release(), std::move(link.data_cipher)});
     watched.push_back({link.peer, hosts_[static_cast<std::size_t>(link.peer)], link.local,
                        std::move(link.control), std::move(link.control_cipher)});
   }

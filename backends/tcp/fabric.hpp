@@ -33,8 +33,8 @@ struct Options {
 /// Another process.
 struct Peer {
   Rank rank = 0;                     ///< In the world.
-  std::vector<int> sockets{};        ///< One, connected and authenticated; owned by the fabric.
-  std::shared_ptr<Cipher> cipher{};  ///< Of that one, or null.
+  int socket = -1;                   ///< Connected and authenticated; owned by the fabric.
+  std::shared_ptr<Cipher> cipher{};  ///< Of the socket, or null.
 };
 
 class Hub;

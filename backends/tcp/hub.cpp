@@ -33,12 +33,10 @@ Hub::Hub(Rank self, const std::vector<Peer>& peers, const Options& options)
       warm_{options.sink_bytes}, waste_{options.sink_bytes} {
   std::vector<std::unique_ptr<Link>> links{};  // first of all, so that every socket is owned
   for (const Peer& peer : peers)
-    for (const int descriptor : peer.sockets)
-      links.push_back(std::make_unique<Link>(peer.rank, Socket{descriptor, peer.cipher},
-                                             options.credit_bytes, &nodes_));
+    links.push_back(std::make_unique<Link>(peer.rank, Socket{peer.socket, peer.cipher},
+                                           options.credit_bytes, &nodes_));
   encrypts_ = std::ranges::any_of(peers, [](const Peer& peer) { return peer.cipher != nullptr; });
   check(options);
-  check(links.size() == peers.size(), "a TCP fabric takes one connection to each peer");
   for (std::unique_ptr<Link>& link : links) {
     const Rank peer = link->peer;
     check(peer >= 0 && peer != self, "there is no peer " + std::to_string(peer));

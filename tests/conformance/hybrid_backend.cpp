@@ -86,8 +86,8 @@ class HybridLinks final : public Links {
       for (Rank high = low + 1; high < size(); ++high) {
         if (share_host(low, high)) continue;
         const auto [one, other] = connected_pair();
-        peers[static_cast<std::size_t>(low)].push_back({high, {one}});
-        peers[static_cast<std::size_t>(high)].push_back({low, {other}});
+        peers[static_cast<std::size_t>(low)].push_back({high, one});
+        peers[static_cast<std::size_t>(high)].push_back({low, other});
       }
     for (Rank rank = 0; rank < size(); ++rank)
       at(rank).fabric = std::make_shared<tcp::Fabric>(rank, peers[static_cast<std::size_t>(rank)],

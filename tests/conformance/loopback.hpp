@@ -44,7 +44,7 @@ using PairOf = std::function<std::pair<tcp::Peer, tcp::Peer>(Rank low, Rank high
 /// @param low a rank. @param high another one. @return a connection between them.
 [[nodiscard]] inline std::pair<tcp::Peer, tcp::Peer> plain_pair(Rank low, Rank high) {
   const auto [one, other] = connected_pair();
-  return {{high, {one}}, {low, {other}}};
+  return {{high, one}, {low, other}};
 }
 
 /// @param size number of processes. @param options of their fabrics. @param pair_of connects two of

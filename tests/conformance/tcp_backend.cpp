@@ -17,7 +17,7 @@ std::pair<tcp::Peer, tcp::Peer> encrypted_pair(Rank low, Rank high) {
       {{.socket = one, .connected = true, .identity = "conformance", .peer = high, .name = "one"},
        {.socket = other, .identity = "conformance", .peer = low, .name = "other"}},
       runtime::Secret{secret}, std::chrono::steady_clock::now() + std::chrono::seconds{10});
-  return {{high, {one}, ciphers[0]}, {low, {other}, ciphers[1]}};
+  return {{high, one, ciphers[0]}, {low, other, ciphers[1]}};
 }
 
 class TcpLinks final : public Links {

@@ -84,7 +84,7 @@ void converse(std::span<const std::byte> bytes) {
   std::array<Guarded, 4> second{};
   {
     const auto fabric =
-        std::make_shared<tcp::Fabric>(0, std::vector<tcp::Peer>{{1, {own}}}, options());
+        std::make_shared<tcp::Fabric>(0, std::vector<tcp::Peer>{{1, own}}, options());
     const auto one = fabric->transport(1, {0, 1}, std::make_shared<Alarm>());
     try {
       post(*one, first);

@@ -38,7 +38,7 @@ Conversation talk(const Party& from, const Party& to, const Change& change = {},
     result.admitted.push_back(who);
     return verdict;
   };
-  ConnectorHandshake connector{from, 0, Purpose::data, 3};
+  ConnectorHandshake connector{from, 0, Purpose::data};
   AcceptorHandshake acceptor{to, admit};
   Bytes message{connector.hello().begin(), connector.hello().end()};
   for (int number = 0; !message.empty(); ++number) {
@@ -63,7 +63,7 @@ TEST(Handshake, AgreesWhenAllIsRight) {
     const auto result = talk(from, to);
     EXPECT_EQ(result.connector, Progress::agreed);
     EXPECT_EQ(result.acceptor, Progress::agreed);
-    EXPECT_EQ(result.admitted, (std::vector<Introduction>{{2, 0, Purpose::data, 3}}));
+    EXPECT_EQ(result.admitted, (std::vector<Introduction>{{2, 0, Purpose::data}}));
   }
 }
 

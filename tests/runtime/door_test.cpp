@@ -72,7 +72,7 @@ TEST_F(DoorTest, LetsInWhoBelongs) {
   auto socket = come(3);
   serve(1, 20s);
   ASSERT_EQ(guests_.size(), 1u);
-  EXPECT_EQ(guests_[0].introduction, (Introduction{3, 0, Purpose::store, 0}));
+  EXPECT_EQ(guests_[0].introduction, (Introduction{3, 0, Purpose::store}));
   EXPECT_FALSE(guests_[0].local);
   const Descriptor connection = socket.get();
   const std::array<std::byte, 3> word{std::byte{1}, std::byte{2}, std::byte{3}};

@@ -22,18 +22,18 @@ MeshOptions options_of(const Descriptor& memory) {
   return options;
 }
 
-/// Each end says who it is and which connection it believes this to be.
-void check_socket(const Descriptor& socket, Rank self, Rank peer, int index) {
-  const std::array<int, 2> said{self, index};
+/// Each end says who it is and what it believes this connection to be for.
+void check_socket(const Descriptor& socket, Rank self, Rank peer, Purpose purpose) {
+  const std::array<int, 2> said{self, static_cast<int>(purpose)};
   std::array<int, 2> heard{};
   send_all(socket.get(), std::as_bytes(std::span{said}), in(20s));
   receive_all(socket.get(), std::as_writable_bytes(std::span{heard}), in(20s));
-  EXPECT_EQ(heard, (std::array<int, 2>{peer, index}));
+  EXPECT_EQ(heard, (std::array<int, 2>{peer, static_cast<int>(purpose)}));
 }
 
 /// Checks that every link leads where it says.
 void check_mesh(const Mesh& mesh, const Channel& channel, const std::function<bool(Rank)>& is_local,
-                std::size_t data_connections) {
+                bool carries_data = true) {
   const Rank self = channel.rank();
   ASSERT_EQ(mesh.links.size(), static_cast<std::size_t>(channel.size() - 1));
   ASSERT_EQ(mesh.hosts.size(), static_cast<std::size_t>(channel.size()));
@@ -42,11 +42,10 @@ void check_mesh(const Mesh& mesh, const Channel& channel, const std::function<bo
     if (expected == self) ++expected;
     EXPECT_EQ(link.peer, expected++);
     EXPECT_EQ(link.local, is_local(link.peer));
-    ASSERT_EQ(link.data.size(), link.local ? 0 : data_connections);
+    ASSERT_EQ(static_cast<bool>(link.data), carries_data && !link.local);
     ASSERT_EQ(static_cast<bool>(link.memory), link.local);
-    check_socket(link.control, self, link.peer, -1);
-    for (std::size_t i = 0; i < link.data.size(); ++i)
-      check_socket(link.data[i], self, link.peer, static_cast<int>(i));
+    check_socket(link.control, self, link.peer, Purpose::control);
+    if (link.data) check_socket(link.data, self, link.peer, Purpose::data);
     if (!link.local) continue;
     Rank owner = -1;
     EXPECT_EQ(::pread(link.memory.get(), &owner, sizeof owner, 0), ssize_t{sizeof owner});
@@ -67,23 +66,24 @@ TEST_P(MeshOf, SharesMemoryInsideAHost) {
       Channel& channel = *channels[static_cast<std::size_t>(rank)];
       const Descriptor memory = memory_of(rank);
       const Mesh mesh = connect_mesh(channel, options_of(memory), in(30s));
-      check_mesh(
-          mesh, channel, [](Rank) { return true; }, 0);
+      check_mesh(mesh, channel, [](Rank) { return true; });
     }));
   }
   EXPECT_EQ(open_descriptors(), before);
 }
 
 TEST_P(MeshOf, UsesTheNetworkWithoutMemory) {
-  const auto channels = local_channels(n_, true);
-  expect_no_error(run_ranks(n_, [&](Rank rank) {
-    Channel& channel = *channels[static_cast<std::size_t>(rank)];
-    MeshOptions options;
-    options.data_connections = rank == 0 ? 3 : 1;  // rank 0's counts
-    const Mesh mesh = connect_mesh(channel, options, in(30s));
-    check_mesh(
-        mesh, channel, [](Rank) { return false; }, 3);
-  }));
+  for (const bool carries_data : {true, false}) {
+    const auto channels = local_channels(n_, true);
+    expect_no_error(run_ranks(n_, [&](Rank rank) {
+      Channel& channel = *channels[static_cast<std::size_t>(rank)];
+      MeshOptions options;
+      options.carries_data = carries_data;
+      const Mesh mesh = connect_mesh(channel, options, in(30s));
+      check_mesh(
+          mesh, channel, [](Rank) { return false; }, carries_data);
+    }));
+  }
 }
 
 TEST_P(MeshOf, ConnectsTwoHostsOverTheStore) {
@@ -102,8 +102,7 @@ TEST_P(MeshOf, ConnectsTwoHostsOverTheStore) {
     options.secret = secret_of(3);
     options.host.boot += std::to_string(rank % 2);
     const Mesh mesh = connect_mesh(*channel, options, in(30s));
-    check_mesh(
-        mesh, *channel, [&](Rank peer) { return peer % 2 == rank % 2; }, 1);
+    check_mesh(mesh, *channel, [&](Rank peer) { return peer % 2 == rank % 2; });
     for (Rank peer = 0; peer < n_; ++peer)
       EXPECT_EQ(mesh.households[static_cast<std::size_t>(peer)], peer % 2);
     EXPECT_EQ(mesh.far, n_ > 1 ? 1 : -1);
@@ -119,8 +118,7 @@ TEST(Mesh, UsesTheNetworkWhereOneHasNoMemory) {
     Channel& channel = *channels[static_cast<std::size_t>(rank)];
     const Descriptor memory = rank == 1 ? Descriptor{} : memory_of(rank);
     const Mesh mesh = connect_mesh(channel, options_of(memory), in(30s));
-    check_mesh(
-        mesh, channel, [&](Rank peer) { return rank != 1 && peer != 1; }, 1);
+    check_mesh(mesh, channel, [&](Rank peer) { return rank != 1 && peer != 1; });
     EXPECT_EQ(mesh.households, (std::vector<Rank>{0, 1, 0}));
     EXPECT_EQ(mesh.far, -1);
   }));
@@ -149,8 +147,7 @@ TEST(Mesh, UsesTheNetworkBetweenUsers) {
     MeshOptions options = options_of(memory);
     options.host.user += static_cast<std::uint32_t>(rank);
     const Mesh mesh = connect_mesh(channel, options, in(30s));
-    check_mesh(
-        mesh, channel, [](Rank) { return false; }, 1);
+    check_mesh(mesh, channel, [](Rank) { return false; });
   }));
 }
 
