@@ -19,7 +19,7 @@ constexpr int kYields = 200;
 
 /// Calls from the oldest pending one to the newest at most. Their tags are used again in turn, so
 /// that a message that was never received, as after a disagreement about the root, meets a later
-/// call and is found to be wrong.
+/// call and is found to be wrong, where find_strays did not find it before.
 constexpr std::uint32_t kWindow = 64;
 
 /// Everything that must be equal on all ranks, but the call's number.
@@ -113,7 +113,15 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
   polls_until_clock_ = polls_per_clock_;
 }
 
+/// Who destroys a communicator hears of nothing any more, but ranks that still call it do.
 Engine::~Engine() {
+  if (!failure_) {
+    try {
+      find_strays(false);
+    } catch (...) {
+      is_quiet_ = transport_->abort(caught(transport_->self()));
+    }
+  }
   if (is_quiet_) return;
   for (const InUse& use : in_use_)
     if (!use.execution->done()) use.execution->write_off();
@@ -227,6 +235,8 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
   check_window();
   if (timeout <= Duration::zero()) timeout = options_.timeout;
   try {
+    const bool laps = place_ == 0 && sequence_ > 0;
+    if (laps || transport_->has_unclaimed()) find_strays(laps);
     const Execution::Turn turn{sequence_++, place_ * kLanes};
     if (calls_) calls_->begin(sequence_, execution.binding().summary);
     if (++place_ == window_) place_ = 0;
@@ -236,13 +246,25 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
   }
 }
 
+std::uint64_t Engine::oldest_pending() const noexcept {
+  std::uint64_t oldest = sequence_;
+  for (const InUse& use : in_use_)
+    if (!use.execution->done()) oldest = std::min(oldest, use.execution->sequence());
+  return oldest;
+}
+
+/// Looks for messages of calls that have ended: a rank that only sends learns from nothing else
+/// that others see the call differently. Done where a message waits for its receive, where this
+/// rank waits anyway, and thoroughly once in a window.
+void Engine::find_strays(bool thoroughly) {
+  transport_->find_strays(oldest_pending(), thoroughly);
+}
+
 /// Refuses an operation whose tags a pending one has. All are looked at only where the window may
 /// have been left, once in a while.
 void Engine::check_window() {
   if (sequence_ - oldest_ < window_) return;
-  oldest_ = sequence_;
-  for (const InUse& use : in_use_)
-    if (!use.execution->done()) oldest_ = std::min(oldest_, use.execution->sequence());
+  oldest_ = oldest_pending();
   if (sequence_ - oldest_ < window_) return;
   throw Error{ErrorCode::invalid_argument,
               "operation #" + std::to_string(oldest_) + " is pending, and operation #" +
@@ -255,6 +277,7 @@ std::size_t Engine::progress() {
   try {
     const std::size_t count = transport_->poll(completions_);
     for (std::size_t i = 0; i < count; ++i) Execution::complete(completions_[i]);
+    if (count == 0 && polls_until_clock_ <= 1) find_strays(false);
     return count;
   } catch (...) {
     fail(explained(caught(transport_->self())));

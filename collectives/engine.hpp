@@ -94,7 +94,9 @@ class Engine {
   void make_execution(Entry& entry);
   /// Polls once. @return how many transfers completed.
   std::size_t progress();
+  [[nodiscard]] std::uint64_t oldest_pending() const noexcept;
   void check_window();
+  void find_strays(bool thoroughly);
   bool poll_for(const Execution& execution);
   void check_deadlines();
   [[nodiscard]] Witnesses witnesses() const;

@@ -5,18 +5,9 @@
 #include <utility>
 
 #include <tutti/error.hpp>
+#include <tutti/fingerprint.hpp>
 
 namespace tutti::detail {
-namespace {
-
-/// Spreads the sequence number over the fingerprint (the finaliser of MurmurHash3).
-std::uint64_t mix(std::uint64_t fingerprint, std::uint64_t sequence) noexcept {
-  std::uint64_t x = fingerprint + sequence * 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdu;
-  return x ^ (x >> 33);
-}
-
-}  // namespace
 
 Execution::Execution(Transport& transport, Scratch& scratch, std::shared_ptr<const Binding> binding,
                      int lanes)
@@ -105,7 +96,7 @@ void Execution::begin_segment(Lane& lane) {
   if (!lane.is_placed) place_pieces(lane);
   lane.is_placed = true;
   const std::uint32_t tag = turn_.tag + static_cast<std::uint32_t>(&lane - lanes_.data());
-  const std::uint64_t fingerprint = mix(binding_->summary.fingerprint, turn_.sequence);
+  const std::uint64_t fingerprint = make_fingerprint(binding_->summary.fingerprint, turn_.sequence);
   for (Transfer& transfer : lane.transfers) {
     transfer.tag = tag;
     transfer.fingerprint = fingerprint;

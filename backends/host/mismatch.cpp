@@ -1,7 +1,14 @@
 // What a receiver says of a message that belongs to another call.
+#include <tutti/fingerprint.hpp>
 #include <tutti/transport.hpp>
 
 namespace tutti {
+namespace {
+
+constexpr const char* kMustAgree =
+    "; all ranks must call the same collectives in the same order with matching arguments";
+
+}  // namespace
 
 std::string hexadecimal(std::uint64_t value) {
   std::string text = "0x";
@@ -10,12 +17,18 @@ std::string hexadecimal(std::uint64_t value) {
 }
 
 Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours) {
-  return {
-      ErrorCode::mismatch,
-      "rank " + std::to_string(peer) + " runs another call: its message has fingerprint " +
-          hexadecimal(theirs) + ", this rank expects " + hexadecimal(ours) +
-          "; all ranks must call the same collectives in the same order with matching arguments",
-      peer};
+  return {ErrorCode::mismatch,
+          "rank " + std::to_string(peer) + " runs another call: its message has fingerprint " +
+              hexadecimal(theirs) + ", this rank expects " + hexadecimal(ours) + kMustAgree,
+          peer};
+}
+
+Error stray_message(Rank peer, std::uint64_t theirs) {
+  return {ErrorCode::mismatch,
+          "rank " + std::to_string(peer) + " ran another call #" + std::to_string(call_of(theirs)) +
+              ": its message with fingerprint " + hexadecimal(theirs) +
+              " is none that this rank's call waited for" + kMustAgree,
+          peer};
 }
 
 Error wrong_length(Rank peer, std::uint64_t theirs, std::uint64_t ours) {

@@ -44,7 +44,10 @@ class HybridTransport final : public Transport {
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
     if (!failure_) {
       try {
-        return poll_parts(completions);
+        const std::size_t count = poll_parts(completions);
+        unclaimed_ =
+            (parts_.local->has_unclaimed() ? 1U : 0U) + (parts_.remote->has_unclaimed() ? 1U : 0U);
+        return count;
       } catch (const Error& error) {
         fail(error);
       }
@@ -65,6 +68,11 @@ class HybridTransport final : public Transport {
     if (outstanding_ > 0) return parts_.remote->doze();
     skipped_ = kPollsPerLook - 1;
     parts_.local->doze();
+  }
+
+  void find_strays(std::uint64_t call, bool thoroughly) override {
+    parts_.local->find_strays(call, thoroughly);
+    parts_.remote->find_strays(call, thoroughly);
   }
 
   // Both have the same alarm, which the first call sets off.

@@ -6,6 +6,8 @@
 
 #include <sys/uio.h>
 
+#include <tutti/fingerprint.hpp>
+
 #include "transport.hpp"
 
 namespace tutti::shm {
@@ -47,6 +49,7 @@ void ShmTransport::post_receive(Peer& peer, const Transfer& transfer, std::uint6
   ++peer.awaited;
   Arrival arrival = std::move(*found);
   peer.arrivals.erase(found);
+  --unclaimed_;
   if (arrival.message.is_reply) {
     --peer.awaited;
     finish(id);
@@ -181,6 +184,35 @@ void ShmTransport::keep(Peer& peer, const Message& message, std::span<const std:
   if (message.is_request) arrival.ranges.assign(ranges_.begin(), ranges_.end());
   else arrival.payload.assign(payload.begin(), payload.end());
   peer.arrivals.push_back(std::move(arrival));
+  ++unclaimed_;
+}
+
+// What is on the road is not taken off it: from where nothing is awaited it may be too much.
+void ShmTransport::find_strays_of(Peer& peer, std::uint64_t call) {
+  const auto rank = static_cast<Rank>(&peer - peers_.data());
+  for (const Arrival& arrival : peer.arrivals)
+    if (!arrival.message.is_reply && is_before(arrival.message.fingerprint, call))
+      throw stray_message(rank, arrival.message.fingerprint);
+  if (!peer.in.attached() || !peer.in.has_slot()) return;
+  const Slot& slot = peer.in.slot();
+  const bool is_message =
+      slot.kind == Kind::small || slot.kind == Kind::buffered || slot.kind == Kind::request;
+  const std::uint64_t fingerprint = slot.fingerprint;
+  if (is_message && is_before(fingerprint, call)) throw stray_message(rank, fingerprint);
+}
+
+void ShmTransport::find_strays(std::uint64_t call, bool thoroughly) {
+  if (failure_ || domain_->segment().guard().is_forked()) return;
+  try {
+    for (Peer& peer : peers_) {
+      if (peer.member == nullptr) continue;
+      if (thoroughly && !peer.in.attached()) attach(peer);
+      find_strays_of(peer, call);
+    }
+  } catch (const Error& error) {
+    failure_ = error;
+    throw;
+  }
 }
 
 // The system copies a message once, but slowly, and into memory, from where it has yet to be

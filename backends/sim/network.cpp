@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include <tutti/fingerprint.hpp>
+
 namespace tutti::sim {
 namespace {
 
@@ -286,6 +288,15 @@ std::size_t Network::poll(Rank self, std::span<Completion> completions) {
   }
   activity_ += count;
   return count;
+}
+
+void Network::find_strays(Rank self, std::uint64_t call) {
+  if (!endpoint(self).alive()) return;
+  for (const auto& message : endpoint(self).unexpected)
+    if (!message->replied && is_before(message->send.fingerprint, call)) {
+      fail(self, stray_message(message->source, message->send.fingerprint));
+      throw Error{*endpoint(self).failure};
+    }
 }
 
 void Network::abort(Rank self, const Error& cause) {

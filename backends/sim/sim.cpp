@@ -28,7 +28,11 @@ class SimTransport final : public Transport {
   [[nodiscard]] Duration now() const noexcept override { return network_->now(); }
   void post(std::span<const Transfer> transfers) override { network_->post(self_, transfers); }
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
+    unclaimed_ = network_->unclaimed(self_);
     return network_->poll(self_, completions);
+  }
+  void find_strays(std::uint64_t call, bool /*thoroughly*/) override {
+    network_->find_strays(self_, call);
   }
   [[nodiscard]] std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) override {
     return network_->reply_to(self_, loan, turn, bytes);

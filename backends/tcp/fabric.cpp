@@ -48,6 +48,7 @@ class TcpTransport final : public Transport {
       hub_.post(*port_, transfer);
     }
     hub_.flush(*port_, transfers);
+    unclaimed_ = port_->unclaimed;
     check();
   }
 
@@ -55,6 +56,7 @@ class TcpTransport final : public Transport {
     alarm_->check();
     const std::lock_guard lock{hub_.mutex()};
     if (!port_->failure && port_->done.empty()) hub_.progress(*port_);
+    unclaimed_ = port_->unclaimed;
     if (port_->failure) {
       complain();
       return 0;
@@ -73,6 +75,13 @@ class TcpTransport final : public Transport {
     const timespec limit{.tv_sec = seconds.count(),
                          .tv_nsec = (hub_.options().doze - seconds).count()};
     ::ppoll(awaited_.data(), awaited_.size(), &limit, nullptr);
+  }
+
+  void find_strays(std::uint64_t call, bool thoroughly) override {
+    if (hub_.guard().is_forked() || (unclaimed_ == 0 && !thoroughly)) return;
+    const std::lock_guard lock{hub_.mutex()};
+    hub_.find_strays(*port_, call, thoroughly);
+    if (port_->failure) complain();
   }
 
   bool abort(const Error& cause) noexcept override {

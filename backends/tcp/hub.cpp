@@ -141,6 +141,7 @@ void Hub::stop(Port& port) noexcept {
   if (std::exchange(port.stopped, true)) return;
   for (Member& member : port.members) stop(member, port);
   while (!port.own.empty()) outbounds_.put(port.own.pop());
+  port.unclaimed = 0;
   port.awaited.clear();
 }
 

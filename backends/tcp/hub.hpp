@@ -55,6 +55,9 @@ class Hub {
   /// Moves bytes over the links that a communicator waits for, and now and then over those that the
   /// others wait for: their peers may be what this one's peers wait for. @param port which.
   void progress(Port& port);
+  /// As Transport::find_strays; what is found becomes the port's failure. @param port which.
+  /// @param call before which all calls have ended. @param thoroughly whether to read all links.
+  void find_strays(Port& port, std::uint64_t call, bool thoroughly);
   /// Sends what ciphers have taken and still hold back, whoever it is for. What has not left may
   /// not be called sent: its sender may call nothing for long. @return whether nothing is held
   /// back.

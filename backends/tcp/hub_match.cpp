@@ -1,6 +1,8 @@
 // Matching: which receive a message belongs to, and what its frames mean.
 #include <string>
 
+#include <tutti/fingerprint.hpp>
+
 #include "hub.hpp"
 
 namespace tutti::tcp {
@@ -57,8 +59,10 @@ void Hub::post_receive(Port& port, const Transfer& transfer) {
   if (member.link == nullptr) return receive_from_self(port, receive);
   const std::size_t queue = queue_of(transfer.tag);
   const auto fits = [&](const Inbound& message) { return message.start.tag == transfer.tag; };
-  if (Inbound* const message = member.unexpected[queue].take(fits))
+  if (Inbound* const message = member.unexpected[queue].take(fits)) {
+    --port.unclaimed;
     return attach(port, *message, receive);
+  }
   if (!member.link->loss) return member.posted[queue].push(&receive);
   receives_.put(&receive);
   fail_by_loss(port, transfer.peer, *member.link->loss);
@@ -68,15 +72,19 @@ void Hub::send_to_self(Port& port, Outbound& message) {
   const std::uint32_t tag = message.transfer.tag;
   Queue<Receive>& posted = port.member(port.self).posted[queue_of(tag)];
   const auto fits = [tag](const Receive& receive) { return receive.transfer.tag == tag; };
-  if (Receive* const receive = posted.take(fits)) copy_to_self(port, message, *receive);
-  else port.own.push(&message);
+  if (Receive* const receive = posted.take(fits)) return copy_to_self(port, message, *receive);
+  port.own.push(&message);
+  ++port.unclaimed;
 }
 
 void Hub::receive_from_self(Port& port, Receive& receive) {
   const std::uint32_t tag = receive.transfer.tag;
   const auto fits = [tag](const Outbound& message) { return message.transfer.tag == tag; };
-  if (Outbound* const message = port.own.take(fits)) copy_to_self(port, *message, receive);
-  else port.member(port.self).posted[queue_of(tag)].push(&receive);
+  if (Outbound* const message = port.own.take(fits)) {
+    --port.unclaimed;
+    return copy_to_self(port, *message, receive);
+  }
+  port.member(port.self).posted[queue_of(tag)].push(&receive);
 }
 
 void Hub::copy_to_self(Port& port, Outbound& message, Receive& receive) {
@@ -184,6 +192,24 @@ void Hub::admit(Port& port, Inbound& message) {
     return attach(port, message, *receive);
   hold(message);
   member.unexpected[queue_of(tag)].push(&message);
+  ++port.unclaimed;
+}
+
+// The oldest of each queue will do: it is the first that should have been taken.
+void Hub::find_strays(Port& port, std::uint64_t call, bool thoroughly) {
+  if (port.failure) return;
+  const auto check = [&](Rank rank, std::uint64_t fingerprint) {
+    if (is_before(fingerprint, call)) port.fail(stray_message(rank, fingerprint));
+  };
+  if (const Outbound* const own = port.own.front()) check(port.self, own->transfer.fingerprint);
+  for (std::size_t rank = 0; rank < port.members.size(); ++rank) {
+    Member& member = port.members[rank];
+    if (member.link == nullptr) continue;
+    if (thoroughly) read(*member.link);
+    for (const Queue<Inbound>& unexpected : member.unexpected)
+      if (const Inbound* const oldest = unexpected.front())
+        check(static_cast<Rank>(rank), oldest->start.fingerprint);
+  }
 }
 
 // Makes room for what comes unasked; its size was found to be within the peer's credit.

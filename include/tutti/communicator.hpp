@@ -37,10 +37,12 @@ struct NoColor {};
 inline constexpr NoColor no_color{};
 
 /// A group of ranks. Every rank calls the same collectives in the same order with matching
-/// arguments; if not, the ranks get Error{mismatch} or Error{timeout}, never wrong numbers. Throws
-/// Error{invalid_argument} from the call, with no effect, for arguments that are wrong by
-/// themselves. After any other Error the communicator stays failed with that first cause.
-/// Move-only. One thread at a time; different communicators run concurrently.
+/// arguments; if not, the ranks get Error{mismatch} or Error{timeout}, never wrong numbers. A rank
+/// that needed nobody's data, such as one that takes itself for the root, may hear of it from a
+/// later call: the next one that waits, or the 64th from there. Throws Error{invalid_argument} from
+/// the call, with no effect, for arguments that are wrong by themselves. After any other Error the
+/// communicator stays failed with that first cause. Move-only. One thread at a time; different
+/// communicators run concurrently.
 class Communicator : public BlockingCalls<Communicator>,
                      public NonblockingCalls<Communicator>,
                      public PersistentCalls<Communicator>,

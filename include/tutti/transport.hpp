@@ -143,6 +143,15 @@ class Transport {
   /// For a thread that has polled in vain for long: gives its core away until polling may find
   /// something, or for some milliseconds at most.
   virtual void doze() { std::this_thread::yield(); }
+  /// @return whether messages may have come for which there is no receive yet. No virtual call,
+  /// since it is asked before every collective.
+  [[nodiscard]] bool has_unclaimed() const noexcept { return unclaimed_ > 0; }
+  /// Looks for messages that came and that no receive will be for: the ranks disagree about a call
+  /// which has ended here. Those that it does not find it may find later.
+  /// @param call before which all calls have ended, as fingerprints count them, see is_before.
+  /// @param thoroughly whether to look also where no poll would, since nothing is awaited.
+  /// Throws Error{mismatch}.
+  virtual void find_strays(std::uint64_t call, bool thoroughly) { (void)call, (void)thoroughly; }
   /// Fails this transport for good and tells the other ranks why, as far as it can. Returns when
   /// no peer can write into posted pieces any more, or when waiting for that is hopeless.
   /// Idempotent.
@@ -150,6 +159,9 @@ class Transport {
   /// @return whether no peer can write into posted pieces any more. If not, their memory must not
   ///         be used for anything else.
   virtual bool abort(const Error& cause) noexcept = 0;
+
+ protected:
+  std::size_t unclaimed_ = 0;  ///< Messages that came without a receive, as of the last poll.
 };
 
 /// @param value any. @return it as "0x" and sixteen digits.
@@ -157,6 +169,9 @@ class Transport {
 /// @param peer sender. @param theirs its message's fingerprint. @param ours that of the receive.
 /// @return the error for a message of another call.
 [[nodiscard]] Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours);
+/// @param peer sender. @param theirs its message's fingerprint.
+/// @return the error for a message of a call that has ended here.
+[[nodiscard]] Error stray_message(Rank peer, std::uint64_t theirs);
 /// @param peer sender. @param theirs its message's bytes. @param ours those of the receive.
 /// @return the error for a message of another length.
 [[nodiscard]] Error wrong_length(Rank peer, std::uint64_t theirs, std::uint64_t ours);

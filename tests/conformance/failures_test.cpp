@@ -1,6 +1,8 @@
 // What goes wrong is an error that names who, on every rank that waits, and never wrong bytes.
 #include <numeric>
 
+#include <tutti/fingerprint.hpp>
+
 #include "group.hpp"
 
 namespace tutti::conformance {
@@ -82,6 +84,54 @@ TEST_P(Failures, AMismatchStaysAndFailsLaterCalls) {
   EXPECT_THROW(static_cast<void>(group_[last()].poll(completions)), Error);
   const Transfer transfer{.kind = Transfer::Kind::send, .peer = 0};
   EXPECT_THROW(group_[last()].post(std::span{&transfer, 1}), Error);
+}
+
+// Where nothing is awaited from a rank, what it sent is nothing that polls would see.
+TEST_P(Failures, AMessageOfACallThatHasEndedIsAMismatch) {
+  if (!GetParam().backend.finds_strays) GTEST_SKIP() << "this backend meets them later";
+  for (const bool is_met : {false, true}) {
+    const auto links = GetParam().backend.connect({.size = size_});
+    Group group{*links, size_};
+    const Bytes out = pattern(100, 1);
+    Bytes in(out.size());
+    group.send(0, last(), out, {.tag = 1, .fingerprint = make_fingerprint(1, 5)});
+    if (is_met) {  // a later message, with which it comes
+      group.send(0, last(), out, {.tag = 2, .fingerprint = make_fingerprint(1, 6)});
+      group.receive(last(), 0, in, {.tag = 2, .fingerprint = make_fingerprint(1, 6)});
+      ASSERT_TRUE(group.run_until([&] { return in == out; }));
+      group.step();
+      EXPECT_TRUE(group[last()].has_unclaimed());
+    }
+    group.linger();
+    group[last()].find_strays(5, true);  // its receive may still be posted
+    try {
+      group[last()].find_strays(7, !is_met);
+      ADD_FAILURE() << "it was not found";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::mismatch) << error.what();
+      EXPECT_EQ(error.culprit(), 0);
+      EXPECT_NE(std::string{error.what()}.find("rank 0 ran another call #5"), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
+TEST_P(Failures, NoMessageThatWillBeReceivedIsAStray) {
+  if (!GetParam().backend.finds_strays) GTEST_SKIP() << "this backend meets them later";
+  const Bytes out = pattern(100, 1);
+  Bytes in(out.size());
+  for (std::uint32_t call = 3; call < 6; ++call)
+    group_.send(0, last(), out, {.tag = call, .fingerprint = make_fingerprint(1, call)});
+  for (std::uint32_t call = 3; call < 6; ++call) {
+    group_.linger();
+    group_[last()].find_strays(call, true);
+    group_.receive(last(), 0, in, {.tag = call, .fingerprint = make_fingerprint(1, call)});
+    ASSERT_TRUE(group_.run_until([&] { return in == out; }));
+    in.assign(in.size(), kUntouched);
+  }
+  ASSERT_TRUE(group_.finish());
+  group_[last()].find_strays(6, true);
+  EXPECT_FALSE(group_[last()].has_unclaimed());
 }
 
 TEST_P(Failures, AnAbortWakesEveryRank) {

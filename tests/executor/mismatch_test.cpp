@@ -163,6 +163,81 @@ TEST(Mismatches, LeaveNoRankWithAResultThatMixesBoth) {
   }
 }
 
+/// Runs a call on every rank until it is over. @return how it went.
+std::vector<Task> run_all(World& world, const std::function<Request(Rank)>& start) {
+  std::vector<Task> tasks;
+  for (Rank rank = 0; rank < world.size(); ++rank) {
+    try {
+      tasks.push_back(task_of(rank, start(rank)));
+    } catch (const Error& error) {
+      tasks.push_back({.rank = rank, .error = error});
+    }
+  }
+  EXPECT_TRUE(world.drive(tasks, seconds{3})) << "a rank waits forever";
+  return tasks;
+}
+
+// Roots send, and wait for nobody: each may have ended its call before the other's message comes.
+TEST(Mismatches, OfRootsAreToldByTheNextCallThatWaits) {
+  for (const int size : {2, 3, 4})
+    for (const bool scatters : {false, true}) {
+      World world{{.cluster = {.size = size, .delivery = sim::Delivery::eager},
+                   .communicator = {.timeout = seconds{1}}}};
+      std::vector<float> all(static_cast<std::size_t>(4 * size));
+      std::vector<std::vector<float>> own(all.size(), std::vector<float>(4));
+      const auto tasks = run_all(world, [&](Rank rank) {
+        const Rank root = rank == size - 1 ? rank : 0;
+        std::vector<float>& mine = own[static_cast<std::size_t>(rank)];
+        if (!scatters) return world[rank].broadcast_async(std::span{mine}, root);
+        return world[rank].scatter_async(std::span<const float>{all}, std::span{mine}, root);
+      });
+      EXPECT_TRUE(tasks[0].done && tasks.back().done) << "roots need nobody's data";
+      for (const Task& task :
+           run_all(world, [&](Rank rank) { return world[rank].barrier_async(); })) {
+        ASSERT_TRUE(task.error) << "rank " << task.rank << " of " << size << " noticed nothing";
+        EXPECT_EQ(task.error->cause(), ErrorCode::mismatch) << task.error->what();
+      }
+    }
+}
+
+TEST(Mismatches, OfRootsAreToldAlsoToRanksThatOnlySend) {
+  World world{{.cluster = {.size = 2, .delivery = sim::Delivery::eager}}};
+  std::vector<std::vector<float>> data(2, std::vector<float>(4));
+  for (int call = 0; call <= 64; ++call)
+    for (const Task& task : run_all(world, [&](Rank rank) {
+           return world[rank].broadcast_async(std::span{data[static_cast<std::size_t>(rank)]},
+                                              rank);
+         }))
+      if (task.error) {
+        EXPECT_EQ(task.error->code(), ErrorCode::mismatch) << task.error->what();
+        return;
+      }
+  FAIL() << "nobody noticed anything";
+}
+
+// Who ends has nothing more to hear, but others may.
+TEST(Mismatches, FoundAtTheEndOfACommunicatorAreToldToTheOthers) {
+  World world{{.cluster = {.size = 3, .delivery = sim::Delivery::eager}}};
+  std::vector<std::vector<float>> data(3, std::vector<float>(4));
+  (void)run_all(world, [&](Rank rank) {
+    return world[rank].broadcast_async(std::span{data[static_cast<std::size_t>(rank)]},
+                                       rank == 2 ? 2 : 0, {.algorithm = "knomial:k=4"});
+  });
+  { const Communicator ended = std::move(world[1]); }
+  while (world.cluster().advance()) {
+  }
+  for (const Rank rank : {0, 2}) {
+    try {
+      const Request request = world[rank].barrier_async();
+      ADD_FAILURE() << "rank " << rank << " was told nothing";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.cause(), ErrorCode::mismatch) << error.what();
+      EXPECT_EQ(error.culprit(), 2);
+      EXPECT_TRUE(std::string{error.what()}.starts_with("rank 1 failed: ")) << error.what();
+    }
+  }
+}
+
 // They decide on which tags segments travel: without a word some would be awaited for ever.
 TEST(Mismatches, OfSegmentsInFlightAreFound) {
   sim::Cluster cluster{{.size = 2}};

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <tutti/error.hpp>
+#include <tutti/fingerprint.hpp>
 #include <tutti/operators.hpp>
 #include <tutti/types.hpp>
 
@@ -87,6 +88,22 @@ TEST(Types, without_arithmetic_of_ours_are_opaque) {
 
 // One row per datatype, one column per operator in the order of OperatorKind: sum prod min max,
 // min_loc max_loc, logical and or xor, bit and or xor, average, user.
+TEST(Fingerprints, tell_of_which_call_they_are) {
+  const std::uint64_t last = kFingerprintCalls - 1;
+  for (const std::uint64_t call : {std::uint64_t{0}, std::uint64_t{7}, last}) {
+    const std::uint64_t fingerprint = make_fingerprint(0x123456789abcdef0, call);
+    EXPECT_EQ(call_of(fingerprint), call);
+    EXPECT_EQ(fingerprint >> 63U, 0U) << "transports compare 63 bits";
+    EXPECT_NE(fingerprint, make_fingerprint(0x123456789abcdef1, call));
+    EXPECT_FALSE(is_before(fingerprint, call));
+    EXPECT_TRUE(is_before(fingerprint, call + 1));  // also where numbers come again
+    EXPECT_TRUE(is_before(fingerprint, call + 1000));
+  }
+  const std::uint64_t ahead = make_fingerprint(1, 5'000'000);
+  EXPECT_FALSE(is_before(ahead, 4'999'999));
+  EXPECT_FALSE(is_before(ahead, 3)) << "a rank may be ahead by millions";
+}
+
 TEST(Operators, are_defined_as_the_table_says) {
   constexpr std::string_view kInteger = "yyyy-- yyy yyy yy";
   constexpr std::string_view kReal = "yyyy-- --- --- yy";

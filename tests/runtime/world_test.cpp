@@ -163,6 +163,23 @@ TEST_P(WorldOf, AgreesOnTheFirstCause) {
                    ErrorCode::aborted);
 }
 
+// Both roots have sent, and wait for nobody: what the other one says is met by a later call.
+TEST_P(WorldOf, TellsRootsThatDisagree) {
+  if (GetParam().n == 1) return;
+  const auto outcomes = in_world(GetParam(), [](Communicator& world) {
+    world.barrier();
+    std::vector<float> values(4);
+    const Rank last = world.size() - 1;
+    world.broadcast(std::span{values}, world.rank() == last ? last : 0);
+    for (int call = 0; call < 3; ++call) world.barrier();
+  });
+  for (const Outcome& outcome : outcomes) {
+    ASSERT_TRUE(outcome.error) << "a rank noticed nothing";
+    EXPECT_EQ(outcome.error->code(), ErrorCode::mismatch) << outcome.text();
+    EXPECT_EQ(outcome.text(), outcomes.front().text());
+  }
+}
+
 TEST_P(WorldOf, ReducesBuffersThatPeersSee) {
   expect_no_error(in_world(GetParam(), [](Communicator& world) {
     auto buffer = world.allocate<std::int64_t>(50'000);

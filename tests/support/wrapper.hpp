@@ -23,7 +23,12 @@ class Wrapper : public Transport {
   [[nodiscard]] Duration now() const noexcept override { return inner_->now(); }
   void post(std::span<const Transfer> transfers) override { inner_->post(transfers); }
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
-    return inner_->poll(completions);
+    const std::size_t count = inner_->poll(completions);
+    unclaimed_ = inner_->has_unclaimed() ? 1 : 0;
+    return count;
+  }
+  void find_strays(std::uint64_t call, bool thoroughly) override {
+    inner_->find_strays(call, thoroughly);
   }
   [[nodiscard]] std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) override {
     return inner_->reply_to(loan, turn, bytes);
