@@ -21,7 +21,8 @@ struct Membership {
   std::shared_ptr<Alarm> alarm{};  ///< One for all ranks: it stands for the control plane.
 };
 
-/// Several processes, in one, with links between all of them.
+/// Several processes, in one, with links between all of them. Or this process among others which
+/// run the same test, each of them one rank.
 class Links {
  public:
   Links() = default;
@@ -29,6 +30,11 @@ class Links {
   Links& operator=(const Links&) = delete;
   virtual ~Links() = default;
 
+  /// @param world a rank. @return whether it is in this process; else another one drives it.
+  [[nodiscard]] virtual bool is_here(Rank world) const {
+    (void)world;
+    return true;
+  }
   /// @param world the rank that makes its end. @param membership of what. @return its transport.
   [[nodiscard]] virtual std::unique_ptr<Transport> transport(Rank world,
                                                              const Membership& membership) = 0;
@@ -50,6 +56,7 @@ struct Backend {
   std::string name{};         ///< Such as "tcp".
   std::string variant{};      ///< Where there are several of that name, such as "_process".
   bool bounded = true;        ///< Whether messages that nobody has asked for take bounded memory.
+  bool one_process = true;    ///< Whether all ranks are in this process, to be killed, too.
   bool threads = true;        ///< Whether different ranks may be driven by different threads.
   bool helps_others = true;   ///< Whether polling one communicator moves another one's messages.
   bool heeds_alarm = true;    ///< Whether it goes by the alarm it is given; else by one of its own.
@@ -60,7 +67,7 @@ struct Backend {
   std::function<std::unique_ptr<Links>(const LinksOptions&)> connect{};
 };
 
-/// @return all backends.
+/// @return all backends of this program.
 [[nodiscard]] const std::vector<Backend>& backends();
 
 /// @return the simulated cluster.

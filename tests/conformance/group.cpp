@@ -1,7 +1,6 @@
 #include "group.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <numeric>
 #include <thread>
@@ -46,8 +45,10 @@ Group::Group(Links& links, Membership membership) : links_{links} {
   membership = completed(std::move(membership));
   alarm_ = membership.alarm;
   for (const Rank world : membership.members) {
-    sides_.emplace_back();
-    sides_.back().transport = links.transport(world, membership);
+    Side& side = sides_.emplace_back();
+    side.is_here = links.is_here(world);
+    if (side.is_here) side.transport = links.transport(world, membership);
+    else are_all_here_ = false;
   }
 }
 
@@ -89,12 +90,64 @@ std::uint64_t Group::post(Rank rank, Transfer transfer) {
   Side& own = side(rank);
   own.done.emplace(transfer.cookie, false);
   ++own.pending;
+  if (!are_all_here_) follow(rank, transfer);
+  if (!own.is_here) return transfer.cookie;
   try {
     own.transport->post(std::span{&transfer, 1});
   } catch (const Error& error) {
     if (!own.error) own.error = error;
   }
   return transfer.cookie;
+}
+
+/// Lets messages that do not end here arrive as soon as both ends are posted: whether they do so in
+/// truth shows in the other process.
+void Group::follow(Rank rank, const Transfer& transfer) {
+  const bool is_send = transfer.kind == Transfer::Kind::send;
+  Route& route = routes_[{is_send ? rank : transfer.peer, is_send ? transfer.peer : rank,
+                          static_cast<std::int64_t>(transfer.tag)}];
+  (is_send ? route.sends : route.receives).push_back({rank, transfer.cookie, transfer.pieces});
+  if (route.sends.empty() || route.receives.empty()) return;
+  const End send = route.sends.front();
+  const End receive = route.receives.front();
+  route.sends.pop_front();
+  route.receives.pop_front();
+  if (!is_here(receive.rank)) {
+    Bytes bytes{};
+    for (const Piece& piece : send.pieces)
+      bytes.insert(bytes.end(), piece.data, piece.data + piece.bytes);
+    auto from = bytes.cbegin();
+    for (const Piece& piece : receive.pieces) {
+      const auto run =
+          std::min<std::ptrdiff_t>(bytes.cend() - from, static_cast<std::ptrdiff_t>(piece.bytes));
+      std::copy_n(from, run, piece.data);
+      from += run;
+    }
+  }
+  for (const End& end : {send, receive})
+    if (!is_here(end.rank)) end_elsewhere(end);
+}
+
+void Group::end_elsewhere(const End& end) {
+  Side& other = side(end.rank);
+  other.done.at(end.cookie) = true;
+  --other.pending;
+}
+
+const Capabilities& Group::capabilities() const {
+  const auto here = std::ranges::find_if(sides_, [](const Side& side) { return side.is_here; });
+  return here->transport->capabilities();
+}
+
+bool Group::await_failure(Rank rank) {
+  const auto has_failed = [&] {
+    return std::ranges::any_of(sides_, [&](const Side& own) {
+      return own.error && (!is_here(rank) || &own == &side(rank));
+    });
+  };
+  if (!run_until(has_failed) || !is_here(rank)) return false;
+  if (!are_all_here_) side(rank).transport->abort(*error(rank));
+  return true;
 }
 
 bool Group::poll(Side& own) {

@@ -1,7 +1,9 @@
 /// @file
-/// Group: all ranks of a communicator, driven by one thread, and the messages between them.
+/// Group: all ranks of a communicator, driven by one thread, and the messages between them. Of
+/// ranks in other processes it does what becomes visible: there the same test runs.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <optional>
@@ -38,8 +40,14 @@ class Group {
 
   /// @return the number of ranks.
   [[nodiscard]] int size() const noexcept { return static_cast<int>(sides_.size()); }
-  /// @param rank which. @return its transport.
+  /// @param rank which. @return whether it is in this process.
+  [[nodiscard]] bool is_here(Rank rank) const {
+    return sides_[static_cast<std::size_t>(rank)].is_here;
+  }
+  /// @param rank which, in this process. @return its transport.
   [[nodiscard]] Transport& operator[](Rank rank) { return *side(rank).transport; }
+  /// @return what the transports can do.
+  [[nodiscard]] const Capabilities& capabilities() const;
 
   /// Posts a send. @param rank who. @param peer to whom. @param bytes what; not copied.
   /// @param envelope see Envelope. @return the cookie.
@@ -62,6 +70,9 @@ class Group {
   [[nodiscard]] bool settled() const;
   /// Steps until it is so; the test fails where a rank does. @return whether all went well.
   bool finish();
+  /// Steps until a rank has failed, or, where it is in another process, until this one has heard of
+  /// it. @param rank which. @return whether it has failed, here.
+  bool await_failure(Rank rank);
   /// Steps for a while, to see that something does not happen.
   void linger();
 
@@ -80,15 +91,31 @@ class Group {
     std::map<std::uint64_t, bool> done{};  // by cookie
     std::size_t pending = 0;
     std::optional<Error> error{};
+    bool is_here = true;
+  };
+  /// One end of a message to or from another process.
+  struct End {
+    Rank rank = 0;
+    std::uint64_t cookie = 0;
+    std::span<const Piece> pieces{};
+  };
+  /// What the other processes do with the messages of one sender, receiver and tag.
+  struct Route {
+    std::deque<End> sends{};
+    std::deque<End> receives{};
   };
   [[nodiscard]] Side& side(Rank rank) { return sides_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] bool poll(Side& side);
+  void follow(Rank rank, const Transfer& transfer);
+  void end_elsewhere(const End& end);
   std::span<const Piece> pieces(std::byte* data, std::size_t bytes, std::size_t piece);
 
   Links& links_;
   std::shared_ptr<Alarm> alarm_{};
   std::deque<std::vector<Piece>> pieces_{};  // which transports look at until they are gone
   std::vector<Side> sides_{};
+  bool are_all_here_ = true;
+  std::map<std::array<std::int64_t, 3>, Route> routes_{};
   std::uint64_t cookies_ = 0;
 };
 

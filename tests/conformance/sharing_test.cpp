@@ -101,6 +101,7 @@ TEST_P(Sharing, APollOfOneMovesTheMessagesOfTheOther) {
 }
 
 TEST_P(Sharing, AMemberMayMakeItsEndLate) {
+  if (!GetParam().backend.one_process) GTEST_SKIP() << "the ranks are not all in one process";
   const auto alarm = std::make_shared<Alarm>();
   const Membership early{.communicator = 1, .members = all(), .alarm = alarm};
   const Membership late{.communicator = 2, .members = all(), .alarm = alarm};
