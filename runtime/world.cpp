@@ -229,7 +229,6 @@ std::unique_ptr<Transport> World::connect(std::uint64_t communicator,
   return hybrid::make_transport({.local = domain_->transport(communicator, members, alarm),
                                  .remote = connect_remotely(communicator, members, alarm),
                                  .is_local = std::move(is_local),
-                                 .hosts = hosts_of(members),
                                  .alarm = alarm});
 }
 

@@ -16,7 +16,6 @@ struct Parts {
   std::unique_ptr<Transport> local;   ///< Reaches the ranks of the own host, the own rank too.
   std::unique_ptr<Transport> remote;  ///< Reaches the others.
   std::vector<bool> is_local;         ///< Per rank: which of the two.
-  int hosts = 1;                      ///< Hosts the ranks are spread over.
   std::shared_ptr<Alarm> alarm;       ///< Of the communicator; both transports have it too.
 };
 

@@ -40,7 +40,6 @@ PayloadTag payload_tag_of(std::uint32_t serial, const Ranks& ranks) {
 MpiTransport::MpiTransport(const Ranks& ranks, const Options& options)
     : ranks_{ranks}, options_{options}, capabilities_{.name = "mpi",
                                                       .tags = transfer_tags(ranks),
-                                                      .hosts = ranks.hosts,
                                                       .idle_spins =
                                                           ranks.oversubscribed ? 20 : 10000},
       ended_{ranks.comm} {

@@ -52,7 +52,6 @@ ShmTransport::ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communi
                                               .tags = 1u << 30,
                                               .sinks = true,
                                               .loans = true,
-                                              .hosts = 1,
                                               .idle_spins =
                                                   domain_->options().oversubscribed ? 4 : 20000},
       crowded_{domain_->options().oversubscribed} {

@@ -17,7 +17,6 @@ class SimTransport final : public Transport {
     capabilities_.tags = network_->options().tags;
     capabilities_.sinks = network_->options().sinks;
     capabilities_.loans = network_->options().loans;
-    capabilities_.hosts = 1;
     capabilities_.idle_spins = 1;  // One thread drives all: look at the clock at every poll.
   }
   ~SimTransport() override { network_->close(self_); }

@@ -17,11 +17,8 @@ class TcpTransport final : public Transport {
   TcpTransport(std::shared_ptr<Fabric> fabric, Hub& hub, std::unique_ptr<Port> port,
                std::shared_ptr<Alarm> alarm)
       : fabric_{std::move(fabric)}, hub_{hub}, port_{std::move(port)}, alarm_{std::move(alarm)},
-        capabilities_{.name = "tcp",
-                      .tags = kTags,
-                      .sinks = true,
-                      .hosts = size(),
-                      .idle_spins = hub.options().idle_spins} {}
+        capabilities_{
+            .name = "tcp", .tags = kTags, .sinks = true, .idle_spins = hub.options().idle_spins} {}
   ~TcpTransport() override {
     if (hub_.guard().is_forked()) return;
     const std::lock_guard lock{hub_.mutex()};

@@ -97,7 +97,6 @@ struct Capabilities {
   std::uint32_t tags = 0;  ///< Tags in [0, tags) may be used.
   bool sinks = false;      ///< Whether a receive may have a Sink.
   bool loans = false;      ///< Whether receives may lend and sends may have replies.
-  int hosts = 1;           ///< Hosts the ranks are spread over.
   int idle_spins = 1000;   ///< Empty polls before a waiting thread yields; small where ranks
                            ///< outnumber cores.
 };

@@ -1,6 +1,5 @@
 // Processes on pretended hosts: shared memory inside a host, the loopback interface between hosts,
 // and a control plane that tells of failures, as in a real world.
-#include <set>
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -43,16 +42,11 @@ class HybridLinks final : public Links {
     Process& process = at(world);
     const auto alarm = process.control->watch(communicator, members);
     std::vector<bool> is_local;
-    std::set<int> hosts;
-    for (const Rank member : members) {
-      is_local.push_back(share_host(world, member));
-      hosts.insert(hosts_[static_cast<std::size_t>(member)]);
-    }
+    for (const Rank member : members) is_local.push_back(share_host(world, member));
     return hybrid::make_transport(
         {.local = process.domain->transport(communicator, members, alarm),
          .remote = process.fabric->transport(communicator, members, alarm),
          .is_local = std::move(is_local),
-         .hosts = static_cast<int>(hosts.size()),
          .alarm = alarm});
   }
 

@@ -68,7 +68,6 @@ class Hybrid : public ::testing::Test {
     transport_ = make_transport({.local = std::move(near),
                                  .remote = std::move(far),
                                  .is_local = {true, false, true, false},
-                                 .hosts = 2,
                                  .alarm = alarm_});
   }
   void post(std::initializer_list<Rank> peers) {
@@ -102,7 +101,6 @@ TEST_F(Hybrid, CanWhatBothCan) {
   EXPECT_EQ(capabilities.name, "near+far");
   EXPECT_EQ(capabilities.tags, 500U);
   EXPECT_TRUE(capabilities.sinks);
-  EXPECT_EQ(capabilities.hosts, 2);
   EXPECT_EQ(capabilities.idle_spins, 1000);
 }
 
@@ -113,7 +111,6 @@ TEST_F(Hybrid, WaitsAsItsLocalPartWhereAllRanksAreLocal) {
        .remote =
            std::make_unique<Part>(Capabilities{.name = "part", .tags = 9, .idle_spins = 1000}),
        .is_local = {true, true, true, true},
-       .hosts = 1,
        .alarm = alarm_});
   EXPECT_EQ(transport->capabilities().idle_spins, 20000);
 }
@@ -123,7 +120,6 @@ TEST_F(Hybrid, IsMadeOfPartsThatAgree) {
     return make_transport({.local = std::make_unique<Part>(Capabilities{.name = "part"}, local),
                            .remote = std::make_unique<Part>(Capabilities{.name = "part"}, remote),
                            .is_local = std::move(is_local),
-                           .hosts = 1,
                            .alarm = alarm_});
   };
   EXPECT_NO_THROW(static_cast<void>(make(2, 2, {true, false})));
