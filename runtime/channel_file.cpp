@@ -98,7 +98,7 @@ class FileChannel final : public Channel {
   void check_alone() const;
   void check_failure() const;
   [[noreturn]] void fail(const Error& error);
-  Error absentees() const;
+  Error absentees(std::chrono::steady_clock::time_point start) const;
   std::optional<Hello> hello_from(Rank rank) const;
 
   std::string note(const std::string& what) const { return "w." + world_ + "." + what; }
@@ -190,6 +190,7 @@ void FileChannel::sweep_up() {
 }
 
 void FileChannel::join(Deadline deadline) {
+  const auto start = std::chrono::steady_clock::now();
   greet();
   for (Patience patience{deadline}; !(place_.rank == 0 ? lead() : follow());) {
     if (folder_->is_gone()) {
@@ -197,14 +198,14 @@ void FileChannel::join(Deadline deadline) {
       greet();
     }
     check_alone();
-    if (!patience.wait()) throw absentees();
+    if (!patience.wait()) throw absentees(start);
   }
   joined_ = true;
   folder_->remove("hello." + std::to_string(place_.rank));
 }
 
 // Who has not come: who left no note that rank 0 could count.
-Error FileChannel::absentees() const {
+Error FileChannel::absentees(std::chrono::steady_clock::time_point start) const {
   std::vector<Rank> missing;
   std::string strangers;
   for (Rank rank = 0; rank < place_.size; ++rank) {
@@ -222,7 +223,7 @@ Error FileChannel::absentees() const {
                                                                : "a world of " + hello->size);
   }
   if (missing.empty()) missing.push_back(0);  // all are there, and rank 0 does not say so
-  const Error error = missing_error(describe(), missing, place_.size);
+  const Error error = absence(*this, start, missing);
   return {error.code(), error.what() + strangers, error.culprit()};
 }
 
@@ -246,6 +247,7 @@ void FileChannel::fail(const Error& error) {
 std::vector<std::string> FileChannel::all_gather(std::string_view own, Deadline deadline) {
   check_text(own);
   if (!joined_) join(deadline);
+  const auto start = std::chrono::steady_clock::now();
   const std::string round = std::to_string(rounds_);
   if (!folder_->write(note(round, place_.rank), own))
     throw Error{ErrorCode::transport, "somebody removed the folder of " + describe()};
@@ -259,7 +261,7 @@ std::vector<std::string> FileChannel::all_gather(std::string_view own, Deadline 
     }
     if (missing.empty()) break;
     check_failure();
-    if (!patience.wait()) fail(missing_error(describe(), missing, place_.size));
+    if (!patience.wait()) fail(absence(*this, start, missing));
   }
   // Whoever has begun this exchange has read all of the one before.
   if (rounds_ > 0) folder_->remove(note(std::to_string(rounds_ - 1), place_.rank));

@@ -41,6 +41,7 @@ class LocalChannel final : public Channel {
 
   std::vector<std::string> all_gather(std::string_view own, Deadline deadline) override {
     check_text(own);
+    const auto start = std::chrono::steady_clock::now();
     std::unique_lock lock{meeting_->mutex};
     if (meeting_->failure) throw Error{*meeting_->failure};
     const std::uint64_t round = meeting_->rounds;
@@ -52,7 +53,7 @@ class LocalChannel final : public Channel {
       // A round that is already complete counts, however late this thread wakes.
       if (meeting_->changed.wait_until(lock, deadline) == std::cv_status::timeout &&
           meeting_->rounds == round && !meeting_->failure)
-        fail(missing_error(describe(), missing(), size()));
+        fail(absence(*this, start, missing()));
     }
     return meeting_->heard;
   }

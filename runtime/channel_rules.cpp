@@ -4,12 +4,13 @@
 
 namespace tutti::runtime {
 
-Error missing_error(const std::string& where, const std::vector<Rank>& missing, int size) {
-  expects(!missing.empty(), "a roll call without anybody missing");
-  return {ErrorCode::timeout,
-          "the world of " + std::to_string(size) + " ranks did not come together over " + where +
-              ": " + ranks_text(missing) + " did not come by the deadline",
-          missing.front()};
+Error absence(const Channel& channel, std::chrono::steady_clock::time_point start,
+              const std::vector<Rank>& missing) {
+  return missing_ranks({.self = channel.rank(),
+                        .waited = std::chrono::steady_clock::now() - start,
+                        .missing = missing,
+                        .hosts = std::vector<std::string>(static_cast<std::size_t>(channel.size())),
+                        .where = channel.describe()});
 }
 
 void check_text(std::string_view own) {

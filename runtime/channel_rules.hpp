@@ -2,18 +2,18 @@
 /// What all channels say alike: who is missing, and what may be said.
 #pragma once
 
-#include <string>
+#include <chrono>
 #include <string_view>
 #include <vector>
 
-#include <tutti/error.hpp>
+#include <tutti/channel.hpp>
 
 namespace tutti::runtime {
 
-/// @param where the channel's description. @param missing the ranks that did not come, at least
-/// one. @param size of the world. @return Error{timeout} with the first of them as the culprit.
-[[nodiscard]] Error missing_error(const std::string& where, const std::vector<Rank>& missing,
-                                  int size);
+/// @param channel that has waited. @param start since when. @param missing the ranks that did not
+/// come; none if nobody can tell. @return as missing_ranks.
+[[nodiscard]] Error absence(const Channel& channel, std::chrono::steady_clock::time_point start,
+                            const std::vector<Rank>& missing);
 
 /// Throws Error{invalid_argument} where a channel does not carry the text. @param own what a rank
 /// wants to say.

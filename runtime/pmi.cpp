@@ -226,6 +226,7 @@ std::vector<std::string> PmiChannel::all_gather(std::string_view own, Deadline d
   // An exchange that failed half way leaves answers in the socket that belong to no question.
   if (is_broken_) refuse("an earlier exchange failed");
   is_broken_ = true;
+  const auto start = std::chrono::steady_clock::now();
   if (space_.empty()) open(deadline);
   const std::string letters = letters_of(own);
   constexpr std::size_t kHead = 8;  // of the first value: the number of values, and a line
@@ -240,10 +241,9 @@ std::vector<std::string> PmiChannel::all_gather(std::string_view own, Deadline d
     receive("barrier_out", deadline);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::timeout) throw;
-    throw Error{ErrorCode::timeout, "the world of " + std::to_string(place_.size) +
-                                        " ranks did not come together over " + describe() +
-                                        " by the deadline; who is missing it does not tell, for it "
-                                        "passes on nothing before all have come"};
+    throw Error{error.code(), absence(*this, start, {}).what() +
+                                  std::string{"; who is missing it does not tell, for it passes "
+                                              "on nothing before all have come"}};
   }
   std::vector<std::string> heard;
   for (Rank rank = 0; rank < place_.size; ++rank) heard.push_back(read_text(rank, deadline));

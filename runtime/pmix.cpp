@@ -165,14 +165,15 @@ class Session {
     return arrival;
   }
 
-  std::string get(Rank rank, const std::string& key, Deadline deadline) const {
+  // Returns what a rank says by this name, or nothing if it does not by the deadline.
+  std::optional<std::string> get(Rank rank, const std::string& key, Deadline deadline) const {
     const auto arrival = ask(rank, key);
     const std::optional<pmix_status_t> status = arrival->wait(deadline);
-    if (!status) throw missing_error("PMIx", {rank}, size());
+    if (!status) return {};
     check(*status, "what a rank said");
     if (!arrival->text || arrival->text->empty())
       refuse("a rank said something that is not tutti's");
-    return *arrival->text;
+    return arrival->text;
   }
 
   void put(const std::string& key, std::string text) const {
@@ -229,13 +230,15 @@ class PmixChannel final : public Channel {
     // A fence that is still under way would take the next one for its own.
     if (is_broken_) refuse("an earlier exchange failed");
     is_broken_ = true;
+    const auto start = std::chrono::steady_clock::now();
     session_.put(key(), std::string{own} + kEnd);
-    if (!session_.fence(deadline)) throw absentees();
+    if (!session_.fence(deadline)) throw absentees(start);
     std::vector<std::string> heard;
     for (Rank rank = 0; rank < size_; ++rank) {
-      std::string text = session_.get(rank, key(), deadline);
-      text.pop_back();
-      heard.push_back(std::move(text));
+      std::optional<std::string> text = session_.get(rank, key(), deadline);
+      if (!text) throw absence(*this, start, {rank});
+      text->pop_back();
+      heard.push_back(*std::move(text));
     }
     ++round_;
     is_broken_ = false;
@@ -248,7 +251,7 @@ class PmixChannel final : public Channel {
   std::string key() const { return "tutti." + std::to_string(round_); }
 
   // Who has said nothing. What others have said can be had without the fence.
-  Error absentees() const {
+  Error absentees(std::chrono::steady_clock::time_point start) const {
     constexpr std::chrono::milliseconds kRollCall{500};
     const Deadline deadline = std::chrono::steady_clock::now() + kRollCall;
     std::vector<std::shared_ptr<Arrival>> answers;
@@ -257,10 +260,9 @@ class PmixChannel final : public Channel {
     for (Rank rank = 0; rank < size_; ++rank)
       if (answers[static_cast<std::size_t>(rank)]->wait(deadline) != PMIX_SUCCESS)
         missing.push_back(rank);
-    if (!missing.empty()) return missing_error(describe(), missing, size_);
-    return {ErrorCode::timeout, "the world of " + std::to_string(size_) +
-                                    " ranks did not come together over PMIx by the deadline, "
-                                    "though all ranks have come meanwhile"};
+    const Error error = absence(*this, start, missing);
+    if (!missing.empty()) return error;
+    return {error.code(), error.what() + std::string{"; all have come meanwhile"}};
   }
 
   // The first exchange that no earlier channel of this process used. Since an exchange is

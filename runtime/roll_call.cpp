@@ -34,14 +34,7 @@ std::string seconds_text(std::chrono::steady_clock::duration time) {
   return text + " s";
 }
 
-std::string ranks_text(std::span<const Rank> ranks) {
-  std::vector<std::string> texts;
-  for (const Rank rank : ranks) texts.push_back(std::to_string(rank));
-  return plural(ranks.size()) + enumerate(texts, " and ");
-}
-
 Error missing_ranks(const RollCall& roll) {
-  expects(!roll.missing.empty(), "a roll call misses nobody");
   std::vector<std::string> missing;
   std::vector<std::string> present;
   for (std::size_t rank = 0; rank < roll.hosts.size(); ++rank) {
@@ -51,11 +44,14 @@ Error missing_ranks(const RollCall& roll) {
     (absent ? missing : present)
         .push_back(std::to_string(rank) + (host.empty() ? "" : " (host " + host + ")"));
   }
+  const bool is_told = !missing.empty();
   return {ErrorCode::timeout,
           "rank " + std::to_string(roll.self) + " waited " + seconds_text(roll.waited) + " for " +
-              plural(missing.size()) + enumerate(missing, " and ") + " of " +
-              std::to_string(roll.hosts.size()) + "; present: " + enumerate(present, ", "),
-          roll.missing.front()};
+              (is_told ? plural(missing.size()) + enumerate(missing, " and ") : "other ranks") +
+              " of " + std::to_string(roll.hosts.size()) +
+              (roll.where.empty() ? "" : " over " + roll.where) +
+              (is_told ? "; present: " + enumerate(present, ", ") : ""),
+          is_told ? roll.missing.front() : -1};
 }
 
 }  // namespace tutti::runtime

@@ -111,7 +111,7 @@ void expect_roll_call(const std::vector<std::optional<Error>>& errors) {
     ASSERT_TRUE(errors[rank]);
     EXPECT_EQ(errors[rank]->code(), ErrorCode::timeout) << errors[rank]->what();
     EXPECT_EQ(errors[rank]->culprit(), 1);
-    EXPECT_NE(std::string{errors[rank]->what()}.find("ranks 1 and 3 did not come"),
+    EXPECT_NE(std::string{errors[rank]->what()}.find("for ranks 1 and 3 of 4 over "),
               std::string::npos)
         << errors[rank]->what();
   }
@@ -257,7 +257,9 @@ TEST(ChannelFile, RemainsAreNoRanks) {
   });
   ASSERT_TRUE(errors[0]);
   const std::string message = errors[0]->what();
-  EXPECT_NE(message.find("ranks 1 and 2 did not come"), std::string::npos) << message;
+  EXPECT_NE(message.find("rank 0 waited 0.1 s for ranks 1 and 2 of 3 over file://"),
+            std::string::npos)
+      << message;
   EXPECT_NE(message.find("is of another run"), std::string::npos) << message;
 }
 
@@ -320,10 +322,18 @@ TEST(ChannelFile, UrlsNamePaths) {
     EXPECT_THROW(static_cast<void>(path_of_url(url)), Error) << url;
 }
 
-TEST(RollCall, RanksInWords) {
-  EXPECT_EQ(ranks_text(std::array{3}), "rank 3");
-  EXPECT_EQ(ranks_text(std::array{0, 1}), "ranks 0 and 1");
-  EXPECT_EQ(ranks_text(std::array{0, 1, 2, 5}), "ranks 0, 1, 2 and 5");
+TEST(RollCall, SaysWhoWaitedForWhom) {
+  const auto text = [](const RollCall& roll) { return std::string{missing_ranks(roll).what()}; };
+  EXPECT_EQ(text({.self = 0, .waited = 30s, .missing = {3}, .hosts = {"a", "a", "b", ""}}),
+            "rank 0 waited 30 s for rank 3 of 4; present: 0 (host a), 1 (host a), 2 (host b)");
+  EXPECT_EQ(text({.self = 1,
+                  .waited = 500ms,
+                  .missing = {0, 2, 4},
+                  .hosts = std::vector<std::string>(5),
+                  .where = "PMIx"}),
+            "rank 1 waited 0.5 s for ranks 0, 2 and 4 of 5 over PMIx; present: 1, 3");
+  EXPECT_EQ(text({.self = 1, .waited = 1s, .missing = {}, .hosts = {"", ""}, .where = "PMI"}),
+            "rank 1 waited 1 s for other ranks of 2 over PMI");
 }
 
 }  // namespace

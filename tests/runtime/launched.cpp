@@ -66,7 +66,7 @@ bool notice_absence(const Launch& launch) {
     std::printf("%s\n", error.what());
     sleep(3);  // an early end would be noticed by the launcher
     const bool tells = launch.exchange != Exchange::pmi;
-    const std::string missing = tells ? "rank " + std::to_string(launch.size - 1) + " did not come"
+    const std::string missing = tells ? " for rank " + std::to_string(launch.size - 1) + " of "
                                       : "passes on nothing before all have come";
     return error.code() == ErrorCode::timeout && took < 1500ms &&
            error.culprit() == (tells ? launch.size - 1 : -1) &&
