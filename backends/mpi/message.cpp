@@ -1,25 +1,10 @@
 #include "message.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "check.hpp"
 
 namespace tutti::mpi {
-
-void pack(std::byte* to, std::span<const Piece> pieces) noexcept {
-  for (const Piece& piece : pieces) {
-    std::memcpy(to, piece.data, piece.bytes);
-    to += piece.bytes;
-  }
-}
-
-void unpack(std::span<const Piece> pieces, const std::byte* from) noexcept {
-  for (const Piece& piece : pieces) {
-    std::memcpy(piece.data, from, piece.bytes);
-    from += piece.bytes;
-  }
-}
 
 void BufferPool::grow() {
   const std::size_t count = std::max<std::size_t>(32, buffers_);

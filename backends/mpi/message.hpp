@@ -11,7 +11,7 @@
 
 #include <mpi.h>
 
-#include <tutti/transport.hpp>
+#include <tutti/pieces.hpp>
 
 namespace tutti::mpi {
 
@@ -46,18 +46,6 @@ inline constexpr std::size_t kFirstBytes = sizeof(Header) + kInlineBytes;
 inline constexpr std::size_t kBufferBytes = kFirstBytes + kStagedBytes;
 /// The most an `int` count of MPI_BYTE can say.
 inline constexpr std::size_t kMostChunkBytes = std::numeric_limits<int>::max();
-
-/// @param pieces any. @return their bytes.
-[[nodiscard]] inline std::size_t bytes_of(std::span<const Piece> pieces) noexcept {
-  std::size_t bytes = 0;
-  for (const Piece& piece : pieces) bytes += piece.bytes;
-  return bytes;
-}
-
-/// Copies pieces to consecutive bytes. @param to where. @param pieces the source.
-void pack(std::byte* to, std::span<const Piece> pieces) noexcept;
-/// Copies consecutive bytes to pieces. @param pieces where to. @param from the source.
-void unpack(std::span<const Piece> pieces, const std::byte* from) noexcept;
 
 /// Staging buffers, kept for reuse: after warm-up neither get nor put allocates.
 class BufferPool {

@@ -114,7 +114,7 @@ void MpiTransport::post_send(const Transfer& transfer, std::uint64_t bytes) {
   const Header header = header_of(transfer) | (message.fits_first() ? 0 : kFollowed);
   std::memcpy(buffer, &header, sizeof header);
   const Announcement announcement{bytes, payload_tag_of(next_payload_, ranks_)};
-  if (message.fits_first()) pack(buffer + sizeof header, transfer.pieces);
+  if (message.fits_first()) Cursor{transfer.pieces}.read(buffer + sizeof header, bytes);
   else std::memcpy(buffer + sizeof header, &announcement, sizeof announcement);
   const std::size_t count = sizeof header + (message.fits_first() ? bytes : sizeof announcement);
   departures_.make_room(backing_->pool);  // before there is a request that could be lost
@@ -162,7 +162,7 @@ void MpiTransport::post_payload(std::uint32_t index, PayloadTag tag) {
   std::span<const Piece> pieces = message.transfer.pieces;
   const Piece staged{message.buffer + kFirstBytes, message.bytes};
   if (message.is_staged()) {
-    if (sends) pack(staged.data, pieces);
+    if (sends) Cursor{pieces}.read(staged.data, message.bytes);
     pieces = {&staged, 1};
   }
   Cutter cutter{pieces, options_.chunk_bytes, scattered_};
@@ -281,8 +281,8 @@ void MpiTransport::open(std::uint32_t index, const MPI_Status& status) {
 }
 
 void MpiTransport::Message::unpack_buffer() const noexcept {
-  if (fits_first()) unpack(transfer.pieces, buffer + sizeof(Header));
-  else if (is_staged()) unpack(transfer.pieces, buffer + kFirstBytes);
+  const std::size_t front = fits_first() ? sizeof(Header) : kFirstBytes;
+  if (fits_first() || is_staged()) Cursor{transfer.pieces}.write(buffer + front, bytes);
 }
 
 void MpiTransport::look_for_notice() {

@@ -1,7 +1,6 @@
 #include "transport.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <ctime>
 
 #include <linux/futex.h>
@@ -14,35 +13,6 @@ namespace {
 constexpr std::uint32_t kPollsPerLook = 256;
 
 }  // namespace
-
-void Cursor::read(std::byte* to, std::size_t bytes) noexcept {
-  while (bytes > 0) {
-    const Piece piece = next(bytes);
-    std::memcpy(to, piece.data, piece.bytes);
-    to += piece.bytes;
-    bytes -= piece.bytes;
-  }
-}
-
-void Cursor::write(const std::byte* from, std::size_t bytes) noexcept {
-  while (bytes > 0) {
-    const Piece piece = next(bytes);
-    std::memcpy(piece.data, from, piece.bytes);
-    from += piece.bytes;
-    bytes -= piece.bytes;
-  }
-}
-
-Piece Cursor::next(std::size_t bytes) noexcept {
-  const Piece& piece = pieces_[index_];
-  const Piece part{piece.data + offset_, std::min(bytes, piece.bytes - offset_)};
-  offset_ += part.bytes;
-  if (offset_ == piece.bytes) {
-    ++index_;
-    offset_ = 0;
-  }
-  return part;
-}
 
 ShmTransport::ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communicator,
                            std::span<const Rank> members, std::shared_ptr<Alarm> alarm)
@@ -113,8 +83,7 @@ void ShmTransport::post_all(std::span<const Transfer> transfers) {
     outgoing_ += transfer.kind == Transfer::Kind::send ? 1 : 0;
   is_alone_ = transfers.size() == 1 && records_.size() == free_records_.size();
   for (const Transfer& transfer : transfers) {
-    std::uint64_t bytes = 0;
-    for (const Piece& piece : transfer.pieces) bytes += piece.bytes;
+    const std::uint64_t bytes = bytes_of(transfer.pieces);
     Peer& peer = peer_of(transfer);
     if (transfer.kind == Transfer::Kind::send) post_send(peer, transfer, bytes);
     else post_receive(peer, transfer, bytes);

@@ -5,30 +5,12 @@
 #include <optional>
 #include <vector>
 
+#include <tutti/pieces.hpp>
+
 #include "domain.hpp"
 #include "feed.hpp"
 
 namespace tutti::shm {
-
-/// Walks over the pieces of a message.
-class Cursor {
- public:
-  Cursor() = default;
-  explicit Cursor(std::span<const Piece> pieces) noexcept : pieces_{pieces} {}
-  /// Copies the next bytes out of the pieces. @param to where to. @param bytes how many are left at
-  /// least.
-  void read(std::byte* to, std::size_t bytes) noexcept;
-  /// Copies bytes into the pieces, where they have got to. @param from whence. @param bytes how
-  /// many fit at least.
-  void write(const std::byte* from, std::size_t bytes) noexcept;
-  /// @return the rest of the piece at hand, at most `bytes` of it, and steps over it.
-  [[nodiscard]] Piece next(std::size_t bytes) noexcept;
-
- private:
-  std::span<const Piece> pieces_{};
-  std::size_t index_ = 0;
-  std::size_t offset_ = 0;
-};
 
 /// A message is a slot on the road to its receiver. Up to kEager bytes its payload goes with it,
 /// through the slot itself or the ring of bytes, as long as the receiver is not too far behind with

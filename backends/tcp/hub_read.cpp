@@ -104,7 +104,7 @@ std::size_t Hub::list_target(Link& link, Vectors<kMost>& vectors) {
       const std::span<std::byte> room = inbound->receive->room(warm_);
       vectors.add(room.data(), std::min<std::uint64_t>(frame.left, room.size()));
     } else {
-      inbound->receive->cursor.list(frame.left, vectors);
+      list_ahead(inbound->receive->cursor, frame.left, vectors);
     }
     if (vectors.bytes() < frame.left || vectors.full()) return vectors.bytes();
     if (inbound != nullptr && inbound->received + frame.left < inbound->start.length)

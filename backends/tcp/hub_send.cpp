@@ -83,7 +83,7 @@ void Hub::flush(Link& link) {
       if (frame->header_left > 0)
         vectors.add(reinterpret_cast<const std::byte*>(&frame->header + 1) - frame->header_left,
                     frame->header_left);
-      if (frame->cursor.list(frame->frame_left, vectors) < frame->frame_left) break;
+      if (list_ahead(frame->cursor, frame->frame_left, vectors) < frame->frame_left) break;
     }
     const Moved moved = link.socket.write(vectors.all());
     if (moved.error != 0) link.write_failed = true;  // reading tells what became of the peer

@@ -17,10 +17,7 @@ void Receive::reset() noexcept {
 void Receive::take(std::span<const std::byte> from, const Buffer& warm) {
   if (transfer.sink == nullptr) {
     received += from.size();
-    cursor.pass(from.size(), [&](std::span<std::byte> to) {
-      std::memcpy(to.data(), from.data(), to.size());
-      from = from.subspan(to.size());
-    });
+    cursor.write(from.data(), from.size());
     return;
   }
   while (!from.empty()) {
@@ -69,11 +66,7 @@ void Outbound::seal_frame(bool summed) {
 
 void Outbound::detach() {
   rest.resize(frame_left);
-  std::size_t at = 0;
-  cursor.pass(frame_left, [&](std::span<const std::byte> run) {
-    std::memcpy(rest.data() + at, run.data(), run.size());
-    at += run.size();
-  });
+  cursor.read(rest.data(), frame_left);
   rest_piece = {rest.data(), rest.size()};
   cursor = Cursor{std::span{&rest_piece, 1}};
   port = nullptr;

@@ -7,9 +7,9 @@
 
 #include <tutti/transport.hpp>
 
-#include "cursor.hpp"
 #include "frame.hpp"
 #include "pool.hpp"
+#include "vectors.hpp"
 
 namespace tutti::tcp {
 

@@ -1,0 +1,51 @@
+/// @file
+/// Vectors: runs of bytes that the system reads or writes at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <sys/uio.h>
+
+#include <tutti/pieces.hpp>
+
+namespace tutti::tcp {
+
+/// Some io vectors, filled from the front.
+template <std::size_t kMost>
+class Vectors {
+ public:
+  /// @return whether no more fit.
+  [[nodiscard]] bool full() const noexcept { return count_ == kMost; }
+  /// @return their bytes.
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  /// @param data a run of bytes. @param bytes how many. Not when full.
+  void add(const void* data, std::size_t bytes) noexcept {
+    vectors_[count_++] = {const_cast<void*>(data), bytes};
+    bytes_ += bytes;
+  }
+  /// @return what was added.
+  [[nodiscard]] std::span<const iovec> all() const noexcept { return {vectors_, count_}; }
+
+ private:
+  iovec vectors_[kMost];  // not zeroed: a poll must be cheap
+  std::size_t count_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+/// Lists what lies ahead in a message, as far as there is room. @param ahead from where.
+/// @param bytes the most to list, no more than are left. @param vectors where to. @return the bytes
+/// listed.
+template <std::size_t kMost>
+std::uint64_t list_ahead(Cursor ahead, std::uint64_t bytes, Vectors<kMost>& vectors) {
+  std::uint64_t listed = 0;
+  while (listed < bytes && !vectors.full()) {
+    const Piece run = ahead.next(bytes - listed);
+    vectors.add(run.data, run.bytes);
+    listed += run.bytes;
+  }
+  return listed;
+}
+
+}  // namespace tutti::tcp
