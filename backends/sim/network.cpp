@@ -37,16 +37,12 @@ void check(const ClusterOptions& options) {
                                                     " of a cluster of " + std::to_string(size));
 }
 
-std::string describe(const Half& half) {
-  return std::to_string(half.bytes) + " bytes with fingerprint " + hexadecimal(half.fingerprint);
-}
-
-Error mismatch(const Message& message) {
-  return {ErrorCode::mismatch,
-          "rank " + std::to_string(message.source) + " sent " + describe(message.send) +
-              " where rank " + std::to_string(message.destination) + " expected " +
-              describe(message.receive) + " (tag " + std::to_string(message.tag) +
-              "); all ranks must make the same calls with matching arguments in the same order"};
+std::optional<Error> mismatch(const Message& message) {
+  if (message.send.fingerprint != message.receive.fingerprint)
+    return wrong_call(message.source, message.send.fingerprint, message.receive.fingerprint);
+  if (message.send.bytes != message.receive.bytes)
+    return wrong_length(message.source, message.send.bytes, message.receive.bytes);
+  return std::nullopt;
 }
 
 std::size_t total(std::span<const Piece> pieces) {
@@ -191,13 +187,7 @@ void Network::deliver(const std::shared_ptr<Message>& delivered) {
   Endpoint& source = endpoint(message.source);
   Endpoint& destination = endpoint(message.destination);
   if (!destination.alive() || (!message.eager && !source.alive())) return;
-  if (message.send.fingerprint != message.receive.fingerprint ||
-      message.send.bytes != message.receive.bytes) {
-    const Error error = mismatch(message);
-    fail(message.destination, error);
-    if (!message.eager) fail(message.source, error);
-    return;
-  }
+  if (const auto error = mismatch(message)) return fail(message.destination, *error);
   if (lend(delivered)) return;
   if (!message.eager) gather(message.send.pieces, message.payload);
   if (message.receive.sink == nullptr) scatter(message.payload, message.receive.pieces);

@@ -53,15 +53,14 @@ struct LinksOptions {
 
 /// A backend, and what it cannot express.
 struct Backend {
-  std::string name{};         ///< Such as "tcp".
-  std::string variant{};      ///< Where there are several of that name, such as "_process".
-  bool bounded = true;        ///< Whether messages that nobody has asked for take bounded memory.
-  bool one_process = true;    ///< Whether all ranks are in this process, to be killed, too.
-  bool threads = true;        ///< Whether different ranks may be driven by different threads.
-  bool helps_others = true;   ///< Whether polling one communicator moves another one's messages.
-  bool heeds_alarm = true;    ///< Whether it goes by the alarm it is given; else by one of its own.
-  bool finds_strays = true;   ///< Whether find_strays does.
-  bool names_culprit = true;  ///< Whether a mismatch names the rank at fault.
+  std::string name{};        ///< Such as "tcp".
+  std::string variant{};     ///< Where there are several of that name, such as "_process".
+  bool bounded = true;       ///< Whether messages that nobody has asked for take bounded memory.
+  bool one_process = true;   ///< Whether all ranks are in this process, to be killed, too.
+  bool threads = true;       ///< Whether different ranks may be driven by different threads.
+  bool helps_others = true;  ///< Whether polling one communicator moves another one's messages.
+  bool heeds_alarm = true;   ///< Whether it goes by the alarm it is given; else by one of its own.
+  bool finds_strays = true;  ///< Whether find_strays does.
   std::vector<int> sizes{1, 2, 3, 4, 7, 8};  ///< Numbers of ranks it is tested on.
   /// Connects processes.
   std::function<std::unique_ptr<Links>(const LinksOptions&)> connect{};

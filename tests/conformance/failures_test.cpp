@@ -21,9 +21,7 @@ class Failures : public ::testing::TestWithParam<Setting> {
   }
   void expect_mismatch(Rank rank, Rank culprit) const {
     EXPECT_EQ(group_.error(rank)->code(), ErrorCode::mismatch) << group_.error(rank)->what();
-    if (GetParam().backend.names_culprit) {
-      EXPECT_EQ(group_.error(rank)->culprit(), culprit);
-    }
+    EXPECT_EQ(group_.error(rank)->culprit(), culprit);
   }
 
   int size_ = GetParam().size;

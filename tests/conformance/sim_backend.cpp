@@ -54,7 +54,6 @@ Backend sim_backend() {
       .bounded = false,
       .threads = false,
       .heeds_alarm = false,
-      .names_culprit = false,
       .connect = [](const LinksOptions& options) { return std::make_unique<SimLinks>(options); }};
 }
 
