@@ -89,8 +89,8 @@ class Sweep {
     if (options_.ranks && *options_.ranks != size)
       throw Failure{ExitCode::usage,
                     fmt::format("--ranks {}, but {} were started: under a launcher, or over "
-                                "transport mpi, the launcher starts them (mpirun -n {} tutti "
-                                "sweep)",
+                                "transport mpi or shm+mpi, the launcher starts them (mpirun -n {} "
+                                "tutti sweep)",
                                 *options_.ranks, size, *options_.ranks)};
     if (options_.root >= size)
       throw Failure{ExitCode::usage, fmt::format("--root {} is not a rank: choose 0 .. {}",
@@ -293,7 +293,7 @@ int sweep(SweepFlags flags) {
   } catch (const std::exception& error) {
     return fail_for_all(launched_rank(), error);
   }
-  if (options.ranks && *options.ranks > 1 && options.transport != "mpi" && !launched_size())
+  if (options.ranks && *options.ranks > 1 && !is_of_mpi(options.transport) && !launched_size())
     return start_ranks(*options.ranks);
   return sweep_as(flags, options);
 }

@@ -113,9 +113,10 @@ void understand_what(const SweepFlags& flags, SweepOptions& options) {
   options.type = by_name<Datatype>("datatype", familiar(flags.type), kDatatypes - 1);
   options.op = by_name<OperatorKind>("operator", familiar(flags.op), kOperatorKinds - 1);
   options.root = static_cast<Rank>(number_of("--root", flags.root, {}));
-  options.transport = word_of("transport", flags.transport, {"auto", "shm", "tcp", "mpi"});
+  options.transport =
+      word_of("transport", flags.transport, {"auto", "shm", "tcp", "mpi", "shm+mpi"});
   options.buffers = word_of("kind of buffers", flags.buffers, {"private", "visible"});
-  if (options.buffers == "visible" && options.transport != "auto" && options.transport != "shm")
+  if (options.buffers == "visible" && (options.transport == "tcp" || options.transport == "mpi"))
     refuse(fmt::format(
         "--buffers visible: ranks cannot see each other's memory over transport {}; use "
         "--transport shm, or --buffers private",

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <tutti/communicator.hpp>
@@ -37,9 +38,14 @@ class World {
 
 /// Joins the world this process was launched into. Throws Failure{environment} that names cause and
 /// cure, on all ranks alike, or Error where the ranks do not come together; then end_job must
-/// follow. @param transport "auto", "shm", "tcp", or "mpi". @param timeout deadline of every
-/// operation. @return the world.
+/// follow. @param transport "auto", "shm", "tcp", "mpi", or "shm+mpi". @param timeout deadline of
+/// every operation. @return the world.
 [[nodiscard]] std::unique_ptr<World> join_world(const std::string& transport, Duration timeout);
+
+/// @param transport see join_world. @return whether messages of the launching MPI are in it.
+[[nodiscard]] inline bool is_of_mpi(std::string_view transport) {
+  return transport.ends_with("mpi");
+}
 
 /// Joins ranks that no MPI launched. @param transport see InitOptions. @param timeout as
 /// join_world.

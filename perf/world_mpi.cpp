@@ -70,7 +70,7 @@ class MpiWorld final : public World {
 }  // namespace
 
 std::unique_ptr<World> join_world(const std::string& transport, Duration timeout) {
-  if (transport != "mpi" && !is_mpi_launch()) return join_own_world(transport, timeout);
+  if (!is_of_mpi(transport) && !is_mpi_launch()) return join_own_world(transport, timeout);
   auto session = std::make_unique<Session>();
   check_launch(size_of_world());
   try {

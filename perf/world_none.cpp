@@ -5,10 +5,11 @@
 namespace tutti::perf {
 
 std::unique_ptr<World> join_world(const std::string& transport, Duration timeout) {
-  if (transport != "mpi") return join_own_world(transport, timeout);
+  if (!is_of_mpi(transport)) return join_own_world(transport, timeout);
   throw Failure{ExitCode::environment,
-                "--transport mpi needs an MPI, and this program was built without one: install "
-                "openmpi-bin and libopenmpi-dev (or mpich and libmpich-dev), then build again"};
+                "--transport " + transport +
+                    " needs an MPI, and this program was built without one: install "
+                    "openmpi-bin and libopenmpi-dev (or mpich and libmpich-dev), then build again"};
 }
 
 void end_job(int) noexcept {}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs `tutti sweep` under a launcher: command_test.py CASE LAUNCHER TUTTI ABSENT
 
-CASE is usage, records, checks, ends or alone.
+CASE is usage, records, checks, transports, ends, alone or ranks.
 """
 
 import csv
@@ -117,6 +117,27 @@ def test_checks(command):
         expect(" 0 wrong elements, 0 differ" in output, arguments, output)
     status, output, said = command.run(1, *few, "-C", "all_reduce")
     expect(status == 0 and "single rank" in output, status, output, said)
+
+
+def test_transports(command):
+    """Each carries our algorithms; those of the MPI need its launcher."""
+    small = ["-C", "all_reduce", "-a", "ring", "-b", "1000", "-e", "1000", "-n", "2"]
+    for transport, name in (("shm", "shm"), ("mpi", "mpi"), ("shm+mpi", "shm")):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run.jsonl")
+            status, output, said = command.run(2, *small, "--transport", transport, "--json", path)
+            expect(status == 0 and not said, transport, status, said, output)
+            expect(f"# ours over {transport}," in output, transport, output)
+            names = {r["transport"] for r in records_of(path)
+                     if r["record"] == "cell" and r["label"] == "ring"}
+            expect(names == {name}, "all ranks are on one host", transport, names)
+    status, _, said = command.run(2, *small, "--transport", "shm+mpi", "--buffers", "visible")
+    expect(status == 0 and not said, status, said)
+    done = subprocess.run([command.tutti, "sweep", "--ranks", "2", *small, "--transport",
+                           "shm+mpi"], check=False, stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
+    expect(done.returncode == 2 and "the launcher starts them" in done.stderr, done.returncode,
+           done.stderr)
 
 
 def start(command, ranks, *arguments):
@@ -236,7 +257,7 @@ def main(case, launcher, tutti, absent):
         test_alone(command, absent)
     else:
         {"usage": test_usage, "records": test_records, "checks": test_checks,
-         "ends": test_ends, "ranks": test_ranks}[case](command)
+         "transports": test_transports, "ends": test_ends, "ranks": test_ranks}[case](command)
     return 0
 
 

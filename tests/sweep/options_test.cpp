@@ -120,7 +120,7 @@ TEST(Options, WrongOnesAreNamedInOneLine) {
       {{"-n", "0"}, "--rounds '0'"},
       {{"-c", "maybe"}, "--check 'maybe'"},
       {{"--budget", "soon"}, "--budget 'soon'"},
-      {{"--transport", "tpc"}, "choose from auto, shm, tcp, mpi"},
+      {{"--transport", "tpc"}, "choose from auto, shm, tcp, mpi, shm+mpi"},
       {{"--buffers", "visible", "--transport", "mpi"}, "--buffers private"},
       {{"--buffers", "visible", "--transport", "tcp"}, "--transport shm"},
       {{"--inject", "ring"}, "'ring'"},
