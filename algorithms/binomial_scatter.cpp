@@ -1,8 +1,8 @@
-// In-order binomial scatter: a rank gets the blocks of its subtree in one message and passes on
-// halves, largest first. ceil(log2 n) rounds; the root sends (n-1)/n of the vector. Any n and root.
-// Followed by an all-gather it is van de Geijn's broadcast (Barnett et al., SHPCC 1994), 2 log n
-// rounds and about twice the vector: wins for large vectors. A reduce-scatter followed by its
-// reversal, a gather, is the matching reduce.
+// In-order binomial scatter, and its reversal, the gather: a rank gets the blocks of its subtree in
+// one message and passes on halves, largest first. ceil(log2 n) rounds; the root sends (n-1)/n of
+// the vector. Any n and root. Followed by an all-gather it is van de Geijn's broadcast (Barnett et
+// al., SHPCC 1994), 2 log n rounds and about twice the vector: wins for large vectors. A
+// reduce-scatter followed by its reversal, a gather, is the matching reduce.
 #include "patterns.hpp"
 
 namespace tutti::algorithms {
@@ -30,13 +30,16 @@ Schedule binomial_scatter(const Shape& shape, Rank self) {
   return schedule;
 }
 
+Schedule binomial_gather(const Shape& shape, Rank self) {
+  return reverse(binomial_scatter(shape, self), Reversal::move);
+}
+
 Schedule scatter_all_gather_broadcast(const Shape& shape, Rank self) {
   return then(binomial_scatter(shape, self), circulant_all_gather(shape, self));
 }
 
 Schedule reduce_scatter_gather_reduce(const Shape& shape, Rank self) {
-  return then(circulant_reduce_scatter(shape, self),
-              reverse(binomial_scatter(shape, self), Reversal::move));
+  return then(circulant_reduce_scatter(shape, self), binomial_gather(shape, self));
 }
 
 }  // namespace tutti::algorithms

@@ -12,6 +12,8 @@ Builder recursive_halving_reduce_scatter, pairwise_reduce_scatter;
 Builder recursive_doubling_all_gather, bruck_all_gather, neighbor_exchange_all_gather;
 Builder knomial_broadcast, chain_broadcast, scatter_all_gather_broadcast;
 Builder knomial_reduce, chain_reduce, in_order_binary_reduce, reduce_scatter_gather_reduce;
+Builder binomial_gather, direct_gather;
+Builder hillis_steele_scan, hillis_steele_exscan, chain_scan, chain_exscan;
 Builder direct_scatter, direct_all_to_all, pairwise_all_to_all, dissemination_barrier;
 }  // namespace algorithms
 
@@ -87,6 +89,12 @@ constexpr std::array kRows{
               .traits = {.own_counts_only = true},
               .summary = "large or unequal blocks; every byte travels once"},
 
+    Algorithm{.collective = gather, .name = "binomial", .build = binomial_gather,
+              .summary = "small blocks"},
+    Algorithm{.collective = gather, .name = "direct", .build = direct_gather,
+              .traits = {.own_counts_only = true},
+              .summary = "large or unequal blocks; every byte travels once"},
+
     Algorithm{.collective = all_gather, .name = "ring", .build = ring_all_gather,
               .traits = kRotational, .summary = "large blocks, shared links"},
     Algorithm{.collective = all_gather, .name = "recursive_doubling",
@@ -121,6 +129,16 @@ constexpr std::array kRows{
     Algorithm{.collective = all_to_all, .name = "pairwise", .build = pairwise_all_to_all,
               .traits = {.rotational = true, .own_counts_only = true},
               .summary = "large blocks, one partner at a time"},
+
+    Algorithm{.collective = scan, .name = "hillis_steele", .build = hillis_steele_scan,
+              .traits = kInOrder, .summary = "log rounds, small vectors (Hillis, Steele 1986)"},
+    Algorithm{.collective = scan, .name = "chain", .build = chain_scan, .traits = kInOrder,
+              .segment_bytes = kChainSegment, .summary = "pipelined, large vectors"},
+
+    Algorithm{.collective = exscan, .name = "hillis_steele", .build = hillis_steele_exscan,
+              .traits = kInOrder, .summary = "log rounds, small vectors (Hillis, Steele 1986)"},
+    Algorithm{.collective = exscan, .name = "chain", .build = chain_exscan, .traits = kInOrder,
+              .segment_bytes = kChainSegment, .summary = "pipelined, large vectors"},
 
     Algorithm{.collective = barrier, .name = "dissemination", .build = dissemination_barrier,
               .traits = kRotational, .parameter = Parameter::radix,

@@ -1,9 +1,9 @@
 // Direct exchange: everybody talks to everybody at once.
 // All-reduce: 2 rounds, 2(n-1)/n of the vector; block r is folded by rank r in the order of ranks,
 // so any associative operator will do. One-shot: one round, n-1 vectors out and in, folded by every
-// rank in the order of ranks; wins where a round costs more than the bytes. Scatter and all-to-all:
-// one round, only the counts a rank itself sends or gets. All win on single switches and for few
-// ranks; n-1 messages at once per rank otherwise.
+// rank in the order of ranks; wins where a round costs more than the bytes. Scatter, gather and
+// all-to-all: one round, only the counts a rank itself sends or gets. All win on single switches
+// and for few ranks; n-1 messages at once per rank otherwise.
 #include "patterns.hpp"
 
 namespace tutti::algorithms {
@@ -38,6 +38,14 @@ Schedule direct_scatter(const Shape& shape, Rank self) {
     return schedule.round({Recv{shape.root, {Space::out, unsigned_of(self)}}});
   for (Rank peer = 0; peer < shape.size; ++peer)
     if (peer != self) schedule.add(Send{peer, {Space::in, unsigned_of(peer)}});
+  return schedule.end_round();
+}
+
+Schedule direct_gather(const Shape& shape, Rank self) {
+  Schedule schedule{unsigned_of(shape.size)};
+  if (self != shape.root) return schedule.round({Send{shape.root, {Space::in, unsigned_of(self)}}});
+  for (Rank peer = 0; peer < shape.size; ++peer)
+    if (peer != self) schedule.add(Recv{peer, {Space::out, unsigned_of(peer)}});
   return schedule.end_round();
 }
 

@@ -7,7 +7,8 @@ namespace {
 
 /// Position of a block among those that one rank's input holds, in order.
 std::size_t in_index(const Contract& contract, std::uint32_t block) noexcept {
-  if (contract.collective == Collective::all_gather) return 0;
+  if (contract.collective == Collective::all_gather || contract.collective == Collective::gather)
+    return 0;
   if (contract.collective == Collective::all_to_all)
     return block % static_cast<std::uint32_t>(contract.size);
   return block;
@@ -17,7 +18,9 @@ std::size_t in_index(const Contract& contract, std::uint32_t block) noexcept {
 std::size_t out_index(const Contract& contract, std::uint32_t block) noexcept {
   if (contract.collective == Collective::all_to_all)
     return block / static_cast<std::uint32_t>(contract.size);
-  return contract.collective == Collective::all_gather ? block : 0;
+  if (contract.collective == Collective::gather || contract.collective == Collective::all_gather)
+    return block;
+  return 0;
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ void check_operator(const Call& call) {
   if (call.op->kind() == OperatorKind::user &&
       (call.op->function() == nullptr || !*call.op->function()))
     refuse(call.collective, "the user's operator has no function to apply");
+  if (is_prefix(call.collective) && call.op->kind() == OperatorKind::average)
+    refuse(call.collective, "operator average is for reductions of all ranks; use sum");
   if (is_defined(call.op->kind(), call.type)) return;
   refuse(call.collective, "operator " + std::string{name_of(call.op->kind())} +
                               " is not defined for datatype " + std::string{name_of(call.type)});
@@ -58,7 +60,10 @@ std::size_t block_count(const Call& call, int size) {
     case Collective::all_reduce:
     case Collective::reduce:
     case Collective::broadcast:
-    case Collective::all_gather: return call.in_count;
+    case Collective::gather:
+    case Collective::all_gather:
+    case Collective::scan:
+    case Collective::exscan: return call.in_count;
     case Collective::scatter:
     case Collective::reduce_scatter: return call.out_count;
     case Collective::all_to_all:
@@ -78,7 +83,10 @@ bool uses_input(const Contract& contract, Rank self) {
 }
 
 bool uses_output(const Contract& contract, Rank self) {
-  return contract.collective != Collective::reduce || self == contract.root;
+  if (contract.collective == Collective::exscan) return self > 0;
+  const bool at_root =
+      contract.collective == Collective::reduce || contract.collective == Collective::gather;
+  return !at_root || self == contract.root;
 }
 
 void check_count(Collective collective, const char* which, std::size_t is, std::size_t should) {
@@ -92,6 +100,7 @@ void check_count(Collective collective, const char* which, std::size_t is, std::
 std::size_t in_place_offset(const Layout& layout) {
   const auto own = static_cast<std::uint32_t>(layout.self());
   switch (layout.contract().collective) {
+    case Collective::gather:
     case Collective::all_gather: return layout.out_offset(own);
     case Collective::scatter:
     case Collective::reduce_scatter: return layout.in_offset(own);
@@ -108,8 +117,8 @@ void check_overlap(const Layout& layout, std::size_t element_bytes, const void* 
   const std::size_t out_bytes = layout.out_total() * element_bytes;
   if (in_begin + in_bytes <= out_begin || out_begin + out_bytes <= in_begin) return;
   const std::size_t offset = in_place_offset(layout) * element_bytes;
-  const bool in_place = collective == Collective::all_gather ? in_begin == out_begin + offset
-                                                             : out_begin == in_begin + offset;
+  const bool gathers = collective == Collective::gather || collective == Collective::all_gather;
+  const bool in_place = gathers ? in_begin == out_begin + offset : out_begin == in_begin + offset;
   if (in_place && collective != Collective::all_to_all) return;
   refuse(collective, "input and output overlap; give two separate buffers" +
                          std::string{collective == Collective::all_to_all

@@ -15,11 +15,19 @@ void check_reduced(const Question& question, const DataFlow& flow, Report& repor
   const Value value = flow.result(place.rank, static_cast<std::uint32_t>(place.slot));
   if (!value.present()) {
     report.add(CheckKind::wrong_result, place, "a result was never written");
-  } else if (!flow.values().complete(value)) {
+  } else if (const int wanted = contract.contributors(place.rank);
+             !flow.values().complete(value, wanted)) {
     Rank missing = 0;
-    while (flow.values().contains(value, missing)) ++missing;
-    report.add(CheckKind::missing_contribution, place,
-               "the result lacks the contribution of rank " + std::to_string(missing));
+    while (missing < wanted && flow.values().contains(value, missing)) ++missing;
+    Rank extra = wanted;
+    while (extra < contract.size && !flow.values().contains(value, extra)) ++extra;
+    if (missing < wanted)
+      report.add(CheckKind::missing_contribution, place,
+                 "the result lacks the contribution of rank " + std::to_string(missing));
+    else
+      report.add(
+          CheckKind::wrong_result, place,
+          "the result has a contribution of rank " + std::to_string(extra) + ", which comes later");
   } else if (!value.finished() && !contract.idempotent() && contract.size > 1) {
     report.add(CheckKind::not_finished, place, "the result was never finished");
   }
@@ -67,6 +75,8 @@ void check_results(const Question& question, const DataFlow& flow, Report& repor
 
 void compare_trees(const Question& question, const DataFlow& flow, Facts& facts) {
   if (!is_reduction(question.contract.collective)) return;  // Nothing is combined: all hold.
+  // Where every rank wants another result only those of one rank can be compared.
+  const bool differs = is_prefix(question.contract.collective);
   constexpr std::uint32_t kNone = 0xFFFFFFFF;
   std::vector<std::uint32_t> of_unit(facts.units, kNone);
   std::uint32_t of_all = kNone;
@@ -81,10 +91,10 @@ void compare_trees(const Question& question, const DataFlow& flow, Facts& facts)
     if (of_all == kNone) of_all = value.tree();
     const Place place = place_of(rank, unit);
     if (!value.ordered()) refute(facts.ordered, place, "operands are not in the order of ranks");
-    if (value.tree() != of_unit[unit])
+    if (value.tree() != of_unit[unit] && !differs)
       refute(facts.rank_identical, place,
              "the tree, or its rounding, differs from another rank's of the same unit");
-    if (value.tree() != of_rank || (first && value.tree() != of_all))
+    if (value.tree() != of_rank || (first && !differs && value.tree() != of_all))
       refute(facts.size_invariant, place, "the tree, or its rounding, differs from another unit's");
   });
   if (!facts.ordered.holds && !flow.first_disorder().empty())

@@ -75,12 +75,12 @@ Value ValueStore::combine(Value left, Value right) {
   return {entry->node, ordered};
 }
 
-bool ValueStore::complete(Value value) const {
+bool ValueStore::complete(Value value, int contributors) const {
   const std::uint64_t* set = &members_[value.node() * words_];
-  const auto rest = static_cast<unsigned>(size_ % 64);
+  const auto wanted = static_cast<std::size_t>(contributors);
   for (std::size_t word = 0; word < words_; ++word) {
-    const bool partial = word + 1 == words_ && rest != 0;
-    const std::uint64_t all = partial ? (std::uint64_t{1} << rest) - 1 : ~std::uint64_t{0};
+    const std::size_t bits = std::min<std::size_t>(wanted - std::min(wanted, word * 64), 64);
+    const std::uint64_t all = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
     if (set[word] != all) return false;
   }
   return true;

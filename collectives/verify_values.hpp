@@ -63,8 +63,9 @@ class ValueStore {
   /// @param left the left operand. @param right the right one.
   /// @return their reduction, unrounded; nothing if a contribution would count twice.
   [[nodiscard]] Value combine(Value left, Value right);
-  /// @param value any. @return whether every rank contributes.
-  [[nodiscard]] bool complete(Value value) const;
+  /// @param value any. @param contributors how many. @return whether exactly the ranks from 0 to
+  /// contributors - 1 contribute.
+  [[nodiscard]] bool complete(Value value, int contributors) const;
   /// @param value any. @param rank in [0, size). @return whether that rank contributes.
   [[nodiscard]] bool contains(Value value, Rank rank) const;
 

@@ -11,7 +11,7 @@ import sys
 BEGIN = "<!-- begin: tutti list -->"
 END = "<!-- end: tutti list -->"
 # Order of operands, rounding and expression trees are facts about reductions only.
-REDUCTIONS = ("all_reduce", "reduce", "reduce_scatter")
+REDUCTIONS = ("all_reduce", "reduce", "reduce_scatter", "scan", "exscan")
 PLAIN = {"ranks": "ranks"}
 REDUCING = {**PLAIN, "ordered": "in order", "rank_identical": "same bits on all ranks",
             "size_invariant": "size-invariant"}

@@ -117,9 +117,9 @@ struct Element {
   static T value(const Recipe& recipe, std::uint64_t rank, std::uint64_t position) {
     return narrow<T>(static_cast<Wide>(operand<T>(recipe, rank, position)));
   }
-  static T reduced(const Recipe& recipe, std::uint64_t position) {
+  static T reduced(const Recipe& recipe, std::uint64_t position, std::uint64_t contributors) {
     auto result = static_cast<Wide>(operand<T>(recipe, 0, position));
-    for (std::uint64_t rank = 1; rank < recipe.ranks; ++rank) {
+    for (std::uint64_t rank = 1; rank < contributors; ++rank) {
       const auto other = static_cast<Wide>(operand<T>(recipe, rank, position));
       if constexpr (is_float<T>) result = combine_whole(recipe.op, result, other);
       else result = combine_bits(recipe.op, result, other);
@@ -148,11 +148,12 @@ struct Element<std::complex<F>> {
     return {Element<F>::value(recipe, rank, position),
             Element<F>::value(recipe, rank, position + 1)};
   }
-  static T reduced(const Recipe& recipe, std::uint64_t position) {
+  static T reduced(const Recipe& recipe, std::uint64_t position, std::uint64_t contributors) {
     if (recipe.op != OperatorKind::prod)
-      return {Element<F>::reduced(recipe, position), Element<F>::reduced(recipe, position + 1)};
+      return {Element<F>::reduced(recipe, position, contributors),
+              Element<F>::reduced(recipe, position + 1, contributors)};
     std::uint64_t turns = 0;
-    for (std::uint64_t rank = 0; rank < recipe.ranks; ++rank) turns += mix(rank, position) % 4;
+    for (std::uint64_t rank = 0; rank < contributors; ++rank) turns += mix(rank, position) % 4;
     return unit(turns);
   }
   static std::uint64_t bits(T value) {
@@ -174,9 +175,9 @@ struct Element<Indexed<V>> {
     return {static_cast<V>(random % 16),
             static_cast<std::int32_t>((random >> 8) % 1000 * recipe.ranks + rank)};
   }
-  static T reduced(const Recipe& recipe, std::uint64_t position) {
+  static T reduced(const Recipe& recipe, std::uint64_t position, std::uint64_t contributors) {
     T best = value(recipe, 0, position);
-    for (std::uint64_t rank = 1; rank < recipe.ranks; ++rank) {
+    for (std::uint64_t rank = 1; rank < contributors; ++rank) {
       const T other = value(recipe, rank, position);
       const bool wins =
           recipe.op == OperatorKind::min_loc ? other.value < best.value : other.value > best.value;
@@ -247,12 +248,14 @@ const std::vector<std::byte>& Pattern::table(Rank source) {
   if (found != tables_.end()) return found->second;
   std::vector<std::byte> bytes(kPeriod * element_bytes_);
   const Recipe recipe{problem_.op, static_cast<std::uint64_t>(problem_.size)};
+  const Rank contributors =
+      source == Region::kAllRanks ? problem_.size : Region::kAllRanks - source;
   with_type(problem_.type, [&](auto zero) {
     using T = decltype(zero);
     for (std::size_t i = 0; i < kPeriod; ++i) {
-      const T element = source == Region::kAllRanks
-                            ? Element<T>::reduced(recipe, i)
-                            : Element<T>::value(recipe, static_cast<std::uint64_t>(source), i);
+      const T element =
+          source < 0 ? Element<T>::reduced(recipe, i, static_cast<std::uint64_t>(contributors))
+                     : Element<T>::value(recipe, static_cast<std::uint64_t>(source), i);
       std::memcpy(bytes.data() + i * sizeof(T), &element, sizeof(T));
     }
   });

@@ -8,20 +8,31 @@ namespace {
 
 // Whether the vector consists of one block per rank.
 bool is_blockwise(Collective collective) noexcept {
-  return collective == Collective::scatter || collective == Collective::all_gather ||
-         collective == Collective::reduce_scatter || collective == Collective::all_to_all;
+  return collective == Collective::scatter || collective == Collective::gather ||
+         collective == Collective::all_gather || collective == Collective::reduce_scatter ||
+         collective == Collective::all_to_all;
 }
 
-Layout layout_of_all_gather(const Problem& problem, Rank rank) {
+// Also of a gather, where only the root gets the blocks.
+Layout layout_of_gathering(const Problem& problem, Rank rank, bool gets) {
   const auto own = static_cast<std::size_t>(rank) * problem.count;
   Layout layout{.in_count = problem.count,
-                .out_count = problem.count * static_cast<std::size_t>(problem.size),
+                .out_count = gets ? problem.count * static_cast<std::size_t>(problem.size) : 0,
                 .input = {{0, problem.count, rank, own}},
                 .shared_offset = own};
+  if (!gets) return layout;
   for (Rank r = 0; r < problem.size; ++r) {
     const auto first = static_cast<std::size_t>(r) * problem.count;
     layout.output.push_back({first, problem.count, r, first});
   }
+  return layout;
+}
+
+Layout layout_of_prefix(const Problem& problem, Rank rank) {
+  const bool exclusive = problem.collective == Collective::exscan;
+  Layout layout{problem.count, problem.count, {{0, problem.count, rank, 0}}, {}};
+  const Rank contributors = exclusive ? rank : rank + 1;
+  if (contributors > 0) layout.output = {{0, problem.count, Region::first_ranks(contributors), 0}};
   return layout;
 }
 
@@ -59,7 +70,10 @@ Layout layout_of(const Problem& problem, Rank rank) {
               own};
     case Collective::reduce_scatter:
       return {total, count, {{0, total, rank, 0}}, {{0, count, Region::kAllRanks, own}}, own};
-    case Collective::all_gather: return layout_of_all_gather(problem, rank);
+    case Collective::gather: return layout_of_gathering(problem, rank, is_root);
+    case Collective::all_gather: return layout_of_gathering(problem, rank, true);
+    case Collective::scan:
+    case Collective::exscan: return layout_of_prefix(problem, rank);
     case Collective::all_to_all: return layout_of_all_to_all(problem, rank);
     case Collective::barrier: break;
   }
@@ -98,9 +112,12 @@ double bus_factor(Collective collective, int size) {
   switch (collective) {
     case Collective::all_reduce: return 2 * (n - 1) / n;
     case Collective::scatter:
+    case Collective::gather:
     case Collective::all_gather:
     case Collective::reduce_scatter:
     case Collective::all_to_all: return (n - 1) / n;
+    case Collective::scan:
+    case Collective::exscan:
     case Collective::reduce:
     case Collective::broadcast: return 1;
     case Collective::barrier: break;

@@ -27,10 +27,12 @@ struct Problem {
 /// Elements of a buffer that are consecutive in the whole vector.
 struct Region {
   static constexpr Rank kAllRanks = -1;  ///< As source: the reduction of all contributions.
-  std::size_t offset = 0;                ///< First element, counted in the buffer.
-  std::size_t count = 0;                 ///< Elements.
-  Rank source = 0;                       ///< Whose contribution they are, or kAllRanks.
-  std::size_t position = 0;              ///< Of the first one in the source's contribution.
+  /// As source: the reduction of some contributions. @param ranks how many, from rank 0 on.
+  static constexpr Rank first_ranks(int ranks) { return kAllRanks - ranks; }
+  std::size_t offset = 0;    ///< First element, counted in the buffer.
+  std::size_t count = 0;     ///< Elements.
+  Rank source = 0;           ///< Whose contribution they are, or one of the above.
+  std::size_t position = 0;  ///< Of the first one in the source's contribution.
 };
 
 /// One rank's buffers: `in` and `out` in elements, and what they hold.

@@ -10,11 +10,6 @@ constexpr unsigned kRootShift = 32;
 constexpr std::uint64_t kByte = 0xff;
 constexpr std::uint64_t kNoOperator = 0xff;
 
-bool has_root(Collective collective) {
-  return collective == Collective::broadcast || collective == Collective::reduce ||
-         collective == Collective::scatter;
-}
-
 }  // namespace
 
 std::uint64_t packed_call(Collective collective, Datatype type, const OperatorKind* op,
@@ -32,7 +27,7 @@ std::string words_of(const CallSummary& call) {
     text += name_of(static_cast<Datatype>(call.what >> kTypeShift & kByte));
     if (const std::uint64_t kind = call.what >> kOperatorShift & kByte; kind != kNoOperator)
       text.append(", ").append(name_of(static_cast<OperatorKind>(kind)));
-    if (has_root(collective)) text += ", root " + std::to_string(call.what >> kRootShift);
+    if (is_rooted(collective)) text += ", root " + std::to_string(call.what >> kRootShift);
   }
   return text + " (" + hexadecimal(call.fingerprint) + ")";
 }

@@ -38,8 +38,8 @@ constexpr std::array<DatatypeRow, kDatatypes> kDatatypeRows{{
 }};
 
 constexpr std::array<std::string_view, kCollectives> kCollectiveNames{
-    "all_reduce", "reduce",         "broadcast",  "scatter",
-    "all_gather", "reduce_scatter", "all_to_all", "barrier"};
+    "all_reduce",     "reduce",     "broadcast", "scatter", "gather", "all_gather",
+    "reduce_scatter", "all_to_all", "scan",      "exscan",  "barrier"};
 
 constexpr std::array<std::string_view, kOperatorKinds> kOperatorNames{
     "sum",        "prod",        "min",     "max",    "min_loc", "max_loc", "logical_and",

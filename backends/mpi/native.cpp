@@ -121,6 +121,10 @@ int run_reduction(const Call& call, const Native& n, Rank self, MPI_Comm comm) {
   if (call.collective == Collective::reduce)
     return MPI_Reduce(self == call.root ? in : n.in, n.out, n.in_count, n.type, n.op, call.root,
                       comm);
+  if (call.collective == Collective::scan)
+    return MPI_Scan(in, n.out, n.in_count, n.type, n.op, comm);
+  if (call.collective == Collective::exscan)
+    return MPI_Exscan(in, n.out, n.in_count, n.type, n.op, comm);
   return MPI_Reduce_scatter_block(n.in, n.out, n.out_count, n.type, n.op, comm);
 }
 
@@ -133,6 +137,12 @@ int run_movement(const Call& call, const Native& n, Rank self, MPI_Comm comm) {
       const bool in_place = root && block > 0 && n.out == own_block(n.in, block, self);
       return MPI_Scatter(n.in, n.out_count, n.type, in_place ? MPI_IN_PLACE : n.out, n.out_count,
                          n.type, call.root, comm);
+    }
+    case Collective::gather: {
+      const auto own = static_cast<std::size_t>(n.in_count);
+      const bool in_place = root && own > 0 && n.in == own_block(n.out, own, self);
+      return MPI_Gather(in_place ? MPI_IN_PLACE : n.in, n.in_count, n.type, n.out, n.in_count,
+                        n.type, call.root, comm);
     }
     case Collective::all_gather: {
       const auto own = static_cast<std::size_t>(n.in_count);

@@ -19,7 +19,8 @@ class Attempts {
                                             const Options& options = {}) {
     return self().try_run(call::all_reduce(inout, inout, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::all_reduce(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::BlockingCalls::all_reduce(call::In<Out>, Out&&, const Operator&, const
+  /// Options&)
   /// @return nothing, or the Error.
   template <MutableElements Out>
   [[nodiscard]] Result<void> try_all_reduce(call::In<Out> in, Out&& out, const Operator& op = sum,
@@ -47,6 +48,13 @@ class Attempts {
                                          const Options& options = {}) {
     return self().try_run(call::scatter(in, out, root), options);
   }
+  /// @copydoc tutti::BlockingCalls::gather
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_gather(call::In<Out> in, Out&& out, Rank root = 0,
+                                        const Options& options = {}) {
+    return self().try_run(call::gather(in, out, root), options);
+  }
   /// @copydoc tutti::BlockingCalls::all_gather
   /// @return nothing, or the Error.
   template <MutableElements Out>
@@ -68,6 +76,34 @@ class Attempts {
   [[nodiscard]] Result<void> try_all_to_all(call::In<Out> in, Out&& out,
                                             const Options& options = {}) {
     return self().try_run(call::all_to_all(in, out), options);
+  }
+  /// @copydoc tutti::BlockingCalls::scan(Out&&, const Operator&, const Options&)
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_scan(Out&& inout, const Operator& op = sum,
+                                      const Options& options = {}) {
+    return self().try_run(call::scan(inout, inout, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::scan(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_scan(call::In<Out> in, Out&& out, const Operator& op = sum,
+                                      const Options& options = {}) {
+    return self().try_run(call::scan(in, out, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::exscan(Out&&, const Operator&, const Options&)
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_exscan(Out&& inout, const Operator& op = sum,
+                                        const Options& options = {}) {
+    return self().try_run(call::exscan(inout, inout, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::exscan(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_exscan(call::In<Out> in, Out&& out, const Operator& op = sum,
+                                        const Options& options = {}) {
+    return self().try_run(call::exscan(in, out, op), options);
   }
   /// @copydoc tutti::BlockingCalls::barrier
   /// @return nothing, or the Error.

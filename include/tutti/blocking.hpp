@@ -53,6 +53,13 @@ class BlockingCalls {
   void scatter(call::In<Out> in, Out&& out, Rank root = 0, const Options& options = {}) {
     self().run(call::scatter(in, out, root), options);
   }
+  /// The root gets all ranks' blocks, in the order of ranks.
+  /// @param in own block; at the root it may be the own block of `out`. @param out at the root all
+  ///        blocks, ignored elsewhere. @param root its rank. @param options see Options.
+  template <MutableElements Out>
+  void gather(call::In<Out> in, Out&& out, Rank root = 0, const Options& options = {}) {
+    self().run(call::gather(in, out, root), options);
+  }
   /// Every rank gets all ranks' blocks, in the order of ranks.
   /// @param in own block; may be the own block of `out`. @param out all blocks.
   /// @param options see Options.
@@ -74,6 +81,37 @@ class BlockingCalls {
   template <MutableElements Out>
   void all_to_all(call::In<Out> in, Out&& out, const Options& options = {}) {
     self().run(call::all_to_all(in, out), options);
+  }
+  /// Every rank gets the reduction of the vectors of all ranks up to its own, in place.
+  /// @param inout own vector, then the result; as many elements on all ranks.
+  /// @param op any operator but average. @param options see Options.
+  template <MutableElements Out>
+  void scan(Out&& inout, const Operator& op = sum, const Options& options = {}) {
+    self().run(call::scan(inout, inout, op), options);
+  }
+  /// Every rank gets the reduction of the vectors of all ranks up to its own.
+  /// @param in own vector; as many elements on all ranks. @param out the result; the same array, or
+  ///        one that does not overlap. @param op any operator but average.
+  /// @param options see Options.
+  template <MutableElements Out>
+  void scan(call::In<Out> in, Out&& out, const Operator& op = sum, const Options& options = {}) {
+    self().run(call::scan(in, out, op), options);
+  }
+  /// Every rank gets the reduction of the vectors of all ranks before it, in place. That of rank 0
+  /// stays as it is.
+  /// @param inout own vector, then the result; as many elements on all ranks.
+  /// @param op any operator but average. @param options see Options.
+  template <MutableElements Out>
+  void exscan(Out&& inout, const Operator& op = sum, const Options& options = {}) {
+    self().run(call::exscan(inout, inout, op), options);
+  }
+  /// Every rank but rank 0 gets the reduction of the vectors of all ranks before it.
+  /// @param in own vector; as many elements on all ranks. @param out the result; the same array, or
+  ///        one that does not overlap; ignored at rank 0. @param op any operator but average.
+  /// @param options see Options.
+  template <MutableElements Out>
+  void exscan(call::In<Out> in, Out&& out, const Operator& op = sum, const Options& options = {}) {
+    self().run(call::exscan(in, out, op), options);
   }
   /// No rank leaves before every rank has entered.
   /// @param options see Options.

@@ -101,6 +101,11 @@ template <MutableElements Out>
 [[nodiscard]] Call scatter(In<Out> in, Out&& out, Rank root) noexcept {
   return make(Collective::scatter, in, out, root);
 }
+/// @param in input. @param out output. @param root rank. @return the call.
+template <MutableElements Out>
+[[nodiscard]] Call gather(In<Out> in, Out&& out, Rank root) noexcept {
+  return make(Collective::gather, in, out, root);
+}
 /// @param in input. @param out output. @return the call.
 template <MutableElements Out>
 [[nodiscard]] Call all_gather(In<Out> in, Out&& out) noexcept {
@@ -115,6 +120,16 @@ template <MutableElements Out>
 template <MutableElements Out>
 [[nodiscard]] Call all_to_all(In<Out> in, Out&& out) noexcept {
   return make(Collective::all_to_all, in, out);
+}
+/// @param in input. @param out output. @param op operator. @return the call.
+template <MutableElements Out>
+[[nodiscard]] Call scan(In<Out> in, Out&& out, const Operator& op) noexcept {
+  return make(Collective::scan, in, out, 0, &op);
+}
+/// @param in input. @param out output. @param op operator. @return the call.
+template <MutableElements Out>
+[[nodiscard]] Call exscan(In<Out> in, Out&& out, const Operator& op) noexcept {
+  return make(Collective::exscan, in, out, 0, &op);
 }
 /// @return a barrier.
 [[nodiscard]] inline Call barrier() noexcept {

@@ -23,8 +23,11 @@ struct Contract {
       case Collective::all_reduce:
       case Collective::reduce:
       case Collective::broadcast:
+      case Collective::scan:
+      case Collective::exscan:
       case Collective::barrier: return 1;
       case Collective::scatter:
+      case Collective::gather:
       case Collective::all_gather:
       case Collective::reduce_scatter: return n;
       case Collective::all_to_all: return n * n;
@@ -37,7 +40,8 @@ struct Contract {
   [[nodiscard]] constexpr bool has_input(Rank rank, std::uint32_t block) const noexcept {
     if (collective == Collective::broadcast || collective == Collective::scatter)
       return rank == root;
-    if (collective == Collective::all_gather) return static_cast<std::uint32_t>(rank) == block;
+    if (collective == Collective::all_gather || collective == Collective::gather)
+      return static_cast<std::uint32_t>(rank) == block;
     if (collective == Collective::all_to_all) return source(block) == rank;
     return true;
   }
@@ -46,7 +50,8 @@ struct Contract {
   /// @param rank the rank. @param block in [0, blocks()). @return true if so.
   [[nodiscard]] constexpr bool wants_output(Rank rank, std::uint32_t block) const noexcept {
     const auto r = static_cast<std::uint32_t>(rank);
-    if (collective == Collective::reduce) return rank == root;
+    if (collective == Collective::reduce || collective == Collective::gather) return rank == root;
+    if (collective == Collective::exscan) return rank > 0;
     if (collective == Collective::scatter || collective == Collective::reduce_scatter)
       return r == block;
     if (collective == Collective::all_to_all) return block % static_cast<std::uint32_t>(size) == r;
@@ -56,14 +61,22 @@ struct Contract {
   /// The rank whose data a block of a collective without reduction is.
   /// @param block in [0, blocks()). @return the rank.
   [[nodiscard]] constexpr Rank source(std::uint32_t block) const noexcept {
-    if (collective == Collective::all_gather) return static_cast<Rank>(block);
+    if (collective == Collective::all_gather || collective == Collective::gather)
+      return static_cast<Rank>(block);
     if (collective == Collective::all_to_all)
       return static_cast<Rank>(block / static_cast<std::uint32_t>(size));
     return root;
   }
 
-  /// Whether results combine contributions of all ranks: reductions, and the barrier, whose token
-  /// is reduced.
+  /// How many ranks, from rank 0 on, contribute to a reduced result.
+  /// @param rank whose result. @return the number.
+  [[nodiscard]] constexpr int contributors(Rank rank) const noexcept {
+    if (collective == Collective::scan) return rank + 1;
+    return collective == Collective::exscan ? rank : size;
+  }
+
+  /// Whether results combine contributions of several ranks: reductions, and the barrier, whose
+  /// token is reduced.
   /// @return true if so.
   [[nodiscard]] constexpr bool reduces() const noexcept {
     return is_reduction(collective) || collective == Collective::barrier;

@@ -19,7 +19,8 @@ class NonblockingCalls {
                                          const Options& options = {}) {
     return self().start(call::all_reduce(inout, inout, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::all_reduce(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::BlockingCalls::all_reduce(call::In<Out>, Out&&, const Operator&, const
+  /// Options&)
   /// @return the operation under way.
   template <MutableElements Out>
   [[nodiscard]] Request all_reduce_async(call::In<Out> in, Out&& out, const Operator& op = sum,
@@ -46,6 +47,13 @@ class NonblockingCalls {
                                       const Options& options = {}) {
     return self().start(call::scatter(in, out, root), options);
   }
+  /// @copydoc tutti::BlockingCalls::gather
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request gather_async(call::In<Out> in, Out&& out, Rank root = 0,
+                                     const Options& options = {}) {
+    return self().start(call::gather(in, out, root), options);
+  }
   /// @copydoc tutti::BlockingCalls::all_gather
   /// @return the operation under way.
   template <MutableElements Out>
@@ -64,6 +72,34 @@ class NonblockingCalls {
   template <MutableElements Out>
   [[nodiscard]] Request all_to_all_async(call::In<Out> in, Out&& out, const Options& options = {}) {
     return self().start(call::all_to_all(in, out), options);
+  }
+  /// @copydoc tutti::BlockingCalls::scan(Out&&, const Operator&, const Options&)
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request scan_async(Out&& inout, const Operator& op = sum,
+                                   const Options& options = {}) {
+    return self().start(call::scan(inout, inout, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::scan(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request scan_async(call::In<Out> in, Out&& out, const Operator& op = sum,
+                                   const Options& options = {}) {
+    return self().start(call::scan(in, out, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::exscan(Out&&, const Operator&, const Options&)
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request exscan_async(Out&& inout, const Operator& op = sum,
+                                     const Options& options = {}) {
+    return self().start(call::exscan(inout, inout, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::exscan(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request exscan_async(call::In<Out> in, Out&& out, const Operator& op = sum,
+                                     const Options& options = {}) {
+    return self().start(call::exscan(in, out, op), options);
   }
   /// @copydoc tutti::BlockingCalls::barrier
   /// @return the operation under way.

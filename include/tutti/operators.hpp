@@ -2,6 +2,7 @@
 /// Reduction operators: the built-in ones and the user's own.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -28,9 +29,10 @@ class Operator {
   /// @param function applied element by element; see UserFunction.
   /// @param commutative whether operands may be exchanged. If not, only algorithms that keep the
   ///        order of ranks are chosen: the result is x0 op x1 op ... op x(n-1).
-  Operator(UserFunction function, bool commutative)
+  template <std::convertible_to<UserFunction> Function>
+  Operator(Function&& function, bool commutative)
       : kind_{OperatorKind::user}, commutative_{commutative},
-        function_{std::make_shared<const UserFunction>(std::move(function))} {}
+        function_{std::make_shared<const UserFunction>(std::forward<Function>(function))} {}
 
   /// @return which operator it is.
   [[nodiscard]] OperatorKind kind() const noexcept { return kind_; }

@@ -19,7 +19,8 @@ class PersistentCalls {
                                      const Options& options = {}) {
     return self().plan(call::all_reduce(inout, inout, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::all_reduce(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::BlockingCalls::all_reduce(call::In<Out>, Out&&, const Operator&, const
+  /// Options&)
   /// @return the prepared operation.
   template <MutableElements Out>
   [[nodiscard]] Plan plan_all_reduce(call::In<Out> in, Out&& out, const Operator& op = sum,
@@ -46,6 +47,13 @@ class PersistentCalls {
                                   const Options& options = {}) {
     return self().plan(call::scatter(in, out, root), options);
   }
+  /// @copydoc tutti::BlockingCalls::gather
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_gather(call::In<Out> in, Out&& out, Rank root = 0,
+                                 const Options& options = {}) {
+    return self().plan(call::gather(in, out, root), options);
+  }
   /// @copydoc tutti::BlockingCalls::all_gather
   /// @return the prepared operation.
   template <MutableElements Out>
@@ -64,6 +72,33 @@ class PersistentCalls {
   template <MutableElements Out>
   [[nodiscard]] Plan plan_all_to_all(call::In<Out> in, Out&& out, const Options& options = {}) {
     return self().plan(call::all_to_all(in, out), options);
+  }
+  /// @copydoc tutti::BlockingCalls::scan(Out&&, const Operator&, const Options&)
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_scan(Out&& inout, const Operator& op = sum, const Options& options = {}) {
+    return self().plan(call::scan(inout, inout, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::scan(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_scan(call::In<Out> in, Out&& out, const Operator& op = sum,
+                               const Options& options = {}) {
+    return self().plan(call::scan(in, out, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::exscan(Out&&, const Operator&, const Options&)
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_exscan(Out&& inout, const Operator& op = sum,
+                                 const Options& options = {}) {
+    return self().plan(call::exscan(inout, inout, op), options);
+  }
+  /// @copydoc tutti::BlockingCalls::exscan(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_exscan(call::In<Out> in, Out&& out, const Operator& op = sum,
+                                 const Options& options = {}) {
+    return self().plan(call::exscan(in, out, op), options);
   }
   /// @copydoc tutti::BlockingCalls::barrier
   /// @return the prepared operation.

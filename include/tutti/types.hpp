@@ -21,14 +21,17 @@ enum class Collective : std::uint8_t {
   reduce,          ///< The root gets the reduction of all ranks' vectors.
   broadcast,       ///< Every rank gets the root's vector.
   scatter,         ///< Rank r gets block r of the root's vector.
+  gather,          ///< The root gets the concatenation of all ranks' blocks.
   all_gather,      ///< Every rank gets the concatenation of all ranks' blocks.
   reduce_scatter,  ///< Rank r gets block r of the reduction of all ranks' vectors.
   all_to_all,      ///< Rank r gets block r of every rank's vector.
-  barrier,         ///< No rank leaves before every rank has entered.
+  scan,            ///< Rank r gets the reduction of the vectors of ranks 0 .. r.
+  exscan,   ///< Rank r gets the reduction of the vectors of ranks 0 .. r - 1; rank 0 nothing.
+  barrier,  ///< No rank leaves before every rank has entered.
 };
 
 /// Number of enumerators of Collective.
-inline constexpr int kCollectives = 8;
+inline constexpr int kCollectives = 11;
 
 /// The element types tutti reduces. Storage sizes are fixed and equal on all platforms.
 enum class Datatype : std::uint8_t {
@@ -101,14 +104,20 @@ struct Indexed {
 /// Whether the collective has a root. @param collective any enumerator. @return true if so.
 [[nodiscard]] constexpr bool is_rooted(Collective collective) noexcept {
   return collective == Collective::reduce || collective == Collective::broadcast ||
-         collective == Collective::scatter;
+         collective == Collective::scatter || collective == Collective::gather;
+}
+
+/// Whether every rank gets the reduction of the ranks before it.
+/// @param collective any enumerator. @return true for scan and exscan.
+[[nodiscard]] constexpr bool is_prefix(Collective collective) noexcept {
+  return collective == Collective::scan || collective == Collective::exscan;
 }
 
 /// Whether the collective applies an operator. @param collective any enumerator.
-/// @return true for all_reduce, reduce and reduce_scatter.
+/// @return true for all_reduce, reduce, reduce_scatter, scan and exscan.
 [[nodiscard]] constexpr bool is_reduction(Collective collective) noexcept {
   return collective == Collective::all_reduce || collective == Collective::reduce ||
-         collective == Collective::reduce_scatter;
+         collective == Collective::reduce_scatter || is_prefix(collective);
 }
 
 /// The Datatype of a C++ type; opaque for trivially copyable types tutti cannot reduce itself.

@@ -38,7 +38,7 @@ class Collector final : public Sink {
 };
 
 TEST_P(Sinks, TakeMessagesOfEverySize) {
-  for (const std::size_t elements : {0, 1, 5, 1000, 8192, 40000, 200000})
+  for (const std::size_t elements : {0UL, 1UL, 5UL, 1000UL, 8192UL, 40'000UL, 200'000UL})
     for (const std::uint32_t grain : {1U, 4U, 8U, 12U, 16U}) {
       const Bytes out = pattern(elements * grain, elements + grain);
       Bytes unused(out.size());

@@ -72,6 +72,20 @@ TEST(Native, Reduces) {
   EXPECT_EQ(own, part(summed<float>(world.size, all), static_cast<std::size_t>(world.rank)));
 }
 
+TEST(Native, ReducesThoseBefore) {
+  const World world;
+  const std::vector<double> in = input<double>(world.rank, kCount);
+  std::vector<double> out(kCount, -1);
+  mpi::native(call::scan(in, out, sum), MPI_COMM_WORLD);
+  EXPECT_EQ(out, summed<double>(world.rank + 1, kCount));
+  std::vector<double> before(kCount, -1);
+  mpi::native(call::exscan(in, before, sum), MPI_COMM_WORLD);
+  if (world.rank > 0) EXPECT_EQ(before, summed<double>(world.rank, kCount));
+  std::vector<double> inout = in;
+  mpi::native(call::scan(inout, inout, sum), MPI_COMM_WORLD);
+  EXPECT_EQ(inout, out) << "in place";
+}
+
 TEST(Native, ReducesPairsAndComplexNumbers) {
   const World world;
   std::vector<Indexed<std::int64_t>> pairs{{-value(world.rank, 0), world.rank}, {5, world.rank}},
@@ -108,6 +122,15 @@ TEST(Native, Moves) {
   std::copy(own.begin(), own.end(), block.begin());
   mpi::native(call::all_gather(block, std::span{in_place}), MPI_COMM_WORLD);
   EXPECT_EQ(in_place, gathered);
+
+  std::vector<int> collected(all, -1);
+  mpi::native(call::gather(own, collected, root), MPI_COMM_WORLD);
+  EXPECT_EQ(collected, world.rank == root ? gathered : std::vector<int>(all, -1));
+  if (world.rank == root) std::copy(own.begin(), own.end(), collected.begin() + root * 5L);
+  const std::span<int> place{collected.data() + self * kCount, kCount};
+  mpi::native(call::gather(world.rank == root ? place : std::span{own}, collected, root),
+              MPI_COMM_WORLD);
+  EXPECT_EQ(collected, world.rank == root ? gathered : std::vector<int>(all, -1)) << "in place";
 
   std::vector<int> exchanged(all, -1);
   mpi::native(call::all_to_all(whole, std::span{exchanged}), MPI_COMM_WORLD);

@@ -27,13 +27,15 @@ class Oracle {
   Operator op() const { return task_.op; }
   std::size_t in_count() const { return has_blocks_in() ? all() : base(); }
   std::size_t out_count() const {
-    const bool blocks =
-        collective_ == Collective::all_gather || collective_ == Collective::all_to_all;
+    const bool blocks = collective_ == Collective::gather ||
+                        collective_ == Collective::all_gather ||
+                        collective_ == Collective::all_to_all;
     return blocks ? all() : base();
   }
   bool has_result(Rank rank) const {
-    return collective_ != Collective::barrier &&
-           (collective_ != Collective::reduce || rank == task_.root);
+    if (collective_ == Collective::exscan) return rank > 0;
+    const bool at_root = collective_ == Collective::reduce || collective_ == Collective::gather;
+    return collective_ != Collective::barrier && (!at_root || rank == task_.root);
   }
 
   template <class T>
@@ -59,9 +61,10 @@ class Oracle {
   static long value(Rank rank, std::size_t index) {
     return 150001L * (rank + 1) + static_cast<long>(index);
   }
-  long reduced(std::size_t index) const {
+  long reduced(std::size_t index) const { return reduced(index, size_); }
+  long reduced(std::size_t index, int ranks) const {
     long total = value(0, index);
-    for (Rank rank = 1; rank < size_; ++rank)
+    for (Rank rank = 1; rank < ranks; ++rank)
       total = task_.op == OperatorKind::max ? std::max(total, value(rank, index))
                                             : total + value(rank, index);
     return total;
@@ -73,12 +76,15 @@ class Oracle {
       case Collective::reduce: return reduced(i);
       case Collective::broadcast: return value(task_.root, i);
       case Collective::scatter: return value(task_.root, own);
+      case Collective::gather:
       case Collective::all_gather:
         return value(static_cast<Rank>(i / task_.count), i % task_.count);
       case Collective::reduce_scatter: return reduced(own);
       case Collective::all_to_all:
         return value(static_cast<Rank>(i / task_.count),
                      static_cast<std::size_t>(rank) * task_.count + i % task_.count);
+      case Collective::scan: return reduced(i, rank + 1);
+      case Collective::exscan: return reduced(i, rank);
       case Collective::barrier: return 0;
     }
     return 0;

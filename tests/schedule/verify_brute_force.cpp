@@ -220,7 +220,10 @@ bool World::right() {
       Number wanted{};
       if (contract_.reduces()) {
         wanted = contribution(0, unit);
-        for (std::size_t other = 1; other < round_.size(); ++other)
+        std::size_t last = round_.size();
+        if (contract_.collective == Collective::scan) last = rank + 1;
+        if (contract_.collective == Collective::exscan) last = rank;
+        for (std::size_t other = 1; other < last; ++other)
           wanted = combine(wanted, contribution(other, unit));
         wanted = complete(wanted);
       } else {

@@ -46,6 +46,7 @@ std::size_t blocks_of(Collective collective, int size) {
   const auto n = static_cast<std::size_t>(size);
   switch (collective) {
     case Collective::scatter:
+    case Collective::gather:
     case Collective::all_gather:
     case Collective::reduce_scatter: return n;
     case Collective::all_to_all: return n * n;
@@ -88,6 +89,7 @@ std::size_t Experiment::input_count(Rank rank) const {
   const auto n = static_cast<std::size_t>(case_.size);
   const auto r = static_cast<std::size_t>(rank);
   switch (case_.collective) {
+    case Collective::gather:
     case Collective::all_gather: return case_.counts[r];
     case Collective::broadcast:
     case Collective::scatter: return rank == case_.root ? elements(0, case_.counts.size()) : 0;
@@ -104,7 +106,9 @@ std::size_t Experiment::output_count(Rank rank) const {
   switch (case_.collective) {
     case Collective::scatter:
     case Collective::reduce_scatter: return case_.counts[r];
+    case Collective::gather: return rank == case_.root ? elements(0, case_.counts.size()) : 0;
     case Collective::reduce: return rank == case_.root ? case_.counts[0] : 0;
+    case Collective::exscan: return rank == 0 ? 0 : case_.counts[0];
     case Collective::barrier: return 0;
     case Collective::all_to_all:
       for (std::size_t source = 0; source < n; ++source) sum += case_.counts[source * n + r];
@@ -120,11 +124,13 @@ std::vector<std::byte> Experiment::input_of(Rank rank) const {
   return bytes;
 }
 
-void Experiment::reduce_into(std::vector<std::byte>& wanted, std::size_t first) const {
+void Experiment::reduce_into(std::vector<std::byte>& wanted, std::size_t first,
+                             std::size_t ranks) const {
   const std::size_t width = case_.model.element_bytes;
   if (wanted.empty()) return;
   std::vector<const void*> operands{};
-  for (const auto& input : inputs_) operands.push_back(input.data() + first * width);
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    operands.push_back(inputs_[rank].data() + first * width);
   case_.model.reduce(operands, wanted.size() / width, wanted.data());
 }
 
@@ -141,12 +147,15 @@ std::vector<std::byte> Experiment::wanted_of(Rank rank) const {
   };
   switch (case_.collective) {
     case Collective::all_reduce:
-    case Collective::reduce: reduce_into(wanted, 0); break;
-    case Collective::reduce_scatter: reduce_into(wanted, elements(0, r)); break;
+    case Collective::reduce: reduce_into(wanted, 0, n); break;
+    case Collective::reduce_scatter: reduce_into(wanted, elements(0, r), n); break;
+    case Collective::scan: reduce_into(wanted, 0, r + 1); break;
+    case Collective::exscan: reduce_into(wanted, 0, r); break;
     case Collective::broadcast: wanted = root; break;
     case Collective::scatter: append(root, elements(0, r), case_.counts[r]); break;
+    case Collective::gather:
     case Collective::all_gather:
-      for (std::size_t source = 0; source < n; ++source)
+      for (std::size_t source = 0; source < n && !wanted.empty(); ++source)
         append(inputs_[source], 0, case_.counts[source]);
       break;
     case Collective::all_to_all:
@@ -165,10 +174,12 @@ void Experiment::place(Rank rank) {
   const auto& input = inputs_[static_cast<std::size_t>(rank)];
   const auto r = static_cast<std::size_t>(rank);
   const bool is_root = rank == case_.root;
-  const bool gathers = case_.collective == Collective::all_gather;
+  const bool gathers =
+      case_.collective == Collective::gather || case_.collective == Collective::all_gather;
+  const bool has_result = case_.collective != Collective::exscan || rank > 0;
   const bool inplace = case_.collective == Collective::broadcast ||
                        (case_.in_place && case_.collective != Collective::all_to_all &&
-                        (is_root || !is_rooted(case_.collective)));
+                        has_result && (is_root || !is_rooted(case_.collective)));
   const bool whole = blocks_of(case_.collective, 2) == 1;
   const std::size_t offset = whole ? 0 : elements(0, r) * width;
   own.out = GuardedBuffer{inplace && !gathers && !whole ? 0 : own.out_count * width, shift};

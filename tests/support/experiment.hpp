@@ -91,7 +91,7 @@ class Experiment {
   [[nodiscard]] std::size_t output_count(Rank rank) const;
   [[nodiscard]] std::vector<std::byte> input_of(Rank rank) const;
   [[nodiscard]] std::vector<std::byte> wanted_of(Rank rank) const;
-  void reduce_into(std::vector<std::byte>& wanted, std::size_t first) const;
+  void reduce_into(std::vector<std::byte>& wanted, std::size_t first, std::size_t ranks) const;
   void place(Rank rank);
   [[nodiscard]] Side& side(Rank rank) { return sides_[static_cast<std::size_t>(rank)]; }
 
