@@ -80,7 +80,9 @@ TEST(Native, ReducesThoseBefore) {
   EXPECT_EQ(out, summed<double>(world.rank + 1, kCount));
   std::vector<double> before(kCount, -1);
   mpi::native(call::exscan(in, before, sum), MPI_COMM_WORLD);
-  if (world.rank > 0) EXPECT_EQ(before, summed<double>(world.rank, kCount));
+  if (world.rank > 0) {
+    EXPECT_EQ(before, summed<double>(world.rank, kCount));
+  }
   std::vector<double> inout = in;
   mpi::native(call::scan(inout, inout, sum), MPI_COMM_WORLD);
   EXPECT_EQ(inout, out) << "in place";
