@@ -7,62 +7,61 @@
 
 namespace tutti {
 
-/// The operations of the same name in BlockingCalls; an Error is returned instead of thrown.
+/// The operations of the same name in Blocking; an Error is returned instead of thrown.
 /// @tparam Self the Communicator.
 template <class Self>
 class Attempts {
  public:
-  /// @copydoc tutti::BlockingCalls::all_reduce(Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::Blocking::all_reduce(Out&&, const Operator&, const Options&)
   /// @return nothing, or the Error.
   template <MutableElements Out>
   [[nodiscard]] Result<void> try_all_reduce(Out&& inout, const Operator& op = sum,
                                             const Options& options = {}) {
     return self().try_run(call::all_reduce(inout, inout, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::all_reduce(call::In<Out>, Out&&, const Operator&, const
-  /// Options&)
+  /// @copydoc tutti::Blocking::all_reduce(call::In<Out>, Out&&, const Operator&, const Options&)
   /// @return nothing, or the Error.
   template <MutableElements Out>
   [[nodiscard]] Result<void> try_all_reduce(call::In<Out> in, Out&& out, const Operator& op = sum,
                                             const Options& options = {}) {
     return self().try_run(call::all_reduce(in, out, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::reduce
+  /// @copydoc tutti::Blocking::reduce
   /// @return nothing, or the Error.
   template <MutableElements Out>
   [[nodiscard]] Result<void> try_reduce(call::In<Out> in, Out&& out, Rank root = 0,
                                         const Operator& op = sum, const Options& options = {}) {
     return self().try_run(call::reduce(in, out, root, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::broadcast
+  /// @copydoc tutti::Blocking::broadcast
   /// @return nothing, or the Error.
   template <MutableElements Out>
   [[nodiscard]] Result<void> try_broadcast(Out&& inout, Rank root = 0,
                                            const Options& options = {}) {
     return self().try_run(call::broadcast(inout, root), options);
   }
-  /// @copydoc tutti::BlockingCalls::scatter
+  /// @copydoc tutti::Blocking::scatter
   /// @return nothing, or the Error.
   template <MutableElements Out>
   [[nodiscard]] Result<void> try_scatter(call::In<Out> in, Out&& out, Rank root = 0,
                                          const Options& options = {}) {
     return self().try_run(call::scatter(in, out, root), options);
   }
-  /// @copydoc tutti::BlockingCalls::gather
+  /// @copydoc tutti::Blocking::gather
   /// @return nothing, or the Error.
   template <MutableElements Out>
   [[nodiscard]] Result<void> try_gather(call::In<Out> in, Out&& out, Rank root = 0,
                                         const Options& options = {}) {
     return self().try_run(call::gather(in, out, root), options);
   }
-  /// @copydoc tutti::BlockingCalls::all_gather
+  /// @copydoc tutti::Blocking::all_gather
   /// @return nothing, or the Error.
   template <MutableElements Out>
   [[nodiscard]] Result<void> try_all_gather(call::In<Out> in, Out&& out,
                                             const Options& options = {}) {
     return self().try_run(call::all_gather(in, out), options);
   }
-  /// @copydoc tutti::BlockingCalls::reduce_scatter
+  /// @copydoc tutti::Blocking::reduce_scatter
   /// @return nothing, or the Error.
   template <MutableElements Out>
   [[nodiscard]] Result<void> try_reduce_scatter(call::In<Out> in, Out&& out,
@@ -70,42 +69,42 @@ class Attempts {
                                                 const Options& options = {}) {
     return self().try_run(call::reduce_scatter(in, out, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::all_to_all
+  /// @copydoc tutti::Blocking::all_to_all
   /// @return nothing, or the Error.
   template <MutableElements Out>
   [[nodiscard]] Result<void> try_all_to_all(call::In<Out> in, Out&& out,
                                             const Options& options = {}) {
     return self().try_run(call::all_to_all(in, out), options);
   }
-  /// @copydoc tutti::BlockingCalls::scan(Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::Blocking::scan(Out&&, const Operator&, const Options&)
   /// @return nothing, or the Error.
   template <MutableElements Out>
   [[nodiscard]] Result<void> try_scan(Out&& inout, const Operator& op = sum,
                                       const Options& options = {}) {
     return self().try_run(call::scan(inout, inout, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::scan(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::Blocking::scan(call::In<Out>, Out&&, const Operator&, const Options&)
   /// @return nothing, or the Error.
   template <MutableElements Out>
   [[nodiscard]] Result<void> try_scan(call::In<Out> in, Out&& out, const Operator& op = sum,
                                       const Options& options = {}) {
     return self().try_run(call::scan(in, out, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::exscan(Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::Blocking::exscan(Out&&, const Operator&, const Options&)
   /// @return nothing, or the Error.
   template <MutableElements Out>
   [[nodiscard]] Result<void> try_exscan(Out&& inout, const Operator& op = sum,
                                         const Options& options = {}) {
     return self().try_run(call::exscan(inout, inout, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::exscan(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::Blocking::exscan(call::In<Out>, Out&&, const Operator&, const Options&)
   /// @return nothing, or the Error.
   template <MutableElements Out>
   [[nodiscard]] Result<void> try_exscan(call::In<Out> in, Out&& out, const Operator& op = sum,
                                         const Options& options = {}) {
     return self().try_run(call::exscan(in, out, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::barrier
+  /// @copydoc tutti::Blocking::barrier
   /// @return nothing, or the Error.
   [[nodiscard]] Result<void> try_barrier(const Options& options = {}) {
     return self().try_run(call::barrier(), options);

@@ -11,7 +11,7 @@ namespace tutti {
 /// one is a Buffer from Communicator::allocate it is so on all ranks, since the algorithm is chosen
 /// for such memory then. @tparam Self the Communicator.
 template <class Self>
-class BlockingCalls {
+class Blocking {
  public:
   /// Every rank gets the reduction of all ranks' vectors, in place.
   /// @param inout own vector, then the result; as many elements on all ranks.
@@ -118,7 +118,7 @@ class BlockingCalls {
   void barrier(const Options& options = {}) { self().run(call::barrier(), options); }
 
  protected:
-  BlockingCalls() = default;
+  Blocking() = default;
 
  private:
   [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }

@@ -43,9 +43,9 @@ inline constexpr NoColor no_color{};
 /// the call, with no effect, for arguments that are wrong by themselves. After any other Error the
 /// communicator stays failed with that first cause. Move-only. One thread at a time; different
 /// communicators run concurrently.
-class Communicator : public BlockingCalls<Communicator>,
-                     public NonblockingCalls<Communicator>,
-                     public PersistentCalls<Communicator>,
+class Communicator : public Blocking<Communicator>,
+                     public Nonblocking<Communicator>,
+                     public Persistent<Communicator>,
                      public Attempts<Communicator> {
  public:
   /// Makes a communicator. @param transport connects its ranks. @param memory where its buffers

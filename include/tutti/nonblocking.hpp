@@ -7,108 +7,107 @@
 
 namespace tutti {
 
-/// They start the operation of the same name in BlockingCalls; arrays are tutti's until the Request
+/// They start the operation of the same name in Blocking; arrays are tutti's until the Request
 /// is done. @tparam Self the Communicator.
 template <class Self>
-class NonblockingCalls {
+class Nonblocking {
  public:
-  /// @copydoc tutti::BlockingCalls::all_reduce(Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::Blocking::all_reduce(Out&&, const Operator&, const Options&)
   /// @return the operation under way.
   template <MutableElements Out>
   [[nodiscard]] Request all_reduce_async(Out&& inout, const Operator& op = sum,
                                          const Options& options = {}) {
     return self().start(call::all_reduce(inout, inout, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::all_reduce(call::In<Out>, Out&&, const Operator&, const
-  /// Options&)
+  /// @copydoc tutti::Blocking::all_reduce(call::In<Out>, Out&&, const Operator&, const Options&)
   /// @return the operation under way.
   template <MutableElements Out>
   [[nodiscard]] Request all_reduce_async(call::In<Out> in, Out&& out, const Operator& op = sum,
                                          const Options& options = {}) {
     return self().start(call::all_reduce(in, out, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::reduce
+  /// @copydoc tutti::Blocking::reduce
   /// @return the operation under way.
   template <MutableElements Out>
   [[nodiscard]] Request reduce_async(call::In<Out> in, Out&& out, Rank root = 0,
                                      const Operator& op = sum, const Options& options = {}) {
     return self().start(call::reduce(in, out, root, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::broadcast
+  /// @copydoc tutti::Blocking::broadcast
   /// @return the operation under way.
   template <MutableElements Out>
   [[nodiscard]] Request broadcast_async(Out&& inout, Rank root = 0, const Options& options = {}) {
     return self().start(call::broadcast(inout, root), options);
   }
-  /// @copydoc tutti::BlockingCalls::scatter
+  /// @copydoc tutti::Blocking::scatter
   /// @return the operation under way.
   template <MutableElements Out>
   [[nodiscard]] Request scatter_async(call::In<Out> in, Out&& out, Rank root = 0,
                                       const Options& options = {}) {
     return self().start(call::scatter(in, out, root), options);
   }
-  /// @copydoc tutti::BlockingCalls::gather
+  /// @copydoc tutti::Blocking::gather
   /// @return the operation under way.
   template <MutableElements Out>
   [[nodiscard]] Request gather_async(call::In<Out> in, Out&& out, Rank root = 0,
                                      const Options& options = {}) {
     return self().start(call::gather(in, out, root), options);
   }
-  /// @copydoc tutti::BlockingCalls::all_gather
+  /// @copydoc tutti::Blocking::all_gather
   /// @return the operation under way.
   template <MutableElements Out>
   [[nodiscard]] Request all_gather_async(call::In<Out> in, Out&& out, const Options& options = {}) {
     return self().start(call::all_gather(in, out), options);
   }
-  /// @copydoc tutti::BlockingCalls::reduce_scatter
+  /// @copydoc tutti::Blocking::reduce_scatter
   /// @return the operation under way.
   template <MutableElements Out>
   [[nodiscard]] Request reduce_scatter_async(call::In<Out> in, Out&& out, const Operator& op = sum,
                                              const Options& options = {}) {
     return self().start(call::reduce_scatter(in, out, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::all_to_all
+  /// @copydoc tutti::Blocking::all_to_all
   /// @return the operation under way.
   template <MutableElements Out>
   [[nodiscard]] Request all_to_all_async(call::In<Out> in, Out&& out, const Options& options = {}) {
     return self().start(call::all_to_all(in, out), options);
   }
-  /// @copydoc tutti::BlockingCalls::scan(Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::Blocking::scan(Out&&, const Operator&, const Options&)
   /// @return the operation under way.
   template <MutableElements Out>
   [[nodiscard]] Request scan_async(Out&& inout, const Operator& op = sum,
                                    const Options& options = {}) {
     return self().start(call::scan(inout, inout, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::scan(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::Blocking::scan(call::In<Out>, Out&&, const Operator&, const Options&)
   /// @return the operation under way.
   template <MutableElements Out>
   [[nodiscard]] Request scan_async(call::In<Out> in, Out&& out, const Operator& op = sum,
                                    const Options& options = {}) {
     return self().start(call::scan(in, out, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::exscan(Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::Blocking::exscan(Out&&, const Operator&, const Options&)
   /// @return the operation under way.
   template <MutableElements Out>
   [[nodiscard]] Request exscan_async(Out&& inout, const Operator& op = sum,
                                      const Options& options = {}) {
     return self().start(call::exscan(inout, inout, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::exscan(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::Blocking::exscan(call::In<Out>, Out&&, const Operator&, const Options&)
   /// @return the operation under way.
   template <MutableElements Out>
   [[nodiscard]] Request exscan_async(call::In<Out> in, Out&& out, const Operator& op = sum,
                                      const Options& options = {}) {
     return self().start(call::exscan(in, out, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::barrier
+  /// @copydoc tutti::Blocking::barrier
   /// @return the operation under way.
   [[nodiscard]] Request barrier_async(const Options& options = {}) {
     return self().start(call::barrier(), options);
   }
 
  protected:
-  NonblockingCalls() = default;
+  Nonblocking() = default;
 
  private:
   [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }

@@ -7,107 +7,106 @@
 
 namespace tutti {
 
-/// They prepare the operation of the same name in BlockingCalls; Plan::start runs it, again and
+/// They prepare the operation of the same name in Blocking; Plan::start runs it, again and
 /// again. @tparam Self the Communicator.
 template <class Self>
-class PersistentCalls {
+class Persistent {
  public:
-  /// @copydoc tutti::BlockingCalls::all_reduce(Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::Blocking::all_reduce(Out&&, const Operator&, const Options&)
   /// @return the prepared operation.
   template <MutableElements Out>
   [[nodiscard]] Plan plan_all_reduce(Out&& inout, const Operator& op = sum,
                                      const Options& options = {}) {
     return self().plan(call::all_reduce(inout, inout, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::all_reduce(call::In<Out>, Out&&, const Operator&, const
-  /// Options&)
+  /// @copydoc tutti::Blocking::all_reduce(call::In<Out>, Out&&, const Operator&, const Options&)
   /// @return the prepared operation.
   template <MutableElements Out>
   [[nodiscard]] Plan plan_all_reduce(call::In<Out> in, Out&& out, const Operator& op = sum,
                                      const Options& options = {}) {
     return self().plan(call::all_reduce(in, out, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::reduce
+  /// @copydoc tutti::Blocking::reduce
   /// @return the prepared operation.
   template <MutableElements Out>
   [[nodiscard]] Plan plan_reduce(call::In<Out> in, Out&& out, Rank root = 0,
                                  const Operator& op = sum, const Options& options = {}) {
     return self().plan(call::reduce(in, out, root, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::broadcast
+  /// @copydoc tutti::Blocking::broadcast
   /// @return the prepared operation.
   template <MutableElements Out>
   [[nodiscard]] Plan plan_broadcast(Out&& inout, Rank root = 0, const Options& options = {}) {
     return self().plan(call::broadcast(inout, root), options);
   }
-  /// @copydoc tutti::BlockingCalls::scatter
+  /// @copydoc tutti::Blocking::scatter
   /// @return the prepared operation.
   template <MutableElements Out>
   [[nodiscard]] Plan plan_scatter(call::In<Out> in, Out&& out, Rank root = 0,
                                   const Options& options = {}) {
     return self().plan(call::scatter(in, out, root), options);
   }
-  /// @copydoc tutti::BlockingCalls::gather
+  /// @copydoc tutti::Blocking::gather
   /// @return the prepared operation.
   template <MutableElements Out>
   [[nodiscard]] Plan plan_gather(call::In<Out> in, Out&& out, Rank root = 0,
                                  const Options& options = {}) {
     return self().plan(call::gather(in, out, root), options);
   }
-  /// @copydoc tutti::BlockingCalls::all_gather
+  /// @copydoc tutti::Blocking::all_gather
   /// @return the prepared operation.
   template <MutableElements Out>
   [[nodiscard]] Plan plan_all_gather(call::In<Out> in, Out&& out, const Options& options = {}) {
     return self().plan(call::all_gather(in, out), options);
   }
-  /// @copydoc tutti::BlockingCalls::reduce_scatter
+  /// @copydoc tutti::Blocking::reduce_scatter
   /// @return the prepared operation.
   template <MutableElements Out>
   [[nodiscard]] Plan plan_reduce_scatter(call::In<Out> in, Out&& out, const Operator& op = sum,
                                          const Options& options = {}) {
     return self().plan(call::reduce_scatter(in, out, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::all_to_all
+  /// @copydoc tutti::Blocking::all_to_all
   /// @return the prepared operation.
   template <MutableElements Out>
   [[nodiscard]] Plan plan_all_to_all(call::In<Out> in, Out&& out, const Options& options = {}) {
     return self().plan(call::all_to_all(in, out), options);
   }
-  /// @copydoc tutti::BlockingCalls::scan(Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::Blocking::scan(Out&&, const Operator&, const Options&)
   /// @return the prepared operation.
   template <MutableElements Out>
   [[nodiscard]] Plan plan_scan(Out&& inout, const Operator& op = sum, const Options& options = {}) {
     return self().plan(call::scan(inout, inout, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::scan(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::Blocking::scan(call::In<Out>, Out&&, const Operator&, const Options&)
   /// @return the prepared operation.
   template <MutableElements Out>
   [[nodiscard]] Plan plan_scan(call::In<Out> in, Out&& out, const Operator& op = sum,
                                const Options& options = {}) {
     return self().plan(call::scan(in, out, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::exscan(Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::Blocking::exscan(Out&&, const Operator&, const Options&)
   /// @return the prepared operation.
   template <MutableElements Out>
   [[nodiscard]] Plan plan_exscan(Out&& inout, const Operator& op = sum,
                                  const Options& options = {}) {
     return self().plan(call::exscan(inout, inout, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::exscan(call::In<Out>, Out&&, const Operator&, const Options&)
+  /// @copydoc tutti::Blocking::exscan(call::In<Out>, Out&&, const Operator&, const Options&)
   /// @return the prepared operation.
   template <MutableElements Out>
   [[nodiscard]] Plan plan_exscan(call::In<Out> in, Out&& out, const Operator& op = sum,
                                  const Options& options = {}) {
     return self().plan(call::exscan(in, out, op), options);
   }
-  /// @copydoc tutti::BlockingCalls::barrier
+  /// @copydoc tutti::Blocking::barrier
   /// @return the prepared operation.
   [[nodiscard]] Plan plan_barrier(const Options& options = {}) {
     return self().plan(call::barrier(), options);
   }
 
  protected:
-  PersistentCalls() = default;
+  Persistent() = default;
 
  private:
   [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
