@@ -9,8 +9,8 @@ namespace tutti::algorithms {
 Schedule bruck_all_gather(const Shape& shape, Rank self) {
   const Cycle cycle{shape.size, self};
   Schedule schedule{unsigned_of(shape.size)};
-  for (int d = 1; d < shape.size; d *= shape.radix) {
-    for (int j = 1; j < shape.radix && j * d < shape.size; ++j) {
+  for (int d = 1; d < shape.size; d *= shape.number) {
+    for (int j = 1; j < shape.number && j * d < shape.size; ++j) {
       const int count = std::min(d, shape.size - j * d);
       cycle.runs(0, count, [&](Slots s) { schedule.add(Send{cycle.at(-j * d), s}); });
       cycle.runs(j * d, j * d + count, [&](Slots s) { schedule.add(Recv{cycle.at(j * d), s}); });

@@ -14,7 +14,8 @@ Builder knomial_broadcast, chain_broadcast, scatter_all_gather_broadcast;
 Builder knomial_reduce, chain_reduce, in_order_binary_reduce, reduce_scatter_gather_reduce;
 Builder binomial_gather, direct_gather;
 Builder hillis_steele_scan, hillis_steele_exscan, chain_scan, chain_exscan;
-Builder direct_scatter, direct_all_to_all, pairwise_all_to_all, dissemination_barrier;
+Builder direct_scatter, dissemination_barrier;
+Builder direct_all_to_all, pairwise_all_to_all;
 }  // namespace algorithms
 
 namespace {
@@ -60,7 +61,7 @@ constexpr std::array kRows{
     Algorithm{.collective = reduce, .name = "binomial", .build = binomial_reduce,
               .traits = kInOrderFromZero, .summary = "small vectors"},
     Algorithm{.collective = reduce, .name = "knomial", .build = knomial_reduce,
-              .traits = kInOrderFromZero, .parameter = Parameter::radix, .default_radix = 4,
+              .traits = kInOrderFromZero, .parameter = Parameter::radix, .default_number = 4,
               .summary = "small vectors, fewer rounds with k-1 messages at once"},
     Algorithm{.collective = reduce, .name = "chain", .build = chain_reduce,
               .traits = kInOrderFromZero, .segment_bytes = kChainSegment,
@@ -75,7 +76,7 @@ constexpr std::array kRows{
     Algorithm{.collective = broadcast, .name = "binomial", .build = binomial_broadcast,
               .summary = "small vectors"},
     Algorithm{.collective = broadcast, .name = "knomial", .build = knomial_broadcast,
-              .parameter = Parameter::radix, .default_radix = 4,
+              .parameter = Parameter::radix, .default_number = 4,
               .summary = "small vectors, fewer rounds with k-1 messages at once"},
     Algorithm{.collective = broadcast, .name = "chain", .build = chain_broadcast,
               .segment_bytes = kChainSegment, .summary = "pipelined, huge vectors and few ranks"},
@@ -116,9 +117,6 @@ constexpr std::array kRows{
               .build = recursive_halving_reduce_scatter,
               .traits = {.size_invariant = When::always},
               .summary = "small and middle blocks (Thakur et al. 2005)"},
-    Algorithm{.collective = reduce_scatter, .name = "circulant", .build = circulant_reduce_scatter,
-              .traits = kRotational, .parameter = Parameter::skips,
-              .summary = "log rounds and least volume for any rank count (Traeff 2024)"},
     Algorithm{.collective = reduce_scatter, .name = "pairwise", .build = pairwise_reduce_scatter,
               .traits = {.ordered = When::always},
               .summary = "large blocks, operators that do not commute"},

@@ -38,19 +38,21 @@ int number(std::string_view text, std::string_view whole) {
 
 void read_parameters(Choice& choice, std::string_view text, std::string_view whole) {
   const Parameter parameter = choice.algorithm->parameter;
-  const std::string_view key = parameter == Parameter::radix ? "k=" : "skips=";
+  const std::string key = std::string{key_of(parameter)} + "=";
   if (parameter == Parameter::none)
     refuse("algorithm '" + std::string{choice.algorithm->name} + "' takes no parameter, but '" +
            std::string{whole} + "' gives one");
   if (text.substr(0, key.size()) != key)
     refuse("unknown parameter '" + std::string{text} + "' in '" + std::string{whole} +
-           "': expected " + std::string{choice.algorithm->name} + ":" + std::string{key} +
-           (parameter == Parameter::radix ? "4" : "3+2+1"));
+           "': expected " + std::string{choice.algorithm->name} + ":" + key +
+           (parameter == Parameter::skips ? "3+2+1" : "4"));
   text.remove_prefix(key.size());
-  if (parameter == Parameter::radix) {
-    choice.radix = number(text, whole);
-    if (choice.radix < 2 || choice.radix > 1024)
-      refuse("the radix in '" + std::string{whole} + "' must be in 2 .. 1024");
+  if (parameter != Parameter::skips) {
+    const int least = parameter == Parameter::radix ? 2 : 1;
+    choice.number = number(text, whole);
+    if (choice.number < least || choice.number > 1024)
+      refuse("the " + std::string{name_of(parameter)} + " in '" + std::string{whole} +
+             "' must be in " + std::to_string(least) + " .. 1024");
     return;
   }
   while (true) {
@@ -64,9 +66,11 @@ void read_parameters(Choice& choice, std::string_view text, std::string_view who
 }  // namespace
 
 std::string Choice::parameters() const {
-  if (algorithm->parameter == Parameter::radix) return "k=" + std::to_string(radix);
+  const std::string key = std::string{key_of(algorithm->parameter)} + "=";
+  if (algorithm->parameter == Parameter::none) return {};
+  if (algorithm->parameter != Parameter::skips) return key + std::to_string(number);
   std::string text;
-  for (const int skip : skips) text += (text.empty() ? "skips=" : "+") + std::to_string(skip);
+  for (const int skip : skips) text += (text.empty() ? key : "+") + std::to_string(skip);
   return text;
 }
 
@@ -78,7 +82,7 @@ std::string Choice::text() const {
 Choice parse_choice(Collective collective, std::string_view text) {
   const std::size_t colon = text.find(':');
   Choice choice{.algorithm = &find(collective, text.substr(0, colon))};
-  choice.radix = choice.algorithm->default_radix;
+  choice.number = choice.algorithm->default_number;
   if (colon != text.npos) read_parameters(choice, text.substr(colon + 1), text);
   return choice;
 }

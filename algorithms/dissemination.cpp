@@ -9,8 +9,8 @@ namespace tutti::algorithms {
 Schedule dissemination_barrier(const Shape& shape, Rank self) {
   const Cycle cycle{shape.size, self};
   Schedule schedule{1};
-  for (int d = 1; d < shape.size; d *= shape.radix) {
-    for (int j = 1; j < shape.radix && j * d < shape.size; ++j)
+  for (int d = 1; d < shape.size; d *= shape.number) {
+    for (int j = 1; j < shape.number && j * d < shape.size; ++j)
       schedule.add(Send{cycle.at(j * d), {}}).add(RecvReduce{cycle.at(-j * d), {}});
     schedule.end_round();
   }

@@ -9,7 +9,7 @@ namespace tutti::algorithms {
 Schedule knomial_broadcast(const Shape& shape, Rank self) {
   const Rooted rooted{shape.size, shape.root};
   const int v = rooted.virtual_rank(self);
-  const int k = shape.radix;
+  const int k = shape.number;
   Schedule schedule{1};
   // The least power of k at which v has a non-zero digit; the root has none below n.
   int span = 1;
@@ -29,11 +29,11 @@ Schedule knomial_reduce(const Shape& shape, Rank self) {
 }
 
 Schedule binomial_broadcast(const Shape& shape, Rank self) {
-  return knomial_broadcast({.size = shape.size, .root = shape.root, .radix = 2}, self);
+  return knomial_broadcast({.size = shape.size, .root = shape.root, .number = 2}, self);
 }
 
 Schedule binomial_reduce(const Shape& shape, Rank self) {
-  return knomial_reduce({.size = shape.size, .root = shape.root, .radix = 2}, self);
+  return knomial_reduce({.size = shape.size, .root = shape.root, .number = 2}, self);
 }
 
 // Reduce to rank 0, then broadcast: 2 ceil(log2 n) rounds of the whole vector. Keeps operand order

@@ -27,8 +27,25 @@ std::string_view name_of(Parameter parameter) noexcept {
     case Parameter::none: return "none";
     case Parameter::radix: return "radix";
     case Parameter::skips: return "skips";
+    case Parameter::blocks: return "blocks";
+    case Parameter::servers: return "servers";
+    case Parameter::in_flight: return "in_flight";
+    case Parameter::aggregation: return "aggregation";
   }
   return "unknown";
+}
+
+std::string_view key_of(Parameter parameter) noexcept {
+  switch (parameter) {
+    case Parameter::none: return "";
+    case Parameter::radix:
+    case Parameter::in_flight: return "k";
+    case Parameter::skips: return "skips";
+    case Parameter::blocks: return "b";
+    case Parameter::servers: return "s";
+    case Parameter::aggregation: return "a";
+  }
+  return "";
 }
 
 bool holds(When when, int size, Rank root) noexcept {

@@ -99,7 +99,7 @@ Selection Selector::select(const Problem& problem) {
   }
   for (const Algorithm& row : catalog()) {
     if (row.collective != collective) continue;
-    Choice choice{.algorithm = &row, .radix = row.default_radix};
+    Choice choice{.algorithm = &row, .number = row.default_number};
     selection.candidates.push_back(judge(problem, std::move(choice)));
   }
   const auto worse = [](const Candidate& a, const Candidate& b) {

@@ -23,6 +23,20 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
+/// Small ones; the interesting ranges all begin there.
+std::vector<int> verified_numbers(Parameter parameter) {
+  switch (parameter) {
+    case Parameter::none:
+    case Parameter::skips: return {};
+    case Parameter::radix: return {2, 3, 4, 8};
+    case Parameter::blocks: return {1, 2, 7};
+    case Parameter::servers:
+    case Parameter::in_flight: return {1, 2, 3};
+    case Parameter::aggregation: return {1, 2, 4};
+  }
+  return {};
+}
+
 std::vector<int> random_skips(int size, Dice& dice) {
   std::vector<int> skips{};
   for (int last = size; last > 1; last = skips.back())
@@ -155,14 +169,12 @@ RowReport RowVerifier::run() {
 }  // namespace
 
 std::vector<Choice> verified_choices(const Algorithm& row, int size, std::uint64_t seed) {
-  const Choice normal{.algorithm = &row, .radix = row.default_radix};
+  const Choice normal{.algorithm = &row, .number = row.default_number};
   std::vector<Choice> choices{normal};
-  if (row.parameter == Parameter::radix) {
-    for (const int radix : {2, 3, 4, 8}) {
-      if (radix == row.default_radix) continue;
-      choices.push_back(normal);
-      choices.back().radix = radix;
-    }
+  for (const int number : verified_numbers(row.parameter)) {
+    if (number == row.default_number) continue;
+    choices.push_back(normal);
+    choices.back().number = number;
   }
   if (row.parameter == Parameter::skips && size > 2) {  // Below 3 there is only one sequence.
     Dice dice{seed * 1000003 + static_cast<std::uint64_t>(size)};

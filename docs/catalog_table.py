@@ -20,7 +20,7 @@ WORDS = {"never": "no", "always": "yes", "power_of_two": "powers of two", "root_
 
 
 def name_of(row):
-    parameter = {"radix": ":k=", "skips": ":skips="}.get(row["parameter"], "")
+    parameter = f":{row['key']}=" if row["key"] else ""
     return f"`{row['algorithm']}{parameter}`"
 
 

@@ -25,12 +25,10 @@ struct Options {
 
 /// How a choice of this row is written, with its parameter.
 std::string written(const Algorithm& row) {
-  switch (row.parameter) {
-    case Parameter::none: return std::string{row.name};
-    case Parameter::radix: return fmt::format("{}[:k={}]", row.name, row.default_radix);
-    case Parameter::skips: return fmt::format("{}[:skips=5+3+2+1]", row.name);
-  }
-  return {};
+  if (row.parameter == Parameter::none) return std::string{row.name};
+  const std::string value =
+      row.parameter == Parameter::skips ? "5+3+2+1" : std::to_string(row.default_number);
+  return fmt::format("{}[:{}={}]", row.name, key_of(row.parameter), value);
 }
 
 std::vector<std::string> facts_of(const Algorithm& row) {
@@ -49,13 +47,13 @@ std::string table(const std::vector<const Algorithm*>& rows) {
     if (last == nullptr || last->collective != row->collective)
       text += fmt::format("{}{}\n", last == nullptr ? "" : "\n", name_of(row->collective));
     last = row;
-    text += fmt::format("  {:<26} {}\n", written(*row), row->summary);
+    text += fmt::format("  {:<27} {}\n", written(*row), row->summary);
     if (const std::vector<std::string> facts = facts_of(*row); !facts.empty())
-      text += fmt::format("  {:<26} {}\n", "", fmt::join(facts, ", "));
+      text += fmt::format("  {:<27} {}\n", "", fmt::join(facts, ", "));
   }
   return text + fmt::format(
                     "\n{} algorithms, for any number of ranks unless they say otherwise.\n"
-                    "A parameter in brackets may be left out; k= shows its default.\n",
+                    "A parameter in brackets may be left out; a number shows its default.\n",
                     rows.size());
 }
 
@@ -65,6 +63,7 @@ std::string json_of(const std::vector<const Algorithm*>& rows) {
     nlohmann::ordered_json entry{{"collective", name_of(row->collective)},
                                  {"algorithm", row->name},
                                  {"parameter", name_of(row->parameter)},
+                                 {"key", key_of(row->parameter)},
                                  {"ranks", name_of(row->traits.sizes)},
                                  {"ordered", name_of(row->traits.ordered)},
                                  {"rank_identical", name_of(row->traits.rank_identical)},
@@ -73,7 +72,8 @@ std::string json_of(const std::vector<const Algorithm*>& rows) {
                                  {"own_counts_only", row->traits.own_counts_only},
                                  {"segment_bytes", row->segment_bytes},
                                  {"summary", row->summary}};
-    if (row->parameter == Parameter::radix) entry["default_radix"] = row->default_radix;
+    if (row->parameter != Parameter::none && row->parameter != Parameter::skips)
+      entry["default"] = row->default_number;
     document.push_back(std::move(entry));
   }
   return document.dump(1) + "\n";

@@ -73,7 +73,7 @@ Wanted understand(const Flags& flags) {
 void build(Outcome& outcome, int size) {
   const Algorithm& row = *outcome.report.algorithm;
   if (size == 0 || !admits(row.traits.sizes, size)) return;
-  const Choice choice{.algorithm = &row, .radix = row.default_radix};
+  const Choice choice{.algorithm = &row, .number = row.default_number};
   const auto start = std::chrono::steady_clock::now();
   try {
     for (Rank rank = 0; rank < size; ++rank) (void)choice.build(size, 0, rank);
@@ -120,7 +120,7 @@ double vectors_sent(const RowReport& report, const SizeReport& size) {
 /// Messages one after the other on the longest path through the data flow. A rank's rounds are not
 /// that many: in a chain it has two, and waits for all before it.
 std::int64_t depth_of(const Algorithm& row, int size) {
-  return profile_of({.algorithm = &row, .radix = row.default_radix}, size, 0).path.messages;
+  return profile_of({.algorithm = &row, .number = row.default_number}, size, 0).path.messages;
 }
 
 std::string result_of(const Outcome& outcome) {

@@ -15,7 +15,7 @@ namespace tutti {
 struct Shape {
   int size = 1;              ///< Number of ranks.
   Rank root = 0;             ///< Of rooted collectives.
-  int radix = 2;             ///< Of k-nomial trees, Bruck and dissemination patterns.
+  int number = 2;            ///< What the algorithm's parameter says, if that is a number.
   std::vector<int> skips{};  ///< Of circulant graphs; empty means halving.
 };
 
@@ -37,11 +37,15 @@ enum class Sizes : std::uint8_t {
   power_of_two  ///< 1, 2, 4, 8, ...
 };
 
-/// Which parameter an algorithm takes in a choice such as `knomial:k=4`.
+/// Which parameter an algorithm takes in a choice such as `knomial:k=4`. All but skips are numbers.
 enum class Parameter : std::uint8_t {
-  none,   ///< It takes none.
-  radix,  ///< `k=`, at least 2.
-  skips   ///< `skips=`, numbers joined by `+`, descending to 1.
+  none,         ///< It takes none.
+  radix,        ///< `k=`, at least 2.
+  skips,        ///< `skips=`, numbers joined by `+`, descending to 1.
+  blocks,       ///< `b=`, into how many blocks the vector is cut.
+  servers,      ///< `s=`, how many ranks serve the others.
+  in_flight,    ///< `k=`, how many transfers go on at a time.
+  aggregation,  ///< `a=`, how many blocks one message has, a power of two.
 };
 
 /// @param when any. @return the enumerator's name, such as "root_is_zero".
@@ -50,6 +54,8 @@ enum class Parameter : std::uint8_t {
 [[nodiscard]] std::string_view name_of(Sizes sizes) noexcept;
 /// @param parameter any. @return the enumerator's name, such as "radix".
 [[nodiscard]] std::string_view name_of(Parameter parameter) noexcept;
+/// @param parameter any. @return what stands before the `=`, such as "k"; empty for none.
+[[nodiscard]] std::string_view key_of(Parameter parameter) noexcept;
 
 /// Facts about an algorithm. The verifier fails a row that claims too much or too little.
 struct Traits {
@@ -68,7 +74,7 @@ struct Algorithm {
   Build build = nullptr;                  ///< The generator.
   Traits traits{};                        ///< Checked facts.
   Parameter parameter = Parameter::none;  ///< What may follow its name.
-  int default_radix = 2;                  ///< Of those that take a radix.
+  int default_number = 2;                 ///< Of those that take a number.
   std::size_t segment_bytes = 0;          ///< Default segment; 0 runs the vector as a whole.
   std::string_view summary{};             ///< One line: when it wins, and its source.
 };
@@ -92,11 +98,11 @@ void require(Sizes sizes, int size);
 /// An algorithm with its parameters, as in `knomial:k=4`.
 struct Choice {
   const Algorithm* algorithm = nullptr;  ///< Never null once parsed.
-  int radix = 2;                         ///< Meaningful if the algorithm takes a radix.
+  int number = 2;                        ///< Meaningful if the algorithm takes a number.
   std::vector<int> skips{};              ///< Meaningful if the algorithm takes skips.
 
   /// @param size number of ranks. @param root the root. @return what the generator is given.
-  [[nodiscard]] Shape shape(int size, Rank root) const { return {size, root, radix, skips}; }
+  [[nodiscard]] Shape shape(int size, Rank root) const { return {size, root, number, skips}; }
   /// @return the schedule. @param size number of ranks. @param root the root. @param self the rank.
   [[nodiscard]] Schedule build(int size, Rank root, Rank self) const {
     return algorithm->build(shape(size, root), self);

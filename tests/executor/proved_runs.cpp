@@ -171,7 +171,7 @@ Sample mutant_of_catalog(std::uint64_t seed) {
   const Rank root = is_rooted(row.collective)
                         ? static_cast<Rank>(random.below(static_cast<std::uint64_t>(size)))
                         : 0;
-  const Choice choice{.algorithm = &row, .radix = row.default_radix};
+  const Choice choice{.algorithm = &row, .number = row.default_number};
   Sample sample{{row.collective, size, root}, {}};
   const auto factor = static_cast<std::uint32_t>(1 + random.below(3));
   for (Rank rank = 0; rank < size; ++rank) {

@@ -16,6 +16,10 @@ std::vector<std::string> choices_of(const Algorithm& row, int size) {
   if (row.parameter == Parameter::radix)
     for (const char* const radix : {"k=2", "k=3", "k=5"})
       choices.push_back(choices[0] + ":" + radix);
+  if (row.parameter == Parameter::blocks) choices.push_back(choices[0] + ":b=3");
+  if (row.parameter == Parameter::servers) choices.push_back(choices[0] + ":s=3");
+  if (row.parameter == Parameter::in_flight) choices.push_back(choices[0] + ":k=2");
+  if (row.parameter == Parameter::aggregation) choices.push_back(choices[0] + ":a=1");
   if (row.parameter == Parameter::skips && size >= 3) {
     std::string all = choices[0] + ":skips=" + std::to_string(size - 1);
     for (int skip = size - 2; skip >= 1; --skip) all += "+" + std::to_string(skip);

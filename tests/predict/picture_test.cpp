@@ -86,7 +86,7 @@ TEST(Picture, OfEveryRowHasEveryMessageOnceAndDownwards) {
     const Picture picture = draw(row.collective, std::string{row.name}.c_str(), 4).picture;
     std::size_t messages = 0;
     for (Rank rank = 0; rank < 4; ++rank) {
-      const Choice choice{.algorithm = &row, .radix = row.default_radix};
+      const Choice choice{.algorithm = &row, .number = row.default_number};
       const Schedule schedule = choice.build(4, 0, rank);
       for (std::size_t round = 0; round < schedule.rounds(); ++round)
         for (Rank peer = 0; peer < 4; ++peer)

@@ -97,7 +97,7 @@ std::vector<Schedule> schedules_of(const json& document) {
 
 TEST(Print, JsonOfEveryRowReadsBackAsTheSameSchedules) {
   for (const Algorithm& row : catalog()) {
-    const Choice choice{.algorithm = &row, .radix = row.default_radix};
+    const Choice choice{.algorithm = &row, .number = row.default_number};
     const Rank root = is_rooted(row.collective) ? 1 : 0;
     for (const int size : {2, 4}) {
       const std::vector<Schedule> schedules = build_all(choice, size, root);

@@ -205,9 +205,9 @@ TEST(VerifyRow, RandomSkipsAreLegalAndReproducible) {
 TEST(VerifyRow, EveryRadixIsTriedOnce) {
   Algorithm row = chain_row();
   row.parameter = Parameter::radix;
-  row.default_radix = 4;
+  row.default_number = 4;
   std::vector<int> radices{};
-  for (const Choice& choice : verified_choices(row, 9, 1)) radices.push_back(choice.radix);
+  for (const Choice& choice : verified_choices(row, 9, 1)) radices.push_back(choice.number);
   EXPECT_EQ(radices.front(), 4);
   std::sort(radices.begin(), radices.end());
   EXPECT_EQ(radices, (std::vector<int>{2, 3, 4, 8}));
