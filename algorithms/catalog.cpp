@@ -8,12 +8,16 @@ namespace tutti {
 namespace algorithms {
 Builder ring_all_reduce, recursive_doubling_all_reduce, rabenseifner_all_reduce,
     circulant_all_reduce, direct_all_reduce, one_shot_all_reduce, reduce_broadcast_all_reduce;
-Builder recursive_halving_reduce_scatter, pairwise_reduce_scatter;
-Builder recursive_doubling_all_gather, bruck_all_gather, neighbor_exchange_all_gather;
-Builder knomial_broadcast, chain_broadcast, scatter_all_gather_broadcast;
-Builder knomial_reduce, chain_reduce, in_order_binary_reduce, reduce_scatter_gather_reduce;
 Builder binomial_gather, direct_gather;
 Builder hillis_steele_scan, hillis_steele_exscan, chain_scan, chain_exscan;
+Builder recursive_multiplying_all_reduce, swing_all_reduce, bine_all_reduce;
+Builder recursive_halving_reduce_scatter, pairwise_reduce_scatter, swing_reduce_scatter,
+    bine_reduce_scatter;
+Builder recursive_doubling_all_gather, bruck_all_gather, neighbor_exchange_all_gather,
+    sparbit_all_gather, swing_all_gather, bine_all_gather;
+Builder knomial_broadcast, chain_broadcast, scatter_all_gather_broadcast, bine_broadcast;
+Builder knomial_reduce, chain_reduce, in_order_binary_reduce, reduce_scatter_gather_reduce,
+    bine_reduce;
 Builder direct_scatter, dissemination_barrier;
 Builder direct_all_to_all, pairwise_all_to_all;
 }  // namespace algorithms
@@ -57,6 +61,16 @@ constexpr std::array kRows{
     Algorithm{.collective = all_reduce, .name = "reduce_broadcast",
               .build = reduce_broadcast_all_reduce, .traits = kInOrder,
               .summary = "binomial reduce, then broadcast; the baseline"},
+    Algorithm{.collective = all_reduce, .name = "recursive_multiplying",
+              .build = recursive_multiplying_all_reduce, .traits = kInOrder,
+              .parameter = Parameter::radix, .default_number = 4,
+              .summary = "fewer rounds with k-1 messages at once, tiny vectors (MPICH)"},
+    Algorithm{.collective = all_reduce, .name = "swing", .build = swing_all_reduce,
+              .traits = {.sizes = Sizes::even},
+              .summary = "log rounds, near peers; rings and tori (De Sensi et al. 2024)"},
+    Algorithm{.collective = all_reduce, .name = "bine", .build = bine_all_reduce,
+              .traits = {.sizes = Sizes::power_of_two},
+              .summary = "swing with vectors in one piece; odd groups (De Sensi et al. 2025)"},
 
     Algorithm{.collective = reduce, .name = "binomial", .build = binomial_reduce,
               .traits = kInOrderFromZero, .summary = "small vectors"},
@@ -72,6 +86,9 @@ constexpr std::array kRows{
               .build = reduce_scatter_gather_reduce,
               .traits = {.size_invariant = When::power_of_two},
               .summary = "circulant reduce-scatter, binomial gather; large vectors"},
+    Algorithm{.collective = reduce, .name = "bine", .build = bine_reduce,
+              .traits = {.sizes = Sizes::power_of_two, .size_invariant = When::always},
+              .summary = "binomial with nearer peers; odd groups (De Sensi et al. 2025)"},
 
     Algorithm{.collective = broadcast, .name = "binomial", .build = binomial_broadcast,
               .summary = "small vectors"},
@@ -83,6 +100,9 @@ constexpr std::array kRows{
     Algorithm{.collective = broadcast, .name = "scatter_all_gather",
               .build = scatter_all_gather_broadcast,
               .summary = "large vectors (van de Geijn; Barnett et al. 1994)"},
+    Algorithm{.collective = broadcast, .name = "bine", .build = bine_broadcast,
+              .traits = {.sizes = Sizes::power_of_two},
+              .summary = "binomial with nearer peers; odd groups (De Sensi et al. 2025)"},
 
     Algorithm{.collective = scatter, .name = "binomial", .build = binomial_scatter,
               .summary = "small blocks"},
@@ -110,6 +130,15 @@ constexpr std::array kRows{
     Algorithm{.collective = all_gather, .name = "neighbor_exchange",
               .build = neighbor_exchange_all_gather, .traits = {.sizes = Sizes::even},
               .summary = "half the ring's rounds, neighbours only (Chen et al. 2005)"},
+    Algorithm{.collective = all_gather, .name = "sparbit", .build = sparbit_all_gather,
+              .traits = kRotational,
+              .summary = "log rounds, far ranks first; shared hosts (Loch, Koslovski 2021)"},
+    Algorithm{.collective = all_gather, .name = "swing", .build = swing_all_gather,
+              .traits = {.sizes = Sizes::even},
+              .summary = "log rounds, near peers; rings and tori (De Sensi et al. 2024)"},
+    Algorithm{.collective = all_gather, .name = "bine", .build = bine_all_gather,
+              .traits = {.sizes = Sizes::power_of_two},
+              .summary = "swing's peers, blocks in one piece; odd groups (De Sensi et al. 2025)"},
 
     Algorithm{.collective = reduce_scatter, .name = "ring", .build = ring_reduce_scatter,
               .traits = kRotational, .summary = "large blocks, shared links"},
@@ -120,6 +149,12 @@ constexpr std::array kRows{
     Algorithm{.collective = reduce_scatter, .name = "pairwise", .build = pairwise_reduce_scatter,
               .traits = {.ordered = When::always},
               .summary = "large blocks, operators that do not commute"},
+    Algorithm{.collective = reduce_scatter, .name = "swing", .build = swing_reduce_scatter,
+              .traits = {.sizes = Sizes::even},
+              .summary = "log rounds, near peers; rings and tori (De Sensi et al. 2024)"},
+    Algorithm{.collective = reduce_scatter, .name = "bine", .build = bine_reduce_scatter,
+              .traits = {.sizes = Sizes::power_of_two, .size_invariant = When::always},
+              .summary = "swing's peers, blocks in one piece; odd groups (De Sensi et al. 2025)"},
 
     Algorithm{.collective = all_to_all, .name = "direct", .build = direct_all_to_all,
               .traits = {.rotational = true, .own_counts_only = true},

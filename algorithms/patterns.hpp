@@ -23,6 +23,11 @@ Builder binomial_broadcast, binomial_reduce;
   return static_cast<std::uint32_t>(value);
 }
 
+/// Rounds in which what one rank has can reach `size` ranks; digits that tell them apart.
+[[nodiscard]] constexpr int ceil_log2(int size) noexcept {
+  return std::bit_width(unsigned_of(size - 1));
+}
+
 /// The ranks as a cycle, seen from one of them.
 struct Cycle {
   int size;
@@ -61,36 +66,49 @@ struct Rooted {
   }
 };
 
-/// Ranks folded to a power of two: the first 2 * extra ranks pair up, and the odd ones carry on.
-struct PowerOfTwo {
+/// Ranks folded to a power of a radix: the first ones form groups of as many as the radix, the last
+/// of a group carries the others' operands; of the last group some may be missing.
+struct Power {
   int size;
-  int core = static_cast<int>(std::bit_floor(unsigned_of(size)));
+  int radix;
+  int core = greatest_power(size, radix);
   int extra = size - core;
+  int groups = extra / (radix - 1);  // without the one that is not full
 
-  /// Whether a rank hands its part to its right neighbour and waits for the result.
-  [[nodiscard]] constexpr bool idles(Rank rank) const noexcept {
-    return rank < 2 * extra && rank % 2 == 0;
+  [[nodiscard]] static constexpr int greatest_power(int limit, int radix) noexcept {
+    int power = 1;
+    while (power <= limit / radix) power *= radix;
+    return power;
   }
-  /// Whether a rank carries its left neighbour's part.
-  [[nodiscard]] constexpr bool carries(Rank rank) const noexcept {
-    return rank < 2 * extra && rank % 2 == 1;
-  }
+  /// The number of a carrier, and of those it carries; virtual ranks keep the order of ranks.
   [[nodiscard]] constexpr int virtual_rank(Rank rank) const noexcept {
-    return rank < 2 * extra ? rank / 2 : rank - extra;
+    return rank < groups * radix ? rank / radix : std::max(groups, rank - extra);
   }
+  /// The carrier of that number.
   [[nodiscard]] constexpr Rank rank(int virtual_rank) const noexcept {
-    return virtual_rank < extra ? 2 * virtual_rank + 1 : virtual_rank + extra;
+    return virtual_rank < groups ? virtual_rank * radix + radix - 1 : virtual_rank + extra;
   }
-  /// The first real rank that a virtual rank stands for; virtual ranks cover runs of ranks in
-  /// order.
+  /// The first rank that a virtual rank stands for; they are a run, and the carrier is its last.
   [[nodiscard]] constexpr Rank first_of(int virtual_rank) const noexcept {
-    return virtual_rank < extra ? 2 * virtual_rank : virtual_rank + extra;
+    return virtual_rank <= groups ? virtual_rank * radix : virtual_rank + extra;
   }
 };
 
-/// An all_reduce for any number of ranks from one for powers of two: extra ranks hand the whole
-/// vector to a neighbour first and get the result last. Operands stay in order.
-[[nodiscard]] Schedule fold_to_power_of_two(Builder* inner, const Shape& shape, Rank self);
+/// An all_reduce for any number of ranks from one for powers: surplus ranks hand the whole vector
+/// to their carrier first and get the result last. Operands stay in order.
+[[nodiscard]] Schedule fold_to_power(const Power& power, Builder* inner, const Shape& shape,
+                                     Rank self);
+
+/// One exchange of a butterfly that halves the vector.
+struct Halving {
+  Rank peer;
+  bool keeps_lower;  // half of what this rank has
+};
+
+/// Rabenseifner's all_reduce along exchanges: halves are reduced one way and gathered back. Powers
+/// of two; the vector is cut into a unit per rank.
+[[nodiscard]] Schedule halve_and_double(std::span<const Halving> halvings, const Shape& shape,
+                                        Rank self);
 
 /// Where the operand of `peer` stands in the order of ranks.
 [[nodiscard]] constexpr Side side_of(Rank peer, Rank self) noexcept {

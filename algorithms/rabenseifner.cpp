@@ -9,7 +9,7 @@
 
 namespace tutti::algorithms {
 
-static Schedule halve_and_double(const Shape& shape, Rank self) {
+Schedule halve_and_double(std::span<const Halving> halvings, const Shape& shape, Rank self) {
   Schedule schedule{unsigned_of(shape.size)};
   Slots window{Space::out, 0, unsigned_of(shape.size)};
   struct Exchange {
@@ -17,12 +17,11 @@ static Schedule halve_and_double(const Shape& shape, Rank self) {
     Slots kept, sent;
   };
   std::vector<Exchange> exchanges;
-  for (int mask = 1; mask < shape.size; mask *= 2) {
-    const Rank peer = self ^ mask;
+  for (const auto [peer, keeps_lower] : halvings) {
     const std::uint32_t half = window.count / 2;
     const Slots lower{Space::out, window.first, half};
     const Slots upper{Space::out, window.first + half, half};
-    const Exchange e = self < peer ? Exchange{peer, lower, upper} : Exchange{peer, upper, lower};
+    const Exchange e = keeps_lower ? Exchange{peer, lower, upper} : Exchange{peer, upper, lower};
     schedule.round({Send{peer, e.sent}, RecvReduce{peer, e.kept, side_of(peer, self)}});
     exchanges.push_back(e);
     window = e.kept;
@@ -35,8 +34,17 @@ static Schedule halve_and_double(const Shape& shape, Rank self) {
   return schedule;
 }
 
+static Schedule double_distances(const Shape& shape, Rank self) {
+  std::vector<Halving> halvings;
+  for (int mask = 1; mask < shape.size; mask *= 2) {
+    const Rank peer = self ^ mask;
+    halvings.push_back({.peer = peer, .keeps_lower = self < peer});
+  }
+  return halve_and_double(halvings, shape, self);
+}
+
 Schedule rabenseifner_all_reduce(const Shape& shape, Rank self) {
-  return fold_to_power_of_two(halve_and_double, shape, self);
+  return fold_to_power({shape.size, 2}, double_distances, shape, self);
 }
 
 }  // namespace tutti::algorithms

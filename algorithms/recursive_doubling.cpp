@@ -16,7 +16,7 @@ static Schedule exchange_whole(const Shape& shape, Rank self) {
 }
 
 Schedule recursive_doubling_all_reduce(const Shape& shape, Rank self) {
-  return fold_to_power_of_two(exchange_whole, shape, self);
+  return fold_to_power({shape.size, 2}, exchange_whole, shape, self);
 }
 
 Schedule recursive_doubling_all_gather(const Shape& shape, Rank self) {

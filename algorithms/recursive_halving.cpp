@@ -7,20 +7,21 @@
 namespace tutti::algorithms {
 
 Schedule recursive_halving_reduce_scatter(const Shape& shape, Rank self) {
-  const PowerOfTwo power{shape.size};
+  const Power power{shape.size, 2};
   const auto n = unsigned_of(shape.size);
   Schedule schedule{n};
-  if (power.idles(self))
+  const int v = power.virtual_rank(self);
+  if (power.rank(v) != self)
     return schedule.round({Send{self + 1, {Space::out, 0, n}}})
         .round({Recv{self + 1, {Space::out, unsigned_of(self)}}});
-  if (power.carries(self)) schedule.round({RecvReduce{self - 1, {Space::out, 0, n}, Side::left}});
+  const bool carries = power.first_of(v) != self;
+  if (carries) schedule.round({RecvReduce{self - 1, {Space::out, 0, n}, Side::left}});
 
   // Blocks of the virtual ranks [begin, end), a run because virtual ranks keep the order.
   const auto blocks = [&](int begin, int end) {
     return Slots{Space::out, unsigned_of(power.first_of(begin)),
                  unsigned_of(power.first_of(end) - power.first_of(begin))};
   };
-  const int v = power.virtual_rank(self);
   for (int half = power.core / 2; half > 0; half /= 2) {
     const int begin = v & ~(2 * half - 1);
     const Slots lower = blocks(begin, begin + half);
@@ -31,7 +32,7 @@ Schedule recursive_halving_reduce_scatter(const Shape& shape, Rank self) {
                     RecvReduce{peer, keeps_lower ? lower : upper, side_of(peer, self)}});
   }
   schedule.finish(blocks(v, v + 1));
-  if (power.carries(self)) schedule.round({Send{self - 1, {Space::out, unsigned_of(self - 1)}}});
+  if (carries) schedule.round({Send{self - 1, {Space::out, unsigned_of(self - 1)}}});
   return schedule;
 }
 
