@@ -10,14 +10,16 @@ Builder ring_all_reduce, recursive_doubling_all_reduce, rabenseifner_all_reduce,
     circulant_all_reduce, direct_all_reduce, one_shot_all_reduce, reduce_broadcast_all_reduce;
 Builder binomial_gather, direct_gather;
 Builder hillis_steele_scan, hillis_steele_exscan, chain_scan, chain_exscan;
-Builder recursive_multiplying_all_reduce, swing_all_reduce, bine_all_reduce;
+Builder recursive_multiplying_all_reduce, swing_all_reduce, bine_all_reduce,
+    double_binary_tree_all_reduce, dual_root_all_reduce;
 Builder recursive_halving_reduce_scatter, pairwise_reduce_scatter, swing_reduce_scatter,
     bine_reduce_scatter;
 Builder recursive_doubling_all_gather, bruck_all_gather, neighbor_exchange_all_gather,
     sparbit_all_gather, swing_all_gather, bine_all_gather;
-Builder knomial_broadcast, chain_broadcast, scatter_all_gather_broadcast, bine_broadcast;
+Builder knomial_broadcast, chain_broadcast, scatter_all_gather_broadcast, bine_broadcast,
+    double_binary_tree_broadcast;
 Builder knomial_reduce, chain_reduce, in_order_binary_reduce, reduce_scatter_gather_reduce,
-    bine_reduce;
+    bine_reduce, double_binary_tree_reduce;
 Builder direct_scatter, dissemination_barrier;
 Builder direct_all_to_all, pairwise_all_to_all;
 }  // namespace algorithms
@@ -34,6 +36,7 @@ constexpr Traits kDirect{
 constexpr Traits kRotational{.rotational = true};
 constexpr std::size_t kRingSegment = 256 << 10;
 constexpr std::size_t kChainSegment = 128 << 10;
+constexpr std::size_t kTreeSegment = 128 << 10;
 
 // clang-format off
 constexpr std::array kRows{
@@ -71,6 +74,12 @@ constexpr std::array kRows{
     Algorithm{.collective = all_reduce, .name = "bine", .build = bine_all_reduce,
               .traits = {.sizes = Sizes::power_of_two},
               .summary = "swing with vectors in one piece; odd groups (De Sensi et al. 2025)"},
+    Algorithm{.collective = all_reduce, .name = "double_binary_tree",
+              .build = double_binary_tree_all_reduce, .segment_bytes = kTreeSegment,
+              .summary = "half up and down each of two trees, pipelined (Sanders et al. 2009)"},
+    Algorithm{.collective = all_reduce, .name = "dual_root", .build = dual_root_all_reduce,
+              .traits = kInOrder, .segment_bytes = kTreeSegment,
+              .summary = "two trees, pipelined; keeps order with few partners (Traeff 2021)"},
 
     Algorithm{.collective = reduce, .name = "binomial", .build = binomial_reduce,
               .traits = kInOrderFromZero, .summary = "small vectors"},
@@ -89,6 +98,9 @@ constexpr std::array kRows{
     Algorithm{.collective = reduce, .name = "bine", .build = bine_reduce,
               .traits = {.sizes = Sizes::power_of_two, .size_invariant = When::always},
               .summary = "binomial with nearer peers; odd groups (De Sensi et al. 2025)"},
+    Algorithm{.collective = reduce, .name = "double_binary_tree",
+              .build = double_binary_tree_reduce, .segment_bytes = kTreeSegment,
+              .summary = "half up each of two trees, pipelined (Sanders et al. 2009)"},
 
     Algorithm{.collective = broadcast, .name = "binomial", .build = binomial_broadcast,
               .summary = "small vectors"},
@@ -103,6 +115,9 @@ constexpr std::array kRows{
     Algorithm{.collective = broadcast, .name = "bine", .build = bine_broadcast,
               .traits = {.sizes = Sizes::power_of_two},
               .summary = "binomial with nearer peers; odd groups (De Sensi et al. 2025)"},
+    Algorithm{.collective = broadcast, .name = "double_binary_tree",
+              .build = double_binary_tree_broadcast, .segment_bytes = kTreeSegment,
+              .summary = "half down each of two trees, pipelined (Sanders et al. 2009)"},
 
     Algorithm{.collective = scatter, .name = "binomial", .build = binomial_scatter,
               .summary = "small blocks"},

@@ -6,23 +6,28 @@
 
 namespace tutti::algorithms {
 
-Schedule in_order_binary_reduce(const Shape& shape, Rank self) {
-  Schedule schedule{1};
-  int begin = 0;
-  int end = shape.size;
-  Rank parent = -1;
+InOrderNode in_order_node(int begin, int end, Rank self) noexcept {
+  InOrderNode node;
   while (self != end - 1) {  // Descend to the subtree whose root is this rank.
     const int middle = begin + (end - begin) / 2;
-    parent = end - 1;
+    node.parent = end - 1;
     if (self < middle) end = middle;
     else begin = middle, --end;
   }
   const int middle = begin + (end - begin) / 2;
-  if (middle > begin) schedule.add(RecvReduce{middle - 1, {}, Side::left});
-  if (end - 1 > middle) schedule.add(RecvReduce{end - 2, {}, Side::left});
+  if (middle > begin) node.children[0] = middle - 1;
+  if (end - 1 > middle) node.children[1] = end - 2;
+  return node;
+}
+
+Schedule in_order_binary_reduce(const Shape& shape, Rank self) {
+  const InOrderNode node = in_order_node(0, shape.size, self);
+  Schedule schedule{1};
+  for (const Rank child : node.children)
+    if (child >= 0) schedule.add(RecvReduce{child, {}, Side::left});
   schedule.end_round();
-  if (parent >= 0) {
-    schedule.round({Send{parent, {}}});
+  if (node.parent >= 0) {
+    schedule.round({Send{node.parent, {}}});
     if (self == shape.root) schedule.round({Recv{shape.size - 1, {}}});
     return schedule;
   }

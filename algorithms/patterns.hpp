@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include <tutti/algorithm.hpp>
@@ -109,6 +110,14 @@ struct Halving {
 /// of two; the vector is cut into a unit per rank.
 [[nodiscard]] Schedule halve_and_double(std::span<const Halving> halvings, const Shape& shape,
                                         Rank self);
+
+/// A rank's place in the in-order binary tree over ranks [begin, end): the last rank is its root,
+/// the lower half of the others is one subtree, the upper half the other. -1 where there is nobody.
+struct InOrderNode {
+  Rank parent = -1;
+  std::array<Rank, 2> children = {-1, -1};  // in the order of ranks
+};
+[[nodiscard]] InOrderNode in_order_node(int begin, int end, Rank self) noexcept;
 
 /// Where the operand of `peer` stands in the order of ranks.
 [[nodiscard]] constexpr Side side_of(Rank peer, Rank self) noexcept {
