@@ -11,15 +11,15 @@ Builder ring_all_reduce, recursive_doubling_all_reduce, rabenseifner_all_reduce,
 Builder binomial_gather, direct_gather;
 Builder hillis_steele_scan, hillis_steele_exscan, chain_scan, chain_exscan;
 Builder recursive_multiplying_all_reduce, swing_all_reduce, bine_all_reduce,
-    double_binary_tree_all_reduce, dual_root_all_reduce;
+    double_binary_tree_all_reduce, dual_root_all_reduce, parameter_server_all_reduce;
 Builder recursive_halving_reduce_scatter, pairwise_reduce_scatter, swing_reduce_scatter,
-    bine_reduce_scatter;
+    bine_reduce_scatter, pat_reduce_scatter;
 Builder recursive_doubling_all_gather, bruck_all_gather, neighbor_exchange_all_gather,
-    sparbit_all_gather, swing_all_gather, bine_all_gather;
+    sparbit_all_gather, swing_all_gather, bine_all_gather, pat_all_gather;
 Builder knomial_broadcast, chain_broadcast, scatter_all_gather_broadcast, bine_broadcast,
-    double_binary_tree_broadcast;
+    double_binary_tree_broadcast, circulant_broadcast;
 Builder knomial_reduce, chain_reduce, in_order_binary_reduce, reduce_scatter_gather_reduce,
-    bine_reduce, double_binary_tree_reduce;
+    bine_reduce, double_binary_tree_reduce, circulant_reduce;
 Builder direct_scatter, dissemination_barrier;
 Builder direct_all_to_all, pairwise_all_to_all;
 }  // namespace algorithms
@@ -80,6 +80,10 @@ constexpr std::array kRows{
     Algorithm{.collective = all_reduce, .name = "dual_root", .build = dual_root_all_reduce,
               .traits = kInOrder, .segment_bytes = kTreeSegment,
               .summary = "two trees, pipelined; keeps order with few partners (Traeff 2021)"},
+    Algorithm{.collective = all_reduce, .name = "parameter_server",
+              .build = parameter_server_all_reduce, .traits = kInOrder,
+              .parameter = Parameter::servers, .default_number = 1,
+              .summary = "some ranks fold for all; what others are compared with"},
 
     Algorithm{.collective = reduce, .name = "binomial", .build = binomial_reduce,
               .traits = kInOrderFromZero, .summary = "small vectors"},
@@ -101,6 +105,9 @@ constexpr std::array kRows{
     Algorithm{.collective = reduce, .name = "double_binary_tree",
               .build = double_binary_tree_reduce, .segment_bytes = kTreeSegment,
               .summary = "half up each of two trees, pipelined (Sanders et al. 2009)"},
+    Algorithm{.collective = reduce, .name = "circulant", .build = circulant_reduce,
+              .parameter = Parameter::blocks, .default_number = 8,
+              .summary = "b blocks in the fewest rounds; large vectors (Traeff 2023)"},
 
     Algorithm{.collective = broadcast, .name = "binomial", .build = binomial_broadcast,
               .summary = "small vectors"},
@@ -118,6 +125,9 @@ constexpr std::array kRows{
     Algorithm{.collective = broadcast, .name = "double_binary_tree",
               .build = double_binary_tree_broadcast, .segment_bytes = kTreeSegment,
               .summary = "half down each of two trees, pipelined (Sanders et al. 2009)"},
+    Algorithm{.collective = broadcast, .name = "circulant", .build = circulant_broadcast,
+              .parameter = Parameter::blocks, .default_number = 8,
+              .summary = "b blocks in the fewest rounds; large vectors (Traeff 2023)"},
 
     Algorithm{.collective = scatter, .name = "binomial", .build = binomial_scatter,
               .summary = "small blocks"},
@@ -154,6 +164,9 @@ constexpr std::array kRows{
     Algorithm{.collective = all_gather, .name = "bine", .build = bine_all_gather,
               .traits = {.sizes = Sizes::power_of_two},
               .summary = "swing's peers, blocks in one piece; odd groups (De Sensi et al. 2025)"},
+    Algorithm{.collective = all_gather, .name = "pat", .build = pat_all_gather,
+              .traits = kRotational, .parameter = Parameter::aggregation, .default_number = 8,
+              .summary = "a blocks per message, far ranks first (NCCL; Jeaugey 2025)"},
 
     Algorithm{.collective = reduce_scatter, .name = "ring", .build = ring_reduce_scatter,
               .traits = kRotational, .summary = "large blocks, shared links"},
@@ -161,6 +174,9 @@ constexpr std::array kRows{
               .build = recursive_halving_reduce_scatter,
               .traits = {.size_invariant = When::always},
               .summary = "small and middle blocks (Thakur et al. 2005)"},
+    Algorithm{.collective = reduce_scatter, .name = "circulant", .build = circulant_reduce_scatter,
+              .traits = kRotational, .parameter = Parameter::skips,
+              .summary = "log rounds and least volume for any rank count (Traeff 2024)"},
     Algorithm{.collective = reduce_scatter, .name = "pairwise", .build = pairwise_reduce_scatter,
               .traits = {.ordered = When::always},
               .summary = "large blocks, operators that do not commute"},
@@ -170,6 +186,9 @@ constexpr std::array kRows{
     Algorithm{.collective = reduce_scatter, .name = "bine", .build = bine_reduce_scatter,
               .traits = {.sizes = Sizes::power_of_two, .size_invariant = When::always},
               .summary = "swing's peers, blocks in one piece; odd groups (De Sensi et al. 2025)"},
+    Algorithm{.collective = reduce_scatter, .name = "pat", .build = pat_reduce_scatter,
+              .traits = kRotational, .parameter = Parameter::aggregation, .default_number = 8,
+              .summary = "a blocks per message, far ranks last (NCCL; Jeaugey 2025)"},
 
     Algorithm{.collective = all_to_all, .name = "direct", .build = direct_all_to_all,
               .traits = {.rotational = true, .own_counts_only = true},

@@ -119,6 +119,10 @@ struct InOrderNode {
 };
 [[nodiscard]] InOrderNode in_order_node(int begin, int end, Rank self) noexcept;
 
+/// A reduce's schedule for its root: each unit of the result is marked complete in the round that
+/// receives into it last, so that an average is rounded once. Units that none does follow the end.
+[[nodiscard]] Schedule finish_each(const Schedule& schedule);
+
 /// Where the operand of `peer` stands in the order of ranks.
 [[nodiscard]] constexpr Side side_of(Rank peer, Rank self) noexcept {
   return peer < self ? Side::left : Side::right;
