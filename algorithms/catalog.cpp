@@ -19,9 +19,9 @@ Builder recursive_doubling_all_gather, bruck_all_gather, neighbor_exchange_all_g
 Builder knomial_broadcast, chain_broadcast, scatter_all_gather_broadcast, bine_broadcast,
     double_binary_tree_broadcast, circulant_broadcast;
 Builder knomial_reduce, chain_reduce, in_order_binary_reduce, reduce_scatter_gather_reduce,
-    bine_reduce, double_binary_tree_reduce, circulant_reduce;
+    bine_reduce, double_binary_tree_reduce, circulant_reduce, direct_reduce;
 Builder direct_scatter, dissemination_barrier;
-Builder direct_all_to_all, pairwise_all_to_all;
+Builder direct_all_to_all, pairwise_all_to_all, linear_all_to_all, bruck_all_to_all;
 }  // namespace algorithms
 
 namespace {
@@ -99,6 +99,8 @@ constexpr std::array kRows{
               .build = reduce_scatter_gather_reduce,
               .traits = {.size_invariant = When::power_of_two},
               .summary = "circulant reduce-scatter, binomial gather; large vectors"},
+    Algorithm{.collective = reduce, .name = "direct", .build = direct_reduce, .traits = kInOrder,
+              .summary = "one round, all to the root; tiny vectors, few ranks, any operator"},
     Algorithm{.collective = reduce, .name = "bine", .build = bine_reduce,
               .traits = {.sizes = Sizes::power_of_two, .size_invariant = When::always},
               .summary = "binomial with nearer peers; odd groups (De Sensi et al. 2025)"},
@@ -196,6 +198,13 @@ constexpr std::array kRows{
     Algorithm{.collective = all_to_all, .name = "pairwise", .build = pairwise_all_to_all,
               .traits = {.rotational = true, .own_counts_only = true},
               .summary = "large blocks, one partner at a time"},
+    Algorithm{.collective = all_to_all, .name = "linear", .build = linear_all_to_all,
+              .traits = {.rotational = true, .own_counts_only = true},
+              .parameter = Parameter::in_flight, .default_number = 4,
+              .summary = "k transfers at a time; middle blocks, many ranks"},
+    Algorithm{.collective = all_to_all, .name = "bruck", .build = bruck_all_to_all,
+              .traits = kRotational, .parameter = Parameter::radix,
+              .summary = "small blocks, log rounds (Bruck et al. 1997)"},
 
     Algorithm{.collective = scan, .name = "hillis_steele", .build = hillis_steele_scan,
               .traits = kInOrder, .summary = "log rounds, small vectors (Hillis, Steele 1986)"},

@@ -1,9 +1,10 @@
 // Direct exchange: everybody talks to everybody at once.
 // All-reduce: 2 rounds, 2(n-1)/n of the vector; block r is folded by rank r in the order of ranks,
 // so any associative operator will do. One-shot: one round, n-1 vectors out and in, folded by every
-// rank in the order of ranks; wins where a round costs more than the bytes. Scatter, gather and
-// all-to-all: one round, only the counts a rank itself sends or gets. All win on single switches
-// and for few ranks; n-1 messages at once per rank otherwise.
+// rank in the order of ranks; wins where a round costs more than the bytes. Reduce: one round,
+// folded by the root in the order of ranks. Scatter and gather: one round, only the counts a rank
+// itself sends or gets. All win on single switches and for few ranks; n-1 messages at once per rank
+// otherwise. Of the all-to-alls it is the linear one with all transfers in flight.
 #include "patterns.hpp"
 
 namespace tutti::algorithms {
@@ -49,18 +50,12 @@ Schedule direct_gather(const Shape& shape, Rank self) {
   return schedule.end_round();
 }
 
-Schedule direct_all_to_all(const Shape& shape, Rank self) {
-  const auto pair = [&](Rank from, Rank to) {
-    return unsigned_of(from) * unsigned_of(shape.size) + unsigned_of(to);
-  };
-  const Cycle cycle{shape.size, self};
-  Schedule schedule{unsigned_of(shape.size) * unsigned_of(shape.size)};
-  // Starting with the neighbour spreads the load: not all ranks begin with rank 0.
-  for (int k = 1; k < shape.size; ++k) {
-    schedule.add(Send{cycle.at(k), {Space::in, pair(self, cycle.at(k))}});
-    schedule.add(Recv{cycle.at(-k), {Space::out, pair(cycle.at(-k), self)}});
-  }
-  return schedule.end_round();
+Schedule direct_reduce(const Shape& shape, Rank self) {
+  if (self != shape.root) return Schedule{1}.round({Send{shape.root, {}}});
+  Schedule schedule{1};
+  for (Rank peer = 0; peer < shape.size; ++peer)
+    if (peer != self) schedule.add(RecvReduce{peer, {}, side_of(peer, self)});
+  return schedule.end_round().finish({});
 }
 
 }  // namespace tutti::algorithms

@@ -2,7 +2,7 @@
 // before. n-1 rounds. Reduce-scatter sends (n-1)/n of the vector; lower ranks' operands are
 // taken from the left, higher ones' are gathered in scratch, so that operand order is kept.
 // Open MPI and MPICH have it as "pairwise". Wins for large blocks where a burst to all would
-// congest.
+// congest. Of the all-to-alls it is the linear one with one transfer in flight.
 #include "patterns.hpp"
 
 namespace tutti::algorithms {
@@ -22,19 +22,6 @@ Schedule pairwise_reduce_scatter(const Shape& shape, Rank self) {
   }
   if (self < shape.size - 1) schedule.round({Reduce{higher, own, Side::right}});
   return schedule.finish(own);
-}
-
-Schedule pairwise_all_to_all(const Shape& shape, Rank self) {
-  const auto n = unsigned_of(shape.size);
-  const Cycle cycle{shape.size, self};
-  Schedule schedule{n * n};
-  for (int k = 1; k < shape.size; ++k) {
-    const Rank to = cycle.at(k);
-    const Rank from = cycle.at(-k);
-    schedule.round({Send{to, {Space::in, unsigned_of(self) * n + unsigned_of(to)}},
-                    Recv{from, {Space::out, unsigned_of(from) * n + unsigned_of(self)}}});
-  }
-  return schedule;
 }
 
 }  // namespace tutti::algorithms
