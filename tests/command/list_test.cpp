@@ -32,6 +32,7 @@ TEST(CommandList, NamesEveryRow) {
     EXPECT_TRUE(has(run.out, std::string{row.summary})) << row.name;
   }
   EXPECT_TRUE(has(run.out, "knomial[:k=4]"));
+  EXPECT_TRUE(has(run.out, "circulant[:b=8]"));
   EXPECT_TRUE(has(run.out, "even numbers of ranks"));
   EXPECT_TRUE(has(run.out, "ordered (root 0)"));
 }
@@ -45,6 +46,7 @@ TEST(CommandList, JsonHasEveryRowInOrder) {
     EXPECT_EQ(document[index].at("algorithm"), row.name);
     EXPECT_EQ(document[index].at("rotational"), row.traits.rotational);
     EXPECT_EQ(document[index].at("segment_bytes"), row.segment_bytes);
+    EXPECT_EQ(document[index].at("key"), key_of(row.parameter));
   }
 }
 

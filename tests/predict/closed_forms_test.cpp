@@ -40,6 +40,12 @@ bool even(std::int64_t p) {
 bool several(std::int64_t p) {
   return p > 1;
 }
+bool two_levels(std::int64_t p) {
+  return power_of_two(p) && p >= 4;
+}
+bool three_levels(std::int64_t p) {
+  return power_of_two(p) && p >= 8;
+}
 
 std::int64_t floor_log2(std::int64_t p) {
   std::int64_t log = 0;
@@ -77,6 +83,55 @@ std::int64_t exchange(const Terms& t) {
   return kAlpha + t.m * (kBeta + kGamma);
 }
 
+std::int64_t pipelined(const Terms& t, std::int64_t first, std::int64_t others) {
+  return first + (t.segments - 1) * others;
+}
+std::int64_t cost(std::int64_t messages, std::int64_t moved, std::int64_t reduced) {
+  return messages * kAlpha + moved * kBeta + reduced * kGamma;
+}
+
+/// With eight blocks per message: three rounds spread a block, the others fill what is between.
+std::int64_t pat_rounds(const Terms& t) {
+  return t.p <= 16 ? t.q : 3 + t.p / 8 - 1;
+}
+
+/// Trees that run in segments: the way of one, and what the busiest rank does with each other one.
+std::vector<Form> pipelines() {
+  using enum Collective;
+  std::vector<Form> forms;
+  for (const std::int64_t segments : {1, 4}) {
+    forms.push_back({broadcast, "double_binary_tree", two_levels,
+                     [](auto& t) {
+                       const std::int64_t m = t.m / t.segments;
+                       return pipelined(t, cost(2 * t.q, t.q * m, 0), cost(2, m, 0));
+                     },
+                     segments});
+    forms.push_back({reduce, "double_binary_tree", two_levels,
+                     [](auto& t) {
+                       const std::int64_t m = t.m / t.segments;
+                       return pipelined(t, cost(t.q + 1, (t.q + 1) * m / 2, t.q * m),
+                                        cost(2, m, m));
+                     },
+                     segments});
+    forms.push_back({all_reduce, "double_binary_tree", two_levels,
+                     [](auto& t) {
+                       const std::int64_t m = t.m / t.segments;
+                       return pipelined(t, cost(3 * t.q + 1, (3 * t.q + 1) * m / 2, t.q * m),
+                                        cost(4, 2 * m, m));
+                     },
+                     segments});
+    forms.push_back({all_reduce, "dual_root", three_levels,
+                     [](auto& t) {
+                       const std::int64_t m = t.m / t.segments;
+                       const std::int64_t up = t.q - 1;
+                       return pipelined(t, cost(3 * up, 3 * up * m, 2 * up * m),
+                                        cost(3, 3 * m, 3 * m));
+                     },
+                     segments});
+  }
+  return forms;
+}
+
 std::vector<Form> reductions() {
   using enum Collective;
   return {
@@ -95,7 +150,26 @@ std::vector<Form> reductions() {
        [](auto& t) { return least_volume(t, 4 * 2 * (t.p - 1)); }, 4},
       {all_reduce, "reduce_broadcast", power_of_two,
        [](auto& t) { return t.q * (exchange(t) + hop(t)); }},
+      {all_reduce, "recursive_multiplying:k=2", any,
+       [](auto& t) {
+         const std::int64_t extra = power_of_two(t.p) ? 0 : 2 * hop(t) + t.m * kGamma;
+         return floor_log2(t.p) * exchange(t) + extra;
+       }},
+      {all_reduce, "recursive_multiplying:k=3", power_of_three,
+       [](auto& t) { return 2 * log3(t.p) * exchange(t); }},
+      {all_reduce, "swing", even, [](auto& t) { return least_volume(t, 2 * t.q); }},
+      {all_reduce, "bine", power_of_two, [](auto& t) { return least_volume(t, 2 * t.q); }},
+      {all_reduce, "parameter_server", several,
+       [](auto& t) { return cost(t.p, 2 * (t.p - 1) * t.m, (t.p - 1) * t.m); }},
       {reduce, "binomial", power_of_two, [](auto& t) { return t.q * exchange(t); }},
+      {reduce, "bine", power_of_two, [](auto& t) { return t.q * exchange(t); }},
+      {reduce, "direct", several,
+       [](auto& t) { return cost(1, (t.p - 1) * t.m, (t.p - 1) * t.m); }},
+      {reduce, "circulant:b=4", power_of_two,
+       [](auto& t) {
+         const std::int64_t rounds = t.p == 1 ? 0 : 3 + t.q;
+         return cost(rounds, rounds * t.m / 4, rounds * t.m / 4);
+       }},
       {reduce, "chain", several,
        [](auto& t) {
          return (t.segments + t.p - 2) * (kAlpha + t.m / t.segments * (kBeta + kGamma));
@@ -107,6 +181,10 @@ std::vector<Form> reductions() {
       {reduce_scatter, "recursive_halving", power_of_two,
        [](auto& t) { return scattering(t, t.q); }},
       {reduce_scatter, "ring", any, [](auto& t) { return scattering(t, t.p - 1); }},
+      {reduce_scatter, "swing", even, [](auto& t) { return scattering(t, t.q); }},
+      {reduce_scatter, "bine", power_of_two, [](auto& t) { return scattering(t, t.q); }},
+      {reduce_scatter, "pat", power_of_two, [](auto& t) { return scattering(t, pat_rounds(t)); }},
+      {reduce_scatter, "pat:a=1", any, [](auto& t) { return scattering(t, t.p - 1); }},
   };
 }
 
@@ -121,6 +199,10 @@ std::vector<Form> movements() {
        [](auto& t) { return (t.segments + t.p - 2) * (kAlpha + t.m / t.segments * kBeta); }, 4},
       {broadcast, "scatter_all_gather", power_of_two,
        [](auto& t) { return 2 * gathering(t, t.q); }},
+      {broadcast, "bine", power_of_two, [](auto& t) { return t.q * hop(t); }},
+      {broadcast, "circulant:b=4", several,
+       [](auto& t) { return cost(3 + t.q, (3 + t.q) * t.m / 4, 0); }},
+      {broadcast, "circulant:b=1", any, [](auto& t) { return t.q * hop(t); }},
       {scatter, "binomial", power_of_two, [](auto& t) { return gathering(t, t.q); }},
       {scatter, "direct", any, [](auto& t) { return gathering(t, t.p - 1); }},
       {all_gather, "ring", any, [](auto& t) { return gathering(t, t.p - 1); }},
@@ -130,6 +212,15 @@ std::vector<Form> movements() {
        [](auto& t) { return gathering(t, 2 * log3(t.p)); }},
       {all_gather, "circulant", any, [](auto& t) { return gathering(t, t.q); }},
       {all_gather, "neighbor_exchange", even, [](auto& t) { return gathering(t, t.p / 2); }},
+      {all_gather, "sparbit", any, [](auto& t) { return gathering(t, t.q); }},
+      {all_gather, "swing", even, [](auto& t) { return gathering(t, t.q); }},
+      {all_gather, "bine", power_of_two, [](auto& t) { return gathering(t, t.q); }},
+      {all_gather, "pat", power_of_two, [](auto& t) { return gathering(t, pat_rounds(t)); }},
+      {all_gather, "pat:a=1", any, [](auto& t) { return gathering(t, t.p - 1); }},
+      {all_to_all, "bruck", power_of_two,
+       [](auto& t) { return cost(t.q, t.q * t.m / t.p / 2, 0); }},
+      {all_to_all, "linear:k=2", any,
+       [=](auto& t) { return (t.p - 1) * kAlpha + per_rank(t) * kBeta; }},
       {all_to_all, "pairwise", any,
        [=](auto& t) { return (t.p - 1) * kAlpha + per_rank(t) * kBeta; }},
       {all_to_all, "direct", any,
@@ -164,6 +255,24 @@ TEST(ClosedForms, OfMovementsAreMet) {
   for (const Form& form : movements()) expect_equal(form);
 }
 
+TEST(ClosedForms, OfPipelinesAreMet) {
+  for (const Form& form : pipelines()) expect_equal(form);
+}
+
+// Rounds: k transfers at a time, and as many as there are digits, or blocks and doublings.
+TEST(ClosedForms, OfRoundsAreMet) {
+  const auto rounds = [](Collective collective, const char* choice, int size) {
+    return profile_of(parse_choice(collective, choice), size, 0).rounds;
+  };
+  EXPECT_EQ(rounds(Collective::all_to_all, "linear:k=4", 10), 3U);
+  EXPECT_EQ(rounds(Collective::all_to_all, "linear:k=4", 9), 2U);
+  EXPECT_EQ(rounds(Collective::all_to_all, "bruck:k=3", 28), 4U);
+  EXPECT_EQ(rounds(Collective::broadcast, "circulant:b=20", 33), 25U);
+  EXPECT_EQ(rounds(Collective::all_gather, "pat:a=4", 64), 17U);
+  EXPECT_EQ(rounds(Collective::all_reduce, "recursive_multiplying:k=8", 64), 2U);
+  EXPECT_EQ(rounds(Collective::all_reduce, "parameter_server:s=3", 64), 2U);
+}
+
 TEST(ClosedForms, OfTheBarrierAreMet) {
   const auto time = [](const char* choice, int size) {
     return profile_of(parse_choice(Collective::barrier, choice), size, 0)
@@ -176,7 +285,8 @@ TEST(ClosedForms, OfTheBarrierAreMet) {
 }
 
 TEST(ClosedForms, DoNotDependOnTheRoot) {
-  for (const char* name : {"binomial", "knomial:k=3", "chain", "scatter_all_gather"}) {
+  for (const char* name : {"binomial", "knomial:k=3", "chain", "scatter_all_gather",
+                           "double_binary_tree", "circulant"}) {
     const Choice choice = parse_choice(Collective::broadcast, name);
     for (const Rank root : {0, 3, 8})
       EXPECT_EQ(profile_of(choice, 9, root), profile_of(choice, 9, 0)) << name << " " << root;
