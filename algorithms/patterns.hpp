@@ -26,7 +26,7 @@ Builder binomial_broadcast, binomial_reduce;
 
 /// Rounds in which what one rank has can reach `size` ranks; digits that tell them apart.
 [[nodiscard]] constexpr int ceil_log2(int size) noexcept {
-  return std::bit_width(unsigned_of(size - 1));
+  return static_cast<int>(std::bit_width(unsigned_of(size - 1)));
 }
 
 /// The ranks as a cycle, seen from one of them.
