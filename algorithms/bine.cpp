@@ -65,8 +65,7 @@ Schedule bine_all_gather(const Shape& shape, Rank self) {
 }
 
 Schedule bine_reduce_scatter(const Shape& shape, Rank self) {
-  return reverse(bine_all_gather(shape, self), Reversal::reduce)
-      .finish({Space::out, unsigned_of(self)});
+  return reduce_scatter_from(bine_all_gather(shape, self), self);
 }
 
 }  // namespace tutti::algorithms

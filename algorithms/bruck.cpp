@@ -26,20 +26,20 @@ Schedule bruck_all_gather(const Shape& shape, Rank self) {
 Schedule bruck_all_to_all(const Shape& shape, Rank self) {
   const Cycle cycle{shape.size, self};
   const auto n = unsigned_of(shape.size);
-  const auto block = [&](int source, int distance) {
-    return unsigned_of(cycle.at(source)) * n + unsigned_of(cycle.at(source + distance));
-  };
+  const auto block = [n](Rank from, Rank to) { return unsigned_of(from) * n + unsigned_of(to); };
   Schedule schedule{n * n};
   for (int d = 1; d < shape.size; d *= shape.number) {
     for (int j = 1; j < shape.number && j * d < shape.size; ++j) {
-      // Of the blocks for the rank `distance` after their source, those with digit j; they have
-      // come as far as the lower digits say.
-      for (int first = j * d; first < shape.size; first += shape.number * d)
-        for (int come = 0; come < d && first + come < shape.size; ++come) {
+      const Rank next = cycle.at(j * d);
+      const Rank previous = cycle.at(-j * d);
+      // A block that has come less than d, and has a multiple of d to go, goes on if the digit of
+      // that at d is j.
+      for (int rest = j * d; rest < shape.size; rest += shape.number * d)
+        for (int come = 0; come < d && rest + come < shape.size; ++come) {
           const Space from = come == 0 ? Space::in : Space::out;
-          const int distance = first + come;
-          schedule.add(Send{cycle.at(j * d), {from, block(-come, distance)}});
-          schedule.add(Recv{cycle.at(-j * d), {Space::out, block(-come - j * d, distance)}});
+          schedule.add(Send{next, {from, block(cycle.at(-come), cycle.at(rest))}});
+          schedule.add(
+              Recv{previous, {Space::out, block(cycle.at(-come - j * d), cycle.at(rest - j * d))}});
         }
     }
     schedule.end_round();

@@ -123,6 +123,11 @@ struct InOrderNode {
 /// receives into it last, so that an average is rounded once. Units that none does follow the end.
 [[nodiscard]] Schedule finish_each(const Schedule& schedule);
 
+/// The reduce_scatter that an all_gather is backwards. Commutative operators.
+[[nodiscard]] inline Schedule reduce_scatter_from(const Schedule& all_gather, Rank self) {
+  return reverse(all_gather, Reversal::reduce).finish({Space::out, unsigned_of(self)});
+}
+
 /// Where the operand of `peer` stands in the order of ranks.
 [[nodiscard]] constexpr Side side_of(Rank peer, Rank self) noexcept {
   return peer < self ? Side::left : Side::right;

@@ -65,12 +65,12 @@ Schedule swing_all_gather(const Shape& shape, Rank self) {
 }
 
 Schedule swing_reduce_scatter(const Shape& shape, Rank self) {
-  return reverse(swing_all_gather(shape, self), Reversal::reduce)
-      .finish({Space::out, unsigned_of(self)});
+  return reduce_scatter_from(swing_all_gather(shape, self), self);
 }
 
 Schedule swing_all_reduce(const Shape& shape, Rank self) {
-  return then(swing_reduce_scatter(shape, self), swing_all_gather(shape, self));
+  const Schedule all_gather = swing_all_gather(shape, self);
+  return then(reduce_scatter_from(all_gather, self), all_gather);
 }
 
 }  // namespace tutti::algorithms
