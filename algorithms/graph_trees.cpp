@@ -1,0 +1,73 @@
+// Shortest-path spanning trees from every router, for multitree. Routers of one depth choose their
+// parents one after the other: of the neighbours that are nearer to the root the one over whose
+// link the fewest chunks go in that round, then the one that takes in the fewest, then the next by
+// number. Greedy, deterministic, O(routers * links).
+#include <algorithm>
+#include <mutex>
+#include <tuple>
+
+#include "graph.hpp"
+
+namespace tutti {
+
+struct Graph::Lazy {
+  std::once_flag once{};
+  SpanningTrees trees{};
+};
+
+std::shared_ptr<Graph::Lazy> Graph::make_lazy() {
+  return std::make_shared<Lazy>();
+}
+
+const SpanningTrees& Graph::trees() const {
+  constexpr int kMostRouters = 4096;  // Trees take four bytes per pair of routers.
+  if (routers() > kMostRouters)
+    refuse_graph("trees are made for up to " + std::to_string(kMostRouters) + " routers, not " +
+                 std::to_string(routers()));
+  std::call_once(lazy_->once, [this] { lazy_->trees = grow_trees(); });
+  return lazy_->trees;
+}
+
+SpanningTrees Graph::grow_trees() const {
+  const auto n = static_cast<std::size_t>(routers());
+  SpanningTrees trees;
+  trees.depth.reserve(n * n);
+  std::size_t deepest = 0;
+  for (int root = 0; root < routers(); ++root)
+    for (const int distance : distances(root)) {
+      trees.depth.push_back(static_cast<std::uint16_t>(distance));
+      deepest = std::max(deepest, static_cast<std::size_t>(distance));
+    }
+  trees.parent.resize(n * n);
+  // Rounds do not share counters, so that one pass over all routers serves all depths.
+  std::vector<std::uint32_t> sent((deepest + 1) * neighbors_.size());
+  std::vector<std::uint32_t> taken((deepest + 1) * n);
+  for (std::size_t root = 0; root < n; ++root) {
+    const std::uint16_t* const depth = &trees.depth[root * n];
+    for (std::size_t u = 0; u < n; ++u) {
+      const std::size_t round = depth[u];
+      std::size_t best = neighbors_.size();
+      std::tuple<std::uint32_t, std::uint32_t, std::size_t> least{};
+      for (std::size_t link = first_[u]; link < first_[u + 1]; ++link) {
+        const auto w = static_cast<std::size_t>(neighbors_[link]);
+        if (depth[w] >= round) continue;
+        const std::tuple cost{sent[round * neighbors_.size() + link], taken[round * n + w],
+                              (w + n - u) % n};
+        if (best != neighbors_.size() && cost >= least) continue;
+        best = link;
+        least = cost;
+      }
+      if (best == neighbors_.size()) {  // the root
+        trees.parent[root * n + u] = static_cast<std::uint16_t>(u);
+        continue;
+      }
+      const auto w = static_cast<std::size_t>(neighbors_[best]);
+      trees.parent[root * n + u] = static_cast<std::uint16_t>(w);
+      ++sent[round * neighbors_.size() + best];
+      ++taken[round * n + w];
+    }
+  }
+  return trees;
+}
+
+}  // namespace tutti
