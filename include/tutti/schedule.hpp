@@ -203,6 +203,26 @@ class Schedule {
 /// Finer units. @param schedule any. @param units a multiple of its units. @return the same steps.
 [[nodiscard]] Schedule refine(const Schedule& schedule, std::uint32_t units);
 
+/// The same schedule on one of several equal pieces of a longer vector.
+/// @param schedule any. @param piece in [0, pieces). @param pieces how many. @return it, there.
+[[nodiscard]] Schedule on_piece(const Schedule& schedule, std::uint32_t piece,
+                                std::uint32_t pieces);
+
+/// The same schedule where only the first blocks of the vector have any elements.
+/// @param schedule any. @param kept blocks that stay, at least one. @param blocks equal ones that
+/// the schedule's vector is cut into. @return what it does to the blocks that stay.
+[[nodiscard]] Schedule first_blocks(const Schedule& schedule, std::uint32_t kept,
+                                    std::uint32_t blocks);
+
+/// The same schedule without Finish: for what is reduced further.
+/// @param schedule any. @return its other steps.
+[[nodiscard]] Schedule unfinished(const Schedule& schedule);
+
+/// Several schedules at once: a round is that round of each of them. Free of deadlock if messages
+/// are received in rounds of the same number as they are sent.
+/// @param parts at least one, equal in units; they share no slots. @return all of them.
+[[nodiscard]] Schedule side_by_side(std::span<const Schedule> parts);
+
 /// What reverse makes of a message.
 enum class Reversal : std::uint8_t {
   move,   ///< Send and Recv change places: a scatter becomes a gather.
