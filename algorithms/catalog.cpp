@@ -22,6 +22,10 @@ Builder knomial_reduce, chain_reduce, in_order_binary_reduce, reduce_scatter_gat
     bine_reduce, double_binary_tree_reduce, circulant_reduce, direct_reduce;
 Builder direct_scatter, dissemination_barrier;
 Builder direct_all_to_all, pairwise_all_to_all, linear_all_to_all, bruck_all_to_all;
+Builder multitree_all_reduce, multitree_reduce_scatter, multitree_all_gather;
+Builder bucket_all_reduce, bucket_reduce_scatter, bucket_all_gather;
+Builder slim_fly_all_reduce, multi_ring_all_reduce;
+Builder hierarchical_all_reduce, hierarchical_reduce, hierarchical_broadcast;
 }  // namespace algorithms
 
 namespace {
@@ -84,6 +88,21 @@ constexpr std::array kRows{
               .build = parameter_server_all_reduce, .traits = kInOrder,
               .parameter = Parameter::servers, .default_number = 1,
               .summary = "some ranks fold for all; what others are compared with"},
+    Algorithm{.collective = all_reduce, .name = "multitree", .build = multitree_all_reduce,
+              .parameter = Parameter::graph,
+              .summary = "trees through any network, one link per message (Huang et al. 2021)"},
+    Algorithm{.collective = all_reduce, .name = "slim_fly", .build = slim_fly_all_reduce,
+              .traits = {.sizes = Sizes::slim_fly},
+              .summary = "Slim Fly networks by their lines, five rounds of least volume"},
+    Algorithm{.collective = all_reduce, .name = "bucket", .build = bucket_all_reduce,
+              .parameter = Parameter::graph,
+              .summary = "tori, a ring along each side in turn (Barnett et al. 1993)"},
+    Algorithm{.collective = all_reduce, .name = "multi_ring", .build = multi_ring_all_reduce,
+              .parameter = Parameter::graph,
+              .summary = "rings that share no link, at once; the largest vectors"},
+    Algorithm{.collective = all_reduce, .name = "hierarchical", .build = hierarchical_all_reduce,
+              .parameter = Parameter::hierarchy,
+              .summary = "one algorithm within groups of ranks, another between them"},
 
     Algorithm{.collective = reduce, .name = "binomial", .build = binomial_reduce,
               .traits = kInOrderFromZero, .summary = "small vectors"},
@@ -110,6 +129,9 @@ constexpr std::array kRows{
     Algorithm{.collective = reduce, .name = "circulant", .build = circulant_reduce,
               .parameter = Parameter::blocks, .default_number = 8,
               .summary = "b blocks in the fewest rounds; large vectors (Traeff 2023)"},
+    Algorithm{.collective = reduce, .name = "hierarchical", .build = hierarchical_reduce,
+              .parameter = Parameter::hierarchy,
+              .summary = "one algorithm within groups of ranks, another between them"},
 
     Algorithm{.collective = broadcast, .name = "binomial", .build = binomial_broadcast,
               .summary = "small vectors"},
@@ -130,6 +152,9 @@ constexpr std::array kRows{
     Algorithm{.collective = broadcast, .name = "circulant", .build = circulant_broadcast,
               .parameter = Parameter::blocks, .default_number = 8,
               .summary = "b blocks in the fewest rounds; large vectors (Traeff 2023)"},
+    Algorithm{.collective = broadcast, .name = "hierarchical", .build = hierarchical_broadcast,
+              .parameter = Parameter::hierarchy,
+              .summary = "one algorithm between groups of ranks, another within them"},
 
     Algorithm{.collective = scatter, .name = "binomial", .build = binomial_scatter,
               .summary = "small blocks"},
@@ -169,6 +194,12 @@ constexpr std::array kRows{
     Algorithm{.collective = all_gather, .name = "pat", .build = pat_all_gather,
               .traits = kRotational, .parameter = Parameter::aggregation, .default_number = 8,
               .summary = "a blocks per message, far ranks first (NCCL; Jeaugey 2025)"},
+    Algorithm{.collective = all_gather, .name = "multitree", .build = multitree_all_gather,
+              .parameter = Parameter::graph,
+              .summary = "trees through any network, one link per message (Huang et al. 2021)"},
+    Algorithm{.collective = all_gather, .name = "bucket", .build = bucket_all_gather,
+              .parameter = Parameter::graph,
+              .summary = "tori, a ring along each side in turn (Barnett et al. 1993)"},
 
     Algorithm{.collective = reduce_scatter, .name = "ring", .build = ring_reduce_scatter,
               .traits = kRotational, .summary = "large blocks, shared links"},
@@ -191,6 +222,12 @@ constexpr std::array kRows{
     Algorithm{.collective = reduce_scatter, .name = "pat", .build = pat_reduce_scatter,
               .traits = kRotational, .parameter = Parameter::aggregation, .default_number = 8,
               .summary = "a blocks per message, far ranks last (NCCL; Jeaugey 2025)"},
+    Algorithm{.collective = reduce_scatter, .name = "multitree", .build = multitree_reduce_scatter,
+              .parameter = Parameter::graph,
+              .summary = "trees through any network, one link per message (Huang et al. 2021)"},
+    Algorithm{.collective = reduce_scatter, .name = "bucket", .build = bucket_reduce_scatter,
+              .parameter = Parameter::graph,
+              .summary = "tori, a ring along each side in turn (Barnett et al. 1993)"},
 
     Algorithm{.collective = all_to_all, .name = "direct", .build = direct_all_to_all,
               .traits = {.rotational = true, .own_counts_only = true},

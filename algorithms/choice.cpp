@@ -1,17 +1,14 @@
-// Choices as text: `name`, `name:k=4`, `name:skips=5+3+2+1`.
-#include <charconv>
-
+// Choices as text: `name`, `name:k=4`, `name:skips=5+3+2+1`, `name:graph=torus:4x4`, and
+// `name(first, second):groups=4`.
 #include <tutti/algorithm.hpp>
-#include <tutti/error.hpp>
+#include <tutti/graph.hpp>
 
+#include "expression.hpp"
 #include "nearest_word.hpp"
+#include "refuse.hpp"
 
 namespace tutti {
 namespace {
-
-[[noreturn]] void refuse(std::string message) {
-  throw Error{ErrorCode::invalid_argument, std::move(message)};
-}
 
 const Algorithm& find(Collective collective, std::string_view name) {
   std::vector<std::string_view> choices;
@@ -28,12 +25,9 @@ const Algorithm& find(Collective collective, std::string_view name) {
          ": choose from " + names + hint);
 }
 
-int number(std::string_view text, std::string_view whole) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1)
-    refuse("'" + std::string{text} + "' in '" + std::string{whole} + "' is not a positive number");
-  return value;
+std::string example_of(Parameter parameter) {
+  if (parameter == Parameter::graph) return "torus:4x4";
+  return parameter == Parameter::skips ? "3+2+1" : "4";
 }
 
 void read_parameters(Choice& choice, std::string_view text, std::string_view whole) {
@@ -45,45 +39,61 @@ void read_parameters(Choice& choice, std::string_view text, std::string_view who
   if (text.substr(0, key.size()) != key)
     refuse("unknown parameter '" + std::string{text} + "' in '" + std::string{whole} +
            "': expected " + std::string{choice.algorithm->name} + ":" + key +
-           (parameter == Parameter::skips ? "3+2+1" : "4"));
+           example_of(parameter));
   text.remove_prefix(key.size());
-  if (parameter != Parameter::skips) {
+  if (is_number(parameter)) {
     const int least = parameter == Parameter::radix ? 2 : 1;
-    choice.number = number(text, whole);
+    choice.number = number_in(text, whole);
     if (choice.number < least || choice.number > 1024)
       refuse("the " + std::string{name_of(parameter)} + " in '" + std::string{whole} +
              "' must be in " + std::to_string(least) + " .. 1024");
     return;
   }
-  while (true) {
-    const std::size_t plus = text.find('+');
-    choice.skips.push_back(number(text.substr(0, plus), whole));
-    if (plus == text.npos) return;
-    text.remove_prefix(plus + 1);
-  }
+  if (parameter == Parameter::graph)
+    choice.graph = std::make_shared<const Graph>(parse_graph(text));
+  else choice.skips = numbers_in(text, whole);
 }
 
 }  // namespace
 
 std::string Choice::parameters() const {
-  const std::string key = std::string{key_of(algorithm->parameter)} + "=";
-  if (algorithm->parameter == Parameter::none) return {};
-  if (algorithm->parameter != Parameter::skips) return key + std::to_string(number);
-  std::string text;
-  for (const int skip : skips) text += (text.empty() ? key : "+") + std::to_string(skip);
-  return text;
+  if (is_number(algorithm->parameter))
+    return std::string{key_of(algorithm->parameter)} + "=" + std::to_string(number);
+  if (graph) return "graph=" + graph->text();
+  if (hierarchy) return parameters_of(*hierarchy);
+  return skips.empty() ? "" : "skips=" + joined(skips);
+}
+
+std::string Choice::name() const {
+  const std::string name{algorithm->name};
+  return hierarchy == nullptr
+             ? name
+             : name + "(" + hierarchy->stages[0].text() + ", " + hierarchy->stages[1].text() + ")";
 }
 
 std::string Choice::text() const {
   const std::string behind = parameters();
-  return std::string{algorithm->name} + (behind.empty() ? "" : ":" + behind);
+  return name() + (behind.empty() ? "" : ":" + behind);
+}
+
+void require(const Choice& choice, int size) {
+  require(choice.algorithm->traits.sizes, size);
+  // What fits into networks and groups, their generators know.
+  if (!has_default(choice.algorithm->parameter)) (void)choice.build(size, 0, 0);
 }
 
 Choice parse_choice(Collective collective, std::string_view text) {
-  const std::size_t colon = text.find(':');
-  Choice choice{.algorithm = &find(collective, text.substr(0, colon))};
+  const Expression expression = take_apart(text);
+  Choice choice{.algorithm = &find(collective, expression.name)};
   choice.number = choice.algorithm->default_number;
-  if (colon != text.npos) read_parameters(choice, text.substr(colon + 1), text);
+  const bool is_joined = choice.algorithm->parameter == Parameter::hierarchy;
+  if (!expression.operands.empty() && !is_joined)
+    refuse("algorithm '" + std::string{choice.algorithm->name} + "' is not made of others, but '" +
+           std::string{text} + "' names some");
+  if (is_joined && (!expression.operands.empty() || expression.has_parameters))
+    choice.hierarchy =
+        std::make_shared<const Hierarchy>(parse_hierarchy(collective, expression, text));
+  else if (expression.has_parameters) read_parameters(choice, expression.parameters, text);
   return choice;
 }
 

@@ -8,14 +8,16 @@
 
 #include <tutti/graph.hpp>
 
+#include "refuse.hpp"
+
 namespace tutti {
 
 /// What stands before the routers of all ranks, or before how many ranks sit on each router.
 inline constexpr std::string_view kGraphRanks = ":ranks=";
 inline constexpr std::string_view kGraphPerRouter = ":per_router=";
 
-/// Throws Error{invalid_argument}. @param message what is wrong with a graph.
-[[noreturn]] void refuse_graph(std::string message);
+/// The size of the largest graph.
+inline constexpr int kMostRouters = 1 << 16;
 
 /// Refuses a graph that would be too large. @param what such as "the torus". @param routers how
 /// many.

@@ -21,7 +21,7 @@ class EdgeList {
   }
 
   [[nodiscard]] Graph graph() const {
-    if (edges_.empty()) refuse_graph("the list has no link");
+    if (edges_.empty()) refuse("the list has no link");
     std::vector<Graph::Edge> edges;
     for (const auto& [edge, line] : edges_) edges.push_back({edge.first, edge.second});
     const Graph graph = Graph::from_edges(routers_, edges);
@@ -29,7 +29,7 @@ class EdgeList {
     std::vector<int> routers;
     for (const auto& [rank, seat] : ranks_) {
       if (rank != static_cast<int>(routers.size()))
-        refuse_graph("no line says where rank " + std::to_string(routers.size()) + " sits");
+        refuse("no line says where rank " + std::to_string(routers.size()) + " sits");
       if (seat.router >= routers_)
         fail(seat.line, "router " + std::to_string(seat.router) + " has no link");
       routers.push_back(seat.router);
@@ -44,7 +44,7 @@ class EdgeList {
   };
 
   [[noreturn]] static void fail(int line, const std::string& cause) {
-    refuse_graph("line " + std::to_string(line) + ": " + cause);
+    refuse("line " + std::to_string(line) + ": " + cause);
   }
 
   static std::vector<std::string_view> words_of(std::string_view line) {
@@ -60,7 +60,7 @@ class EdgeList {
 
   /// A router or rank; there are no more ranks in a list than routers in the largest graph.
   int number(std::string_view word) const {
-    constexpr int kMost = 65535;
+    constexpr int kMost = kMostRouters - 1;
     int value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc{} || end != word.data() + word.size() || value < 0 || value > kMost)

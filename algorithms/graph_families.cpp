@@ -1,23 +1,17 @@
 // The families of graphs whose links are plain to see; graph_slim_fly.cpp has the other one.
-#include <tutti/error.hpp>
-
 #include "graph.hpp"
 
 namespace tutti {
 
 static constexpr int kMostDimensions = 16;
+static_assert(1 << kMostDimensions == kMostRouters);
 
 void check_size(std::string_view what, std::int64_t routers, std::int64_t edges) {
-  constexpr int kMostRouters = 1 << kMostDimensions;
   constexpr std::int64_t kMostEdges = 1 << 22;
   if (routers < 1 || routers > kMostRouters || edges > kMostEdges)
-    refuse_graph(std::string{what} + " would have " + std::to_string(routers) + " routers and " +
-                 std::to_string(edges) + " links; there may be 1 .. " +
-                 std::to_string(kMostRouters) + " and at most " + std::to_string(kMostEdges));
-}
-
-void refuse_graph(std::string message) {
-  throw Error{ErrorCode::invalid_argument, std::move(message)};
+    refuse(std::string{what} + " would have " + std::to_string(routers) + " routers and " +
+           std::to_string(edges) + " links; there may be 1 .. " + std::to_string(kMostRouters) +
+           " and at most " + std::to_string(kMostEdges));
 }
 
 std::string_view name_of(GraphFamily family) noexcept {
@@ -40,8 +34,8 @@ Graph Graph::ring(int routers) {
 
 Graph Graph::hypercube(int dimensions) {
   if (dimensions < 0 || dimensions > kMostDimensions)
-    refuse_graph("a hypercube has 0 .. " + std::to_string(kMostDimensions) + " dimensions, not " +
-                 std::to_string(dimensions));
+    refuse("a hypercube has 0 .. " + std::to_string(kMostDimensions) + " dimensions, not " +
+           std::to_string(dimensions));
   std::vector<Edge> edges;
   for (int a = 0; a < 1 << dimensions; ++a)
     for (int bit = 0; bit < dimensions; ++bit)
@@ -50,10 +44,10 @@ Graph Graph::hypercube(int dimensions) {
 }
 
 Graph Graph::torus(std::span<const int> sides) {
-  if (sides.empty()) refuse_graph("a torus has at least one side");
+  if (sides.empty()) refuse("a torus has at least one side");
   std::int64_t routers = 1;
   for (const int side : sides) {
-    if (side < 1) refuse_graph("the sides of a torus are 1 or more, not " + std::to_string(side));
+    if (side < 1) refuse("the sides of a torus are 1 or more, not " + std::to_string(side));
     routers *= side;
     check_size("the torus", routers, 0);
   }

@@ -1,20 +1,12 @@
 // Graphs read from one line of text.
 #include <algorithm>
-#include <charconv>
 
+#include "expression.hpp"
 #include "graph.hpp"
 #include "nearest_word.hpp"
 
 namespace tutti {
 namespace {
-
-int number(std::string_view text, std::string_view whole) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0)
-    refuse_graph("'" + std::string{text} + "' in '" + std::string{whole} + "' is not a number");
-  return value;
-}
 
 /// Calls visit for what stands between separators.
 template <class Visit>
@@ -30,18 +22,19 @@ void each_word(std::string_view text, char separator, Visit visit) {
 std::vector<int> numbers(std::string_view text, char separator, std::string_view whole) {
   std::vector<int> numbers;
   each_word(text, separator,
-            [&](std::string_view word) { numbers.push_back(number(word, whole)); });
+            [&](std::string_view word) { numbers.push_back(number_in(word, whole, 0)); });
   return numbers;
 }
 
 Graph from_links(std::string_view text, std::string_view whole) {
+  if (text.empty()) return Graph::from_edges(1, {});
   std::vector<Graph::Edge> edges;
   int last = 0;
   each_word(text, '+', [&](std::string_view word) {
     const std::vector<int> ends = numbers(word, '-', whole);
     if (ends.size() != 2)
-      refuse_graph("'" + std::string{word} + "' in '" + std::string{whole} +
-                   "' is not a link such as 0-1");
+      refuse("'" + std::string{word} + "' in '" + std::string{whole} +
+             "' is not a link such as 0-1");
     edges.push_back({ends[0], ends[1]});
     last = std::max({last, ends[0], ends[1]});
   });
@@ -55,10 +48,10 @@ Graph make(std::string_view family, std::string_view text, std::string_view whol
   if (family == name_of(torus)) return Graph::torus(numbers(text, 'x', whole));
   if (family == name_of(slim_fly)) {
     if (text.substr(0, 2) != "q=")
-      refuse_graph("'" + std::string{whole} + "' lacks its q: write slim_fly:q=5");
-    return Graph::slim_fly(number(text.substr(2), whole));
+      refuse("'" + std::string{whole} + "' lacks its q: write slim_fly:q=5");
+    return Graph::slim_fly(number_in(text.substr(2), whole, 0));
   }
-  const int size = number(text, whole);
+  const int size = number_in(text, whole, 0);
   if (family == name_of(ring)) return Graph::ring(size);
   return family == name_of(hypercube) ? Graph::hypercube(size) : Graph::complete(size);
 }
@@ -72,8 +65,8 @@ void check_family(std::string_view family) {
     names += (names.empty() ? "" : ", ") + std::string{choices.back()};
   }
   const std::string nearest{nearest_word(family, choices)};
-  refuse_graph("unknown graph '" + std::string{family} + "': choose from " + names +
-               (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+  refuse("unknown graph '" + std::string{family} + "': choose from " + names +
+         (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 
 }  // namespace
@@ -83,9 +76,9 @@ Graph parse_graph(std::string_view text) {
   const std::string_view family = text.substr(0, colon);
   check_family(family);
   if (colon == text.size())
-    refuse_graph("'" + std::string{text} +
-                 "' says no size: write such as ring:8, torus:4x4, "
-                 "slim_fly:q=5 or edges:0-1+1-2");
+    refuse("'" + std::string{text} +
+           "' says no size: write such as ring:8, torus:4x4, "
+           "slim_fly:q=5 or edges:0-1+1-2");
   const std::string_view rest = text.substr(colon + 1);
   const std::size_t seats = std::min(rest.find(':'), rest.size());
   const Graph graph = make(family, rest.substr(0, seats), text);
@@ -94,9 +87,9 @@ Graph parse_graph(std::string_view text) {
   if (behind.substr(0, kGraphRanks.size()) == kGraphRanks)
     return graph.with_ranks_on(numbers(behind.substr(kGraphRanks.size()), '+', text));
   if (behind.substr(0, kGraphPerRouter.size()) != kGraphPerRouter)
-    refuse_graph("unknown parameter '" + std::string{behind.substr(1)} + "' in '" +
-                 std::string{text} + "': expected ranks=2+0+1 or per_router=2");
-  const int per_router = number(behind.substr(kGraphPerRouter.size()), text);
+    refuse("unknown parameter '" + std::string{behind.substr(1)} + "' in '" + std::string{text} +
+           "': expected ranks=2+0+1 or per_router=2");
+  const int per_router = number_in(behind.substr(kGraphPerRouter.size()), text, 0);
   check_size("with so many ranks per router, the graph", std::int64_t{per_router} * graph.routers(),
              0);
   std::vector<int> routers;

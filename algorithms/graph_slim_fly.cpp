@@ -26,9 +26,8 @@ static std::vector<int> exponents(int q, bool on_side_1) {
 
 Graph Graph::slim_fly(int q) {
   if (q < 3 || !prime_power(q))
-    refuse_graph(
-        "the q of a Slim Fly is a prime power from 3 on, such as 3, 4, 5, 7, 8 or 9, not " +
-        std::to_string(q));
+    refuse("the q of a Slim Fly is a prime power from 3 on, such as 3, 4, 5, 7, 8 or 9, not " +
+           std::to_string(q));
   const std::int64_t long_q = q;
   check_size("the Slim Fly", 2 * long_q * long_q, long_q * long_q * (3 * long_q + 1) / 2);
   const FiniteField field{q};

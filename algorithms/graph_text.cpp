@@ -10,6 +10,7 @@ std::string Graph::text() const {
     text += separator + std::to_string(number);
     separator = "x";
   }
+  if (family_ == GraphFamily::edges && neighbors_.empty()) text += separator;
   if (family_ == GraphFamily::edges)
     for (const Edge& edge : edges()) {
       text += separator + std::to_string(edge.a) + "-" + std::to_string(edge.b);

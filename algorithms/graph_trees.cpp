@@ -20,10 +20,10 @@ std::shared_ptr<Graph::Lazy> Graph::make_lazy() {
 }
 
 const SpanningTrees& Graph::trees() const {
-  constexpr int kMostRouters = 4096;  // Trees take four bytes per pair of routers.
-  if (routers() > kMostRouters)
-    refuse_graph("trees are made for up to " + std::to_string(kMostRouters) + " routers, not " +
-                 std::to_string(routers()));
+  constexpr int kMostTrees = 4096;  // Trees take four bytes per pair of routers.
+  if (routers() > kMostTrees)
+    refuse("trees are made for up to " + std::to_string(kMostTrees) + " routers, not " +
+           std::to_string(routers()));
   std::call_once(lazy_->once, [this] { lazy_->trees = grow_trees(); });
   return lazy_->trees;
 }

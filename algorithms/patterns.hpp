@@ -128,6 +128,13 @@ struct InOrderNode {
   return reverse(all_gather, Reversal::reduce).finish({Space::out, unsigned_of(self)});
 }
 
+/// The network of algorithms that want one rank on each of its routers. Throws
+/// Error{invalid_argument} where it is missing or has other ranks. @param example of a choice.
+[[nodiscard]] const Graph& graph_of(const Shape& shape, const char* example);
+
+/// The rank of each router of such a network.
+[[nodiscard]] std::vector<Rank> ranks_of(const Graph& graph);
+
 /// Where the operand of `peer` stands in the order of ranks.
 [[nodiscard]] constexpr Side side_of(Rank peer, Rank self) noexcept {
   return peer < self ? Side::left : Side::right;

@@ -8,10 +8,11 @@ namespace tutti::detail {
 namespace {
 
 /// Why an algorithm cannot serve a problem; empty if it can.
-std::string refusal_of(const Algorithm& row, const Problem& problem) {
+std::string refusal_of(const Choice& choice, const Problem& problem) {
+  const Algorithm& row = *choice.algorithm;
   const Contract& contract = problem.contract;
   try {
-    require(row.traits.sizes, contract.size);
+    require(choice, contract.size);
   } catch (const Error& error) {
     return error.what();
   }
@@ -62,7 +63,7 @@ std::string Selection::explain() const {
 }
 
 const Profile& Selector::profile(const Choice& choice, const Contract& contract) {
-  const std::tuple key{choice.algorithm, choice.parameters(), contract.root};
+  const std::tuple key{choice.algorithm, choice.text(), contract.root};
   const auto found = profiles_.find(key);
   if (found != profiles_.end()) return found->second;
   return profiles_.emplace(key, profile_of(choice, contract.size, contract.root)).first->second;
@@ -74,7 +75,7 @@ const LinkCosts& Selector::costs_of(const Problem& problem) const noexcept {
 
 Candidate Selector::judge(const Problem& problem, Choice choice) {
   Candidate candidate{.choice = std::move(choice)};
-  candidate.refusal = refusal_of(*candidate.choice.algorithm, problem);
+  candidate.refusal = refusal_of(candidate.choice, problem);
   if (problem.segment == 0) candidate.segment_bytes = candidate.choice.algorithm->segment_bytes;
   else if (problem.segment != Options::kWhole) candidate.segment_bytes = problem.segment;
   if (problem.bytes() <= candidate.segment_bytes) candidate.segment_bytes = 0;

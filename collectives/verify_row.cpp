@@ -1,33 +1,23 @@
 #include "verify_row.hpp"
 
 #include <algorithm>
-#include <random>
 
+#include "verify_networks.hpp"
 #include "verify_traits.hpp"
 
 namespace tutti {
 namespace {
 
+using verifying::Dice;
 using verifying::RowRecord;
-
-/// Numbers in a range, the same on every platform (std::uniform_int_distribution is not).
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : engine_{seed} {}
-  [[nodiscard]] int between(int low, int high) {
-    const auto span = static_cast<std::uint64_t>(high - low) + 1;
-    return low + static_cast<int>(engine_() % span);
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 /// Small ones; the interesting ranges all begin there.
 std::vector<int> verified_numbers(Parameter parameter) {
   switch (parameter) {
     case Parameter::none:
-    case Parameter::skips: return {};
+    case Parameter::skips:
+    case Parameter::graph:
+    case Parameter::hierarchy: return {};
     case Parameter::radix: return {2, 3, 4, 8};
     case Parameter::blocks: return {1, 2, 7};
     case Parameter::servers:
@@ -59,6 +49,7 @@ class RowVerifier {
   void visit_size(int size);
   void visit_refused(int size);
   void visit_sample();
+  void visit_slim_flies();
   Facts visit_shape(const Choice& choice, int size, Rank root);
   Verdict prove(const Choice& choice, int size, Rank root);
   void build(const Choice& choice, int size, Rank root);
@@ -145,6 +136,13 @@ void RowVerifier::visit_sample() {
   }
 }
 
+void RowVerifier::visit_slim_flies() {
+  for (int size = range_.max_size + 1; size <= range_.slim_fly_to; ++size)
+    if (admits(Sizes::slim_fly, size) && admits(row_.traits.sizes, size))
+      for (const Choice& choice : verifying::slim_fly_choices(row_, size))
+        visit_shape(choice, size, 0);
+}
+
 RowReport RowVerifier::run() {
   for (int size = range_.min_size; size <= range_.max_size; ++size) {
     if (admits(row_.traits.sizes, size)) {
@@ -155,6 +153,7 @@ RowReport RowVerifier::run() {
     if (report_.findings.size() >= kEnough) return std::move(report_);
   }
   visit_sample();
+  visit_slim_flies();
   report_.proved_traits = verifying::proved_traits(record_);
   // On few ranks almost everything holds, so only a wide range shows that a row is too modest.
   constexpr int kFewest = 2;
@@ -170,6 +169,8 @@ RowReport RowVerifier::run() {
 
 std::vector<Choice> verified_choices(const Algorithm& row, int size, std::uint64_t seed) {
   const Choice normal{.algorithm = &row, .number = row.default_number};
+  if (row.parameter == Parameter::graph) return verifying::graph_choices(row, size, seed);
+  if (row.parameter == Parameter::hierarchy) return verifying::hierarchy_choices(row, size, seed);
   std::vector<Choice> choices{normal};
   for (const int number : verified_numbers(row.parameter)) {
     if (number == row.default_number) continue;

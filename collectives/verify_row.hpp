@@ -20,6 +20,7 @@ struct VerifyRange {
   int max_size = 64;       ///< Most ranks; up to here every size and every root.
   int sample_to = 0;       ///< If above max_size: a sample of shapes up to this size as well.
   int samples = 3;         ///< Shapes in that sample.
+  int slim_fly_to = 0;     ///< If above max_size: Slim Flies of up to so many ranks as well.
   std::uint64_t seed = 1;  ///< Of the sample and of random skips.
 };
 
@@ -75,8 +76,9 @@ struct RowReport {
   return collective == Collective::scatter || collective == Collective::all_to_all;
 }
 
-/// @param row the row. @param size number of ranks. @param seed of random skips.
-/// @return the choices of parameters that are verified at that size; the default one first.
+/// @param row the row. @param size number of ranks. @param seed of random skips and graphs.
+/// @return the choices of parameters that are verified at that size, at least one; the default one
+/// first, where there is one.
 [[nodiscard]] std::vector<Choice> verified_choices(const Algorithm& row, int size,
                                                    std::uint64_t seed);
 

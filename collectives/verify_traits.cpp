@@ -42,6 +42,7 @@ void judge_sizes(Sizes claimed, const RowRecord& record, int min_size,
 }  // namespace
 
 void CaseRecord::note(const Property& property, int size, Rank root) {
+  if (size > 2 && admits(Sizes::power_of_two, size)) saw_power_of_two_ = true;
   if (property.holds) return;
   always_ = false;
   if (admits(Sizes::power_of_two, size)) power_of_two_ = false;
@@ -52,7 +53,7 @@ bool CaseRecord::holds(When when) const {
   switch (when) {
     case When::never: return true;
     case When::root_is_zero: return root_is_zero_;
-    case When::power_of_two: return power_of_two_;
+    case When::power_of_two: return power_of_two_ && saw_power_of_two_;
     case When::always: return always_;
   }
   return false;

@@ -22,6 +22,7 @@ class CaseRecord {
  private:
   bool always_ = true;
   bool power_of_two_ = true;
+  bool saw_power_of_two_ = false;  // of more than two ranks, on which almost everything holds
   bool root_is_zero_ = true;
 };
 

@@ -16,11 +16,13 @@ PLAIN = {"ranks": "ranks"}
 REDUCING = {**PLAIN, "ordered": "in order", "rank_identical": "same bits on all ranks",
             "size_invariant": "size-invariant"}
 WORDS = {"never": "no", "always": "yes", "power_of_two": "powers of two", "root_is_zero": "root 0",
-         "any": "any", "even": "even"}
+         "any": "any", "even": "even", "slim_fly": "2q^2"}
 
 
 def name_of(row):
     parameter = f":{row['key']}=" if row["key"] else ""
+    if row["parameter"] == "hierarchy":
+        parameter = "(.., ..):groups="
     return f"`{row['algorithm']}{parameter}`"
 
 

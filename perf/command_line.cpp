@@ -8,7 +8,11 @@
 #include <cstdio>
 #include <fstream>
 #include <optional>
+#include <sstream>
 #include <utility>
+
+#include <tutti/error.hpp>
+#include <tutti/graph.hpp>
 
 #include "algorithms/nearest_word.hpp"
 #include "perf/environment.hpp"
@@ -44,11 +48,31 @@ bool lies_in(std::optional<int> number, RankRange range) {
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> words{""};
+  int depth = 0;
   for (const char c : text) {
-    if (c == separator) words.emplace_back();
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == separator && depth <= 0) words.emplace_back();
     else words.back() += c;
   }
   return words;
+}
+
+std::string with_graphs_of_files(std::string text) {
+  constexpr std::string_view kMark = "graph=@";
+  for (std::size_t at = text.find(kMark); at != text.npos; at = text.find(kMark)) {
+    const std::size_t begin = at + kMark.size();
+    const std::string path = text.substr(begin, text.find_first_of(",)", begin) - begin);
+    std::ifstream file{path, std::ios::binary};
+    std::stringstream content;
+    if (!file || !(content << file.rdbuf()))
+      refuse(fmt::format("cannot read a network from '{}'", path));
+    try {
+      text.replace(begin - 1, path.size() + 1, read_edge_list(content.str()).text());
+    } catch (const Error& error) {
+      refuse(fmt::format("{}: {}", path, error.what()));
+    }
+  }
+  return text;
 }
 
 void refuse_word(std::string_view what, const std::string& word,
@@ -122,6 +146,7 @@ std::string_view words_of(Sizes sizes) noexcept {
     case Sizes::any: return "any number of ranks";
     case Sizes::even: return "even numbers of ranks";
     case Sizes::power_of_two: return "powers of two as numbers of ranks";
+    case Sizes::slim_fly: return "2 q^2 ranks for prime powers q from 3 on";
   }
   return "";
 }

@@ -22,6 +22,11 @@ struct RankRange {
 /// @param text any. @param separator between its words. @return the words, one where there is none.
 [[nodiscard]] std::vector<std::string> split(const std::string& text, char separator);
 
+/// Choices as the command takes them: `graph=@FILE` stands for the network whose links the file
+/// lists, see read_edge_list. Throws Failure{usage} that names the file.
+/// @param text of choices. @return it with the links themselves.
+[[nodiscard]] std::string with_graphs_of_files(std::string text);
+
 /// Throws Failure{usage}. @param what kind of word. @param word the unknown one. @param choices
 /// what would be right.
 [[noreturn]] void refuse_word(std::string_view what, const std::string& word,

@@ -26,6 +26,8 @@ struct Options {
 /// How a choice of this row is written, with its parameter.
 std::string written(const Algorithm& row) {
   if (row.parameter == Parameter::none) return std::string{row.name};
+  if (row.parameter == Parameter::graph) return fmt::format("{}:graph=torus:4x4", row.name);
+  if (row.parameter == Parameter::hierarchy) return fmt::format("{}(A, B):groups=4", row.name);
   const std::string value =
       row.parameter == Parameter::skips ? "5+3+2+1" : std::to_string(row.default_number);
   return fmt::format("{}[:{}={}]", row.name, key_of(row.parameter), value);
@@ -47,9 +49,9 @@ std::string table(const std::vector<const Algorithm*>& rows) {
     if (last == nullptr || last->collective != row->collective)
       text += fmt::format("{}{}\n", last == nullptr ? "" : "\n", name_of(row->collective));
     last = row;
-    text += fmt::format("  {:<27} {}\n", written(*row), row->summary);
+    text += fmt::format("  {:<28} {}\n", written(*row), row->summary);
     if (const std::vector<std::string> facts = facts_of(*row); !facts.empty())
-      text += fmt::format("  {:<27} {}\n", "", fmt::join(facts, ", "));
+      text += fmt::format("  {:<28} {}\n", "", fmt::join(facts, ", "));
   }
   return text + fmt::format(
                     "\n{} algorithms, for any number of ranks unless they say otherwise.\n"
@@ -72,8 +74,7 @@ std::string json_of(const std::vector<const Algorithm*>& rows) {
                                  {"own_counts_only", row->traits.own_counts_only},
                                  {"segment_bytes", row->segment_bytes},
                                  {"summary", row->summary}};
-    if (row->parameter != Parameter::none && row->parameter != Parameter::skips)
-      entry["default"] = row->default_number;
+    if (is_number(row->parameter)) entry["default"] = row->default_number;
     document.push_back(std::move(entry));
   }
   return document.dump(1) + "\n";

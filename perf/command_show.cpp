@@ -42,7 +42,7 @@ struct Wanted {
 Wanted understand(const Flags& flags) {
   Wanted wanted;
   const Collective collective = collective_named(flags.collective);
-  wanted.choice = parse_choice(collective, flags.algorithm);
+  wanted.choice = parse_choice(collective, with_graphs_of_files(flags.algorithm));
   const Algorithm& row = *wanted.choice.algorithm;
   wanted.ranks = number_in("--ranks", flags.ranks, {1, kMostRanks});
   wanted.root = number_in("--root", flags.root, {0, wanted.ranks - 1});
@@ -61,7 +61,13 @@ Wanted understand(const Flags& flags) {
     throw Failure{ExitCode::usage,
                   fmt::format("{} has no root: leave --root out", name_of(collective))};
   // Building one rank's schedule judges the parameters as well.
-  (void)wanted.choice.build(wanted.ranks, wanted.root, 0);
+  try {
+    (void)wanted.choice.build(wanted.ranks, wanted.root, 0);
+  } catch (const Error& error) {
+    throw Failure{ExitCode::usage,
+                  fmt::format("{} {} cannot serve {} ranks: {}", wanted.choice.text(),
+                              name_of(collective), wanted.ranks, error.what())};
+  }
   return wanted;
 }
 

@@ -30,6 +30,7 @@ struct Flags {
   std::string collective = "all";
   std::string algorithm;
   std::string ranks = "1:64";
+  std::string slim_fly_to;
   std::string sample_to = "0";
   std::string seed = "1";
   std::string build = "0";
@@ -62,6 +63,9 @@ Wanted understand(const Flags& flags) {
   wanted.range.min_size = ranks.first;
   wanted.range.max_size = ranks.last;
   wanted.range.sample_to = number_in("--sample-to", flags.sample_to, {0, kRanks.last});
+  if (!flags.slim_fly_to.empty())
+    wanted.range.slim_fly_to = number_in("--slim-fly-to", flags.slim_fly_to, {0, kRanks.last});
+  else if (flags.ranks == Flags{}.ranks) wanted.range.slim_fly_to = 162;
   constexpr int kMostSeeds = 1'000'000'000;
   wanted.range.seed = static_cast<std::uint64_t>(number_in("--seed", flags.seed, {0, kMostSeeds}));
   wanted.build = number_in("--build", flags.build, kBuilds);
@@ -72,7 +76,7 @@ Wanted understand(const Flags& flags) {
 /// Builds every rank's schedule, one after the other.
 void build(Outcome& outcome, int size) {
   const Algorithm& row = *outcome.report.algorithm;
-  if (size == 0 || !admits(row.traits.sizes, size)) return;
+  if (size == 0 || !admits(row.traits.sizes, size) || !has_default(row.parameter)) return;
   const Choice choice{.algorithm = &row, .number = row.default_number};
   const auto start = std::chrono::steady_clock::now();
   try {
@@ -119,8 +123,8 @@ double vectors_sent(const RowReport& report, const SizeReport& size) {
 
 /// Messages one after the other on the longest path through the data flow. A rank's rounds are not
 /// that many: in a chain it has two, and waits for all before it.
-std::int64_t depth_of(const Algorithm& row, int size) {
-  return profile_of({.algorithm = &row, .number = row.default_number}, size, 0).path.messages;
+std::int64_t depth_of(const Algorithm& row, int size, std::uint64_t seed) {
+  return profile_of(verified_choices(row, size, seed).front(), size, 0).path.messages;
 }
 
 std::string result_of(const Outcome& outcome) {
@@ -131,11 +135,11 @@ std::string result_of(const Outcome& outcome) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-std::string lines_of(const Outcome& outcome) {
+std::string lines_of(const Outcome& outcome, std::uint64_t seed) {
   const RowReport& report = outcome.report;
   const SizeReport largest = report.sizes.empty() ? SizeReport{} : report.sizes.back();
   // What is wrong may have no data flow.
-  const std::int64_t depth = report.proved() ? depth_of(*report.algorithm, largest.size) : 0;
+  const std::int64_t depth = report.proved() ? depth_of(*report.algorithm, largest.size, seed) : 0;
   std::string text =
       fmt::format("{:<14} {:<21} {:>6} {:>6} {:>6} {:>6.3f}  {}\n",
                   name_of(report.algorithm->collective), report.algorithm->name, report.shapes,
@@ -149,7 +153,7 @@ std::string lines_of(const Outcome& outcome) {
   return text;
 }
 
-nlohmann::ordered_json json_of(const Outcome& outcome) {
+nlohmann::ordered_json json_of(const Outcome& outcome, std::uint64_t seed) {
   const RowReport& report = outcome.report;
   nlohmann::ordered_json json{{"collective", name_of(report.algorithm->collective)},
                               {"algorithm", report.algorithm->name},
@@ -164,7 +168,8 @@ nlohmann::ordered_json json_of(const Outcome& outcome) {
                              {"rounds", size.facts.rounds},
                              {"messages", size.facts.messages},
                              {"vectors_sent", vectors_sent(report, size)}});
-    if (report.proved()) json["sizes"].back()["depth"] = depth_of(*report.algorithm, size.size);
+    if (report.proved())
+      json["sizes"].back()["depth"] = depth_of(*report.algorithm, size.size, seed);
   }
   for (const Refusal& refusal : report.refusals)
     json["refusals"].push_back({{"ranks", refusal.size}, {"reason", refusal.reason}});
@@ -229,8 +234,8 @@ int verify(const Wanted& wanted) {
   auto records = nlohmann::ordered_json::array();
   for (const Algorithm* row : wanted.rows) {
     outcomes.push_back(prove(*row, wanted));
-    if (wanted.json) records.push_back(json_of(outcomes.back()));
-    else write_text(lines_of(outcomes.back()), "");
+    if (wanted.json) records.push_back(json_of(outcomes.back(), wanted.range.seed));
+    else write_text(lines_of(outcomes.back(), wanted.range.seed), "");
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   write_text(wanted.json ? records.dump(1) + "\n" : summary_of(outcomes, elapsed.count()), "");
@@ -249,7 +254,9 @@ void add_verify(CLI::App& app, std::function<int()>& run) {
   command->add_option("--algorithm", flags->algorithm, "names with commas between them");
   command->add_option("--sample-to", flags->sample_to, "and a sample of shapes up to so many ranks")
       ->capture_default_str();
-  command->add_option("--seed", flags->seed, "of the sample and of random skips")
+  command->add_option("--slim-fly-to", flags->slim_fly_to,
+                      "and Slim Flies up to so many ranks (162 for 1:64)");
+  command->add_option("--seed", flags->seed, "of the sample, and of random skips and graphs")
       ->capture_default_str();
   command->add_option("--build", flags->build, "and build all schedules of so many ranks")
       ->capture_default_str();

@@ -20,7 +20,7 @@ const std::string kProbe = "probe";
 
 Candidate forced(const Choice& choice) {
   return {.label = choice.text(),
-          .algorithm = std::string{choice.algorithm->name},
+          .algorithm = choice.name(),
           .parameters = choice.parameters(),
           .choice = choice.text()};
 }
@@ -42,19 +42,31 @@ bool has_row(Collective collective, std::string_view name) {
   });
 }
 
+// The size first, in the words of the list of algorithms.
+void require_served(const Choice& choice, int size) {
+  const std::string what =
+      fmt::format("{} '{}'", name_of(choice.algorithm->collective), choice.text());
+  if (!admits(choice.algorithm->traits.sizes, size))
+    throw Failure{ExitCode::usage, fmt::format("{} serves {}, not {}", what,
+                                               words_of(choice.algorithm->traits.sizes), size)};
+  try {
+    require(choice, size);
+  } catch (const Error& error) {
+    throw Failure{ExitCode::usage,
+                  fmt::format("{} cannot serve {} ranks: {}", what, size, error.what())};
+  }
+}
+
 // A named algorithm; nothing where this collective lacks it.
 std::optional<Candidate> named(Collective collective, const std::string& name, int size) {
   if (name == kAuto) return Candidate{.label = kAuto, .algorithm = kAuto, .kind = Kind::automatic};
   if (name == kNative)
     return Candidate{.label = kNative, .algorithm = kNative, .kind = Kind::native};
   if (name == kProbe) return Candidate{.label = kProbe, .algorithm = kProbe, .kind = Kind::probe};
-  if (!has_row(collective, name.substr(0, name.find(':')))) return {};
+  if (!has_row(collective, name.substr(0, name.find_first_of("(:")))) return {};
   try {
     const Choice choice = parse_choice(collective, name);
-    if (!admits(choice.algorithm->traits.sizes, size))
-      throw Failure{ExitCode::usage,
-                    fmt::format("{} '{}' serves {}, not {}", name_of(collective), name,
-                                words_of(choice.algorithm->traits.sizes), size)};
+    require_served(choice, size);
     return forced(choice);
   } catch (const Error& error) {
     throw Failure{ExitCode::usage, error.what()};
@@ -80,7 +92,8 @@ std::vector<Candidate> candidates_for(Collective collective, const SweepOptions&
   std::vector<Candidate> candidates;
   if (options.algorithms.empty()) {
     for (const Algorithm& row : catalog())
-      if (row.collective == collective && admits(row.traits.sizes, size))
+      if (row.collective == collective && admits(row.traits.sizes, size) &&
+          has_default(row.parameter))
         candidates.push_back(forced(parse_choice(collective, row.name)));
     candidates.push_back(*named(collective, kAuto, size));
     if (has_library) candidates.push_back(*named(collective, kNative, size));
@@ -97,7 +110,7 @@ std::vector<Candidate> candidates_for(Collective collective, const SweepOptions&
 void check_names(const SweepOptions& options, int size, bool has_library) {
   const std::vector<std::string> names = catalog_names(options.collectives);
   for (const std::string& name : options.algorithms) {
-    const std::string word = name.substr(0, name.find(':'));
+    const std::string word = name.substr(0, name.find_first_of("(:"));
     if (std::find(names.begin(), names.end(), word) == names.end())
       refuse_word("algorithm", word, names);
   }

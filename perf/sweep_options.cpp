@@ -109,7 +109,8 @@ std::map<std::string, double> injections_of(const std::string& list) {
 
 void understand_what(const SweepFlags& flags, SweepOptions& options) {
   options.collectives = collectives_named(flags.collective);
-  if (!flags.algorithm.empty()) options.algorithms = split(flags.algorithm, ',');
+  if (!flags.algorithm.empty())
+    options.algorithms = split(with_graphs_of_files(flags.algorithm), ',');
   options.type = by_name<Datatype>("datatype", familiar(flags.type), kDatatypes - 1);
   options.op = by_name<OperatorKind>("operator", familiar(flags.op), kOperatorKinds - 1);
   options.root = static_cast<Rank>(number_of("--root", flags.root, {}));

@@ -2,6 +2,7 @@
 /// An algorithm: a named generator of schedules, and the facts the verifier checks about it.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,12 +12,17 @@
 
 namespace tutti {
 
+class Graph;
+struct Hierarchy;
+
 /// What a generator may know. Equal on all ranks.
 struct Shape {
-  int size = 1;              ///< Number of ranks.
-  Rank root = 0;             ///< Of rooted collectives.
-  int number = 2;            ///< What the algorithm's parameter says, if that is a number.
-  std::vector<int> skips{};  ///< Of circulant graphs; empty means halving.
+  int size = 1;                          ///< Number of ranks.
+  Rank root = 0;                         ///< Of rooted collectives.
+  int number = 2;                        ///< What the algorithm's parameter says, if it is one.
+  std::vector<int> skips{};              ///< Of circulant graphs; empty means halving.
+  std::shared_ptr<const Graph> graph{};  ///< The network, of algorithms shaped by it.
+  std::shared_ptr<const Hierarchy> hierarchy{};  ///< Of algorithms made of others.
 };
 
 /// Builds the schedule of one rank. Pure. @param shape equal on all ranks. @param self the rank.
@@ -32,12 +38,13 @@ enum class When : std::uint8_t {
 
 /// Which numbers of ranks an algorithm serves.
 enum class Sizes : std::uint8_t {
-  any,          ///< 1, 2, 3, ...
-  even,         ///< 1 and the even ones.
-  power_of_two  ///< 1, 2, 4, 8, ...
+  any,           ///< 1, 2, 3, ...
+  even,          ///< 1 and the even ones.
+  power_of_two,  ///< 1, 2, 4, 8, ...
+  slim_fly       ///< 1 and 2 q^2 for prime powers q from 3 on: 18, 32, 50, 98, ...
 };
 
-/// Which parameter an algorithm takes in a choice such as `knomial:k=4`. All but skips are numbers.
+/// Which parameter an algorithm takes in a choice such as `knomial:k=4`.
 enum class Parameter : std::uint8_t {
   none,         ///< It takes none.
   radix,        ///< `k=`, at least 2.
@@ -46,6 +53,8 @@ enum class Parameter : std::uint8_t {
   servers,      ///< `s=`, how many ranks serve the others.
   in_flight,    ///< `k=`, how many transfers go on at a time.
   aggregation,  ///< `a=`, how many blocks one message has, a power of two.
+  graph,        ///< `graph=`, as parse_graph reads it. Without a default.
+  hierarchy     ///< Two algorithms and groups, see Hierarchy. Without a default.
 };
 
 /// @param when any. @return the enumerator's name, such as "root_is_zero".
@@ -56,6 +65,18 @@ enum class Parameter : std::uint8_t {
 [[nodiscard]] std::string_view name_of(Parameter parameter) noexcept;
 /// @param parameter any. @return what stands before the `=`, such as "k"; empty for none.
 [[nodiscard]] std::string_view key_of(Parameter parameter) noexcept;
+
+/// @param parameter any. @return whether its value is one number.
+[[nodiscard]] constexpr bool is_number(Parameter parameter) noexcept {
+  return parameter != Parameter::none && parameter != Parameter::skips &&
+         parameter != Parameter::graph && parameter != Parameter::hierarchy;
+}
+
+/// Whether an algorithm's name alone is a choice. @param parameter of the algorithm. @return false
+/// where the parameter must be given.
+[[nodiscard]] constexpr bool has_default(Parameter parameter) noexcept {
+  return parameter != Parameter::graph && parameter != Parameter::hierarchy;
+}
 
 /// Facts about an algorithm. The verifier fails a row that claims too much or too little.
 struct Traits {
@@ -100,18 +121,52 @@ struct Choice {
   const Algorithm* algorithm = nullptr;  ///< Never null once parsed.
   int number = 2;                        ///< Meaningful if the algorithm takes a number.
   std::vector<int> skips{};              ///< Meaningful if the algorithm takes skips.
+  std::shared_ptr<const Graph> graph{};  ///< Null where the algorithm takes none or it is missing.
+  std::shared_ptr<const Hierarchy> hierarchy{};  ///< Likewise.
 
   /// @param size number of ranks. @param root the root. @return what the generator is given.
-  [[nodiscard]] Shape shape(int size, Rank root) const { return {size, root, number, skips}; }
+  [[nodiscard]] Shape shape(int size, Rank root) const {
+    return {size, root, number, skips, graph, hierarchy};
+  }
   /// @return the schedule. @param size number of ranks. @param root the root. @param self the rank.
   [[nodiscard]] Schedule build(int size, Rank root, Rank self) const {
     return algorithm->build(shape(size, root), self);
   }
+  /// @return the algorithm as written before the colon: its name and, in brackets, the algorithms
+  /// it is made of, such as "hierarchical(circulant, ring)".
+  [[nodiscard]] std::string name() const;
   /// @return the parameters as written after the colon, such as "k=4"; empty if there are none.
   [[nodiscard]] std::string parameters() const;
   /// @return name and parameters as parse_choice reads them, such as "knomial:k=4".
   [[nodiscard]] std::string text() const;
 };
+
+/// Algorithms joined into one that goes by groups of ranks, such as those of one host:
+/// `hierarchical(circulant, ring):groups=4`. An all_reduce reduces within each group, then between
+/// the groups, and passes results back within each group. The ranks of equal index in their groups
+/// are a lane; lanes work between the groups, each on its part of the vector.
+struct Hierarchy {
+  /// What runs within groups, between them and, in an all_reduce, within them again: a
+  /// reduce_scatter and its all_gather or, for one lane, a reduce and its broadcast.
+  std::vector<Choice> stages{};
+  /// `groups=4`: one number is how many groups of consecutive ranks there are, their sizes as equal
+  /// as can be, larger ones first; several, as in `groups=5+3`, are the sizes.
+  std::vector<int> groups{};
+  /// `ranks=0+1+0+1` in place of groups: the group of each rank.
+  std::vector<int> group_of{};
+  /// `lanes=1`: how many; 0 for as many as the smallest group has ranks, or one in a broadcast, a
+  /// reduce, and wherever the stages are these.
+  int lanes = 0;
+};
+
+/// @param hierarchy any. @param size number of ranks. @return the ranks of each group, ascending.
+/// Throws Error{invalid_argument} where its groups do not fit that number.
+[[nodiscard]] std::vector<std::vector<Rank>> groups_of(const Hierarchy& hierarchy, int size);
+
+/// Refuses a number of ranks that a choice cannot serve, and a choice that lacks what has no
+/// default. Throws Error{invalid_argument} that says why.
+/// @param choice any. @param size number of ranks.
+void require(const Choice& choice, int size);
 
 /// Reads a choice. Throws Error{invalid_argument} that names the offender, the choices and the
 /// nearest name. @param collective which rows are meant. @param text such as "knomial:k=4".

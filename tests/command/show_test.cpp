@@ -57,6 +57,28 @@ TEST(CommandShow, WritesPicturesToFiles) {
   std::remove(path.c_str());
 }
 
+TEST(CommandShow, ReadsNetworksFromFiles) {
+  const std::string path = testing::TempDir() + "tutti_show_test_network.txt";
+  const auto show = [&](const char* links) {
+    std::ofstream{path} << links;
+    return tutti_run("show all_reduce multitree:graph=@" + path + " --ranks 3 --rank 0");
+  };
+  const Answer run = show("0 1  # a path\n1 2\n");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(has(run.out, "multitree:graph=edges:0-1+1-2 all_reduce, 3 ranks")) << run.out;
+  const Answer bad = show("0 1\n1 1\n");
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_TRUE(has(bad.err, path + ": line 2: router 1 is linked with itself")) << bad.err;
+  std::remove(path.c_str());
+}
+
+TEST(CommandShow, PrintsAlgorithmsMadeOfOthers) {
+  const Answer run =
+      tutti_run("show all_reduce 'hierarchical(circulant, ring):groups=2' --ranks 4");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(has(run.out, "hierarchical(circulant, ring):groups=2 all_reduce, 4 ranks, 4 units"));
+}
+
 TEST(CommandShow, ABadFileIsAMatterOfTheEnvironment) {
   const Answer run = tutti_run("show all_gather ring --output /nonexistent/file");
   EXPECT_EQ(run.code, 4);

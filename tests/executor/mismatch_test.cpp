@@ -48,7 +48,7 @@ Case base_case(const Row& row) {
 std::string other_algorithm(const Row& row) {
   for (const Algorithm& other : catalog())
     if (other.collective == row.collective && other.traits.sizes == Sizes::any &&
-        row.algorithm.rfind(other.name, 0) != 0)
+        has_default(other.parameter) && row.algorithm.rfind(other.name, 0) != 0)
       return std::string{other.name};
   return {};
 }

@@ -9,7 +9,7 @@
 #include <tutti/algorithm.hpp>
 
 #include "backends/sim/random.hpp"
-#include "collectives/verify.hpp"
+#include "collectives/verify_row.hpp"
 #include "random_schedules.hpp"
 #include "tests/schedule/verify_mutator.hpp"
 #include "tests/support/schedule_run.hpp"
@@ -171,7 +171,9 @@ Sample mutant_of_catalog(std::uint64_t seed) {
   const Rank root = is_rooted(row.collective)
                         ? static_cast<Rank>(random.below(static_cast<std::uint64_t>(size)))
                         : 0;
-  const Choice choice{.algorithm = &row, .number = row.default_number};
+  const std::vector<Choice> choices = verified_choices(row, size, seed);
+  const Choice& choice =
+      has_default(row.parameter) ? choices.front() : choices[random.below(choices.size())];
   Sample sample{{row.collective, size, root}, {}};
   const auto factor = static_cast<std::uint32_t>(1 + random.below(3));
   for (Rank rank = 0; rank < size; ++rank) {

@@ -7,12 +7,23 @@
 #include <ostream>
 #include <utility>
 
+#include "collectives/verify_row.hpp"
+
 namespace tutti::harness {
 namespace {
 
 /// The row's name by itself, and with other values of its parameter.
 std::vector<std::string> choices_of(const Algorithm& row, int size) {
   std::vector<std::string> choices{std::string{row.name}};
+  if (!has_default(row.parameter)) {
+    // In turn: at all sizes together each network and grouping is met.
+    const std::vector<Choice> all = verified_choices(row, size, 1);
+    choices.clear();
+    for (std::size_t index = static_cast<std::size_t>(size) % 3; index < all.size(); index += 3)
+      choices.push_back(all[index].text());
+    if (choices.empty()) choices.push_back(all.front().text());
+    return choices;
+  }
   if (row.parameter == Parameter::radix)
     for (const char* const radix : {"k=2", "k=3", "k=5"})
       choices.push_back(choices[0] + ":" + radix);

@@ -11,6 +11,7 @@
 #include <tutti/error.hpp>
 
 #include "collectives/predict.hpp"
+#include "collectives/verify_row.hpp"
 
 namespace tutti {
 namespace {
@@ -108,7 +109,7 @@ TEST(Predict, ExactTimesMeetTheDefinitionForUnequalBlocks) {
     for (const int size : {2, 3, 4, 6, 8, 9}) {
       if (!admits(row.traits.sizes, size)) continue;
       const Rank root = is_rooted(row.collective) ? size / 2 : 0;
-      const Choice choice{.algorithm = &row, .number = row.default_number};
+      const Choice choice = verified_choices(row, size, 1).front();
       const std::vector<Schedule> schedules = build_all(choice, size, root);
       const std::uint32_t blocks = Contract{row.collective, size, root}.blocks();
       const std::uint32_t parts = schedules.front().units() / blocks;
@@ -134,7 +135,7 @@ TEST(Predict, ProfilesAreExactOrAboveWhereBlocksDivideEvenly) {
   for (const Algorithm& row : catalog()) {
     for (const int size : {1, 2, 3, 4, 5, 8, 11, 16}) {
       if (!admits(row.traits.sizes, size)) continue;
-      const Choice choice{.algorithm = &row, .number = row.default_number};
+      const Choice choice = verified_choices(row, size, 1).front();
       const std::vector<Schedule> schedules = build_all(choice, size, 0);
       const std::uint32_t blocks = Contract{row.collective, size, 0}.blocks();
       const std::size_t block = std::size_t{8} * schedules.front().units() / blocks;

@@ -121,6 +121,8 @@ TEST(Graphs, TextReadsBack) {
     EXPECT_EQ(graph.text(), text);
     EXPECT_EQ(parse_graph(graph.text()), graph);
   }
+  EXPECT_EQ(Graph::from_edges(1, {}).text(), "edges:") << "one router";
+  EXPECT_EQ(parse_graph("edges:"), Graph::from_edges(1, {}));
   EXPECT_EQ(parse_graph("edges:2-1+1-0").text(), "edges:0-1+1-2");
   EXPECT_EQ(parse_graph("ring:2:ranks=0+0+1+1").text(), "ring:2:per_router=2");
   EXPECT_EQ(parse_graph("ring:2:per_router=1").text(), "ring:2");

@@ -129,6 +129,10 @@ TEST(Options, WrongOnesAreNamedInOneLine) {
       {{"-a", "rng", "-C", "all_reduce"}, "did you mean ring?"},
       {{"-a", "ring:k=3", "-C", "all_reduce"}, "takes no parameter"},
       {{"-a", "recursive_doubling", "-C", "all_gather"}, "not 3"},
+      {{"-a", "multitree", "-C", "all_reduce"}, "it is shaped by a network"},
+      {{"-a", "hierarchical(circulant, rig):groups=2", "-C", "all_reduce"}, "did you mean ring?"},
+      {{"-a", "multitree:graph=ring:5", "-C", "all_gather"},
+       "all_gather 'multitree:graph=ring:5' cannot serve 4 ranks"},
   };
   for (const auto& [arguments, expected] : cases) {
     const std::string message = refusal(arguments);
@@ -183,6 +187,20 @@ TEST(Candidates, EveryFittingRowThenAutoThenNative) {
   EXPECT_EQ(std::count(at_4.begin(), at_4.end(), "recursive_doubling"), 1);
   EXPECT_EQ(at_4[at_4.size() - 2], "auto");
   EXPECT_EQ(at_4.back(), "native");
+}
+
+// What needs a network or groups takes part where it is asked for.
+TEST(Candidates, AreSeparatedByTheCommasOutsideOfBrackets) {
+  const std::string list = "hierarchical(circulant, ring):groups=2,ring,multitree:graph=torus:2x2";
+  EXPECT_EQ(labels({"-C", "all_reduce", "-a", list}, 4),
+            (std::vector<std::string>{"hierarchical(circulant, ring):groups=2", "ring",
+                                      "multitree:graph=torus:2x2"}));
+  const SweepOptions options = understand(parse({"-C", "all_reduce", "-a", list}));
+  const Candidate first = candidates_for(Collective::all_reduce, options, 4, true).front();
+  EXPECT_EQ(first.algorithm, "hierarchical(circulant, ring)");
+  EXPECT_EQ(first.parameters, "groups=2");
+  for (const std::string& label : labels({"-C", "all_reduce"}, 4))
+    EXPECT_TRUE(label != "multitree" && label != "hierarchical") << label;
 }
 
 TEST(Candidates, OneListedTwiceRacesAgainstItself) {

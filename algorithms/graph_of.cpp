@@ -1,0 +1,31 @@
+#include <tutti/graph.hpp>
+
+#include "patterns.hpp"
+#include "refuse.hpp"
+
+namespace tutti::algorithms {
+
+const Graph& graph_of(const Shape& shape, const char* example) {
+  if (shape.graph == nullptr)
+    refuse(std::string{"it is shaped by a network, and none is given: write such as "} + example);
+  const Graph& graph = *shape.graph;
+  std::vector<bool> taken(static_cast<std::size_t>(graph.routers()));
+  for (Rank rank = 0; rank < graph.ranks(); ++rank)
+    taken[static_cast<std::size_t>(graph.router_of(rank))] = true;
+  const bool spread = graph.ranks() == graph.routers() &&
+                      std::find(taken.begin(), taken.end(), false) == taken.end();
+  if (!spread || graph.ranks() != shape.size)
+    refuse("it needs one rank on each router: the graph has " +
+           number_of(graph.routers(), "router") + " with " + number_of(graph.ranks(), "rank") +
+           (spread ? "" : ", not one on each") + there_are(shape.size));
+  return graph;
+}
+
+std::vector<Rank> ranks_of(const Graph& graph) {
+  std::vector<Rank> ranks(static_cast<std::size_t>(graph.ranks()));
+  for (Rank rank = 0; rank < graph.ranks(); ++rank)
+    ranks[static_cast<std::size_t>(graph.router_of(rank))] = rank;
+  return ranks;
+}
+
+}  // namespace tutti::algorithms

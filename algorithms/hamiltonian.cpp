@@ -1,0 +1,90 @@
+// Complete graphs: Walecki's zigzags (Lucas, 1892). Tori: Lee distance Gray codes (Bose, Broeg,
+// Kwon and Ashir, IEEE ToC 44(8), 1995).
+#include "hamiltonian.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "graph.hpp"
+
+namespace tutti {
+namespace {
+
+using Tour = std::vector<int>;
+
+/// Zigzags over 2m routers use every link among them once; a router more joins the ends of each,
+/// and another one, where there is one, stands in the middle of each.
+std::vector<Tour> complete_cycles(int routers) {
+  const int m = (routers - 1) / 2;
+  std::vector<Tour> cycles;
+  for (int first = 0; first < m; ++first) {
+    Tour cycle{2 * m};
+    for (int at = 0; at < 2 * m; ++at) {
+      if (at == m && routers % 2 == 0) cycle.push_back(2 * m + 1);
+      const int step = at % 2 == 1 ? (at + 1) / 2 : -at / 2;
+      cycle.push_back((first + step + 2 * m) % (2 * m));
+    }
+    cycles.push_back(std::move(cycle));
+  }
+  return cycles;
+}
+
+/// Goes along the links that a cycle leaves. @return where that leads until it is back.
+Tour rest_of(const Graph& graph, const Tour& cycle) {
+  std::set<std::pair<int, int>> used;
+  for (std::size_t at = 0; at < cycle.size(); ++at)
+    used.insert(std::minmax(cycle[at], cycle[(at + 1) % cycle.size()]));
+  Tour rest;
+  for (int router = 0; router >= 0;) {
+    rest.push_back(router);
+    int next = -1;
+    for (const int neighbor : graph.neighbors(router))
+      if (used.insert(std::minmax(router, neighbor)).second) {
+        next = neighbor;
+        break;
+      }
+    router = next == 0 ? -1 : next;
+  }
+  return rest;
+}
+
+/// Rows of `columns` routers each, which divides the number of rows: along a row, and on to the
+/// next.
+std::vector<Tour> torus_cycles(const Graph& graph, int rows, int columns, bool transposed) {
+  Tour first;
+  for (int row = 0; row < rows; ++row)
+    for (int at = 0; at < columns; ++at) {
+      const int column = (at - row % columns + columns) % columns;
+      first.push_back(transposed ? column * rows + row : row * columns + column);
+    }
+  std::vector<Tour> cycles{first};
+  if (Tour second = rest_of(graph, first); second.size() == first.size())
+    cycles.push_back(std::move(second));
+  return cycles;
+}
+
+}  // namespace
+
+std::vector<std::vector<int>> hamiltonian_cycles(const Graph& graph) {
+  const int n = graph.routers();
+  Tour around(static_cast<std::size_t>(n));
+  std::iota(around.begin(), around.end(), 0);
+  if (graph.family() == GraphFamily::ring || n < 3) return {around};
+  if (graph.family() == GraphFamily::complete) return complete_cycles(n);
+  if (graph.family() == GraphFamily::torus) {
+    std::vector<int> sides{graph.numbers().begin(), graph.numbers().end()};
+    std::erase(sides, 1);
+    if (sides.size() == 1) return {around};
+    if (sides.size() == 2 && std::ranges::min(sides) > 2) {
+      if (sides[0] % sides[1] == 0) return torus_cycles(graph, sides[0], sides[1], false);
+      if (sides[1] % sides[0] == 0) return torus_cycles(graph, sides[1], sides[0], true);
+    }
+  }
+  refuse(
+      "it needs rings that share no link; they are known of rings, of complete graphs, and "
+      "of tori of two sides from 3 on where one divides the other, but not of " +
+      graph.text());
+}
+
+}  // namespace tutti

@@ -1,0 +1,37 @@
+// Hierarchical: one algorithm within groups of ranks, such as those of a host, another one between
+// them. An all-reduce reduce-scatters within each group onto as many lanes as the smallest group
+// has ranks; each lane, the ranks of one index, all-reduces its part between the groups; an
+// all-gather within each group ends it. With one lane it may be a reduce to the first rank of each
+// group and a broadcast from there. Broadcast and reduce go through one rank of each group: the
+// root, or the first. Rounds and bytes are those of its stages; between N groups 2(N-1) vectors
+// travel in all, the least possible, if the second one has the least volume. Any groups,
+// commutative operators. Open MPI's HAN, UCC's rab and split_rail, and the lanes of Traeff,
+// arXiv:1910.13373, are choices of it. Wins where groups are nearer to each other inside than
+// outside.
+#include "levels.hpp"
+
+namespace tutti::algorithms {
+
+Schedule hierarchical_all_reduce(const Shape& shape, Rank self) {
+  const Levels levels{shape, self};
+  const std::uint32_t lanes = levels.lanes();
+  Schedule between{levels.units_between(1) * lanes};
+  if (levels.index() < lanes) between = on_piece(levels.between(1), levels.index(), lanes);
+  return then(unfinished(levels.within(0, lanes)), then(between, levels.within(2, lanes)));
+}
+
+Schedule hierarchical_broadcast(const Shape& shape, Rank self) {
+  const Levels levels{shape, self};
+  Schedule between{levels.units_between(1)};
+  if (levels.leads()) between = levels.between(1);
+  return then(between, levels.within(0, levels.lanes()));
+}
+
+Schedule hierarchical_reduce(const Shape& shape, Rank self) {
+  const Levels levels{shape, self};
+  Schedule between{levels.units_between(1)};
+  if (levels.leads()) between = levels.between(1);
+  return then(unfinished(levels.within(0, levels.lanes())), between);
+}
+
+}  // namespace tutti::algorithms

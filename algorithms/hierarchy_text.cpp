@@ -1,0 +1,94 @@
+// Hierarchies as text: `(within, between):groups=4:lanes=1`.
+#include <algorithm>
+#include <array>
+
+#include "expression.hpp"
+#include "refuse.hpp"
+
+namespace tutti {
+namespace {
+
+using enum Collective;
+
+constexpr std::array kThereAndBack{reduce_scatter, all_gather};
+constexpr std::array kToTheLeader{reduce, broadcast};
+
+bool has_row(Collective collective, std::string_view name) {
+  return std::ranges::any_of(catalog(), [&](const Algorithm& row) {
+    return row.collective == collective && row.name == name;
+  });
+}
+
+bool has_both(const std::array<Collective, 2>& ways, std::string_view name) {
+  return has_row(ways[0], name) && has_row(ways[1], name);
+}
+
+/// The names that both ways have.
+std::string names_of(const std::array<Collective, 2>& ways) {
+  std::string names;
+  for (const Algorithm& row : catalog())
+    if (row.collective == ways[0] && has_row(ways[1], row.name))
+      names += (names.empty() ? "" : ", ") + std::string{row.name};
+  return names;
+}
+
+void read_parameter(Hierarchy& hierarchy, std::string_view text, std::string_view whole) {
+  const std::size_t equals = std::min(text.find('='), text.size());
+  const std::string_view key = text.substr(0, equals);
+  const std::string_view value = text.substr(std::min(equals + 1, text.size()));
+  if (key == "groups") hierarchy.groups = numbers_in(value, whole);
+  else if (key == "ranks") hierarchy.group_of = numbers_in(value, whole, 0);
+  else if (key == "lanes") hierarchy.lanes = number_in(value, whole);
+  else
+    refuse("unknown parameter '" + std::string{text} + "' in '" + std::string{whole} +
+           "': expected groups=4, groups=5+3, ranks=0+1+0+1 or lanes=1");
+}
+
+/// What runs within groups in an all_reduce: onto lanes, or to one leader.
+const std::array<Collective, 2>& ways_of(std::string_view operand, int lanes) {
+  const std::string_view name = take_apart(operand).name;
+  const bool can_lead = has_both(kToTheLeader, name);
+  if (has_both(kThereAndBack, name) && !(lanes == 1 && can_lead)) return kThereAndBack;
+  if (can_lead) return kToTheLeader;
+  refuse(
+      "'" + std::string{name} +
+      "' cannot work within groups: choose from those that reduce_scatter and all_gather have (" +
+      names_of(kThereAndBack) + ") or reduce and broadcast (" + names_of(kToTheLeader) + ")");
+}
+
+}  // namespace
+
+Hierarchy parse_hierarchy(Collective collective, const Expression& expression,
+                          std::string_view whole) {
+  if (expression.operands.size() != 2)
+    refuse("'" + std::string{whole} +
+           "' must name two algorithms: write such as hierarchical(circulant, ring):groups=4");
+  Hierarchy hierarchy;
+  std::string_view rest = expression.parameters;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    read_parameter(hierarchy, rest.substr(0, end), whole);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (hierarchy.groups.empty() == hierarchy.group_of.empty())
+    refuse("'" + std::string{whole} +
+           "' must say its groups once: as groups=4, groups=5+3 or "
+           "ranks=0+1+0+1");
+  const auto [within, between] = std::pair{expression.operands[0], expression.operands[1]};
+  if (collective != all_reduce) {
+    hierarchy.stages = {parse_choice(collective, within), parse_choice(collective, between)};
+    return hierarchy;
+  }
+  const std::array<Collective, 2>& ways = ways_of(within, hierarchy.lanes);
+  hierarchy.stages = {parse_choice(ways[0], within), parse_choice(all_reduce, between),
+                      parse_choice(ways[1], within)};
+  return hierarchy;
+}
+
+std::string parameters_of(const Hierarchy& hierarchy) {
+  const std::string groups = hierarchy.group_of.empty() ? "groups=" + joined(hierarchy.groups)
+                                                        : "ranks=" + joined(hierarchy.group_of);
+  return groups + (hierarchy.lanes == 0 ? "" : ":lanes=" + std::to_string(hierarchy.lanes));
+}
+
+}  // namespace tutti

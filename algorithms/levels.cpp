@@ -1,0 +1,98 @@
+#include "levels.hpp"
+
+#include <numeric>
+#include <set>
+
+#include "refuse.hpp"
+
+namespace tutti::algorithms {
+namespace {
+
+const Hierarchy* hierarchy_in(const Shape& shape) {
+  if (shape.hierarchy == nullptr)
+    refuse(
+        "it is made of two algorithms and groups, and they are missing: write such as "
+        "hierarchical(circulant, ring):groups=4");
+  return shape.hierarchy.get();
+}
+
+int index_of(const std::vector<Rank>& ranks, Rank rank) {
+  const auto found = std::find(ranks.begin(), ranks.end(), rank);
+  return found == ranks.end() ? -1 : static_cast<int>(found - ranks.begin());
+}
+
+Schedule build(const Choice& choice, int size, Rank root, Rank self) {
+  try {
+    require(choice.algorithm->traits.sizes, size);
+    return choice.build(size, is_rooted(choice.algorithm->collective) ? root : 0, self);
+  } catch (const Error& error) {
+    refuse(choice.text() + " cannot serve " + std::to_string(size) +
+           " of the ranks: " + error.what());
+  }
+}
+
+}  // namespace
+
+Levels::Levels(const Shape& shape, Rank self)
+    : hierarchy_{hierarchy_in(shape)}, groups_{groups_of(*hierarchy_, shape.size)},
+      smallest_{shape.size} {
+  for (int group = 0; group < groups(); ++group) {
+    const std::vector<Rank>& ranks = this->group(group);
+    smallest_ = std::min(smallest_, static_cast<int>(ranks.size()));
+    leaders_.push_back(std::max(0, index_of(ranks, shape.root)));
+    if (index_of(ranks, shape.root) >= 0) root_group_ = group;
+    if (const int index = index_of(ranks, self); index >= 0) {
+      group_ = group;
+      index_ = index;
+    }
+  }
+}
+
+bool Levels::scatters() const {
+  return stage(0).algorithm->collective == Collective::reduce_scatter;
+}
+
+std::uint32_t Levels::lanes() const {
+  const int most = scatters() ? smallest_ : 1;
+  if (hierarchy_->lanes > most)
+    refuse("it would have " + std::to_string(hierarchy_->lanes) + " lanes, and " +
+           (scatters() ? "the smallest group has " + std::to_string(most) + " ranks"
+                       : stage(0).text() + " works for one"));
+  return unsigned_of(hierarchy_->lanes == 0 ? most : hierarchy_->lanes);
+}
+
+Schedule Levels::part(std::size_t stage, int group, int index, std::uint32_t lanes) const {
+  const int size = static_cast<int>(this->group(group).size());
+  const Schedule whole = build(this->stage(stage), size, leader_of(group), index);
+  return scatters() ? first_blocks(whole, lanes, unsigned_of(size)) : whole;
+}
+
+Schedule Levels::within(std::size_t stage, std::uint32_t lanes) const {
+  // All ranks cut the vector alike, though groups of different sizes would do it differently.
+  std::uint32_t units = 1;
+  std::set<std::size_t> sizes;
+  for (int group = 0; group < groups(); ++group)
+    if (sizes.insert(this->group(group).size()).second)
+      units = std::lcm(units, part(stage, group, 0, lanes).units());
+  return refine(on(group(group_), part(stage, group_, index_, lanes)), units);
+}
+
+Schedule Levels::between(std::size_t stage) const {
+  const bool is_rooted_stage = is_rooted(this->stage(stage).algorithm->collective);
+  std::vector<Rank> members;
+  for (int group = 0; group < groups(); ++group) {
+    const int index = is_rooted_stage ? leader_of(group) : index_;
+    members.push_back(this->group(group)[static_cast<std::size_t>(index)]);
+  }
+  return on(members, build(this->stage(stage), groups(), root_group_, group_));
+}
+
+std::uint32_t Levels::units_between(std::size_t stage) const {
+  const Choice& choice = this->stage(stage);
+  const When identical = choice.algorithm->traits.rank_identical;
+  if (!is_rooted(choice.algorithm->collective) && !holds(identical, groups(), 0))
+    refuse(choice.text() + " would leave different bits in the groups");
+  return build(choice, groups(), root_group_, 0).units();
+}
+
+}  // namespace tutti::algorithms

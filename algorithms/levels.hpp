@@ -1,0 +1,51 @@
+/// @file
+/// Groups of ranks, and algorithms within and between them.
+#pragma once
+
+#include <vector>
+
+#include "patterns.hpp"
+
+namespace tutti::algorithms {
+
+/// The groups of a hierarchical algorithm, and where one rank is in them. Each group has a leader:
+/// the root, or its first rank. Throws Error{invalid_argument} where groups or algorithms do not
+/// fit.
+class Levels {
+ public:
+  Levels(const Shape& shape, Rank self);
+
+  /// Whether results are scattered over the ranks of a group, and not on its leader only.
+  [[nodiscard]] bool scatters() const;
+  /// On how many lanes the groups work with each other.
+  [[nodiscard]] std::uint32_t lanes() const;
+  [[nodiscard]] std::uint32_t index() const { return unsigned_of(index_); }
+  [[nodiscard]] bool leads() const { return leader_of(group_) == index_; }
+
+  /// A stage within this rank's group, to or from its leader where it has a root. @param lanes that
+  /// have blocks, where it scatters or gathers; the ranks after them have none.
+  [[nodiscard]] Schedule within(std::size_t stage, std::uint32_t lanes) const;
+  /// A stage between the leaders if it has a root, else between the ranks of this one's index.
+  [[nodiscard]] Schedule between(std::size_t stage) const;
+  /// The units of that, of any rank.
+  [[nodiscard]] std::uint32_t units_between(std::size_t stage) const;
+
+ private:
+  [[nodiscard]] const Choice& stage(std::size_t index) const { return hierarchy_->stages[index]; }
+  [[nodiscard]] const std::vector<Rank>& group(int index) const {
+    return groups_[static_cast<std::size_t>(index)];
+  }
+  [[nodiscard]] int leader_of(int group) const { return leaders_[static_cast<std::size_t>(group)]; }
+  [[nodiscard]] int groups() const { return static_cast<int>(groups_.size()); }
+  [[nodiscard]] Schedule part(std::size_t stage, int group, int index, std::uint32_t lanes) const;
+
+  const Hierarchy* hierarchy_;
+  std::vector<std::vector<Rank>> groups_{};
+  std::vector<int> leaders_{};  // the index of each group's
+  int smallest_ = 0;
+  int group_ = 0;
+  int index_ = 0;
+  int root_group_ = 0;
+};
+
+}  // namespace tutti::algorithms

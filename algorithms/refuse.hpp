@@ -1,0 +1,27 @@
+/// @file
+/// How arguments are refused.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <tutti/error.hpp>
+
+namespace tutti {
+
+/// Throws Error{invalid_argument}. @param message one sentence that says what is wrong.
+[[noreturn]] inline void refuse(std::string message) {
+  throw Error{ErrorCode::invalid_argument, std::move(message)};
+}
+
+/// @param number how many. @param noun in the singular. @return such as "1 rank" or "2 ranks".
+[[nodiscard]] inline std::string number_of(std::int64_t number, const char* noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+/// @param size number of ranks. @return such as ", and there are 8 ranks".
+[[nodiscard]] inline std::string there_are(int size) {
+  return (size == 1 ? ", and there is " : ", and there are ") + number_of(size, "rank");
+}
+
+}  // namespace tutti

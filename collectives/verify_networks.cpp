@@ -1,0 +1,162 @@
+#include "verify_networks.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <tutti/error.hpp>
+#include <tutti/graph.hpp>
+
+namespace tutti::verifying {
+namespace {
+
+std::uint64_t seed_of(std::uint64_t seed, int size) {
+  return seed * 1000003 + static_cast<std::uint64_t>(size);
+}
+
+/// Whether the row serves it; generators refuse in words what they do not.
+bool serves(const Choice& choice, int size) {
+  try {
+    require(choice, size);
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
+Choice choice_on(const Algorithm& row, Graph graph) {
+  Choice choice{.algorithm = &row, .number = row.default_number};
+  choice.graph = std::make_shared<const Graph>(std::move(graph));
+  return choice;
+}
+
+/// The q of the Slim Fly of that size, if there is one.
+std::optional<int> slim_fly_of(int size) {
+  if (size == 1 || !admits(Sizes::slim_fly, size)) return std::nullopt;
+  int q = 3;
+  while (2 * q * q < size) ++q;
+  return q;
+}
+
+/// Tori of two and three sides, the longest first.
+void add_tori(int size, std::vector<Graph>& graphs) {
+  for (int b = 2; b * b <= size; ++b) {
+    if (size % b != 0) continue;
+    const int a = size / b;
+    graphs.push_back(Graph::torus(std::vector{a, b}));
+    for (int c = 2; c <= b; ++c)
+      if (a % c == 0 && a / c >= b) graphs.push_back(Graph::torus(std::vector{a / c, b, c}));
+  }
+}
+
+/// A tree that grows anywhere, and some more links; ranks sit on it in any order.
+Graph random_graph(int size, Dice& dice) {
+  std::vector<Graph::Edge> edges;
+  std::vector<std::vector<bool>> linked(static_cast<std::size_t>(size),
+                                        std::vector<bool>(static_cast<std::size_t>(size)));
+  const auto link = [&](int a, int b) {
+    if (a == b || linked[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)]) return;
+    linked[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)] = true;
+    linked[static_cast<std::size_t>(b)][static_cast<std::size_t>(a)] = true;
+    edges.push_back({a, b});
+  };
+  for (int router = 1; router < size; ++router) link(router, dice.between(0, router - 1));
+  for (int more = dice.between(0, size); more > 0; --more)
+    link(dice.between(0, size - 1), dice.between(0, size - 1));
+  std::vector<int> routers;
+  for (Rank rank = 0; rank < size; ++rank)
+    routers.insert(routers.begin() + dice.between(0, rank), rank);
+  return Graph::from_edges(size, edges).with_ranks_on(routers);
+}
+
+/// Groups as text: equal, unequal, of single ranks, one of all, and not of consecutive ranks.
+std::vector<std::string> groupings(int size, Dice& dice) {
+  std::vector<std::string> texts{"groups=1"};
+  if (size == 1) return texts;
+  texts.push_back("groups=2");
+  texts.push_back("groups=" + std::to_string(size));
+  texts.push_back("groups=" + std::to_string(size - 1) + "+1");
+  texts.push_back("groups=" + std::to_string((size + 3) / 4));
+  std::string sizes;
+  for (int rest = size - 1; rest > 0;) {
+    const int ranks = dice.between(1, std::min(rest, 9));
+    sizes += std::to_string(ranks) + "+";
+    rest -= ranks;
+  }
+  texts.push_back("groups=" + sizes + "1");
+  const int groups = dice.between(2, std::min(size, 8));
+  std::string ranks = "ranks=0";
+  for (Rank rank = 1; rank < size; ++rank)
+    ranks += "+" + std::to_string(rank < groups ? rank : dice.between(0, groups - 1));
+  texts.push_back(ranks);
+  std::vector<std::string> once;
+  for (std::string& text : texts)
+    if (std::find(once.begin(), once.end(), text) == once.end()) once.push_back(std::move(text));
+  return once;
+}
+
+/// Algorithms for the stages, and lanes.
+struct Stages {
+  const char* operands;
+  const char* lanes;
+};
+
+std::vector<Stages> stages_of(Collective collective) {
+  if (collective == Collective::reduce)
+    return {{"(binomial, reduce_scatter_gather)", ""}, {"(in_order_binary, knomial:k=3)", ""}};
+  if (collective == Collective::broadcast)
+    return {{"(scatter_all_gather, knomial:k=3)", ""}, {"(binomial, chain)", ""}};
+  return {{"(circulant, ring)", ""},
+          {"(ring, recursive_doubling)", ""},
+          {"(binomial, circulant)", ""},
+          {"(ring, direct)", ":lanes=1"}};
+}
+
+}  // namespace
+
+std::vector<Choice> graph_choices(const Algorithm& row, int size, std::uint64_t seed) {
+  std::vector<Graph> graphs{Graph::ring(size), Graph::torus(std::vector{size}),
+                            Graph::complete(size)};
+  add_tori(size, graphs);
+  for (int dimensions = 1; 1 << dimensions <= size; ++dimensions)
+    if (1 << dimensions == size) graphs.push_back(Graph::hypercube(dimensions));
+  if (const std::optional<int> q = slim_fly_of(size)) graphs.push_back(Graph::slim_fly(*q));
+  Dice dice{seed_of(seed, size)};
+  graphs.push_back(random_graph(size, dice));
+  std::vector<Choice> choices;
+  for (Graph& graph : graphs)
+    if (Choice choice = choice_on(row, std::move(graph)); serves(choice, size))
+      choices.push_back(std::move(choice));
+  return choices;
+}
+
+std::vector<Choice> hierarchy_choices(const Algorithm& row, int size, std::uint64_t seed) {
+  Dice dice{seed_of(seed, size)};
+  const std::vector<Stages> stages = stages_of(row.collective);
+  std::vector<Choice> choices;
+  // In turn, so that in all sizes together every grouping meets all stages. Where every root is
+  // tried, a third of them at each size is enough.
+  const std::size_t every = is_rooted(row.collective) ? 3 : 1;
+  std::size_t turn = static_cast<std::size_t>(size);
+  for (const std::string& groups : groupings(size, dice)) {
+    const Stages& next = stages[turn / every % stages.size()];
+    if (turn++ % every != 0 && size > 2) continue;
+    choices.push_back(parse_choice(
+        row.collective, std::string{row.name} + next.operands + ":" + groups + next.lanes));
+    choices.back().algorithm = &row;
+  }
+  return choices;
+}
+
+std::vector<Choice> slim_fly_choices(const Algorithm& row, int size) {
+  const std::optional<int> q = slim_fly_of(size);
+  if (!q) return {};
+  if (row.traits.sizes == Sizes::slim_fly)
+    return {Choice{.algorithm = &row, .number = row.default_number}};
+  if (row.parameter != Parameter::graph) return {};
+  const Choice choice = choice_on(row, Graph::slim_fly(*q));
+  return serves(choice, size) ? std::vector{choice} : std::vector<Choice>{};
+}
+
+}  // namespace tutti::verifying
