@@ -16,7 +16,7 @@ const Graph& graph_of(const Shape& shape, const char* example) {
                       std::find(taken.begin(), taken.end(), false) == taken.end();
   if (!spread || graph.ranks() != shape.size)
     refuse("it needs one rank on each router: the graph has " +
-           number_of(graph.routers(), "router") + " with " + number_of(graph.ranks(), "rank") +
+           count_of(graph.routers(), "router") + " with " + count_of(graph.ranks(), "rank") +
            (spread ? "" : ", not one on each") + there_are(shape.size));
   return graph;
 }

@@ -15,7 +15,7 @@ std::vector<int> sizes_of(const std::vector<int>& groups, int size) {
   if (groups.size() > 1) {
     const std::int64_t sum = std::accumulate(groups.begin(), groups.end(), std::int64_t{0});
     if (sum != size)
-      refuse("its groups have " + number_of(sum, "rank") + " together" + there_are(size));
+      refuse("its groups have " + count_of(sum, "rank") + " together" + there_are(size));
     return groups;
   }
   if (groups.front() > size)
@@ -38,7 +38,7 @@ std::vector<std::vector<Rank>> groups_of(const Hierarchy& hierarchy, int size) {
                       group_of.empty() ? 0 : group_of.back() + 1);
   }
   if (static_cast<int>(group_of.size()) != size)
-    refuse("it has the groups of " + number_of(static_cast<std::int64_t>(group_of.size()), "rank") +
+    refuse("it has the groups of " + count_of(static_cast<std::int64_t>(group_of.size()), "rank") +
            there_are(size));
   const int last = std::ranges::max(group_of);
   if (last >= size)

@@ -15,13 +15,13 @@ namespace tutti {
 }
 
 /// @param number how many. @param noun in the singular. @return such as "1 rank" or "2 ranks".
-[[nodiscard]] inline std::string number_of(std::int64_t number, const char* noun) {
+[[nodiscard]] inline std::string count_of(std::int64_t number, const char* noun) {
   return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
 }
 
 /// @param size number of ranks. @return such as ", and there are 8 ranks".
 [[nodiscard]] inline std::string there_are(int size) {
-  return (size == 1 ? ", and there is " : ", and there are ") + number_of(size, "rank");
+  return (size == 1 ? ", and there is " : ", and there are ") + count_of(size, "rank");
 }
 
 }  // namespace tutti

@@ -15,16 +15,6 @@ std::uint64_t seed_of(std::uint64_t seed, int size) {
   return seed * 1000003 + static_cast<std::uint64_t>(size);
 }
 
-/// Whether the row serves it; generators refuse in words what they do not.
-bool serves(const Choice& choice, int size) {
-  try {
-    require(choice, size);
-  } catch (const Error&) {
-    return false;
-  }
-  return true;
-}
-
 Choice choice_on(const Algorithm& row, Graph graph) {
   Choice choice{.algorithm = &row, .number = row.default_number};
   choice.graph = std::make_shared<const Graph>(std::move(graph));
@@ -114,6 +104,16 @@ std::vector<Stages> stages_of(Collective collective) {
 }
 
 }  // namespace
+
+bool serves(const Choice& choice, int size) {
+  try {
+    require(choice, size);
+    (void)choice.build(size, 0, 0);
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
 
 std::vector<Choice> graph_choices(const Algorithm& row, int size, std::uint64_t seed) {
   std::vector<Graph> graphs{Graph::ring(size), Graph::torus(std::vector{size}),

@@ -25,6 +25,10 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
+/// @param choice any. @param size number of ranks. @return whether it serves them, by what its
+/// generator says.
+[[nodiscard]] bool serves(const Choice& choice, int size);
+
 /// @param row that takes a graph. @param size number of ranks. @param seed of a random graph.
 /// @return a choice for every graph of a family that has so many routers, and for a random one, as
 /// far as the row serves them.

@@ -46,6 +46,8 @@ class RowVerifier {
  private:
   static constexpr std::size_t kEnough = 8;  // findings: one mistake shows in many shapes
 
+  [[nodiscard]] std::vector<Choice> choices_at(int size) const;
+  [[nodiscard]] bool serves(int size) const;
   void visit_size(int size);
   void visit_refused(int size);
   void visit_sample();
@@ -56,9 +58,6 @@ class RowVerifier {
   void add(CheckKind kind, const std::string& text) { add(Finding{kind, text}); }
   void add(Finding finding) {
     if (report_.findings.size() < kEnough) report_.findings.push_back(std::move(finding));
-  }
-  [[nodiscard]] Choice default_choice(int size) const {
-    return verified_choices(row_, size, range_.seed).front();
   }
 
   const Algorithm& row_;
@@ -97,11 +96,22 @@ Facts RowVerifier::visit_shape(const Choice& choice, int size, Rank root) {
   return std::move(verdict.facts);
 }
 
+std::vector<Choice> RowVerifier::choices_at(int size) const {
+  if (range_.choice.empty()) return verified_choices(row_, size, range_.seed);
+  return {parse_choice(row_.collective, range_.choice)};
+}
+
+/// Rows serve what they claim to; of one choice its generator has the last word.
+bool RowVerifier::serves(int size) const {
+  return admits(row_.traits.sizes, size) &&
+         (range_.choice.empty() || verifying::serves(choices_at(size).front(), size));
+}
+
 void RowVerifier::visit_size(int size) {
   const std::size_t findings = report_.findings.size();
   const Rank roots = is_rooted(row_.collective) ? size : 1;
   bool first = true;
-  for (const Choice& choice : verified_choices(row_, size, range_.seed))
+  for (const Choice& choice : choices_at(size))
     for (Rank root = 0; root < roots && report_.findings.size() < kEnough; ++root) {
       Facts facts = visit_shape(choice, size, root);
       if (first) report_.sizes.push_back({size, std::move(facts)});
@@ -111,7 +121,7 @@ void RowVerifier::visit_size(int size) {
 }
 
 void RowVerifier::visit_refused(int size) {
-  Verdict verdict = prove(default_choice(size), size, 0);
+  Verdict verdict = prove(choices_at(size).front(), size, 0);
   record_.serves.push_back(verdict.proved());
   if (!verdict.proved())
     report_.refusals.push_back({size, std::move(verdict.findings.front().message)});
@@ -127,9 +137,9 @@ void RowVerifier::visit_sample() {
   if (last <= range_.max_size) return;
   for (int sample = 0; sample < range_.samples; ++sample) {
     int size = dice.between(range_.max_size + 1, last);
-    while (size > range_.max_size && !admits(row_.traits.sizes, size)) --size;
+    while (size > range_.max_size && !serves(size)) --size;
     if (size <= range_.max_size) continue;
-    const auto choices = verified_choices(row_, size, range_.seed);
+    const auto choices = choices_at(size);
     const int choice = dice.between(0, static_cast<int>(choices.size()) - 1);
     const Rank root = is_rooted(row_.collective) ? dice.between(0, size - 1) : 0;
     visit_shape(choices[static_cast<std::size_t>(choice)], size, root);
@@ -138,14 +148,14 @@ void RowVerifier::visit_sample() {
 
 void RowVerifier::visit_slim_flies() {
   for (int size = range_.max_size + 1; size <= range_.slim_fly_to; ++size)
-    if (admits(Sizes::slim_fly, size) && admits(row_.traits.sizes, size))
+    if (range_.choice.empty() && admits(Sizes::slim_fly, size) && admits(row_.traits.sizes, size))
       for (const Choice& choice : verifying::slim_fly_choices(row_, size))
         visit_shape(choice, size, 0);
 }
 
 RowReport RowVerifier::run() {
   for (int size = range_.min_size; size <= range_.max_size; ++size) {
-    if (admits(row_.traits.sizes, size)) {
+    if (serves(size)) {
       visit_size(size);
     } else {
       visit_refused(size);
@@ -158,7 +168,8 @@ RowReport RowVerifier::run() {
   // On few ranks almost everything holds, so only a wide range shows that a row is too modest.
   constexpr int kFewest = 2;
   constexpr int kInteresting = 16;
-  if (report_.proved() && range_.min_size <= kFewest && range_.max_size >= kInteresting)
+  if (report_.proved() && range_.choice.empty() && range_.min_size <= kFewest &&
+      range_.max_size >= kInteresting)
     for (const std::string& text : verifying::too_little_claimed(row_, record_, range_.min_size))
       add(CheckKind::too_little_claimed,
           std::string{row_.name} + " " + std::string{name_of(row_.collective)} + ": " + text);

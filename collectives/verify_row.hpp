@@ -21,6 +21,7 @@ struct VerifyRange {
   int sample_to = 0;       ///< If above max_size: a sample of shapes up to this size as well.
   int samples = 3;         ///< Shapes in that sample.
   int slim_fly_to = 0;     ///< If above max_size: Slim Flies of up to so many ranks as well.
+  std::string choice{};    ///< If not empty: this choice only, where it serves the number of ranks.
   std::uint64_t seed = 1;  ///< Of the sample and of random skips.
 };
 
@@ -82,8 +83,9 @@ struct RowReport {
 [[nodiscard]] std::vector<Choice> verified_choices(const Algorithm& row, int size,
                                                    std::uint64_t seed);
 
-/// Verifies one row. Too little claimed is judged only if the range spans at least 2 to 16 ranks,
-/// since on few ranks almost everything holds.
+/// Verifies one row. Too little claimed is judged only if the range spans at least 2 to 16 ranks
+/// and all choices, since of few ranks, and of one choice, more may hold. Throws
+/// Error{invalid_argument} where the range's choice cannot be read.
 /// @param row the row. @param range which shapes. @return the outcome.
 [[nodiscard]] RowReport verify_row(const Algorithm& row, const VerifyRange& range);
 

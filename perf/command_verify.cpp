@@ -37,9 +37,15 @@ struct Flags {
   bool json = false;
 };
 
+/// A row, or one choice of it.
+struct Subject {
+  const Algorithm* row = nullptr;
+  std::string choice{};  ///< Such as "knomial:k=3"; empty for what is verified of the row.
+};
+
 /// The flags as understood.
 struct Wanted {
-  std::vector<const Algorithm*> rows{};
+  std::vector<Subject> subjects{};
   VerifyRange range{};
   int build = 0;
   bool json = false;
@@ -48,6 +54,7 @@ struct Wanted {
 /// What became of one row.
 struct Outcome {
   RowReport report{};
+  VerifyRange range{};        ///< What was asked.
   int built = 0;              ///< Ranks whose schedules were built; 0 where none were wanted.
   double build_s = 0;         ///< Seconds that took.
   std::string build_error{};  ///< Why it failed.
@@ -56,9 +63,26 @@ struct Outcome {
   [[nodiscard]] bool proved() const { return report.proved() && build_error.empty(); }
 };
 
+/// The rows of names, and choices where more than a name is written.
+std::vector<Subject> subjects_of(const Flags& flags) {
+  const std::vector<Collective> collectives = collectives_named(flags.collective);
+  std::vector<Subject> subjects;
+  std::string names;
+  for (const std::string& word : split(with_graphs_of_files(flags.algorithm), ',')) {
+    const std::size_t end = word.find_first_of("(:");
+    if (end == word.npos) names += (names.empty() ? "" : ",") + word;
+    else
+      for (const Algorithm* row : rows_named(collectives, word.substr(0, end)))
+        subjects.push_back({row, parse_choice(row->collective, word).text()});
+  }
+  if (names.empty() && !subjects.empty()) return subjects;
+  for (const Algorithm* row : rows_named(collectives, names)) subjects.push_back({row});
+  return subjects;
+}
+
 Wanted understand(const Flags& flags) {
   Wanted wanted;
-  wanted.rows = rows_named(collectives_named(flags.collective), flags.algorithm);
+  wanted.subjects = subjects_of(flags);
   const RankRange ranks = range_in("--ranks", flags.ranks, kRanks);
   wanted.range.min_size = ranks.first;
   wanted.range.max_size = ranks.last;
@@ -73,11 +97,19 @@ Wanted understand(const Flags& flags) {
   return wanted;
 }
 
+/// The choice that costs are told of.
+Choice choice_of(const Outcome& outcome, int size) {
+  const Algorithm& row = *outcome.report.algorithm;
+  return outcome.range.choice.empty() ? verified_choices(row, size, outcome.range.seed).front()
+                                      : parse_choice(row.collective, outcome.range.choice);
+}
+
 /// Builds every rank's schedule, one after the other.
 void build(Outcome& outcome, int size) {
   const Algorithm& row = *outcome.report.algorithm;
-  if (size == 0 || !admits(row.traits.sizes, size) || !has_default(row.parameter)) return;
-  const Choice choice{.algorithm = &row, .number = row.default_number};
+  const bool is_complete = has_default(row.parameter) || !outcome.range.choice.empty();
+  if (size == 0 || !admits(row.traits.sizes, size) || !is_complete) return;
+  const Choice choice = choice_of(outcome, size);
   const auto start = std::chrono::steady_clock::now();
   try {
     for (Rank rank = 0; rank < size; ++rank) (void)choice.build(size, 0, rank);
@@ -88,10 +120,17 @@ void build(Outcome& outcome, int size) {
   outcome.build_s = std::chrono::duration<double>{std::chrono::steady_clock::now() - start}.count();
 }
 
-Outcome prove(const Algorithm& row, const Wanted& wanted) {
-  Outcome outcome{.report = verify_row(row, wanted.range)};
+Outcome prove(const Subject& subject, const Wanted& wanted) {
+  Outcome outcome{.range = wanted.range};
+  outcome.range.choice = subject.choice;
+  outcome.report = verify_row(*subject.row, outcome.range);
   build(outcome, wanted.build);
   return outcome;
+}
+
+std::string name_of(const Outcome& outcome) {
+  return outcome.range.choice.empty() ? std::string{outcome.report.algorithm->name}
+                                      : outcome.range.choice;
 }
 
 std::vector<std::string> proved_words(const RowReport& report) {
@@ -123,8 +162,8 @@ double vectors_sent(const RowReport& report, const SizeReport& size) {
 
 /// Messages one after the other on the longest path through the data flow. A rank's rounds are not
 /// that many: in a chain it has two, and waits for all before it.
-std::int64_t depth_of(const Algorithm& row, int size, std::uint64_t seed) {
-  return profile_of(verified_choices(row, size, seed).front(), size, 0).path.messages;
+std::int64_t depth_of(const Outcome& outcome, int size) {
+  return profile_of(choice_of(outcome, size), size, 0).path.messages;
 }
 
 std::string result_of(const Outcome& outcome) {
@@ -135,14 +174,14 @@ std::string result_of(const Outcome& outcome) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-std::string lines_of(const Outcome& outcome, std::uint64_t seed) {
+std::string lines_of(const Outcome& outcome) {
   const RowReport& report = outcome.report;
   const SizeReport largest = report.sizes.empty() ? SizeReport{} : report.sizes.back();
   // What is wrong may have no data flow.
-  const std::int64_t depth = report.proved() ? depth_of(*report.algorithm, largest.size, seed) : 0;
+  const std::int64_t depth = report.proved() ? depth_of(outcome, largest.size) : 0;
   std::string text =
       fmt::format("{:<14} {:<21} {:>6} {:>6} {:>6} {:>6.3f}  {}\n",
-                  name_of(report.algorithm->collective), report.algorithm->name, report.shapes,
+                  name_of(report.algorithm->collective), name_of(outcome), report.shapes,
                   largest.size, depth, vectors_sent(report, largest), result_of(outcome));
   if (!report.refusals.empty())
     text += fmt::format("{:>15}refuses {}: {}\n", "", refused_sizes(report),
@@ -153,10 +192,10 @@ std::string lines_of(const Outcome& outcome, std::uint64_t seed) {
   return text;
 }
 
-nlohmann::ordered_json json_of(const Outcome& outcome, std::uint64_t seed) {
+nlohmann::ordered_json json_of(const Outcome& outcome) {
   const RowReport& report = outcome.report;
   nlohmann::ordered_json json{{"collective", name_of(report.algorithm->collective)},
-                              {"algorithm", report.algorithm->name},
+                              {"algorithm", name_of(outcome)},
                               {"proved", report.proved()},
                               {"shapes", report.shapes},
                               {"properties", proved_words(report)}};
@@ -168,8 +207,7 @@ nlohmann::ordered_json json_of(const Outcome& outcome, std::uint64_t seed) {
                              {"rounds", size.facts.rounds},
                              {"messages", size.facts.messages},
                              {"vectors_sent", vectors_sent(report, size)}});
-    if (report.proved())
-      json["sizes"].back()["depth"] = depth_of(*report.algorithm, size.size, seed);
+    if (report.proved()) json["sizes"].back()["depth"] = depth_of(outcome, size.size);
   }
   for (const Refusal& refusal : report.refusals)
     json["refusals"].push_back({{"ranks", refusal.size}, {"reason", refusal.reason}});
@@ -232,10 +270,10 @@ int verify(const Wanted& wanted) {
                                       "algorithm", "shapes", "ranks", "depth", "sent", "result"),
                "");
   auto records = nlohmann::ordered_json::array();
-  for (const Algorithm* row : wanted.rows) {
-    outcomes.push_back(prove(*row, wanted));
-    if (wanted.json) records.push_back(json_of(outcomes.back(), wanted.range.seed));
-    else write_text(lines_of(outcomes.back(), wanted.range.seed), "");
+  for (const Subject& subject : wanted.subjects) {
+    outcomes.push_back(prove(subject, wanted));
+    if (wanted.json) records.push_back(json_of(outcomes.back()));
+    else write_text(lines_of(outcomes.back()), "");
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   write_text(wanted.json ? records.dump(1) + "\n" : summary_of(outcomes, elapsed.count()), "");
@@ -251,7 +289,8 @@ void add_verify(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   command->add_option("--collective", flags->collective, "names with commas between them, or all")
       ->capture_default_str();
-  command->add_option("--algorithm", flags->algorithm, "names with commas between them");
+  command->add_option("--algorithm", flags->algorithm,
+                      "names, or choices such as knomial:k=5, with commas");
   command->add_option("--sample-to", flags->sample_to, "and a sample of shapes up to so many ranks")
       ->capture_default_str();
   command->add_option("--slim-fly-to", flags->slim_fly_to,

@@ -73,6 +73,18 @@ TEST(CommandVerify, ProvesEveryRowAndSaysHow) {
   EXPECT_TRUE(has(run.out, "refuses 3, 5, 6, 7"));
 }
 
+TEST(CommandVerify, ProvesSingleChoices) {
+  const Answer run = tutti_run(
+      "verify --ranks 12 --collective all_reduce --algorithm "
+      "'ring,hierarchical(circulant, ring):groups=5+4+3,multitree:graph=torus:4x3'");
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  EXPECT_TRUE(has(run.out, "hierarchical(circulant, ring):groups=5+4+3")) << run.out;
+  EXPECT_TRUE(has(run.out, "multitree:graph=torus:4x3")) << run.out;
+  EXPECT_TRUE(has(run.out, "# 3 of 3 rows proved, 3 shapes")) << run.out;
+  EXPECT_EQ(tutti_run("verify --ranks 7 --algorithm multitree:graph=torus:4x3").code, 2)
+      << "nothing to prove";
+}
+
 TEST(CommandVerify, JsonTellsRoundsAndVolume) {
   const json document = json::parse(
       tutti_run("verify --ranks 8 --collective all_reduce,all_to_all --algorithm ring,pairwise "

@@ -160,6 +160,10 @@ TEST(Hierarchy, WhatDoesNotFitIsRefusedInOneSentence) {
             "it has the groups of 3 ranks, and there are 8 ranks");
   EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, ring):ranks=0+2+0", 3),
             "its group 1 has no rank");
+  EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, ring):ranks=0+2147483647", 2),
+            "its groups are numbered up to 2147483647, and there are 2 ranks");
+  EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, ring):groups=2", 1),
+            "it would have 2 groups, and there is 1 rank");
   EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, ring):groups=3:lanes=3", 8),
             "it would have 3 lanes, and the smallest group has 2 ranks");
   EXPECT_EQ(refusal(all_reduce, "hierarchical(binomial, ring):groups=2:lanes=2", 8),

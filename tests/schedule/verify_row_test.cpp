@@ -213,6 +213,25 @@ TEST(VerifyRow, EveryRadixIsTriedOnce) {
   EXPECT_EQ(radices, (std::vector<int>{2, 3, 4, 8}));
 }
 
+// A choice is proved where it serves, and says of other sizes why not.
+TEST(VerifyRow, OneChoiceIsProvedByItself) {
+  const Algorithm& row = *parse_choice(Collective::all_reduce, "hierarchical").algorithm;
+  RowReport report = verify_row(
+      row, {.min_size = 1, .max_size = 9, .choice = "hierarchical(circulant, ring):groups=3+2"});
+  EXPECT_TRUE(report.proved());
+  EXPECT_EQ(report.shapes, 1U);
+  ASSERT_EQ(report.sizes.size(), 1U);
+  EXPECT_EQ(report.sizes.front().size, 5);
+  ASSERT_EQ(report.refusals.size(), 8U);
+  EXPECT_NE(report.refusals.front().reason.find("its groups have 5 ranks together, and there is"),
+            std::string::npos)
+      << report.refusals.front().reason;
+  report = verify_row(*parse_choice(Collective::reduce, "knomial").algorithm,
+                      {.min_size = 1, .max_size = 16, .choice = "knomial:k=16"});
+  EXPECT_TRUE(report.proved()) << "of one choice more may hold than is claimed";
+  EXPECT_EQ(report.shapes, 16U * 17 / 2);
+}
+
 TEST(VerifyRow, ASampleReachesFurther) {
   const VerifyRange range{.min_size = 1, .max_size = 4, .sample_to = 40, .samples = 2, .seed = 3};
   const RowReport report = verify_row(ring_row(), range);
