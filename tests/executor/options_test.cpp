@@ -109,6 +109,29 @@ TEST(OptionsTest, ExplainNamesTheChoiceAndTheRejected) {
   EXPECT_EQ(world.cluster().transfers(), 0u);
 }
 
+TEST(OptionsTest, WhatNeedsANetworkOrGroupsIsLeftOutUntilItHasThem) {
+  World world{4};
+  std::vector<float> data(100);
+  const Call sums = call::all_reduce(data, std::span{data}, sum);
+  const std::string text = world[0].explain(sums);
+  for (const char* const line :
+       {"\n  multitree: left out, it is shaped by a network, and none is given",
+        "\n  hierarchical: left out, it is made of two algorithms and groups",
+        "\n  slim_fly: left out, it serves 2 q^2 ranks"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << " is missing in: " << text;
+  const std::string forced = world[0].explain(sums, {.algorithm = "multitree:graph=torus:2x2"});
+  EXPECT_NE(forced.find("ranks: multitree:graph=torus:2x2 (forced)"), std::string::npos) << forced;
+  try {
+    (void)world[0].explain(sums, {.algorithm = "multitree:graph=ring:5"});
+    ADD_FAILURE() << "five routers are not four";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string{error.what()}.find(
+                  "all_reduce: algorithm multitree:graph=ring:5 cannot serve: it needs one rank"),
+              0u)
+        << error.what();
+  }
+}
+
 // The same call over the same ranks: what differs is what messages and bytes are taken to cost.
 TEST(OptionsTest, ChoicesFollowTheTariffAndNameIt) {
   std::vector<float> data(8192);
