@@ -120,7 +120,8 @@ struct InOrderNode {
 [[nodiscard]] InOrderNode in_order_node(int begin, int end, Rank self) noexcept;
 
 /// A reduce's schedule for its root: each unit of the result is marked complete in the round that
-/// receives into it last, so that an average is rounded once. Units that none does follow the end.
+/// receives into it last, so that an average is rounded once; what no round receives into, at the
+/// end.
 [[nodiscard]] Schedule finish_each(const Schedule& schedule);
 
 /// The reduce_scatter that an all_gather is backwards. Commutative operators.
