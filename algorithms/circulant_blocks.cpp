@@ -93,23 +93,20 @@ Schedule circulant_broadcast(const Shape& shape, Rank self) {
   const int last = shape.number - 1;
   Schedule schedule{unsigned_of(shape.number)};
   if (shape.size == 1) return schedule;
-  std::vector<Hearing> peers;
-  for (int k = 0; k < skips.rounds; ++k) peers.push_back({skips, cycle.at(skips[k])});
+  std::vector<int> sending;
+  for (int k = 0; k < skips.rounds; ++k) sending.push_back(Hearing{skips, cycle.at(skips[k])}[k]);
   const Hearing own{skips, cycle.self};
   // The first phase is cut short, so that the last one ends with the last round.
   const int skipped = (skips.rounds - last % skips.rounds) % skips.rounds;
   for (int i = skipped; i < last + skips.rounds + skipped; ++i) {
     const int k = i % skips.rounds;
     const int offset = i / skips.rounds * skips.rounds - skipped;
-    const auto unit = [&](int block) {
-      return Slots{Space::out, unsigned_of(std::min(block, last))};
-    };
-    const int sent = peers[unsigned_of(k)][k] + offset;
-    const int heard = own[k] + offset;
+    const int sent = std::min(sending[unsigned_of(k)] + offset, last);
+    const int heard = std::min(own[k] + offset, last);
     const int to = cycle.at(skips[k]);
-    if (sent >= 0 && to != 0) schedule.add(Send{rooted.rank(to), unit(sent)});
-    if (heard >= 0 && cycle.self != 0)
-      schedule.add(Recv{rooted.rank(cycle.at(-skips[k])), unit(heard)});
+    const Rank from = rooted.rank(cycle.at(-skips[k]));
+    if (sent >= 0 && to != 0) schedule.add(Send{rooted.rank(to), {Space::out, unsigned_of(sent)}});
+    if (heard >= 0 && cycle.self != 0) schedule.add(Recv{from, {Space::out, unsigned_of(heard)}});
     schedule.end_round();
   }
   return schedule;
