@@ -116,8 +116,10 @@ bool serves(const Choice& choice, int size) {
 }
 
 std::vector<Choice> graph_choices(const Algorithm& row, int size, std::uint64_t seed) {
-  std::vector<Graph> graphs{Graph::ring(size), Graph::torus(std::vector{size}),
-                            Graph::complete(size)};
+  std::vector<Graph> graphs{Graph::ring(size), Graph::torus(std::vector{size})};
+  // Of many ranks, rings through all links at once would fill the memory.
+  constexpr int kMostComplete = 64;
+  if (size <= kMostComplete) graphs.push_back(Graph::complete(size));
   add_tori(size, graphs);
   for (int dimensions = 1; 1 << dimensions <= size; ++dimensions)
     if (1 << dimensions == size) graphs.push_back(Graph::hypercube(dimensions));
