@@ -72,11 +72,12 @@ class Trial {
         try_run(problem, opaque_model(1 + random_.below(5)));
         continue;
       }
-      try_run(problem, all_models()[random_.below(all_models().size())]);
+      try_run(problem, any_model());
       if (facts_.ordered.holds) try_run(problem, affine_model());
       if (facts_.rank_identical.holds && collective == Collective::all_reduce)
         try_run(problem, half_average(false), [this](Experiment& e) { return ranks_differ(e); });
-      if (facts_.size_invariant.holds)
+      // There is no average of a prefix.
+      if (facts_.size_invariant.holds && !is_prefix(collective))
         try_run(problem, half_average(true), [this](Experiment& e) { return units_differ(e); });
     }
     return problem;
@@ -100,6 +101,13 @@ class Trial {
     if (!problem.empty() || !check) return;
     problem = check(experiment);
     if (!problem.empty()) problem = experiment.what().describe() + ": " + problem;
+  }
+  const Model& any_model() {
+    while (true) {
+      const Model& model = all_models()[random_.below(all_models().size())];
+      if (!is_prefix(sample_.contract.collective) || model.op.kind() != OperatorKind::average)
+        return model;
+    }
   }
   std::vector<std::size_t> counts() {
     constexpr std::size_t kCounts[] = {0, 1, 3, 8, 19, 40};

@@ -15,8 +15,8 @@ TEST(VerifyValues, OperandsMayChangePlacesButNotPartners) {
   EXPECT_FALSE(ba.ordered());
   const Value abc = store.combine(ab, store.leaf(2));
   const Value bca = store.combine(store.combine(store.leaf(1), store.leaf(2)), store.leaf(0));
-  EXPECT_TRUE(store.complete(abc));
-  EXPECT_TRUE(store.complete(bca));
+  EXPECT_TRUE(store.complete(abc, 3));
+  EXPECT_TRUE(store.complete(bca, 3));
   EXPECT_NE(abc.tree(), bca.tree());
   EXPECT_NE(ab.tree(), ab.rounded().tree());
   // Finished with the fold, a value is rounded once; finished later, twice.
@@ -52,7 +52,7 @@ TEST(VerifyValues, OperandsThatOverlapAreOutOfOrder) {
   const Value low = store.combine(store.leaf(0), store.leaf(1));
   const Value high = store.combine(store.leaf(1), store.leaf(2));
   const Value all = store.combine(low, high);
-  EXPECT_TRUE(store.complete(all));
+  EXPECT_TRUE(store.complete(all, 3));
   EXPECT_FALSE(all.ordered());
 }
 
@@ -64,14 +64,14 @@ TEST(VerifyValues, ManyRanks) {
   for (Rank first = 0; first < kRanks; first += 7) {
     Value sum = store.leaf(first);
     for (Rank step = 1; step < kRanks; ++step) {
-      EXPECT_FALSE(store.complete(sum));
+      EXPECT_FALSE(store.complete(sum, kRanks));
       const Rank next = (first + step) % kRanks;
       EXPECT_FALSE(store.contains(sum, next));
       sum = store.combine(sum, store.leaf(next));
       ASSERT_TRUE(sum.present());
       EXPECT_TRUE(store.contains(sum, next));
     }
-    EXPECT_TRUE(store.complete(sum));
+    EXPECT_TRUE(store.complete(sum, kRanks));
     EXPECT_EQ(sum.ordered(), first == 0);
   }
 }
