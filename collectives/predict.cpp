@@ -135,8 +135,15 @@ Profile profile_flow(std::span<const Schedule> schedules, int size) {
       sum.reduced += work.reduced;
     }
     // Segments overlap, so that one is received while another is sent.
-    profile.busiest =
-        later_of(profile.busiest, {sum.messages, std::max(sum.in, sum.out), sum.reduced});
+    const Work own{sum.messages, std::max(sum.in, sum.out), sum.reduced};
+    profile.busiest = later_of(profile.busiest, own);
+    profile.all = {profile.all.messages + own.messages, profile.all.moved + sum.in,
+                   profile.all.reduced + own.reduced};
+  }
+  if (schedules.size() == 1) {
+    const std::int64_t alike = size;
+    profile.all = {profile.all.messages * alike, profile.all.moved * alike,
+                   profile.all.reduced * alike};
   }
   CountUnits count;
   for (const Work& end : Flow<Work, CountUnits>{schedules, size, count}.run())
@@ -178,6 +185,11 @@ Femtoseconds Profile::time(std::size_t bytes, std::size_t segment_bytes,
   const Work rest{times(others, busiest.messages), times(others, busiest.moved),
                   times(others, busiest.reduced)};
   const Femtoseconds waiting = times(static_cast<std::int64_t>(rounds), costs.round);
+  if (costs.shared_cores > 0) {
+    const Work shared{times(all.messages, segments), share_of(bytes, all.moved, units),
+                      share_of(bytes, all.reduced, units)};
+    return plus(waiting, price(shared, costs) / costs.shared_cores);
+  }
   if (costs.overlaps)
     return plus(waiting, plus(price(work(path), costs), longest_of(work(rest), costs)));
   return plus(waiting, price(work({plus(path.messages, rest.messages), plus(path.moved, rest.moved),

@@ -33,6 +33,7 @@ struct Profile {
   std::size_t rounds = 0;   ///< The most rounds that a rank has.
   Work path{};              ///< The longest path, each component by itself.
   Work busiest{};           ///< The most that any rank does, each component by itself.
+  Work all{};               ///< What the ranks do together.
 
   /// The predicted time. Segments follow each other as fast as the busiest rank gets rid of them;
   /// where costs overlap, as fast as its slowest part: messages, bytes or reductions.

@@ -53,12 +53,12 @@ void check_agreed(const std::vector<Card>& cards) {
   }
 }
 
-bool is_oversubscribed(const std::vector<Card>& cards, Rank self) {
+int shared_cores(const std::vector<Card>& cards, Rank self) {
   const Card& own = cards[static_cast<std::size_t>(self)];
   std::vector<Cores> machine;
   for (const Card& card : cards)
     if (card.host.boot == own.host.boot) machine.push_back(card.cores);
-  return outnumber_cores(machine, own.cores);
+  return tutti::shared_cores(machine, own.cores);
 }
 
 std::string pack(const Card& card) {

@@ -223,7 +223,7 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
   Mesh mesh{.world = plan.self.job,
             .hosts = {},
             .links = std::move(links),
-            .is_oversubscribed = is_oversubscribed(plan.cards, channel.rank()),
+            .shared_cores = shared_cores(plan.cards, channel.rank()),
             .households = households_of(said),
             .far = first_far_from_rank_0(plan.cards)};
   for (const Card& card : plan.cards) mesh.hosts.push_back(card.host.name);

@@ -46,7 +46,7 @@ struct Mesh {
   std::uint64_t world = 0;           ///< A number that no other world has, the same on all ranks.
   std::vector<std::string> hosts{};  ///< What each rank's host is called.
   std::vector<Link> links{};         ///< One per other rank, in the order of ranks.
-  bool is_oversubscribed = false;    ///< Whether the ranks on this machine outnumber its cores.
+  int shared_cores = 0;              ///< That the ranks on this machine share; 0: each has one.
   std::vector<Rank> households{};    ///< Per rank: the lowest of those that all share memory with
                                      ///< it and with each other. The same on all ranks.
   Rank far = -1;                     ///< The first rank that rank 0 reaches over no loopback, or

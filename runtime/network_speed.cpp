@@ -58,8 +58,13 @@ NetworkSpeed measure_network(Communicator& pair) {
   return speed_of(kProbeBytes[1] - kProbeBytes[0], shortest[1] - shortest[0]);
 }
 
-Tariff memory_tariff(bool is_crowded) {
-  if (is_crowded) return {kCrowdedCosts, "assumed of shared memory and few cores"};
+Tariff memory_tariff(int shared_cores) {
+  if (shared_cores > 0) {
+    LinkCosts costs = kCrowdedCosts;
+    costs.shared_cores = shared_cores;
+    return {costs, "assumed of shared memory and " + std::to_string(shared_cores) +
+                       (shared_cores == 1 ? " core" : " cores") + " for all ranks"};
+  }
   return {kDefaultCosts, "assumed of shared memory", kVisibleCosts};
 }
 

@@ -29,8 +29,8 @@ enum class NetworkSpeed : std::uint8_t {
 [[nodiscard]] NetworkSpeed measure_network(Communicator& pair);
 
 /// @return what links through memory are taken to cost.
-/// @param is_crowded whether ranks outnumber cores.
-[[nodiscard]] Tariff memory_tariff(bool is_crowded);
+/// @param shared_cores how many the ranks share; 0: each has one.
+[[nodiscard]] Tariff memory_tariff(int shared_cores);
 /// @return what links over the loopback are taken to cost.
 [[nodiscard]] Tariff loopback_tariff();
 /// @param speed as measured. @return what links between hosts are taken to cost.

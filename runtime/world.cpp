@@ -139,7 +139,7 @@ Tariff World::find_network_tariff(Rank far, Deadline deadline) {
 
 void World::adopt(Mesh mesh, const WorldOptions& options) {
   id_ = mesh.world;
-  is_crowded_ = mesh.is_oversubscribed;
+  shared_cores_ = mesh.shared_cores;
   hosts_ = std::move(mesh.hosts);
   households_ = std::move(mesh.households);
   is_encrypted_ = options.mesh.tls;
@@ -168,15 +168,15 @@ void World::adopt(Mesh mesh, const WorldOptions& options) {
     control_ = std::make_unique<Control>(self_, std::move(watched), options.vigilance);
   if (segment_) {
     domain_ = std::make_shared<shm::Domain>(self_, segment_, neighbours,
-                                            shm::Options{mesh.is_oversubscribed});
+                                            shm::Options{mesh.shared_cores > 0});
     visible_ = shm::make_visible_memory(segment_);
   }
   if (peers.empty() && segment_) return;
   tcp::Options tcp;
   tcp.payload_checksum = has_checksums_ = options.payload_checksum;
   tcp.linger = options.vigilance.lost;
-  tcp.oversubscribed = mesh.is_oversubscribed;
-  if (mesh.is_oversubscribed) tcp.idle_spins = 1;
+  tcp.oversubscribed = mesh.shared_cores > 0;
+  if (mesh.shared_cores > 0) tcp.idle_spins = 1;
   fabric_ = std::make_shared<tcp::Fabric>(self_, peers, tcp);
 }
 
@@ -215,7 +215,7 @@ Tariff World::tariff_of(const std::vector<Rank>& members) const {
   const auto household = [this](Rank rank) { return households_[static_cast<std::size_t>(rank)]; };
   const bool share_memory = std::ranges::all_of(
       members, [&](Rank member) { return household(member) == household(members.front()); });
-  return share_memory ? memory_tariff(is_crowded_) : remote_tariff_;
+  return share_memory ? memory_tariff(shared_cores_) : remote_tariff_;
 }
 
 std::unique_ptr<Transport> World::connect(std::uint64_t communicator,

@@ -86,7 +86,7 @@ class World : public std::enable_shared_from_this<World> {
   bool is_encrypted_ = false;                // whether TCP links are
   std::vector<Rank> households_{};           // as Mesh::households
   bool has_checksums_ = false;               // of payloads
-  bool is_crowded_ = false;                  // whether the own host's ranks outnumber its cores
+  int shared_cores_ = 0;                     // of the own host; 0: each of its ranks has one
   Tariff remote_tariff_{};                   // of links that share no memory
   std::unique_ptr<Control> control_{};       // none where there is one rank; says goodbye last
   std::shared_ptr<shm::Segment> segment_{};  // none where all is TCP

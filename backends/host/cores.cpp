@@ -89,16 +89,17 @@ Cores usable_cores(const path& root) {
   return cores;
 }
 
-bool outnumber_cores(std::span<const Cores> machine, const Cores& own) {
+int shared_cores(std::span<const Cores> machine, const Cores& own) {
   decltype(own.usable) all{};
   for (const Cores& rank : machine)
     for (std::size_t word = 0; word < all.size(); ++word) all[word] |= rank.usable[word];
   std::size_t cores = 0;
   for (const std::uint64_t word : all) cores += static_cast<std::size_t>(std::popcount(word));
-  if (machine.size() > cores) return true;
   const auto sharing = std::ranges::count_if(
       machine, [&](const Cores& rank) { return rank.quota != 0 && rank.group == own.group; });
-  return own.quota != 0 && static_cast<std::uint64_t>(sharing) > own.quota;
+  if (own.quota != 0 && static_cast<std::uint64_t>(sharing) > own.quota)
+    return static_cast<int>(std::min<std::uint64_t>(own.quota, cores));
+  return machine.size() > cores ? static_cast<int>(cores) : 0;
 }
 
 }  // namespace tutti

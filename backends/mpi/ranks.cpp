@@ -86,7 +86,7 @@ void count_hosts(const std::vector<Card>& cards, Ranks& ranks) {
   }
   std::sort(hosts.begin(), hosts.end());
   ranks.hosts = static_cast<int>(std::unique(hosts.begin(), hosts.end()) - hosts.begin());
-  ranks.oversubscribed = outnumber_cores(machine, own.cores);
+  ranks.oversubscribed = shared_cores(machine, own.cores) > 0;
 }
 
 // What the MPI writes to and reads while ranks come together.

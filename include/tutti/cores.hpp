@@ -21,10 +21,11 @@ struct Cores {
 /// @param root where the system's files are; tests pretend. @return what this process may use.
 [[nodiscard]] Cores usable_cores(const std::filesystem::path& root = "/");
 
-/// Whether ranks outnumber the cores that they may use together, so that one that spins keeps
-/// another from working. Launchers may bind each to cores of its own: what counts is the union.
+/// How many cores ranks share, if they outnumber those that they may use together: then one that
+/// spins keeps another from working. Launchers may bind each to cores of its own: what counts is
+/// the union.
 /// @param machine what each rank of one machine may use. @param own what one of them may.
-/// @return whether it is so for that one.
-[[nodiscard]] bool outnumber_cores(std::span<const Cores> machine, const Cores& own);
+/// @return the number, as that one sees it; 0 where there is a core for every rank.
+[[nodiscard]] int shared_cores(std::span<const Cores> machine, const Cores& own);
 
 }  // namespace tutti

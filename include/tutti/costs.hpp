@@ -20,6 +20,9 @@ struct LinkCosts {
   /// Whether bytes move by themselves, as over a wire, while a rank sends and reduces what belongs
   /// to other segments; over memory the rank that sends moves them.
   bool overlaps = false;
+  /// How many cores the ranks share, where they outnumber them: then no rank gets on faster than
+  /// all that all do leaves time for. 0: each rank has one.
+  int shared_cores = 0;
   /// Equality of all members.
   friend bool operator==(const LinkCosts&, const LinkCosts&) = default;
 };
@@ -29,9 +32,9 @@ struct LinkCosts {
 inline constexpr LinkCosts kDefaultCosts{.alpha = 4'000'000'000, .beta = 100'000, .gamma = 50'000};
 
 /// What ranks of one host charge that outnumber its cores: to wait is to let another rank run,
-/// which costs more than small messages do.
+/// which costs more than small messages do. Without shared_cores, which whoever uses it must say.
 inline constexpr LinkCosts kCrowdedCosts{
-    .alpha = 700'000'000, .beta = 100'000, .gamma = 50'000, .round = 1'200'000'000};
+    .alpha = 350'000'000, .beta = 100'000, .gamma = 50'000, .round = 1'200'000'000};
 
 /// Half a microsecond per message, which waits for its receiver and is worked on where it lies, so
 /// that reducing is all there is to a byte.

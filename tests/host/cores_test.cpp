@@ -80,23 +80,23 @@ TEST(Cores, AreOutnumberedByRanks) {
   one.usable[0] = 1;
   Cores other;
   other.usable[1] = 1;
-  EXPECT_FALSE(outnumber_cores(std::array{one}, one));
-  EXPECT_FALSE(outnumber_cores(std::array{one, other}, one));
-  EXPECT_TRUE(outnumber_cores(std::array{one, one, other}, other));
+  EXPECT_EQ(shared_cores(std::array{one}, one), 0);
+  EXPECT_EQ(shared_cores(std::array{one, other}, one), 0);
+  EXPECT_EQ(shared_cores(std::array{one, one, other}, other), 2);
   Cores wide;
   wide.usable.fill(~std::uint64_t{0});
   wide.quota = 2;
   wide.group = 7;
-  EXPECT_FALSE(outnumber_cores(std::array{wide, wide}, wide));
-  EXPECT_TRUE(outnumber_cores(std::array{wide, wide, wide}, wide));
+  EXPECT_EQ(shared_cores(std::array{wide, wide}, wide), 0);
+  EXPECT_EQ(shared_cores(std::array{wide, wide, wide}, wide), 2);
   Cores elsewhere = wide;
   elsewhere.group = 8;
-  EXPECT_FALSE(outnumber_cores(std::array{wide, wide, elsewhere}, wide));
+  EXPECT_EQ(shared_cores(std::array{wide, wide, elsewhere}, wide), 0);
   Cores free = wide;
   free.quota = 0;
-  EXPECT_FALSE(outnumber_cores(std::array{wide, wide, free}, free));
+  EXPECT_EQ(shared_cores(std::array{wide, wide, free}, free), 0);
   free.group = 7;
-  EXPECT_FALSE(outnumber_cores(std::array{wide, wide, free}, wide));
+  EXPECT_EQ(shared_cores(std::array{wide, wide, free}, wide), 0);
 }
 
 }  // namespace

@@ -194,6 +194,17 @@ TEST(Predict, SegmentsOverlapOnAWire) {
             200 + 3000 + 1000 + 1500);
 }
 
+TEST(Predict, RanksThatShareCoresWaitForWhatAllDo) {
+  const Profile tree = profile_of(parse_choice(Collective::broadcast, "binomial"), 4, 0);
+  EXPECT_EQ(tree.all, (Work{3, 3, 0}));
+  const LinkCosts costs{.alpha = 100, .beta = 1, .gamma = 2, .round = 10, .shared_cores = 2};
+  EXPECT_EQ(tree.time(1000, 0, costs), 2 * 10 + (300 + 3000) / 2);
+  EXPECT_EQ(tree.time(1000, 500, costs), 2 * 10 + (600 + 3000) / 2) << "no rank works meanwhile";
+  const Profile ring = profile_of(parse_choice(Collective::all_reduce, "ring"), 4, 0);
+  EXPECT_EQ(ring.all, (Work{24, 24, 12})) << "of which one rank's schedule was built";
+  EXPECT_EQ(ring.time(1000, 0, costs), 6 * 10 + (2400 + 6000 + 2 * 3000) / 2);
+}
+
 TEST(Predict, RoundsAreThoseOfTheBusiestRank) {
   // The root of a binomial broadcast to 8 ranks sends in three rounds, the last rank receives in
   // one.

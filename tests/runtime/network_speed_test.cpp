@@ -31,7 +31,7 @@ TEST(NetworkSpeed, ClassesCostWhatTheySay) {
             network_tariff(NetworkSpeed::gigabit_1).costs);
   EXPECT_NE(network_tariff(NetworkSpeed::unknown).origin.find("assumed"), std::string::npos);
   EXPECT_NE(network_tariff(NetworkSpeed::gigabit_1).origin.find("measured"), std::string::npos);
-  for (const Tariff& tariff : {memory_tariff(false), memory_tariff(true), loopback_tariff()})
+  for (const Tariff& tariff : {memory_tariff(0), memory_tariff(2), loopback_tariff()})
     EXPECT_FALSE(tariff.costs.overlaps) << tariff.origin;
 }
 
