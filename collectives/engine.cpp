@@ -29,7 +29,7 @@ std::uint64_t fingerprint_of(const Problem& problem, const Binding& binding) noe
   hash = combine(hash, static_cast<std::uint64_t>(problem.type));
   hash = combine(hash, problem.element_bytes);
   if (problem.op != nullptr) hash = combine(hash, static_cast<std::uint64_t>(problem.op->kind()));
-  hash = combine(hash, problem.count);
+  hash = combine(hash, problem.own_counts ? ~std::uint64_t{0} : problem.count);
   for (const std::size_t count : problem.counts) hash = combine(hash, count);
   hash = combine(hash, std::string_view{binding.algorithm});
   return combine(hash, binding.segments);
@@ -63,13 +63,17 @@ ShapeKey::ShapeKey(const Call& call, const Options& options) noexcept
       root{call.root}, element_bytes{call.element_bytes}, in_count{call.in_count},
       out_count{call.out_count}, segment{options.segment}, visible{call.visible || options.visible},
       function{call.op == nullptr ? nullptr : call.op->function()}, algorithm{options.algorithm},
-      counts{options.counts} {}
+      counts{options.counts}, own_counts{call.own_counts}, own{call.in_counts, call.out_counts} {}
 
 bool ShapeKey::fits(const Call& call, const Options& options) const noexcept {
   if (collective != call.collective || type != call.type || in_count != call.in_count ||
       out_count != call.out_count || root != call.root || element_bytes != call.element_bytes ||
       segment != options.segment || visible != (call.visible || options.visible) ||
-      algorithm.size() != options.algorithm.size() || counts.size() != options.counts.size())
+      algorithm.size() != options.algorithm.size() || counts.size() != options.counts.size() ||
+      own_counts != call.own_counts)
+    return false;
+  if (own_counts &&
+      !(std::ranges::equal(own.in, call.in_counts) && std::ranges::equal(own.out, call.out_counts)))
     return false;
   if (has_op != (call.op != nullptr)) return false;
   if (has_op && (op != call.op->kind() || commutative != call.op->commutative() ||
@@ -85,15 +89,18 @@ std::size_t ShapeKey::hash() const noexcept {
               static_cast<std::uint64_t>(type) << 8 | static_cast<std::uint64_t>(op));
   hash = combine(combine(hash, in_count), out_count);
   hash = combine(combine(hash, segment), static_cast<std::uint64_t>(root));
-  for (const std::size_t count : counts) hash = combine(hash, count);
+  for (const Counts list : {counts, own.in, own.out})
+    for (const std::size_t count : list) hash = combine(hash, count);
   return combine(hash, algorithm);
 }
 
 Engine::Entry::Entry(const ShapeKey& shape)
     : key{shape}, algorithm{shape.algorithm}, counts{shape.counts.begin(), shape.counts.end()},
-      hash{shape.hash()} {
+      in_counts{shape.own.in.begin(), shape.own.in.end()},
+      out_counts{shape.own.out.begin(), shape.own.out.end()}, hash{shape.hash()} {
   key.algorithm = algorithm;
   key.counts = counts;
+  key.own = {in_counts, out_counts};
 }
 
 Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options)
@@ -163,8 +170,10 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
   Layout layout = layout_of(problem, self);
   const Schedule schedule = chosen.choice.build(problem.contract.size, problem.contract.root, self);
   Program program = bind(schedule, layout);
+  // Where a rank does not know how long the others' blocks are they could not agree on segments.
   const std::size_t segments =
-      segment_count(problem.bytes(), chosen.segment_bytes, layout.largest());
+      problem.own_counts ? 1
+                         : segment_count(problem.bytes(), chosen.segment_bytes, layout.largest());
   Binding binding{.layout = std::move(layout),
                   .program = std::move(program),
                   .op = problem.op == nullptr ? sum : *problem.op,

@@ -33,7 +33,9 @@ struct ShapeKey {
   bool visible = false;
   const UserFunction* function = nullptr;
   std::string_view algorithm{};
-  std::span<const std::size_t> counts{};
+  Counts counts{};
+  bool own_counts = false;
+  OwnCounts own{};
 
   ShapeKey(const Call& call, const Options& options) noexcept;
   /// Whether a call has this shape. Told without making the call's own key, since every call of a
@@ -72,9 +74,11 @@ class Engine {
  private:
   /// A bound shape in the cache, most recently used first.
   struct Entry {
-    ShapeKey key;  // views into the two members below
+    ShapeKey key;  // views into the members below
     std::string algorithm;
     std::vector<std::size_t> counts;
+    std::vector<std::size_t> in_counts;
+    std::vector<std::size_t> out_counts;
     std::shared_ptr<const Binding> binding;
     std::vector<std::unique_ptr<Execution>> idle;
     std::size_t users = 0;

@@ -35,6 +35,24 @@ Layout::Layout(const Contract& contract, Rank self, std::vector<std::size_t> cou
   place();
 }
 
+Layout::Layout(const Contract& contract, Rank self, const OwnCounts& own)
+    : contract_{contract}, self_{self}, knows_own_{true}, in_offsets_{0}, out_offsets_{0} {
+  for (const std::size_t count : own.in) in_offsets_.push_back(in_offsets_.back() + count);
+  for (const std::size_t count : own.out) out_offsets_.push_back(out_offsets_.back() + count);
+  for (const std::size_t count : own.in) largest_ = std::max(largest_, count);
+  for (const std::size_t count : own.out) largest_ = std::max(largest_, count);
+}
+
+std::size_t Layout::own_count(std::uint32_t block) const noexcept {
+  const auto size_at = [](const std::vector<std::size_t>& offsets, std::size_t index) {
+    return offsets[index + 1] - offsets[index];
+  };
+  if (contract_.has_input(self_, block)) return size_at(in_offsets_, in_index(contract_, block));
+  if (contract_.wants_output(self_, block))
+    return size_at(out_offsets_, out_index(contract_, block));
+  return 0;
+}
+
 void Layout::place() {
   in_offsets_ = {0};
   out_offsets_ = {0};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include <tutti/contract.hpp>
@@ -15,6 +16,12 @@ struct Extent {
   std::size_t count = 0;   ///< How many.
 };
 
+/// The sizes of blocks that one rank knows where each knows its own only.
+struct OwnCounts {
+  std::span<const std::size_t> in{};   ///< Of the input's blocks.
+  std::span<const std::size_t> out{};  ///< Of the output's blocks.
+};
+
 /// Sizes and places of all blocks, seen from one rank. Counts are elements.
 class Layout {
  public:
@@ -23,11 +30,15 @@ class Layout {
   Layout(const Contract& contract, Rank self, std::size_t count);
   /// Unequal blocks. @param contract the collective. @param self the rank. @param counts per block.
   Layout(const Contract& contract, Rank self, std::vector<std::size_t> counts);
+  /// Blocks of which the rank knows its own only; the others count as empty. @param contract the
+  /// collective. @param self the rank. @param own their sizes, as many as the rank has of them.
+  Layout(const Contract& contract, Rank self, const OwnCounts& own);
 
   [[nodiscard]] const Contract& contract() const noexcept { return contract_; }
   [[nodiscard]] Rank self() const noexcept { return self_; }
   /// Elements of a block.
   [[nodiscard]] std::size_t count(std::uint32_t block) const noexcept {
+    if (knows_own_) return own_count(block);
     return counts_.empty() ? equal_count_ : counts_[block];
   }
   /// The largest block, or the one block's size.
@@ -43,9 +54,11 @@ class Layout {
 
  private:
   void place();
+  [[nodiscard]] std::size_t own_count(std::uint32_t block) const noexcept;
 
   Contract contract_;
   Rank self_;
+  bool knows_own_ = false;  // sizes are differences of the offsets below
   std::size_t equal_count_ = 0;
   std::size_t largest_ = 0;
   std::vector<std::size_t> counts_;

@@ -42,12 +42,14 @@ void check_elements(const Call& call) {
 
 /// All offsets are counted in one std::size_t.
 void check_size(const Problem& problem) {
-  std::size_t left = std::numeric_limits<std::ptrdiff_t>::max() / problem.element_bytes;
-  const std::size_t blocks = problem.contract.blocks();
-  bool fits = problem.count <= left / blocks;
-  for (const std::size_t count : problem.counts) {
-    fits = fits && count <= left;
-    left -= fits ? count : 0;
+  const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / problem.element_bytes;
+  bool fits = problem.count <= most / problem.contract.blocks();
+  for (const Counts counts : {problem.counts, problem.own.in, problem.own.out}) {
+    std::size_t left = most;
+    for (const std::size_t count : counts) {
+      fits = fits && count <= left;
+      left -= fits ? count : 0;
+    }
   }
   if (!fits)
     refuse(problem.contract.collective,
@@ -126,15 +128,53 @@ void check_overlap(const Layout& layout, std::size_t element_bytes, const void* 
                                          : ", or the same place where the call works in place"});
 }
 
+/// What one rank knows of the sizes of blocks where each knows its own only.
+OwnCounts own_counts(const Call& call, Rank self, int size) {
+  const auto need = [&](const char* which, Counts counts) {
+    if (counts.size() != static_cast<std::size_t>(size))
+      refuse(call.collective, std::to_string(counts.size()) + " counts are given for the " + which +
+                                  ", expected one per rank, " + std::to_string(size));
+  };
+  const bool is_root = self == call.root;
+  switch (call.collective) {
+    case Collective::scatter:
+      if (is_root) need("input", call.in_counts);
+      return {is_root ? call.in_counts : Counts{}, {&call.out_count, 1}};
+    case Collective::gather:
+      if (is_root) need("output", call.out_counts);
+      return {{&call.in_count, 1}, is_root ? call.out_counts : Counts{}};
+    case Collective::all_to_all:
+      need("input", call.in_counts);
+      need("output", call.out_counts);
+      return {call.in_counts, call.out_counts};
+    default: refuse(call.collective, "counts must be known to all ranks; give Options::counts");
+  }
+}
+
+/// What a rank keeps must be as long in its input as in its output.
+void check_kept(const Problem& problem, Rank self) {
+  const auto kept = [&](Counts counts) {
+    return counts[counts.size() == 1 ? 0 : static_cast<std::size_t>(self)];
+  };
+  if (problem.own.in.empty() || problem.own.out.empty()) return;
+  if (const std::size_t in = kept(problem.own.in), out = kept(problem.own.out); in != out)
+    refuse(problem.contract.collective, "the block that the rank keeps has " + elements(in) +
+                                            " in the input and " + std::to_string(out) +
+                                            " in the output");
+}
+
 }  // namespace
 
 std::size_t Problem::bytes() const noexcept {
+  constexpr std::size_t kAssumed = std::size_t{64} << 10;
+  if (own_counts) return contract.blocks() * kAssumed;
   std::size_t elements = count * contract.blocks();
   if (!counts.empty()) elements = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
   return elements * element_bytes;
 }
 
 Layout layout_of(const Problem& problem, Rank self) {
+  if (problem.own_counts) return Layout{problem.contract, self, problem.own};
   if (problem.counts.empty()) return Layout{problem.contract, self, problem.count};
   return Layout{problem.contract, self, {problem.counts.begin(), problem.counts.end()}};
 }
@@ -159,16 +199,23 @@ Problem check(const Call& call, const Options& options, Rank self, int size) {
                   .type = call.type,
                   .element_bytes = call.element_bytes,
                   .op = is_reduction(call.collective) ? call.op : nullptr,
-                  .count = options.counts.empty() ? block_count(call, size) : 0,
+                  .count = options.counts.empty() && !call.own_counts ? block_count(call, size) : 0,
                   .counts = options.counts,
                   .algorithm = options.algorithm,
                   .segment = options.segment,
-                  .visible = call.visible || options.visible};
+                  .visible = call.visible || options.visible,
+                  .own_counts = call.own_counts};
   if (call.collective == Collective::barrier) {
     problem.op = &bit_or;  // The token is a bit of a byte, whatever the call says.
     problem.type = Datatype::u8;
     problem.element_bytes = 1;
     return problem;
+  }
+  if (call.own_counts) {
+    if (!options.counts.empty())
+      refuse(call.collective, "counts are given twice, by the call and by Options::counts");
+    problem.own = own_counts(call, self, size);
+    check_kept(problem, self);
   }
   if (!options.counts.empty()) {
     if (problem.contract.blocks() == 1 && size > 1)

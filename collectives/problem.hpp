@@ -25,8 +25,12 @@ struct Problem {
   std::string_view algorithm{};           ///< Forced choice, or empty.
   std::size_t segment = 0;                ///< As Options::segment.
   bool visible = false;                   ///< As Options::visible.
+  /// As Call::own_counts. Then nothing here but the three below may differ between ranks.
+  bool own_counts = false;
+  OwnCounts own{};  ///< The counts that this rank knows.
 
-  /// Bytes of all blocks together.
+  /// Bytes of all blocks together; a guess that is equal on all ranks where each knows its own
+  /// only.
   [[nodiscard]] std::size_t bytes() const noexcept;
   /// Whether only algorithms that keep operand order will do.
   [[nodiscard]] bool needs_order() const noexcept { return op != nullptr && !op->commutative(); }

@@ -16,6 +16,8 @@ std::string refusal_of(const Choice& choice, const Problem& problem) {
   } catch (const Error& error) {
     return error.what();
   }
+  if (problem.own_counts && !row.traits.own_counts_only)
+    return "it passes on blocks whose sizes not every rank knows";
   if (problem.needs_order() && !holds(row.traits.ordered, contract.size, contract.root))
     return row.traits.ordered == When::root_is_zero
                ? "the operator does not commute, and it keeps operand order only for root 0"

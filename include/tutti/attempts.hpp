@@ -104,6 +104,42 @@ class Attempts {
                                         const Options& options = {}) {
     return self().try_run(call::exscan(in, out, op), options);
   }
+  /// @copydoc tutti::Blocking::scatterv
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_scatterv(call::In<Out> in, Counts counts, Out&& out, Rank root = 0,
+                                          const Options& options = {}) {
+    return self().try_run(call::scatterv(in, counts, out, root), options);
+  }
+  /// @copydoc tutti::Blocking::gatherv
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_gatherv(call::In<Out> in, Out&& out, Counts counts, Rank root = 0,
+                                         const Options& options = {}) {
+    return self().try_run(call::gatherv(in, out, counts, root), options);
+  }
+  /// @copydoc tutti::Blocking::all_gatherv
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_all_gatherv(call::In<Out> in, Out&& out, Counts counts,
+                                             const Options& options = {}) {
+    return self().try_run(call::all_gather(in, out), call::with_counts(options, counts));
+  }
+  /// @copydoc tutti::Blocking::reduce_scatterv
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_reduce_scatterv(call::In<Out> in, Out&& out, Counts counts,
+                                                 const Operator& op = sum,
+                                                 const Options& options = {}) {
+    return self().try_run(call::reduce_scatter(in, out, op), call::with_counts(options, counts));
+  }
+  /// @copydoc tutti::Blocking::all_to_allv
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_all_to_allv(call::In<Out> in, Counts in_counts, Out&& out,
+                                             Counts out_counts, const Options& options = {}) {
+    return self().try_run(call::all_to_allv(in, in_counts, out, out_counts), options);
+  }
   /// @copydoc tutti::Blocking::barrier
   /// @return nothing, or the Error.
   [[nodiscard]] Result<void> try_barrier(const Options& options = {}) {

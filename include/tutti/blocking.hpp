@@ -113,6 +113,53 @@ class Blocking {
   void exscan(call::In<Out> in, Out&& out, const Operator& op = sum, const Options& options = {}) {
     self().run(call::exscan(in, out, op), options);
   }
+  /// Rank r gets block r of the root's vector; blocks differ in size, and only the root knows all.
+  /// @param in at the root all blocks in the order of ranks, ignored elsewhere. @param counts at
+  /// the
+  ///        root the elements of each block, ignored elsewhere. @param out own block, of the size
+  ///        that the root says; else Error{mismatch}. May be that block of `in`. @param root the
+  ///        rank that has them. @param options see Options.
+  template <MutableElements Out>
+  void scatterv(call::In<Out> in, Counts counts, Out&& out, Rank root = 0,
+                const Options& options = {}) {
+    self().run(call::scatterv(in, counts, out, root), options);
+  }
+  /// The root gets all ranks' blocks, which differ in size; only the root knows all sizes.
+  /// @param in own block; at the root it may be the own block of `out`. @param out at the root all
+  ///        blocks in the order of ranks, ignored elsewhere. @param counts at the root the elements
+  ///        of each block, ignored elsewhere. @param root its rank. @param options see Options.
+  template <MutableElements Out>
+  void gatherv(call::In<Out> in, Out&& out, Counts counts, Rank root = 0,
+               const Options& options = {}) {
+    self().run(call::gatherv(in, out, counts, root), options);
+  }
+  /// Every rank gets all ranks' blocks, which differ in size, in the order of ranks.
+  /// @param in own block; may be the own block of `out`. @param out all blocks. @param counts the
+  ///        elements of each block, equal on all ranks. @param options see Options.
+  template <MutableElements Out>
+  void all_gatherv(call::In<Out> in, Out&& out, Counts counts, const Options& options = {}) {
+    self().run(call::all_gather(in, out), call::with_counts(options, counts));
+  }
+  /// Rank r gets block r of the reduction of all ranks' vectors; blocks differ in size.
+  /// @param in all blocks, in the order of ranks. @param out own block of the result; may be the
+  /// own
+  ///        block of `in`. @param counts the elements of each block, equal on all ranks.
+  /// @param op the operator. @param options see Options.
+  template <MutableElements Out>
+  void reduce_scatterv(call::In<Out> in, Out&& out, Counts counts, const Operator& op = sum,
+                       const Options& options = {}) {
+    self().run(call::reduce_scatter(in, out, op), call::with_counts(options, counts));
+  }
+  /// Rank r gets block r of every rank's vector; blocks differ in size, and a rank knows its own.
+  /// @param in one block for every rank. @param in_counts the elements of each. @param out one
+  /// block
+  ///        from every rank; no overlap. @param out_counts the elements of each, as their senders
+  ///        say; else Error{mismatch}. @param options see Options.
+  template <MutableElements Out>
+  void all_to_allv(call::In<Out> in, Counts in_counts, Out&& out, Counts out_counts,
+                   const Options& options = {}) {
+    self().run(call::all_to_allv(in, in_counts, out, out_counts), options);
+  }
   /// No rank leaves before every rank has entered.
   /// @param options see Options.
   void barrier(const Options& options = {}) { self().run(call::barrier(), options); }

@@ -53,7 +53,19 @@ struct Call {
   Rank root = 0;                  ///< Of rooted collectives.
   const Operator* op = nullptr;   ///< Of reductions; copied when the operation starts.
   bool visible = false;           ///< As Options::visible; either says it.
+  /// Whether every rank knows the sizes of its own blocks only, of which each may have another: of
+  /// scatter, gather and all_to_all. Equal on all ranks.
+  bool own_counts = false;
+  /// With own_counts, elements per block of the input: of a scatter at the root, and of an
+  /// all_to_all. Read when the operation starts only, as is the next.
+  std::span<const std::size_t> in_counts{};
+  /// With own_counts, elements per block of the output: of a gather at the root, and of an
+  /// all_to_all.
+  std::span<const std::size_t> out_counts{};
 };
+
+/// How many elements each of several blocks has.
+using Counts = std::span<const std::size_t>;
 
 /// Typed constructors of Call. The Communicator's methods document the arguments.
 namespace call {
@@ -130,6 +142,40 @@ template <MutableElements Out>
 template <MutableElements Out>
 [[nodiscard]] Call exscan(In<Out> in, Out&& out, const Operator& op) noexcept {
   return make(Collective::exscan, in, out, 0, &op);
+}
+/// @param in input. @param counts of its blocks, at the root. @param out output. @param root rank.
+/// @return the call.
+template <MutableElements Out>
+[[nodiscard]] Call scatterv(In<Out> in, Counts counts, Out&& out, Rank root) noexcept {
+  Call call = make(Collective::scatter, in, out, root);
+  call.own_counts = true;
+  call.in_counts = counts;
+  return call;
+}
+/// @param in input. @param out output. @param counts of its blocks, at the root. @param root rank.
+/// @return the call.
+template <MutableElements Out>
+[[nodiscard]] Call gatherv(In<Out> in, Out&& out, Counts counts, Rank root) noexcept {
+  Call call = make(Collective::gather, in, out, root);
+  call.own_counts = true;
+  call.out_counts = counts;
+  return call;
+}
+/// @param in input. @param in_counts of its blocks. @param out output. @param out_counts of its
+/// blocks. @return the call.
+template <MutableElements Out>
+[[nodiscard]] Call all_to_allv(In<Out> in, Counts in_counts, Out&& out,
+                               Counts out_counts) noexcept {
+  Call call = make(Collective::all_to_all, in, out);
+  call.own_counts = true;
+  call.in_counts = in_counts;
+  call.out_counts = out_counts;
+  return call;
+}
+/// @param options any. @param counts of all blocks. @return the options with these counts.
+[[nodiscard]] inline Options with_counts(Options options, Counts counts) noexcept {
+  options.counts = counts;
+  return options;
 }
 /// @return a barrier.
 [[nodiscard]] inline Call barrier() noexcept {

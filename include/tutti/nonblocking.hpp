@@ -100,6 +100,42 @@ class Nonblocking {
                                      const Options& options = {}) {
     return self().start(call::exscan(in, out, op), options);
   }
+  /// @copydoc tutti::Blocking::scatterv
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request scatterv_async(call::In<Out> in, Counts counts, Out&& out, Rank root = 0,
+                                       const Options& options = {}) {
+    return self().start(call::scatterv(in, counts, out, root), options);
+  }
+  /// @copydoc tutti::Blocking::gatherv
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request gatherv_async(call::In<Out> in, Out&& out, Counts counts, Rank root = 0,
+                                      const Options& options = {}) {
+    return self().start(call::gatherv(in, out, counts, root), options);
+  }
+  /// @copydoc tutti::Blocking::all_gatherv
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request all_gatherv_async(call::In<Out> in, Out&& out, Counts counts,
+                                          const Options& options = {}) {
+    return self().start(call::all_gather(in, out), call::with_counts(options, counts));
+  }
+  /// @copydoc tutti::Blocking::reduce_scatterv
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request reduce_scatterv_async(call::In<Out> in, Out&& out, Counts counts,
+                                              const Operator& op = sum,
+                                              const Options& options = {}) {
+    return self().start(call::reduce_scatter(in, out, op), call::with_counts(options, counts));
+  }
+  /// @copydoc tutti::Blocking::all_to_allv
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request all_to_allv_async(call::In<Out> in, Counts in_counts, Out&& out,
+                                          Counts out_counts, const Options& options = {}) {
+    return self().start(call::all_to_allv(in, in_counts, out, out_counts), options);
+  }
   /// @copydoc tutti::Blocking::barrier
   /// @return the operation under way.
   [[nodiscard]] Request barrier_async(const Options& options = {}) {

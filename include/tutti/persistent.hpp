@@ -99,6 +99,41 @@ class Persistent {
                                  const Options& options = {}) {
     return self().plan(call::exscan(in, out, op), options);
   }
+  /// @copydoc tutti::Blocking::scatterv
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_scatterv(call::In<Out> in, Counts counts, Out&& out, Rank root = 0,
+                                   const Options& options = {}) {
+    return self().plan(call::scatterv(in, counts, out, root), options);
+  }
+  /// @copydoc tutti::Blocking::gatherv
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_gatherv(call::In<Out> in, Out&& out, Counts counts, Rank root = 0,
+                                  const Options& options = {}) {
+    return self().plan(call::gatherv(in, out, counts, root), options);
+  }
+  /// @copydoc tutti::Blocking::all_gatherv
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_all_gatherv(call::In<Out> in, Out&& out, Counts counts,
+                                      const Options& options = {}) {
+    return self().plan(call::all_gather(in, out), call::with_counts(options, counts));
+  }
+  /// @copydoc tutti::Blocking::reduce_scatterv
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_reduce_scatterv(call::In<Out> in, Out&& out, Counts counts,
+                                          const Operator& op = sum, const Options& options = {}) {
+    return self().plan(call::reduce_scatter(in, out, op), call::with_counts(options, counts));
+  }
+  /// @copydoc tutti::Blocking::all_to_allv
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_all_to_allv(call::In<Out> in, Counts in_counts, Out&& out,
+                                      Counts out_counts, const Options& options = {}) {
+    return self().plan(call::all_to_allv(in, in_counts, out, out_counts), options);
+  }
   /// @copydoc tutti::Blocking::barrier
   /// @return the prepared operation.
   [[nodiscard]] Plan plan_barrier(const Options& options = {}) {
