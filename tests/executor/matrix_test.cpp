@@ -42,7 +42,7 @@ TEST_P(Ragged, BlocksMayDiffer) {
                              .root = row.size / 2,
                              .in_place = in_place,
                              .segment = pattern == 1 ? 128 : Options::kWhole,
-                             .model = all_models()[(row.ordinal + pattern) % all_models().size()]}};
+                             .model = model_at(row.collective, row.ordinal + pattern)}};
       ASSERT_EQ(run(world, experiment), "");
     }
   }

@@ -47,7 +47,7 @@ TEST_P(Several, OperationsOfDifferentKindsMayBeUnderWay) {
                                   .counts = cut(10 * i + 3, blocks_of(collective, row.size)),
                                   .root = static_cast<Rank>(i) % row.size,
                                   .segment = i == 2 ? 16 : Options::kWhole,
-                                  .model = all_models()[(row.ordinal + i) % all_models().size()],
+                                  .model = model_at(collective, row.ordinal + i),
                                   .salt = i});
     start_all(world, experiments.back(), tasks);
   }

@@ -54,10 +54,7 @@ std::size_t small_segment(std::size_t bytes) {
 
 Model model_for(const Row& row, std::size_t index) {
   if (!is_reduction(row.collective) && index % 4 == 0) return opaque_model(index % 3 * 2 + 1);
-  const std::vector<Model>& models = all_models();
-  const Model& model = models[index % models.size()];
-  const bool fits = !is_prefix(row.collective) || model.op.kind() != OperatorKind::average;
-  return fits ? model : models[(index + 1) % models.size()];  // the sum of another datatype
+  return model_at(row.collective, index);
 }
 
 }  // namespace

@@ -20,13 +20,12 @@ TEST(Threads, EachMayHaveCommunicatorsOfItsOwn) {
         World world{{.cluster = {.size = size, .seed = index}, .memory = memory}};
         for (const Row& row : rows) {
           if (row.size != size) continue;
-          const auto& models = all_models();
           Experiment experiment{{.collective = row.collective,
                                  .algorithm = row.algorithm,
                                  .size = size,
                                  .counts = cut(144, blocks_of(row.collective, size)),
                                  .segment = 64,
-                                 .model = models[(row.ordinal + index * 17) % models.size()],
+                                 .model = model_at(row.collective, row.ordinal + index * 17),
                                  .salt = index}};
           if (problems[index].empty()) problems[index] = run(world, experiment);
         }

@@ -54,6 +54,13 @@ std::size_t blocks_of(Collective collective, int size) {
   }
 }
 
+const Model& model_at(Collective collective, std::size_t index) {
+  const std::vector<Model>& models = all_models();
+  const Model& model = models[index % models.size()];
+  const bool fits = !is_prefix(collective) || model.op.kind() != OperatorKind::average;
+  return fits ? model : models[(index + 1) % models.size()];  // the sum of another datatype
+}
+
 GuardedBuffer::GuardedBuffer(std::size_t bytes, std::size_t shift)
     : bytes_{bytes}, shift_{shift}, storage_(bytes + shift + 2 * kGuard, kGuardByte) {}
 

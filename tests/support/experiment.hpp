@@ -34,6 +34,10 @@ struct Case {
 /// @param collective any. @param size number of ranks. @return the blocks of its vector.
 [[nodiscard]] std::size_t blocks_of(Collective collective, int size);
 
+/// One of all_models() after the other, but for those that the collective refuses.
+/// @param collective any. @param index any. @return the model.
+[[nodiscard]] const Model& model_at(Collective collective, std::size_t index);
+
 /// Bytes with a guard on both sides.
 class GuardedBuffer {
  public:
