@@ -185,16 +185,16 @@ Femtoseconds Profile::time(std::size_t bytes, std::size_t segment_bytes,
   const Work rest{times(others, busiest.messages), times(others, busiest.moved),
                   times(others, busiest.reduced)};
   const Femtoseconds waiting = times(static_cast<std::int64_t>(rounds), costs.round);
-  if (costs.shared_cores > 0) {
-    const Work shared{times(all.messages, segments), share_of(bytes, all.moved, units),
-                      share_of(bytes, all.reduced, units)};
-    return plus(waiting, price(shared, costs) / costs.shared_cores);
-  }
   if (costs.overlaps)
     return plus(waiting, plus(price(work(path), costs), longest_of(work(rest), costs)));
-  return plus(waiting, price(work({plus(path.messages, rest.messages), plus(path.moved, rest.moved),
-                                   plus(path.reduced, rest.reduced)}),
-                             costs));
+  const Femtoseconds longest =
+      price(work({plus(path.messages, rest.messages), plus(path.moved, rest.moved),
+                  plus(path.reduced, rest.reduced)}),
+            costs);
+  if (costs.shared_cores == 0) return plus(waiting, longest);
+  const Work together{times(all.messages, segments), share_of(bytes, all.moved, units),
+                      share_of(bytes, all.reduced, units)};
+  return plus(waiting, std::max(longest, price(together, costs) / costs.shared_cores));
 }
 
 Profile profile_of(const Choice& choice, int size, Rank root) {

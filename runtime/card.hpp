@@ -46,9 +46,9 @@ struct Card {
 /// Throws Error{mismatch} that names an option which is not the same on two ranks.
 /// @param cards of all ranks.
 void check_agreed(const std::vector<Card>& cards);
-/// @param cards of all ranks. @param self one of them. @return whether the ranks on its machine
-/// outnumber the cores that any of them may use.
-[[nodiscard]] bool is_oversubscribed(const std::vector<Card>& cards, Rank self);
+/// @param cards of all ranks. @param self one of them. @return how many cores the ranks on its
+/// machine share, as tutti::shared_cores counts them.
+[[nodiscard]] int shared_cores(const std::vector<Card>& cards, Rank self);
 
 /// @param card to say. @return it as bytes.
 [[nodiscard]] std::string pack(const Card& card);

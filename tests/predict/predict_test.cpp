@@ -198,8 +198,9 @@ TEST(Predict, RanksThatShareCoresWaitForWhatAllDo) {
   const Profile tree = profile_of(parse_choice(Collective::broadcast, "binomial"), 4, 0);
   EXPECT_EQ(tree.all, (Work{3, 3, 0}));
   const LinkCosts costs{.alpha = 100, .beta = 1, .gamma = 2, .round = 10, .shared_cores = 2};
-  EXPECT_EQ(tree.time(1000, 0, costs), 2 * 10 + (300 + 3000) / 2);
-  EXPECT_EQ(tree.time(1000, 500, costs), 2 * 10 + (600 + 3000) / 2) << "no rank works meanwhile";
+  EXPECT_EQ(tree.time(1000, 0, costs), 2 * 10 + 200 + 2000) << "there are cores for that";
+  const Profile chain = profile_of(parse_choice(Collective::broadcast, "chain"), 9, 0);
+  EXPECT_EQ(chain.time(1000, 10, costs), 2 * 10 + (80'000 + 8000) / 2) << "not for so many ranks";
   const Profile ring = profile_of(parse_choice(Collective::all_reduce, "ring"), 4, 0);
   EXPECT_EQ(ring.all, (Work{24, 24, 12})) << "of which one rank's schedule was built";
   EXPECT_EQ(ring.time(1000, 0, costs), 6 * 10 + (2400 + 6000 + 2 * 3000) / 2);
