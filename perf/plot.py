@@ -31,6 +31,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator  # noqa: E402
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#999933",
           "#6a3d9a", "#117733", "#aa4499", "#b15928"]
 MARKERS = "osD^vP<>Xhp*"
+DASHED = (0, (6, 1.5))
 NATIVE = {"color": "#222222", "linestyle": (0, (4, 2)), "marker": "x", "zorder": 4}
 AUTO = {"color": "#777777", "linestyle": (0, (1, 1.5)), "marker": ".", "zorder": 3}
 NUMBERS = ("bytes", "median_us", "ci_low_us", "ci_high_us", "busbw_gb_s", "ranks")
@@ -77,12 +78,12 @@ def styles_of(collectives):
             if label in styles:
                 continue
             if label not in known:
-                free = (i for i in range(len(COLORS)) if i not in taken)
+                free = (i for i in range(2 * len(COLORS)) if i not in taken)
                 known[label] = next(free, len(known) % len(COLORS))
                 taken.add(known[label])
-            i = known[label]
-            styles[label] = {"color": COLORS[i], "linestyle": "-", "zorder": 2,
-                             "marker": MARKERS[i % len(MARKERS)]}
+            again, i = divmod(known[label], len(COLORS))  # the second time dashed, other markers
+            styles[label] = {"color": COLORS[i], "linestyle": DASHED if again else "-", "zorder": 2,
+                             "marker": MARKERS[(i + 5 * again) % len(MARKERS)]}
         result[collective] = styles
     return result
 
