@@ -9,6 +9,7 @@
 #include <tutti/error.hpp>
 
 #include "collectives/verify.hpp"
+#include "refusal.hpp"
 
 namespace tutti {
 namespace {
@@ -44,16 +45,6 @@ double between_groups(const char* text, int size) {
       if (step.kind() == Step::Kind::send && group_of(step.peer()) != group_of(rank))
         units += step.slots().count;
   return units / schedules.front().units();
-}
-
-std::string refusal(Collective collective, const char* text, int size) {
-  try {
-    require(parse_choice(collective, text), size);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.what();
-  }
-  return "nothing is refused";
 }
 
 TEST(Hierarchy, TextReadsBack) {

@@ -13,6 +13,7 @@
 
 #include "algorithms/hamiltonian.hpp"
 #include "collectives/verify.hpp"
+#include "refusal.hpp"
 
 namespace tutti {
 namespace {
@@ -224,16 +225,6 @@ TEST(HamiltonianCycles, ShareNoLink) {
       }
     }
   }
-}
-
-std::string refusal(Collective collective, const char* text, int size) {
-  try {
-    require(parse_choice(collective, text), size);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.what();
-  }
-  return "nothing is refused";
 }
 
 TEST(Networks, WhatDoesNotFitIsRefusedInOneSentence) {

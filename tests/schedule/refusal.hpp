@@ -1,0 +1,26 @@
+/// @file
+/// Why a choice cannot serve a number of ranks, for tests of such sentences.
+#pragma once
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <tutti/algorithm.hpp>
+#include <tutti/error.hpp>
+
+namespace tutti {
+
+/// @param collective whose rows. @param text a choice. @param size number of ranks. @return what is
+/// said.
+inline std::string refusal(Collective collective, const char* text, int size) {
+  try {
+    require(parse_choice(collective, text), size);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    return error.what();
+  }
+  return "nothing is refused";
+}
+
+}  // namespace tutti
