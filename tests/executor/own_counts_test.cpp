@@ -152,6 +152,31 @@ TEST_P(OwnCounts, MayBeKnownToAll) {
   }
 }
 
+// Whose buffers are as large as a scatter's, and who alone is asked for counts.
+TEST_P(OwnCounts, AreAnotherCallThanEqualOnes) {
+  const auto n = static_cast<std::size_t>(GetParam());
+  World world{GetParam(), 2};
+  Vector whole;
+  for (std::size_t i = 0; i < 10 * n; ++i) whole.push_back(static_cast<int>(i));
+  const Sizes counts(n, 10);
+  const Sizes nonsense{1, 2, 3};
+  for (const bool unequal : {false, true, false}) {
+    std::vector<Vector> blocks = buffers(10);
+    std::vector<Task> tasks;
+    for (Rank rank = 0; rank < GetParam(); ++rank) {
+      Vector& block = blocks[static_cast<std::size_t>(rank)];
+      const call::In<Vector&> in = rank == 0 ? call::In<Vector&>{whole} : call::In<Vector&>{};
+      const Counts said = rank == 0 ? Counts{counts} : Counts{nonsense};
+      tasks.push_back(task_of(rank, unequal ? world[rank].scatterv_async(in, said, block)
+                                            : world[rank].scatter_async(in, block)));
+    }
+    ASSERT_TRUE(world.drive(tasks));
+    for (const Task& task : tasks) ASSERT_FALSE(task.error) << task.error->what();
+    for (std::size_t rank = 0; rank < n; ++rank)
+      EXPECT_EQ(blocks[rank].back(), static_cast<int>(10 * rank + 9));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(On, OwnCounts, ::testing::Values(1, 2, 3, 5, 8));
 
 /// @return what a call says that must be refused before anything is sent.
