@@ -158,13 +158,16 @@ TEST_P(OwnCounts, AreAnotherCallThanEqualOnes) {
   World world{GetParam(), 2};
   Vector whole;
   for (std::size_t i = 0; i < 10 * n; ++i) whole.push_back(static_cast<int>(i));
-  const Sizes counts(n, 10);
+  const Sizes equal(n, 10);
+  Sizes counts = equal;  // another cut of as many elements
+  if (n > 2) counts[1] -= 5, counts[2] += 5;
   const Sizes nonsense{1, 2, 3};
   for (const bool unequal : {false, true, false}) {
-    std::vector<Vector> blocks = buffers(10);
+    std::vector<Vector> blocks = buffers();
     std::vector<Task> tasks;
     for (Rank rank = 0; rank < GetParam(); ++rank) {
       Vector& block = blocks[static_cast<std::size_t>(rank)];
+      block.resize((unequal ? counts : equal)[static_cast<std::size_t>(rank)]);
       const call::In<Vector&> in = rank == 0 ? call::In<Vector&>{whole} : call::In<Vector&>{};
       const Counts said = rank == 0 ? Counts{counts} : Counts{nonsense};
       tasks.push_back(task_of(rank, unequal ? world[rank].scatterv_async(in, said, block)
@@ -172,8 +175,10 @@ TEST_P(OwnCounts, AreAnotherCallThanEqualOnes) {
     }
     ASSERT_TRUE(world.drive(tasks));
     for (const Task& task : tasks) ASSERT_FALSE(task.error) << task.error->what();
-    for (std::size_t rank = 0; rank < n; ++rank)
-      EXPECT_EQ(blocks[rank].back(), static_cast<int>(10 * rank + 9));
+    for (std::size_t rank = 0, sum = 0; rank < n; ++rank) {
+      sum += blocks[rank].size();
+      EXPECT_EQ(blocks[rank].back(), static_cast<int>(sum - 1));
+    }
   }
 }
 
