@@ -8,6 +8,7 @@
 // recursive doubling; they win where ranks fill groups of a network that are no power of two.
 #include <vector>
 
+#include "butterflies.hpp"
 #include "negabinary.hpp"
 
 namespace tutti::algorithms {

@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "patterns.hpp"
+#include "butterflies.hpp"
 
 namespace tutti::algorithms {
 

@@ -5,7 +5,7 @@
 // sizes.
 #include <vector>
 
-#include "patterns.hpp"
+#include "butterflies.hpp"
 
 namespace tutti::algorithms {
 

@@ -2,7 +2,7 @@
 // they have. All-reduce: log2(n) rounds of the whole vector, two more where n is no power of two;
 // keeps operand order. All-gather: log2(n) rounds, (n-1)/n of the vector, powers of two only.
 // Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005. Wins for small vectors.
-#include "patterns.hpp"
+#include "butterflies.hpp"
 
 namespace tutti::algorithms {
 

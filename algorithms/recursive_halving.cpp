@@ -2,7 +2,7 @@
 // that the other one's side needs. log2(n) rounds, (n-1)/n of the vector; where n is no power of
 // two, extra ranks hand their vector to a neighbour first and get their block last. Commutative
 // operators. Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005. Wins for small and middle sizes.
-#include "patterns.hpp"
+#include "butterflies.hpp"
 
 namespace tutti::algorithms {
 

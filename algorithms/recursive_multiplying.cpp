@@ -4,7 +4,7 @@
 // surplus ranks. Keeps operand order. k = 2 is recursive doubling. MPICH has it as "recexch". Wins
 // for tiny vectors where a round costs more than a message: 16 ranks and more on few cores, or a
 // network card with k ports.
-#include "patterns.hpp"
+#include "butterflies.hpp"
 
 namespace tutti::algorithms {
 
