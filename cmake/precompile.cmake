@@ -1,7 +1,16 @@
+# For the time of a build from nothing, such as that of CI, files of a box are compiled together: most
+# of the time goes into reading the same headers. Files of `host` have flags of their own; perf/ says
+# itself what goes together.
+option(TUTTI_COMPILE_TOGETHER "Compile several files of a box at once" ON)
+if(TUTTI_COMPILE_TOGETHER)
+  foreach(box IN ITEMS algorithms collectives hybrid runtime shm sim tcp)
+    set_target_properties(tutti_${box} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endforeach()
+endif()
+
 # What most sources of the boxes include of the standard library is read once where code is
-# instrumented, for the time of CI. A release is compiled without, and so shows an include that is
-# missing. No header of tutti is among them: its names would be seen where they are not included. The
-# box `host` has flags of its own, which no other header fits.
+# instrumented, for the same reason. A release is compiled without. No header of tutti is among them:
+# its names would be seen where they are not included.
 if(TUTTI_SANITIZE)
   add_library(tutti_precompiled OBJECT ${CMAKE_CURRENT_LIST_DIR}/precompiled.cpp)
   target_link_libraries(tutti_precompiled PRIVATE tutti_include tutti_flags)
@@ -11,7 +20,4 @@ if(TUTTI_SANITIZE)
   foreach(box IN ITEMS algorithms collectives hybrid runtime shm sim tcp)
     target_precompile_headers(tutti_${box} REUSE_FROM tutti_precompiled)
   endforeach()
-  # For the same reason the files of some boxes are compiled together.
-  set_target_properties(tutti_algorithms tutti_collectives tutti_shm
-                        PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
 endif()

@@ -9,7 +9,6 @@
 namespace tutti::tcp {
 namespace {
 
-constexpr std::size_t kMostVectors = 64;
 // A peer that never stops sending must not keep this rank from its other links.
 constexpr int kMostReads = 8;
 // Up to so many links are read right away; for more it is cheaper to ask which have something.

@@ -4,7 +4,6 @@
 namespace tutti::tcp {
 namespace {
 
-constexpr std::size_t kMostVectors = 64;
 // So much is written at once; more would leave the cache between checksum and write.
 constexpr std::uint64_t kMostWritten = 262144;
 // Fewer bytes than these do not pay for a frame of their own ahead of the grant.

@@ -12,6 +12,9 @@
 
 namespace tutti::tcp {
 
+/// As many as pay to be handed over at once.
+inline constexpr std::size_t kMostVectors = 64;
+
 /// Some io vectors, filled from the front.
 template <std::size_t kMost>
 class Vectors {
