@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "hash.hpp"
+#include "point_to_point.hpp"
 
 namespace tutti::detail {
 namespace {
@@ -56,44 +57,6 @@ Error caught(Rank self) {
 
 }  // namespace
 
-ShapeKey::ShapeKey(const Call& call, const Options& options) noexcept
-    : collective{call.collective}, type{call.type}, op{call.op == nullptr ? OperatorKind::sum
-                                                                          : call.op->kind()},
-      has_op{call.op != nullptr}, commutative{call.op == nullptr || call.op->commutative()},
-      root{call.root}, element_bytes{call.element_bytes}, in_count{call.in_count},
-      out_count{call.out_count}, segment{options.segment}, visible{call.visible || options.visible},
-      function{call.op == nullptr ? nullptr : call.op->function()}, algorithm{options.algorithm},
-      counts{options.counts}, own_counts{call.own_counts}, own{call.in_counts, call.out_counts} {}
-
-bool ShapeKey::fits(const Call& call, const Options& options) const noexcept {
-  if (collective != call.collective || type != call.type || in_count != call.in_count ||
-      out_count != call.out_count || root != call.root || element_bytes != call.element_bytes ||
-      segment != options.segment || visible != (call.visible || options.visible) ||
-      algorithm.size() != options.algorithm.size() || counts.size() != options.counts.size() ||
-      own_counts != call.own_counts)
-    return false;
-  if (own_counts &&
-      !(std::ranges::equal(own.in, call.in_counts) && std::ranges::equal(own.out, call.out_counts)))
-    return false;
-  if (has_op != (call.op != nullptr)) return false;
-  if (has_op && (op != call.op->kind() || commutative != call.op->commutative() ||
-                 function != call.op->function()))
-    return false;
-  return (algorithm.empty() || algorithm == options.algorithm) &&
-         (counts.empty() || std::ranges::equal(counts, options.counts));
-}
-
-std::size_t ShapeKey::hash() const noexcept {
-  std::uint64_t hash =
-      combine(static_cast<std::uint64_t>(collective),
-              static_cast<std::uint64_t>(type) << 8 | static_cast<std::uint64_t>(op));
-  hash = combine(combine(hash, in_count), out_count);
-  hash = combine(combine(hash, segment), static_cast<std::uint64_t>(root));
-  for (const Counts list : {counts, own.in, own.out})
-    for (const std::size_t count : list) hash = combine(hash, count);
-  return combine(hash, algorithm);
-}
-
 Engine::Entry::Entry(const ShapeKey& shape)
     : key{shape}, algorithm{shape.algorithm}, counts{shape.counts.begin(), shape.counts.end()},
       in_counts{shape.own.in.begin(), shape.own.in.end()},
@@ -116,6 +79,8 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
     throw Error{ErrorCode::invalid_argument, "the timeout must be more than zero"};
   window_ = std::min(kWindow, transport_->capabilities().tags / kLanes);
   expects(window_ > 0, "a transport has tags for one operation");
+  user_tags_ =
+      std::min<std::uint32_t>(kUserTags, transport_->capabilities().tags - window_ * kLanes);
   polls_per_clock_ = std::clamp(transport_->capabilities().idle_spins, 1, kPollsPerClock);
   polls_until_clock_ = polls_per_clock_;
 }
@@ -165,6 +130,10 @@ Engine::Entry& Engine::entry_for(const Call& call, const Options& options) {
 
 std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Options& options) {
   const Rank self = transport_->self();
+  if (call.point_to_point != PointToPoint::none) {
+    check_point_to_point(call, options, transport_->size());
+    return std::make_shared<const Binding>(bind_point_to_point(call));
+  }
   const Problem problem = check(call, options, self, transport_->size());
   const Candidate chosen = selector_.select(problem).chosen;
   Layout layout = layout_of(problem, self);
@@ -181,7 +150,8 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
                   .element_bytes = problem.element_bytes,
                   .segments = segments,
                   .segment_bytes = segments == 1 ? 0 : chosen.segment_bytes,
-                  .algorithm = chosen.choice.text()};
+                  .algorithm = chosen.choice.text(),
+                  .name = name_of(problem.contract.collective)};
   const OperatorKind kind = binding.op.kind();
   // How many are in flight decides on which tags segments travel.
   binding.summary = {combine(fingerprint_of(problem, binding),
@@ -213,6 +183,7 @@ void Engine::evict() noexcept {
 
 Execution* Engine::acquire(const Call& call, const Options& options) {
   if (failure_) complain();
+  if (call.point_to_point != PointToPoint::none) check_tag(call, user_tags_);
   Entry& entry = entry_for(call, options);
   // A place first: what may fail comes before what must not be lost.
   in_use_.push_back({nullptr, &entry});
@@ -226,6 +197,7 @@ Execution* Engine::acquire(const Call& call, const Options& options) {
   entry.idle.pop_back();
   cached_bytes_ -= in_use_.back().execution->footprint();
   ++entry.users;
+  in_use_.back().execution->set_user_tag(call.tag);
   return in_use_.back().execution.get();
 }
 
@@ -238,27 +210,37 @@ void Engine::make_execution(Entry& entry) {
 
 void Engine::start(Execution& execution, const void* in, void* out, Duration timeout) {
   if (failure_) complain();
-  if (execution.binding().layout.contract().collective == Collective::barrier) in = out = &token_;
+  const Binding& binding = execution.binding();
+  if (binding.layout.contract().collective == Collective::barrier) in = out = &token_;
   else if (!execution.ran_on(in, out))
-    check_buffers(execution.binding().layout, execution.binding().element_bytes, in, out);
-  check_window();
+    check_buffers(binding.name, binding.layout, binding.element_bytes, in, out);
+  if (binding.is_collective) check_window();
   if (timeout <= Duration::zero()) timeout = options_.timeout;
   try {
-    const bool laps = place_ == 0 && sequence_ > 0;
-    if (laps || transport_->has_unclaimed()) find_strays(laps);
-    const Execution::Turn turn{sequence_++, place_ * kLanes};
-    if (calls_) calls_->begin(sequence_, execution.binding().summary);
-    if (++place_ == window_) place_ = 0;
-    execution.start({in, out}, turn, timeout);
+    execution.start({in, out}, turn_of(execution), timeout);
   } catch (...) {
     fail(explained(caught(transport_->self())));
   }
 }
 
+/// Collectives are counted. Messages between two ranks are not, since the others know nothing of
+/// them; they have tags of their own, behind those of the window.
+Execution::Turn Engine::turn_of(const Execution& execution) {
+  if (!execution.binding().is_collective)
+    return {0, window_ * kLanes + static_cast<std::uint32_t>(execution.user_tag())};
+  const bool laps = place_ == 0 && sequence_ > 0;
+  if (laps || transport_->has_unclaimed()) find_strays(laps);
+  const Execution::Turn turn{sequence_++, place_ * kLanes};
+  if (calls_) calls_->begin(sequence_, execution.binding().summary);
+  if (++place_ == window_) place_ = 0;
+  return turn;
+}
+
 std::uint64_t Engine::oldest_pending() const noexcept {
   std::uint64_t oldest = sequence_;
   for (const InUse& use : in_use_)
-    if (!use.execution->done()) oldest = std::min(oldest, use.execution->sequence());
+    if (!use.execution->done() && use.execution->binding().is_collective)
+      oldest = std::min(oldest, use.execution->sequence());
   return oldest;
 }
 
@@ -378,6 +360,10 @@ void Engine::release(Execution* execution) noexcept {
 }
 
 std::string Engine::explain(const Call& call, const Options& options) {
+  if (call.point_to_point != PointToPoint::none) {
+    check_point_to_point(call, options, transport_->size());
+    return words_of(bind_point_to_point(call), call.tag) + ": as it is, without an algorithm";
+  }
   const Problem problem = check(call, options, transport_->self(), transport_->size());
   return std::string{name_of(call.collective)} + " of " + std::to_string(problem.bytes()) +
          " bytes on " + std::to_string(transport_->size()) +

@@ -14,35 +14,10 @@
 
 #include "execution.hpp"
 #include "selector.hpp"
+#include "shape_key.hpp"
 #include "witnesses.hpp"
 
 namespace tutti::detail {
-
-/// The shape of a call: everything but its pointers. Calls of one shape share a binding.
-struct ShapeKey {
-  Collective collective{};
-  Datatype type{};
-  OperatorKind op{};
-  bool has_op = false;
-  bool commutative = true;
-  Rank root = 0;
-  std::size_t element_bytes = 0;
-  std::size_t in_count = 0;
-  std::size_t out_count = 0;
-  std::size_t segment = 0;
-  bool visible = false;
-  const UserFunction* function = nullptr;
-  std::string_view algorithm{};
-  Counts counts{};
-  bool own_counts = false;
-  OwnCounts own{};
-
-  ShapeKey(const Call& call, const Options& options) noexcept;
-  /// Whether a call has this shape. Told without making the call's own key, since every call of a
-  /// loop asks it.
-  [[nodiscard]] bool fits(const Call& call, const Options& options) const noexcept;
-  [[nodiscard]] std::size_t hash() const noexcept;
-};
 
 /// One thread at a time.
 class Engine {
@@ -100,6 +75,7 @@ class Engine {
   std::size_t progress();
   [[nodiscard]] std::uint64_t oldest_pending() const noexcept;
   void check_window();
+  [[nodiscard]] Execution::Turn turn_of(const Execution& execution);
   void find_strays(bool thoroughly);
   bool poll_for(const Execution& execution);
   void check_deadlines();
@@ -121,9 +97,10 @@ class Engine {
   std::size_t cached_bytes_ = 0;  // of entries and idle executions
   std::vector<InUse> in_use_;
   std::uint64_t sequence_ = 0;
-  std::uint64_t oldest_ = 0;  // no operation before this one is pending
-  std::uint32_t window_ = 1;  // operations with tags of their own
-  std::uint32_t place_ = 0;   // of the next operation in the window
+  std::uint64_t oldest_ = 0;     // no collective before this one is pending
+  std::uint32_t window_ = 1;     // collectives with tags of their own
+  std::uint32_t user_tags_ = 0;  // behind those
+  std::uint32_t place_ = 0;      // of the next operation in the window
   int polls_per_clock_ = 1;
   int polls_until_clock_ = 1;
   std::optional<Error> failure_;

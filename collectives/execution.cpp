@@ -7,6 +7,8 @@
 #include <tutti/error.hpp>
 #include <tutti/fingerprint.hpp>
 
+#include "point_to_point.hpp"
+
 namespace tutti::detail {
 
 Execution::Execution(Transport& transport, Scratch& scratch, std::shared_ptr<const Binding> binding,
@@ -96,7 +98,9 @@ void Execution::begin_segment(Lane& lane) {
   if (!lane.is_placed) place_pieces(lane);
   lane.is_placed = true;
   const std::uint32_t tag = turn_.tag + static_cast<std::uint32_t>(&lane - lanes_.data());
-  const std::uint64_t fingerprint = make_fingerprint(binding_->summary.fingerprint, turn_.sequence);
+  const std::uint64_t fingerprint =
+      binding_->is_collective ? make_fingerprint(binding_->summary.fingerprint, turn_.sequence)
+                              : binding_->summary.fingerprint;
   for (Transfer& transfer : lane.transfers) {
     transfer.tag = tag;
     transfer.fingerprint = fingerprint;
@@ -302,8 +306,9 @@ Execution::Awaited Execution::awaited() const noexcept {
 }
 
 std::string Execution::state() const {
-  std::string text = std::string{name_of(binding_->layout.contract().collective)} + " #" +
-                     std::to_string(turn_.sequence) + " (" + binding_->algorithm + ")";
+  if (!binding_->is_collective) return words_of(*binding_, user_tag_);
+  std::string text = std::string{binding_->name} + " #" + std::to_string(turn_.sequence) + " (" +
+                     binding_->algorithm + ")";
   for (const Lane& lane : lanes_) {
     if (lane.outstanding == 0) continue;
     text += ", round " + std::to_string(lane.round + 1) + " of " +

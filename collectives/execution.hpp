@@ -28,6 +28,8 @@ struct Binding {
   std::size_t segment_bytes = 0;  ///< As asked; 0 if whole.
   std::string algorithm{};        ///< With parameters.
   CallSummary summary{};          ///< Its fingerprint is of all but the sequence number.
+  std::string_view name{};        ///< What is called, such as "all_reduce".
+  bool is_collective = true;      ///< Else it is messages between two ranks.
 };
 
 /// Segments in flight at most; each has a tag of its own.
@@ -51,8 +53,8 @@ class Execution {
   };
   /// How the run is known to the other ranks.
   struct Turn {
-    std::uint64_t sequence = 0;  ///< Number of the call on this communicator.
-    std::uint32_t tag = 0;       ///< The first of kLanes tags.
+    std::uint64_t sequence = 0;  ///< Number of the collective on this communicator.
+    std::uint32_t tag = 0;       ///< The first of kLanes tags, or, of two ranks, the only one.
   };
   /// Starts; the timeout is how long to wait. Throws what Transport::post throws.
   void start(Buffers buffers, Turn turn, Duration timeout);
@@ -72,8 +74,11 @@ class Execution {
   [[nodiscard]] bool ran_on(const void* in, const void* out) const noexcept {
     return has_run_ && in == buffers_.in && out == buffers_.out;
   }
-  /// Number of the call it runs or ran last.
+  /// Number of the collective it runs or ran last.
   [[nodiscard]] std::uint64_t sequence() const noexcept { return turn_.sequence; }
+  /// The user's tag of its next run, of messages between two ranks.
+  void set_user_tag(int tag) noexcept { user_tag_ = tag; }
+  [[nodiscard]] int user_tag() const noexcept { return user_tag_; }
   /// Whether to give up at this time. The clock is first read when there is nothing else to do,
   /// since reading it costs as much as a small collective; the timeout counts from then.
   [[nodiscard]] bool is_late(Duration now) noexcept {
@@ -157,6 +162,7 @@ class Execution {
   std::shared_ptr<const Binding> binding_;
   Buffers buffers_{};
   Turn turn_{};
+  int user_tag_ = 0;
   Duration timeout_{0};
   bool has_run_ = false;
   bool may_fuse_ = false;

@@ -10,8 +10,11 @@
 namespace tutti::detail {
 namespace {
 
+[[noreturn]] void refuse(std::string_view name, const std::string& message) {
+  throw Error{ErrorCode::invalid_argument, std::string{name} + ": " + message};
+}
 [[noreturn]] void refuse(Collective collective, const std::string& message) {
-  throw Error{ErrorCode::invalid_argument, std::string{name_of(collective)} + ": " + message};
+  refuse(name_of(collective), message);
 }
 
 std::string elements(std::size_t count) {
@@ -29,15 +32,6 @@ void check_operator(const Call& call) {
   if (is_defined(call.op->kind(), call.type)) return;
   refuse(call.collective, "operator " + std::string{name_of(call.op->kind())} +
                               " is not defined for datatype " + std::string{name_of(call.type)});
-}
-
-void check_elements(const Call& call) {
-  const std::size_t expected = size_of(call.type);
-  if (call.type == Datatype::opaque ? call.element_bytes > 0 : call.element_bytes == expected)
-    return;
-  refuse(call.collective, "an element of datatype " + std::string{name_of(call.type)} +
-                              " cannot have " + std::to_string(call.element_bytes) + " bytes" +
-                              (expected > 0 ? ", expected " + std::to_string(expected) : ""));
 }
 
 /// All offsets are counted in one std::size_t.
@@ -110,8 +104,8 @@ std::size_t in_place_offset(const Layout& layout) {
   }
 }
 
-void check_overlap(const Layout& layout, std::size_t element_bytes, const void* in,
-                   const void* out) {
+void check_overlap(std::string_view name, const Layout& layout, std::size_t element_bytes,
+                   const void* in, const void* out) {
   const Collective collective = layout.contract().collective;
   const auto in_begin = reinterpret_cast<std::uintptr_t>(in);
   const auto out_begin = reinterpret_cast<std::uintptr_t>(out);
@@ -122,10 +116,10 @@ void check_overlap(const Layout& layout, std::size_t element_bytes, const void* 
   const bool gathers = collective == Collective::gather || collective == Collective::all_gather;
   const bool in_place = gathers ? in_begin == out_begin + offset : out_begin == in_begin + offset;
   if (in_place && collective != Collective::all_to_all) return;
-  refuse(collective, "input and output overlap; give two separate buffers" +
-                         std::string{collective == Collective::all_to_all
-                                         ? ""
-                                         : ", or the same place where the call works in place"});
+  refuse(name, "input and output overlap; give two separate buffers" +
+                   std::string{collective == Collective::all_to_all
+                                   ? ""
+                                   : ", or the same place where the call works in place"});
 }
 
 /// What one rank knows of the sizes of blocks where each knows its own only.
@@ -179,21 +173,30 @@ Layout layout_of(const Problem& problem, Rank self) {
   return Layout{problem.contract, self, {problem.counts.begin(), problem.counts.end()}};
 }
 
-void check_buffers(const Layout& layout, std::size_t element_bytes, const void* in,
-                   const void* out) {
+void check_elements(std::string_view name, const Call& call) {
+  const std::size_t expected = size_of(call.type);
+  if (call.type == Datatype::opaque ? call.element_bytes > 0 : call.element_bytes == expected)
+    return;
+  refuse(name, "an element of datatype " + std::string{name_of(call.type)} + " cannot have " +
+                   std::to_string(call.element_bytes) + " bytes" +
+                   (expected > 0 ? ", expected " + std::to_string(expected) : ""));
+}
+
+void check_buffers(std::string_view name, const Layout& layout, std::size_t element_bytes,
+                   const void* in, const void* out) {
   const Contract& contract = layout.contract();
   const bool reads = uses_input(contract, layout.self()) && layout.in_total() > 0;
   const bool writes = uses_output(contract, layout.self()) && layout.out_total() > 0;
-  if (reads && in == nullptr) refuse(contract.collective, "the input is a null pointer");
-  if (writes && out == nullptr) refuse(contract.collective, "the output is a null pointer");
-  if (reads && writes) check_overlap(layout, element_bytes, in, out);
+  if (reads && in == nullptr) refuse(name, "the input is a null pointer");
+  if (writes && out == nullptr) refuse(name, "the output is a null pointer");
+  if (reads && writes) check_overlap(name, layout, element_bytes, in, out);
 }
 
 Problem check(const Call& call, const Options& options, Rank self, int size) {
   if (is_rooted(call.collective) && (call.root < 0 || call.root >= size))
     refuse(call.collective, "root " + std::to_string(call.root) + " is not a rank; expected 0 .. " +
                                 std::to_string(size - 1));
-  if (call.collective != Collective::barrier) check_elements(call);
+  if (call.collective != Collective::barrier) check_elements(name_of(call.collective), call);
   check_operator(call);
   Problem problem{.contract = {call.collective, size, is_rooted(call.collective) ? call.root : 0},
                   .type = call.type,
@@ -231,7 +234,7 @@ Problem check(const Call& call, const Options& options, Rank self, int size) {
     check_count(call.collective, "input", call.in_count, layout.in_total());
   if (uses_output(problem.contract, self))
     check_count(call.collective, "output", call.out_count, layout.out_total());
-  check_buffers(layout, call.element_bytes, call.in, call.out);
+  check_buffers(name_of(call.collective), layout, call.element_bytes, call.in, call.out);
   return problem;
 }
 

@@ -43,8 +43,10 @@ struct Problem {
 /// The layout of a problem's buffers on one rank.
 [[nodiscard]] Layout layout_of(const Problem& problem, Rank self);
 
-/// Checks only where buffers lie. Throws Error{invalid_argument}.
-void check_buffers(const Layout& layout, std::size_t element_bytes, const void* in,
-                   const void* out);
+/// Checks only where buffers lie. Throws Error{invalid_argument} that begins with the call's name.
+void check_buffers(std::string_view name, const Layout& layout, std::size_t element_bytes,
+                   const void* in, const void* out);
+/// Refuses an element that cannot be, likewise.
+void check_elements(std::string_view name, const Call& call);
 
 }  // namespace tutti::detail

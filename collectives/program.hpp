@@ -93,6 +93,8 @@ struct BoundRound {
 struct Program {
   std::uint32_t units = 1;
   std::uint32_t parts = 1;
+  /// Whether messages without any bytes are sent too: where a peer cannot know that there are none.
+  bool sends_empty = false;
   std::vector<BoundRound> rounds{};
   std::vector<BoundMessage> messages{};
   std::vector<BoundFold> folds{};

@@ -130,8 +130,8 @@ class Resolver {
       });
     }
     const auto pieces = static_cast<std::uint32_t>(resolved_.pieces.size()) - first;
-    // Both ends see that there is nothing to say, so nothing is said.
-    if (pieces == 0) return;
+    // Mostly both ends see that there is nothing to say, so nothing is said.
+    if (pieces == 0 && !program_.sends_empty) return;
     resolved_.message_indices[index] = static_cast<std::uint32_t>(resolved_.messages.size());
     resolved_.messages.push_back({.peer = bound.peer,
                                   .is_send = bound.is_send,

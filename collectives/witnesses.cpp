@@ -39,6 +39,15 @@ std::string words_of(const Whereabouts& found, std::uint64_t number) {
   return "has not entered the call, is stalled, or is dead";
 }
 
+/// What the other one of two ranks does instead of taking a message, or sending one.
+std::string words_of_peer(const Whereabouts& found, bool receives) {
+  if (found.state != State::there)
+    return found.state == State::unknown ? "has not called for it, is stalled, or is dead"
+                                         : words_of(found, 0);
+  return std::string{"has not called "} + (receives ? "recv" : "send") + " for it, or is stalled" +
+         (found.latest.empty() ? "" : "; the latest collective it has called is " + found.latest);
+}
+
 bool is_in(const Whereabouts& found, std::uint64_t number) {
   return found.state == State::there && found.begun == number && !found.latest.empty();
 }
@@ -107,7 +116,20 @@ Error Witnesses::explained(const Error& mismatch, std::uint64_t number) const {
   return disagreement(all, number).value_or(mismatch);
 }
 
+Error Witnesses::lateness_of_two(const Execution& execution) const {
+  const Execution::Awaited awaited = execution.awaited();
+  const auto peer = static_cast<std::size_t>(std::max<Rank>(awaited.rank, 0));
+  const std::string rank = name_of_rank(peer);
+  return {ErrorCode::timeout,
+          execution.state() + " timed out on rank " + std::to_string(self_) + ": " +
+              (awaited.receives ? rank + " did not take what was sent to it; it "
+                                : "nothing came from " + rank + ", which ") +
+              words_of_peer(ask()[peer], awaited.receives),
+          awaited.rank};
+}
+
 Error Witnesses::lateness(const Execution& execution) const {
+  if (!execution.binding().is_collective) return lateness_of_two(execution);
   const std::uint64_t number = execution.sequence() + 1;
   const std::vector<Whereabouts> all = ask();
   if (const auto error = disagreement(all, number)) return *error;

@@ -32,6 +32,7 @@ class Witnesses {
   [[nodiscard]] Error explained(const Error& mismatch, std::uint64_t number) const;
 
  private:
+  [[nodiscard]] Error lateness_of_two(const Execution& execution) const;
   [[nodiscard]] std::vector<Whereabouts> ask() const;
 
   Group* group_;

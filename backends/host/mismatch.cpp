@@ -8,6 +8,11 @@ namespace {
 constexpr const char* kMustAgree =
     "; all ranks must call the same collectives in the same order with matching arguments";
 
+std::string elements_of_two(std::uint64_t fingerprint) {
+  return std::string{name_of(type_of_two(fingerprint))} + " elements of " +
+         std::to_string(element_bytes_of_two(fingerprint)) + " bytes";
+}
+
 }  // namespace
 
 std::string hexadecimal(std::uint64_t value) {
@@ -17,6 +22,11 @@ std::string hexadecimal(std::uint64_t value) {
 }
 
 Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours) {
+  if (is_of_two(theirs) && is_of_two(ours))
+    return {ErrorCode::mismatch,
+            "rank " + std::to_string(peer) + " sent " + elements_of_two(theirs) +
+                ", this rank receives " + elements_of_two(ours) + "; both must give the same type",
+            peer};
   return {ErrorCode::mismatch,
           "rank " + std::to_string(peer) + " runs another call: its message has fingerprint " +
               hexadecimal(theirs) + ", this rank expects " + hexadecimal(ours) + kMustAgree,
@@ -35,7 +45,7 @@ Error wrong_length(Rank peer, std::uint64_t theirs, std::uint64_t ours) {
   return {ErrorCode::mismatch,
           "rank " + std::to_string(peer) + " sent " + std::to_string(theirs) +
               " bytes, this rank expects " + std::to_string(ours) +
-              "; all ranks must call the same collective with the same count",
+              "; all ranks must call alike, with the same count",
           peer};
 }
 

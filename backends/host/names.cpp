@@ -41,6 +41,8 @@ constexpr std::array<std::string_view, kCollectives> kCollectiveNames{
     "all_reduce",     "reduce",     "broadcast", "scatter", "gather", "all_gather",
     "reduce_scatter", "all_to_all", "scan",      "exscan",  "barrier"};
 
+constexpr std::array<std::string_view, 4> kPointToPointNames{"none", "send", "recv", "sendrecv"};
+
 constexpr std::array<std::string_view, kOperatorKinds> kOperatorNames{
     "sum",        "prod",        "min",     "max",    "min_loc", "max_loc", "logical_and",
     "logical_or", "logical_xor", "bit_and", "bit_or", "bit_xor", "average", "user"};
@@ -84,6 +86,10 @@ std::string_view name_of(Datatype type) noexcept {
 
 std::string_view name_of(Collective collective) noexcept {
   return name_in(kCollectiveNames, collective);
+}
+
+std::string_view name_of(PointToPoint call) noexcept {
+  return name_in(kPointToPointNames, call);
 }
 
 std::string_view name_of(OperatorKind kind) noexcept {

@@ -40,14 +40,14 @@ struct ClusterOptions {
   Duration alpha = std::chrono::microseconds{1};  ///< Latency of a message.
   std::int64_t beta_ps = 100;  ///< Picoseconds per byte; a rank's sends queue up.
   Duration jitter = std::chrono::microseconds{4};  ///< Added to a latency: from zero up to this.
-  std::vector<int> slowdown{};  ///< Factor on a rank's send costs; empty: 1 for all.
-  std::vector<Fault> faults{};  ///< The script.
-  bool detect_death = false;    ///< Whether the others are told of a death.
-  bool scribble = false;        ///< Fill the pieces of a receive with rubbish when it
-                                ///< is posted: who reads them too early shows.
-  bool sinks = true;            ///< As Capabilities::sinks; the seed decides the parts.
-  bool loans = true;            ///< As Capabilities::loans; the seed decides what is lent.
-  std::uint32_t tags = 1024;    ///< As Capabilities::tags.
+  std::vector<int> slowdown{};     ///< Factor on a rank's send costs; empty: 1 for all.
+  std::vector<Fault> faults{};     ///< The script.
+  bool detect_death = false;       ///< Whether the others are told of a death.
+  bool scribble = false;           ///< Fill the pieces of a receive with rubbish when it
+                                   ///< is posted: who reads them too early shows.
+  bool sinks = true;               ///< As Capabilities::sinks; the seed decides the parts.
+  bool loans = true;               ///< As Capabilities::loans; the seed decides what is lent.
+  std::uint32_t tags = 1U << 30U;  ///< As Capabilities::tags.
 };
 
 class Network;

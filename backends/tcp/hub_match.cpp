@@ -195,20 +195,25 @@ void Hub::admit(Port& port, Inbound& message) {
   ++port.unclaimed;
 }
 
-// The oldest of each queue will do: it is the first that should have been taken.
+// The oldest of each queue that is of a collective will do: it is the first that should have been
+// taken.
 void Hub::find_strays(Port& port, std::uint64_t call, bool thoroughly) {
   if (port.failure) return;
   const auto check = [&](Rank rank, std::uint64_t fingerprint) {
     if (is_before(fingerprint, call)) port.fail(stray_message(rank, fingerprint));
   };
-  if (const Outbound* const own = port.own.front()) check(port.self, own->transfer.fingerprint);
+  const Outbound* own = port.own.front();
+  while (own != nullptr && is_of_two(own->transfer.fingerprint)) own = own->next;
+  if (own != nullptr) check(port.self, own->transfer.fingerprint);
   for (std::size_t rank = 0; rank < port.members.size(); ++rank) {
     Member& member = port.members[rank];
     if (member.link == nullptr) continue;
     if (thoroughly) read(*member.link);
-    for (const Queue<Inbound>& unexpected : member.unexpected)
-      if (const Inbound* const oldest = unexpected.front())
-        check(static_cast<Rank>(rank), oldest->start.fingerprint);
+    for (const Queue<Inbound>& unexpected : member.unexpected) {
+      const Inbound* oldest = unexpected.front();
+      while (oldest != nullptr && is_of_two(oldest->start.fingerprint)) oldest = oldest->next;
+      if (oldest != nullptr) check(static_cast<Rank>(rank), oldest->start.fingerprint);
+    }
   }
 }
 

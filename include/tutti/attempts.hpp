@@ -1,5 +1,5 @@
 /// @file
-/// The collectives as calls that do not throw.
+/// The collectives, and messages between two ranks, as calls that do not throw.
 #pragma once
 
 #include <tutti/blocking.hpp>
@@ -139,6 +139,27 @@ class Attempts {
   [[nodiscard]] Result<void> try_all_to_allv(call::In<Out> in, Counts in_counts, Out&& out,
                                              Counts out_counts, const Options& options = {}) {
     return self().try_run(call::all_to_allv(in, in_counts, out, out_counts), options);
+  }
+  /// @copydoc tutti::Blocking::send
+  /// @return nothing, or the Error.
+  template <Elements In>
+  [[nodiscard]] Result<void> try_send(const In& in, Rank to, int tag = 0,
+                                      const Options& options = {}) {
+    return self().try_run(call::send(in, to, tag), options);
+  }
+  /// @copydoc tutti::Blocking::recv
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_recv(Out&& out, Rank from, int tag = 0,
+                                      const Options& options = {}) {
+    return self().try_run(call::recv(out, from, tag), options);
+  }
+  /// @copydoc tutti::Blocking::sendrecv
+  /// @return nothing, or the Error.
+  template <MutableElements Out>
+  [[nodiscard]] Result<void> try_sendrecv(call::In<Out> in, Rank to, Out&& out, Rank from,
+                                          int tag = 0, const Options& options = {}) {
+    return self().try_run(call::sendrecv(in, to, out, from, tag), options);
   }
   /// @copydoc tutti::Blocking::barrier
   /// @return nothing, or the Error.

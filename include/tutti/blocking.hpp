@@ -1,5 +1,5 @@
 /// @file
-/// The collectives as calls that end when the operation has ended.
+/// The collectives, and messages between two ranks, as calls that end when the operation has ended.
 #pragma once
 
 #include <tutti/call.hpp>
@@ -159,6 +159,35 @@ class Blocking {
   void all_to_allv(call::In<Out> in, Counts in_counts, Out&& out, Counts out_counts,
                    const Options& options = {}) {
     self().run(call::all_to_allv(in, in_counts, out, out_counts), options);
+  }
+  /// Sends elements to one rank, which calls recv or sendrecv. Only these two ranks take part, and
+  /// when is between them: collectives before and after neither wait for it nor count it. Messages
+  /// from a rank to another with equal tags are received in the order in which they are sent.
+  /// @param in the elements; the call may end before they have arrived, and does not where the
+  ///        receiver has to ask for them first. @param to their receiver; may be the own rank.
+  /// @param tag 0 .. kUserTags - 1, as the receiver gives. @param options see Options; there is no
+  ///        algorithm, no segment and there are no counts to choose.
+  template <Elements In>
+  void send(const In& in, Rank to, int tag = 0, const Options& options = {}) {
+    self().run(call::send(in, to, tag), options);
+  }
+  /// Receives the elements that one rank sends.
+  /// @param out the elements, as many and of the same type as are sent; else Error{mismatch}.
+  /// @param from their sender; may be the own rank. @param tag as the sender gives.
+  /// @param options as of send.
+  template <MutableElements Out>
+  void recv(Out&& out, Rank from, int tag = 0, const Options& options = {}) {
+    self().run(call::recv(out, from, tag), options);
+  }
+  /// Sends to one rank and receives from the same or another one, at once: ranks that do so in a
+  /// ring do not wait for each other.
+  /// @param in elements to send, which need not be as many as come. @param to their receiver.
+  /// @param out elements to receive; no overlap. @param from their sender. @param tag of both.
+  /// @param options as of send.
+  template <MutableElements Out>
+  void sendrecv(call::In<Out> in, Rank to, Out&& out, Rank from, int tag = 0,
+                const Options& options = {}) {
+    self().run(call::sendrecv(in, to, out, from, tag), options);
   }
   /// No rank leaves before every rank has entered.
   /// @param options see Options.

@@ -62,6 +62,11 @@ struct Call {
   /// With own_counts, elements per block of the output: of a gather at the root, and of an
   /// all_to_all.
   std::span<const std::size_t> out_counts{};
+  /// If not none, it is no collective: messages to and from a peer, of all elements.
+  PointToPoint point_to_point = PointToPoint::none;
+  Rank to = 0;    ///< Of send and sendrecv: who gets the input.
+  Rank from = 0;  ///< Of recv and sendrecv: whose the output is.
+  int tag = 0;    ///< Of point-to-point calls, 0 .. kUserTags - 1.
 };
 
 /// How many elements each of several blocks has.
@@ -176,6 +181,41 @@ template <MutableElements Out>
 [[nodiscard]] inline Options with_counts(Options options, Counts counts) noexcept {
   options.counts = counts;
   return options;
+}
+/// @param in input. @param to who gets it. @param tag as Call::tag. @return the call.
+template <Elements In>
+[[nodiscard]] Call send(const In& in, Rank to, int tag) noexcept {
+  using T = ElementOf<In>;
+  return {.in = std::ranges::data(in),
+          .in_count = std::ranges::size(in),
+          .type = datatype_of<T>(),
+          .element_bytes = sizeof(T),
+          .point_to_point = PointToPoint::send,
+          .to = to,
+          .tag = tag};
+}
+/// @param out output. @param from whose it is. @param tag as Call::tag. @return the call.
+template <MutableElements Out>
+[[nodiscard]] Call recv(Out&& out, Rank from, int tag) noexcept {
+  using T = ElementOf<Out>;
+  return {.out = std::ranges::data(out),
+          .out_count = std::ranges::size(out),
+          .type = datatype_of<T>(),
+          .element_bytes = sizeof(T),
+          .point_to_point = PointToPoint::recv,
+          .from = from,
+          .tag = tag};
+}
+/// @param in input. @param to who gets it. @param out output. @param from whose it is. @param tag
+/// as Call::tag. @return the call.
+template <MutableElements Out>
+[[nodiscard]] Call sendrecv(In<Out> in, Rank to, Out&& out, Rank from, int tag) noexcept {
+  Call call = recv(out, from, tag);
+  call.in = in.data();
+  call.in_count = in.size();
+  call.point_to_point = PointToPoint::sendrecv;
+  call.to = to;
+  return call;
 }
 /// @return a barrier.
 [[nodiscard]] inline Call barrier() noexcept {

@@ -20,9 +20,13 @@ concept Elements = std::ranges::contiguous_range<R> && std::ranges::sized_range<
 template <Elements R>
 using ElementOf = std::ranges::range_value_t<R>;
 
-/// Elements that may be written, and that live on when the expression which names them has ended.
+/// Elements that live on when the expression which names them has ended.
 template <class R>
-concept MutableElements = Elements<R> && std::ranges::borrowed_range<R> &&
+concept LastingElements = Elements<R> && std::ranges::borrowed_range<R>;
+
+/// Elements that live on likewise, and that may be written.
+template <class R>
+concept MutableElements = LastingElements<R> &&
     !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
 namespace detail {

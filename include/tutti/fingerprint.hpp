@@ -2,12 +2,17 @@
 /// Fingerprints of messages: which call a message is of, in 63 bits.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+
+#include <tutti/types.hpp>
 
 namespace tutti {
 
 /// The upper half counts calls; so many have numbers of their own.
-inline constexpr std::uint64_t kFingerprintCalls = std::uint64_t{1} << 31U;
+inline constexpr std::uint64_t kFingerprintCalls = std::uint64_t{1} << 30U;
+/// Set in messages of two ranks, which are of no call that all make and so have no number.
+inline constexpr std::uint64_t kFingerprintOfTwo = std::uint64_t{1} << 62U;
 
 /// @param summary hash of what must be equal on all ranks. @param call number on the communicator.
 /// @return what all messages of the call have.
@@ -23,13 +28,36 @@ inline constexpr std::uint64_t kFingerprintCalls = std::uint64_t{1} << 31U;
   return fingerprint >> 32U & (kFingerprintCalls - 1);
 }
 
+/// @param type of the elements. @param element_bytes size of one.
+/// @return what a message between two ranks has: from it a receiver can say what came instead.
+[[nodiscard]] constexpr std::uint64_t fingerprint_of_two(Datatype type,
+                                                         std::size_t element_bytes) noexcept {
+  constexpr std::uint64_t kSizes = std::uint64_t{1} << 48U;
+  return kFingerprintOfTwo | static_cast<std::uint64_t>(type) << 48U | element_bytes % kSizes;
+}
+
+/// @param fingerprint of a message. @return whether it is of two ranks only.
+[[nodiscard]] constexpr bool is_of_two(std::uint64_t fingerprint) noexcept {
+  return (fingerprint & kFingerprintOfTwo) != 0;
+}
+
+/// @param fingerprint of a message of two ranks. @return the type of its elements.
+[[nodiscard]] constexpr Datatype type_of_two(std::uint64_t fingerprint) noexcept {
+  return static_cast<Datatype>(fingerprint >> 48U & 0xffU);
+}
+
+/// @param fingerprint of a message of two ranks. @return the size of one of its elements.
+[[nodiscard]] constexpr std::size_t element_bytes_of_two(std::uint64_t fingerprint) noexcept {
+  return fingerprint & ((std::uint64_t{1} << 48U) - 1);
+}
+
 /// @param fingerprint of a message. @param call number of a call. @return whether the message is of
 /// one before it, but not long before, since a rank that has nothing to wait for may be so far
-/// ahead that numbers come again.
+/// ahead that numbers come again. Messages of two ranks are of none, and may wait for ever.
 [[nodiscard]] constexpr bool is_before(std::uint64_t fingerprint, std::uint64_t call) noexcept {
   constexpr std::uint64_t kNotLong = 65536;
   const std::uint64_t distance = (call - call_of(fingerprint)) % kFingerprintCalls;
-  return distance != 0 && distance <= kNotLong;
+  return !is_of_two(fingerprint) && distance != 0 && distance <= kNotLong;
 }
 
 }  // namespace tutti

@@ -1,5 +1,5 @@
 /// @file
-/// The collectives as calls that only start the operation.
+/// The collectives, and messages between two ranks, as calls that only start the operation.
 #pragma once
 
 #include <tutti/blocking.hpp>
@@ -135,6 +135,25 @@ class Nonblocking {
   [[nodiscard]] Request all_to_allv_async(call::In<Out> in, Counts in_counts, Out&& out,
                                           Counts out_counts, const Options& options = {}) {
     return self().start(call::all_to_allv(in, in_counts, out, out_counts), options);
+  }
+  /// @copydoc tutti::Blocking::send
+  /// @return the operation under way.
+  template <LastingElements In>
+  [[nodiscard]] Request send_async(In&& in, Rank to, int tag = 0, const Options& options = {}) {
+    return self().start(call::send(in, to, tag), options);
+  }
+  /// @copydoc tutti::Blocking::recv
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request recv_async(Out&& out, Rank from, int tag = 0, const Options& options = {}) {
+    return self().start(call::recv(out, from, tag), options);
+  }
+  /// @copydoc tutti::Blocking::sendrecv
+  /// @return the operation under way.
+  template <MutableElements Out>
+  [[nodiscard]] Request sendrecv_async(call::In<Out> in, Rank to, Out&& out, Rank from, int tag = 0,
+                                       const Options& options = {}) {
+    return self().start(call::sendrecv(in, to, out, from, tag), options);
   }
   /// @copydoc tutti::Blocking::barrier
   /// @return the operation under way.

@@ -1,5 +1,6 @@
 /// @file
-/// The collectives as operations that are prepared once and run often.
+/// The collectives, and messages between two ranks, as operations that are prepared once and run
+/// often.
 #pragma once
 
 #include <tutti/blocking.hpp>
@@ -133,6 +134,25 @@ class Persistent {
   [[nodiscard]] Plan plan_all_to_allv(call::In<Out> in, Counts in_counts, Out&& out,
                                       Counts out_counts, const Options& options = {}) {
     return self().plan(call::all_to_allv(in, in_counts, out, out_counts), options);
+  }
+  /// @copydoc tutti::Blocking::send
+  /// @return the prepared operation.
+  template <LastingElements In>
+  [[nodiscard]] Plan plan_send(In&& in, Rank to, int tag = 0, const Options& options = {}) {
+    return self().plan(call::send(in, to, tag), options);
+  }
+  /// @copydoc tutti::Blocking::recv
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_recv(Out&& out, Rank from, int tag = 0, const Options& options = {}) {
+    return self().plan(call::recv(out, from, tag), options);
+  }
+  /// @copydoc tutti::Blocking::sendrecv
+  /// @return the prepared operation.
+  template <MutableElements Out>
+  [[nodiscard]] Plan plan_sendrecv(call::In<Out> in, Rank to, Out&& out, Rank from, int tag = 0,
+                                   const Options& options = {}) {
+    return self().plan(call::sendrecv(in, to, out, from, tag), options);
   }
   /// @copydoc tutti::Blocking::barrier
   /// @return the prepared operation.

@@ -16,11 +16,11 @@ class Engine;
 class Execution;
 }  // namespace detail
 
-/// An operation under way. From the oldest pending one of a communicator to the newest there may be
-/// 64: a start beyond is Error{invalid_argument}, on every rank whose oldest is still pending, so
-/// programs with more to do wait for the oldest first. Move-only. Dropping a pending one fails its
-/// communicator: the other ranks wait for messages that will never come. Used by the communicator's
-/// thread only.
+/// An operation under way. From the oldest pending collective of a communicator to the newest there
+/// may be 64: a start beyond is Error{invalid_argument}, on every rank whose oldest is still
+/// pending, so programs with more to do wait for the oldest first. Move-only. Dropping a pending
+/// one fails its communicator: the other ranks wait for messages that will never come. Used by the
+/// communicator's thread only.
 class Request {
  public:
   /// No operation: test() is true.

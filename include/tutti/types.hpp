@@ -33,6 +33,17 @@ enum class Collective : std::uint8_t {
 /// Number of enumerators of Collective.
 inline constexpr int kCollectives = 11;
 
+/// What a call is that is no collective but messages between two ranks.
+enum class PointToPoint : std::uint8_t {
+  none,      ///< Nothing of the kind: it is a collective.
+  send,      ///< The peer gets the elements.
+  recv,      ///< The peer's elements come.
+  sendrecv,  ///< Both at once, to one rank and from the same or another one.
+};
+
+/// Tags of messages between two ranks are 0 .. kUserTags - 1.
+inline constexpr int kUserTags = 8192;
+
 /// The element types tutti reduces. Storage sizes are fixed and equal on all platforms.
 enum class Datatype : std::uint8_t {
   i8,         ///< std::int8_t
@@ -98,6 +109,8 @@ struct Indexed {
 
 /// @param collective any enumerator. @return its name, such as "all_reduce".
 [[nodiscard]] std::string_view name_of(Collective collective) noexcept;
+/// @param call any enumerator. @return its name, such as "sendrecv".
+[[nodiscard]] std::string_view name_of(PointToPoint call) noexcept;
 /// @param type any enumerator. @return its name, such as "f32".
 [[nodiscard]] std::string_view name_of(Datatype type) noexcept;
 

@@ -167,6 +167,25 @@ TEST(Caches, ThatAreLargeRememberAndSmallOnesForget) {
   }
 }
 
+// Whatever their tags: a tag is no part of a shape.
+TEST(Messages, BetweenTwoRanksAllocateInTheFirstOnly) {
+  World world = make_world(1);
+  std::array<int, 40> in{};
+  std::array<int, 40> out{};
+  for (int call = 0; call < 6; ++call) {
+    std::array<Request, 3> requests{};
+    allocations = 0;
+    {
+      const Count on{true};
+      requests[0] = world[0].sendrecv_async(in, 1, out, 2, call);
+      requests[1] = world[1].recv_async(out, 0, call);
+      requests[2] = world[2].send_async(in, 0, call);
+      ASSERT_TRUE(drive(world, std::span<Request>{requests}));
+    }
+    EXPECT_EQ(allocations > 0, call == 0) << allocations << " allocations, call " << call;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Catalog, Allocations, ::testing::ValuesIn(rows_of({5})), name_of_row);
 
 }  // namespace

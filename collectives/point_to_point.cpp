@@ -1,0 +1,106 @@
+#include "point_to_point.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include <tutti/error.hpp>
+#include <tutti/fingerprint.hpp>
+
+#include "problem.hpp"
+
+namespace tutti::detail {
+namespace {
+
+[[noreturn]] void refuse(const Call& call, const std::string& message) {
+  throw Error{ErrorCode::invalid_argument,
+              std::string{name_of(call.point_to_point)} + ": " + message};
+}
+
+bool sends(const Call& call) noexcept {
+  return call.point_to_point != PointToPoint::recv;
+}
+bool receives(const Call& call) noexcept {
+  return call.point_to_point != PointToPoint::send;
+}
+
+/// Of an all_to_all of two ranks, what the one does that keeps nothing: block 1 is what it sends,
+/// block 2 what it receives. Which ranks these are the steps say.
+constexpr Contract kOfTwo{Collective::all_to_all, 2, 0};
+constexpr std::uint32_t kSent = 1;
+constexpr std::uint32_t kReceived = 2;
+
+Layout layout_of(const Call& call) {
+  const std::array<std::size_t, 2> in{0, sends(call) ? call.in_count : 0};
+  const std::array<std::size_t, 2> out{0, receives(call) ? call.out_count : 0};
+  return {kOfTwo, 0, OwnCounts{in, out}};
+}
+
+Schedule schedule_of(const Call& call) {
+  Schedule schedule{kOfTwo.blocks()};
+  if (receives(call)) schedule.add(Recv{call.from, {.first = kReceived}});
+  if (sends(call)) schedule.add(Send{call.to, {.first = kSent}});
+  return schedule.end_round();
+}
+
+void check_peer(const Call& call, Rank peer, int size) {
+  if (peer < 0 || peer >= size)
+    refuse(call, "rank " + std::to_string(peer) + " is not in this communicator; expected 0 .. " +
+                     std::to_string(size - 1));
+}
+
+}  // namespace
+
+void check_point_to_point(const Call& call, const Options& options, int size) {
+  if (sends(call)) check_peer(call, call.to, size);
+  if (receives(call)) check_peer(call, call.from, size);
+  if (!options.algorithm.empty())
+    refuse(call,
+           "a message has no algorithm; leave \"" + std::string{options.algorithm} + "\" out");
+  if (options.segment != 0 && options.segment != Options::kWhole)
+    refuse(call, "a message has no segments; leave Options::segment as it is");
+  if (!options.counts.empty() || call.own_counts)
+    refuse(call, "a message is one block; give no counts");
+  check_elements(name_of(call.point_to_point), call);
+  const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / call.element_bytes;
+  if (std::max(call.in_count, call.out_count) > most)
+    refuse(call, "the elements are too many to be addressed in memory");
+  check_buffers(name_of(call.point_to_point), layout_of(call), call.element_bytes, call.in,
+                call.out);
+}
+
+void check_tag(const Call& call, std::uint32_t tags) {
+  if (call.tag >= 0 && static_cast<std::uint32_t>(call.tag) < tags) return;
+  refuse(call, "tag " + std::to_string(call.tag) +
+                   (tags == 0 ? " cannot be: this transport has no tags to spare"
+                              : " is not within 0 .. " + std::to_string(tags - 1)));
+}
+
+Binding bind_point_to_point(const Call& call) {
+  Layout layout = layout_of(call);
+  Program program = bind(schedule_of(call), layout);
+  program.sends_empty = true;  // whoever receives elements waits for them, if they are none or not
+  const std::string_view name = name_of(call.point_to_point);
+  return {.layout = std::move(layout),
+          .program = std::move(program),
+          .op = sum,
+          .type = call.type,
+          .element_bytes = call.element_bytes,
+          .algorithm = std::string{name},
+          .summary = {.fingerprint = fingerprint_of_two(call.type, call.element_bytes)},
+          .name = name,
+          .is_collective = false};
+}
+
+std::string words_of(const Binding& binding, int tag) {
+  std::string text{binding.name};
+  for (const BoundMessage& message : binding.program.messages) {
+    const std::size_t count =
+        message.is_send ? binding.layout.in_total() : binding.layout.out_total();
+    text += (message.is_send ? " to rank " : " from rank ") + std::to_string(message.peer) +
+            " of " + std::to_string(count * binding.element_bytes) + " bytes";
+  }
+  return text + " with tag " + std::to_string(tag);
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,51 @@
+#include "shape_key.hpp"
+
+#include <algorithm>
+
+#include "hash.hpp"
+
+namespace tutti::detail {
+
+ShapeKey::ShapeKey(const Call& call, const Options& options) noexcept
+    : collective{call.collective}, type{call.type}, op{call.op == nullptr ? OperatorKind::sum
+                                                                          : call.op->kind()},
+      has_op{call.op != nullptr}, commutative{call.op == nullptr || call.op->commutative()},
+      root{call.root}, element_bytes{call.element_bytes}, in_count{call.in_count},
+      out_count{call.out_count}, segment{options.segment}, visible{call.visible || options.visible},
+      function{call.op == nullptr ? nullptr : call.op->function()}, algorithm{options.algorithm},
+      counts{options.counts}, own_counts{call.own_counts}, own{call.in_counts, call.out_counts},
+      point_to_point{call.point_to_point}, to{call.to}, from{call.from} {}
+
+bool ShapeKey::fits(const Call& call, const Options& options) const noexcept {
+  if (collective != call.collective || type != call.type || in_count != call.in_count ||
+      out_count != call.out_count || root != call.root || element_bytes != call.element_bytes ||
+      segment != options.segment || visible != (call.visible || options.visible) ||
+      algorithm.size() != options.algorithm.size() || counts.size() != options.counts.size() ||
+      own_counts != call.own_counts || point_to_point != call.point_to_point)
+    return false;
+  if (point_to_point != PointToPoint::none && (to != call.to || from != call.from)) return false;
+  if (own_counts &&
+      !(std::ranges::equal(own.in, call.in_counts) && std::ranges::equal(own.out, call.out_counts)))
+    return false;
+  if (has_op != (call.op != nullptr)) return false;
+  if (has_op && (op != call.op->kind() || commutative != call.op->commutative() ||
+                 function != call.op->function()))
+    return false;
+  return (algorithm.empty() || algorithm == options.algorithm) &&
+         (counts.empty() || std::ranges::equal(counts, options.counts));
+}
+
+std::size_t ShapeKey::hash() const noexcept {
+  std::uint64_t hash =
+      combine(static_cast<std::uint64_t>(collective),
+              static_cast<std::uint64_t>(type) << 8 | static_cast<std::uint64_t>(op));
+  hash = combine(combine(hash, in_count), out_count);
+  hash = combine(combine(hash, segment), static_cast<std::uint64_t>(root));
+  for (const Counts list : {counts, own.in, own.out})
+    for (const std::size_t count : list) hash = combine(hash, count);
+  hash = combine(hash, static_cast<std::uint64_t>(point_to_point));
+  hash = combine(combine(hash, static_cast<std::uint64_t>(to)), static_cast<std::uint64_t>(from));
+  return combine(hash, algorithm);
+}
+
+}  // namespace tutti::detail

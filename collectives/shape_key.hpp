@@ -1,0 +1,44 @@
+/// @file
+/// What calls have in common that may share a binding.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <tutti/call.hpp>
+
+#include "layout.hpp"
+
+namespace tutti::detail {
+
+/// The shape of a call: everything but its pointers and its tag. Calls of one shape share a
+/// binding.
+struct ShapeKey {
+  Collective collective{};
+  Datatype type{};
+  OperatorKind op{};
+  bool has_op = false;
+  bool commutative = true;
+  Rank root = 0;
+  std::size_t element_bytes = 0;
+  std::size_t in_count = 0;
+  std::size_t out_count = 0;
+  std::size_t segment = 0;
+  bool visible = false;
+  const UserFunction* function = nullptr;
+  std::string_view algorithm{};
+  Counts counts{};
+  bool own_counts = false;
+  OwnCounts own{};
+  PointToPoint point_to_point = PointToPoint::none;
+  Rank to = 0;
+  Rank from = 0;
+
+  ShapeKey(const Call& call, const Options& options) noexcept;
+  /// Whether a call has this shape. Told without making the call's own key, since every call of a
+  /// loop asks it.
+  [[nodiscard]] bool fits(const Call& call, const Options& options) const noexcept;
+  [[nodiscard]] std::size_t hash() const noexcept;
+};
+
+}  // namespace tutti::detail

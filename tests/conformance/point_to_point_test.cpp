@@ -1,0 +1,163 @@
+// Messages between two ranks, as programs send them, over every transport.
+#include <optional>
+#include <thread>
+
+#include <tutti/communicator.hpp>
+
+#include "group.hpp"
+
+namespace tutti::conformance {
+namespace {
+
+using Vector = std::vector<std::uint32_t>;
+
+Vector message(Rank from, Rank to, std::size_t count) {
+  Vector data(count);
+  for (std::size_t i = 0; i < count; ++i)
+    data[i] =
+        static_cast<std::uint32_t>(from * 1'000'003 + to * 10'007) + static_cast<std::uint32_t>(i);
+  return data;
+}
+
+class PointToPoint : public ::testing::TestWithParam<Setting> {
+ protected:
+  PointToPoint() {
+    Membership membership{
+        .alarm = std::make_shared<Alarm>(Alarm::Tell{}, std::make_shared<ForkGuard>())};
+    for (Rank rank = 0; rank < size_; ++rank) membership.members.push_back(rank);
+    for (Rank rank = 0; rank < size_; ++rank)
+      if (links_->is_here(rank))
+        ranks_[rank].emplace(Communicator::create(links_->transport(rank, membership),
+                                                  make_host_memory(),
+                                                  {.timeout = std::chrono::seconds{30}}));
+  }
+  /// Starts something on every rank that is here, and drives it to its end.
+  /// @param start lists the Requests of a rank.
+  template <class Start>
+  void run(const Start& start) {
+    std::vector<Request> all;
+    for (auto& [rank, communicator] : ranks_)
+      for (Request& request : start(*communicator, rank)) all.push_back(std::move(request));
+    for (bool done = false; !done;) {
+      done = true;
+      for (Request& request : all) done = request.test() && done;
+      if (!done) links_->idle();
+    }
+  }
+  /// Calls every rank that is here, each on a thread of its own if there are several.
+  template <class Call>
+  void run_in_threads(const Call& call) {
+    if (ranks_.size() == 1) return call(*ranks_.begin()->second, ranks_.begin()->first);
+    std::vector<std::thread> threads;
+    for (auto& [rank, communicator] : ranks_)
+      threads.emplace_back([&call, rank = rank, own = &*communicator] { call(*own, rank); });
+    for (std::thread& thread : threads) thread.join();
+  }
+  [[nodiscard]] Rank next(Rank rank) const { return (rank + 1) % size_; }
+  [[nodiscard]] Rank previous(Rank rank) const { return (rank + size_ - 1) % size_; }
+
+  int size_ = GetParam().size;
+  std::unique_ptr<Links> links_ = GetParam().backend.connect({.size = size_});
+  std::map<Rank, std::optional<Communicator>> ranks_{};
+};
+
+TEST_P(PointToPoint, MessagesGoFromEveryRankToEveryRankInOrder) {
+  for (const std::size_t count : {0U, 1U, 1'000U, 100'000U}) {
+    std::map<Rank, std::vector<Vector>> in;
+    std::map<Rank, std::vector<Vector>> out;
+    run([&](Communicator& own, Rank rank) {
+      std::vector<Request> requests;
+      for (Rank peer = 0; peer < size_; ++peer) {
+        out[rank].push_back(message(rank, peer, count));
+        out[rank].push_back(message(rank, peer, count / 3));
+        in[rank].emplace_back(count);
+        in[rank].emplace_back(count / 3);
+      }
+      for (std::size_t i = 0; i < in[rank].size(); ++i) {
+        const auto peer = static_cast<Rank>(i / 2);
+        requests.push_back(own.send_async(out[rank][i], peer, kUserTags - 1));
+        requests.push_back(own.recv_async(in[rank][i], peer, kUserTags - 1));
+      }
+      return requests;
+    });
+    for (const auto& [rank, got] : in)
+      for (std::size_t i = 0; i < got.size(); ++i)
+        EXPECT_EQ(got[i], message(static_cast<Rank>(i / 2), rank, i % 2 == 0 ? count : count / 3));
+  }
+}
+
+// Who sends may be far ahead of who receives.
+TEST_P(PointToPoint, MessagesThatWaitDisturbNoCollective) {
+  std::map<Rank, std::vector<Vector>> out;
+  std::map<Rank, std::vector<Request>> sends;
+  constexpr std::size_t kMessages = 30;
+  for (auto& [rank, communicator] : ranks_) {
+    for (std::size_t i = 0; i < kMessages; ++i)
+      out[rank].push_back(message(rank, next(rank), 10 + 1'000 * i));
+    for (Vector& data : out[rank])
+      sends[rank].push_back(communicator->send_async(data, next(rank), 5));
+  }
+  for (int call = 0; call < 100; ++call) {
+    std::map<Rank, Vector> x;
+    run([&](Communicator& own, Rank rank) {
+      std::vector<Request> requests;
+      requests.push_back(own.all_reduce_async(x[rank] = Vector(3, 1)));
+      return requests;
+    });
+    for (const auto& [rank, result] : x)
+      ASSERT_EQ(result, Vector(3, static_cast<std::uint32_t>(size_)));
+  }
+  std::map<Rank, std::vector<Vector>> in;
+  run([&](Communicator& own, Rank rank) {
+    std::vector<Request> requests = std::move(sends[rank]);
+    for (std::size_t i = 0; i < kMessages; ++i) in[rank].emplace_back(10 + 1'000 * i);
+    for (Vector& data : in[rank]) requests.push_back(own.recv_async(data, previous(rank), 5));
+    return requests;
+  });
+  for (const auto& [rank, got] : in)
+    for (const Vector& data : got) EXPECT_EQ(data, message(previous(rank), rank, data.size()));
+}
+
+TEST_P(PointToPoint, BlockingCallsOfThreadsMeet) {
+  if (!GetParam().backend.threads && GetParam().backend.one_process)
+    GTEST_SKIP() << "one thread drives all ranks";
+  run_in_threads([&](Communicator& own, Rank rank) {
+    for (const std::size_t count : {0U, 7U, 50'000U}) {
+      Vector got(count);
+      own.sendrecv(message(rank, next(rank), count), next(rank), got, previous(rank));
+      EXPECT_EQ(got, message(previous(rank), rank, count));
+      if (size_ == 1) continue;
+      // Round once: rank 0 sends first, all others receive first.
+      Vector passed(count);
+      if (rank == 0) own.send(message(0, 1, count), 1, 9);
+      own.recv(passed, previous(rank), 9);
+      if (rank != 0) {
+        EXPECT_TRUE(own.try_send(passed, next(rank), 9));
+      }
+      EXPECT_EQ(passed, message(0, 1, count));
+    }
+  });
+}
+
+// The last test of a backend's ranks: they fail.
+TEST_P(PointToPoint, LengthsThatDifferAreAMismatchForTheReceiver) {
+  if (size_ == 1 || !GetParam().backend.one_process) GTEST_SKIP() << "of several ranks, here";
+  Vector sent(5);
+  Vector got(4);
+  auto send = ranks_[0]->try_start(call::send(sent, 1, 0));
+  auto recv = ranks_[1]->try_start(call::recv(got, 0, 0));
+  Result<bool> done = false;
+  if (!recv) done = recv.error();
+  while (done && !done.value()) {
+    (void)send.value().try_test();
+    links_->idle();
+    done = recv.value().try_test();
+  }
+  ASSERT_FALSE(done) << "wrong data";
+  EXPECT_EQ(done.error().code(), ErrorCode::mismatch) << done.error().what();
+}
+
+INSTANTIATE_TEST_SUITE_P(Conformance, PointToPoint, ::testing::ValuesIn(settings()), name_of);
+
+}  // namespace
+}  // namespace tutti::conformance
