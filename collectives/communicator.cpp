@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <tutti/batch.hpp>
+
 #include "attempt.hpp"
 #include "engine.hpp"
 
@@ -48,19 +50,30 @@ class Loan {
   detail::Execution* execution_;
 };
 
+/// Starts a call, at once or with the others of this thread's batch.
+void start_or_enlist(const std::shared_ptr<detail::Engine>& engine, detail::Execution& execution,
+                     const void* in, void* out, const detail::Engine::Enlistment& how) {
+  detail::BatchScope* const batch = detail::BatchScope::current();
+  if (batch == nullptr) return engine->start(execution, in, out, how.timeout);
+  engine->enlist(execution, in, out, how);
+  batch->add(engine);
+}
+
 }  // namespace
 
 void Communicator::run(const Call& call, const Options& options) {
   detail::Execution* execution = engine_->acquire(call, options);
-  const Loan loan{*engine_, execution};
-  engine_->start(*execution, call.in, call.out, options.timeout);
-  engine_->wait(*execution);
+  Loan loan{*engine_, execution};
+  start_or_enlist(engine_, *execution, call.in, call.out,
+                  {.timeout = options.timeout, .blocks = true});
+  if (execution->is_enlisted()) static_cast<void>(loan.keep());  // the batch's, which waits for it
+  else engine_->wait(*execution);
 }
 
 Request Communicator::start(const Call& call, const Options& options) {
   detail::Execution* execution = engine_->acquire(call, options);
   Loan loan{*engine_, execution};
-  engine_->start(*execution, call.in, call.out, options.timeout);
+  start_or_enlist(engine_, *execution, call.in, call.out, {.timeout = options.timeout});
   return Request{engine_, loan.keep()};
 }
 
@@ -151,10 +164,10 @@ void Plan::start(const void* in, void* out) {
   if (execution_ == nullptr)
     throw Error{ErrorCode::invalid_argument,
                 "the plan is empty, because it was moved from; start the one it was moved to"};
-  if (!execution_->done())
+  if (!execution_->done() || execution_->is_enlisted())
     throw Error{ErrorCode::invalid_argument,
                 "the plan is running; wait for it before starting again"};
-  engine_->start(*execution_, in, out, timeout_);
+  start_or_enlist(engine_, *execution_, in, out, {.timeout = timeout_});
 }
 
 bool Plan::test() {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <tutti/batch.hpp>
+
 #include "attempt.hpp"
 #include "engine.hpp"
 
@@ -21,6 +23,7 @@ struct Wish {
 };
 
 std::vector<Wish> exchange(Communicator& communicator, const Wish& own) {
+  detail::BatchScope::refuse("a split");
   constexpr std::size_t kWords = 3;
   const std::array<std::int32_t, kWords> said{own.wants ? 1 : 0, own.color, own.key};
   std::vector<std::int32_t> heard(kWords * static_cast<std::size_t>(communicator.size()));

@@ -36,6 +36,12 @@ std::uint64_t fingerprint_of(const Problem& problem, const Binding& binding) noe
   return combine(hash, binding.segments);
 }
 
+void refuse_enlisted(const Execution& execution) {
+  if (execution.is_enlisted())
+    throw Error{ErrorCode::invalid_argument,
+                "the call is of a batch that has not started yet; wait for it after the batch"};
+}
+
 /// What is being handled, for all ranks to be told: an Error as it is, and whatever a user's
 /// operator, the memory or the transport threw beside.
 Error caught(Rank self) {
@@ -69,8 +75,9 @@ Engine::Entry::Entry(const ShapeKey& shape)
 Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options)
     : group_{std::move(footing.group)}, calls_{std::move(footing.calls)}, alarm_{std::move(
                                                                               footing.alarm)},
-      transport_{std::move(footing.transport)}, memory_{std::move(memory)}, options_{options},
-      selector_{std::move(footing.tariff)}, scratch_{*memory_, options.cache_bytes} {
+      transport_{std::move(footing.transport)}, outbox_{*transport_}, memory_{std::move(memory)},
+      options_{options}, selector_{std::move(footing.tariff)}, scratch_{*memory_,
+                                                                        options.cache_bytes} {
   if (options_.segments_in_flight < 1 || options_.segments_in_flight > 8)
     throw Error{ErrorCode::invalid_argument, "segments_in_flight is " +
                                                  std::to_string(options_.segments_in_flight) +
@@ -203,23 +210,28 @@ Execution* Engine::acquire(const Call& call, const Options& options) {
 
 void Engine::make_execution(Entry& entry) {
   entry.idle.reserve(entry.users + 1);  // So that giving back never allocates, hence never fails.
-  entry.idle.push_back(std::make_unique<Execution>(*transport_, scratch_, entry.binding,
-                                                   options_.segments_in_flight));
+  entry.idle.push_back(
+      std::make_unique<Execution>(outbox_, scratch_, entry.binding, options_.segments_in_flight));
   cached_bytes_ += entry.idle.back()->footprint();
+}
+
+void Engine::check_start(const Execution& execution, const void* in, const void* out) {
+  const Binding& binding = execution.binding();
+  const bool is_barrier = binding.layout.contract().collective == Collective::barrier;
+  if (!is_barrier && !execution.ran_on(in, out))
+    check_buffers(binding.name, binding.layout, binding.element_bytes, in, out);
+  if (binding.is_collective) check_window();
 }
 
 void Engine::start(Execution& execution, const void* in, void* out, Duration timeout) {
   if (failure_) complain();
-  const Binding& binding = execution.binding();
-  if (binding.layout.contract().collective == Collective::barrier) in = out = &token_;
-  else if (!execution.ran_on(in, out))
-    check_buffers(binding.name, binding.layout, binding.element_bytes, in, out);
-  if (binding.is_collective) check_window();
+  check_start(execution, in, out);
+  if (execution.binding().layout.contract().collective == Collective::barrier) in = out = &token_;
   if (timeout <= Duration::zero()) timeout = options_.timeout;
   try {
     execution.start({in, out}, turn_of(execution), timeout);
   } catch (...) {
-    fail(explained(caught(transport_->self())));
+    fail_as_caught();
   }
 }
 
@@ -254,12 +266,13 @@ void Engine::find_strays(bool thoroughly) {
 /// Refuses an operation whose tags a pending one has. All are looked at only where the window may
 /// have been left, once in a while.
 void Engine::check_window() {
-  if (sequence_ - oldest_ < window_) return;
+  const std::uint64_t next = sequence_ + enlisted_collectives_;
+  if (next - oldest_ < window_) return;
   oldest_ = oldest_pending();
-  if (sequence_ - oldest_ < window_) return;
+  if (next - oldest_ < window_) return;
   throw Error{ErrorCode::invalid_argument,
               "operation #" + std::to_string(oldest_) + " is pending, and operation #" +
-                  std::to_string(sequence_) + " would be number " + std::to_string(window_ + 1) +
+                  std::to_string(next) + " would be number " + std::to_string(window_ + 1) +
                   " from there, one more than there may be; wait for the older one first"};
 }
 
@@ -271,7 +284,7 @@ std::size_t Engine::progress() {
     if (count == 0 && polls_until_clock_ <= 1) find_strays(false);
     return count;
   } catch (...) {
-    fail(explained(caught(transport_->self())));
+    fail_as_caught();
   }
 }
 
@@ -281,6 +294,10 @@ void Engine::fail(const Error& cause) {
     is_quiet_ = transport_->abort(cause);
   }
   complain();
+}
+
+void Engine::fail_as_caught() {
+  fail(explained(caught(transport_->self())));
 }
 
 /// Says what all ranks say, where they agree on that, and else what was seen here.
@@ -319,12 +336,14 @@ bool Engine::poll_for(const Execution& execution) {
   return moved;
 }
 
-bool Engine::test(Execution& execution) {
+bool Engine::test(const Execution& execution) {
+  refuse_enlisted(execution);
   if (!execution.done()) poll_for(execution);
   return execution.done();
 }
 
-void Engine::wait(Execution& execution) {
+void Engine::wait(const Execution& execution) {
+  refuse_enlisted(execution);
   const int spins = transport_->capabilities().idle_spins;
   for (std::int64_t idle = 0; !execution.done();) {
     if (poll_for(execution)) idle = 0;
@@ -335,6 +354,7 @@ void Engine::wait(Execution& execution) {
 }
 
 void Engine::release(Execution* execution) noexcept {
+  if (execution->is_enlisted()) strike(*execution);
   const auto found = std::find_if(in_use_.rbegin(), in_use_.rend(), [execution](const InUse& use) {
     return use.execution.get() == execution;
   });

@@ -37,10 +37,29 @@ class Engine {
   [[nodiscard]] Execution* acquire(const Call& call, const Options& options);
   /// Starts an execution that acquire gave. `timeout` zero takes the communicator's.
   void start(Execution& execution, const void* in, void* out, Duration timeout);
+  /// How a call of a batch runs: how long, and whether the batch waits for it, and owns it.
+  struct Enlistment {
+    Duration timeout{0};
+    bool blocks = false;
+  };
+  /// Notes that a call will start with others. Throws where its start would be refused.
+  void enlist(Execution& execution, const void* in, void* out, const Enlistment& how);
+  /// Starts what was enlisted. Throws the first failure.
+  void start_enlisted();
+  /// Whether a call that blocks is pending, and may come to an end.
+  [[nodiscard]] bool has_awaited() const noexcept;
+  /// Polls for such calls once. Throws the first failure. @return whether anything moved.
+  bool step_awaited();
+  /// Waits for all of them. Throws the first failure.
+  void wait_awaited();
+  /// Takes back what was enlisted and not started, and gives back the calls that blocked.
+  void end_batch() noexcept;
+  std::shared_ptr<Engine> next_in_batch{};  ///< Of the batch's list.
+
   /// Makes progress on all operations. Throws the first failure. @return whether this one is done.
-  bool test(Execution& execution);
+  bool test(const Execution& execution);
   /// Waits for one operation. Throws the first failure.
-  void wait(Execution& execution);
+  void wait(const Execution& execution);
   /// Gives an execution back. If it is pending, the communicator fails.
   void release(Execution* execution) noexcept;
   /// What a call would run, and why.
@@ -62,6 +81,12 @@ class Engine {
 
     explicit Entry(const ShapeKey& shape);
   };
+  struct Enlisted {
+    Execution* execution;
+    const void* in;
+    void* out;
+    Enlistment how;
+  };
   struct InUse {
     std::unique_ptr<Execution> execution;
     Entry* entry;
@@ -74,7 +99,9 @@ class Engine {
   /// Polls once. @return how many transfers completed.
   std::size_t progress();
   [[nodiscard]] std::uint64_t oldest_pending() const noexcept;
+  void check_start(const Execution& execution, const void* in, const void* out);
   void check_window();
+  void strike(Execution& execution) noexcept;
   [[nodiscard]] Execution::Turn turn_of(const Execution& execution);
   void find_strays(bool thoroughly);
   bool poll_for(const Execution& execution);
@@ -82,12 +109,14 @@ class Engine {
   [[nodiscard]] Witnesses witnesses() const;
   [[nodiscard]] Error explained(const Error& cause) const;
   [[noreturn]] void fail(const Error& cause);
+  [[noreturn]] void fail_as_caught();
   [[noreturn]] void complain() const;
 
   std::shared_ptr<Group> group_;  // outlives the transport
   std::shared_ptr<CallCounter> calls_;
   std::shared_ptr<const Alarm> alarm_;
   std::unique_ptr<Transport> transport_;
+  Outbox outbox_;
   std::shared_ptr<Memory> memory_;
   CommunicatorOptions options_;
   Selector selector_;
@@ -96,6 +125,9 @@ class Engine {
   std::unordered_multimap<std::size_t, std::list<Entry>::iterator> index_;
   std::size_t cached_bytes_ = 0;  // of entries and idle executions
   std::vector<InUse> in_use_;
+  std::vector<Enlisted> enlisted_;
+  std::uint64_t enlisted_collectives_ = 0;
+  std::vector<Execution*> awaited_;  // by a batch
   std::uint64_t sequence_ = 0;
   std::uint64_t oldest_ = 0;     // no collective before this one is pending
   std::uint32_t window_ = 1;     // collectives with tags of their own

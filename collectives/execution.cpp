@@ -11,10 +11,10 @@
 
 namespace tutti::detail {
 
-Execution::Execution(Transport& transport, Scratch& scratch, std::shared_ptr<const Binding> binding,
+Execution::Execution(Outbox& outbox, Scratch& scratch, std::shared_ptr<const Binding> binding,
                      int lanes)
-    : transport_{transport}, scratch_{scratch}, memory_{scratch.memory()}, binding_{std::move(
-                                                                               binding)},
+    : outbox_{outbox}, transport_{outbox.transport()}, scratch_{scratch}, memory_{scratch.memory()},
+      binding_{std::move(binding)},
       lanes_(std::clamp<std::size_t>(binding_->segments, 1,
                                      std::min(static_cast<std::uint32_t>(lanes), kLanes))),
       footprint_{sizeof(Execution) + lanes_.capacity() * sizeof(Lane)} {
@@ -195,7 +195,7 @@ void Execution::post_round(Lane& lane) {
   if (transfers.empty()) return;
   const auto begin = static_cast<std::size_t>(transfers.data() - lane.transfers.data());
   for (std::size_t i = begin; i < begin + transfers.size(); ++i) lane.pending[i].is_done = false;
-  transport_.post(transfers);
+  outbox_.post(transfers);
 }
 
 /// While the first messages travel, and what is copied may still be in the cache.

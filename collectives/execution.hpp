@@ -12,6 +12,7 @@
 #include <tutti/memory.hpp>
 #include <tutti/transport.hpp>
 
+#include "outbox.hpp"
 #include "program.hpp"
 #include "scratch.hpp"
 
@@ -38,10 +39,9 @@ inline constexpr std::uint32_t kLanes = 8;
 /// One operation of one shape. Reused from call to call; nothing is allocated after the first.
 class Execution {
  public:
-  /// @param transport where messages go. @param scratch lends memory of the kind buffers lie in.
+  /// @param outbox where messages go. @param scratch lends memory of the kind buffers lie in.
   /// @param binding what to do. @param lanes segments in flight at most.
-  Execution(Transport& transport, Scratch& scratch, std::shared_ptr<const Binding> binding,
-            int lanes);
+  Execution(Outbox& outbox, Scratch& scratch, std::shared_ptr<const Binding> binding, int lanes);
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
   ~Execution() { rest(); }
@@ -68,6 +68,9 @@ class Execution {
   /// Bytes it holds, without scratch. They do not change between two runs.
   [[nodiscard]] std::size_t footprint() const noexcept { return footprint_; }
 
+  /// Whether it is among the calls of a batch that has not started.
+  void set_enlisted(bool enlisted) noexcept { is_enlisted_ = enlisted; }
+  [[nodiscard]] bool is_enlisted() const noexcept { return is_enlisted_; }
   /// Whether nothing is left to do.
   [[nodiscard]] bool done() const noexcept { return active_lanes_ == 0; }
   /// Whether these were the buffers of its last run.
@@ -156,6 +159,7 @@ class Execution {
   [[nodiscard]] int divisor_of(const ResolvedFold& fold) const noexcept;
   [[nodiscard]] std::byte* at(const Lane& lane, const Place& place) const noexcept;
 
+  Outbox& outbox_;
   Transport& transport_;
   Scratch& scratch_;
   Memory& memory_;
@@ -165,6 +169,7 @@ class Execution {
   int user_tag_ = 0;
   Duration timeout_{0};
   bool has_run_ = false;
+  bool is_enlisted_ = false;
   bool may_fuse_ = false;
   bool may_lend_ = false;
   bool in_place_ = false;

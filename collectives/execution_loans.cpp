@@ -67,7 +67,7 @@ void Execution::post_rest(Lane& lane, std::span<Transfer> transfers) {
   for (std::size_t i = 0; i < transfers.size();) {
     std::size_t end = i;
     while (end < transfers.size() && !pending_of(transfers[end])->is_replied) ++end;
-    if (end > i) transport_.post(transfers.subspan(i, end - i));
+    if (end > i) outbox_.post(transfers.subspan(i, end - i));
     if (end < transfers.size()) pending_of(transfers[end])->is_replied = false;
     i = end + 1;
   }

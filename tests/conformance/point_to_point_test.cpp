@@ -2,6 +2,7 @@
 #include <optional>
 #include <thread>
 
+#include <tutti/batch.hpp>
 #include <tutti/communicator.hpp>
 
 #include "group.hpp"
@@ -21,15 +22,20 @@ Vector message(Rank from, Rank to, std::size_t count) {
 
 class PointToPoint : public ::testing::TestWithParam<Setting> {
  protected:
-  PointToPoint() {
+  using Communicators = std::map<Rank, std::optional<Communicator>>;
+  /// @param number of the communicator. @param timeout its deadline. @return that of each rank
+  /// here.
+  Communicators make(std::uint64_t number, Duration timeout = std::chrono::seconds{30}) {
     Membership membership{
+        .communicator = number,
         .alarm = std::make_shared<Alarm>(Alarm::Tell{}, std::make_shared<ForkGuard>())};
     for (Rank rank = 0; rank < size_; ++rank) membership.members.push_back(rank);
+    Communicators made;
     for (Rank rank = 0; rank < size_; ++rank)
       if (links_->is_here(rank))
-        ranks_[rank].emplace(Communicator::create(links_->transport(rank, membership),
-                                                  make_host_memory(),
-                                                  {.timeout = std::chrono::seconds{30}}));
+        made[rank].emplace(Communicator::create(links_->transport(rank, membership),
+                                                make_host_memory(), {.timeout = timeout}));
+    return made;
   }
   /// Starts something on every rank that is here, and drives it to its end.
   /// @param start lists the Requests of a rank.
@@ -58,7 +64,7 @@ class PointToPoint : public ::testing::TestWithParam<Setting> {
 
   int size_ = GetParam().size;
   std::unique_ptr<Links> links_ = GetParam().backend.connect({.size = size_});
-  std::map<Rank, std::optional<Communicator>> ranks_{};
+  Communicators ranks_ = make(1);
 };
 
 TEST_P(PointToPoint, MessagesGoFromEveryRankToEveryRankInOrder) {
@@ -135,6 +141,58 @@ TEST_P(PointToPoint, BlockingCallsOfThreadsMeet) {
         EXPECT_TRUE(own.try_send(passed, next(rank), 9));
       }
       EXPECT_EQ(passed, message(0, 1, count));
+    }
+  });
+}
+
+// Blocking calls that would wait for each other for ever, of two communicators at once.
+TEST_P(PointToPoint, BatchesOfThreadsGoRoundInRings) {
+  if (!GetParam().backend.threads && GetParam().backend.one_process)
+    GTEST_SKIP() << "one thread drives all ranks";
+  Communicators others = make(2);
+  run_in_threads([&](Communicator& own, Rank rank) {
+    Communicator& other = *others[rank];
+    constexpr std::size_t kCount = 300'000;
+    for (int call = 0; call < 3; ++call) {
+      const Vector out = message(rank, next(rank), kCount);
+      const Vector back = message(rank, previous(rank), 5);
+      Vector in(kCount);
+      Vector from_next(5);
+      Vector counts(3, 1);
+      Request request;
+      batch([&] {
+        own.send(out, next(rank));
+        own.recv(in, previous(rank));
+        other.send(back, previous(rank), 3);
+        other.recv(from_next, next(rank), 3);
+        request = own.all_reduce_async(counts);
+        other.barrier();
+      });
+      EXPECT_EQ(in, message(previous(rank), rank, kCount));
+      EXPECT_EQ(from_next, message(next(rank), rank, 5));
+      request.wait();
+      EXPECT_EQ(counts, Vector(3, static_cast<std::uint32_t>(size_)));
+    }
+  });
+}
+
+// One communicator's calls end, although another one's deadline passes.
+TEST_P(PointToPoint, BatchesOfThreadsEndWithTheFirstError) {
+  if (size_ == 1 || !GetParam().backend.threads) GTEST_SKIP() << "of several ranks, here";
+  Communicators late = make(2, std::chrono::milliseconds{60});
+  run_in_threads([&](Communicator& own, Rank rank) {
+    Vector out = message(rank, next(rank), 10);
+    Vector in(10);
+    Vector never(1);
+    const auto result = try_batch([&] {
+      if (rank == 0) late[0]->recv(never, 1);
+      own.send(out, next(rank));
+      own.recv(in, previous(rank));
+    });
+    EXPECT_EQ(in, message(previous(rank), rank, 10));
+    EXPECT_EQ(static_cast<bool>(result), rank != 0);
+    if (rank == 0 && !result) {
+      EXPECT_EQ(result.error().code(), ErrorCode::timeout) << result.error().what();
     }
   });
 }

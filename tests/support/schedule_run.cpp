@@ -16,6 +16,7 @@ namespace {
 /// One rank's part of the run.
 struct Player {
   std::unique_ptr<Transport> transport{};
+  std::unique_ptr<detail::Outbox> outbox{};
   std::unique_ptr<detail::Execution> execution{};
   std::byte token{1};  // what a barrier reduces
 };
@@ -51,8 +52,9 @@ class Play {
     for (std::size_t i = 0; i < schedules.size(); ++i) {
       const auto rank = static_cast<Rank>(i);
       players_[i].transport = cluster_.transport(rank);
+      players_[i].outbox = std::make_unique<detail::Outbox>(*players_[i].transport);
       players_[i].execution = std::make_unique<detail::Execution>(
-          *players_[i].transport, scratch_,
+          *players_[i].outbox, scratch_,
           std::make_shared<const detail::Binding>(
               binding_of(schedules[i], experiment.what(), rank, how.segments)),
           kLanes);

@@ -1,0 +1,106 @@
+#include <tutti/batch.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "engine.hpp"
+
+namespace tutti::detail {
+namespace {
+
+/// See BatchScope. Null, or an object on this thread's stack.
+thread_local BatchScope* gathering = nullptr;
+
+/// Times that a waiting thread offers its core to others before it dozes.
+constexpr int kYields = 200;
+
+/// The first Error of several communicators, each of which goes on without the others.
+class FirstError {
+ public:
+  template <class Action>
+  void attempt(const Action& action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      if (!error_) error_ = error;
+    }
+  }
+  void raise() const {
+    if (error_) throw Error{*error_};
+  }
+
+ private:
+  std::optional<Error> error_{};
+};
+
+/// Waits for the calls of several communicators, each of which is polled in turn. None is dozed
+/// upon for longer than its transport's patience, since the others would not wake it.
+void wait_for_all(Engine* first, FirstError& errors) {
+  std::int64_t idle = 0;
+  for (bool is_over = false; !is_over;) {
+    is_over = true;
+    bool moved = false;
+    Engine* waiting = nullptr;
+    for (Engine* engine = first; engine != nullptr; engine = engine->next_in_batch.get())
+      errors.attempt([&] {
+        if (!engine->has_awaited()) return;
+        is_over = false;
+        waiting = engine;
+        moved = engine->step_awaited() || moved;
+      });
+    if (is_over) return;
+    if (moved) idle = 0;
+    else if (idle++ < waiting->transport().capabilities().idle_spins) continue;
+    else if (idle <= waiting->transport().capabilities().idle_spins + kYields)
+      std::this_thread::yield();
+    else waiting->transport().doze();
+  }
+}
+
+}  // namespace
+
+BatchScope::BatchScope() {
+  refuse("another batch");
+  gathering = this;
+}
+
+BatchScope::~BatchScope() {
+  if (gathering == this) gathering = nullptr;
+  while (first_ != nullptr) {
+    first_->end_batch();
+    first_ = std::exchange(first_->next_in_batch, nullptr);
+  }
+}
+
+BatchScope* BatchScope::current() noexcept {
+  return gathering;
+}
+
+void BatchScope::refuse(std::string_view what) {
+  if (gathering != nullptr)
+    throw Error{ErrorCode::invalid_argument,
+                std::string{what} + " cannot be within a batch, whose calls have not started yet"};
+}
+
+void BatchScope::add(const std::shared_ptr<Engine>& engine) noexcept {
+  if (engine->next_in_batch != nullptr || engine.get() == last_) return;
+  if (last_ == nullptr) first_ = engine;
+  else last_->next_in_batch = engine;
+  last_ = engine.get();
+}
+
+void BatchScope::run() {
+  gathering = nullptr;
+  FirstError errors;
+  for (Engine* engine = first_.get(); engine != nullptr; engine = engine->next_in_batch.get())
+    errors.attempt([engine] { engine->start_enlisted(); });
+  if (first_ != nullptr && first_.get() == last_)
+    errors.attempt([this] { first_->wait_awaited(); });
+  else wait_for_all(first_.get(), errors);
+  errors.raise();
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,67 @@
+// Calls that start together.
+#include <algorithm>
+
+#include "engine.hpp"
+
+namespace tutti::detail {
+
+void Engine::enlist(Execution& execution, const void* in, void* out, const Enlistment& how) {
+  if (failure_) complain();
+  check_start(execution, in, out);
+  enlisted_.push_back({&execution, in, out, how});
+  execution.set_enlisted(true);
+  if (execution.binding().is_collective) ++enlisted_collectives_;
+}
+
+void Engine::strike(Execution& execution) noexcept {
+  std::erase_if(enlisted_, [&](const Enlisted& call) { return call.execution == &execution; });
+  execution.set_enlisted(false);
+  if (execution.binding().is_collective) --enlisted_collectives_;
+}
+
+void Engine::start_enlisted() {
+  enlisted_collectives_ = 0;
+  for (const Enlisted& call : enlisted_) {
+    call.execution->set_enlisted(false);
+    if (call.how.blocks) awaited_.push_back(call.execution);
+  }
+  try {
+    outbox_.gather();
+    for (const Enlisted& call : enlisted_)
+      start(*call.execution, call.in, call.out, call.how.timeout);
+    outbox_.flush();
+  } catch (...) {
+    outbox_.drop();
+    enlisted_.clear();
+    fail_as_caught();
+  }
+  enlisted_.clear();
+}
+
+bool Engine::has_awaited() const noexcept {
+  return !failure_ && std::ranges::any_of(
+                          awaited_, [](const Execution* execution) { return !execution->done(); });
+}
+
+bool Engine::step_awaited() {
+  const auto pending =
+      std::ranges::find_if(awaited_, [](const Execution* execution) { return !execution->done(); });
+  return pending != awaited_.end() && poll_for(**pending);
+}
+
+void Engine::wait_awaited() {
+  for (const Execution* execution : awaited_) wait(*execution);
+}
+
+void Engine::end_batch() noexcept {
+  for (const Enlisted& call : enlisted_) {
+    call.execution->set_enlisted(false);
+    if (call.how.blocks) release(call.execution);
+  }
+  enlisted_.clear();
+  enlisted_collectives_ = 0;
+  for (Execution* execution : awaited_) release(execution);
+  awaited_.clear();
+}
+
+}  // namespace tutti::detail
