@@ -17,6 +17,7 @@ ExitCode exit_code_for(ErrorCode cause) noexcept {
   switch (cause) {
     case ErrorCode::invalid_argument: return ExitCode::usage;
     case ErrorCode::mismatch:
+    case ErrorCode::object:
     case ErrorCode::bug: return ExitCode::wrong_data;
     case ErrorCode::transport: return ExitCode::environment;
     case ErrorCode::timeout:

@@ -47,8 +47,9 @@ constexpr std::array<std::string_view, kOperatorKinds> kOperatorNames{
     "sum",        "prod",        "min",     "max",    "min_loc", "max_loc", "logical_and",
     "logical_or", "logical_xor", "bit_and", "bit_or", "bit_xor", "average", "user"};
 
-constexpr std::array<std::string_view, 7> kErrorNames{
-    "invalid_argument", "mismatch", "timeout", "peer_dead", "aborted", "transport", "bug"};
+constexpr std::array<std::string_view, 8> kErrorNames{"invalid_argument", "mismatch", "timeout",
+                                                      "peer_dead",        "aborted",  "transport",
+                                                      "object",           "bug"};
 
 // A value outside the enumeration can only come from a cast; it gets a name that says so.
 constexpr std::string_view kNoName = "unknown";

@@ -20,6 +20,8 @@ enum class ErrorCode : std::uint8_t {
   aborted,           ///< A rank gave up: a request was dropped, or an exception ended a call. Over
                      ///< MPI also: another rank failed; the message carries its first cause.
   transport,         ///< The operating system or the MPI reported an error, or memory ran out.
+  object,            ///< Objects could not be moved: ranks gave different types, one could not be
+                     ///< encoded or decoded, or is too large. The communicator stays usable.
   bug,               ///< An invariant of tutti itself does not hold. Please report it.
 };
 
@@ -27,8 +29,9 @@ enum class ErrorCode : std::uint8_t {
 [[nodiscard]] std::string_view name_of(ErrorCode code) noexcept;
 
 /// The one exception type of the library. Argument errors are thrown by the starting call and
-/// change nothing; operating errors surface in the waiting call and leave the communicator failed.
-/// Over connections of tutti's own all ranks then get the same one, whichever of them met it.
+/// change nothing; operating errors surface in the waiting call and, but for ErrorCode::object,
+/// leave the communicator failed. Over connections of tutti's own all ranks then get the same one,
+/// whichever of them met it.
 class Error : public std::exception {
  public:
   /// @param code the kind of trouble.

@@ -11,9 +11,13 @@ namespace tutti::harness {
 
 std::atomic<bool> counting{false};
 std::atomic<std::uint64_t> allocations{0};
+std::atomic<std::uint64_t> allocated_bytes{0};
 
 static void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (counting) ++allocations;
+  if (counting) {
+    ++allocations;
+    allocated_bytes += bytes;
+  }
   const std::size_t rounded =
       (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   void* const data = std::aligned_alloc(alignment, rounded);

@@ -11,6 +11,8 @@ namespace tutti::harness {
 extern std::atomic<bool> counting;
 /// Allocations counted so far.
 extern std::atomic<std::uint64_t> allocations;
+/// Bytes of theirs.
+extern std::atomic<std::uint64_t> allocated_bytes;
 
 /// Counts, or does not, within a scope.
 class Count {

@@ -1,0 +1,223 @@
+/// @file
+/// Objects as bytes: what they are written to and read from, and how a type says how.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <tutti/error.hpp>
+#include <tutti/flat.hpp>
+
+namespace tutti {
+
+/// How deep objects may lie in objects, so that bytes cannot exhaust the stack.
+inline constexpr int kDeepestObject = 32;
+
+namespace detail {
+
+/// How deep the object lies that is encoded or decoded.
+class Depth {
+ public:
+  void enter() {
+    if (++depth_ > kDeepestObject)
+      throw Error{ErrorCode::object,
+                  "objects lie in objects more than " + std::to_string(kDeepestObject) + " deep"};
+  }
+  void leave() noexcept { --depth_; }
+
+ private:
+  int depth_ = 0;
+};
+
+}  // namespace detail
+
+/// Bytes that objects are encoded to.
+class Encoder : public detail::Depth {
+ public:
+  /// @param most bytes per object.
+  explicit Encoder(std::size_t most) noexcept : most_{most} {}
+
+  /// Appends bytes. @param data the first. @param bytes how many. Throws Error{object} where the
+  /// object has too many.
+  void write(const void* data, std::size_t bytes) {
+    if (bytes > room_) grow(bytes);
+    if (bytes > 0) std::memcpy(bytes_.get() + size_, data, bytes);
+    size_ += bytes;
+    room_ -= bytes;
+  }
+  /// Appends an object as its own bytes. @param object of a flat type.
+  template <Flat T>
+  void put(const T& object) {
+    write(&object, sizeof(T));
+  }
+  /// Appends the length of what follows. @param count such as elements; a Decoder takes no more of
+  /// them than there are bytes behind it, see pad.
+  void put_count(std::size_t count) { put(static_cast<std::uint64_t>(count)); }
+  /// Appends zero bytes where elements took less than one each. @param begin size() before the
+  /// first of them. @param count elements.
+  void pad(std::size_t begin, std::size_t count) {
+    constexpr std::byte kZero{};
+    while (size_ - begin < count) write(&kZero, 1);
+  }
+  /// From here another object is encoded, which may be as large as the first.
+  void begin_object() noexcept {
+    begin_ = size_;
+    room_ = std::min(capacity_ - size_, most_);
+  }
+  /// Takes the bytes of the latest object back.
+  void drop_object() noexcept {
+    size_ = begin_;
+    begin_object();
+  }
+
+  /// @return bytes so far.
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// @return the first byte.
+  [[nodiscard]] std::byte* data() noexcept { return bytes_.get(); }
+  /// @return what an object may have.
+  [[nodiscard]] std::size_t most() const noexcept { return most_; }
+
+ private:
+  void grow(std::size_t bytes) {
+    const std::size_t used = size_ - begin_;
+    if (bytes > most_ - used)
+      throw Error{ErrorCode::object, "it takes more than " + std::to_string(most_) +
+                                         " bytes, which is all that "
+                                         "ObjectOptions::most_bytes allows"};
+    if (capacity_ - size_ < bytes) {
+      const std::size_t capacity = std::max({std::size_t{256}, capacity_ * 2, size_ + bytes});
+      auto larger = std::make_unique_for_overwrite<std::byte[]>(capacity);
+      if (size_ > 0) std::memcpy(larger.get(), bytes_.get(), size_);
+      bytes_ = std::move(larger);
+      capacity_ = capacity;
+    }
+    room_ = std::min(capacity_ - size_, most_ - used);
+  }
+
+  std::unique_ptr<std::byte[]> bytes_{};
+  std::size_t size_ = 0;
+  std::size_t room_ = 0;  // bytes that fit without a question
+  std::size_t begin_ = 0;
+  std::size_t capacity_ = 0;
+  std::size_t most_;
+};
+
+/// Bytes that an object is decoded from. They may come from anywhere: whatever they are, there is
+/// an object or an Error, and no more memory is asked for than they can fill.
+class Decoder : public detail::Depth {
+ public:
+  /// @param bytes of one object, which stay where they are.
+  explicit Decoder(std::span<const std::byte> bytes) noexcept : left_{bytes} {}
+
+  /// @return bytes that were not read yet.
+  [[nodiscard]] std::size_t remaining() const noexcept { return left_.size(); }
+  /// Reads bytes in place. @param bytes how many. @return them. Throws Error{object} where there
+  /// are less.
+  const std::byte* take(std::size_t bytes) {
+    if (bytes > left_.size()) fail("its bytes end in the middle of it");
+    const std::byte* const data = left_.data();
+    left_ = left_.subspan(bytes);
+    return data;
+  }
+  /// Reads bytes. @param data where to. @param bytes how many. Throws as take does.
+  void read(void* data, std::size_t bytes) {
+    const std::byte* const from = take(bytes);
+    if (bytes > 0) std::memcpy(data, from, bytes);
+  }
+  /// Reads an object that is its own bytes. @return it. Throws as take does.
+  template <Flat T>
+  [[nodiscard]] T get() {
+    T object;
+    read(static_cast<void*>(&object), sizeof(T));
+    return object;
+  }
+  /// Reads the length of what follows. @return it, at most the bytes that remain. Throws
+  /// Error{object}.
+  [[nodiscard]] std::size_t get_count() {
+    const auto count = get<std::uint64_t>();
+    if (count > left_.size()) fail("it claims more elements than it has bytes");
+    return static_cast<std::size_t>(count);
+  }
+  /// Skips what Encoder::pad appended. @param before remaining() at the first element.
+  /// @param count elements.
+  void skip_padding(std::size_t before, std::size_t count) {
+    const std::size_t used = before - left_.size();
+    if (used < count) static_cast<void>(take(count - used));
+  }
+  /// Throws Error{object} where bytes are left.
+  void finish() const {
+    if (!left_.empty()) fail("more bytes follow than belong to it");
+  }
+
+ private:
+  [[noreturn]] static void fail(const char* why) { throw Error{ErrorCode::object, why}; }
+
+  std::span<const std::byte> left_;
+};
+
+/// How objects of a type become bytes and come back. Specialise it for a type of one's own:
+/// `static void encode(Encoder&, const T&)` and `static void decode(Decoder&, T&)`, which may
+/// throw.
+/// `<tutti/cereal.hpp>` does so for whatever cereal can serialise. @tparam T the type.
+template <class T>
+struct Codec;
+
+/// Flat types are their own bytes. @tparam T the type.
+template <class T>
+requires Flat<T>
+struct Codec<T> {
+  /// @param to where to. @param object what.
+  static void encode(Encoder& to, const T& object) { to.put(object); }
+  /// @param from where from. @param object what.
+  static void decode(Decoder& from, T& object) {
+    from.read(static_cast<void*>(&object), sizeof(T));
+  }
+};
+
+/// A byte that is 0 or 1.
+template <>
+struct Codec<bool> {
+  /// @param to where to. @param object what.
+  static void encode(Encoder& to, bool object) { to.put(static_cast<std::uint8_t>(object)); }
+  /// @param from where from. @param object what.
+  static void decode(Decoder& from, bool& object) {
+    const auto value = from.get<std::uint8_t>();
+    if (value > 1) throw Error{ErrorCode::object, "a bool in it is neither 0 nor 1"};
+    object = value == 1;
+  }
+};
+
+/// The number behind an enumerator, which must be one. @tparam E the enumeration.
+template <CheckedEnum E>
+struct Codec<E> {
+  /// @param to where to. @param object what.
+  static void encode(Encoder& to, E object) {
+    Codec<std::underlying_type_t<E>>::encode(to, static_cast<std::underlying_type_t<E>>(object));
+  }
+  /// @param from where from. @param object what.
+  static void decode(Decoder& from, E& object) {
+    std::underlying_type_t<E> value{};
+    Codec<std::underlying_type_t<E>>::decode(from, value);
+    if (!EnumValues<E>::contains(value))
+      throw Error{ErrorCode::object, "an enumeration in it has a value that none of its names has"};
+    object = static_cast<E>(value);
+  }
+};
+
+/// A type whose objects can be moved between ranks.
+template <class T>
+concept Encodable = std::default_initializable<T> && std::movable<T> &&
+    requires(Encoder& encoder, Decoder& decoder, const T& object, T& result) {
+  Codec<T>::encode(encoder, object);
+  Codec<T>::decode(decoder, result);
+};
+
+}  // namespace tutti

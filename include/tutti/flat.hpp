@@ -1,0 +1,150 @@
+/// @file
+/// Which types are nothing but their bytes, so that a copy of those is a copy of the object.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <complex>
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <tutti/types.hpp>
+
+namespace tutti {
+
+/// Which values an enumeration has. Specialise it with
+/// `static constexpr bool contains(std::underlying_type_t<E> value)` for one that is decoded from
+/// what other ranks send and in which not every value means something, or that has no underlying
+/// type of its own. @tparam E the enumeration.
+template <class E>
+struct EnumValues;
+
+/// An enumeration whose decoded values are checked.
+template <class E>
+concept CheckedEnum = std::is_enum_v<E> && requires(std::underlying_type_t<E> value) {
+  { EnumValues<E>::contains(value) } -> std::same_as<bool>;
+};
+
+namespace detail {
+template <class T>
+[[nodiscard]] consteval bool looks_flat() noexcept;
+}
+
+/// Whether any bytes of this size are an object of the type, and mean the same on every rank:
+/// numbers, enumerations with an underlying type, and arrays and aggregates of such. No pointer is,
+/// and no bool, since only two of its 256 bytes are values. Of other classes the language does not
+/// tell what is in them: specialise it as true for a trivially copyable class without pointers.
+/// @tparam T a type without const.
+template <class T>
+inline constexpr bool is_flat = detail::looks_flat<T>();
+/// @cond specialisations
+template <>
+inline constexpr bool is_flat<Float16> = true;
+template <>
+inline constexpr bool is_flat<BFloat16> = true;
+template <class T>
+inline constexpr bool is_flat<std::complex<T>> = is_flat<T>;
+template <class T, std::size_t count>
+inline constexpr bool is_flat<std::array<T, count>> = is_flat<std::remove_cv_t<T>>;
+template <class Number, class Period>
+inline constexpr bool is_flat<std::chrono::duration<Number, Period>> = is_flat<Number>;
+template <class Clock, class Span>
+inline constexpr bool is_flat<std::chrono::time_point<Clock, Span>> = is_flat<Span>;
+/// @endcond
+
+/// A type that is_flat.
+template <class T>
+concept Flat = is_flat<std::remove_cv_t<T>> && std::is_trivially_copyable_v<T>;
+
+namespace detail {
+
+/// An enumeration of which every value of the underlying type is a value.
+template <class E>
+concept OpenEnum = std::is_enum_v<E> && !CheckedEnum<E> &&
+                   !std::same_as<std::underlying_type_t<E>, bool> && requires {
+  E{0};
+};
+
+/// Initialises a member of any type.
+struct AnyMember {
+  template <class Member>
+  operator Member() const noexcept;
+};
+
+/// Initialises a member of any type, but is a constant only where that is flat. If it could not
+/// initialise another one at all, the parts of that one would be tried instead.
+template <class Owner>
+struct FlatMember {
+  template <class Member>
+  static constexpr bool suits = is_flat<Member>&& std::default_initializable<Member>;
+
+  template <class Member>
+  requires(!std::same_as<Member, Owner> && !suits<Member>) operator Member() const noexcept;
+  template <class Member>
+  requires(!std::same_as<Member, Owner> && suits<Member>) constexpr operator Member()
+      const noexcept {
+    return Member{};
+  }
+};
+
+template <std::size_t, class Member>
+using Repeated = Member;
+
+template <class T, class Member, std::size_t... index>
+[[nodiscard]] consteval bool takes(std::index_sequence<index...>) noexcept {
+  return requires {
+    T{Repeated<index, Member>{}...};
+  };
+}
+
+template <class T, std::size_t... index>
+[[nodiscard]] consteval bool takes_flat(std::index_sequence<index...>) noexcept {
+  return requires {
+    typename std::bool_constant<(static_cast<void>(T{Repeated<index, FlatMember<T>>{}...}), true)>;
+  };
+}
+
+/// How many initialisers an aggregate takes, at most `limit`; so many that it takes are known to
+/// be at least `low`.
+template <class T, std::size_t low, std::size_t limit>
+[[nodiscard]] consteval std::size_t count_members() noexcept {
+  if constexpr (low == limit) {
+    return low;
+  } else {
+    constexpr std::size_t middle = low + (limit - low + 1) / 2;
+    if constexpr (takes<T, AnyMember>(std::make_index_sequence<middle>{}))
+      return count_members<T, middle, limit>();
+    else return count_members<T, low, middle - 1>();
+  }
+}
+
+/// Longer aggregates would take long to compile.
+inline constexpr std::size_t kMostMembers = 128;
+
+template <class T>
+[[nodiscard]] consteval bool has_flat_members() noexcept {
+  if constexpr (!takes<T, AnyMember>(std::index_sequence<>{})) {
+    return false;
+  } else {
+    constexpr std::size_t members = count_members<T, 0, kMostMembers + 1>();
+    if constexpr (members > kMostMembers) return false;
+    else return takes_flat<T>(std::make_index_sequence<members>{});
+  }
+}
+
+template <class T>
+consteval bool looks_flat() noexcept {
+  if constexpr (std::is_same_v<T, bool>) return false;
+  else if constexpr (std::is_arithmetic_v<T>) return true;
+  else if constexpr (std::is_enum_v<T>) return OpenEnum<T>;
+  else if constexpr (std::is_array_v<T>) return is_flat<std::remove_cv_t<std::remove_extent_t<T>>>;
+  else if constexpr (std::is_aggregate_v<T> && std::is_trivially_copyable_v<T> &&
+                     !std::is_union_v<T>)
+    return has_flat_members<T>();
+  else return false;
+}
+
+}  // namespace detail
+}  // namespace tutti

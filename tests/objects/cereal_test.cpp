@@ -1,0 +1,183 @@
+// Objects of cereal's traits: they come back, and no bytes do harm.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "tests/executor/counted_new.hpp"
+#include "tests/fuzz/object_input.hpp"
+
+namespace tutti {
+namespace {
+
+using fuzz::decoded;
+using fuzz::encoded;
+using samples::Link;
+using samples::Person;
+using samples::Tree;
+
+template <class T>
+std::vector<std::byte> bytes_of(const T& object) {
+  Encoder encoder = encoded(object);
+  return {encoder.data(), encoder.data() + encoder.size()};
+}
+
+template <class T>
+void expect_back(const T& object) {
+  EXPECT_EQ(decoded<T>(bytes_of(object)), object) << type_name<T>;
+}
+
+/// @return why bytes are no object; empty if they are one.
+template <class T>
+std::string refusal_of(std::span<const std::byte> bytes) {
+  try {
+    static_cast<void>(decoded<T>(bytes));
+  } catch (const std::bad_alloc&) {
+    return "memory ran out";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::vector<std::byte> number(std::uint64_t value) {
+  std::vector<std::byte> bytes(sizeof(value));
+  std::memcpy(bytes.data(), &value, sizeof(value));
+  return bytes;
+}
+
+Tree chain(int depth) {
+  Tree tree{.name = "leaf"};
+  for (int i = 1; i < depth; ++i) {
+    Tree parent{.name = "node"};
+    parent.children.push_back(std::move(tree));
+    tree = std::move(parent);
+  }
+  return tree;
+}
+
+Link links(int count) {
+  Link first{.value = 0};
+  for (int i = 1; i < count; ++i) {
+    auto next = std::make_unique<Link>(std::move(first));
+    first = Link{.value = i, .next = std::move(next)};
+  }
+  return first;
+}
+
+TEST(CerealObjects, ComeBack) {
+  for (int salt = 0; salt < 30; ++salt) expect_back(samples::some_person(salt));
+  expect_back(std::string{});
+  expect_back(std::map<std::string, std::string>{{"", "x"}, {"y", ""}});
+  expect_back(std::vector<samples::Nothing>(1000));
+  expect_back(std::list<samples::Nothing>(3));
+  expect_back(std::vector<samples::Point>{{1, 2}, {3, 4}});
+  expect_back(std::vector<std::vector<bool>>{{true, false}, {}, {false}});
+  expect_back(std::deque<std::string>{"a", "bc"});
+  expect_back(chain(10));
+  EXPECT_EQ(decoded<Link>(bytes_of(links(20))), links(20));
+}
+
+TEST(CerealObjects, LieAtMostSoDeep) {
+  // Each node is an object in a vector: two levels. Each link is one.
+  EXPECT_NO_THROW(expect_back(chain(kDeepestObject / 2)));
+  EXPECT_THROW(static_cast<void>(encoded(chain(kDeepestObject))), Error);
+  EXPECT_NO_THROW(static_cast<void>(bytes_of(links(kDeepestObject))));
+  EXPECT_THROW(static_cast<void>(encoded(links(kDeepestObject + 1))), Error);
+  std::vector<std::byte> endless;
+  for (int i = 0; i < 100000; ++i) {
+    endless.insert(endless.end(), 4, std::byte{});  // the value
+    endless.push_back(std::byte{1});                // another one follows
+  }
+  EXPECT_NE(refusal_of<Link>(endless).find("deep"), std::string::npos);
+}
+
+TEST(HostileBytes, ThatAreCutAnywhereAreAnError) {
+  const std::vector<std::byte> whole = bytes_of(samples::some_person(3));
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    ASSERT_NE(refusal_of<Person>(std::span{whole}.first(length)), "") << length;
+  std::vector<std::byte> longer = whole;
+  longer.push_back(std::byte{});
+  EXPECT_NE(refusal_of<Person>(longer).find("more bytes follow"), std::string::npos);
+}
+
+TEST(HostileBytes, WithAnyBitFlippedAreAnErrorOrAnObject) {
+  std::size_t refused = 0;
+  for (const int salt : {0, 1, 2}) {
+    std::vector<std::byte> bytes = bytes_of(samples::some_person(salt));
+    for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+      const std::byte mask{static_cast<unsigned char>(1U << bit % 8)};
+      bytes[bit / 8] ^= mask;
+      refused += refusal_of<Person>(bytes).empty() ? 0 : 1;
+      fuzz::run_object_of<Person>(bytes);
+      bytes[bit / 8] ^= mask;
+    }
+  }
+  EXPECT_GT(refused, 1000U);
+}
+
+TEST(HostileBytes, OfAnyKindNeverDoHarm) {
+  std::mt19937_64 random{7};
+  std::vector<std::uint8_t> bytes;
+  for (int i = 0; i < 3000; ++i) {
+    bytes.resize(random() % 100 + 1);
+    for (std::uint8_t& byte : bytes)
+      byte = random() % 2 == 0 ? std::uint8_t{0} : static_cast<std::uint8_t>(random() % 8);
+    fuzz::run_object(bytes);
+  }
+}
+
+/// Bytes that eight of them make a decoder allocate: none that they do not fill.
+template <class T>
+void expect_harmless(std::uint64_t count) {
+  std::vector<std::byte> bomb = number(count);
+  bomb.insert(bomb.end(), 16, std::byte{});
+  const harness::Count counts{true};
+  const std::uint64_t before = harness::allocated_bytes;
+  EXPECT_NE(refusal_of<T>(bomb), "") << type_name<T> << " of " << count;
+  EXPECT_LT(harness::allocated_bytes - before, 4096U) << type_name<T> << " of " << count;
+}
+
+TEST(HostileBytes, ThatClaimMuchAllocateLittle) {
+  for (const std::uint64_t count :
+       {std::uint64_t{17}, std::uint64_t{1} << 30, std::uint64_t{1} << 60, ~std::uint64_t{0}}) {
+    expect_harmless<std::string>(count);
+    expect_harmless<std::u16string>(count);
+    expect_harmless<std::vector<std::uint8_t>>(count);
+    expect_harmless<std::vector<double>>(count);
+    expect_harmless<std::vector<bool>>(count);
+    expect_harmless<std::vector<std::string>>(count);
+    expect_harmless<std::vector<std::array<std::string, 50>>>(count);
+    expect_harmless<std::vector<samples::Nothing>>(count);
+    expect_harmless<std::deque<std::string>>(count);
+    expect_harmless<std::list<std::string>>(count);
+    expect_harmless<std::map<std::string, std::string>>(count);
+    expect_harmless<std::set<std::string>>(count);
+    expect_harmless<std::unordered_map<std::string, std::string>>(count);
+    expect_harmless<std::unordered_set<std::string>>(count);
+  }
+}
+
+TEST(HostileBytes, AreNoEnumeratorsAndNoBools) {
+  const std::byte three{3};
+  EXPECT_NE(refusal_of<samples::Color>({&three, 1}), "");
+  const std::byte two[4] = {std::byte{1}, std::byte{2}};
+  EXPECT_NE((refusal_of<std::array<bool, 4>>(two)), "");
+  EXPECT_NE(refusal_of<std::optional<std::int16_t>>(std::span{two}.subspan(1)), "");
+}
+
+TEST(HostileBytes, OfTheFuzzersSeedsDoNoHarm) {
+  int seeds = 0;
+  for (const auto& entry : std::filesystem::directory_iterator{TUTTI_OBJECT_SEEDS}) {
+    std::ifstream file{entry.path(), std::ios::binary};
+    const std::vector<char> bytes{std::istreambuf_iterator<char>{file}, {}};
+    fuzz::run_object({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    ++seeds;
+  }
+  EXPECT_GE(seeds, static_cast<int>(std::size(fuzz::kRuns)));
+}
+
+}  // namespace
+}  // namespace tutti

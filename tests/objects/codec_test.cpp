@@ -1,0 +1,195 @@
+// Objects as bytes without any library: what is flat, what is checked, what is refused.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string_view>
+
+#include <tutti/codec.hpp>
+#include <tutti/type_name.hpp>
+
+namespace tutti {
+namespace {
+
+enum class Fixed : std::int16_t { a = 1 };
+enum Unfixed { kUnfixed };
+enum class Truth : bool {};
+struct Point {
+  int x;
+  double y;
+};
+struct Pointing {
+  int x;
+  int* where;
+};
+struct Nested {
+  Point point;
+  float numbers[3];
+  Fixed fixed;
+};
+struct DeepInside {
+  int x;
+  Pointing pointing;
+  int y;
+};
+struct Tail {
+  int x, y;
+  int* where;
+};
+struct HidesItInTheTail {
+  Tail tail;
+};
+struct Matrix {
+  double numbers[4][4];
+  Point points[2];
+};
+struct Pointers {
+  Pointing all[2];
+};
+struct Answered {
+  int x;
+  bool yes;
+};
+struct Name {
+  char letters[64];
+  int id;
+};
+struct Empty {};
+struct Derived : Point {
+  int z;
+};
+struct DerivedFromPointing : Pointing {
+  int z;
+};
+struct Bits {
+  unsigned low : 3;
+  unsigned high : 5;
+};
+union Either {
+  int x;
+  float y;
+};
+struct HasEither {
+  int x;
+  Either either;
+};
+struct Secretive {
+  explicit Secretive(int value = 0) : x{value} {}
+  int x;
+};
+struct Vouched {
+  explicit Vouched(int value = 0) : x{value} {}
+  int x;
+};
+struct Referring {
+  int& x;
+};
+struct Viewing {
+  std::string_view text;
+};
+
+}  // namespace
+
+template <>
+inline constexpr bool is_flat<Vouched> = true;
+
+namespace {
+
+TEST(Flat, AreNumbersEnumerationsAndAggregatesOfThem) {
+  EXPECT_TRUE((is_flat<int> && is_flat<double> && is_flat<std::byte> && is_flat<Fixed>));
+  EXPECT_TRUE((is_flat<Point> && is_flat<Nested> && is_flat<Matrix> && is_flat<Name>));
+  EXPECT_TRUE((is_flat<Empty> && is_flat<Derived> && is_flat<Bits>));
+  EXPECT_TRUE((is_flat<std::array<Point, 5000>> && is_flat<std::complex<float>>));
+  EXPECT_TRUE((is_flat<BFloat16> && is_flat<std::chrono::nanoseconds> && is_flat<Vouched>));
+}
+
+TEST(Flat, IsNothingThatHoldsAPointerOrABool) {
+  EXPECT_FALSE((is_flat<int*> || is_flat<bool> || is_flat<Unfixed> || is_flat<Truth>));
+  EXPECT_FALSE((is_flat<Pointing> || is_flat<DeepInside> || is_flat<HidesItInTheTail>));
+  EXPECT_FALSE((is_flat<Pointers> || is_flat<DerivedFromPointing> || is_flat<Answered>));
+  EXPECT_FALSE((is_flat<Either> || is_flat<HasEither> || is_flat<Secretive>));
+  EXPECT_FALSE((is_flat<Referring> || is_flat<Viewing> || is_flat<std::string_view>));
+  EXPECT_FALSE((is_flat<std::string>));
+}
+
+TEST(Flat, TypesAndOnlyTheyHaveACodecWithoutCereal) {
+  EXPECT_TRUE((Encodable<Point> && Encodable<bool> && Encodable<double>));
+  EXPECT_FALSE((Encodable<Pointing> || Encodable<std::string> || Encodable<int*>));
+  EXPECT_FALSE((Encodable<std::map<int, int>> || Encodable<Answered>));
+}
+
+TEST(TypeNames, AreTheCompilersAndHashToDifferentNumbers) {
+  EXPECT_EQ(type_name<int>, "int");
+  EXPECT_NE(type_name<Point>.find("Point"), std::string_view::npos);
+  EXPECT_NE(type_fingerprint<int>(), type_fingerprint<unsigned>());
+  EXPECT_NE(type_fingerprint<Point>(), type_fingerprint<Pointing>());
+  EXPECT_EQ(type_fingerprint<int>(), 0x2b9fff192bd4c83eU) << "FNV-1a of its three letters";
+}
+
+TEST(Encoders, LimitEachObjectByItself) {
+  Encoder encoder{10};
+  const char bytes[11] = {};
+  for (int object = 0; object < 3; ++object) {
+    encoder.begin_object();
+    encoder.write(bytes, 4);
+    encoder.write(bytes, 6);
+    EXPECT_THROW(encoder.write(bytes, 1), Error);
+  }
+  EXPECT_EQ(encoder.size(), 30U);
+  encoder.drop_object();
+  EXPECT_EQ(encoder.size(), 20U);
+  volatile std::size_t huge = ~std::size_t{0};  // A compiler that knew it would warn.
+  EXPECT_THROW(encoder.write(bytes, huge), Error);
+}
+
+TEST(Encoders, KeepWhatTheyHaveWhenTheyGrow) {
+  Encoder encoder{std::size_t{1} << 20};
+  encoder.begin_object();
+  for (std::uint32_t i = 0; i < 10000; ++i) encoder.put(i);
+  Decoder decoder{{encoder.data(), encoder.size()}};
+  for (std::uint32_t i = 0; i < 10000; ++i) ASSERT_EQ(decoder.get<std::uint32_t>(), i);
+  decoder.finish();
+}
+
+TEST(Decoders, RefuseWhatIsNotThere) {
+  const std::byte bytes[9] = {std::byte{3}};
+  Decoder decoder{bytes};
+  EXPECT_THROW(static_cast<void>(decoder.take(10)), Error);
+  EXPECT_THROW(static_cast<void>(decoder.get_count()), Error) << "three, of which one is there";
+  EXPECT_THROW(decoder.finish(), Error);
+}
+
+TEST(Decoders, CountNoMoreThanThereAreBytes) {
+  Encoder encoder{1000};
+  encoder.begin_object();
+  encoder.put_count(5);
+  const std::size_t begin = encoder.size();
+  encoder.pad(begin, 5);  // five elements that took no byte
+  Decoder decoder{{encoder.data(), encoder.size()}};
+  EXPECT_EQ(decoder.get_count(), 5U);
+  const std::size_t before = decoder.remaining();
+  decoder.skip_padding(before, 5);
+  decoder.finish();
+}
+
+TEST(Decoders, GoOnlySoDeep) {
+  Decoder decoder{{}};
+  for (int depth = 0; depth < kDeepestObject; ++depth) decoder.enter();
+  EXPECT_THROW(decoder.enter(), Error);
+}
+
+TEST(Bools, AreNoughtOrOne) {
+  for (int value = 0; value < 256; ++value) {
+    const std::byte byte{static_cast<unsigned char>(value)};
+    Decoder decoder{{&byte, 1}};
+    bool result = false;
+    if (value > 1) {
+      EXPECT_THROW(Codec<bool>::decode(decoder, result), Error);
+      continue;
+    }
+    Codec<bool>::decode(decoder, result);
+    EXPECT_EQ(result, value == 1);
+  }
+}
+
+}  // namespace
+}  // namespace tutti
