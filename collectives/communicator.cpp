@@ -2,10 +2,11 @@
 
 #include <utility>
 
+#include <tutti/attempt.hpp>
 #include <tutti/batch.hpp>
 
-#include "attempt.hpp"
 #include "engine.hpp"
+#include "objects.hpp"
 
 namespace tutti {
 
@@ -91,6 +92,13 @@ Result<Request> Communicator::try_start(const Call& call, const Options& options
 
 Result<Plan> Communicator::try_plan(const Call& call, const Options& options) noexcept {
   return detail::attempt([&] { return plan(call, options); });
+}
+
+ObjectExchange Communicator::start_objects(ObjectCall call) {
+  detail::BatchScope::refuse("an object collective");
+  auto operation = std::make_shared<detail::ObjectOperation>(*engine_, std::move(call));
+  engine_->start(operation);
+  return ObjectExchange{engine_, std::move(operation)};
 }
 
 std::string Communicator::explain(const Call& call, const Options& options) {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include <tutti/attempt.hpp>
 #include <tutti/batch.hpp>
 
-#include "attempt.hpp"
 #include "engine.hpp"
 
 namespace tutti {

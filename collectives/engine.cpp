@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <new>
-#include <thread>
 
 #include "hash.hpp"
+#include "objects.hpp"
 #include "point_to_point.hpp"
 
 namespace tutti::detail {
@@ -13,10 +13,6 @@ namespace {
 /// Polls from one look at the clock to the next, where a poll is so short that reading it would
 /// count.
 constexpr int kPollsPerClock = 32;
-
-/// Times that a waiting thread offers its core to others before it dozes, from which it takes long
-/// to come back.
-constexpr int kYields = 200;
 
 /// Calls from the oldest pending one to the newest at most. Their tags are used again in turn, so
 /// that a message that was never received, as after a disagreement about the root, meets a later
@@ -34,12 +30,6 @@ std::uint64_t fingerprint_of(const Problem& problem, const Binding& binding) noe
   for (const std::size_t count : problem.counts) hash = combine(hash, count);
   hash = combine(hash, std::string_view{binding.algorithm});
   return combine(hash, binding.segments);
-}
-
-void refuse_enlisted(const Execution& execution) {
-  if (execution.is_enlisted())
-    throw Error{ErrorCode::invalid_argument,
-                "the call is of a batch that has not started yet; wait for it after the batch"};
 }
 
 /// What is being handled, for all ranks to be told: an Error as it is, and whatever a user's
@@ -104,6 +94,8 @@ Engine::~Engine() {
   if (is_quiet_) return;
   for (const InUse& use : in_use_)
     if (!use.execution->done()) use.execution->write_off();
+  // Peers may still write into their memory, so that is never freed.
+  if (!objects_.empty()) static_cast<void>(new auto(std::move(objects_)));
 }
 
 Group& Engine::group() const {
@@ -220,7 +212,7 @@ void Engine::check_start(const Execution& execution, const void* in, const void*
   const bool is_barrier = binding.layout.contract().collective == Collective::barrier;
   if (!is_barrier && !execution.ran_on(in, out))
     check_buffers(binding.name, binding.layout, binding.element_bytes, in, out);
-  if (binding.is_collective) check_window();
+  if (binding.is_collective) check_window(1);
 }
 
 void Engine::start(Execution& execution, const void* in, void* out, Duration timeout) {
@@ -240,11 +232,16 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
 Execution::Turn Engine::turn_of(const Execution& execution) {
   if (!execution.binding().is_collective)
     return {0, window_ * kLanes + static_cast<std::uint32_t>(execution.user_tag())};
-  const bool laps = place_ == 0 && sequence_ > 0;
-  if (laps || transport_->has_unclaimed()) find_strays(laps);
-  const Execution::Turn turn{sequence_++, place_ * kLanes};
+  if (laps_ || transport_->has_unclaimed()) find_strays(std::exchange(laps_, false));
+  const Execution::Turn turn = take_turn();
   if (calls_) calls_->begin(sequence_, execution.binding().summary);
+  return turn;
+}
+
+Execution::Turn Engine::take_turn() noexcept {
+  const Execution::Turn turn{sequence_++, place_ * kLanes};
   if (++place_ == window_) place_ = 0;
+  laps_ = laps_ || place_ == 0;
   return turn;
 }
 
@@ -253,6 +250,7 @@ std::uint64_t Engine::oldest_pending() const noexcept {
   for (const InUse& use : in_use_)
     if (!use.execution->done() && use.execution->binding().is_collective)
       oldest = std::min(oldest, use.execution->sequence());
+  for (const std::uint64_t turn : kept_) oldest = std::min(oldest, turn);
   return oldest;
 }
 
@@ -263,16 +261,17 @@ void Engine::find_strays(bool thoroughly) {
   transport_->find_strays(oldest_pending(), thoroughly);
 }
 
-/// Refuses an operation whose tags a pending one has. All are looked at only where the window may
+/// Refuses operations whose tags a pending one has. All are looked at only where the window may
 /// have been left, once in a while.
-void Engine::check_window() {
+void Engine::check_window(std::uint32_t wanted) {
   const std::uint64_t next = sequence_ + enlisted_collectives_;
-  if (next - oldest_ < window_) return;
+  if (next + wanted - oldest_ <= window_) return;
   oldest_ = oldest_pending();
-  if (next - oldest_ < window_) return;
+  if (next + wanted - oldest_ <= window_) return;
   throw Error{ErrorCode::invalid_argument,
               "operation #" + std::to_string(oldest_) + " is pending, and operation #" +
-                  std::to_string(next) + " would be number " + std::to_string(window_ + 1) +
+                  std::to_string(next) + " would be number " +
+                  std::to_string(next + wanted - oldest_) +
                   " from there, one more than there may be; wait for the older one first"};
 }
 
@@ -314,43 +313,6 @@ Error Engine::explained(const Error& cause) const {
 
 Witnesses Engine::witnesses() const {
   return {group_.get(), calls_.get(), transport_->self(), transport_->size()};
-}
-
-void Engine::check_deadlines() {
-  const Duration now = transport_->now();
-  for (const InUse& use : in_use_)
-    if (!use.execution->done() && use.execution->is_late(now))
-      fail(witnesses().lateness(*use.execution));
-}
-
-/// One step of a test or wait for an operation that is pending. Now and then it looks at the clock,
-/// for all operations: whoever is polled, none waits beyond its deadline unnoticed.
-/// @return whether something moved.
-bool Engine::poll_for(const Execution& execution) {
-  const bool moved = progress() > 0;
-  if (polls_until_clock_ > 0) --polls_until_clock_;
-  if (polls_until_clock_ == 0 && !execution.done()) {
-    polls_until_clock_ = polls_per_clock_;
-    check_deadlines();
-  }
-  return moved;
-}
-
-bool Engine::test(const Execution& execution) {
-  refuse_enlisted(execution);
-  if (!execution.done()) poll_for(execution);
-  return execution.done();
-}
-
-void Engine::wait(const Execution& execution) {
-  refuse_enlisted(execution);
-  const int spins = transport_->capabilities().idle_spins;
-  for (std::int64_t idle = 0; !execution.done();) {
-    if (poll_for(execution)) idle = 0;
-    else if (idle++ < spins) continue;
-    else if (idle <= spins + kYields) std::this_thread::yield();
-    else transport_->doze();
-  }
 }
 
 void Engine::release(Execution* execution) noexcept {

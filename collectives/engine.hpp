@@ -19,6 +19,8 @@
 
 namespace tutti::detail {
 
+class ObjectOperation;
+
 /// One thread at a time.
 class Engine {
  public:
@@ -60,6 +62,21 @@ class Engine {
   bool test(const Execution& execution);
   /// Waits for one operation. Throws the first failure.
   void wait(const Execution& execution);
+  /// Takes the next turn for an operation that starts later, or never: between turns taken before
+  /// and after on all ranks, whenever each of them comes to it.
+  [[nodiscard]] Execution::Turn keep_turn();
+  /// Starts an execution at a turn that was kept. Its buffers are not checked.
+  void start_later(Execution& execution, const void* in, void* out, Duration timeout,
+                   Execution::Turn turn);
+  /// Nothing will start at a turn that was kept.
+  void give_up_turn(Execution::Turn turn) noexcept { std::erase(kept_, turn.sequence); }
+  /// Starts an object collective, and keeps it while it is under way: it goes on in whatever test
+  /// or wait. Throws as acquire and start do.
+  void start(const std::shared_ptr<ObjectOperation>& operation);
+  /// @copydoc test(const Execution&)
+  bool test(const ObjectOperation& operation);
+  /// @copydoc wait(const Execution&)
+  void wait(const ObjectOperation& operation);
   /// Gives an execution back. If it is pending, the communicator fails.
   void release(Execution* execution) noexcept;
   /// What a call would run, and why.
@@ -100,11 +117,16 @@ class Engine {
   std::size_t progress();
   [[nodiscard]] std::uint64_t oldest_pending() const noexcept;
   void check_start(const Execution& execution, const void* in, const void* out);
-  void check_window();
+  void check_window(std::uint32_t wanted);
   void strike(Execution& execution) noexcept;
   [[nodiscard]] Execution::Turn turn_of(const Execution& execution);
+  [[nodiscard]] Execution::Turn take_turn() noexcept;
   void find_strays(bool thoroughly);
-  bool poll_for(const Execution& execution);
+  template <class Pending>
+  bool poll_for(const Pending& pending);
+  template <class Pending>
+  void wait_for(const Pending& pending);
+  void advance_objects();
   void check_deadlines();
   [[nodiscard]] Witnesses witnesses() const;
   [[nodiscard]] Error explained(const Error& cause) const;
@@ -133,6 +155,9 @@ class Engine {
   std::uint32_t window_ = 1;     // collectives with tags of their own
   std::uint32_t user_tags_ = 0;  // behind those
   std::uint32_t place_ = 0;      // of the next operation in the window
+  bool laps_ = false;  // whether the next operation is the first of a window but the first
+  std::vector<std::uint64_t> kept_;                        // turns at which nothing has started yet
+  std::vector<std::shared_ptr<ObjectOperation>> objects_;  // under way
   int polls_per_clock_ = 1;
   int polls_until_clock_ = 1;
   std::optional<Error> failure_;

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "collectives/attempt.hpp"
+#include <tutti/attempt.hpp>
+
 #include "open_channel.hpp"
 #include "world.hpp"
 

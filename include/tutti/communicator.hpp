@@ -15,6 +15,7 @@
 #include <tutti/group.hpp>
 #include <tutti/memory.hpp>
 #include <tutti/nonblocking.hpp>
+#include <tutti/objects.hpp>
 #include <tutti/persistent.hpp>
 #include <tutti/request.hpp>
 #include <tutti/transport.hpp>
@@ -40,13 +41,14 @@ inline constexpr NoColor no_color{};
 /// arguments; if not, the ranks get Error{mismatch} or Error{timeout}, never wrong numbers. A rank
 /// that needed nobody's data, such as one that takes itself for the root, may hear of it from a
 /// later call: the next one that waits, or the 64th from there. Throws Error{invalid_argument} from
-/// the call, with no effect, for arguments that are wrong by themselves. After any other Error the
-/// communicator stays failed with that first cause. Move-only. One thread at a time; different
-/// communicators run concurrently.
+/// the call, with no effect, for arguments that are wrong by themselves. After any other Error but
+/// Error{object} the communicator stays failed with that first cause. Move-only. One thread at a
+/// time; different communicators run concurrently.
 class Communicator : public Blocking<Communicator>,
                      public Nonblocking<Communicator>,
                      public Persistent<Communicator>,
-                     public Attempts<Communicator> {
+                     public Attempts<Communicator>,
+                     public Objects<Communicator> {
  public:
   /// Makes a communicator. @param transport connects its ranks. @param memory where its buffers
   /// lie. @param options equal on all ranks. @return the communicator.
@@ -121,6 +123,10 @@ class Communicator : public Blocking<Communicator>,
   /// Prepares a call. @param call what. @param options see Options. @return the prepared call, or
   /// the Error.
   [[nodiscard]] Result<Plan> try_plan(const Call& call, const Options& options = {}) noexcept;
+  /// Starts an object collective over bytes; the calls of Objects are made of this. @param call
+  /// what.
+  /// @return its handle.
+  [[nodiscard]] ObjectExchange start_objects(ObjectCall call);
   /// What a call would run, every candidate's predicted time, and why the others were left out.
   /// @param call what. @param options see Options. @return lines of text for a person.
   [[nodiscard]] std::string explain(const Call& call, const Options& options = {});

@@ -1,0 +1,76 @@
+// How operations come to their end while somebody waits.
+#include <thread>
+
+#include "engine.hpp"
+#include "objects.hpp"
+
+namespace tutti::detail {
+namespace {
+
+/// Times that a waiting thread offers its core to others before it dozes, from which it takes long
+/// to come back.
+constexpr int kYields = 200;
+
+void refuse_enlisted(const Execution& execution) {
+  if (execution.is_enlisted())
+    throw Error{ErrorCode::invalid_argument,
+                "the call is of a batch that has not started yet; wait for it after the batch"};
+}
+
+}  // namespace
+
+void Engine::check_deadlines() {
+  const Duration now = transport_->now();
+  for (const InUse& use : in_use_)
+    if (!use.execution->done() && use.execution->is_late(now))
+      fail(witnesses().lateness(*use.execution));
+}
+
+/// One step of a test or wait for an operation that is pending. Now and then it looks at the clock,
+/// for all operations: whoever is polled, none waits beyond its deadline unnoticed.
+/// @return whether something moved.
+template <class Pending>
+bool Engine::poll_for(const Pending& pending) {
+  const bool moved = progress() > 0;
+  if (moved && !objects_.empty()) advance_objects();
+  if (polls_until_clock_ > 0) --polls_until_clock_;
+  if (polls_until_clock_ == 0 && !pending.done()) {
+    polls_until_clock_ = polls_per_clock_;
+    check_deadlines();
+  }
+  return moved;
+}
+
+template bool Engine::poll_for(const Execution& pending);  // for those that wait elsewhere
+
+bool Engine::test(const Execution& execution) {
+  refuse_enlisted(execution);
+  if (!execution.done()) poll_for(execution);
+  return execution.done();
+}
+
+bool Engine::test(const ObjectOperation& operation) {
+  if (!operation.done()) poll_for(operation);
+  return operation.done();
+}
+
+template <class Pending>
+void Engine::wait_for(const Pending& pending) {
+  const int spins = transport_->capabilities().idle_spins;
+  for (std::int64_t idle = 0; !pending.done();) {
+    if (poll_for(pending)) idle = 0;
+    else if (idle++ < spins) continue;
+    else if (idle <= spins + kYields) std::this_thread::yield();
+    else transport_->doze();
+  }
+}
+
+void Engine::wait(const Execution& execution) {
+  refuse_enlisted(execution);
+  wait_for(execution);
+}
+void Engine::wait(const ObjectOperation& operation) {
+  wait_for(operation);
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,93 @@
+#include "object_frames.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace tutti::detail {
+namespace {
+
+template <std::size_t size>
+void put_text(std::array<char, size>& to, std::string_view text) {
+  constexpr std::string_view kCut = "...";
+  const bool is_long = text.size() >= size;
+  const std::size_t kept = is_long ? size - 1 - kCut.size() : text.size();
+  if (kept > 0) std::memcpy(to.data(), text.data(), kept);
+  if (is_long) std::memcpy(to.data() + kept, kCut.data(), kCut.size());
+}
+
+template <std::size_t size>
+std::string text_of(const std::array<char, size>& text) {
+  return {text.begin(), std::find(text.begin(), text.end(), '\0')};
+}
+
+std::string name_of_rank(std::size_t rank) {
+  return "rank " + std::to_string(rank);
+}
+
+/// How many ranks mean the same as one does.
+std::size_t votes_for(std::span<const ObjectAccount> accounts, const ObjectAccount& one) {
+  return static_cast<std::size_t>(std::ranges::count_if(accounts, [&](const ObjectAccount& other) {
+    return other.report.fingerprint == one.report.fingerprint;
+  }));
+}
+
+}  // namespace
+
+void ObjectVote::join(const ObjectVote& other) noexcept {
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = std::max(numbers[i], other.numbers[i]);
+}
+
+void ObjectFrame::check(int sender, const ObjectVote& vote) const {
+  const bool is_sane = magic == kMagic && size <= report.largest && report.failed <= 1 &&
+                       report.largest <= vote.largest();
+  if (!is_sane)
+    throw Error{ErrorCode::mismatch,
+                name_of_rank(static_cast<std::size_t>(sender)) +
+                    " sent something else than objects; all ranks must run the same tutti on "
+                    "machines of one kind, and call the same collectives in the same order",
+                sender};
+}
+
+ObjectAccount::ObjectAccount(const ObjectReport& own, std::string_view call_in_words,
+                             std::string_view why)
+    : report{own} {
+  put_text(call, call_in_words);
+  put_text(problem, why);
+}
+
+Error failure_of(std::span<const ObjectAccount> accounts) {
+  std::size_t example = 0;
+  for (std::size_t rank = 1; rank < accounts.size(); ++rank)
+    if (votes_for(accounts, accounts[rank]) > votes_for(accounts, accounts[example]))
+      example = rank;
+  const std::uint64_t usual = accounts[example].report.fingerprint;
+  for (std::size_t rank = 0; rank < accounts.size(); ++rank)
+    if (accounts[rank].report.fingerprint != usual)
+      return {ErrorCode::object,
+              name_of_rank(rank) + " calls " + text_of(accounts[rank].call) + ", " +
+                  name_of_rank(example) + " calls " + text_of(accounts[example].call) +
+                  "; objects must be of the same type on all ranks",
+              static_cast<Rank>(rank)};
+  for (std::size_t rank = 0; rank < accounts.size(); ++rank)
+    if (accounts[rank].report.failed != 0)
+      return {ErrorCode::object,
+              name_of_rank(rank) + " could not encode its part of " + text_of(accounts[rank].call) +
+                  ": " + text_of(accounts[rank].problem),
+              static_cast<Rank>(rank)};
+  std::size_t giver = 0;
+  std::size_t taker = 0;
+  for (std::size_t rank = 1; rank < accounts.size(); ++rank) {
+    if (accounts[rank].report.largest > accounts[giver].report.largest) giver = rank;
+    if (accounts[rank].report.most < accounts[taker].report.most) taker = rank;
+  }
+  return {ErrorCode::object,
+          text_of(accounts[giver].call) + ": " + name_of_rank(giver) + " gives an object of " +
+              std::to_string(accounts[giver].report.largest) + " bytes, " + name_of_rank(taker) +
+              " takes at most " + std::to_string(accounts[taker].report.most) +
+              " (ObjectOptions::most_bytes)",
+          static_cast<Rank>(giver)};
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,84 @@
+/// @file
+/// What ranks tell each other about the objects they move: frames, votes, and accounts of failures.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <tutti/error.hpp>
+
+namespace tutti::detail {
+
+/// What one rank knows of an object collective before it hears from others.
+struct ObjectReport {
+  std::uint64_t fingerprint = 0;  ///< Of the call's name and the objects' type.
+  std::uint64_t failed = 0;       ///< 1 where the rank could not encode its objects.
+  std::uint64_t most = 0;         ///< Bytes that it lets an object have.
+  std::uint64_t largest = 0;      ///< Bytes of the largest object it gives.
+};
+
+/// Maxima over all ranks, of numbers from which all ranks conclude the same.
+class ObjectVote {
+ public:
+  using Numbers = std::array<std::uint64_t, 5>;
+
+  ObjectVote() = default;
+  /// Of one rank. @param report what it knows.
+  explicit ObjectVote(const ObjectReport& report) noexcept
+      : numbers{report.fingerprint, ~report.fingerprint, report.failed, ~report.most,
+                report.largest} {}
+  /// Counts another vote. @param other which.
+  void join(const ObjectVote& other) noexcept;
+  /// @return whether the types are the same everywhere, and all objects can be moved.
+  [[nodiscard]] bool is_good() const noexcept {
+    return numbers[0] == ~numbers[1] && numbers[2] == 0 && largest() <= ~numbers[3];
+  }
+  /// @return bytes of the largest object.
+  [[nodiscard]] std::uint64_t largest() const noexcept { return numbers[4]; }
+
+  Numbers numbers{};
+};
+
+/// Objects of so many bytes need no second round.
+inline constexpr std::size_t kInlineBytes = 208;
+
+/// What moves in the first round: the sender's report, and one object if that is small.
+struct ObjectFrame {
+  static constexpr std::uint64_t kMagic = 0x31756f6269747574U;  // Other byte orders differ.
+
+  std::uint64_t magic = kMagic;
+  ObjectReport report{};
+  std::uint64_t size = 0;  ///< Bytes of the object.
+  std::array<std::byte, kInlineBytes> payload{};
+
+  /// Throws Error{mismatch} where this cannot be what a rank of tutti sent.
+  /// @param sender the rank. @param vote of all ranks.
+  void check(int sender, const ObjectVote& vote) const;
+};
+static_assert(sizeof(ObjectFrame) == 256);
+
+/// Whether an object moves in the second round. @param size its bytes. @return so many, or zero.
+[[nodiscard]] constexpr std::size_t bytes_beside(std::size_t size) noexcept {
+  return size > kInlineBytes ? size : 0;
+}
+
+/// What moves where the vote was not good.
+struct ObjectAccount {
+  ObjectReport report{};
+  std::array<char, 176> call{};     ///< In words, ends with zeros.
+  std::array<char, 304> problem{};  ///< Why the rank could not encode, ends with zeros.
+
+  ObjectAccount() = default;
+  /// @param report what the rank knows. @param call in words. @param problem why it failed, or
+  /// nothing.
+  ObjectAccount(const ObjectReport& report, std::string_view call, std::string_view problem);
+};
+static_assert(sizeof(ObjectAccount) == 512);
+
+/// @param accounts of all ranks. @return the Error that all of them get.
+[[nodiscard]] Error failure_of(std::span<const ObjectAccount> accounts);
+
+}  // namespace tutti::detail

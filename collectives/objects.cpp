@@ -1,0 +1,282 @@
+#include "objects.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <numeric>
+#include <utility>
+
+#include "engine.hpp"
+#include "hash.hpp"
+
+namespace tutti {
+
+void ObjectCall::note_failure() {
+  bytes.drop_object();
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    problem = error.what();
+  } catch (...) {
+    problem = "an exception of unknown type";
+  }
+  if (problem.empty()) problem = "an exception without words";
+}
+
+namespace detail {
+namespace {
+
+/// A call on frames or accounts, which are nothing but bytes to everybody else.
+template <class Letter>
+Call call_on(Collective collective, std::span<Letter> in, std::span<Letter> out, Rank root) {
+  return {.collective = collective,
+          .in = in.data(),
+          .out = out.data(),
+          .in_count = in.size(),
+          .out_count = out.size(),
+          .type = Datatype::opaque,
+          .element_bytes = sizeof(Letter),
+          .root = root};
+}
+
+std::size_t sum_of(Counts counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+}
+
+}  // namespace
+
+ObjectOperation::ObjectOperation(Engine& engine, ObjectCall call)
+    : engine_{engine}, call_{std::move(call)}, self_{engine.transport().self()},
+      size_{static_cast<std::size_t>(engine.transport().size())} {
+  check_count();
+  vote_ = ObjectVote{report()};
+  fill_frames();
+}
+
+std::string ObjectOperation::words() const {
+  return std::string{call_.name} + " of " + std::string{call_.type};
+}
+
+ObjectReport ObjectOperation::report() const noexcept {
+  const auto largest = std::max_element(call_.sizes.begin(), call_.sizes.end());
+  return {.fingerprint = combine(call_.type_fingerprint, call_.name),
+          .failed = call_.problem.empty() ? 0U : 1U,
+          .most = call_.options.most_bytes,
+          .largest = largest == call_.sizes.end() ? 0 : *largest};
+}
+
+/// Who gives a wrong number of objects could not encode what it should. Then its objects are empty.
+void ObjectOperation::check_count() {
+  const bool gives = !comes_from_root() || is_root();
+  const bool many = call_.way == Way::scatter || call_.way == Way::all_to_all;
+  const std::size_t expected = !gives ? 0 : many ? size_ : 1;
+  if (call_.problem.empty() && call_.sizes.size() != expected)
+    call_.problem = std::to_string(call_.sizes.size()) + " objects were given for " +
+                    std::to_string(expected) + " ranks";
+  if (!call_.problem.empty()) call_.sizes.assign(expected, 0);
+}
+
+void ObjectOperation::fill_frames() {
+  const ObjectReport own = report();
+  const std::byte* object = call_.bytes.data();
+  for (const std::size_t size : call_.sizes) {
+    ObjectFrame& frame = sent_.emplace_back();
+    frame.report = own;
+    frame.size = size;
+    if (size > 0 && bytes_beside(size) == 0) std::memcpy(frame.payload.data(), object, size);
+    object += size;
+  }
+  const bool takes = call_.way != Way::gather || is_root();
+  frames_.resize(!takes ? 0 : comes_from_root() ? 1 : size_);
+}
+
+Call ObjectOperation::frames_call() noexcept {
+  const std::span<ObjectFrame> in{sent_};
+  const std::span<ObjectFrame> out{frames_};
+  switch (call_.way) {
+    case Way::broadcast:
+      return call_on(Collective::broadcast, is_root() ? in : out, is_root() ? in : out, call_.root);
+    case Way::scatter: return call_on(Collective::scatter, in, out, call_.root);
+    case Way::gather: return call_on(Collective::gather, in, out, call_.root);
+    case Way::all_gather: return call_on(Collective::all_gather, in, out, 0);
+    case Way::all_to_all: return call_on(Collective::all_to_all, in, out, 0);
+  }
+  return {};
+}
+
+void ObjectOperation::prepare() {
+  executions_.reserve(2);
+  executions_.push_back(engine_.acquire(frames_call(), {}));
+  if (has_vote())
+    executions_.push_back(engine_.acquire(
+        call::all_reduce(std::span{vote_.numbers}, std::span{vote_.numbers}, max), {}));
+  Duration timeout = call_.options.timeout;
+  if (timeout <= Duration::zero()) timeout = engine_.options().timeout;
+  deadline_ = deadline_after(engine_.transport().now(), timeout);
+}
+
+void ObjectOperation::start() {
+  const Call frames = frames_call();
+  const Duration left = std::max(Duration{1}, deadline_ - engine_.transport().now());
+  engine_.start(*executions_[0], frames.in, frames.out, left);
+  if (has_vote()) engine_.start(*executions_[1], vote_.numbers.data(), vote_.numbers.data(), left);
+  later_ = engine_.keep_turn();
+}
+
+void ObjectOperation::advance() {
+  while (!done() && std::ranges::all_of(executions_, &Execution::done)) {
+    for (Execution* const execution : executions_) engine_.release(execution);
+    executions_.clear();
+    switch (stage_) {
+      case Stage::frames: after_frames(); break;
+      case Stage::payload: finish(); break;
+      case Stage::accounts:
+        failure_ = failure_of(accounts_);
+        finish();
+        break;
+      case Stage::done: break;
+    }
+  }
+}
+
+void ObjectOperation::drop() noexcept {
+  for (Execution* const execution : executions_) engine_.release(execution);
+  executions_.clear();
+}
+
+void ObjectOperation::after_frames() {
+  if (call_.way == Way::broadcast && is_root()) frames_ = sent_;
+  if (!has_vote())
+    for (const ObjectFrame& frame : frames_) vote_.join(ObjectVote{frame.report});
+  for (std::size_t i = 0; i < frames_.size(); ++i) frames_[i].check(giver(i), vote_);
+  if (!vote_.is_good()) start_accounts();
+  else if (bytes_beside(vote_.largest()) > 0) start_payload();
+  else finish();
+}
+
+void ObjectOperation::start_accounts() {
+  stage_ = Stage::accounts;
+  accounts_.resize(size_);
+  ObjectAccount& own = accounts_[static_cast<std::size_t>(self_)];
+  own = ObjectAccount{report(), words(), call_.problem};
+  start_later(call_on(Collective::all_gather, std::span{&own, 1}, std::span{accounts_}, 0), {});
+}
+
+/// Large objects lie one after the other, as the counts say: the small ones between them go.
+void ObjectOperation::start_payload() {
+  stage_ = Stage::payload;
+  std::vector<std::size_t> given;
+  std::byte* const in = call_.bytes.data();
+  std::size_t from = 0;
+  std::size_t to = 0;
+  for (const std::size_t size : call_.sizes) {
+    given.push_back(bytes_beside(size));
+    if (given.back() > 0 && from != to) std::memmove(in + to, in + from, size);
+    from += size;
+    to += given.back();
+  }
+  for (const ObjectFrame& frame : frames_) beside_.push_back(bytes_beside(frame.size));
+  const bool is_sender = call_.way == Way::broadcast && is_root();
+  const std::size_t bytes = sum_of(beside_);
+  if (bytes > 0 && !is_sender) payload_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  std::byte* const out = is_sender ? in : payload_.get();
+  Call call{.in = in,
+            .out = out,
+            .in_count = to,
+            .out_count = bytes,
+            .root = comes_from_root() || call_.way == Way::gather ? call_.root : 0,
+            .own_counts = true,
+            .in_counts = given,
+            .out_counts = beside_};
+  switch (call_.way) {
+    case Way::broadcast: call = call::broadcast(std::span{out, bytes}, call_.root); break;
+    case Way::scatter: call.collective = Collective::scatter; break;
+    case Way::gather: call.collective = Collective::gather; break;
+    case Way::all_to_all: call.collective = Collective::all_to_all; break;
+    case Way::all_gather:
+      call.collective = Collective::all_gather;
+      call.own_counts = false;
+      break;
+  }
+  start_later(call, call_.way == Way::all_gather ? Counts{beside_} : Counts{});
+}
+
+void ObjectOperation::start_later(const Call& call, Counts counts) {
+  executions_.push_back(engine_.acquire(call, {.counts = counts}));
+  const Duration left = std::max(Duration{1}, deadline_ - engine_.transport().now());
+  engine_.start_later(*executions_.back(), call.in, call.out, left,
+                      std::exchange(later_, std::nullopt).value());
+}
+
+void ObjectOperation::finish() {
+  if (later_) engine_.give_up_turn(*later_);
+  if (!failure_) place_received();
+  stage_ = Stage::done;
+}
+
+void ObjectOperation::place_received() {
+  const std::byte* next = payload_.get();
+  for (const ObjectFrame& frame : frames_) {
+    const std::size_t beside = bytes_beside(frame.size);
+    const bool is_sender = beside > 0 && call_.way == Way::broadcast && is_root();
+    const std::byte* const large = is_sender ? call_.bytes.data() : next;
+    received_.emplace_back(beside > 0 ? large : frame.payload.data(), frame.size);
+    next += is_sender ? 0 : beside;
+  }
+}
+
+}  // namespace detail
+
+ObjectExchange::ObjectExchange(std::shared_ptr<detail::Engine> engine,
+                               std::shared_ptr<detail::ObjectOperation> operation) noexcept
+    : engine_{std::move(engine)}, operation_{std::move(operation)} {}
+
+ObjectExchange::ObjectExchange(ObjectExchange&& other) noexcept = default;
+
+ObjectExchange& ObjectExchange::operator=(ObjectExchange&& other) noexcept {
+  ObjectExchange taken{std::move(other)};  // ends with what was ours
+  std::swap(engine_, taken.engine_);
+  std::swap(operation_, taken.operation_);
+  return *this;
+}
+
+ObjectExchange::~ObjectExchange() {
+  if (operation_ && !operation_->done()) operation_->drop();
+}
+
+bool ObjectExchange::test() {
+  if (!operation_) return true;
+  if (!engine_->test(*operation_)) return false;
+  if (operation_->failure()) throw Error{*operation_->failure()};
+  return true;
+}
+
+void ObjectExchange::wait() {
+  if (!operation_) return;
+  engine_->wait(*operation_);
+  if (operation_->failure()) throw Error{*operation_->failure()};
+}
+
+std::size_t ObjectExchange::count() const noexcept {
+  return operation_ ? operation_->count() : 0;
+}
+
+std::span<const std::byte> ObjectExchange::object(std::size_t index) const noexcept {
+  return operation_->object(index);
+}
+
+void ObjectExchange::fail_to_decode(std::size_t index) const {
+  const Rank giver = operation_->giver(index);
+  const std::string head = "rank " + std::to_string(engine_->transport().self()) +
+                           " could not decode what rank " + std::to_string(giver) + " gave to " +
+                           operation_->words() + ": ";
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error{ErrorCode::object, head + error.what(), giver};
+  } catch (...) {
+    throw Error{ErrorCode::object, head + "an exception of unknown type", giver};
+  }
+}
+
+}  // namespace tutti

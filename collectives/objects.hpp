@@ -1,0 +1,100 @@
+/// @file
+/// Moves the bytes of objects by the engine's own collectives: small ones in one round, together
+/// with what ranks must agree on, large ones in a second.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tutti/call.hpp>
+#include <tutti/object_call.hpp>
+
+#include "execution.hpp"
+#include "object_frames.hpp"
+
+namespace tutti::detail {
+
+/// One object collective. First comes a round of frames; where not every rank sees a frame of every
+/// other, a vote goes beside it. Then the vote is known everywhere, and with it whether there is
+/// another round: the bytes of large objects, or accounts of what went wrong. That round may begin
+/// at another time on each rank, so its place in the order of calls is kept from the beginning.
+class ObjectOperation {
+ public:
+  /// @param engine outlives this. @param call what to do. Throws Error{invalid_argument}.
+  ObjectOperation(Engine& engine, ObjectCall call);
+  ObjectOperation(const ObjectOperation&) = delete;
+  ObjectOperation& operator=(const ObjectOperation&) = delete;
+  ~ObjectOperation() = default;
+
+  /// Finds what the first round needs. Nothing has happened where it throws.
+  void prepare();
+  /// Starts the first round.
+  void start();
+  /// Goes on from what is done. Throws Error, of which the communicator fails.
+  void advance();
+  /// Gives back what was prepared or is under way; then the communicator fails.
+  void drop() noexcept;
+
+  /// Whether nothing is left to do.
+  [[nodiscard]] bool done() const noexcept { return stage_ == Stage::done; }
+  /// Calls of the first round, and one to come.
+  [[nodiscard]] std::uint32_t places() const noexcept { return has_vote() ? 3 : 2; }
+  /// What all ranks get in place of objects, if they do.
+  [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
+  [[nodiscard]] std::size_t count() const noexcept { return received_.size(); }
+  [[nodiscard]] std::span<const std::byte> object(std::size_t index) const noexcept {
+    return received_[index];
+  }
+  /// The rank that gave an object.
+  [[nodiscard]] Rank giver(std::size_t index) const noexcept {
+    return comes_from_root() ? call_.root : static_cast<Rank>(index);
+  }
+  /// The call, for a person.
+  [[nodiscard]] std::string words() const;
+
+ private:
+  using Way = ObjectCall::Way;
+  enum class Stage : std::uint8_t { frames, payload, accounts, done };
+
+  [[nodiscard]] bool comes_from_root() const noexcept {
+    return call_.way == Way::broadcast || call_.way == Way::scatter;
+  }
+  [[nodiscard]] bool has_vote() const noexcept {
+    return call_.way != Way::all_gather && call_.way != Way::all_to_all;
+  }
+  [[nodiscard]] bool is_root() const noexcept { return self_ == call_.root; }
+  [[nodiscard]] ObjectReport report() const noexcept;
+  void check_count();
+  void fill_frames();
+  [[nodiscard]] Call frames_call() noexcept;
+  void after_frames();
+  void start_payload();
+  void start_accounts();
+  void start_later(const Call& call, Counts counts);
+  void finish();
+  void place_received();
+  [[nodiscard]] std::vector<std::size_t> beside(std::span<const ObjectFrame> frames) const;
+
+  Engine& engine_;
+  ObjectCall call_;
+  Rank self_;
+  std::size_t size_;
+  Stage stage_ = Stage::frames;
+  Duration deadline_{0};
+  ObjectVote vote_{};
+  std::vector<ObjectFrame> sent_;        // one, or one for each rank
+  std::vector<ObjectFrame> frames_;      // those received
+  std::vector<ObjectAccount> accounts_;  // of all ranks
+  std::vector<std::size_t> beside_;      // bytes of each received object in payload_
+  std::unique_ptr<std::byte[]> payload_;
+  std::vector<std::span<const std::byte>> received_;
+  std::vector<Execution*> executions_;  // of this round
+  std::optional<Execution::Turn> later_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,165 @@
+/// @file
+/// An object collective with its types erased, and the handle of one under way.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <tutti/attempt.hpp>
+#include <tutti/codec.hpp>
+#include <tutti/transport.hpp>
+#include <tutti/type_name.hpp>
+
+namespace tutti {
+
+namespace detail {
+class Engine;
+class ObjectOperation;
+}  // namespace detail
+
+/// What may be asked of one object collective beside its data.
+struct ObjectOptions {
+  /// Bytes that one encoded object may have; the least that any rank gives counts. It bounds what
+  /// a rank allocates because another one says so.
+  std::size_t most_bytes = std::size_t{1} << 30;
+  Duration timeout{0};  ///< Of the whole operation; zero takes the communicator's.
+};
+
+/// An object collective of objects that are encoded.
+struct ObjectCall {
+  /// Which way objects go.
+  enum class Way : std::uint8_t {
+    broadcast,   ///< The root's to every rank.
+    scatter,     ///< Of the root's, number r to rank r.
+    gather,      ///< Every rank's to the root.
+    all_gather,  ///< Every rank's to every rank.
+    all_to_all   ///< Of every rank's, number r to rank r.
+  };
+  Way way{};                           ///< Which way objects go.
+  std::string_view name{};             ///< Of the call, such as "reduce_object".
+  Rank root = 0;                       ///< Where there is one.
+  std::string_view type{};             ///< Name of the objects' type.
+  std::uint64_t type_fingerprint = 0;  ///< Of that type.
+  Encoder bytes;                       ///< The objects that this rank gives, one after the other.
+  std::vector<std::size_t> sizes{};    ///< The bytes of each.
+  std::string problem{};               ///< Why they could not be encoded; empty if they could.
+  ObjectOptions options{};             ///< As given by the caller.
+
+  /// Encodes the next object. Where that fails, that is noted as the problem, for all ranks to
+  /// know. @param object of a type that has a Codec.
+  template <class T>
+  void add(const T& object) {
+    if constexpr (Encodable<T>) {  // Else the typed call says what is missing.
+      if (!problem.empty()) return;
+      bytes.begin_object();
+      const std::size_t before = bytes.size();
+      try {
+        Codec<T>::encode(bytes, object);
+        sizes.push_back(bytes.size() - before);
+      } catch (...) {
+        note_failure();
+      }
+    }
+  }
+  /// Notes the exception that is being handled as the problem.
+  void note_failure();
+};
+
+/// An object collective under way, in bytes. Move-only. Dropping a pending one fails its
+/// communicator. Used by the communicator's thread only.
+class ObjectExchange {
+ public:
+  /// No operation.
+  ObjectExchange() noexcept = default;
+  /// Takes the operation over. @param other is empty afterwards.
+  ObjectExchange(ObjectExchange&& other) noexcept;
+  /// Drops its own operation and takes the other's over. @param other is empty afterwards.
+  /// @return this.
+  ObjectExchange& operator=(ObjectExchange&& other) noexcept;
+  /// Fails the communicator if the operation is pending. Does not block.
+  ~ObjectExchange();
+
+  /// Makes progress. @return whether the operation is done. Throws Error{object}, which leaves the
+  /// communicator usable, where objects could not be moved, on all ranks; and the communicator's
+  /// Error.
+  bool test();
+  /// Waits for the end. Throws as test does.
+  void wait();
+  /// @return how many objects this rank gets. Once it is done.
+  [[nodiscard]] std::size_t count() const noexcept;
+  /// @param index less than count(): the rank that gave it, or 0 where one did. @return that
+  /// object's bytes, while this handle lives. Once it is done.
+  [[nodiscard]] std::span<const std::byte> object(std::size_t index) const noexcept;
+  /// Decodes an object. @param index as in object. @return it. Throws Error{object}.
+  template <class T>
+  [[nodiscard]] T decode(std::size_t index) const {
+    T result{};
+    if constexpr (Encodable<T>) {  // Else the typed call says what is missing.
+      try {
+        Decoder decoder{object(index)};
+        Codec<T>::decode(decoder, result);
+        decoder.finish();
+      } catch (...) {
+        fail_to_decode(index);
+      }
+    }
+    return result;
+  }
+
+ private:
+  friend class Communicator;
+  ObjectExchange(std::shared_ptr<detail::Engine> engine,
+                 std::shared_ptr<detail::ObjectOperation> operation) noexcept;
+  [[noreturn]] void fail_to_decode(std::size_t index) const;
+  std::shared_ptr<detail::Engine> engine_{};
+  std::shared_ptr<detail::ObjectOperation> operation_{};
+};
+
+/// An object collective under way. Move-only. Dropping a pending one fails its communicator. Up to
+/// three of the operations that may be pending are such a one, see Request. Used by the
+/// communicator's thread only.
+/// @tparam T what it results in.
+template <class T>
+class ObjectRequest {
+ public:
+  /// No operation.
+  ObjectRequest() noexcept = default;
+  /// @param exchange the operation. @param result makes the result when that is done.
+  ObjectRequest(ObjectExchange exchange, std::function<T(const ObjectExchange&)> result) noexcept
+      : exchange_{std::move(exchange)}, result_{std::move(result)} {}
+
+  /// Makes progress. @return whether the operation is done. Throws Error{object}, which leaves the
+  /// communicator usable, where objects could not be moved, on all ranks; and the communicator's
+  /// Error.
+  bool test() { return exchange_.test(); }
+  /// Waits for the end, once. @return the result. Throws as test does, Error{object} where bytes do
+  /// not decode, which other ranks need not know of, and what the caller's function throws.
+  T wait() {
+    if (!result_) throw Error{ErrorCode::invalid_argument, "there is no operation to wait for"};
+    exchange_.wait();
+    const auto result = std::exchange(result_, nullptr);
+    const ObjectExchange exchange = std::move(exchange_);
+    return result(exchange);
+  }
+  /// As test. @return whether the operation is done, or the Error.
+  [[nodiscard]] Result<bool> try_test() noexcept {
+    return detail::attempt([this] { return test(); });
+  }
+  /// As wait. @return the result, or the Error.
+  [[nodiscard]] Result<T> try_wait() noexcept {
+    return detail::attempt([this] { return wait(); });
+  }
+
+ private:
+  ObjectExchange exchange_{};
+  std::function<T(const ObjectExchange&)> result_{};
+};
+
+}  // namespace tutti

@@ -1,0 +1,29 @@
+// Object collectives over MPI, whose messages are cut into chunks of which large objects need
+// several.
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include <tutti/mpi.hpp>
+
+#include "tests/objects/script.hpp"
+#include "two_hosts.hpp"
+
+namespace tutti::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(MpiObjects, MoveAndAreRefused) {
+  Communicator world =
+      mpi::communicator(MPI_COMM_WORLD, {.timeout = 15s}, {.chunk_bytes = 50000, .timeout = 15s});
+  run_object_script(world);
+}
+
+TEST(MpiObjects, MoveBetweenHostsAndInside) {
+  Communicator world = world_on_two_hosts(15s);
+  run_object_script(world);
+}
+
+}  // namespace
+}  // namespace tutti::test

@@ -1,0 +1,273 @@
+// Object collectives on the simulated cluster: all of them, all sizes, many at once, to the byte.
+#include "tests/objects/calls.hpp"
+#include "tests/support/wrapper.hpp"
+
+namespace tutti::harness {
+namespace {
+
+using samples::Text;
+using samples::text_of;
+using std::chrono::seconds;
+
+TEST_P(ObjectsOn, AreBroadcastFromEveryRoot) {
+  World world{size(), 5};
+  for (std::size_t call = 0; call < std::size(kBytes); ++call) {
+    const Rank root = static_cast<Rank>(call) % size();
+    const auto results = call_all(world, [&](Rank rank) {
+      return world[rank].broadcast_object_async(rank == root ? given(root, 0, call) : Text{"none"},
+                                                root);
+    });
+    for (const auto& result : results) EXPECT_EQ(result, given(root, 0, call));
+  }
+}
+
+TEST_P(ObjectsOn, AreScatteredFromEveryRoot) {
+  World world{size(), 6};
+  for (std::size_t call = 0; call < 9; ++call) {
+    const Rank root = static_cast<Rank>(call) % size();
+    const auto results = call_all(world, [&](Rank rank) {
+      return world[rank].scatter_object_async(
+          rank == root ? row_of(root, size(), call) : std::vector<Text>{}, root);
+    });
+    for (Rank rank = 0; rank < size(); ++rank)
+      EXPECT_EQ(results[static_cast<std::size_t>(rank)], given(root, rank, call));
+  }
+}
+
+TEST_P(ObjectsOn, AreGatheredAtEveryRoot) {
+  World world{size(), 7};
+  for (std::size_t call = 0; call < 9; ++call) {
+    const Rank root = static_cast<Rank>(call) % size();
+    const auto results = call_all(world, [&](Rank rank) {
+      return world[rank].gather_object_async(given(rank, root, call), root);
+    });
+    for (Rank rank = 0; rank < size(); ++rank)
+      EXPECT_EQ(results[static_cast<std::size_t>(rank)],
+                rank == root ? column_of(root, size(), call) : std::vector<Text>{});
+  }
+}
+
+TEST_P(ObjectsOn, AreGatheredEverywhere) {
+  World world{size(), 8};
+  for (std::size_t call = 0; call < 9; ++call)
+    for (const auto& result : call_all(world, [&](Rank rank) {
+           return world[rank].all_gather_object_async(given(rank, 0, call));
+         }))
+      EXPECT_EQ(result, column_of(0, size(), call));
+}
+
+TEST_P(ObjectsOn, AreExchangedBetweenAllPairs) {
+  World world{size(), 9};
+  for (std::size_t call = 0; call < 9; ++call) {
+    const auto results = call_all(world, [&](Rank rank) {
+      return world[rank].all_to_all_object_async(row_of(rank, size(), call));
+    });
+    for (Rank rank = 0; rank < size(); ++rank)
+      EXPECT_EQ(results[static_cast<std::size_t>(rank)], column_of(rank, size(), call));
+  }
+}
+
+TEST_P(ObjectsOn, AreReducedInTheOrderOfRanks) {
+  World world{size(), 10};
+  for (std::size_t call = 0; call < 5; ++call) {
+    const Rank root = static_cast<Rank>(call) % size();
+    const auto at_root = call_all(world, [&](Rank rank) {
+      return world[rank].reduce_object_async(given(rank, 0, call), joined, root);
+    });
+    for (Rank rank = 0; rank < size(); ++rank) {
+      const auto& result = at_root[static_cast<std::size_t>(rank)];
+      EXPECT_EQ(*result, rank == root ? std::optional{reduction(size(), call)} : std::nullopt);
+    }
+    for (const auto& result : call_all(world, [&](Rank rank) {
+           return world[rank].all_reduce_object_async(given(rank, 0, call), joined);
+         }))
+      EXPECT_EQ(result, reduction(size(), call));
+  }
+}
+
+TEST_P(ObjectsOn, OfFlatTypesAreTheirBytes) {
+  World world{size(), 11};
+  for (const auto& result : call_all(world, [&](Rank rank) {
+         return world[rank].all_reduce_object_async(Point{1.0 / (rank + 1), rank * 0.1},
+                                                    [](Point a, Point b) {
+                                                      return Point{a.x + b.x, std::max(a.y, b.y)};
+                                                    });
+       })) {
+    double sum = 1.0;
+    for (Rank rank = 1; rank < size(); ++rank) sum += 1.0 / (rank + 1);
+    EXPECT_EQ(result, (Point{sum, (size() - 1) * 0.1})) << "from left to right, to the last bit";
+  }
+}
+
+/// Ranks look at them in an order of their own, and other calls come between.
+TEST_P(ObjectsOn, MayBeUnderWayTogether) {
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    World world{size(), seed};
+    std::vector<Task> tasks;
+    std::vector<std::unique_ptr<Results<std::vector<Text>>>> gathered;
+    std::vector<std::unique_ptr<Results<Text>>> sent;
+    std::vector<std::vector<std::int64_t>> sums(static_cast<std::size_t>(size()));
+    for (std::size_t call = 0; call < 4; ++call) {
+      gathered.push_back(start_all(world, tasks, [&](Rank rank) {
+        return world[rank].all_gather_object_async(given(rank, 0, call * 3));
+      }));
+      sent.push_back(start_all(world, tasks, [&](Rank rank) {
+        return world[rank].broadcast_object_async(given(rank, 0, call * 5), 0);
+      }));
+      if (call != 2) continue;
+      for (Rank rank = 0; rank < size(); ++rank) {
+        sums[static_cast<std::size_t>(rank)].assign(1000, rank);
+        tasks.push_back(harness::task_of(
+            rank, world[rank].all_reduce_async(sums[static_cast<std::size_t>(rank)])));
+      }
+    }
+    ASSERT_TRUE(world.drive(tasks, seconds{1}));
+    for (const Task& task : tasks) ASSERT_TRUE(task.done) << task.error->what();
+    for (std::size_t call = 0; call < 4; ++call)
+      for (std::size_t rank = 0; rank < sums.size(); ++rank) {
+        EXPECT_EQ((*gathered[call])[rank], column_of(0, size(), call * 3));
+        EXPECT_EQ((*sent[call])[rank], given(0, 0, call * 5));
+        EXPECT_EQ(sums[rank][999], size() * (size() - 1) / 2);
+      }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, ObjectsOn, ::testing::Values(1, 2, 3, 4, 7, 8));
+
+/// A rank that waits for another call goes on with its objects, since others wait for those.
+TEST(Objects, GoOnWhileTheirRankWaitsForSomethingElse) {
+  World world{2, 3};
+  std::optional<std::vector<Text>> first;
+  std::optional<std::vector<Text>> second;
+  std::vector<int> sums[2] = {{1}, {2}};
+  auto one = world[0].all_gather_object_async(text_of(5000, 1));
+  auto two = world[1].all_gather_object_async(text_of(300, 2));
+  Request of_two = world[1].all_reduce_async(sums[1]);
+  std::vector<Task> tasks;
+  tasks.push_back(task_of(0, std::move(one), first));
+  tasks.push_back({.rank = 1, .test = [&] { return of_two.test(); }});
+  EXPECT_FALSE(world.drive(tasks)) << "the second one lacks the first one's call";
+  EXPECT_TRUE(tasks[0].done) << "which waited for the second one's objects";
+  tasks.push_back(harness::task_of(0, world[0].all_reduce_async(sums[0])));
+  tasks.push_back(task_of(1, std::move(two), second));
+  ASSERT_TRUE(world.drive(tasks));
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(sums[0], std::vector<int>{3});
+}
+
+/// Counts what all ranks send.
+class Counting final : public Wrapper {
+ public:
+  Counting(std::unique_ptr<Transport> inner, std::uint64_t& bytes)
+      : Wrapper{std::move(inner)}, bytes_{bytes} {}
+  void post(std::span<const Transfer> transfers) override {
+    for (const Transfer& transfer : transfers)
+      if (transfer.kind == Transfer::Kind::send && transfer.peer != self())
+        for (const Piece& piece : transfer.pieces) bytes_ += piece.bytes;
+    Wrapper::post(transfers);
+  }
+
+ private:
+  std::uint64_t& bytes_;
+};
+
+class ObjectBytes : public ::testing::Test {
+ protected:
+  static constexpr int kSize = 8;
+  static constexpr std::uint64_t kLarge = 100000;
+  /// Frames and votes of a call on all ranks, at most.
+  static constexpr std::uint64_t kOverhead = kSize * kSize * 400;
+
+  [[nodiscard]] static Text own(Rank rank) { return text_of(rank == 3 ? kLarge : 9, 1); }
+  /// @return what a call makes all ranks send.
+  template <class Start>
+  std::uint64_t sent_by(Start start) {
+    bytes_ = 0;
+    call_all(world_, start);
+    return bytes_;
+  }
+
+  std::uint64_t bytes_ = 0;
+  World world_{{.cluster = {.size = kSize, .loans = false},
+                .wrap = [this](std::unique_ptr<Transport> inner) {
+                  return std::make_unique<Counting>(std::move(inner), bytes_);
+                }}};
+};
+
+TEST_F(ObjectBytes, HaveNoPaddingToTheLargest) {
+  const std::uint64_t everywhere =
+      sent_by([this](Rank rank) { return world_[rank].all_gather_object_async(own(rank)); });
+  EXPECT_LE(everywhere, (kSize - 1) * kLarge + kOverhead) << "once to each of the others";
+  const std::uint64_t small =
+      sent_by([this](Rank rank) { return world_[rank].all_gather_object_async(text_of(9, 1)); });
+  EXPECT_EQ(everywhere - small, (kSize - 1) * kLarge) << "in the second round nothing else moves";
+  const std::uint64_t at_root =
+      sent_by([this](Rank rank) { return world_[rank].gather_object_async(own(rank)); });
+  EXPECT_LE(at_root, kLarge + kOverhead);
+  const std::uint64_t from_root = sent_by([this](Rank rank) {
+    std::vector<Text> row(kSize, Text{});
+    row[3] = own(3);
+    return world_[rank].scatter_object_async(rank == 0 ? row : std::vector<Text>{});
+  });
+  EXPECT_LE(from_root, kLarge + kOverhead);
+  const std::uint64_t pairs = sent_by([this](Rank rank) {
+    std::vector<Text> row(kSize, Text{});
+    if (rank == 5) row[3] = own(3);
+    return world_[rank].all_to_all_object_async(row);
+  });
+  EXPECT_LE(pairs, kLarge + kOverhead);
+}
+
+TEST_F(ObjectBytes, OfSmallObjectsMoveInOneRound) {
+  const auto transfers_of = [this](std::size_t bytes) {
+    const std::uint64_t before = world_.cluster().transfers();
+    call_all(world_,
+             [&](Rank rank) { return world_[rank].all_gather_object_async(text_of(bytes, 1)); });
+    return world_.cluster().transfers() - before;
+  };
+  EXPECT_EQ(transfers_of(8), transfers_of(208));
+  EXPECT_GT(transfers_of(209), transfers_of(208));
+}
+
+TEST(Objects, TakeTwoOrThreePlacesAmongThePending) {
+  World world{1};
+  World two{2};
+  std::vector<ObjectRequest<std::vector<int>>> requests;
+  for (int i = 0; i < 32; ++i) requests.push_back(two[0].all_gather_object_async(i));
+  try {
+    static_cast<void>(two[0].all_gather_object_async(32));
+    FAIL() << "a 65th operation was started";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+  }
+  std::vector<Task> tasks;
+  Results<std::vector<int>> results(64);
+  for (std::size_t i = 0; i < 32; ++i)
+    tasks.push_back(task_of(0, std::move(requests[i]), results[i]));
+  for (std::size_t i = 0; i < 32; ++i)
+    tasks.push_back(
+        task_of(1, two[1].all_gather_object_async(static_cast<int>(i)), results[32 + i]));
+  ASSERT_TRUE(two.drive(tasks));
+  for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ((*results[i])[0], static_cast<int>(i % 32));
+}
+
+TEST(Objects, HaveCallsThatWaitAndCallsThatDoNotThrow) {
+  World world{1};
+  Communicator& alone = world[0];
+  EXPECT_EQ(alone.broadcast_object(5), 5);
+  EXPECT_EQ(alone.all_to_all_object(std::vector{7}), std::vector{7});
+  EXPECT_EQ(alone.try_scatter_object(std::vector{7}).value(), 7);
+  EXPECT_EQ(alone.try_reduce_object(3, std::plus<>{}).value(), 3);
+  EXPECT_EQ(alone.scatter_object(std::vector<bool>{true}), true);
+  const auto failed = alone.try_all_gather_object(samples::kUnwritable);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code(), ErrorCode::object);
+  EXPECT_EQ(alone.try_scatter_object(std::vector{1, 2}).error().code(), ErrorCode::object);
+  auto request = alone.all_gather_object_async(1);
+  EXPECT_EQ(request.try_wait().value(), std::vector{1});
+  EXPECT_EQ(request.try_wait().error().code(), ErrorCode::invalid_argument) << "only once";
+  EXPECT_TRUE(ObjectRequest<int>{}.test());
+}
+
+}  // namespace
+}  // namespace tutti::harness

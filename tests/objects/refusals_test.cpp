@@ -1,0 +1,184 @@
+// What all ranks are told where objects cannot be moved, and that all goes on after it.
+#include <functional>
+
+#include "tests/objects/calls.hpp"
+
+namespace tutti::harness {
+namespace {
+
+using samples::kUnreadable;
+using samples::kUnwritable;
+using samples::Text;
+using samples::text_of;
+using std::chrono::seconds;
+
+using RefusedObjectsOn = ObjectsOn;
+
+TEST_P(RefusedObjectsOn, OfDifferentTypesAreAnErrorOnAllRanks) {
+  World world{size(), 12};
+  for (Rank odd = 0; odd < size() && size() > 1; ++odd) {
+    std::vector<Task> tasks;
+    Results<std::vector<Text>> texts(static_cast<std::size_t>(size()));
+    std::optional<std::vector<Point>> points;
+    for (Rank rank = 0; rank < size(); ++rank)
+      if (rank == odd)
+        tasks.push_back(task_of(rank, world[rank].gather_object_async(Point{}, 0), points));
+      else
+        tasks.push_back(task_of(rank, world[rank].gather_object_async(text_of(5000, 1), 0),
+                                texts[static_cast<std::size_t>(rank)]));
+    ASSERT_TRUE(world.drive(tasks, seconds{1}));
+    for (const Task& task : tasks) {
+      ASSERT_TRUE(task.error) << task.rank;
+      EXPECT_EQ(task.error->code(), ErrorCode::object);
+      EXPECT_STREQ(task.error->what(), tasks[0].error->what());
+      const std::string what = task.error->what();
+      EXPECT_NE(what.find("Text"), std::string::npos) << what;
+      EXPECT_NE(what.find("Point"), std::string::npos) << what;
+      if (size() > 2) {
+        EXPECT_EQ(task.error->culprit(), odd) << what;
+      }
+    }
+    expect_usable(world);
+  }
+}
+
+TEST_P(RefusedObjectsOn, ThatCannotBeEncodedAreAnErrorOnAllRanks) {
+  World world{size(), 13};
+  for (Rank odd = 0; odd < size(); ++odd) {
+    const auto own = [&](Rank rank) { return rank == odd ? kUnwritable : text_of(9000, 1); };
+    const auto row = [&](Rank rank) {
+      return std::vector<Text>(static_cast<std::size_t>(size()), own(rank));
+    };
+    const std::function<Error()> failures[] = {
+        [&] {
+          return fail_all(
+              world, [&](Rank rank) { return world[rank].broadcast_object_async(own(rank), odd); });
+        },
+        [&] {
+          return fail_all(
+              world, [&](Rank rank) { return world[rank].scatter_object_async(row(rank), odd); });
+        },
+        [&] {
+          return fail_all(world,
+                          [&](Rank rank) { return world[rank].gather_object_async(own(rank)); });
+        },
+        [&] {
+          return fail_all(
+              world, [&](Rank rank) { return world[rank].all_gather_object_async(own(rank)); });
+        },
+        [&] {
+          return fail_all(
+              world, [&](Rank rank) { return world[rank].all_to_all_object_async(row(rank)); });
+        },
+        [&] {
+          return fail_all(world, [&](Rank rank) {
+            return world[rank].reduce_object_async(own(rank), joined, 0);
+          });
+        },
+    };
+    for (const auto& failure : failures) {
+      const Error error = failure();
+      const std::string what = error.what();
+      EXPECT_EQ(error.culprit(), odd) << what;
+      EXPECT_NE(what.find("there is no ink"), std::string::npos) << what;
+      EXPECT_NE(what.find("Text"), std::string::npos) << what;
+    }
+    expect_usable(world);
+  }
+}
+
+TEST_P(RefusedObjectsOn, ThatAreTooLargeForAnyRankAreAnErrorOnAllRanks) {
+  World world{size(), 14};
+  for (const std::size_t least : {100, 2000}) {
+    const Error error = fail_all(world, [&](Rank rank) {
+      const bool is_last = rank == size() - 1;
+      return world[rank].all_gather_object_async(text_of(rank == 0 ? 3000 : 50, 1),
+                                                 {.most_bytes = is_last ? least : 100000});
+    });
+    const std::string what = error.what();
+    EXPECT_NE(what.find("most_bytes"), std::string::npos) << what;
+    EXPECT_EQ(error.culprit(), 0);
+    expect_usable(world);
+  }
+}
+
+TEST_P(RefusedObjectsOn, MustBeAsManyAsRanks) {
+  World world{size(), 15};
+  const Error error = fail_all(world, [&](Rank rank) {
+    return world[rank].scatter_object_async(std::vector<int>(static_cast<std::size_t>(size() + 1)),
+                                            size() - 1);
+    (void)rank;
+  });
+  EXPECT_NE(std::string{error.what()}.find("objects were given for"), std::string::npos);
+  EXPECT_EQ(error.culprit(), size() - 1);
+  expect_usable(world);
+}
+
+TEST_P(RefusedObjectsOn, ThatDoNotDecodeAreAnErrorWhereTheyCome) {
+  World world{size(), 16};
+  std::vector<Task> tasks;
+  const auto results = start_all(world, tasks, [&](Rank rank) {
+    return world[rank].gather_object_async(rank == size() - 1 ? kUnreadable : Text{"good"}, 0);
+  });
+  ASSERT_TRUE(world.drive(tasks, seconds{1}));
+  for (Rank rank = 0; rank < size(); ++rank) {
+    const Task& task = tasks[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(task.error.has_value(), rank == 0);
+    if (rank > 0) continue;
+    EXPECT_EQ(task.error->code(), ErrorCode::object);
+    EXPECT_EQ(task.error->culprit(), size() - 1);
+    EXPECT_NE(std::string{task.error->what()}.find("there is no light"), std::string::npos);
+  }
+  expect_usable(world);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, RefusedObjectsOn, ::testing::Values(1, 2, 3, 4, 7, 8));
+
+TEST(RefusedObjects, ThatCannotBeEncodedLeaveNoBytes) {
+  ObjectCall call{.bytes = Encoder{8}};
+  call.add(1.0);
+  EXPECT_EQ(call.sizes, std::vector<std::size_t>{8});
+  call.add(Point{});
+  EXPECT_FALSE(call.problem.empty());
+  EXPECT_EQ(call.bytes.size(), 8U);
+  const std::string problem = call.problem;
+  call.add(2.0);
+  EXPECT_EQ(call.problem, problem) << "the first one counts";
+}
+
+TEST(RefusedObjects, ThatAreDroppedWhilePendingFailTheirCommunicator) {
+  World world{3};
+  { const auto dropped = world[1].all_gather_object_async(text_of(5000, 1)); }
+  std::vector<Task> tasks;
+  std::optional<std::vector<Text>> result;
+  tasks.push_back(task_of(0, world[0].all_gather_object_async(text_of(5000, 1)), result));
+  ASSERT_TRUE(world.drive(tasks, seconds{1}));
+  ASSERT_TRUE(tasks[0].error);
+  EXPECT_EQ(tasks[0].error->code(), ErrorCode::aborted) << tasks[0].error->what();
+  EXPECT_THROW(static_cast<void>(world[1].all_gather_object_async(1)), Error);
+}
+
+TEST(RefusedObjects, MissADeadlineOfTheirOwn) {
+  World world{2};
+  std::vector<Task> tasks;
+  std::optional<std::vector<int>> result;
+  tasks.push_back(task_of(
+      0, world[0].all_gather_object_async(1, {.timeout = std::chrono::milliseconds{5}}), result));
+  ASSERT_TRUE(world.drive(tasks, seconds{1}));
+  ASSERT_TRUE(tasks[0].error);
+  EXPECT_EQ(tasks[0].error->code(), ErrorCode::timeout) << tasks[0].error->what();
+}
+
+TEST(RefusedObjects, WithoutARootAreAnErrorAtOnce) {
+  World world{2};
+  try {
+    static_cast<void>(world[0].gather_object_async(1, 2));
+    FAIL() << "there is no rank 2";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+  }
+  expect_usable(world);
+}
+
+}  // namespace
+}  // namespace tutti::harness

@@ -1,0 +1,104 @@
+/// @file
+/// What every transport is asked of object collectives: a script for each rank, against plain
+/// loops.
+#pragma once
+
+#include <functional>
+#include <numeric>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <tutti/communicator.hpp>
+
+#include "tests/objects/text.hpp"
+
+namespace tutti::test {
+
+/// @return a text that a rank gives to another one. @param large whether it needs a second round.
+[[nodiscard]] inline samples::Text letter(Rank from, Rank to, bool large) {
+  const auto seed = static_cast<std::size_t>(from * 17 + to);
+  return samples::text_of((large ? 123456 : 20) + seed, seed);
+}
+
+/// @return what another rank gives, where the rank of an even number is the one with large ones.
+[[nodiscard]] inline samples::Text mixed(Rank from, Rank to) {
+  return letter(from, to, from % 2 == 0);
+}
+
+/// Every call once, of objects that differ in size by far.
+inline void exchange_objects(Communicator& world) {
+  const int size = world.size();
+  const Rank self = world.rank();
+  const Rank root = size - 1;
+  std::vector<samples::Text> row;
+  std::vector<samples::Text> column;
+  std::vector<samples::Text> gathered;
+  for (Rank rank = 0; rank < size; ++rank) {
+    row.push_back(mixed(self, rank));
+    column.push_back(mixed(rank, self));
+    gathered.push_back(mixed(rank, 0));
+  }
+  EXPECT_EQ(world.broadcast_object(mixed(self, 0), root), mixed(root, 0));
+  EXPECT_EQ(world.broadcast_object(letter(self, 0, true), 0), letter(0, 0, true));
+  EXPECT_EQ(world.scatter_object(row, 0), mixed(0, self));
+  EXPECT_EQ(world.gather_object(mixed(self, 0), root),
+            self == root ? gathered : std::vector<samples::Text>{});
+  EXPECT_EQ(world.all_gather_object(mixed(self, 0)), gathered);
+  EXPECT_EQ(world.all_to_all_object(row), column);
+  EXPECT_EQ(world.all_reduce_object(std::to_string(self)[0],
+                                    [](char a, char b) { return a > b ? a : b; }),
+            std::to_string(root)[0]);
+  EXPECT_EQ(world.reduce_object(self, std::minus<>{}, root),
+            self == root ? std::optional{-(size - 1) * size / 2} : std::nullopt);
+}
+
+/// Some under way at once, among other calls, awaited in another order on each rank.
+inline void overlap_objects(Communicator& world) {
+  const Rank self = world.rank();
+  std::vector<double> sums(5000, self);
+  auto first = world.all_gather_object_async(mixed(self, 0));
+  auto second = world.broadcast_object_async(letter(self, 1, true), 0);
+  Request sum = world.all_reduce_async(sums);
+  auto third = world.all_to_all_object_async(
+      std::vector<samples::Text>(static_cast<std::size_t>(world.size()), mixed(self, 3)));
+  if (self % 2 == 0) sum.wait();
+  EXPECT_EQ(third.wait()[0], mixed(0, 3));
+  if (self % 2 != 0) {
+    EXPECT_EQ(first.wait()[0], mixed(0, 0));
+  }
+  EXPECT_EQ(second.wait(), letter(0, 1, true));
+  if (self % 2 == 0) {
+    EXPECT_EQ(first.wait()[0], mixed(0, 0));
+  }
+  sum.wait();
+  EXPECT_EQ(sums[4999], world.size() * (world.size() - 1) / 2);
+}
+
+/// Objects that cannot be moved are an error on all ranks, after which all goes on.
+inline void refuse_objects(Communicator& world) {
+  const Rank self = world.rank();
+  for (Rank odd = 0; odd < std::min(world.size(), 3); ++odd) {
+    const auto own = self == odd ? samples::kUnwritable : mixed(self, 0);
+    const auto all = world.try_all_gather_object(own);
+    const auto root = world.try_gather_object(own, 0);
+    for (const Error* error : {all ? nullptr : &all.error(), root ? nullptr : &root.error()}) {
+      ASSERT_NE(error, nullptr);
+      EXPECT_EQ(error->code(), ErrorCode::object) << error->what();
+      EXPECT_EQ(error->culprit(), odd) << error->what();
+    }
+    if (world.size() < 2) continue;
+    const bool is_other_type = self == odd ? !world.try_broadcast_object(1.0)
+                                           : !world.try_broadcast_object(std::uint64_t{1});
+    EXPECT_TRUE(is_other_type);
+  }
+}
+
+/// All of the above.
+inline void run_object_script(Communicator& world) {
+  exchange_objects(world);
+  overlap_objects(world);
+  refuse_objects(world);
+  exchange_objects(world);
+}
+
+}  // namespace tutti::test
