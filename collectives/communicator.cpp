@@ -94,6 +94,10 @@ Result<Plan> Communicator::try_plan(const Call& call, const Options& options) no
   return detail::attempt([&] { return plan(call, options); });
 }
 
+RawBytes Communicator::bytes_for_objects() noexcept {
+  return engine_->take_bytes(0);
+}
+
 ObjectExchange Communicator::start_objects(ObjectCall call) {
   detail::BatchScope::refuse("an object collective");
   auto operation = std::make_shared<detail::ObjectOperation>(*engine_, std::move(call));

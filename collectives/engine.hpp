@@ -73,6 +73,12 @@ class Engine {
   /// Starts an object collective, and keeps it while it is under way: it goes on in whatever test
   /// or wait. Throws as acquire and start do.
   void start(const std::shared_ptr<ObjectOperation>& operation);
+  /// Memory of object collectives, which is kept, since new pages cost more than the bytes that
+  /// pass through them. @param bytes that are needed, or none to take the largest there is.
+  /// @return so many at least where some are needed. Throws std::bad_alloc only then.
+  [[nodiscard]] RawBytes take_bytes(std::size_t bytes);
+  /// Gives it back.
+  void give_bytes(RawBytes memory) noexcept;
   /// @copydoc test(const Execution&)
   bool test(const ObjectOperation& operation);
   /// @copydoc wait(const Execution&)
@@ -157,6 +163,7 @@ class Engine {
   std::uint32_t place_ = 0;      // of the next operation in the window
   bool laps_ = false;  // whether the next operation is the first of a window but the first
   std::vector<std::uint64_t> kept_;                        // turns at which nothing has started yet
+  std::array<RawBytes, 4> bytes_{};                        // for object collectives
   std::vector<std::shared_ptr<ObjectOperation>> objects_;  // under way
   int polls_per_clock_ = 1;
   int polls_until_clock_ = 1;

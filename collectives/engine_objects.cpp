@@ -1,4 +1,7 @@
 // Turns that are kept for later, and the object collectives that need them.
+#include <algorithm>
+#include <utility>
+
 #include "engine.hpp"
 #include "objects.hpp"
 
@@ -35,6 +38,26 @@ void Engine::start(const std::shared_ptr<ObjectOperation>& operation) {
   }
   operation->start();
   advance_objects();
+}
+
+RawBytes Engine::take_bytes(std::size_t bytes) {
+  RawBytes* best = nullptr;
+  for (RawBytes& memory : bytes_) {
+    if (memory.bytes < bytes) continue;
+    const bool is_better =
+        best == nullptr || (bytes == 0 ? memory.bytes > best->bytes : memory.bytes < best->bytes);
+    if (is_better) best = &memory;
+  }
+  if (best != nullptr) return {std::move(best->data), std::exchange(best->bytes, 0)};
+  return {std::make_unique_for_overwrite<std::byte[]>(bytes), bytes};
+}
+
+/// The largest are kept, within the budget.
+void Engine::give_bytes(RawBytes memory) noexcept {
+  if (memory.bytes > options_.cache_bytes / bytes_.size()) return;
+  RawBytes& smallest = *std::ranges::min_element(bytes_, {}, &RawBytes::bytes);
+  if (smallest.bytes < memory.bytes)
+    smallest = {std::move(memory.data), std::exchange(memory.bytes, 0)};
 }
 
 void Engine::advance_objects() {

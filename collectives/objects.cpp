@@ -53,6 +53,11 @@ ObjectOperation::ObjectOperation(Engine& engine, ObjectCall call)
   fill_frames();
 }
 
+ObjectOperation::~ObjectOperation() {
+  engine_.give_bytes(call_.bytes.give_back());
+  engine_.give_bytes(std::move(payload_));
+}
+
 std::string ObjectOperation::words() const {
   return std::string{call_.name} + " of " + std::string{call_.type};
 }
@@ -178,8 +183,8 @@ void ObjectOperation::start_payload() {
   for (const ObjectFrame& frame : frames_) beside_.push_back(bytes_beside(frame.size));
   const bool is_sender = call_.way == Way::broadcast && is_root();
   const std::size_t bytes = sum_of(beside_);
-  if (bytes > 0 && !is_sender) payload_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
-  std::byte* const out = is_sender ? in : payload_.get();
+  if (bytes > 0 && !is_sender) payload_ = engine_.take_bytes(bytes);
+  std::byte* const out = is_sender ? in : payload_.data.get();
   Call call{.in = in,
             .out = out,
             .in_count = to,
@@ -215,7 +220,7 @@ void ObjectOperation::finish() {
 }
 
 void ObjectOperation::place_received() {
-  const std::byte* next = payload_.get();
+  const std::byte* next = payload_.data.get();
   for (const ObjectFrame& frame : frames_) {
     const std::size_t beside = bytes_beside(frame.size);
     const bool is_sender = beside > 0 && call_.way == Way::broadcast && is_root();

@@ -28,7 +28,7 @@ class ObjectOperation {
   ObjectOperation(Engine& engine, ObjectCall call);
   ObjectOperation(const ObjectOperation&) = delete;
   ObjectOperation& operator=(const ObjectOperation&) = delete;
-  ~ObjectOperation() = default;
+  ~ObjectOperation();
 
   /// Finds what the first round needs. Nothing has happened where it throws.
   void prepare();
@@ -90,7 +90,7 @@ class ObjectOperation {
   std::vector<ObjectFrame> frames_;      // those received
   std::vector<ObjectAccount> accounts_;  // of all ranks
   std::vector<std::size_t> beside_;      // bytes of each received object in payload_
-  std::unique_ptr<std::byte[]> payload_;
+  RawBytes payload_;
   std::vector<std::span<const std::byte>> received_;
   std::vector<Execution*> executions_;  // of this round
   std::optional<Execution::Turn> later_;

@@ -9,14 +9,14 @@
 #include <cstring>
 #include <deque>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
-#include <cereal/cereal.hpp>
 #include <cereal/types/array.hpp>
-#include <cereal/types/common.hpp>
 #include <cereal/types/deque.hpp>
 #include <cereal/types/list.hpp>
 #include <cereal/types/map.hpp>
@@ -31,134 +31,11 @@
 #include <cereal/types/variant.hpp>
 #include <cereal/types/vector.hpp>
 
-#include <tutti/codec.hpp>
+#include <tutti/cereal_archives.hpp>
 
 namespace tutti {
 
-/// The archive that objects are saved to. @see Encoder
-class ObjectWriter : public cereal::OutputArchive<ObjectWriter, cereal::AllowEmptyClassElision> {
- public:
-  /// @param to where the bytes go.
-  explicit ObjectWriter(Encoder& to)
-      : cereal::OutputArchive<ObjectWriter, cereal::AllowEmptyClassElision>{this}, to_{to} {}
-  /// @return where the bytes go.
-  [[nodiscard]] Encoder& bytes() noexcept { return to_; }
-
- private:
-  Encoder& to_;
-};
-
-/// The archive that objects are loaded from. @see Decoder
-class ObjectReader : public cereal::InputArchive<ObjectReader, cereal::AllowEmptyClassElision> {
- public:
-  /// @param from where the bytes come from.
-  explicit ObjectReader(Decoder& from)
-      : cereal::InputArchive<ObjectReader, cereal::AllowEmptyClassElision>{this}, from_{from} {}
-  /// @return where the bytes come from.
-  [[nodiscard]] Decoder& bytes() noexcept { return from_; }
-
- private:
-  Decoder& from_;
-};
-
 /// @cond functions that cereal finds by their arguments
-namespace detail {
-
-/// What cereal wraps parts of objects in.
-template <class T>
-inline constexpr bool is_wrapper = std::is_arithmetic_v<T> || std::is_enum_v<T>;
-template <class T>
-inline constexpr bool is_wrapper<cereal::NameValuePair<T>> = true;
-template <class T>
-inline constexpr bool is_wrapper<cereal::SizeTag<T>> = true;
-template <class T>
-inline constexpr bool is_wrapper<cereal::BinaryData<T>> = true;
-template <class Key, class Value>
-inline constexpr bool is_wrapper<cereal::MapItem<Key, Value>> = true;
-template <class T>
-inline constexpr bool is_wrapper<cereal::memory_detail::PtrWrapper<T>> = true;
-template <class T, class Deleter>
-inline constexpr bool is_wrapper<std::unique_ptr<T, Deleter>> = true;
-
-/// A type with a meaning of its own, not a wrapper around one.
-template <class T>
-concept WholeObject = !is_wrapper<std::remove_cvref_t<T>>;
-
-/// Elements that are copied as one run of bytes.
-template <class T>
-concept BulkElement = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
-
-}  // namespace detail
-
-template <detail::WholeObject T>
-void prologue(ObjectWriter& archive, const T&) {
-  archive.bytes().enter();
-}
-template <detail::WholeObject T>
-void epilogue(ObjectWriter& archive, const T&) {
-  archive.bytes().leave();
-}
-template <detail::WholeObject T>
-void prologue(ObjectReader& archive, const T&) {
-  archive.bytes().enter();
-}
-template <detail::WholeObject T>
-void epilogue(ObjectReader& archive, const T&) {
-  archive.bytes().leave();
-}
-
-template <class T>
-requires std::is_arithmetic_v<T>
-void save(ObjectWriter& archive, const T& number) {
-  Codec<T>::encode(archive.bytes(), number);
-}
-template <class T>
-requires std::is_arithmetic_v<T>
-void load(ObjectReader& archive, T& number) {
-  Codec<T>::decode(archive.bytes(), number);
-}
-
-template <class E>
-requires std::is_enum_v<E>
-void save(ObjectWriter& archive, const E& value) {
-  static_assert(CheckedEnum<E> || detail::OpenEnum<E>,
-                "tutti cannot check what other ranks send for this enumeration: give it an "
-                "underlying type, or specialise tutti::EnumValues");
-  Codec<E>::encode(archive.bytes(), value);
-}
-template <class E>
-requires std::is_enum_v<E>
-void load(ObjectReader& archive, E& value) {
-  Codec<E>::decode(archive.bytes(), value);
-}
-
-template <class T>
-void save(ObjectWriter& archive, const cereal::NameValuePair<T>& pair) {
-  archive(pair.value);
-}
-template <class T>
-void load(ObjectReader& archive, cereal::NameValuePair<T>& pair) {
-  archive(pair.value);
-}
-
-template <class T>
-void save(ObjectWriter& archive, const cereal::SizeTag<T>& tag) {
-  archive.bytes().put_count(static_cast<std::size_t>(tag.size));
-}
-template <class T>
-void load(ObjectReader& archive, cereal::SizeTag<T>& tag) {
-  tag.size = static_cast<std::remove_reference_t<decltype(tag.size)>>(archive.bytes().get_count());
-}
-
-template <class T>
-void save(ObjectWriter& archive, const cereal::BinaryData<T>& data) {
-  archive.bytes().write(data.data, static_cast<std::size_t>(data.size));
-}
-template <class T>
-void load(ObjectReader& archive, cereal::BinaryData<T>& data) {
-  archive.bytes().read(data.data, static_cast<std::size_t>(data.size));
-}
-
 namespace detail {
 
 /// Sequences whose memory cereal's own functions allocate before they have seen an element.
@@ -328,6 +205,41 @@ void load(ObjectReader& archive, std::unique_ptr<T, Deleter>& pointer) {
 }
 /// @endcond
 
+/// @cond types whose functions above overwrite what was there
+template <class Letter, class Traits, class Allocator>
+inline constexpr bool decodes_over<std::basic_string<Letter, Traits, Allocator>> = true;
+template <class T, class Allocator>
+inline constexpr bool decodes_over<std::vector<T, Allocator>> = true;
+template <class T, class Allocator>
+inline constexpr bool decodes_over<std::deque<T, Allocator>> = true;
+template <class T, class Allocator>
+inline constexpr bool decodes_over<std::list<T, Allocator>> = true;
+template <class Key, class Value, class Less, class Allocator>
+inline constexpr bool decodes_over<std::map<Key, Value, Less, Allocator>> = true;
+
+/// Nodes that are there are filled anew, where nothing of what was in them can stay.
+template <class Key, class Value, class Less, class Allocator>
+void load(ObjectReader& archive, std::map<Key, Value, Less, Allocator>& map) {
+  const std::size_t count = archive.bytes().get_count();
+  std::map<Key, Value, Less, Allocator> old = std::move(map);
+  map.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    if constexpr (decodes_over<Key> && decodes_over<Value>) {
+      if (!old.empty()) {
+        auto node = old.extract(old.begin());
+        archive(cereal::make_map_item(node.key(), node.mapped()));
+        map.insert(map.end(), std::move(node));
+        continue;
+      }
+    }
+    Key key{};
+    Value value{};
+    archive(cereal::make_map_item(key, value));
+    map.emplace_hint(map.end(), std::move(key), std::move(value));
+  }
+}
+/// @endcond
+
 /// Whatever cereal can serialise and no other Codec is for. @tparam T the type.
 template <class T>
 requires(!Flat<T> && !std::is_pointer_v<T> && !CheckedEnum<T> && !std::is_same_v<T, bool> &&
@@ -346,30 +258,3 @@ requires(!Flat<T> && !std::is_pointer_v<T> && !CheckedEnum<T> && !std::is_same_v
 };
 
 }  // namespace tutti
-
-/// @cond what cereal is told about the archives
-namespace cereal {
-
-/// Common headers of cereal have functions for enumerations that check nothing.
-template <class E>
-requires std::is_enum_v<E>
-struct specialize<tutti::ObjectWriter, E, specialization::non_member_load_save> : std::true_type {
-};
-template <class E>
-requires std::is_enum_v<E>
-struct specialize<tutti::ObjectReader, E, specialization::non_member_load_save> : std::true_type {
-};
-
-namespace traits::detail {
-/// Types with save_minimal and load_minimal ask which archive belongs to which.
-template <>
-struct get_output_from_input<tutti::ObjectReader> {
-  using type = tutti::ObjectWriter;
-};
-template <>
-struct get_input_from_output<tutti::ObjectWriter> {
-  using type = tutti::ObjectReader;
-};
-}  // namespace traits::detail
-}  // namespace cereal
-/// @endcond

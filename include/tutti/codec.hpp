@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <tutti/error.hpp>
 #include <tutti/flat.hpp>
@@ -39,17 +40,24 @@ class Depth {
 
 }  // namespace detail
 
+/// Memory that is written before it is read.
+struct RawBytes {
+  std::unique_ptr<std::byte[]> data{};  ///< The first byte, or null.
+  std::size_t bytes = 0;                ///< How many.
+};
+
 /// Bytes that objects are encoded to.
 class Encoder : public detail::Depth {
  public:
-  /// @param most bytes per object.
-  explicit Encoder(std::size_t most) noexcept : most_{most} {}
+  /// @param most bytes per object. @param memory to begin with.
+  explicit Encoder(std::size_t most, RawBytes memory = {}) noexcept
+      : memory_{std::move(memory)}, most_{most} {}
 
   /// Appends bytes. @param data the first. @param bytes how many. Throws Error{object} where the
   /// object has too many.
   void write(const void* data, std::size_t bytes) {
     if (bytes > room_) grow(bytes);
-    if (bytes > 0) std::memcpy(bytes_.get() + size_, data, bytes);
+    if (bytes > 0) std::memcpy(memory_.data.get() + size_, data, bytes);
     size_ += bytes;
     room_ -= bytes;
   }
@@ -70,7 +78,7 @@ class Encoder : public detail::Depth {
   /// From here another object is encoded, which may be as large as the first.
   void begin_object() noexcept {
     begin_ = size_;
-    room_ = std::min(capacity_ - size_, most_);
+    room_ = std::min(memory_.bytes - size_, most_);
   }
   /// Takes the bytes of the latest object back.
   void drop_object() noexcept {
@@ -81,7 +89,9 @@ class Encoder : public detail::Depth {
   /// @return bytes so far.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// @return the first byte.
-  [[nodiscard]] std::byte* data() noexcept { return bytes_.get(); }
+  [[nodiscard]] std::byte* data() noexcept { return memory_.data.get(); }
+  /// Gives its memory to be used again. @return it. Nothing else may be done here afterwards.
+  [[nodiscard]] RawBytes give_back() noexcept { return std::move(memory_); }
   /// @return what an object may have.
   [[nodiscard]] std::size_t most() const noexcept { return most_; }
 
@@ -92,26 +102,24 @@ class Encoder : public detail::Depth {
       throw Error{ErrorCode::object, "it takes more than " + std::to_string(most_) +
                                          " bytes, which is all that "
                                          "ObjectOptions::most_bytes allows"};
-    if (capacity_ - size_ < bytes) {
-      const std::size_t capacity = std::max({std::size_t{256}, capacity_ * 2, size_ + bytes});
-      auto larger = std::make_unique_for_overwrite<std::byte[]>(capacity);
-      if (size_ > 0) std::memcpy(larger.get(), bytes_.get(), size_);
-      bytes_ = std::move(larger);
-      capacity_ = capacity;
+    if (memory_.bytes - size_ < bytes) {
+      const std::size_t larger = std::max({std::size_t{256}, memory_.bytes * 2, size_ + bytes});
+      RawBytes memory{std::make_unique_for_overwrite<std::byte[]>(larger), larger};
+      if (size_ > 0) std::memcpy(memory.data.get(), memory_.data.get(), size_);
+      memory_ = std::move(memory);
     }
-    room_ = std::min(capacity_ - size_, most_ - used);
+    room_ = std::min(memory_.bytes - size_, most_ - used);
   }
 
-  std::unique_ptr<std::byte[]> bytes_{};
+  RawBytes memory_;
   std::size_t size_ = 0;
   std::size_t room_ = 0;  // bytes that fit without a question
   std::size_t begin_ = 0;
-  std::size_t capacity_ = 0;
   std::size_t most_;
 };
 
 /// Bytes that an object is decoded from. They may come from anywhere: whatever they are, there is
-/// an object or an Error, and no more memory is asked for than they can fill.
+/// an object or an Error, and memory is asked for in proportion to their number.
 class Decoder : public detail::Depth {
  public:
   /// @param bytes of one object, which stay where they are.
@@ -211,6 +219,11 @@ struct Codec<E> {
     object = static_cast<E>(value);
   }
 };
+
+/// Whether Codec::decode leaves nothing of what an object was before, so that it may be given one
+/// whose memory is used again; else it is given new ones. @tparam T the type.
+template <class T>
+inline constexpr bool decodes_over = Flat<T> || CheckedEnum<T> || std::is_same_v<T, bool>;
 
 /// A type whose objects can be moved between ranks.
 template <class T>

@@ -123,6 +123,8 @@ class Communicator : public Blocking<Communicator>,
   /// Prepares a call. @param call what. @param options see Options. @return the prepared call, or
   /// the Error.
   [[nodiscard]] Result<Plan> try_plan(const Call& call, const Options& options = {}) noexcept;
+  /// @return memory of earlier object collectives, for an Encoder to begin with.
+  [[nodiscard]] RawBytes bytes_for_objects() noexcept;
   /// Starts an object collective over bytes; the calls of Objects are made of this. @param call
   /// what.
   /// @return its handle.

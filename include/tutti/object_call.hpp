@@ -97,10 +97,10 @@ class ObjectExchange {
   /// @param index less than count(): the rank that gave it, or 0 where one did. @return that
   /// object's bytes, while this handle lives. Once it is done.
   [[nodiscard]] std::span<const std::byte> object(std::size_t index) const noexcept;
-  /// Decodes an object. @param index as in object. @return it. Throws Error{object}.
+  /// Decodes an object. @param index as in object. @param result a new one, or, where
+  /// decodes_over<T>, any. @return it. Throws Error{object}.
   template <class T>
-  [[nodiscard]] T decode(std::size_t index) const {
-    T result{};
+  [[nodiscard]] T decode(std::size_t index, T result = T{}) const {
     if constexpr (Encodable<T>) {  // Else the typed call says what is missing.
       try {
         Decoder decoder{object(index)};

@@ -31,7 +31,8 @@ class Objects {
 
  public:
   /// Every rank gets the root's object.
-  /// @param object at the root the object, ignored elsewhere. @param root the rank that has it.
+  /// @param object at the root the object; ignored elsewhere, but that, where it is moved here,
+  /// containers use its memory again. @param root the rank that has it.
   /// @param options see ObjectOptions. @return it.
   template <class T>
   [[nodiscard]] T broadcast_object(T object, Rank root = 0, const ObjectOptions& options = {}) {
@@ -98,7 +99,9 @@ class Objects {
     if (is_root) call.add(object);
     auto kept = std::make_shared<T>(std::move(object));
     return {self().start_objects(std::move(call)), [is_root, kept](const ObjectExchange& exchange) {
-              return is_root ? std::move(*kept) : exchange.template decode<T>(0);
+              return is_root           ? std::move(*kept)
+                     : decodes_over<T> ? exchange.template decode<T>(0, std::move(*kept))
+                                       : exchange.template decode<T>(0);
             }};
   }
   /// @copydoc scatter_object
@@ -223,8 +226,8 @@ class Objects {
 
  private:
   template <class T>
-  [[nodiscard]] static ObjectCall call_of(ObjectCall::Way way, std::string_view name,
-                                          const ObjectOptions& options, Rank root = 0) {
+  [[nodiscard]] ObjectCall call_of(ObjectCall::Way way, std::string_view name,
+                                   const ObjectOptions& options, Rank root = 0) {
     static_assert(Encodable<T>,
                   "tutti does not know how to move objects of this type: include "
                   "<tutti/cereal.hpp> for standard containers and types with cereal's functions, "
@@ -235,7 +238,7 @@ class Objects {
             .root = root,
             .type = type_name<T>,
             .type_fingerprint = type_fingerprint<T>(),
-            .bytes = Encoder{options.most_bytes},
+            .bytes = Encoder{options.most_bytes, self().bytes_for_objects()},
             .options = options};
   }
   template <class Range>

@@ -46,6 +46,13 @@ void run_object_of(std::span<const std::byte> bytes) {
   const T again = decoded<T>({once.data(), once.size()});
   Encoder twice = encoded(again);
   if (once.size() != twice.size()) std::abort();
+  if constexpr (decodes_over<T>) {  // Nothing stays of what was there.
+    Decoder decoder{{once.data(), once.size()}};
+    Codec<T>::decode(decoder, object);
+    Encoder over = encoded(object);
+    if (over.size() != once.size() || std::memcmp(over.data(), once.data(), once.size()) != 0)
+      std::abort();
+  }
 }
 
 using Run = void (*)(std::span<const std::byte>);

@@ -80,6 +80,30 @@ TEST(CerealObjects, ComeBack) {
   EXPECT_EQ(decoded<Link>(bytes_of(links(20))), links(20));
 }
 
+/// Decodes over what is there, which must not show.
+template <class T>
+void expect_over(T there, const T& object) {
+  ASSERT_TRUE(decodes_over<T>) << type_name<T>;
+  const std::vector<std::byte> bytes = bytes_of(object);
+  Decoder decoder{bytes};
+  Codec<T>::decode(decoder, there);
+  EXPECT_EQ(there, object) << type_name<T>;
+}
+
+TEST(CerealObjects, MayTakeThePlaceOfOthers) {
+  using Map = std::map<std::string, std::vector<std::string>>;
+  const Map few{{"b", {"x"}}};
+  const Map many{{"a", {"1", "2"}}, {"b", {}}, {"c", {"3"}}};
+  expect_over(few, many);
+  expect_over(many, few);
+  expect_over(many, Map{});
+  using People = std::map<int, std::optional<int>>;
+  expect_over(People{{1, 5}, {2, 6}}, People{{1, {}}, {3, 7}});
+  expect_over(std::vector<std::string>{"long enough to have memory of its own", "b"},
+              std::vector<std::string>{"a"});
+  EXPECT_FALSE(decodes_over<samples::Person>) << "its function may leave members alone";
+}
+
 TEST(CerealObjects, LieAtMostSoDeep) {
   // Each node is an object in a vector: two levels. Each link is one.
   EXPECT_NO_THROW(expect_back(chain(kDeepestObject / 2)));
