@@ -1,0 +1,66 @@
+// Broadcasts maps of strings, worth 1 MiB each: object_benchmark, as ranks. object_benchmark.py
+// runs it beside mpi4py.
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <tutti/cereal.hpp>
+#include <tutti/tutti.hpp>
+
+#include "perf/statistics.hpp"
+
+namespace tutti::perf {
+namespace {
+
+using Map = std::map<std::string, std::string>;
+
+constexpr std::size_t kWorth = std::size_t{1} << 20;
+constexpr int kRounds = 30;
+
+/// As the script's make_map.
+Map make_map(std::size_t entries) {
+  Map map;
+  for (std::size_t i = 0; i < entries; ++i) {
+    const std::string number = std::to_string(1000000 + i).substr(1);
+    map["key " + number] = std::string(kWorth / entries - 10, static_cast<char>('a' + i % 26));
+  }
+  return map;
+}
+
+/// @return the time until the last rank has the map: the median, in microseconds.
+double time_broadcast(Communicator& world, std::size_t entries) {
+  const bool is_root = world.rank() == 0;
+  Map map = is_root ? make_map(entries) : Map{};
+  std::vector<double> times;
+  for (int round = 0; round < kRounds; ++round) {
+    world.barrier();
+    const auto start = std::chrono::steady_clock::now();
+    map = world.broadcast_object(std::move(map));
+    const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
+    std::vector<double> longest{time.count()};
+    world.all_reduce(longest, max);
+    times.push_back(longest[0]);
+  }
+  if (map != make_map(entries)) throw Error{ErrorCode::bug, "the map came wrong"};
+  return median_of(times);
+}
+
+}  // namespace
+}  // namespace tutti::perf
+
+int main() {
+  try {
+    tutti::Communicator world = tutti::init();
+    for (const std::size_t entries : {16, 256, 4096, 16384}) {
+      const double time = tutti::perf::time_broadcast(world, entries);
+      if (world.rank() == 0) std::printf("%zu %.1f\n", entries, time);
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "object_benchmark: %s\n", error.what());
+    return 1;
+  }
+}
