@@ -73,6 +73,8 @@ class Engine {
   /// Starts an object collective, and keeps it while it is under way: it goes on in whatever test
   /// or wait. Throws as acquire and start do.
   void start(const std::shared_ptr<ObjectOperation>& operation);
+  /// Whether no object that began to be received before has to be received first.
+  [[nodiscard]] bool is_next(const ObjectOperation& operation) const noexcept;
   /// Memory of object collectives, which is kept, since new pages cost more than the bytes that
   /// pass through them. @param bytes that are needed, or none to take the largest there is.
   /// @return so many at least where some are needed. Throws std::bad_alloc only then.

@@ -40,6 +40,14 @@ void Engine::start(const std::shared_ptr<ObjectOperation>& operation) {
   advance_objects();
 }
 
+bool Engine::is_next(const ObjectOperation& operation) const noexcept {
+  for (const auto& other : objects_) {
+    if (other.get() == &operation) break;
+    if (other->goes_before(operation)) return false;
+  }
+  return true;
+}
+
 RawBytes Engine::take_bytes(std::size_t bytes) {
   RawBytes* best = nullptr;
   for (RawBytes& memory : bytes_) {

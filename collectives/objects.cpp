@@ -64,7 +64,8 @@ std::string ObjectOperation::words() const {
 
 ObjectReport ObjectOperation::report() const noexcept {
   const auto largest = std::max_element(call_.sizes.begin(), call_.sizes.end());
-  return {.fingerprint = combine(call_.type_fingerprint, call_.name),
+  return {.fingerprint =
+              is_message() ? call_.type_fingerprint : combine(call_.type_fingerprint, call_.name),
           .failed = call_.problem.empty() ? 0U : 1U,
           .most = call_.options.most_bytes,
           .largest = largest == call_.sizes.end() ? 0 : *largest};
@@ -72,7 +73,7 @@ ObjectReport ObjectOperation::report() const noexcept {
 
 /// Who gives a wrong number of objects could not encode what it should. Then its objects are empty.
 void ObjectOperation::check_count() {
-  const bool gives = !comes_from_root() || is_root();
+  const bool gives = call_.way != Way::recv && (!comes_from_root() || is_root());
   const bool many = call_.way == Way::scatter || call_.way == Way::all_to_all;
   const std::size_t expected = !gives ? 0 : many ? size_ : 1;
   if (call_.problem.empty() && call_.sizes.size() != expected)
@@ -91,8 +92,8 @@ void ObjectOperation::fill_frames() {
     if (size > 0 && bytes_beside(size) == 0) std::memcpy(frame.payload.data(), object, size);
     object += size;
   }
-  const bool takes = call_.way != Way::gather || is_root();
-  frames_.resize(!takes ? 0 : comes_from_root() ? 1 : size_);
+  const bool takes = call_.way != Way::send && (call_.way != Way::gather || is_root());
+  frames_.resize(!takes ? 0 : comes_from_root() || call_.way == Way::recv ? 1 : size_);
 }
 
 Call ObjectOperation::frames_call() noexcept {
@@ -105,6 +106,8 @@ Call ObjectOperation::frames_call() noexcept {
     case Way::gather: return call_on(Collective::gather, in, out, call_.root);
     case Way::all_gather: return call_on(Collective::all_gather, in, out, 0);
     case Way::all_to_all: return call_on(Collective::all_to_all, in, out, 0);
+    case Way::send: return message_call(in);
+    case Way::recv: return message_call(out);
   }
   return {};
 }
@@ -112,6 +115,7 @@ Call ObjectOperation::frames_call() noexcept {
 void ObjectOperation::prepare() {
   executions_.reserve(2);
   executions_.push_back(engine_.acquire(frames_call(), {}));
+  if (is_message()) prepare_message();
   if (has_vote())
     executions_.push_back(engine_.acquire(
         call::all_reduce(std::span{vote_.numbers}, std::span{vote_.numbers}, max), {}));
@@ -121,6 +125,8 @@ void ObjectOperation::prepare() {
 }
 
 void ObjectOperation::start() {
+  if (is_message()) return start_message();
+  has_started_ = true;
   const Call frames = frames_call();
   const Duration left = std::max(Duration{1}, deadline_ - engine_.transport().now());
   engine_.start(*executions_[0], frames.in, frames.out, left);
@@ -129,11 +135,17 @@ void ObjectOperation::start() {
 }
 
 void ObjectOperation::advance() {
+  if (!has_started_) start();
+  if (!has_started_) return;
   while (!done() && std::ranges::all_of(executions_, &Execution::done)) {
     for (Execution* const execution : executions_) engine_.release(execution);
     executions_.clear();
     switch (stage_) {
-      case Stage::frames: after_frames(); break;
+      case Stage::frames:
+        if (call_.way == Way::send) finish_sending();
+        else if (call_.way == Way::recv) after_message();
+        else after_frames();
+        break;
       case Stage::payload: finish(); break;
       case Stage::accounts:
         failure_ = failure_of(accounts_);
@@ -202,6 +214,8 @@ void ObjectOperation::start_payload() {
       call.collective = Collective::all_gather;
       call.own_counts = false;
       break;
+    case Way::send:
+    case Way::recv: break;  // They have ways of their own.
   }
   start_later(call, call_.way == Way::all_gather ? Counts{beside_} : Counts{});
 }
@@ -246,7 +260,7 @@ ObjectExchange& ObjectExchange::operator=(ObjectExchange&& other) noexcept {
 }
 
 ObjectExchange::~ObjectExchange() {
-  if (operation_ && !operation_->done()) operation_->drop();
+  if (operation_ && !operation_->done()) operation_->drop_pending();
 }
 
 bool ObjectExchange::test() {

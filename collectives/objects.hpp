@@ -22,6 +22,7 @@ namespace tutti::detail {
 /// other, a vote goes beside it. Then the vote is known everywhere, and with it whether there is
 /// another round: the bytes of large objects, or accounts of what went wrong. That round may begin
 /// at another time on each rank, so its place in the order of calls is kept from the beginning.
+/// A message to one rank is a frame, and the bytes of a large object behind it, with the same tag.
 class ObjectOperation {
  public:
   /// @param engine outlives this. @param call what to do. Throws Error{invalid_argument}.
@@ -36,13 +37,22 @@ class ObjectOperation {
   void start();
   /// Goes on from what is done. Throws Error, of which the communicator fails.
   void advance();
-  /// Gives back what was prepared or is under way; then the communicator fails.
+  /// Gives back what was prepared or is under way; in the latter case the communicator fails.
   void drop() noexcept;
+  /// Drops it while it is under way, or waits for others that are received before.
+  void drop_pending() noexcept;
 
   /// Whether nothing is left to do.
   [[nodiscard]] bool done() const noexcept { return stage_ == Stage::done; }
   /// Calls of the first round, and one to come.
-  [[nodiscard]] std::uint32_t places() const noexcept { return has_vote() ? 3 : 2; }
+  [[nodiscard]] std::uint32_t places() const noexcept {
+    return is_message() ? 0 : has_vote() ? 3 : 2;
+  }
+  /// Whether this one has to receive all that it does before the other one begins.
+  [[nodiscard]] bool goes_before(const ObjectOperation& other) const noexcept {
+    return !done() && call_.way == Way::recv && other.call_.way == Way::recv &&
+           call_.peer == other.call_.peer && call_.tag == other.call_.tag;
+  }
   /// What all ranks get in place of objects, if they do.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
   [[nodiscard]] std::size_t count() const noexcept { return received_.size(); }
@@ -51,6 +61,7 @@ class ObjectOperation {
   }
   /// The rank that gave an object.
   [[nodiscard]] Rank giver(std::size_t index) const noexcept {
+    if (is_message()) return call_.peer;
     return comes_from_root() ? call_.root : static_cast<Rank>(index);
   }
   /// The call, for a person.
@@ -60,11 +71,14 @@ class ObjectOperation {
   using Way = ObjectCall::Way;
   enum class Stage : std::uint8_t { frames, payload, accounts, done };
 
+  [[nodiscard]] bool is_message() const noexcept {
+    return call_.way == Way::send || call_.way == Way::recv;
+  }
   [[nodiscard]] bool comes_from_root() const noexcept {
     return call_.way == Way::broadcast || call_.way == Way::scatter;
   }
   [[nodiscard]] bool has_vote() const noexcept {
-    return call_.way != Way::all_gather && call_.way != Way::all_to_all;
+    return comes_from_root() || call_.way == Way::gather;
   }
   [[nodiscard]] bool is_root() const noexcept { return self_ == call_.root; }
   [[nodiscard]] ObjectReport report() const noexcept;
@@ -77,13 +91,20 @@ class ObjectOperation {
   void start_later(const Call& call, Counts counts);
   void finish();
   void place_received();
-  [[nodiscard]] std::vector<std::size_t> beside(std::span<const ObjectFrame> frames) const;
+  [[nodiscard]] Call message_call(std::span<ObjectFrame> frame) const noexcept;
+  [[nodiscard]] Call message_call(std::span<std::byte> bytes) const noexcept;
+  void prepare_message();
+  void start_message();
+  void start_frame();
+  void after_message();
+  void finish_sending();
 
   Engine& engine_;
   ObjectCall call_;
   Rank self_;
   std::size_t size_;
   Stage stage_ = Stage::frames;
+  bool has_started_ = false;
   Duration deadline_{0};
   ObjectVote vote_{};
   std::vector<ObjectFrame> sent_;        // one, or one for each rank

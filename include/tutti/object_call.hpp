@@ -40,11 +40,15 @@ struct ObjectCall {
     scatter,     ///< Of the root's, number r to rank r.
     gather,      ///< Every rank's to the root.
     all_gather,  ///< Every rank's to every rank.
-    all_to_all   ///< Of every rank's, number r to rank r.
+    all_to_all,  ///< Of every rank's, number r to rank r.
+    send,        ///< Own one to the peer.
+    recv         ///< The peer's here.
   };
   Way way{};                           ///< Which way objects go.
   std::string_view name{};             ///< Of the call, such as "reduce_object".
   Rank root = 0;                       ///< Where there is one.
+  Rank peer = 0;                       ///< Of send and recv: the other rank.
+  int tag = 0;                         ///< Of send and recv, as Call::tag.
   std::string_view type{};             ///< Name of the objects' type.
   std::uint64_t type_fingerprint = 0;  ///< Of that type.
   Encoder bytes;                       ///< The objects that this rank gives, one after the other.

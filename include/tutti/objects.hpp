@@ -89,6 +89,46 @@ class Objects {
     return all_reduce_object_async(object, std::move(combine), options).wait();
   }
 
+  /// Sends an object to one rank, which calls recv_object. Objects of a tag come in the order in
+  /// which they are sent. Where it cannot be encoded both ranks get Error{object}.
+  /// @param object what. @param to its receiver. @param tag 0 .. kUserTags - 1, as the receiver
+  /// gives; arrays and objects that are under way together have different tags.
+  /// @param options see ObjectOptions.
+  template <class T>
+  void send_object(const T& object, Rank to, int tag = 0, const ObjectOptions& options = {}) {
+    send_object_async(object, to, tag, options).wait();
+  }
+  /// Receives an object from one rank, which calls send_object.
+  /// @tparam T its type, else this rank gets Error{object}. @param from its sender. @param tag as
+  /// of send_object. @param options see ObjectOptions; a larger object fails the communicator.
+  /// @return it.
+  template <class T>
+  [[nodiscard]] T recv_object(Rank from, int tag = 0, const ObjectOptions& options = {}) {
+    return recv_object_async<T>(from, tag, options).wait();
+  }
+
+  /// @copydoc send_object
+  /// @return the operation under way.
+  template <class T>
+  [[nodiscard]] ObjectRequest<void> send_object_async(const T& object, Rank to, int tag = 0,
+                                                      const ObjectOptions& options = {}) {
+    ObjectCall call = call_of<T>(ObjectCall::Way::send, "send_object", options);
+    call.peer = to;
+    call.tag = tag;
+    call.add(object);
+    return {self().start_objects(std::move(call)), [](const ObjectExchange&) {}};
+  }
+  /// @copydoc recv_object
+  /// The result is that of ObjectRequest::wait.
+  template <class T>
+  [[nodiscard]] ObjectRequest<T> recv_object_async(Rank from, int tag = 0,
+                                                   const ObjectOptions& options = {}) {
+    ObjectCall call = call_of<T>(ObjectCall::Way::recv, "recv_object", options);
+    call.peer = from;
+    call.tag = tag;
+    return {self().start_objects(std::move(call)),
+            [](const ObjectExchange& exchange) { return exchange.template decode<T>(0); }};
+  }
   /// @copydoc broadcast_object
   /// The result is that of ObjectRequest::wait.
   template <class T>
@@ -169,6 +209,20 @@ class Objects {
             }};
   }
 
+  /// @copydoc send_object
+  /// @return nothing, or the Error.
+  template <class T>
+  [[nodiscard]] Result<void> try_send_object(const T& object, Rank to, int tag = 0,
+                                             const ObjectOptions& options = {}) {
+    return detail::attempt([&] { send_object(object, to, tag, options); });
+  }
+  /// @copydoc recv_object
+  /// Or the Error.
+  template <class T>
+  [[nodiscard]] Result<T> try_recv_object(Rank from, int tag = 0,
+                                          const ObjectOptions& options = {}) {
+    return detail::attempt([&] { return recv_object<T>(from, tag, options); });
+  }
   /// @copydoc broadcast_object
   /// Or the Error.
   template <class T>

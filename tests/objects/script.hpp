@@ -74,6 +74,20 @@ inline void overlap_objects(Communicator& world) {
   EXPECT_EQ(sums[4999], world.size() * (world.size() - 1) / 2);
 }
 
+/// Around the ring, of small and large ones at once.
+inline void pass_objects(Communicator& world) {
+  const Rank self = world.rank();
+  const Rank right = (self + 1) % world.size();
+  const Rank left = (self + world.size() - 1) % world.size();
+  auto small = world.send_object_async(letter(self, right, false), right, 1);
+  auto large = world.send_object_async(letter(self, right, true), right, 1);
+  auto first = world.recv_object_async<samples::Text>(left, 1);
+  EXPECT_EQ(world.recv_object<samples::Text>(left, 1), letter(left, self, true));
+  EXPECT_EQ(first.wait(), letter(left, self, false));
+  small.wait();
+  large.wait();
+}
+
 /// Objects that cannot be moved are an error on all ranks, after which all goes on.
 inline void refuse_objects(Communicator& world) {
   const Rank self = world.rank();
@@ -97,6 +111,7 @@ inline void refuse_objects(Communicator& world) {
 inline void run_object_script(Communicator& world) {
   exchange_objects(world);
   overlap_objects(world);
+  pass_objects(world);
   refuse_objects(world);
   exchange_objects(world);
 }
