@@ -3,19 +3,16 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "engine.hpp"
+#include "idleness.hpp"
 
 namespace tutti::detail {
 namespace {
 
 /// See BatchScope. Null, or an object on this thread's stack.
 thread_local BatchScope* gathering = nullptr;
-
-/// Times that a waiting thread offers its core to others before it dozes.
-constexpr int kYields = 200;
 
 /// The first Error of several communicators, each of which goes on without the others.
 class FirstError {
@@ -39,7 +36,7 @@ class FirstError {
 /// Waits for the calls of several communicators, each of which is polled in turn. None is dozed
 /// upon for longer than its transport's patience, since the others would not wake it.
 void wait_for_all(Engine* first, FirstError& errors) {
-  std::int64_t idle = 0;
+  Idleness idleness;
   for (bool is_over = false; !is_over;) {
     is_over = true;
     bool moved = false;
@@ -52,11 +49,9 @@ void wait_for_all(Engine* first, FirstError& errors) {
         moved = engine->step_awaited() || moved;
       });
     if (is_over) return;
-    if (moved) idle = 0;
-    else if (idle++ < waiting->transport().capabilities().idle_spins) continue;
-    else if (idle <= waiting->transport().capabilities().idle_spins + kYields)
-      std::this_thread::yield();
-    else waiting->transport().doze();
+    Transport& transport = waiting->transport();
+    if (moved) idleness.end();
+    else idleness.go_on(transport, transport.capabilities().idle_spins);
   }
 }
 

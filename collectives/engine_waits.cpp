@@ -1,15 +1,10 @@
 // How operations come to their end while somebody waits.
-#include <thread>
-
 #include "engine.hpp"
+#include "idleness.hpp"
 #include "objects.hpp"
 
 namespace tutti::detail {
 namespace {
-
-/// Times that a waiting thread offers its core to others before it dozes, from which it takes long
-/// to come back.
-constexpr int kYields = 200;
 
 void refuse_enlisted(const Execution& execution) {
   if (execution.is_enlisted())
@@ -57,11 +52,9 @@ bool Engine::test(const ObjectOperation& operation) {
 template <class Pending>
 void Engine::wait_for(const Pending& pending) {
   const int spins = transport_->capabilities().idle_spins;
-  for (std::int64_t idle = 0; !pending.done();) {
-    if (poll_for(pending)) idle = 0;
-    else if (idle++ < spins) continue;
-    else if (idle <= spins + kYields) std::this_thread::yield();
-    else transport_->doze();
+  for (Idleness idleness; !pending.done();) {
+    if (poll_for(pending)) idleness.end();
+    else idleness.go_on(*transport_, spins);
   }
 }
 

@@ -12,26 +12,30 @@ setup  A rank never takes part in making the communicator.
 """
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
 RANKS = 3
 VICTIM = 1
 SECONDS = 25  # in which a job must end
+PATIENCE = 15  # after which a rank that has said nothing is looked at
 
 
 def fail(reason, lines):
     sys.exit(f"FAILED: {reason}\noutput of the job:\n" + "".join(lines))
 
 
-def start(case, mpi, launcher, program):
-    """Starts the job."""
+def start(case, mpi, launcher, program, end):
+    """Starts the job. Shells that outlive their ranks end when there is a file `end`."""
     unseen = case in ("die", "hybrid")
     flags = ["-disable-auto-cleanup"] if mpi == "mpich" and unseen else []
-    shell = ["bash", "-c", '"$@"; status=$?; sleep 6; exit $status', "rank"]
+    wait = f"until [[ -e {end} ]] || ((SECONDS > 3 * {SECONDS})); do sleep 0.1; done"
+    shell = ["bash", "-c", f'"$@"; status=$?; {wait}; exit $status', "rank"]
     shell = shell if unseen else []
     mode = case if case in ("setup", "hybrid") else "loop"
     return subprocess.Popen([launcher, *flags, "-n", str(RANKS), *shell, program, mode],
@@ -43,6 +47,32 @@ def strike(case, processes):
     time.sleep(0.2)  # let the ranks be amid their loop
     os.kill(processes[VICTIM], signal.SIGSTOP if case == "stop" else signal.SIGKILL)
     return time.monotonic()
+
+
+def what_it_does(process):
+    """Where the threads of a process are, for whoever has to find out why it says nothing."""
+    if shutil.which("gdb"):
+        command = ["gdb", "-p", str(process), "-batch", "-ex", "thread apply all backtrace 20"]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    found = ""
+    for thread in os.listdir(f"/proc/{process}/task"):
+        for name in ("stat", "wchan", "syscall"):
+            with open(f"/proc/{process}/task/{thread}/{name}", encoding="ascii") as file:
+                found += f"{thread} {name}: {file.read().strip()}\n"
+    return found
+
+
+def look_at_silent(processes, errors, lines, end):
+    """Called when the ranks should have spoken: says what those do that have not, and ends the job."""
+    for rank, process in processes.items():
+        if rank != VICTIM and rank not in errors and os.path.exists(f"/proc/{process}"):
+            lines.append(f"rank {rank} has said nothing for {PATIENCE} s:\n{what_it_does(process)}\n")
+    let_end(end)
+
+
+def let_end(end):
+    with open(end, "w", encoding="ascii"):
+        pass
 
 
 def check_survivors(case, errors, lines):
@@ -60,24 +90,38 @@ def check_survivors(case, errors, lines):
             fail(f"rank {rank} does not say that a rank is missing", lines)
 
 
-def main():
-    case, mpi, launcher, program = sys.argv[1:]
-    job = start(case, mpi, launcher, program)
-    guard = threading.Timer(2 * SECONDS, lambda: os.killpg(job.pid, signal.SIGKILL))
-    guard.start()
+def watch(case, job, end):
+    """Reads what the job prints, and strikes. Returns the lines, processes and errors of the ranks,
+    and when it struck."""
     lines, processes, errors, struck = [], {}, {}, time.monotonic()
+    looker = threading.Timer(PATIENCE, look_at_silent, (processes, errors, lines, end))
     for line in job.stdout:
         lines.append(line)
         if found := re.search(r"rank (\d+) has process (\d+)", line):
             processes[int(found[1])] = int(found[2])
             if len(processes) == RANKS:
                 struck = strike(case, processes)
+                looker.start()
         if found := re.search(r"rank (\d+): (\w+), culprit (-?\d+): (.*)", line):
             errors[int(found[1])] = (found[2], int(found[3]), found[4])
-            if case == "stop" and len(errors) == RANKS - 1:
-                os.kill(processes[VICTIM], signal.SIGKILL)  # a stopped process never ends by itself
-    status = job.wait()
-    guard.cancel()
+            if len(errors) == RANKS - 1:
+                let_end(end)
+                if case == "stop":
+                    os.kill(processes[VICTIM], signal.SIGKILL)  # a stopped process never ends itself
+    looker.cancel()
+    return lines, processes, errors, struck
+
+
+def main():
+    case, mpi, launcher, program = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        end = os.path.join(folder, "end")
+        job = start(case, mpi, launcher, program, end)
+        guard = threading.Timer(2 * SECONDS, lambda: os.killpg(job.pid, signal.SIGKILL))
+        guard.start()
+        lines, processes, errors, struck = watch(case, job, end)
+        status = job.wait()
+        guard.cancel()
     took = time.monotonic() - struck
     if case != "setup" and len(processes) != RANKS:
         fail("the job did not come up", lines)

@@ -1,0 +1,30 @@
+/// @file
+/// How a thread waits for transports.
+#pragma once
+
+#include <cstdint>
+#include <thread>
+
+#include <tutti/transport.hpp>
+
+namespace tutti::detail {
+
+/// A thread that waits polls for a while, then offers its core to others, then sleeps.
+class Idleness {
+ public:
+  /// Something has come.
+  void end() noexcept { polls_ = 0; }
+  /// A poll brought nothing. @param transport what is waited for. @param spins its idle_spins.
+  void go_on(Transport& transport, int spins) {
+    if (polls_++ < spins) return;
+    if (polls_ <= spins + kYields) return std::this_thread::yield();
+    transport.doze();
+  }
+
+ private:
+  /// Times that a core is offered before the thread sleeps, from which it takes long to come back.
+  static constexpr int kYields = 200;
+  std::int64_t polls_ = 0;
+};
+
+}  // namespace tutti::detail
