@@ -1,6 +1,6 @@
 // Choices as text: `name`, `name:k=4`, `name:skips=5+3+2+1`, `name:graph=torus:4x4`, and
 // `name(first, second):groups=4`.
-#include <tutti/algorithm.hpp>
+#include <tutti/catalog.hpp>
 #include <tutti/graph.hpp>
 
 #include "expression.hpp"
@@ -10,14 +10,14 @@
 namespace tutti {
 namespace {
 
-const Algorithm& find(Collective collective, std::string_view name) {
+const Algorithm& find(const Catalog& catalog, Collective collective, std::string_view name) {
+  if (const Algorithm* const row = catalog.find(collective, name)) return *row;
   std::vector<std::string_view> choices;
   std::string names;
-  for (const Algorithm& row : catalog()) {
-    if (row.collective != collective) continue;
-    if (row.name == name) return row;
-    choices.push_back(row.name);
-    names += (names.empty() ? "" : ", ") + std::string{row.name};
+  for (const Algorithm* const row : catalog.rows()) {
+    if (row->collective != collective) continue;
+    choices.push_back(row->name);
+    names += (names.empty() ? "" : ", ") + std::string{row->name};
   }
   const std::string nearest{nearest_word(name, choices)};
   const std::string hint = nearest.empty() ? "" : "; did you mean " + nearest + "?";
@@ -78,13 +78,18 @@ std::string Choice::text() const {
 
 void require(const Choice& choice, int size) {
   require(choice.algorithm->traits.sizes, size);
+  if (choice.algorithm->table) require(*choice.algorithm->table, size);
   // What fits into networks and groups, their generators know.
   if (!has_default(choice.algorithm->parameter)) (void)choice.build(size, 0, 0);
 }
 
 Choice parse_choice(Collective collective, std::string_view text) {
+  return parse_choice(Catalog{}, collective, text);  // whose rows are not its own
+}
+
+Choice parse_choice(const Catalog& catalog, Collective collective, std::string_view text) {
   const Expression expression = take_apart(text);
-  Choice choice{.algorithm = &find(collective, expression.name)};
+  Choice choice{.algorithm = &find(catalog, collective, expression.name)};
   choice.number = choice.algorithm->default_number;
   const bool is_joined = choice.algorithm->parameter == Parameter::hierarchy;
   if (!expression.operands.empty() && !is_joined)
@@ -92,7 +97,7 @@ Choice parse_choice(Collective collective, std::string_view text) {
            std::string{text} + "' names some");
   if (is_joined && (!expression.operands.empty() || expression.has_parameters))
     choice.hierarchy =
-        std::make_shared<const Hierarchy>(parse_hierarchy(collective, expression, text));
+        std::make_shared<const Hierarchy>(parse_hierarchy(catalog, collective, expression, text));
   else if (expression.has_parameters) read_parameters(choice, expression.parameters, text);
   return choice;
 }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tutti/algorithm.hpp>
+#include <tutti/catalog.hpp>
 
 namespace tutti {
 
@@ -34,9 +34,10 @@ struct Expression {
 [[nodiscard]] std::string joined(const std::vector<int>& numbers);
 
 /// Reads the operands and parameters of a hierarchical algorithm.
-/// @param collective of the whole. @param expression the pieces. @param whole the text.
-[[nodiscard]] Hierarchy parse_hierarchy(Collective collective, const Expression& expression,
-                                        std::string_view whole);
+/// @param catalog what may be chosen. @param collective of the whole. @param expression the pieces.
+/// @param whole the text.
+[[nodiscard]] Hierarchy parse_hierarchy(const Catalog& catalog, Collective collective,
+                                        const Expression& expression, std::string_view whole);
 
 /// @param hierarchy any. @return its parameters as written after the colon.
 [[nodiscard]] std::string parameters_of(const Hierarchy& hierarchy);

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include <tutti/catalog.hpp>
+
 #include "expression.hpp"
 #include "refuse.hpp"
 
@@ -13,22 +15,18 @@ using enum Collective;
 constexpr std::array kThereAndBack{reduce_scatter, all_gather};
 constexpr std::array kToTheLeader{reduce, broadcast};
 
-bool has_row(Collective collective, std::string_view name) {
-  return std::ranges::any_of(catalog(), [&](const Algorithm& row) {
-    return row.collective == collective && row.name == name;
-  });
-}
-
-bool has_both(const std::array<Collective, 2>& ways, std::string_view name) {
-  return has_row(ways[0], name) && has_row(ways[1], name);
+bool has_both(const Catalog& catalog, const std::array<Collective, 2>& ways,
+              std::string_view name) {
+  return std::ranges::all_of(ways,
+                             [&](Collective way) { return catalog.find(way, name) != nullptr; });
 }
 
 /// The names that both ways have.
-std::string names_of(const std::array<Collective, 2>& ways) {
+std::string names_of(const Catalog& catalog, const std::array<Collective, 2>& ways) {
   std::string names;
-  for (const Algorithm& row : catalog())
-    if (row.collective == ways[0] && has_row(ways[1], row.name))
-      names += (names.empty() ? "" : ", ") + std::string{row.name};
+  for (const Algorithm* const row : catalog.rows())
+    if (row->collective == ways[0] && has_both(catalog, ways, row->name))
+      names += (names.empty() ? "" : ", ") + std::string{row->name};
   return names;
 }
 
@@ -45,21 +43,23 @@ void read_parameter(Hierarchy& hierarchy, std::string_view text, std::string_vie
 }
 
 /// What runs within groups in an all_reduce: onto lanes, or to one leader.
-const std::array<Collective, 2>& ways_of(std::string_view operand, int lanes) {
+const std::array<Collective, 2>& ways_of(const Catalog& catalog, std::string_view operand,
+                                         int lanes) {
   const std::string_view name = take_apart(operand).name;
-  const bool can_lead = has_both(kToTheLeader, name);
-  if (has_both(kThereAndBack, name) && !(lanes == 1 && can_lead)) return kThereAndBack;
+  const bool can_lead = has_both(catalog, kToTheLeader, name);
+  if (has_both(catalog, kThereAndBack, name) && !(lanes == 1 && can_lead)) return kThereAndBack;
   if (can_lead) return kToTheLeader;
   refuse(
       "'" + std::string{name} +
       "' cannot work within groups: choose from those that reduce_scatter and all_gather have (" +
-      names_of(kThereAndBack) + ") or reduce and broadcast (" + names_of(kToTheLeader) + ")");
+      names_of(catalog, kThereAndBack) + ") or reduce and broadcast (" +
+      names_of(catalog, kToTheLeader) + ")");
 }
 
 }  // namespace
 
-Hierarchy parse_hierarchy(Collective collective, const Expression& expression,
-                          std::string_view whole) {
+Hierarchy parse_hierarchy(const Catalog& catalog, Collective collective,
+                          const Expression& expression, std::string_view whole) {
   if (expression.operands.size() != 2)
     refuse("'" + std::string{whole} +
            "' must name two algorithms: write such as hierarchical(circulant, ring):groups=4");
@@ -76,12 +76,14 @@ Hierarchy parse_hierarchy(Collective collective, const Expression& expression,
            "ranks=0+1+0+1");
   const auto [within, between] = std::pair{expression.operands[0], expression.operands[1]};
   if (collective != all_reduce) {
-    hierarchy.stages = {parse_choice(collective, within), parse_choice(collective, between)};
+    hierarchy.stages = {parse_choice(catalog, collective, within),
+                        parse_choice(catalog, collective, between)};
     return hierarchy;
   }
-  const std::array<Collective, 2>& ways = ways_of(within, hierarchy.lanes);
-  hierarchy.stages = {parse_choice(ways[0], within), parse_choice(all_reduce, between),
-                      parse_choice(ways[1], within)};
+  const std::array<Collective, 2>& ways = ways_of(catalog, within, hierarchy.lanes);
+  hierarchy.stages = {parse_choice(catalog, ways[0], within),
+                      parse_choice(catalog, all_reduce, between),
+                      parse_choice(catalog, ways[1], within)};
   return hierarchy;
 }
 

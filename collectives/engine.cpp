@@ -66,8 +66,8 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
     : group_{std::move(footing.group)}, calls_{std::move(footing.calls)}, alarm_{std::move(
                                                                               footing.alarm)},
       transport_{std::move(footing.transport)}, outbox_{*transport_}, memory_{std::move(memory)},
-      options_{options}, selector_{std::move(footing.tariff)}, scratch_{*memory_,
-                                                                        options.cache_bytes} {
+      options_{options}, selector_{std::move(footing.tariff), options.catalog},
+      scratch_{*memory_, options.cache_bytes} {
   if (options_.segments_in_flight < 1 || options_.segments_in_flight > 8)
     throw Error{ErrorCode::invalid_argument, "segments_in_flight is " +
                                                  std::to_string(options_.segments_in_flight) +
@@ -153,7 +153,7 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
                   .name = name_of(problem.contract.collective)};
   const OperatorKind kind = binding.op.kind();
   // How many are in flight decides on which tags segments travel.
-  binding.summary = {combine(fingerprint_of(problem, binding),
+  binding.summary = {combine(combine(fingerprint_of(problem, binding), chosen.digest),
                              static_cast<std::uint64_t>(options_.segments_in_flight)),
                      packed_call(problem.contract.collective, problem.type,
                                  problem.op == nullptr ? nullptr : &kind, problem.contract.root),

@@ -64,8 +64,18 @@ std::string Selection::explain() const {
   return text;
 }
 
+/// What was added must be proved, for this number of ranks and this root.
+void Selector::prove(Candidate& candidate, const Contract& contract) {
+  const Key key{candidate.choice.algorithm, candidate.choice.text(), contract.root};
+  auto found = proofs_.find(key);
+  if (found == proofs_.end())
+    found = proofs_.emplace(key, detail::prove(candidate.choice, contract)).first;
+  candidate.refusal = found->second.refusal;
+  candidate.digest = found->second.digest;
+}
+
 const Profile& Selector::profile(const Choice& choice, const Contract& contract) {
-  const std::tuple key{choice.algorithm, choice.text(), contract.root};
+  const Key key{choice.algorithm, choice.text(), contract.root};
   const auto found = profiles_.find(key);
   if (found != profiles_.end()) return found->second;
   return profiles_.emplace(key, profile_of(choice, contract.size, contract.root)).first->second;
@@ -77,7 +87,8 @@ const LinkCosts& Selector::costs_of(const Problem& problem) const noexcept {
 
 Candidate Selector::judge(const Problem& problem, Choice choice) {
   Candidate candidate{.choice = std::move(choice)};
-  candidate.refusal = refusal_of(candidate.choice, problem);
+  if (is_added(candidate.choice)) prove(candidate, problem.contract);
+  if (candidate.refusal.empty()) candidate.refusal = refusal_of(candidate.choice, problem);
   if (problem.segment == 0) candidate.segment_bytes = candidate.choice.algorithm->segment_bytes;
   else if (problem.segment != Options::kWhole) candidate.segment_bytes = problem.segment;
   if (problem.bytes() <= candidate.segment_bytes) candidate.segment_bytes = 0;
@@ -92,7 +103,7 @@ Selection Selector::select(const Problem& problem) {
       .forced = !problem.algorithm.empty(), .costs = costs_of(problem), .origin = tariff_.origin};
   const Collective collective = problem.contract.collective;
   if (selection.forced) {
-    selection.chosen = judge(problem, parse_choice(collective, problem.algorithm));
+    selection.chosen = judge(problem, parse_choice(*catalog_, collective, problem.algorithm));
     if (!selection.chosen.refusal.empty())
       throw Error{ErrorCode::invalid_argument, std::string{name_of(collective)} + ": algorithm " +
                                                    selection.chosen.choice.text() +
@@ -100,9 +111,9 @@ Selection Selector::select(const Problem& problem) {
     selection.candidates.push_back(selection.chosen);
     return selection;
   }
-  for (const Algorithm& row : catalog()) {
-    if (row.collective != collective) continue;
-    Choice choice{.algorithm = &row, .number = row.default_number};
+  for (const Algorithm* const row : catalog_->rows()) {
+    if (row->collective != collective) continue;
+    Choice choice{.algorithm = row, .number = row->default_number};
     selection.candidates.push_back(judge(problem, std::move(choice)));
   }
   const auto worse = [](const Candidate& a, const Candidate& b) {

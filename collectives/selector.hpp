@@ -8,8 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include <tutti/catalog.hpp>
+
 #include "predict.hpp"
 #include "problem.hpp"
+#include "proof.hpp"
 
 namespace tutti::detail {
 
@@ -19,6 +22,7 @@ struct Candidate {
   std::size_t segment_bytes = 0;  ///< 0 runs the vector as a whole.
   Femtoseconds predicted = 0;     ///< Meaningful if not refused.
   std::string refusal{};          ///< Why it cannot serve; empty if it can.
+  std::uint64_t digest = 0;       ///< As Proof::digest, of what was added to the catalog.
 };
 
 /// What was chosen, and from what.
@@ -37,8 +41,11 @@ struct Selection {
 /// on all ranks, because nothing that is known to one rank only is looked at.
 class Selector {
  public:
-  /// @param tariff what messages and bytes are taken to cost.
-  explicit Selector(Tariff tariff) : tariff_{std::move(tariff)} {}
+  /// @param tariff what messages and bytes are taken to cost. @param catalog what there is to
+  /// choose from; null for tutti's own.
+  Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog)
+      : tariff_{std::move(tariff)}, catalog_{catalog ? std::move(catalog)
+                                                     : std::make_shared<const Catalog>()} {}
 
   /// Throws Error{invalid_argument} where a forced algorithm is unknown or cannot serve, and says
   /// why.
@@ -47,10 +54,15 @@ class Selector {
  private:
   [[nodiscard]] Candidate judge(const Problem& problem, Choice choice);
   [[nodiscard]] const LinkCosts& costs_of(const Problem& problem) const noexcept;
+  void prove(Candidate& candidate, const Contract& contract);
   [[nodiscard]] const Profile& profile(const Choice& choice, const Contract& contract);
 
+  using Key = std::tuple<const Algorithm*, std::string, Rank>;
+
   Tariff tariff_;
-  std::map<std::tuple<const Algorithm*, std::string, Rank>, Profile> profiles_;
+  std::shared_ptr<const Catalog> catalog_;
+  std::map<Key, Profile> profiles_;
+  std::map<Key, Proof> proofs_;
 };
 
 /// How many segments a vector is run in. @param bytes of the whole. @param segment_bytes 0 for one.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <tutti/catalog.hpp>
+
 #include "verify_networks.hpp"
 #include "verify_traits.hpp"
 
@@ -98,13 +100,18 @@ Facts RowVerifier::visit_shape(const Choice& choice, int size, Rank root) {
 
 std::vector<Choice> RowVerifier::choices_at(int size) const {
   if (range_.choice.empty()) return verified_choices(row_, size, range_.seed);
-  return {parse_choice(row_.collective, range_.choice)};
+  if (range_.catalog == nullptr) return {parse_choice(row_.collective, range_.choice)};
+  return {parse_choice(*range_.catalog, row_.collective, range_.choice)};
 }
 
-/// Rows serve what they claim to; of one choice its generator has the last word.
+/// Rows serve what they claim to; of one choice its generator has the last word, and of what is
+/// written down its table.
 bool RowVerifier::serves(int size) const {
-  return admits(row_.traits.sizes, size) &&
-         (range_.choice.empty() || verifying::serves(choices_at(size).front(), size));
+  if (!admits(row_.traits.sizes, size)) return false;
+  if (row_.table)
+    return std::ranges::any_of(row_.table->all(),
+                               [size](const auto& entry) { return entry.first.first == size; });
+  return range_.choice.empty() || verifying::serves(choices_at(size).front(), size);
 }
 
 void RowVerifier::visit_size(int size) {
@@ -113,6 +120,7 @@ void RowVerifier::visit_size(int size) {
   bool first = true;
   for (const Choice& choice : choices_at(size))
     for (Rank root = 0; root < roots && report_.findings.size() < kEnough; ++root) {
+      if (row_.table && row_.table->find({size, root}).empty()) continue;
       Facts facts = visit_shape(choice, size, root);
       if (first) report_.sizes.push_back({size, std::move(facts)});
       first = false;
@@ -168,7 +176,7 @@ RowReport RowVerifier::run() {
   // On few ranks almost everything holds, so only a wide range shows that a row is too modest.
   constexpr int kFewest = 2;
   constexpr int kInteresting = 16;
-  if (report_.proved() && range_.choice.empty() && range_.min_size <= kFewest &&
+  if (report_.proved() && range_.choice.empty() && !row_.table && range_.min_size <= kFewest &&
       range_.max_size >= kInteresting)
     for (const std::string& text : verifying::too_little_claimed(row_, record_, range_.min_size))
       add(CheckKind::too_little_claimed,

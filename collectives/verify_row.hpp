@@ -14,6 +14,8 @@
 
 namespace tutti {
 
+class Catalog;
+
 /// Which shapes of a row are verified.
 struct VerifyRange {
   int min_size = 1;        ///< Fewest ranks.
@@ -23,6 +25,7 @@ struct VerifyRange {
   int slim_fly_to = 0;     ///< If above max_size: Slim Flies of up to so many ranks as well.
   std::string choice{};    ///< If not empty: this choice only, where it serves the number of ranks.
   std::uint64_t seed = 1;  ///< Of the sample and of random skips.
+  const Catalog* catalog = nullptr;  ///< What the choice is read by; null: tutti's own.
 };
 
 /// A number of ranks that a row does not serve, and what happens there.

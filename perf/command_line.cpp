@@ -102,16 +102,17 @@ std::vector<Collective> collectives_named(const std::string& text) {
   return collectives;
 }
 
-std::vector<const Algorithm*> rows_named(const std::vector<Collective>& collectives,
+std::vector<const Algorithm*> rows_named(const Catalog& catalog,
+                                         const std::vector<Collective>& collectives,
                                          const std::string& algorithms) {
   std::vector<const Algorithm*> rows;
   std::vector<std::string> names;
-  for (const Algorithm& row : catalog()) {
-    if (std::find(collectives.begin(), collectives.end(), row.collective) == collectives.end())
+  for (const Algorithm* const row : catalog.rows()) {
+    if (std::find(collectives.begin(), collectives.end(), row->collective) == collectives.end())
       continue;
-    rows.push_back(&row);
-    if (std::find(names.begin(), names.end(), row.name) == names.end())
-      names.emplace_back(row.name);
+    rows.push_back(row);
+    if (std::find(names.begin(), names.end(), row->name) == names.end())
+      names.emplace_back(row->name);
   }
   if (algorithms.empty() || algorithms == "all") return rows;
   const std::vector<std::string> wanted = split(algorithms, ',');

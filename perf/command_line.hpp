@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tutti/algorithm.hpp>
+#include <tutti/catalog.hpp>
 #include <tutti/types.hpp>
 
 namespace tutti::perf {
@@ -39,10 +39,11 @@ struct RankRange {
 /// Throws Failure{usage}.
 [[nodiscard]] std::vector<Collective> collectives_named(const std::string& text);
 
-/// The rows to work on. @param collectives any. @param algorithms names with commas between them;
-/// empty or "all" means every one. @return them, in the order of the catalog. Throws
-/// Failure{usage}.
-[[nodiscard]] std::vector<const Algorithm*> rows_named(const std::vector<Collective>& collectives,
+/// The rows to work on. @param catalog of which. @param collectives any. @param algorithms names
+/// with commas between them; empty or "all" means every one. @return them, in the order of the
+/// catalog. Throws Failure{usage}.
+[[nodiscard]] std::vector<const Algorithm*> rows_named(const Catalog& catalog,
+                                                       const std::vector<Collective>& collectives,
                                                        const std::string& algorithms);
 
 /// @param flag its name. @param text its value. @param range what it may be. @return the number.

@@ -14,12 +14,14 @@
 #include "perf/command_traits.hpp"
 #include "perf/commands.hpp"
 #include "perf/exit_code.hpp"
+#include "perf/load.hpp"
 
 namespace tutti::perf {
 namespace {
 
 struct Options {
   std::string collective = "all";
+  std::string load;
   bool json = false;
 };
 
@@ -39,6 +41,10 @@ std::vector<std::string> facts_of(const Algorithm& row) {
     facts.insert(facts.begin(), std::string{words_of(row.traits.sizes)});
   if (row.segment_bytes > 0)
     facts.push_back(fmt::format("segments of {} KiB", row.segment_bytes >> 10));
+  if (row.table != nullptr)
+    for (const auto& [key, schedules] : row.table->all())
+      facts.push_back(key.second == 0 ? fmt::format("{} ranks", key.first)
+                                      : fmt::format("{} ranks, root {}", key.first, key.second));
   return facts;
 }
 
@@ -88,9 +94,11 @@ void add_list(CLI::App& app, std::function<int()>& run) {
   command->add_option("--collective", options->collective, "names with commas between them, or all")
       ->capture_default_str();
   command->add_flag("--json", options->json, "an array with one object per algorithm");
+  command->add_option("--load", options->load, kLoadHelp);
   command->callback([options, &run] {
-    const auto rows = rows_named(collectives_named(options->collective), "");
-    run = on_first_rank([options, rows] {
+    const auto catalog = load_catalog(options->load);
+    const auto rows = rows_named(*catalog, collectives_named(options->collective), "");
+    run = on_first_rank([options, catalog, rows] {
       write_text(options->json ? json_of(rows) : table(rows), "");
       return static_cast<int>(ExitCode::good);
     });

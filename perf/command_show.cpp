@@ -13,6 +13,7 @@
 #include "collectives/print.hpp"
 #include "perf/command_line.hpp"
 #include "perf/commands.hpp"
+#include "perf/load.hpp"
 #include "perf/sweep_failure.hpp"
 
 namespace tutti::perf {
@@ -29,10 +30,12 @@ struct Flags {
   std::string rank;
   std::string format = "text";
   std::string output;
+  std::string load;
 };
 
 /// The flags as understood.
 struct Wanted {
+  std::shared_ptr<const Catalog> catalog{};
   Choice choice{};
   int ranks = 1;
   Rank root = 0;
@@ -40,9 +43,9 @@ struct Wanted {
 };
 
 Wanted understand(const Flags& flags) {
-  Wanted wanted;
+  Wanted wanted{.catalog = load_catalog(flags.load)};
   const Collective collective = collective_named(flags.collective);
-  wanted.choice = parse_choice(collective, with_graphs_of_files(flags.algorithm));
+  wanted.choice = parse_choice(*wanted.catalog, collective, with_graphs_of_files(flags.algorithm));
   const Algorithm& row = *wanted.choice.algorithm;
   wanted.ranks = number_in("--ranks", flags.ranks, {1, kMostRanks});
   wanted.root = number_in("--root", flags.root, {0, wanted.ranks - 1});
@@ -98,6 +101,7 @@ void add_show(CLI::App& app, std::function<int()>& run) {
   command->add_option("--root", flags->root, "root of rooted collectives")->capture_default_str();
   command->add_option("--rank", flags->rank, "one rank only; a picture highlights it");
   command->add_option("--format", flags->format, "text, json or svg")->capture_default_str();
+  command->add_option("--load", flags->load, kLoadHelp);
   command->add_option("--output", flags->output, "file to write instead of standard output");
   command->callback([flags, &run] {
     run = on_first_rank([flags, wanted = understand(*flags)] { return show(*flags, wanted); });

@@ -19,6 +19,7 @@
 #include "perf/command_traits.hpp"
 #include "perf/commands.hpp"
 #include "perf/exit_code.hpp"
+#include "perf/load.hpp"
 
 namespace tutti::perf {
 namespace {
@@ -34,6 +35,7 @@ struct Flags {
   std::string sample_to = "0";
   std::string seed = "1";
   std::string build = "0";
+  std::string load;
   bool json = false;
 };
 
@@ -45,6 +47,7 @@ struct Subject {
 
 /// The flags as understood.
 struct Wanted {
+  std::shared_ptr<const Catalog> catalog{};
   std::vector<Subject> subjects{};
   VerifyRange range{};
   int build = 0;
@@ -64,7 +67,7 @@ struct Outcome {
 };
 
 /// The rows of names, and choices where more than a name is written.
-std::vector<Subject> subjects_of(const Flags& flags) {
+std::vector<Subject> subjects_of(const Flags& flags, const Catalog& catalog) {
   const std::vector<Collective> collectives = collectives_named(flags.collective);
   std::vector<Subject> subjects;
   std::string names;
@@ -72,17 +75,18 @@ std::vector<Subject> subjects_of(const Flags& flags) {
     const std::size_t end = word.find_first_of("(:");
     if (end == word.npos) names += (names.empty() ? "" : ",") + word;
     else
-      for (const Algorithm* row : rows_named(collectives, word.substr(0, end)))
-        subjects.push_back({row, parse_choice(row->collective, word).text()});
+      for (const Algorithm* row : rows_named(catalog, collectives, word.substr(0, end)))
+        subjects.push_back({row, parse_choice(catalog, row->collective, word).text()});
   }
   if (names.empty() && !subjects.empty()) return subjects;
-  for (const Algorithm* row : rows_named(collectives, names)) subjects.push_back({row});
+  for (const Algorithm* row : rows_named(catalog, collectives, names)) subjects.push_back({row});
   return subjects;
 }
 
 Wanted understand(const Flags& flags) {
-  Wanted wanted;
-  wanted.subjects = subjects_of(flags);
+  Wanted wanted{.catalog = load_catalog(flags.load)};
+  wanted.subjects = subjects_of(flags, *wanted.catalog);
+  wanted.range.catalog = wanted.catalog.get();
   const RankRange ranks = range_in("--ranks", flags.ranks, kRanks);
   wanted.range.min_size = ranks.first;
   wanted.range.max_size = ranks.last;
@@ -100,8 +104,9 @@ Wanted understand(const Flags& flags) {
 /// The choice that costs are told of.
 Choice choice_of(const Outcome& outcome, int size) {
   const Algorithm& row = *outcome.report.algorithm;
-  return outcome.range.choice.empty() ? verified_choices(row, size, outcome.range.seed).front()
-                                      : parse_choice(row.collective, outcome.range.choice);
+  return outcome.range.choice.empty()
+             ? verified_choices(row, size, outcome.range.seed).front()
+             : parse_choice(*outcome.range.catalog, row.collective, outcome.range.choice);
 }
 
 /// Builds every rank's schedule, one after the other.
@@ -299,6 +304,7 @@ void add_verify(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   command->add_option("--build", flags->build, "and build all schedules of so many ranks")
       ->capture_default_str();
+  command->add_option("--load", flags->load, kLoadHelp);
   command->add_flag("--json", flags->json, "an array with one object per row");
   command->callback([flags, &run] {
     run = on_first_rank([wanted = understand(*flags)] { return verify(wanted); });

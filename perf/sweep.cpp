@@ -260,8 +260,8 @@ int sweep_on(World& world, const SweepFlags& flags, const SweepOptions& options)
 
 int sweep_as(const SweepFlags& flags, const SweepOptions& options) {
   try {
-    const std::unique_ptr<World> world =
-        join_world(options.transport, duration_of(options.timeout_s));
+    const std::unique_ptr<World> world = join_world(
+        options.transport, {.timeout = duration_of(options.timeout_s), .catalog = options.catalog});
     return sweep_on(*world, flags, options);
   } catch (const Failure& failure) {
     return fail_alike(kWho, failure);

@@ -25,21 +25,22 @@ Candidate forced(const Choice& choice) {
           .choice = choice.text()};
 }
 
-std::vector<std::string> catalog_names(const std::vector<Collective>& collectives) {
+std::vector<std::string> catalog_names(const SweepOptions& options) {
+  const std::vector<Collective>& collectives = options.collectives;
   std::vector<std::string> names{kAuto, kNative, kProbe};
-  for (const Algorithm& row : catalog()) {
+  for (const Algorithm* const row : options.catalog->rows()) {
     const bool chosen =
-        std::find(collectives.begin(), collectives.end(), row.collective) != collectives.end();
-    if (chosen && std::find(names.begin(), names.end(), row.name) == names.end())
-      names.emplace_back(row.name);
+        std::find(collectives.begin(), collectives.end(), row->collective) != collectives.end();
+    if (chosen && std::find(names.begin(), names.end(), row->name) == names.end())
+      names.emplace_back(row->name);
   }
   return names;
 }
 
-bool has_row(Collective collective, std::string_view name) {
-  return std::any_of(catalog().begin(), catalog().end(), [&](const Algorithm& row) {
-    return row.collective == collective && row.name == name;
-  });
+// Whether the name alone is a choice on so many ranks.
+bool serves(const Algorithm& row, int size) {
+  if (!admits(row.traits.sizes, size) || !has_default(row.parameter)) return false;
+  return row.table == nullptr || !row.table->find({size, 0}).empty();
 }
 
 // The size first, in the words of the list of algorithms.
@@ -58,14 +59,15 @@ void require_served(const Choice& choice, int size) {
 }
 
 // A named algorithm; nothing where this collective lacks it.
-std::optional<Candidate> named(Collective collective, const std::string& name, int size) {
+std::optional<Candidate> named(const Catalog& catalog, Collective collective,
+                               const std::string& name, int size) {
   if (name == kAuto) return Candidate{.label = kAuto, .algorithm = kAuto, .kind = Kind::automatic};
   if (name == kNative)
     return Candidate{.label = kNative, .algorithm = kNative, .kind = Kind::native};
   if (name == kProbe) return Candidate{.label = kProbe, .algorithm = kProbe, .kind = Kind::probe};
-  if (!has_row(collective, name.substr(0, name.find_first_of("(:")))) return {};
+  if (catalog.find(collective, name.substr(0, name.find_first_of("(:"))) == nullptr) return {};
   try {
-    const Choice choice = parse_choice(collective, name);
+    const Choice choice = parse_choice(catalog, collective, name);
     require_served(choice, size);
     return forced(choice);
   } catch (const Error& error) {
@@ -89,17 +91,17 @@ void make_labels_unique(std::vector<Candidate>& candidates) {
 
 std::vector<Candidate> candidates_for(Collective collective, const SweepOptions& options, int size,
                                       bool has_library) {
+  const Catalog& catalog = *options.catalog;
   std::vector<Candidate> candidates;
   if (options.algorithms.empty()) {
-    for (const Algorithm& row : catalog())
-      if (row.collective == collective && admits(row.traits.sizes, size) &&
-          has_default(row.parameter))
-        candidates.push_back(forced(parse_choice(collective, row.name)));
-    candidates.push_back(*named(collective, kAuto, size));
-    if (has_library) candidates.push_back(*named(collective, kNative, size));
+    for (const Algorithm* const row : catalog.rows())
+      if (row->collective == collective && serves(*row, size))
+        candidates.push_back(forced(parse_choice(catalog, collective, row->name)));
+    candidates.push_back(*named(catalog, collective, kAuto, size));
+    if (has_library) candidates.push_back(*named(catalog, collective, kNative, size));
   }
   for (const std::string& name : options.algorithms)
-    if (auto candidate = named(collective, name, size)) candidates.push_back(*candidate);
+    if (auto candidate = named(catalog, collective, name, size)) candidates.push_back(*candidate);
   make_labels_unique(candidates);
   for (Candidate& candidate : candidates)
     if (const auto found = options.inject.find(candidate.label); found != options.inject.end())
@@ -108,7 +110,7 @@ std::vector<Candidate> candidates_for(Collective collective, const SweepOptions&
 }
 
 void check_names(const SweepOptions& options, int size, bool has_library) {
-  const std::vector<std::string> names = catalog_names(options.collectives);
+  const std::vector<std::string> names = catalog_names(options);
   for (const std::string& name : options.algorithms) {
     const std::string word = name.substr(0, name.find_first_of("(:"));
     if (std::find(names.begin(), names.end(), word) == names.end())

@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "perf/load.hpp"
 #include "perf/sweep_failure.hpp"
 #include "perf/sweep_options.hpp"
 
@@ -41,6 +42,7 @@ constexpr std::array kFlags{
          "of our algorithms: auto, shm, tcp, mpi, shm+mpi"},
     Flag{"--buffers", &SweepFlags::buffers, Purpose::steers, "private, or visible to peers"},
     Flag{"--segment", &SweepFlags::segment, Purpose::steers, "bytes in a pipeline stage"},
+    Flag{"--load", &SweepFlags::load, Purpose::steers, kLoadHelp},
     Flag{"--ranks", &SweepFlags::ranks, Purpose::steers, "start so many, or insist on it"},
     Flag{"--budget", &SweepFlags::budget, Purpose::steers, "time per size and algorithm"},
     Flag{"--timeout", &SweepFlags::timeout, Purpose::steers, "deadline of one operation"},

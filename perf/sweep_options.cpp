@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "perf/command_line.hpp"
+#include "perf/load.hpp"
 #include "perf/sweep_failure.hpp"
 #include "perf/sweep_units.hpp"
 
@@ -109,6 +110,7 @@ std::map<std::string, double> injections_of(const std::string& list) {
 
 void understand_what(const SweepFlags& flags, SweepOptions& options) {
   options.collectives = collectives_named(flags.collective);
+  options.catalog = load_catalog(flags.load);
   if (!flags.algorithm.empty())
     options.algorithms = split(with_graphs_of_files(flags.algorithm), ',');
   options.type = by_name<Datatype>("datatype", familiar(flags.type), kDatatypes - 1);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <tutti/catalog.hpp>
 #include <tutti/operators.hpp>
 #include <tutti/types.hpp>
 
@@ -35,6 +36,7 @@ struct SweepFlags {
   std::string transport = "auto";
   std::string buffers = "private";
   std::string segment;
+  std::string load;
   std::string ranks;
   std::string budget = "200ms";
   std::string timeout = "60s";
@@ -69,13 +71,15 @@ struct SweepOptions {
   bool in_place = false;                        ///< Whether input and output share memory.
   bool touch = true;                            ///< Whether inputs are rewritten before a sample.
   std::size_t segment = 0;                      ///< Forced segment, or 0.
-  std::optional<int> ranks{};                   ///< Expected number of ranks.
-  double budget_s = 0.2;                        ///< Longest time per size and algorithm.
-  double timeout_s = 60;                        ///< Deadline of one operation.
-  std::uint64_t seed = 1;                       ///< Of the shuffling.
-  std::map<std::string, double> inject{};       ///< Label to share of time added, for testing.
-  double fail_over = 0.1;                       ///< Slowdown against the baseline that fails.
-  bool color = false;                           ///< Whether the table is coloured.
+  /// What there is to choose from.
+  std::shared_ptr<const Catalog> catalog = std::make_shared<const Catalog>();
+  std::optional<int> ranks{};              ///< Expected number of ranks.
+  double budget_s = 0.2;                   ///< Longest time per size and algorithm.
+  double timeout_s = 60;                   ///< Deadline of one operation.
+  std::uint64_t seed = 1;                  ///< Of the shuffling.
+  std::map<std::string, double> inject{};  ///< Label to share of time added, for testing.
+  double fail_over = 0.1;                  ///< Slowdown against the baseline that fails.
+  bool color = false;                      ///< Whether the table is coloured.
 
   /// @return the sizes asked for, ascending.
   [[nodiscard]] std::vector<std::size_t> sizes() const;

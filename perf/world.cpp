@@ -28,9 +28,10 @@ class OwnWorld final : public World {
 
 }  // namespace
 
-std::unique_ptr<World> join_own_world(const std::string& transport, Duration timeout) {
+std::unique_ptr<World> join_own_world(const std::string& transport,
+                                      const CommunicatorOptions& options) {
   return std::make_unique<OwnWorld>(
-      init({.transport = transport, .timeout = timeout, .communicator = {.timeout = timeout}}));
+      init({.transport = transport, .timeout = options.timeout, .communicator = options}));
 }
 
 std::string host_name() {

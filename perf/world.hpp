@@ -38,19 +38,21 @@ class World {
 
 /// Joins the world this process was launched into. Throws Failure{environment} that names cause and
 /// cure, on all ranks alike, or Error where the ranks do not come together; then end_job must
-/// follow. @param transport "auto", "shm", "tcp", "mpi", or "shm+mpi". @param timeout deadline of
-/// every operation. @return the world.
-[[nodiscard]] std::unique_ptr<World> join_world(const std::string& transport, Duration timeout);
+/// follow. @param transport "auto", "shm", "tcp", "mpi", or "shm+mpi". @param options of the
+/// communicator, whose timeout counts for joining too. @return the world.
+[[nodiscard]] std::unique_ptr<World> join_world(const std::string& transport,
+                                                const CommunicatorOptions& options);
 
 /// @param transport see join_world. @return whether messages of the launching MPI are in it.
 [[nodiscard]] inline bool is_of_mpi(std::string_view transport) {
   return transport.ends_with("mpi");
 }
 
-/// Joins ranks that no MPI launched. @param transport see InitOptions. @param timeout as
+/// Joins ranks that no MPI launched. @param transport see InitOptions. @param options as
 /// join_world.
 /// @return the world.
-[[nodiscard]] std::unique_ptr<World> join_own_world(const std::string& transport, Duration timeout);
+[[nodiscard]] std::unique_ptr<World> join_own_world(const std::string& transport,
+                                                    const CommunicatorOptions& options);
 
 /// @return name of this host.
 [[nodiscard]] std::string host_name();

@@ -69,17 +69,18 @@ class MpiWorld final : public World {
 
 }  // namespace
 
-std::unique_ptr<World> join_world(const std::string& transport, Duration timeout) {
-  if (!is_of_mpi(transport) && !is_mpi_launch()) return join_own_world(transport, timeout);
+std::unique_ptr<World> join_world(const std::string& transport,
+                                  const CommunicatorOptions& options) {
+  if (!is_of_mpi(transport) && !is_mpi_launch()) return join_own_world(transport, options);
   auto session = std::make_unique<Session>();
   check_launch(size_of_world());
   try {
     Communicator communicator =
         transport == "mpi"
-            ? mpi::communicator(MPI_COMM_WORLD, {.timeout = timeout}, {.timeout = timeout})
-            : mpi::init(MPI_COMM_WORLD, {.transport = transport,
-                                         .timeout = timeout,
-                                         .communicator = {.timeout = timeout}});
+            ? mpi::communicator(MPI_COMM_WORLD, options, {.timeout = options.timeout})
+            : mpi::init(
+                  MPI_COMM_WORLD,
+                  {.transport = transport, .timeout = options.timeout, .communicator = options});
     return std::make_unique<MpiWorld>(std::move(session), std::move(communicator));
   } catch (...) {
     static_cast<void>(session.release());  // MPI_Finalize would wait for the ranks that do not come

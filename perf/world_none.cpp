@@ -4,8 +4,9 @@
 
 namespace tutti::perf {
 
-std::unique_ptr<World> join_world(const std::string& transport, Duration timeout) {
-  if (!is_of_mpi(transport)) return join_own_world(transport, timeout);
+std::unique_ptr<World> join_world(const std::string& transport,
+                                  const CommunicatorOptions& options) {
+  if (!is_of_mpi(transport)) return join_own_world(transport, options);
   throw Failure{ExitCode::environment,
                 "--transport " + transport +
                     " needs an MPI, and this program was built without one: install "

@@ -13,6 +13,7 @@
 namespace tutti {
 
 class Graph;
+class ScheduleTable;
 struct Hierarchy;
 
 /// What a generator may know. Equal on all ranks.
@@ -23,6 +24,7 @@ struct Shape {
   std::vector<int> skips{};              ///< Of circulant graphs; empty means halving.
   std::shared_ptr<const Graph> graph{};  ///< The network, of algorithms shaped by it.
   std::shared_ptr<const Hierarchy> hierarchy{};  ///< Of algorithms made of others.
+  const ScheduleTable* table = nullptr;          ///< Of algorithms that are written down.
 };
 
 /// Builds the schedule of one rank. Pure. @param shape equal on all ranks. @param self the rank.
@@ -88,7 +90,7 @@ struct Traits {
   bool own_counts_only = false;        ///< Needs the counts of blocks it owns or wants, only.
 };
 
-/// One row of the catalog.
+/// One row of a catalog.
 struct Algorithm {
   Collective collective{};                ///< What it computes.
   std::string_view name{};                ///< Spelled as in the literature.
@@ -98,9 +100,10 @@ struct Algorithm {
   int default_number = 2;                 ///< Of those that take a number.
   std::size_t segment_bytes = 0;          ///< Default segment; 0 runs the vector as a whole.
   std::string_view summary{};             ///< One line: when it wins, and its source.
+  const ScheduleTable* table = nullptr;   ///< Of one that is written down: its catalog's.
 };
 
-/// @return all algorithms, grouped by collective.
+/// @return all of tutti's own algorithms, grouped by collective. Catalog has those of others too.
 [[nodiscard]] std::span<const Algorithm> catalog() noexcept;
 
 /// @param when a condition. @param size number of ranks. @param root the root, 0 where there is
@@ -126,7 +129,7 @@ struct Choice {
 
   /// @param size number of ranks. @param root the root. @return what the generator is given.
   [[nodiscard]] Shape shape(int size, Rank root) const {
-    return {size, root, number, skips, graph, hierarchy};
+    return {size, root, number, skips, graph, hierarchy, algorithm->table};
   }
   /// @return the schedule. @param size number of ranks. @param root the root. @param self the rank.
   [[nodiscard]] Schedule build(int size, Rank root, Rank self) const {
@@ -168,8 +171,9 @@ struct Hierarchy {
 /// @param choice any. @param size number of ranks.
 void require(const Choice& choice, int size);
 
-/// Reads a choice. Throws Error{invalid_argument} that names the offender, the choices and the
-/// nearest name. @param collective which rows are meant. @param text such as "knomial:k=4".
+/// Reads a choice of tutti's own algorithms. Throws Error{invalid_argument} that names the
+/// offender, the choices and the nearest name. @param collective which rows are meant. @param text
+/// such as "knomial:k=4".
 /// @return the choice.
 [[nodiscard]] Choice parse_choice(Collective collective, std::string_view text);
 

@@ -11,6 +11,7 @@
 #include <tutti/attempts.hpp>
 #include <tutti/blocking.hpp>
 #include <tutti/buffer.hpp>
+#include <tutti/catalog.hpp>
 #include <tutti/error.hpp>
 #include <tutti/group.hpp>
 #include <tutti/memory.hpp>
@@ -30,6 +31,9 @@ struct CommunicatorOptions {
   /// used last stays, whatever its size. Pending operations and plans have what they need beside
   /// it.
   std::size_t cache_bytes = 64_MiB;
+  /// What there is to choose from; null: tutti's own algorithms. Where ranks have different
+  /// algorithms under one name, calls that run it are Error{mismatch}.
+  std::shared_ptr<const Catalog> catalog{};
 };
 
 /// What a rank gives to Communicator::split that wants to be in no part.
@@ -40,10 +44,10 @@ inline constexpr NoColor no_color{};
 /// A group of ranks. Every rank calls the same collectives in the same order with matching
 /// arguments; if not, the ranks get Error{mismatch} or Error{timeout}, never wrong numbers. A rank
 /// that needed nobody's data, such as one that takes itself for the root, may hear of it from a
-/// later call: the next one that waits, or the 64th from there. Throws Error{invalid_argument} from
-/// the call, with no effect, for arguments that are wrong by themselves. After any other Error but
-/// Error{object} the communicator stays failed with that first cause. Move-only. One thread at a
-/// time; different communicators run concurrently.
+/// later call: the next one that waits, or the 64th from there. Calls between two ranks are theirs
+/// alone. Throws Error{invalid_argument} from the call, with no effect, for arguments that are
+/// wrong by themselves. After any other Error but Error{object} the communicator stays failed with
+/// that first cause. Move-only. One thread at a time; different communicators run concurrently.
 class Communicator : public Blocking<Communicator>,
                      public Nonblocking<Communicator>,
                      public Persistent<Communicator>,

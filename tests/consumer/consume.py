@@ -5,6 +5,7 @@ find_package   from an installed tree that was moved afterwards, plain and per M
 pkg_config     likewise, with the .pc files
 subdirectory   with tutti's sources inside the user's project
 shared         as find_package and pkg_config, from shared libraries, which it builds first
+example        as find_package, the programs of examples/, and what `tutti` makes of their modules
 """
 import argparse
 import pathlib
@@ -125,6 +126,33 @@ def use_subdirectory(arguments, folder):
         check_ranks(build / "ranks", arguments.mpi[0][1])
 
 
+def use_example(arguments, folder):
+    prefix = install(arguments, folder)
+    build = folder / "example"
+    run(arguments.cmake, "-S", arguments.source / "examples" / "own_algorithm", "-B", build, "-G",
+        "Ninja", "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={arguments.compiler}",
+        f"-DCMAKE_PREFIX_PATH={prefix}")
+    run(arguments.cmake, "--build", build)
+    tutti = prefix / "bin" / "tutti"
+    load = ("--load", build / "both_ways.so")
+    written = folder / "both_ways.json"
+    run(tutti, "show", "all_gather", "both_ways", "--ranks", "5", "--format", "json", "--output",
+        written, *load)
+    expected = {
+        (tutti, "run", "-n", "4", build / "own_algorithm"): "both_ways: ",
+        (tutti, "list", *load): "a ring both ways at once",
+        (tutti, "verify", "--algorithm", "both_ways", *load): "proved",
+        (tutti, "sweep", "--ranks", "3", "--collective", "all_gather", "-a", "ring,both_ways,auto",
+         "-e", "1K", "-n", "3", *load): "both_ways",
+        (tutti, "sweep", "--ranks", "5", "--collective", "all_gather", "-a", "again,auto", "-e", "1K",
+         "-n", "3", "--load", f"again={written}"): "again",
+    }
+    for command, words in expected.items():
+        output = run(*command)
+        if words not in output:
+            sys.exit(f"{command} did not print \"{words}\":\n{output}")
+
+
 def use_shared(arguments, folder):
     arguments.build = folder / "shared"
     run(arguments.cmake, "-S", arguments.source, "-B", arguments.build, "-G", "Ninja",
@@ -139,7 +167,7 @@ def use_shared(arguments, folder):
 
 def main():
     ways = {"find_package": use_find_package, "pkg_config": use_pkg_config,
-            "subdirectory": use_subdirectory, "shared": use_shared}
+            "subdirectory": use_subdirectory, "shared": use_shared, "example": use_example}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("way", choices=ways)
     parser.add_argument("--source", type=pathlib.Path, required=True)

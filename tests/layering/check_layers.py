@@ -21,6 +21,7 @@ RULES = {
     "backends/tcp": ["include"],
     "backends/hybrid": ["include"],
     "collectives": ["include", "algorithms"],
+    "examples": ["include"],
     "runtime": ["include", "algorithms", "backends", "collectives", "pmix.h"],
 }
 SEES_EVERYTHING = ["tests", "perf"]

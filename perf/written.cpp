@@ -1,0 +1,105 @@
+#include "perf/written.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+
+#include <tutti/contract.hpp>
+#include <tutti/error.hpp>
+
+#include "collectives/verify.hpp"
+
+namespace tutti::perf {
+namespace {
+
+constexpr std::int64_t kMostRanks = 4096;
+/// On all ranks together. A proof keeps some tens of bytes for each.
+constexpr std::int64_t kMostSlots = std::int64_t{1} << 22;
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error{ErrorCode::invalid_argument, message};
+}
+
+void need(std::string_view what, std::int64_t is, std::int64_t least, std::int64_t most) {
+  if (is < least || is > most)
+    refuse(fmt::format("{} {} is not in {} .. {}", what, is, least, most));
+}
+
+std::size_t index_in(std::span<const std::string_view> words, std::string_view word,
+                     std::string_view what) {
+  const auto found = std::ranges::find(words, word);
+  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+  refuse(fmt::format("'{}' is no {}", word.substr(0, 40), what));
+}
+
+Slots slots_of(std::string_view space, std::int64_t first, std::int64_t count,
+               const WrittenShape& shape) {
+  constexpr std::array<std::string_view, 3> kSpaces{"in", "out", "scratch"};
+  const auto where =
+      static_cast<Space>(index_in(kSpaces, space, "space; expected in, out, scratch"));
+  const std::int64_t most = shape.units * (where == Space::scratch ? shape.planes : 1);
+  need("first slot", first, 0, std::max<std::int64_t>(most - 1, 0));
+  need("count of slots", count, 1, most - first);
+  return {where, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(count)};
+}
+
+}  // namespace
+
+void check(const WrittenShape& shape) {
+  need("size", shape.size, 1, kMostRanks);
+  need("root", shape.root, 0, shape.size - 1);
+  need("units", shape.units, 1, kMostSlots);
+  need("planes", shape.planes, 0, kMostSlots / shape.units);
+  if (shape.units * (shape.planes + 1) > kMostSlots / shape.size)
+    refuse(fmt::format("{} ranks with {} units and {} planes of scratch are too many slots",
+                       shape.size, shape.units, shape.planes));
+}
+
+Step step_of(const WrittenStep& step, const WrittenShape& shape) {
+  constexpr std::array<std::string_view, 6> kKinds{"send",   "recv", "recv_reduce",
+                                                   "reduce", "copy", "finish"};
+  constexpr std::array<std::string_view, 2> kSides{"left", "right"};
+  const auto kind = static_cast<Step::Kind>(index_in(kKinds, step.kind, "step"));
+  const Slots slots = slots_of(step.space, step.first, step.count, shape);
+  const auto side = static_cast<Side>(index_in(kSides, step.side, "side; expected left, right"));
+  const auto peer = static_cast<Rank>(step.peer);
+  if (kind <= Step::Kind::recv_reduce) need("peer", step.peer, 0, shape.size - 1);
+  switch (kind) {
+    case Step::Kind::send: return Send{peer, slots};
+    case Step::Kind::recv: return Recv{peer, slots};
+    case Step::Kind::recv_reduce: return RecvReduce{peer, slots, side};
+    case Step::Kind::finish: return Finish{slots};
+    case Step::Kind::reduce:
+    case Step::Kind::copy: break;
+  }
+  const Slots from = slots_of(step.from_space, step.from_first, step.count, shape);
+  if (kind == Step::Kind::copy) return Copy{from, slots};
+  return Reduce{from, slots, side};
+}
+
+Collective written_collective(std::string_view name) {
+  for (int index = 0; index < kCollectives; ++index)
+    if (name_of(static_cast<Collective>(index)) == name) return static_cast<Collective>(index);
+  refuse(fmt::format("'{}' is no collective", name.substr(0, 40)));
+}
+
+Traits proved_traits(const Written& written) {
+  const Contract contract{written.collective, static_cast<int>(written.schedules.size()),
+                          written.root};
+  const Verdict verdict = verify_schedules(contract, written.schedules);
+  if (!verdict.proved()) refuse(verdict.findings.front().message);
+  const auto when = [](const Property& property) {
+    return property.holds ? When::always : When::never;
+  };
+  const Facts& facts = verdict.facts;
+  return {.ordered = when(facts.ordered),
+          .rank_identical = when(facts.rank_identical),
+          .size_invariant = when(facts.size_invariant),
+          .rotational = facts.rotational.holds,
+          .own_counts_only = facts.own_counts_only.holds};
+}
+
+}  // namespace tutti::perf
