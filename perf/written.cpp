@@ -89,7 +89,7 @@ Collective written_collective(std::string_view name) {
 Traits proved_traits(const Written& written) {
   const Contract contract{written.collective, static_cast<int>(written.schedules.size()),
                           written.root};
-  const Verdict verdict = verify_schedules(contract, written.schedules);
+  const tutti::Verdict verdict = verify_schedules(contract, written.schedules);
   if (!verdict.proved()) refuse(verdict.findings.front().message);
   const auto when = [](const Property& property) {
     return property.holds ? When::always : When::never;
