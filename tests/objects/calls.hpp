@@ -86,7 +86,7 @@ inline void expect_usable(World& world) {
 }
 
 /// Around what fits into a frame, and far beyond.
-inline constexpr std::size_t kBytes[] = {8, 9, 207, 208, 209, 255, 256, 257, 3000, 70000};
+inline constexpr std::size_t kBytes[] = {8, 9, 207, 208, 209, 255, 256, 257, 3000, 20000};
 
 /// @return what rank `from` gives to rank `to`, in a call of this number.
 inline samples::Text given(Rank from, Rank to, std::size_t call) {

@@ -38,9 +38,12 @@ TEST(ObjectMessages, ComeInTheirOrder) {
 
 TEST(ObjectMessages, GoToTheirOwnRankToo) {
   World world{1};
-  auto sent = world[0].send_object_async(text_of(5000, 1), 0);
-  EXPECT_EQ(world[0].recv_object<Text>(0), text_of(5000, 1));
-  sent.wait();
+  std::vector<Task> tasks;
+  std::optional<Text> result;
+  tasks.push_back(task_of_send(0, world[0].send_object_async(text_of(5000, 1), 0)));
+  tasks.push_back(task_of(0, world[0].recv_object_async<Text>(0), result));
+  ASSERT_TRUE(world.drive(tasks));
+  EXPECT_EQ(result, text_of(5000, 1));
 }
 
 TEST(ObjectMessages, OfAnotherTypeAreAnErrorThatLeavesTheNextOneGood) {

@@ -1,6 +1,8 @@
 // What all ranks are told where objects cannot be moved, and that all goes on after it.
 #include <functional>
 
+#include <tutti/batch.hpp>
+
 #include "tests/objects/calls.hpp"
 
 namespace tutti::harness {
@@ -45,7 +47,7 @@ TEST_P(RefusedObjectsOn, OfDifferentTypesAreAnErrorOnAllRanks) {
 TEST_P(RefusedObjectsOn, ThatCannotBeEncodedAreAnErrorOnAllRanks) {
   World world{size(), 13};
   for (Rank odd = 0; odd < size(); ++odd) {
-    const auto own = [&](Rank rank) { return rank == odd ? kUnwritable : text_of(9000, 1); };
+    const auto own = [&](Rank rank) { return rank == odd ? kUnwritable : text_of(600, 1); };
     const auto row = [&](Rank rank) {
       return std::vector<Text>(static_cast<std::size_t>(size()), own(rank));
     };
@@ -167,6 +169,15 @@ TEST(RefusedObjects, MissADeadlineOfTheirOwn) {
   ASSERT_TRUE(world.drive(tasks, seconds{1}));
   ASSERT_TRUE(tasks[0].error);
   EXPECT_EQ(tasks[0].error->code(), ErrorCode::timeout) << tasks[0].error->what();
+}
+
+TEST(RefusedObjects, AreNotOfABatch) {
+  World world{2};
+  const auto result =
+      try_batch([&] { static_cast<void>(world[0].all_gather_object_async(text_of(20, 1))); });
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code(), ErrorCode::invalid_argument) << result.error().what();
+  expect_usable(world);
 }
 
 TEST(RefusedObjects, WithoutARootAreAnErrorAtOnce) {
