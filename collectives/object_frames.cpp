@@ -17,11 +17,11 @@ void put_text(std::array<char, size>& to, std::string_view text) {
 }
 
 template <std::size_t size>
-std::string text_of(const std::array<char, size>& text) {
+std::string text_in(const std::array<char, size>& text) {
   return {text.begin(), std::find(text.begin(), text.end(), '\0')};
 }
 
-std::string name_of_rank(std::size_t rank) {
+std::string words_of_rank(std::size_t rank) {
   return "rank " + std::to_string(rank);
 }
 
@@ -44,7 +44,7 @@ void ObjectFrame::check(int sender, const ObjectVote& vote) const {
                        report.largest <= vote.largest();
   if (!is_sane)
     throw Error{ErrorCode::mismatch,
-                name_of_rank(static_cast<std::size_t>(sender)) +
+                words_of_rank(static_cast<std::size_t>(sender)) +
                     " sent something else than objects; all ranks must run the same tutti on "
                     "machines of one kind, and call the same collectives in the same order",
                 sender};
@@ -66,15 +66,15 @@ Error failure_of(std::span<const ObjectAccount> accounts) {
   for (std::size_t rank = 0; rank < accounts.size(); ++rank)
     if (accounts[rank].report.fingerprint != usual)
       return {ErrorCode::object,
-              name_of_rank(rank) + " calls " + text_of(accounts[rank].call) + ", " +
-                  name_of_rank(example) + " calls " + text_of(accounts[example].call) +
+              words_of_rank(rank) + " calls " + text_in(accounts[rank].call) + ", " +
+                  words_of_rank(example) + " calls " + text_in(accounts[example].call) +
                   "; objects must be of the same type on all ranks",
               static_cast<Rank>(rank)};
   for (std::size_t rank = 0; rank < accounts.size(); ++rank)
     if (accounts[rank].report.failed != 0)
       return {ErrorCode::object,
-              name_of_rank(rank) + " could not encode its part of " + text_of(accounts[rank].call) +
-                  ": " + text_of(accounts[rank].problem),
+              words_of_rank(rank) + " could not encode its part of " +
+                  text_in(accounts[rank].call) + ": " + text_in(accounts[rank].problem),
               static_cast<Rank>(rank)};
   std::size_t giver = 0;
   std::size_t taker = 0;
@@ -83,8 +83,8 @@ Error failure_of(std::span<const ObjectAccount> accounts) {
     if (accounts[rank].report.most < accounts[taker].report.most) taker = rank;
   }
   return {ErrorCode::object,
-          text_of(accounts[giver].call) + ": " + name_of_rank(giver) + " gives an object of " +
-              std::to_string(accounts[giver].report.largest) + " bytes, " + name_of_rank(taker) +
+          text_in(accounts[giver].call) + ": " + words_of_rank(giver) + " gives an object of " +
+              std::to_string(accounts[giver].report.largest) + " bytes, " + words_of_rank(taker) +
               " takes at most " + std::to_string(accounts[taker].report.most) +
               " (ObjectOptions::most_bytes)",
           static_cast<Rank>(giver)};

@@ -39,7 +39,7 @@ Call call_on(Collective collective, std::span<Letter> in, std::span<Letter> out,
           .root = root};
 }
 
-std::size_t sum_of(Counts counts) {
+std::size_t total_of(Counts counts) {
   return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
 }
 
@@ -194,7 +194,7 @@ void ObjectOperation::start_payload() {
   }
   for (const ObjectFrame& frame : frames_) beside_.push_back(bytes_beside(frame.size));
   const bool is_sender = call_.way == Way::broadcast && is_root();
-  const std::size_t bytes = sum_of(beside_);
+  const std::size_t bytes = total_of(beside_);
   if (bytes > 0 && !is_sender) payload_ = engine_.take_bytes(bytes);
   std::byte* const out = is_sender ? in : payload_.data.get();
   Call call{.in = in,
