@@ -25,8 +25,9 @@ Schedule at_once(const Shape& shape, Rank self) {
 }
 /// As above, but rank 1 forgets rank 0.
 Schedule forgetful(const Shape& shape, Rank self) {
+  const Schedule whole = at_once(shape, self);
   Schedule schedule{1};
-  for (const Step& step : at_once(shape, self).steps())
+  for (const Step& step : whole.steps())
     if (!(self == 1 && step.kind() == Step::Kind::recv_reduce && step.peer() == 0) &&
         !(self == 0 && step.kind() == Step::Kind::send && step.peer() == 1))
       schedule.add(step);

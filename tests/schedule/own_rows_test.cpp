@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <tutti/catalog.hpp>
+#include <tutti/error.hpp>
 
 #include "collectives/verify_row.hpp"
 
