@@ -4,7 +4,7 @@
 # The one list of the Debian packages that building, testing, measuring and plotting need.
 TUTTI_PACKAGES=(
   g++ clang libclang-rt-14-dev cmake ninja-build ccache pkg-config
-  libssl-dev libcereal-dev libgtest-dev libcli11-dev libfmt-dev nlohmann-json3-dev
+  libssl-dev libcereal-dev libgtest-dev libcli11-dev libfmt-dev nlohmann-json3-dev libexpat1-dev
   openmpi-bin libopenmpi-dev libpmix-dev mpich libmpich-dev
   python3 python3-matplotlib doxygen iproute2
 )

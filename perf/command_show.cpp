@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "perf/command_line.hpp"
 #include "perf/commands.hpp"
 #include "perf/load.hpp"
+#include "perf/msccl.hpp"
 #include "perf/sweep_failure.hpp"
 
 namespace tutti::perf {
@@ -50,8 +52,11 @@ Wanted understand(const Flags& flags) {
   wanted.ranks = number_in("--ranks", flags.ranks, {1, kMostRanks});
   wanted.root = number_in("--root", flags.root, {0, wanted.ranks - 1});
   if (!flags.rank.empty()) wanted.only = number_in("--rank", flags.rank, {0, wanted.ranks - 1});
-  if (flags.format != "text" && flags.format != "json" && flags.format != "svg")
-    refuse_word("format", flags.format, {"text", "json", "svg"});
+  const std::vector<std::string> formats{"text", "json", "svg", "msccl"};
+  if (std::find(formats.begin(), formats.end(), flags.format) == formats.end())
+    refuse_word("format", flags.format, formats);
+  if (flags.format == "msccl" && !flags.rank.empty())
+    throw Failure{ExitCode::usage, "--format msccl is of all ranks: leave --rank out"};
   if (flags.format == "svg" && wanted.ranks > kMostDrawn)
     throw Failure{ExitCode::usage, fmt::format("a picture of {} ranks would be unreadable: use "
                                                "--ranks {} or fewer",
@@ -85,7 +90,8 @@ int show(const Flags& flags, const Wanted& wanted) {
                         .only = wanted.only};
   write_text(flags.format == "text"   ? to_text(printed)
              : flags.format == "json" ? to_json(printed)
-                                      : to_svg(printed),
+             : flags.format == "svg"  ? to_svg(printed)
+                                      : to_msccl(printed),
              flags.output);
   return static_cast<int>(ExitCode::good);
 }
@@ -100,7 +106,7 @@ void add_show(CLI::App& app, std::function<int()>& run) {
   command->add_option("--ranks", flags->ranks, "number of ranks")->capture_default_str();
   command->add_option("--root", flags->root, "root of rooted collectives")->capture_default_str();
   command->add_option("--rank", flags->rank, "one rank only; a picture highlights it");
-  command->add_option("--format", flags->format, "text, json or svg")->capture_default_str();
+  command->add_option("--format", flags->format, "text, json, svg or msccl")->capture_default_str();
   command->add_option("--load", flags->load, kLoadHelp);
   command->add_option("--output", flags->output, "file to write instead of standard output");
   command->callback([flags, &run] {

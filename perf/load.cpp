@@ -11,6 +11,7 @@
 #include <tutti/error.hpp>
 
 #include "perf/command_line.hpp"
+#include "perf/msccl.hpp"
 #include "perf/sweep_failure.hpp"
 #include "perf/written.hpp"
 
@@ -107,10 +108,11 @@ std::shared_ptr<const Catalog> load_catalog(const std::string& files) {
       add_module(*catalog, file);
       continue;
     }
-    if (kind != ".json") refuse(file, "expected a name that ends in .json or .so");
+    if (kind != ".json" && kind != ".xml")
+      refuse(file, "expected a name that ends in .json, .xml or .so");
     Written written;
     try {
-      written = from_json(text_of(file));
+      written = kind == ".json" ? from_json(text_of(file)) : from_msccl(text_of(file));
     } catch (const Error& error) {
       refuse(file, error.what());
     }

@@ -10,7 +10,7 @@
 namespace tutti::perf {
 
 /// What `--load` is, in the help.
-inline constexpr const char* kLoadHelp = "add algorithms: [NAME=]FILE.json or .so, ...";
+inline constexpr const char* kLoadHelp = "add algorithms: [NAME=]FILE.json, .xml, .so";
 
 /// Adds the algorithms of files to tutti's own. What is written down is proved at once. Files that
 /// name the same algorithm of a collective are about several numbers of ranks, or roots. Throws

@@ -9,6 +9,7 @@
 
 #include "collectives/print.hpp"
 #include "perf/load.hpp"
+#include "perf/msccl.hpp"
 #include "perf/sweep_failure.hpp"
 #include "perf/written.hpp"
 
@@ -41,9 +42,9 @@ void for_each_row(Visit visit) {
   }
 }
 
-std::string refusal(const std::string& text) {
+std::string refusal(const std::string& text, Written (*read)(const std::string&) = from_json) {
   try {
-    (void)from_json(text);
+    (void)read(text);
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
     return error.what();
@@ -114,6 +115,135 @@ TEST(Written, ThatCannotBeIsRefused) {
   for (std::size_t length = 0; length < whole.size(); ++length)
     EXPECT_FALSE(refusal(whole.substr(0, length)).empty()) << length;
   EXPECT_FALSE(refusal(std::string(100'000, '[')).empty());
+}
+
+TEST(Written, AsXmlIsReadAsItWas) {
+  for_each_row([](const Choice& choice, int size, Rank root) {
+    const std::vector<Schedule> schedules = schedules_of(choice, size, root);
+    const Written read = from_msccl(to_msccl({.algorithm = choice.text(),
+                                              .collective = choice.algorithm->collective,
+                                              .root = root,
+                                              .schedules = schedules}));
+    EXPECT_EQ(read.name, choice.text());
+    EXPECT_EQ(read.collective, choice.algorithm->collective);
+    EXPECT_EQ(read.root, root);
+    ASSERT_EQ(read.schedules, schedules) << choice.text() << " on " << size << " ranks";
+  });
+}
+
+/// A step as MSCCL's tools write it.
+std::string step(int s, const std::string& type, const std::string& from, const std::string& to,
+                 int depid = -1, int deps = -1) {
+  return "<step s=\"" + std::to_string(s) + "\" type=\"" + type + "\" srcbuf=\"" +
+         from.substr(0, 1) + "\" srcoff=\"" + from.substr(1) + "\" dstbuf=\"" + to.substr(0, 1) +
+         "\" dstoff=\"" + to.substr(1) + "\" cnt=\"1\" depid=\"" + std::to_string(depid) +
+         "\" deps=\"" + std::to_string(deps) + "\" hasdep=\"0\"/>";
+}
+std::string block(int id, int send, int recv, const std::string& steps) {
+  return "<tb id=\"" + std::to_string(id) + "\" send=\"" + std::to_string(send) + "\" recv=\"" +
+         std::to_string(recv) + "\" chan=\"0\">" + steps + "</tb>";
+}
+std::string program(const std::string& coll, int chunks, int inplace,
+                    const std::vector<std::string>& ranks) {
+  std::string text =
+      "<?xml version=\"1.0\"?><algo name=\"foreign\" proto=\"Simple\" nchannels=\"1\" "
+      "nchunksperloop=\"" +
+      std::to_string(chunks) + "\" ngpus=\"" + std::to_string(ranks.size()) + "\" coll=\"" + coll +
+      "\" inplace=\"" + std::to_string(inplace) + "\" outofplace=\"0\">\n";
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    text += "<gpu id=\"" + std::to_string(rank) +
+            "\" i_chunks=\"1\" o_chunks=\"1\" s_chunks=\"0\">" + ranks[rank] + "</gpu>\n";
+  return text + "</algo>\n";
+}
+
+/// An all_reduce in a ring, with steps that receive, reduce and send at once.
+std::string ring_of(int n) {
+  std::vector<std::string> ranks;
+  const auto chunk = [n](int c) { return "i" + std::to_string((c % n + n) % n); };
+  for (int rank = 0; rank < n; ++rank) {
+    std::string steps = step(0, "s", chunk(rank), chunk(rank));
+    int s = 1;
+    for (int k = 1; k < n - 1; ++k, ++s) steps += step(s, "rrs", chunk(rank - k), chunk(rank - k));
+    steps += step(s++, "rrcs", chunk(rank - n + 1), chunk(rank - n + 1));
+    for (int k = 0; k < n - 2; ++k, ++s) steps += step(s, "rcs", chunk(rank - k), chunk(rank - k));
+    steps += step(s, "r", chunk(rank + 2), chunk(rank + 2));
+    ranks.push_back(block(0, (rank + 1) % n, (rank + n - 1) % n, steps));
+  }
+  return program("allreduce", n, 1, ranks);
+}
+
+TEST(Written, ByOthersForMscclIsReadAndProved) {
+  for (const int n : {2, 3, 4, 7}) {
+    const Written ring = from_msccl(ring_of(n));
+    EXPECT_EQ(ring.name, "foreign");
+    EXPECT_EQ(ring.collective, Collective::all_reduce);
+    EXPECT_EQ(ring.schedules.front().rounds(), static_cast<std::size_t>(2 * (n - 1)));
+    EXPECT_TRUE(proved_traits(ring).rotational) << n;
+  }
+  // Through scratch, and by threadblocks that wait for each other.
+  const auto rank = [](int self) {
+    const std::string own = "i" + std::to_string(self);
+    const std::string other = "i" + std::to_string(1 - self);
+    return block(0, 1 - self, -1,
+                 step(0, "s", other, other) + step(1, "nop", "i0", "i0", 1, 1) +
+                     step(2, "s", own, own)) +
+           block(1, -1, 1 - self,
+                 step(0, "r", own, "s0") + step(1, "re", "s0", own) +
+                     step(2, "r", other, other, 0, 0));
+  };
+  const Written pair = from_msccl(program("allreduce", 2, 1, {rank(0), rank(1)}));
+  EXPECT_EQ(proved_traits(pair).rank_identical, When::always);
+}
+
+// Without the attributes of our own, what waits for what must tell as much.
+TEST(Written, AsXmlIsCompleteForOthers) {
+  int rows = 0;
+  for_each_row([&](const Choice& choice, int size, Rank) {
+    if (choice.algorithm->collective != Collective::all_reduce || size > 8) return;
+    const std::vector<Schedule> schedules = schedules_of(choice, size, 0);
+    std::string text = to_msccl({.algorithm = choice.text(), .schedules = schedules});
+    const std::size_t ours = text.find(" units=");
+    text.erase(ours, text.find('>') - ours);
+    EXPECT_NO_THROW((void)proved_traits(from_msccl(text)))
+        << choice.text() << " on " << size << " ranks";
+    ++rows;
+  });
+  EXPECT_GT(rows, 40);
+}
+
+TEST(Written, ForMscclThatCannotBeIsRefused) {
+  const std::string good = ring_of(3);
+  EXPECT_EQ(refusal(good, from_msccl), "");
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return refusal(text.replace(at, from.size(), to), from_msccl);
+  };
+  const std::array<std::array<const char*, 3>, 15> cases{{
+      {"<algo", "<!DOCTYPE a [<!ENTITY b \"c\">]><algo", "document type"},
+      {"<gpu", "<tb", "<tb> in the wrong place"},
+      {"</gpu>", "</tb>", "no XML"},
+      {"<algo", "<algorithm", "<algorithm> in the wrong place"},
+      {"allreduce", "allreduces", "'allreduces' is no collective"},
+      {"ngpus=\"3\"", "ngpus=\"4\"", "ngpus is 4"},
+      {"gpu id=\"1\"", "gpu id=\"5\"", "1 is missing"},
+      {"nchunksperloop=\"3\"", "nchunksperloop=\"0\"", "nchunksperloop is 0"},
+      {"nchunksperloop=\"3\"", "nchunksperloop=\"2\"", "beyond the end"},
+      {"nchunksperloop=\"3\"", "nchunksperloop=\"99999999\"", "units 99999999"},
+      {"cnt=\"1\"", "cnt=\"2\"", "other numbers of chunks"},
+      {"cnt=\"1\"", "cnt=\"x\"", "no number"},
+      {"type=\"s\"", "type=\"sr\"", "'sr' is no step"},
+      {"send=\"1\"", "send=\"9\"", "cannot send to"},
+      {"depid=\"-1\" deps=\"-1\"", "depid=\"0\" deps=\"3\"", "wait for each other"},
+  }};
+  for (const auto& [from, to, words] : cases)
+    EXPECT_NE(with(from, to).find(words), std::string::npos) << to << ": " << with(from, to);
+  for (std::size_t length = 0; length + 1 < good.size(); length += 7)
+    EXPECT_FALSE(refusal(good.substr(0, length), from_msccl).empty()) << length;
+  std::string lonely = good;
+  lonely.replace(lonely.find("type=\"r\""), 8, "type=\"nop\"");
+  EXPECT_NE(refusal(lonely, from_msccl).find("does not receive all"), std::string::npos);
 }
 
 TEST(Written, FromFilesIsACatalog) {

@@ -1,0 +1,339 @@
+#include "perf/msccl_rounds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include <tutti/error.hpp>
+
+#include "perf/msccl_slots.hpp"
+
+namespace tutti::perf {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error{ErrorCode::invalid_argument, message};
+}
+
+/// A run of chunks in a buffer of MSCCL.
+struct Chunks {
+  char buffer = 'o';
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+/// One end of a message, or a local step.
+struct Part {
+  std::size_t rank = 0;
+  Step::Kind kind = Step::Kind::finish;  // which stands for a nop
+  Chunks into{};                         // or what is sent
+  Chunks from{};                         // of local steps
+};
+
+/// Something that comes later: in a later round, or in the same one, whose steps read what stood
+/// there before.
+struct Later {
+  std::size_t node = 0;
+  std::size_t rounds = 1;
+};
+
+/// What happens at once: a message, with both its ends, or a local step.
+struct Node {
+  std::vector<Part> parts{};
+  std::vector<Later> later{};
+  std::vector<std::size_t> earlier{};
+  std::size_t group = 0;  // of those that must be in one round, numbered as they may follow
+  std::size_t round = 0;
+};
+
+Chunks chunks_of(const std::string& buffer, std::int64_t first, std::int64_t count) {
+  if (buffer != "i" && buffer != "o" && buffer != "s")
+    refuse(fmt::format("'{}' is no buffer; expected i, o or s", buffer.substr(0, 40)));
+  constexpr std::int64_t kMost = std::int64_t{1} << 22;
+  if (first < 0 || count < 1 || first > kMost || count > kMost)
+    refuse(fmt::format("{} chunks from {} on cannot be", count, first));
+  return {buffer.front(), first, count};
+}
+
+/// All that a file says, and who waits for whom.
+class Web {
+ public:
+  explicit Web(const XmlAlgorithm& xml) : xml_{xml} {
+    for (std::size_t rank = 0; rank < xml.ranks.size(); ++rank)
+      for (const XmlBlock& block : xml.ranks[rank].blocks) add_block(rank, block);
+    for (const auto& [key, ends] : pending_)
+      if (!ends.sends.empty() || !ends.receives.empty())
+        refuse(
+            fmt::format("rank {} does not receive all that rank {} sends to it, or the other way "
+                        "round",
+                        std::get<1>(key), std::get<0>(key)));
+    for (std::size_t rank = 0; rank < xml.ranks.size(); ++rank) add_waits(rank);
+  }
+  /// The nodes in the order of their rounds.
+  std::vector<Node> sorted() {
+    const std::size_t groups = find_groups();
+    std::vector<std::vector<std::size_t>> members(groups);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) members[nodes_[i].group].push_back(i);
+    std::vector<std::size_t> rounds(groups, 0);
+    for (std::size_t group = 0; group < groups; ++group)
+      for (const std::size_t i : members[group]) {
+        nodes_[i].round = rounds[group];
+        for (const Later& later : nodes_[i].later) {
+          const std::size_t other = nodes_[later.node].group;
+          if (other == group && later.rounds > 0) refuse("steps wait for each other for ever");
+          rounds[other] = std::max(rounds[other], rounds[group] + later.rounds);
+        }
+      }
+    std::ranges::stable_sort(nodes_, {}, &Node::round);
+    return std::move(nodes_);
+  }
+
+ private:
+  /// The first and the last node of a step: what it waits for, and what waits for it.
+  struct Ends {
+    std::size_t first = 0;
+    std::size_t last = 0;
+    Step::Kind kind = Step::Kind::finish;  // of the last,
+    bool folds = false;                    // and whether the first, or what a nop stands before,
+                                           // is a fold, of which a round may have several
+  };
+  struct Pending {
+    std::vector<std::size_t> sends{};  // nodes with that end only, the latest first
+    std::vector<std::size_t> receives{};
+  };
+  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // sender, receiver, channel
+
+  std::size_t add_node(const Part& part) {
+    nodes_.emplace_back().parts.push_back(part);
+    return nodes_.size() - 1;
+  }
+  /// One end of a message: the other one may be there already.
+  std::size_t add_end(const Key& key, const Part& part) {
+    const bool sends = part.kind == Step::Kind::send;
+    Pending& pending = pending_[key];
+    std::vector<std::size_t>& others = sends ? pending.receives : pending.sends;
+    if (others.empty()) {
+      const std::size_t node = add_node(part);
+      (sends ? pending.sends : pending.receives).push_back(node);
+      return node;
+    }
+    const std::size_t node = others.front();
+    others.erase(others.begin());
+    if (nodes_[node].parts.front().into.count != part.into.count)
+      refuse("a message has other numbers of chunks at its two ends");
+    nodes_[node].parts.push_back(part);
+    return node;
+  }
+  void link(const Ends& before, const Ends& after) {
+    if (before.kind == Step::Kind::recv_reduce && after.folds)
+      add_edge(before.last, after.first, 0);
+    else link(before.last, before.kind, after.first);
+  }
+  /// A message has left its sender when it is in the round; all else has to be over.
+  void link(std::size_t before, Step::Kind kind, std::size_t after) {
+    const bool may_be_same = kind == Step::Kind::send || kind == Step::Kind::finish;
+    add_edge(before, after, may_be_same ? 0 : 1);
+  }
+  void add_edge(std::size_t before, std::size_t after, std::size_t rounds) {
+    if (before == after) return;
+    nodes_[before].later.push_back({after, rounds});
+    nodes_[after].earlier.push_back(before);
+  }
+
+  /// The nodes in an order in which each comes before those that wait for it, but for circles.
+  std::vector<std::size_t> in_order() const {
+    std::vector<std::size_t> order;
+    std::vector<bool> seen(nodes_.size(), false);
+    std::vector<std::pair<std::size_t, std::size_t>> path;  // nodes, and how many went on from each
+    for (std::size_t start = 0; start < nodes_.size(); ++start) {
+      if (seen[start]) continue;
+      seen[start] = true;
+      path.push_back({start, 0});
+      while (!path.empty()) {
+        auto& [node, gone] = path.back();
+        if (gone == nodes_[node].later.size()) {
+          order.push_back(node);
+          path.pop_back();
+          continue;
+        }
+        const std::size_t next = nodes_[node].later[gone++].node;
+        if (!seen[next]) path.push_back({next, 0});
+        seen[next] = true;
+      }
+    }
+    std::ranges::reverse(order);
+    return order;
+  }
+  /// Circles are groups (Kosaraju 1978). @return how many groups there are.
+  std::size_t find_groups() {
+    std::size_t groups = 0;
+    std::vector<bool> seen(nodes_.size(), false);
+    std::vector<std::size_t> open;
+    for (const std::size_t start : in_order()) {
+      if (seen[start]) continue;
+      seen[start] = true;
+      open.push_back(start);
+      while (!open.empty()) {
+        const std::size_t node = open.back();
+        open.pop_back();
+        nodes_[node].group = groups;
+        for (const std::size_t before : nodes_[node].earlier) {
+          if (!seen[before]) open.push_back(before);
+          seen[before] = true;
+        }
+      }
+      ++groups;
+    }
+    return groups;
+  }
+
+  Ends add_step(std::size_t rank, const XmlBlock& block, const XmlStep& step) {
+    const std::string& type = step.type;
+    const auto self = static_cast<std::int64_t>(rank);
+    if (type == "nop") {
+      const std::size_t node = add_node({.rank = rank});
+      return {node, node, Step::Kind::finish};
+    }
+    const bool sends = type == "s" || type == "rcs" || type == "rrs" || type == "rrcs";
+    const bool receives = type.starts_with("r") && type != "re";
+    const bool reduces = type.starts_with("rr") || type == "re";
+    const bool is_local = type == "re" || type == "cpy";
+    if (!sends && !receives && !is_local)
+      refuse(fmt::format("'{}' is no step", type.substr(0, 40)));
+    // What is received and passed on without being kept is kept where the own operand was.
+    const bool keeps_at_source = type == "s" || type == "rrs";
+    const Chunks into = keeps_at_source ? chunks_of(step.srcbuf, step.srcoff, step.cnt)
+                                        : chunks_of(step.dstbuf, step.dstoff, step.cnt);
+    const auto with = [&](std::int64_t peer) {
+      if (peer < 0 || peer >= static_cast<std::int64_t>(xml_.ranks.size()) || peer == self)
+        refuse(fmt::format("rank {} cannot send to or receive from {}", rank, peer));
+      return peer;
+    };
+    if (is_local) {
+      const std::size_t node = add_node({rank, reduces ? Step::Kind::reduce : Step::Kind::copy,
+                                         into, chunks_of(step.srcbuf, step.srcoff, step.cnt)});
+      return {node, node, Step::Kind::copy};
+    }
+    std::optional<std::size_t> received;
+    if (receives)
+      received = add_end({with(block.recv), self, block.chan},
+                         {rank, reduces ? Step::Kind::recv_reduce : Step::Kind::recv, into, {}});
+    if (!sends) return {*received, *received, reduces ? Step::Kind::recv_reduce : Step::Kind::recv};
+    const std::size_t sent =
+        add_end({self, with(block.send), block.chan}, {rank, Step::Kind::send, into, {}});
+    if (received) link(*received, Step::Kind::recv, sent);
+    return {received.value_or(sent), sent, Step::Kind::send};
+  }
+
+  void add_block(std::size_t rank, const XmlBlock& block) {
+    std::vector<Ends>& ends = ends_[{rank, block.id}];
+    if (!ends.empty()) refuse(fmt::format("rank {} has two threadblocks {}", rank, block.id));
+    for (const XmlStep& step : block.steps) {
+      ends.push_back(add_step(rank, block, step));
+      ends.back().folds = folds(block, ends.size() - 1);
+      if (ends.size() == 1) continue;
+      const Ends& before = ends[ends.size() - 2];
+      if (joins(block, ends.size() - 1)) add_edge(before.last, ends.back().first, 0);
+      else link(before, ends.back());
+    }
+  }
+  static bool folds(const XmlBlock& block, std::size_t index) {
+    while (index + 1 < block.steps.size() && block.steps[index].type == "nop") ++index;
+    return block.steps[index].type.starts_with("rr");
+  }
+  /// Whether a receive may be in the round of the one before: they are told apart by their order,
+  /// and touch nothing that those before touch which may be in that round.
+  static bool joins(const XmlBlock& block, std::size_t index) {
+    const auto receives = [](const XmlStep& step) {
+      return step.type == "r" || step.type == "rrc";
+    };
+    constexpr std::size_t kFew = 64;  // more would only take longer
+    const XmlStep& step = block.steps[index];
+    if (!receives(step) || !receives(block.steps[index - 1])) return false;
+    for (std::size_t i = index; i-- > 0 && receives(block.steps[i]);) {
+      const XmlStep& other = block.steps[i];
+      const bool is_apart =
+          step.dstoff >= other.dstoff + other.cnt || other.dstoff >= step.dstoff + step.cnt;
+      if ((!is_apart && (step.type != "rrc" || other.type != "rrc")) || index - i > kFew)
+        return false;
+    }
+    return true;
+  }
+  void add_waits(std::size_t rank) {
+    for (const XmlBlock& block : xml_.ranks[rank].blocks)
+      for (std::size_t i = 0; i < block.steps.size(); ++i) {
+        const XmlStep& step = block.steps[i];
+        if (step.depid < 0) continue;
+        const auto found = ends_.find({rank, step.depid});
+        if (found == ends_.end() || step.deps < 0 ||
+            step.deps >= static_cast<std::int64_t>(found->second.size()))
+          refuse(fmt::format("a step of rank {} waits for step {} of threadblock {}, which is not",
+                             rank, step.deps, step.depid));
+        link(found->second[static_cast<std::size_t>(step.deps)], ends_[{rank, block.id}][i]);
+      }
+  }
+
+  const XmlAlgorithm& xml_;
+  std::vector<Node> nodes_{};
+  std::map<Key, Pending> pending_{};
+  std::map<std::pair<std::size_t, std::int64_t>, std::vector<Ends>> ends_{};
+};
+
+/// More chunks than this are moved by no program that somebody wrote.
+constexpr std::int64_t kMostChunks = std::int64_t{1} << 22;
+
+/// Adds what a node does to the schedules of its ranks, chunk by chunk.
+void add(const Node& node, Slotting& slotting, std::vector<Schedule>& schedules) {
+  if (node.parts.front().kind == Step::Kind::finish) return;
+  const bool is_message = node.parts.size() == 2;
+  const bool sender_first = node.parts.front().kind == Step::Kind::send;
+  const Part& to = node.parts[is_message && sender_first ? 1 : 0];
+  const Part& from = node.parts[is_message && !sender_first ? 1 : 0];
+  const Chunks& source = is_message ? from.into : from.from;
+  for (std::int64_t i = 0; i < to.into.count; ++i) {
+    const Slots read = slotting.read(from.rank, source.buffer, source.first + i);
+    const Slots into = slotting.write(to.rank, to.into.buffer, to.into.first + i, read);
+    const auto sender = static_cast<Rank>(from.rank);
+    if (is_message) schedules[from.rank].add(Send{static_cast<Rank>(to.rank), read});
+    if (to.kind == Step::Kind::recv) schedules[to.rank].add(Recv{sender, into});
+    if (to.kind == Step::Kind::recv_reduce) schedules[to.rank].add(RecvReduce{sender, into});
+    if (to.kind == Step::Kind::copy) schedules[to.rank].add(Copy{read, into});
+    if (to.kind == Step::Kind::reduce) schedules[to.rank].add(Reduce{read, into});
+  }
+}
+
+/// MSCCL's programs do not say when a result is complete: at the end.
+void finish(std::vector<Schedule>& schedules, const Slotting& slotting) {
+  const Contract& contract = slotting.contract();
+  const std::int64_t parts = slotting.units() / contract.blocks();
+  for (std::size_t rank = 0; rank < schedules.size() && contract.reduces(); ++rank)
+    for (std::uint32_t block = 0; block < contract.blocks(); ++block)
+      if (contract.wants_output(static_cast<Rank>(rank), block))
+        schedules[rank].finish({Space::out, static_cast<std::uint32_t>(block * parts),
+                                static_cast<std::uint32_t>(parts)});
+}
+
+}  // namespace
+
+std::vector<Schedule> rounds_of(const XmlAlgorithm& xml, Collective collective) {
+  if (xml.ranks.empty()) refuse("there is no <gpu>");
+  Slotting slotting{xml, collective};
+  std::vector<Schedule> schedules(xml.ranks.size(), slotting.empty());
+  const std::vector<Node> nodes = Web{xml}.sorted();
+  std::int64_t chunks = 0;
+  for (const Node& node : nodes) chunks += node.parts.front().into.count;
+  if (chunks > kMostChunks) refuse(fmt::format("it moves {} chunks, which are too many", chunks));
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    add(nodes[i], slotting, schedules);
+    if (i + 1 < nodes.size() && nodes[i + 1].round == nodes[i].round) continue;
+    for (Schedule& schedule : schedules) schedule.end_round();
+    slotting.end_round();
+  }
+  finish(schedules, slotting);
+  return schedules;
+}
+
+}  // namespace tutti::perf
