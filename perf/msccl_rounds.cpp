@@ -10,13 +10,10 @@
 #include <tutti/error.hpp>
 
 #include "perf/msccl_slots.hpp"
+#include "perf/written.hpp"
 
 namespace tutti::perf {
 namespace {
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error{ErrorCode::invalid_argument, message};
-}
 
 /// A run of chunks in a buffer of MSCCL.
 struct Chunks {
@@ -51,10 +48,10 @@ struct Node {
 
 Chunks chunks_of(const std::string& buffer, std::int64_t first, std::int64_t count) {
   if (buffer != "i" && buffer != "o" && buffer != "s")
-    refuse(fmt::format("'{}' is no buffer; expected i, o or s", buffer.substr(0, 40)));
+    refuse_written(fmt::format("'{}' is no buffer; expected i, o or s", buffer.substr(0, 40)));
   constexpr std::int64_t kMost = std::int64_t{1} << 22;
   if (first < 0 || count < 1 || first > kMost || count > kMost)
-    refuse(fmt::format("{} chunks from {} on cannot be", count, first));
+    refuse_written(fmt::format("{} chunks from {} on cannot be", count, first));
   return {buffer.front(), first, count};
 }
 
@@ -66,7 +63,7 @@ class Web {
       for (const XmlBlock& block : xml.ranks[rank].blocks) add_block(rank, block);
     for (const auto& [key, ends] : pending_)
       if (!ends.sends.empty() || !ends.receives.empty())
-        refuse(
+        refuse_written(
             fmt::format("rank {} does not receive all that rank {} sends to it, or the other way "
                         "round",
                         std::get<1>(key), std::get<0>(key)));
@@ -83,7 +80,8 @@ class Web {
         nodes_[i].round = rounds[group];
         for (const Later& later : nodes_[i].later) {
           const std::size_t other = nodes_[later.node].group;
-          if (other == group && later.rounds > 0) refuse("steps wait for each other for ever");
+          if (other == group && later.rounds > 0)
+            refuse_written("steps wait for each other for ever");
           rounds[other] = std::max(rounds[other], rounds[group] + later.rounds);
         }
       }
@@ -123,7 +121,7 @@ class Web {
     const std::size_t node = others.front();
     others.erase(others.begin());
     if (nodes_[node].parts.front().into.count != part.into.count)
-      refuse("a message has other numbers of chunks at its two ends");
+      refuse_written("a message has other numbers of chunks at its two ends");
     nodes_[node].parts.push_back(part);
     return node;
   }
@@ -202,14 +200,14 @@ class Web {
     const bool reduces = type.starts_with("rr") || type == "re";
     const bool is_local = type == "re" || type == "cpy";
     if (!sends && !receives && !is_local)
-      refuse(fmt::format("'{}' is no step", type.substr(0, 40)));
+      refuse_written(fmt::format("'{}' is no step", type.substr(0, 40)));
     // What is received and passed on without being kept is kept where the own operand was.
     const bool keeps_at_source = type == "s" || type == "rrs";
     const Chunks into = keeps_at_source ? chunks_of(step.srcbuf, step.srcoff, step.cnt)
                                         : chunks_of(step.dstbuf, step.dstoff, step.cnt);
     const auto with = [&](std::int64_t peer) {
       if (peer < 0 || peer >= static_cast<std::int64_t>(xml_.ranks.size()) || peer == self)
-        refuse(fmt::format("rank {} cannot send to or receive from {}", rank, peer));
+        refuse_written(fmt::format("rank {} cannot send to or receive from {}", rank, peer));
       return peer;
     };
     if (is_local) {
@@ -230,7 +228,8 @@ class Web {
 
   void add_block(std::size_t rank, const XmlBlock& block) {
     std::vector<Ends>& ends = ends_[{rank, block.id}];
-    if (!ends.empty()) refuse(fmt::format("rank {} has two threadblocks {}", rank, block.id));
+    if (!ends.empty())
+      refuse_written(fmt::format("rank {} has two threadblocks {}", rank, block.id));
     for (const XmlStep& step : block.steps) {
       ends.push_back(add_step(rank, block, step));
       ends.back().folds = folds(block, ends.size() - 1);
@@ -270,8 +269,9 @@ class Web {
         const auto found = ends_.find({rank, step.depid});
         if (found == ends_.end() || step.deps < 0 ||
             step.deps >= static_cast<std::int64_t>(found->second.size()))
-          refuse(fmt::format("a step of rank {} waits for step {} of threadblock {}, which is not",
-                             rank, step.deps, step.depid));
+          refuse_written(
+              fmt::format("a step of rank {} waits for step {} of threadblock {}, which is not",
+                          rank, step.deps, step.depid));
         link(found->second[static_cast<std::size_t>(step.deps)], ends_[{rank, block.id}][i]);
       }
   }
@@ -319,13 +319,14 @@ void finish(std::vector<Schedule>& schedules, const Slotting& slotting) {
 }  // namespace
 
 std::vector<Schedule> rounds_of(const XmlAlgorithm& xml, Collective collective) {
-  if (xml.ranks.empty()) refuse("there is no <gpu>");
+  if (xml.ranks.empty()) refuse_written("there is no <gpu>");
   Slotting slotting{xml, collective};
   std::vector<Schedule> schedules(xml.ranks.size(), slotting.empty());
   const std::vector<Node> nodes = Web{xml}.sorted();
   std::int64_t chunks = 0;
   for (const Node& node : nodes) chunks += node.parts.front().into.count;
-  if (chunks > kMostChunks) refuse(fmt::format("it moves {} chunks, which are too many", chunks));
+  if (chunks > kMostChunks)
+    refuse_written(fmt::format("it moves {} chunks, which are too many", chunks));
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     add(nodes[i], slotting, schedules);
     if (i + 1 < nodes.size() && nodes[i + 1].round == nodes[i].round) continue;

@@ -10,21 +10,14 @@
 #include "perf/written.hpp"
 
 namespace tutti::perf {
-namespace {
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error{ErrorCode::invalid_argument, message};
-}
-
-}  // namespace
 
 Slotting::Slotting(const XmlAlgorithm& xml, Collective collective)
     : contract_{collective, static_cast<int>(xml.ranks.size()), 0}, in_place_{xml.inplace == 1} {
   const std::int64_t blocks = contract_.blocks();
   const std::int64_t held = collective == Collective::all_to_all ? contract_.size : blocks;
   if (xml.chunks < 1 || xml.chunks % held != 0)
-    refuse(fmt::format("nchunksperloop is {}, which cannot be of {} on {} ranks", xml.chunks,
-                       name_of(collective), contract_.size));
+    refuse_written(fmt::format("nchunksperloop is {}, which cannot be of {} on {} ranks",
+                               xml.chunks, name_of(collective), contract_.size));
   per_block_ = xml.chunks / held;
   units_ = per_block_ * blocks;
   for (const XmlRank& rank : xml.ranks)
@@ -41,7 +34,7 @@ Slotting::Slotting(const XmlAlgorithm& xml, Collective collective)
 Slots Slotting::read(std::size_t rank, char buffer, std::int64_t chunk) const {
   if (buffer != 's') return outer(rank, buffer, chunk);
   const auto found = holds_[rank].find(chunk);
-  if (found == holds_[rank].end()) refuse("a step reads scratch that nobody has written");
+  if (found == holds_[rank].end()) refuse_written("a step reads scratch that nobody has written");
   return scratch(chunk, found->second);
 }
 
@@ -80,7 +73,7 @@ Slots Slotting::outer(std::size_t rank, char buffer, std::int64_t chunk) const {
 }
 
 Slots Slotting::slot(Space space, std::int64_t unit) const {
-  if (unit >= units_) refuse("a step uses a chunk beyond the end of its buffer");
+  if (unit >= units_) refuse_written("a step uses a chunk beyond the end of its buffer");
   return {space, static_cast<std::uint32_t>(unit), 1};
 }
 

@@ -19,20 +19,16 @@ constexpr std::int64_t kMostRanks = 4096;
 /// On all ranks together. A proof keeps some tens of bytes for each.
 constexpr std::int64_t kMostSlots = std::int64_t{1} << 22;
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error{ErrorCode::invalid_argument, message};
-}
-
 void need(std::string_view what, std::int64_t is, std::int64_t least, std::int64_t most) {
   if (is < least || is > most)
-    refuse(fmt::format("{} {} is not in {} .. {}", what, is, least, most));
+    refuse_written(fmt::format("{} {} is not in {} .. {}", what, is, least, most));
 }
 
 std::size_t index_in(std::span<const std::string_view> words, std::string_view word,
                      std::string_view what) {
   const auto found = std::ranges::find(words, word);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  refuse(fmt::format("'{}' is no {}", word.substr(0, 40), what));
+  refuse_written(fmt::format("'{}' is no {}", word.substr(0, 40), what));
 }
 
 Slots slots_of(std::string_view space, std::int64_t first, std::int64_t count,
@@ -48,14 +44,18 @@ Slots slots_of(std::string_view space, std::int64_t first, std::int64_t count,
 
 }  // namespace
 
+void refuse_written(const std::string& message) {
+  throw Error{ErrorCode::invalid_argument, message};
+}
+
 void check(const WrittenShape& shape) {
   need("size", shape.size, 1, kMostRanks);
   need("root", shape.root, 0, shape.size - 1);
   need("units", shape.units, 1, kMostSlots);
   need("planes", shape.planes, 0, kMostSlots / shape.units);
   if (shape.units * (shape.planes + 1) > kMostSlots / shape.size)
-    refuse(fmt::format("{} ranks with {} units and {} planes of scratch are too many slots",
-                       shape.size, shape.units, shape.planes));
+    refuse_written(fmt::format("{} ranks with {} units and {} planes of scratch are too many slots",
+                               shape.size, shape.units, shape.planes));
 }
 
 Step step_of(const WrittenStep& step, const WrittenShape& shape) {
@@ -83,14 +83,14 @@ Step step_of(const WrittenStep& step, const WrittenShape& shape) {
 Collective written_collective(std::string_view name) {
   for (int index = 0; index < kCollectives; ++index)
     if (name_of(static_cast<Collective>(index)) == name) return static_cast<Collective>(index);
-  refuse(fmt::format("'{}' is no collective", name.substr(0, 40)));
+  refuse_written(fmt::format("'{}' is no collective", name.substr(0, 40)));
 }
 
 Traits proved_traits(const Written& written) {
   const Contract contract{written.collective, static_cast<int>(written.schedules.size()),
                           written.root};
   const tutti::Verdict verdict = verify_schedules(contract, written.schedules);
-  if (!verdict.proved()) refuse(verdict.findings.front().message);
+  if (!verdict.proved()) refuse_written(verdict.findings.front().message);
   const auto when = [](const Property& property) {
     return property.holds ? When::always : When::never;
   };

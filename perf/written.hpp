@@ -39,6 +39,9 @@ struct WrittenStep {
   std::string_view side = "left";  ///< Of reductions.
 };
 
+/// Throws Error{invalid_argument}. @param message what is wrong with what was written.
+[[noreturn]] void refuse_written(const std::string& message);
+
 /// Refuses numbers that no schedule has, and such as would fill the memory. Throws
 /// Error{invalid_argument}. @param shape as a file has it.
 void check(const WrittenShape& shape);

@@ -12,28 +12,25 @@ namespace {
 
 using Json = nlohmann::json;
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error{ErrorCode::invalid_argument, message};
-}
-
 const Json& field(const Json& object, const char* key) {
-  if (!object.is_object() || !object.contains(key)) refuse(fmt::format("there is no \"{}\"", key));
+  if (!object.is_object() || !object.contains(key))
+    refuse_written(fmt::format("there is no \"{}\"", key));
   return object[key];
 }
 std::int64_t number(const Json& object, const char* key) {
   const Json& value = field(object, key);
   constexpr std::uint64_t kMost = std::uint64_t{1} << 40U;
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMost)
-    refuse(fmt::format("\"{}\" is no number that could be meant", key));
+    refuse_written(fmt::format("\"{}\" is no number that could be meant", key));
   return value.get<std::int64_t>();
 }
 const std::string& word(const Json& object, const char* key) {
   const Json& value = field(object, key);
-  if (!value.is_string()) refuse(fmt::format("\"{}\" is no text", key));
+  if (!value.is_string()) refuse_written(fmt::format("\"{}\" is no text", key));
   return value.get_ref<const std::string&>();
 }
 const Json::array_t& array(const Json& value, const char* what) {
-  if (!value.is_array()) refuse(fmt::format("{} is no array", what));
+  if (!value.is_array()) refuse_written(fmt::format("{} is no array", what));
   return value.get_ref<const Json::array_t&>();
 }
 
@@ -51,7 +48,7 @@ Step read_step(const Json& json, const WrittenShape& shape) {
 
 Schedule read_rank(const Json& json, const WrittenShape& shape, std::size_t rank) {
   if (number(json, "rank") != static_cast<std::int64_t>(rank))
-    refuse(
+    refuse_written(
         fmt::format("the schedules must be those of all ranks, in order; that of rank {} is not "
                     "in its place",
                     rank));
@@ -60,11 +57,11 @@ Schedule read_rank(const Json& json, const WrittenShape& shape, std::size_t rank
   const Json::array_t& rounds = array(field(json, "rounds"), "\"rounds\"");
   for (std::size_t round = 0; round < rounds.size(); ++round) {
     const Json::array_t& steps = array(rounds[round], "a round");
-    if (steps.empty()) refuse(fmt::format("round {} of rank {} is empty", round + 1, rank));
+    if (steps.empty()) refuse_written(fmt::format("round {} of rank {} is empty", round + 1, rank));
     for (const Json& step : steps) try {
         schedule.add(read_step(step, shape));
       } catch (const Error& error) {
-        refuse(fmt::format("rank {}, round {}: {}", rank, round + 1, error.what()));
+        refuse_written(fmt::format("rank {}, round {}: {}", rank, round + 1, error.what()));
       }
     schedule.end_round();
   }
@@ -75,7 +72,7 @@ Schedule read_rank(const Json& json, const WrittenShape& shape, std::size_t rank
 
 Written from_json(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) refuse("it is no JSON");
+  if (json.is_discarded()) refuse_written("it is no JSON");
   Written written{.name = word(json, "algorithm"),
                   .collective = written_collective(word(json, "collective"))};
   const WrittenShape shape{.size = number(json, "size"),
@@ -86,7 +83,8 @@ Written from_json(const std::string& text) {
   written.root = static_cast<Rank>(shape.root);
   const Json::array_t& ranks = array(field(json, "ranks"), "\"ranks\"");
   if (ranks.size() != static_cast<std::size_t>(shape.size))
-    refuse(fmt::format("it has schedules of {} ranks, expected {}", ranks.size(), shape.size));
+    refuse_written(
+        fmt::format("it has schedules of {} ranks, expected {}", ranks.size(), shape.size));
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
     written.schedules.push_back(read_rank(ranks[rank], shape, rank));
   return written;

@@ -21,10 +21,6 @@ constexpr std::array<std::pair<Collective, std::string_view>, 4> kNames{
      {Collective::reduce_scatter, "reducescatter"},
      {Collective::all_to_all, "alltoall"}}};
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error{ErrorCode::invalid_argument, message};
-}
-
 std::string_view space_of(const std::string& buffer) {
   if (buffer == "i") return "in";
   if (buffer == "o") return "out";
@@ -53,7 +49,8 @@ Step read_step(const XmlStep& xml, const XmlBlock& block, const WrittenShape& sh
   } else if (xml.type == "nop" && xml.finish == 1) {
     step.kind = "finish";
   } else {
-    refuse(fmt::format("a step of type '{}' has no place in a round", xml.type.substr(0, 40)));
+    refuse_written(
+        fmt::format("a step of type '{}' has no place in a round", xml.type.substr(0, 40)));
   }
   return step_of(step, shape);
 }
@@ -62,7 +59,7 @@ Step read_step(const XmlStep& xml, const XmlBlock& block, const WrittenShape& sh
 using Places = std::map<std::pair<std::int64_t, std::int64_t>, Step>;
 
 void add_piece(Places& places, const XmlStep& xml, const Step& piece) {
-  if (xml.round < 0 || xml.order < 0) refuse("a step lacks its round or its order");
+  if (xml.round < 0 || xml.order < 0) refuse_written("a step lacks its round or its order");
   const auto [found, is_new] = places.try_emplace({xml.round, xml.order}, piece);
   if (is_new) return;
   const Slots before = found->second.slots();
@@ -77,7 +74,8 @@ void add_piece(Places& places, const XmlStep& xml, const Step& piece) {
                     found->second.peer() == piece.peer() && found->second.side() == piece.side() &&
                     more.space == before.space && more.first == before.first + before.count;
   if (!fits)
-    refuse(fmt::format("two steps of round {} have the same order {}", xml.round, xml.order));
+    refuse_written(
+        fmt::format("two steps of round {} have the same order {}", xml.round, xml.order));
   found->second = joined;
 }
 
@@ -118,9 +116,11 @@ Written from_msccl(const std::string& text) {
   std::ranges::stable_sort(xml.ranks, {}, &XmlRank::id);
   for (std::size_t rank = 0; rank < xml.ranks.size(); ++rank)
     if (xml.ranks[rank].id != static_cast<std::int64_t>(rank))
-      refuse(fmt::format("there is not one <gpu> for each id from 0 on; {} is missing", rank));
+      refuse_written(
+          fmt::format("there is not one <gpu> for each id from 0 on; {} is missing", rank));
   if (xml.ngpus != static_cast<std::int64_t>(xml.ranks.size()))
-    refuse(fmt::format("ngpus is {}, and there are {} of them", xml.ngpus, xml.ranks.size()));
+    refuse_written(
+        fmt::format("ngpus is {}, and there are {} of them", xml.ngpus, xml.ranks.size()));
   if (xml.units < 0) {
     written.schedules = rounds_of(xml, written.collective);
     return written;

@@ -12,19 +12,18 @@
 
 #include <tutti/error.hpp>
 
+#include "perf/written.hpp"
+
 namespace tutti::perf {
 namespace {
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error{ErrorCode::invalid_argument, message};
-}
 
 std::int64_t number_of(std::string_view key, std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   if (error != std::errc{} || end != text.data() + text.size() || value < -1 || value > kMost)
-    refuse(fmt::format("{}=\"{}\" is no number that could be meant", key, text.substr(0, 40)));
+    refuse_written(
+        fmt::format("{}=\"{}\" is no number that could be meant", key, text.substr(0, 40)));
   return value;
 }
 
@@ -78,7 +77,7 @@ class Reader {
   void begin(std::string_view element, const char** attributes) {
     constexpr std::string_view kNested[] = {"algo", "gpu", "tb", "step"};
     if (depth_ >= std::size(kNested) || element != kNested[depth_] || (depth_ == 0 && is_read_))
-      refuse(fmt::format("there is a <{}> in the wrong place", element.substr(0, 40)));
+      refuse_written(fmt::format("there is a <{}> in the wrong place", element.substr(0, 40)));
     switch (depth_++) {
       case 0: algorithm_ = read(kOfAlgorithm, attributes); break;
       case 1: algorithm_.ranks.push_back(read(kOfRank, attributes)); break;
@@ -131,7 +130,7 @@ void XMLCALL begin_doctype(void* parser, const char*, const char*, const char*, 
 
 XmlAlgorithm parse_xml(const std::string& text) {
   if (text.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    refuse("it is too long");
+    refuse_written("it is too long");
   const Parser parser{XML_ParserCreate("UTF-8")};
   if (!parser) throw std::bad_alloc{};
   Reader reader;
@@ -143,9 +142,9 @@ XmlAlgorithm parse_xml(const std::string& text) {
       XML_Parse(parser.get(), text.data(), static_cast<int>(text.size()), XML_TRUE);
   if (reader.failure) throw Error{*reader.failure};
   if (status != XML_STATUS_OK)
-    refuse(fmt::format("it is no XML: {} in line {}",
-                       XML_ErrorString(XML_GetErrorCode(parser.get())),
-                       XML_GetCurrentLineNumber(parser.get())));
+    refuse_written(fmt::format("it is no XML: {} in line {}",
+                               XML_ErrorString(XML_GetErrorCode(parser.get())),
+                               XML_GetCurrentLineNumber(parser.get())));
   return reader.take();
 }
 
