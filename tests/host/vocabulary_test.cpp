@@ -34,7 +34,7 @@ TEST(Names, are_unique_and_in_the_order_of_the_enumerators) {
   expect_names<Collective>(kCollectives, "all_reduce", "barrier");
   expect_names<Datatype>(kDatatypes, "i8", "opaque");
   expect_names<OperatorKind>(kOperatorKinds, "sum", "user");
-  expect_names<ErrorCode>(7, "invalid_argument", "bug");
+  expect_names<ErrorCode>(8, "invalid_argument", "bug");
   EXPECT_EQ(name_of(Collective::reduce_scatter), "reduce_scatter");
   EXPECT_EQ(name_of(Datatype::bf16), "bf16");
   EXPECT_EQ(name_of(Datatype::f64_index), "f64_index");
