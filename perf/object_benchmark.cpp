@@ -54,7 +54,7 @@ double time_broadcast(Communicator& world, std::size_t entries) {
 int main() {
   try {
     tutti::Communicator world = tutti::init();
-    for (const std::size_t entries : {16, 256, 4096, 16384}) {
+    for (const std::size_t entries : {16U, 256U, 4096U, 16384U}) {
       const double time = tutti::perf::time_broadcast(world, entries);
       if (world.rank() == 0) std::printf("%zu %.1f\n", entries, time);
     }

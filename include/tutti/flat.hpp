@@ -7,6 +7,7 @@
 #include <complex>
 #include <concepts>
 #include <cstddef>
+#include <exception>
 #include <type_traits>
 #include <utility>
 
@@ -81,7 +82,10 @@ struct FlatMember {
   static constexpr bool suits = is_flat<Member>&& std::default_initializable<Member>;
 
   template <class Member>
-  requires(!std::same_as<Member, Owner> && !suits<Member>) operator Member() const noexcept;
+  requires(!std::same_as<Member, Owner> && !suits<Member>) operator Member() const noexcept {
+    std::terminate();  // Never called. Without a body, types of unnamed namespaces would be in need
+                       // of one.
+  }
   template <class Member>
   requires(!std::same_as<Member, Owner> && suits<Member>) constexpr operator Member()
       const noexcept {

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <random>
 
+#include <tutti/type_name.hpp>
+
 #include "tests/executor/counted_new.hpp"
 #include "tests/fuzz/object_input.hpp"
 

@@ -48,7 +48,7 @@ TEST(ObjectMessages, GoToTheirOwnRankToo) {
 
 TEST(ObjectMessages, OfAnotherTypeAreAnErrorThatLeavesTheNextOneGood) {
   World world{2};
-  for (const std::size_t bytes : {20, 5000}) {
+  for (const std::size_t bytes : {std::size_t{20}, std::size_t{5000}}) {
     std::vector<Task> tasks;
     std::optional<Point> wrong;
     std::optional<Text> right;

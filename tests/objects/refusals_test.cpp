@@ -91,7 +91,7 @@ TEST_P(RefusedObjectsOn, ThatCannotBeEncodedAreAnErrorOnAllRanks) {
 
 TEST_P(RefusedObjectsOn, ThatAreTooLargeForAnyRankAreAnErrorOnAllRanks) {
   World world{size(), 14};
-  for (const std::size_t least : {100, 2000}) {
+  for (const std::size_t least : {std::size_t{100}, std::size_t{2000}}) {
     const Error error = fail_all(world, [&](Rank rank) {
       const bool is_last = rank == size() - 1;
       return world[rank].all_gather_object_async(text_of(rank == 0 ? 3000 : 50, 1),
