@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include <tutti/error.hpp>
@@ -244,6 +246,30 @@ TEST(Written, ForMscclThatCannotBeIsRefused) {
   std::string lonely = good;
   lonely.replace(lonely.find("type=\"r\""), 8, "type=\"nop\"");
   EXPECT_NE(refusal(lonely, from_msccl).find("does not receive all"), std::string::npos);
+}
+
+// As the fuzzer does, from its seeds.
+TEST(Written, WithAnyBitChangedIsReadOrRefused) {
+  int seeds = 0;
+  for (const auto& entry : std::filesystem::directory_iterator{TUTTI_WRITTEN_SEEDS}) {
+    std::ostringstream text;
+    text << std::ifstream{entry.path(), std::ios::binary}.rdbuf();
+    const auto read = entry.path().extension() == ".xml" ? from_msccl : from_json;
+    EXPECT_NO_THROW((void)proved_traits(read(text.str()))) << entry.path();
+    ++seeds;
+    constexpr std::size_t kShort = 1200;
+    for (std::size_t at = 0; at < text.str().size() && text.str().size() < kShort; ++at)
+      for (const unsigned bit : {0U, 1U, 4U, 6U}) {
+        std::string flipped = text.str();
+        flipped[at] = static_cast<char>(static_cast<unsigned char>(flipped[at]) ^ (1U << bit));
+        try {
+          (void)proved_traits(read(flipped));
+        } catch (const Error& error) {
+          EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+        }
+      }
+  }
+  EXPECT_GE(seeds, 6);
 }
 
 TEST(Written, FromFilesIsACatalog) {
