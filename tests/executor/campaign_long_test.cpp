@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "rows.hpp"
@@ -67,8 +68,12 @@ Case case_of(Draw& draw, int size) {
            .in_place = draw.one_in(2),
            .model = model_at(row.collective, draw.below(all_models().size())),
            .salt = draw.below(1000)};
-  const std::array segments{Options::kWhole, std::size_t{0}, 1 + draw.below(512),
-                            64 + draw.below(8192)};
+  // Not more than some hundred segments, which take the cluster long.
+  const std::size_t least =
+      1 + std::accumulate(one.counts.begin(), one.counts.end(), std::size_t{0}) *
+              one.model.element_bytes / 300;
+  const std::array segments{Options::kWhole, std::size_t{0}, least + draw.below(512),
+                            least + draw.below(8192)};
   one.segment = segments[draw.below(segments.size())];
   return one;
 }
