@@ -242,6 +242,9 @@ TEST(Messages, BadArgumentsAreRefusedAndChangeNothing) {
            own.recv(std::span<int>{static_cast<int*>(nullptr), 3}, 1);
          }),
          "the output is a null pointer");
+  Call narrow = call::send(x, 1, 0);
+  narrow.element_bytes = 1;
+  expect(refusal([&] { own.run(narrow); }), "cannot have 1 bytes");
   EXPECT_EQ(own.try_send(x, 2).error().code(), ErrorCode::invalid_argument);
   EXPECT_EQ(own.try_recv(x, 2).error().code(), ErrorCode::invalid_argument);
   EXPECT_EQ(own.try_sendrecv(x, 2, x, 1).error().code(), ErrorCode::invalid_argument);
