@@ -41,8 +41,10 @@ endif()
 # One target per box; a box is compiled with the include folders of the boxes it may see, so that a
 # forbidden include does not compile.
 # g++ 12 warns of overlapping copies inside std::string that cannot happen (GCC bug 105651).
+# Nobody puts functions of a program in the place of ours, which g++ would have to allow for in code
+# that may be loaded anywhere: it would inline none but those of headers.
 add_library(tutti_flags INTERFACE)
-target_compile_options(tutti_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion
+target_compile_options(tutti_flags INTERFACE -fno-semantic-interposition -Wall -Wextra -Wshadow -Wconversion
                        $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
                        $<$<BOOL:${TUTTI_WARNINGS_AS_ERRORS}>:-Werror>)
 

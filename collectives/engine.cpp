@@ -92,8 +92,8 @@ Engine::~Engine() {
     }
   }
   if (is_quiet_) return;
-  for (const InUse& use : in_use_)
-    if (!use.execution->done()) use.execution->write_off();
+  for (Held& held : in_use_)
+    if (!held.execution.done()) held.execution.write_off();
   // Peers may still write into their memory, so that is never freed.
   if (!objects_.empty()) static_cast<void>(new auto(std::move(objects_)));
 }
@@ -169,7 +169,7 @@ void Engine::evict() noexcept {
     --entry;
     const bool is_last_used = entry == entries_.begin();
     while (cached_bytes_ > options_.cache_bytes && entry->idle.size() > (is_last_used ? 1u : 0u)) {
-      cached_bytes_ -= entry->idle.back()->footprint();
+      cached_bytes_ -= entry->idle.back().execution.footprint();
       entry->idle.pop_back();
     }
     if (is_last_used || entry->users > 0 || cached_bytes_ <= options_.cache_bytes) continue;
@@ -184,27 +184,16 @@ Execution* Engine::acquire(const Call& call, const Options& options) {
   if (failure_) complain();
   if (call.point_to_point != PointToPoint::none) check_tag(call, user_tags_);
   Entry& entry = entry_for(call, options);
-  // A place first: what may fail comes before what must not be lost.
-  in_use_.push_back({nullptr, &entry});
-  try {
-    if (entry.idle.empty()) make_execution(entry);
-  } catch (...) {
-    in_use_.pop_back();
-    throw;
+  if (entry.idle.empty()) {
+    entry.idle.emplace_front(outbox_, scratch_, entry, options_.segments_in_flight);
+    cached_bytes_ += entry.idle.front().execution.footprint();
   }
-  in_use_.back().execution = std::move(entry.idle.back());
-  entry.idle.pop_back();
-  cached_bytes_ -= in_use_.back().execution->footprint();
+  in_use_.splice(in_use_.begin(), entry.idle, entry.idle.begin());
   ++entry.users;
-  in_use_.back().execution->set_user_tag(call.tag);
-  return in_use_.back().execution.get();
-}
-
-void Engine::make_execution(Entry& entry) {
-  entry.idle.reserve(entry.users + 1);  // So that giving back never allocates, hence never fails.
-  entry.idle.push_back(
-      std::make_unique<Execution>(outbox_, scratch_, entry.binding, options_.segments_in_flight));
-  cached_bytes_ += entry.idle.back()->footprint();
+  Execution& execution = in_use_.front().execution;
+  cached_bytes_ -= execution.footprint();
+  execution.set_user_tag(call.tag);
+  return &execution;
 }
 
 void Engine::check_start(const Execution& execution, const void* in, const void* out) {
@@ -247,9 +236,9 @@ Execution::Turn Engine::take_turn() noexcept {
 
 std::uint64_t Engine::oldest_pending() const noexcept {
   std::uint64_t oldest = sequence_;
-  for (const InUse& use : in_use_)
-    if (!use.execution->done() && use.execution->binding().is_collective)
-      oldest = std::min(oldest, use.execution->sequence());
+  for (const Held& held : in_use_)
+    if (!held.execution.done() && held.execution.binding().is_collective)
+      oldest = std::min(oldest, held.execution.sequence());
   for (const std::uint64_t turn : kept_) oldest = std::min(oldest, turn);
   return oldest;
 }
@@ -317,10 +306,9 @@ Witnesses Engine::witnesses() const {
 
 void Engine::release(Execution* execution) noexcept {
   if (execution->is_enlisted()) strike(*execution);
-  const auto found = std::find_if(in_use_.rbegin(), in_use_.rend(), [execution](const InUse& use) {
-    return use.execution.get() == execution;
-  });
-  if (found == in_use_.rend()) return;
+  const auto found = std::ranges::find_if(
+      in_use_, [execution](const Held& held) { return &held.execution == execution; });
+  if (found == in_use_.end()) return;
   if (!execution->done()) {
     // Peers may still write into its memory if abort could not stop them, so it stays with us.
     if (!failure_) {
@@ -334,10 +322,9 @@ void Engine::release(Execution* execution) noexcept {
   }
   execution->rest();
   cached_bytes_ += execution->footprint();
-  --found->entry->users;
-  found->entry->idle.push_back(std::move(found->execution));
-  *found = std::move(in_use_.back());
-  in_use_.pop_back();
+  Entry& entry = *found->entry;
+  --entry.users;
+  entry.idle.splice(entry.idle.begin(), in_use_, found);
   if (cached_bytes_ > options_.cache_bytes) evict();
 }
 

@@ -91,6 +91,15 @@ class Engine {
   [[nodiscard]] std::string explain(const Call& call, const Options& options);
 
  private:
+  struct Entry;
+  /// An execution and whose it is. It goes from list to list, which allocates nothing.
+  struct Held {
+    Execution execution;
+    Entry* entry;
+
+    Held(Outbox& outbox, Scratch& scratch, Entry& owner, int lanes)
+        : execution{outbox, scratch, owner.binding, lanes}, entry{&owner} {}
+  };
   /// A bound shape in the cache, most recently used first.
   struct Entry {
     ShapeKey key;  // views into the members below
@@ -99,7 +108,7 @@ class Engine {
     std::vector<std::size_t> in_counts;
     std::vector<std::size_t> out_counts;
     std::shared_ptr<const Binding> binding;
-    std::vector<std::unique_ptr<Execution>> idle;
+    std::list<Held> idle;  // the one used last first
     std::size_t users = 0;
     std::size_t bytes = 0;
     std::size_t hash = 0;
@@ -112,15 +121,9 @@ class Engine {
     void* out;
     Enlistment how;
   };
-  struct InUse {
-    std::unique_ptr<Execution> execution;
-    Entry* entry;
-  };
-
   Entry& entry_for(const Call& call, const Options& options);
   [[nodiscard]] std::shared_ptr<const Binding> bind_shape(const Call& call, const Options& options);
   void evict() noexcept;
-  void make_execution(Entry& entry);
   /// Polls once. @return how many transfers completed.
   std::size_t progress();
   [[nodiscard]] std::uint64_t oldest_pending() const noexcept;
@@ -154,7 +157,7 @@ class Engine {
   std::list<Entry> entries_;
   std::unordered_multimap<std::size_t, std::list<Entry>::iterator> index_;
   std::size_t cached_bytes_ = 0;  // of entries and idle executions
-  std::vector<InUse> in_use_;
+  std::list<Held> in_use_;        // the one acquired last first
   std::vector<Enlisted> enlisted_;
   std::uint64_t enlisted_collectives_ = 0;
   std::vector<Execution*> awaited_;  // by a batch

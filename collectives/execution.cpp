@@ -10,6 +10,12 @@
 #include "point_to_point.hpp"
 
 namespace tutti::detail {
+namespace {
+
+/// Scratch that is not given back after a run, since lending it would cost as much as the run.
+constexpr std::size_t kKeptScratch = 4096;
+
+}  // namespace
 
 Execution::Execution(Outbox& outbox, Scratch& scratch, std::shared_ptr<const Binding> binding,
                      int lanes)
@@ -25,6 +31,10 @@ Execution::Execution(Outbox& outbox, Scratch& scratch, std::shared_ptr<const Bin
 }
 
 void Execution::rest() noexcept {
+  if (block_.bytes > kKeptScratch) give_back();
+}
+
+void Execution::give_back() noexcept {
   if (block_.data != nullptr) scratch_.take_back(std::exchange(block_, {}));
 }
 
@@ -50,8 +60,16 @@ void Execution::start(Buffers buffers, Turn turn, Duration timeout) {
   buffers_ = buffers;
   turn_ = turn;
   timeout_ = timeout;
-  has_run_ = true;
   deadline_ = Duration::zero();
+  if (moved || !is_ready_) prepare(moved);
+  for (Lane& lane : lanes_) begin_segment(lane);
+  active_lanes_ = lanes_.size();
+  for (Lane& lane : lanes_) advance(lane);
+}
+
+/// Makes the first segments ready. Where those are all, and their scratch is kept, they stay so.
+void Execution::prepare(bool moved) {
+  has_run_ = true;
   if (moved) in_place_ = is_in_place();
   for (std::size_t index = 0; index < lanes_.size(); ++index) {
     Lane& lane = lanes_[index];
@@ -61,9 +79,7 @@ void Execution::start(Buffers buffers, Turn turn, Duration timeout) {
     if (!lane.is_resolved) resolve_segment(lane);
   }
   borrow();
-  for (Lane& lane : lanes_) begin_segment(lane);
-  active_lanes_ = lanes_.size();
-  for (Lane& lane : lanes_) advance(lane);
+  is_ready_ = block_.bytes <= kKeptScratch && binding_->segments <= lanes_.size();
 }
 
 void Execution::resolve_segment(Lane& lane) {
@@ -81,6 +97,7 @@ void Execution::borrow() {
     if (lane_bytes_ == 0) return;
     lane_bytes_ += (kScratchAlignment - lane_bytes_ % kScratchAlignment) % kScratchAlignment;
     block_ = scratch_.lend(lanes_.size() * lane_bytes_);
+    if (block_.bytes <= kKeptScratch) footprint_ += block_.bytes;
   }
   std::byte* memory = block_.data;
   for (Lane& lane : lanes_) {
@@ -92,7 +109,6 @@ void Execution::borrow() {
 
 void Execution::begin_segment(Lane& lane) {
   lane.round = 0;
-  lane.replies = 0;
   expects(lane.resolved.held_bytes + lane.resolved.staging_bytes <= lane_bytes_,
           "no segment needs more scratch than the first one");
   if (!lane.is_placed) place_pieces(lane);
@@ -119,12 +135,14 @@ void Execution::place_pieces(Lane& lane) {
          .peer = message.peer,
          .pieces = std::span{lane.pieces}.subspan(message.first_piece, message.pieces)});
   lane.pending.assign(lane.transfers.size(), {.lane = &lane});
-  for (std::size_t i = 0; i < lane.transfers.size(); ++i)
+  for (std::size_t i = 0; i < lane.transfers.size(); ++i) {
     lane.transfers[i].cookie = reinterpret_cast<std::uint64_t>(&lane.pending[i]);
+    lane.transfers[i].done = &lane.pending[i].is_done;
+  }
   if (may_fuse_) place_sinks(lane);
   if (may_lend_) {
     place_shortcuts(lane);
-    operands_.reserve(2);
+    operands_.resize(2);
     copies_.reserve(1);
   }
   const std::size_t before = lane.footprint;
@@ -188,14 +206,20 @@ std::span<Transfer> Execution::messages_of(Lane& lane, std::uint32_t round) cons
   return std::span{lane.transfers}.subspan(begin, resolved.rounds[round].messages - begin);
 }
 
+/// Posts the messages of a round but those that stand at their receivers already.
 void Execution::post_round(Lane& lane) {
-  const std::span<Transfer> transfers = messages_of(lane, lane.round);
-  if (lane.replies > 0) return post_rest(lane, transfers);
-  lane.outstanding = static_cast<std::uint32_t>(transfers.size());
-  if (transfers.empty()) return;
-  const auto begin = static_cast<std::size_t>(transfers.data() - lane.transfers.data());
-  for (std::size_t i = begin; i < begin + transfers.size(); ++i) lane.pending[i].is_done = false;
-  outbox_.post(transfers);
+  const std::uint32_t begin = lane.round == 0 ? 0 : lane.resolved.rounds[lane.round - 1].messages;
+  const std::uint32_t end = lane.resolved.rounds[lane.round].messages;
+  for (std::uint32_t i = begin; i < end; ++i)
+    lane.pending[i].is_done = std::exchange(lane.pending[i].is_replied, false);
+  for (std::uint32_t i = begin; i < end;) {
+    std::uint32_t next = i;
+    while (next < end && !lane.pending[next].is_done) ++next;
+    if (next > i) outbox_.post({lane.transfers.data() + i, next - i});
+    i = next + 1;
+  }
+  lane.outstanding = 0;
+  for (std::uint32_t i = begin; i < end; ++i) lane.outstanding += lane.pending[i].is_done ? 0 : 1;
 }
 
 /// While the first messages travel, and what is copied may still be in the cache.
@@ -220,7 +244,8 @@ void Execution::complete(const Completion& completion) {
 void Execution::finish_round(Lane& lane) {
   const Resolved& resolved = lane.resolved;
   const std::uint32_t begin = lane.round == 0 ? 0 : resolved.rounds[lane.round - 1].folds;
-  for (std::uint32_t i = begin; i < resolved.rounds[lane.round].folds; ++i) {
+  const std::uint32_t end = resolved.rounds[lane.round].folds;
+  for (std::uint32_t i = begin; i < end; ++i) {
     const std::uint32_t message = resolved.folds[i].message;
     const bool is_done = message != kNoMessage && lane.transfers[message].sink != nullptr;
     if (!is_done) fold(lane, resolved.folds[i]);
@@ -273,20 +298,20 @@ int Execution::divisor_of(const ResolvedFold& fold) const noexcept {
 void Execution::fold(const Lane& lane, const ResolvedFold& fold) {
   const int divisor = divisor_of(fold);
   std::byte* destination = at(lane, fold.destination);
-  operands_.clear();
-  for (std::uint32_t i = 0; i < fold.operands; ++i)
-    operands_.push_back(at(lane, lane.resolved.operands[fold.first_operand + i]));
   if (fold.operands == 1 && divisor == 1) {
-    if (operands_[0] != destination)
-      memory_.copy(destination, static_cast<const std::byte*>(operands_[0]),
-                   fold.count * binding_->element_bytes);
+    const std::byte* const source = at(lane, lane.resolved.operands[fold.first_operand]);
+    if (source != destination)
+      memory_.copy(destination, source, fold.count * binding_->element_bytes);
     return;
   }
+  if (operands_.size() < fold.operands) operands_.resize(fold.operands);
+  for (std::uint32_t i = 0; i < fold.operands; ++i)
+    operands_[i] = at(lane, lane.resolved.operands[fold.first_operand + i]);
   memory_.fold({.type = binding_->type,
                 .element_bytes = binding_->element_bytes,
                 .op = &binding_->op,
                 .destination = destination,
-                .operands = operands_,
+                .operands = std::span{operands_}.first(fold.operands),
                 .count = fold.count,
                 .divisor = divisor});
 }

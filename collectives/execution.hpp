@@ -44,7 +44,7 @@ class Execution {
   Execution(Outbox& outbox, Scratch& scratch, std::shared_ptr<const Binding> binding, int lanes);
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
-  ~Execution() { rest(); }
+  ~Execution() { give_back(); }
 
   /// What to run on. This and the next are passed by value, in registers.
   struct Buffers {
@@ -61,11 +61,11 @@ class Execution {
   /// Notes that a transfer of this or another execution is done, and goes on from there.
   static void complete(const Completion& completion);
 
-  /// Gives the scratch back until the next start. Nothing may be pending.
+  /// Gives the scratch back until the next start, unless it is little. Nothing may be pending.
   void rest() noexcept;
   /// Never gives the scratch back: peers may still write into it.
   void write_off() noexcept;
-  /// Bytes it holds, without scratch. They do not change between two runs.
+  /// Bytes it holds between two runs, which do not change until the next.
   [[nodiscard]] std::size_t footprint() const noexcept { return footprint_; }
 
   /// Whether it is among the calls of a batch that has not started.
@@ -124,9 +124,8 @@ class Execution {
     std::size_t segment = 0;
     std::uint32_t round = 0;
     std::uint32_t outstanding = 0;
-    std::uint32_t replies = 0;  // sends of the next round that stand at their receivers already
-    bool is_resolved = false;   // `resolved` is that of `segment`
-    bool is_placed = false;     // `pieces` are those of `resolved` at the last buffers
+    bool is_resolved = false;  // `resolved` is that of `segment`
+    bool is_placed = false;    // `pieces` are those of `resolved` at the last buffers
     Resolved resolved{};
     std::vector<Piece> pieces{};
     std::vector<Transfer> transfers{};
@@ -137,8 +136,10 @@ class Execution {
     std::size_t footprint = 0;
   };
 
+  void prepare(bool moved);
   void resolve_segment(Lane& lane);
   void borrow();
+  void give_back() noexcept;
   void begin_segment(Lane& lane);
   void place_pieces(Lane& lane);
   void place_sinks(Lane& lane);
@@ -148,7 +149,6 @@ class Execution {
   void advance(Lane& lane);
   [[nodiscard]] std::span<Transfer> messages_of(Lane& lane, std::uint32_t round) const;
   void post_round(Lane& lane);
-  void post_rest(Lane& lane, std::span<Transfer> transfers);
   void copy_results(const Lane& lane);
   void finish_round(Lane& lane);
   void use_loan(Lane& lane, std::uint32_t message, const Completion& completion);
@@ -169,6 +169,7 @@ class Execution {
   int user_tag_ = 0;
   Duration timeout_{0};
   bool has_run_ = false;
+  bool is_ready_ = false;  // to start at the buffers it ran on last
   bool is_enlisted_ = false;
   bool may_fuse_ = false;
   bool may_lend_ = false;

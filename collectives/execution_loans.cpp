@@ -21,17 +21,16 @@ void Execution::place_shortcuts(Lane& lane) {
 void Execution::use_loan(Lane& lane, std::uint32_t message, const Completion& completion) {
   const Shortcut& shortcut = lane.resolved.messages[message].shortcut;
   const ResolvedFold& fold = lane.resolved.folds[shortcut.fold];
-  operands_.clear();
+  if (operands_.size() < fold.operands) operands_.resize(fold.operands);
   for (std::uint32_t i = 0; i < fold.operands; ++i)
-    operands_.push_back(i == shortcut.operand
-                            ? completion.lent
-                            : at(lane, lane.resolved.operands[fold.first_operand + i]));
+    operands_[i] = i == shortcut.operand ? completion.lent
+                                         : at(lane, lane.resolved.operands[fold.first_operand + i]);
   find_copies(lane, message, completion.loan);
   memory_.fold({.type = binding_->type,
                 .element_bytes = binding_->element_bytes,
                 .op = &binding_->op,
                 .destination = at(lane, fold.destination),
-                .operands = operands_,
+                .operands = std::span{operands_}.first(fold.operands),
                 .count = fold.count,
                 .divisor = divisor_of(fold),
                 .copies = copies_});
@@ -51,25 +50,6 @@ void Execution::find_copies(Lane& lane, std::uint32_t message, LoanId loan) {
     if (copy == nullptr) return;
     copies_.push_back(copy);
     lane.pending[index].is_replied = true;
-    ++lane.replies;
-  }
-}
-
-/// Posts the messages of a round but those that stand at their receivers already.
-void Execution::post_rest(Lane& lane, std::span<Transfer> transfers) {
-  lane.outstanding = static_cast<std::uint32_t>(transfers.size()) - lane.replies;
-  lane.replies = 0;
-  const auto pending_of = [](const Transfer& transfer) {
-    return reinterpret_cast<Pending*>(transfer.cookie);
-  };
-  for (const Transfer& transfer : transfers)
-    pending_of(transfer)->is_done = pending_of(transfer)->is_replied;
-  for (std::size_t i = 0; i < transfers.size();) {
-    std::size_t end = i;
-    while (end < transfers.size() && !pending_of(transfers[end])->is_replied) ++end;
-    if (end > i) outbox_.post(transfers.subspan(i, end - i));
-    if (end < transfers.size()) pending_of(transfers[end])->is_replied = false;
-    i = end + 1;
   }
 }
 

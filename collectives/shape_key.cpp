@@ -17,17 +17,20 @@ ShapeKey::ShapeKey(const Call& call, const Options& options) noexcept
       point_to_point{call.point_to_point}, to{call.to}, from{call.from} {}
 
 bool ShapeKey::fits(const Call& call, const Options& options) const noexcept {
-  if (collective != call.collective || type != call.type || in_count != call.in_count ||
-      out_count != call.out_count || root != call.root || element_bytes != call.element_bytes ||
-      segment != options.segment || visible != (call.visible || options.visible) ||
-      algorithm.size() != options.algorithm.size() || counts.size() != options.counts.size() ||
-      own_counts != call.own_counts || point_to_point != call.point_to_point)
-    return false;
+  // Most calls of a loop fit, so all of it is looked at, without a branch between.
+  const std::size_t differing_sizes =
+      (in_count ^ call.in_count) | (out_count ^ call.out_count) |
+      (element_bytes ^ call.element_bytes) | (segment ^ options.segment) |
+      (algorithm.size() ^ options.algorithm.size()) | (counts.size() ^ options.counts.size());
+  const bool differs = (collective != call.collective) | (type != call.type) | (root != call.root) |
+                       (visible != (call.visible | options.visible)) |
+                       (own_counts != call.own_counts) | (point_to_point != call.point_to_point) |
+                       (has_op != (call.op != nullptr));
+  if (differing_sizes != 0 || differs) return false;
   if (point_to_point != PointToPoint::none && (to != call.to || from != call.from)) return false;
   if (own_counts &&
       !(std::ranges::equal(own.in, call.in_counts) && std::ranges::equal(own.out, call.out_counts)))
     return false;
-  if (has_op != (call.op != nullptr)) return false;
   if (has_op && (op != call.op->kind() || commutative != call.op->commutative() ||
                  function != call.op->function()))
     return false;

@@ -93,8 +93,10 @@ class HybridTransport final : public Transport {
       const auto end = std::ranges::find_if(
           transfers, [&](const Transfer& transfer) { return is_local(transfer) != local; });
       const auto count = static_cast<std::size_t>(end - transfers.begin());
-      (local ? parts_.local : parts_.remote)->post(transfers.first(count));
-      (local ? near_ : outstanding_) += count;
+      const auto run = transfers.first(count);
+      (local ? parts_.local : parts_.remote)->post(run);
+      for (const Transfer& transfer : run)
+        if (transfer.done == nullptr || !*transfer.done) ++(local ? near_ : outstanding_);
       transfers = transfers.subspan(count);
     }
   }

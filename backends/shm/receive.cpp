@@ -1,5 +1,6 @@
 // The receiver's half of the transport.
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -20,11 +21,16 @@ constexpr std::size_t kBounceBytes = std::size_t{64} << 10;
 
 }  // namespace
 
-void ShmTransport::check(const Peer& peer, const Record& record, const Message& message) const {
+void ShmTransport::check(const Peer& peer, const Transfer& transfer, std::uint64_t bytes,
+                         const Message& message) const {
   const auto rank = static_cast<Rank>(&peer - peers_.data());
-  if (message.fingerprint != record.transfer.fingerprint)
-    throw wrong_call(rank, message.fingerprint, record.transfer.fingerprint);
-  if (message.bytes != record.bytes) throw wrong_length(rank, message.bytes, record.bytes);
+  if (message.fingerprint != transfer.fingerprint)
+    throw wrong_call(rank, message.fingerprint, transfer.fingerprint);
+  if (message.bytes != bytes) throw wrong_length(rank, message.bytes, bytes);
+}
+
+void ShmTransport::check(const Peer& peer, const Record& record, const Message& message) const {
+  check(peer, record.transfer, record.bytes, message);
 }
 
 void ShmTransport::deliver(Record& record, std::span<const std::byte> bytes) {
@@ -36,7 +42,51 @@ void ShmTransport::deliver(Record& record, std::span<const std::byte> bytes) {
   record.moved += bytes.size();
 }
 
+ShmTransport::Message ShmTransport::message_of_small(const Slot& slot) noexcept {
+  return {.tag = slot.tag,
+          .fingerprint = slot.fingerprint,
+          .bytes = std::min<std::size_t>(slot.length, kInlineBytes)};
+}
+
+// A short message that came before its receive, and before anything else from there, needs no
+// record.
+bool ShmTransport::take_at_once(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
+  if (!peer.in.attached() || !peer.in.has_slot()) return false;
+  const Slot& slot = peer.in.slot();
+  if (slot.kind != Kind::small || slot.tag != transfer.tag || peer.partial != kNone) return false;
+  check(peer, transfer, bytes, message_of_small(slot));
+  give_small(peer, transfer, bytes, slot);
+  peer.in.consume();
+  peer.silent = 0;
+  tell_done(transfer);
+  return true;
+}
+
+// Copied first, since a sink wants its elements where such elements may lie.
+void ShmTransport::give_small(Peer& peer, const Transfer& transfer, std::uint64_t bytes,
+                              const Slot& slot) {
+  alignas(64) std::array<std::byte, kInlineBytes> copy;
+  std::memcpy(copy.data(), slot.body, kInlineBytes);
+  if (transfer.sink != nullptr && bytes > 0) transfer.sink->take(0, {copy.data(), bytes});
+  else if (transfer.pieces.size() == 1) std::memcpy(transfer.pieces[0].data, copy.data(), bytes);
+  else Cursor{transfer.pieces}.write(copy.data(), bytes);
+  peer.in.count_match(bytes);
+}
+
+void ShmTransport::take_small(Peer& peer, const Slot& slot) {
+  if (peer.partial != kNone) throw nonsense();  // the rest of it comes first
+  const Message message = message_of_small(slot);
+  const std::uint32_t id = find_receive(peer, slot.tag);
+  if (id == kNone) return keep(peer, message, {slot.body, message.bytes});
+  const Record& record = records_[id];
+  check(peer, record, message);
+  give_small(peer, record.transfer, record.bytes, slot);
+  --peer.awaited;
+  finish(id);
+}
+
 void ShmTransport::post_receive(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
+  if (peer.receives.empty() && peer.arrivals.empty() && take_at_once(peer, transfer, bytes)) return;
   const std::uint32_t id = add_record(transfer, bytes);
   const auto found = std::ranges::find_if(
       peer.arrivals, [&](const Arrival& arrival) { return arrival.message.tag == transfer.tag; });
@@ -75,7 +125,7 @@ void ShmTransport::read_slots(Peer& peer) {
   while (peer.awaited > 0 && peer.in.has_slot()) {
     const Slot& slot = peer.in.slot();
     switch (slot.kind) {
-      case Kind::small:
+      case Kind::small: take_small(peer, slot); break;
       case Kind::buffered:
       case Kind::request: take_message(peer, slot); break;
       case Kind::more: take_more(peer, slot); break;
@@ -107,9 +157,6 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
     if (is_lent) message.lending = body_of<Lending>(slot);
     message.bytes = is_lent ? message.lending.message.bytes : request.bytes;
     if (!is_lent && message.way != Way::stream) extent = request.ranges;
-  } else if (slot.kind == Kind::small) {
-    payload = {slot.body, std::min<std::size_t>(slot.length, kInlineBytes)};
-    message.bytes = payload.size();
   } else {
     const auto buffered = body_of<Buffered>(slot);
     extent = buffered.extent;

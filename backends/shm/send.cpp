@@ -41,7 +41,7 @@ void ShmTransport::post_send(Peer& peer, const Transfer& transfer, std::uint64_t
                                             : send_buffered(peer, transfer, bytes);
     if (sent) {
       --outgoing_;
-      done_.push_back({transfer.cookie});
+      tell_done(transfer);
       return;
     }
   }
@@ -60,9 +60,11 @@ bool ShmTransport::is_lent(const Transfer& transfer, std::uint64_t bytes) const 
 
 bool ShmTransport::may_be_early(Peer& peer, const Transfer& transfer,
                                 std::uint64_t bytes) noexcept {
-  if (is_lent(transfer, bytes)) return false;
-  const std::uint64_t limit = is_alone_ ? kEagerAlone : kEager;
-  if (bytes > std::min<std::uint64_t>(limit, peer.out.byte_limit())) return false;
+  if (bytes > kInlineBytes) {
+    if (is_lent(transfer, bytes)) return false;
+    const std::uint64_t limit = is_alone_ ? kEagerAlone : kEager;
+    if (bytes > std::min<std::uint64_t>(limit, peer.out.byte_limit())) return false;
+  }
   return peer.out.unmatched(false) + bytes <= kCredit ||
          peer.out.unmatched(true) + bytes <= kCredit;
 }

@@ -118,6 +118,11 @@ class ShmTransport final : public Transport {
   [[nodiscard]] std::uint32_t add_record(const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] Record& record_of(std::uint32_t id);
   void finish(std::uint32_t id);
+  /// Of a transfer that is done as it is posted.
+  void tell_done(const Transfer& transfer) {
+    if (transfer.done != nullptr) *transfer.done = true;
+    else done_.push_back({transfer.cookie});
+  }
 
   // Sending: send.cpp.
   void post_send(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
@@ -138,6 +143,10 @@ class ShmTransport final : public Transport {
   // Receiving: receive.cpp.
   void post_receive(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   void read_slots(Peer& peer);
+  [[nodiscard]] static Message message_of_small(const Slot& slot) noexcept;
+  [[nodiscard]] bool take_at_once(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
+  void give_small(Peer& peer, const Transfer& transfer, std::uint64_t bytes, const Slot& slot);
+  void take_small(Peer& peer, const Slot& slot);
   void take_message(Peer& peer, const Slot& slot);
   void read_ranges(std::span<const std::byte> list);
   void keep(Peer& peer, const Message& message, std::span<const std::byte> payload);
@@ -156,6 +165,8 @@ class ShmTransport final : public Transport {
   void take_reply(Peer& peer, const Record& send);
   [[nodiscard]] bool may_touch(const Peer& peer) const noexcept;
   [[nodiscard]] std::uint32_t find_receive(Peer& peer, std::uint32_t tag);
+  void check(const Peer& peer, const Transfer& transfer, std::uint64_t bytes,
+             const Message& message) const;
   void check(const Peer& peer, const Record& record, const Message& message) const;
 
   std::shared_ptr<Domain> domain_;

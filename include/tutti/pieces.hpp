@@ -14,6 +14,7 @@ namespace tutti {
 
 /// @param pieces any. @return their bytes.
 [[nodiscard]] inline std::uint64_t bytes_of(std::span<const Piece> pieces) noexcept {
+  if (pieces.size() == 1) return pieces.front().bytes;
   std::uint64_t bytes = 0;
   for (const Piece& piece : pieces) bytes += piece.bytes;
   return bytes;

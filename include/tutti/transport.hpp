@@ -75,6 +75,9 @@ struct Transfer {
   bool may_lend = false;            ///< Of a receive: its bytes may stay where they are, see Loan.
                                     ///< Needs Capabilities::loans.
   Reply reply{};                    ///< Of a send. Needs Capabilities::loans.
+  /// What is false, and what post may make true where the transfer is done already: then no
+  /// completion comes. Null if one is wanted in any case.
+  bool* done = nullptr;
 };
 
 /// The number of a loan, and the number that is none.
