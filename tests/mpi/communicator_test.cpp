@@ -103,6 +103,30 @@ TEST(MpiCommunicator, RunsPlansAgainAndAgain) {
   }
 }
 
+// Around the length of one MPI message, and in several.
+TEST(MpiCommunicator, SendsMessagesOfAnyLength) {
+  Communicator world = make_world();
+  const Rank right = (world.rank() + 1) % world.size();
+  const Rank left = (world.rank() + world.size() - 1) % world.size();
+  for (const std::size_t bytes : {0U, 1U, 49'999U, 50'000U, 50'001U, 99'999U, 100'001U, 500'003U}) {
+    const auto letter = [bytes](Rank rank, std::size_t index) {
+      return static_cast<std::uint8_t>((index + bytes) * 0x9e3779b97f4a7c15U >> 56 ^
+                                       static_cast<std::size_t>(rank));
+    };
+    std::vector<std::uint8_t> out(bytes), expected(bytes), in(bytes), again(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) {
+      out[i] = letter(world.rank(), i);
+      expected[i] = letter(left, i);
+    }
+    world.sendrecv(out, right, in, left, 7);
+    Request sent = world.send_async(out, right);
+    world.recv(again, left);
+    sent.wait();
+    EXPECT_EQ(in, expected) << bytes;
+    EXPECT_EQ(again, expected) << bytes;
+  }
+}
+
 TEST(MpiCommunicator, HoldsEveryRankInABarrierUntilTheLastHasEntered) {
   using Clock = std::chrono::steady_clock;  // one clock for all processes of a machine
   Communicator world = make_world();

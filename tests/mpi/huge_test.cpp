@@ -37,6 +37,39 @@ Communicator make_world() {
   return mpi::communicator(MPI_COMM_WORLD, {.timeout = std::chrono::seconds{200}});
 }
 
+/// From rank 1 to rank 0, and back at once.
+void expect_huge_messages(Communicator& world) {
+  const Rank peer = 1 - world.rank();
+  const auto in = bytes(kHuge);
+  const auto out = bytes(kHuge);
+  for (std::size_t i = 0; i < kHuge; ++i) out[i] = value(world.rank(), i);
+  watch("a huge message");
+  if (world.rank() == 1) world.send(std::span{out.get(), kHuge}, peer);
+  else world.recv(std::span{in.get(), kHuge}, peer);
+  watch("comparing");
+  if (world.rank() == 0) {
+    EXPECT_EQ(wrong(in.get(), [](std::size_t i) { return value(1, i); }), 0U);
+  }
+  watch("huge messages both ways");
+  world.sendrecv(std::span{out.get(), kHuge}, peer, std::span{in.get(), kHuge}, peer);
+  watch("comparing again");
+  EXPECT_EQ(wrong(in.get(), [peer](std::size_t i) { return value(peer, i); }), 0U);
+}
+
+TEST(Huge, MessagesOfMoreThanTwoToThe31Elements) {
+  Communicator world = make_world();
+  expect_huge_messages(world);
+}
+
+TEST(Huge, MessagesOverOtherTransports) {
+  for (const char* const transport : {"shm", "tcp"}) {
+    SCOPED_TRACE(transport);
+    Communicator world =
+        mpi::init(MPI_COMM_WORLD, {.transport = transport, .timeout = std::chrono::seconds{200}});
+    expect_huge_messages(world);
+  }
+}
+
 TEST(Huge, AllReduceOfMoreThanTwoToThe31Elements) {
   Communicator world = make_world();
   const auto data = bytes(kHuge);
