@@ -16,8 +16,11 @@ Schedule hierarchical_all_reduce(const Shape& shape, Rank self) {
   const Levels levels{shape, self};
   const std::uint32_t lanes = levels.lanes();
   Schedule between{levels.units_between(1) * lanes};
+  const Schedule within = levels.within(0, lanes);
+  // What ends with one group is finished there, in the round of its last fold.
+  if (levels.groups() == 1) return then(within, levels.within(2, lanes));
   if (levels.index() < lanes) between = on_piece(levels.between(1), levels.index(), lanes);
-  return then(unfinished(levels.within(0, lanes)), then(between, levels.within(2, lanes)));
+  return then(unfinished(within), then(between, levels.within(2, lanes)));
 }
 
 Schedule hierarchical_broadcast(const Shape& shape, Rank self) {
@@ -30,8 +33,10 @@ Schedule hierarchical_broadcast(const Shape& shape, Rank self) {
 Schedule hierarchical_reduce(const Shape& shape, Rank self) {
   const Levels levels{shape, self};
   Schedule between{levels.units_between(1)};
+  const Schedule within = levels.within(0, levels.lanes());
+  if (levels.groups() == 1) return within;
   if (levels.leads()) between = levels.between(1);
-  return then(unfinished(levels.within(0, levels.lanes())), between);
+  return then(unfinished(within), between);
 }
 
 }  // namespace tutti::algorithms

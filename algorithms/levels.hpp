@@ -15,6 +15,7 @@ class Levels {
  public:
   Levels(const Shape& shape, Rank self);
 
+  [[nodiscard]] int groups() const { return static_cast<int>(groups_.size()); }
   /// Whether results are scattered over the ranks of a group, and not on its leader only.
   [[nodiscard]] bool scatters() const;
   /// On how many lanes the groups work with each other.
@@ -36,7 +37,6 @@ class Levels {
     return groups_[static_cast<std::size_t>(index)];
   }
   [[nodiscard]] int leader_of(int group) const { return leaders_[static_cast<std::size_t>(group)]; }
-  [[nodiscard]] int groups() const { return static_cast<int>(groups_.size()); }
   [[nodiscard]] Schedule part(std::size_t stage, int group, int index, std::uint32_t lanes) const;
 
   const Hierarchy* hierarchy_;

@@ -33,15 +33,13 @@ bool folds_what_it_finishes(std::span<const Step> round) {
   return std::includes(folded.begin(), folded.end(), finished.begin(), finished.end());
 }
 
-// An average that is finished in a later round than its last fold is rounded twice. That happens to
-// hierarchies of one group: the stage between groups is that of a rank alone.
+// An average that is finished in a later round than its last fold is rounded twice.
 TEST(VerifyCatalog, EveryResultIsFinishedInTheRoundOfItsLastFold) {
   using enum Collective;
   for (const Algorithm& row : catalog()) {
     if (row.collective != all_reduce && row.collective != reduce &&
         row.collective != reduce_scatter)
       continue;
-    if (row.parameter == Parameter::hierarchy) continue;
     for (const int size : {2, 3, 4, 8, 9}) {
       if (!admits(row.traits.sizes, size)) continue;
       for (const Choice& choice : verified_choices(row, size, 1))
