@@ -25,7 +25,8 @@ Builder direct_all_to_all, pairwise_all_to_all, linear_all_to_all, bruck_all_to_
 Builder multitree_all_reduce, multitree_reduce_scatter, multitree_all_gather;
 Builder bucket_all_reduce, bucket_reduce_scatter, bucket_all_gather;
 Builder slim_fly_all_reduce, multi_ring_all_reduce;
-Builder hierarchical_all_reduce, hierarchical_reduce, hierarchical_broadcast;
+Builder hierarchical_all_reduce, hierarchical_reduce, hierarchical_broadcast,
+    hierarchical_all_gather, hierarchical_reduce_scatter, hierarchical_barrier;
 }  // namespace algorithms
 
 namespace {
@@ -200,6 +201,9 @@ constexpr std::array kRows{
     Algorithm{.collective = all_gather, .name = "bucket", .build = bucket_all_gather,
               .parameter = Parameter::graph,
               .summary = "tori, a ring along each side in turn (Barnett et al. 1993)"},
+    Algorithm{.collective = all_gather, .name = "hierarchical", .build = hierarchical_all_gather,
+              .parameter = Parameter::hierarchy,
+              .summary = "one algorithm between groups of ranks, another within them"},
 
     Algorithm{.collective = reduce_scatter, .name = "ring", .build = ring_reduce_scatter,
               .traits = kRotational, .summary = "large blocks, shared links"},
@@ -228,6 +232,9 @@ constexpr std::array kRows{
     Algorithm{.collective = reduce_scatter, .name = "bucket", .build = bucket_reduce_scatter,
               .parameter = Parameter::graph,
               .summary = "tori, a ring along each side in turn (Barnett et al. 1993)"},
+    Algorithm{.collective = reduce_scatter, .name = "hierarchical",
+              .build = hierarchical_reduce_scatter, .parameter = Parameter::hierarchy,
+              .summary = "one algorithm within groups of ranks, another between them"},
 
     Algorithm{.collective = all_to_all, .name = "direct", .build = direct_all_to_all,
               .traits = {.rotational = true, .own_counts_only = true},
@@ -256,6 +263,9 @@ constexpr std::array kRows{
     Algorithm{.collective = barrier, .name = "dissemination", .build = dissemination_barrier,
               .traits = kRotational, .parameter = Parameter::radix,
               .summary = "log rounds (Hensgen, Finkel, Manber 1988)"},
+    Algorithm{.collective = barrier, .name = "hierarchical", .build = hierarchical_barrier,
+              .parameter = Parameter::hierarchy,
+              .summary = "one algorithm within groups of ranks, another between them"},
 };
 // clang-format on
 

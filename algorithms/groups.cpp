@@ -32,7 +32,10 @@ std::vector<int> sizes_of(const std::vector<int>& groups, int size) {
 std::vector<std::vector<Rank>> groups_of(const Hierarchy& hierarchy, int size) {
   std::vector<int> group_of = hierarchy.group_of;
   if (group_of.empty()) {
-    if (hierarchy.groups.empty()) refuse("it says no groups: write such as :groups=4 behind it");
+    if (hierarchy.groups.empty())
+      refuse(
+          "it says no groups, and on which hosts its ranks are is not known: write such as "
+          ":groups=4 behind it");
     for (const int ranks : sizes_of(hierarchy.groups, size))
       group_of.insert(group_of.end(), static_cast<std::size_t>(ranks),
                       group_of.empty() ? 0 : group_of.back() + 1);
@@ -49,6 +52,26 @@ std::vector<std::vector<Rank>> groups_of(const Hierarchy& hierarchy, int size) {
   for (std::size_t group = 0; group < groups.size(); ++group)
     if (groups[group].empty()) refuse("its group " + std::to_string(group) + " has no rank");
   return groups;
+}
+
+Choice on_hosts(Choice choice, std::span<const int> hosts) {
+  if (hosts.empty() || choice.hierarchy == nullptr || choice.hierarchy->has_groups()) return choice;
+  Hierarchy hierarchy = *choice.hierarchy;
+  std::vector<int> known;  // numbered as they are met
+  for (const int host : hosts) {
+    const auto found = std::ranges::find(known, host);
+    hierarchy.group_of.push_back(static_cast<int>(found - known.begin()));
+    if (found == known.end()) known.push_back(host);
+  }
+  // Mostly the ranks of a host stand together, which is said in fewer words.
+  if (std::ranges::is_sorted(hierarchy.group_of)) {
+    hierarchy.groups.assign(known.size(), 0);
+    for (const int group : hierarchy.group_of) ++hierarchy.groups[static_cast<std::size_t>(group)];
+    if (known.size() == 1) hierarchy.groups = {1};
+    hierarchy.group_of.clear();
+  }
+  choice.hierarchy = std::make_shared<const Hierarchy>(std::move(hierarchy));
+  return choice;
 }
 
 }  // namespace tutti

@@ -21,6 +21,16 @@ bool has_both(const Catalog& catalog, const std::array<Collective, 2>& ways,
                              [&](Collective way) { return catalog.find(way, name) != nullptr; });
 }
 
+/// Whether what is written can work both ways: itself, and what it is made of.
+bool goes_both(const Catalog& catalog, const std::array<Collective, 2>& ways,
+               std::string_view operand) {
+  const Expression expression = take_apart(operand);
+  return has_both(catalog, ways, expression.name) &&
+         std::ranges::all_of(expression.operands, [&](std::string_view inner) {
+           return goes_both(catalog, ways, inner);
+         });
+}
+
 /// The names that both ways have.
 std::string names_of(const Catalog& catalog, const std::array<Collective, 2>& ways) {
   std::string names;
@@ -46,8 +56,8 @@ void read_parameter(Hierarchy& hierarchy, std::string_view text, std::string_vie
 const std::array<Collective, 2>& ways_of(const Catalog& catalog, std::string_view operand,
                                          int lanes) {
   const std::string_view name = take_apart(operand).name;
-  const bool can_lead = has_both(catalog, kToTheLeader, name);
-  if (has_both(catalog, kThereAndBack, name) && !(lanes == 1 && can_lead)) return kThereAndBack;
+  const bool can_lead = goes_both(catalog, kToTheLeader, operand);
+  if (goes_both(catalog, kThereAndBack, operand) && !(lanes == 1 && can_lead)) return kThereAndBack;
   if (can_lead) return kToTheLeader;
   refuse(
       "'" + std::string{name} +
@@ -70,7 +80,7 @@ Hierarchy parse_hierarchy(const Catalog& catalog, Collective collective,
     read_parameter(hierarchy, rest.substr(0, end), whole);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  if (hierarchy.groups.empty() == hierarchy.group_of.empty())
+  if (!hierarchy.groups.empty() && !hierarchy.group_of.empty())
     refuse("'" + std::string{whole} +
            "' must say its groups once: as groups=4, groups=5+3 or "
            "ranks=0+1+0+1");
@@ -88,9 +98,10 @@ Hierarchy parse_hierarchy(const Catalog& catalog, Collective collective,
 }
 
 std::string parameters_of(const Hierarchy& hierarchy) {
-  const std::string groups = hierarchy.group_of.empty() ? "groups=" + joined(hierarchy.groups)
-                                                        : "ranks=" + joined(hierarchy.group_of);
-  return groups + (hierarchy.lanes == 0 ? "" : ":lanes=" + std::to_string(hierarchy.lanes));
+  std::string text = hierarchy.groups.empty() ? "" : "groups=" + joined(hierarchy.groups);
+  if (!hierarchy.group_of.empty()) text = "ranks=" + joined(hierarchy.group_of);
+  if (hierarchy.lanes == 0) return text;
+  return text + (text.empty() ? "" : ":") + "lanes=" + std::to_string(hierarchy.lanes);
 }
 
 }  // namespace tutti

@@ -3,6 +3,8 @@
 #include <numeric>
 #include <set>
 
+#include <tutti/contract.hpp>
+
 #include "refuse.hpp"
 
 namespace tutti::algorithms {
@@ -53,11 +55,12 @@ bool Levels::scatters() const {
 }
 
 std::uint32_t Levels::lanes() const {
-  const int most = scatters() ? smallest_ : 1;
+  const bool has_leader = is_rooted(stage(0).algorithm->collective);
+  const int most = has_leader ? 1 : smallest_;
   if (hierarchy_->lanes > most)
     refuse("it would have " + std::to_string(hierarchy_->lanes) + " lanes, and " +
-           (scatters() ? "the smallest group has " + std::to_string(most) + " ranks"
-                       : stage(0).text() + " works for one"));
+           (has_leader ? stage(0).text() + " works for one"
+                       : "the smallest group has " + std::to_string(most) + " ranks"));
   return unsigned_of(hierarchy_->lanes == 0 ? most : hierarchy_->lanes);
 }
 
@@ -75,6 +78,23 @@ Schedule Levels::within(std::size_t stage, std::uint32_t lanes) const {
     if (sizes.insert(this->group(group).size()).second)
       units = std::lcm(units, part(stage, group, 0, lanes).units());
   return refine(on(group(group_), part(stage, group_, index_, lanes)), units);
+}
+
+Schedule Levels::inside() const {
+  return on(group(group_), build(stage(0), static_cast<int>(size_of(group_)), 0, index_));
+}
+
+std::uint32_t Levels::parts() const {
+  const auto parts_of = [](const Choice& choice, int size) {
+    return build(choice, size, 0, 0).units() /
+           Contract{choice.algorithm->collective, size}.blocks();
+  };
+  std::uint32_t parts = parts_of(stage(1), groups());
+  std::set<std::size_t> sizes;
+  for (const std::vector<Rank>& group : groups_)
+    if (sizes.insert(group.size()).second)
+      parts = std::lcm(parts, parts_of(stage(0), static_cast<int>(group.size())));
+  return parts;
 }
 
 Schedule Levels::between(std::size_t stage) const {

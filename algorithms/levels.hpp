@@ -21,11 +21,23 @@ class Levels {
   /// On how many lanes the groups work with each other.
   [[nodiscard]] std::uint32_t lanes() const;
   [[nodiscard]] std::uint32_t index() const { return unsigned_of(index_); }
+  /// This rank's group, and the ranks of any.
+  [[nodiscard]] int group() const { return group_; }
+  [[nodiscard]] std::uint32_t size_of(int group) const {
+    return static_cast<std::uint32_t>(this->group(group).size());
+  }
+  [[nodiscard]] Rank rank(int group, std::uint32_t index) const {
+    return this->group(group)[index];
+  }
   [[nodiscard]] bool leads() const { return leader_of(group_) == index_; }
 
   /// A stage within this rank's group, to or from its leader where it has a root. @param lanes that
   /// have blocks, where it scatters or gathers; the ranks after them have none.
   [[nodiscard]] Schedule within(std::size_t stage, std::uint32_t lanes) const;
+  /// The first stage within this rank's group, over whole blocks.
+  [[nodiscard]] Schedule inside() const;
+  /// Into how many parts both stages cut a block, in groups of whatever size.
+  [[nodiscard]] std::uint32_t parts() const;
   /// A stage between the leaders if it has a root, else between the ranks of this one's index.
   [[nodiscard]] Schedule between(std::size_t stage) const;
   /// The units of that, of any rank.

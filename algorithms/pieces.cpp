@@ -24,26 +24,12 @@ struct Move {
   }
 };
 
-/// The same step over other slots.
-Step moved(const Step& step, const Move& move) {
-  const Slots slots = move(step.slots());
-  switch (step.kind()) {
-    case Step::Kind::send: return Send{step.peer(), slots};
-    case Step::Kind::recv: return Recv{step.peer(), slots};
-    case Step::Kind::recv_reduce: return RecvReduce{step.peer(), slots, step.side()};
-    case Step::Kind::reduce: return Reduce{move(step.from()), slots, step.side()};
-    case Step::Kind::copy: return Copy{move(step.from()), slots};
-    case Step::Kind::finish: return Finish{slots};
-  }
-  return step;
-}
-
 Schedule moved(const Schedule& schedule, const Move& move) {
   Schedule other{move.to_units, schedule.planes()};
   for (std::size_t index = 0; index < schedule.rounds(); ++index) {
     for (const Step& step : schedule.round(index)) {
-      const Step there = moved(step, move);
-      if (there.slots().count > 0) other.add(there);
+      const Slots slots = move(step.slots());
+      if (slots.count > 0) other.add(step.over(slots, move(step.from()).first));
     }
     other.end_round();
   }

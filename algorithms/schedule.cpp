@@ -14,6 +14,14 @@ Step Step::refined(std::uint32_t factor) const noexcept {
   return step;
 }
 
+Step Step::over(const Slots& slots, std::uint32_t from) const noexcept {
+  Step step = *this;
+  step.first_ = slots.first;
+  step.count_ = slots.count;
+  if (kind_ == Kind::reduce || kind_ == Kind::copy) step.other_ = from;
+  return step;
+}
+
 Step Step::with_peer(Rank peer) const noexcept {
   Step step = *this;
   step.other_ = static_cast<std::uint32_t>(peer);

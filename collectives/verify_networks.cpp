@@ -97,6 +97,16 @@ std::vector<Stages> stages_of(Collective collective) {
     return {{"(binomial, reduce_scatter_gather)", ""}, {"(in_order_binary, knomial:k=3)", ""}};
   if (collective == Collective::broadcast)
     return {{"(scatter_all_gather, knomial:k=3)", ""}, {"(binomial, chain)", ""}};
+  if (collective == Collective::all_gather)
+    return {
+        {"(circulant, ring)", ""}, {"(ring, bruck:k=3)", ""}, {"(sparbit, pat:a=2)", ":lanes=1"}};
+  if (collective == Collective::reduce_scatter)
+    return {{"(circulant, ring)", ""},
+            {"(pairwise, circulant)", ""},
+            {"(recursive_halving, pat:a=2)", ":lanes=1"}};
+  if (collective == Collective::barrier)
+    return {{"(dissemination, dissemination:k=3)", ""},
+            {"(dissemination:k=4, dissemination)", ":lanes=1"}};
   return {{"(circulant, ring)", ""},
           {"(ring, recursive_doubling)", ""},
           {"(binomial, circulant)", ""},

@@ -147,9 +147,10 @@ struct Choice {
 /// Algorithms joined into one that goes by groups of ranks, such as those of one host:
 /// `hierarchical(circulant, ring):groups=4`. An all_reduce reduces within each group, then between
 /// the groups, and passes results back within each group. The ranks of equal index in their groups
-/// are a lane; lanes work between the groups, each on its part of the vector.
+/// are a lane; lanes work between the groups, each on its part of the vector. Where it says no
+/// groups, a communicator that knows on which hosts its ranks are takes these.
 struct Hierarchy {
-  /// What runs within groups, between them and, in an all_reduce, within them again: a
+  /// What runs within groups, between them and, in an all_reduce, within them again, there a
   /// reduce_scatter and its all_gather or, for one lane, a reduce and its broadcast.
   std::vector<Choice> stages{};
   /// `groups=4`: one number is how many groups of consecutive ranks there are, their sizes as equal
@@ -160,7 +161,15 @@ struct Hierarchy {
   /// `lanes=1`: how many; 0 for as many as the smallest group has ranks, or one in a broadcast, a
   /// reduce, and wherever the stages are these.
   int lanes = 0;
+
+  /// @return whether it says what its groups are.
+  [[nodiscard]] bool has_groups() const noexcept { return !groups.empty() || !group_of.empty(); }
 };
+
+/// Takes hosts as the groups of a hierarchy that says none. @param choice any. @param hosts a
+/// number for each rank, equal for those of one host; empty if nobody knows. @return the choice,
+/// with groups if it needs some and hosts are known.
+[[nodiscard]] Choice on_hosts(Choice choice, std::span<const int> hosts);
 
 /// @param hierarchy any. @param size number of ranks. @return the ranks of each group, ascending.
 /// Throws Error{invalid_argument} where its groups do not fit that number.

@@ -109,6 +109,9 @@ class Step {
   [[nodiscard]] bool has_peer() const noexcept { return kind_ <= Kind::recv_reduce; }
   /// @param factor every unit becomes this many. @return the same step over finer units.
   [[nodiscard]] Step refined(std::uint32_t factor) const noexcept;
+  /// @param slots in the space of its own. @param from the first source slot of a reduce or copy.
+  /// @return the same step over these.
+  [[nodiscard]] Step over(const Slots& slots, std::uint32_t from) const noexcept;
   /// @param peer the new peer. @return the same step with another peer.
   [[nodiscard]] Step with_peer(Rank peer) const noexcept;
   /// Equality of all members.
@@ -213,6 +216,14 @@ class Schedule {
 /// the schedule's vector is cut into. @return what it does to the blocks that stay.
 [[nodiscard]] Schedule first_blocks(const Schedule& schedule, std::uint32_t kept,
                                     std::uint32_t blocks);
+
+/// The same schedule where blocks stand for others, of a longer vector.
+/// @param schedule any whose Reduce and Copy stay within a block. @param blocks for each block of
+/// its vector those of the longer one that it stands for, any number, none of them twice.
+/// @param count blocks of the longer vector. @return it, there.
+[[nodiscard]] Schedule on_blocks(const Schedule& schedule,
+                                 std::span<const std::vector<std::uint32_t>> blocks,
+                                 std::uint32_t count);
 
 /// The same schedule without Finish: for what is reduced further.
 /// @param schedule any. @return its other steps.

@@ -30,8 +30,8 @@ Facts proved(Collective collective, const char* text, int size, Rank root = 0) {
 }
 
 /// Vectors that go from one group to another one.
-double between_groups(const char* text, int size) {
-  const Choice choice = parse_choice(all_reduce, text);
+double between_groups(const char* text, int size, Collective collective = all_reduce) {
+  const Choice choice = parse_choice(collective, text);
   const auto groups = groups_of(*choice.hierarchy, size);
   const auto group_of = [&](Rank rank) {
     return std::ranges::find_if(groups, [rank](const std::vector<Rank>& group) {
@@ -53,6 +53,7 @@ TEST(Hierarchy, TextReadsBack) {
         "hierarchical(circulant:skips=2+1, ring):groups=4",
         "hierarchical(binomial, knomial:k=4):groups=5+3:lanes=1",
         "hierarchical(ring, hierarchical(circulant, direct):groups=2):ranks=0+1+0+1",
+        "hierarchical(circulant, ring)", "hierarchical(circulant, ring):lanes=2",
         "hierarchical(multitree:graph=torus:2x2, multitree:graph=ring:4):groups=4"}) {
     const Collective collective =
         std::string_view{text}.find("knomial") == std::string_view::npos ? all_reduce : broadcast;
@@ -84,6 +85,60 @@ TEST(Hierarchy, SendsTwiceTheVectorOverEachCutBetweenGroups) {
         "hierarchical(ring, direct):groups=4:lanes=1", "hierarchical(binomial, ring):groups=4",
         "hierarchical(circulant, ring):groups=5+5+3+3"})
     EXPECT_DOUBLE_EQ(between_groups(text, 16), 2 * 3) << text;
+}
+
+TEST(Hierarchy, HostsAreTheGroupsOfOneThatSaysNone) {
+  const auto on = [](const char* text, std::vector<int> hosts) {
+    return on_hosts(parse_choice(all_reduce, text), hosts).text();
+  };
+  const char* const plain = "hierarchical(circulant, ring)";
+  EXPECT_EQ(on(plain, {0, 0, 0, 0}), "hierarchical(circulant, ring):groups=1");
+  EXPECT_EQ(on(plain, {4, 4, 4, 9, 9}), "hierarchical(circulant, ring):groups=3+2");
+  EXPECT_EQ(on(plain, {5, 3, 5, 3}), "hierarchical(circulant, ring):ranks=0+1+0+1");
+  EXPECT_EQ(on("hierarchical(ring, ring):lanes=1", {7, 7, 8, 8}),
+            "hierarchical(ring, ring):groups=2+2:lanes=1");
+  EXPECT_EQ(on(plain, {}), plain) << "nobody knows the hosts";
+  EXPECT_EQ(on("hierarchical(circulant, ring):groups=2", {0, 1, 0, 1}),
+            "hierarchical(circulant, ring):groups=2");
+  EXPECT_EQ(on("ring", {0, 1}), "ring");
+  EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, hierarchical(ring, ring)):groups=2", 8),
+            "hierarchical(ring, ring) cannot serve 2 of the ranks: it says no groups, and on which "
+            "hosts its ranks are is not known: write such as :groups=4 behind it");
+}
+
+TEST(Hierarchy, SendsEveryBlockOnceToEachOtherGroup) {
+  for (const Collective collective : {all_gather, reduce_scatter})
+    for (const char* const text :
+         {"hierarchical(circulant, ring):groups=4",
+          "hierarchical(ring, circulant):groups=4:lanes=1",
+          "hierarchical(circulant, ring):groups=5+5+3+3",
+          "hierarchical(circulant, ring):ranks=0+1+2+3+3+1+0+2+1+1+2+2+0+1+3+1"})
+      EXPECT_DOUBLE_EQ(between_groups(text, 16, collective), 3) << text;
+}
+
+TEST(Hierarchy, OfBlocksGivesNoRankABlockTwice) {
+  for (const char* const text :
+       {"hierarchical(circulant, ring):groups=4", "hierarchical(circulant, ring):groups=3:lanes=1",
+        "hierarchical(ring, pat:a=1):groups=7+4+1"}) {
+    const std::vector<Schedule> schedules = build_all(parse_choice(all_gather, text), 12);
+    for (const Schedule& schedule : schedules) {
+      std::vector<int> got(schedule.units());
+      for (const Step& step : schedule.steps())
+        for (std::uint32_t i = 0; step.kind() == Step::Kind::recv && i < step.slots().count; ++i)
+          EXPECT_EQ(got[step.slots().first + i]++, 0) << text;
+    }
+  }
+}
+
+TEST(Hierarchy, OfBlocksHasTheRoundsOfItsStages) {
+  EXPECT_EQ(proved(all_gather, "hierarchical(circulant, circulant):groups=4", 32).rounds, 3U + 2);
+  EXPECT_EQ(proved(reduce_scatter, "hierarchical(circulant, ring):groups=4", 32).rounds, 3U + 3);
+  EXPECT_EQ(proved(barrier, "hierarchical(dissemination, dissemination):groups=4", 32).rounds,
+            3U + 2);
+  EXPECT_EQ(proved(all_gather, "hierarchical(circulant, circulant):groups=17+15", 32).rounds,
+            1U + 1 + 5);
+  EXPECT_EQ(proved(barrier, "hierarchical(dissemination, dissemination):groups=17+15", 32).rounds,
+            5U + 1 + 1);
 }
 
 TEST(Hierarchy, UsesAsManyLanesAsTheSmallestGroupHasRanks) {
@@ -123,6 +178,14 @@ TEST(Hierarchy, IsProvedForNestedOnesAndNetworks) {
          16);
   proved(all_reduce, "hierarchical(circulant, slim_fly):groups=18", 36);
   proved(all_reduce, "hierarchical(circulant, ring):groups=3:lanes=2", 11);
+  for (const Collective collective : {all_gather, reduce_scatter}) {
+    proved(collective, "hierarchical(hierarchical(ring, circulant):groups=2, ring):groups=3", 12);
+    proved(collective,
+           "hierarchical(circulant, hierarchical(ring, circulant):groups=1+2)"
+           ":ranks=0+1+2+2+2+0+1",
+           7);
+    proved(collective, "hierarchical(multitree:graph=torus:2x2, bucket:graph=ring:4):groups=4", 16);
+  }
   for (Rank root = 0; root < 11; ++root) {
     proved(broadcast, "hierarchical(scatter_all_gather, chain):groups=5+2+4", 11, root);
     proved(reduce,
@@ -141,8 +204,11 @@ TEST(Hierarchy, WhatDoesNotFitIsRefusedInOneSentence) {
             "'hierarchical:groups=4' must name two algorithms: write such as "
             "hierarchical(circulant, ring):groups=4");
   EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, ring)", 8),
-            "'hierarchical(circulant, ring)' must say its groups once: as groups=4, groups=5+3 or "
-            "ranks=0+1+0+1");
+            "it says no groups, and on which hosts its ranks are is not known: write such as "
+            ":groups=4 behind it");
+  EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, ring):groups=2:ranks=0+1", 8),
+            "'hierarchical(circulant, ring):groups=2:ranks=0+1' must say its groups once: as "
+            "groups=4, groups=5+3 or ranks=0+1+0+1");
   EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, ring):groups=9", 8),
             "it would have 9 groups, and there are 8 ranks");
   EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, ring):groups=5+4", 8),

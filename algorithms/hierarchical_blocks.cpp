@@ -1,0 +1,99 @@
+// Hierarchical collectives over a block of each rank, and the barrier. An all-gather joins the
+// blocks of each lane, the ranks of one index in their groups, between the groups, and then within
+// each group what its lanes have; a reduce-scatter goes the same way backwards. So every block, or
+// sum of a group, goes to each other group once, which is the least possible, and no rank gets one
+// twice. Where groups differ in size there are as many lanes as the smallest has ranks, and those
+// behind them pass their blocks to ranks on lanes beforehand, or get them afterwards. A barrier is
+// one within each group, then one on each lane; who is on no lane is told the end by one who is.
+// Rounds are those of both stages, and one more where somebody is on no lane. Any groups,
+// commutative operators. Wins where groups are nearer to each other inside than outside.
+#include "levels.hpp"
+
+namespace tutti::algorithms {
+namespace {
+
+using Blocks = std::vector<std::uint32_t>;
+
+/// How many lanes there are. Within one group nobody needs another rank's.
+std::uint32_t lanes_of(const Levels& levels) {
+  const std::uint32_t lanes = levels.lanes();
+  return levels.groups() == 1 ? levels.size_of(0) : lanes;
+}
+
+/// The blocks that a lane has of one group: of its rank there, and of those behind it.
+Blocks lane_blocks(const Levels& levels, int group, std::uint32_t lane) {
+  Blocks blocks;
+  for (std::uint32_t index = lane; index < levels.size_of(group); index += lanes_of(levels))
+    blocks.push_back(unsigned_of(levels.rank(group, index)));
+  return blocks;
+}
+
+/// The stage between groups over `n` blocks, of which ranks behind the lanes do nothing.
+Schedule between(const Levels& levels, std::uint32_t n) {
+  if (levels.index() >= lanes_of(levels)) return Schedule{n};
+  std::vector<Blocks> blocks;
+  for (int group = 0; group < levels.groups(); ++group)
+    blocks.push_back(lane_blocks(levels, group, levels.index()));
+  return on_blocks(levels.between(1), blocks, n);
+}
+
+/// The stage within this rank's group over `n` blocks, which are those of its lanes.
+Schedule within(const Levels& levels, std::uint32_t n) {
+  std::vector<Blocks> blocks(levels.size_of(levels.group()));
+  for (std::uint32_t index = 0; index < lanes_of(levels); ++index)
+    for (int group = 0; group < levels.groups(); ++group)
+      for (const std::uint32_t block : lane_blocks(levels, group, index))
+        blocks[index].push_back(block);
+  return on_blocks(levels.inside(), blocks, n);
+}
+
+/// Which way blocks are passed.
+enum class Way : std::uint8_t { to_lanes, from_lanes };
+
+/// A round in which ranks behind the lanes pass their blocks, or get them; all have the same one
+/// where there is one.
+Schedule pass(const Levels& levels, std::uint32_t n, Way way) {
+  const std::uint32_t lanes = lanes_of(levels);
+  const auto block = [n](Rank rank) { return Slots{Space::out, n == 1 ? 0 : unsigned_of(rank)}; };
+  const auto rank = [&](std::uint32_t index) { return levels.rank(levels.group(), index); };
+  const std::uint32_t own = levels.index();
+  Schedule schedule{n};
+  if (own >= lanes) {
+    const Rank peer = rank(own % lanes);
+    if (way == Way::to_lanes) schedule.add(Send{peer, block(rank(own))});
+    else schedule.add(Recv{peer, block(rank(own))});
+    return schedule.end_round();
+  }
+  for (std::uint32_t index = own + lanes; index < levels.size_of(levels.group()); index += lanes) {
+    if (way == Way::to_lanes) schedule.add(Recv{rank(index), block(rank(index))});
+    else schedule.add(Send{rank(index), block(rank(index))});
+  }
+  return schedule.end_round();
+}
+
+}  // namespace
+
+Schedule hierarchical_all_gather(const Shape& shape, Rank self) {
+  const Levels levels{shape, self};
+  const std::uint32_t n = unsigned_of(shape.size);
+  const Schedule before = then(pass(levels, n, Way::to_lanes), between(levels, n));
+  return refine(then(before, within(levels, n)), n * levels.parts());
+}
+
+Schedule hierarchical_reduce_scatter(const Shape& shape, Rank self) {
+  const Levels levels{shape, self};
+  const std::uint32_t n = unsigned_of(shape.size);
+  // What ends with one group is finished there.
+  if (levels.groups() == 1) return refine(within(levels, n), n * levels.parts());
+  const Schedule after = then(between(levels, n), pass(levels, n, Way::from_lanes));
+  return refine(then(unfinished(within(levels, n)), after), n * levels.parts());
+}
+
+Schedule hierarchical_barrier(const Shape& shape, Rank self) {
+  const Levels levels{shape, self};
+  Schedule schedule = levels.inside();
+  if (levels.index() < lanes_of(levels)) schedule = then(schedule, levels.between(1));
+  return refine(then(schedule, pass(levels, 1, Way::from_lanes)), levels.parts());
+}
+
+}  // namespace tutti::algorithms
