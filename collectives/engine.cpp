@@ -66,7 +66,8 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
     : group_{std::move(footing.group)}, calls_{std::move(footing.calls)}, alarm_{std::move(
                                                                               footing.alarm)},
       transport_{std::move(footing.transport)}, outbox_{*transport_}, memory_{std::move(memory)},
-      options_{options}, selector_{std::move(footing.tariff), options.catalog},
+      options_{options}, selector_{std::move(footing.tariff), options.catalog,
+                                   std::move(footing.hosts)},
       scratch_{*memory_, options.cache_bytes} {
   if (options_.segments_in_flight < 1 || options_.segments_in_flight > 8)
     throw Error{ErrorCode::invalid_argument, "segments_in_flight is " +

@@ -103,7 +103,8 @@ Selection Selector::select(const Problem& problem) {
       .forced = !problem.algorithm.empty(), .costs = costs_of(problem), .origin = tariff_.origin};
   const Collective collective = problem.contract.collective;
   if (selection.forced) {
-    selection.chosen = judge(problem, parse_choice(*catalog_, collective, problem.algorithm));
+    selection.chosen =
+        judge(problem, on_hosts(parse_choice(*catalog_, collective, problem.algorithm), hosts_));
     if (!selection.chosen.refusal.empty())
       throw Error{ErrorCode::invalid_argument, std::string{name_of(collective)} + ": algorithm " +
                                                    selection.chosen.choice.text() +

@@ -42,10 +42,10 @@ struct Selection {
 class Selector {
  public:
   /// @param tariff what messages and bytes are taken to cost. @param catalog what there is to
-  /// choose from; null for tutti's own.
-  Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog)
-      : tariff_{std::move(tariff)}, catalog_{catalog ? std::move(catalog)
-                                                     : std::make_shared<const Catalog>()} {}
+  /// choose from; null for tutti's own. @param hosts as Footing::hosts.
+  Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog, std::vector<int> hosts = {})
+      : tariff_{std::move(tariff)}, hosts_{std::move(hosts)},
+        catalog_{catalog ? std::move(catalog) : std::make_shared<const Catalog>()} {}
 
   /// Throws Error{invalid_argument} where a forced algorithm is unknown or cannot serve, and says
   /// why.
@@ -60,6 +60,7 @@ class Selector {
   using Key = std::tuple<const Algorithm*, std::string, Rank>;
 
   Tariff tariff_;
+  std::vector<int> hosts_;
   std::shared_ptr<const Catalog> catalog_;
   std::map<Key, Profile> profiles_;
   std::map<Key, Proof> proofs_;

@@ -50,6 +50,8 @@ void require_served(const Choice& choice, int size) {
   if (!admits(choice.algorithm->traits.sizes, size))
     throw Failure{ExitCode::usage, fmt::format("{} serves {}, not {}", what,
                                                words_of(choice.algorithm->traits.sizes), size)};
+  // Hosts are groups where none are said, and those the communicator knows.
+  if (choice.hierarchy && !choice.hierarchy->has_groups()) return;
   try {
     require(choice, size);
   } catch (const Error& error) {

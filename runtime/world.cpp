@@ -142,6 +142,12 @@ void World::adopt(Mesh mesh, const WorldOptions& options) {
   shared_cores_ = mesh.shared_cores;
   hosts_ = std::move(mesh.hosts);
   households_ = std::move(mesh.households);
+  host_of_ = households_;
+  if (!segment_) {  // nobody shares memory, so the names say it
+    std::map<std::string, int> numbers;
+    for (std::size_t rank = 0; rank < hosts_.size(); ++rank)
+      host_of_[rank] = numbers.emplace(hosts_[rank], static_cast<int>(rank)).first->second;
+  }
   is_encrypted_ = options.mesh.tls;
   is_local_.assign(hosts_.size(), segment_ != nullptr);
   std::vector<Watched> watched;
@@ -207,7 +213,14 @@ Footing World::found(std::uint64_t communicator, const std::vector<Rank>& member
           .group = std::make_shared<WorldGroup>(shared_from_this(), communicator, members),
           .calls = std::move(calls),
           .alarm = alarm,
-          .tariff = tariff_of(members)};
+          .tariff = tariff_of(members),
+          .hosts = hosts_of(members)};
+}
+
+std::vector<int> World::hosts_of(const std::vector<Rank>& members) const {
+  std::vector<int> hosts;
+  for (const Rank member : members) hosts.push_back(host_of_[static_cast<std::size_t>(member)]);
+  return hosts;
 }
 
 // Ranks of several hosts wait for the network, whatever else they do.
@@ -238,7 +251,7 @@ std::unique_ptr<Transport> World::connect_remotely(std::uint64_t communicator,
   return network_ ? network_->transport(members) : fabric_->transport(communicator, members, alarm);
 }
 
-int World::hosts_of(const std::vector<Rank>& members) const {
+int World::count_hosts(const std::vector<Rank>& members) const {
   std::set<std::string> hosts;
   for (const Rank member : members) hosts.insert(hosts_[static_cast<std::size_t>(member)]);
   return static_cast<int>(hosts.size());
@@ -255,8 +268,8 @@ std::string World::describe(const std::vector<Rank>& members) const {
   if (network_) ways += " and " + network_->name();
   if (fabric_ && is_encrypted_) ways += " with TLS";
   return count(members.size(), "rank") + " on " +
-         count(static_cast<std::size_t>(hosts_of(members)), "host") + " by " + origin_ + ", over " +
-         ways;
+         count(static_cast<std::size_t>(count_hosts(members)), "host") + " by " + origin_ +
+         ", over " + ways;
 }
 
 }  // namespace tutti::runtime

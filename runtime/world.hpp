@@ -76,7 +76,8 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] Tariff find_network_tariff(Rank far, Deadline deadline);
   [[nodiscard]] Tariff tariff_of(const std::vector<Rank>& members) const;
   [[nodiscard]] std::vector<Rank> everyone() const;
-  [[nodiscard]] int hosts_of(const std::vector<Rank>& members) const;
+  [[nodiscard]] int count_hosts(const std::vector<Rank>& members) const;
+  [[nodiscard]] std::vector<int> hosts_of(const std::vector<Rank>& members) const;
 
   Rank self_ = 0;
   std::uint64_t id_ = 0;
@@ -85,6 +86,7 @@ class World : public std::enable_shared_from_this<World> {
   std::vector<bool> is_local_{};             // per rank
   bool is_encrypted_ = false;                // whether TCP links are
   std::vector<Rank> households_{};           // as Mesh::households
+  std::vector<int> host_of_{};               // per rank, as Footing::hosts
   bool has_checksums_ = false;               // of payloads
   int shared_cores_ = 0;                     // of the own host; 0: each of its ranks has one
   Tariff remote_tariff_{};                   // of links that share no memory

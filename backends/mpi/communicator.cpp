@@ -26,14 +26,16 @@ class MpiGroup final : public tutti::Group {
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override { return nullptr; }
   [[nodiscard]] std::string describe() const override {
+    const int hosts = count_hosts(ranks_);
     return std::to_string(ranks_.size) + (ranks_.size == 1 ? " rank on " : " ranks on ") +
-           std::to_string(ranks_.hosts) + (ranks_.hosts == 1 ? " host" : " hosts") + ", over MPI";
+           std::to_string(hosts) + (hosts == 1 ? " host" : " hosts") + ", over MPI";
   }
 
   [[nodiscard]] static Footing footing_of(MPI_Comm comm, const Options& options) {
     const Ranks ranks = gather_ranks(comm, options);
-    return {std::make_unique<MpiTransport>(ranks, options),
-            std::make_shared<MpiGroup>(ranks, options)};
+    return {.transport = std::make_unique<MpiTransport>(ranks, options),
+            .group = std::make_shared<MpiGroup>(ranks, options),
+            .hosts = ranks.host_of};
   }
 
  private:

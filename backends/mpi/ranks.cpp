@@ -76,16 +76,16 @@ void check_equal(const std::vector<Card>& cards, Rank self) {
               rank};
 }
 
-void count_hosts(const std::vector<Card>& cards, Ranks& ranks) {
+void find_hosts(const std::vector<Card>& cards, Ranks& ranks) {
   const Card& own = cards[static_cast<std::size_t>(ranks.self)];
-  std::vector<std::uint64_t> hosts;
+  std::vector<std::uint64_t> hosts;  // as they are met
   std::vector<Cores> machine;
   for (const Card& card : cards) {
-    hosts.push_back(card.host);
+    const auto found = std::find(hosts.begin(), hosts.end(), card.host);
+    ranks.host_of.push_back(static_cast<int>(found - hosts.begin()));
+    if (found == hosts.end()) hosts.push_back(card.host);
     if (card.host == own.host) machine.push_back(card.cores);
   }
-  std::sort(hosts.begin(), hosts.end());
-  ranks.hosts = static_cast<int>(std::unique(hosts.begin(), hosts.end()) - hosts.begin());
   ranks.oversubscribed = shared_cores(machine, own.cores) > 0;
 }
 
@@ -142,7 +142,7 @@ Ranks gather_ranks(MPI_Comm parent, const Options& options) {
     MPI_Comm_free(&ranks.comm);
     throw;
   }
-  count_hosts(set_up->cards, ranks);
+  find_hosts(set_up->cards, ranks);
   return ranks;
 }
 

@@ -3,7 +3,9 @@
 /// told each other when it was made.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include <tutti/mpi.hpp>
 
@@ -15,9 +17,14 @@ struct Ranks {
   Rank self = 0;                  ///< The own rank.
   int size = 1;                   ///< Number of ranks.
   int tag_limit = 0;              ///< The largest tag the MPI takes.
-  int hosts = 1;                  ///< Machines the ranks run on.
+  std::vector<int> host_of{};     ///< Number of the machine each rank runs on, from 0 on.
   bool oversubscribed = false;    ///< Whether this machine has more ranks than they may use cores.
 };
+
+/// @param ranks any. @return machines they run on.
+[[nodiscard]] inline int count_hosts(const Ranks& ranks) {
+  return std::ranges::max(ranks.host_of) + 1;
+}
 
 /// Duplicates a communicator. Collective. @param parent the caller's. @param options equal on all
 /// ranks, which is checked. @return them. Throws Error.

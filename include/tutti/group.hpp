@@ -83,6 +83,8 @@ struct Footing {
   std::shared_ptr<CallCounter> calls{};    ///< Kept up to date by the communicator. May be null.
   std::shared_ptr<const Alarm> alarm{};    ///< The transport's, if its ranks agree. May be null.
   Tariff tariff{};                         ///< What algorithms are chosen by; equal on all ranks.
+  /// On which host each rank is, as numbers; equal on all ranks. Empty where they do not know.
+  std::vector<int> hosts{};
 };
 
 /// Makes smaller groups, and memory that peers see. A backend that can do neither has no Group.

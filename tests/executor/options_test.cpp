@@ -132,6 +132,32 @@ TEST(OptionsTest, WhatNeedsANetworkOrGroupsIsLeftOutUntilItHasThem) {
   }
 }
 
+TEST(OptionsTest, HostsAreTheGroupsWhereNoneAreSaid) {
+  std::vector<float> data(64);
+  const Call sums = call::all_reduce(data, std::span{data}, sum);
+  const auto explained = [&](std::vector<int> hosts) {
+    sim::Cluster cluster{{.size = 4}};
+    Communicator rank = Communicator::create(
+        {.transport = cluster.transport(0), .hosts = std::move(hosts)}, make_host_memory(), {});
+    return rank.explain(sums, {.algorithm = "hierarchical(circulant, ring)"});
+  };
+  EXPECT_NE(
+      explained({3, 3, 5, 5}).find("ranks: hierarchical(circulant, ring):groups=2+2 (forced)"),
+      std::string::npos);
+  EXPECT_NE(explained({0, 1, 0, 1}).find("hierarchical(circulant, ring):ranks=0+1+0+1 (forced)"),
+            std::string::npos);
+  try {
+    (void)explained({});
+    ADD_FAILURE() << "nobody knows the hosts";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string{error.what()}.find(
+                  "all_reduce: algorithm hierarchical(circulant, ring) cannot serve: it says no "
+                  "groups, and on which hosts its ranks are is not known"),
+              0u)
+        << error.what();
+  }
+}
+
 // The same call over the same ranks: what differs is what messages and bytes are taken to cost.
 TEST(OptionsTest, ChoicesFollowTheTariffAndNameIt) {
   std::vector<float> data(8192);

@@ -74,6 +74,13 @@ TEST(MpiCommunicator, ChoosesAnAlgorithmItself) {
   }
 }
 
+TEST(MpiCommunicator, KnowsTheHostsOfItsRanks) {
+  Communicator world = make_world();
+  std::vector<std::int64_t> data(10, 1);
+  Plan plan = world.plan_all_reduce(data, sum, {.algorithm = "hierarchical(circulant, ring)"});
+  EXPECT_EQ(plan.algorithm(), "hierarchical(circulant, ring):groups=1") << "this is one machine";
+}
+
 TEST(MpiCommunicator, KeepsSeveralOperationsInFlight) {
   Communicator world = make_world();
   const Oracle small{Collective::all_reduce, world.size(), {.count = 10}};

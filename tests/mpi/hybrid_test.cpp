@@ -49,6 +49,29 @@ TEST(MpiHybrid, RunsCollectives) {
   EXPECT_NE(why.find("assumed of MPI"), std::string::npos) << why;
 }
 
+TEST(MpiHybrid, TakesHostsForGroups) {
+  Communicator world = make_world();
+  const auto size = static_cast<std::size_t>(world.size());
+  for (const std::size_t count : {std::size_t{1}, std::size_t{20'000}}) {
+    std::vector<Rank> own(count, world.rank()), all(count * size), sums(count * size), part(count);
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = static_cast<Rank>(i);
+    const Options by_hosts{.algorithm = "hierarchical(circulant, ring)"};
+    world.all_gather(own, all, by_hosts);
+    world.reduce_scatter(sums, part, sum, by_hosts);
+    world.barrier({.algorithm = "hierarchical(dissemination, dissemination)"});
+    for (std::size_t i = 0; i < all.size(); ++i)
+      ASSERT_EQ(all[i], static_cast<Rank>(i / count)) << "element " << i;
+    for (std::size_t i = 0; i < count; ++i)
+      ASSERT_EQ(part[i],
+                world.size() * (world.rank() * static_cast<Rank>(count) + static_cast<Rank>(i)));
+  }
+  if (world.size() < 3) return;
+  std::vector<float> values(9);
+  const std::string why = world.explain(call::all_reduce(values, std::span{values}, sum),
+                                        {.algorithm = "hierarchical(circulant, ring)"});
+  EXPECT_NE(why.find("hierarchical(circulant, ring):ranks=0+1+0"), std::string::npos) << why;
+}
+
 TEST(MpiHybrid, DividesWithinAndAcrossHosts) {
   Communicator world = make_world();
   for (const int colors : {2, 3}) {  // hosts, and mixtures of them

@@ -216,6 +216,29 @@ TEST_P(WorldOf, ChargesAllRanksAlike) {
   }
 }
 
+// Which they are must be the same on all ranks, too, and in subgroups of theirs.
+TEST_P(WorldOf, KnowsTheHostsOfItsRanks) {
+  const Setting& setting = GetParam();
+  expect_no_error(in_world(setting, [&setting](Communicator& world) {
+    const auto groups_of = [](Communicator& communicator) {
+      std::vector<std::int64_t> sums(9, 1);
+      Plan plan =
+          communicator.plan_all_reduce(sums, sum, {.algorithm = "hierarchical(ring, ring)"});
+      plan.start();
+      plan.wait();
+      EXPECT_EQ(sums.back(), communicator.size());
+      return parse_choice(Collective::all_reduce, plan.algorithm()).parameters();
+    };
+    std::vector<int> hosts;
+    for (Rank rank = 0; rank < world.size(); ++rank) hosts.push_back(rank % setting.hosts);
+    const Choice expected =
+        on_hosts(parse_choice(Collective::all_reduce, "hierarchical(ring, ring)"), hosts);
+    EXPECT_EQ(groups_of(world), expected.parameters());
+    Communicator neighbours = world.split(world.rank() % setting.hosts);
+    EXPECT_EQ(groups_of(neighbours), "groups=1");
+  }));
+}
+
 // A rank that lacks memory for a group may free some and try again, whatever the others do.
 TEST(World, MakesAGroupThatCouldNotBeMadeAtFirst) {
   constexpr std::size_t kSegment = std::size_t{64} << 20;
