@@ -84,8 +84,8 @@ std::byte* map(int descriptor, std::size_t bytes) {
 }  // namespace
 
 std::string Probe::refusal(const Problem& problem, Communicator& communicator) {
-  if (problem.collective != Collective::all_reduce || problem.type != Datatype::f32 ||
-      problem.op != OperatorKind::sum || problem.in_place)
+  if (!is_collective(problem) || problem.collective != Collective::all_reduce ||
+      problem.type != Datatype::f32 || problem.op != OperatorKind::sum || problem.in_place)
     return "the probe is an all_reduce of f32 sums, out of place";
   if (communicator.size() < 2) return "the probe needs two ranks or more";
   const auto hosts = gather_texts(communicator, host_name());

@@ -31,9 +31,9 @@ Duration duration_of(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
-// All sizes of one collective.
+// All sizes of one collective, or of messages.
 struct Part {
-  Collective collective;
+  std::string_view name;
   std::vector<Candidate> candidates;
   std::vector<Problem> problems;
 };
@@ -99,31 +99,45 @@ class Sweep {
   }
 
   std::vector<Part> plan() {
+    Problem problem{.type = options_.type,
+                    .op = options_.op,
+                    .root = options_.root,
+                    .size = world_.communicator().size(),
+                    .in_place = options_.in_place};
     std::vector<Part> parts;
+    const auto add = [&](std::optional<Collective> collective) {
+      if (const std::string why = refusal_of(problem); !why.empty())
+        throw Failure{ExitCode::usage, fmt::format("{}: {}", name_of(problem), why)};
+      if (problem.in_place && !has_in_place(problem)) return;
+      Part part = part_of(problem, collective);
+      if (!part.candidates.empty()) parts.push_back(std::move(part));
+    };
     for (const Collective collective : options_.collectives) {
-      if (options_.in_place && !has_in_place(collective)) continue;
-      const int size = world_.communicator().size();
-      Part part{collective, candidates_for(collective, options_, size, world_.has_library()), {}};
-      if (part.candidates.empty()) continue;
-      for (const std::size_t bytes : options_.sizes()) {
-        const Problem problem = with_bytes({.collective = collective,
-                                            .type = options_.type,
-                                            .op = options_.op,
-                                            .root = options_.root,
-                                            .size = size,
-                                            .in_place = options_.in_place},
-                                           bytes);
-        // Small wishes may round to the same number of elements.
-        if (part.problems.empty() || part.problems.back().count != problem.count)
-          part.problems.push_back(problem);
-      }
-      parts.push_back(std::move(part));
+      problem.collective = collective;
+      add(collective);
+    }
+    for (const PointToPoint message : options_.messages) {
+      problem.point_to_point = message;
+      add({});
     }
     if (parts.empty())
       throw Failure{ExitCode::usage,
                     "nothing to measure: none of the collectives has one of the "
                     "algorithms, or none runs --in-place"};
     return parts;
+  }
+
+  Part part_of(const Problem& problem, std::optional<Collective> collective) {
+    Part part{name_of(problem),
+              candidates_for(collective, options_, problem.size, world_.has_library()),
+              {}};
+    for (const std::size_t bytes : options_.sizes()) {
+      const Problem sized = with_bytes(problem, bytes);
+      // Small wishes may round to the same number of elements.
+      if (part.problems.empty() || part.problems.back().count != sized.count)
+        part.problems.push_back(sized);
+    }
+    return part;
   }
 
   // Rank 0 opens its files; whether that went well is everybody's business.
@@ -147,13 +161,12 @@ class Sweep {
   }
 
   void run_part(const Part& part, ProgressLine& progress) {
-    if (is_reporter()) reports_.table.open(part.collective, part.candidates);
+    if (is_reporter()) reports_.table.open(part.name, part.candidates);
     const Setting setting{world_, options_, [&] {
                             if (is_reporter()) progress.tick();
                           }};
     for (const Problem& problem : part.problems) {
-      progress.at(fmt::format("{} {}", tutti::name_of(part.collective),
-                              format_bytes(total_bytes(problem))));
+      progress.at(fmt::format("{} {}", part.name, format_bytes(total_bytes(problem))));
       const SizeResult result = measure_size(setting, problem, part.candidates);
       progress.done(part.candidates.size());
       interrupted_ = result.interrupted;

@@ -83,9 +83,8 @@ std::optional<std::string> Baseline::slower(const Cell& cell, double fail_over) 
   if (!is_much || !is_disjoint) return {};
   return fmt::format(
       "!! {} {} at {} bytes is slower than the baseline: {} us now, {} us then (+{:.0f}%)",
-      tutti::name_of(cell.problem.collective), cell.measured.candidate.label,
-      total_bytes(cell.problem), format_us(cell.summary.median), format_us(before),
-      (cell.summary.median / before - 1) * 100);
+      name_of(cell.problem), cell.measured.candidate.label, total_bytes(cell.problem),
+      format_us(cell.summary.median), format_us(before), (cell.summary.median / before - 1) * 100);
 }
 
 }  // namespace tutti::perf

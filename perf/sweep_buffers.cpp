@@ -39,7 +39,8 @@ bool Buffers::Block::is_intact() const {
 }
 
 bool Buffers::shares_memory() const noexcept {
-  return problem_.in_place || problem_.collective == Collective::broadcast;
+  return problem_.in_place ||
+         (is_collective(problem_) && problem_.collective == Collective::broadcast);
 }
 
 Buffers::Buffers(const Problem& problem, Rank rank, const Allocate& allocate)
@@ -50,10 +51,17 @@ Buffers::Buffers(const Problem& problem, Rank rank, const Allocate& allocate)
                                                      element_bytes_,
                                                  allocate},
       out_{shares_memory() ? 0 : layout_.out_count * element_bytes_, allocate} {
-  if (problem.collective == Collective::barrier) {
+  place();
+  if (is_collective(problem)) calls_ = {call_};
+  else if (layout_.in_count > 0) calls_ = messages(rank);
+}
+
+void Buffers::place() {
+  if (is_collective(problem_) && problem_.collective == Collective::barrier) {
     call_ = call::barrier();
     return;
   }
+  const bool reduces = is_collective(problem_) && is_reduction(problem_.collective);
   std::byte* in = in_.data();
   std::byte* out = out_.data();
   if (shares_memory()) {
@@ -61,15 +69,36 @@ Buffers::Buffers(const Problem& problem, Rank rank, const Allocate& allocate)
     out = in_.data() + (layout_.out_count < layout_.in_count ? shift : 0);
     in = in_.data() + (layout_.in_count < layout_.out_count ? shift : 0);
   }
-  call_ = {.collective = problem.collective,
+  call_ = {.collective = problem_.collective,
            .in = layout_.in_count == 0 ? nullptr : in,
            .out = layout_.out_count == 0 ? nullptr : out,
            .in_count = layout_.in_count,
            .out_count = layout_.out_count,
-           .type = problem.type,
+           .type = problem_.type,
            .element_bytes = element_bytes_,
-           .root = problem.root,
-           .op = is_reduction(problem.collective) ? &op_ : nullptr};
+           .root = problem_.root,
+           .op = reduces ? &op_ : nullptr,
+           .point_to_point = problem_.point_to_point};
+}
+
+// Rank 0 of a ping-pong sends first.
+std::vector<Call> Buffers::messages(Rank rank) const {
+  const Rank last = problem_.size - 1;
+  Call call = call_;
+  if (call.point_to_point == PointToPoint::sendrecv) {
+    call.to = (rank + 1) % problem_.size;
+    call.from = (rank + last) % problem_.size;
+    return {call};
+  }
+  Call reply = call;
+  call.to = reply.from = last - rank;
+  call.out = nullptr;
+  call.out_count = 0;
+  reply.point_to_point = PointToPoint::recv;
+  reply.in = nullptr;
+  reply.in_count = 0;
+  if (rank == 0) return {call, reply};
+  return {reply, call};
 }
 
 void Buffers::refresh() {

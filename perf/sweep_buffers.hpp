@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include <tutti/call.hpp>
 
@@ -32,8 +34,9 @@ class Buffers {
   /// the memory.
   Buffers(const Problem& problem, Rank rank, const Allocate& allocate = allocate_private);
 
-  /// @return the call.
-  [[nodiscard]] const Call& call() const noexcept { return call_; }
+  /// @return the calls, one after the other: two in a ping-pong, none on a rank that has no part
+  /// in it, one else.
+  [[nodiscard]] std::span<const Call> calls() const noexcept { return calls_; }
   /// Writes the input anew.
   void refresh();
   /// Overwrites the output, so that results of an earlier call cannot pass for new ones.
@@ -53,6 +56,8 @@ class Buffers {
     std::shared_ptr<std::byte> memory;
   };
   [[nodiscard]] bool shares_memory() const noexcept;
+  void place();
+  [[nodiscard]] std::vector<Call> messages(Rank rank) const;
 
   Problem problem_;
   Layout layout_;
@@ -61,7 +66,8 @@ class Buffers {
   std::size_t element_bytes_;
   Block in_;
   Block out_;
-  Call call_{};
+  Call call_{};                // with both buffers
+  std::vector<Call> calls_{};  // what it comes to
 };
 
 }  // namespace tutti::perf

@@ -61,15 +61,16 @@ void require_served(const Choice& choice, int size) {
 }
 
 // A named algorithm; nothing where this collective lacks it.
-std::optional<Candidate> named(const Catalog& catalog, Collective collective,
+std::optional<Candidate> named(const Catalog& catalog, std::optional<Collective> collective,
                                const std::string& name, int size) {
   if (name == kAuto) return Candidate{.label = kAuto, .algorithm = kAuto, .kind = Kind::automatic};
   if (name == kNative)
     return Candidate{.label = kNative, .algorithm = kNative, .kind = Kind::native};
   if (name == kProbe) return Candidate{.label = kProbe, .algorithm = kProbe, .kind = Kind::probe};
-  if (catalog.find(collective, name.substr(0, name.find_first_of("(:"))) == nullptr) return {};
+  if (!collective || !catalog.find(*collective, name.substr(0, name.find_first_of("(:"))))
+    return {};
   try {
-    const Choice choice = parse_choice(catalog, collective, name);
+    const Choice choice = parse_choice(catalog, *collective, name);
     require_served(choice, size);
     return forced(choice);
   } catch (const Error& error) {
@@ -91,14 +92,14 @@ void make_labels_unique(std::vector<Candidate>& candidates) {
 
 }  // namespace
 
-std::vector<Candidate> candidates_for(Collective collective, const SweepOptions& options, int size,
-                                      bool has_library) {
+std::vector<Candidate> candidates_for(std::optional<Collective> collective,
+                                      const SweepOptions& options, int size, bool has_library) {
   const Catalog& catalog = *options.catalog;
   std::vector<Candidate> candidates;
   if (options.algorithms.empty()) {
     for (const Algorithm* const row : catalog.rows())
       if (row->collective == collective && serves(*row, size))
-        candidates.push_back(forced(parse_choice(catalog, collective, row->name)));
+        candidates.push_back(forced(parse_choice(catalog, *collective, row->name)));
     candidates.push_back(*named(catalog, collective, kAuto, size));
     if (has_library) candidates.push_back(*named(catalog, collective, kNative, size));
   }
@@ -119,7 +120,10 @@ void check_names(const SweepOptions& options, int size, bool has_library) {
       refuse_word("algorithm", word, names);
   }
   std::vector<std::string> labels;
-  for (const Collective collective : options.collectives)
+  std::vector<std::optional<Collective>> all{options.collectives.begin(),
+                                             options.collectives.end()};
+  if (!options.messages.empty()) all.emplace_back();
+  for (const std::optional<Collective> collective : all)
     for (const Candidate& candidate : candidates_for(collective, options, size, has_library))
       labels.push_back(candidate.label);
   for (const auto& [label, share] : options.inject)

@@ -31,11 +31,11 @@ struct Candidate {
 
 /// The candidates for one collective: those named, or every row of the catalog that admits this
 /// number of ranks, then auto, then native where there is one. Throws Failure{usage} where a name
-/// is unknown to all collectives of the sweep. @param collective which. @param options of the
-/// sweep.
+/// is unknown to all collectives of the sweep. @param collective which, or nothing for messages
+/// between ranks, which have no algorithms. @param options of the sweep.
 /// @param size number of ranks. @param has_library whether a library with calls of its own launched
 /// them. @return the candidates, in the order of the table.
-[[nodiscard]] std::vector<Candidate> candidates_for(Collective collective,
+[[nodiscard]] std::vector<Candidate> candidates_for(std::optional<Collective> collective,
                                                     const SweepOptions& options, int size,
                                                     bool has_library);
 

@@ -80,7 +80,9 @@ class Race {
       Measured& entry = measured_[i];
       if (entry.candidate.kind == Kind::native) {
         // The answer may depend on where a rank's own block lies, so one refusal counts for all.
-        std::array<double, 1> lacking{world_.has_native(buffers_.call()) ? 0.0 : 1.0};
+        const bool has = std::ranges::all_of(
+            buffers_.calls(), [this](const Call& call) { return world_.has_native(call); });
+        std::array<double, 1> lacking{has && world_.has_library() ? 0.0 : 1.0};
         max_over_ranks(communicator(), lacking);
         if (lacking[0] == 0) active_.push_back(i);
         else
@@ -99,9 +101,12 @@ class Race {
         continue;
       }
       try {
-        const Plan plan = communicator().plan(buffers_.call(), options_of(i));
-        entry.runs = plan.algorithm();
-        entry.segment_bytes = plan.segment();
+        for (const Call& call : buffers_.calls()) {
+          const Plan plan = communicator().plan(call, options_of(i));
+          entry.runs = plan.algorithm();
+          entry.segment_bytes = plan.segment();
+        }
+        if (!is_collective(problem_)) entry.runs = name_of(problem_);
         active_.push_back(i);
       } catch (const Error& error) {
         if (error.code() != ErrorCode::invalid_argument) throw;
@@ -120,9 +125,10 @@ class Race {
   }
 
   void invoke(std::size_t i) {
-    if (measured_[i].candidate.kind == Kind::native) world_.native(buffers_.call());
-    else if (measured_[i].candidate.kind == Kind::probe) probe_->run();
-    else communicator().run(buffers_.call(), options_of(i));
+    if (measured_[i].candidate.kind == Kind::probe) return probe_->run();
+    const bool is_native = measured_[i].candidate.kind == Kind::native;
+    for (const Call& call : buffers_.calls())
+      is_native ? world_.native(call) : communicator().run(call, options_of(i));
   }
 
   // Runs everybody once and looks at the results; the first time, that is the first call ever.
@@ -134,7 +140,7 @@ class Race {
       communicator().barrier();
       const auto start = Clock::now();
       invoke(i);
-      std::array<double, 1> time{seconds(Clock::now() - start) * 1e6};
+      std::array<double, 1> time{seconds(Clock::now() - start) * 1e6 / trips(problem_)};
       if (first) {
         max_over_ranks(communicator(), time);
         measured_[i].first_us = time[0];
@@ -143,8 +149,8 @@ class Race {
       const Check check = buffers_.check();
       std::array<double, 1> wrong{static_cast<double>(check.wrong)};
       sum_over_ranks(communicator(), wrong);
-      const bool equal = !is_same_everywhere(problem_.collective) ||
-                         is_equal_everywhere(communicator(), check.hash);
+      const bool equal =
+          !is_same_everywhere(problem_) || is_equal_everywhere(communicator(), check.hash);
       measured_[i].wrong += static_cast<std::size_t>(wrong[0]);
       measured_[i].bit_equal = measured_[i].bit_equal && equal;
       measured_[i].checked = true;
@@ -162,7 +168,8 @@ class Race {
     for (std::int64_t k = 0; k < batch; ++k) invoke(i);
     if (measured_[i].candidate.inject > 0)
       spin(seconds(Clock::now() - start) * measured_[i].candidate.inject);
-    const double time_us = seconds(Clock::now() - start) * 1e6 / static_cast<double>(batch);
+    const double time_us =
+        seconds(Clock::now() - start) * 1e6 / static_cast<double>(batch * trips(problem_));
     if (setting_.options.touch) kept_ = is_probe ? probe_->read() : buffers_.read();
     return time_us;
   }

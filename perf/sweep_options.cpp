@@ -108,8 +108,22 @@ std::map<std::string, double> injections_of(const std::string& list) {
   return result;
 }
 
+// `send` and `sendrecv` beside collectives; `all` means all of these.
+void understand_names(const SweepFlags& flags, SweepOptions& options) {
+  std::string collectives;
+  for (const std::string& word : split(flags.collective, ',')) {
+    const auto message = word == "send"       ? PointToPoint::send
+                         : word == "sendrecv" ? PointToPoint::sendrecv
+                                              : PointToPoint::none;
+    if (message == PointToPoint::none) collectives += (collectives.empty() ? "" : ",") + word;
+    else options.messages.push_back(message);
+  }
+  if (!collectives.empty() || options.messages.empty())
+    options.collectives = collectives_named(collectives);
+}
+
 void understand_what(const SweepFlags& flags, SweepOptions& options) {
-  options.collectives = collectives_named(flags.collective);
+  understand_names(flags, options);
   options.catalog = load_catalog(flags.load);
   if (!flags.algorithm.empty())
     options.algorithms = split(with_graphs_of_files(flags.algorithm), ',');

@@ -56,6 +56,7 @@ struct SweepFlags {
 /// The flags as understood.
 struct SweepOptions {
   std::vector<Collective> collectives{};        ///< In the order of the catalog.
+  std::vector<PointToPoint> messages{};         ///< After them: see Problem::point_to_point.
   std::vector<std::string> algorithms{};        ///< Empty: every fitting one, auto and native.
   std::size_t begin_bytes = 8;                  ///< Least size.
   std::size_t end_bytes = 0;                    ///< Greatest size.

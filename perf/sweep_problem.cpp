@@ -45,9 +45,35 @@ Layout layout_of_all_to_all(const Problem& problem, Rank rank) {
   return layout;
 }
 
+// Ranks between those of a ping-pong have nothing.
+Layout layout_of_messages(const Problem& problem, Rank rank) {
+  const bool is_ring = problem.point_to_point == PointToPoint::sendrecv;
+  const Rank last = problem.size - 1;
+  if (!is_ring && rank != 0 && rank != last) return {};
+  const Rank from = is_ring ? (rank + last) % problem.size : last - rank;
+  return {
+      problem.count, problem.count, {{0, problem.count, rank, 0}}, {{0, problem.count, from, 0}}};
+}
+
 }  // namespace
 
+std::string_view name_of(const Problem& problem) noexcept {
+  return is_collective(problem) ? tutti::name_of(problem.collective)
+                                : tutti::name_of(problem.point_to_point);
+}
+
+std::string refusal_of(const Problem& problem) {
+  if (problem.point_to_point == PointToPoint::send && problem.size < 2)
+    return "a ping-pong needs two ranks or more";
+  return {};
+}
+
+int trips(const Problem& problem) noexcept {
+  return problem.point_to_point == PointToPoint::send ? 2 : 1;
+}
+
 Layout layout_of(const Problem& problem, Rank rank) {
+  if (!is_collective(problem)) return layout_of_messages(problem, rank);
   const std::size_t count = problem.count;
   const auto total = count * static_cast<std::size_t>(problem.size);
   const auto own = static_cast<std::size_t>(rank) * count;
@@ -80,16 +106,19 @@ Layout layout_of(const Problem& problem, Rank rank) {
   return {};
 }
 
-bool has_in_place(Collective collective) noexcept {
-  return collective != Collective::all_to_all;
+bool has_in_place(const Problem& problem) noexcept {
+  return is_collective(problem) && problem.collective != Collective::all_to_all;
 }
 
-bool is_same_everywhere(Collective collective) noexcept {
-  return collective == Collective::all_reduce || collective == Collective::broadcast ||
-         collective == Collective::all_gather;
+bool is_same_everywhere(const Problem& problem) noexcept {
+  const Collective collective = problem.collective;
+  return is_collective(problem) &&
+         (collective == Collective::all_reduce || collective == Collective::broadcast ||
+          collective == Collective::all_gather);
 }
 
 std::size_t total_bytes(const Problem& problem) {
+  if (!is_collective(problem)) return problem.count * size_of(problem.type);
   if (problem.collective == Collective::barrier) return 0;
   const std::size_t ranks =
       is_blockwise(problem.collective) ? static_cast<std::size_t>(problem.size) : 1;
@@ -107,9 +136,10 @@ Problem with_bytes(Problem problem, std::size_t bytes) {
   return problem;
 }
 
-double bus_factor(Collective collective, int size) {
-  const double n = size;
-  switch (collective) {
+double bus_factor(const Problem& problem) {
+  const double n = problem.size;
+  if (!is_collective(problem)) return 1;
+  switch (problem.collective) {
     case Collective::all_reduce: return 2 * (n - 1) / n;
     case Collective::scatter:
     case Collective::gather:

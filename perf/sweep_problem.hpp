@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <tutti/call.hpp>
@@ -22,7 +24,19 @@ struct Problem {
   Rank root = 0;                        ///< Of rooted collectives.
   int size = 1;                         ///< Number of ranks.
   bool in_place = false;                ///< Whether input and output share memory.
+  /// If not none, it is no collective but messages, of `count` elements: send is a ping-pong of
+  /// rank 0 and the last one, sendrecv passes a vector from every rank to the next.
+  PointToPoint point_to_point = PointToPoint::none;
 };
+
+/// @param problem any. @return whether it is a collective.
+[[nodiscard]] constexpr bool is_collective(const Problem& problem) noexcept {
+  return problem.point_to_point == PointToPoint::none;
+}
+/// @param problem any. @return what is measured, such as "all_reduce" or "send".
+[[nodiscard]] std::string_view name_of(const Problem& problem) noexcept;
+/// Why ranks cannot do it. @param problem any. @return a reason, or nothing.
+[[nodiscard]] std::string refusal_of(const Problem& problem);
 
 /// Elements of a buffer that are consecutive in the whole vector.
 struct Region {
@@ -48,11 +62,15 @@ struct Layout {
 /// @param problem what is measured. @param rank whose view. @return that rank's buffers.
 [[nodiscard]] Layout layout_of(const Problem& problem, Rank rank);
 
-/// @param collective any. @return whether it can run in place at all.
-[[nodiscard]] bool has_in_place(Collective collective) noexcept;
+/// @param problem any. @return whether it can run in place at all.
+[[nodiscard]] bool has_in_place(const Problem& problem) noexcept;
 
-/// @param collective any. @return whether all ranks end with the same output.
-[[nodiscard]] bool is_same_everywhere(Collective collective) noexcept;
+/// @param problem any. @return whether all ranks end with the same output.
+[[nodiscard]] bool is_same_everywhere(const Problem& problem) noexcept;
+
+/// @param problem what is measured. @return vectors that a rank passes on one after the other: two
+/// in a ping-pong, of which a time is half, one else.
+[[nodiscard]] int trips(const Problem& problem) noexcept;
 
 /// @param problem what is measured. @return bytes of the whole vector, as nccl-tests counts them.
 [[nodiscard]] std::size_t total_bytes(const Problem& problem);
@@ -61,8 +79,8 @@ struct Layout {
 /// @param problem all but the count. @param bytes the wish. @return the problem with its count.
 [[nodiscard]] Problem with_bytes(Problem problem, std::size_t bytes);
 
-/// @param collective any. @param size number of ranks. @return bus bandwidth divided by algorithm
-/// bandwidth, as nccl-tests defines it; 0 for the barrier.
-[[nodiscard]] double bus_factor(Collective collective, int size);
+/// @param problem what is measured. @return bus bandwidth divided by algorithm bandwidth, as
+/// nccl-tests defines it; 0 for the barrier.
+[[nodiscard]] double bus_factor(const Problem& problem);
 
 }  // namespace tutti::perf

@@ -28,7 +28,7 @@ double rounded(double value) {
 }
 
 constexpr std::array kColumns{
-    Column{"collective", [](const Cell& c) { return Json(name_of(c.problem.collective)); }},
+    Column{"collective", [](const Cell& c) { return Json(name_of(c.problem)); }},
     Column{"algorithm",
            [](const Cell& c) {
              const std::string& label = c.measured.candidate.label;
@@ -45,7 +45,8 @@ constexpr std::array kColumns{
     Column{"dtype", [](const Cell& c) { return Json(name_of(c.problem.type)); }},
     Column{"op",
            [](const Cell& c) {
-             return Json(is_reduction(c.problem.collective) ? name_of(c.problem.op) : "");
+             const bool reduces = is_collective(c.problem) && is_reduction(c.problem.collective);
+             return Json(reduces ? tutti::name_of(c.problem.op) : "");
            }},
     Column{"in_place", [](const Cell& c) { return Json(c.problem.in_place); }},
     Column{"buffers", [](const Cell& c) { return Json(c.buffers); }},
@@ -86,7 +87,7 @@ double Cell::algbw_gb_s() const {
 }
 
 double Cell::busbw_gb_s() const {
-  return algbw_gb_s() * bus_factor(problem.collective, problem.size);
+  return algbw_gb_s() * bus_factor(problem);
 }
 
 std::string csv_header() {
@@ -106,7 +107,7 @@ std::string csv_row(const Cell& cell) {
 Json json_of(const Cell& cell) {
   Json record{{"record", "cell"}};
   for (const Column& column : kColumns) record[column.name] = column.value(cell);
-  const bool has_root = is_rooted(cell.problem.collective);
+  const bool has_root = is_collective(cell.problem) && is_rooted(cell.problem.collective);
   record["root"] = has_root ? Json(cell.problem.root) : Json(nullptr);
   record["label"] = cell.measured.candidate.label;
   record["runs"] = cell.measured.runs;

@@ -120,7 +120,7 @@ void Table::header(const Context& context, const SweepOptions& options) {
       "and what that loses");
 }
 
-void Table::open(Collective collective, const std::vector<Candidate>& candidates) {
+void Table::open(std::string_view name, const std::vector<Candidate>& candidates) {
   std::vector<std::vector<std::string>> headings;
   std::size_t height = 1;
   widths_.clear();
@@ -132,7 +132,7 @@ void Table::open(Collective collective, const std::vector<Candidate>& candidates
     widths_.push_back(width);
   }
   line("#");
-  line(fmt::format("# {}", tutti::name_of(collective)));
+  line(fmt::format("# {}", name));
   for (std::size_t row = 0; row < height; ++row) {
     const bool last = row + 1 == height;
     std::string text = fmt::format("#{:>10}", last ? "bytes" : "");

@@ -1,4 +1,4 @@
-// The MPI's own collectives, as something to compare with and to choose.
+// The MPI's own calls, as something to compare with and to choose.
 #include <algorithm>
 #include <string>
 
@@ -69,6 +69,16 @@ struct Native {
   MPI_Op op;
 };
 
+bool is_message(const Call& call) {
+  return call.point_to_point != PointToPoint::none;
+}
+bool reduces(const Call& call) {
+  return !is_message(call) && is_reduction(call.collective);
+}
+std::string_view name_of_call(const Call& call) {
+  return is_message(call) ? name_of(call.point_to_point) : name_of(call.collective);
+}
+
 std::byte* own_block(const void* vector, std::size_t block_bytes, Rank rank) {
   return static_cast<std::byte*>(const_cast<void*>(vector)) +  // only compared and handed to MPI
          static_cast<std::size_t>(rank) * block_bytes;
@@ -84,7 +94,7 @@ bool reduces_into_own_block(const Call& call, Rank self) {
 
 // What the MPI lacks for a call, or nothing.
 std::string lack(const Call& call, Rank self) {
-  if (is_reduction(call.collective)) {
+  if (reduces(call)) {
     if (call.op == nullptr) return "a reduction without an operator";
     if (operator_of(call.op->kind()) == MPI_OP_NULL)
       return "the operator " + std::string{name_of(call.op->kind())};
@@ -95,7 +105,7 @@ std::string lack(const Call& call, Rank self) {
     if (reduces_into_own_block(call, self))
       return "a reduce_scatter into the own block of its input";
   }
-  const std::size_t scale = is_reduction(call.collective) ? 1 : call.element_bytes;
+  const std::size_t scale = reduces(call) ? 1 : call.element_bytes;
   if (std::max(call.in_count, call.out_count) * scale > kMostChunkBytes)
     return "counts beyond 2^31 - 1";
   return {};
@@ -103,14 +113,14 @@ std::string lack(const Call& call, Rank self) {
 
 // Elements of collectives that only move them travel as bytes: every type is alike to them.
 Native translate(const Call& call) {
-  const bool reduces = is_reduction(call.collective);
-  const std::size_t scale = reduces ? 1 : call.element_bytes;
+  const bool reduced = reduces(call);
+  const std::size_t scale = reduced ? 1 : call.element_bytes;
   return {call.in,
           call.out,
           static_cast<int>(call.in_count * scale),
           static_cast<int>(call.out_count * scale),
-          reduces ? reducible(call.type) : MPI_BYTE,
-          reduces ? operator_of(call.op->kind()) : MPI_OP_NULL};
+          reduced ? reducible(call.type) : MPI_BYTE,
+          reduced ? operator_of(call.op->kind()) : MPI_OP_NULL};
 }
 
 int run_reduction(const Call& call, const Native& n, Rank self, MPI_Comm comm) {
@@ -159,6 +169,15 @@ int run_movement(const Call& call, const Native& n, Rank self, MPI_Comm comm) {
   }
 }
 
+int run_message(const Call& call, const Native& n, MPI_Comm comm) {
+  if (call.point_to_point == PointToPoint::send)
+    return MPI_Send(n.in, n.in_count, n.type, call.to, call.tag, comm);
+  if (call.point_to_point == PointToPoint::recv)
+    return MPI_Recv(n.out, n.out_count, n.type, call.from, call.tag, comm, MPI_STATUS_IGNORE);
+  return MPI_Sendrecv(n.in, n.in_count, n.type, call.to, call.tag, n.out, n.out_count, n.type,
+                      call.from, call.tag, comm, MPI_STATUS_IGNORE);
+}
+
 Rank rank_in(MPI_Comm comm) {
   Rank self = 0;
   MPI_Comm_rank(comm, &self);
@@ -179,12 +198,13 @@ void native(const Call& call, MPI_Comm comm) {
   const Rank self = rank_in(comm);
   if (const std::string missing = lack(call, self); !missing.empty())
     throw Error{ErrorCode::invalid_argument,
-                "MPI has no " + std::string{name_of(call.collective)} + " with " + missing +
+                "MPI has no " + std::string{name_of_call(call)} + " with " + missing +
                     "; choose an algorithm of tutti instead of `native`"};
   const Native words = translate(call);
-  const int code = is_reduction(call.collective) ? run_reduction(call, words, self, comm)
-                                                 : run_movement(call, words, self, comm);
-  if (code != MPI_SUCCESS) throw error_of(code, "run " + std::string{name_of(call.collective)});
+  const int code = is_message(call) ? run_message(call, words, comm)
+                   : reduces(call)  ? run_reduction(call, words, self, comm)
+                                    : run_movement(call, words, self, comm);
+  if (code != MPI_SUCCESS) throw error_of(code, "run " + std::string{name_of_call(call)});
 }
 
 }  // namespace tutti::mpi

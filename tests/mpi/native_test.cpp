@@ -49,6 +49,28 @@ std::vector<T> part(const std::vector<T>& data, std::size_t block) {
   return {begin, begin + kCount};
 }
 
+TEST(Native, SendsMessages) {
+  const World world;
+  const int right = (world.rank + 1) % world.size;
+  const int left = (world.rank + world.size - 1) % world.size;
+  const std::vector<double> out = input<double>(world.rank, kCount);
+  const std::vector<Float16> halves(kCount, Float16{static_cast<float>(world.rank)});
+  std::vector<double> in(kCount);
+  std::vector<Float16> half_in(kCount);
+  mpi::native(call::sendrecv(std::span{out}, right, in, left, 3), MPI_COMM_WORLD);
+  EXPECT_EQ(in, input<double>(left, kCount));
+  mpi::native(call::sendrecv(std::span{halves}, right, half_in, left, 3), MPI_COMM_WORLD);
+  EXPECT_EQ(static_cast<float>(half_in.back()), static_cast<float>(left)) << "only moved";
+  if (world.size == 1) return;
+  in.assign(kCount, 0);
+  if (world.rank == 0) {
+    mpi::native(call::send(out, world.size - 1, 4), MPI_COMM_WORLD);
+  } else if (world.rank == world.size - 1) {
+    mpi::native(call::recv(in, 0, 4), MPI_COMM_WORLD);
+    EXPECT_EQ(in, input<double>(0, kCount));
+  }
+}
+
 TEST(Native, Reduces) {
   const World world;
   std::vector<double> in = input<double>(world.rank, kCount), out(kCount, -1);
@@ -166,6 +188,9 @@ TEST(Native, SaysWhatTheMpiLacks) {
     }
   };
   lacks(call::all_reduce(halves, std::span{halves}, sum), "f16");
+  Call long_message = call::send(data, 0, 0);
+  long_message.in_count = std::size_t{1} << 29;
+  lacks(long_message, "2^31");
   lacks(call::all_reduce(data, std::span{data}, average), "average");
   lacks(call::all_reduce(data, std::span{data}, own), "user");
   lacks(call::all_reduce(data, std::span{data}, bit_and), "bit_and of f32");

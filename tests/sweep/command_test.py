@@ -115,6 +115,17 @@ def test_checks(command):
         status, output, said = command.run(3, *few, *arguments)
         expect(status == 0 and not said, arguments, status, said, output)
         expect(" 0 wrong elements, 0 differ" in output, arguments, output)
+    with tempfile.TemporaryDirectory(prefix="tutti sweep ") as folder:
+        path = os.path.join(folder, "run.csv")
+        status, output, said = command.run(3, *few, "-C", "send,sendrecv", "--csv", path)
+        expect(status == 0 and not said, status, said, output)
+        expect("checked 4 configurations: 0 wrong elements" in output, output)
+        with open(path, encoding="utf-8") as file:
+            rows = [(r["collective"], r["algorithm"], r["op"]) for r in csv.DictReader(file)]
+        expect(rows == [(name, who, "") for name in ("send", "sendrecv")
+                        for who in ("auto", "native")], rows)
+    status, output, said = command.run(1, *few, "-C", "send")
+    expect(status == 2 and "two ranks" in said[0], status, said)
     status, output, said = command.run(1, *few, "-C", "all_reduce")
     expect(status == 0 and "single rank" in output, status, output, said)
 

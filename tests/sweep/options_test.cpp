@@ -82,6 +82,19 @@ TEST(Options, FingersKnowThemFromElsewhere) {
   EXPECT_EQ(options.collectives.size(), std::size_t{kCollectives});
 }
 
+TEST(Options, MessagesAreNamedBesideCollectives) {
+  const SweepOptions both = understand(parse({"-C", "sendrecv,reduce,send"}));
+  EXPECT_EQ(both.collectives, std::vector{Collective::reduce});
+  EXPECT_EQ(both.messages, (std::vector{PointToPoint::sendrecv, PointToPoint::send}));
+  const SweepOptions alone = understand(parse({"-C", "send"}));
+  EXPECT_TRUE(alone.collectives.empty());
+  EXPECT_TRUE(understand(parse({})).messages.empty()) << "all is all collectives";
+  std::vector<std::string> labels;
+  for (const Candidate& candidate : candidates_for({}, alone, 2, true))
+    labels.push_back(candidate.label);
+  EXPECT_EQ(labels, (std::vector<std::string>{"auto", "native"}));
+}
+
 TEST(Options, EveryOtherFlagChangesSomething) {
   const SweepOptions options =
       understand(parse({"--collective", "reduce,broadcast", "--in-place", "--no-touch", "--segment",

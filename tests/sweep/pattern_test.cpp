@@ -169,9 +169,9 @@ TEST(Problem, BytesAreTheWholeVectorInWholeElements) {
   EXPECT_EQ(with_bytes({.collective = Collective::all_reduce, .type = Datatype::f64}, 1024).count,
             128u);
   EXPECT_EQ(with_bytes({.collective = Collective::barrier}, 1024).count, 0u);
-  EXPECT_DOUBLE_EQ(bus_factor(Collective::all_reduce, 4), 1.5);
-  EXPECT_DOUBLE_EQ(bus_factor(Collective::all_gather, 4), 0.75);
-  EXPECT_DOUBLE_EQ(bus_factor(Collective::broadcast, 4), 1);
+  EXPECT_DOUBLE_EQ(bus_factor({.collective = Collective::all_reduce, .size = 4}), 1.5);
+  EXPECT_DOUBLE_EQ(bus_factor({.collective = Collective::all_gather, .size = 4}), 0.75);
+  EXPECT_DOUBLE_EQ(bus_factor({.collective = Collective::broadcast, .size = 4}), 1);
 }
 
 // Executes a call on all ranks' buffers by definition.
@@ -179,7 +179,8 @@ void run_by_definition(const Problem& problem, std::vector<Buffers>& ranks) {
   const std::size_t bytes = size_of(problem.type);
   const auto n = static_cast<Rank>(ranks.size());
   const auto block = [&](Rank rank, std::size_t index) {
-    const auto* in = static_cast<const std::byte*>(ranks[static_cast<std::size_t>(rank)].call().in);
+    const auto* in =
+        static_cast<const std::byte*>(ranks[static_cast<std::size_t>(rank)].calls().front().in);
     return in + index * problem.count * bytes;
   };
   std::vector<std::vector<std::byte>> outputs;
@@ -198,14 +199,14 @@ void run_by_definition(const Problem& problem, std::vector<Buffers>& ranks) {
     outputs.push_back(out);
   }
   for (std::size_t r = 0; r < ranks.size(); ++r)
-    std::memcpy(ranks[r].call().out, outputs[r].data(), outputs[r].size());
+    std::memcpy(ranks[r].calls().front().out, outputs[r].data(), outputs[r].size());
 }
 
 TEST(Buffers, HoldWhatEachCollectiveMustGive) {
   for (const Collective collective : {Collective::broadcast, Collective::scatter,
                                       Collective::all_gather, Collective::all_to_all}) {
     for (const bool in_place : {false, true}) {
-      if (in_place && !has_in_place(collective)) continue;
+      if (in_place && !has_in_place({.collective = collective})) continue;
       const Problem problem{.collective = collective,
                             .count = 5,
                             .type = Datatype::i32,
@@ -222,9 +223,51 @@ TEST(Buffers, HoldWhatEachCollectiveMustGive) {
       for (Buffers& buffers : ranks)
         EXPECT_EQ(buffers.check().wrong, 0u) << tutti::name_of(collective) << in_place;
       const bool same = ranks[0].check().hash == ranks[2].check().hash;
-      EXPECT_EQ(same, is_same_everywhere(collective)) << tutti::name_of(collective);
+      EXPECT_EQ(same, is_same_everywhere({.collective = collective})) << tutti::name_of(collective);
     }
   }
+}
+
+// Runs calls, each of which is a message, by definition: those of all ranks, as a queue.
+void run_messages(std::vector<Buffers>& ranks) {
+  std::map<std::pair<Rank, Rank>, std::vector<std::byte>> sent;
+  for (const bool receives : {false, true})
+    for (Rank rank = 0; rank < static_cast<Rank>(ranks.size()); ++rank)
+      for (const Call& call : ranks[static_cast<std::size_t>(rank)].calls()) {
+        const auto* const in = static_cast<const std::byte*>(call.in);
+        if (!receives && in != nullptr)
+          sent[{rank, call.to}].assign(in, in + call.in_count * call.element_bytes);
+        if (receives && call.out != nullptr)
+          std::memcpy(call.out, sent.at({call.from, rank}).data(),
+                      call.out_count * call.element_bytes);
+      }
+}
+
+TEST(Buffers, HoldWhatMessagesMustBring) {
+  for (const PointToPoint message : {PointToPoint::send, PointToPoint::sendrecv}) {
+    const Problem problem =
+        with_bytes({.type = Datatype::i32, .size = 3, .point_to_point = message}, 400);
+    EXPECT_EQ(problem.count, 100U) << "of one vector";
+    EXPECT_DOUBLE_EQ(bus_factor(problem), 1);
+    EXPECT_FALSE(has_in_place(problem) || is_same_everywhere(problem));
+    std::vector<Buffers> ranks;
+    for (Rank rank = 0; rank < 3; ++rank) ranks.emplace_back(problem, rank);
+    for (Buffers& buffers : ranks) {
+      buffers.poison();
+      buffers.refresh();
+    }
+    EXPECT_GE(ranks[0].check().wrong, 90U);
+    run_messages(ranks);
+    for (Buffers& buffers : ranks) EXPECT_EQ(buffers.check().wrong, 0U) << name_of(problem);
+    const bool is_ring = message == PointToPoint::sendrecv;
+    EXPECT_EQ(trips(problem), is_ring ? 1 : 2);
+    EXPECT_EQ(ranks[1].calls().size(), is_ring ? 1U : 0U);
+    ASSERT_EQ(ranks[0].calls().size(), is_ring ? 1U : 2U);
+    EXPECT_EQ(ranks[0].calls().front().to, is_ring ? 1 : 2);
+    EXPECT_EQ(ranks[2].calls().front().point_to_point,
+              is_ring ? PointToPoint::sendrecv : PointToPoint::recv);
+  }
+  EXPECT_FALSE(refusal_of({.size = 1, .point_to_point = PointToPoint::send}).empty());
 }
 
 TEST(Buffers, StaleResultsChangedInputsAndStrayWritesAreWrong) {
@@ -232,14 +275,14 @@ TEST(Buffers, StaleResultsChangedInputsAndStrayWritesAreWrong) {
       .collective = Collective::all_gather, .count = 5, .type = Datatype::i32, .size = 1};
   Buffers buffers{problem, 0};
   buffers.refresh();
-  std::memcpy(buffers.call().out, buffers.call().in, 20);
+  std::memcpy(buffers.calls().front().out, buffers.calls().front().in, 20);
   EXPECT_EQ(buffers.check().wrong, 0u);
-  auto* out = static_cast<std::int32_t*>(buffers.call().out);
+  auto* out = static_cast<std::int32_t*>(buffers.calls().front().out);
   out[5] = 0;  // one past the end
   EXPECT_EQ(buffers.check().wrong, 1u);
   buffers.poison();
   EXPECT_GE(buffers.check().wrong, 5u);
-  std::memset(const_cast<void*>(buffers.call().in), 0x11, 4);
+  std::memset(const_cast<void*>(buffers.calls().front().in), 0x11, 4);
   EXPECT_GE(buffers.check().wrong, 6u);
 }
 

@@ -63,7 +63,7 @@ std::vector<Candidate> candidates_of(const SizeResult& result) {
 TEST(Table, HeadingsStandOnTheLineAboveTheNumbers) {
   Printed printed;
   const SizeResult result = sample_result();
-  printed.table.open(Collective::all_reduce, candidates_of(result));
+  printed.table.open("all_reduce", candidates_of(result));
   printed.table.row(result, judge(result));
   EXPECT_EQ(printed.lines(),
             (std::vector<std::string>{
@@ -76,7 +76,7 @@ TEST(Table, HeadingsStandOnTheLineAboveTheNumbers) {
 
 TEST(Table, OneLineOfHeadingsIsTheLastOne) {
   Printed printed;
-  printed.table.open(Collective::broadcast, {{.label = "ring"}});
+  printed.table.open("broadcast", {{.label = "ring"}});
   const std::vector<std::string> lines = printed.lines();
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[2].find("#     bytes      ring  vs native"), 0u) << lines[2];
@@ -89,7 +89,7 @@ TEST(Table, SaysOnceWhatIsWrong) {
   result.measured[1].bit_equal = false;
   result.measured[3] = measured("native", Kind::native, 0);
   result.measured[3].refused = "no";
-  printed.table.open(Collective::all_reduce, candidates_of(result));
+  printed.table.open("all_reduce", candidates_of(result));
   for (int i = 0; i < 2; ++i) printed.table.row(result, judge(result));
   const std::vector<std::string> lines = printed.lines();
   ASSERT_EQ(lines.size(), 9u);
@@ -104,7 +104,7 @@ TEST(Table, WhatWasNotCheckedIsNotCalledRight) {
   Printed printed;
   SizeResult result = sample_result();
   for (Measured& measured : result.measured) measured.checked = false;
-  printed.table.open(Collective::all_reduce, candidates_of(result));
+  printed.table.open("all_reduce", candidates_of(result));
   printed.table.row(result, judge(result));
   const std::string& row = printed.lines().back();
   EXPECT_NE(row.find("      4.00x       -  recursive"), std::string::npos) << row;
@@ -123,7 +123,7 @@ TEST(Table, NamesTwoOfThoseThatAreAsGood) {
   SizeResult result = sample_result();
   result.measured = {measured("a", Kind::forced, 10), measured("b", Kind::forced, 10),
                      measured("c", Kind::forced, 10), measured("d", Kind::forced, 10)};
-  printed.table.open(Collective::all_reduce, candidates_of(result));
+  printed.table.open("all_reduce", candidates_of(result));
   printed.table.row(result, judge(result));
   const std::string& row = printed.lines().back();
   EXPECT_NE(row.find("tie ~ a, b, c, +1"), std::string::npos) << row;
@@ -132,7 +132,7 @@ TEST(Table, NamesTwoOfThoseThatAreAsGood) {
 TEST(Table, ColoursTheBestOnly) {
   Printed printed{true};
   const SizeResult result = sample_result();
-  printed.table.open(Collective::all_reduce, candidates_of(result));
+  printed.table.open("all_reduce", candidates_of(result));
   printed.table.row(result, judge(result));
   const std::string& row = printed.lines().back();
   EXPECT_NE(row.find("\x1b[32m      10.0*\x1b[0m"), std::string::npos) << row;

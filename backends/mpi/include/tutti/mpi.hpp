@@ -64,16 +64,17 @@ struct Options {
 /// @return the transport. Throws Error.
 [[nodiscard]] std::unique_ptr<Transport> make_transport(MPI_Comm comm, const Options& options = {});
 
-/// Whether the MPI has a collective of its own for a call. It lacks f16 and bf16 reductions,
-/// averages, users' operators, the reduce_scatter into the own block of the input, and counts
-/// beyond 2^31 - 1.
+/// Whether the MPI has a call of its own for a collective, or for a message between two ranks. It
+/// lacks f16 and bf16 reductions, averages, users' operators, the reduce_scatter into the own block
+/// of the input, and counts beyond 2^31 - 1.
 /// @param call the call. @param comm where it would run. @return true if native() can run it.
 [[nodiscard]] bool has_native(const Call& call, MPI_Comm comm) noexcept;
 
-/// Runs the MPI's own *blocking* collective. Nothing is checked between the ranks, no deadline is
-/// kept, and the MPI's arithmetic applies, not ours. Equal input and output mean in place.
-/// @param call the call, with equal blocks. @param comm where it runs, collectively. Throws
-/// Error{invalid_argument} that says what the MPI lacks, Error{transport} if it reports a failure.
+/// Runs the MPI's own *blocking* call. Nothing is checked between the ranks, no deadline is kept,
+/// and the MPI's arithmetic applies, not ours. Equal input and output mean in place.
+/// @param call the call, with equal blocks. @param comm where it runs: collectively, or by the ranks
+/// of a message. Throws Error{invalid_argument} that says what the MPI lacks, Error{transport} if it
+/// reports a failure.
 void native(const Call& call, MPI_Comm comm);
 
 }  // namespace tutti::mpi
