@@ -30,24 +30,31 @@ Execution::Execution(Outbox& outbox, Scratch& scratch, std::shared_ptr<const Bin
   may_lend_ = transport_.capabilities().loans && binding_->op.kind() != OperatorKind::user;
 }
 
-void Execution::rest() noexcept {
-  if (block_.bytes > kKeptScratch) give_back();
+Execution::~Execution() {
+  give_back(block_);
+  give_back(input_copy_);
 }
 
-void Execution::give_back() noexcept {
-  if (block_.data != nullptr) scratch_.take_back(std::exchange(block_, {}));
+void Execution::rest() noexcept {
+  if (block_.bytes > kKeptScratch) give_back(block_);
+  give_back(input_copy_);
+}
+
+void Execution::give_back(Block& block) noexcept {
+  if (block.data != nullptr) scratch_.take_back(std::exchange(block, {}));
 }
 
 void Execution::write_off() noexcept {
-  if (block_.data != nullptr) scratch_.write_off();
-  block_ = {};
+  for (Block* const block : {&block_, &input_copy_}) {
+    if (block->data != nullptr) scratch_.write_off();
+    *block = {};
+  }
 }
 
 std::byte* Execution::at(const Lane& lane, const Place& place) const noexcept {
   switch (place.base) {
     // Nothing writes through a pointer into the input: bind() gives it to sends and operands only.
-    case Base::in:
-      return const_cast<std::byte*>(static_cast<const std::byte*>(buffers_.in)) + place.offset;
+    case Base::in: return const_cast<std::byte*>(input_) + place.offset;
     case Base::out: return static_cast<std::byte*>(buffers_.out) + place.offset;
     case Base::held: return lane.memory + place.offset;
     case Base::staging: return lane.memory + lane.resolved.held_bytes + place.offset;
@@ -71,6 +78,7 @@ void Execution::start(Buffers buffers, Turn turn, Duration timeout) {
 void Execution::prepare(bool moved) {
   has_run_ = true;
   if (moved) in_place_ = is_in_place();
+  take_input();
   for (std::size_t index = 0; index < lanes_.size(); ++index) {
     Lane& lane = lanes_[index];
     if (moved) lane.is_placed = false;
@@ -79,7 +87,24 @@ void Execution::prepare(bool moved) {
     if (!lane.is_resolved) resolve_segment(lane);
   }
   borrow();
-  is_ready_ = block_.bytes <= kKeptScratch && binding_->segments <= lanes_.size();
+  is_ready_ = block_.bytes <= kKeptScratch && input_copy_.data == nullptr &&
+              binding_->segments <= lanes_.size();
+}
+
+/// In place, a result of an all_to_all stands where an input of another round does, whatever the
+/// schedule: so all of the input is copied first.
+void Execution::take_input() {
+  const Layout& layout = binding_->layout;
+  const auto* const caller = static_cast<const std::byte*>(buffers_.in);
+  const std::byte* const before = std::exchange(input_, caller);
+  if (in_place_ && layout.contract().collective == Collective::all_to_all) {
+    const std::size_t bytes = layout.in_total() * binding_->element_bytes;
+    if (input_copy_.data == nullptr) input_copy_ = scratch_.lend(bytes);
+    memory_.copy(input_copy_.data, caller, bytes);
+    input_ = input_copy_.data;
+  }
+  if (input_ != before)
+    for (Lane& lane : lanes_) lane.is_placed = false;
 }
 
 void Execution::resolve_segment(Lane& lane) {

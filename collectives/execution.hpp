@@ -44,7 +44,7 @@ class Execution {
   Execution(Outbox& outbox, Scratch& scratch, std::shared_ptr<const Binding> binding, int lanes);
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
-  ~Execution() { give_back(); }
+  ~Execution();
 
   /// What to run on. This and the next are passed by value, in registers.
   struct Buffers {
@@ -139,7 +139,8 @@ class Execution {
   void prepare(bool moved);
   void resolve_segment(Lane& lane);
   void borrow();
-  void give_back() noexcept;
+  void take_input();
+  void give_back(Block& block) noexcept;
   void begin_segment(Lane& lane);
   void place_pieces(Lane& lane);
   void place_sinks(Lane& lane);
@@ -176,8 +177,10 @@ class Execution {
   bool in_place_ = false;
   Duration deadline_{0};
   std::vector<Lane> lanes_;
-  Block block_{};               // of scratch, while it runs
-  std::size_t lane_bytes_ = 0;  // of scratch
+  const std::byte* input_ = nullptr;  // where it is read
+  Block input_copy_{};                // of scratch, where results stand in place of other inputs
+  Block block_{};                     // of scratch, while it runs
+  std::size_t lane_bytes_ = 0;        // of scratch
   std::size_t footprint_ = 0;
   std::size_t active_lanes_ = 0;
   std::vector<const void*> operands_{};

@@ -114,12 +114,12 @@ void check_overlap(std::string_view name, const Layout& layout, std::size_t elem
   if (in_begin + in_bytes <= out_begin || out_begin + out_bytes <= in_begin) return;
   const std::size_t offset = in_place_offset(layout) * element_bytes;
   const bool gathers = collective == Collective::gather || collective == Collective::all_gather;
-  const bool in_place = gathers ? in_begin == out_begin + offset : out_begin == in_begin + offset;
-  if (in_place && collective != Collective::all_to_all) return;
-  refuse(name, "input and output overlap; give two separate buffers" +
-                   std::string{collective == Collective::all_to_all
-                                   ? ""
-                                   : ", or the same place where the call works in place"});
+  bool in_place = gathers ? in_begin == out_begin + offset : out_begin == in_begin + offset;
+  if (collective == Collective::all_to_all) in_place = in_place && in_bytes == out_bytes;
+  if (in_place) return;
+  refuse(name,
+         "input and output overlap; give two separate buffers, or the same place where the call "
+         "works in place");
 }
 
 /// What one rank knows of the sizes of blocks where each knows its own only.

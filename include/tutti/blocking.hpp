@@ -76,7 +76,8 @@ class Blocking {
     self().run(call::reduce_scatter(in, out, op), options);
   }
   /// Rank r gets block r of every rank's vector, in the order of ranks.
-  /// @param in one block for every rank. @param out one block from every rank; no overlap.
+  /// @param in one block for every rank. @param out one block from every rank; the same as the
+  ///        input, which then is copied first, or one that does not overlap.
   /// @param options see Options.
   template <MutableElements Out>
   void all_to_all(call::In<Out> in, Out&& out, const Options& options = {}) {
@@ -152,9 +153,9 @@ class Blocking {
   }
   /// Rank r gets block r of every rank's vector; blocks differ in size, and a rank knows its own.
   /// @param in one block for every rank. @param in_counts the elements of each. @param out one
-  /// block
-  ///        from every rank; no overlap. @param out_counts the elements of each, as their senders
-  ///        say; else Error{mismatch}. @param options see Options.
+  ///        block from every rank; the same as the input, as of all_to_all, or one that does not
+  ///        overlap. @param out_counts the elements of each, as their senders say; else
+  ///        Error{mismatch}. @param options see Options.
   template <MutableElements Out>
   void all_to_allv(call::In<Out> in, Counts in_counts, Out&& out, Counts out_counts,
                    const Options& options = {}) {
@@ -182,8 +183,8 @@ class Blocking {
   /// Sends to one rank and receives from the same or another one, at once: ranks that do so in a
   /// ring do not wait for each other.
   /// @param in elements to send, which need not be as many as come. @param to their receiver.
-  /// @param out elements to receive; no overlap. @param from their sender. @param tag of both.
-  /// @param options as of send.
+  /// @param out elements to receive; the same as those to send, as of all_to_all, or ones that do
+  ///        not overlap. @param from their sender. @param tag of both. @param options as of send.
   template <MutableElements Out>
   void sendrecv(call::In<Out> in, Rank to, Out&& out, Rank from, int tag = 0,
                 const Options& options = {}) {

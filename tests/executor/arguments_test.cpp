@@ -116,10 +116,18 @@ std::vector<Wrong> wrong_buffers() {
          c.all_gather(in_of(a).subspan(3, 3), std::span{a});
        },
        "overlap"},
-      {"all_to_all_in_place",
+      {"all_to_all_input_is_another_block_of_the_output",
+       [](Communicator& c) {
+         Vector a(12);
+         c.all_to_all(in_of(a).first(9), std::span{a}.subspan(3));
+       },
+       "overlap"},
+      {"all_to_allv_in_place_of_more",
        [](Communicator& c) {
          Vector a(9);
-         c.all_to_all(in_of(a), std::span{a});
+         const std::array<std::size_t, 3> in{3, 3, 3};
+         const std::array<std::size_t, 3> out{3, 1, 2};
+         c.all_to_allv(in_of(a), in, std::span{a}.first(6), out);
        },
        "overlap"},
   };

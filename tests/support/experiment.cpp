@@ -82,6 +82,7 @@ Experiment::Experiment(Case what) : case_{std::move(what)} {
     side(rank).in_count = input_count(rank);
     side(rank).out_count = output_count(rank);
     side(rank).wanted = wanted_of(rank);
+    count_blocks(rank);
     place(rank);
   }
 }
@@ -174,20 +175,41 @@ std::vector<std::byte> Experiment::wanted_of(Rank rank) const {
   return wanted;
 }
 
+void Experiment::count_blocks(Rank rank) {
+  const auto n = static_cast<std::size_t>(case_.size);
+  const auto r = static_cast<std::size_t>(rank);
+  Side& own = side(rank);
+  if (case_.collective == Collective::all_to_all) {
+    for (std::size_t other = 0; other < n; ++other) {
+      own.in_counts.push_back(case_.counts[r * n + other]);
+      own.out_counts.push_back(case_.counts[other * n + r]);
+    }
+  } else if (rank == case_.root) {
+    own.in_counts = case_.counts;
+    own.out_counts = case_.counts;
+  }
+}
+
+/// Where MPI has it: in all_to_all, too, if as much comes as goes.
+bool Experiment::is_in_place(Rank rank) const {
+  const auto& own = sides_[static_cast<std::size_t>(rank)];
+  if (case_.collective == Collective::broadcast) return true;
+  if (!case_.in_place) return false;
+  if (case_.collective == Collective::exscan) return rank > 0;
+  if (case_.collective == Collective::all_to_all) return own.in_count == own.out_count;
+  return rank == case_.root || !is_rooted(case_.collective);
+}
+
 void Experiment::place(Rank rank) {
   Side& own = side(rank);
   const std::size_t width = case_.model.element_bytes;
   const std::size_t shift = (case_.salt + static_cast<std::size_t>(rank)) % 3 * alignment_of(width);
-  const auto& input = inputs_[static_cast<std::size_t>(rank)];
   const auto r = static_cast<std::size_t>(rank);
-  const bool is_root = rank == case_.root;
   const bool gathers =
       case_.collective == Collective::gather || case_.collective == Collective::all_gather;
-  const bool has_result = case_.collective != Collective::exscan || rank > 0;
-  const bool inplace = case_.collective == Collective::broadcast ||
-                       (case_.in_place && case_.collective != Collective::all_to_all &&
-                        has_result && (is_root || !is_rooted(case_.collective)));
-  const bool whole = blocks_of(case_.collective, 2) == 1;
+  const bool inplace = is_in_place(rank);
+  const bool whole =
+      blocks_of(case_.collective, 2) == 1 || case_.collective == Collective::all_to_all;
   const std::size_t offset = whole ? 0 : elements(0, r) * width;
   own.out = GuardedBuffer{inplace && !gathers && !whole ? 0 : own.out_count * width, shift};
   own.in = GuardedBuffer{inplace && (gathers || whole) ? 0 : own.in_count * width, shift};
@@ -196,6 +218,13 @@ void Experiment::place(Rank rank) {
   if (inplace && gathers && own.output != nullptr) own.input = own.output + offset;
   if (inplace && whole) own.input = own.output;
   if (inplace && !gathers && !whole && own.input != nullptr) own.output = own.input + offset;
+  restore(rank);
+}
+
+void Experiment::restore(Rank rank) {
+  Side& own = side(rank);
+  const auto& input = inputs_[static_cast<std::size_t>(rank)];
+  std::fill_n(own.out.data(), own.out.size(), kGuardByte);
   if (!input.empty()) std::memcpy(own.input, input.data(), input.size());
   own.in_before.assign(own.in.data(), own.in.data() + own.in.size());
 }
@@ -204,20 +233,26 @@ Call Experiment::call(Rank rank) {
   const Side& own = side(rank);
   if (case_.collective == Collective::barrier) return tutti::call::barrier();
   const bool broadcasts = case_.collective == Collective::broadcast;
-  return {.collective = case_.collective,
-          .in = own.input,
-          .out = own.output,
-          .in_count = broadcasts ? own.out_count : own.in_count,
-          .out_count = own.out_count,
-          .type = case_.model.type,
-          .element_bytes = case_.model.element_bytes,
-          .root = case_.root,
-          .op = is_reduction(case_.collective) ? &case_.model.op : nullptr};
+  Call call{.collective = case_.collective,
+            .in = own.input,
+            .out = own.output,
+            .in_count = broadcasts ? own.out_count : own.in_count,
+            .out_count = own.out_count,
+            .type = case_.model.type,
+            .element_bytes = case_.model.element_bytes,
+            .root = case_.root,
+            .op = is_reduction(case_.collective) ? &case_.model.op : nullptr};
+  if (case_.counts_are != CountsAre::own) return call;
+  call.own_counts = true;
+  call.in_counts = own.in_counts;
+  call.out_counts = own.out_counts;
+  return call;
 }
 
 Options Experiment::options() const {
   Options options{.algorithm = case_.algorithm, .segment = case_.segment};
-  if (!equal_) options.counts = case_.counts;
+  const bool told = case_.counts_are == CountsAre::told;
+  if (told || (!equal_ && case_.counts_are != CountsAre::own)) options.counts = case_.counts;
   return options;
 }
 

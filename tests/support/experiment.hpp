@@ -2,6 +2,7 @@
 /// One collective with inputs, guarded outputs and the results it must have, for all ranks.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,13 @@
 #include "tests/support/model.hpp"
 
 namespace tutti::harness {
+
+/// Who is told how large the blocks are.
+enum class CountsAre : std::uint8_t {
+  told_if_unequal,  ///< All ranks, where blocks differ.
+  told,             ///< All ranks, always.
+  own               ///< Each rank of its own blocks only, as scatterv, gatherv and all_to_allv do.
+};
 
 /// What to run.
 struct Case {
@@ -23,6 +31,7 @@ struct Case {
   std::size_t segment = Options::kWhole;  ///< As Options::segment.
   Model model{};                          ///< Elements and operator.
   std::size_t salt = 0;                   ///< Other values for another salt.
+  CountsAre counts_are = CountsAre::told_if_unequal;  ///< Who knows the counts.
 
   /// @return what a failure report must name to be repeated.
   [[nodiscard]] std::string describe() const;
@@ -74,6 +83,9 @@ class Experiment {
   [[nodiscard]] std::optional<std::string> problem(Rank rank);
   /// Whatever became of the operation: inputs and guards. @param rank whose. @return what is wrong.
   [[nodiscard]] std::optional<std::string> damage(Rank rank);
+  /// Puts the input back where it was and rubbish where the result was, for another run on the
+  /// same buffers. @param rank whose.
+  void restore(Rank rank);
   /// @param rank whose. @return the bytes of its result.
   [[nodiscard]] std::span<const std::byte> result(Rank rank);
 
@@ -86,6 +98,8 @@ class Experiment {
     std::vector<std::byte> wanted{};
     std::size_t in_count = 0;
     std::size_t out_count = 0;
+    std::vector<std::size_t> in_counts{};   // of its blocks
+    std::vector<std::size_t> out_counts{};  // likewise
     std::byte* input = nullptr;
     std::byte* output = nullptr;
   };
@@ -97,6 +111,8 @@ class Experiment {
   [[nodiscard]] std::vector<std::byte> wanted_of(Rank rank) const;
   void reduce_into(std::vector<std::byte>& wanted, std::size_t first, std::size_t ranks) const;
   void place(Rank rank);
+  void count_blocks(Rank rank);
+  [[nodiscard]] bool is_in_place(Rank rank) const;
   [[nodiscard]] Side& side(Rank rank) { return sides_[static_cast<std::size_t>(rank)]; }
 
   Case case_;
