@@ -64,16 +64,6 @@ TEST(MpiCommunicator, RunsEveryRowOfTheCatalog) {
   EXPECT_GT(rows, kCollectives);
 }
 
-TEST(MpiCommunicator, ChoosesAnAlgorithmItself) {
-  Communicator world = make_world();
-  for (const std::size_t count : {std::size_t{1}, std::size_t{500}, std::size_t{30000}}) {
-    const Oracle oracle{Collective::all_reduce, world.size(), {.count = count}};
-    std::vector<float> data = oracle.input<float>(world.rank());
-    world.all_reduce(std::span{data});
-    EXPECT_EQ(data, oracle.expected<float>(world.rank()));
-  }
-}
-
 TEST(MpiCommunicator, KnowsTheHostsOfItsRanks) {
   Communicator world = make_world();
   std::vector<std::int64_t> data(10, 1);
@@ -94,20 +84,6 @@ TEST(MpiCommunicator, KeepsSeveralOperationsInFlight) {
   one.wait();
   EXPECT_EQ(first, small.expected<std::int64_t>(world.rank()));
   EXPECT_EQ(all, large.expected<float>(world.rank()));
-}
-
-TEST(MpiCommunicator, RunsPlansAgainAndAgain) {
-  Communicator world = make_world();
-  std::vector<std::int32_t> data(100);
-  Plan plan = world.plan_all_reduce(std::span{data}, max);
-  for (int turn = 0; turn < 20; ++turn) {
-    for (std::size_t i = 0; i < data.size(); ++i)
-      data[i] = turn * 1000 + world.rank() * 100 + static_cast<std::int32_t>(i);
-    plan.start();
-    plan.wait();
-    for (std::size_t i = 0; i < data.size(); ++i)
-      ASSERT_EQ(data[i], turn * 1000 + (world.size() - 1) * 100 + static_cast<std::int32_t>(i));
-  }
 }
 
 // Around the length of one MPI message, and in several.

@@ -42,7 +42,10 @@ int main(int argument_count, char** arguments) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   testing::InitGoogleTest(&argument_count, arguments);
   auto& listeners = testing::UnitTest::GetInstance()->listeners();
-  if (rank != 0) delete listeners.Release(listeners.default_result_printer());
+  if (rank != 0) {
+    delete listeners.Release(listeners.default_result_printer());
+    delete listeners.Release(listeners.default_xml_generator());  // one report of a launch
+  }
   listeners.Append(new RankListener{rank});  // owned by GoogleTest from now on
   tutti::test::start_watchdog(std::chrono::seconds{30});
   const int failed = RUN_ALL_TESTS();
