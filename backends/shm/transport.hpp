@@ -140,7 +140,7 @@ class ShmTransport final : public Transport {
   void send_chunks(Peer& peer);
   [[nodiscard]] bool may_send(Peer& peer);
 
-  // Receiving: receive.cpp.
+  // Receiving: receive.cpp, and small.cpp for messages in one slot.
   void post_receive(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   void read_slots(Peer& peer);
   [[nodiscard]] static Message message_of_small(const Slot& slot) noexcept;
