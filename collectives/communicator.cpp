@@ -63,12 +63,12 @@ void start_or_enlist(const std::shared_ptr<detail::Engine>& engine, detail::Exec
 }  // namespace
 
 void Communicator::run(const Call& call, const Options& options) {
+  if (detail::BatchScope::current() == nullptr) return engine_->run(call, options);
   detail::Execution* execution = engine_->acquire(call, options);
   Loan loan{*engine_, execution};
   start_or_enlist(engine_, *execution, call.in, call.out,
                   {.timeout = options.timeout, .blocks = true});
-  if (execution->is_enlisted()) static_cast<void>(loan.keep());  // the batch's, which waits for it
-  else engine_->wait(*execution);
+  static_cast<void>(loan.keep());  // the batch's, which waits for it
 }
 
 Request Communicator::start(const Call& call, const Options& options) {

@@ -182,6 +182,11 @@ void Engine::evict() noexcept {
 }
 
 Execution* Engine::acquire(const Call& call, const Options& options) {
+  return &lend(entry_ready_for(call, options));
+}
+
+/// An entry that has an idle execution, which knows the call's tag.
+Engine::Entry& Engine::entry_ready_for(const Call& call, const Options& options) {
   if (failure_) complain();
   if (call.point_to_point != PointToPoint::none) check_tag(call, user_tags_);
   Entry& entry = entry_for(call, options);
@@ -189,12 +194,39 @@ Execution* Engine::acquire(const Call& call, const Options& options) {
     entry.idle.emplace_front(outbox_, scratch_, entry, options_.segments_in_flight);
     cached_bytes_ += entry.idle.front().execution.footprint();
   }
+  entry.idle.front().execution.set_user_tag(call.tag);
+  return entry;
+}
+
+Execution& Engine::lend(Entry& entry) noexcept {
   in_use_.splice(in_use_.begin(), entry.idle, entry.idle.begin());
   ++entry.users;
   Execution& execution = in_use_.front().execution;
   cached_bytes_ -= execution.footprint();
-  execution.set_user_tag(call.tag);
-  return &execution;
+  return execution;
+}
+
+/// Most calls of a loop are like the one before, and many end as they begin: those lend nothing.
+void Engine::run(const Call& call, const Options& options) {
+  Entry& entry = entry_ready_for(call, options);
+  Execution& execution = entry.idle.front().execution;
+  cached_bytes_ -= execution.footprint();  // which the first run of a shape changes
+  try {
+    start(execution, call.in, call.out, options.timeout);
+  } catch (...) {
+    cached_bytes_ += execution.footprint();
+    if (!execution.done()) lend(entry);  // peers may still write into its memory
+    throw;
+  }
+  cached_bytes_ += execution.footprint();
+  if (!execution.done()) {
+    lend(entry);
+    wait(execution);
+    return release(&execution);
+  }
+  execution.rest();
+  if (!in_use_.empty()) progress();  // what else is under way goes on whenever something is called
+  if (cached_bytes_ > options_.cache_bytes) evict();
 }
 
 void Engine::check_start(const Execution& execution, const void* in, const void* out) {

@@ -37,6 +37,8 @@ class Engine {
   /// An idle execution for this shape, taken from the cache or made. Throws Error{invalid_argument}
   /// for wrong arguments, and the first failure of a failed communicator.
   [[nodiscard]] Execution* acquire(const Call& call, const Options& options);
+  /// A call that blocks. Throws as acquire, and the first failure.
+  void run(const Call& call, const Options& options);
   /// Starts an execution that acquire gave. `timeout` zero takes the communicator's.
   void start(Execution& execution, const void* in, void* out, Duration timeout);
   /// How a call of a batch runs: how long, and whether the batch waits for it, and owns it.
@@ -121,7 +123,9 @@ class Engine {
     void* out;
     Enlistment how;
   };
+  Entry& entry_ready_for(const Call& call, const Options& options);
   Entry& entry_for(const Call& call, const Options& options);
+  Execution& lend(Entry& entry) noexcept;
   [[nodiscard]] std::shared_ptr<const Binding> bind_shape(const Call& call, const Options& options);
   void evict() noexcept;
   /// Polls once. @return how many transfers completed.

@@ -51,11 +51,6 @@ bool Engine::test(const ObjectOperation& operation) {
 
 template <class Pending>
 void Engine::wait_for(const Pending& pending) {
-  if (pending.done()) {
-    // It ended as it began. What else is under way goes on whenever somebody waits.
-    if (in_use_.size() > 1) progress();
-    return;
-  }
   const int spins = transport_->capabilities().idle_spins;
   for (Idleness idleness; !pending.done();) {
     if (poll_for(pending)) idleness.end();

@@ -16,8 +16,8 @@
 namespace tutti::mpi {
 
 /// The front of the first MPI message of every transfer: 63 bits of the fingerprint of the
-/// collective it belongs to, above kFollowed. Eight bytes, since every cache line of a small
-/// message counts. The payload comes behind it, or an Announcement.
+/// collective it belongs to, mixed with the number of bytes, above kFollowed. Eight bytes, since
+/// every cache line of a small message counts. The payload comes behind it, or an Announcement.
 using Header = std::uint64_t;
 /// Set in the header where the payload comes in messages of its own.
 inline constexpr Header kFollowed = 1;

@@ -20,14 +20,26 @@ void check(int code, const Transfer& transfer) {
   check_transfer(code, sends ? "send to rank " : "receive from rank ", transfer.peer);
 }
 
-Header header_of(const Transfer& transfer) noexcept {
-  return transfer.fingerprint << 1;
+/// The number of bytes is in it, so that where two headers agree the lengths do too.
+Header header_of(std::uint64_t fingerprint, std::uint64_t bytes) noexcept {
+  constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
+  return (fingerprint ^ bytes * kGoldenRatio) << 1;
 }
 
 // Tags of transfers are the lower half of the MPI's, tags of payloads the upper half but for the
 // last.
 std::uint32_t transfer_tags(const Ranks& ranks) {
   return static_cast<std::uint32_t>(ranks.tag_limit) / 2;
+}
+/// @return the receive, where there is no other.
+const Transfer* only_receive(std::span<const Transfer> transfers) noexcept {
+  const Transfer* found = nullptr;
+  for (const Transfer& transfer : transfers) {
+    if (transfer.kind == Transfer::Kind::send) continue;
+    if (found != nullptr) return nullptr;
+    found = &transfer;
+  }
+  return found;
 }
 PayloadTag payload_tag_of(std::uint32_t serial, const Ranks& ranks) {
   const std::uint32_t first = transfer_tags(ranks);
@@ -71,7 +83,10 @@ MpiTransport::~MpiTransport() {
 void MpiTransport::post(std::span<const Transfer> transfers) {
   if (failure_) throw Error{*failure_};
   try {
-    for (const Transfer& transfer : transfers) post_one(transfer);
+    const Transfer* const awaited = requests_.empty() ? only_receive(transfers) : nullptr;
+    for (const Transfer& transfer : transfers)
+      if (&transfer != awaited) post_one(transfer);
+    if (awaited != nullptr) post_one(*awaited);
   } catch (const Error& error) {
     failure_ = error;
     throw;
@@ -110,48 +125,59 @@ void MpiTransport::post_one(const Transfer& transfer) {
 
 void MpiTransport::post_send(const Transfer& transfer, std::uint64_t bytes) {
   std::byte* const buffer = backing_->pool.get();
-  const Message message{transfer, bytes, buffer, 0};
-  const Header header = header_of(transfer) | (message.fits_first() ? 0 : kFollowed);
+  const bool fits_first = bytes <= kInlineBytes;
+  const Header header = header_of(transfer.fingerprint, bytes) | (fits_first ? 0 : kFollowed);
   std::memcpy(buffer, &header, sizeof header);
   const Announcement announcement{bytes, payload_tag_of(next_payload_, ranks_)};
-  if (message.fits_first()) Cursor{transfer.pieces}.read(buffer + sizeof header, bytes);
+  if (fits_first) Cursor{transfer.pieces}.read(buffer + sizeof header, bytes);
   else std::memcpy(buffer + sizeof header, &announcement, sizeof announcement);
-  const std::size_t count = sizeof header + (message.fits_first() ? bytes : sizeof announcement);
+  const std::size_t count = sizeof header + (fits_first ? bytes : sizeof announcement);
   departures_.make_room(backing_->pool);  // before there is a request that could be lost
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Isend(buffer, static_cast<int>(count), MPI_BYTE, transfer.peer,
                   static_cast<int>(transfer.tag), ranks_.comm, &request),
         transfer);
-  if (message.fits_first() && leaves(request, message, count)) {
-    done_.push_back({transfer.cookie});
-    return;
+  if (fits_first && leaves(request, transfer.peer, buffer, count)) {
+    return tell_done(transfer);
   }
-  const std::uint32_t index = add_message(message);
+  const std::uint32_t index = add_message({transfer, bytes, buffer, 0});
   add_request(request, {index, true});
-  if (message.fits_first()) return;
+  if (fits_first) return;
   ++next_payload_;
   post_payload(index, announcement.tag);
 }
 
 // Whether a small message needs no more care of its own.
-bool MpiTransport::leaves(MPI_Request& request, const Message& message, std::size_t count) {
+bool MpiTransport::leaves(MPI_Request& request, Rank peer, std::byte* buffer, std::size_t count) {
   if (ended_.take(request, count)) {
-    backing_->pool.put(message.buffer);
+    backing_->pool.put(buffer);
     return true;
   }
   if (ended_.knows(count) || departures_.is_full()) return false;
-  departures_.add(request, message.transfer.peer, message.buffer);
+  departures_.add(request, peer, buffer);
   return true;
 }
 
 void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
   std::byte* const buffer = backing_->pool.get();
-  const std::uint32_t index = add_message({transfer, bytes, buffer, 0});
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Irecv(buffer, static_cast<int>(kFirstBytes), MPI_BYTE, transfer.peer,
                   static_cast<int>(transfer.tag), ranks_.comm, &request),
         transfer);
-  add_request(request, {index, true});
+  if (bytes <= kInlineBytes && requests_.empty() && is_there(request, transfer)) {
+    check_first(transfer, bytes, buffer, statuses_.front());
+    Cursor{transfer.pieces}.write(buffer + sizeof(Header), bytes);
+    backing_->pool.put(buffer);
+    return tell_done(transfer);
+  }
+  add_request(request, {add_message({transfer, bytes, buffer, 0}), true});
+}
+
+// Nothing else is awaited, and what comes so often waits already that it is worth a look.
+bool MpiTransport::is_there(MPI_Request& request, const Transfer& transfer) {
+  int done = 0;
+  check(MPI_Test(&request, &done, &statuses_.front()), transfer);
+  return done != 0;
 }
 
 void MpiTransport::post_payload(std::uint32_t index, PayloadTag tag) {
@@ -265,19 +291,27 @@ void MpiTransport::finish(Owner owner, const MPI_Status& status) {
 // Checks the first message of a transfer and asks for the rest of it.
 void MpiTransport::open(std::uint32_t index, const MPI_Status& status) {
   const Message& message = messages_[index];
-  const Transfer& transfer = message.transfer;
+  check_first(message.transfer, message.bytes, message.buffer, status);
+  if (message.fits_first()) return;
+  Announcement announced{};
+  std::memcpy(&announced, message.buffer + sizeof(Header), sizeof announced);
+  post_payload(index, announced.tag);
+}
+
+void MpiTransport::check_first(const Transfer& transfer, std::uint64_t bytes,
+                               const std::byte* buffer, const MPI_Status& status) const {
   Header header = 0;
-  std::memcpy(&header, message.buffer, sizeof header);
-  if ((header & ~kFollowed) != header_of(transfer))
-    throw wrong_call(transfer.peer, header >> 1, header_of(transfer) >> 1);
+  std::memcpy(&header, buffer, sizeof header);
+  const bool fits_first = bytes <= kInlineBytes;
+  if (header == (header_of(transfer.fingerprint, bytes) | (fits_first ? 0 : kFollowed))) return;
   int count = 0;
   check(MPI_Get_count(&status, MPI_BYTE, &count), "count the bytes of a message");
   Announcement announced{static_cast<std::uint64_t>(count) - sizeof header, 0};
-  if ((header & kFollowed) != 0)
-    std::memcpy(&announced, message.buffer + sizeof header, sizeof announced);
-  if (announced.bytes != message.bytes)
-    throw wrong_length(transfer.peer, announced.bytes, message.bytes);
-  if (!message.fits_first()) post_payload(index, announced.tag);
+  if ((header & kFollowed) != 0) std::memcpy(&announced, buffer + sizeof header, sizeof announced);
+  const std::uint64_t theirs = (header ^ header_of(0, announced.bytes)) >> 1;
+  const std::uint64_t ours = header_of(transfer.fingerprint, 0) >> 1;
+  if (theirs != ours) throw wrong_call(transfer.peer, theirs, ours);
+  throw wrong_length(transfer.peer, announced.bytes, bytes);
 }
 
 void MpiTransport::Message::unpack_buffer() const noexcept {

@@ -69,12 +69,20 @@ class MpiTransport final : public Transport {
   void make_message_room();
   void post_one(const Transfer& transfer);
   void post_send(const Transfer& transfer, std::uint64_t bytes);
-  [[nodiscard]] bool leaves(MPI_Request& request, const Message& message, std::size_t count);
+  [[nodiscard]] bool leaves(MPI_Request& request, Rank peer, std::byte* buffer, std::size_t count);
   void post_receive(const Transfer& transfer, std::uint64_t bytes);
+  [[nodiscard]] bool is_there(MPI_Request& request, const Transfer& transfer);
   void post_payload(std::uint32_t index, PayloadTag tag);
+  void check_first(const Transfer& transfer, std::uint64_t bytes, const std::byte* buffer,
+                   const MPI_Status& status) const;
   void open(std::uint32_t index, const MPI_Status& status);
   [[nodiscard]] std::uint32_t add_message(const Message& message) noexcept;
   void add_request(MPI_Request request, Owner owner);
+  /// Of a transfer that is done as it is posted.
+  void tell_done(const Transfer& transfer) {
+    if (transfer.done != nullptr) *transfer.done = true;
+    else done_.push_back({transfer.cookie});
+  }
 
   void progress();
   void progress_many();

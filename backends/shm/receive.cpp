@@ -21,15 +21,15 @@ constexpr std::size_t kBounceBytes = std::size_t{64} << 10;
 }  // namespace
 
 void ShmTransport::check(const Peer& peer, const Transfer& transfer, std::uint64_t bytes,
-                         const Message& message) const {
+                         std::uint64_t fingerprint, std::uint64_t their_bytes) const {
   const auto rank = static_cast<Rank>(&peer - peers_.data());
-  if (message.fingerprint != transfer.fingerprint)
-    throw wrong_call(rank, message.fingerprint, transfer.fingerprint);
-  if (message.bytes != bytes) throw wrong_length(rank, message.bytes, bytes);
+  if (fingerprint != transfer.fingerprint)
+    throw wrong_call(rank, fingerprint, transfer.fingerprint);
+  if (their_bytes != bytes) throw wrong_length(rank, their_bytes, bytes);
 }
 
 void ShmTransport::check(const Peer& peer, const Record& record, const Message& message) const {
-  check(peer, record.transfer, record.bytes, message);
+  check(peer, record.transfer, record.bytes, message.fingerprint, message.bytes);
 }
 
 void ShmTransport::deliver(Record& record, std::span<const std::byte> bytes) {
@@ -81,8 +81,10 @@ void ShmTransport::read_slots(Peer& peer) {
   while (peer.awaited > 0 && peer.in.has_slot()) {
     const Slot& slot = peer.in.slot();
     switch (slot.kind) {
-      case Kind::small: take_small(peer, slot); break;
+      case Kind::small:
       case Kind::buffered:
+        if (!take_whole(peer, slot)) take_message(peer, slot);
+        break;
       case Kind::request: take_message(peer, slot); break;
       case Kind::more: take_more(peer, slot); break;
       case Kind::chunk: take_chunk(peer, slot); break;
@@ -113,6 +115,9 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
     if (is_lent) message.lending = body_of<Lending>(slot);
     message.bytes = is_lent ? message.lending.message.bytes : request.bytes;
     if (!is_lent && message.way != Way::stream) extent = request.ranges;
+  } else if (slot.kind == Kind::small) {
+    payload = {slot.body, std::min<std::size_t>(slot.length, kInlineBytes)};
+    message.bytes = payload.size();
   } else {
     const auto buffered = body_of<Buffered>(slot);
     extent = buffered.extent;

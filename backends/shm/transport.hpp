@@ -64,6 +64,11 @@ class ShmTransport final : public Transport {
     Way way{};
     Lending lending{};
   };
+  // The bytes of a message that has come as a whole.
+  struct Whole {
+    std::span<const std::byte> payload{};
+    Extent extent{};  // in the ring of bytes, if they are there
+  };
   // A message that came before its receive, with its bytes, or the ranges of its request.
   struct Arrival {
     Message message{};
@@ -140,13 +145,13 @@ class ShmTransport final : public Transport {
   void send_chunks(Peer& peer);
   [[nodiscard]] bool may_send(Peer& peer);
 
-  // Receiving: receive.cpp, and small.cpp for messages in one slot.
+  // Receiving: receive.cpp, and whole.cpp for messages that come with one slot.
   void post_receive(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   void read_slots(Peer& peer);
-  [[nodiscard]] static Message message_of_small(const Slot& slot) noexcept;
+  [[nodiscard]] static bool find_whole(const Peer& peer, const Slot& slot, Whole& whole);
   [[nodiscard]] bool take_at_once(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
-  void give_small(Peer& peer, const Transfer& transfer, std::uint64_t bytes, const Slot& slot);
-  void take_small(Peer& peer, const Slot& slot);
+  void give_whole(Peer& peer, const Transfer& transfer, const Whole& whole);
+  [[nodiscard]] bool take_whole(Peer& peer, const Slot& slot);
   void take_message(Peer& peer, const Slot& slot);
   void read_ranges(std::span<const std::byte> list);
   void keep(Peer& peer, const Message& message, std::span<const std::byte> payload);
@@ -166,7 +171,7 @@ class ShmTransport final : public Transport {
   [[nodiscard]] bool may_touch(const Peer& peer) const noexcept;
   [[nodiscard]] std::uint32_t find_receive(Peer& peer, std::uint32_t tag);
   void check(const Peer& peer, const Transfer& transfer, std::uint64_t bytes,
-             const Message& message) const;
+             std::uint64_t fingerprint, std::uint64_t their_bytes) const;
   void check(const Peer& peer, const Record& record, const Message& message) const;
 
   std::shared_ptr<Domain> domain_;

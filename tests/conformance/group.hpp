@@ -107,7 +107,7 @@ class Group {
   [[nodiscard]] Side& side(Rank rank) { return sides_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] bool poll(Side& side);
   void follow(Rank rank, const Transfer& transfer);
-  void end_elsewhere(const End& end);
+  static void end(Side& side, std::uint64_t cookie);
   std::span<const Piece> pieces(std::byte* data, std::size_t bytes, std::size_t piece);
 
   Links& links_;
