@@ -123,7 +123,8 @@ class Transport {
   [[nodiscard]] virtual Duration now() const noexcept = 0;
 
   /// Starts transfers. Both sides must give a message the same number of bytes.
-  /// @param transfers in the order in which they match. Throws Error.
+  /// @param transfers in the order in which they match. Throws Error, as poll does: what is there
+  /// already may be looked at.
   virtual void post(std::span<const Transfer> transfers) = 0;
   /// Makes progress and collects completions. Throws Error: mismatch (fingerprint or length),
   /// peer_dead, aborted, transport.
