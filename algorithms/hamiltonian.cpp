@@ -1,5 +1,5 @@
-// Complete graphs: Walecki's zigzags (Lucas, 1892). Tori: Lee distance Gray codes (Bose, Broeg,
-// Kwon and Ashir, IEEE ToC 44(8), 1995).
+// Complete graphs: Walecki's zigzags (Lucas, 1892). Tori of two sides: Lee distance Gray codes
+// (Bose, Broeg, Kwon and Ashir, IEEE ToC 44(8), 1995); of other sides torus_rings searches.
 #include "hamiltonian.hpp"
 
 #include <algorithm>
@@ -64,6 +64,14 @@ std::vector<Tour> torus_cycles(const Graph& graph, int rows, int columns, bool t
   return cycles;
 }
 
+/// Of two sides from 3 on where one divides the other.
+std::vector<Tour> cycles_by_rows(const Graph& graph, const std::vector<int>& sides) {
+  if (sides.size() != 2 || std::ranges::min(sides) < 3) return {};
+  if (sides[0] % sides[1] == 0) return torus_cycles(graph, sides[0], sides[1], false);
+  if (sides[1] % sides[0] == 0) return torus_cycles(graph, sides[1], sides[0], true);
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::vector<int>> hamiltonian_cycles(const Graph& graph) {
@@ -72,19 +80,21 @@ std::vector<std::vector<int>> hamiltonian_cycles(const Graph& graph) {
   std::iota(around.begin(), around.end(), 0);
   if (graph.family() == GraphFamily::ring || n < 3) return {around};
   if (graph.family() == GraphFamily::complete) return complete_cycles(n);
-  if (graph.family() == GraphFamily::torus) {
-    std::vector<int> sides{graph.numbers().begin(), graph.numbers().end()};
-    std::erase(sides, 1);
-    if (sides.size() == 1) return {around};
-    if (sides.size() == 2 && std::ranges::min(sides) > 2) {
-      if (sides[0] % sides[1] == 0) return torus_cycles(graph, sides[0], sides[1], false);
-      if (sides[1] % sides[0] == 0) return torus_cycles(graph, sides[1], sides[0], true);
-    }
-  }
-  refuse(
-      "it needs rings that share no link; they are known of rings, of complete graphs, and "
-      "of tori of two sides from 3 on where one divides the other, but not of " +
-      graph.text());
+  std::vector<int> sides{graph.numbers().begin(), graph.numbers().end()};
+  if (graph.family() == GraphFamily::hypercube)
+    sides.assign(static_cast<std::size_t>(sides.front()), 2);
+  else if (graph.family() != GraphFamily::torus)
+    refuse(
+        "it needs rings that share no link; they are known of rings, of complete graphs, of tori "
+        "and of hypercubes, but not of " +
+        graph.text());
+  std::erase(sides, 1);
+  if (sides.size() == 1) return {around};
+  if (std::vector<Tour> cycles = cycles_by_rows(graph, sides); cycles.size() == 2) return cycles;
+  std::vector<Tour> cycles = torus_rings(sides);
+  if (cycles.empty())
+    refuse("it needs rings that share no link, and none were found of " + graph.text());
+  return cycles;
 }
 
 }  // namespace tutti

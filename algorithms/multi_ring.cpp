@@ -1,10 +1,9 @@
 // Multi-ring: the vector is cut into as many pieces as there are rings through the network, in both
 // directions, that share no link; each piece is reduced on its ring, all at once.
 // Rounds 2(n-1); bytes sent per rank 2(n-1)/n of the vector, over as many links at a time as there
-// are rings. Rings, complete graphs, and tori of two sides where one divides the other; commutative
-// operators. Rings of both directions, and several at once, are those of NCCL and RCCL. Wins for
-// the largest vectors where one link does not use up what a rank can send; multitree has fewer
-// rounds.
+// are rings. Rings, complete graphs, tori and hypercubes; commutative operators. Rings of both
+// directions, and several at once, are those of NCCL and RCCL. Wins for the largest vectors where
+// one link does not use up what a rank can send; multitree has fewer rounds.
 #include <tutti/graph.hpp>
 
 #include "hamiltonian.hpp"

@@ -196,6 +196,21 @@ TEST(MultiRing, UsesAllLinksOfATorusAtOnce) {
   EXPECT_DOUBLE_EQ(load.rank, 2 * 15 / 16.0);
   EXPECT_DOUBLE_EQ(load.link, 2 * 15 / 16.0 / 4) << "four directed rings share the work";
   EXPECT_EQ(strays(schedules, graph), 0u);
+  const Load solid = load_of(build_all(all_reduce, "multi_ring:graph=torus:5x4x3", 60));
+  EXPECT_DOUBLE_EQ(solid.link, 2 * 59 / 60.0 / 6);
+}
+
+TEST(HamiltonianCycles, AreFoundOfAllToriOfUpToSixtyFourRouters) {
+  const auto check = [](const std::vector<int>& sides, std::size_t cycles) {
+    const Graph torus = Graph::torus(sides);
+    EXPECT_EQ(hamiltonian_cycles(torus).size(), cycles) << torus.text();
+  };
+  for (int a = 2; a <= 32; ++a)
+    for (int b = 2; a * b <= 64; ++b) {
+      if (a * b > 4) check({a, b}, a == 2 || b == 2 ? 1 : 2);
+      for (int c = 3; a * b * c <= 64; ++c)
+        check({a, b, c}, a == 2 && b == 2 ? 2 : a == 2 || b == 2 ? 2 : 3);
+    }
 }
 
 TEST(HamiltonianCycles, ShareNoLink) {
@@ -204,11 +219,16 @@ TEST(HamiltonianCycles, ShareNoLink) {
     std::size_t cycles;
   };
   for (const Known& known :
-       {Known{"ring:5", 1}, Known{"ring:2", 1}, Known{"ring:1", 1}, Known{"complete:3", 1},
-        Known{"complete:4", 1}, Known{"complete:5", 2}, Known{"complete:6", 2},
-        Known{"complete:7", 3}, Known{"complete:12", 5}, Known{"complete:13", 6},
-        Known{"torus:3x3", 2}, Known{"torus:4x4", 2}, Known{"torus:5x5", 2}, Known{"torus:6x3", 1},
-        Known{"torus:3x6", 1}, Known{"torus:8x4", 2}, Known{"torus:1x7", 1}}) {
+       {Known{"ring:5", 1},      Known{"ring:2", 1},      Known{"ring:1", 1},
+        Known{"complete:3", 1},  Known{"complete:4", 1},  Known{"complete:5", 2},
+        Known{"complete:6", 2},  Known{"complete:7", 3},  Known{"complete:12", 5},
+        Known{"complete:13", 6}, Known{"torus:3x3", 2},   Known{"torus:4x4", 2},
+        Known{"torus:5x5", 2},   Known{"torus:6x3", 2},   Known{"torus:3x6", 2},
+        Known{"torus:8x4", 2},   Known{"torus:1x7", 1},   Known{"torus:5x4", 2},
+        Known{"torus:2x7", 1},   Known{"torus:2x2", 1},   Known{"torus:4x4x4", 3},
+        Known{"torus:5x3x2", 2}, Known{"torus:2x5x2", 2}, Known{"torus:3x1x4x5", 3},
+        Known{"hypercube:1", 1}, Known{"hypercube:2", 1}, Known{"hypercube:5", 2},
+        Known{"hypercube:6", 3}}) {
     const Graph graph = parse_graph(known.graph);
     const auto cycles = hamiltonian_cycles(graph);
     EXPECT_EQ(cycles.size(), known.cycles) << known.graph;
@@ -247,9 +267,9 @@ TEST(Networks, WhatDoesNotFitIsRefusedInOneSentence) {
   EXPECT_EQ(refusal(all_reduce, "bucket:graph=torus:2x2:ranks=1+0+2+3", 4),
             "it needs rank r on router r");
   EXPECT_EQ(
-      refusal(all_reduce, "multi_ring:graph=torus:3x4", 12),
-      "it needs rings that share no link; they are known of rings, of complete graphs, and of "
-      "tori of two sides from 3 on where one divides the other, but not of torus:3x4");
+      refusal(all_reduce, "multi_ring:graph=edges:0-1+1-2", 3),
+      "it needs rings that share no link; they are known of rings, of complete graphs, of tori and "
+      "of hypercubes, but not of edges:0-1+1-2");
   EXPECT_EQ(refusal(all_reduce, "slim_fly", 49),
             "it serves 2 q^2 ranks for prime powers q from 3 on only, and there are 49 ranks");
   EXPECT_EQ(refusal(all_reduce, "slim_fly", 72).find("it serves 2 q^2"), 0u) << "6 is none";
