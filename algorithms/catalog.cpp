@@ -17,7 +17,7 @@ Builder recursive_halving_reduce_scatter, pairwise_reduce_scatter, swing_reduce_
 Builder recursive_doubling_all_gather, bruck_all_gather, neighbor_exchange_all_gather,
     sparbit_all_gather, swing_all_gather, bine_all_gather, pat_all_gather;
 Builder knomial_broadcast, chain_broadcast, scatter_all_gather_broadcast, bine_broadcast,
-    double_binary_tree_broadcast, circulant_broadcast;
+    double_binary_tree_broadcast, circulant_broadcast, circulant_blocks_all_gather;
 Builder knomial_reduce, chain_reduce, in_order_binary_reduce, reduce_scatter_gather_reduce,
     bine_reduce, double_binary_tree_reduce, circulant_reduce, direct_reduce;
 Builder direct_scatter, dissemination_barrier;
@@ -180,6 +180,10 @@ constexpr std::array kRows{
     Algorithm{.collective = all_gather, .name = "circulant", .build = circulant_all_gather,
               .traits = kRotational, .parameter = Parameter::skips,
               .summary = "log rounds for any rank count (Traeff 2024)"},
+    Algorithm{.collective = all_gather, .name = "circulant_blocks",
+              .build = circulant_blocks_all_gather, .traits = kRotational,
+              .parameter = Parameter::blocks, .default_number = 8,
+              .summary = "b parts of blocks in the fewest rounds; unequal blocks (Traeff 2022)"},
     Algorithm{.collective = all_gather, .name = "neighbor_exchange",
               .build = neighbor_exchange_all_gather, .traits = {.sizes = Sizes::even},
               .summary = "half the ring's rounds, neighbours only (Chen et al. 2005)"},

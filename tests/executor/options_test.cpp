@@ -43,6 +43,29 @@ TEST(OptionsTest, MoreSegmentsInFlightTakeLessTime) {
   EXPECT_LT(cost_of(4000, 4).second, cost_of(4000, 1).second);
 }
 
+// What circulant_blocks is there for: others pass a block that is larger than the rest on as a
+// whole.
+TEST(OptionsTest, PartsOfUnequalBlocksTakeLessTime) {
+  const auto time_of = [](std::string_view algorithm) {
+    World world{{.cluster = {.size = 13,
+                             .delivery = sim::Delivery::eager,
+                             .beta_ps = 10'000,
+                             .jitter = Duration{0}}}};
+    std::vector<std::size_t> counts(13, 10);
+    counts[5] = 100'000;
+    Experiment experiment{{.collective = all_gather,
+                           .algorithm = std::string{algorithm},
+                           .size = 13,
+                           .counts = counts,
+                           .model = model_of(Datatype::f32, OperatorKind::sum)}};
+    EXPECT_EQ(run(world, experiment), "");
+    return world.cluster().now();
+  };
+  const Duration parts = time_of("circulant_blocks");
+  for (const char* const other : {"ring", "circulant", "bruck", "sparbit", "pat"})
+    EXPECT_LT(2 * parts, time_of(other)) << other;
+}
+
 TEST(OptionsTest, TheDefaultSegmentIsTheAlgorithms) {
   World world{2};
   std::vector<float> data(1'000'000);

@@ -268,6 +268,7 @@ TEST(ClosedForms, OfRoundsAreMet) {
   EXPECT_EQ(rounds(Collective::all_to_all, "linear:k=4", 9), 2U);
   EXPECT_EQ(rounds(Collective::all_to_all, "bruck:k=3", 28), 4U);
   EXPECT_EQ(rounds(Collective::broadcast, "circulant:b=20", 33), 25U);
+  EXPECT_EQ(rounds(Collective::all_gather, "circulant_blocks:b=20", 33), 25U);
   EXPECT_EQ(rounds(Collective::all_gather, "pat:a=4", 64), 17U);
   EXPECT_EQ(rounds(Collective::all_reduce, "recursive_multiplying:k=8", 64), 2U);
   EXPECT_EQ(rounds(Collective::all_reduce, "parameter_server:s=3", 64), 2U);
