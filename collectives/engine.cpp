@@ -151,7 +151,8 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
                   .segments = segments,
                   .segment_bytes = segments == 1 ? 0 : chosen.segment_bytes,
                   .algorithm = chosen.choice.text(),
-                  .name = name_of(problem.contract.collective)};
+                  .name = name_of(problem.contract.collective),
+                  .has_own_counts = problem.own_counts};
   const OperatorKind kind = binding.op.kind();
   // How many are in flight decides on which tags segments travel.
   binding.summary = {combine(combine(fingerprint_of(problem, binding), chosen.digest),

@@ -31,6 +31,7 @@ struct Binding {
   CallSummary summary{};          ///< Its fingerprint is of all but the sequence number.
   std::string_view name{};        ///< What is called, such as "all_reduce".
   bool is_collective = true;      ///< Else it is messages between two ranks.
+  bool has_own_counts = false;    ///< As Call::own_counts.
 };
 
 /// Segments in flight at most; each has a tag of its own.

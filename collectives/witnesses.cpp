@@ -48,6 +48,14 @@ std::string words_of_peer(const Whereabouts& found, bool receives) {
          (found.latest.empty() ? "" : "; the latest collective it has called is " + found.latest);
 }
 
+/// What else may be the reason. Nobody sends an empty block, since in an exchange among neighbours
+/// every rank would wait for all others then.
+std::string hint_for(const Binding& binding) {
+  return binding.has_own_counts ? " (where counts disagree, a rank waits for what the other takes "
+                                  "for empty and does not send)"
+                                : "";
+}
+
 bool is_in(const Whereabouts& found, std::uint64_t number) {
   return found.state == State::there && found.begun == number && !found.latest.empty();
 }
@@ -147,7 +155,8 @@ Error Witnesses::lateness(const Execution& execution) const {
   }
   text += awaited.receives ? rank + " did not take what was sent to it; it "
                            : "nothing came from " + rank + ", which ";
-  return {ErrorCode::timeout, text + words_of(all[place], number), awaited.rank};
+  return {ErrorCode::timeout, text + words_of(all[place], number) + hint_for(execution.binding()),
+          awaited.rank};
 }
 
 }  // namespace tutti::detail

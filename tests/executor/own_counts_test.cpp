@@ -237,5 +237,51 @@ TEST(OwnCountsThat, DisagreeAreAMismatch) {
   EXPECT_EQ(tasks[1].error->code(), ErrorCode::mismatch) << tasks[1].error->what();
 }
 
+/// What both ranks are told, at the latest by a barrier afterwards, where rank 0 sends and receives
+/// so much, and rank 1 one element to and from everybody.
+std::vector<Error> errors_of(const Sizes& sent, const Sizes& received) {
+  World world{{.cluster = {.size = 2, .delivery = sim::Delivery::eager},
+               .communicator = {.timeout = std::chrono::seconds{1}}}};
+  const Sizes one{1, 1};
+  const Vector in(sent[0] + sent[1]);
+  const Vector in_one(2);
+  Vector out(received[0] + received[1]);
+  Vector out_one(2);
+  std::vector<Task> tasks;
+  tasks.push_back(task_of(0, world[0].all_to_allv_async(in, sent, out, received)));
+  tasks.push_back(task_of(1, world[1].all_to_allv_async(in_one, one, out_one, one)));
+  EXPECT_TRUE(world.drive(tasks, std::chrono::seconds{3})) << "a rank waits for ever";
+  std::vector<Error> errors;
+  std::vector<Task> later;
+  for (const Task& task : tasks) {
+    if (task.error) {
+      errors.push_back(*task.error);
+    } else if (auto barrier = world[task.rank].try_start(call::barrier())) {
+      later.push_back(task_of(task.rank, std::move(barrier.value())));
+    } else {
+      errors.push_back(barrier.error());
+    }
+  }
+  EXPECT_TRUE(world.drive(later, std::chrono::seconds{3})) << "a rank waits for ever";
+  for (const Task& task : later)
+    if (task.error) errors.push_back(*task.error);
+  return errors;
+}
+
+TEST(OwnCountsThat, DisagreeAboutAnEmptyBlockAreAnErrorOnBothRanks) {
+  const std::vector<Error> missing = errors_of({1, 0}, {1, 1});
+  ASSERT_EQ(missing.size(), 2U);
+  for (const Error& error : missing) {
+    EXPECT_EQ(error.cause(), ErrorCode::timeout);
+    EXPECT_EQ(error.culprit(), 0);
+    EXPECT_NE(std::string{error.what()}.find("(where counts disagree, a rank waits for what"),
+              std::string::npos)
+        << error.what();
+  }
+  const std::vector<Error> needless = errors_of({1, 1}, {1, 0});
+  ASSERT_EQ(needless.size(), 2U);
+  for (const Error& error : needless) EXPECT_EQ(error.cause(), ErrorCode::mismatch) << error.what();
+}
+
 }  // namespace
 }  // namespace tutti::harness
