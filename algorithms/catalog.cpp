@@ -38,6 +38,13 @@ constexpr Traits kInOrder{.ordered = When::always, .size_invariant = When::alway
 constexpr Traits kInOrderFromZero{.ordered = When::root_is_zero, .size_invariant = When::always};
 constexpr Traits kDirect{
     .ordered = When::always, .size_invariant = When::always, .rotational = true};
+/// With the expression tree of another row, see Traits::same_tree_as.
+constexpr Traits kInOrderAs(std::string_view other, bool rotational = false) {
+  return {.ordered = When::always,
+          .size_invariant = When::always,
+          .rotational = rotational,
+          .same_tree_as = other};
+}
 constexpr Traits kRotational{.rotational = true};
 constexpr std::size_t kRingSegment = 256 << 10;
 constexpr std::size_t kChainSegment = 128 << 10;
@@ -55,7 +62,7 @@ constexpr std::array kRows{
               .build = recursive_doubling_all_reduce, .traits = kInOrder,
               .summary = "butterfly of least latency, small vectors (Thakur et al. 2005)"},
     Algorithm{.collective = all_reduce, .name = "rabenseifner", .build = rabenseifner_all_reduce,
-              .traits = kInOrder,
+              .traits = kInOrderAs("recursive_doubling"),
               .summary = "butterfly of least volume, middle sizes (Rabenseifner 2004)"},
     Algorithm{.collective = all_reduce, .name = "circulant", .build = circulant_all_reduce,
               .traits = kRotational, .parameter = Parameter::skips,
@@ -64,7 +71,7 @@ constexpr std::array kRows{
               .traits = kDirect,
               .summary = "two rounds, everybody to everybody; few ranks, single switch"},
     Algorithm{.collective = all_reduce, .name = "one_shot", .build = one_shot_all_reduce,
-              .traits = kDirect,
+              .traits = kInOrderAs("direct", true),
               .summary = "one round, whole vectors to everybody; tiny vectors, few ranks"},
     Algorithm{.collective = all_reduce, .name = "reduce_broadcast",
               .build = reduce_broadcast_all_reduce, .traits = kInOrder,
@@ -86,7 +93,7 @@ constexpr std::array kRows{
               .traits = kInOrder, .segment_bytes = kTreeSegment,
               .summary = "two trees, pipelined; keeps order with few partners (Traeff 2021)"},
     Algorithm{.collective = all_reduce, .name = "parameter_server",
-              .build = parameter_server_all_reduce, .traits = kInOrder,
+              .build = parameter_server_all_reduce, .traits = kInOrderAs("direct"),
               .parameter = Parameter::servers, .default_number = 1,
               .summary = "some ranks fold for all; what others are compared with"},
     Algorithm{.collective = all_reduce, .name = "multitree", .build = multitree_all_reduce,

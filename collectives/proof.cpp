@@ -38,11 +38,10 @@ Proof prove(const Choice& choice, const Contract& contract) {
     for (Rank rank = 0; rank < contract.size; ++rank)
       schedules.push_back(choice.build(contract.size, contract.root, rank));
     const std::string name = choice.text();
-    const Verdict verdict = Verifier{}.verify(
-        {.contract = contract,
-         .schedules = schedules,
-         .claims = verifying::claims_of(*choice.algorithm, contract.size, contract.root),
-         .name = name});
+    Verifier verifier;
+    const Claims claims = verifying::claims_of(choice, contract.size, contract.root, verifier);
+    const Verdict verdict = verifier.verify(
+        {.contract = contract, .schedules = schedules, .claims = claims, .name = name});
     if (!verdict.proved()) proof.refusal = "it is wrong: " + verdict.findings.front().message;
     for (const Schedule& schedule : schedules) proof.digest = with(proof.digest, schedule);
   } catch (const std::exception& error) {

@@ -56,6 +56,9 @@ void check_claims(const Claims& claims, const Facts& facts, Report& report) {
     if (claim.claimed && !claim.property.holds)
       report.add(claim.kind,
                  claim.property.counterexample + ", though " + claim.name + " is claimed");
+  if (claims.tree != 0 && facts.size_invariant.holds && claims.tree != facts.tree)
+    report.add(CheckKind::not_same_tree, {},
+               "the expression trees differ from those that are claimed");
 }
 
 }  // namespace

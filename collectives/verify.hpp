@@ -41,6 +41,7 @@ enum class CheckKind : std::uint8_t {
   operand_order,             ///< Claimed `ordered`, but operands change places.
   not_rank_identical,        ///< Claimed `rank_identical`, but ranks hold different trees.
   not_size_invariant,        ///< Claimed `size_invariant`, but units hold different trees.
+  not_same_tree,             ///< Claimed `same_tree_as`, but the trees differ.
   not_rotational,            ///< Claimed `rotational`, but a rank is not rank 0 shifted.
   foreign_counts,            ///< Claimed `own_counts_only`, but a foreign block is touched.
   too_little_claimed,        ///< A trait holds more widely than its row says.
@@ -48,7 +49,7 @@ enum class CheckKind : std::uint8_t {
 };
 
 /// Number of enumerators of CheckKind.
-inline constexpr int kCheckKinds = 27;
+inline constexpr int kCheckKinds = 28;
 
 /// @param kind any enumerator. @return its name, such as "counted_twice".
 [[nodiscard]] std::string_view name_of(CheckKind kind) noexcept;
@@ -78,6 +79,9 @@ struct Facts {
   Property size_invariant{};      ///< All units hold the same tree.
   Property rotational{};          ///< Rank r's schedule is rank 0's, shifted by r.
   Property own_counts_only{};     ///< Ranks touch only blocks that they have or want.
+  /// Of the expression trees of all ranks' results, where size_invariant holds: equal to that of
+  /// other schedules where their trees are.
+  std::uint64_t tree = 0;
 
   /// @return bytes that the busiest rank sends, in vectors.
   [[nodiscard]] double vectors_sent() const noexcept {
@@ -92,6 +96,7 @@ struct Claims {
   bool size_invariant = false;   ///< See Traits::size_invariant.
   bool rotational = false;       ///< See Traits::rotational.
   bool own_counts_only = false;  ///< See Traits::own_counts_only.
+  std::uint64_t tree = 0;        ///< Facts::tree of others that these shall share; 0 for none.
 };
 
 /// What is to be proved.

@@ -27,6 +27,7 @@ std::string_view name_of(CheckKind kind) noexcept {
     case CheckKind::operand_order: return "operand_order";
     case CheckKind::not_rank_identical: return "not_rank_identical";
     case CheckKind::not_size_invariant: return "not_size_invariant";
+    case CheckKind::not_same_tree: return "not_same_tree";
     case CheckKind::not_rotational: return "not_rotational";
     case CheckKind::foreign_counts: return "foreign_counts";
     case CheckKind::too_little_claimed: return "too_little_claimed";

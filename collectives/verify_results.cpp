@@ -1,5 +1,6 @@
 #include "verify_results.hpp"
 
+#include "hash.hpp"
 #include "verify_slots.hpp"
 
 namespace tutti::verifying {
@@ -84,7 +85,10 @@ void compare_trees(const Question& question, const DataFlow& flow, Facts& facts)
   Rank current = -1;
   for_each_result(question, [&](Rank rank, std::uint32_t, std::uint32_t unit) {
     const Value value = flow.result(rank, unit);
-    if (rank != current) of_rank = value.tree();
+    if (rank != current) {
+      of_rank = value.tree();
+      facts.tree = detail::combine(facts.tree, flow.values().digest(value));
+    }
     current = rank;
     const bool first = of_unit[unit] == kNone;
     if (first) of_unit[unit] = value.tree();

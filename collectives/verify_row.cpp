@@ -77,8 +77,10 @@ void RowVerifier::build(const Choice& choice, int size, Rank root) {
 
 Verdict RowVerifier::prove(const Choice& choice, int size, Rank root) {
   const std::string name = choice.text();
+  Claims claims;
   try {
     build(choice, size, root);
+    claims = verifying::claims_of(choice, size, root, verifier_);
   } catch (const std::exception& error) {
     return {.findings = {{CheckKind::build_failed,
                           name + " " + std::string{name_of(row_.collective)} +
@@ -86,7 +88,7 @@ Verdict RowVerifier::prove(const Choice& choice, int size, Rank root) {
   }
   return verifier_.verify({.contract = {row_.collective, size, root},
                            .schedules = schedules_,
-                           .claims = verifying::claims_of(row_, size, root),
+                           .claims = claims,
                            .name = name});
 }
 

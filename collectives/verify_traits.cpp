@@ -1,5 +1,7 @@
 #include "verify_traits.hpp"
 
+#include <tutti/error.hpp>
+
 namespace tutti::verifying {
 namespace {
 
@@ -97,12 +99,50 @@ ProvedTraits proved_traits(const RowRecord& record) {
           .own_counts_only = record.own_counts_only.holds(When::always)};
 }
 
-Claims claims_of(const Algorithm& row, int size, Rank root) {
-  return {.ordered = holds(row.traits.ordered, size, root),
-          .rank_identical = holds(row.traits.rank_identical, size, root),
-          .size_invariant = holds(row.traits.size_invariant, size, root),
-          .rotational = row.traits.rotational,
-          .own_counts_only = row.traits.own_counts_only};
+namespace {
+
+constexpr std::uint64_t kNoTree = 1;
+
+/// The row whose expression tree another one claims to have.
+const Algorithm& representative_of(const Algorithm& row) {
+  for (const Algorithm& other : catalog())
+    if (other.collective == row.collective && other.name == row.traits.same_tree_as &&
+        other.traits.same_tree_as.empty() && has_default(other.parameter))
+      return other;
+  throw Error{ErrorCode::invalid_argument,
+              std::string{row.name} + " claims the expression tree of \"" +
+                  std::string{row.traits.same_tree_as} + "\", which is none of tutti's " +
+                  std::string{name_of(row.collective)} + " algorithms that claim no other's"};
+}
+
+/// Facts::tree of a row with its default parameter; where it has none, no other's.
+std::uint64_t tree_of(const Algorithm& row, int size, Rank root, Verifier& verifier) {
+  if (!admits(row.traits.sizes, size) || !holds(row.traits.size_invariant, size, root))
+    return kNoTree;
+  const Choice choice{.algorithm = &row, .number = row.default_number};
+  std::vector<Schedule> schedules;
+  for (Rank rank = 0; rank < size; ++rank) schedules.push_back(choice.build(size, root, rank));
+  return verifier.verify({.contract = {row.collective, size, root}, .schedules = schedules})
+      .facts.tree;
+}
+
+bool is_default(const Choice& choice) {
+  return choice.number == choice.algorithm->default_number && choice.skips.empty() &&
+         !choice.graph && !choice.hierarchy;
+}
+
+}  // namespace
+
+Claims claims_of(const Choice& choice, int size, Rank root, Verifier& verifier) {
+  const Algorithm& row = *choice.algorithm;
+  Claims claims{.ordered = holds(row.traits.ordered, size, root),
+                .rank_identical = holds(row.traits.rank_identical, size, root),
+                .size_invariant = holds(row.traits.size_invariant, size, root),
+                .rotational = row.traits.rotational,
+                .own_counts_only = row.traits.own_counts_only};
+  if (claims.size_invariant && !row.traits.same_tree_as.empty() && is_default(choice))
+    claims.tree = tree_of(representative_of(row), size, root, verifier);
+  return claims;
 }
 
 }  // namespace tutti::verifying

@@ -48,8 +48,9 @@ struct RowRecord {
 /// @param record over all shapes. @return the strongest traits.
 [[nodiscard]] ProvedTraits proved_traits(const RowRecord& record);
 
-/// @param row the row. @param size number of ranks. @param root the root.
-/// @return what the row claims for that shape.
-[[nodiscard]] Claims claims_of(const Algorithm& row, int size, Rank root);
+/// @param choice any. @param size number of ranks. @param root the root. @param verifier to find
+/// the tree with that the row claims to share. @return what the choice's row claims for that shape.
+/// Throws Error{invalid_argument} where it claims the tree of a row that there is not.
+[[nodiscard]] Claims claims_of(const Choice& choice, int size, Rank root, Verifier& verifier);
 
 }  // namespace tutti::verifying

@@ -2,7 +2,15 @@
 
 #include <algorithm>
 
+#include "hash.hpp"
+
 namespace tutti::verifying {
+namespace {
+
+/// Any odd number: what is small in a hash would be zero again otherwise.
+constexpr std::uint64_t kSeed = 0x517cc1b727220a95U;
+
+}  // namespace
 
 void ValueStore::reset(int size, bool idempotent) {
   size_ = size;
@@ -10,10 +18,12 @@ void ValueStore::reset(int size, bool idempotent) {
   words_ = (static_cast<std::size_t>(size) + 63) / 64;
   const auto leaves = static_cast<std::size_t>(size);
   bounds_.clear();
+  digests_.clear();
   members_.assign(leaves * words_, 0);
   for (Rank rank = 0; rank < size; ++rank) {
     const auto bit = static_cast<std::size_t>(rank);
     bounds_.push_back({rank, rank});
+    digests_.push_back(detail::combine(kSeed, static_cast<std::uint64_t>(rank)));
     members_[bit * words_ + bit / 64] = std::uint64_t{1} << (bit % 64);
   }
   if (table_.empty()) table_.resize(1024);
@@ -38,13 +48,13 @@ void ValueStore::grow() {
     if (entry.epoch == epoch_) find(entry.key) = entry;
 }
 
-bool ValueStore::join(std::uint32_t left, std::uint32_t right) {
+bool ValueStore::join(Value left, Value right) {
   const std::size_t target = members_.size();
   members_.resize(target + words_);
   std::uint64_t overlap = 0;
   for (std::size_t word = 0; word < words_; ++word) {
-    const std::uint64_t a = members_[left * words_ + word];
-    const std::uint64_t b = members_[right * words_ + word];
+    const std::uint64_t a = members_[left.node() * words_ + word];
+    const std::uint64_t b = members_[right.node() * words_ + word];
     overlap |= a & b;
     members_[target + word] = a | b;
   }
@@ -52,9 +62,16 @@ bool ValueStore::join(std::uint32_t left, std::uint32_t right) {
     members_.resize(target);
     return false;
   }
-  bounds_.push_back({std::min(bounds_[left].low, bounds_[right].low),
-                     std::max(bounds_[left].high, bounds_[right].high)});
+  const Bounds a = bounds_[left.node()];
+  const Bounds b = bounds_[right.node()];
+  bounds_.push_back({std::min(a.low, b.low), std::max(a.high, b.high)});
+  const auto [low, high] = std::minmax({digest(left), digest(right)});
+  digests_.push_back(detail::combine(detail::combine(kSeed, low), high));
   return true;
+}
+
+std::uint64_t ValueStore::digest(Value value) const {
+  return detail::combine(detail::combine(kSeed, digests_[value.node()]), value.marks());
 }
 
 Value ValueStore::combine(Value left, Value right) {
@@ -67,7 +84,7 @@ Value ValueStore::combine(Value left, Value right) {
       entry = &find(key);
     }
     const auto node = static_cast<std::uint32_t>(bounds_.size());
-    if (!join(left.node(), right.node())) return {};
+    if (!join(left, right)) return {};
     *entry = {key, node, epoch_};
   }
   const bool ordered =

@@ -26,6 +26,8 @@ class Value {
   [[nodiscard]] std::uint32_t node() const noexcept { return bits_ >> 4; }
   /// @return node and rounding marks: equal where the same bits come out of any operator.
   [[nodiscard]] std::uint32_t tree() const noexcept { return bits_ >> 2; }
+  /// @return the rounding marks.
+  [[nodiscard]] std::uint32_t marks() const noexcept { return bits_ >> 2 & 3; }
   /// @return whether operands stand in the order of ranks.
   [[nodiscard]] bool ordered() const noexcept { return (bits_ & kOrdered) != 0; }
   /// @return whether it was finished.
@@ -66,6 +68,9 @@ class ValueStore {
   /// @param value any. @param contributors how many. @return whether exactly the ranks from 0 to
   /// contributors - 1 contribute.
   [[nodiscard]] bool complete(Value value, int contributors) const;
+  /// @param value any. @return a number that is equal where trees and rounding marks are, in
+  /// whatever proof.
+  [[nodiscard]] std::uint64_t digest(Value value) const;
   /// @param value any. @param rank in [0, size). @return whether that rank contributes.
   [[nodiscard]] bool contains(Value value, Rank rank) const;
 
@@ -81,7 +86,7 @@ class ValueStore {
   };
 
   [[nodiscard]] Entry& find(std::uint64_t key);
-  [[nodiscard]] bool join(std::uint32_t left, std::uint32_t right);
+  [[nodiscard]] bool join(Value left, Value right);
   void grow();
 
   int size_ = 0;
@@ -90,6 +95,7 @@ class ValueStore {
   std::uint32_t epoch_ = 0;
   std::vector<Bounds> bounds_{};          // per node: lowest and highest contributing rank
   std::vector<std::uint64_t> members_{};  // per node: the contributing ranks
+  std::vector<std::uint64_t> digests_{};  // per node: of its tree
   std::vector<Entry> table_{};
 };
 

@@ -36,7 +36,10 @@ def table(rows):
             heads = ["algorithm", *facts.values(), "for"]
             lines += ["", f"### {collective}", "", f"| {' | '.join(heads)} |",
                       "|---" * len(heads) + "|"]
-        cells = [name_of(row), *(WORDS[row[key]] for key in facts), row["summary"]]
+        words = {key: WORDS[row[key]] for key in facts}
+        if row["same_tree_as"]:
+            words["size_invariant"] += f", as `{row['same_tree_as']}`"
+        cells = [name_of(row), *words.values(), row["summary"]]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 

@@ -76,6 +76,7 @@ std::string json_of(const std::vector<const Algorithm*>& rows) {
                                  {"ordered", name_of(row->traits.ordered)},
                                  {"rank_identical", name_of(row->traits.rank_identical)},
                                  {"size_invariant", name_of(row->traits.size_invariant)},
+                                 {"same_tree_as", row->traits.same_tree_as},
                                  {"rotational", row->traits.rotational},
                                  {"own_counts_only", row->traits.own_counts_only},
                                  {"segment_bytes", row->segment_bytes},

@@ -16,6 +16,8 @@ std::vector<std::string> words_of(Collective collective, const Traits& traits) {
     // A reduce has its result on one rank only.
     if (collective == Collective::all_reduce) add("rank_identical", traits.rank_identical);
     add("size_invariant", traits.size_invariant);
+    if (!traits.same_tree_as.empty())
+      words.push_back("same_tree_as " + std::string{traits.same_tree_as});
   }
   if (traits.rotational) words.emplace_back("rotational");
   if (judges_counts(collective) && traits.own_counts_only) words.emplace_back("own_counts_only");

@@ -249,6 +249,10 @@ void add_claim_cases(std::vector<Broken>& cases) {
                    CheckKind::not_size_invariant,
                    ring_all_reduce(3),
                    {.rank_identical = true, .size_invariant = true}});
+  cases.push_back({"another tree",
+                   CheckKind::not_same_tree,
+                   recursive_doubling_all_reduce(4),
+                   {.size_invariant = true, .tree = 1}});
   cases.push_back({"a butterfly does not rotate",
                    CheckKind::not_rotational,
                    recursive_doubling_all_reduce(4),

@@ -127,6 +127,18 @@ TEST(VerifyRow, EveryRootIsTried) {
   EXPECT_EQ(verify_row(chain_row(), kWide).proved_traits.ordered, When::root_is_zero);
 }
 
+TEST(VerifyRow, AnotherTreeClaimed) {
+  Algorithm row = butterfly_row();
+  for (const char* const other : {"direct", "ring"}) {  // another tree, and none
+    row.traits.same_tree_as = other;
+    expect_finding(row, CheckKind::not_same_tree);
+  }
+  for (const char* const other : {"nothing of the kind", "rabenseifner", "multitree"}) {
+    row.traits.same_tree_as = other;
+    expect_finding(row, CheckKind::build_failed, {.min_size = 4, .max_size = 4});
+  }
+}
+
 TEST(VerifyRow, TooMuchClaimed) {
   Algorithm row = ring_row();
   row.traits.ordered = When::always;
