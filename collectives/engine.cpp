@@ -51,6 +51,11 @@ Error caught(Rank self) {
   }
 }
 
+Options with_level(Options options, Determinism level) {
+  if (!options.determinism) options.determinism = level;
+  return options;
+}
+
 }  // namespace
 
 Engine::Entry::Entry(const ShapeKey& shape)
@@ -134,7 +139,8 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
     check_point_to_point(call, options, transport_->size());
     return std::make_shared<const Binding>(bind_point_to_point(call));
   }
-  const Problem problem = check(call, options, self, transport_->size());
+  const Problem problem =
+      check(call, with_level(options, options_.determinism), self, transport_->size());
   const Candidate chosen = selector_.select(problem).chosen;
   Layout layout = layout_of(problem, self);
   const Schedule schedule = chosen.choice.build(problem.contract.size, problem.contract.root, self);
@@ -367,7 +373,8 @@ std::string Engine::explain(const Call& call, const Options& options) {
     check_point_to_point(call, options, transport_->size());
     return words_of(bind_point_to_point(call), call.tag) + ": as it is, without an algorithm";
   }
-  const Problem problem = check(call, options, transport_->self(), transport_->size());
+  const Problem problem = check(call, with_level(options, options_.determinism), transport_->self(),
+                                transport_->size());
   return std::string{name_of(call.collective)} + " of " + std::to_string(problem.bytes()) +
          " bytes on " + std::to_string(transport_->size()) +
          " ranks: " + selector_.select(problem).explain();

@@ -122,6 +122,28 @@ void check_overlap(std::string_view name, const Layout& layout, std::size_t elem
          "works in place");
 }
 
+/// Whether the bits of a result depend on the order in which operands are reduced, and on what is
+/// rounded between: not of integers, which wrap, nor where one of the operands is taken.
+bool depends_on_order(const Call& call, int size) {
+  if (!is_reduction(call.collective) || size == 1) return false;
+  switch (call.op->kind()) {
+    case OperatorKind::sum:
+    case OperatorKind::prod:
+    case OperatorKind::average: return call.type > Datatype::u64;
+    case OperatorKind::user: return true;
+    default: return false;
+  }
+}
+
+Determinism level_of(const Call& call, const Options& options, int size) {
+  const Determinism level = options.determinism.value_or(Determinism::rank_identical);
+  if (static_cast<int>(level) >= kDeterminisms)
+    refuse(call.collective, "determinism " + std::to_string(static_cast<int>(level)) +
+                                " is none of the levels; expected 0 .. " +
+                                std::to_string(kDeterminisms - 1));
+  return depends_on_order(call, size) ? level : Determinism::fast;
+}
+
 /// What one rank knows of the sizes of blocks where each knows its own only.
 OwnCounts own_counts(const Call& call, Rank self, int size) {
   const auto need = [&](const char* which, Counts counts) {
@@ -207,6 +229,7 @@ Problem check(const Call& call, const Options& options, Rank self, int size) {
                   .algorithm = options.algorithm,
                   .segment = options.segment,
                   .visible = call.visible || options.visible,
+                  .determinism = level_of(call, options, size),
                   .own_counts = call.own_counts};
   if (call.collective == Collective::barrier) {
     problem.op = &bit_or;  // The token is a bit of a byte, whatever the call says.

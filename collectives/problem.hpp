@@ -25,6 +25,8 @@ struct Problem {
   std::string_view algorithm{};           ///< Forced choice, or empty.
   std::size_t segment = 0;                ///< As Options::segment.
   bool visible = false;                   ///< As Options::visible.
+  /// What the choice must keep: `fast` where every choice gives the same bits.
+  Determinism determinism = Determinism::fast;
   /// As Call::own_counts. Then nothing here but the three below may differ between ranks.
   bool own_counts = false;
   OwnCounts own{};  ///< The counts that this rank knows.

@@ -7,6 +7,39 @@
 namespace tutti::detail {
 namespace {
 
+/// Why an algorithm does not keep what is asked of the bits; empty if it does.
+std::string looseness_of(const Algorithm& row, const Problem& problem) {
+  const auto [collective, size, root] = problem.contract;
+  const Determinism level = problem.determinism;
+  const std::string asked = ", and " + std::string{name_of(level)} + " is asked for";
+  if (level >= Determinism::rank_identical && collective == Collective::all_reduce &&
+      !holds(row.traits.rank_identical, size, root))
+    return "it gives ranks different bits" + asked;
+  if (level >= Determinism::size_invariant && !holds(row.traits.size_invariant, size, root))
+    return "an element's bits depend on its place in the vector" + asked;
+  if (level >= Determinism::layout_invariant && !has_default(row.parameter))
+    return "its expression tree follows the network or groups that it is given" + asked;
+  return {};
+}
+
+/// Whose expression tree a row has.
+std::string_view tree_of(const Algorithm& row) noexcept {
+  return row.traits.same_tree_as.empty() ? row.name : row.traits.same_tree_as;
+}
+
+/// So that no size runs another expression tree than the others: leaves those candidates that have
+/// that of the first one in the catalog that can serve. Nothing here depends on a size.
+void keep_one_tree(std::vector<Candidate>& candidates, Determinism level) {
+  const auto first = std::ranges::find_if(
+      candidates, [](const Candidate& candidate) { return candidate.refusal.empty(); });
+  if (first == candidates.end()) return;
+  const std::string_view tree = tree_of(*first->choice.algorithm);
+  for (Candidate& candidate : candidates)
+    if (candidate.refusal.empty() && tree_of(*candidate.choice.algorithm) != tree)
+      candidate.refusal = "its expression tree is not that of " + std::string{tree} + ", which " +
+                          std::string{name_of(level)} + " keeps to";
+}
+
 /// Why an algorithm cannot serve a problem; empty if it can.
 std::string refusal_of(const Choice& choice, const Problem& problem) {
   const Algorithm& row = *choice.algorithm;
@@ -22,7 +55,7 @@ std::string refusal_of(const Choice& choice, const Problem& problem) {
     return row.traits.ordered == When::root_is_zero
                ? "the operator does not commute, and it keeps operand order only for root 0"
                : "the operator does not commute, and it does not keep operand order";
-  return {};
+  return looseness_of(row, problem);
 }
 
 std::string nanoseconds(Femtoseconds time) {
@@ -52,7 +85,9 @@ std::size_t segment_count(std::size_t bytes, std::size_t segment_bytes,
 }
 
 std::string Selection::explain() const {
-  std::string text = chosen.choice.text() + (forced ? " (forced)" : " (least predicted time)");
+  std::string text = chosen.choice.text() + (forced ? " (forced" : " (least predicted time");
+  if (determinism > Determinism::rank_identical) text += ", " + std::string{name_of(determinism)};
+  text += ")";
   text += "\n  at " + text_of(costs) + origin;
   for (const Candidate& candidate : candidates) {
     text += "\n  " + candidate.choice.text();
@@ -81,7 +116,13 @@ const Profile& Selector::profile(const Choice& choice, const Contract& contract)
   return profiles_.emplace(key, profile_of(choice, contract.size, contract.root)).first->second;
 }
 
+/// What was measured may be another time what it is not now, and choose another expression tree.
+bool Selector::charges_what_lasts(const Problem& problem) const noexcept {
+  return tariff_.lasting && problem.determinism >= Determinism::run_to_run;
+}
+
 const LinkCosts& Selector::costs_of(const Problem& problem) const noexcept {
+  if (charges_what_lasts(problem)) return *tariff_.lasting;
   return problem.visible && tariff_.visible ? *tariff_.visible : tariff_.costs;
 }
 
@@ -99,8 +140,12 @@ Candidate Selector::judge(const Problem& problem, Choice choice) {
 }
 
 Selection Selector::select(const Problem& problem) {
-  Selection selection{
-      .forced = !problem.algorithm.empty(), .costs = costs_of(problem), .origin = tariff_.origin};
+  Selection selection{.forced = !problem.algorithm.empty(),
+                      .costs = costs_of(problem),
+                      .origin = charges_what_lasts(problem)
+                                    ? "assumed, so that every run charges it"
+                                    : tariff_.origin,
+                      .determinism = problem.determinism};
   const Collective collective = problem.contract.collective;
   if (selection.forced) {
     selection.chosen =
@@ -117,6 +162,8 @@ Selection Selector::select(const Problem& problem) {
     Choice choice{.algorithm = row, .number = row->default_number};
     selection.candidates.push_back(judge(problem, std::move(choice)));
   }
+  if (problem.determinism >= Determinism::size_invariant)
+    keep_one_tree(selection.candidates, problem.determinism);
   const auto worse = [](const Candidate& a, const Candidate& b) {
     if (a.refusal.empty() != b.refusal.empty()) return a.refusal.empty();
     return a.predicted < b.predicted;

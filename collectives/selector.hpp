@@ -32,6 +32,7 @@ struct Selection {
   std::vector<Candidate> candidates{};  ///< All that were looked at, in the catalog's order.
   LinkCosts costs{};                    ///< What the predictions rest on,
   std::string origin{};                 ///< and where that comes from.
+  Determinism determinism{};            ///< What was to be kept.
 
   /// Lines for a person: the winner, what was charged, every prediction, every refusal.
   [[nodiscard]] std::string explain() const;
@@ -54,6 +55,7 @@ class Selector {
  private:
   [[nodiscard]] Candidate judge(const Problem& problem, Choice choice);
   [[nodiscard]] const LinkCosts& costs_of(const Problem& problem) const noexcept;
+  [[nodiscard]] bool charges_what_lasts(const Problem& problem) const noexcept;
   void prove(Candidate& candidate, const Contract& contract);
   [[nodiscard]] const Profile& profile(const Choice& choice, const Contract& contract);
 

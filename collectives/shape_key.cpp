@@ -5,13 +5,21 @@
 #include "hash.hpp"
 
 namespace tutti::detail {
+namespace {
+
+int number_of(const std::optional<Determinism>& level) noexcept {
+  return level ? static_cast<int>(*level) : kDeterminisms;
+}
+
+}  // namespace
 
 ShapeKey::ShapeKey(const Call& call, const Options& options) noexcept
-    : collective{call.collective}, type{call.type}, op{call.op == nullptr ? OperatorKind::sum
-                                                                          : call.op->kind()},
-      has_op{call.op != nullptr}, commutative{call.op == nullptr || call.op->commutative()},
-      root{call.root}, element_bytes{call.element_bytes}, in_count{call.in_count},
-      out_count{call.out_count}, segment{options.segment}, visible{call.visible || options.visible},
+    : collective{call.collective}, type{call.type},
+      op{call.op == nullptr ? OperatorKind::sum : call.op->kind()}, has_op{call.op != nullptr},
+      commutative{call.op == nullptr || call.op->commutative()}, root{call.root},
+      element_bytes{call.element_bytes}, in_count{call.in_count}, out_count{call.out_count},
+      segment{options.segment}, visible{call.visible || options.visible}, determinism{number_of(
+                                                                              options.determinism)},
       function{call.op == nullptr ? nullptr : call.op->function()}, algorithm{options.algorithm},
       counts{options.counts}, own_counts{call.own_counts}, own{call.in_counts, call.out_counts},
       point_to_point{call.point_to_point}, to{call.to}, from{call.from} {}
@@ -25,6 +33,7 @@ bool ShapeKey::fits(const Call& call, const Options& options) const noexcept {
   const bool differs = (collective != call.collective) | (type != call.type) | (root != call.root) |
                        (visible != (call.visible | options.visible)) |
                        (own_counts != call.own_counts) | (point_to_point != call.point_to_point) |
+                       (determinism != number_of(options.determinism)) |
                        (has_op != (call.op != nullptr));
   if (differing_sizes != 0 || differs) return false;
   if (point_to_point != PointToPoint::none && (to != call.to || from != call.from)) return false;

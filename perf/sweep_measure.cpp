@@ -120,6 +120,8 @@ class Race {
     Options options{.visible = setting_.options.buffers == "visible"};
     if (measured_[i].candidate.kind == Kind::automatic) return options;
     options.algorithm = measured_[i].candidate.choice;
+    // What is named is measured, whatever becomes of the bits.
+    options.determinism = Determinism::fast;
     options.segment = setting_.options.segment;
     return options;
   }

@@ -62,10 +62,15 @@ Tariff memory_tariff(int shared_cores) {
   if (shared_cores > 0) {
     LinkCosts costs = kCrowdedCosts;
     costs.shared_cores = shared_cores;
-    return {costs, "assumed of shared memory and " + std::to_string(shared_cores) +
-                       (shared_cores == 1 ? " core" : " cores") + " for all ranks"};
+    return {.costs = costs,
+            .origin = "assumed of shared memory and " + std::to_string(shared_cores) +
+                      (shared_cores == 1 ? " core" : " cores") + " for all ranks",
+            .lasting = kDefaultCosts};  // another run may have more cores
   }
-  return {kDefaultCosts, "assumed of shared memory", kVisibleCosts};
+  return {.costs = kDefaultCosts,
+          .origin = "assumed of shared memory",
+          .visible = kVisibleCosts,
+          .lasting = kDefaultCosts};
 }
 
 Tariff loopback_tariff() {
@@ -73,14 +78,19 @@ Tariff loopback_tariff() {
 }
 
 Tariff network_tariff(NetworkSpeed speed) {
+  // What every run charges, whatever it measures: the speed that is assumed where there is no time.
+  constexpr LinkCosts kLasting = costs_at(1000);
+  const auto measured = [&](std::int64_t megabits, const char* origin) {
+    return Tariff{.costs = costs_at(megabits), .origin = origin, .lasting = kLasting};
+  };
   switch (speed) {
-    case NetworkSpeed::megabits_100: return {costs_at(100), "measured: 100 Mbit/s between hosts"};
-    case NetworkSpeed::gigabit_1: return {costs_at(1000), "measured: 1 Gbit/s between hosts"};
+    case NetworkSpeed::megabits_100: return measured(100, "measured: 100 Mbit/s between hosts");
+    case NetworkSpeed::gigabit_1: return measured(1000, "measured: 1 Gbit/s between hosts");
     case NetworkSpeed::gigabits_10:
-      return {costs_at(10000), "measured: 10 Gbit/s or more between hosts"};
+      return measured(10000, "measured: 10 Gbit/s or more between hosts");
     case NetworkSpeed::unknown: break;
   }
-  return {costs_at(1000), "assumed: 1 Gbit/s between hosts, which there was no time to measure"};
+  return measured(1000, "assumed: 1 Gbit/s between hosts, which there was no time to measure");
 }
 
 Tariff network_tariff(int megabits) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include <tutti/determinism.hpp>
 #include <tutti/error.hpp>
 #include <tutti/operators.hpp>
 #include <tutti/types.hpp>
@@ -51,6 +52,9 @@ constexpr std::array<std::string_view, 8> kErrorNames{"invalid_argument", "misma
                                                       "peer_dead",        "aborted",  "transport",
                                                       "object",           "bug"};
 
+constexpr std::array<std::string_view, kDeterminisms> kDeterminismNames{
+    "fast", "rank_identical", "run_to_run", "size_invariant", "layout_invariant"};
+
 // A value outside the enumeration can only come from a cast; it gets a name that says so.
 constexpr std::string_view kNoName = "unknown";
 
@@ -95,6 +99,10 @@ std::string_view name_of(PointToPoint call) noexcept {
 
 std::string_view name_of(OperatorKind kind) noexcept {
   return name_in(kOperatorNames, kind);
+}
+
+std::string_view name_of(Determinism level) noexcept {
+  return name_in(kDeterminismNames, level);
 }
 
 std::string_view name_of(ErrorCode code) noexcept {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string_view>
 
+#include <tutti/determinism.hpp>
 #include <tutti/elements.hpp>
 #include <tutti/operators.hpp>
 #include <tutti/transport.hpp>
@@ -36,6 +38,9 @@ struct Options {
   /// place. Equal on all ranks; where it is said and not so, calls are slow and right.
   bool visible = false;
   Duration timeout{0};  ///< Of the whole operation; zero takes the communicator's.
+  /// What the bits of a reduction may depend on; empty takes the communicator's. Equal on all
+  /// ranks.
+  std::optional<Determinism> determinism{};
   /// Elements per block where blocks differ, equal on all ranks: one per rank, or, for all_to_all,
   /// one per pair of ranks, source-major. Empty: equal blocks. Read during the call only.
   std::span<const std::size_t> counts{};

@@ -34,6 +34,8 @@ struct CommunicatorOptions {
   /// What there is to choose from; null: tutti's own algorithms. Where ranks have different
   /// algorithms under one name, calls that run it are Error{mismatch}.
   std::shared_ptr<const Catalog> catalog{};
+  /// What the bits of reductions may depend on, where a call does not say.
+  Determinism determinism = Determinism::rank_identical;
 };
 
 /// What a rank gives to Communicator::split that wants to be in no part.

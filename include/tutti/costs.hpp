@@ -47,6 +47,8 @@ struct Tariff {
   std::string origin = "assumed of any host";  ///< For a person, such as "measured at the start".
   /// What is charged for Options::visible, if something else.
   std::optional<LinkCosts> visible{};
+  /// If the above was measured or counted: what to charge where every run must choose alike.
+  std::optional<LinkCosts> lasting{};
 };
 
 }  // namespace tutti

@@ -31,6 +31,10 @@ TEST(NetworkSpeed, ClassesCostWhatTheySay) {
             network_tariff(NetworkSpeed::gigabit_1).costs);
   EXPECT_NE(network_tariff(NetworkSpeed::unknown).origin.find("assumed"), std::string::npos);
   EXPECT_NE(network_tariff(NetworkSpeed::gigabit_1).origin.find("measured"), std::string::npos);
+  // Whatever is measured or counted, where every run must choose alike it does not count.
+  for (const NetworkSpeed speed : {NetworkSpeed::megabits_100, NetworkSpeed::gigabits_10})
+    EXPECT_EQ(network_tariff(speed).lasting, network_tariff(NetworkSpeed::unknown).costs);
+  EXPECT_EQ(memory_tariff(2).lasting, memory_tariff(0).lasting);
   for (const Tariff& tariff : {memory_tariff(0), memory_tariff(2), loopback_tariff()})
     EXPECT_FALSE(tariff.costs.overlaps) << tariff.origin;
 }
