@@ -1,25 +1,31 @@
-// All of the matrix over an MPI.
+// All of the matrix over an MPI, on as many ranks as were launched.
+#include <algorithm>
+
 #include "mpi_test.hpp"
-#include "tests/mpi/watchdog.hpp"
 
 namespace tutti::matrix {
 namespace {
 
-class AllOfTheMatrixOverMpi : public ::testing::TestWithParam<int> {};
+using What = std::tuple<std::size_t, Form, Amount>;  // so little that the watchdog waits for it
+
+class AllOfTheMatrixOverMpi : public ::testing::TestWithParam<What> {};
 
 TEST_P(AllOfTheMatrixOverMpi, GivesTheRightResults) {
-  const std::vector<Cell> cells = all_cells(GetParam());
-  constexpr std::size_t kPortion = 500;  // after which the watchdog is told that all is well
-  for (std::size_t first = 0; first < cells.size(); first += kPortion) {
-    test::watch("AllOfTheMatrixOverMpi");
-    const std::size_t count = std::min(kPortion, cells.size() - first);
-    run_on_first(GetParam(), [&](Communicator& world) {
-      return walk(world, std::span{cells}.subspan(first, count));
-    });
-  }
+  const auto& [index, form, amount] = GetParam();
+  const Operation& operation = operations()[index];
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  std::vector<Cell> cells = all_cells(size);
+  std::erase_if(cells, [&, form = form, amount = amount](const Cell& cell) {
+    return cell.operation != &operation || cell.form != form || cell.amount != amount;
+  });
+  run_on_first(size, [&](Communicator& world) { return walk(world, cells); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, AllOfTheMatrixOverMpi, ::testing::ValuesIn(kSizes));
+INSTANTIATE_TEST_SUITE_P(Operations, AllOfTheMatrixOverMpi,
+                         ::testing::Combine(::testing::Range<std::size_t>(0, operations().size()),
+                                            ::testing::ValuesIn(kForms),
+                                            ::testing::ValuesIn(kAmounts)));
 
 }  // namespace
 }  // namespace tutti::matrix
