@@ -120,26 +120,53 @@ ByteOffsets offsets_of(std::uint32_t units, std::span<const std::size_t> block_b
   return offsets;
 }
 
+/// Whether no rank waits for one that waits for it, by itself or through others: ranks are taken
+/// away from which nobody is left to receive.
+bool flows_one_way(std::span<const Schedule> schedules) {
+  std::vector<std::vector<Rank>> receivers(schedules.size());
+  std::vector<std::size_t> senders(schedules.size(), 0);
+  for (std::size_t rank = 0; rank < schedules.size(); ++rank)
+    for (std::size_t index = 0; index < schedules[rank].rounds(); ++index)
+      for (const Step& step : schedules[rank].round(index)) {
+        if (!step.has_peer() || step.kind() != Step::Kind::send) continue;
+        receivers[rank].push_back(step.peer());
+        ++senders[static_cast<std::size_t>(step.peer())];
+      }
+  std::vector<std::size_t> ready;
+  for (std::size_t rank = 0; rank < senders.size(); ++rank)
+    if (senders[rank] == 0) ready.push_back(rank);
+  std::size_t taken = 0;
+  for (; taken < ready.size(); ++taken)
+    for (const Rank peer : receivers[ready[taken]])
+      if (--senders[static_cast<std::size_t>(peer)] == 0)
+        ready.push_back(static_cast<std::size_t>(peer));
+  return taken == schedules.size();
+}
+
 Profile profile_flow(std::span<const Schedule> schedules, int size) {
   check_units(schedules);
   Profile profile;
   for (const Schedule& schedule : schedules) {
     profile.units = schedule.units();
-    profile.rounds = std::max(profile.rounds, schedule.rounds());
     RoundWork sum;
+    std::size_t rounds = 0;
     for (std::size_t index = 0; index < schedule.rounds(); ++index) {
-      const RoundWork work = work_of(schedule.round(index), units_in);
+      const std::span<const Step> round = schedule.round(index);
+      const RoundWork work = work_of(round, units_in);
+      rounds += std::ranges::any_of(round, &Step::has_peer) ? 1 : 0;
       sum.messages += work.messages;
       sum.in += work.in;
       sum.out += work.out;
       sum.reduced += work.reduced;
     }
+    profile.rounds = std::max(profile.rounds, rounds);
     // Segments overlap, so that one is received while another is sent.
     const Work own{sum.messages, std::max(sum.in, sum.out), sum.reduced};
     profile.busiest = later_of(profile.busiest, own);
     profile.all = {profile.all.messages + own.messages, profile.all.moved + sum.in,
                    profile.all.reduced + own.reduced};
   }
+  if (schedules.size() > 1) profile.one_way = flows_one_way(schedules);
   if (schedules.size() == 1) {
     const std::int64_t alike = size;
     profile.all = {profile.all.messages * alike, profile.all.moved * alike,
@@ -192,9 +219,14 @@ Femtoseconds Profile::time(std::size_t bytes, std::size_t segment_bytes,
                   plus(path.reduced, rest.reduced)}),
             costs);
   if (costs.shared_cores == 0) return plus(waiting, longest);
+  const Femtoseconds alone =
+      one_way ? price(work({times(busiest.messages, segments), times(busiest.moved, segments),
+                            times(busiest.reduced, segments)}),
+                      costs)
+              : longest;
   const Work together{times(all.messages, segments), share_of(bytes, all.moved, units),
                       share_of(bytes, all.reduced, units)};
-  return plus(waiting, std::max(longest, price(together, costs) / costs.shared_cores));
+  return plus(waiting, std::max(alone, price(together, costs) / costs.shared_cores));
 }
 
 Profile profile_of(const Choice& choice, int size, Rank root) {

@@ -30,13 +30,16 @@ struct Work {
 /// The cost of a choice on a number of ranks, for all lengths at once: sizes are in units.
 struct Profile {
   std::uint32_t units = 1;  ///< Units of the whole vector.
-  std::size_t rounds = 0;   ///< The most rounds that a rank has.
+  std::size_t rounds = 0;   ///< The most rounds with messages that a rank has.
   Work path{};              ///< The longest path, each component by itself.
   Work busiest{};           ///< The most that any rank does, each component by itself.
   Work all{};               ///< What the ranks do together.
+  bool one_way = false;     ///< Whether no rank waits for one that waits for it.
 
   /// The predicted time. Segments follow each other as fast as the busiest rank gets rid of them;
-  /// where costs overlap, as fast as its slowest part: messages, bytes or reductions.
+  /// where costs overlap, as fast as its slowest part: messages, bytes or reductions. Where ranks
+  /// share cores, calls that flow one way follow each other like that too: whoever is first does
+  /// not wait for the last, and has the core for the next call while that one has not.
   /// @param bytes of the whole vector: of all blocks, so n times a rank's own in an all_gather and
   ///        n times a rank's input in an all_to_all.
   /// @param segment_bytes of the whole vector that travel at a time; 0 for all of it.

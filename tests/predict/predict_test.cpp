@@ -199,10 +199,20 @@ TEST(Predict, RanksThatShareCoresWaitForWhatAllDo) {
   EXPECT_EQ(tree.all, (Work{3, 3, 0}));
   const LinkCosts costs{.alpha = 100, .beta = 1, .gamma = 2, .round = 10, .shared_cores = 2};
   EXPECT_EQ(tree.time(1000, 0, costs), 2 * 10 + 200 + 2000) << "there are cores for that";
+  const Profile way = profile_of(parse_choice(Collective::exscan, "chain"), 4, 0);
+  EXPECT_TRUE(way.one_way);
+  EXPECT_EQ(way.rounds, 2U) << "with messages";
+  EXPECT_EQ(way.all, (Work{3, 3, 2}));
+  EXPECT_EQ(way.time(1000, 0, costs), 2 * 10 + (300 + 3000 + 2 * 2000) / 2)
+      << "no rank waits for the last, which would take three times a message";
+  EXPECT_EQ(way.time(1000, 0, {.alpha = 100, .beta = 1, .gamma = 2, .round = 10}),
+            2 * 10 + 300 + 3000 + 2 * 2000);
   const Profile chain = profile_of(parse_choice(Collective::broadcast, "chain"), 9, 0);
   EXPECT_EQ(chain.time(1000, 10, costs), 2 * 10 + (80'000 + 8000) / 2) << "not for so many ranks";
   const Profile ring = profile_of(parse_choice(Collective::all_reduce, "ring"), 4, 0);
   EXPECT_EQ(ring.all, (Work{24, 24, 12})) << "of which one rank's schedule was built";
+  EXPECT_FALSE(ring.one_way);
+  EXPECT_FALSE(profile_of(parse_choice(Collective::all_reduce, "reduce_broadcast"), 4, 0).one_way);
   EXPECT_EQ(ring.time(1000, 0, costs), 6 * 10 + (2400 + 6000 + 2 * 3000) / 2);
 }
 
