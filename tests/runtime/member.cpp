@@ -177,7 +177,7 @@ void stand_out(Communicator& world, const std::string& mode) {
     world.broadcast(std::span{values}, world.rank(), {.timeout = 10s});
     world.barrier({.timeout = 10s});
   } else {
-    static_cast<void>(world.all_reduce_async(std::span{values}));
+    for (;;) static_cast<void>(world.all_reduce_async(std::span{values}));  // one had not ended
   }
   world.barrier({.timeout = 10s});
 }
