@@ -99,6 +99,26 @@ std::optional<Error> disagreement(const std::vector<Whereabouts>& all, std::uint
                static_cast<Rank>(odd)};
 }
 
+/// Whether this rank is the odd one: it waited for nobody in a call in which most others still are,
+/// and met their messages in its next one.
+std::optional<Error> haste(const std::vector<Whereabouts>& all, Rank self, std::uint64_t number) {
+  std::map<std::string, std::size_t> votes;
+  for (const Whereabouts& found : all)
+    if (is_in(found, number - 1)) ++votes[found.latest];
+  const auto most = std::ranges::find_if(
+      votes, [&all](const auto& vote) { return 2 * vote.second > all.size(); });
+  const Whereabouts& own = all[static_cast<std::size_t>(self)];
+  if (number < 2 || most == votes.end() || !is_in(own, number)) return {};
+  return Error{ErrorCode::mismatch,
+               name_of_rank(static_cast<std::size_t>(self)) +
+                   " runs another call: it is in call #" + std::to_string(number - 1) + ", " +
+                   own.latest + ", and most ranks are in #" + std::to_string(number - 2) + ", " +
+                   most->first +
+                   ", whose messages to it are left over; all ranks must call the same "
+                   "collectives in the same order with matching arguments",
+               self};
+}
+
 }  // namespace
 
 std::vector<Whereabouts> Witnesses::ask() const {
@@ -121,7 +141,9 @@ Error Witnesses::explained(const Error& mismatch, std::uint64_t number) const {
     std::this_thread::sleep_for(kPause);
     all = ask();
   }
-  return disagreement(all, number).value_or(mismatch);
+  std::optional<Error> found = disagreement(all, number);
+  if (!found) found = haste(all, self_, number);
+  return found.value_or(mismatch);
 }
 
 Error Witnesses::lateness_of_two(const Execution& execution) const {

@@ -41,8 +41,8 @@ run_tests() {
   local preset=$1 log=build/tests-$1.log summary idle
   echo "== testing preset $preset"
   mkdir -p build
-  # One more than there are processors, since most tests wait most of the time.
-  ctest --preset "$preset" --parallel "$(($(nproc) + 1))" </dev/null 2>&1 | tee "$log" || true
+  # Two more than there are processors, since most tests wait most of the time.
+  ctest --preset "$preset" --parallel "$(($(nproc) + 2))" </dev/null 2>&1 | tee "$log" || true
   # ctest's closing line: "98% tests passed, 1 tests failed out of 50". Without it nothing ran.
   summary=$(grep -E '^[0-9]+% tests passed, [0-9]+ tests failed out of [0-9]+' "$log" || true)
   if [[ $summary =~ ([0-9]+)\ tests\ failed\ out\ of\ ([0-9]+) ]]; then

@@ -182,6 +182,26 @@ TEST_P(WorldOf, TellsRootsThatDisagree) {
   }
 }
 
+// A root waits for nobody, and may be in its next call before any other rank looks.
+TEST_P(WorldOf, NamesTheRankThatWentOnAlone) {
+  if (GetParam().n < 3) return;
+  expect_agreement(in_world(GetParam(),
+                            [](Communicator& world) {
+                              std::vector<float> values(4);
+                              world.barrier();
+                              const Rank last = world.size() - 1;
+                              if (world.rank() == last) {
+                                std::this_thread::sleep_for(50ms);
+                                world.broadcast(std::span{values}, last);
+                                world.barrier();
+                              }
+                              auto request = world.all_reduce_async(std::span{values});
+                              std::this_thread::sleep_for(500ms);
+                              request.wait();
+                            }),
+                   ErrorCode::mismatch);
+}
+
 TEST_P(WorldOf, ReducesBuffersThatPeersSee) {
   expect_no_error(in_world(GetParam(), [](Communicator& world) {
     auto buffer = world.allocate<std::int64_t>(50'000);
