@@ -124,9 +124,10 @@ def draw_lines(axis, lines, styles, value):
         axis.plot(sizes, [value(cell, cell["median_us"]) for cell in cells], label=label,
                   linewidth=1.6, markersize=4.5, **style)
     axis.set_xscale("log", base=2)
-    axis.set_yscale("log")
     drawn = [value(cell, cell["median_us"]) for cells in lines.values() for cell in cells]
-    axis.set_ylim(min(drawn) / 2, max(drawn) * 2)  # wild intervals must not squeeze the lines
+    if min(drawn) > 0:  # one rank alone moves nothing
+        axis.set_yscale("log")
+        axis.set_ylim(min(drawn) / 2, max(drawn) * 2)  # wild intervals must not squeeze the lines
     axis.yaxis.set_minor_locator(NullLocator())
     axis.grid(True, which="major", color="#e3e3e3", linewidth=0.8)
     axis.set_axisbelow(True)

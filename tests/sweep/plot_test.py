@@ -71,6 +71,11 @@ def main(script):
         with open(png, "rb") as file:
             assert file.read(8) == b"\x89PNG\r\n\x1a\n"
 
+        alone = [{"record": "cell", "label": cell["algorithm"], "standing": "best", **cell,
+                  "ranks": 1, "busbw_gb_s": 0} for cell in cells(["all_reduce"])]
+        status, errors = run(python, script, ["-", png], "\n".join(map(json.dumps, alone)))
+        assert (status, errors) == (0, ""), errors
+
         assert run(python, script, [])[0] == 2
         status, errors = run(python, script, ["-", png], json.dumps(records[0]))
         assert status == 2 and "no sizes" in errors, errors
