@@ -89,6 +89,13 @@ void find_hosts(const std::vector<Card>& cards, Ranks& ranks) {
   ranks.oversubscribed = shared_cores(machine, own.cores) > 0;
 }
 
+bool is_mpich() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  check(MPI_Get_library_version(text.data(), &length), "name the MPI");
+  return std::string_view{text.data()}.starts_with("MPICH");
+}
+
 // What the MPI writes to and reads while ranks come together.
 struct SetUp {
   Ranks ranks{};
@@ -143,6 +150,7 @@ Ranks gather_ranks(MPI_Comm parent, const Options& options) {
     throw;
   }
   find_hosts(set_up->cards, ranks);
+  ranks.probes = is_mpich();
   return ranks;
 }
 

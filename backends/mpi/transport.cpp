@@ -160,24 +160,44 @@ bool MpiTransport::leaves(MPI_Request& request, Rank peer, std::byte* buffer, st
 
 void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
   std::byte* const buffer = backing_->pool.get();
+  // Where nothing else is awaited, what comes so often waits already that it is worth a look.
+  const bool looks = bytes <= kInlineBytes && requests_.empty();
   MPI_Request request = MPI_REQUEST_NULL;
+  if (looks && ranks_.probes && take_probed(transfer, buffer))
+    return take_first(transfer, bytes, buffer);
   check(MPI_Irecv(buffer, static_cast<int>(kFirstBytes), MPI_BYTE, transfer.peer,
                   static_cast<int>(transfer.tag), ranks_.comm, &request),
         transfer);
-  if (bytes <= kInlineBytes && requests_.empty() && is_there(request, transfer)) {
-    check_first(transfer, bytes, buffer, statuses_.front());
-    Cursor{transfer.pieces}.write(buffer + sizeof(Header), bytes);
-    backing_->pool.put(buffer);
-    return tell_done(transfer);
-  }
+  if (looks && !ranks_.probes && is_there(request, transfer))
+    return take_first(transfer, bytes, buffer);
   add_request(request, {add_message({transfer, bytes, buffer, 0}), true});
 }
 
-// Nothing else is awaited, and what comes so often waits already that it is worth a look.
 bool MpiTransport::is_there(MPI_Request& request, const Transfer& transfer) {
   int done = 0;
   check(MPI_Test(&request, &done, &statuses_.front()), transfer);
   return done != 0;
+}
+
+// First messages are short enough that what is found is here as a whole, so nothing waits.
+bool MpiTransport::take_probed(const Transfer& transfer, std::byte* buffer) {
+  int found = 0;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status& status = statuses_.front();
+  check(MPI_Improbe(transfer.peer, static_cast<int>(transfer.tag), ranks_.comm, &found, &message,
+                    &status),
+        transfer);
+  if (found == 0) return false;
+  check(MPI_Mrecv(buffer, static_cast<int>(kFirstBytes), MPI_BYTE, &message, &status), transfer);
+  return true;
+}
+
+// Of a transfer that is done as it is posted.
+void MpiTransport::take_first(const Transfer& transfer, std::uint64_t bytes, std::byte* buffer) {
+  check_first(transfer, bytes, buffer, statuses_.front());
+  Cursor{transfer.pieces}.write(buffer + sizeof(Header), bytes);
+  backing_->pool.put(buffer);
+  tell_done(transfer);
 }
 
 void MpiTransport::post_payload(std::uint32_t index, PayloadTag tag) {

@@ -72,6 +72,8 @@ class MpiTransport final : public Transport {
   [[nodiscard]] bool leaves(MPI_Request& request, Rank peer, std::byte* buffer, std::size_t count);
   void post_receive(const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] bool is_there(MPI_Request& request, const Transfer& transfer);
+  [[nodiscard]] bool take_probed(const Transfer& transfer, std::byte* buffer);
+  void take_first(const Transfer& transfer, std::uint64_t bytes, std::byte* buffer);
   void post_payload(std::uint32_t index, PayloadTag tag);
   void check_first(const Transfer& transfer, std::uint64_t bytes, const std::byte* buffer,
                    const MPI_Status& status) const;
