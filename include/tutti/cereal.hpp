@@ -86,8 +86,7 @@ void load(ObjectReader& archive, std::array<T, count>& array) {
 
 template <class Letter, class Traits, class Allocator>
 void save(ObjectWriter& archive, const std::basic_string<Letter, Traits, Allocator>& text) {
-  archive.bytes().put_count(text.size());
-  archive.bytes().write(text.data(), text.size() * sizeof(Letter));
+  archive.bytes().put_run(text.size(), text.data(), text.size() * sizeof(Letter));
 }
 template <class Letter, class Traits, class Allocator>
 void load(ObjectReader& archive, std::basic_string<Letter, Traits, Allocator>& text) {
@@ -104,8 +103,7 @@ void load(ObjectReader& archive, std::basic_string<Letter, Traits, Allocator>& t
 template <class T, class Allocator>
 void save(ObjectWriter& archive, const std::vector<T, Allocator>& vector) {
   if constexpr (detail::BulkElement<T>) {
-    archive.bytes().put_count(vector.size());
-    archive.bytes().write(vector.data(), vector.size() * sizeof(T));
+    archive.bytes().put_run(vector.size(), vector.data(), vector.size() * sizeof(T));
   } else {
     detail::save_elements(archive, vector);
   }

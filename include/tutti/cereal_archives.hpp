@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <type_traits>
 
 #include <cereal/cereal.hpp>
@@ -43,9 +44,11 @@ class ObjectReader : public cereal::InputArchive<ObjectReader, cereal::AllowEmpt
 /// @cond functions that cereal finds by their arguments
 namespace detail {
 
-/// What cereal wraps parts of objects in.
+/// What cereal wraps parts of objects in, and the smallest parts, in which no object lies.
 template <class T>
 inline constexpr bool is_wrapper = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+template <class Letter, class Traits, class Allocator>
+inline constexpr bool is_wrapper<std::basic_string<Letter, Traits, Allocator>> = true;
 template <class T>
 inline constexpr bool is_wrapper<cereal::NameValuePair<T>> = true;
 template <class T>

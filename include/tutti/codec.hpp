@@ -69,6 +69,20 @@ class Encoder : public detail::Depth {
   /// Appends the length of what follows. @param count such as elements; a Decoder takes no more of
   /// them than there are bytes behind it, see pad.
   void put_count(std::size_t count) { put(static_cast<std::uint64_t>(count)); }
+  /// Appends a length and what it is of. @param count such as elements. @param data the first.
+  /// @param bytes how many.
+  void put_run(std::size_t count, const void* data, std::size_t bytes) {
+    const auto length = static_cast<std::uint64_t>(count);
+    if (bytes > room_ || sizeof length > room_ - bytes) {  // perhaps too many to add up
+      put(length);
+      return write(data, bytes);
+    }
+    std::byte* const to = memory_.data.get() + size_;
+    size_ += sizeof length + bytes;
+    room_ -= sizeof length + bytes;
+    std::memcpy(to, &length, sizeof length);
+    if (bytes > 0) std::memcpy(to + sizeof length, data, bytes);
+  }
   /// Appends zero bytes where elements took less than one each. @param begin size() before the
   /// first of them. @param count elements.
   void pad(std::size_t begin, std::size_t count) {
