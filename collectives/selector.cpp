@@ -58,6 +58,17 @@ std::string refusal_of(const Choice& choice, const Problem& problem) {
   return looseness_of(row, problem);
 }
 
+/// The parameters that are tried of a row: beside the default other radices, where no bits depend
+/// on them. Fewer rounds of more messages each win where ranks wait for a core.
+std::vector<int> numbers_of(const Algorithm& row, const Contract& contract) {
+  const bool has_bits = contract.reduces() && contract.collective != Collective::barrier;
+  std::vector<int> numbers{row.default_number};
+  if (row.parameter == Parameter::radix && !has_bits)
+    for (const int radix : {2, 4, 8})
+      if (radix != row.default_number && radix / 2 < contract.size) numbers.push_back(radix);
+  return numbers;
+}
+
 std::string nanoseconds(Femtoseconds time) {
   const std::string thousandths = std::to_string(time / 1000 % 1000);
   return std::to_string(time / 1'000'000) + "." + std::string(3 - thousandths.size(), '0') +
@@ -159,8 +170,8 @@ Selection Selector::select(const Problem& problem) {
   }
   for (const Algorithm* const row : catalog_->rows()) {
     if (row->collective != collective) continue;
-    Choice choice{.algorithm = row, .number = row->default_number};
-    selection.candidates.push_back(judge(problem, std::move(choice)));
+    for (const int number : numbers_of(*row, problem.contract))
+      selection.candidates.push_back(judge(problem, {.algorithm = row, .number = number}));
   }
   if (problem.determinism >= Determinism::size_invariant)
     keep_one_tree(selection.candidates, problem.determinism);

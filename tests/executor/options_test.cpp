@@ -216,6 +216,32 @@ TEST(OptionsTest, ChoicesFollowTheTariffAndNameIt) {
       << seen;
 }
 
+// A radix that needs fewer rounds, of more messages each, where to wait is what costs; but the
+// default where bits would depend on it.
+TEST(OptionsTest, RadicesFollowTheTariffWhereNoBitsDependOnThem) {
+  const auto explained = [](const LinkCosts& costs, int size, const Call& call) {
+    sim::Cluster cluster{{.size = size}};
+    Communicator rank = Communicator::create(
+        {.transport = cluster.transport(0), .tariff = {costs, "a test"}}, make_host_memory(), {});
+    return rank.explain(call);
+  };
+  const auto names = [](const std::string& text, const std::string& words) {
+    return text.find(words) != std::string::npos;
+  };
+  const LinkCosts dear_rounds{.alpha = 1'000'000'000, .round = 99'000'000'000};
+  EXPECT_TRUE(names(explained(kDefaultCosts, 4, call::barrier()), "ranks: dissemination:k=2 ("));
+  EXPECT_TRUE(names(explained(dear_rounds, 4, call::barrier()), "ranks: dissemination:k=4 ("));
+  EXPECT_TRUE(names(explained(dear_rounds, 8, call::barrier()), "ranks: dissemination:k=8 ("));
+  EXPECT_FALSE(names(explained(dear_rounds, 4, call::barrier()), "k=8")) << "it would be k=4";
+  EXPECT_FALSE(names(explained(dear_rounds, 2, call::barrier()), "k=4")) << "it would be k=2";
+  std::vector<float> data(8);
+  const Call gather = call::all_gather(std::span{data}.first(2), std::span{data});
+  EXPECT_TRUE(names(explained(dear_rounds, 4, gather), "ranks: bruck:k=4 ("));
+  const std::string sums = explained(dear_rounds, 4, call::all_reduce(data, std::span{data}, sum));
+  EXPECT_TRUE(names(sums, "recursive_multiplying:k=4: "));
+  EXPECT_FALSE(names(sums, "recursive_multiplying:k=2: "));
+}
+
 // Whoever passes the Buffer itself need not say that peers see it. What a rank need not pass, such
 // as the result of a reduce elsewhere than at the root, does not count.
 TEST(OptionsTest, BuffersSayThemselvesThatPeersSeeThem) {
