@@ -13,9 +13,9 @@ Builder hillis_steele_scan, hillis_steele_exscan, chain_scan, chain_exscan;
 Builder recursive_multiplying_all_reduce, swing_all_reduce, bine_all_reduce,
     double_binary_tree_all_reduce, dual_root_all_reduce, parameter_server_all_reduce;
 Builder recursive_halving_reduce_scatter, pairwise_reduce_scatter, swing_reduce_scatter,
-    bine_reduce_scatter, pat_reduce_scatter;
+    bine_reduce_scatter, pat_reduce_scatter, direct_reduce_scatter;
 Builder recursive_doubling_all_gather, bruck_all_gather, neighbor_exchange_all_gather,
-    sparbit_all_gather, swing_all_gather, bine_all_gather, pat_all_gather;
+    sparbit_all_gather, swing_all_gather, bine_all_gather, pat_all_gather, direct_all_gather;
 Builder knomial_broadcast, chain_broadcast, scatter_all_gather_broadcast, bine_broadcast,
     double_binary_tree_broadcast, circulant_broadcast, circulant_blocks_all_gather;
 Builder knomial_reduce, chain_reduce, in_order_binary_reduce, reduce_scatter_gather_reduce,
@@ -184,6 +184,9 @@ constexpr std::array kRows{
     Algorithm{.collective = all_gather, .name = "bruck", .build = bruck_all_gather,
               .traits = kRotational, .parameter = Parameter::radix,
               .summary = "small blocks, any rank count (Bruck et al. 1997)"},
+    Algorithm{.collective = all_gather, .name = "direct", .build = direct_all_gather,
+              .traits = kRotational,
+              .summary = "one round, everybody to everybody; few ranks, single switch"},
     Algorithm{.collective = all_gather, .name = "circulant", .build = circulant_all_gather,
               .traits = kRotational, .parameter = Parameter::skips,
               .summary = "log rounds for any rank count (Traeff 2024)"},
@@ -228,6 +231,9 @@ constexpr std::array kRows{
     Algorithm{.collective = reduce_scatter, .name = "pairwise", .build = pairwise_reduce_scatter,
               .traits = {.ordered = When::always},
               .summary = "large blocks, operators that do not commute"},
+    Algorithm{.collective = reduce_scatter, .name = "direct", .build = direct_reduce_scatter,
+              .traits = kDirect,
+              .summary = "one round, everybody to everybody; small blocks, few ranks"},
     Algorithm{.collective = reduce_scatter, .name = "swing", .build = swing_reduce_scatter,
               .traits = {.sizes = Sizes::even},
               .summary = "log rounds, near peers; rings and tori (De Sensi et al. 2024)"},

@@ -1,26 +1,50 @@
 // Direct exchange: everybody talks to everybody at once.
-// All-reduce: 2 rounds, 2(n-1)/n of the vector; block r is folded by rank r in the order of ranks,
-// so any associative operator will do. One-shot: one round, n-1 vectors out and in, folded by every
-// rank in the order of ranks; wins where a round costs more than the bytes. Reduce: one round,
-// folded by the root in the order of ranks. Scatter and gather: one round, only the counts a rank
-// itself sends or gets. All win on single switches and for few ranks; n-1 messages at once per rank
-// otherwise. Of the all-to-alls it is the linear one with all transfers in flight.
+// Reduce-scatter: one round, (n-1)/n of the vector; block r is folded by rank r in the order of
+// ranks, so any associative operator will do. All-gather: one round, likewise. All-reduce: the one,
+// then the other. One-shot: one round, n-1 vectors out and in, folded by every rank in the order of
+// ranks; wins where a round costs more than the bytes. Reduce: one round, folded by the root in the
+// order of ranks. Scatter and gather: one round, only the counts a rank itself sends or gets. All
+// win on single switches and for few ranks; n-1 messages at once per rank otherwise. Of the
+// all-to-alls it is the linear one with all transfers in flight.
 #include "patterns.hpp"
 
 namespace tutti::algorithms {
+namespace {
 
-Schedule direct_all_reduce(const Shape& shape, Rank self) {
-  const auto unit = [](Rank rank) { return Slots{Space::out, unsigned_of(rank)}; };
-  Schedule schedule{unsigned_of(shape.size)};
+Slots block(Rank rank) {
+  return {Space::out, unsigned_of(rank)};
+}
+
+Schedule& reduce_and_scatter(Schedule& schedule, const Shape& shape, Rank self) {
   for (Rank peer = 0; peer < shape.size; ++peer) {
     if (peer == self) continue;
-    schedule.add(Send{peer, unit(peer)});
-    schedule.add(RecvReduce{peer, unit(self), side_of(peer, self)});
+    schedule.add(Send{peer, block(peer)});
+    schedule.add(RecvReduce{peer, block(self), side_of(peer, self)});
   }
-  schedule.end_round().finish(unit(self));
+  return schedule.end_round().finish(block(self));
+}
+
+Schedule& gather_everywhere(Schedule& schedule, const Shape& shape, Rank self) {
   for (Rank peer = 0; peer < shape.size; ++peer)
-    if (peer != self) schedule.add(Send{peer, unit(self)}).add(Recv{peer, unit(peer)});
+    if (peer != self) schedule.add(Send{peer, block(self)}).add(Recv{peer, block(peer)});
   return schedule.end_round();
+}
+
+}  // namespace
+
+Schedule direct_reduce_scatter(const Shape& shape, Rank self) {
+  Schedule schedule{unsigned_of(shape.size)};
+  return reduce_and_scatter(schedule, shape, self);
+}
+
+Schedule direct_all_gather(const Shape& shape, Rank self) {
+  Schedule schedule{unsigned_of(shape.size)};
+  return gather_everywhere(schedule, shape, self);
+}
+
+Schedule direct_all_reduce(const Shape& shape, Rank self) {
+  Schedule schedule{unsigned_of(shape.size)};
+  return gather_everywhere(reduce_and_scatter(schedule, shape, self), shape, self);
 }
 
 Schedule one_shot_all_reduce(const Shape& shape, Rank self) {

@@ -232,8 +232,8 @@ TEST(Hierarchy, WhatDoesNotFitIsRefusedInOneSentence) {
             "multitree:graph=ring:4 cannot serve 5 of the ranks: it needs one rank on each router: "
             "the graph has 4 routers with 4 ranks, and there are 5 ranks");
   EXPECT_EQ(
-      refusal(all_reduce, "hierarchical(direct, ring):groups=4", 8)
-          .find("'direct' cannot work within groups: choose from those that reduce_scatter and "
+      refusal(all_reduce, "hierarchical(one_shot, ring):groups=4", 8)
+          .find("'one_shot' cannot work within groups: choose from those that reduce_scatter and "
                 "all_gather have ("),
       0u);
   EXPECT_EQ(
