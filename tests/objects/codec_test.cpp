@@ -1,7 +1,10 @@
 // Objects as bytes without any library: what is flat, what is checked, what is refused.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
+#include <memory>
+#include <string>
 #include <string_view>
 
 #include <tutti/codec.hpp>
@@ -148,6 +151,37 @@ TEST(Encoders, KeepWhatTheyHaveWhenTheyGrow) {
   Decoder decoder{{encoder.data(), encoder.size()}};
   for (std::uint32_t i = 0; i < 10000; ++i) ASSERT_EQ(decoder.get<std::uint32_t>(), i);
   decoder.finish();
+}
+
+TEST(Encoders, AppendRunsLikeALengthAndItsBytes) {
+  const std::string text(300, 'x');
+  Encoder runs{std::size_t{1} << 20};  // whose memory grows amid them, at different places
+  Encoder parts{std::size_t{1} << 20};
+  runs.begin_object();
+  parts.begin_object();
+  for (std::size_t bytes = 0; bytes <= text.size(); ++bytes) {
+    runs.put_run(bytes + 1, text.data(), bytes);
+    parts.put_count(bytes + 1);
+    parts.write(text.data(), bytes);
+  }
+  ASSERT_EQ(runs.size(), parts.size());
+  EXPECT_EQ(std::memcmp(runs.data(), parts.data(), runs.size()), 0);
+}
+
+TEST(Encoders, LimitRunsToTheLastByte) {
+  const char bytes[13] = {};
+  Encoder encoder{20, {std::make_unique<std::byte[]>(64), 64}};
+  for (int object = 0; object < 2; ++object) {
+    encoder.begin_object();
+    encoder.put_run(12, bytes, 12);
+    EXPECT_THROW(encoder.put_run(0, bytes, 0), Error);
+  }
+  EXPECT_EQ(encoder.size(), 40U);
+  encoder.begin_object();
+  EXPECT_THROW(encoder.put_run(13, bytes, 13), Error);
+  encoder.drop_object();
+  volatile std::size_t huge = ~std::size_t{0} - 4;  // with its length it would be 3
+  EXPECT_THROW(encoder.put_run(1, bytes, huge), Error);
 }
 
 TEST(Decoders, RefuseWhatIsNotThere) {
