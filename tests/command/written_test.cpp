@@ -133,6 +133,22 @@ TEST(Written, AsXmlIsReadAsItWas) {
   });
 }
 
+// One message that its ends see in other steps is written in as many pieces as both have ends of
+// steps, which are one step again when it is read.
+TEST(Written, AsXmlKeepsStepsThatItsPeersDivideOtherwise) {
+  const auto out = [](std::uint32_t first, std::uint32_t count) {
+    return Slots{Space::out, first, count};
+  };
+  Schedule root{5};
+  root.round({Send{1, out(0, 3)}, Send{1, out(3, 2)}});
+  Schedule other{5};
+  other.round({Recv{0, out(0, 1)}, Recv{0, out(1, 4)}});
+  const std::vector<Schedule> schedules{root, other};
+  const Written read = from_msccl(to_msccl(
+      {.algorithm = "pieces", .collective = Collective::broadcast, .schedules = schedules}));
+  EXPECT_EQ(read.schedules, schedules);
+}
+
 /// A step as MSCCL's tools write it.
 std::string step(int s, const std::string& type, const std::string& from, const std::string& to,
                  int depid = -1, int deps = -1) {
@@ -182,6 +198,22 @@ TEST(Written, ByOthersForMscclIsReadAndProved) {
     EXPECT_EQ(ring.schedules.front().rounds(), static_cast<std::size_t>(2 * (n - 1)));
     EXPECT_TRUE(proved_traits(ring).rotational) << n;
   }
+  // Several chunks of one message, which no other step comes between.
+  const auto gatherer = [](int self) {
+    const std::string other = std::to_string(1 - self);
+    const auto chunk = [](int c) { return "o" + std::to_string(c); };
+    const int own = 2 * self;
+    const int theirs = 2 - own;
+    return block(0, 1 - self, -1,
+                 step(0, "s", chunk(own), chunk(own)) +
+                     step(1, "s", chunk(own + 1), chunk(own + 1))) +
+           block(1, -1, 1 - self,
+                 step(0, "r", chunk(theirs), chunk(theirs)) +
+                     step(1, "r", chunk(theirs + 1), chunk(theirs + 1)));
+  };
+  const Written gathering = from_msccl(program("allgather", 4, 1, {gatherer(0), gatherer(1)}));
+  EXPECT_EQ(gathering.schedules.front().rounds(), 1U);
+  EXPECT_TRUE(proved_traits(gathering).rotational);
   // Through scratch, and by threadblocks that wait for each other.
   const auto rank = [](int self) {
     const std::string own = "i" + std::to_string(self);
