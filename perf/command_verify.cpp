@@ -93,7 +93,7 @@ Wanted understand(const Flags& flags) {
   wanted.range.sample_to = number_in("--sample-to", flags.sample_to, {0, kRanks.last});
   if (!flags.slim_fly_to.empty())
     wanted.range.slim_fly_to = number_in("--slim-fly-to", flags.slim_fly_to, {0, kRanks.last});
-  else if (flags.ranks == Flags{}.ranks) wanted.range.slim_fly_to = 162;
+  else if (flags.ranks == Flags{}.ranks) wanted.range.slim_fly_to = 242;
   constexpr int kMostSeeds = 1'000'000'000;
   wanted.range.seed = static_cast<std::uint64_t>(number_in("--seed", flags.seed, {0, kMostSeeds}));
   wanted.build = number_in("--build", flags.build, kBuilds);
@@ -299,7 +299,7 @@ void add_verify(CLI::App& app, std::function<int()>& run) {
   command->add_option("--sample-to", flags->sample_to, "and a sample of shapes up to so many ranks")
       ->capture_default_str();
   command->add_option("--slim-fly-to", flags->slim_fly_to,
-                      "and Slim Flies up to so many ranks (162 for 1:64)");
+                      "and Slim Flies up to so many ranks (242 for 1:64)");
   command->add_option("--seed", flags->seed, "of the sample, and of random skips and graphs")
       ->capture_default_str();
   command->add_option("--build", flags->build, "and build all schedules of so many ranks")

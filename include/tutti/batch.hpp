@@ -56,8 +56,8 @@ class BatchScope {
 /// A blocking call inside returns at once and has ended when the batch has: results are not to be
 /// read before. A nonblocking one gives its Request as always, which is not to be tested or waited
 /// for within the batch; dropping it there takes its call out of the batch. A wrong argument throws
-/// from the call itself. Communicators are not divided within a batch, nor is there one within
-/// another: Error{invalid_argument}.
+/// from the call itself. Objects are not moved within a batch, since their sizes are told first;
+/// communicators are not divided there, nor is there one within another: Error{invalid_argument}.
 /// @param calls makes the calls. If it throws, none of them has started.
 /// Throws what `calls` throws; and after all blocking calls have ended, well or not, the first
 /// Error of them.
