@@ -2,6 +2,7 @@
 /// The archives of `<tutti/cereal.hpp>`, and what they do with the smallest parts of objects.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -66,9 +67,20 @@ inline constexpr bool is_wrapper<std::unique_ptr<T, Deleter>> = true;
 template <class T>
 concept WholeObject = !is_wrapper<std::remove_cvref_t<T>>;
 
+template <class T>
+inline constexpr bool is_array = false;
+template <class T, std::size_t count>
+inline constexpr bool is_array<std::array<T, count>> = true;
+
+/// A class whose objects are their bytes wherever they lie in others, as they are alone, whatever
+/// functions for cereal it has. Arrays have functions of their own.
+template <class T>
+concept FlatClass =
+    std::is_class_v<T> && std::is_trivially_copyable_v<T> && !is_array<T> && Flat<T>;
+
 /// Elements that are copied as one run of bytes.
 template <class T>
-concept BulkElement = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+concept BulkElement = Flat<T>;
 
 }  // namespace detail
 
@@ -98,6 +110,15 @@ template <class T>
 requires std::is_arithmetic_v<T>
 void load(ObjectReader& archive, T& number) {
   Codec<T>::decode(archive.bytes(), number);
+}
+
+template <detail::FlatClass T>
+void save(ObjectWriter& archive, const T& object) {
+  Codec<T>::encode(archive.bytes(), object);
+}
+template <detail::FlatClass T>
+void load(ObjectReader& archive, T& object) {
+  Codec<T>::decode(archive.bytes(), object);
 }
 
 template <class E>
@@ -156,6 +177,12 @@ template <class E>
 requires std::is_enum_v<E>
 struct specialize<tutti::ObjectReader, E, specialization::non_member_load_save> : std::true_type {
 };
+
+/// Flat classes may have functions for cereal beside.
+template <tutti::detail::FlatClass T>
+struct specialize<tutti::ObjectWriter, T, specialization::non_member_load_save> : std::true_type {};
+template <tutti::detail::FlatClass T>
+struct specialize<tutti::ObjectReader, T, specialization::non_member_load_save> : std::true_type {};
 
 namespace traits::detail {
 /// Types with save_minimal and load_minimal ask which archive belongs to which.

@@ -1,6 +1,7 @@
 // Objects of cereal's traits: they come back, and no bytes do harm.
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -67,6 +68,32 @@ Link links(int count) {
     first = Link{.value = i, .next = std::move(next)};
   }
   return first;
+}
+
+/// Nothing but its bytes, and nothing that cereal knows.
+struct Pixel {
+  std::int32_t x = 0;
+  std::array<float, 2> colors{};
+  friend bool operator==(const Pixel&, const Pixel&) = default;
+};
+
+// What is copied as bytes where it stands alone is so in containers as well, many at once.
+TEST(CerealObjects, HoldFlatOnesAsTheirBytes) {
+  const Pixel pixel{7, {0.5F, -1}};
+  const std::size_t count = sizeof(std::uint64_t);
+  EXPECT_EQ(bytes_of(std::vector<Pixel>(5, pixel)).size(), count + 5 * sizeof(Pixel));
+  EXPECT_EQ(bytes_of(std::optional<Pixel>{pixel}).size(), 1 + sizeof(Pixel));
+  EXPECT_EQ(bytes_of(std::vector<samples::Point>(3)).size(), count + 3 * sizeof(samples::Point))
+      << "its functions for cereal are not asked";
+  expect_back(std::vector<Pixel>{pixel, {}, pixel});
+  expect_back(std::map<std::string, Pixel>{{"a", pixel}, {"b", {}}});
+  expect_back(std::vector<std::list<std::pair<Pixel, std::string>>>{{{pixel, "p"}}, {}});
+  expect_back(std::vector<std::array<Pixel, 2>>{{pixel, Pixel{}}});
+  expect_back(std::vector<std::complex<float>>{{1, 2}, {3, 4}});
+  EXPECT_EQ(decoded<std::vector<BFloat16>>(bytes_of(std::vector{BFloat16{1.5F}})).size(), 1U);
+  std::vector<std::byte> cut = bytes_of(std::vector<Pixel>(5, pixel));
+  cut.pop_back();
+  EXPECT_EQ(refusal_of<std::vector<Pixel>>(cut), "its bytes end in the middle of it");
 }
 
 TEST(CerealObjects, ComeBack) {
