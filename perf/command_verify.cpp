@@ -184,10 +184,10 @@ std::string lines_of(const Outcome& outcome) {
   const SizeReport largest = report.sizes.empty() ? SizeReport{} : report.sizes.back();
   // What is wrong may have no data flow.
   const std::int64_t depth = report.proved() ? depth_of(outcome, largest.size) : 0;
-  std::string text =
-      fmt::format("{:<14} {:<21} {:>6} {:>6} {:>6} {:>6.3f}  {}\n",
-                  name_of(report.algorithm->collective), name_of(outcome), report.shapes,
-                  largest.size, depth, vectors_sent(report, largest), result_of(outcome));
+  std::string text = fmt::format("{:<14} {:<21} {:>6} {:>6} {:>6} {:>6} {:>6.3f}  {}\n",
+                                 name_of(report.algorithm->collective), name_of(outcome),
+                                 report.shapes, largest.size, largest.facts.rounds, depth,
+                                 vectors_sent(report, largest), result_of(outcome));
   if (!report.refusals.empty())
     text += fmt::format("{:>15}refuses {}: {}\n", "", refused_sizes(report),
                         report.refusals.front().reason);
@@ -225,8 +225,8 @@ nlohmann::ordered_json json_of(const Outcome& outcome) {
 
 constexpr const char* kHeading =
     "# shapes: numbers of ranks, roots and parameters that were verified\n"
-    "# depth, sent: at the greatest number of ranks; messages one after the other on the longest\n"
-    "# path, and what the busiest rank sends, in vectors\n";
+    "# rounds, depth, sent: at the greatest number of ranks; most rounds of a rank, messages one\n"
+    "# after the other on the longest path, and what the busiest rank sends, in vectors\n";
 
 /// The last lines: how many rows, how long, and what it took to build the large ones.
 std::string summary_of(const std::vector<Outcome>& outcomes, double seconds) {
@@ -254,6 +254,10 @@ std::string summary_of(const std::vector<Outcome>& outcomes, double seconds) {
         "({} {})\n",
         built, slowest->built, build_s, slowest->build_s,
         name_of(slowest->report.algorithm->collective), slowest->report.algorithm->name);
+  if (slowest != nullptr && built < outcomes.size())
+    text +=
+        fmt::format("# {} not built: of other numbers of ranks, or without a default parameter\n",
+                    outcomes.size() - built);
   return text;
 }
 
@@ -271,9 +275,10 @@ int verify(const Wanted& wanted) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<Outcome> outcomes;
   if (!wanted.json)
-    write_text(kHeading + fmt::format("{:<14} {:<21} {:>6} {:>6} {:>6} {:>6}  {}\n", "# collective",
-                                      "algorithm", "shapes", "ranks", "depth", "sent", "result"),
-               "");
+    write_text(
+        kHeading + fmt::format("{:<14} {:<21} {:>6} {:>6} {:>6} {:>6} {:>6}  {}\n", "# collective",
+                               "algorithm", "shapes", "ranks", "rounds", "depth", "sent", "result"),
+        "");
   auto records = nlohmann::ordered_json::array();
   for (const Subject& subject : wanted.subjects) {
     outcomes.push_back(prove(subject, wanted));

@@ -70,7 +70,15 @@ TEST(CommandVerify, ProvesEveryRowAndSaysHow) {
   });
   EXPECT_TRUE(has(run.out, "# " + std::to_string(built) + " rows built for all of 64 ranks"))
       << run.out;
+  EXPECT_TRUE(
+      has(run.out,
+          "# " + std::to_string(catalog().size() - static_cast<std::size_t>(built)) + " not built"))
+      << run.out;
   EXPECT_TRUE(has(run.out, "refuses 3, 5, 6, 7"));
+  // On nine ranks, twice eight rounds with eight ninths of the vector each.
+  EXPECT_TRUE(
+      has(run.out, "all_reduce     ring                       9      9     16     16  1.778"))
+      << run.out;
 }
 
 TEST(CommandVerify, ProvesSingleChoices) {
