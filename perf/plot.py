@@ -158,13 +158,17 @@ def winners(lines):
 
 
 def draw_strip(axis, lines, styles):
-    """The winner of every size, hatched where it is a tie."""
+    """The winner of every size by colour and name, hatched where it is a tie."""
     sizes = winners(lines)
     for i, (size, label, tie) in enumerate(sizes):
         left = (sizes[i - 1][0] * size) ** 0.5 if i > 0 else size / 2
         right = (sizes[i + 1][0] * size) ** 0.5 if i + 1 < len(sizes) else size * 2
         axis.axvspan(left, right, facecolor=styles[label]["color"], alpha=0.35 if tie else 0.9,
                      hatch="////" if tie else None, edgecolor="white", linewidth=1.5)
+        # Its name too, since there may be more lines than colours.
+        axis.text((left * right) ** 0.5, 0.5, label, transform=axis.get_xaxis_transform(),
+                  rotation=90, ha="center", va="center", fontsize=6.5, clip_on=True,
+                  bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.8})
     axis.set_yticks([])
     for side in ("top", "right", "left"):
         axis.spines[side].set_visible(False)
@@ -188,7 +192,7 @@ def subtitle_of(rows, context):
 def draw_collective(figure, collective, lines, styles):
     """One collective: time, bandwidth, winners."""
     time_axis, rate_axis, strip = figure.subplots(
-        3, 1, sharex=True, gridspec_kw={"height_ratios": [10, 7, 1]})
+        3, 1, sharex=True, gridspec_kw={"height_ratios": [10, 7, 4]})
     draw_lines(time_axis, lines, styles, lambda _cell, time_us: time_us)
     draw_lines(rate_axis, lines, styles, bandwidth)
     draw_strip(strip, lines, styles)
@@ -209,7 +213,7 @@ def draw(collectives, subtitle):
     columns = min(len(collectives), 2 if len(collectives) == 4 else 3)
     rows = -(-len(collectives) // columns)
     width = 7.2 if columns == 1 else 5.6 * columns
-    height = 7.4 * rows + 0.6
+    height = 8.2 * rows + 0.6
     figure = plt.figure(figsize=(width, height), layout="constrained")
     figure.suptitle("tutti sweep\n", x=0.1 / width, ha="left", fontsize=15, fontweight="bold")
     figure.text(0.1 / width, 1 - 0.36 / height, subtitle, fontsize=9, color="#555555", va="top")
