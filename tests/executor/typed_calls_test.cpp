@@ -1,0 +1,158 @@
+// Collectives of equal blocks as typed calls, each in its four styles.
+#include "typed_calls.hpp"
+
+namespace tutti::harness {
+namespace {
+
+TEST(TypedCalls, AllReduce) {
+  on_all_ranks([](Communicator& c, Rank rank) {
+    const Vector in = part(rank, 0, kCount);
+    const Vector wanted = maxima(kSize, 0, kCount);
+    check(
+        blank(), wanted,
+        [&](auto& out, auto& options) { c.all_reduce(in, out, kOperator, options); },
+        [&](auto& out, auto& options) { return c.all_reduce_async(in, out, kOperator, options); },
+        [&](auto& out, auto& options) { return c.plan_all_reduce(in, out, kOperator, options); },
+        [&](auto& out, auto& options) { return c.try_all_reduce(in, out, kOperator, options); });
+    check(
+        in, wanted, [&](auto& inout, auto& options) { c.all_reduce(inout, kOperator, options); },
+        [&](auto& inout, auto& options) { return c.all_reduce_async(inout, kOperator, options); },
+        [&](auto& inout, auto& options) { return c.plan_all_reduce(inout, kOperator, options); },
+        [&](auto& inout, auto& options) { return c.try_all_reduce(inout, kOperator, options); });
+  });
+}
+
+TEST(TypedCalls, Reduce) {
+  on_all_ranks([](Communicator& c, Rank rank) {
+    const Vector in = part(rank, 0, kCount);
+    check(
+        blank(), rank == kRoot ? maxima(kSize, 0, kCount) : blank(),
+        [&](auto& out, auto& options) { c.reduce(in, out, kRoot, kOperator, options); },
+        [&](auto& out, auto& options) {
+          return c.reduce_async(in, out, kRoot, kOperator, options);
+        },
+        [&](auto& out, auto& options) { return c.plan_reduce(in, out, kRoot, kOperator, options); },
+        [&](auto& out, auto& options) { return c.try_reduce(in, out, kRoot, kOperator, options); });
+  });
+}
+
+TEST(TypedCalls, Broadcast) {
+  on_all_ranks([](Communicator& c, Rank rank) {
+    check(
+        part(rank, 0, kCount), part(kRoot, 0, kCount),
+        [&](auto& inout, auto& options) { c.broadcast(inout, kRoot, options); },
+        [&](auto& inout, auto& options) { return c.broadcast_async(inout, kRoot, options); },
+        [&](auto& inout, auto& options) { return c.plan_broadcast(inout, kRoot, options); },
+        [&](auto& inout, auto& options) { return c.try_broadcast(inout, kRoot, options); });
+  });
+}
+
+TEST(TypedCalls, Scatter) {
+  on_all_ranks([](Communicator& c, Rank rank) {
+    const Vector in = part(rank, 0, kSize * kCount);
+    check(
+        blank(), part(kRoot, static_cast<std::size_t>(rank) * kCount, kCount),
+        [&](auto& out, auto& options) { c.scatter(in, out, kRoot, options); },
+        [&](auto& out, auto& options) { return c.scatter_async(in, out, kRoot, options); },
+        [&](auto& out, auto& options) { return c.plan_scatter(in, out, kRoot, options); },
+        [&](auto& out, auto& options) { return c.try_scatter(in, out, kRoot, options); });
+  });
+}
+
+TEST(TypedCalls, Gather) {
+  on_all_ranks([](Communicator& c, Rank rank) {
+    const Vector in = part(rank, 0, kCount);
+    const Vector initial = blank(kSize * kCount);
+    check(
+        initial, rank == kRoot ? together({kCount, kCount, kCount}) : initial,
+        [&](auto& out, auto& options) { c.gather(in, out, kRoot, options); },
+        [&](auto& out, auto& options) { return c.gather_async(in, out, kRoot, options); },
+        [&](auto& out, auto& options) { return c.plan_gather(in, out, kRoot, options); },
+        [&](auto& out, auto& options) { return c.try_gather(in, out, kRoot, options); });
+  });
+}
+
+TEST(TypedCalls, AllGather) {
+  on_all_ranks([](Communicator& c, Rank rank) {
+    const Vector in = part(rank, 0, kCount);
+    check(
+        blank(kSize * kCount), together({kCount, kCount, kCount}),
+        [&](auto& out, auto& options) { c.all_gather(in, out, options); },
+        [&](auto& out, auto& options) { return c.all_gather_async(in, out, options); },
+        [&](auto& out, auto& options) { return c.plan_all_gather(in, out, options); },
+        [&](auto& out, auto& options) { return c.try_all_gather(in, out, options); });
+  });
+}
+
+TEST(TypedCalls, ReduceScatter) {
+  on_all_ranks([](Communicator& c, Rank rank) {
+    const Vector in = part(rank, 0, kSize * kCount);
+    check(
+        blank(), maxima(kSize, static_cast<std::size_t>(rank) * kCount, kCount),
+        [&](auto& out, auto& options) { c.reduce_scatter(in, out, kOperator, options); },
+        [&](auto& out, auto& options) {
+          return c.reduce_scatter_async(in, out, kOperator, options);
+        },
+        [&](auto& out, auto& options) {
+          return c.plan_reduce_scatter(in, out, kOperator, options);
+        },
+        [&](auto& out, auto& options) {
+          return c.try_reduce_scatter(in, out, kOperator, options);
+        });
+  });
+}
+
+TEST(TypedCalls, AllToAll) {
+  on_all_ranks([](Communicator& c, Rank rank) {
+    const Vector in = part(rank, 0, kSize * kCount);
+    Vector wanted;
+    for (Rank from = 0; from < kSize; ++from)
+      for (const int element : part(from, static_cast<std::size_t>(rank) * kCount, kCount))
+        wanted.push_back(element);
+    check(
+        blank(kSize * kCount), wanted,
+        [&](auto& out, auto& options) { c.all_to_all(in, out, options); },
+        [&](auto& out, auto& options) { return c.all_to_all_async(in, out, options); },
+        [&](auto& out, auto& options) { return c.plan_all_to_all(in, out, options); },
+        [&](auto& out, auto& options) { return c.try_all_to_all(in, out, options); });
+  });
+}
+
+TEST(TypedCalls, Scan) {
+  on_all_ranks([](Communicator& c, Rank rank) {
+    const Vector in = part(rank, 0, kCount);
+    const Vector wanted = maxima(rank + 1, 0, kCount);
+    check(
+        blank(), wanted, [&](auto& out, auto& options) { c.scan(in, out, kOperator, options); },
+        [&](auto& out, auto& options) { return c.scan_async(in, out, kOperator, options); },
+        [&](auto& out, auto& options) { return c.plan_scan(in, out, kOperator, options); },
+        [&](auto& out, auto& options) { return c.try_scan(in, out, kOperator, options); });
+    check(
+        in, wanted, [&](auto& inout, auto& options) { c.scan(inout, kOperator, options); },
+        [&](auto& inout, auto& options) { return c.scan_async(inout, kOperator, options); },
+        [&](auto& inout, auto& options) { return c.plan_scan(inout, kOperator, options); },
+        [&](auto& inout, auto& options) { return c.try_scan(inout, kOperator, options); });
+  });
+}
+
+TEST(TypedCalls, Exscan) {
+  on_all_ranks([](Communicator& c, Rank rank) {
+    const Vector in = part(rank, 0, kCount);
+    const Vector before = maxima(rank, 0, kCount);
+    check(
+        blank(), rank == 0 ? blank() : before,
+        [&](auto& out, auto& options) { c.exscan(in, out, kOperator, options); },
+        [&](auto& out, auto& options) { return c.exscan_async(in, out, kOperator, options); },
+        [&](auto& out, auto& options) { return c.plan_exscan(in, out, kOperator, options); },
+        [&](auto& out, auto& options) { return c.try_exscan(in, out, kOperator, options); });
+    check(
+        in, rank == 0 ? in : before,
+        [&](auto& inout, auto& options) { c.exscan(inout, kOperator, options); },
+        [&](auto& inout, auto& options) { return c.exscan_async(inout, kOperator, options); },
+        [&](auto& inout, auto& options) { return c.plan_exscan(inout, kOperator, options); },
+        [&](auto& inout, auto& options) { return c.try_exscan(inout, kOperator, options); });
+  });
+}
+
+}  // namespace
+}  // namespace tutti::harness
