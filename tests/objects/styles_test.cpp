@@ -1,0 +1,114 @@
+// Object calls that wait for their end, those that throw and those that do not.
+#include "tests/objects/calls.hpp"
+#include "tests/support/turns.hpp"
+
+namespace tutti::harness {
+namespace {
+
+using samples::Text;
+
+constexpr int kSize = 3;
+constexpr Rank kRoot = 1;                             // not the default
+constexpr int kTag = 3;                               // neither the default nor a rank
+constexpr ObjectOptions kTooLittle{.most_bytes = 7};  // no text has so few
+
+/// Makes calls on every rank.
+template <class Body>
+void on_all_ranks(const Body& body) {
+  const auto errors = run_in_turns({.size = kSize, .scribble = true}, [&](Communicator& c) {
+    SCOPED_TRACE("rank " + std::to_string(c.rank()));
+    body(c, c.rank());
+  });
+  for (const std::string& error : errors) EXPECT_EQ(error, "");
+}
+
+/// Makes a call in both styles, after one in each that is refused for an option that it has to pass
+/// on.
+template <class T, class Blocking, class Attempt>
+void check(const T& wanted, const Blocking& blocking, const Attempt& attempt) {
+  try {
+    static_cast<void>(blocking(kTooLittle));
+    ADD_FAILURE() << "the options of the call that throws are lost";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::object) << error.what();
+  }
+  EXPECT_EQ(blocking({}), wanted);
+  const auto refused = attempt(kTooLittle);
+  ASSERT_FALSE(refused) << "the options of the call that does not throw are lost";
+  EXPECT_EQ(refused.error().code(), ErrorCode::object) << refused.error().what();
+  EXPECT_EQ(attempt({}).value(), wanted);
+}
+
+TEST(ObjectStyles, OfBroadcastAndScatter) {
+  on_all_ranks([](Communicator& c, Rank rank) {
+    const Text own = given(rank, 0, 1);
+    check(
+        given(kRoot, 0, 1),
+        [&](const ObjectOptions& options) { return c.broadcast_object(own, kRoot, options); },
+        [&](const ObjectOptions& options) { return c.try_broadcast_object(own, kRoot, options); });
+    const auto row = row_of(rank, kSize, 2);
+    check(
+        given(kRoot, rank, 2),
+        [&](const ObjectOptions& options) { return c.scatter_object(row, kRoot, options); },
+        [&](const ObjectOptions& options) { return c.try_scatter_object(row, kRoot, options); });
+  });
+}
+
+TEST(ObjectStyles, OfGathersAndAllToAll) {
+  on_all_ranks([](Communicator& c, Rank rank) {
+    const Text own = given(rank, 0, 3);
+    const auto all = column_of(0, kSize, 3);
+    check(
+        rank == kRoot ? all : std::vector<Text>{},
+        [&](const ObjectOptions& options) { return c.gather_object(own, kRoot, options); },
+        [&](const ObjectOptions& options) { return c.try_gather_object(own, kRoot, options); });
+    check(
+        all, [&](const ObjectOptions& options) { return c.all_gather_object(own, options); },
+        [&](const ObjectOptions& options) { return c.try_all_gather_object(own, options); });
+    const auto row = row_of(rank, kSize, 4);
+    check(
+        column_of(rank, kSize, 4),
+        [&](const ObjectOptions& options) { return c.all_to_all_object(row, options); },
+        [&](const ObjectOptions& options) { return c.try_all_to_all_object(row, options); });
+  });
+}
+
+TEST(ObjectStyles, OfReductions) {
+  on_all_ranks([](Communicator& c, Rank rank) {
+    const Text own = given(rank, 0, 5);
+    const Text whole = reduction(kSize, 5);
+    check(
+        rank == kRoot ? std::optional{whole} : std::nullopt,
+        [&](const ObjectOptions& options) { return c.reduce_object(own, joined, kRoot, options); },
+        [&](const ObjectOptions& options) {
+          return c.try_reduce_object(own, joined, kRoot, options);
+        });
+    check(
+        whole,
+        [&](const ObjectOptions& options) { return c.all_reduce_object(own, joined, options); },
+        [&](const ObjectOptions& options) {
+          return c.try_all_reduce_object(own, joined, options);
+        });
+  });
+}
+
+/// The styles of both ends differ, since two that swap arguments alike would understand each other.
+TEST(ObjectStyles, OfMessages) {
+  on_all_ranks([](Communicator& c, Rank rank) {
+    if (rank == 1) {
+      c.send_object(given(1, 0, 1), 0, kTag);
+      const auto sent = c.try_send_object(given(1, 0, 2), 0, kTag);
+      EXPECT_TRUE(sent) << sent.error().what();
+    } else if (rank == 0) {
+      EXPECT_EQ(c.try_recv_object<Text>(1, kTag).value(), given(1, 0, 1));
+      EXPECT_EQ(c.recv_object<Text>(1, kTag), given(1, 0, 2));
+    }
+    const auto nobody = c.try_send_object(Text{}, kSize, kTag);
+    ASSERT_FALSE(nobody);
+    EXPECT_EQ(nobody.error().code(), ErrorCode::invalid_argument) << nobody.error().what();
+    EXPECT_FALSE(c.try_recv_object<Text>(kSize, kTag));
+  });
+}
+
+}  // namespace
+}  // namespace tutti::harness
