@@ -1,4 +1,6 @@
 // Blocks of different sizes, most of which only those know that have or want them.
+#include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "rows.hpp"
@@ -237,35 +239,52 @@ TEST(OwnCountsThat, DisagreeAreAMismatch) {
   EXPECT_EQ(tasks[1].error->code(), ErrorCode::mismatch) << tasks[1].error->what();
 }
 
-/// What both ranks are told, at the latest by a barrier afterwards, where rank 0 sends and receives
-/// so much, and rank 1 one element to and from everybody.
-std::vector<Error> errors_of(const Sizes& sent, const Sizes& received) {
-  World world{{.cluster = {.size = 2, .delivery = sim::Delivery::eager},
+/// How a call ended on the ranks.
+struct Ending {
+  std::vector<Error> errors;  ///< What they are told, by the 64th barrier afterwards at the latest.
+  std::vector<bool> passed;   ///< Whose call itself succeeded.
+};
+
+/// @param start makes a rank's Request.
+template <class Start>
+Ending end_of(int size, sim::Delivery delivery, const Start& start) {
+  World world{{.cluster = {.size = size, .delivery = delivery},
                .communicator = {.timeout = std::chrono::seconds{1}}}};
+  Ending ending;
+  std::vector<Task> tasks;
+  for (Rank rank = 0; rank < size; ++rank) tasks.push_back(task_of(rank, start(world[rank], rank)));
+  for (int round = 0; round <= 64 && !tasks.empty(); ++round) {
+    EXPECT_TRUE(world.drive(tasks, std::chrono::seconds{3})) << "a rank waits for ever";
+    std::vector<Task> barriers;
+    for (const Task& task : tasks) {
+      if (round == 0) ending.passed.push_back(task.done);
+      if (task.error) {
+        ending.errors.push_back(*task.error);
+      } else if (auto barrier = world[task.rank].try_start(call::barrier())) {
+        barriers.push_back(task_of(task.rank, std::move(barrier.value())));
+      } else {
+        ending.errors.push_back(barrier.error());
+      }
+    }
+    tasks = std::move(barriers);
+  }
+  return ending;
+}
+
+/// What both ranks are told where rank 0 sends and receives so much, and rank 1 one element to and
+/// from everybody.
+std::vector<Error> errors_of(const Sizes& sent, const Sizes& received) {
   const Sizes one{1, 1};
   const Vector in(sent[0] + sent[1]);
   const Vector in_one(2);
   Vector out(received[0] + received[1]);
   Vector out_one(2);
-  std::vector<Task> tasks;
-  tasks.push_back(task_of(0, world[0].all_to_allv_async(in, sent, out, received)));
-  tasks.push_back(task_of(1, world[1].all_to_allv_async(in_one, one, out_one, one)));
-  EXPECT_TRUE(world.drive(tasks, std::chrono::seconds{3})) << "a rank waits for ever";
-  std::vector<Error> errors;
-  std::vector<Task> later;
-  for (const Task& task : tasks) {
-    if (task.error) {
-      errors.push_back(*task.error);
-    } else if (auto barrier = world[task.rank].try_start(call::barrier())) {
-      later.push_back(task_of(task.rank, std::move(barrier.value())));
-    } else {
-      errors.push_back(barrier.error());
-    }
-  }
-  EXPECT_TRUE(world.drive(later, std::chrono::seconds{3})) << "a rank waits for ever";
-  for (const Task& task : later)
-    if (task.error) errors.push_back(*task.error);
-  return errors;
+  return end_of(2, sim::Delivery::eager,
+                [&](Communicator& world, Rank rank) {
+                  if (rank == 0) return world.all_to_allv_async(in, sent, out, received);
+                  return world.all_to_allv_async(in_one, one, out_one, one);
+                })
+      .errors;
 }
 
 TEST(OwnCountsThat, DisagreeAboutAnEmptyBlockAreAnErrorOnBothRanks) {
@@ -282,6 +301,88 @@ TEST(OwnCountsThat, DisagreeAboutAnEmptyBlockAreAnErrorOnBothRanks) {
   ASSERT_EQ(needless.size(), 2U);
   for (const Error& error : needless) EXPECT_EQ(error.cause(), ErrorCode::mismatch) << error.what();
 }
+
+/// A block of which the root says one size, and the rank whose it is another.
+struct Dispute {
+  std::size_t at_root;
+  std::size_t at_rank;
+};
+
+class OwnCountsInDispute
+    : public ::testing::TestWithParam<std::tuple<Dispute, sim::Delivery, Rank>> {
+ protected:
+  static constexpr int kSize = 3;
+  static constexpr int kUntouched = -1;
+
+  void SetUp() override {
+    sizes_[place(odd_)] = dispute_.at_root;
+    for (const std::size_t size : sizes_)
+      for (std::size_t i = 0; i < size; ++i) whole_.push_back(static_cast<int>(whole_.size()));
+  }
+  [[nodiscard]] static std::size_t place(Rank rank) { return static_cast<std::size_t>(rank); }
+  /// @return how many elements a rank takes its block for.
+  [[nodiscard]] std::size_t own_size(Rank rank) const {
+    return rank == odd_ ? dispute_.at_rank : sizes_[place(rank)];
+  }
+  /// Expects that everybody is told. An empty block is not sent: who expects another waits for it.
+  /// So may who sends one that nobody takes, unless that is found before the deadline.
+  static void expect_told(const Ending& ending, std::size_t sent, std::size_t expected) {
+    ASSERT_EQ(ending.errors.size(), place(kSize)) << "a rank noticed nothing";
+    for (const Error& error : ending.errors)
+      EXPECT_TRUE((sent != 0 && error.cause() == ErrorCode::mismatch) ||
+                  ((sent == 0 || expected == 0) && error.cause() == ErrorCode::timeout))
+          << error.what();
+  }
+
+  Dispute dispute_ = std::get<Dispute>(GetParam());
+  sim::Delivery delivery_ = std::get<sim::Delivery>(GetParam());
+  Rank root_ = std::get<Rank>(GetParam());
+  Rank odd_ = (root_ + 1) % kSize;
+  Sizes sizes_{2, 2, 2};  // as the root says
+  Vector whole_{};
+};
+
+TEST_P(OwnCountsInDispute, OfAScatterAreAnErrorOnAllRanks) {
+  std::vector<Vector> blocks;
+  for (Rank rank = 0; rank < kSize; ++rank) blocks.emplace_back(own_size(rank), kUntouched);
+  const Ending ending = end_of(kSize, delivery_, [&](Communicator& world, Rank rank) {
+    if (rank == root_) return world.scatterv_async(whole_, sizes_, blocks[place(rank)], root_);
+    return world.scatterv_async({}, {}, blocks[place(rank)], root_);
+  });
+  expect_told(ending, dispute_.at_root, dispute_.at_rank);
+  EXPECT_TRUE(own_size(odd_) == 0 || !ending.passed[place(odd_)])
+      << "took another block for its own";
+  std::size_t begin = 0;
+  for (Rank rank = 0; rank < kSize; ++rank) {
+    const std::size_t size = sizes_[place(rank)];
+    if (rank != odd_ && ending.passed[place(rank)]) {
+      EXPECT_TRUE(std::equal(blocks[place(rank)].begin(), blocks[place(rank)].end(),
+                             whole_.begin() + static_cast<std::ptrdiff_t>(begin)))
+          << "wrong data on rank " << rank;
+    }
+    begin += size;
+  }
+}
+
+TEST_P(OwnCountsInDispute, OfAGatherAreAnErrorOnAllRanks) {
+  Vector gathered(whole_.size(), kUntouched);
+  const Vector block(4, 7);
+  const Ending ending = end_of(kSize, delivery_, [&](Communicator& world, Rank rank) {
+    const std::span<const int> own = std::span{block}.first(own_size(rank));
+    if (rank == root_) return world.gatherv_async(own, gathered, sizes_, root_);
+    return world.gatherv_async(own, std::span<int>{}, {}, root_);
+  });
+  expect_told(ending, dispute_.at_rank, dispute_.at_root);
+  EXPECT_TRUE(dispute_.at_root == 0 || !ending.passed[place(root_)]) << "took what is no block";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, OwnCountsInDispute,
+    ::testing::Combine(::testing::Values(Dispute{3, 2}, Dispute{2, 3}, Dispute{1, 4}, Dispute{0, 1},
+                                         Dispute{1, 0}),
+                       ::testing::Values(sim::Delivery::random, sim::Delivery::eager,
+                                         sim::Delivery::rendezvous),
+                       ::testing::Values(0, 2)));
 
 }  // namespace
 }  // namespace tutti::harness
