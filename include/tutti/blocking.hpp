@@ -118,8 +118,9 @@ class Blocking {
   /// @param in at the root all blocks in the order of ranks, ignored elsewhere. @param counts at
   /// the
   ///        root the elements of each block, ignored elsewhere. @param out own block, of the size
-  ///        that the root says; else Error{mismatch}. May be that block of `in`. @param root the
-  ///        rank that has them. @param options see Options.
+  ///        that the root says; else Error{mismatch}, or Error{timeout} where one of the two sizes
+  ///        is zero. May be that block of `in`. @param root the rank that has them. @param options
+  ///        see Options.
   template <MutableElements Out>
   void scatterv(call::In<Out> in, Counts counts, Out&& out, Rank root = 0,
                 const Options& options = {}) {
@@ -155,7 +156,8 @@ class Blocking {
   /// @param in one block for every rank. @param in_counts the elements of each. @param out one
   ///        block from every rank; the same as the input, as of all_to_all, or one that does not
   ///        overlap. @param out_counts the elements of each, as their senders say; else
-  ///        Error{mismatch}. @param options see Options.
+  ///        Error{mismatch}, or Error{timeout} where one of the two sizes is zero. @param options
+  ///        see Options.
   template <MutableElements Out>
   void all_to_allv(call::In<Out> in, Counts in_counts, Out&& out, Counts out_counts,
                    const Options& options = {}) {
