@@ -73,13 +73,14 @@ void serialize(ObjectReader& archive, T (&array)[count]) {
 
 template <class T, std::size_t count>
 void save(ObjectWriter& archive, const std::array<T, count>& array) {
-  if constexpr (detail::BulkElement<T>) archive.bytes().write(array.data(), sizeof(array));
+  // An array of none has a size, but no data.
+  if constexpr (detail::BulkElement<T>) archive.bytes().write(&array, sizeof(array));
   else
     for (const T& element : array) archive(element);
 }
 template <class T, std::size_t count>
 void load(ObjectReader& archive, std::array<T, count>& array) {
-  if constexpr (detail::BulkElement<T>) archive.bytes().read(array.data(), sizeof(array));
+  if constexpr (detail::BulkElement<T>) archive.bytes().read(static_cast<void*>(&array), sizeof(array));
   else
     for (T& element : array) archive(element);
 }

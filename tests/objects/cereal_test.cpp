@@ -89,6 +89,7 @@ TEST(CerealObjects, HoldFlatOnesAsTheirBytes) {
   expect_back(std::map<std::string, Pixel>{{"a", pixel}, {"b", {}}});
   expect_back(std::vector<std::list<std::pair<Pixel, std::string>>>{{{pixel, "p"}}, {}});
   expect_back(std::vector<std::array<Pixel, 2>>{{pixel, Pixel{}}});
+  expect_back(std::map<std::string, std::array<int, 0>>{{"nothing", {}}});
   expect_back(std::vector<std::complex<float>>{{1, 2}, {3, 4}});
   EXPECT_EQ(decoded<std::vector<BFloat16>>(bytes_of(std::vector{BFloat16{1.5F}})).size(), 1U);
   std::vector<std::byte> cut = bytes_of(std::vector<Pixel>(5, pixel));
