@@ -87,8 +87,9 @@ class Processes(unittest.TestCase):
         self.check_agreement("different", "mismatch", "rank {0} runs another call")
 
     def test_all_name_the_rank_that_drops_a_request(self):
+        # Which one it is depends on how many had ended as they began.
         self.check_agreement("drop", "aborted",
-                             "all_reduce #2 .* was dropped while pending on rank {}$")
+                             r"all_reduce #\d+ .* was dropped while pending on rank {}$")
 
     def test_a_late_rank_is_asked_why(self):
         statuses, said = self.world(2, "late")
