@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <new>
 
+#include <tutti/fingerprint.hpp>
+
 #include "hash.hpp"
 #include "objects.hpp"
 #include "point_to_point.hpp"
@@ -274,20 +276,24 @@ Execution::Turn Engine::take_turn() noexcept {
   return turn;
 }
 
-std::uint64_t Engine::oldest_pending() const noexcept {
-  std::uint64_t oldest = sequence_;
+Engine::Oldest Engine::oldest_pending() const noexcept {
+  Oldest oldest{sequence_};
   for (const Held& held : in_use_)
-    if (!held.execution.done() && held.execution.binding().is_collective)
-      oldest = std::min(oldest, held.execution.sequence());
-  for (const std::uint64_t turn : kept_) oldest = std::min(oldest, turn);
+    if (!held.execution.done() && held.execution.binding().is_collective &&
+        held.execution.sequence() < oldest.sequence)
+      oldest = {held.execution.sequence(), held.execution.binding().summary.fingerprint};
+  for (const std::uint64_t turn : kept_)
+    if (turn < oldest.sequence) oldest = {turn};
   return oldest;
 }
 
-/// Looks for messages of calls that have ended: a rank that only sends learns from nothing else
-/// that others see the call differently. Done where a message waits for its receive, where this
-/// rank waits anyway, and thoroughly once in a window.
+/// Looks for messages of calls that have ended, or that differ from the one that waits: a rank that
+/// only sends learns from nothing else that others see the call differently. Done where a message
+/// waits for its receive, where this rank waits anyway, and thoroughly once in a window and where
+/// it has waited for long.
 void Engine::find_strays(bool thoroughly) {
-  transport_->find_strays(oldest_pending(), thoroughly);
+  const Oldest oldest = oldest_pending();
+  transport_->find_strays(make_fingerprint(oldest.summary, oldest.sequence), thoroughly);
 }
 
 /// Refuses operations whose tags a pending one has. All are looked at only where the window may
@@ -295,7 +301,7 @@ void Engine::find_strays(bool thoroughly) {
 void Engine::check_window(std::uint32_t wanted) {
   const std::uint64_t next = sequence_ + enlisted_collectives_;
   if (next + wanted - oldest_ <= window_) return;
-  oldest_ = oldest_pending();
+  oldest_ = oldest_pending().sequence;
   if (next + wanted - oldest_ <= window_) return;
   throw Error{ErrorCode::invalid_argument,
               "operation #" + std::to_string(oldest_) + " is pending, and operation #" +

@@ -130,7 +130,12 @@ class Engine {
   void evict() noexcept;
   /// Polls once. @return how many transfers completed.
   std::size_t progress();
-  [[nodiscard]] std::uint64_t oldest_pending() const noexcept;
+  /// The oldest collective that has not ended, or the next one.
+  struct Oldest {
+    std::uint64_t sequence;
+    std::uint64_t summary = 0;  // as in make_fingerprint, if it is known
+  };
+  [[nodiscard]] Oldest oldest_pending() const noexcept;
   void check_start(const Execution& execution, const void* in, const void* out);
   void check_window(std::uint32_t wanted);
   void strike(Execution& execution) noexcept;
@@ -176,6 +181,7 @@ class Engine {
   std::vector<std::shared_ptr<ObjectOperation>> objects_;  // under way
   int polls_per_clock_ = 1;
   int polls_until_clock_ = 1;
+  Duration thorough_look_{0};  // when the next one is due
   std::optional<Error> failure_;
   bool is_quiet_ = true;  // whether no peer can write into what a failure left pending
   std::array<Completion, 32> completions_{};

@@ -6,6 +6,10 @@
 namespace tutti::detail {
 namespace {
 
+/// From one thorough look for messages that nobody receives to the next. It costs some system
+/// calls.
+constexpr Duration kThoroughLooks = std::chrono::milliseconds{100};
+
 void refuse_enlisted(const Execution& execution) {
   if (execution.is_enlisted())
     throw Error{ErrorCode::invalid_argument,
@@ -19,6 +23,13 @@ void Engine::check_deadlines() {
   for (Held& held : in_use_)
     if (!held.execution.done() && held.execution.is_late(now))
       fail(witnesses().lateness(held.execution));
+  if (now < thorough_look_) return;
+  thorough_look_ = now + kThoroughLooks;
+  try {
+    find_strays(true);
+  } catch (...) {
+    fail_as_caught();
+  }
 }
 
 /// One step of a test or wait for an operation that is pending. Now and then it looks at the clock,

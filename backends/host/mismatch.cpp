@@ -33,7 +33,8 @@ Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours) {
           peer};
 }
 
-Error stray_message(Rank peer, std::uint64_t theirs) {
+Error stray_message(Rank peer, std::uint64_t theirs, std::uint64_t pending) {
+  if (call_of(theirs) == call_of(pending)) return wrong_call(peer, theirs, pending);
   return {ErrorCode::mismatch,
           "rank " + std::to_string(peer) + " ran another call #" + std::to_string(call_of(theirs)) +
               ": its message with fingerprint " + hexadecimal(theirs) +

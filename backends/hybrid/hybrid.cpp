@@ -69,9 +69,9 @@ class HybridTransport final : public Transport {
     parts_.local->doze();
   }
 
-  void find_strays(std::uint64_t call, bool thoroughly) override {
-    parts_.local->find_strays(call, thoroughly);
-    parts_.remote->find_strays(call, thoroughly);
+  void find_strays(std::uint64_t pending, bool thoroughly) override {
+    parts_.local->find_strays(pending, thoroughly);
+    parts_.remote->find_strays(pending, thoroughly);
   }
 
   // Both have the same alarm, which the first call sets off.

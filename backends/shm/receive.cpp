@@ -196,26 +196,26 @@ void ShmTransport::keep(Peer& peer, const Message& message, std::span<const std:
 }
 
 // What is on the road is not taken off it: from where nothing is awaited it may be too much.
-void ShmTransport::find_strays_of(Peer& peer, std::uint64_t call) {
+void ShmTransport::find_strays_of(Peer& peer, std::uint64_t pending) {
   const auto rank = static_cast<Rank>(&peer - peers_.data());
   for (const Arrival& arrival : peer.arrivals)
-    if (!arrival.message.is_reply && is_before(arrival.message.fingerprint, call))
-      throw stray_message(rank, arrival.message.fingerprint);
+    if (!arrival.message.is_reply && is_stray(arrival.message.fingerprint, pending))
+      throw stray_message(rank, arrival.message.fingerprint, pending);
   if (!peer.in.attached() || !peer.in.has_slot()) return;
   const Slot& slot = peer.in.slot();
   const bool is_message =
       slot.kind == Kind::small || slot.kind == Kind::buffered || slot.kind == Kind::request;
   const std::uint64_t fingerprint = slot.fingerprint;
-  if (is_message && is_before(fingerprint, call)) throw stray_message(rank, fingerprint);
+  if (is_message && is_stray(fingerprint, pending)) throw stray_message(rank, fingerprint, pending);
 }
 
-void ShmTransport::find_strays(std::uint64_t call, bool thoroughly) {
+void ShmTransport::find_strays(std::uint64_t pending, bool thoroughly) {
   if (failure_ || domain_->segment().guard().is_forked()) return;
   try {
     for (Peer& peer : peers_) {
       if (peer.member == nullptr) continue;
       if (thoroughly && !peer.in.attached()) attach(peer);
-      find_strays_of(peer, call);
+      find_strays_of(peer, pending);
     }
   } catch (const Error& error) {
     failure_ = error;

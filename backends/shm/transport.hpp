@@ -32,7 +32,7 @@ class ShmTransport final : public Transport {
   [[nodiscard]] std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) override;
   void end_loan(LoanId loan, bool replied) override;
   void doze() override;
-  void find_strays(std::uint64_t call, bool thoroughly) override;
+  void find_strays(std::uint64_t pending, bool thoroughly) override;
   bool abort(const Error& cause) noexcept override;
 
  private:
@@ -116,7 +116,7 @@ class ShmTransport final : public Transport {
   void attach(Peer& peer);
   void progress(Peer& peer);
   void look_for_end(Peer& peer) const;
-  void find_strays_of(Peer& peer, std::uint64_t call);
+  void find_strays_of(Peer& peer, std::uint64_t pending);
   void suspect(Peer& peer, const char* what) const;
   void wake(Peer& peer) noexcept;
   [[nodiscard]] bool has_something_to_do();

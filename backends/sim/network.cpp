@@ -280,11 +280,11 @@ std::size_t Network::poll(Rank self, std::span<Completion> completions) {
   return count;
 }
 
-void Network::find_strays(Rank self, std::uint64_t call) {
+void Network::find_strays(Rank self, std::uint64_t pending) {
   if (!endpoint(self).alive()) return;
   for (const auto& message : endpoint(self).unexpected)
-    if (!message->replied && is_before(message->send.fingerprint, call)) {
-      fail(self, stray_message(message->source, message->send.fingerprint));
+    if (!message->replied && is_stray(message->send.fingerprint, pending)) {
+      fail(self, stray_message(message->source, message->send.fingerprint, pending));
       throw Error{*endpoint(self).failure};
     }
 }

@@ -90,8 +90,8 @@ class Network {
   /// As Transport::end_loan. @param self who does. @param loan which. @param replied whether it is
   /// answered.
   void end_loan(Rank self, LoanId loan, bool replied);
-  /// As Transport::find_strays. @param self who looks. @param call before which all have ended.
-  void find_strays(Rank self, std::uint64_t call);
+  /// As Transport::find_strays. @param self who looks. @param pending as in is_stray.
+  void find_strays(Rank self, std::uint64_t pending);
   /// @param self whose. @return messages to it that have no receive.
   [[nodiscard]] std::size_t unclaimed(Rank self) noexcept {
     return endpoint(self).unexpected.size();

@@ -30,8 +30,8 @@ class SimTransport final : public Transport {
     unclaimed_ = network_->unclaimed(self_);
     return network_->poll(self_, completions);
   }
-  void find_strays(std::uint64_t call, bool /*thoroughly*/) override {
-    network_->find_strays(self_, call);
+  void find_strays(std::uint64_t pending, bool /*thoroughly*/) override {
+    network_->find_strays(self_, pending);
   }
   [[nodiscard]] std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) override {
     return network_->reply_to(self_, loan, turn, bytes);

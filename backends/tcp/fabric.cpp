@@ -74,10 +74,10 @@ class TcpTransport final : public Transport {
     ::ppoll(awaited_.data(), awaited_.size(), &limit, nullptr);
   }
 
-  void find_strays(std::uint64_t call, bool thoroughly) override {
+  void find_strays(std::uint64_t pending, bool thoroughly) override {
     if (hub_.guard().is_forked() || (unclaimed_ == 0 && !thoroughly)) return;
     const std::lock_guard lock{hub_.mutex()};
-    hub_.find_strays(*port_, call, thoroughly);
+    hub_.find_strays(*port_, pending, thoroughly);
     if (port_->failure) complain();
   }
 

@@ -56,8 +56,8 @@ class Hub {
   /// others wait for: their peers may be what this one's peers wait for. @param port which.
   void progress(Port& port);
   /// As Transport::find_strays; what is found becomes the port's failure. @param port which.
-  /// @param call before which all calls have ended. @param thoroughly whether to read all links.
-  void find_strays(Port& port, std::uint64_t call, bool thoroughly);
+  /// @param pending as in is_stray. @param thoroughly whether to read all links.
+  void find_strays(Port& port, std::uint64_t pending, bool thoroughly);
   /// Sends what ciphers have taken and still hold back, whoever it is for. What has not left may
   /// not be called sent: its sender may call nothing for long. @return whether nothing is held
   /// back.

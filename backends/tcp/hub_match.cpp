@@ -197,10 +197,10 @@ void Hub::admit(Port& port, Inbound& message) {
 
 // The oldest of each queue that is of a collective will do: it is the first that should have been
 // taken.
-void Hub::find_strays(Port& port, std::uint64_t call, bool thoroughly) {
+void Hub::find_strays(Port& port, std::uint64_t pending, bool thoroughly) {
   if (port.failure) return;
   const auto check = [&](Rank rank, std::uint64_t fingerprint) {
-    if (is_before(fingerprint, call)) port.fail(stray_message(rank, fingerprint));
+    if (is_stray(fingerprint, pending)) port.fail(stray_message(rank, fingerprint, pending));
   };
   const Outbound* own = port.own.front();
   while (own != nullptr && is_of_two(own->transfer.fingerprint)) own = own->next;

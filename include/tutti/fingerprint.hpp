@@ -60,4 +60,16 @@ inline constexpr std::uint64_t kFingerprintOfTwo = std::uint64_t{1} << 62U;
   return !is_of_two(fingerprint) && distance != 0 && distance <= kNotLong;
 }
 
+/// @param fingerprint of a message. @param pending what the messages of the oldest call have that
+/// has not ended, or make_fingerprint(0, its number) where that is not known.
+/// @return whether the message is of none that was made here: of one before it, or of one that has
+/// its number and differs.
+[[nodiscard]] constexpr bool is_stray(std::uint64_t fingerprint, std::uint64_t pending) noexcept {
+  const std::uint64_t call = call_of(pending);
+  if (is_before(fingerprint, call)) return true;
+  const bool is_known = pending != make_fingerprint(0, call);
+  return is_known && !is_of_two(fingerprint) && call_of(fingerprint) == call &&
+         fingerprint != pending;
+}
+
 }  // namespace tutti

@@ -150,11 +150,13 @@ class Transport {
   /// since it is asked before every collective.
   [[nodiscard]] bool has_unclaimed() const noexcept { return unclaimed_ > 0; }
   /// Looks for messages that came and that no receive will be for: the ranks disagree about a call
-  /// which has ended here. Those that it does not find it may find later.
-  /// @param call before which all calls have ended, as fingerprints count them, see is_before.
+  /// which has ended here, or waits. Those that it does not find it may find later.
+  /// @param pending says of which calls messages may still be received, see is_stray.
   /// @param thoroughly whether to look also where no poll would, since nothing is awaited.
   /// Throws Error{mismatch}.
-  virtual void find_strays(std::uint64_t call, bool thoroughly) { (void)call, (void)thoroughly; }
+  virtual void find_strays(std::uint64_t pending, bool thoroughly) {
+    (void)pending, (void)thoroughly;
+  }
   /// Fails this transport for good and tells the other ranks why, as far as it can. Returns when
   /// no peer can write into posted pieces any more, or when waiting for that is hopeless.
   /// Idempotent.
@@ -172,9 +174,9 @@ class Transport {
 /// @param peer sender. @param theirs its message's fingerprint. @param ours that of the receive.
 /// @return the error for a message of another call.
 [[nodiscard]] Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours);
-/// @param peer sender. @param theirs its message's fingerprint.
-/// @return the error for a message of a call that has ended here.
-[[nodiscard]] Error stray_message(Rank peer, std::uint64_t theirs);
+/// @param peer sender. @param theirs its message's fingerprint. @param pending as in is_stray.
+/// @return the error for a message that is_stray.
+[[nodiscard]] Error stray_message(Rank peer, std::uint64_t theirs, std::uint64_t pending);
 /// @param peer sender. @param theirs its message's bytes. @param ours those of the receive.
 /// @return the error for a message of another length.
 [[nodiscard]] Error wrong_length(Rank peer, std::uint64_t theirs, std::uint64_t ours);

@@ -53,7 +53,6 @@ class Vectors {
 struct Difference {
   const char* name;
   std::vector<Call> (*calls)(Vectors& data, bool is_odd, Rank odd);
-  Duration timeout = Duration::zero();  // zero: that of the world
 };
 
 /// @return whom a rank takes for the root where they disagree: the odd one itself, the others
@@ -94,9 +93,7 @@ std::vector<Call> different_order_of_operators(Vectors& data, bool is_odd, Rank 
 constexpr Difference kDifferences[] = {{"operator", different_operator},
                                        {"type", different_type},
                                        {"count", different_count},
-                                       // Where every rank waits for its segments to be taken,
-                                       // nobody learns anything before a deadline.
-                                       {"root", different_root, 2s},
+                                       {"root", different_root},
                                        {"order", different_order},
                                        {"order_of_operators", different_order_of_operators}};
 
@@ -109,10 +106,9 @@ std::string name_of_parameters(const ::testing::TestParamInfo<Parameters>& info)
 }
 
 /// Starts all calls, then waits for them in their order. @return how each went.
-std::vector<Result<void>> run_all(Communicator& world, const std::vector<Call>& calls,
-                                  Duration timeout) {
+std::vector<Result<void>> run_all(Communicator& world, const std::vector<Call>& calls) {
   std::vector<Result<Request>> started;
-  for (const Call& one : calls) started.push_back(world.try_start(one, {.timeout = timeout}));
+  for (const Call& one : calls) started.push_back(world.try_start(one));
   std::vector<Result<void>> results;
   for (Result<Request>& one : started)
     results.push_back(one ? one.value().try_wait() : Result<void>{one.error()});
@@ -137,7 +133,7 @@ TEST_P(Disagreement, IsAnErrorOnAllRanks) {
     SCOPED_TRACE("rank " + std::to_string(world.rank()));
     Vectors data{world.rank(), count};
     const auto start = Clock::now();
-    auto results = run_all(world, difference.calls(data, is_odd, odd), difference.timeout);
+    auto results = run_all(world, difference.calls(data, is_odd, odd));
     // Nobody can have reduced what not all give alike, but a root waits for nobody.
     if (difference.calls == different_root && results[0]) {
       EXPECT_TRUE(data.is_of(root_of(is_odd, odd))) << "wrong data";

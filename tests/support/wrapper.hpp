@@ -27,8 +27,8 @@ class Wrapper : public Transport {
     unclaimed_ = inner_->has_unclaimed() ? 1 : 0;
     return count;
   }
-  void find_strays(std::uint64_t call, bool thoroughly) override {
-    inner_->find_strays(call, thoroughly);
+  void find_strays(std::uint64_t pending, bool thoroughly) override {
+    inner_->find_strays(pending, thoroughly);
   }
   [[nodiscard]] std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) override {
     return inner_->reply_to(loan, turn, bytes);
