@@ -1,17 +1,23 @@
 // A rank of a job that strangers beset, and those strangers, each a process of its own.
 //
-//   besieged rank RANK SIZE PORT   Its output: "listening" when all listen, "computing", and at its
-//                                  end how many calls it made. Its input: the last rank reads a
-//                                  line before it comes, and one before it connects; rank 0 one to
-//                                  end.
+//   besieged rank RANK SIZE PORT   Its output: "listening" when all listen, "computing"; while it
+//                                  computes the same ranks meet again in another world: "listening"
+//                                  and "connected"; at its end how many calls it made. Its input:
+//                                  the last rank reads a line before it comes to a meeting, and one
+//                                  before it connects; rank 0 one to end.
 //   besieged places PROCESS...     prints where they listen, a place in a line
 //   besieged beset INPUTS SEED     does bad things at the places that it reads; prints how many
-//   besieged knock INPUTS          calls at the places that it reads; nobody may listen
+//                                  were heard there
+//
+// A job listens only while its ranks meet: rank 0 where they do, until all have come, then each
+// rank at a port and at a Unix socket, until all have connected. Of these the last rank takes
+// nobody in, since it connects to all others. A world that stands has no listener at all.
 #include <poll.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <future>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -40,24 +46,29 @@ bool has_line() {
   return poll(&input, 1, 0) > 0;
 }
 
-/// @return whether all results were right.
-bool compute(Communicator& world) {
+[[noreturn]] void give_up(const char* why) {
+  say(why);
+  std::_Exit(1);  // without waiting for a meeting that is still going on
+}
+
+/// Until rank 0 reads a line.
+void compute(Communicator& world) {
   std::vector<std::int64_t> values(1000);
   const std::int64_t n = world.size();
   std::int64_t calls = 0;
   for (std::int64_t over = 0; over == 0; ++calls) {
     values.assign(values.size(), world.rank());
     values.back() = world.rank() == 0 && has_line() ? 1 : 0;  // so that all leave together
-    world.all_reduce(std::span{values});
-    if (values.front() != n * (n - 1) / 2) return false;
+    if (const auto result = world.try_all_reduce(std::span{values}); !result)
+      give_up(result.error().what());
+    if (values.front() != n * (n - 1) / 2) give_up("a wrong result");
     over = values.back();
     if (calls == 0) say("computing");
   }
   std::printf("%lld\n", static_cast<long long>(calls));
-  return true;
 }
 
-int be_rank(Rank rank, int size, std::uint16_t port) {
+Communicator meet(Rank rank, int size, std::uint16_t port) {
   const bool is_last = rank == size - 1;
   if (is_last) await_line();
   runtime::StoreOptions options = options_at({"127.0.0.1", port}, rank, size);
@@ -67,8 +78,19 @@ int be_rank(Rank rank, int size, std::uint16_t port) {
                         say("listening");
                         if (is_last) await_line();
                       }};
-  Communicator world = besieged_world(channel);
-  return compute(world) ? 0 : 1;
+  return besieged_world(channel);
+}
+
+int be_rank(Rank rank, int size, std::uint16_t port) {
+  Communicator world = meet(rank, size, port);
+  auto later = std::async(std::launch::async, [=] {
+    Communicator another = meet(rank, size, port);
+    another.barrier();
+    say("connected");
+  });
+  compute(world);
+  later.get();
+  return 0;
 }
 
 std::vector<Place> read_places() {
@@ -79,19 +101,10 @@ std::vector<Place> read_places() {
   return places;
 }
 
-int knock(int inputs) {
-  const std::vector<Place> places = read_places();
-  for (int i = 0; i < inputs; ++i)
-    if (call(places[static_cast<std::size_t>(i) % places.size()])) return 1;
-  std::printf("%d\n", inputs);
-  return 0;
-}
-
 int run(const std::vector<std::string>& words) {
   const auto number = [&words](std::size_t index) { return std::atoi(words.at(index).c_str()); };
   if (words.at(0) == "rank")
     return be_rank(number(1), number(2), static_cast<std::uint16_t>(number(3)));
-  if (words[0] == "knock") return knock(number(1));
   if (words[0] == "beset") {
     std::printf("%d\n", beset(read_places(), number(1), static_cast<unsigned>(number(2))));
     return 0;

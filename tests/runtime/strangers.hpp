@@ -36,8 +36,13 @@ struct Place {
 };
 /// @param process its number, or "self". @return where it listens.
 std::vector<Place> listening_places(const std::string& process = "self");
+/// Comes with nonsense and waits for what is said to it. Callers are taken in the order they came,
+/// so that whoever came there before has been heard too. @param place where. @param deadline of the
+/// answer. @return whether it came.
+bool answers(const Place& place, Deadline deadline);
 /// Many connections, dealt out to places, of which most do bad things. @param places at least one.
-/// @param inputs how many are enough. @param seed says which. @return those that were made.
+/// @param inputs how many are enough. @param seed says which. @return those that were heard, and
+/// not just kept waiting by the system: fewer if nobody is there to hear them.
 int beset(const std::vector<Place>& places, int inputs, unsigned seed);
 /// @return a connection to a place, or nothing.
 runtime::Descriptor call(const Place& place);
