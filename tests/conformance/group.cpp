@@ -147,9 +147,11 @@ bool Group::await_failure(Rank rank) {
       return own.error && (!is_here(rank) || &own == &side(rank));
     });
   };
-  if (!run_until(has_failed) || !is_here(rank)) return false;
-  if (!are_all_here_) side(rank).transport->abort(*error(rank));
-  return true;
+  if (!run_until(has_failed)) return false;
+  if (!are_all_here_)  // as whoever uses a transport does that has failed
+    for (Side& own : sides_)
+      if (own.is_here && own.error) own.transport->abort(*own.error);
+  return is_here(rank);
 }
 
 bool Group::poll(Side& own) {

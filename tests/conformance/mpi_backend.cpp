@@ -1,5 +1,5 @@
-// The ranks of an MPI, each a process that runs the same tests: the only backend of a program under
-// an MPI's launcher.
+// The ranks of an MPI, each a process that runs the same tests: over messages of the MPI alone, and
+// over memory inside each of two pretended hosts and such messages between them.
 #include <numeric>
 
 #include <mpi.h>
@@ -7,6 +7,7 @@
 
 #include "backends.hpp"
 #include "backends/mpi/network.hpp"
+#include "tests/mpi/two_hosts.hpp"
 
 namespace tutti::conformance {
 namespace {
@@ -19,11 +20,19 @@ int launched_size() {
   return size;
 }
 
-class MpiLinks final : public Links {
+/// Of a process that is one rank.
+class OwnLinks : public Links {
  public:
-  MpiLinks() { MPI_Comm_rank(MPI_COMM_WORLD, &self_); }
-
+  OwnLinks() { MPI_Comm_rank(MPI_COMM_WORLD, &self_); }
   [[nodiscard]] bool is_here(Rank world) const override { return world == self_; }
+  void kill(Rank /*world*/) override { expects(false, "a process kills no other one"); }
+
+ private:
+  Rank self_ = -1;
+};
+
+class MpiLinks final : public OwnLinks {
+ public:
   std::unique_ptr<Transport> transport(Rank /*world*/, const Membership& membership) override {
     std::vector<Rank> everyone(static_cast<std::size_t>(launched_size()));
     std::iota(everyone.begin(), everyone.end(), 0);
@@ -34,25 +43,54 @@ class MpiLinks final : public Links {
     MPI_Comm_free(&subset);
     return made;
   }
-  void kill(Rank /*world*/) override { expects(false, "a process kills no other one"); }
+};
+
+class TwoHostsLinks final : public OwnLinks {
+ public:
+  explicit TwoHostsLinks(std::shared_ptr<tutti::Group> world) : world_{std::move(world)} {}
+  std::unique_ptr<Transport> transport(Rank /*world*/, const Membership& membership) override {
+    return world_->subgroup(membership.members).transport;
+  }
 
  private:
-  Rank self_ = -1;
+  std::shared_ptr<tutti::Group> world_;
 };
+
+/// @param connect see Backend.
+Backend backend(std::string name,
+                std::function<std::unique_ptr<Links>(const LinksOptions&)> connect) {
+  return {.name = std::move(name),
+          .bounded = false,
+          .one_process = false,
+          .threads = false,
+          .helps_others = false,
+          .heeds_alarm = false,
+          .finds_strays = false,
+          .sizes = {launched_size()},
+          .connect = std::move(connect)};
+}
+
+Backend mpi_backend() {
+  return backend("mpi", [](const LinksOptions&) { return std::make_unique<MpiLinks>(); });
+}
+
+/// All tests share a world, as programs do: to make one takes longer than most of them.
+Backend two_hosts_backend() {
+  const auto world = std::make_shared<std::shared_ptr<tutti::Group>>();
+  return backend("shm+mpi", [world](const LinksOptions&) {
+    if (*world == nullptr) *world = test::connect_two_hosts(kPatience)->footing().group;
+    return std::make_unique<TwoHostsLinks>(*world);
+  });
+}
 
 }  // namespace
 
 const std::vector<Backend>& backends() {
-  static const std::vector<Backend> all{
-      {.name = "mpi",
-       .bounded = false,
-       .one_process = false,
-       .threads = false,
-       .helps_others = false,
-       .heeds_alarm = false,
-       .finds_strays = false,
-       .sizes = {launched_size()},
-       .connect = [](const LinksOptions&) { return std::make_unique<MpiLinks>(); }}};
+  static const std::vector<Backend> all = [] {
+    std::vector<Backend> made{mpi_backend()};
+    if (launched_size() > 2) made.push_back(two_hosts_backend());  // of two no one has a neighbour
+    return made;
+  }();
   return all;
 }
 

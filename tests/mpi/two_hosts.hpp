@@ -13,8 +13,8 @@
 
 namespace tutti::test {
 
-/// @param timeout of the start and of operations. @return the world of all ranks.
-inline Communicator world_on_two_hosts(Duration timeout) {
+/// @param timeout of the start. @return connections between all ranks.
+inline std::shared_ptr<runtime::World> connect_two_hosts(Duration timeout) {
   mpi::MpiChannel channel{MPI_COMM_WORLD, timeout};
   const std::string host = std::to_string(channel.rank() % 2);
   runtime::WorldOptions options;
@@ -23,9 +23,13 @@ inline Communicator world_on_two_hosts(Duration timeout) {
   options.mesh.host.name += host;
   options.mesh.host.boot += host;
   options.mesh.interface = "127.0.0.1";
-  const auto world =
-      runtime::World::connect(channel, options, std::chrono::steady_clock::now() + timeout);
-  return Communicator::create(world->footing(), make_host_memory(), {.timeout = timeout});
+  return runtime::World::connect(channel, options, std::chrono::steady_clock::now() + timeout);
+}
+
+/// @param timeout of the start and of operations. @return the world of all ranks.
+inline Communicator world_on_two_hosts(Duration timeout) {
+  return Communicator::create(connect_two_hosts(timeout)->footing(), make_host_memory(),
+                              {.timeout = timeout});
 }
 
 }  // namespace tutti::test
