@@ -27,17 +27,20 @@ std::int64_t nanoseconds() {
   return Clock::now().time_since_epoch().count();
 }
 
-// Whether an all_reduce of every size is right.
-bool adds_up(Communicator& world) {
+// Whether an all_reduce is right.
+bool adds_up(Communicator& world, std::size_t count) {
   const std::int64_t n = world.size();
-  for (const std::size_t count : {std::size_t{1}, std::size_t{1000}, std::size_t{300'000}}) {
-    std::vector<std::int64_t> values(count);
-    for (std::size_t i = 0; i < count; ++i) values[i] = world.rank() + static_cast<std::int64_t>(i);
-    world.all_reduce(std::span{values});
-    for (std::size_t i = 0; i < count; ++i)
-      if (values[i] != n * (n - 1) / 2 + n * static_cast<std::int64_t>(i)) return false;
-  }
+  std::vector<std::int64_t> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = world.rank() + static_cast<std::int64_t>(i);
+  world.all_reduce(std::span{values});
+  for (std::size_t i = 0; i < count; ++i)
+    if (values[i] != n * (n - 1) / 2 + n * static_cast<std::int64_t>(i)) return false;
   return true;
+}
+
+// Of every size.
+bool adds_up(Communicator& world) {
+  return adds_up(world, 1) && adds_up(world, 1000) && adds_up(world, 300'000);
 }
 
 // A world, halves of it, and halves of those.
@@ -207,6 +210,10 @@ int run(std::string mode, int number, const std::string& transport) {
     Communicator world = init(options);
     if (world.rank() == 0) std::printf("%s\n", world.describe().c_str());
     return divides(world) ? 0 : 1;
+  }
+  if (mode == "sum") {  // of so many MiB
+    Communicator world = init({.transport = transport});
+    return adds_up(world, (static_cast<std::size_t>(number) << 20) / sizeof(std::int64_t)) ? 0 : 1;
   }
   if (mode == "explain") {
     Communicator world = init();
