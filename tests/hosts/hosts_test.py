@@ -307,8 +307,9 @@ class Campaigns(Hosts):
     HOSTS = ["h0", "h0", "h1", "h1"]
 
     def test_deaths(self):
-        delays = []
-        for trial in range(20):
+        """All know at once, on the host of the dead and on the other, and blame it."""
+        near, far = [], []
+        for trial in range(100):
             chance = random.Random(trial)
             victim = chance.randrange(4)
             world = self.enduring(self.HOSTS)
@@ -320,22 +321,29 @@ class Campaigns(Hosts):
             self.assertEqual(len({report[1:] for report in reports}), 1, reports)
             self.assertEqual(reports[0][1:3], ("peer_dead", victim))
             self.assertRegex(reports[0][3], rf"^rank {victim} \(host h{victim // 2}\) has ended")
-            delays += [report[0] * 1e3 for report in reports]
-        print("deaths:", members.distribution(delays, 50))
+            survivors = [rank for rank in range(4) if rank != victim]
+            for rank, report in zip(survivors, reports):
+                (near if rank // 2 == victim // 2 else far).append(report[0] * 1e3)
+        members.judge(self, "deaths on the own host:", near, 50)
+        members.judge(self, "deaths on another host:", far, 1000)
 
     def test_partitions(self):
         """Both sides know half a second after the heartbeat deadline, and blame the other."""
         for name, spoil, mend in (("swallowed", cluster.unplug, cluster.plug),
                                   ("down", cluster.cut, cluster.restore)):
             delays = []
-            for _ in range(10):
+            for _ in range(50):
                 reports = self.lose(self.HOSTS, "h1", spoil)
                 mend("h1")
-                for side, others in ((reports[:2], "h1"), (reports[2:], "h0")):
+                self.assertEqual(len(reports), 4, reports)
+                for side, host, others in ((reports[:2], "h1", (2, 3)),
+                                           (reports[2:], "h0", (0, 1))):
                     self.assertEqual(len({report[1:] for report in side}), 1, side)
-                    self.assertIn(f"(host {others}) has not been heard of for 1000 ms", side[0][3])
+                    self.assertEqual(side[0][1], "peer_dead", side)
+                    self.assertIn(side[0][2], others, side)
+                    self.assertIn(f"(host {host}) has not been heard of for 1000 ms", side[0][3])
                     delays += [report[0] * 1e3 for report in side]
-            print(f"link {name}:", members.distribution(delays, 1500))
+            members.judge(self, f"link {name}:", delays, 1500)
 
 
 if __name__ == "__main__":

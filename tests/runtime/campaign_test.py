@@ -23,7 +23,8 @@ BESIEGED = ""
 TUTTI = ""
 TRIALS = 3
 RANKS = 4
-LIMIT = 50  # milliseconds, which few reports should take
+LIMIT = 50  # milliseconds, in which ranks of one host know
+MANY = 100  # trials, of which it is asked how long they took
 MARK = "CAMPAIGN_JOB"
 
 
@@ -82,7 +83,11 @@ class Deaths(unittest.TestCase):
 
     def test_survivors_name_the_dead(self):
         delays = [delay for number in range(TRIALS) for delay in self.trial(number)]
-        print(f"{TRIALS} deaths, {len(delays)} reports:", members.distribution(delays, LIMIT))
+        what = f"{TRIALS} deaths, {len(delays)} reports:"
+        if TRIALS < MANY:
+            print(what, members.distribution(delays, LIMIT))
+        else:
+            members.judge(self, what, delays, LIMIT)
 
 
 class Jobs(unittest.TestCase):

@@ -74,3 +74,10 @@ def distribution(delays, limit):
     return (f"median {statistics.median(ordered):.2f} ms, p90 "
             f"{ordered[len(ordered) * 9 // 10]:.2f} ms, max {ordered[-1]:.2f} ms, "
             f"above {limit} ms: {above} of {len(ordered)}")
+
+
+def judge(test, what, delays, limit):
+    """Prints how long reports took. Most must take less than LIMIT milliseconds; some may not,
+    where a machine does something else meanwhile."""
+    print(what, distribution(delays, limit))
+    test.assertLess(statistics.median(delays), limit, what)
