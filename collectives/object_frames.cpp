@@ -63,13 +63,16 @@ Error failure_of(std::span<const ObjectAccount> accounts) {
     if (votes_for(accounts, accounts[rank]) > votes_for(accounts, accounts[example]))
       example = rank;
   const std::uint64_t usual = accounts[example].report.fingerprint;
+  const std::string usual_call = text_in(accounts[example].call);
   for (std::size_t rank = 0; rank < accounts.size(); ++rank)
-    if (accounts[rank].report.fingerprint != usual)
+    if (accounts[rank].report.fingerprint != usual) {
+      const std::string call = text_in(accounts[rank].call);
       return {ErrorCode::object,
-              words_of_rank(rank) + " calls " + text_in(accounts[rank].call) + ", " +
-                  words_of_rank(example) + " calls " + text_in(accounts[example].call) +
+              words_of_rank(rank) + " calls " + call + ", " + words_of_rank(example) + " calls " +
+                  (call == usual_call ? "the same of another type with this name" : usual_call) +
                   "; objects must be of the same type on all ranks",
               static_cast<Rank>(rank)};
+    }
   for (std::size_t rank = 0; rank < accounts.size(); ++rank)
     if (accounts[rank].report.failed != 0)
       return {ErrorCode::object,

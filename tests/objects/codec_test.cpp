@@ -4,8 +4,10 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <tutti/codec.hpp>
 #include <tutti/type_name.hpp>
@@ -89,11 +91,36 @@ struct Referring {
 struct Viewing {
   std::string_view text;
 };
+struct TwoNumbers {
+  double x, y;
+};
+struct ThreeNumbers {
+  double x, y, z;
+};
+struct TwoAligned {
+  alignas(16) double x;
+  double y;
+};
+struct NotCopied {
+  std::string text;
+};
+struct Endless {
+  using value_type = Endless;
+  std::string text;
+};
 
 }  // namespace
 
 template <>
 inline constexpr bool is_flat<Vouched> = true;
+template <>
+inline constexpr std::string_view type_name<TwoNumbers> = "Reading";
+template <>
+inline constexpr std::string_view type_name<ThreeNumbers> = "Reading";
+template <>
+inline constexpr std::string_view type_name<TwoAligned> = "Reading";
+template <>
+inline constexpr std::string_view type_name<NotCopied> = "Reading";
 
 namespace {
 
@@ -125,7 +152,26 @@ TEST(TypeNames, AreTheCompilersAndHashToDifferentNumbers) {
   EXPECT_NE(type_name<Point>.find("Point"), std::string_view::npos);
   EXPECT_NE(type_fingerprint<int>(), type_fingerprint<unsigned>());
   EXPECT_NE(type_fingerprint<Point>(), type_fingerprint<Pointing>());
-  EXPECT_EQ(type_fingerprint<int>(), 0x2b9fff192bd4c83eU) << "FNV-1a of its three letters";
+}
+
+// Another program may have another type of the same name.
+TEST(TypeNames, AreNotAllThatIsToldApart) {
+  const std::set<std::uint64_t> fingerprints{
+      type_fingerprint<TwoNumbers>(), type_fingerprint<ThreeNumbers>(),
+      type_fingerprint<TwoAligned>(), type_fingerprint<NotCopied>()};
+  EXPECT_EQ(fingerprints.size(), 4U);
+  EXPECT_EQ(type_fingerprint<NotCopied>(), 0xb8b919fcd36c8c7bU) << "FNV-1a of its name alone";
+}
+
+TEST(TypeNames, OfContainersAreNotAllThatIsToldApart) {
+  using detail::copied_layout;
+  EXPECT_EQ(copied_layout<std::vector<TwoNumbers>>(), copied_layout<TwoNumbers>());
+  EXPECT_NE(copied_layout<std::vector<TwoNumbers>>(), copied_layout<std::vector<ThreeNumbers>>());
+  EXPECT_NE((copied_layout<std::map<int, TwoNumbers>>()),
+            (copied_layout<std::map<int, ThreeNumbers>>()));
+  EXPECT_NE((copied_layout<std::map<int, TwoNumbers>>()),
+            (copied_layout<std::map<short, TwoNumbers>>()));
+  EXPECT_EQ(copied_layout<Endless>(), 0U);
 }
 
 TEST(Encoders, LimitEachObjectByItself) {
