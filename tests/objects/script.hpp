@@ -6,11 +6,33 @@
 #include <functional>
 #include <numeric>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <tutti/communicator.hpp>
 
 #include "tests/objects/text.hpp"
+
+namespace tutti::test {
+
+/// Two types of one name and of different sizes, as two programs may have them.
+struct SmallReading {
+  double value = 0;
+};
+/// @copydoc SmallReading
+struct LargeReading {
+  double value = 0;
+  double error = 0;
+};
+
+}  // namespace tutti::test
+
+template <>
+inline constexpr std::string_view tutti::type_name<tutti::test::SmallReading> = "Reading";
+template <>
+inline constexpr std::string_view tutti::type_name<tutti::test::LargeReading> = "Reading";
 
 namespace tutti::test {
 
@@ -100,10 +122,79 @@ inline void refuse_objects(Communicator& world) {
       EXPECT_EQ(error->code(), ErrorCode::object) << error->what();
       EXPECT_EQ(error->culprit(), odd) << error->what();
     }
-    if (world.size() < 2) continue;
-    const bool is_other_type = self == odd ? !world.try_broadcast_object(1.0)
-                                           : !world.try_broadcast_object(std::uint64_t{1});
-    EXPECT_TRUE(is_other_type);
+  }
+}
+
+/// The errors among results.
+template <class... Results>
+[[nodiscard]] std::vector<Error> errors_of(const Results&... results) {
+  std::vector<Error> errors;
+  ((results ? void() : errors.push_back(results.error())), ...);
+  return errors;
+}
+
+/// What a rank is told by calls of objects of its type. @param root of the calls that have one.
+template <class T>
+[[nodiscard]] std::vector<Error> refusals(Communicator& world, Rank root) {
+  const std::vector<T> row(static_cast<std::size_t>(world.size()));
+  const auto first = [](T a, const T& /*b*/) { return a; };
+  const bool is_root = world.rank() == root;
+  // One after the other, as in a list between braces.
+  const std::tuple results{world.try_broadcast_object(T{}, root),
+                           world.try_scatter_object(is_root ? row : std::vector<T>{}, root),
+                           world.try_gather_object(T{}, root),
+                           world.try_all_gather_object(T{}),
+                           world.try_all_to_all_object(row),
+                           world.try_reduce_object(T{}, first, root),
+                           world.try_all_reduce_object(T{}, first)};
+  return std::apply([](const auto&... all) { return errors_of(all...); }, results);
+}
+
+/// What a rank is told where one gives so many objects and the others one for each rank.
+[[nodiscard]] inline std::vector<Error> refusals_of_counts(Communicator& world, Rank odd,
+                                                           int count) {
+  const bool is_odd = world.rank() == odd;
+  const std::vector<double> row(static_cast<std::size_t>(is_odd ? count : world.size()));
+  const auto scattered = world.try_scatter_object(is_odd ? row : std::vector<double>{}, odd);
+  const auto exchanged = world.try_all_to_all_object(row);
+  return errors_of(scattered, exchanged);
+}
+
+/// All ranks were told the same by so many calls, and all goes on. @param culprit of all, or -1
+/// where it may be any rank.
+inline void expect_told(Communicator& world, const std::vector<Error>& errors, std::size_t calls,
+                        Rank culprit) {
+  EXPECT_EQ(errors.size(), calls) << "a call did not fail";
+  samples::Text told;
+  for (const Error& error : errors) {
+    EXPECT_EQ(error.code(), ErrorCode::object) << error.what();
+    if (culprit >= 0) {
+      EXPECT_EQ(error.culprit(), culprit) << error.what();
+    }
+    told.words += error.what();
+  }
+  for (const samples::Text& other : world.all_gather_object(told)) EXPECT_EQ(other, told);
+}
+
+/// So are objects of another type on one rank, and others than one for each rank.
+inline void refuse_others(Communicator& world) {
+  const Rank last = world.size() - 1;
+  if (last == 0) return;
+  for (const Rank odd : {Rank{0}, last}) {
+    const bool is_odd = world.rank() == odd;
+    const Rank culprit = last == 1 ? -1 : odd;  // of two, either may be
+    const Rank root = last - odd;
+    expect_told(world,
+                is_odd ? refusals<std::uint64_t>(world, root) : refusals<double>(world, root), 7,
+                culprit);
+    const std::vector<Error> readings =
+        is_odd ? refusals<SmallReading>(world, odd) : refusals<LargeReading>(world, odd);
+    expect_told(world, readings, 7, culprit);
+    for (const Error& error : readings)
+      EXPECT_NE(std::string{error.what()}.find("another type with this name"), std::string::npos)
+          << error.what();
+    for (const int count : {world.size() - 1, world.size() + 1})
+      expect_told(world, refusals_of_counts(world, odd, count), 2, odd);
   }
 }
 
@@ -113,6 +204,7 @@ inline void run_object_script(Communicator& world) {
   overlap_objects(world);
   pass_objects(world);
   refuse_objects(world);
+  refuse_others(world);
   exchange_objects(world);
 }
 
