@@ -67,9 +67,17 @@ void post(Transport& transport, std::array<Guarded, 4>& places) {
   }
 }
 
+/// Everything has come already. That the peer is gone is told only after a while, in which others
+/// could say more of it: it would take most of the time.
 void poll_to_the_end(Transport& transport) {
+  constexpr int kIdlePolls = 100;
   std::array<Completion, 4> completions{};
-  for (std::size_t done = 0; done < 4;) done += transport.poll(completions);
+  std::size_t done = 0;
+  for (int idle = 0; done < 4 && idle < kIdlePolls; ++idle)
+    if (const std::size_t count = transport.poll(completions); count > 0) {
+      done += count;
+      idle = 0;
+    }
 }
 
 }  // namespace
