@@ -20,7 +20,7 @@ Builder knomial_broadcast, chain_broadcast, scatter_all_gather_broadcast, bine_b
     double_binary_tree_broadcast, circulant_broadcast, circulant_blocks_all_gather;
 Builder knomial_reduce, chain_reduce, in_order_binary_reduce, reduce_scatter_gather_reduce,
     bine_reduce, double_binary_tree_reduce, circulant_reduce, direct_reduce;
-Builder direct_scatter, dissemination_barrier;
+Builder direct_scatter, linear_scatter, linear_gather, dissemination_barrier;
 Builder direct_all_to_all, pairwise_all_to_all, linear_all_to_all, bruck_all_to_all;
 Builder multitree_all_reduce, multitree_reduce_scatter, multitree_all_gather;
 Builder bucket_all_reduce, bucket_reduce_scatter, bucket_all_gather;
@@ -169,12 +169,20 @@ constexpr std::array kRows{
     Algorithm{.collective = scatter, .name = "direct", .build = direct_scatter,
               .traits = {.own_counts_only = true},
               .summary = "large or unequal blocks; every byte travels once"},
+    Algorithm{.collective = scatter, .name = "linear", .build = linear_scatter,
+              .traits = {.own_counts_only = true},
+              .parameter = Parameter::in_flight, .default_number = 4,
+              .summary = "k transfers at a time; many ranks, large blocks"},
 
     Algorithm{.collective = gather, .name = "binomial", .build = binomial_gather,
               .summary = "small blocks"},
     Algorithm{.collective = gather, .name = "direct", .build = direct_gather,
               .traits = {.own_counts_only = true},
               .summary = "large or unequal blocks; every byte travels once"},
+    Algorithm{.collective = gather, .name = "linear", .build = linear_gather,
+              .traits = {.own_counts_only = true},
+              .parameter = Parameter::in_flight, .default_number = 4,
+              .summary = "k transfers at a time; many ranks, large blocks"},
 
     Algorithm{.collective = all_gather, .name = "ring", .build = ring_all_gather,
               .traits = kRotational, .summary = "large blocks, shared links"},

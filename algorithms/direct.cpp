@@ -3,9 +3,8 @@
 // ranks, so any associative operator will do. All-gather: one round, likewise. All-reduce: the one,
 // then the other. One-shot: one round, n-1 vectors out and in, folded by every rank in the order of
 // ranks; wins where a round costs more than the bytes. Reduce: one round, folded by the root in the
-// order of ranks. Scatter and gather: one round, only the counts a rank itself sends or gets. All
-// win on single switches and for few ranks; n-1 messages at once per rank otherwise. Of the
-// all-to-alls it is the linear one with all transfers in flight.
+// order of ranks. All win on single switches and for few ranks; n-1 messages at once per rank
+// otherwise. The direct scatter, gather and all-to-all are the linear ones with all in flight.
 #include "patterns.hpp"
 
 namespace tutti::algorithms {
@@ -55,23 +54,6 @@ Schedule one_shot_all_reduce(const Shape& shape, Rank self) {
     schedule.add(RecvReduce{peer, {Space::out, 0}, side_of(peer, self)});
   }
   return schedule.end_round().finish({Space::out, 0});
-}
-
-Schedule direct_scatter(const Shape& shape, Rank self) {
-  Schedule schedule{unsigned_of(shape.size)};
-  if (self != shape.root)
-    return schedule.round({Recv{shape.root, {Space::out, unsigned_of(self)}}});
-  for (Rank peer = 0; peer < shape.size; ++peer)
-    if (peer != self) schedule.add(Send{peer, {Space::in, unsigned_of(peer)}});
-  return schedule.end_round();
-}
-
-Schedule direct_gather(const Shape& shape, Rank self) {
-  Schedule schedule{unsigned_of(shape.size)};
-  if (self != shape.root) return schedule.round({Send{shape.root, {Space::in, unsigned_of(self)}}});
-  for (Rank peer = 0; peer < shape.size; ++peer)
-    if (peer != self) schedule.add(Recv{peer, {Space::out, unsigned_of(peer)}});
-  return schedule.end_round();
 }
 
 Schedule direct_reduce(const Shape& shape, Rank self) {

@@ -1,9 +1,10 @@
-// Linear all-to-all: every block goes straight to its rank, k of them at a time: in each round a
-// rank sends to the next k ranks on and hears from the k before. ceil((n-1)/k) rounds, (n-1)/n of
-// the vector, only the counts a rank itself sends or gets; any n. k = 1 is pairwise exchange, k =
-// n-1 the direct one. Open MPI has it as "linear_sync", MPICH as "scattered". On one switch all
-// three take the same time but for the rounds; it wins where one transfer does not fill the network
-// and all at once congest it.
+// Linear: every block goes straight to its rank, k of them at a time. All-to-all: in each round a
+// rank sends to the next k ranks on and hears from the k before. Scatter and gather: the root sends
+// to so many, or hears from them. ceil((n-1)/k) rounds, (n-1)/n of the vector,
+// only the counts a rank itself sends or gets; any n and root. k = 1 is pairwise exchange, k = n-1
+// the direct one. Open MPI has it as "linear_sync", MPICH as "scattered". On one switch all take
+// the same time but for the rounds; it wins where one transfer does not fill the network and all at
+// once congest it, as where hundreds of ranks answer one root.
 #include "patterns.hpp"
 
 namespace tutti::algorithms {
@@ -24,6 +25,19 @@ Schedule exchange(const Shape& shape, Rank self, int in_flight) {
   return schedule.end_round();
 }
 
+/// The blocks of all ranks but the root, read and written as results, so that they may be those
+/// that another schedule has left.
+Schedule scatter_by(const Shape& shape, Rank self, int in_flight) {
+  Schedule schedule{unsigned_of(shape.size)};
+  const Cycle cycle{shape.size, self};
+  if (self != shape.root) return schedule.round({Recv{shape.root, cycle.unit(0)}});
+  for (int k = 1; k < shape.size; ++k) {
+    schedule.add(Send{cycle.at(k), cycle.unit(k)});
+    if (k % in_flight == 0) schedule.end_round();
+  }
+  return schedule.end_round();
+}
+
 }  // namespace
 
 Schedule linear_all_to_all(const Shape& shape, Rank self) {
@@ -36,6 +50,22 @@ Schedule pairwise_all_to_all(const Shape& shape, Rank self) {
 
 Schedule direct_all_to_all(const Shape& shape, Rank self) {
   return exchange(shape, self, shape.size);
+}
+
+Schedule linear_scatter(const Shape& shape, Rank self) {
+  return scatter_by(shape, self, shape.number);
+}
+
+Schedule direct_scatter(const Shape& shape, Rank self) {
+  return scatter_by(shape, self, shape.size);
+}
+
+Schedule linear_gather(const Shape& shape, Rank self) {
+  return reverse(linear_scatter(shape, self), Reversal::move);
+}
+
+Schedule direct_gather(const Shape& shape, Rank self) {
+  return reverse(direct_scatter(shape, self), Reversal::move);
 }
 
 }  // namespace tutti::algorithms

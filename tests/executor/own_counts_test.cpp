@@ -83,22 +83,23 @@ TEST_P(OwnCounts, AreScatteredAndGathered) {
   for (Rank root = 0; root < n; ++root) {
     const auto seed = static_cast<std::uint64_t>(root + 1);
     const Traffic traffic{n, seed};
+    const Options options{.algorithm = root % 2 == 0 ? "" : "linear:k=2"};
     const Sizes sent = traffic.sent(root);
     const Vector whole = traffic.outgoing(root);
     std::vector<Vector> blocks = buffers();
     run(seed, [&](Communicator& world, Rank rank) {
       Vector& block = blocks[static_cast<std::size_t>(rank)];
       block.resize(traffic.count(root, rank));
-      if (rank == root) return world.scatterv_async(whole, sent, block, root);
-      return world.scatterv_async({}, {}, block, root);
+      if (rank == root) return world.scatterv_async(whole, sent, block, root, options);
+      return world.scatterv_async({}, {}, block, root, options);
     });
     for (Rank rank = 0; rank < n; ++rank)
       EXPECT_EQ(blocks[static_cast<std::size_t>(rank)], traffic.block(root, rank));
     Vector gathered(whole.size());
     run(seed, [&](Communicator& world, Rank rank) {
       const Vector& block = blocks[static_cast<std::size_t>(rank)];
-      if (rank == root) return world.gatherv_async(block, gathered, sent, root);
-      return world.gatherv_async(block, std::span<int>{}, {}, root);
+      if (rank == root) return world.gatherv_async(block, gathered, sent, root, options);
+      return world.gatherv_async(block, std::span<int>{}, {}, root, options);
     });
     EXPECT_EQ(gathered, whole);
   }

@@ -206,6 +206,7 @@ std::vector<Form> movements() {
       {broadcast, "circulant:b=1", any, [](auto& t) { return t.q * hop(t); }},
       {scatter, "binomial", power_of_two, [](auto& t) { return gathering(t, t.q); }},
       {scatter, "direct", any, [](auto& t) { return gathering(t, t.p - 1); }},
+      {scatter, "linear:k=3", any, [](auto& t) { return gathering(t, t.p - 1); }},
       {all_gather, "ring", any, [](auto& t) { return gathering(t, t.p - 1); }},
       {all_gather, "direct", any, [](auto& t) { return gathering(t, t.p - 1); }},
       {all_gather, "recursive_doubling", power_of_two, [](auto& t) { return gathering(t, t.q); }},
@@ -268,6 +269,8 @@ TEST(ClosedForms, OfRoundsAreMet) {
   };
   EXPECT_EQ(rounds(Collective::all_to_all, "linear:k=4", 10), 3U);
   EXPECT_EQ(rounds(Collective::all_to_all, "linear:k=4", 9), 2U);
+  EXPECT_EQ(rounds(Collective::scatter, "linear:k=4", 10), 3U);
+  EXPECT_EQ(rounds(Collective::gather, "linear:k=4", 9), 2U);
   EXPECT_EQ(rounds(Collective::all_to_all, "bruck:k=3", 28), 4U);
   EXPECT_EQ(rounds(Collective::broadcast, "circulant:b=20", 33), 25U);
   EXPECT_EQ(rounds(Collective::all_gather, "circulant_blocks:b=20", 33), 25U);
