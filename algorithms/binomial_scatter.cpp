@@ -1,8 +1,8 @@
 // In-order binomial scatter, and its reversal, the gather: a rank gets the blocks of its subtree in
 // one message and passes on halves, largest first. ceil(log2 n) rounds; the root sends (n-1)/n of
-// the vector. Any n and root. Followed by an all-gather it is van de Geijn's broadcast (Barnett et
-// al., SHPCC 1994), 2 log n rounds and about twice the vector: wins for large vectors. A
-// reduce-scatter followed by its reversal, a gather, is the matching reduce.
+// the vector. Any n and root. Wins for small blocks. Followed by an all-gather it is van de Geijn's
+// broadcast (Barnett et al., SHPCC 1994), 2 log n rounds and about twice the vector: wins for large
+// vectors. A reduce-scatter followed by its reversal, a gather, is the matching reduce.
 #include "patterns.hpp"
 
 namespace tutti::algorithms {
