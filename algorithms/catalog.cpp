@@ -26,7 +26,8 @@ Builder multitree_all_reduce, multitree_reduce_scatter, multitree_all_gather;
 Builder bucket_all_reduce, bucket_reduce_scatter, bucket_all_gather;
 Builder slim_fly_all_reduce, multi_ring_all_reduce;
 Builder hierarchical_all_reduce, hierarchical_reduce, hierarchical_broadcast,
-    hierarchical_all_gather, hierarchical_reduce_scatter, hierarchical_barrier;
+    hierarchical_all_gather, hierarchical_reduce_scatter, hierarchical_barrier,
+    hierarchical_scatter, hierarchical_gather, hierarchical_all_to_all;
 }  // namespace algorithms
 
 namespace {
@@ -173,6 +174,9 @@ constexpr std::array kRows{
               .traits = {.own_counts_only = true},
               .parameter = Parameter::in_flight, .default_number = 4,
               .summary = "k transfers at a time; many ranks, large blocks"},
+    Algorithm{.collective = scatter, .name = "hierarchical", .build = hierarchical_scatter,
+              .parameter = Parameter::hierarchy,
+              .summary = "one algorithm between groups of ranks, another within them"},
 
     Algorithm{.collective = gather, .name = "binomial", .build = binomial_gather,
               .summary = "small blocks"},
@@ -183,6 +187,9 @@ constexpr std::array kRows{
               .traits = {.own_counts_only = true},
               .parameter = Parameter::in_flight, .default_number = 4,
               .summary = "k transfers at a time; many ranks, large blocks"},
+    Algorithm{.collective = gather, .name = "hierarchical", .build = hierarchical_gather,
+              .parameter = Parameter::hierarchy,
+              .summary = "one algorithm within groups of ranks, another between them"},
 
     Algorithm{.collective = all_gather, .name = "ring", .build = ring_all_gather,
               .traits = kRotational, .summary = "large blocks, shared links"},
@@ -274,6 +281,9 @@ constexpr std::array kRows{
     Algorithm{.collective = all_to_all, .name = "bruck", .build = bruck_all_to_all,
               .traits = kRotational, .parameter = Parameter::radix,
               .summary = "small blocks, log rounds (Bruck et al. 1997)"},
+    Algorithm{.collective = all_to_all, .name = "hierarchical", .build = hierarchical_all_to_all,
+              .parameter = Parameter::hierarchy,
+              .summary = "one algorithm within groups of ranks, another between them"},
 
     Algorithm{.collective = scan, .name = "hillis_steele", .build = hillis_steele_scan,
               .traits = kInOrder, .summary = "log rounds, small vectors (Hillis, Steele 1986)"},

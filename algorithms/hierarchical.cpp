@@ -2,15 +2,29 @@
 // them. An all-reduce reduce-scatters within each group onto as many lanes as the smallest group
 // has ranks; each lane, the ranks of one index, all-reduces its part between the groups; an
 // all-gather within each group ends it. With one lane it may be a reduce to the first rank of each
-// group and a broadcast from there. Broadcast and reduce go through one rank of each group: the
-// root, or the first. Rounds and bytes are those of its stages; between N groups 2(N-1) vectors
-// travel in all, the least possible, if the second one has the least volume. Any groups,
-// commutative operators. Open MPI's HAN, UCC's rab and split_rail, and the lanes of Traeff,
-// arXiv:1910.13373, are choices of it. Wins where groups are nearer to each other inside than
-// outside.
+// group and a broadcast from there. A broadcast scatters within the root's group, broadcasts on
+// each lane, and gathers within each group. With one lane it may go through one rank of each group,
+// the root or the first, as a reduce does. Rounds and bytes are those of its stages; between N
+// groups 2(N-1) vectors travel in all, N-1 of a broadcast or reduce, the least possible, if the
+// second one has the least volume. Any groups, commutative operators. Open MPI's HAN, UCC's rab and
+// split_rail, and the lanes of Traeff, arXiv:1910.13373, are choices of it. Wins where groups are
+// nearer to each other inside than outside; lanes for large vectors, where one rank does not fill
+// the way out.
 #include "levels.hpp"
 
 namespace tutti::algorithms {
+namespace {
+
+Schedule broadcast_on_lanes(const Levels& levels) {
+  const std::uint32_t lanes = levels.lanes();
+  Schedule scatter = levels.within(2, lanes);
+  if (!levels.has_root()) scatter = Schedule{scatter.units()};
+  Schedule between{levels.units_between(1) * lanes};
+  if (levels.index() < lanes) between = on_piece(levels.between(1), levels.index(), lanes);
+  return then(scatter, then(between, levels.within(0, lanes)));
+}
+
+}  // namespace
 
 Schedule hierarchical_all_reduce(const Shape& shape, Rank self) {
   const Levels levels{shape, self};
@@ -25,6 +39,7 @@ Schedule hierarchical_all_reduce(const Shape& shape, Rank self) {
 
 Schedule hierarchical_broadcast(const Shape& shape, Rank self) {
   const Levels levels{shape, self};
+  if (levels.scatters()) return broadcast_on_lanes(levels);
   Schedule between{levels.units_between(1)};
   if (levels.leads()) between = levels.between(1);
   return then(between, levels.within(0, levels.lanes()));

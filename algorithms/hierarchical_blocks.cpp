@@ -12,39 +12,29 @@
 namespace tutti::algorithms {
 namespace {
 
-using Blocks = std::vector<std::uint32_t>;
-
-/// How many lanes there are. Within one group nobody needs another rank's.
-std::uint32_t lanes_of(const Levels& levels) {
-  const std::uint32_t lanes = levels.lanes();
-  return levels.groups() == 1 ? levels.size_of(0) : lanes;
-}
-
-/// The blocks that a lane has of one group: of its rank there, and of those behind it.
-Blocks lane_blocks(const Levels& levels, int group, std::uint32_t lane) {
-  Blocks blocks;
-  for (std::uint32_t index = lane; index < levels.size_of(group); index += lanes_of(levels))
-    blocks.push_back(unsigned_of(levels.rank(group, index)));
-  return blocks;
-}
-
 /// The stage between groups over `n` blocks, of which ranks behind the lanes do nothing.
 Schedule between(const Levels& levels, std::uint32_t n) {
-  if (levels.index() >= lanes_of(levels)) return Schedule{n};
-  std::vector<Blocks> blocks;
-  for (int group = 0; group < levels.groups(); ++group)
-    blocks.push_back(lane_blocks(levels, group, levels.index()));
-  return on_blocks(levels.between(1), blocks, n);
+  if (levels.index() >= levels.block_lanes()) return Schedule{n};
+  std::vector<std::uint32_t> blocks;
+  return on_blocks(
+      levels.between(1),
+      {.own = unsigned_of(levels.groups()), .count = n, .meant = [&](std::uint32_t group) {
+         blocks = levels.served(static_cast<int>(group), levels.index());
+         return std::span<const std::uint32_t>{blocks};
+       }});
 }
 
 /// The stage within this rank's group over `n` blocks, which are those of its lanes.
 Schedule within(const Levels& levels, std::uint32_t n) {
-  std::vector<Blocks> blocks(levels.size_of(levels.group()));
-  for (std::uint32_t index = 0; index < lanes_of(levels); ++index)
+  std::vector<std::vector<std::uint32_t>> blocks(levels.size_of(levels.group()));
+  for (std::uint32_t index = 0; index < levels.block_lanes(); ++index)
     for (int group = 0; group < levels.groups(); ++group)
-      for (const std::uint32_t block : lane_blocks(levels, group, index))
-        blocks[index].push_back(block);
-  return on_blocks(levels.inside(), blocks, n);
+      for (const std::uint32_t block : levels.served(group, index)) blocks[index].push_back(block);
+  return on_blocks(
+      levels.inside(),
+      {.own = levels.size_of(levels.group()), .count = n, .meant = [&](std::uint32_t index) {
+         return std::span<const std::uint32_t>{blocks[index]};
+       }});
 }
 
 /// Which way blocks are passed.
@@ -53,7 +43,7 @@ enum class Way : std::uint8_t { to_lanes, from_lanes };
 /// A round in which ranks behind the lanes pass their blocks, or get them; all have the same one
 /// where there is one.
 Schedule pass(const Levels& levels, std::uint32_t n, Way way) {
-  const std::uint32_t lanes = lanes_of(levels);
+  const std::uint32_t lanes = levels.block_lanes();
   const auto block = [n](Rank rank) { return Slots{Space::out, n == 1 ? 0 : unsigned_of(rank)}; };
   const auto rank = [&](std::uint32_t index) { return levels.rank(levels.group(), index); };
   const std::uint32_t own = levels.index();
@@ -92,7 +82,7 @@ Schedule hierarchical_reduce_scatter(const Shape& shape, Rank self) {
 Schedule hierarchical_barrier(const Shape& shape, Rank self) {
   const Levels levels{shape, self};
   Schedule schedule = levels.inside();
-  if (levels.index() < lanes_of(levels)) schedule = then(schedule, levels.between(1));
+  if (levels.index() < levels.block_lanes()) schedule = then(schedule, levels.between(1));
   return refine(then(schedule, pass(levels, 1, Way::from_lanes)), levels.parts());
 }
 

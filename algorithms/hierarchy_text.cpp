@@ -12,18 +12,17 @@ namespace {
 
 using enum Collective;
 
-constexpr std::array kThereAndBack{reduce_scatter, all_gather};
-constexpr std::array kToTheLeader{reduce, broadcast};
+using Ways = std::array<Collective, 2>;
+constexpr Ways kThereAndBack{reduce_scatter, all_gather};
+constexpr Ways kToTheLeader{reduce, broadcast};
 
-bool has_both(const Catalog& catalog, const std::array<Collective, 2>& ways,
-              std::string_view name) {
+bool has_both(const Catalog& catalog, const Ways& ways, std::string_view name) {
   return std::ranges::all_of(ways,
                              [&](Collective way) { return catalog.find(way, name) != nullptr; });
 }
 
 /// Whether what is written can work both ways: itself, and what it is made of.
-bool goes_both(const Catalog& catalog, const std::array<Collective, 2>& ways,
-               std::string_view operand) {
+bool goes_both(const Catalog& catalog, const Ways& ways, std::string_view operand) {
   const Expression expression = take_apart(operand);
   return has_both(catalog, ways, expression.name) &&
          std::ranges::all_of(expression.operands, [&](std::string_view inner) {
@@ -32,7 +31,7 @@ bool goes_both(const Catalog& catalog, const std::array<Collective, 2>& ways,
 }
 
 /// The names that both ways have.
-std::string names_of(const Catalog& catalog, const std::array<Collective, 2>& ways) {
+std::string names_of(const Catalog& catalog, const Ways& ways) {
   std::string names;
   for (const Algorithm* const row : catalog.rows())
     if (row->collective == ways[0] && has_both(catalog, ways, row->name))
@@ -53,8 +52,7 @@ void read_parameter(Hierarchy& hierarchy, std::string_view text, std::string_vie
 }
 
 /// What runs within groups in an all_reduce: onto lanes, or to one leader.
-const std::array<Collective, 2>& ways_of(const Catalog& catalog, std::string_view operand,
-                                         int lanes) {
+const Ways& ways_of(const Catalog& catalog, std::string_view operand, int lanes) {
   const std::string_view name = take_apart(operand).name;
   const bool can_lead = goes_both(catalog, kToTheLeader, operand);
   if (goes_both(catalog, kThereAndBack, operand) && !(lanes == 1 && can_lead)) return kThereAndBack;
@@ -64,6 +62,13 @@ const std::array<Collective, 2>& ways_of(const Catalog& catalog, std::string_vie
       "' cannot work within groups: choose from those that reduce_scatter and all_gather have (" +
       names_of(catalog, kThereAndBack) + ") or reduce and broadcast (" +
       names_of(catalog, kToTheLeader) + ")");
+}
+
+/// What a broadcast does within groups: it goes on from one leader, or gathers what came on lanes.
+Collective way_of_broadcast(const Catalog& catalog, std::string_view operand, int lanes) {
+  const bool can_lead = goes_both(catalog, {broadcast, broadcast}, operand);
+  const bool can_gather = goes_both(catalog, {all_gather, all_gather}, operand);
+  return can_gather && (lanes > 1 || !can_lead) ? all_gather : broadcast;
 }
 
 }  // namespace
@@ -86,11 +91,14 @@ Hierarchy parse_hierarchy(const Catalog& catalog, Collective collective,
            "ranks=0+1+0+1");
   const auto [within, between] = std::pair{expression.operands[0], expression.operands[1]};
   if (collective != all_reduce) {
-    hierarchy.stages = {parse_choice(catalog, collective, within),
+    const Collective way =
+        collective == broadcast ? way_of_broadcast(catalog, within, hierarchy.lanes) : collective;
+    hierarchy.stages = {parse_choice(catalog, way, within),
                         parse_choice(catalog, collective, between)};
+    if (way != collective) hierarchy.stages.push_back(parse_choice(catalog, scatter, "binomial"));
     return hierarchy;
   }
-  const std::array<Collective, 2>& ways = ways_of(catalog, within, hierarchy.lanes);
+  const Ways& ways = ways_of(catalog, within, hierarchy.lanes);
   hierarchy.stages = {parse_choice(catalog, ways[0], within),
                       parse_choice(catalog, all_reduce, between),
                       parse_choice(catalog, ways[1], within)};

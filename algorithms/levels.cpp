@@ -26,7 +26,7 @@ int index_of(const std::vector<Rank>& ranks, Rank rank) {
 Schedule build(const Choice& choice, int size, Rank root, Rank self) {
   try {
     require(choice.algorithm->traits.sizes, size);
-    return choice.build(size, is_rooted(choice.algorithm->collective) ? root : 0, self);
+    return continued(choice.build(size, is_rooted(choice.algorithm->collective) ? root : 0, self));
   } catch (const Error& error) {
     refuse(choice.text() + " cannot serve " + std::to_string(size) +
            " of the ranks: " + error.what());
@@ -48,19 +48,19 @@ Levels::Levels(const Shape& shape, Rank self)
       index_ = index;
     }
   }
+  static_cast<void>(lanes());  // which refuses too many
 }
 
 bool Levels::scatters() const {
-  return stage(0).algorithm->collective == Collective::reduce_scatter;
+  return !is_rooted(stage(0).algorithm->collective);
 }
 
 std::uint32_t Levels::lanes() const {
-  const bool has_leader = is_rooted(stage(0).algorithm->collective);
-  const int most = has_leader ? 1 : smallest_;
+  const int most = scatters() ? smallest_ : 1;
   if (hierarchy_->lanes > most)
     refuse("it would have " + std::to_string(hierarchy_->lanes) + " lanes, and " +
-           (has_leader ? stage(0).text() + " works for one"
-                       : "the smallest group has " + std::to_string(most) + " ranks"));
+           (scatters() ? "the smallest group has " + std::to_string(most) + " ranks"
+                       : stage(0).text() + " works for one"));
   return unsigned_of(hierarchy_->lanes == 0 ? most : hierarchy_->lanes);
 }
 
@@ -81,7 +81,8 @@ Schedule Levels::within(std::size_t stage, std::uint32_t lanes) const {
 }
 
 Schedule Levels::inside() const {
-  return on(group(group_), build(stage(0), static_cast<int>(size_of(group_)), 0, index_));
+  return on(group(group_),
+            build(stage(0), static_cast<int>(size_of(group_)), leader_of(group_), index_));
 }
 
 std::uint32_t Levels::parts() const {
@@ -98,10 +99,9 @@ std::uint32_t Levels::parts() const {
 }
 
 Schedule Levels::between(std::size_t stage) const {
-  const bool is_rooted_stage = is_rooted(this->stage(stage).algorithm->collective);
   std::vector<Rank> members;
   for (int group = 0; group < groups(); ++group) {
-    const int index = is_rooted_stage ? leader_of(group) : index_;
+    const int index = scatters() ? index_ : leader_of(group);
     members.push_back(this->group(group)[static_cast<std::size_t>(index)]);
   }
   return on(members, build(this->stage(stage), groups(), root_group_, group_));

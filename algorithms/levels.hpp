@@ -20,6 +20,20 @@ class Levels {
   [[nodiscard]] bool scatters() const;
   /// On how many lanes the groups work with each other.
   [[nodiscard]] std::uint32_t lanes() const;
+  /// On how many they do where every rank has a block: within one group nobody needs another's
+  /// lane.
+  [[nodiscard]] std::uint32_t block_lanes() const {
+    const std::uint32_t most = lanes();
+    return groups() == 1 ? size_of(0) : most;
+  }
+  /// The ranks of a group that a lane serves: its own there, and those behind the lanes that are as
+  /// far behind it.
+  [[nodiscard]] std::vector<std::uint32_t> served(int group, std::uint32_t lane) const {
+    std::vector<std::uint32_t> ranks;
+    for (std::uint32_t index = lane; index < size_of(group); index += block_lanes())
+      ranks.push_back(unsigned_of(rank(group, index)));
+    return ranks;
+  }
   [[nodiscard]] std::uint32_t index() const { return unsigned_of(index_); }
   /// This rank's group, and the ranks of any.
   [[nodiscard]] int group() const { return group_; }
@@ -30,15 +44,18 @@ class Levels {
     return this->group(group)[index];
   }
   [[nodiscard]] bool leads() const { return leader_of(group_) == index_; }
+  [[nodiscard]] bool has_root() const { return root_group_ == group_; }
 
   /// A stage within this rank's group, to or from its leader where it has a root. @param lanes that
   /// have blocks, where it scatters or gathers; the ranks after them have none.
   [[nodiscard]] Schedule within(std::size_t stage, std::uint32_t lanes) const;
-  /// The first stage within this rank's group, over whole blocks.
+  /// The first stage within this rank's group, over whole blocks, to or from its leader where it
+  /// has a root.
   [[nodiscard]] Schedule inside() const;
   /// Into how many parts both stages cut a block, in groups of whatever size.
   [[nodiscard]] std::uint32_t parts() const;
-  /// A stage between the leaders if it has a root, else between the ranks of this one's index.
+  /// A stage between the leaders if the one within has a root, else between the ranks of this one's
+  /// index; from the root's group, or to it, if it has a root.
   [[nodiscard]] Schedule between(std::size_t stage) const;
   /// The units of that, of any rank.
   [[nodiscard]] std::uint32_t units_between(std::size_t stage) const;

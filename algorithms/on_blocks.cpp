@@ -9,9 +9,7 @@ namespace {
 /// What a step over blocks is over those that they stand for: runs of consecutive units.
 class Meaning {
  public:
-  Meaning(std::span<const std::vector<std::uint32_t>> blocks, std::uint32_t parts,
-          std::uint32_t count)
-      : blocks_{blocks}, parts_{parts}, count_{count} {}
+  Meaning(const Blocks& blocks, std::uint32_t parts) : blocks_{blocks}, parts_{parts} {}
 
   void add(const Step& step, Schedule& to) const {
     const bool has_from = step.kind() == Step::Kind::reduce || step.kind() == Step::Kind::copy;
@@ -21,7 +19,7 @@ class Meaning {
       const std::uint32_t unit = step.slots().first + i;
       const std::uint32_t source = has_from ? step.from().first + i : unit;
       expects(block(unit) == block(source), "blocks that stand for others are not mixed");
-      for (const std::uint32_t meant : blocks_[block(unit)]) {
+      for (const std::uint32_t meant : blocks_.meant(block(unit))) {
         const std::uint32_t next = place(unit, meant);
         const std::uint32_t next_from = place(source, meant);
         if (run.count > 0 && next == run.first + run.count && next_from == from + run.count) {
@@ -37,29 +35,24 @@ class Meaning {
   }
 
  private:
-  [[nodiscard]] std::uint32_t units() const {
-    return static_cast<std::uint32_t>(blocks_.size()) * parts_;
-  }
+  [[nodiscard]] std::uint32_t units() const { return blocks_.own * parts_; }
   [[nodiscard]] std::uint32_t block(std::uint32_t unit) const { return unit % units() / parts_; }
   [[nodiscard]] std::uint32_t place(std::uint32_t unit, std::uint32_t meant) const {
-    return (unit / units() * count_ + meant) * parts_ + unit % parts_;
+    return (unit / units() * blocks_.count + meant) * parts_ + unit % parts_;
   }
 
-  std::span<const std::vector<std::uint32_t>> blocks_;
+  const Blocks& blocks_;
   std::uint32_t parts_;
-  std::uint32_t count_;
 };
 
 }  // namespace
 
-Schedule on_blocks(const Schedule& schedule, std::span<const std::vector<std::uint32_t>> blocks,
-                   std::uint32_t count) {
-  const auto own = static_cast<std::uint32_t>(blocks.size());
-  expects(own > 0 && schedule.units() % own == 0,
+Schedule on_blocks(const Schedule& schedule, const Blocks& blocks) {
+  expects(blocks.own > 0 && schedule.units() % blocks.own == 0,
           "a vector has as many blocks as stand for others");
-  const std::uint32_t parts = schedule.units() / own;
-  const Meaning meaning{blocks, parts, count};
-  Schedule other{count * parts, schedule.planes()};
+  const std::uint32_t parts = schedule.units() / blocks.own;
+  const Meaning meaning{blocks, parts};
+  Schedule other{blocks.count * parts, schedule.planes()};
   for (std::size_t index = 0; index < schedule.rounds(); ++index) {
     for (const Step& step : schedule.round(index)) meaning.add(step, other);
     other.end_round();

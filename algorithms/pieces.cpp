@@ -61,6 +61,25 @@ Schedule unfinished(const Schedule& schedule) {
   return other;
 }
 
+Schedule continued(const Schedule& schedule) {
+  const auto result = [](Slots slots) {
+    if (slots.space == Space::in) slots.space = Space::out;
+    return slots;
+  };
+  Schedule other{schedule.units(), schedule.planes()};
+  for (std::size_t index = 0; index < schedule.rounds(); ++index) {
+    for (const Step& step : schedule.round(index)) {
+      if (step.kind() == Step::Kind::send) other.add(Send{step.peer(), result(step.slots())});
+      else if (step.kind() == Step::Kind::copy) other.add(Copy{result(step.from()), step.slots()});
+      else if (step.kind() == Step::Kind::reduce)
+        other.add(Reduce{result(step.from()), step.slots(), step.side()});
+      else other.add(step);
+    }
+    other.end_round();
+  }
+  return other;
+}
+
 Schedule side_by_side(std::span<const Schedule> parts) {
   std::uint32_t planes = 0;
   std::size_t rounds = 0;

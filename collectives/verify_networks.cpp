@@ -96,7 +96,16 @@ std::vector<Stages> stages_of(Collective collective) {
   if (collective == Collective::reduce)
     return {{"(binomial, reduce_scatter_gather)", ""}, {"(in_order_binary, knomial:k=3)", ""}};
   if (collective == Collective::broadcast)
-    return {{"(scatter_all_gather, knomial:k=3)", ""}, {"(binomial, chain)", ""}};
+    return {{"(scatter_all_gather, knomial:k=3)", ""},
+            {"(ring, chain)", ""},
+            {"(binomial, chain)", ""},
+            {"(direct, scatter_all_gather)", ":lanes=1"}};
+  if (collective == Collective::scatter || collective == Collective::gather)
+    return {{"(binomial, linear:k=3)", ""}, {"(direct, binomial)", ""}};
+  if (collective == Collective::all_to_all)
+    return {{"(direct, bruck:k=3)", ""},
+            {"(bruck, pairwise)", ""},
+            {"(linear:k=2, direct)", ":lanes=1"}};
   if (collective == Collective::all_gather)
     return {
         {"(circulant, ring)", ""}, {"(ring, bruck:k=3)", ""}, {"(sparbit, pat:a=2)", ":lanes=1"}};

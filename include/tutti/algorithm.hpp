@@ -155,15 +155,17 @@ struct Choice {
 /// groups, a communicator that knows on which hosts its ranks are takes these.
 struct Hierarchy {
   /// What runs within groups, between them and, in an all_reduce, within them again, there a
-  /// reduce_scatter and its all_gather or, for one lane, a reduce and its broadcast.
+  /// reduce_scatter and its all_gather or, for one lane, a reduce and its broadcast. Of a broadcast
+  /// on lanes, the all_gather within groups, what runs on the lanes, and the scatter in the root's
+  /// group.
   std::vector<Choice> stages{};
   /// `groups=4`: one number is how many groups of consecutive ranks there are, their sizes as equal
   /// as can be, larger ones first; several, as in `groups=5+3`, are the sizes.
   std::vector<int> groups{};
   /// `ranks=0+1+0+1` in place of groups: the group of each rank.
   std::vector<int> group_of{};
-  /// `lanes=1`: how many; 0 for as many as the smallest group has ranks, or one in a broadcast, a
-  /// reduce, and wherever the stages are these.
+  /// `lanes=1`: how many; 0 for as many as the smallest group has ranks, or one where the stage
+  /// within groups has a root.
   int lanes = 0;
 
   /// @return whether it says what its groups are.

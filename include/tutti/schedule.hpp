@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <span>
 #include <utility>
@@ -217,13 +218,23 @@ class Schedule {
 [[nodiscard]] Schedule first_blocks(const Schedule& schedule, std::uint32_t kept,
                                     std::uint32_t blocks);
 
+/// How many blocks a schedule's vector has, and for which of a longer vector they stand.
+struct Blocks {
+  std::uint32_t own = 1;    ///< Of the schedule's vector.
+  std::uint32_t count = 1;  ///< Of the longer one.
+  /// Those that one of its own stands for: any number, none of them twice. The span need not
+  /// outlive the next call.
+  std::function<std::span<const std::uint32_t>(std::uint32_t block)> meant{};
+};
+
 /// The same schedule where blocks stand for others, of a longer vector.
-/// @param schedule any whose Reduce and Copy stay within a block. @param blocks for each block of
-/// its vector those of the longer one that it stands for, any number, none of them twice.
-/// @param count blocks of the longer vector. @return it, there.
-[[nodiscard]] Schedule on_blocks(const Schedule& schedule,
-                                 std::span<const std::vector<std::uint32_t>> blocks,
-                                 std::uint32_t count);
+/// @param schedule any whose Reduce and Copy stay within a block. @param blocks for which they
+/// stand. @return it, there.
+[[nodiscard]] Schedule on_blocks(const Schedule& schedule, const Blocks& blocks);
+
+/// The same schedule for what another one has left: it reads `out` where it read `in`, which is the
+/// same until something is written there. @param schedule any. @return it, with that input.
+[[nodiscard]] Schedule continued(const Schedule& schedule);
 
 /// The same schedule without Finish: for what is reduced further.
 /// @param schedule any. @return its other steps.

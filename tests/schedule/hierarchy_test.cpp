@@ -116,6 +116,49 @@ TEST(Hierarchy, SendsEveryBlockOnceToEachOtherGroup) {
       EXPECT_DOUBLE_EQ(between_groups(text, 16, collective), 3) << text;
 }
 
+TEST(Hierarchy, SendsEveryBlockOnceToTheGroupThatItIsFor) {
+  for (const Collective collective : {scatter, gather, all_to_all})
+    for (const char* const text : {"hierarchical(direct, direct):groups=4",
+                                   "hierarchical(linear:k=1, linear:k=2):groups=4:lanes=1",
+                                   "hierarchical(direct, direct):ranks="
+                                   "0+1+2+3+3+1+0+2+1+0+3+2+0+1+3+2"}) {
+      EXPECT_DOUBLE_EQ(between_groups(text, 16, collective), 12 / 16.0) << text;
+      proved(collective, text, 16);
+    }
+}
+
+TEST(Hierarchy, OfAnAllToAllTalksToItsGroupAndItsLaneOnly) {
+  const Choice choice = parse_choice(all_to_all, "hierarchical(direct, direct):groups=4");
+  const Schedule schedule = choice.build(16, 0, 5);
+  std::set<Rank> peers;
+  for (const Step& step : schedule.steps()) peers.insert(step.peer());
+  EXPECT_EQ(peers, (std::set<Rank>{4, 6, 7, 1, 9, 13}));
+}
+
+TEST(Hierarchy, BroadcastsOnLanesWhereItGathersWithin) {
+  const auto stage = [](const char* text) {
+    return parse_choice(broadcast, text).hierarchy->stages.front().algorithm->collective;
+  };
+  EXPECT_EQ(stage("hierarchical(binomial, chain):groups=4"), broadcast);
+  EXPECT_EQ(stage("hierarchical(ring, chain):groups=4"), all_gather);
+  EXPECT_EQ(stage("hierarchical(circulant, chain):groups=4"), broadcast);
+  EXPECT_EQ(stage("hierarchical(circulant, chain):groups=4:lanes=2"), all_gather);
+  const char* const text = "hierarchical(circulant, chain):groups=4:lanes=3";
+  EXPECT_EQ(parse_choice(broadcast, text).text(), text);
+  EXPECT_DOUBLE_EQ(between_groups(text, 16, broadcast), 3);
+  EXPECT_DOUBLE_EQ(between_groups("hierarchical(ring, binomial):groups=5+5+3+3", 16, broadcast), 3);
+  std::set<Rank> senders;
+  const Choice choice = parse_choice(broadcast, text);
+  for (Rank rank = 0; rank < 16; ++rank) {
+    const Schedule schedule = choice.build(16, 2, rank);
+    for (const Step& step : schedule.steps())
+      if (step.kind() == Step::Kind::send && step.peer() / 4 != rank / 4) senders.insert(rank % 4);
+  }
+  EXPECT_EQ(senders, (std::set<Rank>{0, 1, 2})) << "as many as there are lanes";
+  // The root's: a scatter, its message on the lane, and an all_gather.
+  EXPECT_EQ(proved(broadcast, "hierarchical(ring, chain):groups=4", 16).rounds, 2U + 1 + 3);
+}
+
 TEST(Hierarchy, OfBlocksGivesNoRankABlockTwice) {
   for (const char* const text :
        {"hierarchical(circulant, ring):groups=4", "hierarchical(circulant, ring):groups=3:lanes=1",
@@ -178,6 +221,8 @@ TEST(Hierarchy, IsProvedForNestedOnesAndNetworks) {
          16);
   proved(all_reduce, "hierarchical(circulant, slim_fly):groups=18", 36);
   proved(all_reduce, "hierarchical(circulant, ring):groups=3:lanes=2", 11);
+  proved(all_to_all, "hierarchical(hierarchical(bruck, direct):groups=1, bruck:k=3):groups=7+1+4",
+         12);
   for (const Collective collective : {all_gather, reduce_scatter}) {
     proved(collective, "hierarchical(hierarchical(ring, circulant):groups=2, ring):groups=3", 12);
     proved(collective,
@@ -188,6 +233,15 @@ TEST(Hierarchy, IsProvedForNestedOnesAndNetworks) {
   }
   for (Rank root = 0; root < 11; ++root) {
     proved(broadcast, "hierarchical(scatter_all_gather, chain):groups=5+2+4", 11, root);
+    proved(broadcast, "hierarchical(bruck, circulant:b=3):groups=5+2+4", 11, root);
+    proved(broadcast,
+           "hierarchical(hierarchical(ring, circulant):groups=2, chain):groups=3:lanes=2", 11,
+           root);
+    for (const Collective collective : {scatter, gather})
+      proved(collective,
+             "hierarchical(hierarchical(direct, linear:k=1):groups=2, binomial)"
+             ":ranks=0+1+0+2+1+0+0+2+2+1+0",
+             11, root);
     proved(reduce,
            "hierarchical(reduce_scatter_gather, in_order_binary):ranks=0+1+0+2+1+0+0+2+2+1+0", 11,
            root);
@@ -225,6 +279,12 @@ TEST(Hierarchy, WhatDoesNotFitIsRefusedInOneSentence) {
             "it would have 3 lanes, and the smallest group has 2 ranks");
   EXPECT_EQ(refusal(all_reduce, "hierarchical(binomial, ring):groups=2:lanes=2", 8),
             "it would have 2 lanes, and binomial works for one");
+  EXPECT_EQ(refusal(broadcast, "hierarchical(binomial, chain):groups=2:lanes=2", 8),
+            "it would have 2 lanes, and binomial works for one");
+  EXPECT_EQ(refusal(gather, "hierarchical(direct, direct):groups=2:lanes=2", 8),
+            "it would have 2 lanes, and direct works for one");
+  EXPECT_EQ(refusal(all_to_all, "hierarchical(direct, direct):groups=3:lanes=3", 8),
+            "it would have 3 lanes, and the smallest group has 2 ranks");
   EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, slim_fly):groups=4", 8),
             "slim_fly cannot serve 4 of the ranks: it serves 2 q^2 ranks for prime powers q from 3 "
             "on only, and there are 4 ranks");
@@ -305,6 +365,10 @@ TEST(Pieces, KeepTheirPlaceInScratchToo) {
             (Schedule{2, 2}
                  .round({Send{1, {Space::in, 0, 2}}, Recv{1, {Space::scratch, 3}}})
                  .round({Reduce{{Space::scratch, 3}, {Space::out, 1}}})));
+  EXPECT_EQ(continued(whole),
+            (Schedule{2, 2}
+                 .round({Send{1, {Space::out, 0, 2}}, Recv{1, {Space::scratch, 3}}})
+                 .round({Reduce{{Space::scratch, 3}, {Space::out, 1}}, Finish{{Space::out, 0}}})));
   const std::vector<Schedule> parts{
       Schedule{2}.round({Send{1, {Space::in, 0}}}),
       Schedule{2, 1}.round({Send{2, {Space::in, 1}}}).round({Finish{{Space::out, 1}}})};
