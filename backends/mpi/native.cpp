@@ -1,6 +1,8 @@
 // The MPI's own calls, as something to compare with and to choose.
 #include <algorithm>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include <tutti/mpi.hpp>
 
@@ -79,17 +81,28 @@ std::string_view name_of_call(const Call& call) {
   return is_message(call) ? name_of(call.point_to_point) : name_of(call.collective);
 }
 
+// Whether blocks differ, so that it is a v-form.
+bool has_uneven_blocks(const Call& call) {
+  return !is_message(call) &&
+         (call.own_counts || !call.in_counts.empty() || !call.out_counts.empty());
+}
+
+std::byte* byte_of(const void* vector, std::size_t bytes) {
+  return static_cast<std::byte*>(const_cast<void*>(vector)) + bytes;  // only compared, and for MPI
+}
 std::byte* own_block(const void* vector, std::size_t block_bytes, Rank rank) {
-  return static_cast<std::byte*>(const_cast<void*>(vector)) +  // only compared and handed to MPI
-         static_cast<std::size_t>(rank) * block_bytes;
+  return byte_of(vector, static_cast<std::size_t>(rank) * block_bytes);
 }
 
 // In the MPI a reduce_scatter in place leaves the result at the front of the vector, not in the own
 // block.
 bool reduces_into_own_block(const Call& call, Rank self) {
-  return call.collective == Collective::reduce_scatter && call.out != nullptr &&
-         call.out_count > 0 &&
-         call.out == own_block(call.in, call.out_count * call.element_bytes, self);
+  if (call.collective != Collective::reduce_scatter || call.out == nullptr || call.out_count == 0)
+    return false;
+  std::size_t before = call.out_count * static_cast<std::size_t>(self);
+  if (!call.in_counts.empty())
+    before = std::accumulate(call.in_counts.begin(), call.in_counts.begin() + self, std::size_t{0});
+  return call.out == byte_of(call.in, before * call.element_bytes);
 }
 
 // What the MPI lacks for a call, or nothing.
@@ -169,6 +182,57 @@ int run_movement(const Call& call, const Native& n, Rank self, MPI_Comm comm) {
   }
 }
 
+// Counts and displacements of blocks, in elements of the MPI's type.
+class Blocks {
+ public:
+  Blocks(Counts counts, std::size_t scale) : size_{counts.size()}, numbers_(2 * counts.size()) {
+    int offset = 0;
+    for (std::size_t i = 0; i < size_; ++i) {
+      numbers_[i] = static_cast<int>(counts[i] * scale);
+      numbers_[size_ + i] = offset;
+      offset += numbers_[i];
+    }
+  }
+  [[nodiscard]] const int* counts() const { return numbers_.data(); }
+  [[nodiscard]] const int* offsets() const { return numbers_.data() + size_; }
+  // Where a rank's own block begins, if the rank has one.
+  [[nodiscard]] bool begins(const void* vector, Rank rank, const void* block) const {
+    const auto r = static_cast<std::size_t>(rank);
+    return r < size_ && numbers_[r] > 0 &&
+           block == byte_of(vector, static_cast<std::size_t>(offsets()[r]));
+  }
+
+ private:
+  std::size_t size_;
+  std::vector<int> numbers_;
+};
+
+int run_uneven(const Call& call, const Native& n, Rank self, MPI_Comm comm) {
+  const std::size_t scale = reduces(call) ? 1 : call.element_bytes;
+  const Blocks in{call.in_counts, scale};
+  const Blocks out{call.out_counts, scale};
+  switch (call.collective) {
+    case Collective::scatter: {
+      const bool in_place = self == call.root && in.begins(n.in, self, n.out);
+      return MPI_Scatterv(n.in, in.counts(), in.offsets(), n.type, in_place ? MPI_IN_PLACE : n.out,
+                          n.out_count, n.type, call.root, comm);
+    }
+    case Collective::gather: {
+      const bool in_place = self == call.root && out.begins(n.out, self, n.in);
+      return MPI_Gatherv(in_place ? MPI_IN_PLACE : n.in, n.in_count, n.type, n.out, out.counts(),
+                         out.offsets(), n.type, call.root, comm);
+    }
+    case Collective::all_gather:
+      return MPI_Allgatherv(out.begins(n.out, self, n.in) ? MPI_IN_PLACE : n.in, n.in_count, n.type,
+                            n.out, out.counts(), out.offsets(), n.type, comm);
+    case Collective::reduce_scatter:
+      return MPI_Reduce_scatter(n.in, n.out, in.counts(), n.type, n.op, comm);
+    default:
+      return MPI_Alltoallv(n.in, in.counts(), in.offsets(), n.type, n.out, out.counts(),
+                           out.offsets(), n.type, comm);
+  }
+}
+
 int run_message(const Call& call, const Native& n, MPI_Comm comm) {
   if (call.point_to_point == PointToPoint::send)
     return MPI_Send(n.in, n.in_count, n.type, call.to, call.tag, comm);
@@ -201,9 +265,10 @@ void native(const Call& call, MPI_Comm comm) {
                 "MPI has no " + std::string{name_of_call(call)} + " with " + missing +
                     "; choose an algorithm of tutti instead of `native`"};
   const Native words = translate(call);
-  const int code = is_message(call) ? run_message(call, words, comm)
-                   : reduces(call)  ? run_reduction(call, words, self, comm)
-                                    : run_movement(call, words, self, comm);
+  const int code = is_message(call)          ? run_message(call, words, comm)
+                   : has_uneven_blocks(call) ? run_uneven(call, words, self, comm)
+                   : reduces(call)           ? run_reduction(call, words, self, comm)
+                                             : run_movement(call, words, self, comm);
   if (code != MPI_SUCCESS) throw error_of(code, "run " + std::string{name_of_call(call)});
 }
 

@@ -163,6 +163,66 @@ TEST(Native, Moves) {
   mpi::native(call::barrier(), MPI_COMM_WORLD);
 }
 
+// Rank r has r elements in each block: the first one is empty.
+TEST(Native, MovesAndReducesUnevenBlocks) {
+  const World world;
+  const int root = world.size - 1;
+  const auto n = static_cast<std::size_t>(world.size);
+  const auto self = static_cast<std::size_t>(world.rank);
+  std::vector<std::size_t> counts(n);
+  std::iota(counts.begin(), counts.end(), 0U);
+  const std::size_t all = n * (n - 1) / 2;
+  const std::size_t before = self * (self + 1) / 2 - self;
+  const auto own_of = [&](int rank) {
+    const std::vector<int> whole = input<int>(rank, all);
+    const auto begin = whole.begin() + static_cast<std::ptrdiff_t>(before);
+    return std::vector<int>(begin, begin + static_cast<std::ptrdiff_t>(self));
+  };
+  const std::vector<int> whole = input<int>(world.rank, all);
+  std::vector<int> own(self, -1);
+  const bool is_root = world.rank == root;
+  mpi::native(call::scatterv(is_root ? whole : std::vector<int>{},
+                             is_root ? Counts{counts} : Counts{}, own, root),
+              MPI_COMM_WORLD);
+  EXPECT_EQ(own, own_of(root));
+  std::vector<int> gathered(all, -1);
+  mpi::native(call::gatherv(own, gathered, is_root ? Counts{counts} : Counts{}, root),
+              MPI_COMM_WORLD);
+  EXPECT_EQ(gathered, is_root ? input<int>(root, all) : std::vector<int>(all, -1));
+
+  Call gather = call::all_gather(own, std::span{gathered});
+  gather.out_counts = counts;
+  mpi::native(gather, MPI_COMM_WORLD);
+  EXPECT_EQ(gathered, input<int>(root, all));
+  std::vector<int> place(all, -1);
+  std::copy(own.begin(), own.end(), place.begin() + static_cast<std::ptrdiff_t>(before));
+  Call in_place = call::all_gather(std::span{place}.subspan(before, self), std::span{place});
+  in_place.out_counts = counts;
+  mpi::native(in_place, MPI_COMM_WORLD);
+  EXPECT_EQ(place, gathered) << "in place";
+
+  Call reduce = call::reduce_scatter(whole, std::span{own}, sum);
+  reduce.in_counts = counts;
+  mpi::native(reduce, MPI_COMM_WORLD);
+  const std::vector<int> total = summed<int>(world.size, all);
+  const auto first = total.begin() + static_cast<std::ptrdiff_t>(before);
+  EXPECT_EQ(own, std::vector<int>(first, first + static_cast<std::ptrdiff_t>(self)));
+  std::vector<int> mine = whole;
+  Call into_own = call::reduce_scatter(mine, std::span{mine}.subspan(before, self), sum);
+  into_own.in_counts = counts;
+  EXPECT_EQ(mpi::has_native(into_own, MPI_COMM_WORLD), self == 0) << "but of nothing";
+
+  // To rank d go d elements, so from each rank come as many as the own number says.
+  const std::vector<std::size_t> received(n, self);
+  std::vector<int> exchanged(n * self, -1);
+  mpi::native(call::all_to_allv(whole, counts, exchanged, received), MPI_COMM_WORLD);
+  for (std::size_t rank = 0; rank < n; ++rank) {
+    const auto begin = exchanged.begin() + static_cast<std::ptrdiff_t>(rank * self);
+    EXPECT_EQ(std::vector<int>(begin, begin + static_cast<std::ptrdiff_t>(self)),
+              own_of(static_cast<int>(rank)));
+  }
+}
+
 TEST(Native, TakesEmptyVectors) {
   std::vector<int> none;
   mpi::native(call::all_reduce(none, std::span{none}, sum), MPI_COMM_WORLD);

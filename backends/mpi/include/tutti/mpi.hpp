@@ -72,7 +72,9 @@ struct Options {
 
 /// Runs the MPI's own *blocking* call. Nothing is checked between the ranks, no deadline is kept,
 /// and the MPI's arithmetic applies, not ours. Equal input and output mean in place.
-/// @param call the call, with equal blocks. @param comm where it runs: collectively, or by the ranks
+/// @param call the call. Where it has in_counts or out_counts they are the elements of each rank's
+/// block, as they are with Call::own_counts, also of an all_gather (out_counts) and of a
+/// reduce_scatter (in_counts); else blocks are equal. @param comm where it runs: collectively, or by the ranks
 /// of a message. Throws Error{invalid_argument} that says what the MPI lacks, Error{transport} if it
 /// reports a failure.
 void native(const Call& call, MPI_Comm comm);
