@@ -116,6 +116,12 @@ class Sweep {
       problem.collective = collective;
       add(collective);
     }
+    problem.uneven = true;
+    for (const Collective collective : options_.uneven) {
+      problem.collective = collective;
+      add(collective);
+    }
+    problem.uneven = false;
     for (const PointToPoint message : options_.messages) {
       problem.point_to_point = message;
       add({});
@@ -131,6 +137,7 @@ class Sweep {
     Part part{name_of(problem),
               candidates_for(collective, options_, problem.size, world_.has_library()),
               {}};
+    keep_fitting(problem, options_, part.candidates);
     for (const std::size_t bytes : options_.sizes()) {
       const Problem sized = with_bytes(problem, bytes);
       // Small wishes may round to the same number of elements.

@@ -52,8 +52,28 @@ Buffers::Buffers(const Problem& problem, Rank rank, const Allocate& allocate)
                                                  allocate},
       out_{shares_memory() ? 0 : layout_.out_count * element_bytes_, allocate} {
   place();
+  if (problem.uneven) place_blocks(rank);
   if (is_collective(problem)) calls_ = {call_};
   else if (layout_.in_count > 0) calls_ = messages(rank);
+  native_calls_ = calls_;
+  for (Call& call : native_calls_) {
+    if (!told_) continue;
+    (call.collective == Collective::reduce_scatter ? call.in_counts : call.out_counts) = counts_;
+  }
+}
+
+// All ranks know the blocks of an all_gather and a reduce_scatter, else each knows its own.
+void Buffers::place_blocks(Rank rank) {
+  const Collective collective = problem_.collective;
+  told_ = !knows_own_counts_only(problem_);
+  const Rank first = collective == Collective::all_to_all ? rank : 0;
+  for (Rank r = 0; r < problem_.size; ++r)
+    counts_.push_back(block_count(problem_, (first + r) % problem_.size));
+  if (told_) return;
+  call_.own_counts = true;
+  const bool is_asked = rank == problem_.root || collective == Collective::all_to_all;
+  if (is_asked && collective != Collective::gather) call_.in_counts = counts_;
+  if (is_asked && collective != Collective::scatter) call_.out_counts = counts_;
 }
 
 void Buffers::place() {

@@ -37,6 +37,11 @@ class Buffers {
   /// @return the calls, one after the other: two in a ping-pong, none on a rank that has no part
   /// in it, one else.
   [[nodiscard]] std::span<const Call> calls() const noexcept { return calls_; }
+  /// @return the same, with the elements per block where blocks differ, which for a library's own
+  /// call stand in the Call and for ours in the Options.
+  [[nodiscard]] std::span<const Call> native_calls() const noexcept { return native_calls_; }
+  /// @return Options::counts of the calls.
+  [[nodiscard]] Counts counts() const noexcept { return told_ ? Counts{counts_} : Counts{}; }
   /// Writes the input anew.
   void refresh();
   /// Overwrites the output, so that results of an earlier call cannot pass for new ones.
@@ -57,6 +62,7 @@ class Buffers {
   };
   [[nodiscard]] bool shares_memory() const noexcept;
   void place();
+  void place_blocks(Rank rank);
   [[nodiscard]] std::vector<Call> messages(Rank rank) const;
 
   Problem problem_;
@@ -66,8 +72,11 @@ class Buffers {
   std::size_t element_bytes_;
   Block in_;
   Block out_;
-  Call call_{};                // with both buffers
-  std::vector<Call> calls_{};  // what it comes to
+  Call call_{};                        // with both buffers
+  std::vector<Call> calls_{};          // what it comes to
+  std::vector<Call> native_calls_{};   // likewise
+  std::vector<std::size_t> counts_{};  // of uneven blocks, as this rank sees them
+  bool told_ = false;                  // whether all ranks see the same
 };
 
 }  // namespace tutti::perf

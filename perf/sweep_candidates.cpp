@@ -26,7 +26,8 @@ Candidate forced(const Choice& choice) {
 }
 
 std::vector<std::string> catalog_names(const SweepOptions& options) {
-  const std::vector<Collective>& collectives = options.collectives;
+  std::vector<Collective> collectives = options.collectives;
+  collectives.insert(collectives.end(), options.uneven.begin(), options.uneven.end());
   std::vector<std::string> names{kAuto, kNative, kProbe};
   for (const Algorithm* const row : options.catalog->rows()) {
     const bool chosen =
@@ -112,6 +113,16 @@ std::vector<Candidate> candidates_for(std::optional<Collective> collective,
   return candidates;
 }
 
+void keep_fitting(const Problem& problem, const SweepOptions& options,
+                  std::vector<Candidate>& candidates) {
+  if (!options.algorithms.empty() || !knows_own_counts_only(problem)) return;
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    if (candidate.kind != Kind::forced) return false;
+    const Choice choice = parse_choice(*options.catalog, problem.collective, candidate.choice);
+    return !choice.algorithm->traits.own_counts_only;
+  });
+}
+
 void check_names(const SweepOptions& options, int size, bool has_library) {
   const std::vector<std::string> names = catalog_names(options);
   for (const std::string& name : options.algorithms) {
@@ -122,6 +133,7 @@ void check_names(const SweepOptions& options, int size, bool has_library) {
   std::vector<std::string> labels;
   std::vector<std::optional<Collective>> all{options.collectives.begin(),
                                              options.collectives.end()};
+  all.insert(all.end(), options.uneven.begin(), options.uneven.end());
   if (!options.messages.empty()) all.emplace_back();
   for (const std::optional<Collective> collective : all)
     for (const Candidate& candidate : candidates_for(collective, options, size, has_library))

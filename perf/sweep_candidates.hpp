@@ -8,6 +8,7 @@
 #include <tutti/types.hpp>
 
 #include "perf/sweep_options.hpp"
+#include "perf/sweep_problem.hpp"
 
 namespace tutti::perf {
 
@@ -38,6 +39,12 @@ struct Candidate {
 [[nodiscard]] std::vector<Candidate> candidates_for(std::optional<Collective> collective,
                                                     const SweepOptions& options, int size,
                                                     bool has_library);
+
+/// Leaves out rows that need the counts of all ranks where each knows its own only: of a scatterv,
+/// gatherv and all_to_allv. What was named stays. @param problem what is measured. @param options
+/// of the sweep. @param candidates for it.
+void keep_fitting(const Problem& problem, const SweepOptions& options,
+                  std::vector<Candidate>& candidates);
 
 /// Checks that each named algorithm and injected label exists somewhere. Throws Failure{usage}.
 /// @param options of the sweep. @param size number of ranks. @param has_library see candidates_for.

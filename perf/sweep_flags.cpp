@@ -23,7 +23,7 @@ struct Flag {
 
 constexpr std::array kFlags{
     Flag{"-C,--collective", &SweepFlags::collective, Purpose::steers,
-         "a,b,... or all; send, sendrecv"},
+         "a,b,... or all; all_gatherv, ...; send, sendrecv"},
     Flag{"-a,--algorithm", &SweepFlags::algorithm, Purpose::steers,
          "only these, e.g. ring,auto,native"},
     Flag{"-b,--begin", &SweepFlags::begin, Purpose::steers, "least bytes: 8, 64K, 4M, 1G"},

@@ -81,7 +81,7 @@ class Race {
       if (entry.candidate.kind == Kind::native) {
         // The answer may depend on where a rank's own block lies, so one refusal counts for all.
         const bool has = std::ranges::all_of(
-            buffers_.calls(), [this](const Call& call) { return world_.has_native(call); });
+            buffers_.native_calls(), [this](const Call& call) { return world_.has_native(call); });
         std::array<double, 1> lacking{has && world_.has_library() ? 0.0 : 1.0};
         max_over_ranks(communicator(), lacking);
         if (lacking[0] == 0) active_.push_back(i);
@@ -117,7 +117,7 @@ class Race {
   }
 
   [[nodiscard]] Options options_of(std::size_t i) const {
-    Options options{.visible = setting_.options.buffers == "visible"};
+    Options options{.visible = setting_.options.buffers == "visible", .counts = buffers_.counts()};
     if (measured_[i].candidate.kind == Kind::automatic) return options;
     options.algorithm = measured_[i].candidate.choice;
     // What is named is measured, whatever becomes of the bits.
@@ -128,9 +128,11 @@ class Race {
 
   void invoke(std::size_t i) {
     if (measured_[i].candidate.kind == Kind::probe) return probe_->run();
-    const bool is_native = measured_[i].candidate.kind == Kind::native;
-    for (const Call& call : buffers_.calls())
-      is_native ? world_.native(call) : communicator().run(call, options_of(i));
+    if (measured_[i].candidate.kind == Kind::native) {
+      for (const Call& call : buffers_.native_calls()) world_.native(call);
+      return;
+    }
+    for (const Call& call : buffers_.calls()) communicator().run(call, options_of(i));
   }
 
   // Runs everybody once and looks at the results; the first time, that is the first call ever.

@@ -12,6 +12,7 @@
 #include "perf/command_line.hpp"
 #include "perf/load.hpp"
 #include "perf/sweep_failure.hpp"
+#include "perf/sweep_problem.hpp"
 #include "perf/sweep_units.hpp"
 
 namespace tutti::perf {
@@ -108,17 +109,18 @@ std::map<std::string, double> injections_of(const std::string& list) {
   return result;
 }
 
-// `send` and `sendrecv` beside collectives; `all` means all of these.
+// v-forms, `send` and `sendrecv` beside collectives; `all` means all collectives.
 void understand_names(const SweepFlags& flags, SweepOptions& options) {
   std::string collectives;
   for (const std::string& word : split(flags.collective, ',')) {
     const auto message = word == "send"       ? PointToPoint::send
                          : word == "sendrecv" ? PointToPoint::sendrecv
                                               : PointToPoint::none;
-    if (message == PointToPoint::none) collectives += (collectives.empty() ? "" : ",") + word;
-    else options.messages.push_back(message);
+    if (message != PointToPoint::none) options.messages.push_back(message);
+    else if (const auto uneven = uneven_named(word)) options.uneven.push_back(*uneven);
+    else collectives += (collectives.empty() ? "" : ",") + word;
   }
-  if (!collectives.empty() || options.messages.empty())
+  if (!collectives.empty() || (options.messages.empty() && options.uneven.empty()))
     options.collectives = collectives_named(collectives);
 }
 
@@ -142,8 +144,8 @@ void understand_what(const SweepFlags& flags, SweepOptions& options) {
   if (!flags.segment.empty()) options.segment = bytes_of("--segment", flags.segment);
   if (!flags.ranks.empty())
     options.ranks = static_cast<int>(number_of("--ranks", flags.ranks, {.least = 1}));
-  for (const Collective collective : options.collectives)
-    if (is_reduction(collective) && !is_defined(options.op, options.type))
+  for (const auto& collectives : {options.collectives, options.uneven})
+    if (std::ranges::any_of(collectives, is_reduction) && !is_defined(options.op, options.type))
       refuse(fmt::format("operator {} is not defined for datatype {}", name_of(options.op),
                          name_of(options.type)));
 }

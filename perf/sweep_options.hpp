@@ -56,6 +56,7 @@ struct SweepFlags {
 /// The flags as understood.
 struct SweepOptions {
   std::vector<Collective> collectives{};        ///< In the order of the catalog.
+  std::vector<Collective> uneven{};             ///< After them: see Problem::uneven.
   std::vector<PointToPoint> messages{};         ///< After them: see Problem::point_to_point.
   std::vector<std::string> algorithms{};        ///< Empty: every fitting one, auto and native.
   std::size_t begin_bytes = 8;                  ///< Least size.

@@ -1,10 +1,37 @@
 #include "perf/sweep_problem.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace tutti::perf {
 
 namespace {
+
+constexpr std::array<std::pair<Collective, std::string_view>, 5> kUneven{
+    {{Collective::scatter, "scatterv"},
+     {Collective::gather, "gatherv"},
+     {Collective::all_gather, "all_gatherv"},
+     {Collective::reduce_scatter, "reduce_scatterv"},
+     {Collective::all_to_all, "all_to_allv"}}};
+
+// Elements of the blocks before one.
+std::size_t block_offset(const Problem& problem, Rank rank) {
+  const auto r = static_cast<std::size_t>(rank);
+  if (!problem.uneven) return r * problem.count;
+  const auto n = static_cast<std::size_t>(problem.size);
+  const std::size_t total = problem.count * n;
+  const std::size_t shares = n * (n + 1);
+  const std::size_t before = r * (r + 1);
+  return total / shares * before + total % shares * before / shares;
+}
+
+// Elements of an all_to_all that one rank has for those before another one, or gets from them.
+std::size_t pair_offset(const Problem& problem, Rank rank, Rank other) {
+  std::size_t sum = 0;
+  for (Rank r = 0; r < other; ++r) sum += block_count(problem, (rank + r) % problem.size);
+  return sum;
+}
 
 // Whether the vector consists of one block per rank.
 bool is_blockwise(Collective collective) noexcept {
@@ -15,15 +42,16 @@ bool is_blockwise(Collective collective) noexcept {
 
 // Also of a gather, where only the root gets the blocks.
 Layout layout_of_gathering(const Problem& problem, Rank rank, bool gets) {
-  const auto own = static_cast<std::size_t>(rank) * problem.count;
-  Layout layout{.in_count = problem.count,
+  const std::size_t own = block_offset(problem, rank);
+  const std::size_t count = block_count(problem, rank);
+  Layout layout{.in_count = count,
                 .out_count = gets ? problem.count * static_cast<std::size_t>(problem.size) : 0,
-                .input = {{0, problem.count, rank, own}},
+                .input = {{0, count, rank, own}},
                 .shared_offset = own};
   if (!gets) return layout;
   for (Rank r = 0; r < problem.size; ++r) {
-    const auto first = static_cast<std::size_t>(r) * problem.count;
-    layout.output.push_back({first, problem.count, r, first});
+    const std::size_t first = block_offset(problem, r);
+    layout.output.push_back({first, block_count(problem, r), r, first});
   }
   return layout;
 }
@@ -38,10 +66,11 @@ Layout layout_of_prefix(const Problem& problem, Rank rank) {
 
 Layout layout_of_all_to_all(const Problem& problem, Rank rank) {
   const auto total = problem.count * static_cast<std::size_t>(problem.size);
-  const auto own = static_cast<std::size_t>(rank) * problem.count;
   Layout layout{.in_count = total, .out_count = total, .input = {{0, total, rank, 0}}};
   for (Rank r = 0; r < problem.size; ++r)
-    layout.output.push_back({static_cast<std::size_t>(r) * problem.count, problem.count, r, own});
+    layout.output.push_back({pair_offset(problem, rank, r),
+                             block_count(problem, (rank + r) % problem.size), r,
+                             pair_offset(problem, r, rank)});
   return layout;
 }
 
@@ -57,7 +86,24 @@ Layout layout_of_messages(const Problem& problem, Rank rank) {
 
 }  // namespace
 
+std::optional<Collective> uneven_named(std::string_view name) noexcept {
+  const auto found =
+      std::ranges::find(kUneven, name, [](const auto& entry) { return entry.second; });
+  return found == kUneven.end() ? std::nullopt : std::optional{found->first};
+}
+
+std::size_t block_count(const Problem& problem, Rank rank) {
+  return block_offset(problem, rank + 1) - block_offset(problem, rank);
+}
+
+bool knows_own_counts_only(const Problem& problem) noexcept {
+  return problem.uneven && problem.collective != Collective::all_gather &&
+         problem.collective != Collective::reduce_scatter;
+}
+
 std::string_view name_of(const Problem& problem) noexcept {
+  for (const auto& [collective, name] : kUneven)
+    if (problem.uneven && problem.collective == collective) return name;
   return is_collective(problem) ? tutti::name_of(problem.collective)
                                 : tutti::name_of(problem.point_to_point);
 }
@@ -76,7 +122,8 @@ Layout layout_of(const Problem& problem, Rank rank) {
   if (!is_collective(problem)) return layout_of_messages(problem, rank);
   const std::size_t count = problem.count;
   const auto total = count * static_cast<std::size_t>(problem.size);
-  const auto own = static_cast<std::size_t>(rank) * count;
+  const std::size_t own = block_offset(problem, rank);
+  const std::size_t block = block_count(problem, rank);
   const bool is_root = rank == problem.root;
   switch (problem.collective) {
     case Collective::all_reduce:
@@ -90,12 +137,12 @@ Layout layout_of(const Problem& problem, Rank rank) {
                      : Layout{count, count, {}, {{0, count, problem.root, 0}}};
     case Collective::scatter:
       return {is_root ? total : 0,
-              count,
+              block,
               is_root ? std::vector<Region>{{0, total, rank, 0}} : std::vector<Region>{},
-              {{0, count, problem.root, own}},
+              {{0, block, problem.root, own}},
               own};
     case Collective::reduce_scatter:
-      return {total, count, {{0, total, rank, 0}}, {{0, count, Region::kAllRanks, own}}, own};
+      return {total, block, {{0, total, rank, 0}}, {{0, block, Region::kAllRanks, own}}, own};
     case Collective::gather: return layout_of_gathering(problem, rank, is_root);
     case Collective::all_gather: return layout_of_gathering(problem, rank, true);
     case Collective::scan:

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,13 +18,15 @@ namespace tutti::perf {
 
 /// What is measured, equal on all ranks.
 struct Problem {
-  Collective collective{};        ///< The operation.
-  std::size_t count = 0;          ///< Elements per rank's block, or of the vector if it has one.
-  Datatype type = Datatype::f32;  ///< Element type.
+  Collective collective{};  ///< The operation.
+  /// Elements per rank's block, on average where blocks are uneven, or of the vector if it has one.
+  std::size_t count = 0;
+  Datatype type = Datatype::f32;        ///< Element type.
   OperatorKind op = OperatorKind::sum;  ///< Of reductions.
   Rank root = 0;                        ///< Of rooted collectives.
   int size = 1;                         ///< Number of ranks.
   bool in_place = false;                ///< Whether input and output share memory.
+  bool uneven = false;                  ///< Whether blocks differ, as block_count says: a v-form.
   /// If not none, it is no collective but messages, of `count` elements: send is a ping-pong of
   /// rank 0 and the last one, sendrecv passes a vector from every rank to the next.
   PointToPoint point_to_point = PointToPoint::none;
@@ -33,8 +36,21 @@ struct Problem {
 [[nodiscard]] constexpr bool is_collective(const Problem& problem) noexcept {
   return problem.point_to_point == PointToPoint::none;
 }
-/// @param problem any. @return what is measured, such as "all_reduce" or "send".
+/// @param problem any. @return what is measured, such as "all_reduce", "all_gatherv" or "send".
 [[nodiscard]] std::string_view name_of(const Problem& problem) noexcept;
+/// @param name such as "all_gatherv". @return the collective of whose v-form it is the name, if so.
+[[nodiscard]] std::optional<Collective> uneven_named(std::string_view name) noexcept;
+
+/// Elements of one rank's block. Uneven ones grow evenly: that of rank r has as good as r + 1 of
+/// 1 + 2 + .. + n shares, and all together have what equal ones would have. In an all_to_all it is
+/// what any two ranks pass whose sum is r, modulo n, so that all send and get as much.
+/// @param problem what is measured. @param rank whose block. @return its elements.
+[[nodiscard]] std::size_t block_count(const Problem& problem, Rank rank);
+
+/// @param problem any. @return whether it is a v-form in which a rank knows the counts of its own
+/// blocks only, and not one in which all ranks know all.
+[[nodiscard]] bool knows_own_counts_only(const Problem& problem) noexcept;
+
 /// Why ranks cannot do it. @param problem any. @return a reason, or nothing.
 [[nodiscard]] std::string refusal_of(const Problem& problem);
 

@@ -115,6 +115,20 @@ def test_checks(command):
         status, output, said = command.run(3, *few, *arguments)
         expect(status == 0 and not said, arguments, status, said, output)
         expect(" 0 wrong elements, 0 differ" in output, arguments, output)
+    uneven = ["scatterv", "gatherv", "all_gatherv", "reduce_scatterv", "all_to_allv"]
+    for arguments in ([], ["--in-place", "-r", "1", "-d", "i16"]):
+        with tempfile.TemporaryDirectory(prefix="tutti sweep ") as folder:
+            path = os.path.join(folder, "run.csv")
+            status, output, said = command.run(3, *few, "-C", ",".join(uneven), "--csv", path,
+                                               *arguments)
+            expect(status == 0 and not said, arguments, status, said, output)
+            expect(" 0 wrong elements, 0 differ" in output, arguments, output)
+            with open(path, encoding="utf-8") as file:
+                native = {r["collective"] for r in csv.DictReader(file)
+                          if r["algorithm"] == "native"}
+            # The MPIs have no reduce_scatter into the own block, and we no all_to_all in place.
+            lacking = set(uneven[3:]) if arguments else set()
+            expect(native == set(uneven) - lacking, arguments, native)
     with tempfile.TemporaryDirectory(prefix="tutti sweep ") as folder:
         path = os.path.join(folder, "run.csv")
         status, output, said = command.run(3, *few, "-C", "send,sendrecv", "--csv", path)

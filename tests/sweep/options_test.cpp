@@ -95,6 +95,30 @@ TEST(Options, MessagesAreNamedBesideCollectives) {
   EXPECT_EQ(labels, (std::vector<std::string>{"auto", "native"}));
 }
 
+TEST(Options, UnevenFormsAreNamedBesideCollectives) {
+  const SweepOptions both = understand(parse({"-C", "all_gatherv,reduce,scatterv"}));
+  EXPECT_EQ(both.collectives, std::vector{Collective::reduce});
+  EXPECT_EQ(both.uneven, (std::vector{Collective::all_gather, Collective::scatter}));
+  const SweepOptions alone = understand(parse({"-C", "scatterv"}));
+  EXPECT_TRUE(alone.collectives.empty());
+  EXPECT_TRUE(understand(parse({})).uneven.empty()) << "all is all collectives";
+  EXPECT_NE(refusal({"-C", "reduce_scatterv", "-o", "bit_or"}).find("not defined"),
+            std::string::npos);
+  EXPECT_EQ(refusal({"-C", "all_gatherv", "-a", "ring"}), "");
+  const auto left = [](const char* name, Collective collective) {
+    const SweepOptions options = understand(parse({"-C", name}));
+    auto candidates = candidates_for(collective, options, 4, true);
+    keep_fitting({.collective = collective, .size = 4, .uneven = true}, options, candidates);
+    std::vector<std::string> labels;
+    for (const Candidate& candidate : candidates) labels.push_back(candidate.label);
+    return labels;
+  };
+  EXPECT_EQ(left("scatterv", Collective::scatter),
+            (std::vector<std::string>{"direct", "linear:k=4", "auto", "native"}));
+  const auto gathering = left("all_gatherv", Collective::all_gather);
+  EXPECT_EQ(std::ranges::count(gathering, "circulant"), 1);
+}
+
 TEST(Options, EveryOtherFlagChangesSomething) {
   const SweepOptions options =
       understand(parse({"--collective", "reduce,broadcast", "--in-place", "--no-touch", "--segment",

@@ -174,27 +174,35 @@ TEST(Problem, BytesAreTheWholeVectorInWholeElements) {
   EXPECT_DOUBLE_EQ(bus_factor({.collective = Collective::broadcast, .size = 4}), 1);
 }
 
-// Executes a call on all ranks' buffers by definition.
+// Executes a call on all ranks' buffers by definition. Uneven blocks have as many elements as two
+// times a rank's number from one on, of an average of one more than there are ranks.
 void run_by_definition(const Problem& problem, std::vector<Buffers>& ranks) {
   const std::size_t bytes = size_of(problem.type);
   const auto n = static_cast<Rank>(ranks.size());
-  const auto block = [&](Rank rank, std::size_t index) {
+  const auto elements = [&](Rank from, Rank to) -> std::size_t {
+    if (!problem.uneven) return problem.count;
+    if (problem.collective == Collective::all_gather) return 2 * static_cast<std::size_t>(from + 1);
+    if (problem.collective == Collective::scatter) return 2 * static_cast<std::size_t>(to + 1);
+    return 2 * static_cast<std::size_t>((from + to) % n + 1);
+  };
+  const auto block = [&](Rank rank, Rank index) {
     const auto* in =
         static_cast<const std::byte*>(ranks[static_cast<std::size_t>(rank)].calls().front().in);
-    return in + index * problem.count * bytes;
+    for (Rank before = 0; before < index; ++before) in += elements(rank, before) * bytes;
+    return in;
   };
   std::vector<std::vector<std::byte>> outputs;
   for (Rank me = 0; me < n; ++me) {
-    const auto own = static_cast<std::size_t>(me);
     std::vector<std::byte> out;
-    const auto append = [&](const std::byte* from) {
-      out.insert(out.end(), from, from + problem.count * bytes);
+    const auto append = [&](Rank rank, Rank index) {
+      const std::byte* const from = block(rank, index);
+      out.insert(out.end(), from, from + elements(rank, me) * bytes);
     };
-    if (problem.collective == Collective::broadcast) append(block(problem.root, 0));
-    if (problem.collective == Collective::scatter) append(block(problem.root, own));
+    if (problem.collective == Collective::broadcast) append(problem.root, 0);
+    if (problem.collective == Collective::scatter) append(problem.root, me);
     for (Rank r = 0; r < n; ++r) {
-      if (problem.collective == Collective::all_gather) append(block(r, 0));
-      if (problem.collective == Collective::all_to_all) append(block(r, own));
+      if (problem.collective == Collective::all_gather) append(r, 0);
+      if (problem.collective == Collective::all_to_all) append(r, me);
     }
     outputs.push_back(out);
   }
@@ -205,14 +213,17 @@ void run_by_definition(const Problem& problem, std::vector<Buffers>& ranks) {
 TEST(Buffers, HoldWhatEachCollectiveMustGive) {
   for (const Collective collective : {Collective::broadcast, Collective::scatter,
                                       Collective::all_gather, Collective::all_to_all}) {
-    for (const bool in_place : {false, true}) {
+    for (const int kind : {0, 1, 2, 3}) {
+      const bool in_place = kind % 2 != 0;
+      const bool uneven = kind >= 2 && collective != Collective::broadcast;
       if (in_place && !has_in_place({.collective = collective})) continue;
       const Problem problem{.collective = collective,
-                            .count = 5,
+                            .count = 4,
                             .type = Datatype::i32,
                             .root = 1,
                             .size = 3,
-                            .in_place = in_place};
+                            .in_place = in_place,
+                            .uneven = uneven};
       std::vector<Buffers> ranks;
       for (Rank rank = 0; rank < 3; ++rank) ranks.emplace_back(problem, rank);
       for (Buffers& buffers : ranks) {
@@ -221,11 +232,52 @@ TEST(Buffers, HoldWhatEachCollectiveMustGive) {
       }
       run_by_definition(problem, ranks);
       for (Buffers& buffers : ranks)
-        EXPECT_EQ(buffers.check().wrong, 0u) << tutti::name_of(collective) << in_place;
+        EXPECT_EQ(buffers.check().wrong, 0u) << name_of(problem) << in_place;
       const bool same = ranks[0].check().hash == ranks[2].check().hash;
       EXPECT_EQ(same, is_same_everywhere({.collective = collective})) << tutti::name_of(collective);
     }
   }
+}
+
+TEST(Problem, UnevenBlocksGrowEvenlyAndComeToAsMuch) {
+  Problem problem{.collective = Collective::all_gather, .size = 4, .uneven = true};
+  const auto counts = [&](std::size_t bytes) {
+    problem = with_bytes(problem, bytes);
+    std::vector<std::size_t> blocks;
+    for (Rank rank = 0; rank < problem.size; ++rank) blocks.push_back(block_count(problem, rank));
+    return blocks;
+  };
+  EXPECT_EQ(counts(4000), (std::vector<std::size_t>{100, 200, 300, 400}));
+  EXPECT_EQ(total_bytes(problem), 4000U);
+  EXPECT_EQ(counts(8), (std::vector<std::size_t>{0, 1, 1, 2})) << "one each, on average";
+  problem.size = 4096;
+  problem.count = std::size_t{1} << 40U;
+  EXPECT_EQ(block_count(problem, 4095), problem.count * 8192 / 4097 + 1) << "beyond 64 bits";
+}
+
+TEST(Buffers, TellUnevenBlocksToWhoNeedsToKnow) {
+  const auto calls = [](Collective collective, Rank rank) {
+    return Buffers{{.collective = collective, .count = 2, .root = 1, .size = 3, .uneven = true},
+                   rank};
+  };
+  const std::vector<std::size_t> ramp{1, 2, 3};
+  const auto is_ramp = [&](Counts counts) { return std::ranges::equal(counts, ramp); };
+  const Buffers gather = calls(Collective::all_gather, 2);
+  EXPECT_TRUE(is_ramp(gather.counts()));
+  EXPECT_FALSE(gather.calls().front().own_counts);
+  EXPECT_TRUE(is_ramp(gather.native_calls().front().out_counts));
+  EXPECT_EQ(gather.calls().front().in_count, 3U);
+  const Buffers scatter = calls(Collective::scatter, 1);
+  EXPECT_TRUE(scatter.counts().empty());
+  EXPECT_TRUE(scatter.calls().front().own_counts);
+  EXPECT_TRUE(is_ramp(scatter.calls().front().in_counts));
+  const Buffers other = calls(Collective::gather, 0);
+  EXPECT_TRUE(other.calls().front().own_counts);
+  EXPECT_TRUE(other.calls().front().out_counts.empty());
+  const Buffers exchange = calls(Collective::all_to_all, 1);
+  EXPECT_TRUE(
+      std::ranges::equal(exchange.calls().front().in_counts, std::vector<std::size_t>{2, 3, 1}));
+  EXPECT_EQ(exchange.calls().front().in_count, 6U) << "as much as any other rank";
 }
 
 // Runs calls, each of which is a message, by definition: those of all ranks, as a queue.
