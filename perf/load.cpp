@@ -5,15 +5,15 @@
 
 #include <filesystem>
 #include <fstream>
-#include <map>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include <tutti/error.hpp>
+#include <tutti/schedule_file.hpp>
 
 #include "perf/command_line.hpp"
-#include "perf/msccl.hpp"
 #include "perf/sweep_failure.hpp"
-#include "perf/written.hpp"
 
 namespace tutti::perf {
 namespace {
@@ -48,78 +48,47 @@ void add_module(Catalog& catalog, const std::string& file) {
   }
 }
 
-/// The weaker of what two tables have.
-Traits both(const Traits& a, const Traits& b) {
-  return {.ordered = std::min(a.ordered, b.ordered),
-          .rank_identical = std::min(a.rank_identical, b.rank_identical),
-          .size_invariant = std::min(a.size_invariant, b.size_invariant),
-          .rotational = a.rotational && b.rotational,
-          .own_counts_only = a.own_counts_only && b.own_counts_only};
+/// Reads a file, and proves what is in it. @param name in place of the one in the file, if any.
+void add_schedules(WrittenAlgorithms& algorithms, const std::string& file,
+                   const std::optional<std::string>& name) {
+  const std::string kind = std::filesystem::path{file}.extension();
+  if (kind != ".json" && kind != ".xml")
+    refuse(file, "expected a name that ends in .json, .xml or .so");
+  WrittenSchedules written;
+  try {
+    written =
+        kind == ".json" ? read_json_schedules(text_of(file)) : read_msccl_schedules(text_of(file));
+  } catch (const Error& error) {
+    refuse(file, error.what());
+  }
+  if (name) written.name = *name;
+  try {
+    algorithms.add(std::move(written), file);
+  } catch (const Error& error) {
+    throw Failure{ExitCode::wrong_data, fmt::format("--load {}: {}", file, error.what())};
+  }
 }
-
-/// Tables by what they are of, until all files have been read.
-class Tables {
- public:
-  void add(const std::string& file, Written written) {
-    Traits traits;
-    try {
-      traits = proved_traits(written);
-    } catch (const Error& error) {
-      throw Failure{ExitCode::wrong_data, fmt::format("--load {}: {}", file, error.what())};
-    }
-    Entry& entry = entries_[{written.collective, written.name}];
-    entry.traits = entry.files.empty() ? traits : both(entry.traits, traits);
-    entry.files += (entry.files.empty() ? "" : ", ") + file;
-    entry.table.add(written.root, std::move(written.schedules));
-  }
-  void move_to(Catalog& catalog) {
-    for (auto& [key, entry] : entries_) try {
-        const std::string summary = "written down in " + entry.files;
-        catalog.add({.collective = key.first,
-                     .name = key.second,
-                     .traits = entry.traits,
-                     .summary = summary},
-                    std::move(entry.table));
-      } catch (const Error& error) {
-        refuse(entry.files, fmt::format("{}: write NAME=FILE", error.what()));
-      }
-  }
-
- private:
-  struct Entry {
-    ScheduleTable table{};
-    Traits traits{};
-    std::string files{};
-  };
-  std::map<std::pair<Collective, std::string>, Entry> entries_{};
-};
 
 }  // namespace
 
 std::shared_ptr<const Catalog> load_catalog(const std::string& files) {
   auto catalog = std::make_shared<Catalog>();
   if (files.empty()) return catalog;
-  Tables tables;
+  WrittenAlgorithms algorithms;
   for (const std::string& word : split(files, ',')) {
     const std::size_t equals = word.find('=');
-    const std::string file = word.substr(equals == word.npos ? 0 : equals + 1);
-    const std::string kind = std::filesystem::path{file}.extension();
-    if (kind == ".so") {
-      add_module(*catalog, file);
-      continue;
-    }
-    if (kind != ".json" && kind != ".xml")
-      refuse(file, "expected a name that ends in .json, .xml or .so");
-    Written written;
-    try {
-      written = kind == ".json" ? from_json(text_of(file)) : from_msccl(text_of(file));
-    } catch (const Error& error) {
-      refuse(file, error.what());
-    }
-    if (equals != word.npos) written.name = word.substr(0, equals);
-    tables.add(file, std::move(written));
+    const bool is_named = equals != word.npos;
+    const std::string file = word.substr(is_named ? equals + 1 : 0);
+    if (std::filesystem::path{file}.extension() == ".so") add_module(*catalog, file);
+    else
+      add_schedules(algorithms, file,
+                    is_named ? std::optional{word.substr(0, equals)} : std::nullopt);
   }
-  tables.move_to(*catalog);
+  try {
+    algorithms.add_to(*catalog);
+  } catch (const Error& error) {
+    throw Failure{ExitCode::usage, fmt::format("--load {}: write NAME=FILE", error.what())};
+  }
   return catalog;
 }
 

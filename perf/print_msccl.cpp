@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "perf/msccl.hpp"
+#include "schedules/msccl.hpp"
 
 namespace tutti::perf {
 namespace {
@@ -237,8 +238,8 @@ std::string to_msccl(const Printed& printed) {
       R"(<algo name="{}" proto="Simple" nchannels="1" nchunksperloop="{}" ngpus="{}" coll="{}" )"
       R"(inplace="1" outofplace="0" minBytes="0" maxBytes="0" root="{}" units="{}" planes="{}">)"
       "\n",
-      escaped(printed.algorithm), units, printed.schedules.size(), msccl_name(printed.collective),
-      printed.root, units, any.planes());
+      escaped(printed.algorithm), units, printed.schedules.size(),
+      written::msccl_name(printed.collective), printed.root, units, any.planes());
   const Cuts cuts = cuts_of(printed.schedules);
   for (std::size_t rank = 0; rank < printed.schedules.size(); ++rank) {
     std::vector<Piece> pieces = pieces_of(printed.schedules[rank], static_cast<Rank>(rank), cuts);

@@ -8,15 +8,18 @@
 #include <string>
 
 #include <tutti/error.hpp>
+#include <tutti/schedule_file.hpp>
 
 #include "collectives/print.hpp"
 #include "perf/load.hpp"
 #include "perf/msccl.hpp"
 #include "perf/sweep_failure.hpp"
-#include "perf/written.hpp"
+#include "schedules/written.hpp"
 
 namespace tutti::perf {
 namespace {
+
+using written::proved_traits;
 
 std::vector<Schedule> schedules_of(const Choice& choice, int size, Rank root) {
   std::vector<Schedule> schedules;
@@ -44,7 +47,8 @@ void for_each_row(Visit visit) {
   }
 }
 
-std::string refusal(const std::string& text, Written (*read)(const std::string&) = from_json) {
+std::string refusal(const std::string& text,
+                    WrittenSchedules (*read)(std::string_view) = read_json_schedules) {
   try {
     (void)read(text);
   } catch (const Error& error) {
@@ -56,7 +60,7 @@ std::string refusal(const std::string& text, Written (*read)(const std::string&)
 
 TEST(Written, AsJsonIsReadAsItWas) {
   for_each_row([](const Choice& choice, int size, Rank root) {
-    const Written read = from_json(json_of(choice, size, root));
+    const WrittenSchedules read = read_json_schedules(json_of(choice, size, root));
     EXPECT_EQ(read.name, choice.text());
     EXPECT_EQ(read.collective, choice.algorithm->collective);
     EXPECT_EQ(read.root, root);
@@ -67,7 +71,7 @@ TEST(Written, AsJsonIsReadAsItWas) {
 
 TEST(Written, IsProvedWithAllThatHolds) {
   const Choice ring = parse_choice(Collective::all_reduce, "ring");
-  const Traits traits = proved_traits(from_json(json_of(ring, 5, 0)));
+  const Traits traits = proved_traits(read_json_schedules(json_of(ring, 5, 0)));
   EXPECT_TRUE(traits.rotational);
   EXPECT_EQ(traits.ordered, When::never);
   EXPECT_EQ(traits.rank_identical, When::always);
@@ -122,10 +126,11 @@ TEST(Written, ThatCannotBeIsRefused) {
 TEST(Written, AsXmlIsReadAsItWas) {
   for_each_row([](const Choice& choice, int size, Rank root) {
     const std::vector<Schedule> schedules = schedules_of(choice, size, root);
-    const Written read = from_msccl(to_msccl({.algorithm = choice.text(),
-                                              .collective = choice.algorithm->collective,
-                                              .root = root,
-                                              .schedules = schedules}));
+    const WrittenSchedules read =
+        read_msccl_schedules(to_msccl({.algorithm = choice.text(),
+                                       .collective = choice.algorithm->collective,
+                                       .root = root,
+                                       .schedules = schedules}));
     EXPECT_EQ(read.name, choice.text());
     EXPECT_EQ(read.collective, choice.algorithm->collective);
     EXPECT_EQ(read.root, root);
@@ -144,7 +149,7 @@ TEST(Written, AsXmlKeepsStepsThatItsPeersDivideOtherwise) {
   Schedule other{5};
   other.round({Recv{0, out(0, 1)}, Recv{0, out(1, 4)}});
   const std::vector<Schedule> schedules{root, other};
-  const Written read = from_msccl(to_msccl(
+  const WrittenSchedules read = read_msccl_schedules(to_msccl(
       {.algorithm = "pieces", .collective = Collective::broadcast, .schedules = schedules}));
   EXPECT_EQ(read.schedules, schedules);
 }
@@ -192,7 +197,7 @@ std::string ring_of(int n) {
 
 TEST(Written, ByOthersForMscclIsReadAndProved) {
   for (const int n : {2, 3, 4, 7}) {
-    const Written ring = from_msccl(ring_of(n));
+    const WrittenSchedules ring = read_msccl_schedules(ring_of(n));
     EXPECT_EQ(ring.name, "foreign");
     EXPECT_EQ(ring.collective, Collective::all_reduce);
     EXPECT_EQ(ring.schedules.front().rounds(), static_cast<std::size_t>(2 * (n - 1)));
@@ -211,7 +216,8 @@ TEST(Written, ByOthersForMscclIsReadAndProved) {
                  step(0, "r", chunk(theirs), chunk(theirs)) +
                      step(1, "r", chunk(theirs + 1), chunk(theirs + 1)));
   };
-  const Written gathering = from_msccl(program("allgather", 4, 1, {gatherer(0), gatherer(1)}));
+  const WrittenSchedules gathering =
+      read_msccl_schedules(program("allgather", 4, 1, {gatherer(0), gatherer(1)}));
   EXPECT_EQ(gathering.schedules.front().rounds(), 1U);
   EXPECT_TRUE(proved_traits(gathering).rotational);
   // Through scratch, and by threadblocks that wait for each other.
@@ -225,7 +231,8 @@ TEST(Written, ByOthersForMscclIsReadAndProved) {
                  step(0, "r", own, "s0") + step(1, "re", "s0", own) +
                      step(2, "r", other, other, 0, 0));
   };
-  const Written pair = from_msccl(program("allreduce", 2, 1, {rank(0), rank(1)}));
+  const WrittenSchedules pair =
+      read_msccl_schedules(program("allreduce", 2, 1, {rank(0), rank(1)}));
   EXPECT_EQ(proved_traits(pair).rank_identical, When::always);
 }
 
@@ -238,7 +245,7 @@ TEST(Written, AsXmlIsCompleteForOthers) {
     std::string text = to_msccl({.algorithm = choice.text(), .schedules = schedules});
     const std::size_t ours = text.find(" units=");
     text.erase(ours, text.find('>') - ours);
-    EXPECT_NO_THROW((void)proved_traits(from_msccl(text)))
+    EXPECT_NO_THROW((void)proved_traits(read_msccl_schedules(text)))
         << choice.text() << " on " << size << " ranks";
     ++rows;
   });
@@ -247,12 +254,12 @@ TEST(Written, AsXmlIsCompleteForOthers) {
 
 TEST(Written, ForMscclThatCannotBeIsRefused) {
   const std::string good = ring_of(3);
-  EXPECT_EQ(refusal(good, from_msccl), "");
+  EXPECT_EQ(refusal(good, read_msccl_schedules), "");
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string text = good;
     const std::size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;
-    return refusal(text.replace(at, from.size(), to), from_msccl);
+    return refusal(text.replace(at, from.size(), to), read_msccl_schedules);
   };
   const std::array<std::array<const char*, 3>, 15> cases{{
       {"<algo", "<!DOCTYPE a [<!ENTITY b \"c\">]><algo", "document type"},
@@ -274,10 +281,10 @@ TEST(Written, ForMscclThatCannotBeIsRefused) {
   for (const auto& [from, to, words] : cases)
     EXPECT_NE(with(from, to).find(words), std::string::npos) << to << ": " << with(from, to);
   for (std::size_t length = 0; length + 1 < good.size(); length += 7)
-    EXPECT_FALSE(refusal(good.substr(0, length), from_msccl).empty()) << length;
+    EXPECT_FALSE(refusal(good.substr(0, length), read_msccl_schedules).empty()) << length;
   std::string lonely = good;
   lonely.replace(lonely.find("type=\"r\""), 8, "type=\"nop\"");
-  EXPECT_NE(refusal(lonely, from_msccl).find("does not receive all"), std::string::npos);
+  EXPECT_NE(refusal(lonely, read_msccl_schedules).find("does not receive all"), std::string::npos);
 }
 
 // As the fuzzer does, from its seeds.
@@ -286,7 +293,8 @@ TEST(Written, WithAnyBitChangedIsReadOrRefused) {
   for (const auto& entry : std::filesystem::directory_iterator{TUTTI_WRITTEN_SEEDS}) {
     std::ostringstream text;
     text << std::ifstream{entry.path(), std::ios::binary}.rdbuf();
-    const auto read = entry.path().extension() == ".xml" ? from_msccl : from_json;
+    const auto read =
+        entry.path().extension() == ".xml" ? read_msccl_schedules : read_json_schedules;
     EXPECT_NO_THROW((void)proved_traits(read(text.str()))) << entry.path();
     ++seeds;
     constexpr std::size_t kShort = 1200;
@@ -317,6 +325,20 @@ TEST(Written, FromFilesIsACatalog) {
   EXPECT_EQ(row->table->all().size(), 2U);
   EXPECT_TRUE(row->traits.rotational);
   EXPECT_THROW((void)load_catalog(folder + "tutti_ring3.json"), Failure) << "the name is taken";
+  // What stands in the file is a name, too, but that a catalog takes words only.
+  const Choice bruck = parse_choice(Collective::all_gather, "bruck:k=3");
+  const std::vector<Schedule> schedules = schedules_of(bruck, 5, 0);
+  std::ofstream{folder + "tutti_bruck.json"} << json_of(bruck, 5, 0);
+  std::ofstream{folder + "tutti_bruck.xml"} << to_msccl({.algorithm = "Bruck (k = 3), by XML",
+                                                         .collective = Collective::all_gather,
+                                                         .schedules = schedules});
+  const auto brucks = load_catalog(folder + "tutti_bruck.json," + folder + "tutti_bruck.xml");
+  EXPECT_THROW((void)load_catalog("=" + folder + "tutti_bruck.json"), Failure) << "no name";
+  for (const char* const name : {"bruck_k_3", "bruck_k_3_by_xml"}) {
+    const Algorithm* const found = brucks->find(Collective::all_gather, name);
+    ASSERT_NE(found, nullptr) << name;
+    EXPECT_TRUE(std::ranges::equal(found->table->find({5, 0}), schedules)) << name;
+  }
   std::ofstream{folder + "tutti_wrong.json"}
       << changed(R"("rank":1,"rounds":[[)", R"("rank":1,"rounds":[],"x":[[)");
   for (const char* const file : {"tutti_wrong.json", "tutti_no.json", "tutti_no.so", "tutti.txt"})

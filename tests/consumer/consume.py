@@ -140,6 +140,7 @@ def use_example(arguments, folder):
         written, *load)
     expected = {
         (tutti, "run", "-n", "4", build / "own_algorithm"): "both_ways: ",
+        (tutti, "run", "-n", "5", build / "from_file", written): "from_file: ",
         (tutti, "list", *load): "a ring both ways at once",
         (tutti, "verify", "--algorithm", "both_ways", *load): "proved",
         (tutti, "sweep", "--ranks", "3", "--collective", "all_gather", "-a", "ring,both_ways,auto",

@@ -6,21 +6,20 @@
 
 #include <tutti/error.hpp>
 
-#include "perf/msccl.hpp"
-#include "perf/written.hpp"
+#include "schedules/written.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text{reinterpret_cast<const char*>(data), size};
   try {
     const bool is_xml = text.find('<') < text.find('{');
-    const tutti::perf::Written written =
-        is_xml ? tutti::perf::from_msccl(text) : tutti::perf::from_json(text);
+    const tutti::WrittenSchedules written =
+        is_xml ? tutti::read_msccl_schedules(text) : tutti::read_json_schedules(text);
     std::size_t slots = 0;
     for (const tutti::Schedule& schedule : written.schedules)
       slots += schedule.units() * (std::size_t{1} + schedule.planes());
     constexpr std::size_t kFewSlots =
         4096;  // a proof of many takes long, and is not what is sought
-    if (slots <= kFewSlots) (void)tutti::perf::proved_traits(written);
+    if (slots <= kFewSlots) (void)tutti::written::proved_traits(written);
   } catch (const tutti::Error&) {
   }
   return 0;

@@ -22,6 +22,7 @@ RULES = {
     "backends/hybrid": ["include"],
     "collectives": ["include", "algorithms"],
     "examples": ["include"],
+    "schedules": ["include", "collectives", "nlohmann", "expat.h", "fmt"],
     "runtime": ["include", "algorithms", "backends", "collectives", "pmix.h"],
 }
 SEES_EVERYTHING = ["tests", "perf"]

@@ -39,7 +39,7 @@ CAPABILITIES = {
     "objects": (["collectives/object*.cpp", "collectives/engine_objects.cpp",
                  "include/tutti/cereal*.hpp", "include/tutti/codec.hpp"],
                 ["tutti_test_objects_.*"], "^objects_"),
-    "own": (["algorithms/added.cpp", "collectives/proof.cpp", "perf/written*.cpp", "perf/msccl*.cpp",
+    "own": (["algorithms/added.cpp", "collectives/proof.cpp", "schedules/*.cpp",
              "perf/load.cpp"],
             ["tutti_test_executor_own_rows", "tutti_test_command_written", "tutti_test_command"],
             "^(executor_own_rows|command|command_written)$"),

@@ -1,4 +1,4 @@
-#include "perf/written.hpp"
+#include "schedules/written.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 
 #include "collectives/verify.hpp"
 
-namespace tutti::perf {
+namespace tutti::written {
 namespace {
 
 constexpr std::int64_t kMostRanks = 4096;
@@ -86,7 +86,7 @@ Collective written_collective(std::string_view name) {
   refuse_written(fmt::format("'{}' is no collective", name.substr(0, 40)));
 }
 
-Traits proved_traits(const Written& written) {
+Traits proved_traits(const WrittenSchedules& written) {
   const Contract contract{written.collective, static_cast<int>(written.schedules.size()),
                           written.root};
   const tutti::Verdict verdict = verify_schedules(contract, written.schedules);
@@ -102,4 +102,4 @@ Traits proved_traits(const Written& written) {
           .own_counts_only = facts.own_counts_only.holds};
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::written

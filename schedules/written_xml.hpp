@@ -4,9 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace tutti::perf {
+namespace tutti::written {
 
 /// A `step` of a threadblock.
 struct XmlStep {
@@ -55,6 +56,6 @@ struct XmlAlgorithm {
 /// Reads a file. Throws Error{invalid_argument} for what is no such XML, for elements and
 /// attributes in the wrong place, and for document types, which could make much of little.
 /// @param text of the file. @return what it says.
-[[nodiscard]] XmlAlgorithm parse_xml(const std::string& text);
+[[nodiscard]] XmlAlgorithm parse_xml(std::string_view text);
 
-}  // namespace tutti::perf
+}  // namespace tutti::written

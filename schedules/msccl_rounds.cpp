@@ -1,4 +1,4 @@
-#include "perf/msccl_rounds.hpp"
+#include "schedules/msccl_rounds.hpp"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 
 #include <tutti/error.hpp>
 
-#include "perf/msccl_slots.hpp"
-#include "perf/written.hpp"
+#include "schedules/msccl_slots.hpp"
+#include "schedules/written.hpp"
 
-namespace tutti::perf {
+namespace tutti::written {
 namespace {
 
 /// A run of chunks in a buffer of MSCCL.
@@ -337,4 +337,4 @@ std::vector<Schedule> rounds_of(const XmlAlgorithm& xml, Collective collective) 
   return schedules;
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::written

@@ -1,23 +1,14 @@
 /// @file
-/// Schedules as files write them down.
+/// What readers of schedules share.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include <tutti/algorithm.hpp>
+#include <tutti/schedule_file.hpp>
 
-namespace tutti::perf {
-
-/// What one file says: the schedules of all ranks, for one root.
-struct Written {
-  std::string name{};                 ///< Of the algorithm, as the file has it.
-  Collective collective{};            ///< What it computes.
-  Rank root = 0;                      ///< Of rooted collectives.
-  std::vector<Schedule> schedules{};  ///< One of every rank, in order.
-};
+namespace tutti::written {
 
 /// The numbers that every step must keep to.
 struct WrittenShape {
@@ -53,12 +44,8 @@ void check(const WrittenShape& shape);
 /// @param name of a collective. @return it. Throws Error{invalid_argument}.
 [[nodiscard]] Collective written_collective(std::string_view name);
 
-/// Reads what `tutti show --format json` writes, of all ranks. Throws Error{invalid_argument} for
-/// anything else. @param text of the file. @return what it says.
-[[nodiscard]] Written from_json(const std::string& text);
-
 /// Proves what was written down. Throws Error{invalid_argument} with the first thing that is wrong.
 /// @param written any. @return all that holds.
-[[nodiscard]] Traits proved_traits(const Written& written);
+[[nodiscard]] Traits proved_traits(const WrittenSchedules& written);
 
-}  // namespace tutti::perf
+}  // namespace tutti::written

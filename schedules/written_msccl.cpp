@@ -8,11 +8,15 @@
 
 #include <tutti/error.hpp>
 
-#include "perf/msccl.hpp"
-#include "perf/msccl_rounds.hpp"
-#include "perf/written_xml.hpp"
+#include "schedules/msccl.hpp"
+#include "schedules/msccl_rounds.hpp"
+#include "schedules/written.hpp"
+#include "schedules/written_xml.hpp"
 
-namespace tutti::perf {
+namespace tutti {
+
+using namespace written;  // NOLINT(google-build-using-namespace): what reads the parts
+
 namespace {
 
 constexpr std::array<std::pair<Collective, std::string_view>, 4> kNames{
@@ -104,15 +108,15 @@ Collective collective_of(const std::string& coll) {
 
 }  // namespace
 
-std::string_view msccl_name(Collective collective) noexcept {
+std::string_view written::msccl_name(Collective collective) noexcept {
   for (const auto& [known, name] : kNames)
     if (known == collective) return name;
   return name_of(collective);
 }
 
-Written from_msccl(const std::string& text) {
+WrittenSchedules read_msccl_schedules(std::string_view text) {
   XmlAlgorithm xml = parse_xml(text);
-  Written written{.name = xml.name, .collective = collective_of(xml.coll)};
+  WrittenSchedules written{.name = xml.name, .collective = collective_of(xml.coll)};
   std::ranges::stable_sort(xml.ranks, {}, &XmlRank::id);
   for (std::size_t rank = 0; rank < xml.ranks.size(); ++rank)
     if (xml.ranks[rank].id != static_cast<std::int64_t>(rank))
@@ -133,4 +137,4 @@ Written from_msccl(const std::string& text) {
   return written;
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti

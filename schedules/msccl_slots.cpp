@@ -1,4 +1,4 @@
-#include "perf/msccl_slots.hpp"
+#include "schedules/msccl_slots.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 
 #include <tutti/error.hpp>
 
-#include "perf/written.hpp"
+#include "schedules/written.hpp"
 
-namespace tutti::perf {
+namespace tutti::written {
 
 Slotting::Slotting(const XmlAlgorithm& xml, Collective collective)
     : contract_{collective, static_cast<int>(xml.ranks.size()), 0}, in_place_{xml.inplace == 1} {
@@ -77,4 +77,4 @@ Slots Slotting::slot(Space space, std::int64_t unit) const {
   return {space, static_cast<std::uint32_t>(unit), 1};
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::written

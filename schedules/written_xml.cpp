@@ -1,4 +1,4 @@
-#include "perf/written_xml.hpp"
+#include "schedules/written_xml.hpp"
 
 #include <expat.h>
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 
 #include <tutti/error.hpp>
 
-#include "perf/written.hpp"
+#include "schedules/written.hpp"
 
-namespace tutti::perf {
+namespace tutti::written {
 namespace {
 
 std::int64_t number_of(std::string_view key, std::string_view text) {
@@ -128,7 +128,7 @@ void XMLCALL begin_doctype(void* parser, const char*, const char*, const char*, 
 
 }  // namespace
 
-XmlAlgorithm parse_xml(const std::string& text) {
+XmlAlgorithm parse_xml(std::string_view text) {
   if (text.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
     refuse_written("it is too long");
   const Parser parser{XML_ParserCreate("UTF-8")};
@@ -148,4 +148,4 @@ XmlAlgorithm parse_xml(const std::string& text) {
   return reader.take();
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::written

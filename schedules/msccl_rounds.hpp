@@ -6,9 +6,9 @@
 
 #include <tutti/schedule.hpp>
 
-#include "perf/written_xml.hpp"
+#include "schedules/written_xml.hpp"
 
-namespace tutti::perf {
+namespace tutti::written {
 
 /// Gives every step the earliest round in which it can be, and a message the same one at both ends.
 /// Throws Error{invalid_argument} for what cannot be, also for steps that wait for each other.
@@ -16,4 +16,4 @@ namespace tutti::perf {
 /// @return a schedule of every rank.
 [[nodiscard]] std::vector<Schedule> rounds_of(const XmlAlgorithm& xml, Collective collective);
 
-}  // namespace tutti::perf
+}  // namespace tutti::written

@@ -5,9 +5,12 @@
 
 #include <tutti/error.hpp>
 
-#include "perf/written.hpp"
+#include "schedules/written.hpp"
 
-namespace tutti::perf {
+namespace tutti {
+
+using namespace written;  // NOLINT(google-build-using-namespace): what reads the parts
+
 namespace {
 
 using Json = nlohmann::json;
@@ -70,11 +73,11 @@ Schedule read_rank(const Json& json, const WrittenShape& shape, std::size_t rank
 
 }  // namespace
 
-Written from_json(const std::string& text) {
+WrittenSchedules read_json_schedules(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) refuse_written("it is no JSON");
-  Written written{.name = word(json, "algorithm"),
-                  .collective = written_collective(word(json, "collective"))};
+  WrittenSchedules written{.name = word(json, "algorithm"),
+                           .collective = written_collective(word(json, "collective"))};
   const WrittenShape shape{.size = number(json, "size"),
                            .root = number(json, "root"),
                            .units = number(json, "units"),
@@ -90,4 +93,4 @@ Written from_json(const std::string& text) {
   return written;
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti

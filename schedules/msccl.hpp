@@ -1,0 +1,14 @@
+/// @file
+/// Names of collectives in XML of MSCCL.
+#pragma once
+
+#include <string_view>
+
+#include <tutti/types.hpp>
+
+namespace tutti::written {
+
+/// @param collective any. @return MSCCL's name for it, or ours where it has none.
+[[nodiscard]] std::string_view msccl_name(Collective collective) noexcept;
+
+}  // namespace tutti::written
