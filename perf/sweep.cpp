@@ -71,7 +71,7 @@ class Sweep {
     }
     std::size_t cells = 0;
     for (const Part& part : parts) cells += part.candidates.size() * part.problems.size();
-    ProgressLine progress{cells, options_.budget_s};
+    ProgressLine progress{stderr, cells, options_.budget_s};
     hosts_ = static_cast<int>(context.hosts.size());
     for (const Part& part : parts)
       if (!interrupted_) run_part(part, progress);

@@ -196,15 +196,15 @@ void Table::close(const Tally& tally, bool checked) {
   line(text);
 }
 
-void ProgressLine::tick() {
-  const auto now = Clock::now();
+void ProgressLine::tick(Clock::time_point now) {
   if (std::chrono::duration<double>(now - last_).count() < kProgress_s) return;
   last_ = now;
   const double elapsed_s = std::chrono::duration<double>(now - start_).count();
   const double per_cell_s = done_ == 0 ? budget_s_ : elapsed_s / static_cast<double>(done_);
   const double left_s = per_cell_s * static_cast<double>(cells_ - std::min(done_, cells_));
-  fmt::print(stderr, "tutti sweep: {}, {} of {} configurations done, about {} left\n", what_, done_,
+  fmt::print(out_, "tutti sweep: {}, {} of {} configurations done, about {} left\n", what_, done_,
              cells_, format_duration(left_s));
+  std::fflush(out_);
 }
 
 }  // namespace tutti::perf

@@ -57,27 +57,32 @@ class Table {
   std::vector<std::string> noted_{};
 };
 
-/// Says on standard error how far a sweep is, at most every five seconds. Used on rank 0.
+/// Says how far a sweep is, in a line of its own, at most every five seconds. Used on rank 0.
 class ProgressLine {
  public:
-  /// @param cells configurations to measure. @param budget_s time for each, as first estimate.
-  ProgressLine(std::size_t cells, double budget_s) : cells_{cells}, budget_s_{budget_s} {}
+  using Clock = std::chrono::steady_clock;
+
+  /// @param out where to. @param cells configurations to measure. @param budget_s time for each, as
+  /// first estimate. @param start of the measurement.
+  ProgressLine(std::FILE* out, std::size_t cells, double budget_s,
+               Clock::time_point start = Clock::now())
+      : out_{out}, cells_{cells}, budget_s_{budget_s}, start_{start}, last_{start} {}
 
   /// @param what is being measured now.
   void at(std::string what) { what_ = std::move(what); }
   /// @param cells configurations that are done or left out.
   void done(std::size_t cells) { done_ += cells; }
-  /// Says it, if it is time.
-  void tick();
+  /// Says it, if it is time. @param now the time.
+  void tick(Clock::time_point now = Clock::now());
 
  private:
-  using Clock = std::chrono::steady_clock;
+  std::FILE* out_;
   std::size_t cells_;
   double budget_s_;
+  Clock::time_point start_;
+  Clock::time_point last_;
   std::size_t done_ = 0;
   std::string what_{};
-  Clock::time_point start_ = Clock::now();
-  Clock::time_point last_ = Clock::now();
 };
 
 }  // namespace tutti::perf

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs `tutti sweep` under a launcher: command_test.py CASE LAUNCHER TUTTI ABSENT
+"""Runs `tutti sweep` under a launcher: command_test.py CASE LAUNCHER TUTTI ABSENT LIAR
 
 CASE is usage, records, checks, transports, ends, alone or ranks.
 """
@@ -7,6 +7,7 @@ CASE is usage, records, checks, transports, ends, alone or ranks.
 import csv
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -26,11 +27,11 @@ class Command:
         """The command line."""
         return [self.launcher, "-n", str(ranks), self.tutti, "sweep", *arguments]
 
-    def run(self, ranks, *arguments):
+    def run(self, ranks, *arguments, **variables):
         """Exit status, standard output, and what the command, not the launcher, complained of."""
         done = subprocess.run(self.line(ranks, *arguments), stdout=subprocess.PIPE, text=True,
                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False,
-                              timeout=100)
+                              timeout=100, env={**os.environ, **variables})
         said = [line for line in done.stderr.splitlines()
                 if line.startswith("tutti") and "configurations done" not in line]
         return done.returncode, done.stdout, said
@@ -66,6 +67,15 @@ def test_usage(command):
         expect(len(said) == 1 and text in said[0], arguments, said)
         expect("bytes" not in output, "a table was begun", arguments)
 
+    with tempfile.TemporaryDirectory() as folder:  # a matplotlib that hides any other
+        with open(os.path.join(folder, "matplotlib.py"), "w", encoding="utf-8") as file:
+            file.write("raise ModuleNotFoundError(name='matplotlib')\n")
+        picture = os.path.join(folder, "run.svg")
+        status, output, said = command.run(2, "-C", "all_reduce", "--plot", picture,
+                                           PYTHONPATH=folder)
+        expect(status == 4 and len(said) == 1 and "python3-matplotlib" in said[0], status, said)
+        expect("bytes" not in output and not os.path.exists(picture), output)
+
 
 def test_records(command):
     """CSV, JSON lines, replay, baseline and plot belong together."""
@@ -73,12 +83,17 @@ def test_records(command):
         path = {name: os.path.join(folder, "run." + name) for name in ("csv", "jsonl", "svg")}
         status, output, said = command.run(
             2, "--collective", "all_reduce,barrier", "-e", "512", "-n", "4", "--seed", "5",
-            "--csv", path["csv"], "--json", path["jsonl"], "--plot", path["svg"])
+            "--csv", path["csv"], "--json", path["jsonl"], "--plot", path["svg"],
+            OMP_NUM_THREADS="3", A_TOKEN="hunter2", MY_TUTTI_TOKEN="hunter2")
         expect(status == 0 and not said, status, said, output)
         expect("\x1b" not in output and not re.search(r"\r(?!\n)", output), "not plain text")
         records = records_of(path["jsonl"])
         cells = [r for r in records if r["record"] == "cell"]
         expect(records[0]["record"] == "context" and records[-1]["record"] == "summary", records[0])
+        environment = records[0]["environment"]
+        expect(environment["OMP_NUM_THREADS"] == "3", environment)
+        expect("hunter2" not in pathlib.Path(path["jsonl"]).read_text(encoding="utf-8"), "a secret")
+        expect(not any(name.startswith("OMPI_MCA_orte_") for name in environment), environment)
         expect(records[0]["seed"] == 5 and records[0]["hosts"][0]["ranks"] == [0, 1], records[0])
         expect(records[-1]["cells"] == len(cells) and records[-1]["wrong"] == 0, records[-1])
         expect({"auto", "native", "ring"} <= {c["label"] for c in cells}, cells)
@@ -105,8 +120,8 @@ def test_records(command):
         expect(status == 3 and "slower than the baseline" in output, status, output)
 
 
-def test_checks(command):
-    """Every collective gives right results, in place and not, and says so."""
+def test_checks(command, liar):
+    """Every collective gives right results, in place and not, and says so; wrong ones fail."""
     few = ["-b", "1000", "-e", "1000", "-n", "2", "--no-touch"]
     for arguments in (["-d", "f32"], ["-d", "i16", "-o", "max", "--in-place"],
                       ["-d", "bf16", "-o", "average", "-r", "2", "-C", "all_reduce,reduce"],
@@ -142,6 +157,11 @@ def test_checks(command):
     expect(status == 2 and "two ranks" in said[0], status, said)
     status, output, said = command.run(1, *few, "-C", "all_reduce")
     expect(status == 0 and "single rank" in output, status, output, said)
+    status, output, said = command.run(2, *few, "-C", "all_reduce", "-a", "ring,native",
+                                       LD_PRELOAD=liar)
+    expect(status == 1 and not said, status, said, output)
+    expect("checked 2 configurations: 2 wrong elements, 1 differ between ranks" in output, output)
+    expect("native gives 2 WRONG" in output and "native DIFFERS BETWEEN RANKS" in output, output)
 
 
 def test_transports(command):
@@ -165,10 +185,10 @@ def test_transports(command):
            done.stderr)
 
 
-def start(command, ranks, *arguments):
-    """A sweep under way, once its first row is there."""
-    process = subprocess.Popen(command.line(ranks, *arguments), stdout=subprocess.PIPE, text=True,
-                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+def start(line):
+    """A sweep under way in a session of its own, once its first row is there."""
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, stderr=subprocess.PIPE,
+                               stdin=subprocess.DEVNULL, start_new_session=True)
     for line in process.stdout:
         if re.match(r" +\d", line):
             return process
@@ -189,21 +209,66 @@ def ranks_of(command, marker):
     return found
 
 
-def test_ends(command):
-    """A signal, a stopped rank and a foreign launcher end the sweep as documented."""
+LONG = ["-C", "all_reduce", "-a", "ring,auto", "-b", "8", "-f", "2", "-e", "4M", "-n", "500"]
+
+
+def expect_files_after(line, send):
+    """Starts a sweep and ends it early: its files are whole. Exit status and standard error."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "run.jsonl")
-        small = ["--collective", "all_reduce", "--algorithm", "ring,auto", "--json", path]
-        process = start(command, 2, *small, "-b", "8", "-f", "2", "-e", "4M", "-n", "2000")
-        process.send_signal(signal.SIGTERM)
-        output = process.communicate(timeout=60)[0]
-        # The exit status after a signal is the launcher's own affair, the file is ours.
+        process = start([*line, *LONG, "--json", path, "--csv", path + ".csv"])
+        send(process, path)
+        output, errors = process.communicate(timeout=60)
         records = records_of(path)
         expect("interrupted" in output, output)
         expect(records[-1]["record"] == "summary" and records[-1]["interrupted"], records[-1])
+        cells = [record for record in records if record["record"] == "cell"]
+        with open(path + ".csv", encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        expect(len(rows) == 1 + len(cells) and all(len(row) == len(rows[0]) for row in rows), rows)
+        expect(records[-1]["cells"] == len(cells) > 0, records[-1])
+        return process.returncode, errors
 
-        process = start(command, 3, *small, "-b", "8", "-f", "2", "-e", "4M", "-n", "2000",
-                        "--timeout", "2s")
+
+def crawl(ranks, seconds):
+    """Lets time pass for ranks that hardly work meanwhile, yet often enough to be taken for alive."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for sent, pause in ((signal.SIGSTOP, 1.4), (signal.SIGCONT, 0.1)):
+            for rank in ranks:
+                os.kill(rank, sent)
+            time.sleep(pause)
+
+
+def expect_progress(errors, seconds):
+    """One rank said how far it was, in lines of plain text, at most every five seconds."""
+    said = [line for line in errors.splitlines() if "configurations done" in line]
+    expect(1 <= len(said) <= seconds / 5, seconds, errors)
+    expect(all(re.fullmatch(r"tutti sweep: all_reduce \w+, \d+ of 40 configurations done, "
+                            r"about [\dhms ]+ left", line) for line in said), said)
+    expect("\r" not in errors.replace("\r\n", "\n") and "\x1b" not in errors, repr(errors))
+
+
+def test_ends(command):
+    """A signal, a stopped rank and a foreign launcher end the sweep as documented."""
+    # The exit status after a signal is the launcher's own affair, the files are ours.
+    def after_a_while(process, path):
+        crawl(ranks_of(command, path), 6)
+        process.send_signal(signal.SIGTERM)
+
+    def by_ctrl_c(process, _):  # which reaches all who are in the terminal's foreground
+        os.killpg(process.pid, signal.SIGINT)
+
+    begin = time.monotonic()
+    errors = expect_files_after(command.line(2), after_a_while)[1]
+    expect_progress(errors, time.monotonic() - begin)
+    expect_files_after(command.line(2), by_ctrl_c)
+    status, errors = expect_files_after([command.tutti, "sweep", "--ranks", "2"], by_ctrl_c)
+    expect(status == 128 + signal.SIGINT, status, errors)
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.jsonl")
+        process = start([*command.line(3), *LONG, "--json", path, "--timeout", "2s"])
         victim = max(ranks_of(command, path))
         os.kill(victim, signal.SIGSTOP)
         begin = time.monotonic()
@@ -275,14 +340,17 @@ def test_ranks(command):
             expect(len(own) <= 1, "a speaker has one line", said)
 
 
-def main(case, launcher, tutti, absent):
-    """Runs one case. `absent` is a program whose last rank stays away from the set-up."""
+def main(case, launcher, tutti, absent, liar):
+    """Runs one case. `absent` is a program whose last rank stays away from the set-up, `liar` a
+    library that spoils what the MPI gives the last rank."""
     command = Command(launcher, tutti)
     if case == "alone":
         test_alone(command, absent)
+    elif case == "checks":
+        test_checks(command, liar)
     else:
-        {"usage": test_usage, "records": test_records, "checks": test_checks,
-         "transports": test_transports, "ends": test_ends, "ranks": test_ranks}[case](command)
+        {"usage": test_usage, "records": test_records, "transports": test_transports,
+         "ends": test_ends, "ranks": test_ranks}[case](command)
     return 0
 
 

@@ -1,13 +1,17 @@
-// A measurement on one simulated rank: wrong results are counted, absent calls left out.
+// A measurement on one simulated rank, or on two: wrong results are counted, those that differ
+// between ranks as well, absent calls left out.
 #include <gtest/gtest.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 
+#include <tutti/init.hpp>
+
 #include "backends/sim/sim.hpp"
 #include "perf/sweep_interrupt.hpp"
 #include "perf/sweep_measure.hpp"
+#include "tests/runtime/ranks.hpp"
 
 namespace tutti::perf {
 namespace {
@@ -74,6 +78,71 @@ TEST(Race, WrongResultsAreCounted) {
   const SizeResult result = race(world, {.rounds = 3});
   EXPECT_EQ(result.measured[0].wrong, 0u);
   EXPECT_EQ(result.measured[2].wrong, 200u);  // all 100 elements, before and after
+}
+
+// Who of two ranks gets a wrong element from the native call.
+enum class Spoiled { nobody, last, both };
+
+// One of two ranks.
+class OneOfTwo final : public World {
+ public:
+  OneOfTwo(Channel& channel, Spoiled spoiled) : communicator_{init(channel)}, spoiled_{spoiled} {}
+
+  Communicator& communicator() override { return communicator_; }
+  bool has_native(const Call&) override { return true; }
+  void native(const Call& call) override {
+    communicator_.run(call);
+    const bool is_last = communicator_.rank() == 1;
+    if (spoiled_ == Spoiled::both || (is_last && spoiled_ == Spoiled::last))
+      *static_cast<float*>(call.out) += 1;
+  }
+  bool has_library() const override { return true; }
+  std::string library() const override { return "simulated"; }
+
+ private:
+  Communicator communicator_;
+  Spoiled spoiled_;
+};
+
+// What both ranks find of the native call.
+Measured raced_by_two(Spoiled spoiled) {
+  const auto channels = test::local_channels(2, true);
+  std::array<Measured, 2> found;
+  test::expect_no_error(test::run_ranks(2, [&](Rank rank) {
+    const auto self = static_cast<std::size_t>(rank);
+    OneOfTwo world{*channels[self], spoiled};
+    const SweepOptions options{.rounds = 1, .warm_up_rounds = 0};
+    const Setting setting{world, options, [] {}};
+    const Problem problem{.collective = Collective::all_reduce, .count = 100, .size = 2};
+    found[self] = measure_size(setting, problem, {kCandidates.back()}).measured.front();
+  }));
+  EXPECT_EQ(found[0].wrong, found[1].wrong);
+  EXPECT_EQ(found[0].bit_equal, found[1].bit_equal);
+  return found[0];
+}
+
+TEST(Race, ResultsThatDifferBetweenRanksAreNoticed) {
+  const Measured right = raced_by_two(Spoiled::nobody);
+  EXPECT_EQ(right.wrong, 0u);
+  EXPECT_TRUE(right.bit_equal);
+  const Measured differing = raced_by_two(Spoiled::last);
+  EXPECT_EQ(differing.wrong, 2u);  // one before and one after
+  EXPECT_FALSE(differing.bit_equal);
+  const Measured alike = raced_by_two(Spoiled::both);
+  EXPECT_EQ(alike.wrong, 4u);
+  EXPECT_TRUE(alike.bit_equal) << "wrong, but the same on both";
+}
+
+TEST(World, KnowsWhetherRanksHaveTheSame) {
+  const auto channels = test::local_channels(3, true);
+  test::expect_no_error(test::run_ranks(3, [&](Rank rank) {
+    Communicator world = init(*channels[static_cast<std::size_t>(rank)]);
+    for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{7}, ~std::uint64_t{0}}) {
+      EXPECT_TRUE(is_equal_everywhere(world, value));
+      for (const Rank odd : {0, 1, 2})
+        EXPECT_FALSE(is_equal_everywhere(world, rank == odd ? value ^ 1 : value));
+    }
+  }));
 }
 
 TEST(Race, UncheckedResultsAreNotCounted) {

@@ -19,9 +19,15 @@ class Printed {
     std::fclose(stream_);
     std::free(text_);
   }
-  /// @return what was printed so far, line by line.
+  [[nodiscard]] std::FILE* stream() const { return stream_; }
+  /// @return what was printed so far.
+  [[nodiscard]] std::string text() const {
+    std::fflush(stream_);
+    return text_;
+  }
+  /// @return that, line by line.
   [[nodiscard]] std::vector<std::string> lines() const {
-    std::istringstream stream{text_};
+    std::istringstream stream{text()};
     std::vector<std::string> result;
     for (std::string line; std::getline(stream, line);) result.push_back(line);
     return result;
@@ -58,6 +64,41 @@ std::vector<Candidate> candidates_of(const SizeResult& result) {
   std::vector<Candidate> candidates;
   for (const Measured& measured : result.measured) candidates.push_back(measured.candidate);
   return candidates;
+}
+
+// Whether the header calls a host of two cores oversubscribed.
+bool calls_oversubscribed(int ranks) {
+  Printed printed;
+  Context context{.ranks = ranks, .hosts = {{.name = "h", .cores = 2}}};
+  for (Rank rank = 0; rank < ranks; ++rank) context.hosts[0].ranks.push_back(rank);
+  printed.table.header(context, {});
+  EXPECT_EQ(context.is_oversubscribed(), ranks > 2);
+  return printed.text().find("h is oversubscribed: " + std::to_string(ranks) +
+                             " ranks on 2 cores") != std::string::npos;
+}
+
+TEST(Table, SaysWhereRanksOutnumberCores) {
+  EXPECT_FALSE(calls_oversubscribed(1));
+  EXPECT_FALSE(calls_oversubscribed(2));
+  EXPECT_TRUE(calls_oversubscribed(3));
+}
+
+TEST(ProgressLine, SaysEveryFewSecondsHowLongItWillTake) {
+  using std::chrono::seconds;
+  Printed printed;
+  const ProgressLine::Clock::time_point start{};
+  ProgressLine progress{printed.stream(), 8, 0.5, start};
+  progress.at("all_reduce 8");
+  progress.tick(start + seconds{4});
+  EXPECT_EQ(printed.text(), "") << "it is soon over, perhaps";
+  progress.tick(start + seconds{6});
+  progress.done(2);
+  progress.at("all_reduce 64");
+  progress.tick(start + seconds{7});
+  progress.tick(start + seconds{20});
+  EXPECT_EQ(printed.text(),
+            "tutti sweep: all_reduce 8, 0 of 8 configurations done, about 4s left\n"
+            "tutti sweep: all_reduce 64, 2 of 8 configurations done, about 1m 0s left\n");
 }
 
 TEST(Table, HeadingsStandOnTheLineAboveTheNumbers) {
