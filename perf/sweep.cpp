@@ -68,6 +68,8 @@ class Sweep {
     if (is_reporter()) {
       reports_.record(json_of(context, options_));
       reports_.table.header(context, options_);
+      if (!flags_.plot.empty() && !std::ranges::all_of(parts, has_sizes))
+        reports_.table.note("the barrier has no sizes: the plot leaves it out");
     }
     std::size_t cells = 0;
     for (const Part& part : parts) cells += part.candidates.size() * part.problems.size();
@@ -130,8 +132,15 @@ class Sweep {
       throw Failure{ExitCode::usage,
                     "nothing to measure: none of the collectives has one of the "
                     "algorithms, or none runs --in-place"};
+    if (!flags_.plot.empty() && std::ranges::none_of(parts, has_sizes))
+      throw Failure{ExitCode::usage,
+                    "--plot draws over sizes, and the barrier has none: leave --plot out, or add "
+                    "another collective"};
     return parts;
   }
+
+  // All problems of a part are of one collective, and the barrier has no sizes.
+  static bool has_sizes(const Part& part) { return total_bytes(part.problems.front()) > 0; }
 
   Part part_of(const Problem& problem, std::optional<Collective> collective) {
     Part part{name_of(problem),

@@ -58,6 +58,7 @@ def test_usage(command):
         (2, 2, "cannot write", ["--json", "/nowhere/at/all.jsonl"]),
         (1, 2, "cannot read", ["--replay", "/nowhere/at/all.jsonl"]),
         (2, 2, "leave --budget out", ["--replay", "/nowhere/at/all.jsonl", "--budget", "1s"]),
+        (2, 2, "the barrier has none", ["-C", "barrier", "--plot", "run.svg"]),
         (3, 2, "even numbers of ranks", ["--collective", "all_gather", "--algorithm",
                                          "neighbor_exchange"]),
     ]
@@ -103,6 +104,7 @@ def test_records(command):
         expect([(r["algorithm"], r["bytes"], float(r["median_us"])) for r in rows] ==
                [(c["algorithm"], str(c["bytes"]), c["median_us"]) for c in cells], rows)
         expect(os.path.getsize(path["svg"]) > 1000, "no picture")
+        expect("the plot leaves it out" in output, output)
 
         again = os.path.join(folder, "again.jsonl")
         status, output, said = command.run(2, "--replay", path["jsonl"], "--json", again,
