@@ -107,12 +107,18 @@ class Sweep {
                     .size = world_.communicator().size(),
                     .in_place = options_.in_place};
     std::vector<Part> parts;
+    std::string refused;
     const auto add = [&](std::optional<Collective> collective) {
       if (const std::string why = refusal_of(problem); !why.empty())
         throw Failure{ExitCode::usage, fmt::format("{}: {}", name_of(problem), why)};
       if (problem.in_place && !has_in_place(problem)) return;
       Part part = part_of(problem, collective);
-      if (!part.candidates.empty()) parts.push_back(std::move(part));
+      const auto serves = [&](const Candidate& candidate) {
+        const std::string why = refusal_of(world_, problem, candidate);
+        if (!why.empty()) refused = why;
+        return why.empty();
+      };
+      if (std::ranges::any_of(part.candidates, serves)) parts.push_back(std::move(part));
     };
     for (const Collective collective : options_.collectives) {
       problem.collective = collective;
@@ -129,9 +135,11 @@ class Sweep {
       add({});
     }
     if (parts.empty())
-      throw Failure{ExitCode::usage,
-                    "nothing to measure: none of the collectives has one of the "
-                    "algorithms, or none runs --in-place"};
+      throw Failure{
+          ExitCode::usage,
+          "nothing to measure: " + (refused.empty() ? "none of the collectives has one of the "
+                                                      "algorithms, or none runs --in-place"
+                                                    : refused)};
     if (!flags_.plot.empty() && std::ranges::none_of(parts, has_sizes))
       throw Failure{ExitCode::usage,
                     "--plot draws over sizes, and the barrier has none: leave --plot out, or add "

@@ -78,42 +78,45 @@ class Race {
   void enroll() {
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       Measured& entry = measured_[i];
-      if (entry.candidate.kind == Kind::native) {
-        // The answer may depend on where a rank's own block lies, so one refusal counts for all.
-        const bool has = std::ranges::all_of(
-            buffers_.native_calls(), [this](const Call& call) { return world_.has_native(call); });
-        std::array<double, 1> lacking{has && world_.has_library() ? 0.0 : 1.0};
-        max_over_ranks(communicator(), lacking);
-        if (lacking[0] == 0) active_.push_back(i);
-        else
-          entry.refused = world_.has_library()
-                              ? "the MPI has no such call for these buffers, datatype and operator"
-                              : "no MPI launched these ranks";
-        entry.runs = "native";
-        continue;
-      }
-      if (entry.candidate.kind == Kind::probe) {
-        entry.runs = "probe";
-        entry.refused = Probe::refusal(problem_, communicator());
-        if (!entry.refused.empty()) continue;
-        if (!probe_) probe_.emplace(problem_, communicator());
-        active_.push_back(i);
-        continue;
-      }
-      try {
-        for (const Call& call : buffers_.calls()) {
-          const Plan plan = communicator().plan(call, options_of(i));
-          entry.runs = plan.algorithm();
-          entry.segment_bytes = plan.segment();
-        }
-        if (!is_collective(problem_)) entry.runs = name_of(problem_);
-        active_.push_back(i);
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::invalid_argument) throw;
-        entry.refused = error.what();
-      }
+      entry.refused = refusal_of(world_, problem_, entry.candidate);
+      if (entry.refused.empty()) prepare(i);
+      if (entry.refused.empty()) active_.push_back(i);
     }
     participants_ = active_;
+  }
+
+  void prepare(std::size_t i) {
+    Measured& entry = measured_[i];
+    if (entry.candidate.kind == Kind::native) {
+      entry.runs = "native";
+      // The answer may depend on where a rank's own block lies, so one refusal counts for all.
+      const bool has = std::ranges::all_of(
+          buffers_.native_calls(), [this](const Call& call) { return world_.has_native(call); });
+      std::array<double, 1> lacking{has ? 0.0 : 1.0};
+      max_over_ranks(communicator(), lacking);
+      if (lacking[0] != 0)
+        entry.refused = "the MPI has no such call for these buffers, datatype and operator";
+    } else if (entry.candidate.kind == Kind::probe) {
+      entry.runs = "probe";
+      if (!probe_) probe_.emplace(problem_, communicator());
+    } else {
+      prepare_ours(i);
+    }
+  }
+
+  void prepare_ours(std::size_t i) {
+    Measured& entry = measured_[i];
+    try {
+      for (const Call& call : buffers_.calls()) {
+        const Plan plan = communicator().plan(call, options_of(i));
+        entry.runs = plan.algorithm();
+        entry.segment_bytes = plan.segment();
+      }
+      if (!is_collective(problem_)) entry.runs = name_of(problem_);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::invalid_argument) throw;
+      entry.refused = error.what();
+    }
   }
 
   [[nodiscard]] Options options_of(std::size_t i) const {
@@ -299,6 +302,12 @@ class Race {
 };
 
 }  // namespace
+
+std::string refusal_of(World& world, const Problem& problem, const Candidate& candidate) {
+  if (candidate.kind == Kind::probe) return Probe::refusal(problem, world.communicator());
+  if (candidate.kind == Kind::native && !world.has_library()) return "no MPI launched these ranks";
+  return {};
+}
 
 SizeResult measure_size(const Setting& setting, const Problem& problem,
                         const std::vector<Candidate>& candidates) {

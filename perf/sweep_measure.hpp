@@ -40,6 +40,12 @@ struct SizeResult {
   bool interrupted = false;          ///< Whether a signal ended it early, on whichever rank.
 };
 
+/// What can be said before anything is measured. Collective: every rank calls it with the same
+/// arguments. @param world the ranks. @param problem of any count. @param candidate who.
+/// @return why it can take no part at any size, or nothing.
+[[nodiscard]] std::string refusal_of(World& world, const Problem& problem,
+                                     const Candidate& candidate);
+
 /// Measures. Collective: every rank calls it with the same arguments.
 /// @param setting see Setting. @param problem what. @param candidates who. @return the outcome.
 [[nodiscard]] SizeResult measure_size(const Setting& setting, const Problem& problem,

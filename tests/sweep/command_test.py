@@ -59,6 +59,8 @@ def test_usage(command):
         (1, 2, "cannot read", ["--replay", "/nowhere/at/all.jsonl"]),
         (2, 2, "leave --budget out", ["--replay", "/nowhere/at/all.jsonl", "--budget", "1s"]),
         (2, 2, "the barrier has none", ["-C", "barrier", "--plot", "run.svg"]),
+        (2, 2, "the probe is an all_reduce of f32", ["-C", "broadcast", "-a", "probe"]),
+        (2, 2, "the probe is an all_reduce of f32", ["-C", "all_reduce", "-a", "probe", "-d", "f64"]),
         (3, 2, "even numbers of ranks", ["--collective", "all_gather", "--algorithm",
                                          "neighbor_exchange"]),
     ]
