@@ -185,7 +185,7 @@ class Sweep {
   }
 
   void run_part(const Part& part, ProgressLine& progress) {
-    if (is_reporter()) reports_.table.open(part.name, part.candidates);
+    if (is_reporter()) reports_.table.open(part.name);
     const Setting setting{world_, options_, [&] {
                             if (is_reporter()) progress.tick();
                           }};

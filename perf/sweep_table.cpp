@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "perf/sweep_units.hpp"
 
@@ -11,26 +12,22 @@ namespace tutti::perf {
 namespace {
 
 constexpr double kProgress_s = 5;
-constexpr std::size_t kLeastWidth = 9;
+constexpr std::size_t kFastest = 63;  // columns, so that a row has 120 in all
 
-// A label in lines that fit above a column of numbers: "recursive_", "doubling".
-std::vector<std::string> heading(const std::string& label) {
-  std::vector<std::string> lines{""};
-  for (const char c : label) {
-    if (c == ':' || c == '#') lines.emplace_back();
-    lines.back() += c;
-    if (c == '_') lines.emplace_back();
+// Those with a time: the best one, then others, fastest first. auto and native, which have columns
+// of their own, are among them only as the best.
+std::vector<std::size_t> by_speed(const SizeResult& result, const Verdict& verdict) {
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < result.measured.size(); ++i) {
+    const Kind kind = result.measured[i].candidate.kind;
+    const bool has_column = kind == Kind::automatic || kind == Kind::native;
+    if (verdict.summaries[i].samples > 0 && (!has_column || i == verdict.best))
+      indices.push_back(i);
   }
-  // Short pieces share a line.
-  for (std::size_t i = 0; i + 1 < lines.size();) {
-    if (lines[i].size() + lines[i + 1].size() > kLeastWidth) {
-      ++i;
-      continue;
-    }
-    lines[i] += lines[i + 1];
-    lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-  }
-  return lines;
+  std::ranges::sort(indices, {}, [&](std::size_t i) {
+    return std::pair{i != verdict.best, verdict.summaries[i].median};
+  });
+  return indices;
 }
 
 char mark_of(const Verdict& verdict, std::size_t i) {
@@ -38,25 +35,48 @@ char mark_of(const Verdict& verdict, std::size_t i) {
   return verdict.standings[i] == Standing::tie ? '~' : ' ';
 }
 
-std::string winner_of(const SizeResult& result, const Verdict& verdict) {
-  if (!verdict.best) return "-";
-  const std::string& best = result.measured[*verdict.best].candidate.label;
-  if (!verdict.is_tie()) return best;
-  constexpr std::size_t kNamed = 2;
-  std::string text = "tie ~ " + best;
-  for (std::size_t i = 0; i < std::min(kNamed, verdict.equals.size()); ++i)
-    text += ", " + result.measured[verdict.equals[i]].candidate.label;
-  if (verdict.equals.size() > kNamed) text += fmt::format(", +{}", verdict.equals.size() - kNamed);
-  return text;
+// A time with its mark, so that numbers stand below each other.
+std::string time_of(const Verdict& verdict, std::size_t i) {
+  return fmt::format("{}{}", format_us(verdict.summaries[i].median), mark_of(verdict, i));
 }
 
-std::string auto_of(const SizeResult& result, const Verdict& verdict) {
-  for (const Measured& measured : result.measured)
-    if (measured.candidate.kind == Kind::automatic && !measured.times_us.empty())
-      return measured.runs + (verdict.auto_loss.value_or(0) > 0
-                                  ? fmt::format(" +{:.0f}%", *verdict.auto_loss * 100)
-                                  : "");
-  return "-";
+// The column of the one candidate of a kind.
+std::string time_of(const SizeResult& result, const Verdict& verdict, Kind kind) {
+  for (std::size_t i = 0; i < result.measured.size(); ++i)
+    if (result.measured[i].candidate.kind == kind && verdict.summaries[i].samples > 0)
+      return time_of(verdict, i);
+  return "- ";
+}
+
+// What auto loses, and behind all else what it ran to lose it.
+std::string loss_of(const Verdict& verdict) {
+  if (!verdict.auto_loss) return "-";
+  return fmt::format("{}{:.0f}%", *verdict.auto_loss > 0 ? "+" : "", *verdict.auto_loss * 100);
+}
+std::string loser_of(const SizeResult& result, const Verdict& verdict) {
+  if (verdict.auto_loss.value_or(0) <= 0) return {};
+  const auto is_auto = [](const Measured& m) { return m.candidate.kind == Kind::automatic; };
+  return "; auto runs " + std::ranges::find_if(result.measured, is_auto)->runs;
+}
+
+// As many as fit, and how many more there are: "ring 10.0*, direct 10.1~, +9".
+std::string fastest_of(const SizeResult& result, const Verdict& verdict, bool color) {
+  const std::vector<std::size_t> indices = by_speed(result, verdict);
+  const std::string last = loser_of(result, verdict);
+  std::string text;
+  std::size_t width = last.size();
+  for (std::size_t shown = 0; shown < indices.size(); ++shown) {
+    const std::size_t i = indices[shown];
+    std::string entry = result.measured[i].candidate.label + " " + time_of(verdict, i);
+    if (entry.back() == ' ') entry.pop_back();
+    const std::size_t left = indices.size() - shown - 1;
+    const std::size_t more = left == 0 ? 0 : fmt::formatted_size(", +{}", left);
+    width += (shown > 0 ? 2 : 0) + entry.size();
+    if (shown > 0 && width + more > kFastest) return text + fmt::format(", +{}", left + 1) + last;
+    const bool is_best = color && i == verdict.best;
+    text += (shown > 0 ? ", " : "") + (is_best ? "\x1b[32m" + entry + "\x1b[0m" : entry);
+  }
+  return text.empty() ? "-" : text + last;
 }
 
 std::string times(const std::optional<double>& ratio) {
@@ -112,59 +132,29 @@ void Table::header(const Context& context, const SweepOptions& options) {
                    tutti::name_of(options.type), tutti::name_of(options.op),
                    options.in_place ? "in place" : "out of place",
                    options.touch ? "inputs rewritten before each sample" : "inputs left alone"));
-  line(
-      "# median microseconds of the slowest rank. * best  ~ as good as the best (paired test, p >= "
-      "0.01, or less than 2% apart)");
-  line(
-      "# vs native: how many times faster our best is than the MPI. auto: what a plain call runs, "
-      "and what that loses");
+  line("# median microseconds of the slowest rank, the fastest first, +N: N more are in the files");
+  line("# * best  ~ as good as the best (paired test, p >= 0.01, or less than 2% apart)");
+  line("# vs native: how many times faster our best is than the MPI. auto: a plain call");
 }
 
-void Table::open(std::string_view name, const std::vector<Candidate>& candidates) {
-  std::vector<std::vector<std::string>> headings;
-  std::size_t height = 1;
-  widths_.clear();
-  for (const Candidate& candidate : candidates) {
-    headings.push_back(heading(candidate.label));
-    height = std::max(height, headings.back().size());
-    std::size_t width = kLeastWidth;
-    for (const std::string& piece : headings.back()) width = std::max(width, piece.size());
-    widths_.push_back(width);
-  }
+void Table::open(std::string_view name) {
   line("#");
   line(fmt::format("# {}", name));
-  for (std::size_t row = 0; row < height; ++row) {
-    const bool last = row + 1 == height;
-    std::string text = fmt::format("#{:>10}", last ? "bytes" : "");
-    for (std::size_t i = 0; i < headings.size(); ++i) {
-      const std::size_t missing = height - headings[i].size();  // headings stand on the bottom line
-      text += fmt::format(" {:>{}} ", row < missing ? "" : headings[i][row - missing], widths_[i]);
-    }
-    if (last)
-      text += fmt::format(" {:>9} {:>7}  {:<26} {}", "vs native", "wrong", "auto", "winner");
-    line(text);
-  }
+  line(fmt::format("#{:>10} {:>9} {:>8}  {:>8}  {:>6} {:>6}  {}", "bytes", "vs native", "native",
+                   "auto", "loses", "wrong", "fastest"));
 }
 
 void Table::row(const SizeResult& result, const Verdict& verdict) {
-  std::string text = fmt::format("{:>11}", total_bytes(result.problem));
   std::size_t wrong = 0;
   bool checked = false;
-  for (std::size_t i = 0; i < result.measured.size(); ++i) {
-    const Measured& measured = result.measured[i];
-    const bool present = verdict.summaries[i].samples > 0;
-    const std::string cell =
-        fmt::format(" {:>{}}{}", present ? format_us(verdict.summaries[i].median) : "-", widths_[i],
-                    present ? mark_of(verdict, i) : ' ');
-    const bool is_best = color_ && verdict.standings[i] == Standing::best;
-    text += is_best ? "\x1b[32m" + cell + "\x1b[0m" : cell;
+  for (const Measured& measured : result.measured) {
     wrong += measured.wrong;
     checked = checked || measured.checked;
   }
-  text += fmt::format(" {:>9} {:>7}  {:<26} {}", times(verdict.ours_vs_native),
-                      checked ? fmt::format("{}", wrong) : "-", auto_of(result, verdict),
-                      winner_of(result, verdict));
-  line(text);
+  line(fmt::format("{:>11} {:>9} {:>9} {:>9} {:>6} {:>6}  {}", total_bytes(result.problem),
+                   times(verdict.ours_vs_native), time_of(result, verdict, Kind::native),
+                   time_of(result, verdict, Kind::automatic), loss_of(verdict),
+                   checked ? fmt::format("{}", wrong) : "-", fastest_of(result, verdict, color_)));
   for (const Measured& measured : result.measured) {
     const std::string& label = measured.candidate.label;
     if (!measured.refused.empty())

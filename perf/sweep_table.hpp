@@ -39,8 +39,8 @@ class Table {
 
   /// Writes where and how. @param context the facts. @param options the flags.
   void header(const Context& context, const SweepOptions& options);
-  /// Opens a collective's part. @param name of it, or of messages. @param candidates the columns.
-  void open(std::string_view name, const std::vector<Candidate>& candidates);
+  /// Opens a collective's part. @param name of it, or of messages.
+  void open(std::string_view name);
   /// Writes a row. @param result the samples. @param verdict the outcome.
   void row(const SizeResult& result, const Verdict& verdict);
   /// Writes the last lines. @param tally of the whole sweep. @param checked whether results were.
@@ -53,7 +53,6 @@ class Table {
 
   std::FILE* out_;
   bool color_;
-  std::vector<std::size_t> widths_{};
   std::vector<std::string> noted_{};
 };
 
