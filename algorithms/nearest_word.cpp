@@ -2,21 +2,27 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace tutti {
 namespace {
 
-/// Edits that turn one word into the other (Levenshtein).
+/// Edits that turn one word into the other, where two letters that swap places are one edit, too
+/// (optimal string alignment).
 std::size_t edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> earlier;
+  std::vector<std::size_t> before;
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, diagonal + 1, replaced});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    earlier = std::exchange(before, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = before[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({before[j] + 1, row[j - 1] + 1, replaced});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], earlier[j - 2] + 1);
     }
   }
   return row.back();
@@ -25,7 +31,9 @@ std::size_t edits(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> choices) {
-  std::size_t least = word.size() / 2 + 2;  // Further away it is no typing error.
+  if (word.size() < 2) return {};
+  // One letter in three, or one of two: further away it is no typing error.
+  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
   std::string_view nearest;
   for (const std::string_view choice : choices) {
     const std::size_t distance = edits(word, choice);

@@ -25,10 +25,12 @@ Candidate forced(const Choice& choice) {
           .choice = choice.text()};
 }
 
+// What there is to name for the collectives asked for.
 std::vector<std::string> catalog_names(const SweepOptions& options) {
   std::vector<Collective> collectives = options.collectives;
   collectives.insert(collectives.end(), options.uneven.begin(), options.uneven.end());
-  std::vector<std::string> names{kAuto, kNative, kProbe};
+  std::vector<std::string> names{kAuto, kNative};
+  if (std::ranges::count(options.collectives, Collective::all_reduce) > 0) names.push_back(kProbe);
   for (const Algorithm* const row : options.catalog->rows()) {
     const bool chosen =
         std::find(collectives.begin(), collectives.end(), row->collective) != collectives.end();
@@ -127,7 +129,8 @@ void check_names(const SweepOptions& options, int size, bool has_library) {
   const std::vector<std::string> names = catalog_names(options);
   for (const std::string& name : options.algorithms) {
     const std::string word = name.substr(0, name.find_first_of("(:"));
-    if (std::find(names.begin(), names.end(), word) == names.end())
+    // A probe of something else is refused with what it can measure.
+    if (word != kProbe && std::find(names.begin(), names.end(), word) == names.end())
       refuse_word("algorithm", word, names);
   }
   std::vector<std::string> labels;

@@ -95,6 +95,9 @@ TEST(NearestWord, IsTheOneWithFewestEdits) {
   EXPECT_EQ(nearest_word("recursive_dubling", Words{"ring", "recursive_doubling"}),
             "recursive_doubling");
   EXPECT_EQ(nearest_word("zzzzzzzz", Words{"ring", "direct"}), "");
+  EXPECT_EQ(nearest_word("lane", Words{"ring", "bine"}), "") << "half of it is something else";
+  EXPECT_EQ(nearest_word("binomail", Words{"knomial", "binomial"}), "binomial");
+  EXPECT_EQ(nearest_word("k", Words{"j"}), "");
   EXPECT_EQ(nearest_word("ring", {}), "");
 }
 

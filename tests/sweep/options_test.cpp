@@ -178,6 +178,12 @@ TEST(Options, WrongOnesAreNamedInOneLine) {
   }
 }
 
+TEST(Options, OnlyAlgorithmsOfWhatIsAskedForAreOffered) {
+  EXPECT_EQ(refusal({"-a", "xyz", "-C", "barrier"}),
+            "unknown algorithm 'xyz': choose from auto, native, dissemination, hierarchical");
+  EXPECT_NE(refusal({"-a", "xyz", "-C", "all_reduce"}).find("native, probe, "), std::string::npos);
+}
+
 TEST(Options, RepeatArgumentsRepeatTheMeasurement) {
   const SweepFlags flags = parse(
       {"-C", "reduce", "-e", "1M", "--in-place", "--no-touch", "-n", "7", "--json", "there.jsonl"});
