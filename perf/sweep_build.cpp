@@ -4,12 +4,11 @@
 
 #include <array>
 
+#include "perf/build_commit.hpp"  // the build writes it
+
 // The build defines these for this file alone; an empty one is unknown.
 #ifndef TUTTI_VERSION
 #define TUTTI_VERSION "unversioned"
-#endif
-#ifndef TUTTI_COMMIT
-#define TUTTI_COMMIT ""
 #endif
 #ifndef TUTTI_COMPILER
 #define TUTTI_COMPILER "compiler " __VERSION__
@@ -24,7 +23,7 @@
 namespace tutti::perf {
 
 std::string build_version() {
-  const std::string commit = TUTTI_COMMIT;
+  const std::string commit = kBuildCommit;
   return commit.empty() ? TUTTI_VERSION : std::string{TUTTI_VERSION} + " (" + commit + ")";
 }
 
