@@ -113,6 +113,7 @@ class Sweep {
         throw Failure{ExitCode::usage, fmt::format("{}: {}", name_of(problem), why)};
       if (problem.in_place && !has_in_place(problem)) return;
       Part part = part_of(problem, collective);
+      if (options_.determinism) leave_out_the_loose(part);
       const auto serves = [&](const Candidate& candidate) {
         const std::string why = refusal_of(world_, problem, candidate);
         if (!why.empty()) refused = why;
@@ -145,6 +146,16 @@ class Sweep {
                     "--plot draws over sizes, and the barrier has none: leave --plot out, or add "
                     "another collective"};
     return parts;
+  }
+
+  // Those that keep too little: they take no part unless they were named, which is a mistake.
+  void leave_out_the_loose(Part& part) {
+    std::erase_if(part.candidates, [&](const Candidate& candidate) {
+      const std::string why =
+          looseness_of(world_, part.problems.front(), candidate, *options_.determinism);
+      if (!why.empty() && !options_.algorithms.empty()) throw Failure{ExitCode::usage, why};
+      return !why.empty();
+    });
   }
 
   // All problems of a part are of one collective, and the barrier has no sizes.

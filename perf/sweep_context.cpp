@@ -39,6 +39,11 @@ std::vector<Host> placement(World& world) {
   return hosts;
 }
 
+nlohmann::ordered_json level_of(const SweepOptions& options) {
+  if (!options.determinism) return nullptr;
+  return name_of(*options.determinism);
+}
+
 }  // namespace
 
 bool Context::is_oversubscribed() const {
@@ -74,6 +79,7 @@ nlohmann::ordered_json json_of(const Context& context, const SweepOptions& optio
                                 {"seed", options.seed},
                                 {"touch", options.touch},
                                 {"budget_s", options.budget_s},
+                                {"determinism", level_of(options)},
                                 {"arguments", context.arguments},
                                 {"environment", context.environment}};
   record["hosts"] = nlohmann::ordered_json::array();

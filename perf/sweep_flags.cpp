@@ -43,6 +43,8 @@ constexpr std::array kFlags{
          "of our algorithms: auto, shm, tcp, mpi, shm+mpi"},
     Flag{"--buffers", &SweepFlags::buffers, Purpose::steers, "private, or visible to peers"},
     Flag{"--segment", &SweepFlags::segment, Purpose::steers, "bytes in a pipeline stage"},
+    Flag{"--determinism", &SweepFlags::determinism, Purpose::steers,
+         "what ours keep: run_to_run, ..."},
     Flag{"--load", &SweepFlags::load, Purpose::steers, kLoadHelp},
     Flag{"--ranks", &SweepFlags::ranks, Purpose::steers, "start so many, or insist on it"},
     Flag{"--budget", &SweepFlags::budget, Purpose::steers, "time per size and algorithm"},

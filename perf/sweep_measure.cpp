@@ -120,11 +120,13 @@ class Race {
   }
 
   [[nodiscard]] Options options_of(std::size_t i) const {
-    Options options{.visible = setting_.options.buffers == "visible", .counts = buffers_.counts()};
+    Options options{.visible = setting_.options.buffers == "visible",
+                    .determinism = setting_.options.determinism,
+                    .counts = buffers_.counts()};
     if (measured_[i].candidate.kind == Kind::automatic) return options;
     options.algorithm = measured_[i].candidate.choice;
-    // What is named is measured, whatever becomes of the bits.
-    options.determinism = Determinism::fast;
+    // What is named is measured, whatever becomes of the bits, unless they were spoken of.
+    if (!options.determinism) options.determinism = Determinism::fast;
     options.segment = setting_.options.segment;
     return options;
   }
@@ -307,6 +309,24 @@ std::string refusal_of(World& world, const Problem& problem, const Candidate& ca
   if (candidate.kind == Kind::probe) return Probe::refusal(problem, world.communicator());
   if (candidate.kind == Kind::native && !world.has_library()) return "no MPI launched these ranks";
   return {};
+}
+
+std::string looseness_of(World& world, const Problem& problem, const Candidate& candidate,
+                         Determinism level) {
+  if (candidate.kind != Kind::forced) return {};
+  const Buffers buffers{problem, world.communicator().rank()};
+  const auto refusal_at = [&](Determinism kept) -> std::string {
+    try {
+      const Options options{.algorithm = candidate.choice, .determinism = kept};
+      for (const Call& call : buffers.calls()) (void)world.communicator().plan(call, options);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::invalid_argument) throw;
+      return error.what();
+    }
+    return {};
+  };
+  // What cannot serve at all is told where it would be measured.
+  return refusal_at(Determinism::fast).empty() ? refusal_at(level) : "";
 }
 
 SizeResult measure_size(const Setting& setting, const Problem& problem,

@@ -46,6 +46,11 @@ struct SizeResult {
 [[nodiscard]] std::string refusal_of(World& world, const Problem& problem,
                                      const Candidate& candidate);
 
+/// Whether one of our algorithms keeps too little. @param world the ranks. @param problem of any
+/// count. @param candidate who. @param level what is asked for. @return why not, or nothing.
+[[nodiscard]] std::string looseness_of(World& world, const Problem& problem,
+                                       const Candidate& candidate, Determinism level);
+
 /// Measures. Collective: every rank calls it with the same arguments.
 /// @param setting see Setting. @param problem what. @param candidates who. @return the outcome.
 [[nodiscard]] SizeResult measure_size(const Setting& setting, const Problem& problem,

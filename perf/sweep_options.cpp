@@ -142,6 +142,8 @@ void understand_what(const SweepFlags& flags, SweepOptions& options) {
         options.transport));
   options.in_place = flags.in_place;
   if (!flags.segment.empty()) options.segment = bytes_of("--segment", flags.segment);
+  if (!flags.determinism.empty())
+    options.determinism = by_name<Determinism>("level", flags.determinism, kDeterminisms);
   if (!flags.ranks.empty())
     options.ranks = static_cast<int>(number_of("--ranks", flags.ranks, {.least = 1}));
   for (const auto& collectives : {options.collectives, options.uneven})

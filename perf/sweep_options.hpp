@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <tutti/catalog.hpp>
+#include <tutti/determinism.hpp>
 #include <tutti/operators.hpp>
 #include <tutti/types.hpp>
 
@@ -36,6 +37,7 @@ struct SweepFlags {
   std::string transport = "auto";
   std::string buffers = "private";
   std::string segment;
+  std::string determinism;
   std::string load;
   std::string ranks;
   std::string budget = "200ms";
@@ -73,6 +75,8 @@ struct SweepOptions {
   bool in_place = false;                        ///< Whether input and output share memory.
   bool touch = true;                            ///< Whether inputs are rewritten before a sample.
   std::size_t segment = 0;                      ///< Forced segment, or 0.
+  /// What our algorithms keep; nothing: auto what a plain call does, those named anything.
+  std::optional<Determinism> determinism{};
   /// What there is to choose from.
   std::shared_ptr<const Catalog> catalog = std::make_shared<const Catalog>();
   std::optional<int> ranks{};              ///< Expected number of ranks.

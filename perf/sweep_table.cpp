@@ -128,10 +128,12 @@ void Table::header(const Context& context, const SweepOptions& options) {
   for (const auto& [label, share] : options.inject)
     line(
         fmt::format("# !! {} IS SLOWED DOWN BY {:.1f}% ON PURPOSE (--inject)", label, share * 100));
-  line(fmt::format("# ours over {}, {} buffers; {} {}; {}; {}", options.transport, options.buffers,
-                   tutti::name_of(options.type), tutti::name_of(options.op),
-                   options.in_place ? "in place" : "out of place",
-                   options.touch ? "inputs rewritten before each sample" : "inputs left alone"));
+  line(fmt::format(
+      "# ours over {}, {} buffers; {} {}; {}; {}{}", options.transport, options.buffers,
+      tutti::name_of(options.type), tutti::name_of(options.op),
+      options.in_place ? "in place" : "out of place",
+      options.touch ? "inputs rewritten before each sample" : "inputs left alone",
+      options.determinism ? fmt::format("; {}", tutti::name_of(*options.determinism)) : ""));
   line("# median microseconds of the slowest rank, the fastest first, +N: N more are in the files");
   line("# * best  ~ as good as the best (paired test, p >= 0.01, or less than 2% apart)");
   line("# vs native: how many times faster our best is than the MPI. auto: a plain call");

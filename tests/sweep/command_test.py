@@ -124,6 +124,24 @@ def test_records(command):
         expect(status == 3 and "slower than the baseline" in output, status, output)
 
 
+def test_levels(command):
+    """Of our algorithms only those take part that keep the level asked for; auto stays within it."""
+    kept = ["-C", "all_reduce", "-b", "64K", "-e", "64K", "-n", "1", "--determinism",
+            "size_invariant"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.jsonl")
+        status, output, said = command.run(3, *kept, "--json", path)
+        expect(status == 0 and not said, status, said, output)
+        records = records_of(path)
+        expect(records[0]["determinism"] == "size_invariant", records[0])
+        runs = {r["label"]: r["runs"] for r in records if r["record"] == "cell"}
+        expect({"recursive_doubling", "direct", "native"} <= set(runs) and "ring" not in runs, runs)
+        expect(runs["auto"] in ("recursive_doubling", "rabenseifner"), "another tree", runs)
+    status, output, said = command.run(3, *kept, "-a", "direct,ring")
+    expect(status == 2 and len(said) == 1 and "algorithm ring cannot serve" in said[0] and
+           "size_invariant is asked for" in said[0] and "bytes" not in output, status, said, output)
+
+
 def test_checks(command, liar):
     """Every collective gives right results, in place and not, and says so; wrong ones fail."""
     few = ["-b", "1000", "-e", "1000", "-n", "2", "--no-touch"]
@@ -157,6 +175,7 @@ def test_checks(command, liar):
             rows = [(r["collective"], r["algorithm"], r["op"]) for r in csv.DictReader(file)]
         expect(rows == [(name, who, "") for name in ("send", "sendrecv")
                         for who in ("auto", "native")], rows)
+    test_levels(command)
     status, output, said = command.run(1, *few, "-C", "send")
     expect(status == 2 and "two ranks" in said[0], status, said)
     status, output, said = command.run(1, *few, "-C", "all_reduce")

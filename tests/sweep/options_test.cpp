@@ -120,10 +120,27 @@ TEST(Options, UnevenFormsAreNamedBesideCollectives) {
 }
 
 TEST(Options, EveryOtherFlagChangesSomething) {
-  const SweepOptions options =
-      understand(parse({"--collective", "reduce,broadcast", "--in-place", "--no-touch", "--segment",
-                        "64K", "--ranks", "4", "--check", "--budget", "1s", "--timeout", "2s",
-                        "--seed", "9", "--fail-over", "20%", "--color", "always"}));
+  const SweepOptions options = understand(parse({"--collective",
+                                                 "reduce,broadcast",
+                                                 "--in-place",
+                                                 "--no-touch",
+                                                 "--segment",
+                                                 "64K",
+                                                 "--ranks",
+                                                 "4",
+                                                 "--check",
+                                                 "--budget",
+                                                 "1s",
+                                                 "--timeout",
+                                                 "2s",
+                                                 "--seed",
+                                                 "9",
+                                                 "--fail-over",
+                                                 "20%",
+                                                 "--color",
+                                                 "always",
+                                                 "--determinism",
+                                                 "size_invariant"}));
   EXPECT_EQ(options.collectives, (std::vector{Collective::reduce, Collective::broadcast}));
   EXPECT_TRUE(options.in_place);
   EXPECT_FALSE(options.touch);
@@ -135,6 +152,8 @@ TEST(Options, EveryOtherFlagChangesSomething) {
   EXPECT_EQ(options.seed, 9u);
   EXPECT_DOUBLE_EQ(options.fail_over, 0.2);
   EXPECT_TRUE(options.color);
+  EXPECT_EQ(options.determinism, Determinism::size_invariant);
+  EXPECT_EQ(understand(parse({})).determinism, std::nullopt);
 }
 
 TEST(Options, TimesEndAtAMillionSeconds) {
@@ -160,6 +179,7 @@ TEST(Options, WrongOnesAreNamedInOneLine) {
       {{"--transport", "tpc"}, "choose from auto, shm, tcp, mpi, shm+mpi"},
       {{"--buffers", "visible", "--transport", "mpi"}, "--buffers private"},
       {{"--buffers", "visible", "--transport", "tcp"}, "--transport shm"},
+      {{"--determinism", "run_to_runs"}, "did you mean run_to_run?"},
       {{"--inject", "ring"}, "'ring'"},
       {{"--inject", "ring#2=5%"}, "does not take part"},
       {{"-d", "f32", "-o", "bit_or"}, "bit_or is not defined for datatype f32"},
