@@ -23,6 +23,7 @@
 #include "perf/world.hpp"
 #include "runtime/cryptography.hpp"
 #include "runtime/launch.hpp"
+#include "runtime/tls.hpp"
 
 namespace tutti::perf {
 namespace {
@@ -67,6 +68,12 @@ std::vector<Feature> backends_of(const std::string& mpi) {
            runtime::has_cryptography() ? "sockets between hosts; peers authenticate each other"
                                        : "the loopback only: built without OpenSSL (libssl-dev), "
                                          "nobody could be authenticated"},
+          {"hybrid", true,
+           fmt::format("shm inside a host, {} between hosts: what auto means",
+                       mpi.empty() ? "tcp" : "tcp or mpi")},
+          {"tls", runtime::has_tls(),
+           runtime::has_tls() ? "encrypts tcp where it is asked for"
+                              : "built without OpenSSL (libssl-dev)"},
           {"nccl", false, "not in this version: host memory only"}};
 }
 

@@ -10,6 +10,7 @@
 #include <tutti/algorithm.hpp>
 #include <tutti/operators.hpp>
 
+#include "runtime/tls.hpp"
 #include "tests/command/runner.hpp"
 
 namespace tutti {
@@ -155,6 +156,8 @@ TEST(CommandInfo, TellsWhatThereIsAndWhyNotMore) {
   EXPECT_EQ(document.at("algorithms"), catalog().size());
   EXPECT_EQ(document.at("backends").at("sim").at("available"), true);
   EXPECT_EQ(document.at("backends").at("mpi").at("available"), !document.at("mpi").empty());
+  EXPECT_EQ(document.at("backends").at("hybrid").at("available"), true);
+  EXPECT_EQ(document.at("backends").at("tls").at("available"), runtime::has_tls());
 }
 
 }  // namespace
