@@ -11,6 +11,7 @@
 #include "perf/commands.hpp"
 #include "perf/environment.hpp"
 #include "perf/fail.hpp"
+#include "perf/run_spawn.hpp"
 #include "perf/sweep_baseline.hpp"
 #include "perf/sweep_context.hpp"
 #include "perf/sweep_failure.hpp"
@@ -330,10 +331,24 @@ int start_ranks(int ranks) {
   return fail_alike(kWho, Failure{ExitCode::environment, "cannot start ranks: /proc is missing"});
 }
 
+// The flags of the run that is to be repeated, and as many ranks, where no launcher started some.
+SweepFlags repeated(const SweepFlags& flags) {
+  const RecordedRun run = recorded_run(flags.replay);
+  SweepFlags repeating = flags_of(run.arguments, flags);
+  if (launched_size() || run.ranks <= 1) return repeating;
+  if (!run.mpi.empty())
+    throw Failure{ExitCode::usage,
+                  fmt::format("'{}' was measured by {} ranks under {}, which starts them: mpirun "
+                              "-n {} tutti sweep --replay {}",
+                              flags.replay, run.ranks, run.mpi, run.ranks, quoted({flags.replay}))};
+  repeating.ranks = std::to_string(run.ranks);
+  return repeating;
+}
+
 int sweep(SweepFlags flags) {
   SweepOptions options;
   try {
-    if (!flags.replay.empty()) flags = flags_of(recorded_arguments(flags.replay), flags);
+    if (!flags.replay.empty()) flags = repeated(flags);
     options = understand(flags);
   } catch (const Failure& failure) {
     if (flags.replay.empty()) return fail_alike(kWho, failure);

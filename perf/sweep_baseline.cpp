@@ -43,11 +43,13 @@ bool is_same(const Json& a, const Json& b) {
 
 }  // namespace
 
-std::vector<std::string> recorded_arguments(const std::string& path) {
+RecordedRun recorded_run(const std::string& path) {
   for (const Json& record : read_records(path)) {
     if (record.value("record", "") != "context") continue;
     try {
-      return record.at("arguments").get<std::vector<std::string>>();
+      return {.arguments = record.at("arguments").get<std::vector<std::string>>(),
+              .ranks = record.value("ranks", 1),
+              .mpi = record.value("mpi", "")};
     } catch (const Json::exception&) {
       break;
     }

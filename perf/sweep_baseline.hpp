@@ -11,9 +11,15 @@
 
 namespace tutti::perf {
 
-/// @param path a file that --json wrote. @return the arguments that repeat its measurement. Throws
-/// Failure{usage}.
-[[nodiscard]] std::vector<std::string> recorded_arguments(const std::string& path);
+/// What a file says of how it was measured.
+struct RecordedRun {
+  std::vector<std::string> arguments{};  ///< Those that repeat the measurement.
+  int ranks = 1;                         ///< Number of ranks.
+  std::string mpi{};                     ///< The MPI that launched them; empty if none did.
+};
+
+/// @param path a file that --json wrote. @return how it was measured. Throws Failure{usage}.
+[[nodiscard]] RecordedRun recorded_run(const std::string& path);
 
 /// The cells of an earlier run.
 class Baseline {

@@ -80,6 +80,13 @@ def test_usage(command):
         expect("bytes" not in output and not os.path.exists(picture), output)
 
 
+def alone(command, *arguments):
+    """Without a launcher: exit status, standard output and standard error."""
+    done = subprocess.run([command.tutti, "sweep", *arguments], check=False, text=True, timeout=60,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    return done.returncode, done.stdout, done.stderr
+
+
 def test_records(command):
     """CSV, JSON lines, replay, baseline and plot belong together."""
     with tempfile.TemporaryDirectory(prefix="tutti sweep ") as folder:
@@ -114,6 +121,9 @@ def test_records(command):
         expect(status == 0, status, said, output)
         expect([(c["label"], c["bytes"]) for c in records_of(again) if c["record"] == "cell"] ==
                [(c["label"], c["bytes"]) for c in cells], "the replay measured something else")
+        status, output, errors = alone(command, "--replay", path["jsonl"])
+        expect(status == 2 and not output and errors.count("\n") == 1 and
+               "mpirun -n 2 tutti sweep --replay" in errors, status, output, errors)
         with open(again, "w", encoding="utf-8") as file:
             for record in records:  # a past in which everything was a thousand times faster
                 for name in ("median_us", "ci_high_us"):
@@ -201,11 +211,8 @@ def test_transports(command):
             expect(names == {name}, "all ranks are on one host", transport, names)
     status, _, said = command.run(2, *small, "--transport", "shm+mpi", "--buffers", "visible")
     expect(status == 0 and not said, status, said)
-    done = subprocess.run([command.tutti, "sweep", "--ranks", "2", *small, "--transport",
-                           "shm+mpi"], check=False, stdout=subprocess.PIPE, text=True,
-                          stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
-    expect(done.returncode == 2 and "the launcher starts them" in done.stderr, done.returncode,
-           done.stderr)
+    status, _, errors = alone(command, "--ranks", "2", *small, "--transport", "shm+mpi")
+    expect(status == 2 and "the launcher starts them" in errors, status, errors)
 
 
 def start(line):
@@ -352,15 +359,22 @@ def test_ranks(command):
     small = ["-C", "all_reduce", "-a", "ring", "-b", "8", "-e", "8", "-n", "8"]
     for more, wanted, text in ((["--json", "/dev/full"], 4, "cannot write '/dev/full'"),
                                (["--timeout", "1us"], 5, "")):
-        done = subprocess.run([command.tutti, "sweep", "--ranks", "2", *small, *more], check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              stdin=subprocess.DEVNULL, timeout=60)
-        said = done.stderr.splitlines()
-        expect(done.returncode == wanted and text in done.stderr, done.returncode, said)
+        status, _, errors = alone(command, "--ranks", "2", *small, *more)
+        said = errors.splitlines()
+        expect(status == wanted and text in errors, status, said)
         expect(all(line.startswith("tutti") for line in said), "a foreign banner", said)
         for rank in (0, 1):
             own = [line for line in said if f"(rank {rank})" in line]
             expect(len(own) <= 1, "a speaker has one line", said)
+    status, _, errors = alone(command, "--ranks", "2", "-C", "all_reduce", "-a", "native")
+    expect(status == 2 and "no MPI launched" in errors, status, errors)
+    with tempfile.TemporaryDirectory() as folder:
+        path, again = os.path.join(folder, "run.jsonl"), os.path.join(folder, "again.jsonl")
+        subprocess.run([command.tutti, "run", "-n", "2", command.tutti, "sweep", *small, "--json",
+                        path], check=True, stdout=subprocess.DEVNULL, timeout=60)
+        status, _, errors = alone(command, "--replay", path, "--json", again)
+        expect(status == 0 and {r["ranks"] for r in records_of(again) if "ranks" in r} == {2},
+               "the replay starts as many ranks", status, errors, records_of(again))
 
 
 def main(case, launcher, tutti, absent, liar):

@@ -132,10 +132,16 @@ TEST(Baseline, WrongFilesAreUsageErrors) {
   EXPECT_THROW(Baseline("/nowhere/at/all.jsonl", true), Failure);
   EXPECT_THROW(Baseline(garbage.path(), true), Failure);
   EXPECT_THROW(Baseline(empty.path(), true), Failure);
-  EXPECT_THROW((void)recorded_arguments(empty.path()), Failure);
-  const Scratch good{R"({"record":"context","arguments":["--seed=3"]})"
+  EXPECT_THROW((void)recorded_run(empty.path()), Failure);
+  const Scratch wrong{R"({"record":"context","arguments":[],"ranks":"many"})"
+                      "\n"};
+  EXPECT_THROW((void)recorded_run(wrong.path()), Failure);
+  const Scratch good{R"({"record":"context","arguments":["--seed=3"],"ranks":4,"mpi":"an MPI"})"
                      "\n"};
-  EXPECT_EQ(recorded_arguments(good.path()), std::vector<std::string>{"--seed=3"});
+  const RecordedRun run = recorded_run(good.path());
+  EXPECT_EQ(run.arguments, std::vector<std::string>{"--seed=3"});
+  EXPECT_EQ(run.ranks, 4);
+  EXPECT_EQ(run.mpi, "an MPI");
 }
 
 TEST(LineFile, RefusesWhatItCannotWrite) {
