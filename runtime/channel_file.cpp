@@ -1,16 +1,21 @@
 // How a world comes together in a folder:
 //   every rank r leaves hello.r: job, size, its host, and a random name (a nonce) of its own
-//   rank 0 leaves world: a random name of the world, and everybody's nonce; anew if a hello changes
+//   rank 0 leaves world: a random name of the world, and everybody's nonce and host; anew if a
+//     hello changes
 //   rank r finds its nonce in it and leaves w.WORLD.ok.r
 //   rank 0 finds all of these and leaves w.WORLD.go
+//   every rank takes its hello away and goes on
 // So nobody goes on with what an earlier run left: its world lists none of today's nonces. After
 // that, exchange k is the files w.WORLD.k.r.
+// A hello is held as long as its writer waits, so that the living can be told from what others
+// left:
+//   who finds a hello.r of the living for its own r takes it away and leaves rival.NONCE. Its
+//   writer
+//     misses it, at the latest when it wants to go on
+//   who finds a hello.0 of the living with which it does not agree leaves refused.NONCE.r
 #include "runtime/channel_file.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -19,40 +24,20 @@
 #include <utility>
 
 #include "runtime/channel_rules.hpp"
+#include "runtime/fields.hpp"
 #include "runtime/folder.hpp"
+#include "runtime/hello.hpp"
 
 namespace tutti::runtime {
 
 namespace {
 
-constexpr std::string_view kFormat = "tutti-file-1";
+// Notes to a process, by its nonce.
+constexpr std::string_view kRival = "rival.";
+constexpr std::string_view kRefused = "refused.";
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
-// What a rank says of itself. A line each.
-struct Hello {
-  std::string format{};
-  std::string job{};
-  std::string size{};
-  std::string nonce{};
-  std::string host{};
-};
-
-std::string text_of(const Hello& hello) {
-  return hello.format + "\n" + hello.job + "\n" + hello.size + "\n" + hello.nonce + "\n" +
-         hello.host + "\n";
-}
-
-Hello hello_of(const std::string& text) {
-  Hello hello;
-  std::istringstream lines{text};
-  for (std::string* line : {&hello.format, &hello.job, &hello.size, &hello.nonce, &hello.host})
-    std::getline(lines, *line);
-  return hello;
+std::string note_to(std::string_view kind, const std::string& nonce) {
+  return std::string{kind} + nonce;
 }
 
 // Sleeps between two looks into the folder, longer and longer. File systems of several hosts tell
@@ -80,6 +65,7 @@ class FileChannel final : public Channel {
   FileChannel(std::string path, FilePlace place)
       : path_{std::move(path)}, place_{std::move(place)}, folder_{std::in_place, path_} {
     check_place(place_.rank, place_.size);
+    place_.hosts.resize(static_cast<std::size_t>(place_.size));
   }
   ~FileChannel() override;
 
@@ -92,73 +78,110 @@ class FileChannel final : public Channel {
  private:
   void join(Deadline deadline);
   void greet();
+  void contest();
+  std::optional<Error> rivalry() const;
+  Error duplicate(const std::string& host) const;
   bool lead();
   bool follow();
   void sweep_up();
-  void check_alone() const;
+  void check_agreement();
   void check_failure() const;
   [[noreturn]] void fail(const Error& error);
   Error absentees(std::chrono::steady_clock::time_point start) const;
+  std::string refusals() const;
   std::optional<Hello> hello_from(Rank rank) const;
 
+  static std::string hello_name(Rank rank) { return "hello." + std::to_string(rank); }
   std::string note(const std::string& what) const { return "w." + world_ + "." + what; }
   std::string note(const std::string& what, Rank rank) const {
     return note(what + "." + std::to_string(rank));
   }
 
   std::string path_;
-  FilePlace place_;
+  FilePlace place_;  // its hosts are those of the ranks themselves, once these are known
   std::optional<Folder> folder_;
-  std::string nonce_ = random_name();
-  std::string world_{};                // empty until rank 0 has named it
-  std::vector<std::string> nonces_{};  // of all ranks, as last published; rank 0 only
+  const std::string nonce_ = random_name();
+  const Hello hello_ = own_hello(place_.job, place_.size, nonce_);
+  Descriptor held_{};      // the own hello, until all have come
+  std::string world_{};    // empty until rank 0 has named it
+  std::string members_{};  // nonces and hosts, as last published; rank 0 only
   bool joined_ = false;
   std::uint64_t rounds_ = 0;
 };
 
 void FileChannel::greet() {
-  const Hello hello{std::string{kFormat}, place_.job, std::to_string(place_.size), nonce_,
-                    host_name()};
-  while (!folder_->write("hello." + std::to_string(place_.rank), text_of(hello)))
-    folder_.emplace(path_);  // an earlier world of this path removed the folder just now
+  while (!(held_ = folder_->claim(hello_name(place_.rank), text_of(hello_))))
+    if (folder_->is_gone()) folder_.emplace(path_);  // an earlier world of this path removed it
+    else contest();
+}
+
+// There is a hello of this rank. One that the dead have left is removed. A living process is told.
+void FileChannel::contest() {
+  const auto other = hello_from(place_.rank);
+  if (!other) return;
+  const bool is_alive = folder_->is_held(hello_name(place_.rank));
+  if (is_alive) folder_->write(note_to(kRival, other->nonce), hello_.host);
+  const bool is_told = folder_->remove(hello_name(place_.rank)) && is_alive;
+  if (is_told) throw duplicate(other->host);
+  if (is_alive) folder_->remove(note_to(kRival, other->nonce));  // its world has begun
+}
+
+// Whether another process took the own hello away.
+std::optional<Error> FileChannel::rivalry() const {
+  const auto hello = hello_from(place_.rank);
+  if ((hello && hello->nonce == nonce_) || folder_->is_gone()) return {};
+  const auto host = hello ? hello->host : folder_->read(note_to(kRival, nonce_));
+  return duplicate(host.value_or("unknown"));
+}
+
+Error FileChannel::duplicate(const std::string& host) const {
+  const std::string rank = std::to_string(place_.rank);
+  return {ErrorCode::mismatch,
+          "two processes came as rank " + rank + " of the world at " + describe() +
+              ", this one on host " + hello_.host + " and another one on host " + host +
+              ": duplicate rank; start each rank once",
+          place_.rank};
 }
 
 std::optional<Hello> FileChannel::hello_from(Rank rank) const {
-  const auto text = folder_->read("hello." + std::to_string(rank));
+  const auto text = folder_->read(hello_name(rank));
   if (!text) return {};
   return hello_of(*text);
 }
 
-// Two processes with one rank would take turns in being heard.
-void FileChannel::check_alone() const {
-  const auto hello = hello_from(place_.rank);
-  if (!hello || hello->nonce == nonce_) return;
+// A rank 0 that waits, and not just what an earlier one left, decides who belongs to its world.
+void FileChannel::check_agreement() {
+  const auto first = hello_from(0);
+  if (!first || first->agrees_with(hello_) || !folder_->is_held(hello_name(0))) return;
+  const std::string self = "rank " + std::to_string(place_.rank);
+  const std::string claim = claim_of(hello_, *first);
+  folder_->write(note_to(kRefused, first->nonce) + "." + std::to_string(place_.rank),
+                 self + " (host " + hello_.host + "), which " + claim);
   throw Error{ErrorCode::mismatch,
-              "another process, on host " + hello->host + ", says that it is rank " +
-                  std::to_string(place_.rank) + " of the world at " + describe(),
-              place_.rank};
+              self + " " + claim + ", but rank 0 (host " + first->host + ") at " + describe() +
+                  " " + claim_of(*first, hello_),
+              0};
 }
 
 // Rank 0: names a world of those who are there. Returns whether all of them have seen it.
 bool FileChannel::lead() {
-  std::vector<std::string> nonces;
+  std::string members;
+  std::vector<std::string> hosts;
   for (Rank rank = 0; rank < place_.size; ++rank) {
     const auto hello = hello_from(rank);
-    if (!hello || hello->format != kFormat || hello->job != place_.job ||
-        hello->size != std::to_string(place_.size))
-      return false;
-    nonces.push_back(hello->nonce);
+    if (!hello || !hello->agrees_with(hello_)) return false;
+    members += hello->nonce + " " + hello->host + "\n";
+    hosts.push_back(hello->host);
   }
-  if (nonces != nonces_) {
-    nonces_ = nonces;
+  if (members != members_) {
+    members_ = members;
     world_ = random_name();
-    std::string text = world_ + "\n";
-    for (const std::string& nonce : nonces_) text += nonce + "\n";
-    folder_->write("world", text);
+    folder_->write("world", world_ + "\n" + members_);
   }
   for (Rank rank = 1; rank < place_.size; ++rank)
     if (!folder_->has(note("ok", rank))) return false;
   sweep_up();
+  place_.hosts = hosts;
   folder_->write(note("go"), "");
   return true;
 }
@@ -167,25 +190,29 @@ bool FileChannel::lead() {
 bool FileChannel::follow() {
   const auto text = folder_->read("world");
   if (!text) return false;
-  std::istringstream lines{*text};
+  std::istringstream words{*text};
   std::string world;
-  std::string nonce;
-  std::getline(lines, world);
-  for (Rank rank = 0; rank <= place_.rank; ++rank) std::getline(lines, nonce);
-  if (!lines || nonce != nonce_) return false;
+  words >> world;
+  std::vector<std::string> nonces(place_.hosts.size());
+  std::vector<std::string> hosts(place_.hosts.size());
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) words >> nonces[rank] >> hosts[rank];
+  if (!words || nonces[static_cast<std::size_t>(place_.rank)] != nonce_) return false;
   if (world != world_) {
     if (!world_.empty()) folder_->remove(note("ok", place_.rank));
     world_ = world;
     folder_->write(note("ok", place_.rank), "");
   }
-  return folder_->has(note("go"));
+  if (!folder_->has(note("go"))) return false;
+  place_.hosts = hosts;
+  return true;
 }
 
 // All ranks are here, so nobody is in an earlier world: whatever is left of it can go.
 void FileChannel::sweep_up() {
   for (const std::string& name : folder_->names())
     if (name != "world" && !name.starts_with(note("")) &&
-        (name.starts_with("w.") || name.ends_with(".draft")))
+        (name.starts_with("w.") || name.starts_with(kRival) || name.starts_with(kRefused) ||
+         name.ends_with(".draft")))
       folder_->remove(name);
 }
 
@@ -197,50 +224,61 @@ void FileChannel::join(Deadline deadline) {
       folder_.emplace(path_);
       greet();
     }
-    check_alone();
+    if (const auto error = rivalry()) throw Error{*error};
+    check_agreement();
     if (!patience.wait()) throw absentees(start);
   }
   joined_ = true;
-  folder_->remove("hello." + std::to_string(place_.rank));
+  if (!folder_->remove(hello_name(place_.rank)))
+    if (const auto error = rivalry()) fail(*error);
+  held_.reset();
 }
 
 // Who has not come: who left no note that rank 0 could count.
 Error FileChannel::absentees(std::chrono::steady_clock::time_point start) const {
   std::vector<Rank> missing;
+  std::vector<std::string> hosts = place_.hosts;
   std::string strangers;
   for (Rank rank = 0; rank < place_.size; ++rank) {
     const auto hello = hello_from(rank);
     const bool has_agreed = !world_.empty() && folder_->has(note("ok", rank));
-    if (rank == place_.rank || has_agreed) continue;
-    if (hello && hello->size == std::to_string(place_.size) && hello->job == place_.job &&
-        (world_.empty() || rank == 0))
-      continue;
+    const bool is_ours = hello && hello->agrees_with(hello_);
+    if (is_ours && folder_->is_held(hello_name(rank)))  // not what an earlier run left
+      hosts[static_cast<std::size_t>(rank)] = hello->host;
+    if (rank == place_.rank || has_agreed || (is_ours && (world_.empty() || rank == 0))) continue;
     missing.push_back(rank);
     if (hello)
       strangers += "; what rank " + std::to_string(rank) + " left there, from host " + hello->host +
                    ", is of " +
-                   (hello->size == std::to_string(place_.size) ? "another run"
-                                                               : "a world of " + hello->size);
+                   (hello->size == hello_.size ? "another run" : "a world of " + hello->size);
   }
   if (missing.empty()) missing.push_back(0);  // all are there, and rank 0 does not say so
-  const Error error = absence(*this, start, missing);
-  return {error.code(), error.what() + strangers, error.culprit()};
+  const Error error = absence(*this, start, missing, hosts);
+  return {error.code(), error.what() + strangers + refusals(), error.culprit()};
 }
 
-// Another rank's deadline has passed: its roll call is the one to report.
+// Who came to this rank 0 and did not agree with it.
+std::string FileChannel::refusals() const {
+  const auto first = hello_from(0);
+  std::string text;
+  for (const std::string& name : folder_->names())
+    if (first && name.starts_with(note_to(kRefused, first->nonce)) && !name.ends_with(".draft"))
+      text += (text.empty() ? "; turned away: " : "; ") + folder_->read(name).value_or("");
+  return text;
+}
+
+// Another rank has failed, most often at its deadline: what it says is the one thing to report.
 void FileChannel::check_failure() const {
   if (const auto text = folder_->read(note("failed"))) {
-    std::istringstream words{*text};
-    Rank culprit = -1;
-    std::string message;
-    words >> culprit >> std::ws;
-    std::getline(words, message);
-    throw Error{ErrorCode::timeout, message, culprit};
+    std::string_view rest = *text;
+    throw take_error(rest);
   }
 }
 
 void FileChannel::fail(const Error& error) {
-  folder_->write(note("failed"), std::to_string(error.culprit()) + " " + error.what());
+  std::string text;
+  put_error(text, error);
+  folder_->write(note("failed"), text);
   throw Error{error};
 }
 
@@ -261,7 +299,7 @@ std::vector<std::string> FileChannel::all_gather(std::string_view own, Deadline 
     }
     if (missing.empty()) break;
     check_failure();
-    if (!patience.wait()) fail(absence(*this, start, missing));
+    if (!patience.wait()) fail(absence(*this, start, missing, place_.hosts));
   }
   // Whoever has begun this exchange has read all of the one before.
   if (rounds_ > 0) folder_->remove(note(std::to_string(rounds_ - 1), place_.rank));
@@ -274,9 +312,11 @@ std::vector<std::string> FileChannel::all_gather(std::string_view own, Deadline 
 // The last rank to leave removes what is left. Nobody waits for the others.
 FileChannel::~FileChannel() {
   try {
-    const std::string hello = "hello." + std::to_string(place_.rank);
+    for (const std::string& name : folder_->names())
+      if (name.starts_with(note_to(kRival, nonce_)) || name.starts_with(note_to(kRefused, nonce_)))
+        folder_->remove(name);
     if (const auto mine = hello_from(place_.rank); mine && mine->nonce == nonce_)
-      folder_->remove(hello);
+      folder_->remove(hello_name(place_.rank));
     if (!world_.empty()) folder_->remove(note("ok", place_.rank));
     if (joined_) {
       folder_->write(note("left", place_.rank), "");

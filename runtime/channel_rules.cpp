@@ -1,15 +1,18 @@
 #include "runtime/channel_rules.hpp"
 
+#include <utility>
+
 #include "runtime/roll_call.hpp"
 
 namespace tutti::runtime {
 
 Error absence(const Channel& channel, std::chrono::steady_clock::time_point start,
-              const std::vector<Rank>& missing) {
+              const std::vector<Rank>& missing, std::vector<std::string> hosts) {
+  hosts.resize(static_cast<std::size_t>(channel.size()));
   return missing_ranks({.self = channel.rank(),
                         .waited = std::chrono::steady_clock::now() - start,
                         .missing = missing,
-                        .hosts = std::vector<std::string>(static_cast<std::size_t>(channel.size())),
+                        .hosts = std::move(hosts),
                         .where = channel.describe()});
 }
 

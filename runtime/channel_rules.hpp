@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,9 +12,10 @@
 namespace tutti::runtime {
 
 /// @param channel that has waited. @param start since when. @param missing the ranks that did not
-/// come; none if nobody can tell. @return as missing_ranks.
+/// come; none if nobody can tell. @param hosts of the ranks, as far as they are known; may be
+/// empty. @return as missing_ranks.
 [[nodiscard]] Error absence(const Channel& channel, std::chrono::steady_clock::time_point start,
-                            const std::vector<Rank>& missing);
+                            const std::vector<Rank>& missing, std::vector<std::string> hosts = {});
 
 /// Throws Error{invalid_argument} where a channel does not carry the text. @param own what a rank
 /// wants to say.

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,8 +13,6 @@
 #include <memory>
 
 #include <tutti/error.hpp>
-
-#include "runtime/socket.hpp"
 
 namespace tutti::runtime {
 
@@ -67,20 +66,43 @@ bool Folder::is_gone() const noexcept {
   return fstat(directory_, &facts) != 0 || facts.st_nlink == 0;
 }
 
+// A note under a name that nobody reads; without a file if the directory is gone.
+Folder::Draft Folder::draft(const std::string& name, std::string_view text) {
+  Draft draft{name + "." + random_name() + ".draft", {}};
+  draft.file.reset(openat(directory_, draft.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                          S_IRUSR | S_IWUSR));
+  if (!draft.file && is_gone()) return draft;
+  if (!draft.file || !write_all(draft.file.get(), text)) refuse_draft(draft, errno);
+  return draft;
+}
+
+void Folder::refuse_draft(const Draft& draft, int error) {
+  remove(draft.name);
+  refuse("cannot write in the folder '" + path_ + "'", error);
+}
+
 bool Folder::write(const std::string& name, std::string_view text) {
-  const std::string draft = name + "." + random_name() + ".draft";
-  const Descriptor file{openat(directory_, draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                               S_IRUSR | S_IWUSR)};
-  if (file.get() < 0 && is_gone()) return false;
-  const std::string where = "cannot write in the folder '" + path_ + "'";
-  if (file.get() < 0) refuse(where, errno);
-  if (!write_all(file.get(), text) ||
-      renameat(directory_, draft.c_str(), directory_, name.c_str()) != 0) {
-    const int error = errno;
-    remove(draft);
-    refuse(where, error);
-  }
+  const Draft note = draft(name, text);
+  if (!note.file) return false;
+  if (renameat(directory_, note.name.c_str(), directory_, name.c_str()) != 0)
+    refuse_draft(note, errno);
   return true;
+}
+
+Descriptor Folder::claim(const std::string& name, std::string_view text) {
+  Draft note = draft(name, text);
+  if (!note.file) return {};
+  // Where there are no locks nobody can be told from what he left, as is_held says.
+  static_cast<void>(flock(note.file.get(), LOCK_EX | LOCK_NB));
+  const bool is_new = linkat(directory_, note.name.c_str(), directory_, name.c_str(), 0) == 0;
+  if (!is_new && errno != EEXIST) refuse_draft(note, errno);
+  remove(note.name);
+  return is_new ? std::move(note.file) : Descriptor{};
+}
+
+bool Folder::is_held(const std::string& name) const noexcept {
+  const Descriptor file{openat(directory_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
+  return file && flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 std::optional<std::string> Folder::read(const std::string& name) const {
@@ -122,8 +144,8 @@ std::vector<std::string> Folder::names() const {
   return names;
 }
 
-void Folder::remove(const std::string& name) noexcept {
-  unlinkat(directory_, name.c_str(), 0);
+bool Folder::remove(const std::string& name) noexcept {
+  return unlinkat(directory_, name.c_str(), 0) == 0;
 }
 
 void Folder::remove_if_empty() noexcept {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/socket.hpp"
+
 namespace tutti::runtime {
 
 /// Notes appear and are replaced as a whole. All operations stay inside the directory that was
@@ -33,12 +35,27 @@ class Folder {
   [[nodiscard]] bool has(const std::string& name) const noexcept;
   /// @return the names of all notes.
   [[nodiscard]] std::vector<std::string> names() const;
-  /// Removes a note, if it is there. @param name of the note.
-  void remove(const std::string& name) noexcept;
+  /// Writes a note of a name that nobody has, and holds it: while the descriptor is open, which
+  /// ends with the process, is_held tells that its writer lives.
+  /// @param name of the note. @param text what it says. @return nothing if there is such a note, or
+  /// the directory is gone. Throws Error{transport}.
+  [[nodiscard]] Descriptor claim(const std::string& name, std::string_view text);
+  /// @param name of a note. @return whether somebody holds it; false where file systems know no
+  /// locks.
+  [[nodiscard]] bool is_held(const std::string& name) const noexcept;
+  /// Removes a note. @param name of the note. @return whether it was there.
+  bool remove(const std::string& name) noexcept;
   /// Removes the directory if nothing is in it.
   void remove_if_empty() noexcept;
 
  private:
+  struct Draft {
+    std::string name{};
+    Descriptor file{};
+  };
+  [[nodiscard]] Draft draft(const std::string& name, std::string_view text);
+  [[noreturn]] void refuse_draft(const Draft& draft, int error);
+
   std::string path_;
   int directory_ = -1;
 };

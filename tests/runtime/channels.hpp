@@ -1,0 +1,74 @@
+/// @file
+/// Channels whose ranks are threads, and the folders in which some of them meet.
+#pragma once
+
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/channel_file.hpp"
+
+namespace tutti::runtime {
+
+namespace fs = std::filesystem;
+
+inline Deadline in(std::chrono::milliseconds time) {
+  return std::chrono::steady_clock::now() + time;
+}
+
+/// A folder of the test's own, with mode 0700, removed at the end.
+class Scratch {
+ public:
+  Scratch() {
+    char name[] = "/tmp/tutti-channel-XXXXXX";
+    path_ = mkdtemp(name);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() { fs::remove_all(path_); }
+  std::string world() const { return path_ + "/world"; }
+
+ private:
+  std::string path_;
+};
+
+using Channels = std::vector<std::unique_ptr<Channel>>;
+
+inline Channels file_channels(const std::string& path, int size) {
+  Channels channels;
+  for (Rank rank = 0; rank < size; ++rank)
+    channels.push_back(file_channel(path, {rank, size, "job"}));
+  return channels;
+}
+
+/// Runs the ranks of these channels as threads, and returns what each threw.
+inline std::vector<std::optional<Error>> run(Channels& channels,
+                                             const std::function<void(Channel&)>& body) {
+  std::vector<std::optional<Error>> errors(channels.size());
+  std::vector<std::thread> threads;
+  for (std::size_t index = 0; index < channels.size(); ++index)
+    threads.emplace_back([&, index] {
+      try {
+        if (channels[index]) body(*channels[index]);
+      } catch (const Error& error) {
+        errors[index] = error;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  return errors;
+}
+
+inline void expect_none(const std::vector<std::optional<Error>>& errors) {
+  for (const auto& error : errors) EXPECT_FALSE(error) << error->what();
+}
+
+}  // namespace tutti::runtime
