@@ -10,14 +10,16 @@
 
 #include <tutti/error.hpp>
 
+#include "runtime/placement.hpp"
+
 namespace tutti::runtime {
 
 namespace {
 
 constexpr std::string_view kPrefix = "TUTTI_";
-constexpr std::array<std::string_view, 8> kVariables{
-    "TUTTI_RANK", "TUTTI_SIZE",        "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_SIZE",
-    "TUTTI_URL",  "TUTTI_SECRET_FILE", "TUTTI_ADDRESS",    "TUTTI_TIMEOUT"};
+constexpr std::array<std::string_view, 9> kVariables{
+    "TUTTI_RANK",  "TUTTI_SIZE",        "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_SIZE", "TUTTI_URL",
+    "TUTTI_HOSTS", "TUTTI_SECRET_FILE", "TUTTI_ADDRESS",    "TUTTI_TIMEOUT"};
 
 [[noreturn]] void refuse(std::string_view name, std::string_view value, const std::string& right) {
   throw Error{ErrorCode::invalid_argument,
@@ -53,6 +55,15 @@ std::optional<std::chrono::nanoseconds> timeout_of(const Environment& environmen
     refuse("TUTTI_TIMEOUT", *text, "a time in seconds is wanted, such as 30 or 0.5");
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>{*seconds});
+}
+
+std::vector<std::string> hosts_of(const Environment& environment) {
+  constexpr std::string_view kName = "TUTTI_HOSTS";
+  try {
+    return placement_of_text(value_of(environment, kName).value_or(""));
+  } catch (const Error& error) {
+    throw Error{error.code(), std::string{kName} + ": " + error.what()};
+  }
 }
 
 std::string text_of(const Environment& environment, std::string_view name) {
@@ -96,6 +107,7 @@ Config read_config(const Environment& environment) {
           .local_rank = number_of(environment, "TUTTI_LOCAL_RANK", 0),
           .local_size = number_of(environment, "TUTTI_LOCAL_SIZE", 1),
           .url = text_of(environment, "TUTTI_URL"),
+          .hosts = hosts_of(environment),
           .secret_file = text_of(environment, "TUTTI_SECRET_FILE"),
           .address = text_of(environment, "TUTTI_ADDRESS"),
           .timeout = timeout_of(environment)};

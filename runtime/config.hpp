@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <tutti/types.hpp>
 
@@ -28,9 +29,10 @@ struct Config {
   std::optional<int> size{};        ///< TUTTI_SIZE: the number of ranks.
   std::optional<int> local_rank{};  ///< TUTTI_LOCAL_RANK: the own rank among those of its host.
   std::optional<int> local_size{};  ///< TUTTI_LOCAL_SIZE: the number of ranks on the own host.
-  std::string url{};          ///< TUTTI_URL: where the ranks meet: tcp://host:port, file:///path.
-  std::string secret_file{};  ///< TUTTI_SECRET_FILE: holds the job's secret; mode 0600.
-  std::string address{};      ///< TUTTI_ADDRESS: the own address, at which others reach this rank.
+  std::string url{};  ///< TUTTI_URL: where the ranks meet: tcp://host:port, file:///path.
+  std::vector<std::string> hosts{};  ///< TUTTI_HOSTS: the hosts of all ranks, as "a*2,b*2".
+  std::string secret_file{};         ///< TUTTI_SECRET_FILE: holds the job's secret; mode 0600.
+  std::string address{};  ///< TUTTI_ADDRESS: the own address, at which others reach this rank.
   std::optional<std::chrono::nanoseconds>
       timeout{};  ///< TUTTI_TIMEOUT: seconds until a world must stand.
 };

@@ -69,6 +69,15 @@ void set_url(const std::string& url, Launch& launch) {
            " ranks meet: set TUTTI_URL to " + std::string{kMeetingPlaces});
 }
 
+// What TUTTI_HOSTS says stands above the launcher's own account.
+void set_hosts(const std::vector<std::string>& hosts, Launch& launch) {
+  if (hosts.empty()) return;
+  if (launch.size >= 0 && hosts.size() != static_cast<std::size_t>(launch.size))
+    refuse("TUTTI_HOSTS tells the hosts of " + std::to_string(hosts.size()) +
+           " ranks, but the world has " + std::to_string(launch.size));
+  launch.hosts = hosts;
+}
+
 }  // namespace
 
 bool is_meeting_place(std::string_view url) noexcept {
@@ -109,6 +118,7 @@ Launch detect_launch(const Environment& environment, const LaunchArguments& argu
                                         .local_rank = 0,
                                         .local_size = 1,
                                         .remark = "no launcher left any variable"};
+    set_hosts(config.hosts, launch);
   }
   set_url(url, launch);
   return launch;

@@ -53,6 +53,8 @@ struct Launch {
   std::string job{};                     ///< The launcher's name of the job, or empty.
   Standing standing = Standing::usable;  ///< What this account is worth.
   std::string remark{};                  ///< Why it is not usable, or what is worth knowing.
+  /// The host of each rank as the launcher calls it; empty where it does not tell.
+  std::vector<std::string> hosts{};
 };
 
 /// What the caller says, which stands above all that launchers say.
@@ -80,9 +82,5 @@ struct LaunchArguments {
 /// @param name of a variable. @return whether a launcher tells its processes their place by it. A
 /// launcher inside another one takes these away from its own processes.
 [[nodiscard]] bool is_launch_variable(std::string_view name) noexcept;
-
-/// @param list of hosts as Slurm writes them, such as "a[1-3,7],b". @return the first of them.
-/// Throws Error{invalid_argument} where it cannot be read.
-[[nodiscard]] std::string first_host(std::string_view list);
 
 }  // namespace tutti::runtime

@@ -8,6 +8,7 @@
 #include <tutti/error.hpp>
 
 #include "runtime/launch.hpp"
+#include "runtime/placement.hpp"
 
 namespace tutti::runtime {
 
@@ -131,9 +132,14 @@ void read_pmix(const Environment& environment, Launch& launch) {
   launch.exchange = Exchange::pmix;
 }
 
+// The name of a variable that has another one in older Slurm, or is told of the whole job only.
+const char* either(const Environment& environment, const char* name, const char* other) {
+  return is_set(environment, name) ? name : other;
+}
+
 // The step this process belongs to, by either of the variable's names.
 const char* step_variable(const Environment& environment) {
-  return is_set(environment, "SLURM_STEP_ID") ? "SLURM_STEP_ID" : "SLURM_STEPID";
+  return either(environment, "SLURM_STEP_ID", "SLURM_STEPID");
 }
 
 // Slurm numbers the shells of salloc and the scripts of sbatch from the top of 32 bits.
@@ -142,15 +148,18 @@ bool is_in_step(const Environment& environment) {
   return step && !(step->size() == 10 && step->starts_with("42949672"));
 }
 
+const char* slurm_list(const Environment& environment) {
+  return either(environment, "SLURM_STEP_NODELIST", "SLURM_NODELIST");
+}
+
 std::string slurm_url(const Environment& environment) {
   // A range below the ports that the kernel lends to connections.
   constexpr int kFirstPort = 20000;
   constexpr int kPorts = 10000;
-  const char* list =
-      is_set(environment, "SLURM_STEP_NODELIST") ? "SLURM_STEP_NODELIST" : "SLURM_NODELIST";
+  const char* list = slurm_list(environment);
   std::string host;
   try {
-    host = first_host(text_of(environment, list));
+    host = slurm_hosts(text_of(environment, list), 1).front();
   } catch (const Error& error) {
     refuse(std::string{list} + ": " + error.what());
   }
@@ -202,6 +211,11 @@ void read_slurm(const Environment& environment, Launch& launch) {
   }
   launch.job = slurm_job(environment);
   launch.url = slurm_url(environment);
+  const std::string hosts = text_of(environment, slurm_list(environment));
+  const std::string counts = text_of(
+      environment, either(environment, "SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"));
+  const std::string distribution = text_of(environment, "SLURM_DISTRIBUTION");
+  launch.hosts = slurm_placement({hosts, counts, distribution}, launch.size);
 }
 
 using Reader = void (*)(const Environment&, Launch&);
@@ -252,10 +266,10 @@ std::vector<Launch> launch_accounts(const Environment& environment) {
 }
 
 bool is_launch_variable(std::string_view name) noexcept {
-  constexpr std::array<std::string_view, 11> kPrefixes{
-      "TUTTI_RANK",       "TUTTI_SIZE",   "TUTTI_LOCAL_", "TUTTI_URL",
-      "OMPI_COMM_WORLD_", "OMPI_MCA_ess", "PMIX_",        "PMI_",
-      "MV2_COMM_WORLD_",  "MPI_LOCAL",    "TORCHELASTIC_"};
+  constexpr std::array<std::string_view, 12> kPrefixes{
+      "TUTTI_RANK",  "TUTTI_SIZE",       "TUTTI_LOCAL_", "TUTTI_URL",
+      "TUTTI_HOSTS", "OMPI_COMM_WORLD_", "OMPI_MCA_ess", "PMIX_",
+      "PMI_",        "MV2_COMM_WORLD_",  "MPI_LOCAL",    "TORCHELASTIC_"};
   constexpr std::array<std::string_view, 15> kNames{
       "RANK",          "WORLD_SIZE",          "LOCAL_RANK",       "LOCAL_WORLD_SIZE",
       "MASTER_ADDR",   "MASTER_PORT",         "GROUP_RANK",       "HYDI_CONTROL_FD",
@@ -264,27 +278,6 @@ bool is_launch_variable(std::string_view name) noexcept {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
          std::any_of(kPrefixes.begin(), kPrefixes.end(),
                      [name](std::string_view prefix) { return name.starts_with(prefix); });
-}
-
-std::string first_host(std::string_view list) {
-  std::string host;
-  for (std::size_t at = 0; at < list.size() && list[at] != ',';) {
-    if (list[at] != '[') {
-      host += list[at++];
-      continue;
-    }
-    // The first of the numbers between the brackets, leading zeros and all.
-    const std::size_t end = list.find_first_of(",-]", at + 1);
-    const std::size_t close = list.find(']', at);
-    if (close == std::string_view::npos || end == at + 1 ||
-        list.substr(at + 1, close - at - 1).find('[') != std::string_view::npos)
-      refuse("'" + std::string{list} + "' is no list of hosts such as a[1-3,7],b");
-    host += list.substr(at + 1, end - at - 1);
-    at = close + 1;
-  }
-  if (host.empty() || host.find_first_of("]-") == 0 || host.find(']') != std::string::npos)
-    refuse("'" + std::string{list} + "' is no list of hosts such as a[1-3,7],b");
-  return host;
 }
 
 }  // namespace tutti::runtime

@@ -23,10 +23,12 @@ std::unique_ptr<Channel> open_url(const Launch& launch, const Protection& protec
   const std::optional<HostAndPort> address = meeting_address(launch);
   const bool is_local = launch.url.starts_with(kUnix);
   if (!address && !is_local)
-    return file_channel(path_of_url(launch.url), {launch.rank, launch.size, launch.job});
+    return file_channel(path_of_url(launch.url),
+                        {launch.rank, launch.size, launch.job, launch.hosts});
   StoreOptions options;
   options.rank = launch.rank;
   options.size = launch.size;
+  options.hosts = launch.hosts;
   if (is_local) options.local_name = launch.url.substr(kUnix.size());
   else options.address = *address;
   options.interface = protection.interface;

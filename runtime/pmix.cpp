@@ -142,6 +142,19 @@ class Session {
     return static_cast<int>(value->data.uint32);
   }
 
+  // What the launcher calls the host of a rank, whether it has come or not; empty if it does not
+  // tell.
+  std::string host_of(Rank rank) const {
+    pmix_value_t* value = nullptr;
+    const pmix_info_t at_once = directive(PMIX_OPTIONAL);
+    const pmix_proc_t of = process(static_cast<pmix_rank_t>(rank));
+    if (library_.get(&of, PMIX_HOSTNAME, &at_once, 1, &value) != PMIX_SUCCESS) return {};
+    const std::unique_ptr<pmix_value_t, decltype(&std::free)> owner{value, &std::free};
+    if (value->type != PMIX_STRING) return {};
+    const std::unique_ptr<char, decltype(&std::free)> host{value->data.string, &std::free};
+    return host.get();
+  }
+
   // Whether this process has said something by this name, in whatever session.
   bool has_said(const std::string& key) const {
     pmix_value_t* value = nullptr;
@@ -260,7 +273,9 @@ class PmixChannel final : public Channel {
     for (Rank rank = 0; rank < size_; ++rank)
       if (answers[static_cast<std::size_t>(rank)]->wait(deadline) != PMIX_SUCCESS)
         missing.push_back(rank);
-    const Error error = absence(*this, start, missing);
+    std::vector<std::string> hosts;
+    for (Rank rank = 0; rank < size_; ++rank) hosts.push_back(session_.host_of(rank));
+    const Error error = absence(*this, start, missing, hosts);
     if (!missing.empty()) return error;
     return {error.code(), error.what() + std::string{"; all have come meanwhile"}};
   }

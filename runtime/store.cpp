@@ -164,6 +164,7 @@ std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline) {
     if (::gethostname(name.data(), name.size() - 1) == 0) options.host = name.data();
   }
   if (!options.local_name.empty()) {
+    options.hosts.assign(static_cast<std::size_t>(options.size), options.host);
     if (options.rank != 0)
       return std::make_unique<StoreClient>(std::move(options), std::vector<Endpoint>{});
     Descriptor listener = listen_locally(options.local_name);

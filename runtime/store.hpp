@@ -24,7 +24,9 @@ struct StoreOptions {
   std::optional<Secret> secret{};  ///< What all ranks know, see secret.hpp.
   bool insecure = false;           ///< Whether a network without a secret is allowed.
   std::string host{};              ///< What this host is called in a roll call; empty: its name.
-  Versions versions{};             ///< What this program speaks; tests change it.
+  /// Rank 0: what the hosts of all ranks are called until they have come; empty: not known.
+  std::vector<std::string> hosts{};
+  Versions versions{};  ///< What this program speaks; tests change it.
   /// Called by rank 0 with the port it listens on, if it is one.
   std::function<void(std::uint16_t)> listening{};
 };

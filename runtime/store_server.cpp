@@ -27,6 +27,8 @@ StoreServer::StoreServer(StoreOptions options, Descriptor listener)
   listeners.push_back({std::move(listener), !options_.local_name.empty()});
   door_.emplace(party(), std::move(listeners),
                 [this](const Introduction& introduction) { return admit(introduction); });
+  for (std::size_t rank = 0; rank < options_.hosts.size(); ++rank)
+    peers_.at(rank).host = options_.hosts[rank];
   peers_[0].came = true;
   peers_[0].host = options_.host;
   if (options_.listening) options_.listening(options_.address.port);

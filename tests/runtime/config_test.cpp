@@ -25,11 +25,13 @@ TEST(Config, EveryVariableChangesSomething) {
   const Config none = read_config({});
   EXPECT_FALSE(none.rank || none.size || none.local_rank || none.local_size || none.timeout);
   EXPECT_EQ(none.url + none.secret_file + none.address, "");
+  EXPECT_TRUE(none.hosts.empty());
   EXPECT_EQ(read_config({{"TUTTI_RANK", "3"}}).rank, 3);
   EXPECT_EQ(read_config({{"TUTTI_SIZE", "4"}}).size, 4);
   EXPECT_EQ(read_config({{"TUTTI_LOCAL_RANK", "1"}}).local_rank, 1);
   EXPECT_EQ(read_config({{"TUTTI_LOCAL_SIZE", "2"}}).local_size, 2);
   EXPECT_EQ(read_config({{"TUTTI_URL", "tcp://a:1"}}).url, "tcp://a:1");
+  EXPECT_EQ(read_config({{"TUTTI_HOSTS", "a*2,b"}}).hosts.size(), 3U);
   EXPECT_EQ(read_config({{"TUTTI_SECRET_FILE", "/s"}}).secret_file, "/s");
   EXPECT_EQ(read_config({{"TUTTI_ADDRESS", "10.0.0.1"}}).address, "10.0.0.1");
   EXPECT_EQ(read_config({{"TUTTI_TIMEOUT", "1.5"}}).timeout, std::chrono::milliseconds{1500});
@@ -45,6 +47,8 @@ TEST(Config, AMistakeIsNamed) {
     EXPECT_NE(message.find("TUTTI_TIMEOUT is '" + std::string{value} + "'"), std::string::npos);
   }
   EXPECT_NE(refusal({{"TUTTI_SIZE", "0"}}).find("TUTTI_SIZE is '0'"), std::string::npos);
+  EXPECT_NE(refusal({{"TUTTI_HOSTS", "a*x"}}).find("TUTTI_HOSTS: 'a*x' is no list of hosts"),
+            std::string::npos);
   const std::string unknown = refusal({{"TUTTI_TIMOUT", "3"}});
   EXPECT_NE(unknown.find("no variable TUTTI_TIMOUT"), std::string::npos) << unknown;
   EXPECT_NE(unknown.find("TUTTI_TIMEOUT"), std::string::npos) << unknown;

@@ -8,6 +8,7 @@
 #include <tutti/error.hpp>
 
 #include "runtime/launch.hpp"
+#include "runtime/placement.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -298,25 +299,68 @@ TEST(Launch, OurOwnVariables) {
   EXPECT_EQ(detect_launch(changed(kHydra.environment, "TUTTI_URL", "tcp://b:2")).url, "tcp://b:2");
 }
 
-TEST(Launch, TheFirstHostOfSlurmsLists) {
-  const std::vector<std::pair<std::string, std::string>> lists{{"a", "a"},
-                                                               {"a,b", "a"},
-                                                               {"a[1-3,7],b", "a1"},
-                                                               {"a[7,1-3]", "a7"},
-                                                               {"a[007-010]", "a007"},
-                                                               {"r[1-2]c[3-4]n,x", "r1c3n"},
-                                                               {"a-b.c,d", "a-b.c"},
-                                                               {"10.0.0.[5-6]", "10.0.0.5"}};
-  for (const auto& [list, host] : lists) EXPECT_EQ(first_host(list), host) << list;
-  for (const char* list : {"", ",a", "a[", "a[]", "a[-3]", "a]", "a[1[2]]", "[", "]"})
-    EXPECT_THROW(static_cast<void>(first_host(list)), Error) << list;
+using Hosts = std::vector<std::string>;
+
+TEST(Launch, TheHostsOfSlurmsLists) {
+  const std::vector<std::pair<std::string, Hosts>> lists{
+      {"a", {"a"}},
+      {"a,b", {"a", "b"}},
+      {"a[1-3,7],b", {"a1", "a2", "a3", "a7", "b"}},
+      {"a[7,1-3]", {"a7", "a1", "a2", "a3"}},
+      {"a[099-101]", {"a099", "a100", "a101"}},
+      {"r[1-2]c[3-4]n,x", {"r1c3n", "r1c4n", "r2c3n", "r2c4n", "x"}},
+      {"a-b.c,d", {"a-b.c", "d"}},
+      {"10.0.0.[5-6]", {"10.0.0.5", "10.0.0.6"}}};
+  for (const auto& [list, hosts] : lists) {
+    EXPECT_EQ(slurm_hosts(list, 100), hosts) << list;
+    EXPECT_EQ(slurm_hosts(list, 1), Hosts{hosts.front()}) << list;
+  }
+  EXPECT_EQ(slurm_hosts("a[1-999999999999]b[1-999999999999]", 2), (Hosts{"a1b1", "a1b2"}));
+  for (const char* list :
+       {"", ",a", "a[", "a[]", "a[-3]", "a[3-1]", "a[x]", "a]", "a[1[2]]", "[", "]"})
+    EXPECT_THROW(static_cast<void>(slurm_hosts(list, 100)), Error) << list;
   EXPECT_TRUE(has(refusal(changed(kSlurm.environment, "SLURM_STEP_NODELIST", "a[")),
                   "SLURM_STEP_NODELIST"));
 }
 
+TEST(Launch, SlurmTellsTheHostOfEachRank) {
+  const Environment blocks = changed(kSlurm.environment, "SLURM_STEP_TASKS_PER_NODE", "2(x2)");
+  const auto hosts = [](const Environment& environment) {
+    return detect_launch(environment).hosts;
+  };
+  EXPECT_EQ(hosts(blocks), (Hosts{"c03", "c03", "c04", "c04"}));
+  EXPECT_EQ(hosts(changed(blocks, "SLURM_STEP_TASKS_PER_NODE", "3,1")),
+            (Hosts{"c03", "c03", "c03", "c04"}));
+  EXPECT_EQ(hosts(changed(blocks, "SLURM_DISTRIBUTION", "block:cyclic")), hosts(blocks));
+  const Environment cyclic = changed(blocks, "SLURM_DISTRIBUTION", "cyclic:block");
+  EXPECT_EQ(hosts(cyclic), (Hosts{"c03", "c04", "c03", "c04"}));
+  EXPECT_EQ(hosts(changed(cyclic, "SLURM_STEP_TASKS_PER_NODE", "3,1")),
+            (Hosts{"c03", "c04", "c03", "c03"}));
+  // What cannot be told is not guessed.
+  EXPECT_EQ(hosts(kSlurm.environment), Hosts{});
+  EXPECT_EQ(hosts(changed(blocks, "SLURM_DISTRIBUTION", "arbitrary")), Hosts{});
+  for (const char* counts :
+       {"2", "2(x3)", "3(x2)", "1(x2)", "x", "2(x", "4(x0)", "99999999999(x2)"})
+    EXPECT_EQ(hosts(changed(blocks, "SLURM_STEP_TASKS_PER_NODE", counts)), Hosts{}) << counts;
+}
+
+TEST(Launch, OurOwnVariableTellsTheHostOfEachRank) {
+  const Environment told = changed(kTutti.environment, "TUTTI_HOSTS", "a*2,b,a");
+  EXPECT_EQ(detect_launch(told).hosts, (Hosts{"a", "a", "b", "a"}));
+  EXPECT_EQ(detect_launch(changed(kTorchrun.environment, "TUTTI_HOSTS", "a*4")).hosts.size(), 4U);
+  EXPECT_EQ(detect_launch(kTutti.environment).hosts, Hosts{});
+  EXPECT_EQ(detect_launch(told, {"tcp://a:1", 1, 3}).hosts, Hosts{});  // of another world
+  EXPECT_TRUE(has(refusal(changed(told, "TUTTI_HOSTS", "a*2,b")), "hosts of 3 ranks"));
+  for (const Hosts& hosts : {Hosts{}, Hosts{"a"}, Hosts{"a", "a", "b", "a"}, Hosts(4096, "a")})
+    EXPECT_EQ(placement_of_text(text_of_placement(hosts)), hosts);
+  EXPECT_EQ(text_of_placement({"a", "a", "b", "a"}), "a*2,b,a");
+  for (const char* text : {"*2", "a*", "a*0", "a*x", "a*-1", "a,,b", ",a", "a*99999999999"})
+    EXPECT_THROW(static_cast<void>(placement_of_text(text)), Error) << text;
+}
+
 TEST(Launch, AnInnerLauncherCanClearTheTraces) {
   for (const Fixture& fixture : kFixtures) {
-    Environment environment = fixture.environment;
+    Environment environment = changed(fixture.environment, "TUTTI_HOSTS", "a*4");
     std::erase_if(environment, [](const auto& entry) { return is_launch_variable(entry.first); });
     EXPECT_EQ(detect_launch(environment).source, "alone") << fixture.source;
   }

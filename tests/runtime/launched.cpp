@@ -49,8 +49,8 @@ bool exchange(const Launch& launch, int sessions, int rounds) {
   return true;
 }
 
-// Whether the others notice within their deadline that the last rank does not come, and name it if
-// the launcher tells.
+// Whether the others notice within their deadline that the last rank does not come, and name it and
+// its host if the launcher tells.
 bool notice_absence(const Launch& launch) {
   if (launch.rank == launch.size - 1) {
     sleep(3);
@@ -66,7 +66,7 @@ bool notice_absence(const Launch& launch) {
     std::printf("%s\n", error.what());
     sleep(3);  // an early end would be noticed by the launcher
     const bool tells = launch.exchange != Exchange::pmi;
-    const std::string missing = tells ? " for rank " + std::to_string(launch.size - 1) + " of "
+    const std::string missing = tells ? " for rank " + std::to_string(launch.size - 1) + " (host "
                                       : "passes on nothing before all have come";
     return error.code() == ErrorCode::timeout && took < 1500ms &&
            error.culprit() == (tells ? launch.size - 1 : -1) &&

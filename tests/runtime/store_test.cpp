@@ -128,6 +128,29 @@ TEST(Store, NamesTheMissingRanksToEveryone) {
   }
 }
 
+TEST(Store, NamesTheHostsOfTheMissingWhereTheLauncherTells) {
+  Meeting meeting{4};
+  const auto outcomes = run_ranks(2, [&](Rank rank) {
+    StoreOptions options = meeting.options(rank);
+    options.hosts = {"called0", "called1", "called1", "called2"};
+    talk(*open_store(options, in(5s)), 300ms);
+  });
+  for (const Outcome& outcome : outcomes)
+    EXPECT_NE(outcome.text().find(" for ranks 2 (host called1) and 3 (host called2) of 4; "
+                                  "present: 0 (host host0), 1 (host host1)"),
+              std::string::npos)
+        << outcome.text();
+}
+
+TEST(Store, KnowsTheHostOfAllAtAUnixSocket) {
+  StoreOptions options = local_options(0, "tutti-store-test-" + std::to_string(::getpid()));
+  options.host = "here";
+  const auto outcomes = run_ranks(1, [&](Rank) { talk(*open_store(options, in(5s)), 200ms); });
+  EXPECT_NE(outcomes[0].text().find(" for ranks 1 (host here), 2 (host here) and 3 (host here)"),
+            std::string::npos)
+      << outcomes[0].text();
+}
+
 TEST(Store, EndsForAllAtTheEarliestDeadline) {
   Meeting meeting{3};
   const auto outcomes = run_ranks(2, [&](Rank rank) {

@@ -1,0 +1,157 @@
+#include "placement.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include <tutti/error.hpp>
+
+namespace tutti::runtime {
+namespace {
+
+/// More ranks than anybody starts; a longer list is a mistake, and not worth its memory.
+constexpr std::size_t kMostPlaced = std::size_t{1} << 20U;
+
+[[noreturn]] void refuse_hosts(std::string_view text, const char* right) {
+  throw Error{ErrorCode::invalid_argument,
+              "'" + std::string{text} + "' is no list of hosts such as " + right};
+}
+
+/// A whole number without a sign, and nothing beside it.
+std::optional<std::size_t> digits_of(std::string_view text) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return {};
+  return number;
+}
+
+/// Takes what stands before the next comma off the front, and the comma.
+std::string_view take_item(std::string_view& list) {
+  const std::string_view item = list.substr(0, list.find(','));
+  list.remove_prefix(std::min(list.size(), item.size() + 1));
+  return item;
+}
+
+/// The numbers of "1-3,007-009", leading zeros and all: the first ones. None where one is wrong.
+std::vector<std::string> numbers_of(std::string_view ranges, std::size_t most) {
+  std::vector<std::string> numbers;
+  while (!ranges.empty()) {
+    const std::string_view range = take_item(ranges);
+    const std::size_t dash = range.find('-');
+    const std::string_view begin = range.substr(0, dash);
+    const auto first = digits_of(begin);
+    const auto last = dash == std::string_view::npos ? first : digits_of(range.substr(dash + 1));
+    if (!first || !last || *last < *first) return {};
+    for (std::size_t number = *first; number <= *last && numbers.size() < most; ++number) {
+      const std::string digits = std::to_string(number);
+      const std::size_t zeros = begin.size() - std::min(begin.size(), digits.size());
+      numbers.push_back(std::string(zeros, '0') + digits);
+    }
+  }
+  return numbers;
+}
+
+/// Every name with every number behind it: the first ones.
+std::vector<std::string> extended(const std::vector<std::string>& names,
+                                  const std::vector<std::string>& numbers, std::size_t most) {
+  std::vector<std::string> longer;
+  for (const std::string& name : names)
+    for (const std::string& number : numbers)
+      if (longer.size() < most) longer.push_back(name + number);
+  return longer;
+}
+
+/// The counts of "2(x3),1": 2, 2, 2, 1. None where one is wrong.
+std::vector<std::size_t> counts_of(std::string_view text, std::size_t most) {
+  std::vector<std::size_t> counts;
+  while (!text.empty()) {
+    std::string_view item = take_item(text);
+    std::optional<std::size_t> times{1};
+    if (const std::size_t open = item.find("(x");
+        open != std::string_view::npos && item.ends_with(')')) {
+      times = digits_of(item.substr(open + 2, item.size() - open - 3));
+      item = item.substr(0, open);
+    }
+    const auto count = digits_of(item);
+    if (!count || !times || *times > most - counts.size()) return {};
+    counts.insert(counts.end(), *times, *count);
+  }
+  return counts;
+}
+
+}  // namespace
+
+std::string text_of_placement(const std::vector<std::string>& hosts) {
+  std::string text;
+  for (auto begin = hosts.begin(); begin != hosts.end();) {
+    const auto end = std::find_if(begin, hosts.end(), [&](const auto& it) { return it != *begin; });
+    text += (text.empty() ? "" : ",") + *begin;
+    if (end - begin > 1) text += "*" + std::to_string(end - begin);
+    begin = end;
+  }
+  return text;
+}
+
+std::vector<std::string> placement_of_text(std::string_view text) {
+  std::vector<std::string> hosts;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view item = take_item(rest);
+    const std::string_view host = item.substr(0, item.find('*'));
+    const auto times =
+        host.size() == item.size() ? 1 : digits_of(item.substr(host.size() + 1)).value_or(0);
+    if (host.empty() || times == 0 || times > kMostPlaced - hosts.size())
+      refuse_hosts(text, "a*2,b: two ranks on a, one on b");
+    hosts.insert(hosts.end(), times, std::string{host});
+  }
+  return hosts;
+}
+
+std::vector<std::string> slurm_hosts(std::string_view list, std::size_t most) {
+  const char* const kRight = "a[1-3,7],b";
+  std::vector<std::string> hosts;
+  for (std::size_t at = 0; at < list.size() && hosts.size() < most; ++at) {
+    std::vector<std::string> names{""};
+    for (; at < list.size() && list[at] != ','; ++at) {
+      if (list[at] != '[') {
+        for (std::string& name : names) name += list[at];
+        continue;
+      }
+      const std::size_t close = std::min(list.find(']', at), list.size());
+      names = extended(names, numbers_of(list.substr(at + 1, close - at - 1), most), most);
+      if (names.empty() || close == list.size()) refuse_hosts(list, kRight);
+      at = close;
+    }
+    const std::string& name = names.front();
+    if (name.empty() || name.front() == '-' || name.find(']') != std::string::npos)
+      refuse_hosts(list, kRight);
+    hosts.insert(hosts.end(), names.begin(), names.end());
+  }
+  if (hosts.empty()) refuse_hosts(list, kRight);
+  hosts.resize(std::min(hosts.size(), most));
+  return hosts;
+}
+
+std::vector<std::string> slurm_placement(const SlurmTasks& tasks, int size) {
+  const bool is_cyclic = tasks.distribution.starts_with("cyclic");
+  const auto n = static_cast<std::size_t>(size);
+  std::vector<std::size_t> left = counts_of(tasks.counts, n);
+  if (tasks.hosts.empty() || left.empty() ||
+      !(is_cyclic || tasks.distribution.empty() || tasks.distribution.starts_with("block")))
+    return {};
+  const std::vector<std::string> hosts = slurm_hosts(tasks.hosts, n);
+  if (hosts.size() != left.size()) return {};
+  std::vector<std::string> placed;
+  for (bool is_progress = true; is_progress && placed.size() <= n;) {
+    is_progress = false;
+    for (std::size_t host = 0; host < hosts.size(); ++host) {
+      const std::size_t times = std::min({left[host], n + 1, is_cyclic ? 1 : n + 1});
+      placed.insert(placed.end(), times, hosts[host]);
+      left[host] -= times;
+      is_progress = is_progress || times > 0;
+    }
+  }
+  if (placed.size() != n) placed.clear();
+  return placed;
+}
+
+}  // namespace tutti::runtime
