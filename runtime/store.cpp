@@ -136,6 +136,24 @@ std::vector<std::string> StoreClient::hear(Deadline deadline) {
   return values;
 }
 
+/// Listens at a name of this host, of which there can be one listener only.
+Descriptor listen_at_name(const StoreOptions& options) {
+  try {
+    return listen_locally(options.local_name);
+  } catch (const Error&) {
+    const Descriptor other = connect_locally(options.local_name, Clock::now() + kGrace);
+    if (!other) throw;
+    const auto process = peer_process(other.get());
+    throw Error{ErrorCode::mismatch,
+                "rank 0 cannot listen at " + url_of(options) + ": " +
+                    (process ? "process " + std::to_string(*process) : "another process") +
+                    " listens there already. Either two processes were started as rank 0: start "
+                    "each rank once, with a TUTTI_RANK of its own; or another job meets at this "
+                    "name: give each job a name of its own",
+                0};
+  }
+}
+
 /// Where rank 0 listens.
 Endpoint listening_address(const StoreOptions& options, Deadline deadline) {
   if (!options.interface.empty())
@@ -167,7 +185,7 @@ std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline) {
     options.hosts.assign(static_cast<std::size_t>(options.size), options.host);
     if (options.rank != 0)
       return std::make_unique<StoreClient>(std::move(options), std::vector<Endpoint>{});
-    Descriptor listener = listen_locally(options.local_name);
+    Descriptor listener = listen_at_name(options);
     return std::make_unique<StoreServer>(std::move(options), std::move(listener));
   }
   if (options.rank != 0) {

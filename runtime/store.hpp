@@ -40,11 +40,11 @@ struct StoreOptions {
 ///
 /// Every rank hears the same cause when ranks are missing at the deadline (Error{timeout}: a roll
 /// call) or one goes away (Error{peer_dead}). A rank that does not belong (wrong secret, job, size,
-/// version, duplicate) gets an Error{mismatch} at once and disturbs nobody. After an error the
-/// channel throws that error again.
+/// version, duplicate) gets an Error{mismatch} at once and disturbs nobody; so does a second rank 0
+/// at a Unix socket. After an error the channel throws that error again.
 ///
 /// @param options how. @param deadline for looking up the host. @return the channel. Throws
-/// Error{invalid_argument, transport} that names the address.
+/// Error{invalid_argument, transport, mismatch} that names the address.
 [[nodiscard]] std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline);
 
 }  // namespace tutti::runtime

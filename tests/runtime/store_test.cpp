@@ -151,6 +151,24 @@ TEST(Store, KnowsTheHostOfAllAtAUnixSocket) {
       << outcomes[0].text();
 }
 
+TEST(Store, SaysWhatASecondRank0AtAUnixSocketCanDo) {
+  const std::string name = "tutti-store-test-" + std::to_string(::getpid());
+  const auto first = open_store(local_options(0, name), in(5s));
+  try {
+    static_cast<void>(open_store(local_options(0, name), in(5s)));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::mismatch);
+    EXPECT_EQ(error.culprit(), 0);
+    const std::string text = error.what();
+    EXPECT_TRUE(text.starts_with("rank 0 cannot listen at unix://" + name + ": process " +
+                                 std::to_string(::getpid()) + " listens there already. "))
+        << text;
+    EXPECT_NE(text.find("start each rank once"), std::string::npos) << text;
+    EXPECT_NE(text.find("give each job a name of its own"), std::string::npos) << text;
+  }
+}
+
 TEST(Store, EndsForAllAtTheEarliestDeadline) {
   Meeting meeting{3};
   const auto outcomes = run_ranks(2, [&](Rank rank) {
