@@ -10,8 +10,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,10 +22,13 @@
 #include "perf/exit_code.hpp"
 #include "perf/run_guard.hpp"
 #include "perf/run_remote.hpp"
+#include "perf/run_stream.hpp"
 #include "perf/sweep_failure.hpp"
+#include "perf/world.hpp"
 #include "runtime/cryptography.hpp"
 #include "runtime/folder.hpp"
 #include "runtime/launch.hpp"
+#include "runtime/placement.hpp"
 
 namespace tutti::perf {
 namespace {
@@ -36,7 +41,22 @@ struct Ranks {
   int size = 1;
   std::string url{};
   std::string secret_file{};
+  std::vector<std::string> hosts{};  // of all ranks
+  KeptPort port{};                   // where rank 0 is to listen, if it was chosen here
 };
+
+// Whether a program is this very command, which never fails without a word.
+bool is_this_command(const std::string& program, const runtime::Environment& environment) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  std::vector<std::string> folders{""};
+  if (program.find('/') == std::string::npos)
+    folders = split(std::string{runtime::value_of(environment, "PATH").value_or("")}, ':');
+  for (const std::string& folder : folders)
+    if (const fs::path path = fs::path{folder} / program; fs::exists(path, none))
+      return fs::equivalent(path, "/proc/self/exe", none);
+  return false;
+}
 
 // This process's variables, without what the launcher around it told it.
 runtime::Environment inherited() {
@@ -57,15 +77,17 @@ Member member_of(const RunOptions& options, const Ranks& ranks, int index) {
   environment["TUTTI_LOCAL_RANK"] = std::to_string(index);
   environment["TUTTI_LOCAL_SIZE"] = std::to_string(options.ranks);
   environment["TUTTI_URL"] = ranks.url;
+  environment["TUTTI_HOSTS"] = runtime::text_of_placement(ranks.hosts);
   if (!ranks.secret_file.empty()) environment["TUTTI_SECRET_FILE"] = ranks.secret_file;
   // As torchrun does: several ranks with a thread per core each would be slow.
   if (ranks.size > 1) environment.emplace("OMP_NUM_THREADS", "1");
+  member.explains = is_this_command(options.program.front(), environment);
   if (options.labels) member.label = fmt::format("[{}] ", ranks.first + index);
   return member;
 }
 
 Job local_job(const RunOptions& options, const Ranks& ranks) {
-  Job job;
+  Job job{.ranks = ranks.size};
   for (int index = 0; index < options.ranks; ++index)
     job.members.push_back(member_of(options, ranks, index));
   if (!options.follow.empty()) return job;
@@ -77,17 +99,17 @@ Job local_job(const RunOptions& options, const Ranks& ranks) {
 }
 
 Job remote_job(const RunOptions& options) {
-  const std::string url = options.url.empty() ? url_on_first_host(options) : options.url;
   const std::string secret = draw_secret();
   const runtime::Environment environment = inherited();
-  Job job;
+  Job job{.ranks = options.ranks,
+          .meeting_host = fmt::format("tcp://{}:", name_of_host(options.hosts.front()))};
   for (std::size_t host = 0; host < options.hosts.size(); ++host) {
     Member member;
     member.name = "host " + options.hosts[host];
-    member.program.words = agent_words(url, options, host, environment);
+    member.program.words = agent_words(options, host, environment);
     member.program.environment = environment;
     member.first_words = secret + "\n";
-    member.has_lifeline = true;
+    member.is_follower = true;
     job.members.push_back(std::move(member));
   }
   return job;
@@ -142,10 +164,19 @@ Ranks following(const RunOptions& options) {
   if (colon == std::string::npos)
     throw Failure{ExitCode::usage, "--follow wants FIRST:SIZE, and is for tutti itself"};
   const int size = number_in("--follow", options.follow.substr(colon + 1), {1, kMostRanks});
-  return {.first = number_in("--follow", options.follow.substr(0, colon), {0, size - 1}),
-          .size = size,
-          .url = options.url,
-          .secret_file = receive_secret()};
+  Ranks ranks{
+      .first = number_in("--follow", options.follow.substr(0, colon), {0, size - 1}),
+      .size = size,
+      .url = options.url,
+      .secret_file = keep_secret(receive_line("the job's secret", std::chrono::seconds{30})),
+      .hosts = placement_on(options.hosts, size)};
+  if (!ranks.url.empty()) return ranks;
+  if (ranks.first == 0) {
+    ranks.port = keep_port();
+    tell_leader(fmt::format("port {}", ranks.port.number));
+  }
+  ranks.url = receive_line("the place to meet");
+  return ranks;
 }
 
 // What ranks that meet at a place of the user's prove to each other. A folder needs none: nobody
@@ -158,15 +189,19 @@ std::string secret_at(const std::string& url) {
 
 int run_job(const RunOptions& options) {
   Job job;
+  Ranks ranks;
   if (!options.follow.empty()) {
-    job = local_job(options, following(options));
+    ranks = following(options);
+    job = local_job(options, ranks);
     job.lifeline = 0;
   } else if (!options.hosts.empty()) {
     job = remote_job(options);
   } else {
-    const std::string url = options.url.empty() ? url_on_this_host() : options.url;
-    job = local_job(options,
-                    {.size = options.ranks, .url = url, .secret_file = secret_at(options.url)});
+    ranks = {.size = options.ranks,
+             .url = options.url.empty() ? url_on_this_host() : options.url,
+             .secret_file = secret_at(options.url),
+             .hosts = placement_on({host_name()}, options.ranks)};
+    job = local_job(options, ranks);
   }
   if (options.seconds > 0)
     job.time = std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -185,7 +220,7 @@ void check(const RunOptions& options, bool has_agent) {
       throw Failure{ExitCode::usage, fmt::format("'{}' is no host", host)};
   if (has_agent && options.hosts.empty())
     throw Failure{ExitCode::usage, "--agent starts ranks on other hosts: give --hosts too"};
-  if (static_cast<int>(options.hosts.size()) > options.ranks)
+  if (options.follow.empty() && static_cast<int>(options.hosts.size()) > options.ranks)
     throw Failure{ExitCode::usage, fmt::format("{} hosts are too many for {} ranks: give -n",
                                                options.hosts.size(), options.ranks)};
   if (!options.url.empty() && !runtime::is_meeting_place(options.url))

@@ -18,8 +18,10 @@
 #include <fstream>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <utility>
 
+#include "perf/run_stream.hpp"
 #include "perf/sweep_failure.hpp"
 
 namespace tutti::perf {
@@ -55,41 +57,6 @@ std::vector<pid_t> children() {
   return found;
 }
 
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t length = write(file, text.data(), text.size());
-    if (length < 0 && errno != EINTR) return false;
-    if (length > 0) text.remove_prefix(static_cast<std::size_t>(length));
-  }
-  return true;
-}
-
-// Output of a member whose lines get a label.
-struct Stream {
-  Descriptor source;
-  int target;
-  std::string label;
-  std::string line{};
-
-  // Returns false at its end.
-  bool pass_on() {
-    constexpr std::size_t kLongestLine = 1U << 16U;
-    std::array<char, 4096> part{};
-    const ssize_t length = read(source.get(), part.data(), part.size());
-    if (length < 0) return errno == EINTR || errno == EAGAIN;
-    line.append(part.data(), static_cast<std::size_t>(length));
-    if (length == 0 && !line.empty()) line += '\n';
-    for (std::size_t end = 0; !line.empty();) {
-      end = line.find('\n');
-      if (end == std::string::npos && line.size() < kLongestLine) break;
-      end = std::min(end, line.size() - 1) + 1;
-      if (!write_all(target, label + line.substr(0, end))) return false;
-      line.erase(0, end);
-    }
-    return length > 0;
-  }
-};
-
 class Guard {
  public:
   explicit Guard(const Job& job) : job_{job} {
@@ -106,8 +73,7 @@ class Guard {
     try {
       for (const Member& member : job_.members) start(member);
     } catch (const Failure& failure) {
-      say(failure.what());
-      end(static_cast<int>(failure.code()));
+      fail(static_cast<int>(failure.code()), failure.what());
     }
     if (job_.time) ends_at_ = Clock::now() + *job_.time;
     // Grandchildren that are left when all members have ended are ended as well.
@@ -116,8 +82,9 @@ class Guard {
       tell_adopted();
       wait();
     }
-    for (Stream& stream : streams_)
-      while (stream.pass_on()) {
+    std::vector<std::string> too_late;
+    for (auto& [member, stream] : streams_)
+      while (stream.pass_on(too_late)) {
       }
     return status_.value_or(0);
   }
@@ -126,7 +93,10 @@ class Guard {
   void start(const Member& member);
   bool reap();
   void ended(std::size_t index, int status);
+  void fail(int status, const std::string& text);
   void end(int status);
+  bool hear(std::size_t member, Stream& stream);
+  void on_word(std::size_t member, const std::string& word);
   void tell_adopted();
   void wait();
   void on_signals();
@@ -134,10 +104,10 @@ class Guard {
 
   Job job_;
   Descriptor signals_{};
-  std::vector<std::pair<pid_t, std::size_t>> running_{};  // and which member it is
-  std::vector<pid_t> groups_{};                           // of members, while somebody is in them
-  std::size_t started_ = 0;                               // members
-  std::vector<Stream> streams_{};
+  std::vector<std::pair<pid_t, std::size_t>> running_{};   // and which member it is
+  std::vector<pid_t> groups_{};                            // of members, while somebody is in them
+  std::size_t started_ = 0;                                // members
+  std::vector<std::pair<std::size_t, Stream>> streams_{};  // whose
   std::vector<Descriptor> lifelines_{};
   Descriptor typed_to_{};
   std::optional<int> status_{};  // set once the job is to end
@@ -151,13 +121,16 @@ void Guard::start(const Member& member) {
   Program program = member.program;
   std::array<Pipe, 2> outputs;
   Pipe input;
-  if (!member.label.empty()) {
-    outputs = {make_pipe(), make_pipe()};
+  if (!member.label.empty() || member.is_follower) {
+    outputs[0] = make_pipe();
     program.output = outputs[0].write.get();
+  }
+  if (!member.label.empty()) {
+    outputs[1] = make_pipe();
     program.errors = outputs[1].write.get();
   }
   const bool is_typed_to = job_.terminal >= 0 && running_.empty();
-  if (is_typed_to || member.has_lifeline) {
+  if (is_typed_to || member.is_follower) {
     input = make_pipe();
     program.input = input.read.get();
     if (!write_all(input.write.get(), member.first_words))
@@ -165,13 +138,15 @@ void Guard::start(const Member& member) {
   }
   const pid_t process = spawn(program);
   groups_.push_back(process);
-  running_.emplace_back(process, started_++);
-  for (std::size_t index = 0; index < 2 && !member.label.empty(); ++index) {
-    fcntl(outputs[index].read.get(), F_SETFL, O_NONBLOCK);
-    streams_.push_back({std::move(outputs[index].read), static_cast<int>(index) + 1, member.label});
+  for (int index = 0; index < 2; ++index) {
+    Descriptor& output = outputs[static_cast<std::size_t>(index)].read;
+    if (!output) continue;
+    fcntl(output.get(), F_SETFL, O_NONBLOCK);
+    streams_.emplace_back(started_, Stream{std::move(output), index + 1, member.label});
   }
+  running_.emplace_back(process, started_++);
   if (is_typed_to) typed_to_ = std::move(input.write);
-  else if (member.has_lifeline) lifelines_.push_back(std::move(input.write));
+  else if (member.is_follower) lifelines_.push_back(std::move(input.write));
 }
 
 // Takes notice of all who have ended. Returns whether anybody is left.
@@ -195,17 +170,48 @@ bool Guard::reap() {
 
 void Guard::ended(std::size_t index, int status) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  // What a follower has told comes before its end.
+  for (auto& [member, stream] : streams_)
+    if (member == index && !status_) hear(member, stream);
   if (status_) return;  // it was told to end, or is not the first
-  const std::string& name = job_.members[index].name;
-  const std::string rest = job_.members.size() > 1 ? "; the others are ended" : "";
-  if (WIFSIGNALED(status)) {
-    say(fmt::format("{} was killed by signal {} ({}){}", name, WTERMSIG(status),
-                    strsignal(WTERMSIG(status)), rest));
-    end(128 + WTERMSIG(status));
-  } else {
-    say(fmt::format("{} exited with status {}{}", name, WEXITSTATUS(status), rest));
-    end(WEXITSTATUS(status));
-  }
+  const Member& member = job_.members[index];
+  if (WIFSIGNALED(status))
+    fail(128 + WTERMSIG(status), fmt::format("{} was killed by signal {} ({})", member.name,
+                                             WTERMSIG(status), strsignal(WTERMSIG(status))));
+  else
+    fail(WEXITSTATUS(status), member.explains ? std::string{}
+                                              : fmt::format("{} exited with status {}", member.name,
+                                                            WEXITSTATUS(status)));
+}
+
+// The first failure ends all, and is named in one line, by the one whom the user sees, unless there
+// is nothing left to say.
+void Guard::fail(int status, const std::string& text) {
+  if (job_.lifeline >= 0) tell_leader(fmt::format("failure {} {}", status, text));
+  else if (!text.empty()) say(text + (job_.ranks > 1 ? "; the others are ended" : ""));
+  end(status);
+}
+
+// Returns false once nothing more can come.
+bool Guard::hear(std::size_t member, Stream& stream) {
+  std::vector<std::string> words;
+  const bool is_open = stream.pass_on(words);
+  for (const std::string& word : words) on_word(member, word);
+  return is_open;
+}
+
+void Guard::on_word(std::size_t member, const std::string& word) {
+  std::istringstream letters{word};
+  std::string kind;
+  int number = 0;
+  letters >> kind >> number;
+  std::string text;
+  std::getline(letters >> std::ws, text);
+  if (kind == "port")
+    for (const Descriptor& lifeline : lifelines_)  // who cannot hear it has ended
+      write_all(lifeline.get(), fmt::format("{}{}\n", job_.meeting_host, number));
+  if (kind == "failure" && !status_)
+    fail(number, text.empty() ? text : job_.members[member].name + ": " + text);
 }
 
 // Tells everybody to end. The first status counts.
@@ -247,7 +253,7 @@ void Guard::wait() {
   pollfd room{typed_to_.get(), POLLOUT, 0};
   const bool has_room = poll(&room, 1, 0) > 0;
   files.push_back(has_room ? pollfd{job_.terminal, POLLIN, 0} : room);
-  for (const Stream& stream : streams_) files.push_back({stream.source.get(), POLLIN, 0});
+  for (const auto& [member, stream] : streams_) files.push_back({stream.source(), POLLIN, 0});
   std::optional<Clock::time_point> until = status_ ? kills_at_ : ends_at_;
   if (last_signal_ == SIGKILL) until.reset();
   const auto left = until ? std::chrono::ceil<std::chrono::milliseconds>(*until - Clock::now())
@@ -267,7 +273,7 @@ void Guard::wait() {
   }
   if (files[2].revents != 0 && has_room) on_typing();
   for (std::size_t index = streams_.size(); index-- > 0;)
-    if (files[3 + index].revents != 0 && !streams_[index].pass_on())
+    if (files[3 + index].revents != 0 && !hear(streams_[index].first, streams_[index].second))
       streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 

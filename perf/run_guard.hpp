@@ -17,21 +17,29 @@ struct Member {
   Program program{};    ///< What it runs.
   std::string label{};  ///< Stands before each of its lines; empty: its output is not touched.
   std::string first_words{};  ///< What it reads on its standard input before anything else.
-  bool has_lifeline = false;  ///< Its standard input stays open as long as this process lives.
+  /// It starts a `tutti run` on another host, whose standard input stays open as long as this
+  /// process lives, and which tells this one at its standard output what there is to tell.
+  bool is_follower = false;
+  bool explains = false;  ///< It says itself why it exits with a status other than 0.
 };
 
 /// A job: processes that live and die together.
 struct Job {
-  std::vector<Member> members{};                   ///< The processes, in their order.
+  std::vector<Member> members{};  ///< The processes, in their order.
+  int ranks = 1;                  ///< Of the whole job.
+  /// Where the ranks meet, but for the port: the first follower tells it, and then all are told.
+  std::string meeting_host{};
   std::optional<std::chrono::nanoseconds> time{};  ///< All are ended after this.
-  int lifeline = -1;  ///< All are ended when nobody can write into it any more; -1: none.
+  /// All are ended when nobody can write into it any more, and what there is to tell is told to the
+  /// one who can; -1: this process is the one that the user sees.
+  int lifeline = -1;
   int terminal = -1;  ///< What is typed there goes to the first member; -1: nothing.
 };
 
-/// Runs a job until no process of it is left, and nothing that it started. The first member that
-/// fails is named in one line, and all others are ended: SIGTERM, and SIGKILL five seconds later;
-/// so they are on SIGTERM, SIGINT and SIGHUP, and on the death of this process's parent. Call it in
-/// a process of its own with one thread.
+/// Runs a job until no process of it is left, and nothing that it started. The first rank that
+/// fails is named in one line, unless it says so itself, and all others are ended: SIGTERM, and
+/// SIGKILL five seconds later; so they are on SIGTERM, SIGINT and SIGHUP, and on the death of this
+/// process's parent. Call it in a process of its own with one thread.
 /// @param job what. @return the exit status: 0, or that of the first member that failed, 128 + the
 /// signal where that was the cause.
 [[nodiscard]] int guard(const Job& job);

@@ -1,13 +1,15 @@
 #include "perf/run_remote.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
@@ -19,38 +21,71 @@
 
 namespace tutti::perf {
 
-int first_rank(const RunOptions& options, std::size_t host) {
-  return static_cast<int>(static_cast<std::size_t>(options.ranks) * host / options.hosts.size());
+namespace {
+
+// The first rank of a host.
+int first_rank(int ranks, std::size_t hosts, std::size_t host) {
+  return static_cast<int>(static_cast<std::size_t>(ranks) * host / hosts);
 }
 
-std::string url_on_first_host(const RunOptions& options) {
-  // Below the ports that kernels lend to connections, so that most often nobody has it.
-  constexpr unsigned kFirstPort = 20000;
-  constexpr unsigned kPorts = 10000;
-  const std::string chance = runtime::random_name().substr(0, 8);
-  unsigned number = 0;
-  std::from_chars(chance.data(), chance.data() + chance.size(), number, 16);
-  const std::string& host = options.hosts.front();  // perhaps with a user before it
-  return fmt::format("tcp://{}:{}", host.substr(host.find('@') + 1), kFirstPort + number % kPorts);
+// A socket that keeps a port of all addresses of this host, or nothing.
+Descriptor bind_anywhere(int family) {
+  Descriptor socket{::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  const int no = 0;
+  const int yes = 1;
+  // Two sockets that both say so may have one port, as long as only one of them listens.
+  setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (family == AF_INET6) setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+  sockaddr_storage any{};
+  any.ss_family = static_cast<sa_family_t>(family);
+  const socklen_t length = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  if (!socket || bind(socket.get(), reinterpret_cast<sockaddr*>(&any), length) != 0) return {};
+  return socket;
 }
 
-std::vector<std::string> agent_words(const std::string& url, const RunOptions& options,
-                                     std::size_t host, const runtime::Environment& environment) {
+}  // namespace
+
+std::string name_of_host(const std::string& host) {
+  return host.substr(host.find('@') + 1);
+}
+
+std::vector<std::string> placement_on(const std::vector<std::string>& hosts, int ranks) {
+  std::vector<std::string> placement;
+  for (std::size_t host = 0; host < hosts.size(); ++host)
+    placement.resize(static_cast<std::size_t>(first_rank(ranks, hosts.size(), host + 1)),
+                     name_of_host(hosts[host]));
+  return placement;
+}
+
+KeptPort keep_port() {
+  KeptPort port{bind_anywhere(AF_INET6)};
+  if (!port.socket) port.socket = bind_anywhere(AF_INET);  // a host without IPv6
+  if (!port.socket)
+    throw Failure{ExitCode::environment, fmt::format("no port is free: {}", std::strerror(errno))};
+  port.number = runtime::port_of(runtime::bound_endpoint(port.socket.get()));
+  return port;
+}
+
+std::vector<std::string> agent_words(const RunOptions& options, std::size_t host,
+                                     const runtime::Environment& environment) {
   std::vector<std::string> words;
   std::istringstream agent{options.agent};
   for (std::string word; agent >> word;) words.push_back(word);
   words.push_back(options.hosts[host]);
 
-  const int first = first_rank(options, host);
+  const std::size_t hosts = options.hosts.size();
+  const int first = first_rank(options.ranks, hosts, host);
   std::vector<std::string> remote{"env"};
   for (const std::string& name : options.keep)
     if (const auto value = runtime::value_of(environment, name))
       remote.push_back(fmt::format("{}={}", name, *value));
-  for (const std::string& word : std::vector<std::string>{
-           std::filesystem::read_symlink("/proc/self/exe").string(), "run", "--follow",
-           fmt::format("{}:{}", first, options.ranks), "-n",
-           std::to_string(first_rank(options, host + 1) - first), "--url", url})
+  for (const std::string& word :
+       std::vector<std::string>{std::filesystem::read_symlink("/proc/self/exe").string(), "run",
+                                "--follow", fmt::format("{}:{}", first, options.ranks), "-n",
+                                std::to_string(first_rank(options.ranks, hosts, host + 1) - first),
+                                "--hosts", fmt::format("{}", fmt::join(options.hosts, ","))})
     remote.push_back(word);
+  if (!options.url.empty()) remote.insert(remote.end(), {"--url", options.url});
   if (options.labels) remote.emplace_back("--label");
   remote.emplace_back("--");
   remote.insert(remote.end(), options.program.begin(), options.program.end());
@@ -74,25 +109,27 @@ std::string keep_secret(const std::string& secret) {
   return fmt::format("/proc/self/fd/{}", file);
 }
 
-std::string receive_secret() {
+std::string receive_line(const std::string& what,
+                         std::optional<std::chrono::milliseconds> patience) {
   constexpr std::size_t kLongest = 1024;
-  constexpr int kMilliseconds = 30'000;
-  const auto refuse = [](const char* why) {
-    throw Failure{ExitCode::environment, fmt::format("no secret came by standard input: {}", why)};
+  const auto refuse = [&what](const char* why) {
+    throw Failure{ExitCode::environment,
+                  fmt::format("{} did not come by standard input: {}", what, why)};
   };
-  std::string secret;
-  while (!secret.ends_with('\n')) {
+  std::string line;
+  while (!line.ends_with('\n')) {
     pollfd readable{.fd = 0, .events = POLLIN, .revents = 0};
-    if (poll(&readable, 1, kMilliseconds) == 0) refuse("nothing for 30 s");
+    if (poll(&readable, 1, patience ? static_cast<int>(patience->count()) : -1) == 0)
+      refuse("nothing for too long");
     char letter = 0;
     const ssize_t length = read(0, &letter, 1);
     if (length == 0) refuse("it ended");
     if (length < 0 && errno != EINTR) refuse(std::strerror(errno));
-    if (length > 0) secret += letter;
-    if (secret.size() > kLongest) refuse("it is longer than a secret");
+    if (length > 0) line += letter;
+    if (line.size() > kLongest) refuse("it is too long");
   }
-  secret.pop_back();
-  return keep_secret(secret);
+  line.pop_back();
+  return line;
 }
 
 }  // namespace tutti::perf

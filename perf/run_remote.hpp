@@ -2,10 +2,13 @@
 /// Ranks on other hosts: `AGENT HOST COMMAND` starts a `tutti run` there, which follows this one.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/config.hpp"
+#include "runtime/socket.hpp"
 
 namespace tutti::perf {
 
@@ -22,26 +25,37 @@ struct RunOptions {
   std::vector<std::string> program{};  ///< The program and its arguments.
 };
 
-/// @param url that hosts far away can reach. @param options of the whole job. @param host the index
-/// of one. @param environment of this process. @return the words that start that host's ranks.
-[[nodiscard]] std::vector<std::string> agent_words(const std::string& url,
-                                                   const RunOptions& options, std::size_t host,
+/// @param options of the whole job. @param host the index of one. @param environment of this
+/// process. @return the words that start that host's ranks.
+[[nodiscard]] std::vector<std::string> agent_words(const RunOptions& options, std::size_t host,
                                                    const runtime::Environment& environment);
 
-/// @param options of the whole job. @param host the index of one. @return the first rank there.
-/// Ranks are dealt out in blocks, sizes differ by at most one.
-[[nodiscard]] int first_rank(const RunOptions& options, std::size_t host);
+/// @param hosts as the user names them. @param ranks of the whole job. @return the host of each
+/// rank: they are dealt out in blocks, whose sizes differ by at most one.
+[[nodiscard]] std::vector<std::string> placement_on(const std::vector<std::string>& hosts,
+                                                    int ranks);
 
-/// @param options of the whole job. @return a place on the first host, at a port by chance.
-[[nodiscard]] std::string url_on_first_host(const RunOptions& options);
+/// @param host as the user names it, perhaps with a user before it. @return its name.
+[[nodiscard]] std::string name_of_host(const std::string& host);
+
+/// A port of this host that nobody else is given while the socket is open: it is bound, and nobody
+/// listens there, so that rank 0 still can.
+struct KeptPort {
+  runtime::Descriptor socket{};  ///< Keeps it.
+  int number = 0;                ///< Which.
+};
+/// @return a port. Throws Failure{environment}.
+[[nodiscard]] KeptPort keep_port();
 
 /// @return a secret for a job: 64 hexadecimal digits by chance.
 [[nodiscard]] std::string draw_secret();
 /// Keeps the job's secret, in memory only. @param secret it.
 /// @return a path that this process's children can read it from. Throws Failure{environment}.
 [[nodiscard]] std::string keep_secret(const std::string& secret);
-/// Reads the job's secret from standard input, as a line, and keeps it in memory only.
-/// @return a path that this process's children can read it from. Throws Failure{environment}.
-[[nodiscard]] std::string receive_secret();
+/// Reads a line that the `tutti run` which this one follows says at standard input.
+/// @param what it is. @param patience for how long to wait; nothing: until that one ends.
+/// @return it. Throws Failure{environment}.
+[[nodiscard]] std::string receive_line(const std::string& what,
+                                       std::optional<std::chrono::milliseconds> patience = {});
 
 }  // namespace tutti::perf

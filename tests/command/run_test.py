@@ -115,6 +115,14 @@ def test_statuses():
         status, output, errors = run(*arguments)
         expect(status == 2 and output == "" and errors.count("\n") == 1 and said in errors,
                arguments, status, errors)
+    # This command says itself why it fails, here on rank 0 and in a job of its own.
+    for arguments in (["run", "-n", "2", TUTTI], ["run", "-n", "2", "tutti"], []):
+        words = [TUTTI, *arguments, "sweep", "--ranks", "2", "--root", "7", "-C", "broadcast"]
+        path = os.path.dirname(TUTTI) + ":" + os.environ["PATH"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False,
+                              stdin=subprocess.DEVNULL, env={**os.environ, "PATH": path})
+        expect(done.returncode == 2 and done.stderr.count("\n") == 1 and "--root 7" in done.stderr,
+               words, done.returncode, done.stderr)
     status, _, errors = run("-n", "2", "--timeout", "1", "sleep", "60")
     expect(status == 5 and errors.count("\n") == 1 and "after 1 s" in errors, status, errors)
 
@@ -232,7 +240,7 @@ def remote(agent, log):
     expect(status == 0 and len(lines) == 5, status, output, errors)
     expect([line[0] for line in lines] == [f"{r}/5" for r in range(5)], lines)
     expect([line[1] for line in lines] == ["0/2", "1/2", "0/3", "1/3", "2/3"], lines)
-    expect(all(re.fullmatch(r"tcp://.*:2\d{4}", line[2]) for line in lines), lines)
+    expect(all(re.fullmatch(r"tcp://a:\d+", line[2]) for line in lines), lines)
     expect(len({tuple(line[2:5]) for line in lines}) == 1 and lines[0][3] == "600", lines)
     secret = lines[0][4]
     expect(re.fullmatch("[0-9a-f]{64}", secret), lines)
@@ -243,8 +251,24 @@ def remote(agent, log):
     mark = f"{50000 + os.getpid() % 10000}"
     status, _, errors = run("-n", "2", "--hosts", "a,b", "--agent", agent, "sh", "-c",
                             f"[ $TUTTI_RANK = 1 ] && exit 9; sleep {mark}")
-    expect(status == 9 and "rank 1 exited with status 9" in errors, status, errors)
+    failure = "tutti run: host b: rank 1 exited with status 9; the others are ended\n"
+    expect(status == 9 and errors == failure, status, errors)
     await_none(mark, 10)
+    # Also where the other host's rank fails because of it, and amid output without line ends.
+    script = "head -c 100000 /dev/zero | tr '\\0' x; exit 9"
+    status, output, errors = run("-n", "2", "--hosts", "a,b", "--agent", agent, "sh", "-c", script)
+    expect(status == 9 and re.fullmatch("tutti run: host [ab]: rank [01] exited with status 9; the "
+                                        "others are ended\n", errors), status, errors)
+    expect(set(output) == {"x"} and len(output) >= 100000, len(output), set(output))
+    status, output, _ = run("--hosts", "a", "--agent", agent, "printf", "\\036tutti-run\\036")
+    expect(status == 0 and output == "\x1etutti-run\x1e", status, output)
+    status, _, errors = run("-n", "2", "--hosts", "a,b", "--agent", agent, "/nowhere/program")
+    expect(status == 127 and re.fullmatch("tutti run: host [ab]: cannot run '/nowhere/program': "
+                                          "No such file or directory; the others are ended\n",
+                                          errors), status, errors)
+    status, _, errors = run("-n", "2", "--hosts", "a,b", "--agent", "false", "true")
+    expect(status == 1 and re.fullmatch("tutti run: host [ab] exited with status 1; the others are "
+                                        "ended\n", errors), status, errors)
     for number in (signal.SIGKILL, signal.SIGTERM):
         job = start("-n", "2", "--hosts", "a,b", "--agent", agent, "sh", "-c", f"echo up; sleep {mark}")
         await_lines(job, 2)

@@ -31,6 +31,26 @@ def bytes_sent(device, host):
                                  host=host))[0]["stats64"]["tx"]["bytes"]
 
 
+# Takes the ports from 20000 to 29999 until its input ends.
+SQUAT = """
+import resource, socket, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, [resource.getrlimit(resource.RLIMIT_NOFILE)[1]] * 2)
+sockets = [socket.socket() for port in range(20000, 30000)]
+for port, one in enumerate(sockets, 20000):
+    one.bind(("", port))
+print("here", flush=True)
+sys.stdin.read()
+"""
+
+
+def run(*arguments, **variables):
+    """A finished `tutti run` whose agent reaches the hosts of the cluster."""
+    agent = f"{sys.executable} {cluster.__file__} on"
+    return subprocess.run([TUTTI, "run", "--agent", agent, "--env", "TUTTI_TIMEOUT", *arguments],
+                          env={**members.bare_environment(), **variables}, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False)
+
+
 class World:
     """Ranks on hosts, of which each may have variables of its own."""
 
@@ -142,11 +162,14 @@ class Collectives(Hosts):
 
     def test_tutti_run(self):
         def job():
-            agent = f"{sys.executable} {cluster.__file__} on"
-            done = subprocess.run([TUTTI, "run", "-n", "4", "--hosts", "h1,h2", "--agent", agent,
-                                   MEMBER, "collectives"], stdout=subprocess.PIPE, text=True,
-                                  timeout=PATIENCE, check=False)
+            done = run("-n", "4", "--hosts", "h1,h2", MEMBER, "collectives")
             return [done.returncode], [done.stdout]
+        # Not at a port by chance: all are taken that are not the kernel's to give.
+        squatter = subprocess.Popen(
+            cluster.on("h1", [sys.executable, "-c", SQUAT]), stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True)
+        self.addCleanup(squatter.communicate, "")
+        self.assertEqual(squatter.stdout.readline(), "here\n")
         self.check(job, ["h1", "h1", "h2", "h2"], "tcp://h1:")
 
 
@@ -243,6 +266,16 @@ class Refusals(Hosts):
     def test_a_missing_host(self):
         world = self.few().start(0).start(1)
         self.refused(world, ["^timeout: .*for rank 2 of 3; present: 0 .host h0., 1 .host h1."] * 2)
+
+    def test_a_rank_of_tutti_run_that_never_comes(self):
+        script = f"[ $TUTTI_RANK = 2 ] && exec sleep 60; exec {MEMBER} collectives"
+        done = run("-n", "4", "--hosts", "h0,h1", "sh", "-c", script, TUTTI_TIMEOUT="2")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("for rank 2 (host h1) of 4; present: 0 (host h0), 1 (host h0), 3 (host h1)",
+                      done.stdout)
+        # All three fail at the same time; one of them is named.
+        self.assertRegex(done.stderr, r"^tutti run: host h[01]: rank [013] exited with status 4; "
+                                      r"the others are ended\n$")
 
     def test_a_host_whose_cable_is_cut(self):
         cluster.unplug("h2")

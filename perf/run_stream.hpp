@@ -1,0 +1,46 @@
+/// @file
+/// What members of a job write, on its way to this process's own output.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "perf/run_spawn.hpp"
+
+namespace tutti::perf {
+
+/// Writes all of a text. @param file to write to. @param text any. @return whether it took it.
+bool write_all(int file, std::string_view text);
+
+/// Says a word to the `tutti run` that this one follows: a line of standard output that it takes
+/// out of what the ranks write. @param word without a line end.
+void tell_leader(const std::string& word);
+
+/// Output of a member.
+class Stream {
+ public:
+  /// @param source does not block. @param target where it goes. @param label stands before each
+  /// line; empty: bytes are passed on as they come, but for words.
+  Stream(Descriptor source, int target, std::string label)
+      : source_{std::move(source)}, target_{target}, label_{std::move(label)} {}
+
+  /// @return where it comes from, to be polled.
+  [[nodiscard]] int source() const noexcept { return source_.get(); }
+  /// Passes on what is there. @param words what a follower told among it is added.
+  /// @return false once nothing more can come.
+  bool pass_on(std::vector<std::string>& words);
+
+ private:
+  bool pass_lines(bool is_end);
+  bool pass_bytes(bool is_end, std::vector<std::string>& words);
+  bool pass(std::size_t bytes);
+
+  Descriptor source_;
+  int target_;
+  std::string label_;
+  std::string held_{};  // not passed on yet
+};
+
+}  // namespace tutti::perf
