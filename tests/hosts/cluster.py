@@ -7,15 +7,17 @@
 Every host has its own name, its own loopback, and eth0 at 10.77.0.(1 + number). Both directions of
 each link have RATE, 1gbit by default. All of it lies in namespaces of this command alone, made as
 root or, where there is no root, as a user: clusters do not meet, and the kernel clears them away,
-processes included, whatever happens. Exits with the status of COMMAND, or, saying why, with 77 where
-a machine allows neither.
+processes included, whatever happens. Exits with the status of COMMAND, with 1 where hosts cannot be
+made, or, saying why, with 77 where a machine allows no namespaces at all.
 """
 import os
+import shutil
 import subprocess
 import sys
 
 SKIP = 77
 KINDS = ("--net", "--uts")
+TOOLS = ("unshare", "nsenter", "ip", "tc", "mount", "hostname")
 RATE = "1gbit"
 
 
@@ -101,26 +103,19 @@ def build(count, rate):
 def run_in_new_namespaces(count, rate, command):
     """Becomes the command, with hosts, or exits with SKIP."""
     own = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    complaints = []
-    for user in ([], ["--user", "--map-root-user"]):
-        words = ["unshare", *user, *own, sys.executable, os.path.abspath(__file__), "inside",
-                 str(count), rate]
-        try:
-            trial = subprocess.run([*words, "true"], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, check=False)
-        except FileNotFoundError as error:
-            sys.exit(skip([str(error)]))
+    complaints = [f"there is no {tool}" for tool in TOOLS if not shutil.which(tool)]
+    for user in [] if complaints else ([], ["--user", "--map-root-user"]):
+        words = ["unshare", *user, *own]
+        # Only a machine that does not allow this is skipped. What fails later is a failure.
+        trial = subprocess.run([*words, "ip", "link", "set", "lo", "up"], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, check=False)
         if trial.returncode == 0:
-            os.execvp(words[0], [*words, *command])
+            os.execvp(words[0], [*words, sys.executable, os.path.abspath(__file__), "inside",
+                                 str(count), rate, *command])
         complaints.append((trial.stderr.strip().splitlines() or ["no reason given"])[-1])
-    sys.exit(skip(complaints))
-
-
-def skip(complaints):
-    """Says why there can be no hosts. Returns the status for it."""
     print("SKIPPED: no network namespaces here, neither as this user nor in a user namespace:",
           "; ".join(complaints))
-    return SKIP
+    sys.exit(SKIP)
 
 
 def main(words):
