@@ -9,7 +9,6 @@ import os
 import pathlib
 import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -168,9 +167,7 @@ class Sieges(unittest.TestCase):
         return heard
 
     def test_strangers_do_no_harm(self):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = members.free_port()
         before = members.names()
         ranks = [self.start(rank, port) for rank in range(3)]
         starting = self.beset_meeting(ranks, 1)

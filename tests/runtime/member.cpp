@@ -68,11 +68,11 @@ Usage usage() {
 }
 
 // Whether worlds can come and go without anything being left behind.
-bool repeats(int times) {
+bool repeats(int times, const std::string& transport) {
   Usage first;
   for (int i = 0; i < times; ++i) {
     if (i == times / 5) first = usage();  // allocators and loaders have had their share by then
-    Communicator world = init();
+    Communicator world = init({.transport = transport});
     std::array<std::int64_t, 1> value{1};
     world.all_reduce(std::span{value});
     if (value[0] != world.size()) return false;
@@ -221,7 +221,7 @@ int run(std::string mode, int number, const std::string& transport) {
     std::puts(world.explain(call::all_reduce(values, std::span{values}, sum)).c_str());
     return adds_up(world) ? 0 : 1;
   }
-  if (mode == "repeat") return repeats(number) ? 0 : 1;
+  if (mode == "repeat") return repeats(number, transport) ? 0 : 1;
   if (mode == "survive") return survives(number, options) ? 0 : 1;
   if (mode == "late") return is_late() ? 0 : 1;
   if (mode == "endure") return endures(static_cast<unsigned>(number)) ? 0 : 1;

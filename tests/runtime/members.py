@@ -4,12 +4,13 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import statistics
 import subprocess
 import time
 
 PATIENCE = 120
-FOREIGN = ("TUTTI_", "OMPI_", "PMI", "SLURM_")
+FOREIGN = ("TUTTI_", "OMPI_", "PMI", "SLURM_", "RANK", "WORLD_SIZE", "LOCAL_", "MASTER_")
 LISTENS = "0A"
 CLONE_NEWNET = 0x40000000
 
@@ -25,19 +26,30 @@ def bare_environment():
     return {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
 
 
+def start_told(member, arguments, told):
+    """Starts a process for each of these dictionaries of variables, with no others of launchers."""
+    return [subprocess.Popen([member, *map(str, arguments)], stdout=subprocess.PIPE, text=True,
+                             env={**bare_environment(), **variables}) for variables in told]
+
+
 def start(member, n, mode, number=0, transport="auto", **variables):
     """Starts the ranks of a world, each as MEMBER MODE NUMBER TRANSPORT. Returns the processes."""
-    return [subprocess.Popen([member, mode, str(number), transport],
-                             env={**bare_environment(), "TUTTI_RANK": str(rank),
-                                  "TUTTI_SIZE": str(n), **variables},
-                             stdout=subprocess.PIPE, text=True)
-            for rank in range(n)]
+    return start_told(member, (mode, number, transport),
+                      [{"TUTTI_RANK": str(rank), "TUTTI_SIZE": str(n), **variables}
+                       for rank in range(n)])
 
 
 def finish(processes):
     """Waits for all ranks. Returns their exit statuses and what they said."""
     said = [process.communicate(timeout=PATIENCE)[0] for process in processes]
     return [process.returncode for process in processes], said
+
+
+def free_port():
+    """A port that was free a moment ago."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
 
 
 def listening_ports():

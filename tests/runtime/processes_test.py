@@ -3,6 +3,7 @@
 
 Usage: processes_test.py MEMBER TRIALS. MEMBER is the program of member.cpp.
 """
+import os
 import re
 import resource
 import signal
@@ -115,6 +116,15 @@ class Processes(unittest.TestCase):
             print(f"{n} ranks, the last: {said[-1]}", end="")
         self.assertEqual(left_since(self.before), set())
 
+    def test_worlds_over_tcp_come_and_go(self):
+        times = min(20 * TRIALS, 1000)
+        for n in (2, 4):
+            url = f"tcp://127.0.0.1:{members.free_port()}"
+            statuses, said = finish(members.start(MEMBER, n, "repeat", times, "tcp", TUTTI_URL=url))
+            self.assertEqual(statuses, [0] * n, said)
+            print(f"{n} ranks over TCP, {times} times, the last: {said[-1]}", end="")
+        self.assertEqual(left_since(self.before), set())
+
     def test_nothing_is_left_of_the_killed(self):
         for _ in range(TRIALS):
             processes = start(3, "sleep", 30, folder=self.folder.name)
@@ -135,6 +145,35 @@ class Processes(unittest.TestCase):
         processes[2].send_signal(signal.SIGCONT)
         statuses, said = finish(processes)
         self.assertEqual(statuses, [0, 0, 0], said)
+
+
+class Launchers(unittest.TestCase):
+    """Three ranks that have nothing but what a launcher tells its processes."""
+
+    def check(self, told, port):
+        statuses, said = finish(members.start_told(MEMBER, ["collectives"], told))
+        self.assertEqual(statuses, [0, 0, 0], said)
+        self.assertRegex(said[0], f"^3 ranks on 1 host by tcp://localhost:{port}, ")
+
+    def test_srun(self):
+        job = os.getpid()
+        told = [{"SLURM_JOB_ID": str(job), "SLURM_STEP_ID": "1", "SLURM_STEP_NODELIST": "localhost",
+                 "SLURM_NODELIST": "localhost", "SLURM_NNODES": "1", "SLURM_STEP_NUM_NODES": "1",
+                 "SLURM_NTASKS": "3", "SLURM_STEP_NUM_TASKS": "3", "SLURM_NODEID": "0",
+                 "SLURM_STEP_TASKS_PER_NODE": "3", "SLURM_PROCID": str(rank),
+                 "SLURM_LOCALID": str(rank)} for rank in range(3)]
+        self.check(told, 20000 + (job * 31 + 1) % 10000)
+        for variables in told:  # what older Slurm tells
+            del variables["SLURM_STEP_NUM_TASKS"], variables["SLURM_STEP_NODELIST"]
+            variables["SLURM_STEPID"] = variables.pop("SLURM_STEP_ID")
+        self.check(told, 20000 + (job * 31 + 1) % 10000)
+
+    def test_torchrun(self):
+        port = members.free_port()
+        self.check([{"RANK": str(rank), "WORLD_SIZE": "3", "LOCAL_RANK": str(rank),
+                     "LOCAL_WORLD_SIZE": "3", "GROUP_RANK": "0", "MASTER_ADDR": "localhost",
+                     "MASTER_PORT": str(port - 1), "TORCHELASTIC_RUN_ID": "none"}
+                    for rank in range(3)], port)
 
 
 class Refusals(unittest.TestCase):
