@@ -2,23 +2,30 @@
 # shellcheck shell=bash
 
 # The one list of the Debian packages that building, testing, measuring and plotting need.
+TUTTI_MPI_PACKAGES=(openmpi-bin libopenmpi-dev libpmix-dev mpich libmpich-dev)
 TUTTI_PACKAGES=(
   g++ clang libclang-rt-14-dev cmake ninja-build ccache pkg-config
   libssl-dev libcereal-dev libgtest-dev libcli11-dev libfmt-dev nlohmann-json3-dev libexpat1-dev
-  openmpi-bin libopenmpi-dev libpmix-dev mpich libmpich-dev
+  "${TUTTI_MPI_PACKAGES[@]}"
   python3 python3-matplotlib doxygen iproute2
 )
 
-# Installs what is missing; without root it prints the one line that would, and exits 4.
+# Installs what is missing; without root it prints the one line that would, and exits 4. Arguments are
+# packages without which it goes on then, and says so.
 tutti_install_packages() {
-  local package missing=()
+  local package missing=() needed=()
   for package in "${TUTTI_PACKAGES[@]}"; do
     # The status ends with "installed" for a package that is there and whole.
     if [[ $(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) != *" installed" ]]; then
       missing+=("$package")
+      if [[ " $* " != *" $package "* ]]; then needed+=("$package"); fi
     fi
   done
   if ((${#missing[@]} == 0)); then
+    return
+  fi
+  if ((EUID != 0 && ${#needed[@]} == 0)); then
+    echo "== going on without what only root can: apt-get install --yes ${missing[*]}"
     return
   fi
   if ! command -v apt-get >/dev/null; then
