@@ -31,17 +31,18 @@ const SpanningTrees& Graph::trees() const {
 SpanningTrees Graph::grow_trees() const {
   const auto n = static_cast<std::size_t>(routers());
   SpanningTrees trees;
+  // Router by router: who is as far from the root as the root is from it.
   trees.depth.reserve(n * n);
-  std::size_t deepest = 0;
-  for (int root = 0; root < routers(); ++root)
-    for (const int distance : distances(root)) {
+  for (int router = 0; router < routers(); ++router)
+    for (const int distance : distances(router)) {
       trees.depth.push_back(static_cast<std::uint16_t>(distance));
-      deepest = std::max(deepest, static_cast<std::size_t>(distance));
+      trees.deepest = std::max(trees.deepest, distance);
     }
   trees.parent.resize(n * n);
+  const auto rounds = static_cast<std::size_t>(trees.deepest) + 1;
   // Rounds do not share counters, so that one pass over all routers serves all depths.
-  std::vector<std::uint32_t> sent((deepest + 1) * neighbors_.size());
-  std::vector<std::uint32_t> taken((deepest + 1) * n);
+  std::vector<std::uint32_t> sent(rounds * neighbors_.size());
+  std::vector<std::uint32_t> taken(rounds * n);
   for (std::size_t root = 0; root < n; ++root) {
     const std::uint16_t* const depth = &trees.depth[root * n];
     for (std::size_t u = 0; u < n; ++u) {
@@ -58,11 +59,11 @@ SpanningTrees Graph::grow_trees() const {
         least = cost;
       }
       if (best == neighbors_.size()) {  // the root
-        trees.parent[root * n + u] = static_cast<std::uint16_t>(u);
+        trees.parent[u * n + root] = static_cast<std::uint16_t>(u);
         continue;
       }
       const auto w = static_cast<std::size_t>(neighbors_[best]);
-      trees.parent[root * n + u] = static_cast<std::uint16_t>(w);
+      trees.parent[u * n + root] = static_cast<std::uint16_t>(w);
       ++sent[round * neighbors_.size() + best];
       ++taken[round * n + w];
     }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
+#include <utility>
 
 #include "graph.hpp"
 
@@ -32,19 +32,19 @@ std::vector<Tour> complete_cycles(int routers) {
 
 /// Goes along the links that a cycle leaves. @return where that leads until it is back.
 Tour rest_of(const Graph& graph, const Tour& cycle) {
-  std::set<std::pair<int, int>> used;
-  for (std::size_t at = 0; at < cycle.size(); ++at)
-    used.insert(std::minmax(cycle[at], cycle[(at + 1) % cycle.size()]));
+  const std::size_t n = cycle.size();
+  std::vector<std::pair<int, int>> beside(n);  // on the cycle, of each router
+  for (std::size_t at = 0; at < n; ++at)
+    beside[static_cast<std::size_t>(cycle[at])] = {cycle[(at + n - 1) % n], cycle[(at + 1) % n]};
   Tour rest;
-  for (int router = 0; router >= 0;) {
+  for (int router = 0, last = -1; router >= 0;) {
     rest.push_back(router);
-    int next = -1;
-    for (const int neighbor : graph.neighbors(router))
-      if (used.insert(std::minmax(router, neighbor)).second) {
-        next = neighbor;
-        break;
-      }
-    router = next == 0 ? -1 : next;
+    const std::pair<int, int>& on_cycle = beside[static_cast<std::size_t>(router)];
+    const auto links = graph.neighbors(router);
+    const auto next = std::ranges::find_if(
+        links, [&](int to) { return to != on_cycle.first && to != on_cycle.second && to != last; });
+    last = router;
+    router = next == links.end() || *next == 0 ? -1 : *next;
   }
   return rest;
 }

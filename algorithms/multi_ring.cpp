@@ -10,29 +10,60 @@
 #include "patterns.hpp"
 
 namespace tutti::algorithms {
+namespace {
+
+/// One ring, seen from a rank.
+struct Place {
+  Cycle cycle;  // of positions
+  Rank next, last;
+  std::uint32_t piece;
+
+  [[nodiscard]] Slots unit(int distance) const {
+    return {Space::out, piece * unsigned_of(cycle.size) + unsigned_of(cycle.at(distance))};
+  }
+};
+
+/// Rings in both directions; up to two ranks these are one.
+std::vector<Place> places_of(const Graph& graph, Rank self) {
+  const std::vector<Rank> ranks = ranks_of(graph);
+  const int n = graph.routers();
+  std::vector<Place> places;
+  for (const std::vector<int>& ring : hamiltonian_cycles(graph)) {
+    const auto found = std::find(ring.begin(), ring.end(), graph.router_of(self));
+    const Cycle cycle{n, static_cast<Rank>(found - ring.begin())};
+    const auto rank = [&](int distance) {
+      const int router = ring[static_cast<std::size_t>(cycle.at(distance))];
+      return ranks[static_cast<std::size_t>(router)];
+    };
+    const Cycle back{n, n - 1 - cycle.self};
+    places.push_back({cycle, rank(1), rank(-1), unsigned_of(static_cast<int>(places.size()))});
+    if (n > 2)
+      places.push_back({back, rank(-1), rank(1), unsigned_of(static_cast<int>(places.size()))});
+  }
+  return places;
+}
+
+}  // namespace
 
 Schedule multi_ring_all_reduce(const Shape& shape, Rank self) {
   const Graph& graph = graph_of(shape, "multi_ring:graph=torus:4x4");
-  const std::vector<Rank> ranks = ranks_of(graph);
-  std::vector<std::vector<Rank>> rings;
-  for (const std::vector<int>& cycle : hamiltonian_cycles(graph)) {
-    std::vector<Rank> ring;
-    for (const int router : cycle) ring.push_back(ranks[static_cast<std::size_t>(router)]);
-    rings.push_back(ring);
-    // Up to two ranks both directions are one.
-    if (shape.size > 2) rings.emplace_back(ring.rbegin(), ring.rend());
+  const std::vector<Place> places = places_of(graph, self);
+  const int n = shape.size;
+  Schedule schedule{unsigned_of(n * static_cast<int>(places.size()))};
+  if (n == 1) return schedule.finish({});
+  // As in ring.cpp, and on all rings at once: they are many and long, too long to be joined from
+  // their schedules.
+  for (int k = 1; k < 2 * n - 1; ++k) {
+    for (const Place& place : places) {
+      const Slots heard = place.unit(-k - 1);
+      schedule.add(Send{place.next, place.unit(-k)});
+      if (k < n) schedule.add(RecvReduce{place.last, heard});
+      else schedule.add(Recv{place.last, heard});
+      if (k == n - 1) schedule.add(Finish{heard});
+    }
+    schedule.end_round();
   }
-  std::vector<Schedule> parts;
-  for (std::size_t piece = 0; piece < rings.size(); ++piece) {
-    const std::vector<Rank>& ring = rings[piece];
-    const auto position = std::find(ring.begin(), ring.end(), self) - ring.begin();
-    const Shape alone{.size = shape.size};
-    const Schedule whole = then(ring_reduce_scatter(alone, static_cast<int>(position)),
-                                ring_all_gather(alone, static_cast<int>(position)));
-    parts.push_back(on_piece(on(ring, whole), static_cast<std::uint32_t>(piece),
-                             static_cast<std::uint32_t>(rings.size())));
-  }
-  return side_by_side(parts);
+  return schedule;
 }
 
 }  // namespace tutti::algorithms

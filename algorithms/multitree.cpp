@@ -19,21 +19,21 @@ Schedule multitree_all_gather(const Shape& shape, Rank self) {
   const std::vector<Rank> ranks = ranks_of(graph);
   const auto rank = [&](int router) { return ranks[static_cast<std::size_t>(router)]; };
   const auto at = [n = static_cast<std::size_t>(shape.size)](int root, int router) {
-    return static_cast<std::size_t>(root) * n + static_cast<std::size_t>(router);
+    return static_cast<std::size_t>(router) * n + static_cast<std::size_t>(root);
   };
   const int own = graph.router_of(self);
-  const int deepest = *std::max_element(trees.depth.begin(), trees.depth.end());
+  std::vector<std::vector<Step>> rounds(static_cast<std::size_t>(trees.deepest) + 2);
+  for (int root = 0; root < shape.size; ++root) {
+    const Slots block{Space::out, unsigned_of(rank(root))};
+    const std::size_t depth = trees.depth[at(root, own)];
+    if (depth > 0) rounds[depth].push_back(Recv{rank(trees.parent[at(root, own)]), block});
+    for (const int child : graph.neighbors(own))
+      if (trees.parent[at(root, child)] == own && child != root)
+        rounds[depth + 1].push_back(Send{rank(child), block});
+  }
   Schedule schedule{unsigned_of(shape.size)};
-  for (int depth = 1; depth <= deepest; ++depth) {
-    for (int root = 0; root < shape.size; ++root) {
-      const Slots block{Space::out, unsigned_of(rank(root))};
-      if (trees.depth[at(root, own)] == depth)
-        schedule.add(Recv{rank(trees.parent[at(root, own)]), block});
-      if (trees.depth[at(root, own)] + 1 != depth) continue;
-      for (const int child : graph.neighbors(own))
-        if (trees.parent[at(root, child)] == own && child != root)
-          schedule.add(Send{rank(child), block});
-    }
+  for (const std::vector<Step>& round : rounds) {
+    for (const Step& step : round) schedule.add(step);
     schedule.end_round();
   }
   return schedule;

@@ -25,10 +25,11 @@ enum class GraphFamily : std::uint8_t {
   edges       ///< `edges:0-1+1-2`: whatever the links say.
 };
 
-/// A shortest-path spanning tree from every router.
+/// A shortest-path spanning tree from every router. What one router is in all trees lies together.
 struct SpanningTrees {
-  std::vector<std::uint16_t> depth{};   ///< Of router u in the tree of r: at r * routers + u.
+  std::vector<std::uint16_t> depth{};   ///< Of router u in the tree of r: at u * routers + r.
   std::vector<std::uint16_t> parent{};  ///< Likewise; a root is its own parent.
+  int deepest = 0;                      ///< The greatest depth.
 };
 
 /// An undirected, connected graph of routers, and the ranks on them. A value that never changes;

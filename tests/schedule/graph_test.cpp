@@ -199,11 +199,12 @@ TEST(Graphs, TreesAreShortestPaths) {
     const Graph graph = parse_graph(text);
     const auto n = static_cast<std::size_t>(graph.routers());
     const SpanningTrees& trees = graph.trees();
+    EXPECT_EQ(trees.deepest, std::ranges::max(trees.depth));
     for (std::size_t root = 0; root < n; ++root) {
       const std::vector<int> distances = graph.distances(static_cast<int>(root));
       for (std::size_t u = 0; u < n; ++u) {
-        EXPECT_EQ(trees.depth[root * n + u], distances[u]) << text;
-        const std::size_t parent = trees.parent[root * n + u];
+        EXPECT_EQ(trees.depth[u * n + root], distances[u]) << text;
+        const std::size_t parent = trees.parent[u * n + root];
         if (u == root) {
           EXPECT_EQ(parent, root);
           continue;
