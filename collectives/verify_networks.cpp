@@ -1,6 +1,7 @@
 #include "verify_networks.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -122,6 +123,19 @@ std::vector<Stages> stages_of(Collective collective) {
           {"(ring, direct)", ":lanes=1"}};
 }
 
+/// The greatest divisor up to the square root.
+int lesser_side(int size) {
+  int side = static_cast<int>(std::sqrt(size));
+  while (size % side != 0) --side;
+  return side;
+}
+
+Choice choice_with(const Algorithm& row, const std::string& stages, const std::string& groups) {
+  Choice choice = parse_choice(row.collective, std::string{row.name} + stages + ":" + groups);
+  choice.algorithm = &row;
+  return choice;
+}
+
 }  // namespace
 
 bool serves(const Choice& choice, int size) {
@@ -163,11 +177,19 @@ std::vector<Choice> hierarchy_choices(const Algorithm& row, int size, std::uint6
   for (const std::string& groups : groupings(size, dice)) {
     const Stages& next = stages[turn / every % stages.size()];
     if (turn++ % every != 0 && size > 2) continue;
-    choices.push_back(parse_choice(
-        row.collective, std::string{row.name} + next.operands + ":" + groups + next.lanes));
-    choices.back().algorithm = &row;
+    choices.push_back(choice_with(row, next.operands, groups + next.lanes));
   }
   return choices;
+}
+
+Choice on_torus(const Algorithm& row, int size) {
+  const int side = lesser_side(size);
+  return choice_on(row, Graph::torus(std::vector{size / side, side}));
+}
+
+Choice in_groups(const Algorithm& row, int size) {
+  return choice_with(row, stages_of(row.collective).front().operands,
+                     "groups=" + std::to_string(lesser_side(size)));
 }
 
 std::vector<Choice> slim_fly_choices(const Algorithm& row, int size) {

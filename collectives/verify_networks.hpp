@@ -39,6 +39,14 @@ class Dice {
 [[nodiscard]] std::vector<Choice> hierarchy_choices(const Algorithm& row, int size,
                                                     std::uint64_t seed);
 
+/// @param row that takes a graph. @param size number of ranks. @return the choice on the torus
+/// whose two sides differ least.
+[[nodiscard]] Choice on_torus(const Algorithm& row, int size);
+
+/// @param row that takes a hierarchy. @param size number of ranks. @return the choice with as many
+/// groups as nearest to the ranks in each.
+[[nodiscard]] Choice in_groups(const Algorithm& row, int size);
+
 /// @param row any. @param size that a Slim Fly has. @return the choice on that network; none where
 /// the row is not about it.
 [[nodiscard]] std::vector<Choice> slim_fly_choices(const Algorithm& row, int size);

@@ -153,14 +153,17 @@ void RowVerifier::visit_sample() {
     const int choice = dice.between(0, static_cast<int>(choices.size()) - 1);
     const Rank root = is_rooted(row_.collective) ? dice.between(0, size - 1) : 0;
     visit_shape(choices[static_cast<std::size_t>(choice)], size, root);
+    report_.sample.push_back(size);
   }
 }
 
 void RowVerifier::visit_slim_flies() {
   for (int size = range_.max_size + 1; size <= range_.slim_fly_to; ++size)
     if (range_.choice.empty() && admits(Sizes::slim_fly, size) && admits(row_.traits.sizes, size))
-      for (const Choice& choice : verifying::slim_fly_choices(row_, size))
+      for (const Choice& choice : verifying::slim_fly_choices(row_, size)) {
         visit_shape(choice, size, 0);
+        report_.slim_flies.push_back(size);
+      }
 }
 
 RowReport RowVerifier::run() {
@@ -207,6 +210,12 @@ std::vector<Choice> verified_choices(const Algorithm& row, int size, std::uint64
     }
   }
   return choices;
+}
+
+Choice typical_choice(const Algorithm& row, int size) {
+  if (row.parameter == Parameter::graph) return verifying::on_torus(row, size);
+  if (row.parameter == Parameter::hierarchy) return verifying::in_groups(row, size);
+  return {.algorithm = &row, .number = row.default_number};
 }
 
 RowReport verify_row(const Algorithm& row, const VerifyRange& range) {

@@ -57,6 +57,8 @@ struct RowReport {
   std::vector<Refusal> refusals{};       ///< Numbers of ranks that the row does not serve.
   ProvedTraits proved_traits{};          ///< The strongest that hold over the verified shapes.
   std::size_t shapes = 0;                ///< Shapes verified: sizes, roots and parameters.
+  std::vector<int> sample{};             ///< Numbers of ranks of those beyond max_size,
+  std::vector<int> slim_flies{};         ///< and of the Slim Flies beyond.
 
   /// @return true if something is proved and nothing is wrong.
   [[nodiscard]] bool proved() const noexcept { return shapes > 0 && findings.empty(); }
@@ -85,6 +87,11 @@ struct RowReport {
 /// first, where there is one.
 [[nodiscard]] std::vector<Choice> verified_choices(const Algorithm& row, int size,
                                                    std::uint64_t seed);
+
+/// What a row is built with for very many ranks: its default, or where it has none the torus whose
+/// two sides differ least, or groups of about as many ranks as there are groups.
+/// @param row the row. @param size number of ranks. @return the choice, which may not serve them.
+[[nodiscard]] Choice typical_choice(const Algorithm& row, int size);
 
 /// Verifies one row. Too little claimed is judged only if the range spans at least 2 to 16 ranks
 /// and all choices, since of few ranks, and of one choice, more may hold. Throws

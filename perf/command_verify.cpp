@@ -57,9 +57,12 @@ struct Wanted {
 /// What became of one row.
 struct Outcome {
   RowReport report{};
-  VerifyRange range{};        ///< What was asked.
-  int built = 0;              ///< Ranks whose schedules were built; 0 where none were wanted.
-  double build_s = 0;         ///< Seconds that took.
+  VerifyRange range{};         ///< What was asked.
+  int built = 0;               ///< Ranks whose schedules were built; 0 where none were wanted.
+  std::string built_choice{};  ///< With which parameters.
+  double build_s = 0;          ///< Seconds that took.
+  std::string
+      build_refusal{};  ///< Why none were built: nothing wrong, the row serves other networks.
   std::string build_error{};  ///< Why it failed.
 
   [[nodiscard]] bool failed() const { return !report.findings.empty() || !build_error.empty(); }
@@ -109,16 +112,24 @@ Choice choice_of(const Outcome& outcome, int size) {
              : parse_choice(*outcome.range.catalog, row.collective, outcome.range.choice);
 }
 
-/// Builds every rank's schedule, one after the other.
+/// Builds every rank's schedule, one after the other. A row that does not serve so many ranks is
+/// built for the next fewer that it serves.
 void build(Outcome& outcome, int size) {
   const Algorithm& row = *outcome.report.algorithm;
-  const bool is_complete = has_default(row.parameter) || !outcome.range.choice.empty();
-  if (size == 0 || !admits(row.traits.sizes, size) || !is_complete) return;
-  const Choice choice = choice_of(outcome, size);
+  while (size > 0 && !admits(row.traits.sizes, size)) --size;
+  if (size == 0) return;
+  const Choice choice =
+      outcome.range.choice.empty() ? typical_choice(row, size) : choice_of(outcome, size);
+  outcome.built_choice = choice.text();
   const auto start = std::chrono::steady_clock::now();
   try {
     for (Rank rank = 0; rank < size; ++rank) (void)choice.build(size, 0, rank);
     outcome.built = size;
+  } catch (const Error& error) {
+    const bool may_refuse = outcome.range.choice.empty() && !has_default(row.parameter) &&
+                            error.code() == ErrorCode::invalid_argument;
+    (may_refuse ? outcome.build_refusal : outcome.build_error) =
+        fmt::format("does not build for {} ranks: {}", size, error.what());
   } catch (const std::exception& error) {
     outcome.build_error = fmt::format("does not build for {} ranks: {}", size, error.what());
   }
@@ -183,7 +194,8 @@ std::string lines_of(const Outcome& outcome) {
   const RowReport& report = outcome.report;
   const SizeReport largest = report.sizes.empty() ? SizeReport{} : report.sizes.back();
   // What is wrong may have no data flow.
-  const std::int64_t depth = report.proved() ? depth_of(outcome, largest.size) : 0;
+  const std::int64_t depth =
+      report.proved() && largest.size > 0 ? depth_of(outcome, largest.size) : 0;
   std::string text = fmt::format("{:<14} {:<21} {:>6} {:>6} {:>6} {:>6} {:>6.3f}  {}\n",
                                  name_of(report.algorithm->collective), name_of(outcome),
                                  report.shapes, largest.size, largest.facts.rounds, depth,
@@ -191,6 +203,11 @@ std::string lines_of(const Outcome& outcome) {
   if (!report.refusals.empty())
     text += fmt::format("{:>15}refuses {}: {}\n", "", refused_sizes(report),
                         report.refusals.front().reason);
+  if (report.proved() && !report.slim_flies.empty())
+    text +=
+        fmt::format("{:>15}and Slim Flies of {} ranks\n", "", fmt::join(report.slim_flies, ", "));
+  if (report.proved() && !report.sample.empty())
+    text += fmt::format("{:>15}and a sample of {} ranks\n", "", fmt::join(report.sample, ", "));
   for (const Finding& finding : report.findings)
     text += fmt::format("{:>15}{}: {}\n", "", name_of(finding.kind), finding.message);
   if (!outcome.build_error.empty()) text += fmt::format("{:>15}{}\n", "", outcome.build_error);
@@ -218,7 +235,12 @@ nlohmann::ordered_json json_of(const Outcome& outcome) {
     json["refusals"].push_back({{"ranks", refusal.size}, {"reason", refusal.reason}});
   for (const Finding& finding : report.findings)
     json["findings"].push_back({{"check", name_of(finding.kind)}, {"message", finding.message}});
-  if (outcome.built > 0) json["build_s"] = outcome.build_s;
+  json["slim_flies"] = report.slim_flies;
+  json["sample"] = report.sample;
+  if (outcome.built > 0)
+    json["build"] = {{"algorithm", outcome.built_choice},
+                     {"ranks", outcome.built},
+                     {"seconds", outcome.build_s}};
   if (!outcome.build_error.empty()) json["build_error"] = outcome.build_error;
   return json;
 }
@@ -228,37 +250,49 @@ constexpr const char* kHeading =
     "# rounds, depth, sent: at the greatest number of ranks; most rounds of a rank, messages one\n"
     "# after the other on the longest path, and what the busiest rank sends, in vectors\n";
 
-/// The last lines: how many rows, how long, and what it took to build the large ones.
-std::string summary_of(const std::vector<Outcome>& outcomes, double seconds) {
+/// How long it took to build the large ones, and with which parameters and ranks those were built
+/// that have no default, or do not serve as many as were wanted.
+std::string built_lines(const std::vector<Outcome>& outcomes, int wanted) {
+  std::size_t built = 0;
+  double build_s = 0;
+  const Outcome* slowest = &outcomes.front();
+  std::string others;
+  for (const Outcome& outcome : outcomes) {
+    if (!outcome.build_refusal.empty())
+      others += fmt::format("# {} {} {}\n", name_of(outcome.report.algorithm->collective),
+                            outcome.built_choice, outcome.build_refusal);
+    if (outcome.built == 0) continue;
+    ++built;
+    build_s += outcome.build_s;
+    if (outcome.build_s > slowest->build_s) slowest = &outcome;
+    if (outcome.built != wanted || !has_default(outcome.report.algorithm->parameter))
+      others += fmt::format("# {} {} for {} ranks in {:.2f} s\n",
+                            name_of(outcome.report.algorithm->collective), outcome.built_choice,
+                            outcome.built, outcome.build_s);
+  }
+  return fmt::format(
+             "# {} rows built for {} ranks or the next fewer in {:.1f} s, at most {:.2f} s each "
+             "({} {})\n",
+             built, wanted, build_s, slowest->build_s,
+             name_of(slowest->report.algorithm->collective), name_of(*slowest)) +
+         others;
+}
+
+/// The last lines: how many rows, and how long.
+std::string summary_of(const std::vector<Outcome>& outcomes, double seconds, int build) {
   std::size_t proved = 0;
   std::size_t idle = 0;
   std::size_t shapes = 0;
-  std::size_t built = 0;
-  double build_s = 0;
-  const Outcome* slowest = nullptr;
   for (const Outcome& outcome : outcomes) {
     proved += outcome.proved() ? 1 : 0;
     idle += outcome.report.has_nothing_to_prove() ? 1 : 0;
     shapes += outcome.report.shapes;
-    if (outcome.built == 0) continue;
-    ++built;
-    build_s += outcome.build_s;
-    if (slowest == nullptr || outcome.build_s > slowest->build_s) slowest = &outcome;
+    seconds -= outcome.build_s;
   }
   const std::string others = idle == 0 ? "" : fmt::format(", {} with nothing to prove", idle);
-  std::string text = fmt::format("# {} of {} rows proved{}, {} shapes, {:.1f} s\n", proved,
-                                 outcomes.size(), others, shapes, seconds - build_s);
-  if (slowest != nullptr)
-    text += fmt::format(
-        "# {} rows built for all of {} ranks in {:.1f} s, at most {:.2f} s each "
-        "({} {})\n",
-        built, slowest->built, build_s, slowest->build_s,
-        name_of(slowest->report.algorithm->collective), slowest->report.algorithm->name);
-  if (slowest != nullptr && built < outcomes.size())
-    text +=
-        fmt::format("# {} not built: of other numbers of ranks, or without a default parameter\n",
-                    outcomes.size() - built);
-  return text;
+  return fmt::format("# {} of {} rows proved{}, {} shapes, {:.1f} s\n", proved, outcomes.size(),
+                     others, shapes, seconds) +
+         (build == 0 ? "" : built_lines(outcomes, build));
 }
 
 /// A command that found no shape to prove and built nothing asked for what no row can do.
@@ -286,7 +320,9 @@ int verify(const Wanted& wanted) {
     else write_text(lines_of(outcomes.back()), "");
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  write_text(wanted.json ? records.dump(1) + "\n" : summary_of(outcomes, elapsed.count()), "");
+  write_text(
+      wanted.json ? records.dump(1) + "\n" : summary_of(outcomes, elapsed.count(), wanted.build),
+      "");
   return static_cast<int>(exit_code_of(outcomes));
 }
 

@@ -66,20 +66,34 @@ TEST(CommandVerify, ProvesEveryRowAndSaysHow) {
   EXPECT_TRUE(is_ascii(run.out));
   const std::string rows = std::to_string(catalog().size());
   EXPECT_TRUE(has(run.out, "# " + rows + " of " + rows + " rows proved")) << run.out;
-  const auto built = std::ranges::count_if(catalog(), [](const Algorithm& row) {
-    return has_default(row.parameter) && admits(row.traits.sizes, 64);
-  });
-  EXPECT_TRUE(has(run.out, "# " + std::to_string(built) + " rows built for all of 64 ranks"))
-      << run.out;
-  EXPECT_TRUE(
-      has(run.out,
-          "# " + std::to_string(catalog().size() - static_cast<std::size_t>(built)) + " not built"))
-      << run.out;
+  EXPECT_TRUE(has(run.out, "# " + rows + " rows built for 64 ranks or the next fewer")) << run.out;
+  for (const char* given :
+       {"# all_reduce multitree:graph=torus:8x8 for 64 ranks in ",
+        "# all_reduce slim_fly for 50 ranks in ",
+        "# barrier hierarchical(dissemination:k=2, dissemination:k=3):groups=8 for 64 ranks in "})
+    EXPECT_TRUE(has(run.out, given)) << run.out;
+  EXPECT_FALSE(has(run.out, "does not build")) << run.out;
   EXPECT_TRUE(has(run.out, "refuses 3, 5, 6, 7"));
   // On nine ranks, twice eight rounds with eight ninths of the vector each.
   EXPECT_TRUE(
       has(run.out, "all_reduce     ring                       9      9     16     16  1.778"))
       << run.out;
+}
+
+TEST(CommandVerify, SaysWhatIsProvedBeyondTheRange) {
+  const Answer run = tutti_run(
+      "verify --ranks 2 --collective all_reduce --algorithm slim_fly,multitree,ring "
+      "--slim-fly-to 32");
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  const std::string also = "and Slim Flies of 18, 32 ranks\n";
+  const std::size_t first = run.out.find(also);
+  ASSERT_NE(first, run.out.npos) << run.out;
+  const std::size_t second = run.out.find(also, first + 1);
+  ASSERT_NE(second, run.out.npos) << run.out;
+  EXPECT_EQ(run.out.find(also, second + 1), run.out.npos) << "a ring is not about networks";
+  EXPECT_FALSE(has(run.out, "sample"));
+  EXPECT_TRUE(has(tutti_run("verify --ranks 2 --algorithm ring --sample-to 3").out,
+                  "and a sample of 3, 3, 3 ranks\n"));
 }
 
 TEST(CommandVerify, ProvesSingleChoices) {
