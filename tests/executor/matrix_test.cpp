@@ -1,4 +1,8 @@
 // Every row of the catalog, on every number of ranks, with every class of counts.
+#include <numeric>
+#include <set>
+#include <utility>
+
 #include "rows.hpp"
 
 namespace tutti::harness {
@@ -15,6 +19,19 @@ TEST_P(Matrix, GivesTheRightResults) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalog, Matrix, ::testing::ValuesIn(rows_of(kSizes)), name_of_row);
+
+TEST(MatrixCases, HaveEverySegmentInPlaceAndNot) {
+  for (const Row& row : rows_of(kSizes)) {
+    std::set<std::pair<std::size_t, bool>> met;
+    for (const Case& one : cases_of(row, 2)) {
+      const std::size_t total =
+          std::accumulate(one.counts.begin(), one.counts.end(), std::size_t{0});
+      const bool is_small = one.segment != 0 && one.segment != Options::kWhole;
+      if (total >= 1000) met.insert({is_small ? 1 : one.segment, one.in_place});
+    }
+    EXPECT_EQ(met.size(), 6U) << ::testing::PrintToString(row);
+  }
+}
 
 /// Blocks of very different sizes: a pattern of zeros, ones and larger blocks.
 std::vector<std::size_t> ragged(std::size_t blocks, std::size_t pattern) {

@@ -39,9 +39,12 @@ std::vector<std::string> choices_of(const Algorithm& row, int size) {
   return choices;
 }
 
+/// Segments of 64 bytes cut so many elements of any type, and they take little time.
+constexpr std::size_t kCut = 1000;
+
 std::vector<std::size_t> counts_of(int size) {
   const auto n = static_cast<std::size_t>(size);
-  std::vector<std::size_t> counts{0, 1, n - 1, n, n + 1, 1000, 65537};
+  std::vector<std::size_t> counts{0, 1, n - 1, n, n + 1, kCut, 65537};
   std::sort(counts.begin(), counts.end());
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
   return counts;
@@ -50,6 +53,13 @@ std::vector<std::size_t> counts_of(int size) {
 /// Sixteen segments for long vectors; 64 bytes for short ones.
 std::size_t small_segment(std::size_t bytes) {
   return std::max<std::size_t>(64, bytes / 16);
+}
+
+/// Twice as many where all segments are to be met, with what the next count adds; where nothing
+/// moves half as many.
+std::size_t variants_at(std::size_t count, std::size_t variants) {
+  if (count == 0) return variants / 2;
+  return count == kCut ? std::max<std::size_t>(variants, 4) : variants;
 }
 
 Model model_for(const Row& row, std::size_t index) {
@@ -91,8 +101,9 @@ std::vector<Case> cases_of(const Row& row, std::size_t variants) {
   std::vector<Case> cases{};
   const std::size_t blocks = blocks_of(row.collective, row.size);
   const std::vector<std::size_t> counts = counts_of(row.size);
+  std::size_t turn = row.ordinal;  // Of segments: each is met in place and not.
   for (std::size_t c = 0; c < counts.size(); ++c) {
-    for (std::size_t v = 0; v < variants; ++v) {
+    for (std::size_t v = 0; v < variants_at(counts[c], variants); ++v) {
       const std::size_t index = (row.ordinal * counts.size() + c) * variants + v;
       const bool equal = (row.ordinal + c + v / 2) % 2 == 0;
       const std::size_t total = equal ? (counts[c] + blocks - 1) / blocks * blocks : counts[c];
@@ -101,12 +112,13 @@ std::vector<Case> cases_of(const Row& row, std::size_t variants) {
                .size = row.size,
                .counts = cut(total, blocks),
                .root = static_cast<Rank>((index / 2) % static_cast<std::size_t>(row.size)),
-               .in_place = v % 2 == 1,
+               .in_place = (row.ordinal + v) % 2 == 1,
                .model = model_for(row, index),
                .salt = v};
       const std::size_t segments[] = {Options::kWhole,
                                       small_segment(total * one.model.element_bytes), 0};
-      one.segment = segments[(index / 2) % 3];
+      one.segment = segments[turn % 3];
+      turn += v % 2;
       cases.push_back(std::move(one));
     }
   }

@@ -37,7 +37,8 @@ void PrintTo(const Row& row, std::ostream* stream);
 
 /// Cases of a row over the counts 0, 1, n-1, n, n+1, 1000 and 65537.
 /// @param row which. @param variants cases per count: datatypes, operators, segments, in place or
-/// not, equal or unequal blocks and roots rotate. @return the cases.
+/// not, equal or unequal blocks and roots rotate. Of the last two counts together, all three
+/// segments are met in place and not. @return the cases.
 [[nodiscard]] std::vector<Case> cases_of(const Row& row, std::size_t variants);
 
 /// Starts the case on all ranks, drives it to its end and checks results, inputs and guards.
