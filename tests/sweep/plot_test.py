@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Draws pictures of made-up sweeps: plot_test.py PLOT.PY. Without matplotlib it fails."""
+"""Draws pictures of made-up sweeps: plot_test.py PLOT.PY. Without matplotlib it fails. With --parts
+before the script, asks the script's functions."""
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -43,6 +45,81 @@ def run(python, script, arguments, text=None):
     return done.returncode, done.stderr
 
 
+def load(script):
+    """The script as a module."""
+    spec = importlib.util.spec_from_file_location("plot", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def check_texts(plot):
+    """Numbers on axes."""
+    sizes = {0.5: "0.5", 1023: "1023", 1024: "1K", 65536: "64K", 3 << 20: "3M", 1 << 40: "1T"}
+    times = {0.5: "500 ns", 1: "1 us", 999: "999 us", 1e3: "1 ms", 2e4: "20 ms", 3e6: "3 s"}
+    rates = {2: "2 GB/s", 1: "1 GB/s", 0.03: "30 MB/s", 4e-6: "4 kB/s", 5e-9: "5 B/s"}
+    for text, cases in ((plot.bytes_text, sizes), (plot.time_text, times), (plot.rate_text, rates)):
+        assert {value: text(value) for value in cases} == cases, cases
+    assert plot.bandwidth({"busbw_gb_s": 6, "median_us": 2}, 4) == 3
+
+
+def check_winners(plot):
+    """Who is said to have won, and where a tie is."""
+    def cell(median, low, high, **more):
+        return [{"bytes": 8, "median_us": median, "ci_low_us": low, "ci_high_us": high, **more}]
+    lines = {"ring": cell(10, 9, 11), "auto": cell(1, 1, 1)}
+    assert plot.winners(lines) == [(8, "ring", False)], "auto is one of the others"
+    assert plot.winners({"auto": cell(1, 1, 1)}) == [(8, "auto", False)]
+    assert plot.winners(lines | {"x": cell(12, 11, 13)}) == [(8, "ring", True)]
+    assert plot.winners(lines | {"x": cell(13, 12, 14)}) == [(8, "ring", False)]
+    told = {"ring": cell(10, 9, 11, standing="best"), "x": cell(10, 9, 11, standing="slower")}
+    assert plot.winners(told) == [(8, "ring", False)], "what the sweep says counts"
+    told["y"] = cell(20, 19, 21, standing="tie")
+    assert plot.winners(told) == [(8, "ring", True)]
+
+
+class Strip:
+    """An axis that notes what is drawn on it."""
+
+    def __init__(self):
+        self.spans = []
+        self.spines = dict.fromkeys(("top", "right", "left"), self)
+        self.xaxis = self
+
+    def axvspan(self, left, right, **_how):
+        """A winner's stretch."""
+        self.spans.append((left, right))
+
+    def __getattr__(self, _name):
+        return lambda *_arguments, **_named: None
+
+
+def check_drawing(plot):
+    """Where things stand, and in which colour."""
+    strip = Strip()
+    one = {"ci_low_us": 1, "ci_high_us": 1, "median_us": 1}
+    plot.draw_strip(strip, {"ring": [{"bytes": 4 ** i, **one} for i in (2, 3, 5)]},
+                    {"ring": {"color": "#000000"}})
+    assert strip.spans == [(8, 32), (32, 256), (256, 2048)], strip.spans
+
+    labels = [f"a{i}" for i in range(len(plot.COLORS) + 1)]
+    styles = plot.styles_of({"all_reduce": labels + ["native"], "reduce": ["b", "a1"]})
+    first, last = styles["all_reduce"]["a0"], styles["all_reduce"][labels[-1]]
+    assert first["color"] == last["color"] and first["linestyle"] != last["linestyle"]
+    assert (first["marker"], last["marker"]) == (plot.MARKERS[0], plot.MARKERS[5])
+    assert len({style["color"] for style in styles["all_reduce"].values()}) == len(labels) + 1
+    assert styles["reduce"]["a1"] == styles["all_reduce"]["a1"]
+    assert styles["reduce"]["b"]["color"] == plot.COLORS[0], "the first that is free here"
+
+    for number, inches in ((1, (7.2, 8.8)), (2, (11.2, 8.8)), (4, (11.2, 17)), (5, (16.8, 17))):
+        rows = [dict(cell, busbw_gb_s=0, bytes=bytes_) for cell in
+                cells([f"c{i}" for i in range(number)]) for bytes_ in (0, cell["bytes"])]
+        figure = plot.draw(plot.group(rows), plot.subtitle_of(rows, {"mpi": "M"}))
+        assert [round(inch, 6) for inch in figure.get_size_inches()] == list(inches), number
+    assert plot.subtitle_of([rows[0] | {"ranks": 4.0, "hosts": "2"}], {"oversubscribed": True}) == (
+        "4 ranks on 2 hosts   f32 sum   transport mpi   OVERSUBSCRIBED")
+
+
 def main(script):
     """Exits with 1 and a reason where a picture is not as it should be."""
     python = find_python()
@@ -71,11 +148,8 @@ def main(script):
         with open(png, "rb") as file:
             assert file.read(8) == b"\x89PNG\r\n\x1a\n"
 
-        alone = [{"record": "cell", "label": cell["algorithm"], "standing": "best", **cell,
-                  "ranks": 1, "busbw_gb_s": 0} for cell in cells(["all_reduce"])]
-        status, errors = run(python, script, ["-", png], "\n".join(map(json.dumps, alone)))
+        status, errors = run(python, __file__, ["--parts", script])
         assert (status, errors) == (0, ""), errors
-
         assert run(python, script, [])[0] == 2
         status, errors = run(python, script, ["-", png], json.dumps(records[0]))
         assert status == 2 and "no sizes" in errors, errors
@@ -83,4 +157,8 @@ def main(script):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    if sys.argv[1] == "--parts":
+        for check in (check_texts, check_winners, check_drawing):
+            check(load(sys.argv[2]))
+    else:
+        sys.exit(main(sys.argv[1]))
