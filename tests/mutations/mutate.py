@@ -29,9 +29,21 @@ CAPABILITIES = {
     "predict": (["collectives/predict*.cpp"], ["tutti_test_predict", "tutti_test_print"],
                 "^(predict|print)$"),
     "execute": (["collectives/bind.cpp", "collectives/resolve.cpp", "collectives/layout.cpp",
-                 "collectives/execution.cpp", "collectives/engine.cpp", "collectives/problem.cpp",
-                 "collectives/selector.cpp"], ["tutti_test_executor_.*"],
+                 "collectives/execution.cpp", "collectives/engine.cpp"], ["tutti_test_executor_.*"],
                 "^executor_"),
+    "selector": (["collectives/selector.cpp", "collectives/problem.cpp"],
+                 ["tutti_test_executor_(options|own_rows|arguments|matrix)", "tutti_test_determinism"],
+                 "^(executor_(options|own_rows|arguments|matrix)|determinism)$"),
+    "overlap": (["collectives/fuse.cpp", "collectives/shortcut.cpp", "collectives/execution_loans.cpp"],
+                ["tutti_test_executor_(bind|memory|matrix|operators|schedules)", "tutti_test_shm_loan",
+                 "tutti_test_hybrid_collectives"],
+                "^(executor_(bind|memory|matrix|operators|schedules)|shm_loan|hybrid_collectives)$"),
+    "scratch": (["collectives/scratch.cpp"],
+                ["tutti_test_executor_(allocation|handles|memory|nonblocking|window)"],
+                "^executor_(allocation|handles|memory|nonblocking|window)$"),
+    "divide": (["collectives/divide.cpp"],
+               ["tutti_test_runtime_world", "tutti_test_mpi_communicator_openmpi"],
+               r"^(runtime_world|mpi_communicator\.openmpi\.[1234])$"),
     "calls": (["collectives/batch.cpp", "collectives/engine_batch.cpp", "collectives/engine_waits.cpp",
                "collectives/point_to_point.cpp"],
               ["tutti_test_executor_(batch|point_to_point|nonblocking|deadlines)"],
@@ -43,6 +55,11 @@ CAPABILITIES = {
              "perf/load.cpp"],
             ["tutti_test_executor_own_rows", "tutti_test_command_written", "tutti_test_command"],
             "^(executor_own_rows|command|command_written)$"),
+    "print": (["collectives/print*.cpp", "perf/print_msccl.cpp"],
+              ["tutti_test_print", "tutti_test_command", "tutti_test_command_written"],
+              "^(print|command|command_written)$"),
+    "hybrid": (["backends/hybrid/*.cpp"], ["tutti_test_hybrid_.*", "tutti_test_conformance"],
+               r"^(hybrid_.*|conformance_.*\.(few|most)|conformance_threads)$"),
     "kernels": (["backends/host/*.cpp", "backends/host/*.inl"], ["tutti_test_host_memory"], "^host_"),
     "sim": (["backends/sim/*.cpp"], ["tutti_test_sim", "tutti_test_executor_faults"],
             "^(sim|executor_faults)$"),
@@ -58,6 +75,12 @@ CAPABILITIES = {
                 ["tutti_test_runtime_.*", "tutti_test_launched(_openmpi)?", "tutti_test_member",
                  "tutti_command_tutti"],
                 r"^runtime_([a-oq-z]+|launched\.(openmpi|tutti)\..*|launched\.mpich\.exchange\..*)$"),
+    "command": (["perf/command_*.cpp", "perf/run_*.cpp", "perf/world*.cpp", "perf/environment.cpp",
+                 "perf/fail.cpp", "perf/main.cpp"],
+                ["tutti_test_command", "tutti_command_tutti", "tutti_test_sweep_record",
+                 "tutti_test_survivors_openmpi"],
+                r"^(command|command_run\..*|sweep_record|sweep_command\.openmpi\..*)$"),
+    "plot": (["perf/plot.py"], ["tutti_test_precompiled"], "^sweep_plot$"),
     "sweep": (["perf/statistics.cpp", "perf/sweep_*.cpp"],
               ["tutti_test_sweep.*", "tutti_command_tutti", "tutti_test_survivors_openmpi"],
               r"^sweep_([a-z]+|command\.openmpi\..*)$"),
@@ -154,6 +177,14 @@ class Campaign:
         return sorted(n for n in names for p in patterns
                       if re.fullmatch(p, n) and not n.endswith("_long"))
 
+    @staticmethod
+    def is_python(path, text):
+        """Whether what nobody compiles could be; other files are compiled."""
+        try:
+            return path.suffix != ".py" or compile(text, path, "exec") is not None
+        except SyntaxError:
+            return False
+
     def noticed(self, targets, tests):
         """None if it does not build, else the first failing test, or an empty string."""
         status, _ = run(["cmake", "--build", self.build, "-j", str(self.arguments.jobs),
@@ -186,6 +217,8 @@ class Campaign:
             original = path.read_text()
             lines = original.split("\n")
             old, lines[number] = lines[number], new
+            if not self.is_python(path, "\n".join(lines)):
+                continue
             path.write_text("\n".join(lines))
             began = time.time()
             test = self.noticed(targets, tests)
