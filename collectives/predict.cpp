@@ -166,7 +166,6 @@ Profile profile_flow(std::span<const Schedule> schedules, int size) {
     profile.all = {profile.all.messages + own.messages, profile.all.moved + sum.in,
                    profile.all.reduced + own.reduced};
   }
-  if (schedules.size() > 1) profile.one_way = flows_one_way(schedules);
   if (schedules.size() == 1) {
     const std::int64_t alike = size;
     profile.all = {profile.all.messages * alike, profile.all.moved * alike,
@@ -175,6 +174,8 @@ Profile profile_flow(std::span<const Schedule> schedules, int size) {
   CountUnits count;
   for (const Work& end : Flow<Work, CountUnits>{schedules, size, count}.run())
     profile.path = later_of(profile.path, end);
+  // Only now is it known that whoever is sent to is one of the ranks.
+  if (schedules.size() > 1) profile.one_way = flows_one_way(schedules);
   return profile;
 }
 

@@ -253,8 +253,10 @@ TEST(Predict, AReceiveWithoutASendIsNamed) {
 }
 
 TEST(Predict, ASendToNobodyIsNamed) {
-  const std::vector<Schedule> schedules{Schedule{1}.round({Send{2, {}}}), Schedule{1}};
-  EXPECT_THROW((void)profile_of(schedules), Error);
+  for (const Rank nobody : {2, 1 << 30}) {
+    const std::vector<Schedule> schedules{Schedule{1}.round({Send{nobody, {}}}), Schedule{1}};
+    EXPECT_THROW((void)profile_of(schedules), Error);
+  }
 }
 
 TEST(Predict, RanksThatCutTheVectorDifferentlyAreRefused) {
