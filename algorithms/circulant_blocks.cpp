@@ -44,18 +44,27 @@ Schedule circulant_blocks_all_gather(const Shape& shape, Rank self) {
   const BlockRounds rounds{Skips{shape.size}, shape.number};
   Schedule schedule{unsigned_of(shape.size * shape.number)};
   if (shape.size == 1) return schedule;
-  std::vector<std::vector<int>> heard;  // by the distance from the root
-  for (int distance = 0; distance < shape.size; ++distance) heard.push_back(rounds.heard(distance));
-  const auto part_of = [&](int root, int block) {
-    return Slots{Space::out, unsigned_of(cycle.at(root) * shape.number + block)};
-  };
+  const std::size_t n = unsigned_of(shape.size);
+  std::vector<int> heard(n *
+                         unsigned_of(rounds.count()));  // round by round, by distance from the root
+  for (std::size_t distance = 1; distance < n; ++distance) {
+    const std::vector<int> own = rounds.heard(static_cast<int>(distance));
+    for (std::size_t round = 0; round < own.size(); ++round)
+      heard[round * n + distance] = own[round];
+  }
   for (int round = 0; round < rounds.count(); ++round) {
     const int skip = rounds.skip(round);
+    const Rank next = cycle.at(skip);
+    const Rank last = cycle.at(-skip);
     for (int distance = 1; distance < shape.size; ++distance) {
-      const int block = heard[unsigned_of(distance)][unsigned_of(round)];
+      const int block = heard[unsigned_of(round) * n + unsigned_of(distance)];
       if (block < 0) continue;
-      schedule.add(Send{cycle.at(skip), part_of(skip - distance, block)});
-      schedule.add(Recv{cycle.at(-skip), part_of(-distance, block)});
+      const auto part_of = [&](int root) {
+        return Slots{Space::out,
+                     unsigned_of((root < 0 ? root + shape.size : root) * shape.number + block)};
+      };
+      schedule.add(Send{next, part_of(next - distance)});
+      schedule.add(Recv{last, part_of(self - distance)});
     }
     schedule.end_round();
   }

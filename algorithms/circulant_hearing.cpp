@@ -65,9 +65,14 @@ std::vector<int> BlockRounds::heard(int virtual_rank) const {
   if (virtual_rank == 0) return std::vector<int>(unsigned_of(count()), -1);
   const Hearing hearing{skips, virtual_rank};
   std::vector<int> heard;
-  for (int i = cut(); i < count() + cut(); ++i)
-    heard.push_back(
-        std::min(hearing[i % skips.rounds] + i / skips.rounds * skips.rounds - cut(), blocks - 1));
+  heard.reserve(unsigned_of(count()));
+  int k = cut();
+  for (int i = 0, phase = -cut(); i < count(); ++i) {
+    heard.push_back(std::min(hearing[k] + phase, blocks - 1));
+    if (++k < skips.rounds) continue;
+    k = 0;
+    phase += skips.rounds;
+  }
   return heard;
 }
 
