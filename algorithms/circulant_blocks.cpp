@@ -45,8 +45,9 @@ Schedule circulant_blocks_all_gather(const Shape& shape, Rank self) {
   Schedule schedule{unsigned_of(shape.size * shape.number)};
   if (shape.size == 1) return schedule;
   const std::size_t n = unsigned_of(shape.size);
-  std::vector<int> heard(n *
-                         unsigned_of(rounds.count()));  // round by round, by distance from the root
+  // Round by round, by distance from the root.
+  std::vector<int> heard(n * unsigned_of(rounds.count()));
+  schedule.reserve(2 * heard.size());
   for (std::size_t distance = 1; distance < n; ++distance) {
     const std::vector<int> own = rounds.heard(static_cast<int>(distance));
     for (std::size_t round = 0; round < own.size(); ++round)

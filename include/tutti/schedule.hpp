@@ -144,6 +144,12 @@ class Schedule {
   explicit Schedule(std::uint32_t units, std::uint32_t planes = 0)
       : units_{units}, planes_{planes} {}
 
+  /// Makes room, where many steps are to come. @param steps how many, all told, at most.
+  /// @return this schedule.
+  Schedule& reserve(std::size_t steps) {
+    steps_.reserve(steps);
+    return *this;
+  }
   /// Adds a step to the open round. @param step the step. @return this schedule.
   Schedule& add(const Step& step) {
     steps_.push_back(step);
