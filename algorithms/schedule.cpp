@@ -45,6 +45,7 @@ Schedule refine(const Schedule& schedule, std::uint32_t units) {
   expects(units % schedule.units() == 0, "units are refined to a multiple");
   const std::uint32_t factor = units / schedule.units();
   Schedule finer{units, schedule.planes()};
+  finer.reserve(schedule.steps().size());
   append(finer, schedule, [factor](const Step& step) { return step.refined(factor); });
   return finer;
 }
@@ -52,6 +53,7 @@ Schedule refine(const Schedule& schedule, std::uint32_t units) {
 Schedule then(const Schedule& first, const Schedule& second) {
   const std::uint32_t units = std::lcm(first.units(), second.units());
   Schedule both{units, std::max(first.planes(), second.planes())};
+  both.reserve(first.steps().size() + second.steps().size());
   for (const Schedule* part : {&first, &second}) {
     const std::uint32_t factor = units / part->units();
     append(both, *part, [factor](const Step& step) { return step.refined(factor); });
@@ -61,6 +63,7 @@ Schedule then(const Schedule& first, const Schedule& second) {
 
 Schedule on(std::span<const Rank> members, const Schedule& schedule) {
   Schedule mapped{schedule.units(), schedule.planes()};
+  mapped.reserve(schedule.steps().size());
   append(mapped, schedule, [members](const Step& step) {
     return step.has_peer() ? step.with_peer(members[static_cast<std::size_t>(step.peer())]) : step;
   });
