@@ -224,13 +224,22 @@ void ShmTransport::find_strays(std::uint64_t pending, bool thoroughly) {
 }
 
 // The system copies a message once, but slowly, and into memory, from where it has yet to be
-// folded. So where nothing else is to be done both ends copy at the same time, through a cache.
-bool ShmTransport::is_streamed(const Peer& peer, const Record& record,
-                               const Message& message) const noexcept {
+// folded. So where nothing else is to be done both ends copy at the same time, through a cache, if
+// they have one in common.
+bool ShmTransport::is_streamed(Peer& peer, Record& record, const Message& message) const {
   if (message.way != Way::process) return message.way == Way::stream;
   if (peer.member->process < 0) return true;
   if (domain_->options().oversubscribed) return false;
-  return record.transfer.sink != nullptr || (message.is_alone && outgoing_ == 0);
+  const bool folds = record.transfer.sink != nullptr;
+  if (!folds && !(message.is_alone && outgoing_ == 0)) return false;
+  record.granted = now();
+  return peer.ways.streams(record.bytes, folds, true);
+}
+
+void ShmTransport::compare(Peer& peer, const Record& record) const {
+  if (record.granted == Duration::zero()) return;
+  const bool folds = record.transfer.sink != nullptr;
+  peer.ways.took(record.bytes, folds, record.is_streamed, now() - record.granted);
 }
 
 // The receive of a request is there, and agrees.
@@ -274,6 +283,7 @@ void ShmTransport::take_chunk(Peer& peer, const Slot& slot) {
   deliver(record, {peer.in.at(extent), extent.bytes});
   peer.in.consume(extent);
   if (record.moved < record.bytes) return;
+  compare(peer, record);
   --peer.awaited;
   finish(slot.id);
 }
@@ -305,6 +315,7 @@ void ShmTransport::pull_all(Peer& peer) {
       ++i;
       continue;
     }
+    compare(peer, record);
     --peer.awaited;
     const std::uint32_t id = pull.record;
     spare_pulls_.push_back(std::move(pull));

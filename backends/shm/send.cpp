@@ -8,8 +8,9 @@ namespace {
 
 /// Up to here a message's bytes go with it, where the ring has so much room,
 constexpr std::uint64_t kEager = 32768;
-/// and up to here those of a rank that has nothing else to do meanwhile.
-constexpr std::uint64_t kEagerAlone = std::uint64_t{128} << 10;
+/// and up to here those of a rank that has nothing else to do meanwhile: less than what may be read
+/// where it lies, for cores that share no cache are several times slower by copying at both ends.
+constexpr std::uint64_t kEagerAlone = (std::uint64_t{64} << 10) - 1;
 /// in parts of so many, so that the receiver reads one while the next is written.
 constexpr std::uint64_t kPart = 8192;
 /// From here up two ranks that work in each other's memory are faster than by copies.

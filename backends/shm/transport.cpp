@@ -191,6 +191,7 @@ std::uint32_t ShmTransport::add_record(const Transfer& transfer, std::uint64_t b
   record.moved = 0;
   record.cursor = Cursor{transfer.pieces};
   record.theirs = 0;
+  record.granted = Duration::zero();
   record.in_use = true;
   record.is_streamed = false;
   record.is_lent = false;

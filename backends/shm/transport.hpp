@@ -9,6 +9,7 @@
 
 #include "domain.hpp"
 #include "feed.hpp"
+#include "ways.hpp"
 
 namespace tutti::shm {
 
@@ -47,6 +48,7 @@ class ShmTransport final : public Transport {
     Feed feed{};               // of a receive with a sink
     std::uint32_t theirs = 0;  // the other side's number for it
     Lending lending{};         // of a loan
+    Duration granted{0};       // when it was, if two ways are compared
     bool in_use = false;
     bool is_streamed = false;  // it was granted
     bool is_lent = false;
@@ -106,6 +108,7 @@ class ShmTransport final : public Transport {
     std::vector<Answering> answers{};       // that found no room
     std::vector<std::uint32_t> streams{};   // records of granted sends
     std::vector<Pull> pulls{};
+    Ways ways{};  // of its messages
     [[nodiscard]] bool idle() const noexcept {
       return awaited == 0 && waiting.empty() && answers.empty() && streams.empty() && pulls.empty();
     }
@@ -161,8 +164,8 @@ class ShmTransport final : public Transport {
   void take_answer(Peer& peer, const Slot& slot);
   void deliver(Record& record, std::span<const std::byte> bytes);
   void grant(Peer& peer, std::uint32_t id, const Message& message, std::span<const Range> ranges);
-  [[nodiscard]] bool is_streamed(const Peer& peer, const Record& record,
-                                 const Message& message) const noexcept;
+  [[nodiscard]] bool is_streamed(Peer& peer, Record& record, const Message& message) const;
+  void compare(Peer& peer, const Record& record) const;
   void pull_all(Peer& peer);
   void pull_some(Peer& peer, Pull& pull, Record& record);
   [[nodiscard]] std::size_t pull_from_process(Peer& peer, const Range& range, Record& record);
