@@ -73,7 +73,7 @@ void ShmTransport::take_reply(Peer& peer, const Record& send) {
                         .is_reply = true};
   const std::uint32_t id = find_receive(peer, transfer.tag);
   if (id == kNone) return keep(peer, message, {});
-  check(peer, records_[id], message);
+  meet(peer, records_[id], message);
   --peer.awaited;
   finish(id);
 }

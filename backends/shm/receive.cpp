@@ -28,8 +28,12 @@ void ShmTransport::check(const Peer& peer, const Transfer& transfer, std::uint64
   if (their_bytes != bytes) throw wrong_length(rank, their_bytes, bytes);
 }
 
-void ShmTransport::check(const Peer& peer, const Record& record, const Message& message) const {
+// A message that meets its receive.
+void ShmTransport::meet(const Peer& peer, Record& record, const Message& message) const {
   check(peer, record.transfer, record.bytes, message.fingerprint, message.bytes);
+  record.course.exchanged = !message.is_alone;
+  record.began =
+      message.began == Duration::zero() ? message.began : std::max(record.began, message.began);
 }
 
 void ShmTransport::deliver(Record& record, std::span<const std::byte> bytes) {
@@ -51,7 +55,7 @@ void ShmTransport::post_receive(Peer& peer, const Transfer& transfer, std::uint6
     ++peer.awaited;
     return;
   }
-  check(peer, records_[id], found->message);
+  meet(peer, records_[id], found->message);
   ++peer.awaited;
   Arrival arrival = std::move(*found);
   peer.arrivals.erase(found);
@@ -114,6 +118,7 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
     const bool is_lent = message.way == Way::loan;
     if (is_lent) message.lending = body_of<Lending>(slot);
     message.bytes = is_lent ? message.lending.message.bytes : request.bytes;
+    if (!is_lent) message.began = Duration{request.began};
     if (!is_lent && message.way != Way::stream) extent = request.ranges;
   } else if (slot.kind == Kind::small) {
     payload = {slot.body, std::min<std::size_t>(slot.length, kInlineBytes)};
@@ -122,6 +127,7 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
     const auto buffered = body_of<Buffered>(slot);
     extent = buffered.extent;
     message.bytes = buffered.bytes;
+    message.began = Duration{buffered.began};
     if (extent.bytes > message.bytes) throw nonsense();
   }
   if (extent.bytes > 0) payload = {peer.in.at(extent), extent.bytes};
@@ -131,7 +137,7 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
   if (id == kNone) {
     keep(peer, message, payload);
   } else {
-    check(peer, records_[id], message);
+    meet(peer, records_[id], message);
     if (message.is_request) {
       grant(peer, id, message, ranges_);
     } else {
@@ -151,6 +157,7 @@ void ShmTransport::take_bytes(Peer& peer, std::uint32_t id, std::span<const std:
     return;
   }
   if (peer.partial == id) peer.partial = kNone;
+  learn(peer, record.bytes, record.course, record.began, true);
   peer.in.count_match(record.bytes);
   --peer.awaited;
   finish(id);
@@ -223,25 +230,6 @@ void ShmTransport::find_strays(std::uint64_t pending, bool thoroughly) {
   }
 }
 
-// The system copies a message once, but slowly, and into memory, from where it has yet to be
-// folded. So where nothing else is to be done both ends copy at the same time, through a cache, if
-// they have one in common.
-bool ShmTransport::is_streamed(Peer& peer, Record& record, const Message& message) const {
-  if (message.way != Way::process) return message.way == Way::stream;
-  if (peer.member->process < 0) return true;
-  if (domain_->options().oversubscribed) return false;
-  const bool folds = record.transfer.sink != nullptr;
-  if (!folds && !(message.is_alone && outgoing_ == 0)) return false;
-  record.granted = now();
-  return peer.ways.streams(record.bytes, folds, true);
-}
-
-void ShmTransport::compare(Peer& peer, const Record& record) const {
-  if (record.granted == Duration::zero()) return;
-  const bool folds = record.transfer.sink != nullptr;
-  peer.ways.took(record.bytes, folds, record.is_streamed, now() - record.granted);
-}
-
 // The receive of a request is there, and agrees.
 void ShmTransport::grant(Peer& peer, std::uint32_t id, const Message& message,
                          std::span<const Range> ranges) {
@@ -283,7 +271,7 @@ void ShmTransport::take_chunk(Peer& peer, const Slot& slot) {
   deliver(record, {peer.in.at(extent), extent.bytes});
   peer.in.consume(extent);
   if (record.moved < record.bytes) return;
-  compare(peer, record);
+  learn(peer, record.bytes, record.course, record.began, true);
   --peer.awaited;
   finish(slot.id);
 }
@@ -315,7 +303,7 @@ void ShmTransport::pull_all(Peer& peer) {
       ++i;
       continue;
     }
-    compare(peer, record);
+    learn(peer, record.bytes, record.course, record.began, false);
     --peer.awaited;
     const std::uint32_t id = pull.record;
     spare_pulls_.push_back(std::move(pull));

@@ -49,7 +49,7 @@ struct alignas(64) Slot {
   Kind kind;
   std::uint8_t length;  ///< Of small: bytes.
   Way way;              ///< Of request.
-  std::uint8_t alone;   ///< Of request: whether the sender has no other message to send.
+  std::uint8_t alone;   ///< Of buffered and request: whether the sender had nothing else to do.
   std::uint32_t tag;    ///< Of messages.
   std::uint32_t id;     ///< Of the sender's or receiver's record of the message.
   std::uint64_t fingerprint;
@@ -67,6 +67,7 @@ struct Extent {
 struct Buffered {
   Extent extent;        ///< Where its first bytes are.
   std::uint64_t bytes;  ///< Of the message.
+  std::int64_t began;  ///< When its sender began, in nanoseconds of the host; 0 if not to be timed.
 };
 /// A run of bytes of a message that is read where it is.
 struct Range {
@@ -77,6 +78,7 @@ struct Range {
 struct Request {
   std::uint64_t bytes;  ///< Of the message.
   Extent ranges;        ///< Where its ranges are listed, unless it is a stream.
+  std::int64_t began;   ///< As Buffered's.
 };
 /// The body of a request where the receiver may work in the sender's segment.
 struct Lending {
@@ -97,6 +99,9 @@ struct alignas(64) Consumed {
   std::atomic<std::uint64_t> matched;  ///< Payload bytes of small and buffered messages that met
                                        ///< their receive.
   std::atomic<std::uint32_t> storing;  ///< How many replies to the sender are being written.
+  /// Which messages it would rather read where they lie, a bit for each kind of them. It changes
+  /// seldom, so it has a line of its own, which stays in the sender's cache.
+  alignas(64) std::atomic<std::uint32_t> asked;
 };
 
 /// Where one road lies. The sizes are powers of two.
@@ -152,6 +157,10 @@ class Outbox {
     return sent_ - std::min(sent_, seen_matched_);
   }
   void count_payload(std::size_t bytes) noexcept { sent_ += bytes; }
+  /// @param kind a bit. @return whether the receiver would rather read messages of the kind.
+  [[nodiscard]] bool is_asked(std::uint32_t kind) const noexcept {
+    return consumed_ != nullptr && (consumed_->asked.load(std::memory_order_relaxed) & kind) != 0;
+  }
   /// @return slots sent.
   [[nodiscard]] std::uint64_t sent() const noexcept { return head_; }
   /// @return whether the receiver has consumed something that we have not seen yet.
@@ -238,12 +247,19 @@ class Inbox {
     matched_ += bytes;
     road_.consumed->matched.store(matched_, std::memory_order_release);
   }
+  /// @param kind a bit. @param wanted whether messages of the kind are to wait until they are read.
+  void ask(std::uint32_t kind, bool wanted) noexcept {
+    const std::uint32_t now = wanted ? asked_ | kind : asked_ & ~kind;
+    if (now != asked_) road_.consumed->asked.store(now, std::memory_order_relaxed);
+    asked_ = now;
+  }
 
  private:
   Road road_{};
   int shift_ = 0;
   std::uint64_t next_ = 0;
   std::uint64_t matched_ = 0;
+  std::uint32_t asked_ = 0;
 };
 
 /// Copies a slot's body out of it. @tparam Body what it is. @param slot the slot. @return the body.

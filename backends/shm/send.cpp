@@ -20,10 +20,6 @@ constexpr std::uint64_t kCredit = std::uint64_t{256} << 10;
 /// Bytes of a chunk: shorter ones cost more of the time when both ends copy both ways, longer ones
 /// make the receiver wait for the first.
 constexpr std::uint64_t kChunk = 32768;
-/// From here up asking the system to read another process costs less than two copies.
-constexpr std::uint64_t kProcessBytes = 65536;
-/// A message in more pieces than this is streamed.
-constexpr std::size_t kMostRanges = 64;
 
 Slot& fill(Outbox& out, Kind kind, const Transfer& transfer, std::uint32_t id) noexcept {
   Slot& slot = out.slot();
@@ -65,6 +61,7 @@ bool ShmTransport::may_be_early(Peer& peer, const Transfer& transfer,
     if (is_lent(transfer, bytes)) return false;
     const std::uint64_t limit = is_alone_ ? kEagerAlone : kEager;
     if (bytes > std::min<std::uint64_t>(limit, peer.out.byte_limit())) return false;
+    if (bytes >= Ways::kLeast && peer.out.is_asked(Ways::bit_of(bytes, !is_alone_))) return false;
   }
   return peer.out.unmatched(false) + bytes <= kCredit ||
          peer.out.unmatched(true) + bytes <= kCredit;
@@ -89,24 +86,15 @@ bool ShmTransport::send_buffered(Peer& peer, const Transfer& transfer, std::uint
     expects(peer.out.find_room(std::min(most, bytes - sent), extent), "there is room for a part");
     cursor.read(peer.out.at(extent), extent.bytes);
     const Kind kind = sent == 0 ? Kind::buffered : Kind::more;
-    set_body(fill(peer.out, kind, transfer, 0), Buffered{extent, bytes});
+    Slot& slot = fill(peer.out, kind, transfer, 0);
+    slot.alone = is_alone_ ? 1 : 0;
+    set_body(slot, Buffered{extent, bytes, began_.count()});
     peer.out.take_room(extent);
     peer.out.send();
     sent += extent.bytes;
   }
   peer.out.count_payload(bytes);
   return true;
-}
-
-Way ShmTransport::way_for(const Record& record) const noexcept {
-  const std::span<const Piece> pieces = record.transfer.pieces;
-  if (pieces.size() > kMostRanges) return Way::stream;
-  if (is_lent(record.transfer, record.bytes)) return Way::loan;
-  const Segment& segment = domain_->segment();
-  const bool visible = std::ranges::all_of(
-      pieces, [&](const Piece& piece) { return segment.contains(piece.data, piece.bytes); });
-  if (visible) return Way::visible;
-  return record.bytes >= kProcessBytes ? Way::process : Way::stream;
 }
 
 Lending ShmTransport::lending_of(const Transfer& transfer) const noexcept {
@@ -136,13 +124,13 @@ bool ShmTransport::list_ranges(Peer& peer, const Record& record, Way way, Reques
 bool ShmTransport::send_request(Peer& peer, std::uint32_t id) {
   if (!peer.out.has_slot()) return false;
   const Record& record = records_[id];
-  const Way way = way_for(record);
-  Request request{.bytes = record.bytes, .ranges = {}};
+  const Way way = way_for(peer, record);
+  Request request{.bytes = record.bytes, .ranges = {}, .began = record.began.count()};
   const bool lists = way == Way::visible || way == Way::process;
   if (lists && !list_ranges(peer, record, way, request)) return false;
   Slot& slot = fill(peer.out, Kind::request, record.transfer, id);
   slot.way = way;
-  slot.alone = outgoing_ == 1 ? 1 : 0;
+  slot.alone = record.course.exchanged ? 0 : 1;
   if (way == Way::loan) set_body(slot, lending_of(record.transfer));
   else set_body(slot, request);
   if (lists) peer.out.take_room(request.ranges);

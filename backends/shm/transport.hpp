@@ -48,7 +48,8 @@ class ShmTransport final : public Transport {
     Feed feed{};               // of a receive with a sink
     std::uint32_t theirs = 0;  // the other side's number for it
     Lending lending{};         // of a loan
-    Duration granted{0};       // when it was, if two ways are compared
+    Duration began{0};         // when both ranks had, if two ways are compared
+    Course course{};           // of a receive, if so
     bool in_use = false;
     bool is_streamed = false;  // it was granted
     bool is_lent = false;
@@ -60,6 +61,7 @@ class ShmTransport final : public Transport {
     std::uint32_t id = 0;  // of a request: the sender's record
     std::uint64_t fingerprint = 0;
     std::uint64_t bytes = 0;
+    Duration began{0};  // when its sender began, if it is to be timed
     bool is_request = false;
     bool is_alone = false;
     bool is_reply = false;  // its bytes stand in their place already
@@ -69,7 +71,8 @@ class ShmTransport final : public Transport {
   // The bytes of a message that has come as a whole.
   struct Whole {
     std::span<const std::byte> payload{};
-    Extent extent{};  // in the ring of bytes, if they are there
+    Extent extent{};    // in the ring of bytes, if they are there
+    Duration began{0};  // as Message's
   };
   // A message that came before its receive, with its bytes, or the ranges of its request.
   struct Arrival {
@@ -108,7 +111,8 @@ class ShmTransport final : public Transport {
     std::vector<Answering> answers{};       // that found no room
     std::vector<std::uint32_t> streams{};   // records of granted sends
     std::vector<Pull> pulls{};
-    Ways ways{};  // of its messages
+    Ways ways{};          // of its messages
+    Duration learned{0};  // when the last one ended of which we learnt how long it took
     [[nodiscard]] bool idle() const noexcept {
       return awaited == 0 && waiting.empty() && answers.empty() && streams.empty() && pulls.empty();
     }
@@ -142,11 +146,15 @@ class ShmTransport final : public Transport {
   [[nodiscard]] bool is_lent(const Transfer& transfer, std::uint64_t bytes) const noexcept;
   [[nodiscard]] Lending lending_of(const Transfer& transfer) const noexcept;
   [[nodiscard]] bool list_ranges(Peer& peer, const Record& record, Way way, Request& request);
-  [[nodiscard]] Way way_for(const Record& record) const noexcept;
   void send_answer(Peer& peer, const Answering& answering);
   void send_waiting(Peer& peer);
   void send_chunks(Peer& peer);
   [[nodiscard]] bool may_send(Peer& peer);
+
+  // Which way a message takes: way.cpp.
+  [[nodiscard]] Way way_for(const Peer& peer, const Record& record) const noexcept;
+  [[nodiscard]] bool is_streamed(Peer& peer, const Record& record, const Message& message) const;
+  void learn(Peer& peer, std::uint64_t bytes, Course course, Duration began, bool streamed) const;
 
   // Receiving: receive.cpp, and whole.cpp for messages that come with one slot.
   void post_receive(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
@@ -154,6 +162,8 @@ class ShmTransport final : public Transport {
   [[nodiscard]] static bool find_whole(const Peer& peer, const Slot& slot, Whole& whole);
   [[nodiscard]] bool take_at_once(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   void give_whole(Peer& peer, const Transfer& transfer, const Whole& whole);
+  void learn_of_whole(Peer& peer, const Transfer& transfer, const Slot& slot, const Whole& whole,
+                      Duration began) const;
   [[nodiscard]] bool take_whole(Peer& peer, const Slot& slot);
   void take_message(Peer& peer, const Slot& slot);
   void read_ranges(std::span<const std::byte> list);
@@ -164,8 +174,6 @@ class ShmTransport final : public Transport {
   void take_answer(Peer& peer, const Slot& slot);
   void deliver(Record& record, std::span<const std::byte> bytes);
   void grant(Peer& peer, std::uint32_t id, const Message& message, std::span<const Range> ranges);
-  [[nodiscard]] bool is_streamed(Peer& peer, Record& record, const Message& message) const;
-  void compare(Peer& peer, const Record& record) const;
   void pull_all(Peer& peer);
   void pull_some(Peer& peer, Pull& pull, Record& record);
   [[nodiscard]] std::size_t pull_from_process(Peer& peer, const Range& range, Record& record);
@@ -175,7 +183,7 @@ class ShmTransport final : public Transport {
   [[nodiscard]] std::uint32_t find_receive(Peer& peer, std::uint32_t tag);
   void check(const Peer& peer, const Transfer& transfer, std::uint64_t bytes,
              std::uint64_t fingerprint, std::uint64_t their_bytes) const;
-  void check(const Peer& peer, const Record& record, const Message& message) const;
+  void meet(const Peer& peer, Record& record, const Message& message) const;
 
   std::shared_ptr<Domain> domain_;
   std::uint64_t communicator_;
@@ -192,6 +200,7 @@ class ShmTransport final : public Transport {
   std::vector<std::uint32_t> free_records_{};
   std::size_t outgoing_ = 0;  // sends that are not done
   bool is_alone_ = false;     // the transfer posted last has nothing beside it
+  Duration began_{0};         // when the transfers posted last did, if any is to be timed
   std::vector<Completion> done_{};
   std::size_t next_done_ = 0;
   std::vector<Range> ranges_{};            // of the request at hand

@@ -19,6 +19,7 @@ bool ShmTransport::find_whole(const Peer& peer, const Slot& slot, Whole& whole) 
   whole.extent = buffered.extent;
   if (whole.extent.bytes != buffered.bytes) return false;
   whole.payload = {peer.in.at(whole.extent), whole.extent.bytes};
+  whole.began = Duration{buffered.began};
   return true;
 }
 
@@ -31,6 +32,7 @@ bool ShmTransport::take_at_once(Peer& peer, const Transfer& transfer, std::uint6
     return false;
   check(peer, transfer, bytes, slot.fingerprint, whole.payload.size());
   give_whole(peer, transfer, whole);
+  learn_of_whole(peer, transfer, slot, whole, began_);
   peer.in.consume();
   peer.silent = 0;
   tell_done(transfer);
@@ -50,6 +52,13 @@ void ShmTransport::give_whole(Peer& peer, const Transfer& transfer, const Whole&
   if (whole.extent.bytes > 0) peer.in.consume(whole.extent);
 }
 
+void ShmTransport::learn_of_whole(Peer& peer, const Transfer& transfer, const Slot& slot,
+                                  const Whole& whole, Duration began) const {
+  if (whole.began == Duration::zero()) return;
+  const Course course{.folds = transfer.sink != nullptr, .exchanged = slot.alone == 0};
+  learn(peer, whole.payload.size(), course, std::max(began, whole.began), true);
+}
+
 bool ShmTransport::take_whole(Peer& peer, const Slot& slot) {
   Whole whole{};
   if (!find_whole(peer, slot, whole)) return false;
@@ -61,6 +70,7 @@ bool ShmTransport::take_whole(Peer& peer, const Slot& slot) {
   const Record& record = records_[id];
   check(peer, record.transfer, record.bytes, slot.fingerprint, whole.payload.size());
   give_whole(peer, record.transfer, whole);
+  learn_of_whole(peer, record.transfer, slot, whole, record.began);
   --peer.awaited;
   finish(id);
   return true;
