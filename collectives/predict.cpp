@@ -52,7 +52,7 @@ std::int64_t plus(std::int64_t a, std::int64_t b) noexcept {
 
 Work later_of(const Work& a, const Work& b) noexcept {
   return {std::max(a.messages, b.messages), std::max(a.moved, b.moved),
-          std::max(a.reduced, b.reduced)};
+          std::max(a.reduced, b.reduced), std::max(a.received, b.received)};
 }
 
 std::int64_t units_in(const Slots& slots) noexcept {
@@ -63,11 +63,15 @@ std::int64_t units_in(const Slots& slots) noexcept {
 struct CountUnits {
   Work busy(RoundOf, std::span<const Step> round, Work now) const {
     const RoundWork work = work_of(round, units_in);
-    return {now.messages + work.messages, now.moved + std::max(work.in, work.out), now.reduced};
+    now.messages += work.messages;
+    now.moved += std::max(work.in, work.out);
+    return now;
   }
   Work later(const Work& a, const Work& b) const noexcept { return later_of(a, b); }
   Work done(RoundOf, std::span<const Step> round, Work now) const {
-    now.reduced += work_of(round, units_in).reduced;
+    const RoundWork work = work_of(round, units_in);
+    now.reduced += work.reduced;
+    now.received += work.in;
     return now;
   }
   void matched(RoundOf, RoundOf, const Work&) const noexcept {}
@@ -93,11 +97,11 @@ struct PriceBytes {
 
   Femtoseconds busy(RoundOf, std::span<const Step> round, Femtoseconds now) const {
     const RoundWork work = work_of(round, size_of);
-    return plus(now, price({work.messages, std::max(work.in, work.out), 0}, costs));
+    return plus(now, price({work.messages, std::max(work.in, work.out)}, costs));
   }
   Femtoseconds later(Femtoseconds a, Femtoseconds b) const noexcept { return std::max(a, b); }
   Femtoseconds done(RoundOf, std::span<const Step> round, Femtoseconds now) const {
-    return plus(now, price({0, 0, work_of(round, size_of).reduced}, costs));
+    return plus(now, price({.reduced = work_of(round, size_of).reduced}, costs));
   }
   void matched(RoundOf, RoundOf, Femtoseconds) const noexcept {}
 };
@@ -161,15 +165,15 @@ Profile profile_flow(std::span<const Schedule> schedules, int size) {
     }
     profile.rounds = std::max(profile.rounds, rounds);
     // Segments overlap, so that one is received while another is sent.
-    const Work own{sum.messages, std::max(sum.in, sum.out), sum.reduced};
+    const Work own{sum.messages, std::max(sum.in, sum.out), sum.reduced, sum.in};
     profile.busiest = later_of(profile.busiest, own);
     profile.all = {profile.all.messages + own.messages, profile.all.moved + sum.in,
-                   profile.all.reduced + own.reduced};
+                   profile.all.reduced + own.reduced, profile.all.received + sum.in};
   }
   if (schedules.size() == 1) {
     const std::int64_t alike = size;
     profile.all = {profile.all.messages * alike, profile.all.moved * alike,
-                   profile.all.reduced * alike};
+                   profile.all.reduced * alike, profile.all.received * alike};
   }
   CountUnits count;
   for (const Work& end : Flow<Work, CountUnits>{schedules, size, count}.run())
@@ -177,6 +181,11 @@ Profile profile_flow(std::span<const Schedule> schedules, int size) {
   // Only now is it known that whoever is sent to is one of the ranks.
   if (schedules.size() > 1) profile.one_way = flows_one_way(schedules);
   return profile;
+}
+
+Work repeated(const Work& work, std::int64_t often) noexcept {
+  return {times(work.messages, often), times(work.moved, often), times(work.reduced, often),
+          times(work.received, often)};
 }
 
 /// The price of what goes on side by side.
@@ -206,25 +215,24 @@ Femtoseconds Profile::time(std::size_t bytes, std::size_t segment_bytes,
     segments = static_cast<std::int64_t>((bytes - 1) / segment_bytes + 1);
   const std::int64_t others = segments - 1;
   const std::int64_t whole = times(units, segments);
+  const bool reads = costs.buffered_bytes > 0 && all.messages > 0 &&
+                     share_of(bytes, all.moved, times(whole, all.messages)) > costs.buffered_bytes;
   const auto work = [&](const Work& units_of) {
-    return Work{units_of.messages, share_of(bytes, units_of.moved, whole),
-                share_of(bytes, units_of.reduced, whole)};
+    return Work{.messages = units_of.messages,
+                .moved = share_of(bytes, reads ? units_of.received : units_of.moved, whole),
+                .reduced = share_of(bytes, units_of.reduced, whole)};
   };
-  const Work rest{times(others, busiest.messages), times(others, busiest.moved),
-                  times(others, busiest.reduced)};
+  const Work rest = repeated(busiest, others);
   const Femtoseconds waiting = times(static_cast<std::int64_t>(rounds), costs.round);
   if (costs.overlaps)
     return plus(waiting, plus(price(work(path), costs), longest_of(work(rest), costs)));
   const Femtoseconds longest =
       price(work({plus(path.messages, rest.messages), plus(path.moved, rest.moved),
-                  plus(path.reduced, rest.reduced)}),
+                  plus(path.reduced, rest.reduced), plus(path.received, rest.received)}),
             costs);
   if (costs.shared_cores == 0) return plus(waiting, longest);
   const Femtoseconds alone =
-      one_way ? price(work({times(busiest.messages, segments), times(busiest.moved, segments),
-                            times(busiest.reduced, segments)}),
-                      costs)
-              : longest;
+      one_way && !reads ? price(work(repeated(busiest, segments)), costs) : longest;
   const Work together{times(all.messages, segments), share_of(bytes, all.moved, units),
                       share_of(bytes, all.reduced, units)};
   return plus(waiting, std::max(alone, price(together, costs) / costs.shared_cores));

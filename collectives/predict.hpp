@@ -20,6 +20,8 @@ struct Work {
   std::int64_t messages = 0;  ///< Messages sent.
   std::int64_t moved = 0;     ///< Size of the larger of in and out.
   std::int64_t reduced = 0;   ///< Size of reduced operands.
+  std::int64_t received = 0;  ///< Size of in alone, which is all there is to move where receivers
+                              ///< read what is sent.
   /// Equality of all members.
   friend bool operator==(const Work&, const Work&) = default;
 };
@@ -39,7 +41,8 @@ struct Profile {
   /// The predicted time. Segments follow each other as fast as the busiest rank gets rid of them;
   /// where costs overlap, as fast as its slowest part: messages, bytes or reductions. Where ranks
   /// share cores, calls that flow one way follow each other like that too: whoever is first does
-  /// not wait for the last, and has the core for the next call while that one has not.
+  /// not wait for the last, and has the core for the next call while that one has not; but not
+  /// where messages wait until they are read.
   /// @param bytes of the whole vector: of all blocks, so n times a rank's own in an all_gather and
   ///        n times a rank's input in an all_to_all.
   /// @param segment_bytes of the whole vector that travel at a time; 0 for all of it.

@@ -23,6 +23,9 @@ struct LinkCosts {
   /// How many cores the ranks share, where they outnumber them: then no rank gets on faster than
   /// all that all do leaves time for. 0: each rank has one.
   int shared_cores = 0;
+  /// The longest message that its sender copies and forgets. A longer one waits until its receiver
+  /// reads it where it lies, and costs no other rank a thing. 0: no message is read so.
+  std::int64_t buffered_bytes = 0;
   /// Equality of all members.
   friend bool operator==(const LinkCosts&, const LinkCosts&) = default;
 };
@@ -33,8 +36,11 @@ inline constexpr LinkCosts kDefaultCosts{.alpha = 4'000'000'000, .beta = 100'000
 
 /// What ranks of one host charge that outnumber its cores: to wait is to let another rank run,
 /// which costs more than small messages do. Without shared_cores, which whoever uses it must say.
-inline constexpr LinkCosts kCrowdedCosts{
-    .alpha = 350'000'000, .beta = 100'000, .gamma = 50'000, .round = 1'200'000'000};
+inline constexpr LinkCosts kCrowdedCosts{.alpha = 350'000'000,
+                                         .beta = 100'000,
+                                         .gamma = 50'000,
+                                         .round = 1'200'000'000,
+                                         .buffered_bytes = 65535};
 
 /// Half a microsecond per message, which waits for its receiver and is worked on where it lies, so
 /// that reducing is all there is to a byte.
