@@ -67,8 +67,8 @@ void fold_by_user(const Fold& work, std::size_t element_bytes) {
   }
 }
 
-// From here up results that are stored more than once leave no trace in the caches, which would not
-// hold them anyway.
+// From here up copies, and results that are stored more than once, leave no trace in the caches,
+// which would not hold them anyway.
 constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
 
 /// Copies to memory that will not be read soon.
@@ -144,7 +144,12 @@ class HostMemory final : public Memory {
   }
 
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
-    if (bytes != 0) std::memcpy(to, from, bytes);
+    if (bytes >= kStreamedBytes) {
+      stream(to, from, bytes);
+      end_streams();
+    } else if (bytes != 0) {
+      std::memcpy(to, from, bytes);
+    }
   }
 
   void fold(const Fold& work) override {
