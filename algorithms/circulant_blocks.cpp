@@ -18,14 +18,20 @@ Schedule circulant_broadcast(const Shape& shape, Rank self) {
   const BlockRounds rounds{Skips{shape.size}, shape.number};
   Schedule schedule{unsigned_of(shape.number)};
   if (shape.size == 1) return schedule;
-  const std::vector<int> own = rounds.heard(cycle.self);
-  std::vector<std::vector<int>> theirs;  // skips take turns
+  const bool is_root = cycle.self == 0;
+  const PerSkip own = is_root ? PerSkip{} : rounds.heard(cycle.self);
+  PerSkip theirs{};  // what who is each skip further hears on it
   for (int k = 0; k < rounds.skips.rounds; ++k)
-    theirs.push_back(rounds.heard(cycle.at(rounds.skip(k))));
+    if (const int next = cycle.at(rounds.skips[k]); next > 0)
+      theirs[unsigned_of(k)] = rounds.heard(next)[unsigned_of(k)];
+  const auto block_of = [&](const PerSkip& heard, int round) {
+    return std::min(rounds.first(round) + heard[unsigned_of(rounds.turn(round))],
+                    rounds.blocks - 1);
+  };
   for (int round = 0; round < rounds.count(); ++round) {
     const int skip = rounds.skip(round);
-    const int sent = theirs[unsigned_of(round % rounds.skips.rounds)][unsigned_of(round)];
-    const int heard = own[unsigned_of(round)];
+    const int sent = cycle.at(skip) == 0 ? -1 : block_of(theirs, round);
+    const int heard = is_root ? -1 : block_of(own, round);
     if (sent >= 0) schedule.add(Send{rooted.rank(cycle.at(skip)), {Space::out, unsigned_of(sent)}});
     if (heard >= 0)
       schedule.add(Recv{rooted.rank(cycle.at(-skip)), {Space::out, unsigned_of(heard)}});
@@ -45,20 +51,22 @@ Schedule circulant_blocks_all_gather(const Shape& shape, Rank self) {
   Schedule schedule{unsigned_of(shape.size * shape.number)};
   if (shape.size == 1) return schedule;
   const std::size_t n = unsigned_of(shape.size);
-  // Round by round, by distance from the root.
-  std::vector<int> heard(n * unsigned_of(rounds.count()));
-  schedule.reserve(2 * heard.size());
+  // Skip by skip, by distance from the root.
+  std::vector<std::int8_t> heard(n * unsigned_of(rounds.skips.rounds));
+  schedule.reserve(2 * n * unsigned_of(rounds.count()));
   for (std::size_t distance = 1; distance < n; ++distance) {
-    const std::vector<int> own = rounds.heard(static_cast<int>(distance));
-    for (std::size_t round = 0; round < own.size(); ++round)
-      heard[round * n + distance] = own[round];
+    const PerSkip own = rounds.heard(static_cast<int>(distance));
+    for (std::size_t k = 0; k < unsigned_of(rounds.skips.rounds); ++k)
+      heard[k * n + distance] = own[k];
   }
   for (int round = 0; round < rounds.count(); ++round) {
     const int skip = rounds.skip(round);
     const Rank next = cycle.at(skip);
     const Rank last = cycle.at(-skip);
+    const int first = rounds.first(round);
+    const std::span own = std::span{heard}.subspan(n * unsigned_of(rounds.turn(round)), n);
     for (int distance = 1; distance < shape.size; ++distance) {
-      const int block = heard[unsigned_of(round) * n + unsigned_of(distance)];
+      const int block = std::min(first + own[unsigned_of(distance)], rounds.blocks - 1);
       if (block < 0) continue;
       const auto part_of = [&](int root) {
         return Slots{Space::out,

@@ -11,7 +11,7 @@ class Hearing {
   Hearing(const Skips& skips, int virtual_rank)
       : skips_{skips}, place_{skips.size + virtual_rank}, nearest_{2 * skips.size} {
     for (int k = 0; k <= skips.rounds; ++k)
-      below_[unsigned_of(k)] = k - 1, above_[unsigned_of(k)] = k + 1;
+      below_[unsigned_of(k)] = small(k - 1), above_[unsigned_of(k)] = small(k + 1);
     int rest = virtual_rank;
     int own = skips.rounds;
     for (int k = skips.rounds; k-- > 0 && rest > 0;) {
@@ -21,9 +21,9 @@ class Hearing {
     unlink(own);
     search(0, skips.rounds);
     for (int k = 0; k < skips.rounds; ++k)
-      block(k) = block(k) == skips.rounds ? own : block(k) - skips.rounds;
+      block(k) = small(block(k) == skips.rounds ? own : block(k) - skips.rounds);
   }
-  [[nodiscard]] int operator[](int round) const noexcept { return blocks_[unsigned_of(round)]; }
+  [[nodiscard]] const PerSkip& blocks() const noexcept { return blocks_; }
 
  private:
   void search(int from, int edge) {
@@ -35,7 +35,7 @@ class Hearing {
       if (round_ >= skips_.rounds || from > place_ - skips_[round_ + 1]) return;
       if (!fits(reached)) continue;
       nearest_ = reached;
-      block(round_++) = edge;
+      block(round_++) = small(edge);
       unlink(edge);
     }
   }
@@ -43,37 +43,27 @@ class Hearing {
     return reached <= place_ - skips_[round_] && reached < nearest_;
   }
   void unlink(int edge) {
-    const int above = above_[unsigned_of(edge)];
-    const int below = below_[unsigned_of(edge)];
+    const std::int8_t above = above_[unsigned_of(edge)];
+    const std::int8_t below = below_[unsigned_of(edge)];
     if (above <= skips_.rounds) below_[unsigned_of(above)] = below;
     if (below >= 0) above_[unsigned_of(below)] = above;
   }
-  int& block(int round) { return blocks_[unsigned_of(round)]; }
+  std::int8_t& block(int round) { return blocks_[unsigned_of(round)]; }
+  static constexpr std::int8_t small(int skip) { return static_cast<std::int8_t>(skip); }
 
   const Skips& skips_;
   int place_;
   int nearest_;
   int round_ = 0;
-  std::array<int, Skips::kMost> below_{};  // the edges not yet taken, from large to small
-  std::array<int, Skips::kMost> above_{};
-  std::array<int, Skips::kMost> blocks_{};
+  PerSkip below_{};  // the edges not yet taken, from large to small
+  PerSkip above_{};
+  PerSkip blocks_{};
 };
 
 }  // namespace
 
-std::vector<int> BlockRounds::heard(int virtual_rank) const {
-  if (virtual_rank == 0) return std::vector<int>(unsigned_of(count()), -1);
-  const Hearing hearing{skips, virtual_rank};
-  std::vector<int> heard;
-  heard.reserve(unsigned_of(count()));
-  int k = cut();
-  for (int i = 0, phase = -cut(); i < count(); ++i) {
-    heard.push_back(std::min(hearing[k] + phase, blocks - 1));
-    if (++k < skips.rounds) continue;
-    k = 0;
-    phase += skips.rounds;
-  }
-  return heard;
+PerSkip BlockRounds::heard(int virtual_rank) const {
+  return Hearing{skips, virtual_rank}.blocks();
 }
 
 }  // namespace tutti::algorithms

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <array>
-#include <vector>
+#include <cstdint>
 
 #include "patterns.hpp"
 
@@ -25,18 +25,25 @@ struct Skips {
   [[nodiscard]] int operator[](int k) const noexcept { return skip[unsigned_of(k)]; }
 };
 
+/// A small number for each skip.
+using PerSkip = std::array<std::int8_t, Skips::kMost>;
+
 /// The rounds in which `blocks` blocks of one rank reach all others: in each a rank sends one skip
-/// further, and the skips take turns.
+/// further, and the skips take turns. As many rounds as skips are a phase.
 struct BlockRounds {
   Skips skips;
   int blocks;
 
   [[nodiscard]] int count() const { return blocks - 1 + skips.rounds; }
-  /// How far messages of a round go.
-  [[nodiscard]] int skip(int round) const { return skips[(round + cut()) % skips.rounds]; }
-  /// What a virtual rank hears, round by round: a block, or a negative number. For the root
-  /// nothing.
-  [[nodiscard]] std::vector<int> heard(int virtual_rank) const;
+  /// The skip whose turn it is in a round, and how far it is.
+  [[nodiscard]] int turn(int round) const { return (round + cut()) % skips.rounds; }
+  [[nodiscard]] int skip(int round) const { return skips[turn(round)]; }
+  /// What a virtual rank hears on each skip: a block in the phase that starts with block 0, or a
+  /// negative number for nothing; in others that is counted from the first block of the phase.
+  /// @param virtual_rank not 0, since the root hears nothing.
+  [[nodiscard]] PerSkip heard(int virtual_rank) const;
+  /// The first block of the phase of a round.
+  [[nodiscard]] int first(int round) const { return round - turn(round); }
 
  private:
   // The first phase, of as many rounds as skips, is cut short, so that the last ends with the last.

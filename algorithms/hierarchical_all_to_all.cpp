@@ -24,16 +24,18 @@ class PairBlocks {
     blocks_.push_back(block(rank(own, from), rank(own, to)));
     for (int group = 0; group < levels_.groups() && to < levels_.block_lanes(); ++group)
       if (group != own)
-        for (const std::uint32_t rank : levels_.served(group, to))
-          blocks_.push_back(block(this->rank(own, from), rank));
+        levels_.served(group, to, [&](std::uint32_t other) {
+          blocks_.push_back(block(rank(own, from), other));
+        });
     return blocks_;
   }
   /// What a group has for what this lane serves in another one.
   std::span<const std::uint32_t> between(int from, int to, std::uint32_t lane) {
     blocks_.clear();
     for (std::uint32_t index = 0; from != to && index < levels_.size_of(from); ++index)
-      for (const std::uint32_t other : levels_.served(to, lane))
+      levels_.served(to, lane, [&](std::uint32_t other) {
         blocks_.push_back(block(rank(from, index), other));
+      });
     return blocks_;
   }
   /// What all other groups have for one rank of this group.
@@ -57,6 +59,12 @@ class PairBlocks {
   std::uint32_t n_;
   std::vector<std::uint32_t> blocks_{};
 };
+
+std::size_t slots_in(const Schedule& schedule) {
+  std::size_t slots = 0;
+  for (const Step& step : schedule.steps()) slots += step.slots().count;
+  return slots;
+}
 
 /// A round in which ranks behind the lanes get what came from other groups.
 Schedule pass_on(const Levels& levels, PairBlocks& blocks, std::uint32_t units) {
@@ -82,19 +90,22 @@ Schedule hierarchical_all_to_all(const Shape& shape, Rank self) {
   const std::uint32_t size = levels.size_of(levels.group());
   const std::uint32_t groups = unsigned_of(levels.groups());
   PairBlocks blocks{levels, n};
-  const Schedule within =
-      on_blocks(levels.inside(), {size * size, n * n, [&](std::uint32_t block) {
-                                    return blocks.inside(block / size, block % size);
-                                  }});
-  Schedule between{n * n};
-  if (levels.index() < levels.block_lanes())
-    between = on_blocks(levels.between(1), {groups * groups, n * n, [&](std::uint32_t block) {
-                                              return blocks.between(
-                                                  static_cast<int>(block / groups),
-                                                  static_cast<int>(block % groups), levels.index());
-                                            }});
-  const Schedule both = then(then(within, between), pass_on(levels, blocks, n * n));
-  return refine(both, n * n * levels.parts());
+  const Schedule within = levels.inside();
+  const Schedule between =
+      levels.index() < levels.block_lanes() ? levels.between(1) : Schedule{groups * groups};
+  const auto blocks_within = [&](std::uint32_t block) {
+    return blocks.inside(block / size, block % size);
+  };
+  const auto blocks_between = [&](std::uint32_t block) {
+    return blocks.between(static_cast<int>(block / groups), static_cast<int>(block % groups),
+                          levels.index());
+  };
+  Schedule schedule{n * n};
+  schedule.reserve(slots_in(within) * groups + slots_in(between) * size);  // of equal groups
+  schedule = then(std::move(schedule), within, {size * size, n * n, blocks_within});
+  schedule = then(std::move(schedule), between, {groups * groups, n * n, blocks_between});
+  schedule = then(std::move(schedule), pass_on(levels, blocks, n * n));
+  return refine(std::move(schedule), n * n * levels.parts());
 }
 
 }  // namespace tutti::algorithms

@@ -19,7 +19,9 @@ Schedule between(const Levels& levels, std::uint32_t n) {
   return on_blocks(
       levels.between(1),
       {.own = unsigned_of(levels.groups()), .count = n, .meant = [&](std::uint32_t group) {
-         blocks = levels.served(static_cast<int>(group), levels.index());
+         blocks.clear();
+         levels.served(static_cast<int>(group), levels.index(),
+                       [&](std::uint32_t rank) { blocks.push_back(rank); });
          return std::span<const std::uint32_t>{blocks};
        }});
 }
@@ -29,7 +31,7 @@ Schedule within(const Levels& levels, std::uint32_t n) {
   std::vector<std::vector<std::uint32_t>> blocks(levels.size_of(levels.group()));
   for (std::uint32_t index = 0; index < levels.block_lanes(); ++index)
     for (int group = 0; group < levels.groups(); ++group)
-      for (const std::uint32_t block : levels.served(group, index)) blocks[index].push_back(block);
+      levels.served(group, index, [&](std::uint32_t rank) { blocks[index].push_back(rank); });
   return on_blocks(
       levels.inside(),
       {.own = levels.size_of(levels.group()), .count = n, .meant = [&](std::uint32_t index) {
@@ -66,8 +68,8 @@ Schedule pass(const Levels& levels, std::uint32_t n, Way way) {
 Schedule hierarchical_all_gather(const Shape& shape, Rank self) {
   const Levels levels{shape, self};
   const std::uint32_t n = unsigned_of(shape.size);
-  const Schedule before = then(pass(levels, n, Way::to_lanes), between(levels, n));
-  return refine(then(before, within(levels, n)), n * levels.parts());
+  Schedule before = then(pass(levels, n, Way::to_lanes), between(levels, n));
+  return refine(then(std::move(before), within(levels, n)), n * levels.parts());
 }
 
 Schedule hierarchical_reduce_scatter(const Shape& shape, Rank self) {
@@ -75,15 +77,16 @@ Schedule hierarchical_reduce_scatter(const Shape& shape, Rank self) {
   const std::uint32_t n = unsigned_of(shape.size);
   // What ends with one group is finished there.
   if (levels.groups() == 1) return refine(within(levels, n), n * levels.parts());
-  const Schedule after = then(between(levels, n), pass(levels, n, Way::from_lanes));
-  return refine(then(unfinished(within(levels, n)), after), n * levels.parts());
+  Schedule after = then(between(levels, n), pass(levels, n, Way::from_lanes));
+  return refine(then(unfinished(within(levels, n)), std::move(after)), n * levels.parts());
 }
 
 Schedule hierarchical_barrier(const Shape& shape, Rank self) {
   const Levels levels{shape, self};
   Schedule schedule = levels.inside();
-  if (levels.index() < levels.block_lanes()) schedule = then(schedule, levels.between(1));
-  return refine(then(schedule, pass(levels, 1, Way::from_lanes)), levels.parts());
+  if (levels.index() < levels.block_lanes())
+    schedule = then(std::move(schedule), levels.between(1));
+  return refine(then(std::move(schedule), pass(levels, 1, Way::from_lanes)), levels.parts());
 }
 
 }  // namespace tutti::algorithms

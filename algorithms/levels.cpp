@@ -48,14 +48,14 @@ Levels::Levels(const Shape& shape, Rank self)
       index_ = index;
     }
   }
-  static_cast<void>(lanes());  // which refuses too many
+  lanes_ = count_lanes();
 }
 
 bool Levels::scatters() const {
   return !is_rooted(stage(0).algorithm->collective);
 }
 
-std::uint32_t Levels::lanes() const {
+std::uint32_t Levels::count_lanes() const {
   const int most = scatters() ? smallest_ : 1;
   if (hierarchy_->lanes > most)
     refuse("it would have " + std::to_string(hierarchy_->lanes) + " lanes, and " +

@@ -19,20 +19,16 @@ class Levels {
   /// Whether results are scattered over the ranks of a group, and not on its leader only.
   [[nodiscard]] bool scatters() const;
   /// On how many lanes the groups work with each other.
-  [[nodiscard]] std::uint32_t lanes() const;
+  [[nodiscard]] std::uint32_t lanes() const { return lanes_; }
   /// On how many they do where every rank has a block: within one group nobody needs another's
   /// lane.
-  [[nodiscard]] std::uint32_t block_lanes() const {
-    const std::uint32_t most = lanes();
-    return groups() == 1 ? size_of(0) : most;
-  }
-  /// The ranks of a group that a lane serves: its own there, and those behind the lanes that are as
-  /// far behind it.
-  [[nodiscard]] std::vector<std::uint32_t> served(int group, std::uint32_t lane) const {
-    std::vector<std::uint32_t> ranks;
+  [[nodiscard]] std::uint32_t block_lanes() const { return groups() == 1 ? size_of(0) : lanes_; }
+  /// Calls visit(rank) for the ranks of a group that a lane serves: its own there, and those behind
+  /// the lanes that are as far behind it.
+  template <class Visit>
+  void served(int group, std::uint32_t lane, Visit visit) const {
     for (std::uint32_t index = lane; index < size_of(group); index += block_lanes())
-      ranks.push_back(unsigned_of(rank(group, index)));
-    return ranks;
+      visit(unsigned_of(rank(group, index)));
   }
   [[nodiscard]] std::uint32_t index() const { return unsigned_of(index_); }
   /// This rank's group, and the ranks of any.
@@ -65,6 +61,7 @@ class Levels {
   [[nodiscard]] const std::vector<Rank>& group(int index) const {
     return groups_[static_cast<std::size_t>(index)];
   }
+  [[nodiscard]] std::uint32_t count_lanes() const;
   [[nodiscard]] int leader_of(int group) const { return leaders_[static_cast<std::size_t>(group)]; }
   [[nodiscard]] Schedule part(std::size_t stage, int group, int index, std::uint32_t lanes) const;
 
@@ -72,6 +69,7 @@ class Levels {
   std::vector<std::vector<Rank>> groups_{};
   std::vector<int> leaders_{};  // the index of each group's
   int smallest_ = 0;
+  std::uint32_t lanes_ = 0;
   int group_ = 0;
   int index_ = 0;
   int root_group_ = 0;

@@ -1,6 +1,8 @@
 // Schedules whose blocks stand for several blocks of another vector.
 #include <tutti/schedule.hpp>
 
+#include <numeric>
+
 #include <tutti/error.hpp>
 
 namespace tutti {
@@ -11,7 +13,9 @@ class Meaning {
  public:
   Meaning(const Blocks& blocks, std::uint32_t parts) : blocks_{blocks}, parts_{parts} {}
 
+  /// Adds that to a schedule over as many units or a multiple.
   void add(const Step& step, Schedule& to) const {
+    const std::uint32_t factor = to.units() / (blocks_.count * parts_);
     const bool has_from = step.kind() == Step::Kind::reduce || step.kind() == Step::Kind::copy;
     Slots run{step.slots().space, 0, 0};
     std::uint32_t from = 0;
@@ -19,26 +23,29 @@ class Meaning {
       const std::uint32_t unit = step.slots().first + i;
       const std::uint32_t source = has_from ? step.from().first + i : unit;
       expects(block(unit) == block(source), "blocks that stand for others are not mixed");
+      const std::uint32_t first = place(unit);
+      const std::uint32_t first_from = place(source);
       for (const std::uint32_t meant : blocks_.meant(block(unit))) {
-        const std::uint32_t next = place(unit, meant);
-        const std::uint32_t next_from = place(source, meant);
+        const std::uint32_t next = first + meant * parts_;
+        const std::uint32_t next_from = first_from + meant * parts_;
         if (run.count > 0 && next == run.first + run.count && next_from == from + run.count) {
           ++run.count;
           continue;
         }
-        if (run.count > 0) to.add(step.over(run, from));
+        if (run.count > 0) to.add(step.over(run, from).refined(factor));
         run = {run.space, next, 1};
         from = next_from;
       }
     }
-    if (run.count > 0) to.add(step.over(run, from));
+    if (run.count > 0) to.add(step.over(run, from).refined(factor));
   }
 
  private:
   [[nodiscard]] std::uint32_t units() const { return blocks_.own * parts_; }
   [[nodiscard]] std::uint32_t block(std::uint32_t unit) const { return unit % units() / parts_; }
-  [[nodiscard]] std::uint32_t place(std::uint32_t unit, std::uint32_t meant) const {
-    return (unit / units() * blocks_.count + meant) * parts_ + unit % parts_;
+  /// The unit's place where its block stands for the first one.
+  [[nodiscard]] std::uint32_t place(std::uint32_t unit) const {
+    return unit / units() * blocks_.count * parts_ + unit % parts_;
   }
 
   const Blocks& blocks_;
@@ -48,16 +55,22 @@ class Meaning {
 }  // namespace
 
 Schedule on_blocks(const Schedule& schedule, const Blocks& blocks) {
-  expects(blocks.own > 0 && schedule.units() % blocks.own == 0,
+  return then(Schedule{1}, schedule, blocks);
+}
+
+Schedule then(Schedule first, const Schedule& second, const Blocks& blocks) {
+  expects(blocks.own > 0 && second.units() % blocks.own == 0,
           "a vector has as many blocks as stand for others");
-  const std::uint32_t parts = schedule.units() / blocks.own;
+  const std::uint32_t parts = second.units() / blocks.own;
+  const std::uint32_t units = std::lcm(first.units(), blocks.count * parts);
+  Schedule both = refine(std::move(first), units);
+  both.append(Schedule{units, second.planes()});
   const Meaning meaning{blocks, parts};
-  Schedule other{blocks.count * parts, schedule.planes()};
-  for (std::size_t index = 0; index < schedule.rounds(); ++index) {
-    for (const Step& step : schedule.round(index)) meaning.add(step, other);
-    other.end_round();
+  for (std::size_t index = 0; index < second.rounds(); ++index) {
+    for (const Step& step : second.round(index)) meaning.add(step, both);
+    both.end_round();
   }
-  return other;
+  return both;
 }
 
 }  // namespace tutti

@@ -1,5 +1,6 @@
 #include <tutti/schedule.hpp>
 
+#include <algorithm>
 #include <numeric>
 
 #include <tutti/error.hpp>
@@ -14,18 +15,22 @@ Step Step::refined(std::uint32_t factor) const noexcept {
   return step;
 }
 
-Step Step::over(const Slots& slots, std::uint32_t from) const noexcept {
-  Step step = *this;
-  step.first_ = slots.first;
-  step.count_ = slots.count;
-  if (kind_ == Kind::reduce || kind_ == Kind::copy) step.other_ = from;
-  return step;
-}
-
 Step Step::with_peer(Rank peer) const noexcept {
   Step step = *this;
   step.other_ = static_cast<std::uint32_t>(peer);
   return step;
+}
+
+Schedule& Schedule::append(const Schedule& other) {
+  expects(units_ == other.units_, "schedules are joined over one vector");
+  end_round();
+  planes_ = std::max(planes_, other.planes_);
+  const std::size_t before = steps_.size();
+  for (const std::size_t end : other.ends_) ends_.push_back(before + end);
+  if (other.rounds() > 0)
+    steps_.insert(steps_.end(), other.steps_.begin(),
+                  other.steps_.begin() + static_cast<std::ptrdiff_t>(other.ends_.back()));
+  return *this;
 }
 
 namespace {
@@ -41,23 +46,21 @@ void append(Schedule& schedule, const Schedule& part, Change change) {
 
 }  // namespace
 
-Schedule refine(const Schedule& schedule, std::uint32_t units) {
+Schedule refine(Schedule schedule, std::uint32_t units) {
   expects(units % schedule.units() == 0, "units are refined to a multiple");
   const std::uint32_t factor = units / schedule.units();
+  if (factor == 1) return schedule;
   Schedule finer{units, schedule.planes()};
   finer.reserve(schedule.steps().size());
   append(finer, schedule, [factor](const Step& step) { return step.refined(factor); });
   return finer;
 }
 
-Schedule then(const Schedule& first, const Schedule& second) {
+Schedule then(Schedule first, Schedule second) {
   const std::uint32_t units = std::lcm(first.units(), second.units());
-  Schedule both{units, std::max(first.planes(), second.planes())};
-  both.reserve(first.steps().size() + second.steps().size());
-  for (const Schedule* part : {&first, &second}) {
-    const std::uint32_t factor = units / part->units();
-    append(both, *part, [factor](const Step& step) { return step.refined(factor); });
-  }
+  Schedule both = refine(std::move(first), units);
+  both.reserve(both.steps().size() + second.steps().size());
+  both.append(refine(std::move(second), units));
   return both;
 }
 

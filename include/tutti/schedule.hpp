@@ -112,7 +112,13 @@ class Step {
   [[nodiscard]] Step refined(std::uint32_t factor) const noexcept;
   /// @param slots in the space of its own. @param from the first source slot of a reduce or copy.
   /// @return the same step over these.
-  [[nodiscard]] Step over(const Slots& slots, std::uint32_t from) const noexcept;
+  [[nodiscard]] Step over(const Slots& slots, std::uint32_t from) const noexcept {
+    Step step = *this;
+    step.first_ = slots.first;
+    step.count_ = slots.count;
+    if (kind_ == Kind::reduce || kind_ == Kind::copy) step.other_ = from;
+    return step;
+  }
   /// @param peer the new peer. @return the same step with another peer.
   [[nodiscard]] Step with_peer(Rank peer) const noexcept;
   /// Equality of all members.
@@ -160,6 +166,9 @@ class Schedule {
     if (steps_.size() > (ends_.empty() ? 0 : ends_.back())) ends_.push_back(steps_.size());
     return *this;
   }
+  /// Closes the open round and adds all rounds of another schedule. @param other as many units, and
+  /// not this one. @return this schedule.
+  Schedule& append(const Schedule& other);
   /// Adds one whole round. @param steps its steps. @return this schedule.
   Schedule& round(std::initializer_list<Step> steps) {
     for (const Step& step : steps) add(step);
@@ -204,14 +213,14 @@ class Schedule {
 
 /// One schedule after the other; units are refined to their common multiple.
 /// @param first runs first. @param second runs after it. @return both as one schedule.
-[[nodiscard]] Schedule then(const Schedule& first, const Schedule& second);
+[[nodiscard]] Schedule then(Schedule first, Schedule second);
 
 /// The same schedule on a subgroup. @param members the communicator's rank of each group rank.
 /// @param schedule written in group ranks. @return it, written in the communicator's ranks.
 [[nodiscard]] Schedule on(std::span<const Rank> members, const Schedule& schedule);
 
 /// Finer units. @param schedule any. @param units a multiple of its units. @return the same steps.
-[[nodiscard]] Schedule refine(const Schedule& schedule, std::uint32_t units);
+[[nodiscard]] Schedule refine(Schedule schedule, std::uint32_t units);
 
 /// The same schedule on one of several equal pieces of a longer vector.
 /// @param schedule any. @param piece in [0, pieces). @param pieces how many. @return it, there.
@@ -237,6 +246,11 @@ struct Blocks {
 /// @param schedule any whose Reduce and Copy stay within a block. @param blocks for which they
 /// stand. @return it, there.
 [[nodiscard]] Schedule on_blocks(const Schedule& schedule, const Blocks& blocks);
+
+/// then(first, on_blocks(second, blocks)), which is not made on its own before.
+/// @param first runs first. @param second runs after it. @param blocks for which those of the
+/// second stand. @return both as one schedule.
+[[nodiscard]] Schedule then(Schedule first, const Schedule& second, const Blocks& blocks);
 
 /// The same schedule for what another one has left: it reads `out` where it read `in`, which is the
 /// same until something is written there. @param schedule any. @return it, with that input.

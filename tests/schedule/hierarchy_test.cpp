@@ -377,5 +377,17 @@ TEST(Pieces, KeepTheirPlaceInScratchToo) {
                                       .round({Finish{{Space::out, 1}}})));
 }
 
+TEST(Schedules, BlocksThatStandForOthersMayFollowWhatIsCutFiner) {
+  const std::vector<std::uint32_t> last{2, 0};
+  const Blocks blocks{2, 3, [&](std::uint32_t block) { return std::span{last}.subspan(block, 1); }};
+  const auto first = Schedule{6}.round({Send{1, {Space::in, 5}}});
+  const auto second = Schedule{2, 1}.round({Recv{1, {Space::scratch, 0, 2}}});
+  EXPECT_EQ(then(first, second, blocks), then(first, on_blocks(second, blocks)));
+  EXPECT_EQ(then(first, second, blocks),
+            (Schedule{6, 1}
+                 .round({Send{1, {Space::in, 5}}})
+                 .round({Recv{1, {Space::scratch, 4, 2}}, Recv{1, {Space::scratch, 0, 2}}})));
+}
+
 }  // namespace
 }  // namespace tutti
