@@ -75,6 +75,10 @@ class World:
             self.start(rank, **own)
         return self
 
+    def run(self):
+        """Starts all and waits for them."""
+        return self.start_all().finish()
+
     def finish(self):
         """Waits for all. Returns their statuses and what they said."""
         said = [process.communicate(timeout=PATIENCE)[0] for process in self.processes]
@@ -134,7 +138,11 @@ class Collectives(Hosts):
     """Who speaks with whom over what."""
 
     def check(self, job, hosts, origin):
-        """Runs a job. No payload goes over sockets inside a host, and all of it does between."""
+        """Runs a job. No payload goes over sockets inside a host, and all of it does between.
+
+        A job is a function, and not processes that have begun: they would not wait until it is
+        known what was sent before them.
+        """
         used = sorted(set(hosts))
         lines = {host: bytes_sent("eth0", host) for host in used}
         loops = {host: bytes_sent("lo", host) for host in used}
@@ -149,16 +157,16 @@ class Collectives(Hosts):
 
     def test_a_rank_per_host(self):
         hosts = ["h0", "h1", "h2", "h3"]
-        self.check(self.world(hosts).start_all().finish, hosts, "tcp://h0:")
+        self.check(self.world(hosts).run, hosts, "tcp://h0:")
 
     def test_two_ranks_per_host(self):
         for hosts in (["h0", "h0", "h1", "h1"], ["h0", "h1", "h0", "h1"]):
-            self.check(self.world(hosts).start_all().finish, hosts, "tcp://h0:")
+            self.check(self.world(hosts).run, hosts, "tcp://h0:")
 
     def test_meeting_in_a_folder(self):
         hosts = ["h0", "h0", "h1", "h2"]
         world = World(hosts, "collectives", f"file://{self.folder}/world")
-        self.check(world.start_all().finish, hosts, "file://")
+        self.check(world.run, hosts, "file://")
 
     def test_tutti_run(self):
         def job():
@@ -177,12 +185,12 @@ class Encryption(Hosts):
     """Worlds that use TLS between hosts, or disagree."""
 
     def test_collectives(self):
-        statuses, said = self.world(["h0", "h0", "h1", "h2"], "tls-collectives").start_all().finish()
+        statuses, said = self.world(["h0", "h0", "h1", "h2"], "tls-collectives").run()
         self.assertEqual(set(statuses), {0}, said)
         self.assertIn("over shared memory and TCP with TLS", said[0])
 
     def test_a_death_is_told(self):
-        statuses, said = self.world(["h0", "h0", "h1", "h2"], "tls-survive").start_all().finish()
+        statuses, said = self.world(["h0", "h0", "h1", "h2"], "tls-survive").run()
         self.assertEqual(statuses, [0] * 3 + [-signal.SIGKILL], said)
         for text in said[:3]:
             self.assertIn("peer_dead, culprit 3: rank 3 (host h2) has ended", text)
@@ -204,7 +212,7 @@ class Tariffs(Hosts):
         """What all ranks say alike, where rank 0 sends at this rate."""
         cluster.shape("eth0", rate, "h0")
         self.addCleanup(cluster.shape, "eth0", cluster.RATE, "h0")
-        statuses, said = self.world(["h0", "h0", "h1", "h2"], "explain").start_all().finish()
+        statuses, said = self.world(["h0", "h0", "h1", "h2"], "explain").run()
         self.assertEqual(set(statuses), {0}, said)
         self.assertEqual(len(set(said)), 1, said)
         self.assertIn(text, said[0])
@@ -306,7 +314,7 @@ class Failures(Hosts):
 
     def test_every_survivor_blames_the_dead(self):
         hosts = ["h0", "h0", "h1", "h2", "h3"]
-        statuses, said = self.world(hosts, "survive").start_all().finish()
+        statuses, said = self.world(hosts, "survive").run()
         self.assertEqual(statuses, [0] * 4 + [-signal.SIGKILL], said)
         for rank, text in enumerate(said[:4]):
             match = re.match(rf"rank {rank} knew after ([-0-9.]+) ms: peer_dead, culprit 4: "
