@@ -1,5 +1,5 @@
-// Complete graphs: Walecki's zigzags (Lucas, 1892). Tori of two sides: Lee distance Gray codes
-// (Bose, Broeg, Kwon and Ashir, IEEE ToC 44(8), 1995); of other sides torus_rings searches.
+// Complete graphs: Walecki's zigzags (Lucas, 1892). Tori of two sides from 3 on: small ones made
+// longer; of other sides torus_rings searches.
 #include "hamiltonian.hpp"
 
 #include <algorithm>
@@ -49,29 +49,6 @@ Tour rest_of(const Graph& graph, const Tour& cycle) {
   return rest;
 }
 
-/// Rows of `columns` routers each, which divides the number of rows: along a row, and on to the
-/// next.
-std::vector<Tour> torus_cycles(const Graph& graph, int rows, int columns, bool transposed) {
-  Tour first;
-  for (int row = 0; row < rows; ++row)
-    for (int at = 0; at < columns; ++at) {
-      const int column = (at - row % columns + columns) % columns;
-      first.push_back(transposed ? column * rows + row : row * columns + column);
-    }
-  std::vector<Tour> cycles{first};
-  if (Tour second = rest_of(graph, first); second.size() == first.size())
-    cycles.push_back(std::move(second));
-  return cycles;
-}
-
-/// Of two sides from 3 on where one divides the other.
-std::vector<Tour> cycles_by_rows(const Graph& graph, const std::vector<int>& sides) {
-  if (sides.size() != 2 || std::ranges::min(sides) < 3) return {};
-  if (sides[0] % sides[1] == 0) return torus_cycles(graph, sides[0], sides[1], false);
-  if (sides[1] % sides[0] == 0) return torus_cycles(graph, sides[1], sides[0], true);
-  return {};
-}
-
 }  // namespace
 
 std::vector<std::vector<int>> hamiltonian_cycles(const Graph& graph) {
@@ -90,7 +67,10 @@ std::vector<std::vector<int>> hamiltonian_cycles(const Graph& graph) {
         graph.text());
   std::erase(sides, 1);
   if (sides.size() == 1) return {around};
-  if (std::vector<Tour> cycles = cycles_by_rows(graph, sides); cycles.size() == 2) return cycles;
+  if (sides.size() == 2 && std::ranges::min(sides) > 2) {
+    const Tour cycle = long_torus_ring(sides[0], sides[1]);
+    return {cycle, rest_of(graph, cycle)};
+  }
   std::vector<Tour> cycles = torus_rings(sides);
   if (cycles.empty())
     refuse("it needs rings that share no link, and none were found of " + graph.text());

@@ -213,6 +213,24 @@ TEST(HamiltonianCycles, AreFoundOfAllToriOfUpToSixtyFourRouters) {
     }
 }
 
+/// So many, that go along links of the graph, each once at most.
+void expect_cycles(const Graph& graph, std::size_t count) {
+  const auto cycles = hamiltonian_cycles(graph);
+  EXPECT_EQ(cycles.size(), count) << graph.text();
+  std::set<std::pair<int, int>> links;
+  for (const std::vector<int>& cycle : cycles) {
+    const std::set<int> seen{cycle.begin(), cycle.end()};
+    EXPECT_EQ(seen.size(), static_cast<std::size_t>(graph.routers())) << graph.text();
+    EXPECT_EQ(cycle.size(), seen.size()) << graph.text();
+    for (std::size_t at = 0; at < cycle.size() && cycle.size() > 2; ++at) {
+      const int a = cycle[at];
+      const int b = cycle[(at + 1) % cycle.size()];
+      EXPECT_TRUE(std::ranges::binary_search(graph.neighbors(a), b)) << graph.text();
+      EXPECT_TRUE(links.insert(std::minmax(a, b)).second) << graph.text();
+    }
+  }
+}
+
 TEST(HamiltonianCycles, ShareNoLink) {
   struct Known {
     const char* graph;
@@ -228,23 +246,17 @@ TEST(HamiltonianCycles, ShareNoLink) {
         Known{"torus:2x7", 1},   Known{"torus:2x2", 1},   Known{"torus:4x4x4", 3},
         Known{"torus:5x3x2", 2}, Known{"torus:2x5x2", 2}, Known{"torus:3x1x4x5", 3},
         Known{"hypercube:1", 1}, Known{"hypercube:2", 1}, Known{"hypercube:5", 2},
-        Known{"hypercube:6", 3}}) {
-    const Graph graph = parse_graph(known.graph);
-    const auto cycles = hamiltonian_cycles(graph);
-    EXPECT_EQ(cycles.size(), known.cycles) << known.graph;
-    std::set<std::pair<int, int>> links;
-    for (const std::vector<int>& cycle : cycles) {
-      std::set<int> seen{cycle.begin(), cycle.end()};
-      EXPECT_EQ(seen.size(), static_cast<std::size_t>(graph.routers())) << known.graph;
-      EXPECT_EQ(cycle.size(), seen.size()) << known.graph;
-      for (std::size_t at = 0; at < cycle.size() && cycle.size() > 2; ++at) {
-        const int a = cycle[at];
-        const int b = cycle[(at + 1) % cycle.size()];
-        EXPECT_TRUE(std::ranges::binary_search(graph.neighbors(a), b)) << known.graph;
-        EXPECT_TRUE(links.insert(std::minmax(a, b)).second) << known.graph;
-      }
+        Known{"hypercube:6", 3}})
+    expect_cycles(parse_graph(known.graph), known.cycles);
+}
+
+TEST(HamiltonianCycles, AreFoundOfLongTori) {
+  for (int a = 2; a <= 5; ++a)
+    for (int b = 3; b <= 64; ++b) {
+      expect_cycles(Graph::torus(std::vector{a, b}), a == 2 ? 1 : 2);
+      expect_cycles(Graph::torus(std::vector{b, a}), a == 2 ? 1 : 2);
     }
-  }
+  expect_cycles(Graph::torus(std::vector{21, 32}), 2);
 }
 
 TEST(Networks, WhatDoesNotFitIsRefusedInOneSentence) {
