@@ -1,6 +1,7 @@
 // How a transport over MPI ends before its time.
 #include <sched.h>
 
+#include "patience.hpp"
 #include "transport.hpp"
 
 namespace tutti::mpi {
@@ -62,6 +63,21 @@ bool MpiTransport::stop(const Error& cause) {
   const bool sent = drain(sends, kSendPatience);
   if (!received || !sent) static_cast<void>(backing_.release());
   return received;
+}
+
+// A rank that has not ended may still fail, and tell the others. To a freed communicator that
+// notice would be a message in a new one that got the same context, where Open MPI 4.1 may crash if
+// the new one has fewer ranks. So ranks that end well meet in a barrier, in which no failed one
+// takes part.
+bool MpiTransport::all_ended_well() const noexcept {
+  MPI_Request farewell = MPI_REQUEST_NULL;
+  if (MPI_Ibarrier(ranks_.comm, &farewell) != MPI_SUCCESS) return false;
+  try {
+    mpi::finish(farewell, time_now() + kEndPatience, "end with all ranks");
+  } catch (...) {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace tutti::mpi

@@ -71,13 +71,10 @@ MpiTransport::~MpiTransport() {
   if (!requests_.empty())
     abort({ErrorCode::aborted, "rank " + std::to_string(ranks_.self) +
                                    " destroyed its communicator with an operation pending"});
+  if (failure_) return;
   // Messages of operations that ended well are waited for, if only for a moment.
-  if (!failure_ && !drain(departures_.requests(), kSendPatience)) {
-    static_cast<void>(backing_.release());
-    return;
-  }
-  // A late message to a freed communicator could match in a new one that got the same context.
-  if (!failure_) MPI_Comm_free(&ranks_.comm);
+  if (!drain(departures_.requests(), kSendPatience)) static_cast<void>(backing_.release());
+  else if (all_ended_well()) MPI_Comm_free(&ranks_.comm);
 }
 
 void MpiTransport::post(std::span<const Transfer> transfers) {

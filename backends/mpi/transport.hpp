@@ -16,6 +16,9 @@ namespace tutti::mpi {
 /// A send that no receiver has matched never ends; nobody reads or writes its bytes either.
 inline constexpr Duration kSendPatience = std::chrono::milliseconds{100};
 
+/// Ranks end a communicator at about the same time. One that is early does not wait for longer.
+inline constexpr Duration kEndPatience = std::chrono::milliseconds{100};
+
 /// Tests requests until none is active or the patience ends. What they report no longer matters.
 /// @return whether none is active.
 bool drain(std::vector<MPI_Request>& requests, Duration patience);
@@ -25,6 +28,9 @@ bool drain(std::vector<MPI_Request>& requests, Duration patience);
 /// MPI's that the header names. The receiver posts receives for them only once the header has been
 /// found right: so pieces are never written by another call's message, and a message never meets a
 /// receive that is too short, which Open MPI 4.1 answers with a crash.
+///
+/// The communicator is freed where all ranks end their transports within kEndPatience of each other
+/// and none has failed. Otherwise it is kept until the MPI ends, of which MPICH has about 2,000.
 class MpiTransport final : public Transport {
  public:
   /// @param ranks from gather_ranks; the communicator in it is owned from now on.
@@ -92,6 +98,7 @@ class MpiTransport final : public Transport {
   void look_for_notice();
   std::size_t take_done(std::span<Completion> completions) noexcept;
   [[nodiscard]] bool stop(const Error& cause);
+  [[nodiscard]] bool all_ended_well() const noexcept;
 
   Ranks ranks_;
   Options options_;
