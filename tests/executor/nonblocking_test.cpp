@@ -56,6 +56,37 @@ TEST_P(Several, OperationsOfDifferentKindsMayBeUnderWay) {
   for (Experiment& experiment : experiments) expect_right(experiment);
 }
 
+// In place, an all_to_all sends from a copy of its input, in memory that it borrows for each run.
+TEST(InPlace, OperationsDoNotSendWhatAnotherHasCopied) {
+  for (const Row& row : rows_of({3})) {
+    if (row.collective != all_to_all) continue;
+    World world{row.size, row.ordinal};
+    const auto in_place = [&row](Datatype type, std::size_t salt) {
+      return Case{.collective = all_to_all,
+                  .algorithm = row.algorithm,
+                  .size = row.size,
+                  .counts = cut(90, 9),
+                  .in_place = true,
+                  .model = model_of(type, OperatorKind::sum),
+                  .salt = salt};
+    };
+    Experiment first{in_place(Datatype::i32, 0)};
+    Experiment second{in_place(Datatype::u32, 1)};  // another shape, which borrows as much
+    std::vector<Task> tasks{};
+    start_all(world, first, tasks);
+    ASSERT_TRUE(world.drive(tasks));
+    expect_right(first);
+    tasks.clear();
+    for (Rank rank = 0; rank < row.size; ++rank) first.restore(rank);
+    start_all(world, second, tasks);
+    start_all(world, first, tasks);
+    ASSERT_TRUE(world.drive(tasks));
+    expect_done(tasks);
+    expect_right(first);
+    expect_right(second);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Catalog, Several, ::testing::ValuesIn(rows_of({1, 4, 5})), name_of_row);
 
 class Plans : public ::testing::TestWithParam<Row> {};
