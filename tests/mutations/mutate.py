@@ -22,8 +22,9 @@ import time
 # What is mutated, what is built for it, which tests must notice (a regular expression of ctest), and
 # perhaps what these need not run (a filter of GoogleTest).
 CAPABILITIES = {
-    "schedules": (["algorithms/*.cpp"], ["tutti_test_verify.*", "tutti_test_executor_matrix"],
-                  "^(verify|executor_matrix$)"),
+    "schedules": (["algorithms/*.cpp"],
+                  ["tutti_test_graph", "tutti_test_verify.*", "tutti_test_executor_matrix"],
+                  "^(graph$|verify|executor_matrix$)"),
     "verify": (["collectives/verify*.cpp"], ["tutti_test_verify.*", "tutti_test_executor_proved"],
                "^(verify|executor_proved$)"),
     "predict": (["collectives/predict*.cpp"], ["tutti_test_predict", "tutti_test_print"],
