@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "collectives/execution.hpp"
 #include "counted_new.hpp"
 #include "rows.hpp"
 #include "tests/support/wrapper.hpp"
@@ -164,6 +165,78 @@ TEST(Caches, ThatAreLargeRememberAndSmallOnesForget) {
             << "round " << round << ", " << count << " elements, small " << is_small;
         EXPECT_EQ(allocations_of(world, count), 0u) << "the last shape is remembered";
       }
+  }
+}
+
+// Bound shapes keep to the budget, and so does scratch that is idle.
+TEST(Caches, HoldAsMuchAsTheirBudgetSays) {
+  constexpr std::size_t kBudget = 64_KiB;
+  WorldOptions options = options_for(3);
+  options.communicator.cache_bytes = kBudget;
+  World world{options};
+  static_cast<void>(allocations_of(world, 1));
+  const std::size_t before = held_bytes;
+  for (std::size_t count = 2; count < 150; ++count) static_cast<void>(allocations_of(world, count));
+  const double held = static_cast<double>(held_bytes - before) / (kRanks * 2 * kBudget);
+  EXPECT_GT(held, 0.8) << "it would forget too early";
+  EXPECT_LT(held, 1.1) << "it would grow";
+}
+
+/// A transport that takes all messages and delivers none.
+class Void final : public Wrapper {
+ public:
+  using Wrapper::Wrapper;
+  void post(std::span<const Transfer>) override {}
+};
+
+/// As many bytes are held since then as are said to be, or more where malloc rounds up the sizes of
+/// arrays.
+void expect_held(std::size_t before, std::size_t said, std::size_t arrays) {
+  const std::size_t held = held_bytes - before;
+  EXPECT_GE(held, said);
+  EXPECT_LE(held, said + 24 * arrays);
+}
+
+// The budget is met by what these say, so messages and folds must be many enough to be seen.
+TEST(Footprints, AreWhatIsHeld) {
+  constexpr int kMany = 64;
+  sim::Cluster cluster{{.size = kMany}};
+  Void transport{cluster.transport(0)};
+  detail::Outbox outbox{transport};
+  struct Known {
+    Collective collective;
+    const char* algorithm;
+    std::size_t count;  // of a block
+  };
+  for (const auto& [collective, algorithm, count] :
+       {Known{Collective::all_reduce, "ring", 3 * kMany},
+        Known{Collective::reduce_scatter, "pairwise", 3},
+        Known{Collective::all_to_all, "bruck", 3}}) {
+    SCOPED_TRACE(algorithm);
+    const Schedule schedule = parse_choice(collective, algorithm).build(kMany, 0, 0);
+    detail::Layout layout{Contract{collective, kMany, 0}, 0, count};
+    std::size_t before = held_bytes;
+    detail::Program program = detail::bind(schedule, layout);
+    expect_held(before, program.footprint(), 7);
+    before = held_bytes;
+    detail::Resolved resolved;
+    detail::resolve(program, layout, {}, 4, resolved);
+    expect_held(before, resolved.footprint(), 10);
+    const auto binding =
+        std::make_shared<const detail::Binding>(detail::Binding{.layout = std::move(layout),
+                                                                .program = std::move(program),
+                                                                .op = sum,
+                                                                .type = Datatype::f32,
+                                                                .element_bytes = 4,
+                                                                .segments = 3});
+    const auto memory = make_host_memory();
+    detail::Scratch scratch{*memory, 1_MiB};
+    const std::vector<float> in(3 * kMany);
+    std::vector<float> out(3 * kMany);
+    before = held_bytes;
+    const auto execution = std::make_unique<detail::Execution>(outbox, scratch, binding, 2);
+    execution->start({in.data(), out.data()}, {}, std::chrono::seconds{1});
+    expect_held(before, execution->footprint(), 2 * 14 + 6);
   }
 }
 

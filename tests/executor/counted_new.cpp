@@ -2,6 +2,8 @@
 // mismatch.
 #include "counted_new.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -12,6 +14,7 @@ namespace tutti::harness {
 std::atomic<bool> counting{false};
 std::atomic<std::uint64_t> allocations{0};
 std::atomic<std::uint64_t> allocated_bytes{0};
+std::atomic<std::size_t> held_bytes{0};
 
 static void* allocate(std::size_t bytes, std::size_t alignment) {
   if (counting) {
@@ -22,7 +25,13 @@ static void* allocate(std::size_t bytes, std::size_t alignment) {
       (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   void* const data = std::aligned_alloc(alignment, rounded);
   if (data == nullptr) throw std::bad_alloc{};
+  held_bytes += malloc_usable_size(data);
   return data;
+}
+
+static void deallocate(void* data) noexcept {
+  if (data != nullptr) held_bytes -= malloc_usable_size(data);
+  std::free(data);
 }
 
 }  // namespace tutti::harness
@@ -50,26 +59,26 @@ void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
   return operator new(bytes, std::nothrow);
 }
 void operator delete(void* data) noexcept {
-  std::free(data);
+  tutti::harness::deallocate(data);
 }
 void operator delete[](void* data) noexcept {
-  std::free(data);
+  tutti::harness::deallocate(data);
 }
 void operator delete(void* data, std::size_t) noexcept {
-  std::free(data);
+  tutti::harness::deallocate(data);
 }
 void operator delete[](void* data, std::size_t) noexcept {
-  std::free(data);
+  tutti::harness::deallocate(data);
 }
 void operator delete(void* data, std::align_val_t) noexcept {
-  std::free(data);
+  tutti::harness::deallocate(data);
 }
 void operator delete[](void* data, std::align_val_t) noexcept {
-  std::free(data);
+  tutti::harness::deallocate(data);
 }
 void operator delete(void* data, std::size_t, std::align_val_t) noexcept {
-  std::free(data);
+  tutti::harness::deallocate(data);
 }
 void operator delete[](void* data, std::size_t, std::align_val_t) noexcept {
-  std::free(data);
+  tutti::harness::deallocate(data);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace tutti::harness {
@@ -13,6 +14,8 @@ extern std::atomic<bool> counting;
 extern std::atomic<std::uint64_t> allocations;
 /// Bytes of theirs.
 extern std::atomic<std::uint64_t> allocated_bytes;
+/// Bytes allocated since the program began and not freed, counted or not, as malloc rounds them.
+extern std::atomic<std::size_t> held_bytes;
 
 /// Counts, or does not, within a scope.
 class Count {
