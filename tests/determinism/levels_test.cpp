@@ -167,6 +167,30 @@ TEST(LevelsOfSelection, RefuseRowsThatGiveRanksDifferentBits) {
   EXPECT_FALSE(std::ranges::equal(loose.result(0), loose.result(1)));
 }
 
+/// In the order of ranks, whatever the network.
+Schedule round_in_order(const Shape& shape, Rank self) {
+  return parse_choice(all_reduce, "one_shot").build(shape.size, 0, self);
+}
+
+TEST(LevelsOfSelection, RefuseRowsThatMayFollowTheLayout) {
+  Catalog own;
+  own.add({.collective = all_reduce,
+           .name = "mine",
+           .build = round_in_order,
+           .traits = {.ordered = When::always, .size_invariant = When::always},
+           .parameter = Parameter::graph,
+           .summary = "takes a network"});
+  World world{{.cluster = {.size = 3},
+               .communicator = {.catalog = std::make_shared<const Catalog>(std::move(own))}}};
+  const auto refused = [&world](Determinism level) {
+    return refusal(world[0], {.algorithm = "mine:graph=ring:3", .determinism = level});
+  };
+  EXPECT_EQ(refused(layout_invariant),
+            "all_reduce: algorithm mine:graph=ring:3 cannot serve: its expression tree follows the "
+            "network or groups that it is given, and layout_invariant is asked for");
+  EXPECT_EQ(refused(size_invariant), "not refused");
+}
+
 TEST(LevelsOfSelection, LeaveExactOperatorsFree) {
   World world{3};
   const auto expect_free = [&](auto zero, const Operator& op) {

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "collectives/scratch.hpp"
 #include "rows.hpp"
 #include "tests/support/wrapper.hpp"
 
@@ -77,6 +78,17 @@ TEST(Scratch, OfManyShapesStaysWithinTheBudget) {
     ranks.run(300'000 + 64 * shape);
     EXPECT_LE(ranks.ledger->outstanding, 2 * kBudget) << "after " << shape + 1 << " shapes";
   }
+}
+
+TEST(Scratch, IsKeptAndLentUpToItsLimits) {
+  Ledger ledger;
+  detail::Scratch scratch{ledger, 200};
+  std::vector<detail::Block> blocks;
+  for (const std::size_t bytes : {50u, 100u, 100u}) blocks.push_back(scratch.lend(bytes));
+  for (const detail::Block& block : blocks) scratch.take_back(block);
+  EXPECT_EQ(ledger.outstanding, 200u) << "the oldest block goes, and no more than that";
+  EXPECT_EQ(scratch.lend(49).bytes, 49u) << "more than twice as large";
+  EXPECT_EQ(scratch.lend(50).bytes, 100u) << "twice as large";
 }
 
 TEST(Scratch, OfManyRequestsStaysWithinTheBudgetOnceTheyAreDone) {
