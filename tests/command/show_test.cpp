@@ -15,6 +15,11 @@ namespace {
 
 using nlohmann::json;
 
+std::string content_of(const std::string& path) {
+  std::ifstream file{path};
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+
 TEST(CommandShow, PrintsText) {
   const Answer run = tutti_run("show all_reduce ring --ranks 3 --rank 1");
   EXPECT_EQ(run.code, 0);
@@ -50,11 +55,16 @@ TEST(CommandShow, WritesPicturesToFiles) {
   const Answer run = tutti_run("show all_gather bruck --format svg --output '" + path + "'");
   EXPECT_EQ(run.code, 0);
   EXPECT_EQ(run.out, "");
-  std::ifstream file{path};
-  const std::string svg{std::istreambuf_iterator<char>{file}, {}};
+  const std::string svg = content_of(path);
   EXPECT_TRUE(has(svg, "<svg "));
   EXPECT_TRUE(has(svg, "bruck:k=2 all_gather on 8 ranks"));
   std::remove(path.c_str());
+}
+
+TEST(CommandShow, DrawsThePictureOfTheReadme) {
+  const Answer run = tutti_run("show all_reduce ring --ranks 4 --format svg");
+  EXPECT_EQ(run.out, content_of(TUTTI_DOCS "/ring.svg"))
+      << "look at both; if it is better, keep it";
 }
 
 TEST(CommandShow, ReadsNetworksFromFiles) {
