@@ -70,6 +70,16 @@ Link links(int count) {
   return first;
 }
 
+/// A link whose value cereal takes for bytes.
+struct RawLink {
+  std::int32_t value = 0;
+  std::unique_ptr<RawLink> next{};
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(cereal::binary_data(&value, sizeof value), next);
+  }
+};
+
 /// Nothing but its bytes, and nothing that cereal knows.
 struct Pixel {
   std::int32_t x = 0;
@@ -140,6 +150,11 @@ TEST(CerealObjects, LieAtMostSoDeep) {
   EXPECT_THROW(static_cast<void>(encoded(chain(kDeepestObject))), Error);
   EXPECT_NO_THROW(static_cast<void>(bytes_of(links(kDeepestObject))));
   EXPECT_THROW(static_cast<void>(encoded(links(kDeepestObject + 1))), Error);
+  RawLink raw;
+  for (int i = 1; i < kDeepestObject; ++i)
+    raw = RawLink{i, std::make_unique<RawLink>(std::move(raw))};
+  EXPECT_EQ(bytes_of(raw), bytes_of(links(kDeepestObject))) << "bytes are no objects";
+  EXPECT_EQ(decoded<RawLink>(bytes_of(raw)).next->value, kDeepestObject - 2);
   std::vector<std::byte> endless;
   for (int i = 0; i < 100000; ++i) {
     endless.insert(endless.end(), 4, std::byte{});  // the value

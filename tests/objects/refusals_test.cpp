@@ -148,6 +148,37 @@ TEST(RefusedObjects, ThatCannotBeEncodedLeaveNoBytes) {
   EXPECT_EQ(call.problem, problem) << "the first one counts";
 }
 
+TEST(RefusedObjects, ThatAreNoneNameTheirGiver) {
+  for (Rank odd = 0; odd < 3; ++odd) {
+    World world{3};
+    using Frame = std::array<std::byte, 256>;  // as long as what moves in place of objects
+    const Frame own{};
+    std::array<Frame, 3> all{};
+    std::vector<Task> tasks;
+    Results<std::vector<int>> results(3);
+    for (Rank rank = 0; rank < 3; ++rank)
+      if (rank == odd)
+        tasks.push_back(
+            harness::task_of(rank, world[rank].start({.collective = Collective::all_gather,
+                                                      .in = &own,
+                                                      .out = all.data(),
+                                                      .in_count = 1,
+                                                      .out_count = all.size(),
+                                                      .type = Datatype::opaque,
+                                                      .element_bytes = sizeof own})));
+      else
+        tasks.push_back(task_of(rank, world[rank].all_gather_object_async(7),
+                                results[static_cast<std::size_t>(rank)]));
+    ASSERT_TRUE(world.drive(tasks, seconds{1}));
+    for (const Task& task : tasks) {
+      if (task.rank == odd) continue;
+      ASSERT_TRUE(task.error) << "rank " << task.rank << " believes rank " << odd;
+      EXPECT_EQ(task.error->cause(), ErrorCode::mismatch) << task.error->what();
+      EXPECT_EQ(task.error->culprit(), odd) << task.error->what();
+    }
+  }
+}
+
 TEST(RefusedObjects, ThatAreDroppedWhilePendingFailTheirCommunicator) {
   World world{3};
   { const auto dropped = world[1].all_gather_object_async(text_of(5000, 1)); }
