@@ -70,13 +70,24 @@ Link links(int count) {
   return first;
 }
 
-/// A link whose value cereal takes for bytes.
-struct RawLink {
+/// A number that cereal takes for bytes.
+struct Raw {
+  std::string never{};  // Keeps it from being flat.
   std::int32_t value = 0;
-  std::unique_ptr<RawLink> next{};
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(cereal::binary_data(&value, sizeof value), next);
+    archive(cereal::binary_data(&value, sizeof value));
+  }
+};
+
+/// As deep as one likes, with a part at every level.
+template <class Part>
+struct Line {
+  Part part{};
+  std::unique_ptr<Line> next{};
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(cereal::make_nvp("part", part), next);
   }
 };
 
@@ -150,17 +161,31 @@ TEST(CerealObjects, LieAtMostSoDeep) {
   EXPECT_THROW(static_cast<void>(encoded(chain(kDeepestObject))), Error);
   EXPECT_NO_THROW(static_cast<void>(bytes_of(links(kDeepestObject))));
   EXPECT_THROW(static_cast<void>(encoded(links(kDeepestObject + 1))), Error);
-  RawLink raw;
-  for (int i = 1; i < kDeepestObject; ++i)
-    raw = RawLink{i, std::make_unique<RawLink>(std::move(raw))};
-  EXPECT_EQ(bytes_of(raw), bytes_of(links(kDeepestObject))) << "bytes are no objects";
-  EXPECT_EQ(decoded<RawLink>(bytes_of(raw)).next->value, kDeepestObject - 2);
   std::vector<std::byte> endless;
   for (int i = 0; i < 100000; ++i) {
     endless.insert(endless.end(), 4, std::byte{});  // the value
     endless.push_back(std::byte{1});                // another one follows
   }
   EXPECT_NE(refusal_of<Link>(endless).find("deep"), std::string::npos);
+}
+
+/// Objects are counted, not what cereal wraps their parts in. @param levels of a part by itself.
+template <class Part>
+void expect_deepest(const Part& part, int levels) {
+  Line<Part> line{part, nullptr};
+  for (int i = 1; i < kDeepestObject - levels; ++i)
+    line = {part, std::make_unique<Line<Part>>(std::move(line))};
+  EXPECT_NO_THROW(static_cast<void>(decoded<Line<Part>>(bytes_of(line)))) << type_name<Part>;
+  line = {part, std::make_unique<Line<Part>>(std::move(line))};
+  EXPECT_THROW(static_cast<void>(encoded(line)), Error) << type_name<Part>;
+}
+
+TEST(CerealObjects, HavePartsAtTheDeepest) {
+  expect_deepest(std::string{"text"}, 0);
+  expect_deepest(samples::Color::red, 0);
+  expect_deepest(std::set<int>{1, 2}, 1);
+  expect_deepest(std::map<int, std::string>{{1, "one"}}, 1);
+  expect_deepest(Raw{}, 1);
 }
 
 TEST(HostileBytes, ThatAreCutAnywhereAreAnError) {
