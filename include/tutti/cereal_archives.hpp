@@ -10,7 +10,6 @@
 
 #include <cereal/cereal.hpp>
 #include <cereal/types/common.hpp>
-#include <cereal/types/memory.hpp>
 
 #include <tutti/codec.hpp>
 
@@ -58,8 +57,6 @@ template <class T>
 inline constexpr bool is_wrapper<cereal::BinaryData<T>> = true;
 template <class Key, class Value>
 inline constexpr bool is_wrapper<cereal::MapItem<Key, Value>> = true;
-template <class T>
-inline constexpr bool is_wrapper<cereal::memory_detail::PtrWrapper<T>> = true;
 template <class T, class Deleter>
 inline constexpr bool is_wrapper<std::unique_ptr<T, Deleter>> = true;
 
