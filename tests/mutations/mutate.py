@@ -80,11 +80,11 @@ CAPABILITIES = {
     "command": (["perf/command_*.cpp", "perf/run_*.cpp", "perf/world*.cpp", "perf/environment.cpp",
                  "perf/fail.cpp", "perf/main.cpp"],
                 ["tutti_test_command", "tutti_command_tutti", "tutti_test_sweep_record",
-                 "tutti_test_survivors_openmpi"],
+                 "tutti_test_(survivors|liar)_openmpi"],
                 r"^(command|command_run\..*|sweep_record|sweep_command\.openmpi\..*)$"),
     "plot": (["perf/plot.py"], ["tutti_test_precompiled"], "^sweep_plot$"),
     "sweep": (["perf/statistics.cpp", "perf/sweep_*.cpp"],
-              ["tutti_test_sweep.*", "tutti_command_tutti", "tutti_test_survivors_openmpi"],
+              ["tutti_test_sweep.*", "tutti_command_tutti", "tutti_test_(survivors|liar)_openmpi"],
               r"^sweep_([a-z]+|command\.openmpi\..*)$"),
 }
 
