@@ -11,11 +11,11 @@ namespace {
 /// What a step over blocks is over those that they stand for: runs of consecutive units.
 class Meaning {
  public:
-  Meaning(const Blocks& blocks, std::uint32_t parts) : blocks_{blocks}, parts_{parts} {}
+  /// @param factor every unit becomes this many.
+  Meaning(const Blocks& blocks, std::uint32_t parts, std::uint32_t factor)
+      : blocks_{blocks}, parts_{parts}, factor_{factor} {}
 
-  /// Adds that to a schedule over as many units or a multiple.
   void add(const Step& step, Schedule& to) const {
-    const std::uint32_t factor = to.units() / (blocks_.count * parts_);
     const bool has_from = step.kind() == Step::Kind::reduce || step.kind() == Step::Kind::copy;
     Slots run{step.slots().space, 0, 0};
     std::uint32_t from = 0;
@@ -32,12 +32,12 @@ class Meaning {
           ++run.count;
           continue;
         }
-        if (run.count > 0) to.add(step.over(run, from).refined(factor));
+        if (run.count > 0) to.add(step.over(run, from).refined(factor_));
         run = {run.space, next, 1};
         from = next_from;
       }
     }
-    if (run.count > 0) to.add(step.over(run, from).refined(factor));
+    if (run.count > 0) to.add(step.over(run, from).refined(factor_));
   }
 
  private:
@@ -50,6 +50,7 @@ class Meaning {
 
   const Blocks& blocks_;
   std::uint32_t parts_;
+  std::uint32_t factor_;
 };
 
 }  // namespace
@@ -62,10 +63,12 @@ Schedule then(Schedule first, const Schedule& second, const Blocks& blocks) {
   expects(blocks.own > 0 && second.units() % blocks.own == 0,
           "a vector has as many blocks as stand for others");
   const std::uint32_t parts = second.units() / blocks.own;
-  const std::uint32_t units = std::lcm(first.units(), blocks.count * parts);
+  const std::uint32_t meant = blocks.count * parts;
+  expects(meant > 0, "blocks stand for others of a vector");
+  const std::uint32_t units = std::lcm(first.units(), meant);
   Schedule both = refine(std::move(first), units);
   both.append(Schedule{units, second.planes()});
-  const Meaning meaning{blocks, parts};
+  const Meaning meaning{blocks, parts, units / meant};
   for (std::size_t index = 0; index < second.rounds(); ++index) {
     for (const Step& step : second.round(index)) meaning.add(step, both);
     both.end_round();
