@@ -142,9 +142,8 @@ class Attempts {
   }
   /// @copydoc tutti::Blocking::send
   /// @return nothing, or the Error.
-  template <Elements In>
-  [[nodiscard]] Result<void> try_send(const In& in, Rank to, int tag = 0,
-                                      const Options& options = {}) {
+  template <LastingElements In>
+  [[nodiscard]] Result<void> try_send(In&& in, Rank to, int tag = 0, const Options& options = {}) {
     return self().try_run(call::send(in, to, tag), options);
   }
   /// @copydoc tutti::Blocking::recv

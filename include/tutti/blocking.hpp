@@ -166,12 +166,13 @@ class Blocking {
   /// Sends elements to one rank, which calls recv or sendrecv. Only these two ranks take part, and
   /// when is between them: collectives before and after neither wait for it nor count it. Messages
   /// from a rank to another with equal tags are received in the order in which they are sent.
-  /// @param in the elements; the call may end before they have arrived, and does not where the
+  /// @param in the elements, and no array that ends with the expression, since within a batch the
+  ///        call begins later; the call may end before they have arrived, and does not where the
   ///        receiver has to ask for them first. @param to their receiver; may be the own rank.
   /// @param tag 0 .. kUserTags - 1, as the receiver gives. @param options see Options; there is no
   ///        algorithm, no segment and there are no counts to choose.
-  template <Elements In>
-  void send(const In& in, Rank to, int tag = 0, const Options& options = {}) {
+  template <LastingElements In>
+  void send(In&& in, Rank to, int tag = 0, const Options& options = {}) {
     self().run(call::send(in, to, tag), options);
   }
   /// Receives the elements that one rank sends.

@@ -42,16 +42,18 @@ template <class T>
 class Input {
  public:
   Input() = default;
-  // NOLINTBEGIN(google-explicit-constructor): a call is given the arrays themselves.
-  /// @param elements an array of them, which lives until the operation has ended.
-  template <Elements R>
-  requires std::same_as<ElementOf<R>, T> Input(const R& elements)
+  // NOLINTBEGIN(google-explicit-constructor,bugprone-forwarding-reference-overload): a call is
+  // given the arrays themselves, and an Input is none.
+  /// @param elements an array of them, which lives until the operation has ended; so none that ends
+  /// with the expression, since a call may begin and end later.
+  template <LastingElements R>
+  requires std::same_as<ElementOf<R>, T> Input(R&& elements)
   noexcept
       : elements_{std::ranges::data(elements), std::ranges::size(elements)},
-        is_buffer_{detail::is_buffer<R>} {}
+        is_buffer_{detail::is_buffer<std::remove_cvref_t<R>>} {}
   /// @param data the first of them. @param count how many.
   Input(const T* data, std::size_t count) noexcept : elements_{data, count} {}
-  // NOLINTEND(google-explicit-constructor)
+  // NOLINTEND(google-explicit-constructor,bugprone-forwarding-reference-overload)
 
   /// @return the first of them, or null.
   [[nodiscard]] const T* data() const noexcept { return elements_.data(); }

@@ -130,17 +130,19 @@ TEST_P(PointToPoint, BlockingCallsOfThreadsMeet) {
   run_in_threads([&](Communicator& own, Rank rank) {
     for (const std::size_t count : {0U, 7U, 50'000U}) {
       Vector got(count);
-      own.sendrecv(message(rank, next(rank), count), next(rank), got, previous(rank));
+      const Vector sent = message(rank, next(rank), count);
+      own.sendrecv(sent, next(rank), got, previous(rank));
       EXPECT_EQ(got, message(previous(rank), rank, count));
       if (size_ == 1) continue;
       // Round once: rank 0 sends first, all others receive first.
       Vector passed(count);
-      if (rank == 0) own.send(message(0, 1, count), 1, 9);
+      const Vector first = message(0, 1, count);
+      if (rank == 0) own.send(first, 1, 9);
       own.recv(passed, previous(rank), 9);
       if (rank != 0) {
         EXPECT_TRUE(own.try_send(passed, next(rank), 9));
       }
-      EXPECT_EQ(passed, message(0, 1, count));
+      EXPECT_EQ(passed, first);
     }
   });
 }

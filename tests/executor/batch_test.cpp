@@ -13,6 +13,22 @@ namespace {
 using std::chrono::seconds;
 using Vector = std::vector<int>;
 
+// What is sent must outlive the expression: a batch starts its calls later.
+template <class In>
+concept Sent = requires(Communicator& own, In&& in) {
+  own.send(std::forward<In>(in), 0);
+  { own.try_send(std::forward<In>(in), 0) } -> std::same_as<Result<void>>;
+};
+template <class In>
+concept Reduced = requires(Communicator& own, In&& in, Vector& out) {
+  own.all_reduce(std::forward<In>(in), out);
+  own.sendrecv(std::forward<In>(in), 0, out, 0);
+};
+static_assert(Sent<Vector&> && Sent<const Vector&> && Sent<std::span<const int>>);
+static_assert(!Sent<Vector> && !Sent<const Vector> && !Sent<std::array<int, 2>>);
+static_assert(Reduced<Vector&> && Reduced<const Vector&> && Reduced<std::span<const int>>);
+static_assert(!Reduced<Vector> && !Reduced<const Vector> && !Reduced<std::array<int, 2>>);
+
 /// Counts posts, and what was posted.
 class Counted final : public Wrapper {
  public:

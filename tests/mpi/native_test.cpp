@@ -133,7 +133,8 @@ TEST(Native, Moves) {
   EXPECT_EQ(static_cast<float>(halves[kCount - 1]), static_cast<float>(root));
 
   std::vector<int> whole = input<int>(world.rank, all), own(kCount, -1);
-  mpi::native(call::scatter(world.rank == root ? whole : std::vector<int>{}, std::span{own}, root),
+  const std::vector<int> none{};
+  mpi::native(call::scatter(world.rank == root ? whole : none, std::span{own}, root),
               MPI_COMM_WORLD);
   EXPECT_EQ(own, part(input<int>(root, all), self));
 
@@ -181,9 +182,10 @@ TEST(Native, MovesAndReducesUnevenBlocks) {
   const std::vector<int> whole = input<int>(world.rank, all);
   std::vector<int> own(self, -1);
   const bool is_root = world.rank == root;
-  mpi::native(call::scatterv(is_root ? whole : std::vector<int>{},
-                             is_root ? Counts{counts} : Counts{}, own, root),
-              MPI_COMM_WORLD);
+  const std::vector<int> none{};
+  mpi::native(
+      call::scatterv(is_root ? whole : none, is_root ? Counts{counts} : Counts{}, own, root),
+      MPI_COMM_WORLD);
   EXPECT_EQ(own, own_of(root));
   std::vector<int> gathered(all, -1);
   mpi::native(call::gatherv(own, gathered, is_root ? Counts{counts} : Counts{}, root),
