@@ -28,19 +28,25 @@ Schedule bruck_all_to_all(const Shape& shape, Rank self) {
   const auto n = unsigned_of(shape.size);
   const auto block = [n](Rank from, Rank to) { return unsigned_of(from) * n + unsigned_of(to); };
   Schedule schedule{n * n};
+  std::size_t sent = 0;  // distances with a digit at d that is not zero, of all d
+  for (std::uint32_t d = 1, k = unsigned_of(shape.number); d < n; d *= k)
+    sent += n - n / (k * d) * d - std::min(n % (k * d), d);
+  schedule.reserve(2 * sent);
   for (int d = 1; d < shape.size; d *= shape.number) {
     for (int j = 1; j < shape.number && j * d < shape.size; ++j) {
       const Rank next = cycle.at(j * d);
       const Rank previous = cycle.at(-j * d);
       // A block that has come less than d, and has a multiple of d to go, goes on if the digit of
       // that at d is j.
-      for (int rest = j * d; rest < shape.size; rest += shape.number * d)
+      for (int rest = j * d; rest < shape.size; rest += shape.number * d) {
+        const Rank sent_to = cycle.at(rest);
+        const Rank heard_for = cycle.at(rest - j * d);
         for (int come = 0; come < d && rest + come < shape.size; ++come) {
           const Space from = come == 0 ? Space::in : Space::out;
-          schedule.add(Send{next, {from, block(cycle.at(-come), cycle.at(rest))}});
-          schedule.add(
-              Recv{previous, {Space::out, block(cycle.at(-come - j * d), cycle.at(rest - j * d))}});
+          schedule.add(Send{next, {from, block(cycle.at(-come), sent_to)}});
+          schedule.add(Recv{previous, {Space::out, block(cycle.at(-come - j * d), heard_for)}});
         }
+      }
     }
     schedule.end_round();
   }

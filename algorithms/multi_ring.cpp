@@ -51,6 +51,7 @@ Schedule multi_ring_all_reduce(const Shape& shape, Rank self) {
   const int n = shape.size;
   Schedule schedule{unsigned_of(n * static_cast<int>(places.size()))};
   if (n == 1) return schedule.finish({});
+  schedule.reserve(places.size() * (4 * static_cast<std::size_t>(n - 1) + 1));
   // As in ring.cpp, and on all rings at once: they are many and long, too long to be joined from
   // their schedules.
   for (int k = 1; k < 2 * n - 1; ++k) {

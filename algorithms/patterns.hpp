@@ -36,7 +36,8 @@ struct Cycle {
 
   /// The rank, or unit, `distance` further along; the distance may be negative.
   [[nodiscard]] constexpr int at(int distance) const noexcept {
-    return ((self + distance) % size + size) % size;
+    const int place = (self + distance) % size;
+    return place < 0 ? place + size : place;
   }
   /// One unit of the result, by its distance.
   [[nodiscard]] constexpr Slots unit(int distance) const noexcept {
