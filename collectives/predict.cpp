@@ -52,7 +52,8 @@ std::int64_t plus(std::int64_t a, std::int64_t b) noexcept {
 
 Work later_of(const Work& a, const Work& b) noexcept {
   return {std::max(a.messages, b.messages), std::max(a.moved, b.moved),
-          std::max(a.reduced, b.reduced), std::max(a.received, b.received)};
+          std::max(a.reduced, b.reduced), std::max(a.received, b.received),
+          std::max(a.passed, b.passed)};
 }
 
 std::int64_t units_in(const Slots& slots) noexcept {
@@ -65,6 +66,7 @@ struct CountUnits {
     const RoundWork work = work_of(round, units_in);
     now.messages += work.messages;
     now.moved += std::max(work.in, work.out);
+    now.passed += work.in + work.out;
     return now;
   }
   Work later(const Work& a, const Work& b) const noexcept { return later_of(a, b); }
@@ -165,15 +167,17 @@ Profile profile_flow(std::span<const Schedule> schedules, int size) {
     }
     profile.rounds = std::max(profile.rounds, rounds);
     // Segments overlap, so that one is received while another is sent.
-    const Work own{sum.messages, std::max(sum.in, sum.out), sum.reduced, sum.in};
+    const Work own{sum.messages, std::max(sum.in, sum.out), sum.reduced, sum.in, sum.in + sum.out};
     profile.busiest = later_of(profile.busiest, own);
     profile.all = {profile.all.messages + own.messages, profile.all.moved + sum.in,
-                   profile.all.reduced + own.reduced, profile.all.received + sum.in};
+                   profile.all.reduced + own.reduced, profile.all.received + sum.in,
+                   profile.all.passed + own.passed};
   }
   if (schedules.size() == 1) {
     const std::int64_t alike = size;
     profile.all = {profile.all.messages * alike, profile.all.moved * alike,
-                   profile.all.reduced * alike, profile.all.received * alike};
+                   profile.all.reduced * alike, profile.all.received * alike,
+                   profile.all.passed * alike};
   }
   CountUnits count;
   for (const Work& end : Flow<Work, CountUnits>{schedules, size, count}.run())
@@ -185,7 +189,7 @@ Profile profile_flow(std::span<const Schedule> schedules, int size) {
 
 Work repeated(const Work& work, std::int64_t often) noexcept {
   return {times(work.messages, often), times(work.moved, often), times(work.reduced, often),
-          times(work.received, often)};
+          times(work.received, often), times(work.passed, often)};
 }
 
 /// The price of what goes on side by side.
@@ -217,9 +221,10 @@ Femtoseconds Profile::time(std::size_t bytes, std::size_t segment_bytes,
   const std::int64_t whole = times(units, segments);
   const bool reads = costs.buffered_bytes > 0 && all.messages > 0 &&
                      share_of(bytes, all.moved, times(whole, all.messages)) > costs.buffered_bytes;
+  const auto size = reads ? &Work::received : costs.half_duplex ? &Work::passed : &Work::moved;
   const auto work = [&](const Work& units_of) {
     return Work{.messages = units_of.messages,
-                .moved = share_of(bytes, reads ? units_of.received : units_of.moved, whole),
+                .moved = share_of(bytes, units_of.*size, whole),
                 .reduced = share_of(bytes, units_of.reduced, whole)};
   };
   const Work rest = repeated(busiest, others);
@@ -228,7 +233,8 @@ Femtoseconds Profile::time(std::size_t bytes, std::size_t segment_bytes,
     return plus(waiting, plus(price(work(path), costs), longest_of(work(rest), costs)));
   const Femtoseconds longest =
       price(work({plus(path.messages, rest.messages), plus(path.moved, rest.moved),
-                  plus(path.reduced, rest.reduced), plus(path.received, rest.received)}),
+                  plus(path.reduced, rest.reduced), plus(path.received, rest.received),
+                  plus(path.passed, rest.passed)}),
             costs);
   if (costs.shared_cores == 0) return plus(waiting, longest);
   const Femtoseconds alone =

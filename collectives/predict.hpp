@@ -22,6 +22,7 @@ struct Work {
   std::int64_t reduced = 0;   ///< Size of reduced operands.
   std::int64_t received = 0;  ///< Size of in alone, which is all there is to move where receivers
                               ///< read what is sent.
+  std::int64_t passed = 0;    ///< Sum of in and out, where a rank moves one after the other.
   /// Equality of all members.
   friend bool operator==(const Work&, const Work&) = default;
 };

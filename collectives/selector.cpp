@@ -82,8 +82,9 @@ std::string microseconds(Femtoseconds time) {
 std::string text_of(const LinkCosts& costs) {
   return microseconds(costs.alpha) + " per message, " +
          (costs.round == 0 ? "" : microseconds(costs.round) + " per round, ") +
-         nanoseconds(costs.beta) + " per byte moved, " + nanoseconds(costs.gamma) +
-         " per byte reduced, ";
+         nanoseconds(costs.beta) +
+         (costs.half_duplex ? " per byte in and per byte out, " : " per byte moved, ") +
+         nanoseconds(costs.gamma) + " per byte reduced, ";
 }
 
 }  // namespace

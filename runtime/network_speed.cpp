@@ -67,7 +67,9 @@ Tariff memory_tariff(int shared_cores) {
                       (shared_cores == 1 ? " core" : " cores") + " for all ranks",
             .lasting = kDefaultCosts};  // another run may have more cores
   }
-  return {.costs = kDefaultCosts,
+  LinkCosts costs = kDefaultCosts;
+  costs.half_duplex = true;
+  return {.costs = costs,
           .origin = "assumed of shared memory",
           .visible = kVisibleCosts,
           .lasting = kDefaultCosts};

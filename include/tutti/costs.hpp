@@ -20,6 +20,9 @@ struct LinkCosts {
   /// Whether bytes move by themselves, as over a wire, while a rank sends and reduces what belongs
   /// to other segments; over memory the rank that sends moves them.
   bool overlaps = false;
+  /// Whether a rank moves what comes in and what goes out one after the other, as processors do
+  /// over memory, and pays for both.
+  bool half_duplex = false;
   /// How many cores the ranks share, where they outnumber them: then no rank gets on faster than
   /// all that all do leaves time for. 0: each rank has one.
   int shared_cores = 0;

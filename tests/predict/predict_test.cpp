@@ -166,12 +166,15 @@ TEST(Predict, FourThousandRanksAreNoBurdenForLogRounds) {
   const auto path = [](Collective collective, const char* name) {
     return profile_of(parse_choice(collective, name), 4096, 0).path;
   };
-  EXPECT_EQ(path(Collective::all_reduce, "recursive_doubling"), (Work{12, 12, 12, 12}));
-  EXPECT_EQ(path(Collective::all_reduce, "rabenseifner"), (Work{24, 2 * 4095, 4095, 2 * 4095}));
-  EXPECT_EQ(path(Collective::all_reduce, "circulant"), (Work{24, 2 * 4095, 4095, 2 * 4095}));
-  EXPECT_EQ(path(Collective::broadcast, "binomial"), (Work{12, 12, 0, 12}));
-  EXPECT_EQ(path(Collective::barrier, "dissemination:k=16"), (Work{45, 45, 45, 45}));
-  EXPECT_EQ(path(Collective::all_reduce, "ring"), (Work{2 * 4095, 2 * 4095, 4095, 2 * 4095}));
+  EXPECT_EQ(path(Collective::all_reduce, "recursive_doubling"), (Work{12, 12, 12, 12, 24}));
+  EXPECT_EQ(path(Collective::all_reduce, "rabenseifner"),
+            (Work{24, 2 * 4095, 4095, 2 * 4095, 4 * 4095}));
+  EXPECT_EQ(path(Collective::all_reduce, "circulant"),
+            (Work{24, 2 * 4095, 4095, 2 * 4095, 4 * 4095}));
+  EXPECT_EQ(path(Collective::broadcast, "binomial"), (Work{12, 12, 0, 12, 12}));
+  EXPECT_EQ(path(Collective::barrier, "dissemination:k=16"), (Work{45, 45, 45, 45, 90}));
+  EXPECT_EQ(path(Collective::all_reduce, "ring"),
+            (Work{2 * 4095, 2 * 4095, 4095, 2 * 4095, 4 * 4095}));
 }
 
 TEST(Predict, SegmentsAreCountedAndRoundedUp) {
@@ -196,13 +199,13 @@ TEST(Predict, SegmentsOverlapOnAWire) {
 
 TEST(Predict, RanksThatShareCoresWaitForWhatAllDo) {
   const Profile tree = profile_of(parse_choice(Collective::broadcast, "binomial"), 4, 0);
-  EXPECT_EQ(tree.all, (Work{3, 3, 0, 3}));
+  EXPECT_EQ(tree.all, (Work{3, 3, 0, 3, 6}));
   const LinkCosts costs{.alpha = 100, .beta = 1, .gamma = 2, .round = 10, .shared_cores = 2};
   EXPECT_EQ(tree.time(1000, 0, costs), 2 * 10 + 200 + 2000) << "there are cores for that";
   const Profile way = profile_of(parse_choice(Collective::exscan, "chain"), 4, 0);
   EXPECT_TRUE(way.one_way);
   EXPECT_EQ(way.rounds, 2U) << "with messages";
-  EXPECT_EQ(way.all, (Work{3, 3, 2, 3}));
+  EXPECT_EQ(way.all, (Work{3, 3, 2, 3, 6}));
   EXPECT_EQ(way.time(1000, 0, costs), 2 * 10 + (300 + 3000 + 2 * 2000) / 2)
       << "no rank waits for the last, which would take three times a message";
   EXPECT_EQ(way.time(1000, 0, {.alpha = 100, .beta = 1, .gamma = 2, .round = 10}),
@@ -210,7 +213,7 @@ TEST(Predict, RanksThatShareCoresWaitForWhatAllDo) {
   const Profile chain = profile_of(parse_choice(Collective::broadcast, "chain"), 9, 0);
   EXPECT_EQ(chain.time(1000, 10, costs), 2 * 10 + (80'000 + 8000) / 2) << "not for so many ranks";
   const Profile ring = profile_of(parse_choice(Collective::all_reduce, "ring"), 4, 0);
-  EXPECT_EQ(ring.all, (Work{24, 24, 12, 24})) << "of which one rank's schedule was built";
+  EXPECT_EQ(ring.all, (Work{24, 24, 12, 24, 48})) << "of which one rank's schedule was built";
   EXPECT_FALSE(ring.one_way);
   EXPECT_FALSE(profile_of(parse_choice(Collective::all_reduce, "reduce_broadcast"), 4, 0).one_way);
   EXPECT_EQ(ring.time(1000, 0, costs), 6 * 10 + (2400 + 6000 + 2 * 3000) / 2);
@@ -234,6 +237,17 @@ TEST(Predict, WhatIsReadWhereItLiesCostsItsReceiversAlone) {
   // Of a scatter three messages are a quarter each.
   EXPECT_EQ(time(Collective::scatter, "linear:k=1", 4000), 3 * 10 + 300 + 3000);
   EXPECT_EQ(time(Collective::scatter, "linear:k=1", 4004), 3 * 10 + (300 + 3003) / 2);
+}
+
+TEST(Predict, OverMemoryARankMovesInAndOutOneAfterTheOther) {
+  const auto time = [](const char* row, bool half_duplex) {
+    const LinkCosts costs{.alpha = 100, .beta = 2, .gamma = 1, .half_duplex = half_duplex};
+    return profile_of(parse_choice(Collective::reduce, row), 2, 0).time(1000, 0, costs);
+  };
+  EXPECT_EQ(time("binomial", false), 100 + 2000 + 1000);
+  EXPECT_EQ(time("binomial", true), 100 + 2000 + 1000) << "one sends, the other one receives";
+  EXPECT_EQ(time("reduce_scatter_gather", false), 200 + 2000 + 500);
+  EXPECT_EQ(time("reduce_scatter_gather", true), 200 + 3000 + 500) << "both do, at first";
 }
 
 TEST(Predict, RoundsAreThoseOfTheBusiestRank) {
