@@ -14,6 +14,10 @@
 
 namespace tutti::conformance {
 
+/// Of a process's shared memory. All ranks map all segments into this one process, whose addresses
+/// are few under a sanitizer.
+inline constexpr std::size_t kSegmentBytes = std::size_t{1} << 30;
+
 /// A communicator to be made, on each of its members.
 struct Membership {
   std::uint64_t communicator = 1;  ///< Its number.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <random>
 #include <thread>
 #include <utility>
 
@@ -33,10 +34,10 @@ std::vector<Rank> all_ranks(int size) {
 
 Bytes pattern(std::size_t bytes, std::uint64_t seed) {
   Bytes result(bytes);
-  std::uint64_t state = seed * 0x9e3779b97f4a7c15 + 1;
-  for (std::byte& byte : result) {
-    state = state * 6364136223846793005 + 1442695040888963407;
-    byte = static_cast<std::byte>(state >> 56);
+  std::mt19937_64 random{seed};
+  for (std::size_t i = 0; i < bytes; i += sizeof(std::uint64_t)) {
+    const std::uint64_t word = random();
+    std::memcpy(result.data() + i, &word, std::min(sizeof word, bytes - i));
   }
   return result;
 }

@@ -14,9 +14,6 @@
 namespace tutti::conformance {
 namespace {
 
-// All ranks map all segments into this one process, whose addresses are few under a sanitizer.
-constexpr std::size_t kBytes = std::size_t{1} << 30;
-
 /// A process: all that a world has but the communicators.
 struct Process {
   std::shared_ptr<shm::Segment> segment{};
@@ -30,7 +27,7 @@ class HybridLinks final : public Links {
  public:
   HybridLinks(const LinksOptions& options, std::vector<int> hosts)
       : hosts_{std::move(hosts)}, processes_(static_cast<std::size_t>(options.size)) {
-    for (Process& process : processes_) process.segment = shm::make_segment(kBytes);
+    for (Process& process : processes_) process.segment = shm::make_segment(kSegmentBytes);
     connect_locally();
     connect_remotely();
     connect_control();

@@ -12,7 +12,7 @@
 namespace tutti::conformance {
 namespace {
 
-constexpr std::chrono::seconds kPatience{15};
+constexpr std::chrono::seconds kTimeout{15};
 
 int launched_size() {
   int size = 0;
@@ -36,7 +36,7 @@ class MpiLinks final : public OwnLinks {
   std::unique_ptr<Transport> transport(Rank /*world*/, const Membership& membership) override {
     std::vector<Rank> everyone(static_cast<std::size_t>(launched_size()));
     std::iota(everyone.begin(), everyone.end(), 0);
-    const mpi::Options options{.timeout = kPatience};
+    const mpi::Options options{.timeout = kTimeout};
     if (membership.members == everyone) return mpi::make_transport(MPI_COMM_WORLD, options);
     MPI_Comm subset = mpi::subset_of({.comm = MPI_COMM_WORLD}, membership.members);
     auto made = mpi::make_transport(subset, options);
@@ -78,7 +78,7 @@ Backend mpi_backend() {
 Backend two_hosts_backend() {
   const auto world = std::make_shared<std::shared_ptr<tutti::Group>>();
   return backend("shm+mpi", [world](const LinksOptions&) {
-    if (*world == nullptr) *world = test::connect_two_hosts(kPatience)->footing().group;
+    if (*world == nullptr) *world = test::connect_two_hosts(kTimeout)->footing().group;
     return std::make_unique<TwoHostsLinks>(*world);
   });
 }

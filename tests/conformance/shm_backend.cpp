@@ -8,13 +8,10 @@
 namespace tutti::conformance {
 namespace {
 
-// All ranks map all segments into this one process, whose addresses are few under a sanitizer.
-constexpr std::size_t kBytes = std::size_t{1} << 30;
-
 class ShmLinks final : public Links {
  public:
   ShmLinks(const LinksOptions& options, bool reads_processes, const shm::Options& domain) {
-    for (int i = 0; i < options.size; ++i) segments_.push_back(shm::make_segment(kBytes));
+    for (int i = 0; i < options.size; ++i) segments_.push_back(shm::make_segment(kSegmentBytes));
     for (Rank rank = 0; rank < options.size; ++rank) {
       std::vector<shm::Neighbour> neighbours;
       for (Rank other = 0; other < options.size; ++other)

@@ -49,12 +49,6 @@ WorldOptions counting(int size, std::vector<std::size_t>& posts) {
           }};
 }
 
-void expect_success(World& world, std::vector<Task>& tasks) {
-  ASSERT_TRUE(world.drive(tasks)) << "a rank waits for ever";
-  for (const Task& task : tasks)
-    ASSERT_FALSE(task.error) << "rank " << task.rank << ": " << task.error->what();
-}
-
 TEST(Batches, AreOnePostOfAllTheirFirstMessages) {
   std::vector<std::size_t> posts;
   World world{counting(3, posts)};

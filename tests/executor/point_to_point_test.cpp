@@ -19,15 +19,9 @@ Vector message(Rank from, Rank to, int tag, std::size_t count) {
   return data;
 }
 
-void expect_success(World& world, std::vector<Task>& tasks) {
-  ASSERT_TRUE(world.drive(tasks)) << "a rank waits for ever";
-  for (const Task& task : tasks)
-    ASSERT_FALSE(task.error) << "rank " << task.rank << ": " << task.error->what();
-}
-
 /// The Error that a call throws at once, which changes nothing.
 template <class Start>
-Error refusal(const Start& start) {
+Error rejection(const Start& start) {
   try {
     start();
   } catch (const Error& error) {
@@ -222,31 +216,31 @@ TEST(Messages, BadArgumentsAreRefusedAndChangeNothing) {
   const auto expect = [](const Error& error, const std::string& words) {
     EXPECT_NE(std::string{error.what()}.find(words), std::string::npos) << error.what();
   };
-  expect(refusal([&] { own.send(x, 2); }), "send: rank 2 is not in this communicator");
-  expect(refusal([&] { own.send(x, -1); }), "expected 0 .. 1");
-  expect(refusal([&] { own.recv(x, 2); }), "recv: rank 2");
-  expect(refusal([&] { own.sendrecv(x, 0, x, 9); }), "sendrecv: rank 9");
+  expect(rejection([&] { own.send(x, 2); }), "send: rank 2 is not in this communicator");
+  expect(rejection([&] { own.send(x, -1); }), "expected 0 .. 1");
+  expect(rejection([&] { own.recv(x, 2); }), "recv: rank 2");
+  expect(rejection([&] { own.sendrecv(x, 0, x, 9); }), "sendrecv: rank 9");
   const std::span<int> all{x};
-  expect(refusal([&] { own.sendrecv(all.first(2), 0, all.subspan(1), 0); }),
+  expect(rejection([&] { own.sendrecv(all.first(2), 0, all.subspan(1), 0); }),
          "sendrecv: input and output overlap");
-  expect(refusal([&] { own.send(x, 1, -1); }), "tag -1 is not within 0 .. 8191");
-  expect(refusal([&] { (void)own.send_async(x, 1, kUserTags); }), "tag 8192");
-  expect(refusal([&] { (void)own.plan_recv(x, 1, kUserTags); }), "tag 8192");
-  expect(refusal([&] { own.send(x, 1, 0, {.algorithm = "ring"}); }), "no algorithm");
-  expect(refusal([&] { own.send(x, 1, 0, {.segment = 64}); }), "no segments");
+  expect(rejection([&] { own.send(x, 1, -1); }), "tag -1 is not within 0 .. 8191");
+  expect(rejection([&] { (void)own.send_async(x, 1, kUserTags); }), "tag 8192");
+  expect(rejection([&] { (void)own.plan_recv(x, 1, kUserTags); }), "tag 8192");
+  expect(rejection([&] { own.send(x, 1, 0, {.algorithm = "ring"}); }), "no algorithm");
+  expect(rejection([&] { own.send(x, 1, 0, {.segment = 64}); }), "no segments");
   const std::array<std::size_t, 1> counts{3};
-  expect(refusal([&] { own.send(x, 1, 0, {.counts = counts}); }), "no counts");
-  expect(refusal([&] {
+  expect(rejection([&] { own.send(x, 1, 0, {.counts = counts}); }), "no counts");
+  expect(rejection([&] {
            own.send(std::span<int>{static_cast<int*>(nullptr), 3}, 1);
          }),
          "the input is a null pointer");
-  expect(refusal([&] {
+  expect(rejection([&] {
            own.recv(std::span<int>{static_cast<int*>(nullptr), 3}, 1);
          }),
          "the output is a null pointer");
   Call narrow = call::send(x, 1, 0);
   narrow.element_bytes = 1;
-  expect(refusal([&] { own.run(narrow); }), "cannot have 1 bytes");
+  expect(rejection([&] { own.run(narrow); }), "cannot have 1 bytes");
   EXPECT_EQ(own.try_send(x, 2).error().code(), ErrorCode::invalid_argument);
   EXPECT_EQ(own.try_recv(x, 2).error().code(), ErrorCode::invalid_argument);
   EXPECT_EQ(own.try_sendrecv(x, 2, x, 1).error().code(), ErrorCode::invalid_argument);
@@ -262,14 +256,14 @@ TEST(Messages, BadArgumentsAreRefusedAndChangeNothing) {
 TEST(Messages, TagsAreAsManyAsTheTransportHas) {
   World world{{.cluster = {.size = 1, .tags = 8 * 64 + 2}}};
   Vector x(1);
-  EXPECT_NE(std::string{refusal([&] { world[0].send(x, 0, 2); }).what()}.find("0 .. 1"),
+  EXPECT_NE(std::string{rejection([&] { world[0].send(x, 0, 2); }).what()}.find("0 .. 1"),
             std::string::npos);
   Vector y(1);
   std::vector<Task> tasks;
   tasks.push_back(task_of(0, world[0].sendrecv_async(x, 0, y, 0, 1)));
   expect_success(world, tasks);
   World poor{{.cluster = {.size = 1, .tags = 8}}};
-  EXPECT_NE(std::string{refusal([&] { poor[0].send(x, 0); }).what()}.find("no tags to spare"),
+  EXPECT_NE(std::string{rejection([&] { poor[0].send(x, 0); }).what()}.find("no tags to spare"),
             std::string::npos);
 }
 

@@ -150,4 +150,10 @@ std::string run(World& world, Experiment& experiment) {
   return {};
 }
 
+void expect_success(World& world, std::vector<Task>& tasks) {
+  ASSERT_TRUE(world.drive(tasks)) << "a rank waits for ever";
+  for (const Task& task : tasks)
+    ASSERT_FALSE(task.error) << "rank " << task.rank << ": " << task.error->what();
+}
+
 }  // namespace tutti::harness

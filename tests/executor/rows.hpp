@@ -50,4 +50,8 @@ void PrintTo(const Row& row, std::ostream* stream);
 /// @param communicator whose. @param experiment the buffers. @return the task.
 [[nodiscard]] Task task_of(Communicator& communicator, Experiment& experiment);
 
+/// Drives tasks to their end, and fails where one fails or never ends. @param world theirs.
+/// @param tasks what is pending.
+void expect_success(World& world, std::vector<Task>& tasks);
+
 }  // namespace tutti::harness

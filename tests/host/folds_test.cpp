@@ -60,6 +60,24 @@ std::vector<std::byte> expected(const FoldCase& which, const Contents& operands,
   return result;
 }
 
+// Says where two results differ, in elements.
+::testing::AssertionResult same(const std::vector<std::byte>& got,
+                                const std::vector<std::byte>& wanted, Datatype type) {
+  // Comparing vectors would compare byte by byte, which on megabytes takes seconds if instrumented.
+  const bool fits = got.size() == wanted.size();
+  if (fits && (got.empty() || std::memcmp(got.data(), wanted.data(), got.size()) == 0))
+    return ::testing::AssertionSuccess();
+  const auto at = std::mismatch(got.begin(), got.end(), wanted.begin()).first - got.begin();
+  const std::size_t element = static_cast<std::size_t>(at) / size_of(type);
+  auto failure = ::testing::AssertionFailure() << "element " << element << ":";
+  for (const auto* bytes : {&got, &wanted}) {
+    failure << (bytes == &got ? " got" : " instead of");
+    for (std::size_t b = 0; b < size_of(type); ++b)
+      failure << " " << static_cast<int>((*bytes)[element * size_of(type) + b]);
+  }
+  return failure;
+}
+
 // Folds copies of the operands; the destination is operand `alias`, or memory of its own.
 std::vector<std::byte> folded(Memory& memory, const FoldCase& which, const Contents& operands,
                               int alias) {
@@ -81,33 +99,16 @@ std::vector<std::byte> folded(Memory& memory, const FoldCase& which, const Conte
                .copies = also});
   for (Array& copy : copies) {
     EXPECT_TRUE(copy.margins_are_intact());
-    EXPECT_TRUE(copy.content() == destination.content()) << "a copy differs";
+    EXPECT_TRUE(same(copy.content(), destination.content(), which.type)) << "a copy differs";
   }
   for (std::size_t j = 0; j < arrays.size(); ++j) {
     EXPECT_TRUE(arrays[j].margins_are_intact());
     if (static_cast<int>(j) == alias) continue;
-    EXPECT_EQ(arrays[j].content(), operands[j]) << "operand " << j << " was written";
+    EXPECT_TRUE(same(arrays[j].content(), operands[j], which.type))
+        << "operand " << j << " was written";
   }
   EXPECT_TRUE(separate.margins_are_intact());
   return destination.content();
-}
-
-// Says where two results differ, in elements.
-::testing::AssertionResult same(const std::vector<std::byte>& got,
-                                const std::vector<std::byte>& wanted, Datatype type) {
-  // Comparing vectors would compare byte by byte, which on megabytes takes seconds if instrumented.
-  const bool fits = got.size() == wanted.size();
-  if (fits && (got.empty() || std::memcmp(got.data(), wanted.data(), got.size()) == 0))
-    return ::testing::AssertionSuccess();
-  const auto at = std::mismatch(got.begin(), got.end(), wanted.begin()).first - got.begin();
-  const std::size_t element = static_cast<std::size_t>(at) / size_of(type);
-  auto failure = ::testing::AssertionFailure() << "element " << element << ":";
-  for (const auto* bytes : {&got, &wanted}) {
-    failure << (bytes == &got ? " got" : " instead of");
-    for (std::size_t b = 0; b < size_of(type); ++b)
-      failure << " " << static_cast<int>((*bytes)[element * size_of(type) + b]);
-  }
-  return failure;
 }
 
 class Folds : public ::testing::TestWithParam<Datatype> {

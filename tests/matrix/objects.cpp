@@ -83,7 +83,7 @@ bool reduces_everywhere(const Place& at) {
   return at.world.all_reduce_object_async(given(at.self, 0), joined).wait() == all_joined(at.size);
 }
 
-constexpr std::pair<const char*, bool (*)(const Place&)> kOperations[] = {
+constexpr std::pair<const char*, bool (*)(const Place&)> kObjectOperations[] = {
     {"broadcast_object", broadcasts}, {"scatter_object", scatters},
     {"gather_object", gathers},       {"all_gather_object", gathers_everywhere},
     {"all_to_all_object", exchanges}, {"send_object, recv_object", passes_on},
@@ -94,13 +94,13 @@ constexpr std::pair<const char*, bool (*)(const Place&)> kOperations[] = {
 
 std::vector<std::string_view> object_operations() {
   std::vector<std::string_view> names;
-  for (const auto& [name, is_right] : kOperations) names.emplace_back(name);
+  for (const auto& [name, is_right] : kObjectOperations) names.emplace_back(name);
   return names;
 }
 
 Report pass_objects(Communicator& world) {
   Report report;
-  for (const auto& [name, is_right] : kOperations) {
+  for (const auto& [name, is_right] : kObjectOperations) {
     if (is_right({world})) report.add(name, "objects");
     else report.problems.push_back(std::string{name} + " is wrong");
   }

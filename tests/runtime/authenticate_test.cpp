@@ -31,8 +31,8 @@ struct Conversation {
 };
 
 /// Lets two parties talk. @param change may change a message on its way: 0 is the Hello.
-Conversation talk(const Party& from, const Party& to, const Change& change = {},
-                  Reason verdict = Reason::none) {
+Conversation converse(const Party& from, const Party& to, const Change& change = {},
+                      Reason verdict = Reason::none) {
   Conversation result;
   const AcceptorHandshake::Admit admit = [&](const Introduction& who) {
     result.admitted.push_back(who);
@@ -60,7 +60,7 @@ TEST(Handshake, AgreesWhenAllIsRight) {
     Party from = party_of(2);
     Party to = party_of(0);
     if (!secured) from.secret = to.secret = std::nullopt;
-    const auto result = talk(from, to);
+    const auto result = converse(from, to);
     EXPECT_EQ(result.connector, Progress::agreed);
     EXPECT_EQ(result.acceptor, Progress::agreed);
     EXPECT_EQ(result.admitted, (std::vector<Introduction>{{2, 0, Purpose::data}}));
@@ -72,7 +72,7 @@ TEST(Handshake, AgreesOnOverlappingVersions) {
   from.versions = {1, 4};
   Party to = party_of(0);
   to.versions = {3, 9};
-  EXPECT_EQ(talk(from, to).connector, Progress::agreed);
+  EXPECT_EQ(converse(from, to).connector, Progress::agreed);
 }
 
 /// A party that does not fit rank 0 of party_of(0).
@@ -90,7 +90,7 @@ TEST_P(HandshakeWith, IsRefusedOnBothSides) {
   if (about_secrets && !has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   Party from = party_of(2);
   GetParam().change(from);
-  const auto result = talk(from, party_of(0));
+  const auto result = converse(from, party_of(0));
   EXPECT_EQ(result.connector, Progress::refused);
   EXPECT_EQ(result.acceptor, Progress::refused);
   EXPECT_EQ(result.reason, GetParam().reason);
@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& instance) { return instance.param.name; });
 
 TEST(Handshake, PassesTheVerdictOn) {
-  const auto result = talk(party_of(2), party_of(0), {}, Reason::duplicate_rank);
+  const auto result = converse(party_of(2), party_of(0), {}, Reason::duplicate_rank);
   EXPECT_EQ(result.told, "the peer refused rank 2: duplicate rank, another process came as rank 2");
   EXPECT_EQ(result.acceptor, Progress::refused);
 }
@@ -138,7 +138,7 @@ TEST(Handshake, AgreesToNoMessageWithAWrongBit) {
   constexpr std::array<std::size_t, 3> kBytes{72, 104, 40};  // the verdict proves nothing
   for (int number = 0; number < 3; ++number)
     for (std::size_t bit = 0; bit < 8 * kBytes[static_cast<std::size_t>(number)]; ++bit) {
-      const auto result = talk(party_of(2), party_of(0), [&](int which, Bytes& bytes) {
+      const auto result = converse(party_of(2), party_of(0), [&](int which, Bytes& bytes) {
         if (which == number) bytes.at(bit / 8) ^= static_cast<std::byte>(1u << (bit % 8));
       });
       EXPECT_NE(result.acceptor, Progress::agreed) << "message " << number << ", bit " << bit;
@@ -149,7 +149,7 @@ TEST(Handshake, AgreesToNoMessageWithAWrongBit) {
 TEST(Handshake, IsNotFooledByItsOwnCode) {
   if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   Bytes code;
-  const auto result = talk(party_of(2), party_of(0), [&](int number, Bytes& bytes) {
+  const auto result = converse(party_of(2), party_of(0), [&](int number, Bytes& bytes) {
     if (number == 1) code.assign(bytes.end() - kDigestBytes, bytes.end());
     if (number == 2) std::ranges::copy(code, bytes.end() - kDigestBytes);
   });
@@ -159,8 +159,8 @@ TEST(Handshake, IsNotFooledByItsOwnCode) {
 TEST(Handshake, IsNotFooledByAnEarlierOne) {
   if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   std::vector<Bytes> heard;
-  (void)talk(party_of(2), party_of(0), [&](int, Bytes& bytes) { heard.push_back(bytes); });
-  const auto result = talk(party_of(2), party_of(0), [&](int number, Bytes& bytes) {
+  (void)converse(party_of(2), party_of(0), [&](int, Bytes& bytes) { heard.push_back(bytes); });
+  const auto result = converse(party_of(2), party_of(0), [&](int number, Bytes& bytes) {
     if (number % 2 == 0) bytes = heard.at(static_cast<std::size_t>(number));
   });
   EXPECT_EQ(result.reason, Reason::wrong_secret);

@@ -12,7 +12,7 @@
 namespace tutti::runtime {
 namespace {
 
-std::string refusal(const Environment& environment) {
+std::string config_refusal(const Environment& environment) {
   try {
     static_cast<void>(read_config(environment));
   } catch (const Error& error) {
@@ -43,13 +43,13 @@ TEST(Config, EmptyMeansNotSet) {
 
 TEST(Config, AMistakeIsNamed) {
   for (const char* value : {"x", "0", "-1", "nan", "inf", "1e99", "3s"}) {
-    const std::string message = refusal({{"TUTTI_TIMEOUT", value}});
+    const std::string message = config_refusal({{"TUTTI_TIMEOUT", value}});
     EXPECT_NE(message.find("TUTTI_TIMEOUT is '" + std::string{value} + "'"), std::string::npos);
   }
-  EXPECT_NE(refusal({{"TUTTI_SIZE", "0"}}).find("TUTTI_SIZE is '0'"), std::string::npos);
-  EXPECT_NE(refusal({{"TUTTI_HOSTS", "a*x"}}).find("TUTTI_HOSTS: 'a*x' is no list of hosts"),
+  EXPECT_NE(config_refusal({{"TUTTI_SIZE", "0"}}).find("TUTTI_SIZE is '0'"), std::string::npos);
+  EXPECT_NE(config_refusal({{"TUTTI_HOSTS", "a*x"}}).find("TUTTI_HOSTS: 'a*x' is no list of hosts"),
             std::string::npos);
-  const std::string unknown = refusal({{"TUTTI_TIMOUT", "3"}});
+  const std::string unknown = config_refusal({{"TUTTI_TIMOUT", "3"}});
   EXPECT_NE(unknown.find("no variable TUTTI_TIMOUT"), std::string::npos) << unknown;
   EXPECT_NE(unknown.find("TUTTI_TIMEOUT"), std::string::npos) << unknown;
 }

@@ -16,8 +16,6 @@ namespace {
 using namespace std::chrono_literals;
 using namespace tutti::runtime;
 
-constexpr auto kQuiet = 60ms;
-
 int running_threads() {
   int count = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator{"/proc/self/task"})

@@ -19,9 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 using namespace tutti::runtime;
 
-/// Long enough for what should not happen to happen.
-constexpr auto kQuiet = 60ms;
-
 void expect_same(const std::optional<Error>& one, const std::optional<Error>& other) {
   ASSERT_TRUE(one && other);
   EXPECT_STREQ(one->what(), other->what());

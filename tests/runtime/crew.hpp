@@ -2,6 +2,7 @@
 /// Crew: the processes of a world, in one, that watch each other over socket pairs.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,9 @@
 #include "ranks.hpp"
 
 namespace tutti::test {
+
+/// Long enough for what should not happen to happen.
+inline constexpr std::chrono::milliseconds kQuiet{60};
 
 /// How a crew is made.
 struct CrewOptions {

@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace tutti::runtime;
 
-Party party_of(Rank rank) {
+Party party_of_eight(Rank rank) {
   return {.job = 7, .size = 8, .rank = rank, .secret = secret_of(1), .versions = {}};
 }
 
@@ -34,7 +34,7 @@ class DoorTest : public ::testing::Test {
     port_ = port_of(bound_endpoint(listeners.front().socket.get()));
     listeners.push_back({listen_locally(name_), true});
     door_.emplace(
-        party_of(0), std::move(listeners),
+        party_of_eight(0), std::move(listeners),
         [this](const Introduction& who) {
           return who.from == 5 ? Reason::duplicate_rank : verdict_;
         },
@@ -53,7 +53,7 @@ class DoorTest : public ::testing::Test {
   /// Comes as a rank, from another thread.
   std::future<Descriptor> come(Rank rank) {
     return std::async(std::launch::async, [this, rank] {
-      return dial(party_of(rank),
+      return dial(party_of_eight(rank),
                   {.addresses = {with_port(loopback(), port_)}, .local_name = {}, .peer = "door"},
                   in(20s));
     });
@@ -88,7 +88,7 @@ TEST_F(DoorTest, LetsInWhoBelongs) {
 TEST_F(DoorTest, LetsInOverUnix) {
   open();
   auto socket = std::async(std::launch::async, [this] {
-    return dial(party_of(2), {.local_name = name_, .peer = "door", .purpose = Purpose::local},
+    return dial(party_of_eight(2), {.local_name = name_, .peer = "door", .purpose = Purpose::local},
                 in(20s));
   });
   serve(1, 20s);
@@ -120,7 +120,7 @@ TEST_F(DoorTest, CountsWhatItRefuses) {
   for (int i = 0; i < 3; ++i) (void)call(port_);  // port scans
   const Descriptor garbage = call(port_);
   send_all(garbage.get(), std::vector<std::byte>(500, std::byte{'G'}), in(1s));
-  Party stranger = party_of(1);
+  Party stranger = party_of_eight(1);
   stranger.job = 9;
   EXPECT_EQ(door_->refused(Reason::wrong_job), 0u);
   auto other = std::async(std::launch::async, [&] {

@@ -44,7 +44,7 @@ class Hostile {
   }
   /// Sends a request. @param way of it. @param bytes that it says. @param ranges that it lists.
   void request(Way way, std::uint64_t bytes, std::vector<Range> ranges) {
-    Request request{.bytes = bytes, .ranges = {}};
+    Request request{.bytes = bytes, .ranges = {}, .began = 0};
     ASSERT_TRUE(out_.find_room(ranges.size() * sizeof(Range), request.ranges));
     if (!ranges.empty())
       std::memcpy(out_.at(request.ranges), ranges.data(), ranges.size() * sizeof(Range));
@@ -91,7 +91,7 @@ constexpr std::uint32_t kNobody = 2;
 
 TEST(ShmHostile, WhatMakesSenseIsTaken) {
   Hostile hostile;
-  set_body(hostile.slot(Kind::request, 77), Request{.bytes = kExpected, .ranges = {}});
+  set_body(hostile.slot(Kind::request, 77), Request{.bytes = kExpected, .ranges = {}, .began = 0});
   hostile.out().send();
   EXPECT_EQ(hostile.goes_on(), 0u);
   Extent extent{};
@@ -156,7 +156,7 @@ TEST(ShmHostile, MoreThanWasPromisedIsRefused) {
 
 /// @param bytes in this part. @param total of the message. @return the body that says so.
 Buffered part(std::uint32_t bytes, std::uint64_t total) {
-  return {.extent = {.end = 64, .offset = 0, .bytes = bytes}, .bytes = total};
+  return {.extent = {.end = 64, .offset = 0, .bytes = bytes}, .bytes = total, .began = 0};
 }
 
 TEST(ShmHostile, PartsMakeOneMessage) {
@@ -223,7 +223,7 @@ TEST(ShmHostile, PartsOfWhatNobodyAwaitsAreCounted) {
     Hostile hostile;
     hostile.slot(is_request ? Kind::request : Kind::buffered).tag = 1;
     set_body(hostile.out().slot(), part(8, 16));
-    if (is_request) set_body(hostile.out().slot(), Request{.bytes = 16, .ranges = {}});
+    if (is_request) set_body(hostile.out().slot(), Request{.bytes = 16, .ranges = {}, .began = 0});
     hostile.out().send();
     set_body(hostile.slot(Kind::more), part(is_request ? 8 : 9, 16));
     hostile.out().send();

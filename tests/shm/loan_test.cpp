@@ -10,7 +10,7 @@
 namespace tutti::shm {
 namespace {
 
-constexpr std::size_t kBytes = 40000;
+constexpr std::size_t kLoanBytes = 40000;
 constexpr std::uint32_t kTag = 5;
 constexpr std::uint32_t kTurn = 3;
 
@@ -18,17 +18,17 @@ constexpr std::uint32_t kTurn = 3;
 class Loan : public ::testing::Test {
  protected:
   Loan() {
-    message_ = memory_->allocate(kBytes);
-    answer_ = memory_->allocate(kBytes);
-    std::memset(message_, 1, kBytes);
-    std::memset(answer_, 2, kBytes);
-    send_ = {message_, kBytes};
-    receive_ = {answer_, kBytes};
+    message_ = memory_->allocate(kLoanBytes);
+    answer_ = memory_->allocate(kLoanBytes);
+    std::memset(message_, 1, kLoanBytes);
+    std::memset(answer_, 2, kLoanBytes);
+    send_ = {message_, kLoanBytes};
+    receive_ = {answer_, kLoanBytes};
     const Transfer transfer{.kind = Transfer::Kind::send,
                             .peer = 1,
                             .tag = kTag,
                             .pieces = {&send_, 1},
-                            .reply = {answer_, kBytes, kTurn}};
+                            .reply = {answer_, kLoanBytes, kTurn}};
     lender_->post({&transfer, 1});
     take(Transfer{.kind = Transfer::Kind::recv,
                   .peer = 0,
@@ -37,8 +37,8 @@ class Loan : public ::testing::Test {
                   .may_lend = true});
   }
   ~Loan() override {
-    memory_->deallocate(message_, kBytes);
-    memory_->deallocate(answer_, kBytes);
+    memory_->deallocate(message_, kLoanBytes);
+    memory_->deallocate(answer_, kLoanBytes);
   }
 
   void take(const Transfer& transfer) {
@@ -47,7 +47,7 @@ class Loan : public ::testing::Test {
     ASSERT_EQ(borrower_->poll(completions), 1u);
     loan_ = completions[0].loan;
     ASSERT_NE(loan_, kNoLoan);
-    EXPECT_EQ(std::memcmp(completions[0].lent, message_, kBytes), 0);
+    EXPECT_EQ(std::memcmp(completions[0].lent, message_, kLoanBytes), 0);
     EXPECT_EQ(completed(*lender_), 0u) << "it is still being read";
   }
   void post_receive() {
@@ -66,27 +66,27 @@ class Loan : public ::testing::Test {
   std::unique_ptr<Transport> borrower_ = join(1);
   std::byte* message_ = nullptr;
   std::byte* answer_ = nullptr;
-  std::vector<std::byte> elsewhere_ = std::vector<std::byte>(kBytes, std::byte{9});
+  std::vector<std::byte> elsewhere_ = std::vector<std::byte>(kLoanBytes, std::byte{9});
   Piece send_{};
   Piece receive_{};
-  Piece into_{elsewhere_.data(), kBytes};
+  Piece into_{elsewhere_.data(), kLoanBytes};
   LoanId loan_ = kNoLoan;
 };
 
 TEST_F(Loan, IsAnsweredWhereTheAnswerBelongs) {
-  std::byte* const place = borrower_->reply_to(loan_, kTurn, kBytes);
+  std::byte* const place = borrower_->reply_to(loan_, kTurn, kLoanBytes);
   ASSERT_NE(place, nullptr);
-  std::memset(place, 7, kBytes);
+  std::memset(place, 7, kLoanBytes);
   borrower_->end_loan(loan_, true);
   EXPECT_EQ(completed(*lender_), 1u);
   post_receive();
   EXPECT_EQ(completed(*lender_), 1u);
-  EXPECT_EQ(std::memcmp(answer_, std::vector(kBytes, std::byte{7}).data(), kBytes), 0);
-  EXPECT_EQ(elsewhere_, std::vector(kBytes, std::byte{9})) << "a lent message is not moved";
+  EXPECT_EQ(std::memcmp(answer_, std::vector(kLoanBytes, std::byte{7}).data(), kLoanBytes), 0);
+  EXPECT_EQ(elsewhere_, std::vector(kLoanBytes, std::byte{9})) << "a lent message is not moved";
 }
 
 TEST_F(Loan, IsAnsweredToAReceiveThatIsThere) {
-  ASSERT_NE(borrower_->reply_to(loan_, kTurn, kBytes), nullptr);
+  ASSERT_NE(borrower_->reply_to(loan_, kTurn, kLoanBytes), nullptr);
   post_receive();
   EXPECT_EQ(completed(*lender_), 0u);
   borrower_->end_loan(loan_, true);
@@ -94,8 +94,8 @@ TEST_F(Loan, IsAnsweredToAReceiveThatIsThere) {
 }
 
 TEST_F(Loan, IsNotAnsweredByAnotherMessage) {
-  EXPECT_EQ(borrower_->reply_to(loan_, kTurn - 1, kBytes), nullptr);
-  EXPECT_EQ(borrower_->reply_to(loan_, kTurn, kBytes - 1), nullptr);
+  EXPECT_EQ(borrower_->reply_to(loan_, kTurn - 1, kLoanBytes), nullptr);
+  EXPECT_EQ(borrower_->reply_to(loan_, kTurn, kLoanBytes - 1), nullptr);
   borrower_->end_loan(loan_, false);
   EXPECT_EQ(completed(*lender_), 1u);
   post_receive();
@@ -104,17 +104,17 @@ TEST_F(Loan, IsNotAnsweredByAnotherMessage) {
       .kind = Transfer::Kind::send, .peer = 0, .tag = kTag, .pieces = {&into_, 1}};
   borrower_->post({&transfer, 1});
   while (completed(*lender_, 1) == 0) (void)completed(*borrower_, 1);
-  EXPECT_EQ(std::memcmp(answer_, elsewhere_.data(), kBytes), 0);
+  EXPECT_EQ(std::memcmp(answer_, elsewhere_.data(), kLoanBytes), 0);
 }
 
 TEST_F(Loan, OfARankThatGaveUpIsWorthNothing) {
   EXPECT_TRUE(lender_->abort({ErrorCode::aborted, "enough"}));
-  EXPECT_EQ(borrower_->reply_to(loan_, kTurn, kBytes), nullptr);
+  EXPECT_EQ(borrower_->reply_to(loan_, kTurn, kLoanBytes), nullptr);
   EXPECT_THROW(borrower_->end_loan(loan_, false), Error);
 }
 
 TEST_F(Loan, IsWaitedForByItsOwnersAbort) {
-  ASSERT_NE(borrower_->reply_to(loan_, kTurn, kBytes), nullptr);
+  ASSERT_NE(borrower_->reply_to(loan_, kTurn, kLoanBytes), nullptr);
   std::atomic<bool> is_over = false;
   std::thread owner{[&] {
     EXPECT_TRUE(lender_->abort({ErrorCode::aborted, "enough"}));
@@ -127,12 +127,12 @@ TEST_F(Loan, IsWaitedForByItsOwnersAbort) {
 }
 
 TEST_F(Loan, IsNotWaitedForWithoutEnd) {
-  ASSERT_NE(borrower_->reply_to(loan_, kTurn, kBytes), nullptr);
+  ASSERT_NE(borrower_->reply_to(loan_, kTurn, kLoanBytes), nullptr);
   EXPECT_FALSE(lender_->abort({ErrorCode::aborted, "enough"}));
 }
 
 TEST_F(Loan, EndsWithTheBorrowersAbort) {
-  ASSERT_NE(borrower_->reply_to(loan_, kTurn, kBytes), nullptr);
+  ASSERT_NE(borrower_->reply_to(loan_, kTurn, kLoanBytes), nullptr);
   EXPECT_TRUE(borrower_->abort({ErrorCode::aborted, "enough"}));
   EXPECT_TRUE(lender_->abort({ErrorCode::aborted, "enough"}));
 }

@@ -11,15 +11,15 @@ namespace tutti::shm {
 namespace {
 
 constexpr std::uint32_t kSlots = 4;
-constexpr std::uint32_t kBytes = 1024;
+constexpr std::uint32_t kRoadBytes = 1024;
 
 /// A road in this process, with both its ends.
 struct Both {
   Both() { out.attach(&consumed); }
   std::array<Slot, kSlots> slots{};
-  std::array<std::byte, kBytes> bytes{};
+  std::array<std::byte, kRoadBytes> bytes{};
   Consumed consumed{};
-  Road road{slots.data(), bytes.data(), &consumed, kSlots, kBytes};
+  Road road{slots.data(), bytes.data(), &consumed, kSlots, kRoadBytes};
   Outbox out{road};
   Inbox in{road};
 };
@@ -51,7 +51,7 @@ TEST(ShmRoad, WithoutAReceiverOnlyWhatHasRoomIsSent) {
   for (std::uint32_t i = 0; i < kSlots; ++i) send(both, i);
   EXPECT_FALSE(both.out.has_slot());
   Extent extent{};
-  ASSERT_TRUE(both.out.find_room(kBytes, extent));
+  ASSERT_TRUE(both.out.find_room(kRoadBytes, extent));
   both.out.take_room(extent);
   EXPECT_FALSE(both.out.find_room(1, extent));
   both.out.count_payload(10);
@@ -60,7 +60,7 @@ TEST(ShmRoad, WithoutAReceiverOnlyWhatHasRoomIsSent) {
 
 TEST(ShmRoad, BytesLieInOnePieceOnALineOfTheirOwn) {
   Both both;
-  EXPECT_EQ(both.out.byte_limit(), kBytes / 4);
+  EXPECT_EQ(both.out.byte_limit(), kRoadBytes / 4);
   Extent first{};
   ASSERT_TRUE(both.out.find_room(100, first));
   EXPECT_EQ(first.offset, 0u);
@@ -72,13 +72,14 @@ TEST(ShmRoad, BytesLieInOnePieceOnALineOfTheirOwn) {
   both.out.take_room(first);
   EXPECT_EQ(both.out.at(first), both.bytes.data());
   Extent second{};
-  ASSERT_TRUE(both.out.find_room(kBytes - 128, second));  // up to the corner
+  ASSERT_TRUE(both.out.find_room(kRoadBytes - 128, second));  // up to the corner
   EXPECT_EQ(second.offset, 128u);
-  EXPECT_EQ(second.end, kBytes);
-  ASSERT_FALSE(both.out.find_room(kBytes - 127, second));  // around it, where the first one lies
+  EXPECT_EQ(second.end, kRoadBytes);
+  ASSERT_FALSE(
+      both.out.find_room(kRoadBytes - 127, second));  // around it, where the first one lies
   both.in.consume(first);
-  ASSERT_FALSE(both.out.find_room(kBytes - 127, second));
-  ASSERT_TRUE(both.out.find_room(kBytes - 128, second));
+  ASSERT_FALSE(both.out.find_room(kRoadBytes - 127, second));
+  ASSERT_TRUE(both.out.find_room(kRoadBytes - 128, second));
   both.out.take_room(second);
   Extent third{};
   ASSERT_TRUE(both.out.find_room(128, third));
@@ -97,18 +98,19 @@ TEST(ShmRoad, BytesBeyondTheCornerStartAtTheFront) {
   both.in.consume(extent);
   ASSERT_TRUE(both.out.find_room(65, extent));
   EXPECT_EQ(extent.offset, 0u);
-  EXPECT_EQ(extent.end, kBytes + 128u);
+  EXPECT_EQ(extent.end, kRoadBytes + 128u);
   ASSERT_TRUE(both.out.find_room(64, extent));
   EXPECT_EQ(extent.offset, 960u);
-  EXPECT_EQ(extent.end, kBytes);
+  EXPECT_EQ(extent.end, kRoadBytes);
 }
 
 TEST(ShmRoad, RefusesBytesOutsideTheRing) {
   const Both both;
-  EXPECT_EQ(both.in.at({.end = 0, .offset = kBytes, .bytes = 0}), both.bytes.data() + kBytes);
-  EXPECT_EQ(both.in.at({.end = 0, .offset = 8, .bytes = kBytes - 8}), both.bytes.data() + 8);
-  for (const Extent& extent :
-       {Extent{0, kBytes + 1, 0}, Extent{0, 8, kBytes - 7}, Extent{0, ~0u, 8}, Extent{0, 8, ~0u}})
+  EXPECT_EQ(both.in.at({.end = 0, .offset = kRoadBytes, .bytes = 0}),
+            both.bytes.data() + kRoadBytes);
+  EXPECT_EQ(both.in.at({.end = 0, .offset = 8, .bytes = kRoadBytes - 8}), both.bytes.data() + 8);
+  for (const Extent& extent : {Extent{0, kRoadBytes + 1, 0}, Extent{0, 8, kRoadBytes - 7},
+                               Extent{0, ~0u, 8}, Extent{0, 8, ~0u}})
     EXPECT_THROW(static_cast<void>(both.in.at(extent)), Error);
 }
 

@@ -8,7 +8,7 @@
 namespace tutti::shm {
 namespace {
 
-constexpr std::size_t kBytes = (std::size_t{3} << 20) + 5;
+constexpr std::size_t kVisibleBytes = (std::size_t{3} << 20) + 5;
 
 void fill(std::byte* data, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(i * 7 + i / 251);
@@ -41,16 +41,16 @@ bool comes_by_itself(Host& host, std::span<const Piece> pieces) {
 TEST(ShmVisible, BytesInTheSegmentAreReadThere) {
   Host host{2};
   const auto memory = make_visible_memory(host.segments[0]);
-  std::byte* const data = memory->allocate(kBytes);
-  fill(data, kBytes);
-  const Piece whole{data, kBytes};
+  std::byte* const data = memory->allocate(kVisibleBytes);
+  fill(data, kVisibleBytes);
+  const Piece whole{data, kVisibleBytes};
   EXPECT_TRUE(comes_by_itself(host, {&whole, 1}));
-  memory->deallocate(data, kBytes);
+  memory->deallocate(data, kVisibleBytes);
 }
 
 TEST(ShmVisible, BytesElsewhereAreStreamed) {
   Host host{2};
-  std::vector<std::byte> data(kBytes);
+  std::vector<std::byte> data(kVisibleBytes);
   fill(data.data(), data.size());
   const Piece whole{data.data(), data.size()};
   EXPECT_FALSE(comes_by_itself(host, {&whole, 1}));
@@ -59,33 +59,33 @@ TEST(ShmVisible, BytesElsewhereAreStreamed) {
 TEST(ShmVisible, OnePieceElsewhereIsEnoughToStreamAll) {
   Host host{2};
   const auto memory = make_visible_memory(host.segments[0]);
-  std::byte* const data = memory->allocate(kBytes);
-  fill(data, kBytes);
-  std::vector<std::byte> own(kBytes, std::byte{3});
-  const std::array<Piece, 2> pieces{Piece{data, kBytes}, Piece{own.data(), kBytes}};
+  std::byte* const data = memory->allocate(kVisibleBytes);
+  fill(data, kVisibleBytes);
+  std::vector<std::byte> own(kVisibleBytes, std::byte{3});
+  const std::array<Piece, 2> pieces{Piece{data, kVisibleBytes}, Piece{own.data(), kVisibleBytes}};
   EXPECT_FALSE(comes_by_itself(host, pieces));
-  memory->deallocate(data, kBytes);
+  memory->deallocate(data, kVisibleBytes);
 }
 
 TEST(ShmVisible, PiecesAreReadInTheirOrder) {
   Host host{2};
   const auto memory = make_visible_memory(host.segments[0]);
-  std::byte* const data = memory->allocate(kBytes);
-  fill(data, kBytes);
+  std::byte* const data = memory->allocate(kVisibleBytes);
+  fill(data, kVisibleBytes);
   std::vector<Piece> pieces;
-  for (std::size_t at = kBytes; at >= 100000; at -= 100000)
+  for (std::size_t at = kVisibleBytes; at >= 100000; at -= 100000)
     pieces.push_back({data + at - 100000, 99000 + at % 1000});
   EXPECT_TRUE(comes_by_itself(host, pieces));
   while (pieces.size() < 1000) pieces.push_back({data + pieces.size(), 1000});
   EXPECT_FALSE(comes_by_itself(host, pieces)) << "too many to be listed";
-  memory->deallocate(data, kBytes);
+  memory->deallocate(data, kVisibleBytes);
 }
 
 TEST(ShmVisible, ManyMessagesWaitForRoomInTheList) {
   Host host{2};
   const auto memory = make_visible_memory(host.segments[0]);
-  std::byte* const data = memory->allocate(kBytes);
-  fill(data, kBytes);
+  std::byte* const data = memory->allocate(kVisibleBytes);
+  fill(data, kVisibleBytes);
   const auto sender = host.transport(0);
   const auto receiver = host.transport(1);
   constexpr std::size_t kMessages = 600;
@@ -110,14 +110,15 @@ TEST(ShmVisible, ManyMessagesWaitForRoomInTheList) {
       ASSERT_EQ(std::memcmp(received.data() + k * kEach, data + k * 1000, kEach), 0) << i;
   }
   EXPECT_EQ(sends + completed(*sender), kMessages);
-  memory->deallocate(data, kBytes);
+  memory->deallocate(data, kVisibleBytes);
 }
 
 TEST(ShmVisible, ProcessesThatMayBeReadAre) {
   Host host{2, getpid(), {.oversubscribed = true}};
-  std::vector<std::byte> data(kBytes);
+  std::vector<std::byte> data(kVisibleBytes);
   fill(data.data(), data.size());
-  const std::array<Piece, 2> pieces{Piece{data.data() + 1000, 1000}, Piece{data.data(), kBytes}};
+  const std::array<Piece, 2> pieces{Piece{data.data() + 1000, 1000},
+                                    Piece{data.data(), kVisibleBytes}};
   EXPECT_TRUE(comes_by_itself(host, pieces));
 }
 
