@@ -146,7 +146,7 @@ std::vector<std::byte> repeated(const std::vector<std::byte>& pattern, std::size
 
 // Large results that are stored twice take a way of their own past the caches.
 TEST_P(Folds, that_are_stored_past_the_caches_are_the_same) {
-  constexpr std::size_t kLarge = (std::size_t{8} << 20) + 48;
+  constexpr std::size_t kLarge = (std::size_t{4} << 20) + 48;
   const std::size_t count = kLarge / size_of(GetParam());
   const std::vector<std::byte> left = repeated(hard_elements(GetParam(), 1009, 1), kLarge);
   const std::vector<std::byte> right = repeated(hard_elements(GetParam(), 1013, 2), kLarge);
