@@ -1,10 +1,10 @@
 # For the time of a build from nothing, such as that of CI, files of a box are compiled together: most
-# of the time goes into reading the same headers. Files of `host` have flags of their own; perf/ says
-# itself what goes together.
+# of the time goes into reading the same headers. Kernels of `host` have flags of their own and stay by
+# themselves; perf/ says itself what goes together.
 option(TUTTI_COMPILE_TOGETHER "Compile several files of a box at once" ON)
 if(TUTTI_COMPILE_TOGETHER)
-  foreach(box IN ITEMS algorithms collectives hybrid runtime shm sim tcp)
-    set_target_properties(tutti_${box} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  foreach(box IN ITEMS algorithms collectives host hybrid runtime shm sim tcp)
+    set_target_properties(tutti_${box} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 20)
   endforeach()
 endif()
 

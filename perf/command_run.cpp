@@ -33,8 +33,6 @@
 namespace tutti::perf {
 namespace {
 
-constexpr int kMostRanks = 4096;
-
 // Ranks of this host: all of them, or those from `first` on of a larger job.
 struct Ranks {
   int first = 0;

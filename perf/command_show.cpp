@@ -21,10 +21,9 @@
 namespace tutti::perf {
 namespace {
 
-constexpr int kMostRanks = 4096;
 constexpr int kMostDrawn = 64;  // beyond it no screen shows the picture
 
-struct Flags {
+struct ShowFlags {
   std::string collective;
   std::string algorithm;
   std::string ranks = "8";
@@ -36,7 +35,7 @@ struct Flags {
 };
 
 /// The flags as understood.
-struct Wanted {
+struct ShowWanted {
   std::shared_ptr<const Catalog> catalog{};
   Choice choice{};
   int ranks = 1;
@@ -44,8 +43,8 @@ struct Wanted {
   std::optional<Rank> only{};
 };
 
-Wanted understand(const Flags& flags) {
-  Wanted wanted{.catalog = load_catalog(flags.load)};
+ShowWanted understand_show(const ShowFlags& flags) {
+  ShowWanted wanted{.catalog = load_catalog(flags.load)};
   const Collective collective = collective_named(flags.collective);
   wanted.choice = parse_choice(*wanted.catalog, collective, with_graphs_of_files(flags.algorithm));
   const Algorithm& row = *wanted.choice.algorithm;
@@ -79,7 +78,7 @@ Wanted understand(const Flags& flags) {
   return wanted;
 }
 
-int show(const Flags& flags, const Wanted& wanted) {
+int show(const ShowFlags& flags, const ShowWanted& wanted) {
   std::vector<Schedule> schedules;
   for (Rank rank = 0; rank < wanted.ranks; ++rank)
     schedules.push_back(wanted.choice.build(wanted.ranks, wanted.root, rank));
@@ -99,7 +98,7 @@ int show(const Flags& flags, const Wanted& wanted) {
 }  // namespace
 
 void add_show(CLI::App& app, std::function<int()>& run) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<ShowFlags>();
   CLI::App* command = app.add_subcommand("show", "a schedule as text, JSON or a picture");
   command->add_option("collective", flags->collective, "such as all_reduce")->required();
   command->add_option("algorithm", flags->algorithm, "such as ring or knomial:k=4")->required();
@@ -110,7 +109,7 @@ void add_show(CLI::App& app, std::function<int()>& run) {
   command->add_option("--load", flags->load, kLoadHelp);
   command->add_option("--output", flags->output, "file to write instead of standard output");
   command->callback([flags, &run] {
-    run = on_first_rank([flags, wanted = understand(*flags)] { return show(*flags, wanted); });
+    run = on_first_rank([flags, wanted = understand_show(*flags)] { return show(*flags, wanted); });
   });
 }
 

@@ -27,7 +27,7 @@ namespace {
 constexpr RankRange kRanks{1, 512};
 constexpr RankRange kBuilds{0, 65536};
 
-struct Flags {
+struct VerifyFlags {
   std::string collective = "all";
   std::string algorithm;
   std::string ranks = "1:64";
@@ -46,7 +46,7 @@ struct Subject {
 };
 
 /// The flags as understood.
-struct Wanted {
+struct VerifyWanted {
   std::shared_ptr<const Catalog> catalog{};
   std::vector<Subject> subjects{};
   VerifyRange range{};
@@ -70,7 +70,7 @@ struct Outcome {
 };
 
 /// The rows of names, and choices where more than a name is written.
-std::vector<Subject> subjects_of(const Flags& flags, const Catalog& catalog) {
+std::vector<Subject> subjects_of(const VerifyFlags& flags, const Catalog& catalog) {
   const std::vector<Collective> collectives = collectives_named(flags.collective);
   std::vector<Subject> subjects;
   std::string names;
@@ -86,8 +86,8 @@ std::vector<Subject> subjects_of(const Flags& flags, const Catalog& catalog) {
   return subjects;
 }
 
-Wanted understand(const Flags& flags) {
-  Wanted wanted{.catalog = load_catalog(flags.load)};
+VerifyWanted understand_verify(const VerifyFlags& flags) {
+  VerifyWanted wanted{.catalog = load_catalog(flags.load)};
   wanted.subjects = subjects_of(flags, *wanted.catalog);
   wanted.range.catalog = wanted.catalog.get();
   const RankRange ranks = range_in("--ranks", flags.ranks, kRanks);
@@ -96,7 +96,7 @@ Wanted understand(const Flags& flags) {
   wanted.range.sample_to = number_in("--sample-to", flags.sample_to, {0, kRanks.last});
   if (!flags.slim_fly_to.empty())
     wanted.range.slim_fly_to = number_in("--slim-fly-to", flags.slim_fly_to, {0, kRanks.last});
-  else if (flags.ranks == Flags{}.ranks) wanted.range.slim_fly_to = 242;
+  else if (flags.ranks == VerifyFlags{}.ranks) wanted.range.slim_fly_to = 242;
   constexpr int kMostSeeds = 1'000'000'000;
   wanted.range.seed = static_cast<std::uint64_t>(number_in("--seed", flags.seed, {0, kMostSeeds}));
   wanted.build = number_in("--build", flags.build, kBuilds);
@@ -136,7 +136,7 @@ void build(Outcome& outcome, int size) {
   outcome.build_s = std::chrono::duration<double>{std::chrono::steady_clock::now() - start}.count();
 }
 
-Outcome prove(const Subject& subject, const Wanted& wanted) {
+Outcome prove(const Subject& subject, const VerifyWanted& wanted) {
   Outcome outcome{.range = wanted.range};
   outcome.range.choice = subject.choice;
   outcome.report = verify_row(*subject.row, outcome.range);
@@ -305,7 +305,7 @@ ExitCode exit_code_of(const std::vector<Outcome>& outcomes) {
   return did_something ? ExitCode::good : ExitCode::usage;
 }
 
-int verify(const Wanted& wanted) {
+int verify(const VerifyWanted& wanted) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<Outcome> outcomes;
   if (!wanted.json)
@@ -329,7 +329,7 @@ int verify(const Wanted& wanted) {
 }  // namespace
 
 void add_verify(CLI::App& app, std::function<int()>& run) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<VerifyFlags>();
   CLI::App* command = app.add_subcommand("verify", "prove every algorithm correct");
   command->add_option("--ranks", flags->ranks, "every number of ranks in FIRST:LAST, every root")
       ->capture_default_str();
@@ -348,7 +348,7 @@ void add_verify(CLI::App& app, std::function<int()>& run) {
   command->add_option("--load", flags->load, kLoadHelp);
   command->add_flag("--json", flags->json, "an array with one object per row");
   command->callback([flags, &run] {
-    run = on_first_rank([wanted = understand(*flags)] { return verify(wanted); });
+    run = on_first_rank([wanted = understand_verify(*flags)] { return verify(wanted); });
   });
 }
 

@@ -14,6 +14,9 @@ class App;
 
 namespace tutti::perf {
 
+/// More ranks are neither started nor shown.
+inline constexpr int kMostRanks = 4096;
+
 /// Adds `tutti list`. @param app the command. @param run set when this subcommand was chosen.
 void add_list(CLI::App& app, std::function<int()>& run);
 

@@ -13,16 +13,16 @@ namespace tutti::perf {
 
 namespace {
 
-using Json = nlohmann::json;
+using Parsed = nlohmann::json;
 
-std::vector<Json> read_records(const std::string& path) {
+std::vector<Parsed> read_records(const std::string& path) {
   std::ifstream file{path};
   if (!file) throw Failure{ExitCode::usage, fmt::format("cannot read '{}'", path)};
-  std::vector<Json> records;
+  std::vector<Parsed> records;
   std::size_t number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
-    records.push_back(Json::parse(line, nullptr, false));
+    records.push_back(Parsed::parse(line, nullptr, false));
     if (!records.back().is_object() || !records.back().contains("record"))
       throw Failure{ExitCode::usage, fmt::format("line {} of '{}' is not a record of tutti sweep "
                                                  "--json",
@@ -36,21 +36,22 @@ std::vector<Json> read_records(const std::string& path) {
 constexpr std::array kKeys{"collective", "algorithm", "parameters", "transport", "ranks",   "hosts",
                            "bytes",      "dtype",     "op",         "in_place",  "buffers", "root"};
 
-bool is_same(const Json& a, const Json& b) {
-  return std::all_of(kKeys.begin(), kKeys.end(),
-                     [&](const char* key) { return a.value(key, Json{}) == b.value(key, Json{}); });
+bool is_same(const Parsed& a, const Parsed& b) {
+  return std::all_of(kKeys.begin(), kKeys.end(), [&](const char* key) {
+    return a.value(key, Parsed{}) == b.value(key, Parsed{});
+  });
 }
 
 }  // namespace
 
 RecordedRun recorded_run(const std::string& path) {
-  for (const Json& record : read_records(path)) {
+  for (const Parsed& record : read_records(path)) {
     if (record.value("record", "") != "context") continue;
     try {
       return {.arguments = record.at("arguments").get<std::vector<std::string>>(),
               .ranks = record.value("ranks", 1),
               .mpi = record.value("mpi", "")};
-    } catch (const Json::exception&) {
+    } catch (const Parsed::exception&) {
       break;
     }
   }
@@ -58,9 +59,9 @@ RecordedRun recorded_run(const std::string& path) {
 }
 
 Baseline::Baseline(const std::string& path, bool touch) {
-  for (Json& record : read_records(path)) {
+  for (Parsed& record : read_records(path)) {
     const std::string kind = record.value("record", "");
-    if (kind == "context" && record.value("touch", Json(touch)) != Json(touch))
+    if (kind == "context" && record.value("touch", Parsed(touch)) != Parsed(touch))
       throw Failure{ExitCode::usage,
                     fmt::format("'{}' was measured {} --no-touch: its times are no measure here",
                                 path, touch ? "with" : "without")};
@@ -71,8 +72,8 @@ Baseline::Baseline(const std::string& path, bool touch) {
 }
 
 std::optional<std::string> Baseline::slower(const Cell& cell, double fail_over) {
-  const Json now = json_of(cell);
-  const auto same = [&](const Json& old) { return is_same(old, now); };
+  const Parsed now = json_of(cell);
+  const auto same = [&](const Parsed& old) { return is_same(old, now); };
   const auto found = std::find_if(cells_.begin(), cells_.end(), same);
   if (found == cells_.end()) {
     ++unmatched_;
