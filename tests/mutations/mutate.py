@@ -33,9 +33,8 @@ CAPABILITIES = {
                  "collectives/execution.cpp", "collectives/engine.cpp"], ["tutti_test_executor_.*"],
                 "^executor_"),
     "selector": (["collectives/selector.cpp", "collectives/problem.cpp"],
-                 ["tutti_test_executor_(options|own_(rows|counts)|arguments|matrix)",
-                  "tutti_test_determinism"],
-                 "^(executor_(options|own_(rows|counts)|arguments|matrix)|determinism)$"),
+                 ["tutti_test_executor_(calls|matrix)", "tutti_test_determinism"],
+                 "^(executor_(calls|matrix)|determinism)$"),
     "overlap": (["collectives/fuse.cpp", "collectives/shortcut.cpp", "collectives/execution_loans.cpp"],
                 ["tutti_test_executor_(calls|matrix|operators)", "tutti_test_shm_memory",
                  "tutti_test_hybrid_collectives"],
@@ -176,8 +175,12 @@ class Campaign:
     def targets(self, patterns):
         _, listing = run(["ninja", "-C", self.build, "-t", "targets", "all"], 60)
         names = {line.split(":")[0] for line in listing.split("\n") if ": phony" in line}
-        return sorted(n for n in names for p in patterns
-                      if re.fullmatch(p, n) and not n.endswith("_long"))
+        found = {p: {n for n in names if re.fullmatch(p, n) and not n.endswith("_long")}
+                 for p in patterns}
+        for pattern, matches in found.items():
+            if not matches:
+                sys.exit(f"no target is called {pattern}")
+        return sorted(set().union(*found.values()))
 
     @staticmethod
     def is_python(path, text):

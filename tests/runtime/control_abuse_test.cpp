@@ -1,5 +1,6 @@
 // What control bears: peers that lie, flood or do not listen, and lives of any order and number.
 #include <atomic>
+#include <cstring>
 #include <filesystem>
 #include <thread>
 
