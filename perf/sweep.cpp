@@ -65,6 +65,7 @@ class Sweep {
     check_options();
     const std::vector<Part> parts = plan();
     const Context context = collect_context(world_, flags_);
+    is_oversubscribed_ = context.is_oversubscribed();
     if (const int code = open_reports(); code != 0) return code;
     if (is_reporter()) {
       reports_.record(json_of(context, options_));
@@ -198,7 +199,7 @@ class Sweep {
 
   void run_part(const Part& part, ProgressLine& progress) {
     if (is_reporter()) reports_.table.open(part.name);
-    const Setting setting{world_, options_, [&] {
+    const Setting setting{world_, options_, is_oversubscribed_, [&] {
                             if (is_reporter()) progress.tick();
                           }};
     for (const Problem& problem : part.problems) {
@@ -286,6 +287,7 @@ class Sweep {
   Tally tally_{};
   int hosts_ = 1;
   bool interrupted_ = false;
+  bool is_oversubscribed_ = false;
 };
 
 // One rank's trouble ends all of them; none may wait for a message that never comes.

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -233,9 +234,17 @@ class Race {
       const double median = median_of(times[i]);
       settled = settled && std::abs(median - before[i]) < kSettled * before[i];
       before[i] = median;
-      measured_[i].batch = calls_per_sample(median);
     }
+    share_calls(before);
     return settled;
+  }
+
+  void share_calls(const std::vector<double>& call_us) {
+    double quickest_us = std::numeric_limits<double>::infinity();
+    for (const std::size_t i : active_) quickest_us = std::min(quickest_us, call_us[i]);
+    for (const std::size_t i : active_)
+      measured_[i].batch = calls_per_sample(
+          call_us[i], quickest_us, setting_.is_oversubscribed ? kCrowdedSample_us : kSample_us);
   }
 
   void warm_up() {
@@ -245,9 +254,10 @@ class Race {
     std::vector<double> before(measured_.size());
     std::vector<bool> goes_on(measured_.size());  // a warm-up leaves nobody out
     std::size_t rounds = std::min(wanted.value_or(kWarmUpRounds), kWarmUpRounds);
-    if (rounds == 0)
-      for (const std::size_t i : active_)
-        measured_[i].batch = calls_per_sample(measured_[i].first_us);
+    if (rounds == 0) {
+      for (const std::size_t i : active_) before[i] = measured_[i].first_us;
+      share_calls(before);
+    }
     for (std::size_t done = 0; rounds > 0 && !interrupted_;) {
       const auto block_start = Clock::now();
       const bool settled = settle(block(rounds), before);

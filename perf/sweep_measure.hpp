@@ -30,6 +30,7 @@ struct Measured {
 struct Setting {
   World& world;                  ///< The ranks.
   const SweepOptions& options;   ///< The flags.
+  bool is_oversubscribed;        ///< Whether a host has more ranks than cores.
   std::function<void()> tick{};  ///< Called on every rank now and then; reports progress.
 };
 

@@ -65,9 +65,11 @@ std::vector<bool> who_goes_on(const std::vector<Progress>& runs, const SweepOpti
   return active;
 }
 
-std::int64_t calls_per_sample(double call_us) {
-  return static_cast<std::int64_t>(
-      std::clamp(std::ceil(kSampleTarget_us / call_us), 1.0, kMostCalls));
+std::int64_t calls_per_sample(double call_us, double quickest_us, double sample_us) {
+  const double own = std::ceil(sample_us / call_us);
+  const double shared = std::ceil(sample_us / quickest_us);
+  const double bearable = std::max(own, std::floor(kMostSample_us / call_us));
+  return static_cast<std::int64_t>(std::clamp(std::min(shared, bearable), 1.0, kMostCalls));
 }
 
 }  // namespace tutti::perf

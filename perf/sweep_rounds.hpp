@@ -20,9 +20,13 @@ inline constexpr double kPreciseRatio = 0.015;
 /// Beyond this ratio the race is not close.
 inline constexpr double kCloseRace = 1.15;
 /// Time of one sample of a small operation: far above the clock's cost and the start's skew.
-inline constexpr double kSampleTarget_us = 50;
+inline constexpr double kSample_us = 50;
+/// The same where ranks outnumber cores and each has to have its turn to start.
+inline constexpr double kCrowdedSample_us = 1000;
 /// Most calls in one sample.
 inline constexpr double kMostCalls = 1000;
+/// How long the sample of a slow candidate may take to have as many calls as the others.
+inline constexpr double kMostSample_us = 5000;
 
 /// One candidate under way.
 struct Progress {
@@ -35,7 +39,11 @@ struct Progress {
 [[nodiscard]] std::vector<bool> who_goes_on(const std::vector<Progress>& runs,
                                             const SweepOptions& options);
 
-/// @param call_us time of one call. @return calls to put into one sample.
-[[nodiscard]] std::int64_t calls_per_sample(double call_us);
+/// As many calls for all candidates, since calls that follow each other may overlap: one by itself
+/// takes the whole way from the first rank to the last, one of many only its own work. A candidate
+/// that would need very long for them gets fewer.
+/// @param call_us time of one call. @param quickest_us that of the quickest candidate.
+/// @param sample_us kSample_us or kCrowdedSample_us. @return calls to put into one sample.
+[[nodiscard]] std::int64_t calls_per_sample(double call_us, double quickest_us, double sample_us);
 
 }  // namespace tutti::perf

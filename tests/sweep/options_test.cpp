@@ -276,6 +276,13 @@ TEST(Candidates, OneListedTwiceRacesAgainstItself) {
   EXPECT_DOUBLE_EQ(candidates[1].inject, 0.05);
 }
 
+TEST(Candidates, OfWhateverIsMeasuredMayBeDelayed) {
+  for (const char* const name : {"all_reduce", "scatterv", "send"})
+    EXPECT_NO_THROW(
+        check_names(understand(parse({"--collective", name, "--inject", "auto=5%"})), 4, true))
+        << name;
+}
+
 TEST(Rounds, GoOnUntilPreciseOrOutOfBudget) {
   SweepOptions options;
   options.budget_s = 1;
@@ -298,9 +305,17 @@ TEST(Rounds, GoOnUntilPreciseOrOutOfBudget) {
 }
 
 TEST(Rounds, SmallCallsShareASample) {
-  EXPECT_EQ(calls_per_sample(1000), 1);
-  EXPECT_EQ(calls_per_sample(1), 50);
-  EXPECT_EQ(calls_per_sample(0.0001), 1000);
+  EXPECT_EQ(calls_per_sample(1000, 1000, 50), 1);
+  EXPECT_EQ(calls_per_sample(1, 1, 50), 50);
+  EXPECT_EQ(calls_per_sample(1, 1, 1000), 1000);
+  EXPECT_EQ(calls_per_sample(0.0001, 0.0001, 50), 1000);
+}
+
+TEST(Rounds, AllHaveAsManyCallsAsTheQuickest) {
+  EXPECT_EQ(calls_per_sample(60, 1, 50), 50);
+  EXPECT_EQ(calls_per_sample(1000, 1, 50), 5);  // what takes 5 ms
+  EXPECT_EQ(calls_per_sample(10000, 1, 50), 1);
+  EXPECT_EQ(calls_per_sample(20, 10, 10000), 500);  // its own sample, which is longer than 5 ms
 }
 
 }  // namespace

@@ -2,9 +2,11 @@
 // between ranks as well, absent calls left out.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include <tutti/init.hpp>
 
@@ -19,7 +21,7 @@ namespace {
 // A world whose native call can be told to be wrong or to be missing.
 class Simulated : public World {
  public:
-  enum class Native { right, wrong, missing };
+  enum class Native { right, wrong, slow, missing };
 
   explicit Simulated(Native native)
       : native_{native}, cluster_{sim::ClusterOptions{.size = 1}},
@@ -29,7 +31,8 @@ class Simulated : public World {
   bool has_native(const Call&) override { return native_ != Native::missing; }
   void native(const Call& call) override {
     ++calls_;
-    if (native_ == Native::right)
+    if (native_ == Native::slow) std::this_thread::sleep_for(std::chrono::microseconds{200});
+    if (native_ != Native::wrong)
       std::memmove(call.out, call.in, call.out_count * call.element_bytes);
   }
   bool has_library() const override { return true; }
@@ -52,7 +55,7 @@ const Problem kProblem{.collective = Collective::all_reduce, .count = 100, .size
 
 SizeResult race(World& world, SweepOptions options) {
   options.budget_s = 0.02;
-  const Setting setting{world, options, [] {}};
+  const Setting setting{world, options, false, [] {}};
   return measure_size(setting, kProblem, kCandidates);
 }
 
@@ -71,6 +74,14 @@ TEST(Race, EveryCandidateGetsTheRoundsAskedFor) {
   EXPECT_EQ(result.measured[0].runs, "ring");
   EXPECT_FALSE(result.measured[1].runs.empty());
   EXPECT_FALSE(result.interrupted);
+}
+
+// By itself it would have one call in a sample.
+TEST(Race, ASlowOneIsTimedOverSeveralCallsAsTheQuickestIs) {
+  Simulated world{Simulated::Native::slow};
+  const SizeResult result = race(world, {.rounds = 3});
+  EXPECT_GT(result.measured[0].batch, 1);
+  EXPECT_GT(result.measured[2].batch, 1);
 }
 
 TEST(Race, WrongResultsAreCounted) {
@@ -112,7 +123,7 @@ Measured raced_by_two(Spoiled spoiled) {
     const auto self = static_cast<std::size_t>(rank);
     OneOfTwo world{*channels[self], spoiled};
     const SweepOptions options{.rounds = 1, .warm_up_rounds = 0};
-    const Setting setting{world, options, [] {}};
+    const Setting setting{world, options, false, [] {}};
     const Problem problem{.collective = Collective::all_reduce, .count = 100, .size = 2};
     found[self] = measure_size(setting, problem, {kCandidates.back()}).measured.front();
   }));
@@ -164,7 +175,7 @@ TEST(Race, AMissingCallIsLeftOutAndSaysWhy) {
 TEST(Race, ManyRoundsAreAllDone) {
   Simulated world{Simulated::Native::right};
   const SweepOptions options{.rounds = 20100, .check = false, .touch = false, .budget_s = 0.02};
-  const Setting setting{world, options, [] {}};
+  const Setting setting{world, options, false, [] {}};
   const SizeResult result = measure_size(setting, kProblem, {kCandidates.back()});
   EXPECT_EQ(result.measured.front().times_us.size(), 20100u);
 }
@@ -195,7 +206,7 @@ TEST(Race, ASignalEndsALongWarmUp) {
     catch_interrupts();
     Interrupting world;
     const SweepOptions options{.rounds = 1, .warm_up_rounds = 500'000, .touch = false};
-    const Setting setting{world, options, [] {}};
+    const Setting setting{world, options, false, [] {}};
     const Measured last = measure_size(setting, kProblem, {kCandidates.back()}).measured.front();
     std::_Exit(last.times_us.empty() && world.calls() < 400'000 ? 0 : 1);
   };
