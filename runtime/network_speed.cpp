@@ -58,10 +58,11 @@ NetworkSpeed measure_network(Communicator& pair) {
   return speed_of(kProbeBytes[1] - kProbeBytes[0], shortest[1] - shortest[0]);
 }
 
-Tariff memory_tariff(int shared_cores) {
+Tariff memory_tariff(int shared_cores, std::size_t buffered_bytes) {
   if (shared_cores > 0) {
     LinkCosts costs = kCrowdedCosts;
     costs.shared_cores = shared_cores;
+    costs.buffered_bytes = static_cast<std::int64_t>(buffered_bytes);
     return {.costs = costs,
             .origin = "assumed of shared memory and " + std::to_string(shared_cores) +
                       (shared_cores == 1 ? " core" : " cores") + " for all ranks",

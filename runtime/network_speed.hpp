@@ -30,7 +30,8 @@ enum class NetworkSpeed : std::uint8_t {
 
 /// @return what links through memory are taken to cost.
 /// @param shared_cores how many the ranks share; 0: each has one.
-[[nodiscard]] Tariff memory_tariff(int shared_cores);
+/// @param buffered_bytes as LinkCosts has it, where they share some.
+[[nodiscard]] Tariff memory_tariff(int shared_cores, std::size_t buffered_bytes);
 /// @return what links over the loopback are taken to cost.
 [[nodiscard]] Tariff loopback_tariff();
 /// @param speed as measured. @return what links between hosts are taken to cost.

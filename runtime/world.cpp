@@ -228,7 +228,8 @@ Tariff World::tariff_of(const std::vector<Rank>& members) const {
   const auto household = [this](Rank rank) { return households_[static_cast<std::size_t>(rank)]; };
   const bool share_memory = std::ranges::all_of(
       members, [&](Rank member) { return household(member) == household(members.front()); });
-  return share_memory ? memory_tariff(shared_cores_) : remote_tariff_;
+  if (!share_memory) return remote_tariff_;
+  return memory_tariff(shared_cores_, shm::longest_buffered(members.size()));
 }
 
 std::unique_ptr<Transport> World::connect(std::uint64_t communicator,

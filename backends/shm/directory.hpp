@@ -55,6 +55,12 @@ struct Sizes {
   return {64, 32 << 10};
 }
 
+/// @param ranks of one communicator on this host. @return the longest message that its sender
+/// copies and forgets, where ranks outnumber cores.
+[[nodiscard]] constexpr std::size_t longest_buffered(std::size_t ranks) noexcept {
+  return most_at_once(sizes_for(ranks).bytes);
+}
+
 /// The front of what a rank keeps for one communicator; the offsets of its roads follow, one per
 /// member.
 struct Block {

@@ -104,6 +104,12 @@ struct alignas(64) Consumed {
   alignas(64) std::atomic<std::uint32_t> asked;
 };
 
+/// @param byte_count of a ring of bytes. @return the most of them at once, so that the next may be
+/// written while one is read.
+[[nodiscard]] constexpr std::size_t most_at_once(std::size_t byte_count) noexcept {
+  return byte_count / 4;
+}
+
 /// Where one road lies. The sizes are powers of two.
 struct Road {
   Slot* slots = nullptr;
@@ -149,7 +155,7 @@ class Outbox {
   }
   void take_room(const Extent& extent) noexcept { tail_ = extent.end; }
   /// @return the most bytes at once.
-  [[nodiscard]] std::size_t byte_limit() const noexcept { return road_.byte_count / 4; }
+  [[nodiscard]] std::size_t byte_limit() const noexcept { return most_at_once(road_.byte_count); }
   /// @return payload bytes sent whose receive was not there yet, as far as is known.
   [[nodiscard]] std::uint64_t unmatched(bool look) noexcept {
     if (look && consumed_ != nullptr)

@@ -6,7 +6,9 @@
 namespace tutti::shm {
 namespace {
 
-/// Up to here a message's bytes go with it, where the ring has so much room,
+/// Up to here a message's bytes go with it, where the ring has so much room (that is all it takes
+/// where ranks share cores: a sender that waits to be read gives its core away, and gets it back
+/// later than two more copies take),
 constexpr std::uint64_t kEager = 32768;
 /// and up to here those of a rank that has nothing else to do meanwhile: less than what may be read
 /// where it lies, for cores that share no cache are several times slower by copying at both ends.
@@ -60,7 +62,7 @@ bool ShmTransport::may_be_early(Peer& peer, const Transfer& transfer,
   if (bytes > kInlineBytes) {
     if (is_lent(transfer, bytes)) return false;
     const std::uint64_t limit = is_alone_ ? kEagerAlone : kEager;
-    if (bytes > std::min<std::uint64_t>(limit, peer.out.byte_limit())) return false;
+    if ((bytes > limit && !crowded_) || bytes > peer.out.byte_limit()) return false;
     if (bytes >= Ways::kLeast && peer.out.is_asked(Ways::bit_of(bytes, !is_alone_))) return false;
   }
   return peer.out.unmatched(false) + bytes <= kCredit ||

@@ -38,12 +38,12 @@ struct LinkCosts {
 inline constexpr LinkCosts kDefaultCosts{.alpha = 4'000'000'000, .beta = 100'000, .gamma = 50'000};
 
 /// What ranks of one host charge that outnumber its cores: to wait is to let another rank run,
-/// which costs more than small messages do. Without shared_cores, which whoever uses it must say.
-inline constexpr LinkCosts kCrowdedCosts{.alpha = 350'000'000,
+/// which costs more than small messages do. Without shared_cores and buffered_bytes, which whoever
+/// uses it must say.
+inline constexpr LinkCosts kCrowdedCosts{.alpha = 200'000'000,
                                          .beta = 100'000,
                                          .gamma = 50'000,
-                                         .round = 1'200'000'000,
-                                         .buffered_bytes = 65535};
+                                         .round = 3'600'000'000};
 
 /// Half a microsecond per message, which waits for its receiver and is worked on where it lies, so
 /// that reducing is all there is to a byte.

@@ -77,6 +77,26 @@ TEST(ShmDoze, AMessageThatWasReadWakes) {
   ping_pong(crowded(getpid()), std::size_t{4} << 20, 5);
 }
 
+// Else it would have to wait for its receiver's turn on the core, and then for its own.
+TEST(ShmDoze, ASenderGoesOnAsLongAsTheRingHasRoom) {
+  for (const std::size_t more : {0, 1}) {
+    Host host = crowded(getpid());
+    const auto sender = host.transport(0);
+    const auto receiver = host.transport(1);
+    std::vector<std::uint8_t> data(longest_buffered(2) + more);
+    std::iota(data.begin(), data.end(), std::uint8_t{1});
+    std::vector<std::uint8_t> received(data.size());
+    const Piece from{reinterpret_cast<std::byte*>(data.data()), data.size()};
+    const Piece to{reinterpret_cast<std::byte*>(received.data()), received.size()};
+    post(*sender, Transfer::Kind::send, {&from, 1});
+    EXPECT_EQ(completed(*sender), 1 - more);
+    post(*receiver, Transfer::Kind::recv, {&to, 1});
+    EXPECT_EQ(completed(*receiver), 1u);
+    EXPECT_EQ(completed(*sender), more);
+    EXPECT_EQ(received, data);
+  }
+}
+
 TEST(ShmDoze, WithSomethingToDoNobodySleeps) {
   Host host = crowded();
   const auto sender = host.transport(0);
