@@ -70,6 +70,7 @@ Tariff memory_tariff(int shared_cores, std::size_t buffered_bytes) {
   }
   LinkCosts costs = kDefaultCosts;
   costs.half_duplex = true;
+  costs.gamma = 12'500;  // what is read is reduced at once, while a cache has it
   return {.costs = costs,
           .origin = "assumed of shared memory",
           .visible = kVisibleCosts,
