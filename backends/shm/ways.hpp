@@ -24,7 +24,7 @@ struct Course {
 class Ways {
  public:
   /// Shorter messages always come through the ring.
-  static constexpr std::uint64_t kLeast = std::uint64_t{16} << 10;
+  static constexpr std::uint64_t kLeast = std::uint64_t{8} << 10;
 
   /// @param bytes of a message, kLeast or more. @param course of it. @param usual what is right
   /// more often. @return whether it is to come through the ring.
@@ -54,7 +54,7 @@ class Ways {
 
  private:
   static constexpr std::uint32_t kTry = 64;  ///< Messages from one trial to the next.
-  static constexpr int kSizes = 11;          ///< To 16 MiB and beyond.
+  static constexpr int kSizes = 12;          ///< To 16 MiB and beyond.
   /// Of messages of like sizes.
   struct Likes {
     std::array<std::int64_t, 2> cost{};  ///< Per byte, by whether it streams; 0 if not known.

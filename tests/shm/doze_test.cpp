@@ -79,7 +79,7 @@ TEST(ShmDoze, AMessageThatWasReadWakes) {
 
 // Else it would have to wait for its receiver's turn on the core, and then for its own.
 TEST(ShmDoze, ASenderGoesOnAsLongAsTheRingHasRoom) {
-  for (const std::size_t more : {0, 1}) {
+  for (const std::size_t more : {std::size_t{0}, std::size_t{1}}) {
     Host host = crowded(getpid());
     const auto sender = host.transport(0);
     const auto receiver = host.transport(1);
