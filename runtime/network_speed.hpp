@@ -23,7 +23,10 @@ enum class NetworkSpeed : std::uint8_t {
 /// @param bytes that a connection carried. @param time that it took, beside what a message takes
 /// that has none. @return the class.
 [[nodiscard]] NetworkSpeed speed_of(std::size_t bytes, Duration time) noexcept;
-/// Collective: rank 0 sends to rank 1, a few MiB at the most.
+/// @param short_probe time until 256 KiB were there and answered. @param long_probe of 1,280 KiB.
+/// @return the class.
+[[nodiscard]] NetworkSpeed speed_between(Duration short_probe, Duration long_probe) noexcept;
+/// Collective: rank 0 sends to rank 1, some MiB at the most.
 /// @param pair two ranks on different hosts. @return what rank 0 measured, unknown on rank 1.
 /// Throws what its collectives throw.
 [[nodiscard]] NetworkSpeed measure_network(Communicator& pair);

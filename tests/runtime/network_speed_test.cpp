@@ -22,6 +22,16 @@ TEST(NetworkSpeed, IsWhatTheLinkIsSoldAs) {
     EXPECT_EQ(speed_of(kGigabit, time), NetworkSpeed::gigabits_10);
 }
 
+TEST(NetworkSpeed, IsSeenInWhatALongProbeTakesLonger) {
+  EXPECT_EQ(speed_between(22ms, 106ms), NetworkSpeed::megabits_100);
+  EXPECT_EQ(speed_between(2200us, 10600us), NetworkSpeed::gigabit_1);
+  EXPECT_EQ(speed_between(300us, 1100us), NetworkSpeed::gigabits_10);
+  EXPECT_EQ(speed_between(32ms, 41ms), NetworkSpeed::gigabit_1) << "it is far away";
+  // Two probes of a gigabit that waited for a core.
+  EXPECT_EQ(speed_between(10ms, 11ms), NetworkSpeed::gigabit_1);
+  EXPECT_EQ(speed_between(12ms, 11ms), NetworkSpeed::gigabit_1);
+}
+
 TEST(NetworkSpeed, ClassesCostWhatTheySay) {
   EXPECT_EQ(network_tariff(NetworkSpeed::megabits_100).costs.beta, 80'000'000);
   EXPECT_EQ(network_tariff(NetworkSpeed::gigabit_1).costs.beta, 8'000'000);
