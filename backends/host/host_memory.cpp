@@ -4,19 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
 
 #include <tutti/error.hpp>
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include <tutti/streaming.hpp>
 
 #include "integer_division.hpp"
 #include "kernels.hpp"
+#include "streams.hpp"
 
 namespace tutti::host {
 namespace {
@@ -71,33 +68,6 @@ void fold_by_user(const Fold& work, std::size_t element_bytes) {
 constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
 // Nor do results that are stored more than once: with what is read they are twice as many bytes.
 constexpr std::size_t kStreamedFoldBytes = kStreamedBytes / 2;
-constexpr std::size_t kLine = 64;
-
-/// Copies a line to memory that will not be read soon.
-inline void stream_line(std::byte* to, const std::byte* from) {
-#if defined(__SSE2__)
-  if (reinterpret_cast<std::uintptr_t>(to) % sizeof(__m128i) == 0) {
-    for (std::size_t i = 0; i < kLine; i += sizeof(__m128i))
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
-                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
-    return;
-  }
-#endif
-  std::memcpy(to, from, kLine);
-}
-
-/// The same of many lines.
-void stream(std::byte* to, const std::byte* from, std::size_t bytes) {
-  for (; bytes >= kLine; bytes -= kLine, to += kLine, from += kLine) stream_line(to, from);
-  std::memcpy(to, from, bytes);
-}
-
-/// Others may be told afterwards that what was streamed is there.
-void end_streams() {
-#if defined(__SSE2__)
-  _mm_sfence();
-#endif
-}
 
 /// Stores results of a fold in all their places, while the operands of the next ones come into the
 /// cache: one after the other, each would wait for the memory, and take half as long again.

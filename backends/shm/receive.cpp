@@ -34,8 +34,8 @@ void ShmTransport::check(const Peer& peer, const Transfer& transfer, std::uint64
 void ShmTransport::meet(const Peer& peer, Record& record, const Message& message) const {
   check(peer, record.transfer, record.bytes, message.fingerprint, message.bytes);
   record.course.exchanged = !message.is_alone;
-  record.began =
-      message.began == Duration::zero() ? message.began : std::max(record.began, message.began);
+  record.take = message.way == Way::past ? Take::past : Take::stream;
+  record.began = began_to_take(record.bytes, record.began, message.began);
 }
 
 void ShmTransport::deliver(Record& record, std::span<const std::byte> bytes) {
@@ -68,6 +68,7 @@ void ShmTransport::post_receive(Peer& peer, const Transfer& transfer, std::uint6
   } else if (arrival.message.is_request) {
     grant(peer, id, arrival.message, arrival.ranges);
   } else {
+    if (crowded_) records_[id].began = Duration::zero();  // it has been copied before
     take_bytes(peer, id, arrival.payload);
   }
   spare_arrivals_.push_back(std::move(arrival));
@@ -94,6 +95,8 @@ void ShmTransport::read_slots(Peer& peer) {
       case Kind::request: take_message(peer, slot); break;
       case Kind::more: take_more(peer, slot); break;
       case Kind::chunk: take_chunk(peer, slot); break;
+      case Kind::share: take_share(peer, slot); break;
+      case Kind::stored: take_stored(peer, slot); break;
       case Kind::grant:
       case Kind::done: take_answer(peer, slot); break;
       default: throw nonsense();
@@ -159,7 +162,7 @@ void ShmTransport::take_bytes(Peer& peer, std::uint32_t id, std::span<const std:
     return;
   }
   if (peer.partial == id) peer.partial = kNone;
-  learn(peer, record.bytes, record.course, record.began, true);
+  learn(peer, record.bytes, record.course, record.began, record.take);
   peer.in.count_match(record.bytes);
   --peer.awaited;
   finish(id);
@@ -236,9 +239,12 @@ void ShmTransport::find_strays(std::uint64_t pending, bool thoroughly) {
 void ShmTransport::grant(Peer& peer, std::uint32_t id, const Message& message,
                          std::span<const Range> ranges) {
   records_[id].theirs = message.id;
-  if (is_streamed(peer, records_[id], message)) {
+  const Take take = take_of(peer, records_[id], message, ranges.size());
+  records_[id].take = take;
+  if (take == Take::stream || take == Take::past) {
     records_[id].is_streamed = true;
-    send_answer(peer, {Kind::grant, message.id, id});
+    const Way way = take == Take::past ? Way::past : Way::stream;
+    send_answer(peer, {.kind = Kind::grant, .theirs = message.id, .ours = id, .way = way});
     return;
   }
   std::uint64_t bytes = 0;
@@ -261,6 +267,7 @@ void ShmTransport::grant(Peer& peer, std::uint32_t id, const Message& message,
   pull.ranges.assign(ranges.begin(), ranges.end());
   pull.range = 0;
   pull.offset = 0;
+  if (take == Take::share) ask_for_rest(peer, records_[id], id, pull.ranges.front());
   peer.pulls.push_back(std::move(pull));
 }
 
@@ -273,7 +280,7 @@ void ShmTransport::take_chunk(Peer& peer, const Slot& slot) {
   deliver(record, {peer.in.at(extent), extent.bytes});
   peer.in.consume(extent);
   if (record.moved < record.bytes) return;
-  learn(peer, record.bytes, record.course, record.began, true);
+  learn(peer, record.bytes, record.course, record.began, record.take);
   --peer.awaited;
   finish(slot.id);
 }
@@ -281,15 +288,18 @@ void ShmTransport::take_chunk(Peer& peer, const Slot& slot) {
 void ShmTransport::take_answer(Peer& peer, const Slot& slot) {
   const std::uint32_t id = slot.id;
   Record& record = record_of(id);
-  if (record.transfer.kind != Transfer::Kind::send || record.is_streamed) throw nonsense();
+  if (record.transfer.kind != Transfer::Kind::send || record.is_streamed || record.rest.bytes > 0)
+    throw nonsense();
+  if (slot.kind == Kind::grant && record.take == Take::share) throw nonsense();
   --peer.awaited;
   if (slot.kind == Kind::done) {
-    if (body_of<Answer>(slot).replied != 0) take_reply(peer, record);
+    if (body_of<Answer>(slot).is_there != 0) take_reply(peer, record);
     finish(id);
     return;
   }
   record.is_streamed = true;
-  record.theirs = body_of<Answer>(slot).receiver;
+  record.take = slot.way == Way::past ? Take::past : Take::stream;
+  record.theirs = body_of<Answer>(slot).ours;
   peer.streams.push_back(id);
 }
 
@@ -297,15 +307,16 @@ void ShmTransport::pull_all(Peer& peer) {
   for (std::size_t i = 0; i < peer.pulls.size();) {
     Pull& pull = peer.pulls[i];
     Record& record = records_[pull.record];
-    if (record.moved < record.bytes) pull_some(peer, pull, record);
-    const bool is_over = record.moved == record.bytes;
+    if (pull.range < pull.ranges.size()) pull_some(peer, pull, record);
     // What was read of a rank that gave its memory back may be anything.
-    if (is_over && !may_touch(peer)) suspect(peer, kGaveUp);
-    if (!is_over || !may_touch(peer)) {
+    const bool is_read = pull.range == pull.ranges.size();
+    const bool is_worth_nothing = is_read && !may_touch(peer);
+    if (is_worth_nothing) suspect(peer, kGaveUp);
+    if (is_worth_nothing || record.moved < record.bytes) {
       ++i;
       continue;
     }
-    learn(peer, record.bytes, record.course, record.began, false);
+    learn(peer, record.bytes, record.course, record.began, record.take);
     --peer.awaited;
     const std::uint32_t id = pull.record;
     spare_pulls_.push_back(std::move(pull));

@@ -31,12 +31,15 @@ enum class Kind : std::uint8_t {
   request,   ///< A message that waits for its receive; Body::Request says where its bytes are.
   grant,     ///< The receive of a request is there: send the bytes.
   chunk,     ///< The next bytes of a granted message, in the ring of bytes.
+  share,     ///< The receive of a request is there: write its last bytes where they belong.
+  stored,    ///< They are written, or cannot be.
   done       ///< All bytes of a request have been read where they are.
 };
 
 /// How a receiver may get at the bytes of a request. It may always have them streamed.
 enum class Way : std::uint8_t {
   stream,   ///< The sender copies them through the ring of bytes.
+  past,     ///< It does so past its caches. Of buffered and grant.
   visible,  ///< They lie in the sender's segment.
   loan,     ///< They do, in one run, and an answer may be written there too; the body is a Lending.
   process   ///< The system reads them out of the sender's memory.
@@ -48,7 +51,7 @@ struct alignas(64) Slot {
   std::atomic<std::uint32_t> stamp;
   Kind kind;
   std::uint8_t length;  ///< Of small: bytes.
-  Way way;              ///< Of request.
+  Way way;              ///< Of request, buffered and grant.
   std::uint8_t alone;   ///< Of buffered and request: whether the sender had nothing else to do.
   std::uint32_t tag;    ///< Of messages.
   std::uint32_t id;     ///< Of the sender's or receiver's record of the message.
@@ -86,10 +89,16 @@ struct Lending {
   Range reply;         ///< Where a message to the sender may be written.
   std::uint32_t turn;  ///< Which one.
 };
-/// The body of a grant and of done: whose they are. The slot's id is the other side's.
+/// The body of a grant, of stored and of done: whose they are. The slot's id is the other side's.
 struct Answer {
+  std::uint32_t ours;
+  /// Of done: whether the receiver's next message stands where it may. Of stored: whether they are.
+  std::uint32_t is_there;
+};
+/// The body of share.
+struct Share {
+  Range place;  ///< Where the last bytes of the message belong, an address in the process.
   std::uint32_t receiver;
-  std::uint32_t replied;  ///< Of done: whether the receiver's next message stands where it may.
 };
 
 /// What the receiver has consumed; in the receiver's segment.
@@ -99,9 +108,9 @@ struct alignas(64) Consumed {
   std::atomic<std::uint64_t> matched;  ///< Payload bytes of small and buffered messages that met
                                        ///< their receive.
   std::atomic<std::uint32_t> storing;  ///< How many replies to the sender are being written.
-  /// Which messages it would rather read where they lie, a bit for each kind of them. It changes
-  /// seldom, so it has a line of its own, which stays in the sender's cache.
-  alignas(64) std::atomic<std::uint32_t> asked;
+  /// How it would have messages come, two bits for each kind of them. It changes seldom, so it has
+  /// a line of its own, which stays in the sender's cache.
+  alignas(64) std::atomic<std::uint64_t> asked;
 };
 
 /// @param byte_count of a ring of bytes. @return the most of them at once, so that the next may be
@@ -163,9 +172,10 @@ class Outbox {
     return sent_ - std::min(sent_, seen_matched_);
   }
   void count_payload(std::size_t bytes) noexcept { sent_ += bytes; }
-  /// @param kind a bit. @return whether the receiver would rather read messages of the kind.
-  [[nodiscard]] bool is_asked(std::uint32_t kind) const noexcept {
-    return consumed_ != nullptr && (consumed_->asked.load(std::memory_order_relaxed) & kind) != 0;
+  /// @param kind of a message, up to 31. @return what the receiver asks for, 0 if nothing.
+  [[nodiscard]] unsigned asked(unsigned kind) const noexcept {
+    if (consumed_ == nullptr) return 0;
+    return static_cast<unsigned>(consumed_->asked.load(std::memory_order_relaxed) >> 2 * kind & 3);
   }
   /// @return slots sent.
   [[nodiscard]] std::uint64_t sent() const noexcept { return head_; }
@@ -258,9 +268,10 @@ class Inbox {
     matched_ += bytes;
     road_.consumed->matched.store(matched_, std::memory_order_release);
   }
-  /// @param kind a bit. @param wanted whether messages of the kind are to wait until they are read.
-  void ask(std::uint32_t kind, bool wanted) noexcept {
-    const std::uint32_t now = wanted ? asked_ | kind : asked_ & ~kind;
+  /// @param kind of messages, up to 31. @param way up to 3, how they are to come.
+  void ask(unsigned kind, unsigned way) noexcept {
+    const std::uint64_t now = (asked_ & ~(std::uint64_t{3} << 2 * kind)) | std::uint64_t{way}
+                                                                               << 2 * kind;
     if (now != asked_) road_.consumed->asked.store(now, std::memory_order_relaxed);
     asked_ = now;
   }
@@ -270,7 +281,7 @@ class Inbox {
   int shift_ = 0;
   std::uint64_t next_ = 0;
   std::uint64_t matched_ = 0;
-  std::uint32_t asked_ = 0;
+  std::uint64_t asked_ = 0;
 };
 
 /// Copies a slot's body out of it. @tparam Body what it is. @param slot the slot. @return the body.

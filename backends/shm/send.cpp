@@ -23,6 +23,13 @@ constexpr std::uint64_t kCredit = std::uint64_t{256} << 10;
 /// make the receiver wait for the first.
 constexpr std::uint64_t kChunk = 32768;
 
+/// Copies bytes of a message into the ring. @param take how.
+void put(Cursor& cursor, std::byte* to, std::uint64_t bytes, Take take) noexcept {
+  if (take != Take::past) return cursor.read(to, bytes);
+  cursor.stream(to, bytes);
+  end_streams();
+}
+
 Slot& fill(Outbox& out, Kind kind, const Transfer& transfer, std::uint32_t id) noexcept {
   Slot& slot = out.slot();
   slot.kind = kind;
@@ -63,7 +70,7 @@ bool ShmTransport::may_be_early(Peer& peer, const Transfer& transfer,
     if (is_lent(transfer, bytes)) return false;
     const std::uint64_t limit = is_alone_ ? kEagerAlone : kEager;
     if ((bytes > limit && !crowded_) || bytes > peer.out.byte_limit()) return false;
-    if (bytes >= Ways::kLeast && peer.out.is_asked(Ways::bit_of(bytes, !is_alone_))) return false;
+    if (asked_for(peer, bytes, !is_alone_) == Take::read) return false;
   }
   return peer.out.unmatched(false) + bytes <= kCredit ||
          peer.out.unmatched(true) + bytes <= kCredit;
@@ -82,13 +89,15 @@ bool ShmTransport::send_small(Peer& peer, const Transfer& transfer, std::uint64_
 bool ShmTransport::send_buffered(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
   const std::uint64_t most = is_alone_ ? kPart : kEager;
   if (!peer.out.fits(bytes, most)) return false;
+  const Take take = asked_for(peer, bytes, !is_alone_);
   Cursor cursor{transfer.pieces};
   for (std::uint64_t sent = 0; sent < bytes;) {
     Extent extent{};
     expects(peer.out.find_room(std::min(most, bytes - sent), extent), "there is room for a part");
-    cursor.read(peer.out.at(extent), extent.bytes);
+    put(cursor, peer.out.at(extent), extent.bytes, take);
     const Kind kind = sent == 0 ? Kind::buffered : Kind::more;
     Slot& slot = fill(peer.out, kind, transfer, 0);
+    slot.way = take == Take::past ? Way::past : Way::stream;
     slot.alone = is_alone_ ? 1 : 0;
     set_body(slot, Buffered{extent, bytes, began_.count()});
     peer.out.take_room(extent);
@@ -149,7 +158,10 @@ void ShmTransport::send_answer(Peer& peer, const Answering& answering) {
   Slot& slot = peer.out.slot();
   slot.kind = answering.kind;
   slot.id = answering.theirs;
-  set_body(slot, Answer{answering.ours, answering.replied ? 1u : 0u});
+  slot.way = answering.way;
+  if (answering.kind == Kind::share)
+    set_body(slot, Share{records_[answering.ours].rest, answering.ours});
+  else set_body(slot, Answer{answering.ours, answering.is_there ? 1u : 0u});
   peer.out.send();
 }
 
@@ -196,7 +208,7 @@ void ShmTransport::send_chunks(Peer& peer) {
         std::min({kChunk, std::uint64_t{peer.out.byte_limit()}, record.bytes - record.moved});
     Extent extent{};
     if (!peer.out.has_slot() || !peer.out.find_room(bytes, extent)) return;
-    record.cursor.read(peer.out.at(extent), bytes);
+    put(record.cursor, peer.out.at(extent), bytes, record.take);
     record.moved += bytes;
     Slot& slot = peer.out.slot();
     slot.kind = Kind::chunk;

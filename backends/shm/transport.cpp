@@ -125,6 +125,7 @@ void ShmTransport::progress(Peer& peer) {
   if (!peer.streams.empty()) send_chunks(peer);
   if (peer.awaited > 0) read_slots(peer);
   if (peer.awaited > 0 && ++peer.silent % kPollsPerLook == 0) look_for_end(peer);
+  if (!peer.pushes.empty()) push_all(peer);
   if (!peer.pulls.empty()) pull_all(peer);
   if (crowded_ && peer.out.sent() + peer.in.consumed() != before) wake(peer);
 }
@@ -199,6 +200,8 @@ std::uint32_t ShmTransport::add_record(const Transfer& transfer, std::uint64_t b
   record.is_streamed = false;
   record.is_lent = false;
   record.is_storing = false;
+  record.take = Take::stream;
+  record.rest = {};
   if (transfer.sink != nullptr) record.feed.start(transfer, bytes);
   return id;
 }

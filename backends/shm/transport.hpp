@@ -54,6 +54,8 @@ class ShmTransport final : public Transport {
     bool is_streamed = false;  // it was granted
     bool is_lent = false;
     bool is_storing = false;  // the answer, where the lender has it
+    Range rest{};             // what its sender writes: of a send, where; of a receive, how much
+    Take take = Take::stream;
   };
   // What a slot says of a message.
   struct Message {
@@ -92,7 +94,8 @@ class ShmTransport final : public Transport {
     Kind kind;
     std::uint32_t theirs;
     std::uint32_t ours;
-    bool replied = false;
+    bool is_there = false;
+    Way way = Way::stream;
   };
   struct Peer {
     const Domain::Member* member = nullptr;
@@ -111,10 +114,13 @@ class ShmTransport final : public Transport {
     std::vector<Answering> answers{};       // that found no room
     std::vector<std::uint32_t> streams{};   // records of granted sends
     std::vector<Pull> pulls{};
-    Ways ways{};          // of its messages
+    std::vector<std::uint32_t> pushes{};  // records of sends whose last bytes we write
+    bool may_share = true;                // it can write into our memory, as far as is known
+    Ways ways{};                          // of its messages
     Duration learned{0};  // when the last one ended of which we learnt how long it took
     [[nodiscard]] bool idle() const noexcept {
-      return awaited == 0 && waiting.empty() && answers.empty() && streams.empty() && pulls.empty();
+      return awaited == 0 && waiting.empty() && answers.empty() && streams.empty() &&
+             pulls.empty() && pushes.empty();
     }
   };
 
@@ -153,8 +159,20 @@ class ShmTransport final : public Transport {
 
   // Which way a message takes: way.cpp.
   [[nodiscard]] Way way_for(const Peer& peer, const Record& record) const noexcept;
-  [[nodiscard]] bool is_streamed(Peer& peer, const Record& record, const Message& message) const;
-  void learn(Peer& peer, std::uint64_t bytes, Course course, Duration began, bool streamed) const;
+  [[nodiscard]] static Take asked_for(const Peer& peer, std::uint64_t bytes,
+                                      bool exchanged) noexcept;
+  [[nodiscard]] Take take_of(Peer& peer, const Record& record, const Message& message,
+                             std::size_t ranges) const;
+  [[nodiscard]] Duration began_to_take(std::uint64_t bytes, Duration ours,
+                                       Duration theirs) const noexcept;
+  void learn(Peer& peer, std::uint64_t bytes, Course course, Duration began, Take take) const;
+
+  // Messages that both ranks copy at a time: share.cpp.
+  void ask_for_rest(Peer& peer, Record& record, std::uint32_t id, Range& first);
+  void take_share(Peer& peer, const Slot& slot);
+  void push_all(Peer& peer);
+  [[nodiscard]] bool push_some(Peer& peer, Record& record) const;
+  void take_stored(Peer& peer, const Slot& slot);
 
   // Receiving: receive.cpp, and whole.cpp for messages that come with one slot.
   void post_receive(Peer& peer, const Transfer& transfer, std::uint64_t bytes);

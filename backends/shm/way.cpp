@@ -1,5 +1,6 @@
 // Which way a message takes, on both sides.
 #include <algorithm>
+#include <array>
 
 #include "transport.hpp"
 
@@ -12,6 +13,20 @@ constexpr std::uint64_t kProcessBytes = 65536;
 /// A message in more pieces than this is streamed.
 constexpr std::size_t kMostRanges = 64;
 
+/// The ways to take a message, first what is right more often. The system copies it once, but
+/// slowly, and into memory, from where it has yet to be folded. So both ends copy at the same time,
+/// through a cache, if they have one in common, unless both have something else to do. Where they
+/// have none, what one has in its own reaches the other line by line, several times as slowly as
+/// out of memory; or both ask the system.
+std::span<const Take> takes_of(Course course, bool can_read, bool may_share) noexcept {
+  static constexpr std::array kIdle{Take::stream, Take::past, Take::read, Take::share};
+  static constexpr std::array kBusy{Take::read, Take::stream, Take::past};
+  if (!can_read) return std::span{kIdle}.first(2);
+  if (course.folds) return std::span{kIdle}.first(3);
+  if (course.exchanged) return kBusy;
+  return std::span{kIdle}.first(may_share ? 4 : 3);
+}
+
 }  // namespace
 
 Way ShmTransport::way_for(const Peer& peer, const Record& record) const noexcept {
@@ -22,32 +37,48 @@ Way ShmTransport::way_for(const Peer& peer, const Record& record) const noexcept
   const bool visible = std::ranges::all_of(
       pieces, [&](const Piece& piece) { return segment.contains(piece.data, piece.bytes); });
   if (visible) return Way::visible;
-  const bool asked = record.bytes >= Ways::kLeast &&
-                     peer.out.is_asked(Ways::bit_of(record.bytes, record.course.exchanged));
-  return asked || record.bytes >= kProcessBytes ? Way::process : Way::stream;
+  const bool is_read = asked_for(peer, record.bytes, record.course.exchanged) == Take::read;
+  return is_read || record.bytes >= kProcessBytes ? Way::process : Way::stream;
 }
 
-// The system copies a message once, but slowly, and into memory, from where it has yet to be
-// folded. So both ends copy at the same time, through a cache, if they have one in common, unless
-// both have something else to do.
-bool ShmTransport::is_streamed(Peer& peer, const Record& record, const Message& message) const {
-  if (message.way != Way::process) return message.way == Way::stream;
-  if (peer.member->process < 0) return true;
-  if (crowded_ || record.bytes < kProcessBytes) return false;
-  return peer.ways.streams(record.bytes, record.course,
-                           record.course.folds || !record.course.exchanged);
+Take ShmTransport::asked_for(const Peer& peer, std::uint64_t bytes, bool exchanged) noexcept {
+  if (bytes < Ways::kLeast) return Take::stream;
+  return static_cast<Take>(peer.out.asked(Ways::kind_of(bytes, exchanged)));
+}
+
+Take ShmTransport::take_of(Peer& peer, const Record& record, const Message& message,
+                           std::size_t ranges) const {
+  if (message.way != Way::process) return message.way == Way::stream ? Take::stream : Take::read;
+  const bool can_read = peer.member->process >= 0;
+  if (can_read && (crowded_ || record.bytes < kProcessBytes)) return Take::read;
+  const bool may_share = peer.may_share && ranges == 1 && record.transfer.pieces.size() == 1;
+  return peer.ways.choose(record.bytes, record.course,
+                          takes_of(record.course, can_read, may_share));
 }
 
 // A message that waited for the one before it was not slow. What would come unasked is asked for by
 // kind, for its sender must know before it begins.
 void ShmTransport::learn(Peer& peer, std::uint64_t bytes, Course course, Duration began,
-                         bool streamed) const {
-  if (began == Duration::zero() || bytes < Ways::kLeast || peer.member->process < 0) return;
+                         Take take) const {
+  if (began == Duration::zero() || bytes < Ways::kLeast) return;
   const Duration end = now();
-  peer.ways.took(bytes, course, streamed, end - std::max(began, peer.learned));
+  const Duration time = end - std::max(began, peer.learned);
+  const bool costs_sender = crowded_ && take == Take::past;  // which is not seen here
+  peer.ways.took(bytes, course, take, costs_sender ? 2 * time : time);
   peer.learned = end;
-  if (bytes < kProcessBytes)
-    peer.in.ask(Ways::bit_of(bytes, course.exchanged), !peer.ways.streams(bytes, course, true));
+  if (bytes >= kProcessBytes && !crowded_) return;
+  const bool may_be_asked_for = peer.member->process >= 0 && !crowded_;
+  const Course arriving{.folds = true, .exchanged = course.exchanged};
+  const Take wanted = peer.ways.choose(bytes, course, takes_of(arriving, may_be_asked_for, false));
+  peer.in.ask(Ways::kind_of(bytes, course.exchanged), static_cast<unsigned>(wanted));
+}
+
+// Where ranks share cores, how long a message is under way says who ran meanwhile; how long its
+// receiver copies it says whose cache it lay in.
+Duration ShmTransport::began_to_take(std::uint64_t bytes, Duration ours,
+                                     Duration theirs) const noexcept {
+  if (!crowded_) return theirs == Duration::zero() ? theirs : std::max(ours, theirs);
+  return bytes >= Ways::kLeast ? now() : Duration::zero();
 }
 
 }  // namespace tutti::shm

@@ -31,8 +31,9 @@ bool ShmTransport::take_at_once(Peer& peer, const Transfer& transfer, std::uint6
   if (slot.tag != transfer.tag || peer.partial != kNone || !find_whole(peer, slot, whole))
     return false;
   check(peer, transfer, bytes, slot.fingerprint, whole.payload.size());
+  const Duration began = began_to_take(bytes, began_, whole.began);
   give_whole(peer, transfer, whole);
-  learn_of_whole(peer, transfer, slot, whole, began_);
+  learn_of_whole(peer, transfer, slot, whole, began);
   peer.in.consume();
   peer.silent = 0;
   tell_done(transfer);
@@ -54,9 +55,9 @@ void ShmTransport::give_whole(Peer& peer, const Transfer& transfer, const Whole&
 
 void ShmTransport::learn_of_whole(Peer& peer, const Transfer& transfer, const Slot& slot,
                                   const Whole& whole, Duration began) const {
-  if (whole.began == Duration::zero()) return;
   const Course course{.folds = transfer.sink != nullptr, .exchanged = slot.alone == 0};
-  learn(peer, whole.payload.size(), course, std::max(began, whole.began), true);
+  learn(peer, whole.payload.size(), course, began,
+        slot.way == Way::past ? Take::past : Take::stream);
 }
 
 bool ShmTransport::take_whole(Peer& peer, const Slot& slot) {
@@ -69,8 +70,9 @@ bool ShmTransport::take_whole(Peer& peer, const Slot& slot) {
   peer.receives.erase(receive);
   const Record& record = records_[id];
   check(peer, record.transfer, record.bytes, slot.fingerprint, whole.payload.size());
+  const Duration began = began_to_take(record.bytes, record.began, whole.began);
   give_whole(peer, record.transfer, whole);
-  learn_of_whole(peer, record.transfer, slot, whole, record.began);
+  learn_of_whole(peer, record.transfer, slot, whole, began);
   --peer.awaited;
   finish(id);
   return true;

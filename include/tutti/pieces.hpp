@@ -8,6 +8,7 @@
 #include <cstring>
 #include <span>
 
+#include <tutti/streaming.hpp>
 #include <tutti/transport.hpp>
 
 namespace tutti {
@@ -52,6 +53,14 @@ class Cursor {
   void read(std::byte* to, std::uint64_t bytes) noexcept {
     pass(bytes, [&to](std::span<const std::byte> run) {
       std::memcpy(to, run.data(), run.size());
+      to += run.size();
+    });
+  }
+  /// The same past the caches, for another core to read them; call end_streams before it is told.
+  /// @param to where to. @param bytes no more than are left.
+  void stream(std::byte* to, std::uint64_t bytes) noexcept {
+    pass(bytes, [&to](std::span<const std::byte> run) {
+      tutti::stream(to, run.data(), run.size());
       to += run.size();
     });
   }

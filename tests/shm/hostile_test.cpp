@@ -13,7 +13,6 @@
 namespace tutti::shm {
 namespace {
 
-constexpr std::array<Rank, 2> kBoth{0, 1};
 constexpr std::size_t kExpected = 100000;  // bytes of the message that rank 0 waits for
 
 /// Rank 0 is a transport; rank 1 is whatever a test writes into its road to rank 0.
@@ -110,7 +109,7 @@ TEST(ShmHostile, WhatMakesSenseIsTaken) {
 
 TEST(ShmHostile, UnknownKindsAreRefused) {
   Hostile hostile;
-  hostile.slot(static_cast<Kind>(7));
+  hostile.slot(static_cast<Kind>(9));
   hostile.out().send();
   EXPECT_EQ(hostile.failure(), ErrorCode::transport);
 }

@@ -56,7 +56,7 @@ class Loan : public ::testing::Test {
     lender_->post({&transfer, 1});
   }
   std::unique_ptr<Transport> join(Rank rank) {
-    constexpr std::array<Rank, 2> kBoth{0, 1};  // each with an alarm of its own
+    // Each has an alarm of its own.
     return host_.domain(rank).transport(1, kBoth, std::make_shared<Alarm>());
   }
 
@@ -140,7 +140,6 @@ TEST_F(Loan, EndsWithTheBorrowersAbort) {
 // Else it would be a mixture of what was sent and what its owner did with its memory afterwards.
 TEST(ShmLoan, AMessageIsNotDeliveredWhenItsOwnerGaveUp) {
   constexpr std::size_t kLong = std::size_t{4} << 20;  // several polls
-  constexpr std::array<Rank, 2> kBoth{0, 1};
   Host host{2};
   const auto memory = make_visible_memory(host.segments[0]);
   std::byte* const data = memory->allocate(kLong);

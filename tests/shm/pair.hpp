@@ -15,6 +15,8 @@ namespace tutti::shm {
 
 /// Bytes of addresses of a segment here.
 inline constexpr std::size_t kSegmentSize = std::size_t{256} << 20;
+/// The ranks of a pair.
+inline constexpr std::array<Rank, 2> kBoth{0, 1};
 
 /// Domains of a number of ranks.
 struct Host {
@@ -34,7 +36,6 @@ struct Host {
   [[nodiscard]] Domain& domain(Rank rank) { return *domains[static_cast<std::size_t>(rank)]; }
   /// @param rank 0 or 1. @param communicator of these two. @return its transport.
   [[nodiscard]] std::unique_ptr<Transport> transport(Rank rank, std::uint64_t communicator = 1) {
-    constexpr std::array<Rank, 2> kBoth{0, 1};
     return domain(rank).transport(communicator, kBoth, alarm);
   }
 

@@ -45,6 +45,18 @@ TEST(ShmRoad, SlotsComeInOrderRoundAndRound) {
   }
 }
 
+TEST(ShmRoad, ASenderSeesHowItsMessagesAreToCome) {
+  Both both;
+  EXPECT_EQ(Outbox{}.asked(0), 0u) << "nobody asks yet";
+  for (unsigned kind = 0; kind < 32; ++kind) both.in.ask(kind, kind % 4);
+  for (unsigned kind = 0; kind < 32; ++kind) EXPECT_EQ(both.out.asked(kind), kind % 4);
+  both.in.ask(30, 3);
+  both.in.ask(31, 0);
+  for (unsigned kind = 0; kind < 30; ++kind) EXPECT_EQ(both.out.asked(kind), kind % 4);
+  EXPECT_EQ(both.out.asked(30), 3u);
+  EXPECT_EQ(both.out.asked(31), 0u);
+}
+
 TEST(ShmRoad, WithoutAReceiverOnlyWhatHasRoomIsSent) {
   Both both;
   both.out = Outbox{both.road};
