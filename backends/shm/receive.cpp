@@ -35,7 +35,7 @@ void ShmTransport::meet(const Peer& peer, Record& record, const Message& message
   check(peer, record.transfer, record.bytes, message.fingerprint, message.bytes);
   record.course.exchanged = !message.is_alone;
   record.take = message.way == Way::past ? Take::past : Take::stream;
-  record.began = began_to_take(record.bytes, record.began, message.began);
+  record.began = began_to_take(record.bytes, record.began, message.timing);
 }
 
 void ShmTransport::deliver(Record& record, std::span<const std::byte> bytes) {
@@ -68,7 +68,7 @@ void ShmTransport::post_receive(Peer& peer, const Transfer& transfer, std::uint6
   } else if (arrival.message.is_request) {
     grant(peer, id, arrival.message, arrival.ranges);
   } else {
-    if (crowded_) records_[id].began = Duration::zero();  // it has been copied before
+    if (times_copies(bytes)) records_[id].began = Duration::zero();  // it was copied before
     take_bytes(peer, id, arrival.payload);
   }
   spare_arrivals_.push_back(std::move(arrival));
@@ -123,7 +123,7 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
     const bool is_lent = message.way == Way::loan;
     if (is_lent) message.lending = body_of<Lending>(slot);
     message.bytes = is_lent ? message.lending.message.bytes : request.bytes;
-    if (!is_lent) message.began = Duration{request.began};
+    if (!is_lent) message.timing = Duration{request.timing};
     if (!is_lent && message.way != Way::stream) extent = request.ranges;
   } else if (slot.kind == Kind::small) {
     payload = {slot.body, std::min<std::size_t>(slot.length, kInlineBytes)};
@@ -132,7 +132,7 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
     const auto buffered = body_of<Buffered>(slot);
     extent = buffered.extent;
     message.bytes = buffered.bytes;
-    message.began = Duration{buffered.began};
+    message.timing = Duration{buffered.timing};
     if (extent.bytes > message.bytes) throw nonsense();
   }
   if (extent.bytes > 0) payload = {peer.in.at(extent), extent.bytes};

@@ -70,7 +70,9 @@ struct Extent {
 struct Buffered {
   Extent extent;        ///< Where its first bytes are.
   std::uint64_t bytes;  ///< Of the message.
-  std::int64_t began;  ///< When its sender began, in nanoseconds of the host; 0 if not to be timed.
+  /// When its sender began, in nanoseconds of the host, or how many it took to copy the message,
+  /// where that is what counts; 0 if not to be timed.
+  std::int64_t timing;
 };
 /// A run of bytes of a message that is read where it is.
 struct Range {
@@ -81,7 +83,7 @@ struct Range {
 struct Request {
   std::uint64_t bytes;  ///< Of the message.
   Extent ranges;        ///< Where its ranges are listed, unless it is a stream.
-  std::int64_t began;   ///< As Buffered's.
+  std::int64_t timing;  ///< As Buffered's.
 };
 /// The body of a request where the receiver may work in the sender's segment.
 struct Lending {

@@ -22,8 +22,9 @@ constexpr std::uint64_t kCredit = std::uint64_t{256} << 10;
 /// Bytes of a chunk: shorter ones cost more of the time when both ends copy both ways, longer ones
 /// make the receiver wait for the first.
 constexpr std::uint64_t kChunk = 32768;
+/// Of so many copies one is timed, which takes a while itself.
+constexpr std::uint32_t kCopiesPerTimed = 16;
 
-/// Copies bytes of a message into the ring. @param take how.
 void put(Cursor& cursor, std::byte* to, std::uint64_t bytes, Take take) noexcept {
   if (take != Take::past) return cursor.read(to, bytes);
   cursor.stream(to, bytes);
@@ -90,22 +91,38 @@ bool ShmTransport::send_buffered(Peer& peer, const Transfer& transfer, std::uint
   const std::uint64_t most = is_alone_ ? kPart : kEager;
   if (!peer.out.fits(bytes, most)) return false;
   const Take take = asked_for(peer, bytes, !is_alone_);
+  const bool is_timed =
+      bytes >= Ways::kLeast && times_copies(bytes) && ++copies_ % kCopiesPerTimed == 0;
+  Duration timing = times_copies(bytes) ? Duration::zero() : began_;
   Cursor cursor{transfer.pieces};
   for (std::uint64_t sent = 0; sent < bytes;) {
     Extent extent{};
     expects(peer.out.find_room(std::min(most, bytes - sent), extent), "there is room for a part");
-    put(cursor, peer.out.at(extent), extent.bytes, take);
+    if (is_timed && sent == 0) {
+      timing = timed_put(cursor, peer.out.at(extent), extent.bytes, take) *
+               static_cast<std::int64_t>(bytes) / extent.bytes;
+    } else {
+      put(cursor, peer.out.at(extent), extent.bytes, take);
+    }
     const Kind kind = sent == 0 ? Kind::buffered : Kind::more;
     Slot& slot = fill(peer.out, kind, transfer, 0);
     slot.way = take == Take::past ? Way::past : Way::stream;
     slot.alone = is_alone_ ? 1 : 0;
-    set_body(slot, Buffered{extent, bytes, began_.count()});
+    set_body(slot, Buffered{extent, bytes, timing.count()});
     peer.out.take_room(extent);
     peer.out.send();
     sent += extent.bytes;
   }
   peer.out.count_payload(bytes);
   return true;
+}
+
+Duration ShmTransport::timed_put(Cursor& cursor, std::byte* to, std::uint64_t bytes,
+                                 Take take) const {
+  const Duration began = now();
+  put(cursor, to, bytes, take);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // waits for the stores
+  return std::max(now() - began, Duration{1});
 }
 
 Lending ShmTransport::lending_of(const Transfer& transfer) const noexcept {
@@ -136,7 +153,9 @@ bool ShmTransport::send_request(Peer& peer, std::uint32_t id) {
   if (!peer.out.has_slot()) return false;
   const Record& record = records_[id];
   const Way way = way_for(peer, record);
-  Request request{.bytes = record.bytes, .ranges = {}, .began = record.began.count()};
+  Request request{.bytes = record.bytes,
+                  .ranges = {},
+                  .timing = times_copies(record.bytes) ? 0 : record.began.count()};
   const bool lists = way == Way::visible || way == Way::process;
   if (lists && !list_ranges(peer, record, way, request)) return false;
   Slot& slot = fill(peer.out, Kind::request, record.transfer, id);

@@ -86,7 +86,7 @@ void ShmTransport::post_all(std::span<const Transfer> transfers) {
   for (const Transfer& transfer : transfers) {
     const std::uint64_t bytes = bytes_of(transfer.pieces);
     Peer& peer = peer_of(transfer);
-    if (bytes >= Ways::kLeast && began_ == Duration::zero() && !crowded_) began_ = now();
+    if (bytes >= Ways::kLong && began_ == Duration::zero() && !crowded_) began_ = now();
     if (transfer.kind == Transfer::Kind::send) post_send(peer, transfer, bytes);
     else post_receive(peer, transfer, bytes);
   }

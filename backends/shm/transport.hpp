@@ -63,7 +63,7 @@ class ShmTransport final : public Transport {
     std::uint32_t id = 0;  // of a request: the sender's record
     std::uint64_t fingerprint = 0;
     std::uint64_t bytes = 0;
-    Duration began{0};  // when its sender began, if it is to be timed
+    Duration timing{0};  // as Buffered's
     bool is_request = false;
     bool is_alone = false;
     bool is_reply = false;  // its bytes stand in their place already
@@ -73,8 +73,8 @@ class ShmTransport final : public Transport {
   // The bytes of a message that has come as a whole.
   struct Whole {
     std::span<const std::byte> payload{};
-    Extent extent{};    // in the ring of bytes, if they are there
-    Duration began{0};  // as Message's
+    Extent extent{};     // in the ring of bytes, if they are there
+    Duration timing{0};  // as Buffered's
   };
   // A message that came before its receive, with its bytes, or the ranges of its request.
   struct Arrival {
@@ -146,6 +146,8 @@ class ShmTransport final : public Transport {
   void post_send(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] bool send_small(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] bool send_buffered(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
+  [[nodiscard]] Duration timed_put(Cursor& cursor, std::byte* to, std::uint64_t bytes,
+                                   Take take) const;
   [[nodiscard]] bool send_request(Peer& peer, std::uint32_t id);
   [[nodiscard]] bool may_be_early(Peer& peer, const Transfer& transfer,
                                   std::uint64_t bytes) noexcept;
@@ -163,6 +165,7 @@ class ShmTransport final : public Transport {
                                       bool exchanged) noexcept;
   [[nodiscard]] Take take_of(Peer& peer, const Record& record, const Message& message,
                              std::size_t ranges) const;
+  [[nodiscard]] bool times_copies(std::uint64_t bytes) const noexcept;
   [[nodiscard]] Duration began_to_take(std::uint64_t bytes, Duration ours,
                                        Duration theirs) const noexcept;
   void learn(Peer& peer, std::uint64_t bytes, Course course, Duration began, Take take) const;
@@ -218,6 +221,7 @@ class ShmTransport final : public Transport {
   std::vector<std::uint32_t> free_records_{};
   std::size_t outgoing_ = 0;  // sends that are not done
   bool is_alone_ = false;     // the transfer posted last has nothing beside it
+  std::uint32_t copies_ = 0;  // of messages sent whose copies may be timed
   Duration began_{0};         // when the transfers posted last did, if any is to be timed
   std::vector<Completion> done_{};
   std::size_t next_done_ = 0;

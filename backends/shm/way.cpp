@@ -62,23 +62,30 @@ void ShmTransport::learn(Peer& peer, std::uint64_t bytes, Course course, Duratio
                          Take take) const {
   if (began == Duration::zero() || bytes < Ways::kLeast) return;
   const Duration end = now();
-  const Duration time = end - std::max(began, peer.learned);
-  const bool costs_sender = crowded_ && take == Take::past;  // which is not seen here
-  peer.ways.took(bytes, course, take, costs_sender ? 2 * time : time);
+  const bool are_copies_timed = times_copies(bytes);
+  peer.ways.took(bytes, course, take,
+                 end - (are_copies_timed ? began : std::max(began, peer.learned)));
   peer.learned = end;
   if (bytes >= kProcessBytes && !crowded_) return;
-  const bool may_be_asked_for = peer.member->process >= 0 && !crowded_;
+  const bool may_be_read = peer.member->process >= 0 && !are_copies_timed;
   const Course arriving{.folds = true, .exchanged = course.exchanged};
-  const Take wanted = peer.ways.choose(bytes, course, takes_of(arriving, may_be_asked_for, false));
+  const Take wanted = peer.ways.choose(bytes, course, takes_of(arriving, may_be_read, false));
   peer.in.ask(Ways::kind_of(bytes, course.exchanged), static_cast<unsigned>(wanted));
 }
 
-// Where ranks share cores, how long a message is under way says who ran meanwhile; how long its
-// receiver copies it says whose cache it lay in.
+// Where ranks share cores, how long a message is under way says who ran meanwhile, and short ones
+// have others before them; how long both copy says whose caches the ring lies in.
+bool ShmTransport::times_copies(std::uint64_t bytes) const noexcept {
+  return crowded_ || bytes < Ways::kLong;
+}
+
+// As if the receiver copied after the sender, without any time between them.
 Duration ShmTransport::began_to_take(std::uint64_t bytes, Duration ours,
                                      Duration theirs) const noexcept {
-  if (!crowded_) return theirs == Duration::zero() ? theirs : std::max(ours, theirs);
-  return bytes >= Ways::kLeast ? now() : Duration::zero();
+  if (theirs <= Duration::zero()) return Duration::zero();
+  const Duration at = now();
+  theirs = std::min(theirs, at);
+  return times_copies(bytes) ? at - theirs : std::max(ours, theirs);
 }
 
 }  // namespace tutti::shm

@@ -31,8 +31,10 @@ enum class Take : std::uint8_t {
 /// receiver takes the time, and tries another way now and then. What arrives is the same.
 class Ways {
  public:
-  /// Shorter messages always come through the ring.
-  static constexpr std::uint64_t kLeast = std::uint64_t{8} << 10;
+  /// Shorter messages always come through the ring and the caches.
+  static constexpr std::uint64_t kLeast = 512;
+  /// Shorter ones are over too soon to ask how long both ranks had to do with them.
+  static constexpr std::uint64_t kLong = std::uint64_t{8} << 10;
 
   /// @param bytes of a message, kLeast or more. @param course of it. @param takes from which to
   /// choose, two or more, what is right more often first. @return how to take it.
@@ -45,9 +47,10 @@ class Ways {
       if (likes.cost_of(takes[i]) == 0) return takes[i];
       if (likes.cost_of(takes[i]) < likes.cost_of(takes[quickest])) quickest = i;
     }
-    if (likes.messages % kTry != 0) return takes[quickest];
+    // The first messages meet memory that nobody has touched, so others are tried again soon.
+    if (likes.messages % kTry != 0 && !std::has_single_bit(likes.messages)) return takes[quickest];
     const std::size_t others = takes.size() - 1;  // in turn
-    return takes[(quickest + 1 + likes.messages / kTry % others) % takes.size()];
+    return takes[(quickest + 1 + likes.trials++ % others) % takes.size()];
   }
   /// Tells how long a message took. @param bytes of it, kLeast or more. @param course of it.
   /// @param take how it was taken. @param time from when both ranks had begun with it to its end.
@@ -66,11 +69,12 @@ class Ways {
 
  private:
   static constexpr std::uint32_t kTry = 128;  ///< Messages from one trial to the next.
-  static constexpr int kSizes = 12;           ///< To 16 MiB and beyond.
+  static constexpr int kSizes = 16;           ///< To 16 MiB and beyond.
   /// Of messages of like sizes.
   struct Likes {
     std::array<std::int64_t, 4> cost{};  ///< Per byte, by Take; 0 if not known.
     std::uint32_t messages = 0;
+    std::uint32_t trials = 0;
     [[nodiscard]] std::int64_t& cost_of(Take take) noexcept {
       return cost[static_cast<std::size_t>(take)];
     }

@@ -19,7 +19,7 @@ bool ShmTransport::find_whole(const Peer& peer, const Slot& slot, Whole& whole) 
   whole.extent = buffered.extent;
   if (whole.extent.bytes != buffered.bytes) return false;
   whole.payload = {peer.in.at(whole.extent), whole.extent.bytes};
-  whole.began = Duration{buffered.began};
+  whole.timing = Duration{buffered.timing};
   return true;
 }
 
@@ -31,7 +31,7 @@ bool ShmTransport::take_at_once(Peer& peer, const Transfer& transfer, std::uint6
   if (slot.tag != transfer.tag || peer.partial != kNone || !find_whole(peer, slot, whole))
     return false;
   check(peer, transfer, bytes, slot.fingerprint, whole.payload.size());
-  const Duration began = began_to_take(bytes, began_, whole.began);
+  const Duration began = began_to_take(bytes, began_, whole.timing);
   give_whole(peer, transfer, whole);
   learn_of_whole(peer, transfer, slot, whole, began);
   peer.in.consume();
@@ -70,7 +70,7 @@ bool ShmTransport::take_whole(Peer& peer, const Slot& slot) {
   peer.receives.erase(receive);
   const Record& record = records_[id];
   check(peer, record.transfer, record.bytes, slot.fingerprint, whole.payload.size());
-  const Duration began = began_to_take(record.bytes, record.began, whole.began);
+  const Duration began = began_to_take(record.bytes, record.began, whole.timing);
   give_whole(peer, record.transfer, whole);
   learn_of_whole(peer, record.transfer, slot, whole, began);
   --peer.awaited;

@@ -143,7 +143,7 @@ class Partner {
     return slot;
   }
   void request() {
-    Request request{.bytes = kBytes, .ranges = {}, .began = 1};
+    Request request{.bytes = kBytes, .ranges = {}, .timing = 1};
     const Range range{reinterpret_cast<std::uint64_t>(source_.data()), kBytes};
     ASSERT_TRUE(out_.find_room(sizeof range, request.ranges));
     std::memcpy(out_.at(request.ranges), &range, sizeof range);
