@@ -213,7 +213,8 @@ Femtoseconds price(const Work& work, const LinkCosts& costs) noexcept {
 }
 
 Femtoseconds Profile::time(std::size_t bytes, std::size_t segment_bytes,
-                           const LinkCosts& costs) const noexcept {
+                           const LinkCosts& charged) const noexcept {
+  LinkCosts costs = charged;
   std::int64_t segments = 1;
   if (segment_bytes > 0 && bytes > segment_bytes)
     segments = static_cast<std::int64_t>((bytes - 1) / segment_bytes + 1);
@@ -221,6 +222,7 @@ Femtoseconds Profile::time(std::size_t bytes, std::size_t segment_bytes,
   const std::int64_t whole = times(units, segments);
   const bool reads = costs.buffered_bytes > 0 && all.messages > 0 &&
                      share_of(bytes, all.moved, times(whole, all.messages)) > costs.buffered_bytes;
+  if (reads && costs.gamma_read > 0) costs.gamma = costs.gamma_read;
   const auto size = reads ? &Work::received : costs.half_duplex ? &Work::passed : &Work::moved;
   const auto work = [&](const Work& units_of) {
     return Work{.messages = units_of.messages,

@@ -84,7 +84,8 @@ std::string text_of(const LinkCosts& costs) {
          (costs.round == 0 ? "" : microseconds(costs.round) + " per round, ") +
          nanoseconds(costs.beta) +
          (costs.half_duplex ? " per byte in and per byte out, " : " per byte moved, ") +
-         nanoseconds(costs.gamma) + " per byte reduced, ";
+         nanoseconds(costs.gamma) + " per byte reduced, " +
+         (costs.gamma_read == 0 ? "" : nanoseconds(costs.gamma_read) + " where it was read, ");
 }
 
 }  // namespace

@@ -29,6 +29,8 @@ struct LinkCosts {
   /// The longest message that its sender copies and forgets. A longer one waits until its receiver
   /// reads it where it lies, and costs no other rank a thing. 0: no message is read so.
   std::int64_t buffered_bytes = 0;
+  /// Per byte reduced of a message that is read so, which is copied before it is. 0: gamma.
+  Femtoseconds gamma_read = 0;
   /// Equality of all members.
   friend bool operator==(const LinkCosts&, const LinkCosts&) = default;
 };
@@ -43,7 +45,8 @@ inline constexpr LinkCosts kDefaultCosts{.alpha = 4'000'000'000, .beta = 100'000
 inline constexpr LinkCosts kCrowdedCosts{.alpha = 200'000'000,
                                          .beta = 100'000,
                                          .gamma = 50'000,
-                                         .round = 3'600'000'000};
+                                         .round = 3'600'000'000,
+                                         .gamma_read = 100'000};
 
 /// Half a microsecond per message, which waits for its receiver and is worked on where it lies, so
 /// that reducing is all there is to a byte.

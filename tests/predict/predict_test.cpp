@@ -229,6 +229,15 @@ TEST(Predict, WhatIsReadWhereItLiesCostsItsReceiversAlone) {
   // The root of a flat tree sends three messages, which are copied three times; on two cores.
   EXPECT_EQ(time(Collective::broadcast, "knomial:k=4", 1000), 10 + 300 + 3000);
   EXPECT_EQ(time(Collective::broadcast, "knomial:k=4", 1002), 10 + (300 + 3006) / 2);
+  // What is reduced is copied first.
+  LinkCosts folds = costs;
+  folds.gamma = 1;
+  const Profile flat = profile_of(parse_choice(Collective::reduce, "knomial:k=4"), 4, 0);
+  EXPECT_EQ(flat.time(1000, 0, folds), 10 + 100 + 3000 + 3000);
+  EXPECT_EQ(flat.time(1002, 0, folds), 10 + 100 + 3006 + 3006);
+  folds.gamma_read = 4;
+  EXPECT_EQ(flat.time(1000, 0, folds), 10 + 100 + 3000 + 3000);
+  EXPECT_EQ(flat.time(1002, 0, folds), 10 + 100 + 3006 + 4 * 3006);
   // A chain goes on where nobody waits to be read, and else from one end to the other.
   EXPECT_EQ(time(Collective::broadcast, "chain", 1000), 2 * 10 + (300 + 3000) / 2);
   EXPECT_EQ(time(Collective::broadcast, "chain", 1002), 2 * 10 + 300 + 3006);

@@ -88,8 +88,17 @@ TEST(ShmSegment, KnowsItsAddresses) {
   EXPECT_FALSE(segment.contains(&elsewhere, sizeof elsewhere));
 }
 
+/// @return the number that the next file of this process will have.
+int next_descriptor() {
+  const int descriptor = dup(STDERR_FILENO);
+  close(descriptor);
+  return descriptor;
+}
+
 TEST(ShmSegment, CannotBeMadeTooSmallToBeUsed) {
+  const int next = next_descriptor();
   EXPECT_THROW((Segment{kPage, kSize / 2}), Error);
+  EXPECT_EQ(next_descriptor(), next) << "nothing stays open";
 }
 
 TEST(ShmSegment, LaysBlocksOnPages) {
