@@ -3,8 +3,10 @@
 
 #include <array>
 #include <chrono>
+#include <cstring>
+#include <limits>
 
-#include "backends/shm/ways.hpp"
+#include "partner.hpp"
 
 namespace tutti::shm {
 namespace {
@@ -104,6 +106,57 @@ TEST(Ways, HaveANumberForEachKindOfMessage) {
       EXPECT_EQ(Ways::kind_of(2 * bytes - 1, exchanged), kind);
       seen |= 1u << kind;
     }
+}
+
+TEST(ShmWays, OneShortCopyOfSixteenIsTimed) {
+  Partner partner;
+  partner.send(100, Way::stream, 0);  // so that it knows us
+  int timed = 0;
+  for (int i = 1; i <= 64; ++i) {
+    partner.be_sent(4096);
+    const bool is_timed = partner.body<Buffered>().timing > 0;
+    EXPECT_EQ(is_timed, i % 16 == 0) << i;
+    timed += is_timed ? 1 : 0;
+    partner.be_sent(200);
+    EXPECT_EQ(partner.body<Buffered>().timing, 0) << "too short to matter";
+  }
+  EXPECT_EQ(timed, 4);
+}
+
+TEST(ShmWays, ASenderCopiesAsItIsAsked) {
+  Partner partner;
+  partner.send(100, Way::stream, 0);  // so that it knows us
+  for (const Take take : {Take::past, Take::stream}) {
+    partner.ask(4096, take);
+    partner.be_sent(4096);
+    EXPECT_EQ(partner.way(), take == Take::past ? Way::past : Way::stream);
+    EXPECT_EQ(std::memcmp(partner.payload(), partner.source().data(), 4096), 0);
+    partner.be_sent(2000);
+    EXPECT_EQ(partner.way(), Way::stream) << "which nobody asked for";
+  }
+}
+
+TEST(ShmWays, AReceiverAsksForWhatBothCopySooner) {
+  constexpr std::int64_t kSlow = 1'000'000'000;
+  for (const bool is_past_quick : {true, false}) {
+    Partner partner;
+    partner.send(4096, Way::stream, 0);
+    EXPECT_EQ(partner.asked(4096), Take::stream) << "not timed";
+    partner.send(4096, Way::stream, is_past_quick ? kSlow : 1);
+    EXPECT_EQ(partner.asked(4096), Take::past) << "to be tried";
+    partner.send(4096, Way::past, is_past_quick ? 1 : kSlow);
+    EXPECT_NE(partner.asked(4096), is_past_quick ? Take::past : Take::stream) << "once more";
+    partner.send(4096, Way::stream, is_past_quick ? kSlow : 1);
+    EXPECT_EQ(partner.asked(4096), is_past_quick ? Take::past : Take::stream);
+    EXPECT_EQ(partner.asked(2000), Take::stream) << "another kind";
+  }
+}
+
+TEST(ShmWays, TimesThatMakeNoSenseDoNoHarm) {
+  Partner partner;
+  for (const std::int64_t timing : {std::numeric_limits<std::int64_t>::max(),
+                                    std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}})
+    for (const std::size_t bytes : {4096, 20000}) partner.send(bytes, Way::stream, timing);
 }
 
 }  // namespace
