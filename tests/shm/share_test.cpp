@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+#include <tutti/pieces.hpp>
+
 #include "partner.hpp"
 
 namespace tutti::shm {
@@ -147,6 +149,14 @@ TEST(ShmShare, WhatMakesNoSenseIsRefused) {
     wrongs[i](partner, {partner.where(), 70000});
     EXPECT_THROW((void)partner.done(), Error) << "case " << i;
   }
+  {
+    Partner partner;
+    partner.be_sent();
+    partner.ask_for({partner.where(), 70000});
+    EXPECT_EQ(partner.done(), 0u);
+    partner.answer(Kind::grant, false);
+    EXPECT_THROW((void)partner.done(), Error) << "it was shared before";
+  }
   Partner partner;
   (void)partner.be_asked();
   partner.answer(Kind::stored, true);
@@ -159,23 +169,32 @@ TEST(ShmShare, MessagesInPiecesComeToTheirPlaces) {
   const auto sender = host.transport(0);
   const auto receiver = host.transport(1);
   constexpr std::size_t kHalf = 100001;
-  std::vector<std::byte> sent = message_of(3, 2 * kHalf);
-  std::vector<std::byte> into(2 * kHalf);
-  const std::array from{Piece{sent.data(), kHalf}, Piece{sent.data() + kHalf, kHalf}};
-  const std::array to{Piece{into.data(), kHalf + 7}, Piece{into.data() + kHalf + 7, kHalf - 7}};
+  constexpr std::size_t kGap = 5000;
+  std::vector<std::byte> sent = message_of(3, 2 * kHalf + kGap);
+  std::vector<std::byte> into(2 * kHalf + kGap);
+  const std::array from{Piece{sent.data(), kHalf}, Piece{sent.data() + kHalf + kGap, kHalf}};
+  const std::array to{Piece{into.data(), kHalf + 7},
+                      Piece{into.data() + kHalf + 7 + kGap, kHalf - 7}};
   const Piece all_sent{sent.data(), 2 * kHalf};
   const Piece all_received{into.data(), 2 * kHalf};
-  for (int turn = 0; turn < 16; ++turn) {
+  for (int turn = 0; turn < 48; ++turn) {
     std::ranges::fill(into, std::byte{0});
-    post(*receiver, Transfer::Kind::recv,
-         turn % 2 == 0 ? std::span<const Piece>{to} : std::span{&all_received, 1});
-    post(*sender, Transfer::Kind::send,
-         turn % 2 == 1 ? std::span<const Piece>{from} : std::span{&all_sent, 1});
+    const std::span<const Piece> ours =
+        turn % 2 == 0 ? std::span<const Piece>{from} : std::span{&all_sent, 1};
+    const std::span<const Piece> theirs =
+        turn % 3 == 0 ? std::span<const Piece>{to} : std::span{&all_received, 1};
+    post(*receiver, Transfer::Kind::recv, theirs);
+    post(*sender, Transfer::Kind::send, ours);
     std::size_t done = 0;
     for (int i = 0; i < 1000 && done < 2; ++i)
       done += completed(*receiver, 1) + completed(*sender, 1);
     ASSERT_EQ(done, 2u);
-    EXPECT_EQ(into, sent) << turn;
+    std::vector<std::byte> expected(into.size());
+    Cursor source{ours};
+    Cursor{theirs}.pass(2 * kHalf, [&](std::span<std::byte> run) {
+      source.read(expected.data() + (run.data() - into.data()), run.size());
+    });
+    EXPECT_EQ(into, expected) << turn;
   }
 }
 

@@ -80,7 +80,7 @@ TEST(Ways, FollowAMachineThatChanges) {
 TEST(Ways, AreForgivenOneDelay) {
   Ways ways;
   static_cast<void>(streamed(ways, 10, 10us, 30us));
-  ways.took(kMany, {}, Take::stream, 100us);  // it did not run meanwhile
+  ways.took(kMany, {}, Take::stream, 100ms);  // it did not run meanwhile
   EXPECT_EQ(ways.choose(kMany, {}, kStreamFirst), Take::stream);
 }
 
@@ -138,7 +138,8 @@ TEST(ShmWays, ASenderCopiesAsItIsAsked) {
 
 TEST(ShmWays, AReceiverAsksForWhatBothCopySooner) {
   constexpr std::int64_t kSlow = 1'000'000'000;
-  for (const bool is_past_quick : {true, false}) {
+  for (int i = 0; i < 16; ++i) {  // and how long the receiver copies does not decide by chance
+    const bool is_past_quick = i % 2 == 0;
     Partner partner;
     partner.send(4096, Way::stream, 0);
     EXPECT_EQ(partner.asked(4096), Take::stream) << "not timed";
