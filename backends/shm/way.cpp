@@ -18,14 +18,10 @@ constexpr std::size_t kMostRanges = 64;
 /// through a cache, if they have one in common, unless both have something else to do. Where they
 /// have none, what one has in its own reaches the other line by line, several times as slowly as
 /// out of memory; or both ask the system.
-std::span<const Take> takes_of(Course course, bool can_read, bool may_share) noexcept {
-  static constexpr std::array kIdle{Take::stream, Take::past, Take::read, Take::share};
-  static constexpr std::array kBusy{Take::read, Take::stream, Take::past};
-  if (!can_read) return std::span{kIdle}.first(2);
-  if (course.folds) return std::span{kIdle}.first(3);
-  if (course.exchanged) return kBusy;
-  return std::span{kIdle}.first(may_share ? 4 : 3);
-}
+constexpr std::array kAlone{Take::stream, Take::past, Take::read, Take::share};
+constexpr std::array kFolded{Take::stream, Take::past, Take::read};
+constexpr std::array kExchanged{Take::read, Take::stream, Take::past};
+constexpr std::array kUnreadable{Take::stream, Take::past};
 
 }  // namespace
 
@@ -51,9 +47,13 @@ Take ShmTransport::take_of(Peer& peer, const Record& record, const Message& mess
   if (message.way != Way::process) return message.way == Way::stream ? Take::stream : Take::read;
   const bool can_read = peer.member->process >= 0;
   if (can_read && (crowded_ || record.bytes < kProcessBytes)) return Take::read;
-  const bool may_share = peer.may_share && ranges == 1 && record.transfer.pieces.size() == 1;
-  return peer.ways.choose(record.bytes, record.course,
-                          takes_of(record.course, can_read, may_share));
+  const auto [folds, exchanged] = record.course;
+  std::span<const Take> takes = kFolded;
+  if (!can_read) takes = kUnreadable;
+  else if (!folds && exchanged) takes = kExchanged;
+  else if (!folds && peer.may_share && ranges == 1 && record.transfer.pieces.size() == 1)
+    takes = kAlone;
+  return peer.ways.choose(record.bytes, record.course, takes);
 }
 
 // A message that waited for the one before it was not slow. What would come unasked is asked for by
@@ -68,8 +68,9 @@ void ShmTransport::learn(Peer& peer, std::uint64_t bytes, Course course, Duratio
   peer.learned = end;
   if (bytes >= kProcessBytes && !crowded_) return;
   const bool may_be_read = peer.member->process >= 0 && !are_copies_timed;
-  const Course arriving{.folds = true, .exchanged = course.exchanged};
-  const Take wanted = peer.ways.choose(bytes, course, takes_of(arriving, may_be_read, false));
+  std::span<const Take> takes = kUnreadable;
+  if (may_be_read) takes = kFolded;
+  const Take wanted = peer.ways.choose(bytes, course, takes);
   peer.in.ask(Ways::kind_of(bytes, course.exchanged), static_cast<unsigned>(wanted));
 }
 
