@@ -20,6 +20,9 @@ KINDS = ("--net", "--uts")
 TOOLS = ("unshare", "nsenter", "ip", "tc", "mount", "hostname")
 RATE = "1gbit"
 
+# tc lies where an ordinary user's PATH does not look.
+os.environ["PATH"] = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
+
 
 def address(host):
     """Where a host is, by its number."""
