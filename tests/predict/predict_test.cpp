@@ -229,6 +229,14 @@ TEST(Predict, WhatIsReadWhereItLiesCostsItsReceiversAlone) {
   // The root of a flat tree sends three messages, which are copied three times; on two cores.
   EXPECT_EQ(time(Collective::broadcast, "knomial:k=4", 1000), 10 + 300 + 3000);
   EXPECT_EQ(time(Collective::broadcast, "knomial:k=4", 1002), 10 + (300 + 3006) / 2);
+  const Profile alone = profile_of(parse_choice(Collective::broadcast, "chain"), 1, 0);
+  EXPECT_EQ(alone.time(5000, 0, costs), 0) << "there is nobody to read it";
+  LinkCosts none = costs;  // is ever read
+  none.buffered_bytes = 0;
+  const Profile copied = profile_of(parse_choice(Collective::broadcast, "knomial:k=4"), 4, 0);
+  EXPECT_EQ(copied.time(5000, 0, none), 10 + 300 + 15000);
+  none.buffered_bytes = 1;
+  EXPECT_EQ(copied.time(5000, 0, none), 10 + (300 + 15000) / 2);
   // What is reduced is copied first.
   LinkCosts folds = costs;
   folds.gamma = 1;
