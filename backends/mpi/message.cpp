@@ -9,8 +9,10 @@ namespace tutti::mpi {
 void BufferPool::grow() {
   const std::size_t count = std::max<std::size_t>(32, buffers_);
   free_.reserve(buffers_ + count);
-  slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(count * kBufferBytes));
-  for (std::size_t i = 0; i < count; ++i) free_.push_back(slabs_.back().get() + i * kBufferBytes);
+  constexpr std::size_t kShift = alignof(std::max_align_t) - sizeof(Header);
+  slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(kShift + count * kBufferBytes));
+  for (std::size_t i = 0; i < count; ++i)
+    free_.push_back(slabs_.back().get() + kShift + i * kBufferBytes);
   buffers_ += count;
 }
 

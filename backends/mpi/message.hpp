@@ -42,8 +42,13 @@ inline constexpr std::size_t kStagedBytes = 16384;
 /// The first message of a transfer always fits, whatever the sender thinks its size is, so a wrong
 /// length is found by comparison and never by truncation.
 inline constexpr std::size_t kFirstBytes = sizeof(Header) + kInlineBytes;
-/// Bytes of a staging buffer: the first message, then staged pieces.
-inline constexpr std::size_t kBufferBytes = kFirstBytes + kStagedBytes;
+/// Bytes of a staging buffer: the first message, then staged pieces. What stands behind the header
+/// is aligned for every built-in type.
+inline constexpr std::size_t kBufferBytes = kFirstBytes + kStagedBytes + sizeof(Header);
+static_assert(kBufferBytes % alignof(std::max_align_t) == 0);
+/// So many messages of one payload are under way at once: enough that a network is never idle, and
+/// few enough to look at with every poll.
+inline constexpr std::uint32_t kWindow = 8;
 /// The most an `int` count of MPI_BYTE can say.
 inline constexpr std::size_t kMostChunkBytes = std::numeric_limits<int>::max();
 
@@ -79,6 +84,8 @@ struct Scattered {
 /// scatters while it moves the bytes, and no staging memory grows with the message.
 class Cutter {
  public:
+  /// Nothing to cut.
+  Cutter() = default;
   /// @param pieces outlive the cutter. @param chunk_bytes of every message but the last.
   /// @param scattered workspace, outlives the cutter.
   Cutter(std::span<const Piece> pieces, std::size_t chunk_bytes, Scattered& scattered) noexcept
@@ -98,9 +105,9 @@ class Cutter {
   [[nodiscard]] Chunk gather();
   void advance(std::size_t bytes) noexcept;
 
-  std::span<const Piece> pieces_;
-  std::size_t chunk_bytes_;
-  Scattered* scattered_;
+  std::span<const Piece> pieces_{};
+  std::size_t chunk_bytes_ = 0;
+  Scattered* scattered_ = nullptr;
   std::size_t index_ = 0;   // of the piece that comes next
   std::size_t offset_ = 0;  // of its first byte that is left
 };

@@ -52,9 +52,10 @@ PayloadTag payload_tag_of(std::uint32_t serial, const Ranks& ranks) {
 MpiTransport::MpiTransport(const Ranks& ranks, const Options& options)
     : ranks_{ranks}, options_{options}, capabilities_{.name = "mpi",
                                                       .tags = transfer_tags(ranks),
+                                                      .sinks = true,
                                                       .idle_spins =
                                                           ranks.oversubscribed ? 20 : 10000},
-      ended_{ranks.comm} {
+      backing_{std::make_unique<Backing>(options.chunk_bytes)}, ended_{ranks.comm} {
   messages_.reserve(kUsualTransfers);
   free_messages_.reserve(kUsualTransfers);
   done_.reserve(2 * kUsualTransfers);
@@ -113,6 +114,7 @@ void MpiTransport::post_one(const Transfer& transfer) {
   expects(transfer.peer >= 0 && transfer.peer < ranks_.size,
           "a transfer names no rank of the group");
   expects(transfer.tag < capabilities_.tags, "a transfer has a tag beyond Capabilities::tags");
+  expects(transfer.grain > 0, "a transfer has a grain of zero");
   const std::uint64_t bytes = bytes_of(transfer.pieces);
   make_room(1);
   make_message_room();
@@ -137,8 +139,8 @@ void MpiTransport::post_send(const Transfer& transfer, std::uint64_t bytes) {
   if (fits_first && leaves(request, transfer.peer, buffer, count)) {
     return tell_done(transfer);
   }
-  const std::uint32_t index = add_message({transfer, bytes, buffer, 0});
-  add_request(request, {index, true});
+  const std::uint32_t index = add_message({transfer, bytes, buffer, nullptr});
+  add_request(request, {index, true, 0});
   if (fits_first) return;
   ++next_payload_;
   post_payload(index, announcement.tag);
@@ -157,6 +159,8 @@ bool MpiTransport::leaves(MPI_Request& request, Rank peer, std::byte* buffer, st
 
 void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
   std::byte* const buffer = backing_->pool.get();
+  const bool lands = transfer.sink != nullptr && bytes > kInlineBytes;
+  Landing* const landing = lands ? backing_->landings.get(transfer.grain) : nullptr;
   // Where nothing else is awaited, what comes so often waits already that it is worth a look.
   const bool looks = bytes <= kInlineBytes && requests_.empty();
   MPI_Request request = MPI_REQUEST_NULL;
@@ -167,7 +171,7 @@ void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
         transfer);
   if (looks && !ranks_.probes && is_there(request, transfer))
     return take_first(transfer, bytes, buffer);
-  add_request(request, {add_message({transfer, bytes, buffer, 0}), true});
+  add_request(request, {add_message({transfer, bytes, buffer, landing}), true, 0});
 }
 
 bool MpiTransport::is_there(MPI_Request& request, const Transfer& transfer) {
@@ -192,32 +196,9 @@ bool MpiTransport::take_probed(const Transfer& transfer, std::byte* buffer) {
 // Of a transfer that is done as it is posted.
 void MpiTransport::take_first(const Transfer& transfer, std::uint64_t bytes, std::byte* buffer) {
   check_first(transfer, bytes, buffer, statuses_.front());
-  Cursor{transfer.pieces}.write(buffer + sizeof(Header), bytes);
+  unpack_first(transfer, buffer + sizeof(Header), bytes);
   backing_->pool.put(buffer);
   tell_done(transfer);
-}
-
-void MpiTransport::post_payload(std::uint32_t index, PayloadTag tag) {
-  const Message& message = messages_[index];
-  make_room(1 + message.bytes / options_.chunk_bytes);
-  const Rank peer = message.transfer.peer;
-  const bool sends = message.transfer.kind == Transfer::Kind::send;
-  std::span<const Piece> pieces = message.transfer.pieces;
-  const Piece staged{message.buffer + kFirstBytes, message.bytes};
-  if (message.is_staged()) {
-    if (sends) Cursor{pieces}.read(staged.data, message.bytes);
-    pieces = {&staged, 1};
-  }
-  Cutter cutter{pieces, options_.chunk_bytes, scattered_};
-  while (cutter.more()) {
-    Cutter::Chunk chunk = cutter.next();
-    MPI_Request request = MPI_REQUEST_NULL;
-    check(sends ? MPI_Isend(chunk.data, chunk.count, chunk.type, peer, tag, ranks_.comm, &request)
-                : MPI_Irecv(chunk.data, chunk.count, chunk.type, peer, tag, ranks_.comm, &request),
-          message.transfer);
-    add_request(request, {index, false});
-    if (chunk.type != MPI_BYTE) check(MPI_Type_free(&chunk.type), "forget scattered bytes");
-  }
 }
 
 std::uint32_t MpiTransport::add_message(const Message& message) noexcept {
@@ -295,13 +276,16 @@ void MpiTransport::progress_many() {
 }
 
 void MpiTransport::finish(Owner owner, const MPI_Status& status) {
-  const bool receives = messages_[owner.message].transfer.kind == Transfer::Kind::recv;
-  if (receives && owner.header) open(owner.message, status);
   Message& message = messages_[owner.message];
-  if (--message.remaining > 0) return;
+  const bool receives = message.transfer.kind == Transfer::Kind::recv;
+  --message.remaining;
+  if (!owner.header) go_on(owner);
+  else if (receives) open(owner.message, status);
+  if (message.remaining > 0) return;
   if (receives) message.unpack_buffer();
   done_.push_back({message.transfer.cookie});
   backing_->pool.put(message.buffer);
+  if (message.landing != nullptr) backing_->landings.put(message.landing);
   free_messages_.push_back(owner.message);
 }
 
@@ -331,9 +315,9 @@ void MpiTransport::check_first(const Transfer& transfer, std::uint64_t bytes,
   throw wrong_length(transfer.peer, announced.bytes, bytes);
 }
 
-void MpiTransport::Message::unpack_buffer() const noexcept {
-  const std::size_t front = fits_first() ? sizeof(Header) : kFirstBytes;
-  if (fits_first() || is_staged()) Cursor{transfer.pieces}.write(buffer + front, bytes);
+void MpiTransport::Message::unpack_buffer() const {
+  if (fits_first()) unpack_first(transfer, buffer + sizeof(Header), bytes);
+  else if (is_staged()) Cursor{transfer.pieces}.write(buffer + kFirstBytes, bytes);
 }
 
 void MpiTransport::look_for_notice() {

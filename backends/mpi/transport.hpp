@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "departures.hpp"
+#include "landing.hpp"
 #include "message.hpp"
 #include "notice.hpp"
 #include "ranks.hpp"
@@ -28,6 +29,9 @@ bool drain(std::vector<MPI_Request>& requests, Duration patience);
 /// MPI's that the header names. The receiver posts receives for them only once the header has been
 /// found right: so pieces are never written by another call's message, and a message never meets a
 /// receive that is too short, which Open MPI 4.1 answers with a crash.
+///
+/// A sink is given such a payload from two chunks that lie in the cache (Landing), kWindow others
+/// are under way at once.
 ///
 /// The communicator is freed where all ranks end their transports within kEndPatience of each other
 /// and none has failed. Otherwise it is kept until the MPI ends, of which MPICH has about 2,000.
@@ -51,23 +55,30 @@ class MpiTransport final : public Transport {
   struct Message {
     Transfer transfer;
     std::uint64_t bytes;
-    std::byte* buffer;        // of the first MPI message
-    std::uint32_t remaining;  // MPI requests not yet complete
+    std::byte* buffer;  // of the first MPI message
+    Landing* landing;   // of a receive with a sink whose payload does not fit the first one
+    std::uint32_t remaining = 0;  // MPI requests not yet complete
+    PayloadTag tag = 0;           // of the payload
+    Cutter cutter{};              // what is left of it
 
     [[nodiscard]] bool fits_first() const noexcept { return bytes <= kInlineBytes; }
     [[nodiscard]] bool is_staged() const noexcept {
-      return !fits_first() && bytes <= kStagedBytes && transfer.pieces.size() > 1;
+      return !fits_first() && bytes <= kStagedBytes && transfer.pieces.size() > 1 &&
+             landing == nullptr;
     }
-    void unpack_buffer() const noexcept;
+    void unpack_buffer() const;
   };
   struct Owner {
     std::uint32_t message;  // index into messages_
     bool header;            // whether the request receives or sends the first MPI message
+    std::uint8_t half;      // of the landing where it receives into one
   };
   // What MPI may write to or read from behind our back. Where MPI cannot be stopped it is leaked,
   // on purpose, so that a late message never lands in memory that has another use by then.
   struct Backing {
+    explicit Backing(std::size_t chunk_bytes) noexcept : landings{chunk_bytes} {}
     BufferPool pool{};
+    Landings landings;
     Notice notice{};
   };
 
@@ -80,7 +91,12 @@ class MpiTransport final : public Transport {
   [[nodiscard]] bool is_there(MPI_Request& request, const Transfer& transfer);
   [[nodiscard]] bool take_probed(const Transfer& transfer, std::byte* buffer);
   void take_first(const Transfer& transfer, std::uint64_t bytes, std::byte* buffer);
+  static void unpack_first(const Transfer& transfer, const std::byte* data, std::uint64_t bytes);
   void post_payload(std::uint32_t index, PayloadTag tag);
+  void post_staged(std::uint32_t index);
+  void post_chunks(std::uint32_t index);
+  void post_chunk(std::uint32_t index, Cutter::Chunk chunk, unsigned half);
+  void go_on(Owner owner);
   void check_first(const Transfer& transfer, std::uint64_t bytes, const std::byte* buffer,
                    const MPI_Status& status) const;
   void open(std::uint32_t index, const MPI_Status& status);
@@ -103,7 +119,7 @@ class MpiTransport final : public Transport {
   Ranks ranks_;
   Options options_;
   Capabilities capabilities_;
-  std::unique_ptr<Backing> backing_ = std::make_unique<Backing>();
+  std::unique_ptr<Backing> backing_;
   std::vector<Message> messages_{};
   std::vector<std::uint32_t> free_messages_{};
   std::vector<MPI_Request> requests_{};  // active ones, oldest first

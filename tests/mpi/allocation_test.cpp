@@ -9,14 +9,19 @@
 namespace tutti::test {
 namespace {
 
-// Exchanges one message with both neighbours, in two pieces at each end.
-void exchange(Port& port, std::vector<std::byte>& out, std::vector<std::byte>& in) {
+// Exchanges one message with both neighbours, in two pieces at each end, or into a sink.
+void exchange(Port& port, std::vector<std::byte>& out, std::vector<std::byte>& in,
+              Sink* sink = nullptr) {
   Transport& transport = port.transport();
   const std::size_t half = in.size() / 2;
   const std::array<Piece, 2> from{Piece{out.data() + half, half}, Piece{out.data(), half}};
   const std::array<Piece, 2> into{Piece{in.data() + half, half}, Piece{in.data(), half}};
   const std::array<Transfer, 2> transfers{
-      Transfer{.kind = Transfer::Kind::recv, .peer = port.left(), .cookie = 0, .pieces = into},
+      Transfer{.kind = Transfer::Kind::recv,
+               .peer = port.left(),
+               .cookie = 0,
+               .pieces = into,
+               .sink = sink},
       Transfer{.kind = Transfer::Kind::send, .peer = port.right(), .cookie = 1, .pieces = from}};
   transport.post(transfers);
   std::array<Completion, 4> completions{};
@@ -38,6 +43,23 @@ TEST(MpiTransport, DoesNotAllocateOnceItIsWarm) {
     EXPECT_EQ(in, pattern(bytes, port.left(), port.self(), 1));
   }
   EXPECT_GT(allocations(), 0U) << "the counter does not count";
+}
+
+TEST(MpiTransport, DoesNotAllocateForSinksOnceItIsWarm) {
+  struct Counter final : Sink {
+    void take(std::size_t, std::span<const std::byte> part) override { bytes += part.size(); }
+    std::size_t bytes = 0;
+  };
+  Port port;
+  for (const std::size_t bytes : {8U, 4000U, 20000U, 3000000U}) {
+    std::vector<std::byte> out = pattern(bytes, port.self(), port.right(), 1), in(bytes);
+    Counter counter{};
+    for (int warm_up = 0; warm_up < 5; ++warm_up) exchange(port, out, in, &counter);
+    const std::size_t before = allocations();
+    for (int turn = 0; turn < 5; ++turn) exchange(port, out, in, &counter);
+    EXPECT_EQ(allocations() - before, 0U) << bytes << " bytes";
+    EXPECT_EQ(counter.bytes, 10 * bytes);
+  }
 }
 
 // A poll that could not tell what is done would lose it.

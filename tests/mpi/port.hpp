@@ -38,6 +38,8 @@ class Port {
   struct Label {
     std::uint32_t tag = 0;
     std::uint64_t fingerprint = 7;
+    Sink* sink = nullptr;
+    std::uint32_t grain = 1;
   };
 
   Rank self() const { return transport_->self(); }
@@ -93,7 +95,9 @@ class Port {
                             .tag = label.tag,
                             .fingerprint = label.fingerprint,
                             .cookie = done_.size(),
-                            .pieces = pieces_.back()};
+                            .pieces = pieces_.back(),
+                            .sink = label.sink,
+                            .grain = label.grain};
     done_.push_back(false);
     ++pending_;
     transport_->post({&transfer, 1});

@@ -24,8 +24,9 @@ namespace tutti::mpi {
 
 /// How messages become MPI messages. Equal on all ranks.
 struct Options {
-  /// Payload bytes of one MPI message, 1 .. 2^31 - 1; more travel in several.
-  std::size_t chunk_bytes = std::size_t{1} << 30;
+  /// Payload bytes of one MPI message, 1 .. 2^31 - 1; more travel in several. Where they are
+  /// reduced as they come, a receive keeps memory for two of them; small enough to stay in a cache.
+  std::size_t chunk_bytes = std::size_t{1} << 20;
   /// How long the set-up, a collective operation of the whole group, waits for the other ranks.
   Duration timeout = std::chrono::seconds{300};
 };
@@ -74,9 +75,9 @@ struct Options {
 /// and the MPI's arithmetic applies, not ours. Equal input and output mean in place.
 /// @param call the call. Where it has in_counts or out_counts they are the elements of each rank's
 /// block, as they are with Call::own_counts, also of an all_gather (out_counts) and of a
-/// reduce_scatter (in_counts); else blocks are equal. @param comm where it runs: collectively, or by the ranks
-/// of a message. Throws Error{invalid_argument} that says what the MPI lacks, Error{transport} if it
-/// reports a failure.
+/// reduce_scatter (in_counts); else blocks are equal. @param comm where it runs: collectively, or
+/// by the ranks of a message. Throws Error{invalid_argument} that says what the MPI lacks,
+/// Error{transport} if it reports a failure.
 void native(const Call& call, MPI_Comm comm);
 
 }  // namespace tutti::mpi

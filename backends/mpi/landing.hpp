@@ -1,0 +1,76 @@
+/// @file
+/// Where the payload of a message arrives for its sink: in memory so small that it stays in the
+/// cache, however long the message is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <tutti/transport.hpp>
+
+namespace tutti::mpi {
+
+/// Two halves, a chunk of the message in each: while the sink takes one the other arrives. What a
+/// chunk has of an element that the next one ends is moved in front of that one.
+class Landing {
+ public:
+  /// @param chunk_bytes of every MPI message but the last. @param grain the largest of an element.
+  Landing(std::size_t chunk_bytes, std::size_t grain);
+
+  /// @return the largest element there is room for.
+  [[nodiscard]] std::size_t grain() const noexcept { return most_grain_; }
+  /// Starts a message. @param transfer has a sink. @param bytes of the message.
+  void start(const Transfer& transfer, std::uint64_t bytes) noexcept;
+  /// @return whether a chunk is left to ask for, and a half free to take it.
+  [[nodiscard]] bool has_room() const noexcept {
+    return asked_ < bytes_ && asked_ - taken_ <= chunk_bytes_;
+  }
+  /// @return in which half the next chunk goes.
+  [[nodiscard]] unsigned next_half() const noexcept { return half_of(asked_); }
+  /// @return where the next chunk goes, which is asked for now.
+  [[nodiscard]] Piece next() noexcept;
+  /// Gives what has come to the sink, as far as nothing before it is missing. @param half whose
+  /// chunk has come. Throws what the sink throws.
+  void take(unsigned half);
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  [[nodiscard]] unsigned half_of(std::uint64_t offset) const noexcept {
+    return static_cast<unsigned>(offset / chunk_bytes_ % 2);
+  }
+  [[nodiscard]] std::byte* at(unsigned half) noexcept { return lines_[half * stride_].bytes; }
+  void give_next();
+
+  std::size_t chunk_bytes_;
+  std::size_t most_grain_;
+  std::size_t stride_;  // lines of a half
+  std::unique_ptr<Line[]> lines_;
+  Sink* sink_ = nullptr;
+  std::uint64_t grain_ = 1;
+  std::uint64_t bytes_ = 0;  // of the message
+  std::uint64_t asked_ = 0;  // for so many of them there was a receive
+  std::uint64_t taken_ = 0;  // so many have come and are the sink's, but for an element begun
+  bool has_come_[2]{};       // and waits for what is before it
+};
+
+/// Landings for reuse. The last one given back is the next to be used, for its lines are warm.
+class Landings {
+ public:
+  /// @param chunk_bytes as of a Landing.
+  explicit Landings(std::size_t chunk_bytes) noexcept : chunk_bytes_{chunk_bytes} {}
+  /// @param grain size of an element. @return one that has room for it; it stays ours.
+  [[nodiscard]] Landing* get(std::size_t grain);
+  /// @param landing what get returned.
+  void put(Landing* landing) noexcept { free_.push_back(landing); }  // get reserved the room
+
+ private:
+  std::size_t chunk_bytes_;
+  std::vector<std::unique_ptr<Landing>> all_{};
+  std::vector<Landing*> free_{};
+};
+
+}  // namespace tutti::mpi

@@ -1,0 +1,102 @@
+// Messages that are too long for the first MPI message, and what sinks are given.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "check.hpp"
+#include "transport.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+// A sink fails the transport by whatever it throws.
+template <class Take>
+void guard(Take take) {
+  try {
+    take();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error{ErrorCode::aborted, std::string{"an exception ended a reduction: "} + error.what()};
+  }
+}
+
+// Behind a header only elements of up to 16 bytes are aligned as a sink wants them.
+void give(const Transfer& transfer, const std::byte* data, std::size_t bytes) {
+  if (bytes == 0) return;
+  const std::size_t grain = transfer.grain;
+  const std::size_t alignment = std::has_single_bit(grain) ? std::min<std::size_t>(grain, 64) : 1;
+  alignas(64) std::array<std::byte, kInlineBytes> aligned;
+  if (reinterpret_cast<std::uintptr_t>(data) % alignment != 0) {
+    std::memcpy(aligned.data(), data, bytes);
+    data = aligned.data();
+  }
+  guard([&] { transfer.sink->take(0, {data, bytes}); });
+}
+
+}  // namespace
+
+void MpiTransport::unpack_first(const Transfer& transfer, const std::byte* data,
+                                std::uint64_t bytes) {
+  if (transfer.sink == nullptr) Cursor{transfer.pieces}.write(data, bytes);
+  else give(transfer, data, bytes);
+}
+
+void MpiTransport::post_payload(std::uint32_t index, PayloadTag tag) {
+  Message& message = messages_[index];
+  message.tag = tag;
+  if (message.is_staged()) return post_staged(index);
+  if (message.landing != nullptr) message.landing->start(message.transfer, message.bytes);
+  else message.cutter = Cutter{message.transfer.pieces, options_.chunk_bytes, scattered_};
+  post_chunks(index);
+}
+
+// All at once, which for usual chunks is one.
+void MpiTransport::post_staged(std::uint32_t index) {
+  const Message& message = messages_[index];
+  const Piece staged{message.buffer + kFirstBytes, message.bytes};
+  if (message.transfer.kind == Transfer::Kind::send)
+    Cursor{message.transfer.pieces}.read(staged.data, message.bytes);
+  make_room(1 + message.bytes / options_.chunk_bytes);
+  Cutter cutter{{&staged, 1}, options_.chunk_bytes, scattered_};
+  while (cutter.more()) post_chunk(index, cutter.next(), 0);
+}
+
+void MpiTransport::post_chunks(std::uint32_t index) {
+  Message& message = messages_[index];
+  make_room(kWindow);
+  if (Landing* const landing = message.landing; landing != nullptr) {
+    while (landing->has_room()) {
+      const unsigned half = landing->next_half();
+      const Piece piece = landing->next();
+      post_chunk(index, {piece.data, static_cast<int>(piece.bytes), MPI_BYTE}, half);
+    }
+  } else {
+    while (message.remaining < kWindow && message.cutter.more())
+      post_chunk(index, message.cutter.next(), 0);
+  }
+}
+
+void MpiTransport::post_chunk(std::uint32_t index, Cutter::Chunk chunk, unsigned half) {
+  const Message& message = messages_[index];
+  const bool sends = message.transfer.kind == Transfer::Kind::send;
+  const Rank peer = message.transfer.peer;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_transfer(sends ? MPI_Isend(chunk.data, chunk.count, chunk.type, peer, message.tag,
+                                   ranks_.comm, &request)
+                       : MPI_Irecv(chunk.data, chunk.count, chunk.type, peer, message.tag,
+                                   ranks_.comm, &request),
+                 sends ? "send to rank " : "receive from rank ", peer);
+  add_request(request, {index, false, static_cast<std::uint8_t>(half)});
+  if (chunk.type != MPI_BYTE) check(MPI_Type_free(&chunk.type), "forget scattered bytes");
+}
+
+// A chunk has come or gone, so that another one may.
+void MpiTransport::go_on(Owner owner) {
+  const Message& message = messages_[owner.message];
+  if (message.landing != nullptr) guard([&] { message.landing->take(owner.half); });
+  if (!message.is_staged()) post_chunks(owner.message);
+}
+
+}  // namespace tutti::mpi
