@@ -22,10 +22,8 @@ Slotting::Slotting(const XmlAlgorithm& xml, Collective collective)
   units_ = per_block_ * blocks;
   for (const XmlRank& rank : xml.ranks)
     for (const XmlBlock& block : rank.blocks)
-      for (const XmlStep& step : block.steps) {
+      for (const XmlStep& step : block.steps)
         if (step.dstbuf == "s") planes_ = std::max(planes_, step.dstoff + step.cnt);
-        if (step.srcbuf == "s") planes_ = std::max(planes_, step.srcoff + step.cnt);
-      }
   const WrittenShape shape{contract_.size, 0, units_, planes_};
   check(shape);
   holds_.resize(static_cast<std::size_t>(contract_.size));

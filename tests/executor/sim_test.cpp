@@ -1,5 +1,5 @@
-// The simulated cluster by itself: matching, time, faults, abort.
-#include "backends/sim/sim.hpp"
+// The simulated cluster by itself: matching, time, parts, loans.
+#include "sim_fixture.hpp"
 
 #include <array>
 #include <cstring>
@@ -11,66 +11,6 @@
 
 namespace tutti::sim {
 namespace {
-
-using std::chrono::microseconds;
-using std::chrono::nanoseconds;
-
-/// A cluster with all its transports, and short words for what the tests do.
-struct Fixture {
-  explicit Fixture(const ClusterOptions& options) : cluster{options} {
-    for (Rank rank = 0; rank < options.size; ++rank) transports.push_back(cluster.transport(rank));
-  }
-  Transport& operator[](Rank rank) { return *transports[static_cast<std::size_t>(rank)]; }
-
-  Cluster cluster;
-  std::vector<std::unique_ptr<Transport>> transports{};
-};
-
-/// A buffer that is one piece.
-struct Buffer {
-  explicit Buffer(std::size_t size, std::uint8_t first = 0) : bytes(size) {
-    std::uint8_t value = first;
-    for (std::byte& byte : bytes) byte = std::byte{value++};
-    piece = {bytes.data(), bytes.size()};
-  }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  std::vector<std::byte> bytes;
-  Piece piece{};
-};
-
-Transfer send_of(const Buffer& buffer, Rank peer, std::uint32_t tag = 0, std::uint64_t cookie = 0) {
-  return {Transfer::Kind::send, peer, tag, 7, cookie, std::span{&buffer.piece, 1}};
-}
-Transfer receive_of(const Buffer& buffer, Rank peer, std::uint32_t tag = 0,
-                    std::uint64_t cookie = 0) {
-  return {Transfer::Kind::recv, peer, tag, 7, cookie, std::span{&buffer.piece, 1}};
-}
-void post(Transport& transport, const Transfer& transfer) {
-  transport.post(std::span{&transfer, 1});
-}
-
-std::vector<std::uint64_t> cookies(Transport& transport) {
-  std::array<Completion, 64> completions{};
-  const std::size_t count = transport.poll(completions);
-  std::vector<std::uint64_t> result{};
-  for (std::size_t i = 0; i < count; ++i) result.push_back(completions[i].cookie);
-  return result;
-}
-
-Error error_of_poll(Transport& transport) {
-  try {
-    static_cast<void>(cookies(transport));
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "poll did not throw";
-  return {ErrorCode::bug, "poll did not throw"};
-}
-
-bool contains(const Error& error, const std::string& text) {
-  return std::string{error.what()}.find(text) != std::string::npos;
-}
 
 TEST(Sim, MovesBytesOverSeveralPieces) {
   for (const Delivery delivery : {Delivery::eager, Delivery::rendezvous}) {
@@ -231,6 +171,39 @@ TEST(Sim, ScribblesOverPostedReceives) {
   EXPECT_EQ(into.bytes, std::vector<std::byte>(4, std::byte{0xa5}));
 }
 
+// Where a sink gets all at once, or nothing is lent, nobody learns that parts are put together
+// wrong.
+TEST(Sim, GivesSinksPartsAndLendsMostMessages) {
+  struct Counter final : Sink {
+    void take(std::size_t, std::span<const std::byte>) override { ++parts; }
+    int parts = 0;
+  };
+  constexpr int kMessages = 200;
+  Fixture ranks{{.size = 2, .delivery = Delivery::rendezvous}};
+  const Buffer from{64};
+  Buffer into{64};
+  Counter counter{};
+  std::array<Completion, 1> completion{};
+  int lent = 0;
+  for (int i = 0; i < kMessages; ++i) {
+    Transfer receive = receive_of(into, 0);
+    receive.sink = &counter;
+    receive.may_lend = true;
+    post(ranks[1], receive);
+    post(ranks[0], send_of(from, 1));
+    while (ranks.cluster.advance()) {
+    }
+    ASSERT_EQ(ranks[1].poll(completion), 1U);
+    if (completion.front().loan != kNoLoan) {
+      ++lent;
+      ranks[1].end_loan(completion.front().loan, false);
+    }
+  }
+  EXPECT_GT(lent, kMessages / 2);
+  EXPECT_LT(lent, kMessages);
+  EXPECT_GT(counter.parts, 2 * (kMessages - lent)) << "in few parts";
+}
+
 TEST(Sim, ADifferentFingerprintOrLengthIsAMismatch) {
   for (const bool other_length : {false, true}) {
     for (const Delivery delivery : {Delivery::eager, Delivery::rendezvous}) {
@@ -257,76 +230,6 @@ TEST(Sim, ADifferentFingerprintOrLengthIsAMismatch) {
       EXPECT_TRUE(cookies(ranks[2]).empty());
     }
   }
-}
-
-TEST(Sim, AbortReachesAllWithTheFirstCause) {
-  Fixture ranks{{.size = 4, .delivery = Delivery::rendezvous}};
-  const Buffer from{4, 1};
-  Buffer into{4, 60};
-  post(ranks[2], receive_of(into, 1));
-  post(ranks[1], send_of(from, 2));
-  ranks[2].abort({ErrorCode::timeout, "rank 3 never came", 3});
-  ranks[2].abort({ErrorCode::bug, "a second cause"});
-  while (ranks.cluster.advance()) {
-  }
-  EXPECT_EQ(into.bytes, Buffer(4, 60).bytes) << "nothing is written once abort has returned";
-  EXPECT_EQ(error_of_poll(ranks[2]).code(), ErrorCode::timeout);
-  for (const Rank rank : {0, 1, 3}) {
-    const Error error = error_of_poll(ranks[rank]);
-    EXPECT_EQ(error.code(), ErrorCode::aborted);
-    EXPECT_EQ(error.cause(), ErrorCode::timeout);
-    EXPECT_EQ(error.culprit(), 3);
-    EXPECT_TRUE(contains(error, "rank 2 failed: rank 3 never came")) << error.what();
-    ranks[rank].abort(error);
-    EXPECT_STREQ(error_of_poll(ranks[rank]).what(), error.what()) << "the first cause stays";
-  }
-  EXPECT_THROW(post(ranks[0], send_of(from, 1)), Error);
-}
-
-TEST(Sim, ADeadRankFallsSilent) {
-  for (const bool detect : {false, true}) {
-    Fixture ranks{{.size = 3,
-                   .delivery = Delivery::rendezvous,
-                   .faults = {{.rank = 1, .kind = Fault::Kind::death, .after_transfers = 2}},
-                   .detect_death = detect}};
-    const Buffer from{4};
-    Buffer into{4, 60};
-    post(ranks[0], receive_of(into, 1, 0));
-    post(ranks[1], send_of(from, 0, 9));
-    EXPECT_FALSE(ranks.cluster.is_dead(1));
-    post(ranks[1], send_of(from, 0, 0));
-    EXPECT_TRUE(ranks.cluster.is_dead(1));
-    post(ranks[1], send_of(from, 0, 0));
-    EXPECT_EQ(ranks.cluster.transfers(), 3u) << "the dead post nothing";
-    while (ranks.cluster.advance()) {
-    }
-    EXPECT_EQ(into.bytes, Buffer(4, 60).bytes);
-    EXPECT_TRUE(cookies(ranks[1]).empty());
-    if (detect) {
-      EXPECT_EQ(error_of_poll(ranks[0]).code(), ErrorCode::peer_dead);
-      EXPECT_EQ(error_of_poll(ranks[2]).culprit(), 1);
-    } else {
-      EXPECT_TRUE(cookies(ranks[0]).empty());
-    }
-  }
-}
-
-TEST(Sim, ADelayedRankComesBack) {
-  Fixture ranks{{.size = 2,
-                 .alpha = microseconds{1},
-                 .jitter = nanoseconds{0},
-                 .faults = {{.rank = 0, .at = microseconds{10}, .length = microseconds{100}}}}};
-  const Buffer from{4};
-  Buffer into{4, 60};
-  ranks.cluster.advance_by(microseconds{10});
-  post(ranks[1], receive_of(into, 0));
-  post(ranks[0], send_of(from, 1));
-  ranks.cluster.advance_by(microseconds{99});
-  EXPECT_TRUE(cookies(ranks[0]).empty());
-  EXPECT_TRUE(cookies(ranks[1]).empty());
-  ranks.cluster.advance_by(microseconds{5});
-  EXPECT_EQ(cookies(ranks[0]).size(), 1u);
-  EXPECT_EQ(into.bytes, from.bytes);
 }
 
 TEST(Sim, TransportsOutliveTheClusterAndOneMayGo) {

@@ -17,6 +17,7 @@
 #include <tutti/memory.hpp>
 
 #include "backends/host/host_memory.hpp"
+#include "backends/host/kernels.hpp"
 
 namespace tutti::test {
 namespace {
@@ -232,6 +233,14 @@ TEST(HostMemory, finds_the_instruction_sets_that_the_system_lists) {
   if (avx2 && has_all({"avx512f", "avx512bw", "avx512dq", "avx512vl"}))
     expected.push_back(host::InstructionSet::avx512);
   EXPECT_EQ(host::supported_instruction_sets(), expected);
+}
+
+TEST(HostMemory, has_kernels_of_their_own_for_all_instruction_sets) {
+  std::set<const host::KernelTable*> tables;
+  for (const host::InstructionSet set : host::supported_instruction_sets())
+    tables.insert(&host::kernels_of(set));
+  EXPECT_EQ(tables.size(), host::supported_instruction_sets().size());
+  EXPECT_TRUE(tables.contains(&host::kBaselineKernels));
 }
 
 TEST(HostMemory, says_which_instruction_set_is_missing) {

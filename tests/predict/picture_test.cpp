@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <regex>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -127,6 +129,28 @@ TEST(Picture, SvgIsBalancedAndHasAnArrowPerMessage) {
   EXPECT_EQ(wraps, 6);  // one of step 1, two of step 2, two of step 3, one of step 4
   // An arrow that wraps is drawn at both margins; one more is in the legend.
   EXPECT_EQ(count("marker-end"), 20 + wraps + 1);
+}
+
+// Pictures that a person has looked at. After a change that is meant, look at what
+// `tutti show COLLECTIVE ALGORITHM --ranks N --root R --rank K --format svg --output FILE` draws,
+// and keep it.
+void expect_as_kept(const std::string& file, Drawn drawn, std::optional<Rank> only = {}) {
+  std::ifstream kept{std::string{TUTTI_PICTURES "/"} + file};
+  ASSERT_TRUE(kept) << file;
+  drawn.printed.only = only;
+  std::istringstream svg{to_svg(drawn.printed)};
+  std::string expected, line;
+  for (int number = 1; std::getline(kept, expected); ++number) {
+    ASSERT_TRUE(std::getline(svg, line)) << file << " has more lines";
+    ASSERT_EQ(line, expected) << file << ":" << number;
+  }
+  EXPECT_FALSE(std::getline(svg, line)) << file << " lacks " << line;
+}
+
+TEST(Picture, LooksAsItWasSeen) {
+  expect_as_kept("all_reduce_circulant_5.svg", draw(Collective::all_reduce, "circulant", 5));
+  expect_as_kept("exscan_chain_4.svg", draw(Collective::exscan, "chain", 4));
+  expect_as_kept("reduce_knomial_9.svg", draw(Collective::reduce, "knomial:k=4", 9, 2), 3);
 }
 
 TEST(Picture, OfNothingIsRefused) {

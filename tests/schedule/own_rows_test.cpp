@@ -64,6 +64,8 @@ TEST(OwnRows, ThatCannotBeAreRefused) {
             std::string::npos);
   for (const char* const name : {"", "My", "a b", "a:b", "knomial:k=4", "x(y)"})
     EXPECT_NE(refusal(row(name)).find("cannot be named"), std::string::npos) << name;
+  for (const char* const name : {"a", "z", "ring_09", "0"})
+    EXPECT_EQ(refusal(row(name)), "") << name;
   Algorithm nothing = row("nothing");
   nothing.build = nullptr;
   EXPECT_NE(refusal(nothing).find("nothing that builds"), std::string::npos);

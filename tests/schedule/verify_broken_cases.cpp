@@ -132,6 +132,10 @@ void add_round_cases(std::vector<Broken>& cases) {
   cases.push_back({"sends the input after in place overwriting it", CheckKind::stale_input,
                    two_ranks(Schedule{1}.round({RecvReduce{1, out(0)}}).round({Send{1, in(0)}}),
                              Schedule{1}.round({Send{0, in(0)}}).round({RecvReduce{0, out(0)}}))});
+  cases.push_back(
+      {"sends two units, of which it has overwritten the second", CheckKind::stale_input,
+       two_ranks(Schedule{2}.round({RecvReduce{1, out(1)}}).round({Send{1, in(0, 2)}}),
+                 Schedule{2}.round({Send{0, in(1)}}).round({RecvReduce{0, out(0, 2)}}))});
 }
 
 void add_message_cases(std::vector<Broken>& cases) {
