@@ -91,6 +91,18 @@ TEST(Scratch, IsKeptAndLentUpToItsLimits) {
   EXPECT_EQ(scratch.lend(50).bytes, 100u) << "twice as large";
 }
 
+TEST(Scratch, OfOneSizeIsLentAsItCameBackLast) {
+  Ledger ledger;
+  detail::Scratch scratch{ledger, 1000};
+  const detail::Block early = scratch.lend(100);
+  const detail::Block late = scratch.lend(100);
+  const detail::Block other = scratch.lend(120);
+  for (const detail::Block& block : {early, late, other}) scratch.take_back(block);
+  EXPECT_EQ(scratch.lend(90).data, late.data) << "its lines are warm";
+  EXPECT_EQ(scratch.lend(90).data, early.data);
+  EXPECT_EQ(scratch.lend(90).data, other.data);
+}
+
 TEST(Scratch, OfManyRequestsStaysWithinTheBudgetOnceTheyAreDone) {
   Ranks ranks{kBudget};
   ranks.run(300'000, 16);

@@ -1,5 +1,6 @@
 // Messages between two ranks, on the simulated cluster.
 #include <array>
+#include <limits>
 #include <string>
 
 #include "rows.hpp"
@@ -238,6 +239,9 @@ TEST(Messages, BadArgumentsAreRefusedAndChangeNothing) {
            own.recv(std::span<int>{static_cast<int*>(nullptr), 3}, 1);
          }),
          "the output is a null pointer");
+  const std::span<int> endless{x.data(), std::numeric_limits<std::size_t>::max() / sizeof(int)};
+  expect(rejection([&] { own.sendrecv(endless, 1, x, 1); }), "too many to be addressed");
+  expect(rejection([&] { own.sendrecv(x, 1, endless, 1); }), "too many to be addressed");
   Call narrow = call::send(x, 1, 0);
   narrow.element_bytes = 1;
   expect(rejection([&] { own.run(narrow); }), "cannot have 1 bytes");

@@ -55,6 +55,27 @@ TEST(Windows, AreFreeAgainWhereTheOldestHasEnded) {
   }
 }
 
+TEST(Windows, MayBeFilledByOneBatch) {
+  World world{{.cluster = {.size = 2, .delivery = sim::Delivery::eager}}};
+  std::vector<int> waiting(4);
+  std::vector<int> data(4);
+  for (int round = 0; round < 2; ++round) {
+    std::vector<Request> requests{};
+    batch([&] {  // the first one keeps the window where it is
+      requests.push_back(world[0].broadcast_async(std::span{waiting}, 1));
+      for (int i = 1; i < 64; ++i) requests.push_back(world[0].broadcast_async(std::span{data}));
+    });
+    EXPECT_THROW((void)world[0].broadcast_async(std::span{data}), Error) << "one more than 64";
+    std::vector<int> ours(4, 7 + round);
+    std::vector<int> theirs(4);
+    requests.push_back(world[1].broadcast_async(std::span{ours}, 1));
+    for (int i = 1; i < 64; ++i) requests.push_back(world[1].broadcast_async(std::span{theirs}));
+    for (Request& request : requests)
+      while (!request.test()) ASSERT_TRUE(world.cluster().advance());
+    EXPECT_EQ(waiting, ours);
+  }
+}
+
 // A message of a later operation overtakes one of the first, which waits for a third rank; were
 // their tags the same, it would be taken for it.
 TEST(Windows, HaveTagsForAllTheirOperations) {
