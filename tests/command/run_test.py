@@ -98,6 +98,9 @@ def test_statuses():
         expect(status == wanted, script, status, errors)
         expect(errors.count("\n") == (said is not None) and (said or "") in errors, script, errors)
         expect(time.monotonic() - begin < 5, script, "took too long")
+    for ranks, others in (("1", ""), ("2", "; the others are ended")):
+        status, _, errors = run("-n", ranks, "sh", "-c", "[ $TUTTI_RANK = 1 ] || exit 3")
+        expect(status == 3 and errors == f"tutti run: rank 0 exited with status 3{others}\n", errors)
     with tempfile.NamedTemporaryFile() as plain:  # mode 0600
         runs = [(program, run("-n", "2", program)) for program in ("/nowhere/program", plain.name,
                                                                    "/tmp")]

@@ -60,6 +60,10 @@ def check_texts(plot):
     rates = {2: "2 GB/s", 1: "1 GB/s", 0.03: "30 MB/s", 4e-6: "4 kB/s", 5e-9: "5 B/s"}
     for text, cases in ((plot.bytes_text, sizes), (plot.time_text, times), (plot.rate_text, rates)):
         assert {value: text(value) for value in cases} == cases, cases
+    cell, context = {"record": "cell", "label": "x"}, {"record": "context", "mpi": "an MPI"}
+    for records in ([context, cell], [cell, context]):
+        assert plot.read_rows("\n".join(map(json.dumps, records))) == ([cell], context)
+    assert plot.read_rows(json.dumps(cell)) == ([cell], {})
     assert plot.bandwidth({"busbw_gb_s": 6, "median_us": 2}, 4) == 3
 
 
