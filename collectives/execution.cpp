@@ -154,11 +154,13 @@ void Execution::place_pieces(Lane& lane) {
   for (const ResolvedPiece& piece : resolved.pieces)
     lane.pieces.push_back({at(lane, piece.place), piece.bytes});
   lane.transfers.clear();
+  const bool reduces = binding_->is_collective && binding_->layout.contract().reduces();
   for (const ResolvedMessage& message : resolved.messages)
     lane.transfers.push_back(
         {.kind = message.is_send ? Transfer::Kind::send : Transfer::Kind::recv,
          .peer = message.peer,
-         .pieces = std::span{lane.pieces}.subspan(message.first_piece, message.pieces)});
+         .pieces = std::span{lane.pieces}.subspan(message.first_piece, message.pieces),
+         .reduced = reduces});
   lane.pending.assign(lane.transfers.size(), {.lane = &lane});
   for (std::size_t i = 0; i < lane.transfers.size(); ++i) {
     lane.transfers[i].cookie = reinterpret_cast<std::uint64_t>(&lane.pending[i]);

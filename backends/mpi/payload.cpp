@@ -48,7 +48,10 @@ void MpiTransport::post_payload(std::uint32_t index, PayloadTag tag) {
   message.tag = tag;
   if (message.is_staged()) return post_staged(index);
   if (message.landing != nullptr) message.landing->start(message.transfer, message.bytes);
-  else message.cutter = Cutter{message.transfer.pieces, options_.chunk_bytes, scattered_};
+  else
+    message.cutter =
+        Cutter{message.transfer.pieces,
+               message.transfer.reduced ? warm_bytes() : options_.chunk_bytes, scattered_};
   post_chunks(index);
 }
 

@@ -55,7 +55,7 @@ MpiTransport::MpiTransport(const Ranks& ranks, const Options& options)
                                                       .sinks = true,
                                                       .idle_spins =
                                                           ranks.oversubscribed ? 20 : 10000},
-      backing_{std::make_unique<Backing>(options.chunk_bytes)}, ended_{ranks.comm} {
+      backing_{std::make_unique<Backing>(warm_bytes())}, ended_{ranks.comm} {
   messages_.reserve(kUsualTransfers);
   free_messages_.reserve(kUsualTransfers);
   done_.reserve(2 * kUsualTransfers);
@@ -115,6 +115,7 @@ void MpiTransport::post_one(const Transfer& transfer) {
           "a transfer names no rank of the group");
   expects(transfer.tag < capabilities_.tags, "a transfer has a tag beyond Capabilities::tags");
   expects(transfer.grain > 0, "a transfer has a grain of zero");
+  expects(transfer.sink == nullptr || transfer.reduced, "a sink takes what is not reduced");
   const std::uint64_t bytes = bytes_of(transfer.pieces);
   make_room(1);
   make_message_room();

@@ -92,6 +92,10 @@ class MpiTransport final : public Transport {
   [[nodiscard]] bool take_probed(const Transfer& transfer, std::byte* buffer);
   void take_first(const Transfer& transfer, std::uint64_t bytes, std::byte* buffer);
   static void unpack_first(const Transfer& transfer, const std::byte* data, std::uint64_t bytes);
+  /// Payload bytes of one message of a call that reduces.
+  [[nodiscard]] std::size_t warm_bytes() const noexcept {
+    return std::min(options_.chunk_bytes, kWarmBytes);
+  }
   void post_payload(std::uint32_t index, PayloadTag tag);
   void post_staged(std::uint32_t index);
   void post_chunks(std::uint32_t index);

@@ -105,7 +105,8 @@ void Network::post(Rank self, std::span<const Transfer> transfers) {
 void Network::post_one(Rank self, const Transfer& transfer) {
   expects(transfer.peer >= 0 && transfer.peer < options_.size, "a transfer names no rank");
   expects(transfer.tag < options_.tags, "a transfer's tag is beyond the transport's");
-  expects(transfer.sink == nullptr || options_.sinks, "a transfer has a sink of no use");
+  expects(transfer.sink == nullptr || (options_.sinks && transfer.reduced),
+          "a transfer has a sink of no use");
   const Half half{transfer.fingerprint, transfer.cookie, transfer.pieces,   total(transfer.pieces),
                   transfer.sink,        transfer.grain,  transfer.may_lend, transfer.reply};
   ++endpoint(self).transfers;

@@ -70,11 +70,13 @@ struct Transfer {
   std::uint64_t cookie = 0;  ///< Handed back by the completion.
   std::span<const Piece> pieces{};  ///< Owned by the caller until the completion. May be empty.
   Sink* sink = nullptr;             ///< Of a receive: takes the bytes; the pieces then tell only
-                                    ///< how many there are. Needs Capabilities::sinks.
-  std::uint32_t grain = 1;          ///< Size of an element, which no part for a sink cuts.
-  bool may_lend = false;            ///< Of a receive: its bytes may stay where they are, see Loan.
-                                    ///< Needs Capabilities::loans.
-  Reply reply{};                    ///< Of a send. Needs Capabilities::loans.
+                         ///< how many there are. Needs Capabilities::sinks, and `reduced`.
+  std::uint32_t grain = 1;  ///< Size of an element, which no part for a sink cuts.
+  bool reduced = false;     ///< Whether it is of a call that reduces; equal at both ends, so
+                            ///< that a transport may move it in parts that stay warm.
+  bool may_lend = false;    ///< Of a receive: its bytes may stay where they are, see Loan.
+                            ///< Needs Capabilities::loans.
+  Reply reply{};            ///< Of a send. Needs Capabilities::loans.
   /// What is false, and what post may make true where the transfer is done already: then no
   /// completion comes. Null if one is wanted in any case.
   bool* done = nullptr;

@@ -73,7 +73,8 @@ std::uint64_t Group::send(Rank rank, Rank peer, const Bytes& bytes, const Envelo
                      .peer = peer,
                      .tag = envelope.tag,
                      .fingerprint = envelope.fingerprint,
-                     .pieces = pieces(data, bytes.size(), envelope.piece)});
+                     .pieces = pieces(data, bytes.size(), envelope.piece),
+                     .reduced = envelope.reduced});
 }
 
 std::uint64_t Group::receive(Rank rank, Rank peer, Bytes& bytes, const Envelope& envelope) {
@@ -83,7 +84,8 @@ std::uint64_t Group::receive(Rank rank, Rank peer, Bytes& bytes, const Envelope&
                      .fingerprint = envelope.fingerprint,
                      .pieces = pieces(bytes.data(), bytes.size(), envelope.piece),
                      .sink = envelope.sink,
-                     .grain = envelope.grain});
+                     .grain = envelope.grain,
+                     .reduced = envelope.reduced});
 }
 
 std::uint64_t Group::post(Rank rank, Transfer transfer) {

@@ -36,6 +36,7 @@ struct Envelope {
   std::size_t piece = 0;          ///< Cut the bytes into pieces of about this size; 0: into one.
   Sink* sink = nullptr;           ///< As Transfer::sink.
   std::uint32_t grain = 1;        ///< As Transfer::grain.
+  bool reduced = false;           ///< As Transfer::reduced.
 };
 
 /// All ranks of a communicator.

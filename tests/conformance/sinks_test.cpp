@@ -44,11 +44,11 @@ TEST_P(Sinks, TakeMessagesOfEverySize) {
       Bytes unused(out.size());
       Collector early{out.size(), grain};
       Collector late{out.size(), grain};
-      group_.receive(size_ - 1, 0, unused, {.sink = &early, .grain = grain});
-      group_.send(0, size_ - 1, out, {.piece = 7919});
-      group_.send(0, size_ - 1, out, {.piece = 4093});
+      group_.receive(size_ - 1, 0, unused, {.sink = &early, .grain = grain, .reduced = true});
+      group_.send(0, size_ - 1, out, {.piece = 7919, .reduced = true});
+      group_.send(0, size_ - 1, out, {.piece = 4093, .reduced = true});
       for (int i = 0; i < 20; ++i) group_.step();
-      group_.receive(size_ - 1, 0, unused, {.sink = &late, .grain = grain});
+      group_.receive(size_ - 1, 0, unused, {.sink = &late, .grain = grain, .reduced = true});
       ASSERT_TRUE(group_.finish());
       EXPECT_TRUE(early.got() == out) << elements << " elements of " << grain;
       EXPECT_TRUE(late.got() == out) << elements << " elements of " << grain;
@@ -61,8 +61,8 @@ TEST_P(Sinks, TakeElementsOfAnySize) {
     const Bytes out = pattern(grain * std::size_t{5}, grain);
     Bytes unused(out.size());
     Collector sink{out.size(), grain};
-    group_.receive(size_ - 1, 0, unused, {.sink = &sink, .grain = grain});
-    group_.send(0, size_ - 1, out);
+    group_.receive(size_ - 1, 0, unused, {.sink = &sink, .grain = grain, .reduced = true});
+    group_.send(0, size_ - 1, out, {.reduced = true});
     ASSERT_TRUE(group_.finish());
     EXPECT_TRUE(sink.got() == out) << "elements of " << grain;
   }
@@ -79,9 +79,12 @@ TEST_P(Sinks, TakeSeveralMessagesAtOnce) {
     out.push_back(pattern(kBytes, tag));
     sinks.emplace_back(kBytes, 12);
     if (tag == 3) group_.receive(to, 0, plain, {.tag = tag});
-    else group_.receive(to, 0, unused, {.tag = tag, .sink = &sinks.back(), .grain = 12});
+    else
+      group_.receive(to, 0, unused,
+                     {.tag = tag, .sink = &sinks.back(), .grain = 12, .reduced = true});
   }
-  for (std::uint32_t tag = 0; tag < 4; ++tag) group_.send(0, to, out[tag], {.tag = tag});
+  for (std::uint32_t tag = 0; tag < 4; ++tag)
+    group_.send(0, to, out[tag], {.tag = tag, .reduced = tag < 3});
   ASSERT_TRUE(group_.finish());
   for (std::uint32_t tag = 0; tag < 3; ++tag) EXPECT_TRUE(sinks[tag].got() == out[tag]);
   EXPECT_TRUE(plain == out[3]);

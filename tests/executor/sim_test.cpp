@@ -188,6 +188,7 @@ TEST(Sim, GivesSinksPartsAndLendsMostMessages) {
   for (int i = 0; i < kMessages; ++i) {
     Transfer receive = receive_of(into, 0);
     receive.sink = &counter;
+    receive.reduced = true;
     receive.may_lend = true;
     post(ranks[1], receive);
     post(ranks[0], send_of(from, 1));

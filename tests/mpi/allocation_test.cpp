@@ -16,13 +16,17 @@ void exchange(Port& port, std::vector<std::byte>& out, std::vector<std::byte>& i
   const std::size_t half = in.size() / 2;
   const std::array<Piece, 2> from{Piece{out.data() + half, half}, Piece{out.data(), half}};
   const std::array<Piece, 2> into{Piece{in.data() + half, half}, Piece{in.data(), half}};
-  const std::array<Transfer, 2> transfers{
-      Transfer{.kind = Transfer::Kind::recv,
-               .peer = port.left(),
-               .cookie = 0,
-               .pieces = into,
-               .sink = sink},
-      Transfer{.kind = Transfer::Kind::send, .peer = port.right(), .cookie = 1, .pieces = from}};
+  const std::array<Transfer, 2> transfers{Transfer{.kind = Transfer::Kind::recv,
+                                                   .peer = port.left(),
+                                                   .cookie = 0,
+                                                   .pieces = into,
+                                                   .sink = sink,
+                                                   .reduced = sink != nullptr},
+                                          Transfer{.kind = Transfer::Kind::send,
+                                                   .peer = port.right(),
+                                                   .cookie = 1,
+                                                   .pieces = from,
+                                                   .reduced = sink != nullptr}};
   transport.post(transfers);
   std::array<Completion, 4> completions{};
   for (std::size_t done = 0; done < transfers.size();) {

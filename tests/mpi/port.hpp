@@ -40,6 +40,7 @@ class Port {
     std::uint64_t fingerprint = 7;
     Sink* sink = nullptr;
     std::uint32_t grain = 1;
+    bool reduced = false;
   };
 
   Rank self() const { return transport_->self(); }
@@ -97,7 +98,8 @@ class Port {
                             .cookie = done_.size(),
                             .pieces = pieces_.back(),
                             .sink = label.sink,
-                            .grain = label.grain};
+                            .grain = label.grain,
+                            .reduced = label.reduced};
     done_.push_back(false);
     ++pending_;
     transport_->post({&transfer, 1});

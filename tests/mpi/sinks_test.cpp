@@ -57,10 +57,11 @@ TEST(MpiSinks, TakeWholeElementsWhereverMessagesAreCut) {
         Bytes unused(bytes);
         Keeper first{grain};
         Keeper second{grain};
-        port.receive(port.left(), unused, {.sink = &first, .grain = grain});
-        port.receive(port.left(), unused, {.tag = 1, .sink = &second, .grain = grain});
-        port.send(port.right(), out, {.tag = 1});
-        port.send(port.right(), out, {});
+        port.receive(port.left(), unused, {.sink = &first, .grain = grain, .reduced = true});
+        port.receive(port.left(), unused,
+                     {.tag = 1, .sink = &second, .grain = grain, .reduced = true});
+        port.send(port.right(), out, {.tag = 1, .reduced = true});
+        port.send(port.right(), out, {.reduced = true});
         port.wait();
         EXPECT_EQ(first.got, pattern(bytes, port.left(), port.self(), 1))
             << bytes << " of " << grain;
@@ -76,11 +77,11 @@ TEST(MpiSinks, TakeLongMessagesInParts) {
   constexpr std::size_t kBytes = (std::size_t{5} << 20) + 4;
   Bytes out = pattern(kBytes, port.self(), port.right(), 1), unused(kBytes);
   Keeper sink{4};
-  port.receive(port.left(), unused, {.sink = &sink, .grain = 4});
-  port.send(port.right(), out, {});
+  port.receive(port.left(), unused, {.sink = &sink, .grain = 4, .reduced = true});
+  port.send(port.right(), out, {.reduced = true});
   port.wait();
   EXPECT_EQ(sink.got, pattern(kBytes, port.left(), port.self(), 1));
-  EXPECT_LE(sink.largest, mpi::Options{}.chunk_bytes);
+  EXPECT_LE(sink.largest, std::size_t{1} << 20);
 }
 
 // Every rank's sink throws, so every rank fails by its own or by a neighbour's.
@@ -92,8 +93,8 @@ void expect_failure(Exception exception, std::size_t bytes, std::size_t patience
   Bytes out(bytes), unused(bytes);
   std::string said{};
   try {
-    port.send(port.right(), out, {});
-    port.receive(port.left(), unused, {.sink = &sink});
+    port.send(port.right(), out, {.reduced = true});
+    port.receive(port.left(), unused, {.sink = &sink, .reduced = true});
     port.wait();
   } catch (const Error& error) {
     said = error.what();
@@ -117,7 +118,7 @@ TEST(MpiSinks, NeedAGrain) {
   Keeper sink{1};
   Bytes bytes(8);
   try {
-    port.receive(port.left(), bytes, {.sink = &sink, .grain = 0});
+    port.receive(port.left(), bytes, {.sink = &sink, .grain = 0, .reduced = true});
     ADD_FAILURE() << "an element of no bytes was taken";
   } catch (const Error& error) {
     EXPECT_NE(std::string{error.what()}.find("grain of zero"), std::string::npos) << error.what();

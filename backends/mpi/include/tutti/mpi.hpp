@@ -24,9 +24,9 @@ namespace tutti::mpi {
 
 /// How messages become MPI messages. Equal on all ranks.
 struct Options {
-  /// Payload bytes of one MPI message, 1 .. 2^31 - 1; more travel in several. Where they are
-  /// reduced as they come, a receive keeps memory for two of them; small enough to stay in a cache.
-  std::size_t chunk_bytes = std::size_t{1} << 20;
+  /// Payload bytes of one MPI message, 1 .. 2^31 - 1; more travel in several. What is reduced does
+  /// in messages of at most 1 MiB, so that it is warm when it is.
+  std::size_t chunk_bytes = std::size_t{1} << 30;
   /// How long the set-up, a collective operation of the whole group, waits for the other ranks.
   Duration timeout = std::chrono::seconds{300};
 };
