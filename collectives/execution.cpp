@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
 #include <tutti/error.hpp>
@@ -297,6 +298,24 @@ void Execution::Folding::take(std::size_t offset, std::span<const std::byte> byt
     ++fold_;
     done_ = 0;
   }
+}
+
+/// Where the result goes, if the operand of our own lies elsewhere.
+std::byte* Execution::Folding::room() noexcept {
+  const ResolvedMessage& received = lane->resolved.messages[message];
+  if (received.folds != 1) return nullptr;
+  const ResolvedFold& fold = lane->resolved.folds[received.first_fold];
+  const std::size_t bytes = fold.count * lane->owner->binding_->element_bytes;
+  std::byte* const destination = lane->owner->at(*lane, fold.destination);
+  for (std::uint32_t i = 0; i < fold.operands; ++i) {
+    const Place& place = lane->resolved.operands[fold.first_operand + i];
+    if (place.base == Base::staging) continue;
+    const std::byte* const own = lane->owner->at(*lane, place);
+    constexpr std::less_equal<> is_at_or_before;
+    if (!is_at_or_before(own + bytes, destination) && !is_at_or_before(destination + bytes, own))
+      return nullptr;
+  }
+  return destination;
 }
 
 /// Of a fold with one incoming operand, some elements from `first` on. Called by any thread.

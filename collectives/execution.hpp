@@ -111,6 +111,7 @@ class Execution {
   class Folding final : public Sink {
    public:
     void take(std::size_t offset, std::span<const std::byte> bytes) override;
+    [[nodiscard]] std::byte* room() noexcept override;
 
     Lane* lane = nullptr;
     std::uint32_t message = 0;

@@ -12,6 +12,7 @@ Landing::Landing(std::size_t chunk_bytes, std::size_t grain)
 
 void Landing::start(const Transfer& transfer, std::uint64_t bytes) noexcept {
   sink_ = transfer.sink;
+  room_ = sink_->room();
   grain_ = transfer.grain;
   bytes_ = bytes;
   asked_ = taken_ = 0;
@@ -20,7 +21,7 @@ void Landing::start(const Transfer& transfer, std::uint64_t bytes) noexcept {
 
 Piece Landing::next() noexcept {
   const std::uint64_t begun = asked_ % grain_;  // of an element, by the chunk before
-  std::byte* const data = at(next_half()) + begun;
+  std::byte* const data = room_ != nullptr ? room_ + asked_ : at(next_half()) + begun;
   const std::uint64_t bytes = std::min<std::uint64_t>(chunk_bytes_, bytes_ - asked_);
   asked_ += bytes;
   return {data, bytes};
@@ -39,9 +40,9 @@ void Landing::give_next() {
   taken_ += std::min<std::uint64_t>(chunk_bytes_, bytes_ - taken_);
   const std::uint64_t left = taken_ == bytes_ ? 0 : taken_ % grain_;
   const std::uint64_t whole = taken_ - first - left;
-  std::byte* const data = at(half);
+  std::byte* const data = room_ != nullptr ? room_ + first : at(half);
   if (whole > 0) sink_->take(first, {data, whole});
-  std::memcpy(at(1 - half), data + whole, left);
+  if (room_ == nullptr) std::memcpy(at(1 - half), data + whole, left);
 }
 
 Landing* Landings::get(std::size_t grain) {

@@ -13,7 +13,8 @@
 namespace tutti::mpi {
 
 /// Two halves, a chunk of the message in each: while the sink takes one the other arrives. What a
-/// chunk has of an element that the next one ends is moved in front of that one.
+/// chunk has of an element that the next one ends is moved in front of that one. Where the sink has
+/// room for the message itself, chunks go there.
 class Landing {
  public:
   /// @param chunk_bytes of every MPI message but the last. @param grain the largest of an element.
@@ -50,6 +51,7 @@ class Landing {
   std::size_t stride_;  // lines of a half
   std::unique_ptr<Line[]> lines_;
   Sink* sink_ = nullptr;
+  std::byte* room_ = nullptr;  // the sink's, for the whole message, or null
   std::uint64_t grain_ = 1;
   std::uint64_t bytes_ = 0;  // of the message
   std::uint64_t asked_ = 0;  // for so many of them there was a receive

@@ -87,6 +87,10 @@ void find_hosts(const std::vector<Card>& cards, Ranks& ranks) {
     if (card.host == own.host) machine.push_back(card.cores);
   }
   ranks.oversubscribed = shared_cores(machine, own.cores) > 0;
+  ranks.is_one_roomy_host =
+      hosts.size() == 1 && std::ranges::none_of(machine, [&](const Cores& cores) {
+        return shared_cores(machine, cores) > 0;
+      });
 }
 
 bool is_mpich() {

@@ -13,12 +13,14 @@ namespace tutti::mpi {
 
 /// Facts that hold for the life of a transport.
 struct Ranks {
-  MPI_Comm comm = MPI_COMM_NULL;  ///< The duplicate; returns errors instead of ending the program.
-  Rank self = 0;                  ///< The own rank.
-  int size = 1;                   ///< Number of ranks.
-  int tag_limit = 0;              ///< The largest tag the MPI takes.
-  std::vector<int> host_of{};     ///< Number of the machine each rank runs on, from 0 on.
-  bool oversubscribed = false;    ///< Whether this machine has more ranks than they may use cores.
+  MPI_Comm comm = MPI_COMM_NULL;   ///< The duplicate; returns errors instead of ending the program.
+  Rank self = 0;                   ///< The own rank.
+  int size = 1;                    ///< Number of ranks.
+  int tag_limit = 0;               ///< The largest tag the MPI takes.
+  std::vector<int> host_of{};      ///< Number of the machine each rank runs on, from 0 on.
+  bool oversubscribed = false;     ///< Whether this machine has more ranks than they may use cores.
+  bool is_one_roomy_host = false;  ///< Whether all run on one machine, where none is short of
+                                   ///< cores: equal on all ranks.
   /// Whether MPI_Improbe with MPI_Mrecv takes a message that waits faster than MPI_Irecv with
   /// MPI_Test, as MPICH does (by a third; for Open MPI it is slower by a tenth). Only where the MPI
   /// sends first messages at once, so that MPI_Mrecv waits for nobody: MPICH's limits begin at

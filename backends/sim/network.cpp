@@ -243,12 +243,15 @@ void Network::take_back(const Message& loan) {
   if (loan.answered) lender.ready.push_back({*loan.answered});
 }
 
-/// Each part in memory of its own, which ends where the part does: who reads beyond it shows.
+/// Each part in memory of its own, which ends where the part does: who reads beyond it shows. Or,
+/// as the seed decides, all of them in the sink's room, if it has any.
 /// @return whether the sink took all; if not, its rank has failed.
 bool Network::feed(const Message& message) {
   constexpr std::align_val_t kAlignment{64};
   const std::span<const std::byte> payload{message.payload};
   const std::size_t grain = message.receive.grain;
+  std::byte* const room = parts_.below(2) == 0 ? message.receive.sink->room() : nullptr;
+  if (room != nullptr && !payload.empty()) std::memcpy(room, payload.data(), payload.size());
   try {
     for (std::size_t offset = 0; offset < payload.size();) {
       const std::size_t left = payload.size() - offset;
@@ -258,7 +261,7 @@ bool Network::feed(const Message& message) {
           static_cast<std::byte*>(::operator new(bytes, kAlignment)),
           [](std::byte* data) { ::operator delete(data, kAlignment); }};
       std::memcpy(part.get(), payload.data() + offset, bytes);
-      message.receive.sink->take(offset, {part.get(), bytes});
+      message.receive.sink->take(offset, {room != nullptr ? room + offset : part.get(), bytes});
       offset += bytes;
     }
   } catch (const Error& error) {

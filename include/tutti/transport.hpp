@@ -41,9 +41,14 @@ class Sink {
   /// belongs to the transfer, and calls no transport. Calls never overlap; all come before the
   /// completion. Parts but the last are multiples of Transfer::grain. What it throws fails this
   /// transport.
-  /// @param offset bytes before this part. @param bytes the part, in memory that is the transport's
-  /// or a peer's, aligned to the grain where the grain is a power of two; valid during the call.
+  /// @param offset bytes before this part. @param bytes the part, in room(), or in memory that is
+  /// the transport's or a peer's, aligned to the grain where the grain is a power of two; valid during the call.
   virtual void take(std::size_t offset, std::span<const std::byte> bytes) = 0;
+  /// Asked once per message, before the first part.
+  /// @return where the whole message may be put, in one piece, before its parts are taken from
+  /// there: a transport that has to copy it once then needs no memory of its own, which would push
+  /// other things out of the caches. Null if there is no such place.
+  [[nodiscard]] virtual std::byte* room() noexcept { return nullptr; }
 };
 
 /// Where a rank will receive a later message of the peer to which it sends one, if the peer may

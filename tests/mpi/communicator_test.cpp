@@ -159,8 +159,23 @@ void expect_halves(Communicator& world) {
   EXPECT_EQ(ranks[static_cast<std::size_t>(half.rank())], own);
   expect_sum_of(half, ranks, own);
   if (own != 0) return world.split(no_color);
-  Communicator alone = world.split(3);
+  Communicator alone = world.split(0);
   expect_sum_of(alone, {0}, own);
+}
+
+// All ranks must take the same costs, whichever cores each of them may use.
+TEST(MpiCommunicator, ChoosesByWhatMessagesCostWithinItsHost) {
+  Communicator world = make_world();
+  std::vector<float> values(1 << 18);
+  const std::string why = world.explain(call::reduce(values, std::span{values}, 0, sum));
+  const bool is_roomy = why.find("assumed of MPI within a host") != std::string::npos;
+  EXPECT_NE(is_roomy, why.find("assumed of any host") != std::string::npos) << why;
+  std::vector<int> said{is_roomy ? 1 : 0, is_roomy ? 0 : 1};
+  world.all_reduce(said, max);
+  EXPECT_EQ(said[0] + said[1], 1) << "ranks take different costs";
+  if (world.size() == 2 && is_roomy) {
+    EXPECT_NE(why.find(": binomial (least"), std::string::npos) << why;
+  }
 }
 
 TEST(MpiCommunicator, DividesByColorAndKey) {
