@@ -37,7 +37,6 @@ bool MpiTransport::abort(const Error& cause) noexcept {
     static_cast<void>(backing_.release());
   }
   requests_.clear();
-  owners_.clear();
   return quiet_;
 }
 

@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include <tutti/error.hpp>
+#include <tutti/transport.hpp>
 
 namespace tutti::mpi {
 
@@ -21,10 +22,18 @@ inline void check(int code, const char* action) {
   if (code != MPI_SUCCESS) throw error_of(code, action);
 }
 
-/// Throws if a transfer failed. @param code what a call for it returned. @param action such as
-/// "send to rank ". @param peer the other rank.
-inline void check_transfer(int code, const char* action, Rank peer) {
-  if (code != MPI_SUCCESS) throw error_of(code, action + std::to_string(peer), peer);
+/// Throws if a transfer failed. @param code what a call for it returned. @param kind its direction.
+/// @param peer the other rank.
+inline void check_transfer(int code, Transfer::Kind kind, Rank peer) {
+  if (code == MPI_SUCCESS) return;
+  const bool sends = kind == Transfer::Kind::send;
+  throw error_of(code, (sends ? "send to rank " : "receive from rank ") + std::to_string(peer),
+                 peer);
+}
+
+/// The same. @param code as above. @param transfer whose call it was.
+inline void check(int code, const Transfer& transfer) {
+  check_transfer(code, transfer.kind, transfer.peer);
 }
 
 }  // namespace tutti::mpi

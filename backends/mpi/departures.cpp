@@ -10,7 +10,7 @@ void Departures::collect(BufferPool& pool) {
                                 indices_.data(), statuses_.data());
   if (code != MPI_ERR_IN_STATUS) check(code, "look at messages sent");
   for (std::size_t i = 0; code == MPI_ERR_IN_STATUS && i < static_cast<std::size_t>(done); ++i)
-    check_transfer(statuses_[i].MPI_ERROR, "send to rank ",
+    check_transfer(statuses_[i].MPI_ERROR, Transfer::Kind::send,
                    sends_[static_cast<std::size_t>(indices_[i])].peer);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < requests_.size(); ++i) {

@@ -8,17 +8,10 @@
 namespace tutti::mpi {
 namespace {
 
-using mpi::check;  // beside the one for transfers
-
 // Room for this many transfers is there from the start, so that when a rank allocates does not
 // depend on how many messages happen to be under way at once.
 constexpr std::size_t kUsualTransfers = 64;
 constexpr std::uint32_t kPollsPerNotice = 64;  // a probe costs as much as a poll
-
-void check(int code, const Transfer& transfer) {
-  const bool sends = transfer.kind == Transfer::Kind::send;
-  check_transfer(code, sends ? "send to rank " : "receive from rank ", transfer.peer);
-}
 
 /// The number of bytes is in it, so that where two headers agree the lengths do too.
 Header header_of(std::uint64_t fingerprint, std::uint64_t bytes) noexcept {

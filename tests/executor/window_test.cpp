@@ -1,4 +1,6 @@
 // How many operations may be started while an older one is pending.
+#include <tutti/batch.hpp>
+
 #include "rows.hpp"
 
 namespace tutti::harness {

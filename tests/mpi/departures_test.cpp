@@ -1,7 +1,7 @@
 // Small sends that are looked at late: what the MPI says of them is kept.
 #include "backends/mpi/departures.hpp"
-
 #include <gtest/gtest.h>
+#include "backends/mpi/check.hpp"
 
 #include <tutti/error.hpp>
 
@@ -50,6 +50,21 @@ TEST(MpiDepartures, KeepTheErrorAndTheReceiver) {
   // It was told once: all of them have ended, and the others' statuses say nothing any more.
   EXPECT_NO_THROW(departures.make_room(pool));
   EXPECT_TRUE(departures.requests().empty());
+}
+
+TEST(MpiErrors, SayWhichWayTheMessageWent) {
+  const auto said = [](Transfer::Kind kind) {
+    try {
+      mpi::check(MPI_ERR_UNKNOWN, Transfer{.kind = kind, .peer = 7});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.culprit(), 7);
+      return std::string{error.what()};
+    }
+    return std::string{};
+  };
+  EXPECT_NE(said(Transfer::Kind::send).find("cannot send to rank 7"), std::string::npos);
+  EXPECT_NE(said(Transfer::Kind::recv).find("cannot receive from rank 7"), std::string::npos);
+  EXPECT_NO_THROW(mpi::check(MPI_SUCCESS, Transfer{}));
 }
 
 TEST(MpiDepartures, LeaveRoomOnceTheyHaveEnded) {

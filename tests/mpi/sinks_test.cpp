@@ -1,7 +1,8 @@
 // Sinks over MPI, wherever the limit of its messages cuts them, and what becomes of a throwing one.
 #include <gtest/gtest.h>
 
-#include <array>
+#include <algorithm>
+#include <bit>
 #include <stdexcept>
 
 #include "port.hpp"
