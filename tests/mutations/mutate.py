@@ -65,10 +65,12 @@ CAPABILITIES = {
     "sim": (["backends/sim/*.cpp"], ["tutti_test_sim", "tutti_test_executor_faults"],
             "^(sim|executor_faults)$"),
     "shm": (["backends/shm/*.cpp", "backends/shm/*.hpp"],
-            ["tutti_test_shm_.*", "tutti_test_conformance_.*"], "^(shm|conformance)_",
+            ["tutti_test_shm_.*", "tutti_test_conformance(_forks)?"],
+            r"^(shm_.*|conformance_.*\.(few|most)|conformance_(threads|forks))$",
             "-*/sim_*:*/tcp_*:*/hybrid*"),
     "tcp": (["backends/tcp/*.cpp", "backends/tcp/*.hpp"],
-            ["tutti_test_tcp_.*", "tutti_test_conformance_.*"], "^(tcp|conformance)_",
+            ["tutti_test_tcp_.*", "tutti_test_conformance(_forks)?"],
+            r"^(tcp_.*|conformance_.*\.(few|most)|conformance_(threads|forks))$",
             "-*/sim_*:*/shm_*:*/hybrid*"),
     "mpi": (["backends/mpi/*.cpp"], ["tutti_test_mpi_.*_openmpi", "tutti_test_survivors_openmpi"],
             r"^mpi_.*\.openmpi\.([1234]|[a-z]+)$"),
@@ -200,7 +202,7 @@ class Campaign:
                               "--no-tests=error", "--stop-on-failure", "--timeout", "120"], self.limit)
         if status == 0:
             return ""
-        failed = re.search(r"Test\s+#\d+: (\S+) \.+.*(Failed|Timeout|Exception)", output)
+        failed = re.search(r"Test\s+#\d+: (\S+) \.+.*(Failed|Timeout|Exception|Not Run)", output)
         return failed.group(1) if failed else "time limit"
 
     def mutate(self, capability):
@@ -208,8 +210,10 @@ class Campaign:
         os.environ["GTEST_FILTER"] = rest[0] if rest else "*"
         targets = self.targets(target_patterns)
         self.limit = self.arguments.timeout
-        if not targets or self.noticed(targets, tests) != "":
-            sys.exit(f"{capability}: the unchanged tree does not pass {tests}")
+        test = self.noticed(targets, tests)
+        if test != "":
+            sys.exit(f"{capability}: the unchanged tree " +
+                     ("does not build" if test is None else f"does not pass {test}"))
         began = time.time()
         self.noticed(targets, tests)
         self.limit = min(self.limit, 60 + 4 * (time.time() - began))  # A mutant that hangs costs this.
