@@ -148,7 +148,8 @@ void World::adopt(Mesh mesh, const WorldOptions& options) {
     for (std::size_t rank = 0; rank < hosts_.size(); ++rank)
       host_of_[rank] = numbers.emplace(hosts_[rank], static_cast<int>(rank)).first->second;
   }
-  is_encrypted_ = options.mesh.tls;
+  is_encrypted_ = std::ranges::any_of(
+      mesh.links, [](const Link& link) { return link.control_cipher != nullptr; });
   is_local_.assign(hosts_.size(), segment_ != nullptr);
   std::vector<Watched> watched;
   std::vector<shm::Neighbour> neighbours;

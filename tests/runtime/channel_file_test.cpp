@@ -220,6 +220,17 @@ TEST(ChannelFile, AFolderOpenToOthersIsRefused) {
   EXPECT_THROW(static_cast<void>(file_channel("/nowhere/at/all", {0, 1, ""})), Error);
 }
 
+TEST(ChannelFile, ANoteThatCannotBeWrittenIsAnError) {
+  const Scratch scratch;
+  Folder folder{scratch.world()};
+  try {
+    static_cast<void>(folder.write(std::string(300, 'x'), "a name that is too long"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_TRUE(says(error, "cannot write in the folder")) << error.what();
+  }
+}
+
 TEST(ChannelFile, NotesAreForTheirOwnerOnly) {
   const Scratch scratch;
   const mode_t before = umask(0);

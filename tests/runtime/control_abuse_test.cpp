@@ -1,15 +1,19 @@
 // What control bears: peers that lie, flood or do not listen, and lives of any order and number.
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <thread>
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "crew.hpp"
 #include "runtime/control_message.hpp"
+#include "runtime/control_peer.hpp"
 
 namespace tutti::test {
 namespace {
@@ -80,6 +84,28 @@ TEST_F(Liars, AreRefusedInCommunicatorsOfOthers) {
 
 TEST_F(Liars, MayBreakOffInAMessage) {
   expect_refused(changed(24, 16).substr(0, 40), "has ended");
+}
+
+// Who ends with something unread resets the connection.
+TEST(ControlPeer, TakesAResetForAnEnd) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
+  ControlPeer peer{{.rank = 1, .host = "b", .is_local = true, .socket = Descriptor{ends[0]}},
+                   Clock::now()};
+  EXPECT_EQ(send(ends[0], "unread", 6, MSG_NOSIGNAL), 6);
+  close(ends[1]);
+  EXPECT_EQ(peer.read(), ControlPeer::Found::end);
+  EXPECT_EQ(peer.cause(), "has ended");
+}
+
+TEST(ControlPeer, SaysWhyItCannotBeReached) {
+  ControlPeer peer{{.rank = 1,
+                    .host = "b",
+                    .is_local = false,
+                    .socket = Descriptor{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)}},
+                   Clock::now()};
+  EXPECT_EQ(peer.read(), ControlPeer::Found::end);
+  EXPECT_EQ(peer.cause(), std::string{"cannot be reached: "} + std::strerror(ENOTCONN));
 }
 
 TEST(Control, ReadsMessagesInAnyFragments) {

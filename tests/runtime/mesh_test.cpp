@@ -8,6 +8,7 @@
 #include "ranks.hpp"
 #include "runtime/household.hpp"
 #include "runtime/store.hpp"
+#include "runtime/tls.hpp"
 #include "strangers.hpp"
 
 namespace tutti::test {
@@ -121,6 +122,21 @@ TEST(Mesh, UsesTheNetworkWhereOneHasNoMemory) {
     check_mesh(mesh, channel, [&](Rank peer) { return rank != 1 && peer != 1; });
     EXPECT_EQ(mesh.households, (std::vector<Rank>{0, 1, 0}));
     EXPECT_EQ(mesh.far, -1);
+  }));
+}
+
+TEST(Mesh, EncryptsWhatGoesOverTheNetwork) {
+  if (!has_tls()) GTEST_SKIP() << "built without OpenSSL";
+  const auto channels = local_channels(3, true);
+  expect_no_error(run_ranks(3, [&](Rank rank) {
+    const Descriptor memory = rank == 1 ? Descriptor{} : memory_of(rank);
+    MeshOptions options = options_of(memory);
+    options.tls = true;
+    const Mesh mesh = connect_mesh(*channels[static_cast<std::size_t>(rank)], options, in(30s));
+    for (const Link& link : mesh.links) {
+      EXPECT_EQ(link.control_cipher != nullptr, !link.local);
+      EXPECT_EQ(link.data_cipher != nullptr, !link.local);
+    }
   }));
 }
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,6 +120,21 @@ TEST(Socket, PassesADescriptor) {
     EXPECT_NE(message_of([&] { (void)receive_parcel(other.get(), in(20ms)); }), "");
   }
   EXPECT_EQ(open_descriptors(), before);
+}
+
+// A program that was started without a standard input gives this number to something else.
+TEST(Socket, PassesTheDescriptorThatIsNumber0) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const Descriptor one{ends[0]};
+  const Descriptor other{ends[1]};
+  const Descriptor memory{::memfd_create("test", MFD_CLOEXEC)};
+  const Descriptor input{::dup(0)};
+  ASSERT_EQ(::dup2(memory.get(), 0), 0);
+  send_parcel(one.get(), std::byte{5}, 0, in(1s));
+  if (input) ASSERT_EQ(::dup2(input.get(), 0), 0);
+  else ::close(0);
+  EXPECT_TRUE(receive_parcel(other.get(), in(1s)).descriptor);
 }
 
 TEST(Socket, SaysThatNobodyListensLocally) {
