@@ -121,6 +121,8 @@ TEST(CerealObjects, HoldFlatOnesAsTheirBytes) {
 TEST(CerealObjects, ComeBack) {
   for (int salt = 0; salt < 30; ++salt) expect_back(samples::some_person(salt));
   expect_back(std::string{});
+  for (const char16_t* letters : {u"", u"\u00e9", u"wide letters"})
+    expect_back(std::u16string{letters});
   expect_back(std::map<std::string, std::string>{{"", "x"}, {"y", ""}});
   expect_back(std::vector<samples::Nothing>(1000));
   expect_back(std::list<samples::Nothing>(3));
