@@ -268,7 +268,10 @@ TEST(Links, WaitForAReceiverThatComputesBeforeTheyAreClosed) {
     leaver.reset();
   }};
   take(kMessages / 2);
-  std::this_thread::sleep_for(std::chrono::milliseconds{400});
+  std::this_thread::sleep_for(std::chrono::milliseconds{100});
+  post(*receiver, Transfer::Kind::send, 0, piece);  // to hear something is no reason to go
+  EXPECT_FALSE(wait(*receiver));
+  std::this_thread::sleep_for(std::chrono::milliseconds{300});
   take(kMessages / 2);
   leaving.join();
 }
