@@ -52,6 +52,24 @@ class Links : public ::testing::Test {
     ranks_[index]->run();
   }
 
+  /// Of ranks 0 and 1 one comes to the other, and dies while rank 2 is awaited.
+  void expect_noticed(Rank leaver) {
+    const Rank other = 1 - leaver;
+    const auto outcomes = run_ranks(2, [&](Rank rank) {
+      if (rank == other) return connect(rank, 10s);
+      try {
+        connect(rank, 300ms);
+      } catch (const Error&) {
+        ranks_[static_cast<std::size_t>(rank)].reset();
+      }
+    });
+    const Outcome& outcome = outcomes[static_cast<std::size_t>(other)];
+    const std::string number = std::to_string(leaver);
+    EXPECT_EQ(outcome.text(),
+              "rank " + number + " (host host" + number + ") went away while the world started");
+    EXPECT_LT(outcome.elapsed, 2s);
+  }
+
   std::vector<MeshPlan> plans_;
   std::vector<std::vector<Listener>> listeners_;
   std::array<std::optional<Connecting>, 3> ranks_;
@@ -101,18 +119,11 @@ TEST_F(Links, NameTheRankThatIsGone) {
 }
 
 TEST_F(Links, NoticeThatAPeerGoesAway) {
-  const auto outcomes = run_ranks(3, [&](Rank rank) {
-    if (rank == 0) connect(rank, 10s);
-    if (rank == 1) {  // comes to rank 0, and dies while rank 2 is awaited
-      try {
-        connect(rank, 300ms);
-      } catch (const Error&) {
-        ranks_[1].reset();
-      }
-    }
-  });
-  EXPECT_EQ(outcomes[0].text(), "rank 1 (host host1) went away while the world started");
-  EXPECT_LT(outcomes[0].elapsed, 2s);
+  expect_noticed(0);
+}
+
+TEST_F(Links, NoticeThatAHigherPeerGoesAway) {
+  expect_noticed(1);
 }
 
 TEST_F(Links, ComeTogetherInAFlood) {

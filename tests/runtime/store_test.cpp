@@ -128,6 +128,18 @@ TEST(Store, NamesTheMissingRanksToEveryone) {
   }
 }
 
+TEST(Store, NamesThisHostAsTheSystemDoes) {
+  std::array<char, 256> name{};
+  ASSERT_EQ(::gethostname(name.data(), name.size() - 1), 0);
+  Meeting meeting{2};
+  StoreOptions options = meeting.options(0);
+  options.host.clear();
+  const auto outcomes = run_ranks(1, [&](Rank) { talk(*open_store(options, in(5s)), 200ms); });
+  EXPECT_NE(outcomes[0].text().find("present: 0 (host " + std::string{name.data()} + ")"),
+            std::string::npos)
+      << outcomes[0].text();
+}
+
 TEST(Store, NamesTheHostsOfTheMissingWhereTheLauncherTells) {
   Meeting meeting{4};
   const auto outcomes = run_ranks(2, [&](Rank rank) {

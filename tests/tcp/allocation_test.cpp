@@ -41,5 +41,29 @@ TEST(Allocation, HappensOnlyAtFirst) {
   }
 }
 
+TEST(Allocation, HappensOnlyAtFirstForTheOwnRank) {
+  const auto fabrics = conformance::connect_fabrics(2, {});
+  const auto transport = fabrics[0]->transport(1, {0, 1}, std::make_shared<Alarm>());
+  std::array<std::byte, 64> out{};
+  std::array<std::byte, 64> in{};
+  const Piece from{out.data(), out.size()};
+  const Piece to{in.data(), in.size()};
+  const std::array<Transfer, 2> both{
+      Transfer{.kind = Transfer::Kind::send, .peer = 0, .pieces = std::span{&from, 1}},
+      Transfer{.kind = Transfer::Kind::recv, .peer = 0, .pieces = std::span{&to, 1}}};
+  std::array<Completion, 2> completions{};
+  const auto exchange = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      transport->post(both);
+      for (std::size_t done = 0; done < 2;) done += transport->poll(completions);
+    }
+  };
+  exchange(50);
+  harness::allocations = 0;
+  const harness::Count on{true};
+  exchange(1000);
+  EXPECT_EQ(harness::allocations, 0U);
+}
+
 }  // namespace
 }  // namespace tutti::tcp
