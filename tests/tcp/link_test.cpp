@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/tcp/frame.hpp"
+#include "backends/tcp/link.hpp"
 #include "tests/conformance/loopback.hpp"
 
 namespace tutti::tcp {
@@ -322,7 +323,9 @@ TEST(Links, RefuseWhatTheyCannotServe) {
   EXPECT_THROW(static_cast<void>(fabrics[0]->transport(2, {0, -1}, alarm)), Error);
   EXPECT_THROW(static_cast<void>(fabrics[0]->transport(3, {0, 0}, alarm)), Error);
   EXPECT_THROW(static_cast<void>(fabrics[0]->transport(4, {1}, alarm)), Error);
-  EXPECT_THROW(connect_fabrics(2, {.eager_bytes = 1000, .credit_bytes = 1000}), Error);
+  const std::size_t enough = 2 * (1000 + kMessageCost);
+  EXPECT_NO_THROW(connect_fabrics(2, {.eager_bytes = 1000, .credit_bytes = enough}));
+  EXPECT_THROW(connect_fabrics(2, {.eager_bytes = 1000, .credit_bytes = enough - 1}), Error);
   EXPECT_THROW(connect_fabrics(2, {.fragment_bytes = 0}), Error);
 }
 
