@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +20,7 @@
 
 namespace tutti::detail {
 
+class ObjectArrivals;
 class ObjectOperation;
 
 /// One thread at a time.
@@ -83,10 +85,30 @@ class Engine {
   [[nodiscard]] RawBytes take_bytes(std::size_t bytes);
   /// Gives it back.
   void give_bytes(RawBytes memory) noexcept;
+  /// Memory that an object is encoded to and sent from: peers see it where there is such memory.
+  /// It is kept as well. @param bytes that are needed. @return so many at least. Throws
+  /// std::bad_alloc.
+  [[nodiscard]] Buffer<std::byte> take_visible(std::size_t bytes);
+  /// Gives it back.
+  void give_visible(Buffer<std::byte> memory) noexcept;
+  /// Does a part of an operation. What that throws fails the communicator.
+  template <class Part>
+  std::invoke_result_t<Part> attempt(Part part) {
+    if (failure_) complain();
+    try {
+      return part();
+    } catch (...) {
+      fail_as_caught();
+    }
+  }
   /// @copydoc test(const Execution&)
   bool test(const ObjectOperation& operation);
   /// @copydoc wait(const Execution&)
   void wait(const ObjectOperation& operation);
+  /// @copydoc wait(const Execution&)
+  void wait(const ObjectArrivals& arrivals);
+  /// Waits until an object is arriving, or the operation is done. Throws the first failure.
+  void wait_to_decode(const ObjectOperation& operation);
   /// Gives an execution back. If it is pending, the communicator fails.
   void release(Execution* execution) noexcept;
   /// What a call would run, and why.
@@ -178,6 +200,7 @@ class Engine {
   bool laps_ = false;  // whether the next operation is the first of a window but the first
   std::vector<std::uint64_t> kept_;                        // turns at which nothing has started yet
   std::array<RawBytes, 4> bytes_{};                        // for object collectives
+  Buffer<std::byte> visible_{};                            // the same, which peers see
   std::vector<std::shared_ptr<ObjectOperation>> objects_;  // under way
   int polls_per_clock_ = 1;
   int polls_until_clock_ = 1;

@@ -38,6 +38,7 @@ void Engine::start(const std::shared_ptr<ObjectOperation>& operation) {
   }
   operation->start();
   advance_objects();
+  operation->encode();
 }
 
 bool Engine::is_next(const ObjectOperation& operation) const noexcept {
@@ -66,6 +67,22 @@ void Engine::give_bytes(RawBytes memory) noexcept {
   RawBytes& smallest = *std::ranges::min_element(bytes_, {}, &RawBytes::bytes);
   if (smallest.bytes < memory.bytes)
     smallest = {std::move(memory.data), std::exchange(memory.bytes, 0)};
+}
+
+Buffer<std::byte> Engine::take_visible(std::size_t bytes) {
+  if (visible_.size() >= bytes) return std::move(visible_);
+  if (const auto memory = group_ ? group_->visible_memory() : nullptr) {
+    try {
+      return {memory, bytes, true};
+    } catch (const std::bad_alloc&) {  // There may be more of the other kind.
+    }
+  }
+  return {memory_, bytes, false};
+}
+
+void Engine::give_visible(Buffer<std::byte> memory) noexcept {
+  const bool fits = memory.size() <= options_.cache_bytes / bytes_.size();
+  if (fits && memory.size() > visible_.size()) visible_ = std::move(memory);
 }
 
 void Engine::advance_objects() {

@@ -38,7 +38,7 @@ void Engine::check_deadlines() {
 template <class Pending>
 bool Engine::poll_for(const Pending& pending) {
   const bool moved = progress() > 0;
-  if (moved && !objects_.empty()) advance_objects();
+  if (!objects_.empty()) advance_objects();  // also what went on otherwise
   if (polls_until_clock_ > 0) --polls_until_clock_;
   if (polls_until_clock_ == 0 && !pending.done()) {
     polls_until_clock_ = polls_per_clock_;
@@ -75,6 +75,16 @@ void Engine::wait(const Execution& execution) {
 }
 void Engine::wait(const ObjectOperation& operation) {
   wait_for(operation);
+}
+void Engine::wait(const ObjectArrivals& arrivals) {
+  wait_for(arrivals);
+}
+void Engine::wait_to_decode(const ObjectOperation& operation) {
+  struct Begun {
+    [[nodiscard]] bool done() const noexcept { return operation.done() || operation.is_arriving(); }
+    const ObjectOperation& operation;
+  };
+  wait_for(Begun{operation});
 }
 
 }  // namespace tutti::detail

@@ -8,8 +8,6 @@
 #include <tutti/error.hpp>
 #include <tutti/fingerprint.hpp>
 
-#include "point_to_point.hpp"
-
 namespace tutti::detail {
 namespace {
 
@@ -37,6 +35,7 @@ Execution::~Execution() {
 }
 
 void Execution::rest() noexcept {
+  if (watch_ != nullptr) set_watch(nullptr);
   if (block_.bytes > kKeptScratch) give_back(block_);
   give_back(input_copy_);
 }
@@ -170,6 +169,7 @@ void Execution::place_pieces(Lane& lane) {
   if (may_fuse_) place_sinks(lane);
   if (may_lend_) {
     place_shortcuts(lane);
+    if (watch_ != nullptr) place_watched(lane);
     operands_.resize(2);
     copies_.reserve(1);
   }
@@ -211,6 +211,7 @@ void Execution::advance(Lane& lane) {
     const Resolved& resolved = lane.resolved;
     if (lane.round == resolved.rounds.size()) {
       if (lane.round == 0) copy_results(lane);
+      if (watch_ != nullptr) watch_->came(lane.segment);
       if (lane.segment + lanes_.size() >= binding_->segments) {
         --active_lanes_;
         return;
@@ -220,6 +221,7 @@ void Execution::advance(Lane& lane) {
       begin_segment(lane);
       continue;
     }
+    if (watch_ != nullptr && lane.round == 0 && !watch_->may_begin(lane.segment)) return;
     post_round(lane);
     if (lane.round == 0) copy_results(lane);
     if (lane.outstanding > 0) return;
@@ -360,36 +362,6 @@ void Execution::fold(const Lane& lane, const ResolvedFold& fold) {
                 .operands = std::span{operands_}.first(fold.operands),
                 .count = fold.count,
                 .divisor = divisor});
-}
-
-Execution::Awaited Execution::awaited() const noexcept {
-  // A missing receive accuses its sender; a missing send only its receiver's pace.
-  for (const Transfer::Kind kind : {Transfer::Kind::recv, Transfer::Kind::send})
-    for (const Lane& lane : lanes_)
-      for (std::size_t i = 0; lane.outstanding > 0 && i < lane.transfers.size(); ++i) {
-        const Resolved& resolved = lane.resolved;
-        const std::uint32_t begin = lane.round == 0 ? 0 : resolved.rounds[lane.round - 1].messages;
-        if (i >= begin && i < resolved.rounds[lane.round].messages && !lane.pending[i].is_done &&
-            lane.transfers[i].kind == kind)
-          return {lane.transfers[i].peer, kind == Transfer::Kind::send};
-      }
-  return {};
-}
-
-std::string Execution::state() const {
-  if (!binding_->is_collective) return words_of(*binding_, user_tag_);
-  std::string text = std::string{binding_->name} + " #" + std::to_string(turn_.sequence) + " (" +
-                     binding_->algorithm + ")";
-  for (const Lane& lane : lanes_) {
-    if (lane.outstanding == 0) continue;
-    text += ", round " + std::to_string(lane.round + 1) + " of " +
-            std::to_string(lane.resolved.rounds.size());
-    if (binding_->segments > 1)
-      text += " of segment " + std::to_string(lane.segment + 1) + " of " +
-              std::to_string(binding_->segments);
-    break;
-  }
-  return text;
 }
 
 }  // namespace tutti::detail

@@ -37,6 +37,22 @@ struct Binding {
 /// Segments in flight at most; each has a tag of its own.
 inline constexpr std::uint32_t kLanes = 8;
 
+/// Takes part in a run, segment by segment. Called by the run's thread.
+class Watch {
+ public:
+  Watch() = default;
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  virtual ~Watch() = default;
+  /// @return whether this rank may begin with a segment. If not, see Execution::resume.
+  [[nodiscard]] virtual bool may_begin(std::size_t segment) noexcept = 0;
+  /// A segment was not moved: the loan's end is up to the callee. Comes before `came`, to ranks
+  /// that only receive.
+  virtual void lent(std::size_t segment, const Completion& loan) = 0;
+  /// All of a segment has come.
+  virtual void came(std::size_t segment) = 0;
+};
+
 /// One operation of one shape. Reused from call to call; nothing is allocated after the first.
 class Execution {
  public:
@@ -59,6 +75,10 @@ class Execution {
   };
   /// Starts; the timeout is how long to wait. Throws what Transport::post throws.
   void start(Buffers buffers, Turn turn, Duration timeout);
+  /// Has the next run watched. @param watch outlives the run.
+  void watch(Watch& watch) noexcept { set_watch(&watch); }
+  /// Asks again where a segment might not begin.
+  void resume();
   /// Notes that a transfer of this or another execution is done, and goes on from there.
   static void complete(const Completion& completion);
 
@@ -147,6 +167,8 @@ class Execution {
   void place_pieces(Lane& lane);
   void place_sinks(Lane& lane);
   void place_shortcuts(Lane& lane);
+  void place_watched(Lane& lane) const;
+  void set_watch(Watch* watch) noexcept;
   [[nodiscard]] bool fuses(const ResolvedMessage& message) const noexcept;
   [[nodiscard]] bool is_in_place() const noexcept;
   void advance(Lane& lane);
@@ -177,6 +199,7 @@ class Execution {
   bool may_fuse_ = false;
   bool may_lend_ = false;
   bool in_place_ = false;
+  Watch* watch_ = nullptr;
   Duration deadline_{0};
   std::vector<Lane> lanes_;
   const std::byte* input_ = nullptr;  // where it is read

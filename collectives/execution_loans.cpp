@@ -17,8 +17,27 @@ void Execution::place_shortcuts(Lane& lane) {
   }
 }
 
+/// What a rank does nothing with but receive it may stay where it is.
+void Execution::place_watched(Lane& lane) const {
+  if (lane.transfers.size() != 1) return;
+  Transfer& only = lane.transfers.front();
+  only.may_lend = only.kind == Transfer::Kind::recv && only.pieces.size() == 1;
+}
+
+void Execution::set_watch(Watch* watch) noexcept {
+  watch_ = watch;
+  is_ready_ = false;
+  for (Lane& lane : lanes_) lane.is_placed = false;
+}
+
+void Execution::resume() {
+  for (Lane& lane : lanes_)
+    if (lane.round == 0 && lane.outstanding == 0 && !lane.resolved.rounds.empty()) advance(lane);
+}
+
 /// Folds a message where its sender has it. That waits for nothing else, so it holds nobody up.
 void Execution::use_loan(Lane& lane, std::uint32_t message, const Completion& completion) {
+  if (watch_ != nullptr) return watch_->lent(lane.segment, completion);
   const Shortcut& shortcut = lane.resolved.messages[message].shortcut;
   const ResolvedFold& fold = lane.resolved.folds[shortcut.fold];
   if (operands_.size() < fold.operands) operands_.resize(fold.operands);

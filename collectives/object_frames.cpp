@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <string>
 
 namespace tutti::detail {
@@ -55,6 +56,17 @@ ObjectAccount::ObjectAccount(const ObjectReport& own, std::string_view call_in_w
     : report{own} {
   put_text(call, call_in_words);
   put_text(problem, why);
+}
+
+std::string words_of_exception() {
+  std::string words = "an exception of unknown type";
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    words = error.what();
+  } catch (...) {
+  }
+  return words.empty() ? "an exception without words" : words;
 }
 
 Error failure_of(std::span<const ObjectAccount> accounts) {

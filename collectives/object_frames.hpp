@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include <tutti/error.hpp>
@@ -78,6 +79,8 @@ struct ObjectAccount {
 };
 static_assert(sizeof(ObjectAccount) == 512);
 
+/// @return why, of the exception that is being handled; never nothing.
+[[nodiscard]] std::string words_of_exception();
 /// @param accounts of all ranks. @return the Error that all of them get.
 [[nodiscard]] Error failure_of(std::span<const ObjectAccount> accounts);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
+#include <new>
 #include <numeric>
 #include <utility>
 
@@ -13,14 +13,7 @@ namespace tutti {
 
 void ObjectCall::note_failure() {
   bytes.drop_object();
-  try {
-    throw;
-  } catch (const std::exception& error) {
-    problem = error.what();
-  } catch (...) {
-    problem = "an exception of unknown type";
-  }
-  if (problem.empty()) problem = "an exception without words";
+  problem = detail::words_of_exception();
 }
 
 namespace detail {
@@ -48,6 +41,7 @@ std::size_t total_of(Counts counts) {
 ObjectOperation::ObjectOperation(Engine& engine, ObjectCall call)
     : engine_{engine}, call_{std::move(call)}, self_{engine.transport().self()},
       size_{static_cast<std::size_t>(engine.transport().size())} {
+  take_memory();
   check_count();
   vote_ = ObjectVote{report()};
   fill_frames();
@@ -55,6 +49,7 @@ ObjectOperation::ObjectOperation(Engine& engine, ObjectCall call)
 
 ObjectOperation::~ObjectOperation() {
   engine_.give_bytes(call_.bytes.give_back());
+  if (source_) engine_.give_visible(source_->give_back());
   engine_.give_bytes(std::move(payload_));
 }
 
@@ -69,6 +64,18 @@ ObjectReport ObjectOperation::report() const noexcept {
           .failed = call_.problem.empty() ? 0U : 1U,
           .most = call_.options.most_bytes,
           .largest = largest == call_.sizes.end() ? 0 : *largest};
+}
+
+/// Who has no memory for an object cannot encode it.
+void ObjectOperation::take_memory() {
+  if (!call_.again || size_ == 1) return;
+  try {
+    const StreamShape shape{call_.sizes.at(0)};
+    source_ =
+        std::make_unique<ObjectSource>(engine_, *this, shape, engine_.take_visible(shape.bytes()));
+  } catch (const std::bad_alloc&) {
+    call_.problem = "there is no memory for its bytes";
+  }
 }
 
 /// Who gives a wrong number of objects could not encode what it should. Then its objects are empty.
@@ -137,7 +144,7 @@ void ObjectOperation::start() {
 void ObjectOperation::advance() {
   if (!has_started_) start();
   if (!has_started_) return;
-  while (!done() && std::ranges::all_of(executions_, &Execution::done)) {
+  while (!done() && !is_decoding() && std::ranges::all_of(executions_, &Execution::done)) {
     for (Execution* const execution : executions_) engine_.release(execution);
     executions_.clear();
     switch (stage_) {
@@ -146,7 +153,7 @@ void ObjectOperation::advance() {
         else if (call_.way == Way::recv) after_message();
         else after_frames();
         break;
-      case Stage::payload: finish(); break;
+      case Stage::payload: after_payload(); break;
       case Stage::accounts:
         failure_ = failure_of(accounts_);
         finish();
@@ -167,7 +174,8 @@ void ObjectOperation::after_frames() {
     for (const ObjectFrame& frame : frames_) vote_.join(ObjectVote{frame.report});
   for (std::size_t i = 0; i < frames_.size(); ++i) frames_[i].check(giver(i), vote_);
   if (!vote_.is_good()) start_accounts();
-  else if (bytes_beside(vote_.largest()) > 0) start_payload();
+  else if (is_streamed()) start_stream();
+  else if (bytes_beside(vote_.largest()) > 0 && !call_.again) start_payload();
   else finish();
 }
 
@@ -217,14 +225,26 @@ void ObjectOperation::start_payload() {
     case Way::send:
     case Way::recv: break;  // They have ways of their own.
   }
-  start_later(call, call_.way == Way::all_gather ? Counts{beside_} : Counts{});
+  start_later(call, {.counts = call_.way == Way::all_gather ? Counts{beside_} : Counts{}});
 }
 
-void ObjectOperation::start_later(const Call& call, Counts counts) {
-  executions_.push_back(engine_.acquire(call, {.counts = counts}));
+void ObjectOperation::start_later(const Call& call, const Options& options, Watch* watch) {
+  executions_.push_back(engine_.acquire(call, options));
+  if (watch != nullptr) executions_.back()->watch(*watch);
+  if (source_ && watch != nullptr) source_->follow(*executions_.back());
   const Duration left = std::max(Duration{1}, deadline_ - engine_.transport().now());
   engine_.start_later(*executions_.back(), call.in, call.out, left,
                       std::exchange(later_, std::nullopt).value());
+}
+
+void ObjectOperation::after_payload() {
+  const std::string problem = source_ || arrivals_ ? words_of_end() : std::string{};
+  if (!problem.empty())
+    failure_ = Error{ErrorCode::object,
+                     "rank " + std::to_string(call_.root) + " could not encode its part of " +
+                         words() + ": " + problem,
+                     call_.root};
+  finish();
 }
 
 void ObjectOperation::finish() {
@@ -234,68 +254,14 @@ void ObjectOperation::finish() {
 }
 
 void ObjectOperation::place_received() {
+  if (call_.way == Way::broadcast && is_root()) return;  // It has what it gave.
   const std::byte* next = payload_.data.get();
   for (const ObjectFrame& frame : frames_) {
     const std::size_t beside = bytes_beside(frame.size);
-    const bool is_sender = beside > 0 && call_.way == Way::broadcast && is_root();
-    const std::byte* const large = is_sender ? call_.bytes.data() : next;
-    received_.emplace_back(beside > 0 ? large : frame.payload.data(), frame.size);
-    next += is_sender ? 0 : beside;
+    received_.emplace_back(beside > 0 ? next : frame.payload.data(), frame.size);
+    next += beside;
   }
 }
 
 }  // namespace detail
-
-ObjectExchange::ObjectExchange(std::shared_ptr<detail::Engine> engine,
-                               std::shared_ptr<detail::ObjectOperation> operation) noexcept
-    : engine_{std::move(engine)}, operation_{std::move(operation)} {}
-
-ObjectExchange::ObjectExchange(ObjectExchange&& other) noexcept = default;
-
-ObjectExchange& ObjectExchange::operator=(ObjectExchange&& other) noexcept {
-  ObjectExchange taken{std::move(other)};  // ends with what was ours
-  std::swap(engine_, taken.engine_);
-  std::swap(operation_, taken.operation_);
-  return *this;
-}
-
-ObjectExchange::~ObjectExchange() {
-  if (operation_ && !operation_->done()) operation_->drop_pending();
-}
-
-bool ObjectExchange::test() {
-  if (!operation_) return true;
-  if (!engine_->test(*operation_)) return false;
-  if (operation_->failure()) throw Error{*operation_->failure()};
-  return true;
-}
-
-void ObjectExchange::wait() {
-  if (!operation_) return;
-  engine_->wait(*operation_);
-  if (operation_->failure()) throw Error{*operation_->failure()};
-}
-
-std::size_t ObjectExchange::count() const noexcept {
-  return operation_ ? operation_->count() : 0;
-}
-
-std::span<const std::byte> ObjectExchange::object(std::size_t index) const noexcept {
-  return operation_->object(index);
-}
-
-void ObjectExchange::fail_to_decode(std::size_t index) const {
-  const Rank giver = operation_->giver(index);
-  const std::string head = "rank " + std::to_string(engine_->transport().self()) +
-                           " could not decode what rank " + std::to_string(giver) + " gave to " +
-                           operation_->words() + ": ";
-  try {
-    throw;
-  } catch (const std::exception& error) {
-    throw Error{ErrorCode::object, head + error.what(), giver};
-  } catch (...) {
-    throw Error{ErrorCode::object, head + "an exception of unknown type", giver};
-  }
-}
-
 }  // namespace tutti

@@ -15,6 +15,7 @@
 
 #include "execution.hpp"
 #include "object_frames.hpp"
+#include "object_stream.hpp"
 
 namespace tutti::detail {
 
@@ -35,6 +36,9 @@ class ObjectOperation {
   void prepare();
   /// Starts the first round.
   void start();
+  /// Encodes what was only counted, while the first round and the second are under way. Throws
+  /// Error, of which the communicator has failed.
+  void encode();
   /// Goes on from what is done. Throws Error, of which the communicator fails.
   void advance();
   /// Gives back what was prepared or is under way; in the latter case the communicator fails.
@@ -44,6 +48,16 @@ class ObjectOperation {
 
   /// Whether nothing is left to do.
   [[nodiscard]] bool done() const noexcept { return stage_ == Stage::done; }
+  /// Whether an object is arriving that may be decoded meanwhile.
+  [[nodiscard]] bool is_arriving() const noexcept {
+    return stage_ == Stage::payload && arrivals_ != nullptr;
+  }
+  /// Begins to decode it. @return its bytes. What follows may be called until it is done.
+  [[nodiscard]] std::size_t begin_decoding() noexcept;
+  /// As Arrivals::await.
+  [[nodiscard]] std::span<const std::byte> await(std::size_t from, std::size_t bytes);
+  /// Nothing is left to decode, whatever has come. Nothing where that has not begun.
+  void end_decoding();
   /// Calls of the first round, and one to come.
   [[nodiscard]] std::uint32_t places() const noexcept {
     return is_message() ? 0 : has_vote() ? 3 : 2;
@@ -82,13 +96,21 @@ class ObjectOperation {
   }
   [[nodiscard]] bool is_root() const noexcept { return self_ == call_.root; }
   [[nodiscard]] ObjectReport report() const noexcept;
+  void take_memory();
   void check_count();
   void fill_frames();
   [[nodiscard]] Call frames_call() noexcept;
   void after_frames();
   void start_payload();
+  void start_stream();
+  void after_payload();
+  [[nodiscard]] bool is_streamed() const noexcept;
+  [[nodiscard]] bool is_decoding() const noexcept {
+    return is_arriving() && arrivals_->is_decoding();
+  }
+  [[nodiscard]] std::string words_of_end() const;
   void start_accounts();
-  void start_later(const Call& call, Counts counts);
+  void start_later(const Call& call, const Options& options, Watch* watch = nullptr);
   void finish();
   void place_received();
   [[nodiscard]] Call message_call(std::span<ObjectFrame> frame) const noexcept;
@@ -112,6 +134,9 @@ class ObjectOperation {
   std::vector<ObjectAccount> accounts_;  // of all ranks
   std::vector<std::size_t> beside_;      // bytes of each received object in payload_
   RawBytes payload_;
+  std::unique_ptr<ObjectSource> source_;      // of a streamed object at the root
+  std::unique_ptr<ObjectArrivals> arrivals_;  // and elsewhere
+  std::optional<std::string> end_;            // why it could not be encoded, or nothing
   std::vector<std::span<const std::byte>> received_;
   std::vector<Execution*> executions_;  // of this round
   std::optional<Execution::Turn> later_;

@@ -113,9 +113,9 @@ template <class T, class Allocator>
 void load(ObjectReader& archive, std::vector<T, Allocator>& vector) {
   if constexpr (detail::BulkElement<T>) {
     const std::size_t count = archive.bytes().get_count();
-    const std::byte* const elements = archive.bytes().take(count * sizeof(T));
+    archive.bytes().need(count * sizeof(T));
     vector.resize(count);
-    if (count > 0) std::memcpy(vector.data(), elements, count * sizeof(T));
+    archive.bytes().read(vector.data(), count * sizeof(T));
   } else {
     detail::load_elements(archive, vector);
   }

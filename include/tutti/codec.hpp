@@ -46,20 +46,36 @@ struct RawBytes {
   std::size_t bytes = 0;                ///< How many.
 };
 
+/// Is told how far an object has been encoded that is sent meanwhile.
+class Outlet {
+ public:
+  Outlet() = default;
+  Outlet(const Outlet&) = delete;
+  Outlet& operator=(const Outlet&) = delete;
+  virtual ~Outlet() = default;
+  /// @param bytes that stand there. @return at how many it wants to be told again: more. What it
+  /// throws goes through the object's Codec.
+  virtual std::size_t encoded(std::size_t bytes) = 0;
+};
+
 /// Bytes that objects are encoded to.
 class Encoder : public detail::Depth {
  public:
-  /// @param most bytes per object. @param memory to begin with.
-  explicit Encoder(std::size_t most, RawBytes memory = {}) noexcept
-      : memory_{std::move(memory)}, most_{most} {}
+  /// @param most bytes per object. @param memory to begin with. @param kept bytes of an object that
+  /// are kept: those of a larger one are only counted.
+  explicit Encoder(std::size_t most, RawBytes memory = {},
+                   std::size_t kept = ~std::size_t{0}) noexcept
+      : memory_{std::move(memory)}, data_{memory_.data.get()}, most_{most}, kept_{kept} {}
+  /// For one object whose bytes have been counted. @param to where they go, so many at most.
+  /// @param outlet is told of them.
+  Encoder(std::span<std::byte> to, Outlet& outlet) noexcept
+      : data_{to.data()}, most_{to.size()}, outlet_{&outlet} {}
 
   /// Appends bytes. @param data the first. @param bytes how many. Throws Error{object} where the
   /// object has too many.
   void write(const void* data, std::size_t bytes) {
-    if (bytes > room_) grow(bytes);
-    if (bytes > 0) std::memcpy(memory_.data.get() + size_, data, bytes);
-    size_ += bytes;
-    room_ -= bytes;
+    if (bytes > room_) return write_beyond(static_cast<const std::byte*>(data), bytes);
+    append(data, bytes);
   }
   /// Appends an object as its own bytes. @param object of a flat type.
   template <Flat T>
@@ -77,7 +93,7 @@ class Encoder : public detail::Depth {
       put(length);
       return write(data, bytes);
     }
-    std::byte* const to = memory_.data.get() + size_;
+    std::byte* const to = data_ + size_;
     size_ += sizeof length + bytes;
     room_ -= sizeof length + bytes;
     std::memcpy(to, &length, sizeof length);
@@ -92,7 +108,8 @@ class Encoder : public detail::Depth {
   /// From here another object is encoded, which may be as large as the first.
   void begin_object() noexcept {
     begin_ = size_;
-    room_ = std::min(memory_.bytes - size_, most_);
+    room_ = std::min({memory_.bytes - size_, most_, kept_});
+    is_counted_ = false;
   }
   /// Takes the bytes of the latest object back.
   void drop_object() noexcept {
@@ -102,34 +119,83 @@ class Encoder : public detail::Depth {
 
   /// @return bytes so far.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// @return whether bytes of the latest object were only counted.
+  [[nodiscard]] bool is_counted() const noexcept { return is_counted_; }
   /// @return the first byte.
-  [[nodiscard]] std::byte* data() noexcept { return memory_.data.get(); }
+  [[nodiscard]] std::byte* data() noexcept { return data_; }
   /// Gives its memory to be used again. @return it. Nothing else may be done here afterwards.
   [[nodiscard]] RawBytes give_back() noexcept { return std::move(memory_); }
   /// @return what an object may have.
   [[nodiscard]] std::size_t most() const noexcept { return most_; }
 
  private:
+  void append(const void* data, std::size_t bytes) noexcept {
+    if (bytes > 0) std::memcpy(data_ + size_, data, bytes);
+    size_ += bytes;
+    room_ -= bytes;
+  }
+  void write_beyond(const std::byte* data, std::size_t bytes) {
+    if (outlet_ != nullptr) return write_through(data, bytes);
+    grow(bytes);
+    if (is_counted_) size_ += bytes;
+    else append(data, bytes);
+  }
+  void write_through(const std::byte* data, std::size_t bytes) {
+    if (bytes > most_ - size_)
+      throw Error{ErrorCode::object, "it takes more than the " + std::to_string(most_) +
+                                         " bytes that were counted before; a Codec must write the "
+                                         "same whenever it is called"};
+    while (bytes > 0) {
+      if (room_ == 0) room_ = std::min(outlet_->encoded(size_), most_) - size_;
+      const std::size_t part = std::min(bytes, room_);
+      append(data, part);
+      data += part;
+      bytes -= part;
+    }
+  }
   void grow(std::size_t bytes) {
     const std::size_t used = size_ - begin_;
     if (bytes > most_ - used)
       throw Error{ErrorCode::object, "it takes more than " + std::to_string(most_) +
                                          " bytes, which is all that "
                                          "ObjectOptions::most_bytes allows"};
+    if (is_counted_ || bytes > kept_ - used) {
+      is_counted_ = true;
+      room_ = 0;
+      return;
+    }
     if (memory_.bytes - size_ < bytes) {
       const std::size_t larger = std::max({std::size_t{256}, memory_.bytes * 2, size_ + bytes});
       RawBytes memory{std::make_unique_for_overwrite<std::byte[]>(larger), larger};
       if (size_ > 0) std::memcpy(memory.data.get(), memory_.data.get(), size_);
       memory_ = std::move(memory);
+      data_ = memory_.data.get();
     }
-    room_ = std::min(memory_.bytes - size_, most_ - used);
+    room_ = std::min({memory_.bytes - size_, most_ - used, kept_ - used});
   }
 
-  RawBytes memory_;
+  RawBytes memory_{};
+  std::byte* data_ = nullptr;  // of memory_, or what was given
   std::size_t size_ = 0;
   std::size_t room_ = 0;  // bytes that fit without a question
   std::size_t begin_ = 0;
   std::size_t most_;
+  std::size_t kept_ = 0;
+  bool is_counted_ = false;
+  Outlet* outlet_ = nullptr;
+};
+
+/// Brings the bytes of an object that is decoded while it arrives.
+class Arrivals {
+ public:
+  Arrivals() = default;
+  Arrivals(const Arrivals&) = delete;
+  Arrivals& operator=(const Arrivals&) = delete;
+  virtual ~Arrivals() = default;
+  /// Waits for bytes. Those before them are not needed any more. @param from the first, not before
+  /// that of the last call. @param bytes how many, one or more. @return they, and perhaps some
+  /// behind them, in one piece, until the next call. Throws what ends the communicator.
+  virtual std::span<const std::byte> await(std::size_t from, std::size_t bytes) = 0;
 };
 
 /// Bytes that an object is decoded from. They may come from anywhere: whatever they are, there is
@@ -137,22 +203,38 @@ class Encoder : public detail::Depth {
 class Decoder : public detail::Depth {
  public:
   /// @param bytes of one object, which stay where they are.
-  explicit Decoder(std::span<const std::byte> bytes) noexcept : left_{bytes} {}
+  explicit Decoder(std::span<const std::byte> bytes) noexcept
+      : there_{bytes}, left_{bytes.size()} {}
+  /// @param bytes of one object. @param arrivals brings them.
+  Decoder(std::size_t bytes, Arrivals& arrivals) noexcept
+      : left_{bytes}, total_{bytes}, arrivals_{&arrivals} {}
 
   /// @return bytes that were not read yet.
-  [[nodiscard]] std::size_t remaining() const noexcept { return left_.size(); }
-  /// Reads bytes in place. @param bytes how many. @return them. Throws Error{object} where there
-  /// are less.
+  [[nodiscard]] std::size_t remaining() const noexcept { return left_; }
+  /// Reads bytes in place. @param bytes how many. @return them, until the next call. A peer may
+  /// write there meanwhile, so what is checked is a copy. Throws Error{object} where there are
+  /// less.
   const std::byte* take(std::size_t bytes) {
-    if (bytes > left_.size()) fail("its bytes end in the middle of it");
-    const std::byte* const data = left_.data();
-    left_ = left_.subspan(bytes);
+    if (bytes > there_.size()) await(bytes);
+    const std::byte* const data = there_.data();
+    there_ = there_.subspan(bytes);
+    left_ -= bytes;
     return data;
   }
   /// Reads bytes. @param data where to. @param bytes how many. Throws as take does.
   void read(void* data, std::size_t bytes) {
-    const std::byte* const from = take(bytes);
-    if (bytes > 0) std::memcpy(data, from, bytes);
+    need(bytes);
+    auto* to = static_cast<std::byte*>(data);
+    while (bytes > 0) {
+      const std::size_t part = there_.empty() ? 1 : std::min(bytes, there_.size());
+      std::memcpy(to, take(part), part);
+      to += part;
+      bytes -= part;
+    }
+  }
+  /// Throws Error{object} where fewer bytes remain. @param bytes that what follows must have.
+  void need(std::size_t bytes) const {
+    if (bytes > left_) fail("its bytes end in the middle of it");
   }
   /// Reads an object that is its own bytes. @return it. Throws as take does.
   template <Flat T>
@@ -165,24 +247,32 @@ class Decoder : public detail::Depth {
   /// Error{object}.
   [[nodiscard]] std::size_t get_count() {
     const auto count = get<std::uint64_t>();
-    if (count > left_.size()) fail("it claims more elements than it has bytes");
+    if (count > left_) fail("it claims more elements than it has bytes");
     return static_cast<std::size_t>(count);
   }
   /// Skips what Encoder::pad appended. @param before remaining() at the first element.
   /// @param count elements.
   void skip_padding(std::size_t before, std::size_t count) {
-    const std::size_t used = before - left_.size();
+    const std::size_t used = before - left_;
     if (used < count) static_cast<void>(take(count - used));
   }
   /// Throws Error{object} where bytes are left.
   void finish() const {
-    if (!left_.empty()) fail("more bytes follow than belong to it");
+    if (left_ > 0) fail("more bytes follow than belong to it");
   }
 
  private:
   [[noreturn]] static void fail(const char* why) { throw Error{ErrorCode::object, why}; }
+  void await(std::size_t bytes) {
+    need(bytes);
+    there_ = arrivals_->await(total_ - left_, bytes);
+    there_ = there_.first(std::min(there_.size(), left_));
+  }
 
-  std::span<const std::byte> left_;
+  std::span<const std::byte> there_{};
+  std::size_t left_;  // those that are there, and all to come
+  std::size_t total_ = 0;
+  Arrivals* arrivals_ = nullptr;
 };
 
 /// How objects of a type become bytes and come back. Specialise it for a type of one's own:

@@ -32,6 +32,9 @@ struct ObjectOptions {
   Duration timeout{0};  ///< Of the whole operation; zero takes the communicator's.
 };
 
+/// What is broadcast and has more bytes is only counted at first, and encoded while it is sent.
+inline constexpr std::size_t kStreamedBytes = std::size_t{32} << 10;
+
 /// An object collective of objects that are encoded.
 struct ObjectCall {
   /// Which way objects go.
@@ -53,8 +56,9 @@ struct ObjectCall {
   std::uint64_t type_fingerprint = 0;  ///< Of that type.
   Encoder bytes;                       ///< The objects that this rank gives, one after the other.
   std::vector<std::size_t> sizes{};    ///< The bytes of each.
-  std::string problem{};               ///< Why they could not be encoded; empty if they could.
-  ObjectOptions options{};             ///< As given by the caller.
+  std::function<void(Encoder&)> again{};  ///< Encodes an object that was only counted.
+  std::string problem{};                  ///< Why they could not be encoded; empty if they could.
+  ObjectOptions options{};                ///< As given by the caller.
 
   /// Encodes the next object. Where that fails, that is noted as the problem, for all ranks to
   /// know. @param object of a type that has a Codec.
@@ -71,6 +75,13 @@ struct ObjectCall {
         note_failure();
       }
     }
+  }
+  /// As add, of an object that may be encoded again while it is sent. @param object that is kept.
+  template <class T>
+  void add_kept(const std::shared_ptr<T>& object) {
+    add(*object);
+    if constexpr (Encodable<T>)
+      if (bytes.is_counted()) again = [object](Encoder& to) { Codec<T>::encode(to, *object); };
   }
   /// Notes the exception that is being handled as the problem.
   void note_failure();
@@ -99,28 +110,49 @@ class ObjectExchange {
   /// @return how many objects this rank gets. Once it is done.
   [[nodiscard]] std::size_t count() const noexcept;
   /// @param index less than count(): the rank that gave it, or 0 where one did. @return that
-  /// object's bytes, while this handle lives. Once it is done.
+  /// object's bytes, while this handle lives. Once it is done, of what this rank did not give.
   [[nodiscard]] std::span<const std::byte> object(std::size_t index) const noexcept;
-  /// Decodes an object. @param index as in object. @param result a new one, or, where
-  /// decodes_over<T>, any. @return it. Throws Error{object}.
+  /// Decodes an object, after wait_to_decode or wait. Where it is still arriving, it is decoded as
+  /// far as it is there, and done at the end. @param index as in object. @param result a new one,
+  /// or, where decodes_over<T>, any. @return it. Throws Error{object}, and what wait throws.
   template <class T>
   [[nodiscard]] T decode(std::size_t index, T result = T{}) const {
     if constexpr (Encodable<T>) {  // Else the typed call says what is missing.
       try {
-        Decoder decoder{object(index)};
+        Stream stream{*this};
+        Decoder decoder =
+            is_arriving() ? Decoder{begin_decoding(), stream} : Decoder{object(index)};
         Codec<T>::decode(decoder, result);
         decoder.finish();
       } catch (...) {
         fail_to_decode(index);
       }
+      end();
     }
     return result;
   }
+  /// As wait, or until an object arrives that decode may begin with.
+  void wait_to_decode();
 
  private:
   friend class Communicator;
+  /// What decode reads while it arrives.
+  class Stream final : public Arrivals {
+   public:
+    explicit Stream(const ObjectExchange& exchange) noexcept : exchange_{exchange} {}
+    std::span<const std::byte> await(std::size_t from, std::size_t bytes) override {
+      return exchange_.await(from, bytes);
+    }
+
+   private:
+    const ObjectExchange& exchange_;
+  };
   ObjectExchange(std::shared_ptr<detail::Engine> engine,
                  std::shared_ptr<detail::ObjectOperation> operation) noexcept;
+  [[nodiscard]] bool is_arriving() const noexcept;
+  [[nodiscard]] std::size_t begin_decoding() const noexcept;
+  [[nodiscard]] std::span<const std::byte> await(std::size_t from, std::size_t bytes) const;
+  void end() const;
   [[noreturn]] void fail_to_decode(std::size_t index) const;
   std::shared_ptr<detail::Engine> engine_{};
   std::shared_ptr<detail::ObjectOperation> operation_{};
@@ -147,7 +179,7 @@ class ObjectRequest {
   /// not decode, which other ranks need not know of, and what the caller's function throws.
   T wait() {
     if (!result_) throw Error{ErrorCode::invalid_argument, "there is no operation to wait for"};
-    exchange_.wait();
+    exchange_.wait_to_decode();
     const auto result = std::exchange(result_, nullptr);
     const ObjectExchange exchange = std::move(exchange_);
     return result(exchange);

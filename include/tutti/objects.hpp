@@ -136,8 +136,8 @@ class Objects {
                                                         const ObjectOptions& options = {}) {
     ObjectCall call = call_of<T>(ObjectCall::Way::broadcast, "broadcast_object", options, root);
     const bool is_root = self().rank() == root;
-    if (is_root) call.add(object);
-    auto kept = std::make_shared<T>(std::move(object));
+    const auto kept = std::make_shared<T>(std::move(object));
+    if (is_root) call.add_kept(kept);
     return {self().start_objects(std::move(call)), [is_root, kept](const ObjectExchange& exchange) {
               return is_root           ? std::move(*kept)
                      : decodes_over<T> ? exchange.template decode<T>(0, std::move(*kept))
@@ -292,7 +292,8 @@ class Objects {
             .root = root,
             .type = type_name<T>,
             .type_fingerprint = type_fingerprint<T>(),
-            .bytes = Encoder{options.most_bytes, self().bytes_for_objects()},
+            .bytes = Encoder{options.most_bytes, self().bytes_for_objects(),
+                             way == ObjectCall::Way::broadcast ? kStreamedBytes : ~std::size_t{0}},
             .options = options};
   }
   template <class Range>

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <span>
 #include <utility>
 
+#include "tests/objects/portions.hpp"
 #include "tests/objects/samples.hpp"
 
 namespace tutti::fuzz {
@@ -30,22 +32,33 @@ template <class T>
   return object;
 }
 
-/// Whatever the bytes are, there is an exception or an object, which then is one as good as any:
-/// it comes back from its own bytes.
-template <class T>
-void run_object_of(std::span<const std::byte> bytes) {
-  T object{};
+/// @param decode throws, or not. @return what it decodes, or nothing.
+template <class Decode>
+[[nodiscard]] auto attempt(Decode decode) -> std::optional<decltype(decode())> {
   try {
-    object = decoded<T>(bytes);
+    return decode();
   } catch (const std::bad_alloc&) {
     std::abort();
   } catch (const std::exception&) {
-    return;
+    return std::nullopt;
   }
+}
+
+/// Whatever the bytes are, and however they come, there is an exception or an object, which then is
+/// one as good as any: it comes back from its own bytes.
+template <class T>
+void run_object_of(std::span<const std::byte> bytes) {
+  auto whole = attempt([&] { return decoded<T>(bytes); });
+  const auto parts =
+      attempt([&] { return samples::decoded_in_portions<T>(bytes, bytes.size() * 31); });
+  if (whole.has_value() != parts.has_value()) std::abort();
+  if (!whole) return;
+  T object = std::move(*whole);
   Encoder once = encoded(object);
   const T again = decoded<T>({once.data(), once.size()});
   Encoder twice = encoded(again);
-  if (once.size() != twice.size()) std::abort();
+  Encoder other = encoded(*parts);
+  if (once.size() != twice.size() || once.size() != other.size()) std::abort();
   if constexpr (decodes_over<T>) {  // Nothing stays of what was there.
     Decoder decoder{{once.data(), once.size()}};
     Codec<T>::decode(decoder, object);

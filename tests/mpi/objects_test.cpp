@@ -7,6 +7,7 @@
 #include <tutti/mpi.hpp>
 
 #include "tests/objects/script.hpp"
+#include "tests/objects/streams.hpp"
 #include "two_hosts.hpp"
 
 namespace tutti::test {
@@ -23,6 +24,12 @@ TEST(MpiObjects, MoveAndAreRefused) {
 TEST(MpiObjects, MoveBetweenHostsAndInside) {
   Communicator world = world_on_two_hosts(15s);
   run_object_script(world);
+}
+
+TEST(MpiObjects, MoveInSegments) {
+  Communicator world =
+      mpi::communicator(MPI_COMM_WORLD, {.timeout = 15s}, {.chunk_bytes = 50000, .timeout = 15s});
+  run_stream_script(world);
 }
 
 }  // namespace

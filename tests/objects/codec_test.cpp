@@ -1,6 +1,7 @@
 // Objects as bytes without any library: what is flat, what is checked, what is refused.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -11,6 +12,8 @@
 
 #include <tutti/codec.hpp>
 #include <tutti/type_name.hpp>
+
+#include "tests/objects/portions.hpp"
 
 namespace tutti {
 namespace {
@@ -228,6 +231,95 @@ TEST(Encoders, LimitRunsToTheLastByte) {
   encoder.drop_object();
   volatile std::size_t huge = ~std::size_t{0} - 4;  // with its length it would be 3
   EXPECT_THROW(encoder.put_run(1, bytes, huge), Error);
+}
+
+/// Hears all, and wants to hear of every so many bytes.
+class Listener final : public Outlet {
+ public:
+  explicit Listener(std::size_t step) : step_{step} {}
+  std::size_t encoded(std::size_t bytes) override {
+    heard.push_back(bytes);
+    return bytes + step_;
+  }
+  std::vector<std::size_t> heard{};
+
+ private:
+  std::size_t step_;
+};
+
+TEST(Encoders, CountWhatIsMoreThanTheyKeep) {
+  for (const std::size_t bytes : {0U, 99U, 100U, 101U, 5000U}) {
+    Encoder encoder{10000, {}, 100};
+    encoder.begin_object();
+    for (std::size_t i = 0; i < bytes; ++i) encoder.put(static_cast<std::uint8_t>(i));
+    EXPECT_EQ(encoder.size(), bytes);
+    EXPECT_EQ(encoder.is_counted(), bytes > 100);
+    for (std::size_t i = 0; i < std::min<std::size_t>(bytes, 100); ++i)
+      EXPECT_EQ(encoder.data()[i], std::byte{static_cast<std::uint8_t>(i)});
+  }
+}
+
+TEST(Encoders, CountRunsAndPaddingToo) {
+  const std::string text(300, 'x');
+  Encoder encoder{1000, {}, 100};
+  encoder.begin_object();
+  encoder.put_run(1, text.data(), text.size());
+  EXPECT_EQ(encoder.size(), 308U);
+  encoder.pad(encoder.size() - 5, 12);
+  EXPECT_EQ(encoder.size(), 315U);
+  EXPECT_THROW(encoder.write(text.data(), 686), Error);
+  encoder.write(text.data(), 0);
+  encoder.write(text.data(), 3);
+  EXPECT_EQ(encoder.size(), 318U);
+  encoder.drop_object();
+  EXPECT_FALSE(encoder.is_counted());
+  encoder.put(std::uint8_t{7});
+  EXPECT_EQ(encoder.data()[0], std::byte{7});
+}
+
+TEST(Encoders, TellHowFarTheyAre) {
+  std::vector<char> wanted;
+  for (std::size_t i = 0; i < 1000; ++i) wanted.push_back(static_cast<char>(i * 7));
+  for (const std::size_t step : {1U, 3U, 64U, 999U, 1000U, 2000U}) {
+    std::vector<std::byte> memory(wanted.size());
+    Listener listener{step};
+    Encoder encoder{memory, listener};
+    std::size_t at = 0;
+    for (std::size_t bytes = 0; at < wanted.size(); at += bytes, ++bytes) {
+      bytes = std::min(bytes, wanted.size() - at);
+      encoder.write(wanted.data() + at, bytes);
+    }
+    EXPECT_EQ(encoder.size(), wanted.size());
+    EXPECT_EQ(std::memcmp(memory.data(), wanted.data(), wanted.size()), 0);
+    EXPECT_THROW(encoder.write(wanted.data(), 1), Error) << "more than were counted";
+    ASSERT_EQ(listener.heard.size(), (wanted.size() + step - 1) / step);
+    for (std::size_t i = 0; i < listener.heard.size(); ++i) EXPECT_EQ(listener.heard[i], i * step);
+  }
+}
+
+TEST(Decoders, WaitForWhatIsNotThereYet) {
+  std::vector<std::byte> bytes(1000);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 11);
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    samples::Portions portions{bytes, seed};
+    Decoder decoder{bytes.size(), portions};
+    std::size_t at = 0;
+    for (std::size_t part = 1; at + 2 * part <= bytes.size(); ++part) {
+      EXPECT_EQ(std::memcmp(decoder.take(part), &bytes[at], part), 0);
+      std::vector<std::byte> read(part);
+      decoder.read(read.data(), part);
+      EXPECT_EQ(std::memcmp(read.data(), &bytes[at + part], part), 0);
+      at += 2 * part;
+      EXPECT_EQ(decoder.remaining(), bytes.size() - at);
+    }
+    EXPECT_THROW(decoder.finish(), Error);
+    EXPECT_THROW(decoder.need(bytes.size() - at + 1), Error);
+    decoder.need(bytes.size() - at);
+    EXPECT_THROW(static_cast<void>(decoder.take(bytes.size() - at + 1)), Error);
+    EXPECT_THROW(decoder.read(bytes.data(), bytes.size() - at + 1), Error);
+    static_cast<void>(decoder.take(bytes.size() - at));
+    decoder.finish();
+  }
 }
 
 TEST(Decoders, RefuseWhatIsNotThere) {

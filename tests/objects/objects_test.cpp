@@ -218,6 +218,17 @@ TEST_F(ObjectBytes, HaveNoPaddingToTheLargest) {
   EXPECT_LE(pairs, kLarge + kOverhead);
 }
 
+TEST_F(ObjectBytes, OfABroadcastAreThoseOfTheObjectAndAWord) {
+  const auto sent = [this](std::size_t bytes) {
+    return sent_by([&](Rank rank) {
+      return world_[rank].broadcast_object_async(rank == 2 ? text_of(bytes, 1) : Text{}, 2);
+    });
+  };
+  const std::uint64_t small = sent(9);
+  EXPECT_EQ(sent(30000) - small, (kSize - 1) * 30000U);
+  EXPECT_EQ(sent(3 * kLarge) - small, (kSize - 1) * (3 * kLarge + 8)) << "by a chain";
+}
+
 TEST_F(ObjectBytes, OfSmallObjectsMoveInOneRound) {
   const auto transfers_of = [this](std::size_t bytes) {
     const std::uint64_t before = world_.cluster().transfers();

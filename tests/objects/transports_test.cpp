@@ -1,5 +1,6 @@
 // Object collectives over shared memory, over TCP, and over both, with ranks that are threads.
 #include "tests/objects/script.hpp"
+#include "tests/objects/streams.hpp"
 #include "tests/runtime/worlds.hpp"
 
 namespace tutti::test {
@@ -9,6 +10,10 @@ class ObjectsOver : public ::testing::TestWithParam<Setting> {};
 
 TEST_P(ObjectsOver, MoveAndAreRefused) {
   expect_no_error(in_world(GetParam(), run_object_script));
+}
+
+TEST_P(ObjectsOver, MoveInSegments) {
+  expect_no_error(in_world(GetParam(), run_stream_script));
 }
 
 INSTANTIATE_TEST_SUITE_P(Worlds, ObjectsOver,

@@ -1,0 +1,89 @@
+// The handle of an object collective.
+#include <exception>
+#include <string>
+#include <utility>
+
+#include <tutti/object_call.hpp>
+
+#include "engine.hpp"
+#include "objects.hpp"
+
+namespace tutti {
+
+ObjectExchange::ObjectExchange(std::shared_ptr<detail::Engine> engine,
+                               std::shared_ptr<detail::ObjectOperation> operation) noexcept
+    : engine_{std::move(engine)}, operation_{std::move(operation)} {}
+
+ObjectExchange::ObjectExchange(ObjectExchange&& other) noexcept = default;
+
+ObjectExchange& ObjectExchange::operator=(ObjectExchange&& other) noexcept {
+  ObjectExchange taken{std::move(other)};  // ends with what was ours
+  std::swap(engine_, taken.engine_);
+  std::swap(operation_, taken.operation_);
+  return *this;
+}
+
+ObjectExchange::~ObjectExchange() {
+  if (operation_ && !operation_->done()) operation_->drop_pending();
+}
+
+bool ObjectExchange::test() {
+  if (!operation_) return true;
+  if (!engine_->test(*operation_)) return false;
+  if (operation_->failure()) throw Error{*operation_->failure()};
+  return true;
+}
+
+void ObjectExchange::wait() {
+  if (operation_) end();
+}
+
+void ObjectExchange::wait_to_decode() {
+  if (!operation_) return;
+  engine_->wait_to_decode(*operation_);
+  if (!is_arriving()) end();
+}
+
+void ObjectExchange::end() const {
+  if (is_arriving()) operation_->end_decoding();
+  engine_->wait(*operation_);
+  if (operation_->failure()) throw Error{*operation_->failure()};
+}
+
+bool ObjectExchange::is_arriving() const noexcept {
+  return operation_->is_arriving();
+}
+
+std::size_t ObjectExchange::begin_decoding() const noexcept {
+  return operation_->begin_decoding();
+}
+
+std::span<const std::byte> ObjectExchange::await(std::size_t from, std::size_t bytes) const {
+  return operation_->await(from, bytes);
+}
+
+std::size_t ObjectExchange::count() const noexcept {
+  return operation_ ? operation_->count() : 0;
+}
+
+std::span<const std::byte> ObjectExchange::object(std::size_t index) const noexcept {
+  return operation_->object(index);
+}
+
+void ObjectExchange::fail_to_decode(std::size_t index) const {
+  const Rank giver = operation_->giver(index);
+  const std::exception_ptr why = std::current_exception();
+  end();  // what ends the communicator, or the object, goes before
+  const std::string head = "rank " + std::to_string(engine_->transport().self()) +
+                           " could not decode what rank " + std::to_string(giver) + " gave to " +
+                           operation_->words() + ": ";
+  try {
+    std::rethrow_exception(why);
+  } catch (const std::exception& error) {
+    throw Error{ErrorCode::object, head + error.what(), giver};
+  } catch (...) {
+    throw Error{ErrorCode::object, head + "an exception of unknown type", giver};
+  }
+}
+
+}  // namespace tutti

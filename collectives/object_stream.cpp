@@ -1,0 +1,192 @@
+#include "object_stream.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <tutti/error.hpp>
+
+#include "engine.hpp"
+#include "objects.hpp"
+
+namespace tutti::detail {
+namespace {
+
+/// What is on its way is that much, and stays in the caches from when it is encoded until it is
+/// decoded; shorter segments cost more than they save.
+constexpr std::size_t kSegmentBytes = 64_KiB;
+/// Of why an object could not be encoded.
+constexpr std::size_t kMostWords = 304;
+
+}  // namespace
+
+StreamShape::StreamShape(std::size_t object) noexcept
+    : segments_{object + kEnd, std::max<std::size_t>((object + kEnd) / kSegmentBytes, 1)} {}
+
+void StreamShape::end(std::span<std::byte> bytes, const std::string& problem) const noexcept {
+  const std::uint64_t words = std::min(problem.size(), kMostWords);
+  std::byte* const end = bytes.data() + object();
+  if (words > 0) std::memcpy(end - words, problem.data(), words);
+  std::memcpy(end, &words, sizeof words);
+}
+
+std::string StreamShape::problem_at(const std::byte* end) {
+  std::uint64_t words = 0;
+  std::memcpy(&words, end, sizeof words);
+  if (words > kMostWords)
+    throw Error{ErrorCode::mismatch,
+                "behind an object stands what no rank of tutti writes there; all ranks must run "
+                "the same tutti"};
+  return {reinterpret_cast<const char*>(end - words), static_cast<std::size_t>(words)};
+}
+
+/// The first segments go while later ones are encoded. The last one goes when it is known how that
+/// ended.
+void ObjectSource::encode(const Encode& encode) {
+  const std::span<std::byte> all{memory_.data(), shape_.bytes()};
+  const std::span<std::byte> object = all.first(shape_.object());
+  try {
+    Encoder encoder{object, *this};
+    encode(encoder);
+    if (encoder.size() != object.size())
+      throw Error{ErrorCode::object, "it takes " + std::to_string(encoder.size()) +
+                                         " bytes after " + std::to_string(object.size()) +
+                                         " were counted; a Codec must write the same whenever it "
+                                         "is called"};
+  } catch (...) {
+    engine_.attempt([] {});  // what ends the communicator is no problem of the codec
+    problem_ = words_of_exception();
+  }
+  shape_.end(all, problem_);
+  go_on(shape_.bytes());
+}
+
+std::size_t ObjectSource::encoded(std::size_t bytes) {
+  if (bytes > 0) go_on(bytes);
+  return shape_.segments().offset(++segment_);
+}
+
+void ObjectSource::go_on(std::size_t bytes) {
+  encoded_ = bytes;
+  if (run_ != nullptr) engine_.attempt([this] { run_->resume(); });
+  engine_.test(operation_);
+}
+
+void ObjectSource::lent(std::size_t /*segment*/, const Completion& /*loan*/) {
+  expects(false, "a root is lent nothing");
+}
+
+ObjectArrivals::ObjectArrivals(Transport& transport, const StreamShape& shape, std::byte* memory,
+                               int lanes)
+    : transport_{transport}, shape_{shape}, memory_{memory},
+      kept_{static_cast<std::size_t>(lanes) / 2}, copied_{shape.segments().parts} {
+  for (std::size_t i = 0; i < copied_; ++i) parts_.push_back({memory + shape.segments().offset(i)});
+}
+
+/// As many segments as would keep the root from sending the others are copied. The last one stays
+/// until the end: it says how encoding ended.
+void ObjectArrivals::expect(std::size_t from, std::size_t bytes) {
+  const Partition& segments = shape_.segments();
+  while (segments.offset(first_ + 1) <= from) end_loan(first_++);
+  wanted_ = std::max(wanted_, first_ + 1);
+  while (segments.offset(wanted_) < from + bytes) ++wanted_;
+  if (wanted_ - first_ <= kept_) return;
+  copied_ = std::max(copied_, wanted_);
+  for (std::size_t segment = first_; segment < wanted_; ++segment) copy(segment);
+}
+
+std::span<const std::byte> ObjectArrivals::take(std::size_t from, std::size_t bytes) {
+  const Partition& segments = shape_.segments();
+  const auto is_apart = [&](std::size_t segment) {
+    return parts_[segment].at + segments.size(segment) != parts_[segment + 1].at;
+  };
+  std::size_t end = first_ + 1;
+  while (end < wanted_ && !is_apart(end - 1)) ++end;
+  if (segments.offset(end) < from + bytes) {
+    for (std::size_t segment = first_; segment < wanted_; ++segment) copy(segment);
+    end = wanted_;
+  }
+  return {parts_[first_].at + (from - segments.offset(first_)), segments.offset(end) - from};
+}
+
+void ObjectArrivals::leave() {
+  copied_ = parts_.size();
+  is_decoding_ = false;
+  for (std::size_t segment = first_; segment < parts_.size(); ++segment) end_loan(segment);
+}
+
+void ObjectArrivals::lent(std::size_t segment, const Completion& loan) {
+  parts_[segment].at = loan.lent;
+  parts_[segment].loan = loan.loan;
+  if (segment < first_) end_loan(segment);  // it is not wanted any more
+  else if (segment < copied_) copy(segment);
+}
+
+void ObjectArrivals::came(std::size_t segment) noexcept {
+  parts_[segment].is_there = true;
+  while (there_ < parts_.size() && parts_[there_].is_there) ++there_;
+}
+
+void ObjectArrivals::end_loan(std::size_t segment) {
+  Part& part = parts_[segment];
+  if (part.loan != kNoLoan) transport_.end_loan(std::exchange(part.loan, kNoLoan), false);
+}
+
+void ObjectArrivals::copy(std::size_t segment) {
+  Part& part = parts_[segment];
+  if (part.loan == kNoLoan) return;
+  const std::size_t offset = shape_.segments().offset(segment);
+  std::memcpy(memory_ + offset, part.at, shape_.segments().size(segment));
+  part.at = memory_ + offset;
+  end_loan(segment);
+}
+
+/// A single rank has nobody to send to.
+bool ObjectOperation::is_streamed() const noexcept {
+  return call_.way == Way::broadcast && size_ > 1 && frames_[0].size > kStreamedBytes;
+}
+
+void ObjectOperation::start_stream() {
+  stage_ = Stage::payload;
+  const StreamShape shape{static_cast<std::size_t>(frames_[0].size)};
+  if (!is_root()) {
+    payload_ = engine_.take_bytes(shape.bytes());
+    arrivals_ = std::make_unique<ObjectArrivals>(engine_.transport(), shape, payload_.data.get(),
+                                                 engine_.options().segments_in_flight);
+  }
+  const std::span bytes{is_root() ? source_->bytes() : payload_.data.get(), shape.bytes()};
+  Watch* const watch = is_root() ? static_cast<Watch*>(source_.get()) : arrivals_.get();
+  start_later(call::broadcast(bytes, call_.root), {.segment = shape.segment()}, watch);
+}
+
+void ObjectOperation::encode() {
+  if (source_) source_->encode(call_.again);
+}
+
+std::size_t ObjectOperation::begin_decoding() noexcept {
+  arrivals_->begin_decoding();
+  return arrivals_->shape().object();
+}
+
+std::span<const std::byte> ObjectOperation::await(std::size_t from, std::size_t bytes) {
+  engine_.attempt([&] { arrivals_->expect(from, bytes); });
+  engine_.wait(*arrivals_);
+  return engine_.attempt([&] { return arrivals_->take(from, bytes); });
+}
+
+/// How encoding ended is read before the sender has its bytes back.
+void ObjectOperation::end_decoding() {
+  if (!is_decoding()) return;
+  const std::byte* const end = await(arrivals_->shape().object(), StreamShape::kEnd).data();
+  engine_.attempt([&] {
+    end_ = StreamShape::problem_at(end);
+    arrivals_->leave();
+  });
+}
+
+std::string ObjectOperation::words_of_end() const {
+  if (source_) return source_->problem();
+  if (end_) return *end_;
+  return StreamShape::problem_at(payload_.data.get() + arrivals_->shape().object());
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,140 @@
+/// @file
+/// An object that is broadcast while it is encoded, and decoded while it comes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tutti/buffer.hpp>
+#include <tutti/call.hpp>
+#include <tutti/codec.hpp>
+#include <tutti/contract.hpp>
+#include <tutti/object_call.hpp>
+
+#include "execution.hpp"
+
+namespace tutti::detail {
+
+class Engine;
+class ObjectOperation;
+
+/// How the bytes of a streamed object move. Behind them comes a word: zero where all went well, and
+/// else how many bytes before it, in place of the object's last, say why it could not be encoded.
+class StreamShape {
+ public:
+  /// @param object its bytes, more than kStreamedBytes.
+  explicit StreamShape(std::size_t object) noexcept;
+
+  [[nodiscard]] std::size_t object() const noexcept { return segments_.count - kEnd; }
+  /// Bytes that move.
+  [[nodiscard]] std::size_t bytes() const noexcept { return segments_.count; }
+  /// Bytes of a segment at most, for Options::segment.
+  [[nodiscard]] std::size_t segment() const noexcept { return segments_.size(0); }
+  [[nodiscard]] const Partition& segments() const noexcept { return segments_; }
+  /// Puts the word. @param bytes all that move. @param problem why it failed, or nothing.
+  void end(std::span<std::byte> bytes, const std::string& problem) const noexcept;
+  /// @param end the word, behind the object. @return why it failed, or nothing. Throws
+  /// Error{mismatch} where that cannot be.
+  [[nodiscard]] static std::string problem_at(const std::byte* end);
+
+  static constexpr std::size_t kEnd = sizeof(std::uint64_t);
+
+ private:
+  Partition segments_;
+};
+
+/// The root's part: an object that is encoded while its first bytes are on their way.
+class ObjectSource final : public Watch, public Outlet {
+ public:
+  using Encode = std::function<void(Encoder&)>;
+
+  /// @param engine takes the bytes on. @param operation of which this is a part. @param shape of
+  /// the object. @param memory for all bytes that move.
+  ObjectSource(Engine& engine, const ObjectOperation& operation, const StreamShape& shape,
+               Buffer<std::byte> memory) noexcept
+      : engine_{engine}, operation_{operation}, shape_{shape}, memory_{std::move(memory)} {}
+
+  /// Encodes. @param encode writes the object, once. Throws the communicator's Error.
+  void encode(const Encode& encode);
+  /// The run that moves the bytes begins. @param run watches this.
+  void follow(Execution& run) noexcept { run_ = &run; }
+  /// What is moved, and why it could not be encoded.
+  [[nodiscard]] std::byte* bytes() noexcept { return memory_.data(); }
+  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+  /// Its memory, to be used again.
+  [[nodiscard]] Buffer<std::byte> give_back() noexcept { return std::move(memory_); }
+
+  [[nodiscard]] bool may_begin(std::size_t segment) noexcept override {
+    return shape_.segments().offset(segment + 1) <= encoded_;
+  }
+  void lent(std::size_t segment, const Completion& loan) override;
+  void came(std::size_t /*segment*/) noexcept override {}
+  std::size_t encoded(std::size_t bytes) override;
+
+ private:
+  void go_on(std::size_t bytes);
+
+  Engine& engine_;
+  const ObjectOperation& operation_;
+  StreamShape shape_;
+  Buffer<std::byte> memory_;
+  Execution* run_ = nullptr;
+  std::size_t encoded_ = 0;
+  std::size_t segment_ = 0;  // the one that is being encoded
+  std::string problem_{};
+};
+
+/// Another rank's part. What comes lies where it belongs, or, while somebody decodes, where its
+/// sender has it: until that has been decoded, or is wanted in one piece with what lies elsewhere.
+class ObjectArrivals final : public Watch {
+ public:
+  /// @param transport ends loans. @param shape of the object. @param memory for all bytes that
+  /// move. @param lanes segments in flight.
+  ObjectArrivals(Transport& transport, const StreamShape& shape, std::byte* memory, int lanes);
+
+  /// Lets segments stay where they are. From now on expect and take are called, until leave is.
+  void begin_decoding() noexcept {
+    copied_ = 0;
+    is_decoding_ = true;
+  }
+  [[nodiscard]] bool is_decoding() const noexcept { return is_decoding_; }
+  /// Says what is wanted next, and that nothing before it is. Throws what end_loan throws.
+  void expect(std::size_t from, std::size_t bytes);
+  /// Whether it is there.
+  [[nodiscard]] bool done() const noexcept { return there_ >= wanted_; }
+  /// All of it in one piece, and what follows in that. Throws what end_loan throws.
+  [[nodiscard]] std::span<const std::byte> take(std::size_t from, std::size_t bytes);
+  /// Nothing is wanted any more. What is to come is copied.
+  void leave();
+  [[nodiscard]] const StreamShape& shape() const noexcept { return shape_; }
+
+  [[nodiscard]] bool may_begin(std::size_t /*segment*/) noexcept override { return true; }
+  void lent(std::size_t segment, const Completion& loan) override;
+  void came(std::size_t segment) noexcept override;
+
+ private:
+  struct Part {
+    const std::byte* at;
+    LoanId loan = kNoLoan;
+    bool is_there = false;
+  };
+  void end_loan(std::size_t segment);
+  void copy(std::size_t segment);
+
+  Transport& transport_;
+  StreamShape shape_;
+  std::byte* memory_;
+  std::size_t kept_;  // segments that may stay where they are while one is waited for
+  std::vector<Part> parts_;
+  std::size_t there_ = 0;   // segments that have come, up to the first that has not
+  std::size_t first_ = 0;   // of those that are wanted
+  std::size_t wanted_ = 0;  // behind them
+  std::size_t copied_;      // segments before this one are not kept where they are
+  bool is_decoding_ = false;
+};
+
+}  // namespace tutti::detail
