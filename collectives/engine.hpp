@@ -33,6 +33,8 @@ class Engine {
   [[nodiscard]] const std::shared_ptr<Memory>& memory() const noexcept { return memory_; }
   [[nodiscard]] const CommunicatorOptions& options() const noexcept { return options_; }
   [[nodiscard]] bool has_group() const noexcept { return group_ != nullptr; }
+  /// Whether ranks outnumber the cores that they have; the same on all ranks.
+  [[nodiscard]] bool shares_cores() const noexcept { return selector_.shares_cores(); }
   /// What the ranks can make among themselves. Throws Error{invalid_argument} if nothing.
   [[nodiscard]] Group& group() const;
 

@@ -19,8 +19,9 @@ constexpr std::size_t kMostWords = 304;
 
 }  // namespace
 
-StreamShape::StreamShape(std::size_t object) noexcept
-    : segments_{object + kEnd, std::max<std::size_t>((object + kEnd) / kSegmentBytes, 1)} {}
+StreamShape::StreamShape(std::size_t object, bool is_cut) noexcept
+    : segments_{object + kEnd,
+                is_cut ? std::max<std::size_t>((object + kEnd) / kSegmentBytes, 1) : 1} {}
 
 void StreamShape::end(std::span<std::byte> bytes, const std::string& problem) const noexcept {
   const std::uint64_t words = std::min(problem.size(), kMostWords);
@@ -140,6 +141,10 @@ void ObjectArrivals::copy(std::size_t segment) {
   end_loan(segment);
 }
 
+StreamShape ObjectOperation::stream_of(std::size_t object) const noexcept {
+  return {object, !engine_.shares_cores()};
+}
+
 /// A single rank has nobody to send to.
 bool ObjectOperation::is_streamed() const noexcept {
   return call_.way == Way::broadcast && size_ > 1 && frames_[0].size > kStreamedBytes;
@@ -147,7 +152,7 @@ bool ObjectOperation::is_streamed() const noexcept {
 
 void ObjectOperation::start_stream() {
   stage_ = Stage::payload;
-  const StreamShape shape{static_cast<std::size_t>(frames_[0].size)};
+  const StreamShape shape = stream_of(frames_[0].size);
   if (!is_root()) {
     payload_ = engine_.take_bytes(shape.bytes());
     arrivals_ = std::make_unique<ObjectArrivals>(engine_.transport(), shape, payload_.data.get(),

@@ -26,8 +26,9 @@ class ObjectOperation;
 /// else how many bytes before it, in place of the object's last, say why it could not be encoded.
 class StreamShape {
  public:
-  /// @param object its bytes, more than kStreamedBytes.
-  explicit StreamShape(std::size_t object) noexcept;
+  /// @param object its bytes, more than kStreamedBytes. @param is_cut whether into segments: where
+  /// ranks share cores nothing is won by doing things at a time, and each segment lets others run.
+  StreamShape(std::size_t object, bool is_cut) noexcept;
 
   [[nodiscard]] std::size_t object() const noexcept { return segments_.count - kEnd; }
   /// Bytes that move.

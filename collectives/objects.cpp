@@ -70,7 +70,7 @@ ObjectReport ObjectOperation::report() const noexcept {
 void ObjectOperation::take_memory() {
   if (!call_.again || size_ == 1) return;
   try {
-    const StreamShape shape{call_.sizes.at(0)};
+    const StreamShape shape = stream_of(call_.sizes.at(0));
     source_ =
         std::make_unique<ObjectSource>(engine_, *this, shape, engine_.take_visible(shape.bytes()));
   } catch (const std::bad_alloc&) {

@@ -105,6 +105,7 @@ class ObjectOperation {
   void start_stream();
   void after_payload();
   [[nodiscard]] bool is_streamed() const noexcept;
+  [[nodiscard]] StreamShape stream_of(std::size_t object) const noexcept;
   [[nodiscard]] bool is_decoding() const noexcept {
     return is_arriving() && arrivals_->is_decoding();
   }

@@ -51,6 +51,8 @@ class Selector {
   /// Throws Error{invalid_argument} where a forced algorithm is unknown or cannot serve, and says
   /// why.
   [[nodiscard]] Selection select(const Problem& problem);
+  /// Whether ranks outnumber the cores that they have, as far as the tariff says.
+  [[nodiscard]] bool shares_cores() const noexcept { return tariff_.costs.shared_cores > 0; }
 
  private:
   [[nodiscard]] Candidate judge(const Problem& problem, Choice choice);

@@ -90,6 +90,7 @@ class Encoder : public detail::Depth {
   void put_run(std::size_t count, const void* data, std::size_t bytes) {
     const auto length = static_cast<std::uint64_t>(count);
     if (bytes > room_ || sizeof length > room_ - bytes) {  // perhaps too many to add up
+      if (is_counted_ && bytes < most_) return tally(sizeof length + bytes);
       put(length);
       return write(data, bytes);
     }
@@ -135,10 +136,24 @@ class Encoder : public detail::Depth {
     room_ -= bytes;
   }
   void write_beyond(const std::byte* data, std::size_t bytes) {
+    if (is_counted_) return tally(bytes);
     if (outlet_ != nullptr) return write_through(data, bytes);
+    if (bytes > kept_ - (size_ - begin_)) {
+      is_counted_ = true;
+      room_ = 0;
+      return tally(bytes);
+    }
     grow(bytes);
-    if (is_counted_) size_ += bytes;
-    else append(data, bytes);
+    append(data, bytes);
+  }
+  void tally(std::size_t bytes) {
+    if (bytes > most_ - (size_ - begin_)) refuse();
+    size_ += bytes;
+  }
+  [[noreturn]] void refuse() const {
+    throw Error{ErrorCode::object, "it takes more than " + std::to_string(most_) +
+                                       " bytes, which is all that "
+                                       "ObjectOptions::most_bytes allows"};
   }
   void write_through(const std::byte* data, std::size_t bytes) {
     if (bytes > most_ - size_)
@@ -155,15 +170,7 @@ class Encoder : public detail::Depth {
   }
   void grow(std::size_t bytes) {
     const std::size_t used = size_ - begin_;
-    if (bytes > most_ - used)
-      throw Error{ErrorCode::object, "it takes more than " + std::to_string(most_) +
-                                         " bytes, which is all that "
-                                         "ObjectOptions::most_bytes allows"};
-    if (is_counted_ || bytes > kept_ - used) {
-      is_counted_ = true;
-      room_ = 0;
-      return;
-    }
+    if (bytes > most_ - used) refuse();
     if (memory_.bytes - size_ < bytes) {
       const std::size_t larger = std::max({std::size_t{256}, memory_.bytes * 2, size_ + bytes});
       RawBytes memory{std::make_unique_for_overwrite<std::byte[]>(larger), larger};

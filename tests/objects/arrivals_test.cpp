@@ -69,7 +69,7 @@ class Arriving : public ::testing::Test {
     return got.data();
   }
 
-  StreamShape shape_{std::size_t{20} << 16};
+  StreamShape shape_{std::size_t{20} << 16, true};
   std::vector<std::byte> theirs_{};
   std::vector<std::byte> ours_ = std::vector<std::byte>(shape_.bytes());
   Lender lender_{};
@@ -80,18 +80,20 @@ TEST(StreamShapes, AreOfEvenSegmentsThatAreNotShort) {
   for (const std::size_t object :
        {kStreamedBytes + 1, std::size_t{65536}, std::size_t{131063}, std::size_t{131064},
         std::size_t{131065}, std::size_t{1000000}}) {
-    const StreamShape shape{object};
+    const StreamShape shape{object, true};
     EXPECT_EQ(shape.object(), object);
     EXPECT_EQ(shape.bytes(), object + StreamShape::kEnd);
     const std::size_t parts = shape.segments().parts;
     EXPECT_EQ(parts, std::max<std::size_t>(shape.bytes() / 65536, 1));
+    EXPECT_EQ(StreamShape(object, false).segments().parts, 1U);
+    EXPECT_EQ(StreamShape(object, false).object(), object);
     // What the executor makes of it.
     EXPECT_EQ((shape.bytes() + shape.segment() - 1) / shape.segment(), parts);
   }
 }
 
 TEST(StreamShapes, SayAtTheEndHowItWent) {
-  const StreamShape shape{40000};
+  const StreamShape shape{40000, true};
   std::vector<std::byte> bytes(shape.bytes(), std::byte{1});
   shape.end(bytes, {});
   EXPECT_EQ(StreamShape::problem_at(&bytes[40000]), "");
