@@ -240,6 +240,23 @@ TEST_F(ObjectBytes, OfSmallObjectsMoveInOneRound) {
   EXPECT_GT(transfers_of(209), transfers_of(208));
 }
 
+/// Calls that end as they begin look for strays, and see only that the first round is over.
+TEST(Objects, AreAwaitedInTheirSecondRoundBeforeItBegins) {
+  World world{2};
+  const Text wanted = text_of(5000, 1);
+  std::vector<Task> tasks;
+  Results<Text> results(2);
+  tasks.push_back(task_of(0, world[0].broadcast_object_async(wanted), results[0]));
+  auto late = world[1].broadcast_object_async(Text{});
+  ASSERT_TRUE(world.drive(tasks)) << "all is on its way";
+  for (int i = 0; i < 20; ++i)
+    for (Rank rank : {0, 1}) world[rank].all_reduce(std::span<double>{});
+  tasks.push_back(task_of(1, std::move(late), results[1]));
+  ASSERT_TRUE(world.drive(tasks, std::chrono::seconds{1}));
+  ASSERT_TRUE(results[1]) << tasks[1].error->what();
+  EXPECT_EQ(results[1], wanted);
+}
+
 TEST(Objects, TakeTwoOrThreePlacesAmongThePending) {
   World world{1};
   World two{2};
