@@ -277,6 +277,22 @@ TEST(Encoders, CountRunsAndPaddingToo) {
   EXPECT_EQ(encoder.data()[0], std::byte{7});
 }
 
+TEST(Encoders, CountEachObjectByItself) {
+  const char bytes[20] = {};
+  Encoder encoder{10, {}, 4};
+  for (std::size_t object = 0; object < 3; ++object) {
+    encoder.begin_object();
+    encoder.write(bytes, 4);
+    EXPECT_FALSE(encoder.is_counted()) << object;
+    encoder.write(bytes, 1);
+    EXPECT_TRUE(encoder.is_counted());
+    encoder.write(bytes, 5);
+    EXPECT_EQ(encoder.size(), 10 * (object + 1));
+    EXPECT_THROW(encoder.write(bytes, 1), Error);
+    EXPECT_THROW(encoder.put_run(1, bytes, 0), Error);
+  }
+}
+
 TEST(Encoders, TellHowFarTheyAre) {
   std::vector<char> wanted;
   for (std::size_t i = 0; i < 1000; ++i) wanted.push_back(static_cast<char>(i * 7));
