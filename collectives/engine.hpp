@@ -87,9 +87,9 @@ class Engine {
   [[nodiscard]] RawBytes take_bytes(std::size_t bytes);
   /// Gives it back.
   void give_bytes(RawBytes memory) noexcept;
-  /// Memory that an object is encoded to and sent from: peers see it where there is such memory.
-  /// It is kept as well. @param bytes that are needed. @return so many at least. Throws
-  /// std::bad_alloc.
+  /// Memory that peers see, to encode an object to and send it from. It is kept as well, since it
+  /// costs more yet. @param bytes that are needed. @return so many at least, or none where there is
+  /// no such memory, or it would be more than may be kept.
   [[nodiscard]] Buffer<std::byte> take_visible(std::size_t bytes);
   /// Gives it back.
   void give_visible(Buffer<std::byte> memory) noexcept;

@@ -71,18 +71,17 @@ void Engine::give_bytes(RawBytes memory) noexcept {
 
 Buffer<std::byte> Engine::take_visible(std::size_t bytes) {
   if (visible_.size() >= bytes) return std::move(visible_);
-  if (const auto memory = group_ ? group_->visible_memory() : nullptr) {
-    try {
-      return {memory, bytes, true};
-    } catch (const std::bad_alloc&) {  // There may be more of the other kind.
-    }
+  const auto memory = group_ ? group_->visible_memory() : nullptr;
+  if (memory == nullptr || bytes > options_.cache_bytes / bytes_.size()) return {};
+  try {
+    return {memory, bytes, true};
+  } catch (const std::bad_alloc&) {  // There may be more of the other kind.
+    return {};
   }
-  return {memory_, bytes, false};
 }
 
 void Engine::give_visible(Buffer<std::byte> memory) noexcept {
-  const bool fits = memory.size() <= options_.cache_bytes / bytes_.size();
-  if (fits && memory.size() > visible_.size()) visible_ = std::move(memory);
+  if (memory.size() > visible_.size()) visible_ = std::move(memory);
 }
 
 void Engine::advance_objects() {

@@ -43,7 +43,7 @@ std::string StreamShape::problem_at(const std::byte* end) {
 /// The first segments go while later ones are encoded. The last one goes when it is known how that
 /// ended.
 void ObjectSource::encode(const Encode& encode) {
-  const std::span<std::byte> all{memory_.data(), shape_.bytes()};
+  const std::span<std::byte> all{memory_, shape_.bytes()};
   const std::span<std::byte> object = all.first(shape_.object());
   try {
     Encoder encoder{object, *this};

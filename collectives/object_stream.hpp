@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <tutti/buffer.hpp>
 #include <tutti/call.hpp>
 #include <tutti/codec.hpp>
 #include <tutti/contract.hpp>
@@ -56,18 +55,16 @@ class ObjectSource final : public Watch, public Outlet {
   /// @param engine takes the bytes on. @param operation of which this is a part. @param shape of
   /// the object. @param memory for all bytes that move.
   ObjectSource(Engine& engine, const ObjectOperation& operation, const StreamShape& shape,
-               Buffer<std::byte> memory) noexcept
-      : engine_{engine}, operation_{operation}, shape_{shape}, memory_{std::move(memory)} {}
+               std::byte* memory) noexcept
+      : engine_{engine}, operation_{operation}, shape_{shape}, memory_{memory} {}
 
   /// Encodes. @param encode writes the object, once. Throws the communicator's Error.
   void encode(const Encode& encode);
   /// The run that moves the bytes begins. @param run watches this.
   void follow(Execution& run) noexcept { run_ = &run; }
   /// What is moved, and why it could not be encoded.
-  [[nodiscard]] std::byte* bytes() noexcept { return memory_.data(); }
+  [[nodiscard]] std::byte* bytes() noexcept { return memory_; }
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
-  /// Its memory, to be used again.
-  [[nodiscard]] Buffer<std::byte> give_back() noexcept { return std::move(memory_); }
 
   [[nodiscard]] bool may_begin(std::size_t segment) noexcept override {
     return shape_.segments().offset(segment + 1) <= encoded_;
@@ -82,7 +79,7 @@ class ObjectSource final : public Watch, public Outlet {
   Engine& engine_;
   const ObjectOperation& operation_;
   StreamShape shape_;
-  Buffer<std::byte> memory_;
+  std::byte* memory_;
   Execution* run_ = nullptr;
   std::size_t encoded_ = 0;
   std::size_t segment_ = 0;  // the one that is being encoded

@@ -49,7 +49,7 @@ ObjectOperation::ObjectOperation(Engine& engine, ObjectCall call)
 
 ObjectOperation::~ObjectOperation() {
   engine_.give_bytes(call_.bytes.give_back());
-  if (source_) engine_.give_visible(source_->give_back());
+  engine_.give_visible(std::move(visible_));
   engine_.give_bytes(std::move(payload_));
 }
 
@@ -71,8 +71,10 @@ void ObjectOperation::take_memory() {
   if (!call_.again || size_ == 1) return;
   try {
     const StreamShape shape = stream_of(call_.sizes.at(0));
-    source_ =
-        std::make_unique<ObjectSource>(engine_, *this, shape, engine_.take_visible(shape.bytes()));
+    visible_ = engine_.take_visible(shape.bytes());
+    if (visible_.size() == 0) payload_ = engine_.take_bytes(shape.bytes());
+    std::byte* const memory = visible_.size() > 0 ? visible_.data() : payload_.data.get();
+    source_ = std::make_unique<ObjectSource>(engine_, *this, shape, memory);
   } catch (const std::bad_alloc&) {
     call_.problem = "there is no memory for its bytes";
   }

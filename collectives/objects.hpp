@@ -135,6 +135,7 @@ class ObjectOperation {
   std::vector<ObjectAccount> accounts_;  // of all ranks
   std::vector<std::size_t> beside_;      // bytes of each received object in payload_
   RawBytes payload_;
+  Buffer<std::byte> visible_{};               // in its place
   std::unique_ptr<ObjectSource> source_;      // of a streamed object at the root
   std::unique_ptr<ObjectArrivals> arrivals_;  // and elsewhere
   std::optional<std::string> end_;            // why it could not be encoded, or nothing

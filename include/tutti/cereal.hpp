@@ -11,6 +11,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -91,13 +92,19 @@ void save(ObjectWriter& archive, const std::basic_string<Letter, Traits, Allocat
 }
 template <class Letter, class Traits, class Allocator>
 void load(ObjectReader& archive, std::basic_string<Letter, Traits, Allocator>& text) {
-  const std::size_t count = archive.bytes().get_count();
-  const std::byte* const letters = archive.bytes().take(count * sizeof(Letter));
+  Decoder& bytes = archive.bytes();
+  const std::size_t count = bytes.get_count();
+  bytes.need(count * sizeof(Letter));
   if constexpr (sizeof(Letter) == 1) {
-    text.assign(reinterpret_cast<const Letter*>(letters), count);
+    text.clear();
+    text.reserve(count);
+    while (text.size() < count) {
+      const std::span<const std::byte> some = bytes.take_some(count - text.size());
+      text.append(reinterpret_cast<const Letter*>(some.data()), some.size());
+    }
   } else {
     text.resize(count);
-    if (count > 0) std::memcpy(text.data(), letters, count * sizeof(Letter));
+    bytes.read(text.data(), count * sizeof(Letter));
   }
 }
 

@@ -228,15 +228,23 @@ class Decoder : public detail::Depth {
     left_ -= bytes;
     return data;
   }
+  /// Reads some bytes in place: as many as are there, which spares who wants many to wait for all
+  /// of them in one piece. @param most bytes, one or more. @return one or more, as take. Throws as
+  /// take does.
+  [[nodiscard]] std::span<const std::byte> take_some(std::size_t most) {
+    if (there_.empty()) await(1);
+    const std::size_t bytes = std::min(most, there_.size());
+    return {take(bytes), bytes};
+  }
   /// Reads bytes. @param data where to. @param bytes how many. Throws as take does.
   void read(void* data, std::size_t bytes) {
     need(bytes);
     auto* to = static_cast<std::byte*>(data);
     while (bytes > 0) {
-      const std::size_t part = there_.empty() ? 1 : std::min(bytes, there_.size());
-      std::memcpy(to, take(part), part);
-      to += part;
-      bytes -= part;
+      const std::span<const std::byte> part = take_some(bytes);
+      std::memcpy(to, part.data(), part.size());
+      to += part.size();
+      bytes -= part.size();
     }
   }
   /// Throws Error{object} where fewer bytes remain. @param bytes that what follows must have.

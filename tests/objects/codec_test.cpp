@@ -320,12 +320,17 @@ TEST(Decoders, WaitForWhatIsNotThereYet) {
     samples::Portions portions{bytes, seed};
     Decoder decoder{bytes.size(), portions};
     std::size_t at = 0;
-    for (std::size_t part = 1; at + 2 * part <= bytes.size(); ++part) {
+    for (std::size_t part = 1; at + 3 * part <= bytes.size(); ++part) {
       EXPECT_EQ(std::memcmp(decoder.take(part), &bytes[at], part), 0);
       std::vector<std::byte> read(part);
       decoder.read(read.data(), part);
       EXPECT_EQ(std::memcmp(read.data(), &bytes[at + part], part), 0);
       at += 2 * part;
+      const auto some = decoder.take_some(part);
+      ASSERT_GE(some.size(), 1U);
+      ASSERT_LE(some.size(), part);
+      EXPECT_EQ(std::memcmp(some.data(), &bytes[at], some.size()), 0);
+      at += some.size();
       EXPECT_EQ(decoder.remaining(), bytes.size() - at);
     }
     EXPECT_THROW(decoder.finish(), Error);
@@ -334,6 +339,7 @@ TEST(Decoders, WaitForWhatIsNotThereYet) {
     EXPECT_THROW(static_cast<void>(decoder.take(bytes.size() - at + 1)), Error);
     EXPECT_THROW(decoder.read(bytes.data(), bytes.size() - at + 1), Error);
     static_cast<void>(decoder.take(bytes.size() - at));
+    EXPECT_THROW(static_cast<void>(decoder.take_some(1)), Error);
     decoder.finish();
   }
 }

@@ -49,45 +49,6 @@ TEST(StreamedObjects, AreEncodedBeforeTheCallReturns) {
   EXPECT_EQ(results[1], wanted);
 }
 
-/// Counts large blocks that were asked for and that are out.
-class LargeBlocks final : public Memory {
- public:
-  [[nodiscard]] std::byte* allocate(std::size_t bytes) override {
-    if (bytes > kStreamedBytes) ++asked, ++out;
-    return host_->allocate(bytes);
-  }
-  void deallocate(std::byte* data, std::size_t bytes) noexcept override {
-    if (bytes > kStreamedBytes) --out;
-    host_->deallocate(data, bytes);
-  }
-  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
-    host_->copy(to, from, bytes);
-  }
-  void fold(const Fold& work) override { host_->fold(work); }
-
-  int asked = 0;
-  int out = 0;
-
- private:
-  std::shared_ptr<Memory> host_ = make_host_memory();
-};
-
-TEST(StreamedObjects, UseMemoryAgainWithinTheBudget) {
-  for (const bool is_kept : {true, false}) {
-    const auto memory = std::make_shared<LargeBlocks>();
-    World world{{.cluster = {.size = 2},
-                 .communicator = {.cache_bytes = is_kept ? std::size_t{1} << 20 : 600'000},
-                 .memory = memory}};
-    for (const std::size_t bytes : {200'000U, 100'000U, 150'000U, 250'000U, 200'000U})
-      call_all(world, [&](Rank rank) {
-        return world[rank].broadcast_object_async(samples::text_of(rank == 0 ? bytes : 8, 1));
-      });
-    // A larger one takes the place of a smaller one, within a quarter of the budget.
-    EXPECT_EQ(memory->asked, is_kept ? 2 : 5);
-    EXPECT_EQ(memory->out, 1);
-  }
-}
-
 TEST(StreamedObjects, ThatAreDroppedEndTheirCommunicatorEverywhere) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     const auto errors = run_in_turns(cluster_of(3, seed), [](Communicator& world) {
