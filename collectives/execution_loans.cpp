@@ -17,11 +17,12 @@ void Execution::place_shortcuts(Lane& lane) {
   }
 }
 
-/// What a rank does nothing with but receive it may stay where it is.
+/// What a rank does nothing with but receive it, where it belongs, may stay where it is.
 void Execution::place_watched(Lane& lane) const {
-  if (lane.transfers.size() != 1) return;
+  if (lane.transfers.size() != 1 || !lane.resolved.folds.empty()) return;
   Transfer& only = lane.transfers.front();
-  only.may_lend = only.kind == Transfer::Kind::recv && only.pieces.size() == 1;
+  only.may_lend = only.kind == Transfer::Kind::recv && only.pieces.size() == 1 &&
+                  lane.resolved.pieces.front().place.base == Base::out;
 }
 
 void Execution::set_watch(Watch* watch) noexcept {

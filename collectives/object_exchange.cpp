@@ -50,6 +50,15 @@ void ObjectExchange::end() const {
   if (operation_->failure()) throw Error{*operation_->failure()};
 }
 
+void ObjectExchange::check_index(std::size_t index) const {
+  if (is_arriving()) return;
+  end();
+  if (index >= count())
+    throw Error{ErrorCode::invalid_argument, operation_->words() + ": there is no object " +
+                                                 std::to_string(index) + " to decode here, where " +
+                                                 std::to_string(count()) + " are"};
+}
+
 bool ObjectExchange::is_arriving() const noexcept {
   return operation_->is_arriving();
 }

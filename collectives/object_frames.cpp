@@ -42,7 +42,7 @@ void ObjectVote::join(const ObjectVote& other) noexcept {
 
 void ObjectFrame::check(int sender, const ObjectVote& vote) const {
   const bool is_sane = magic == kMagic && size <= report.largest && report.failed <= 1 &&
-                       report.largest <= vote.largest();
+                       report.largest <= std::min<std::uint64_t>(vote.largest(), kMostObjectBytes);
   if (!is_sane)
     throw Error{ErrorCode::mismatch,
                 words_of_rank(static_cast<std::size_t>(sender)) +

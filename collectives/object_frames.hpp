@@ -43,6 +43,9 @@ class ObjectVote {
   Numbers numbers{};
 };
 
+/// No object has more bytes, whatever a rank says.
+inline constexpr std::size_t kMostObjectBytes = std::size_t{1} << 62;
+
 /// Objects of so many bytes need no second round.
 inline constexpr std::size_t kInlineBytes = 208;
 

@@ -19,9 +19,13 @@ constexpr std::size_t kMostWords = 304;
 
 }  // namespace
 
+/// So many segments as the executor makes of the size of the first, which of very many are fewer
+/// than were wanted.
 StreamShape::StreamShape(std::size_t object, bool is_cut) noexcept
     : segments_{object + kEnd,
-                is_cut ? std::max<std::size_t>((object + kEnd) / kSegmentBytes, 1) : 1} {}
+                is_cut ? std::max<std::size_t>((object + kEnd) / kSegmentBytes, 1) : 1} {
+  segments_.parts = segment_count(bytes(), segment(), bytes());
+}
 
 void StreamShape::end(std::span<std::byte> bytes, const std::string& problem) const noexcept {
   const std::uint64_t words = std::min(problem.size(), kMostWords);
@@ -145,7 +149,6 @@ StreamShape ObjectOperation::stream_of(std::size_t object) const noexcept {
   return {object, !engine_.shares_cores()};
 }
 
-/// A single rank has nobody to send to.
 bool ObjectOperation::is_streamed() const noexcept {
   return call_.way == Way::broadcast && size_ > 1 && frames_[0].size > kStreamedBytes;
 }
@@ -161,6 +164,8 @@ void ObjectOperation::start_stream() {
   const std::span bytes{is_root() ? source_->bytes() : payload_.data.get(), shape.bytes()};
   Watch* const watch = is_root() ? static_cast<Watch*>(source_.get()) : arrivals_.get();
   start_later(call::broadcast(bytes, call_.root), {.segment = shape.segment()}, watch);
+  expects(executions_.back()->binding().segments == shape.segments().parts,
+          "both count the same segments");
 }
 
 void ObjectOperation::encode() {

@@ -41,7 +41,8 @@ std::size_t total_of(Counts counts) {
 ObjectOperation::ObjectOperation(Engine& engine, ObjectCall call)
     : engine_{engine}, call_{std::move(call)}, self_{engine.transport().self()},
       size_{static_cast<std::size_t>(engine.transport().size())} {
-  take_memory();
+  if (call_.problem.empty()) check_bytes();
+  if (call_.problem.empty()) take_memory();
   check_count();
   vote_ = ObjectVote{report()};
   fill_frames();
@@ -64,6 +65,19 @@ ObjectReport ObjectOperation::report() const noexcept {
           .failed = call_.problem.empty() ? 0U : 1U,
           .most = call_.options.most_bytes,
           .largest = largest == call_.sizes.end() ? 0 : *largest};
+}
+
+/// What is large is encoded again, or, where all of it was kept, copied.
+void ObjectOperation::check_bytes() {
+  const std::size_t given = total_of(call_.sizes);
+  const bool is_kept = !call_.bytes.is_counted() && call_.bytes.size() == given;
+  if (!is_kept && !call_.again)
+    throw Error{ErrorCode::invalid_argument,
+                words() +
+                    ": the call has no bytes of its object, and nothing to encode it again; "
+                    "use ObjectCall::add_kept, or an Encoder that keeps all bytes"};
+  if (is_kept && given > kStreamedBytes && call_.way == Way::broadcast && is_root())
+    call_.again = [this](Encoder& to) { to.write(call_.bytes.data(), call_.sizes[0]); };
 }
 
 /// Who has no memory for an object cannot encode it.
@@ -175,9 +189,10 @@ void ObjectOperation::after_frames() {
   if (!has_vote())
     for (const ObjectFrame& frame : frames_) vote_.join(ObjectVote{frame.report});
   for (std::size_t i = 0; i < frames_.size(); ++i) frames_[i].check(giver(i), vote_);
+  const bool is_alone = call_.way == Way::broadcast && size_ == 1;  // with nobody to send to
   if (!vote_.is_good()) start_accounts();
   else if (is_streamed()) start_stream();
-  else if (bytes_beside(vote_.largest()) > 0 && !call_.again) start_payload();
+  else if (bytes_beside(vote_.largest()) > 0 && !is_alone) start_payload();
   else finish();
 }
 
@@ -256,7 +271,8 @@ void ObjectOperation::finish() {
 }
 
 void ObjectOperation::place_received() {
-  if (call_.way == Way::broadcast && is_root()) return;  // It has what it gave.
+  // The root of a broadcast has what it gave, and what was decoded while it came is gone.
+  if ((call_.way == Way::broadcast && is_root()) || end_) return;
   const std::byte* next = payload_.data.get();
   for (const ObjectFrame& frame : frames_) {
     const std::size_t beside = bytes_beside(frame.size);

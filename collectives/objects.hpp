@@ -71,7 +71,7 @@ class ObjectOperation {
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
   [[nodiscard]] std::size_t count() const noexcept { return received_.size(); }
   [[nodiscard]] std::span<const std::byte> object(std::size_t index) const noexcept {
-    return received_[index];
+    return index < received_.size() ? received_[index] : std::span<const std::byte>{};
   }
   /// The rank that gave an object.
   [[nodiscard]] Rank giver(std::size_t index) const noexcept {
@@ -96,6 +96,7 @@ class ObjectOperation {
   }
   [[nodiscard]] bool is_root() const noexcept { return self_ == call_.root; }
   [[nodiscard]] ObjectReport report() const noexcept;
+  void check_bytes();
   void take_memory();
   void check_count();
   void fill_frames();

@@ -204,9 +204,15 @@ bool Network::lend(const std::shared_ptr<Message>& message) {
     return false;
   Endpoint& destination = endpoint(message->destination);
   destination.loans.push_back(message);
-  destination.ready.push_back({message->receive.cookie,
-                               static_cast<LoanId>(destination.loans.size() - 1),
-                               message->send.pieces.front().data});
+  const std::byte* lent = message->send.pieces.front().data;
+  // What is folded is read at once. Other messages are read later, when the lender may be gone; who
+  // reads them after the end of the loan shows.
+  if (message->receive.sink == nullptr) {
+    gather(message->send.pieces, message->payload);
+    lent = message->payload.data();
+  }
+  destination.ready.push_back(
+      {message->receive.cookie, static_cast<LoanId>(destination.loans.size() - 1), lent});
   return true;
 }
 

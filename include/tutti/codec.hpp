@@ -61,8 +61,8 @@ class Outlet {
 /// Bytes that objects are encoded to.
 class Encoder : public detail::Depth {
  public:
-  /// @param most bytes per object. @param memory to begin with. @param kept bytes of an object that
-  /// are kept: those of a larger one are only counted.
+  /// @param most bytes per object. @param memory to begin with. @param kept bytes that are kept:
+  /// where there are more, those behind them are only counted.
   explicit Encoder(std::size_t most, RawBytes memory = {},
                    std::size_t kept = ~std::size_t{0}) noexcept
       : memory_{std::move(memory)}, data_{memory_.data.get()}, most_{most}, kept_{kept} {}
@@ -109,20 +109,22 @@ class Encoder : public detail::Depth {
   /// From here another object is encoded, which may be as large as the first.
   void begin_object() noexcept {
     begin_ = size_;
-    room_ = std::min({memory_.bytes - size_, most_, kept_});
-    is_counted_ = false;
+    was_counted_ = is_counted_;
+    find_room();
   }
   /// Takes the bytes of the latest object back.
   void drop_object() noexcept {
     size_ = begin_;
-    begin_object();
+    is_counted_ = was_counted_;
+    find_room();
   }
 
   /// @return bytes so far.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// @return whether bytes of the latest object were only counted.
+  /// @return whether bytes were only counted.
   [[nodiscard]] bool is_counted() const noexcept { return is_counted_; }
-  /// @return the first byte.
+  /// @return the first byte. No Codec may look at what it has written, or change it: that may have
+  /// been counted only, or be on its way.
   [[nodiscard]] std::byte* data() noexcept { return data_; }
   /// Gives its memory to be used again. @return it. Nothing else may be done here afterwards.
   [[nodiscard]] RawBytes give_back() noexcept { return std::move(memory_); }
@@ -138,7 +140,7 @@ class Encoder : public detail::Depth {
   void write_beyond(const std::byte* data, std::size_t bytes) {
     if (is_counted_) return tally(bytes);
     if (outlet_ != nullptr) return write_through(data, bytes);
-    if (bytes > kept_ - (size_ - begin_)) {
+    if (bytes > kept_ - size_) {
       is_counted_ = true;
       room_ = 0;
       return tally(bytes);
@@ -178,7 +180,11 @@ class Encoder : public detail::Depth {
       memory_ = std::move(memory);
       data_ = memory_.data.get();
     }
-    room_ = std::min({memory_.bytes - size_, most_ - used, kept_ - used});
+    find_room();
+  }
+  void find_room() noexcept {
+    const std::size_t most = most_ - (size_ - begin_);
+    room_ = is_counted_ ? 0 : std::min({memory_.bytes - size_, most, kept_ - size_});
   }
 
   RawBytes memory_{};
@@ -189,6 +195,7 @@ class Encoder : public detail::Depth {
   std::size_t most_;
   std::size_t kept_ = 0;
   bool is_counted_ = false;
+  bool was_counted_ = false;  // at begin_
   Outlet* outlet_ = nullptr;
 };
 
@@ -212,6 +219,9 @@ class Decoder : public detail::Depth {
   /// @param bytes of one object, which stay where they are.
   explicit Decoder(std::span<const std::byte> bytes) noexcept
       : there_{bytes}, left_{bytes.size()} {}
+  Decoder(const Decoder&) = delete;  // of two that read, one would wait for what is gone
+  Decoder& operator=(const Decoder&) = delete;
+  ~Decoder() = default;
   /// @param bytes of one object. @param arrivals brings them.
   Decoder(std::size_t bytes, Arrivals& arrivals) noexcept
       : left_{bytes}, total_{bytes}, arrivals_{&arrivals} {}
@@ -292,7 +302,8 @@ class Decoder : public detail::Depth {
 
 /// How objects of a type become bytes and come back. Specialise it for a type of one's own:
 /// `static void encode(Encoder&, const T&)` and `static void decode(Decoder&, T&)`, which may
-/// throw.
+/// throw. The bytes are written and read from the first to the last, and are the same whenever an
+/// object is encoded, which may happen twice.
 /// `<tutti/cereal.hpp>` does so for whatever cereal can serialise. @tparam T the type.
 template <class T>
 struct Codec;

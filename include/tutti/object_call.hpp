@@ -29,7 +29,9 @@ struct ObjectOptions {
   /// Bytes that one encoded object may have; the least that any rank gives counts. It bounds what
   /// a rank allocates because another one says so.
   std::size_t most_bytes = std::size_t{1} << 30;
-  Duration timeout{0};  ///< Of the whole operation; zero takes the communicator's.
+  /// Of the whole operation, of which decoding is a part where the object is decoded while it
+  /// comes; zero takes the communicator's.
+  Duration timeout{0};
 };
 
 /// What is broadcast and has more bytes is only counted at first, and encoded while it is sent.
@@ -110,14 +112,17 @@ class ObjectExchange {
   /// @return how many objects this rank gets. Once it is done.
   [[nodiscard]] std::size_t count() const noexcept;
   /// @param index less than count(): the rank that gave it, or 0 where one did. @return that
-  /// object's bytes, while this handle lives. Once it is done, of what this rank did not give.
+  /// object's bytes, while this handle lives. Once it is done; none of what this rank broadcasts,
+  /// or has decoded while it came.
   [[nodiscard]] std::span<const std::byte> object(std::size_t index) const noexcept;
   /// Decodes an object, after wait_to_decode or wait. Where it is still arriving, it is decoded as
   /// far as it is there, and done at the end. @param index as in object. @param result a new one,
-  /// or, where decodes_over<T>, any. @return it. Throws Error{object}, and what wait throws.
+  /// or, where decodes_over<T>, any. @return it. Throws Error{object}, Error{invalid_argument}
+  /// where there is none, as after it was decoded while it came, and what wait throws.
   template <class T>
   [[nodiscard]] T decode(std::size_t index, T result = T{}) const {
     if constexpr (Encodable<T>) {  // Else the typed call says what is missing.
+      check_index(index);
       try {
         Stream stream{*this};
         Decoder decoder =
@@ -149,6 +154,7 @@ class ObjectExchange {
   };
   ObjectExchange(std::shared_ptr<detail::Engine> engine,
                  std::shared_ptr<detail::ObjectOperation> operation) noexcept;
+  void check_index(std::size_t index) const;
   [[nodiscard]] bool is_arriving() const noexcept;
   [[nodiscard]] std::size_t begin_decoding() const noexcept;
   [[nodiscard]] std::span<const std::byte> await(std::size_t from, std::size_t bytes) const;
@@ -168,8 +174,10 @@ class ObjectRequest {
   /// No operation.
   ObjectRequest() noexcept = default;
   /// @param exchange the operation. @param result makes the result when that is done.
-  ObjectRequest(ObjectExchange exchange, std::function<T(const ObjectExchange&)> result) noexcept
-      : exchange_{std::move(exchange)}, result_{std::move(result)} {}
+  /// @param decodes_early whether it may do so while an object arrives: it only decodes that.
+  ObjectRequest(ObjectExchange exchange, std::function<T(const ObjectExchange&)> result,
+                bool decodes_early = false) noexcept
+      : exchange_{std::move(exchange)}, result_{std::move(result)}, decodes_early_{decodes_early} {}
 
   /// Makes progress. @return whether the operation is done. Throws Error{object}, which leaves the
   /// communicator usable, where objects could not be moved, on all ranks; and the communicator's
@@ -179,10 +187,16 @@ class ObjectRequest {
   /// not decode, which other ranks need not know of, and what the caller's function throws.
   T wait() {
     if (!result_) throw Error{ErrorCode::invalid_argument, "there is no operation to wait for"};
-    exchange_.wait_to_decode();
+    if (decodes_early_) exchange_.wait_to_decode();
+    else exchange_.wait();
     const auto result = std::exchange(result_, nullptr);
-    const ObjectExchange exchange = std::move(exchange_);
-    return result(exchange);
+    ObjectExchange exchange = std::move(exchange_);
+    try {
+      return result(exchange);
+    } catch (...) {
+      exchange.wait();  // it is of no use here, but others wait for its end
+      throw;
+    }
   }
   /// As test. @return whether the operation is done, or the Error.
   [[nodiscard]] Result<bool> try_test() noexcept {
@@ -196,6 +210,7 @@ class ObjectRequest {
  private:
   ObjectExchange exchange_{};
   std::function<T(const ObjectExchange&)> result_{};
+  bool decodes_early_ = false;
 };
 
 }  // namespace tutti

@@ -138,11 +138,13 @@ class Objects {
     const bool is_root = self().rank() == root;
     const auto kept = std::make_shared<T>(std::move(object));
     if (is_root) call.add_kept(kept);
-    return {self().start_objects(std::move(call)), [is_root, kept](const ObjectExchange& exchange) {
+    return {self().start_objects(std::move(call)),
+            [is_root, kept](const ObjectExchange& exchange) {
               return is_root           ? std::move(*kept)
                      : decodes_over<T> ? exchange.template decode<T>(0, std::move(*kept))
                                        : exchange.template decode<T>(0);
-            }};
+            },
+            true};
   }
   /// @copydoc scatter_object
   /// The result is that of ObjectRequest::wait.

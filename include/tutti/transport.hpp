@@ -42,7 +42,8 @@ class Sink {
   /// completion. Parts but the last are multiples of Transfer::grain. What it throws fails this
   /// transport.
   /// @param offset bytes before this part. @param bytes the part, in room(), or in memory that is
-  /// the transport's or a peer's, aligned to the grain where the grain is a power of two; valid during the call.
+  /// the transport's or a peer's, aligned to the grain where the grain is a power of two; valid
+  /// during the call.
   virtual void take(std::size_t offset, std::span<const std::byte> bytes) = 0;
   /// Asked once per message, before the first part.
   /// @return where the whole message may be put, in one piece, before its parts are taken from
@@ -98,7 +99,9 @@ struct Completion {
   /// Of a receive that may lend: a message that was not moved. Its bytes are to be read where the
   /// sender has them, until Transport::end_loan. Where there is a loan no sink was called.
   LoanId loan = kNoLoan;
-  const std::byte* lent = nullptr;  ///< Where they are.
+  /// Where they are. They can be read there even if the lender has failed, and are worth nothing
+  /// then.
+  const std::byte* lent = nullptr;
 };
 
 /// What a transport can do.

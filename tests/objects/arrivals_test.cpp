@@ -92,6 +92,17 @@ TEST(StreamShapes, AreOfEvenSegmentsThatAreNotShort) {
   }
 }
 
+TEST(StreamShapes, OfVeryManySegmentsAreStillAsTheExecutorsAre) {
+  constexpr std::size_t kGiB = std::size_t{1} << 30;
+  for (const std::size_t object : {5 * kGiB + 1000, 6 * kGiB + 5, 8 * kGiB, 300 * kGiB + 77777}) {
+    const StreamShape shape{object, true};
+    const std::size_t parts = shape.segments().parts;
+    EXPECT_EQ((shape.bytes() + shape.segment() - 1) / shape.segment(), parts) << object;
+    EXPECT_LE(parts, shape.bytes() / 65536);
+    EXPECT_GE(parts, shape.bytes() / 65536 / 2);
+  }
+}
+
 TEST(StreamShapes, SayAtTheEndHowItWent) {
   const StreamShape shape{40000, true};
   std::vector<std::byte> bytes(shape.bytes(), std::byte{1});

@@ -280,12 +280,16 @@ TEST(Encoders, CountRunsAndPaddingToo) {
 TEST(Encoders, CountEachObjectByItself) {
   const char bytes[20] = {};
   Encoder encoder{10, {}, 4};
-  for (std::size_t object = 0; object < 3; ++object) {
+  for (std::size_t object = 0; object < 100; ++object) {
     encoder.begin_object();
     encoder.write(bytes, 4);
-    EXPECT_FALSE(encoder.is_counted()) << object;
+    EXPECT_EQ(encoder.is_counted(), object > 0);
     encoder.write(bytes, 1);
     EXPECT_TRUE(encoder.is_counted());
+    encoder.drop_object();
+    EXPECT_EQ(encoder.is_counted(), object > 0);
+    EXPECT_EQ(encoder.size(), 10 * object);
+    encoder.write(bytes, 5);
     encoder.write(bytes, 5);
     EXPECT_EQ(encoder.size(), 10 * (object + 1));
     EXPECT_THROW(encoder.write(bytes, 1), Error);

@@ -43,6 +43,19 @@ TEST(ObjectFrame, is_not_believed_where_any_part_cannot_be) {
   }
 }
 
+TEST(ObjectFrame, is_not_believed_where_no_memory_is_so_large) {
+  ObjectFrame frame = good_frame();
+  for (const std::uint64_t bytes : {kMostObjectBytes, kMostObjectBytes + 1, ~std::size_t{0}}) {
+    frame.size = frame.report.largest = bytes;
+    const ObjectVote vote{frame.report};
+    if (bytes > kMostObjectBytes) {
+      EXPECT_THROW(frame.check(1, vote), Error) << bytes;
+    } else {
+      EXPECT_NO_THROW(frame.check(1, vote));
+    }
+  }
+}
+
 // Whoever is first among equals, and last, is named too.
 TEST(ObjectAccount, of_what_is_too_large_names_the_giver_and_the_taker) {
   for (std::size_t giver = 0; giver < 3; ++giver)

@@ -1,5 +1,10 @@
 // Objects that are broadcast in segments, on the simulated cluster, where segments are lent or not
 // as the seed decides.
+#include <stdexcept>
+
+#include <tutti/catalog.hpp>
+#include <tutti/schedule.hpp>
+
 #include "tests/objects/calls.hpp"
 #include "tests/objects/streams.hpp"
 #include "tests/support/turns.hpp"
@@ -47,6 +52,139 @@ TEST(StreamedObjects, AreEncodedBeforeTheCallReturns) {
   ASSERT_TRUE(world.drive(tasks, std::chrono::seconds{1}));
   EXPECT_EQ(results[0]->encoded, 2) << "once to count, once to send";
   EXPECT_EQ(results[1], wanted);
+}
+
+/// The root sends to all; the others receive into scratch, and copy that.
+Schedule staged_star(const Shape& shape, Rank self) {
+  Schedule schedule{1, 1};
+  const Slots out{Space::out, 0, 1};
+  const Slots scratch{Space::scratch, 0, 1};
+  if (self == shape.root) {
+    for (int hop = 1; hop < shape.size; ++hop)
+      schedule.add(Send{(shape.root + hop) % shape.size, out});
+    return schedule.end_round();
+  }
+  return schedule.round({Recv{shape.root, scratch}}).round({Copy{scratch, out}});
+}
+
+TEST(StreamedObjects, MoveByAlgorithmsThatStageThem) {
+  const auto catalog = std::make_shared<Catalog>();
+  catalog->add({.collective = Collective::broadcast,
+                .name = "star",
+                .build = staged_star,
+                .summary = "stages what it receives"});
+  for (const std::uint64_t seed : {2U, 3U}) {
+    // One core for all of them: no round ends before all ranks have had their turn.
+    LinkCosts costs = kCrowdedCosts;
+    costs.shared_cores = 1;
+    World world{{.cluster = cluster_of(10, seed),
+                 .communicator = {.catalog = catalog},
+                 .tariff = {.costs = costs}}};
+    const samples::Text wanted = samples::text_of(60'000, 1);
+    const auto results = call_all(world, [&](Rank rank) {
+      return world[rank].broadcast_object_async(rank == 0 ? wanted : samples::Text{});
+    });
+    for (const auto& result : results) EXPECT_EQ(*result, wanted);
+    std::vector<std::byte> bytes(60'008);
+    EXPECT_NE(world[0].explain(call::broadcast(std::span{bytes}, 0), {}).find("star ("),
+              std::string::npos)
+        << "it would be run";
+  }
+}
+
+ObjectCall call_for(Encoder bytes) {
+  return {.way = ObjectCall::Way::broadcast,
+          .name = "broadcast_object",
+          .type = "Text",
+          .type_fingerprint = 7,
+          .bytes = std::move(bytes)};
+}
+
+TEST(StreamedObjects, MayBeKeptByWhoMakesTheCall) {
+  World world{2};
+  const samples::Text wanted = samples::text_of(300'000, 1);
+  std::vector<Task> tasks;
+  for (Rank rank : {0, 1}) {
+    ObjectCall call = call_for(Encoder{1'000'000});
+    if (rank == 0) call.add(wanted);
+    const auto exchange =
+        std::make_shared<ObjectExchange>(world[rank].start_objects(std::move(call)));
+    tasks.push_back({.rank = rank, .test = [&, exchange, rank] {
+                       if (!exchange->test()) return false;
+                       EXPECT_EQ(exchange->count(), rank == 0 ? 0U : 1U);
+                       if (rank == 1) {
+                         EXPECT_EQ(exchange->decode<samples::Text>(0), wanted);
+                         EXPECT_EQ(exchange->object(0).size(), 300'000U);
+                       }
+                       EXPECT_EQ(exchange->object(1).size(), 0U);
+                       EXPECT_THROW(static_cast<void>(exchange->decode<samples::Text>(1)), Error);
+                       return true;
+                     }});
+  }
+  ASSERT_TRUE(world.drive(tasks, std::chrono::seconds{1}));
+  for (const Task& task : tasks) EXPECT_TRUE(task.done);
+}
+
+TEST(StreamedObjects, ThatAreCountedNeedWhatEncodesThem) {
+  World world{2};
+  ObjectCall call = call_for(Encoder{1'000'000, {}, 100});
+  call.add(samples::text_of(5000, 1));
+  try {
+    static_cast<void>(world[0].start_objects(std::move(call)));
+    FAIL() << "its bytes are nowhere";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(std::string{error.what()}.find("add_kept"), std::string::npos) << error.what();
+  }
+  expect_usable(world);
+}
+
+TEST(StreamedObjects, AreDecodedOnceWhereTheyAreDecodedAsTheyCome) {
+  on_all_ranks(2, 3, [](Communicator& world) {
+    const samples::Text wanted = samples::text_of(300'000, 1);
+    ObjectCall call = call_for(Encoder{1'000'000});
+    if (world.rank() == 0) call.add(wanted);
+    ObjectExchange exchange = world.start_objects(std::move(call));
+    exchange.wait_to_decode();
+    if (world.rank() == 0) return;
+    EXPECT_EQ(exchange.decode<samples::Text>(0), wanted);
+    EXPECT_EQ(exchange.count(), 0U);
+    EXPECT_THROW(static_cast<void>(exchange.decode<samples::Text>(0)), Error);
+  });
+}
+
+/// Cannot be made where it is to be received.
+struct Unmakeable {
+  explicit Unmakeable(bool given) : is_given{given} {}
+  Unmakeable() { throw std::runtime_error{"there is no clay"}; }
+  bool is_given = false;
+};
+
+}  // namespace
+}  // namespace tutti::harness
+
+template <>
+struct tutti::Codec<tutti::harness::Unmakeable> {
+  static void encode(Encoder& to, const harness::Unmakeable& /*object*/) {
+    const std::vector<char> bytes(200'000);
+    to.write(bytes.data(), bytes.size());
+  }
+  static void decode(Decoder& /*from*/, harness::Unmakeable& /*object*/) {}
+};
+
+namespace tutti::harness {
+namespace {
+
+TEST(StreamedObjects, ThatCannotBeMadeConcernNobodyElse) {
+  on_all_ranks(3, 2, [](Communicator& world) {
+    auto request = world.broadcast_object_async(Unmakeable{true}, 1);
+    if (world.rank() == 1) {
+      EXPECT_TRUE(request.wait().is_given);
+    } else {
+      EXPECT_THROW(static_cast<void>(request.wait()), std::runtime_error);
+    }
+    world.barrier();
+  });
 }
 
 TEST(StreamedObjects, ThatAreDroppedEndTheirCommunicatorEverywhere) {

@@ -14,7 +14,8 @@ World::World(const WorldOptions& options)
     auto transport = cluster_.transport(rank);
     if (options.wrap) transport = options.wrap(std::move(transport));
     communicators_.push_back(
-        Communicator::create(std::move(transport), memory, options.communicator));
+        Communicator::create(Footing{.transport = std::move(transport), .tariff = options.tariff},
+                             memory, options.communicator));
   }
 }
 
