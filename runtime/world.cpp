@@ -174,8 +174,7 @@ void World::adopt(Mesh mesh, const WorldOptions& options) {
   if (!watched.empty())
     control_ = std::make_unique<Control>(self_, std::move(watched), options.vigilance);
   if (segment_) {
-    domain_ = std::make_shared<shm::Domain>(self_, segment_, neighbours,
-                                            shm::Options{mesh.shared_cores > 0});
+    domain_ = std::make_shared<shm::Domain>(self_, segment_, neighbours);
     visible_ = shm::make_visible_memory(segment_);
   }
   if (peers.empty() && segment_) return;
@@ -239,9 +238,10 @@ std::unique_ptr<Transport> World::connect(std::uint64_t communicator,
   std::vector<bool> is_local;
   for (const Rank member : members) is_local.push_back(is_local_[static_cast<std::size_t>(member)]);
   if (std::ranges::count(is_local, false) == 0)
-    return domain_->transport(communicator, members, alarm);
+    return domain_->transport(communicator, members, alarm, {.oversubscribed = shared_cores_ > 0});
   if (!domain_) return fabric_->transport(communicator, members, alarm);
-  return hybrid::make_transport({.local = domain_->transport(communicator, members, alarm),
+  return hybrid::make_transport({.local = domain_->transport(communicator, members, alarm,
+                                                             {.oversubscribed = shared_cores_ > 0}),
                                  .remote = connect_remotely(communicator, members, alarm),
                                  .is_local = std::move(is_local),
                                  .alarm = alarm});

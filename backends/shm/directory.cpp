@@ -1,5 +1,6 @@
 #include "directory.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 #include <random>
@@ -14,33 +15,59 @@ constexpr std::size_t line_up(std::size_t bytes) noexcept {
 }
 
 std::size_t front_bytes(std::size_t members) noexcept {
-  return line_up(sizeof(Block) + members * sizeof(std::uint64_t));
-}
-std::size_t road_bytes(const Sizes& sizes) noexcept {
-  return sizeof(Consumed) + sizes.slots * sizeof(Slot) + sizes.bytes;
+  return line_up(sizeof(Block) + members * sizeof(Pair));
 }
 
-/// The place of the pair's words in a block: consumed, slots, bytes, in this order.
-std::byte* pair_of(const Mapping& mapping, std::uint64_t block, std::size_t member, Sizes& sizes) {
-  if (!mapping.holds(block, sizeof(Block))) throw nonsense();
+/// A pair of a block, and the block's sizes.
+struct Found {
+  Sizes sizes;
+  Pair& pair;
+};
+
+Found pair_of(const Mapping& mapping, std::uint64_t block, std::size_t member) {
+  if (block % 64 != 0 || !mapping.holds(block, sizeof(Block))) throw nonsense();
   Block front;
   std::memcpy(&front, mapping.base() + block, sizeof front);
-  sizes = front.sizes;
-  if (!std::has_single_bit(sizes.slots) || !std::has_single_bit(sizes.bytes) ||
+  if (!std::has_single_bit(front.sizes.slots) || !std::has_single_bit(front.sizes.bytes) ||
       member >= front.members || !mapping.holds(block, front_bytes(front.members)))
     throw nonsense();
-  std::uint64_t offset = 0;
-  std::memcpy(&offset, mapping.base() + block + sizeof(Block) + member * sizeof offset,
-              sizeof offset);
-  if (offset == 0 || offset % 64 != 0 || !mapping.holds(offset, road_bytes(sizes)))
-    throw nonsense();
-  return mapping.base() + offset;
+  std::byte* const pairs = mapping.base() + block + sizeof(Block);
+  Pair& pair = std::launder(reinterpret_cast<Pair*>(pairs))[member];
+  if (pair.consumed == 0) throw nonsense();
+  return {front.sizes, pair};
+}
+
+/// @return where an offset that another process wrote leads, or null if it is 0.
+std::byte* checked(const Mapping& mapping, std::uint64_t offset, std::size_t bytes) {
+  if (offset % 64 != 0 || !mapping.holds(offset, bytes)) throw nonsense();
+  return offset == 0 ? nullptr : mapping.base() + offset;
+}
+
+std::uint64_t mixed(std::uint64_t id) noexcept {
+  return (id ^ id >> 32U) * 0x9e3779b97f4a7c15U;
+}
+
+/// How far from its own place an id may be, in each level.
+constexpr std::uint32_t kProbes = 16;
+
+/// The entries of one level at which an id may be, first ones first, until one is right.
+template <class Right>
+Entry* find_in_level(Front& front, std::size_t level, std::uint64_t id, Right right) noexcept {
+  std::uint32_t begin = 0;
+  for (std::size_t i = 0; i < level; ++i) begin += 1u << kLevelBits[i];
+  const std::uint32_t mask = (1u << kLevelBits[level]) - 1;
+  const auto place = static_cast<std::uint32_t>(mixed(id) >> (64U - kLevelBits[level]));
+  for (std::uint32_t i = 0; i < kProbes; ++i) {
+    Entry& entry = front.entries[begin + ((place + i) & mask)];
+    if (right(entry)) return &entry;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
 std::size_t block_bytes(std::size_t members, std::size_t neighbours) noexcept {
-  return front_bytes(members) + neighbours * road_bytes(sizes_for(neighbours));
+  return front_bytes(members) + neighbours * sizeof(Consumed);
 }
 
 void write_block(std::byte* base, std::uint64_t offset, std::span<const bool> has_road,
@@ -50,25 +77,42 @@ void write_block(std::byte* base, std::uint64_t offset, std::span<const bool> ha
   std::uint64_t next = offset + front_bytes(has_road.size());
   for (std::size_t member = 0; member < has_road.size(); ++member) {
     if (!has_road[member]) continue;
-    std::memcpy(base + offset + sizeof front + member * sizeof next, &next, sizeof next);
-    next += road_bytes(front.sizes);
+    std::byte* const pair = base + offset + sizeof front + member * sizeof(Pair);
+    std::memcpy(pair + offsetof(Pair, consumed), &next, sizeof next);
+    next += sizeof(Consumed);
   }
 }
 
 Road road_of(const Mapping& mapping, std::uint64_t block, std::size_t member) {
-  Sizes sizes{};
-  std::byte* const pair = pair_of(mapping, block, member, sizes);
-  std::byte* const slots = pair + sizeof(Consumed);
+  const auto [sizes, pair] = pair_of(mapping, block, member);
+  std::byte* const slots = checked(mapping, pair.slots.load(std::memory_order_acquire),
+                                   bytes_of(sizes, RoadPart::slots));
   return {.slots = std::launder(reinterpret_cast<Slot*>(slots)),
-          .bytes = slots + sizes.slots * sizeof(Slot),
+          .bytes = checked(mapping, pair.bytes.load(std::memory_order_acquire),
+                           bytes_of(sizes, RoadPart::bytes)),
           .consumed = nullptr,
           .slot_count = sizes.slots,
-          .byte_count = sizes.bytes};
+          .byte_count = sizes.bytes,
+          .mapping = &mapping,
+          .place = &pair.bytes};
+}
+
+std::byte* bytes_of(const Road& road) {
+  std::byte* const bytes =
+      checked(*road.mapping, road.place->load(std::memory_order_acquire), road.byte_count);
+  if (bytes == nullptr) throw nonsense();
+  return bytes;
+}
+
+void set_road_part(const Mapping& mapping, std::uint64_t block, std::size_t member, RoadPart part,
+                   std::uint64_t offset) {
+  Pair& pair = pair_of(mapping, block, member).pair;
+  (part == RoadPart::slots ? pair.slots : pair.bytes).store(offset, std::memory_order_release);
 }
 
 Consumed* consumed_of(const Mapping& mapping, std::uint64_t block, std::size_t member) {
-  Sizes sizes{};
-  return std::launder(reinterpret_cast<Consumed*>(pair_of(mapping, block, member, sizes)));
+  const std::uint64_t offset = pair_of(mapping, block, member).pair.consumed;
+  return std::launder(reinterpret_cast<Consumed*>(checked(mapping, offset, sizeof(Consumed))));
 }
 
 std::shared_ptr<Segment> make_segment(std::size_t size) {
@@ -77,7 +121,7 @@ std::shared_ptr<Segment> make_segment(std::size_t size) {
   std::random_device random;
   const std::uint64_t head[] = {Front::kMagic, reinterpret_cast<std::uint64_t>(base),
                                 std::uint64_t{random()} << 32 | random()};
-  static_assert(offsetof(Front, entries) == sizeof head);
+  static_assert(offsetof(Front, levels) == sizeof head);
   std::memcpy(base, head, sizeof head);
   return segment;
 }
@@ -97,30 +141,40 @@ Front& front_of(const Mapping& mapping) {
   return front;
 }
 
-// Open addressing: an id's entry is the first of the free ones from its own place on.
 Entry* find_entry(Front& front, std::uint64_t communicator) noexcept {
-  for (std::uint32_t i = 0; i < kEntries; ++i) {
-    Entry& entry = front.entries[(communicator + i) % kEntries];
-    const std::uint64_t id = entry.communicator.load(std::memory_order_acquire);
-    if (id == communicator) return &entry;
-    if (id == 0) return nullptr;
-  }
+  const auto is_it = [communicator](const Entry& entry) {
+    return entry.communicator.load(std::memory_order_acquire) == communicator;
+  };
+  const auto levels =
+      std::min<std::uint64_t>(front.levels.load(std::memory_order_acquire), kLevelBits.size());
+  for (std::size_t level = 0; level < levels; ++level)
+    if (Entry* const entry = find_in_level(front, level, communicator, is_it)) return entry;
   return nullptr;
 }
 
 Entry& add_entry(Front& front, std::uint64_t communicator, std::uint64_t block) {
-  for (std::uint32_t i = 0; i < kEntries; ++i) {
-    Entry& entry = front.entries[(communicator + i) % kEntries];
-    const std::uint64_t id = entry.communicator.load(std::memory_order_relaxed);
-    expects(id != communicator, "two communicators have one id");
-    if (id != 0) continue;
-    entry.block.store(block, std::memory_order_relaxed);
-    entry.state.store(Entry::open, std::memory_order_relaxed);
-    entry.communicator.store(communicator, std::memory_order_release);
-    return entry;
+  expects(find_entry(front, communicator) == nullptr, "two communicators have one id");
+  const auto is_free = [](const Entry& entry) {
+    return entry.communicator.load(std::memory_order_relaxed) == 0;
+  };
+  for (std::size_t level = 0; level < kLevelBits.size(); ++level) {
+    Entry* const entry = find_in_level(front, level, communicator, is_free);
+    if (entry == nullptr) continue;
+    entry->block.store(block, std::memory_order_relaxed);
+    entry->asleep.store(0, std::memory_order_relaxed);
+    entry->state.store(Entry::open, std::memory_order_relaxed);
+    entry->communicator.store(communicator, std::memory_order_release);
+    if (front.levels.load(std::memory_order_relaxed) <= level)
+      front.levels.store(level + 1, std::memory_order_release);
+    return *entry;
   }
-  throw Error{ErrorCode::transport, "this process has made " + std::to_string(kEntries) +
-                                        " communicators, the most there may be in one world"};
+  throw Error{ErrorCode::transport,
+              "this process has as many communicators at a time as there is room for, about " +
+                  std::to_string(kEntries) + "; destroy some of them first"};
+}
+
+void remove_entry(Entry& entry) noexcept {
+  entry.communicator.store(0, std::memory_order_release);
 }
 
 }  // namespace tutti::shm

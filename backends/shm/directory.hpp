@@ -3,6 +3,7 @@
 /// other ranks. Written by the segment's owner alone, but for what Entry says.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -13,17 +14,24 @@
 
 namespace tutti::shm {
 
-/// Communicators that a process may make in its life of one world. The table has addresses for all
-/// and memory for those that were made.
-inline constexpr std::uint32_t kEntries = 1u << 20;
+/// Entries of the table's levels, as powers of two. A communicator is in the first level that has
+/// room near its place, so that few communicators use few pages, and half a million find room.
+inline constexpr std::array<std::uint32_t, 5> kLevelBits{7, 10, 13, 16, 19};
+/// Entries in all.
+inline constexpr std::uint32_t kEntries = [] {
+  std::uint32_t entries = 0;
+  for (const std::uint32_t bits : kLevelBits) entries += 1u << bits;
+  return entries;
+}();
 
-/// A communicator in the table. Entries are never used again, so that "not made yet" and "gone" are
-/// different things.
-struct Entry {
+/// A communicator in the table.
+struct alignas(32) Entry {
   enum State : std::uint32_t {
     open = 1,
     closed = 2,  ///< The owner sends nothing more.
-    failed = 3   ///< Nor may its pieces be read or written any more.
+    failed = 3,  ///< Nor may its pieces be read or written any more.
+    freed = 4    ///< All have closed it, and its memory is gone. The entry is used again once all
+                 ///< have freed it, since "not made yet" and "gone" are different things before.
   };
   std::atomic<std::uint64_t> communicator;  ///< Its id, never zero; written last.
   std::atomic<std::uint64_t> block;         ///< Offset of its Block.
@@ -34,11 +42,12 @@ struct Entry {
 
 /// The front of every segment, at its offset 0.
 struct Front {
-  static constexpr std::uint64_t kMagic = 0x3174757474697368;  // "tuttish1", as an integer
+  static constexpr std::uint64_t kMagic = 0x3274757474697368;  // "tuttish2", as an integer
   std::uint64_t magic;
   std::uint64_t address;  ///< Of this front in its owner's process, and
   std::uint64_t nonce;    ///< a random number: who reads it there reads the right process.
-  Entry entries[kEntries];
+  std::atomic<std::uint64_t> levels;  ///< Of the table that have ever had an entry.
+  Entry entries[kEntries];            ///< The levels, one behind the other.
 };
 
 /// How large roads are; the same for all roads of a block.
@@ -50,7 +59,7 @@ struct Sizes {
 /// them in a few MiB.
 [[nodiscard]] constexpr Sizes sizes_for(std::size_t ranks) noexcept {
   if (ranks <= 4) return {256, 512 << 10};
-  if (ranks <= 8) return {256, 256 << 10};
+  if (ranks <= 8) return {128, 256 << 10};
   if (ranks <= 32) return {128, 64 << 10};
   return {64, 32 << 10};
 }
@@ -61,26 +70,45 @@ struct Sizes {
   return most_at_once(sizes_for(ranks).bytes);
 }
 
-/// The front of what a rank keeps for one communicator; the offsets of its roads follow, one per
-/// member.
-struct Block {
+/// The front of what a rank keeps for one communicator; a Pair per member follows, and a Consumed
+/// per member that shares the host.
+struct alignas(8) Block {
   Sizes sizes;
   std::uint32_t members;
+};
+/// Where the owner of a block has what it shares with one member. Most members of a communicator
+/// never speak to each other, or only of short messages, so memory comes to a road where it is
+/// needed.
+struct Pair {
+  std::uint64_t consumed;            ///< Offset, or 0: the member does not share the host.
+  std::atomic<std::uint64_t> slots;  ///< Offset of the road's slots, or 0: there are none yet.
+  std::atomic<std::uint64_t> bytes;  ///< Offset of its ring of bytes, or 0 likewise.
 };
 
 /// @param members of the communicator. @param neighbours how many of them share the host.
 /// @return bytes of a block.
 [[nodiscard]] std::size_t block_bytes(std::size_t members, std::size_t neighbours) noexcept;
 /// Writes a fresh block. @param base of the segment. @param offset of the block, zeroed memory.
-/// @param has_road per member, whether there is a road to it. @param neighbours how many have.
+/// @param has_road per member, whether there may be a road to it. @param neighbours how many may.
 void write_block(std::byte* base, std::uint64_t offset, std::span<const bool> has_road,
                  std::size_t neighbours) noexcept;
 
-/// Finds one end of the road from the block's owner to a member: slots and bytes to read or write.
-/// `consumed` of it stays null: it lies in the other rank's block.
+/// Finds one end of the road from the block's owner to a member: slots and bytes to read or write,
+/// as far as they are there. `consumed` of it stays null: it lies in the other rank's block.
 /// @param mapping of the owner's segment. @param block its offset. @param member index of the other
 /// rank. @return the road. Throws Error{transport} if what is there makes no sense.
 [[nodiscard]] Road road_of(const Mapping& mapping, std::uint64_t block, std::size_t member);
+/// What a road can be given.
+enum class RoadPart : std::uint8_t { slots, bytes };
+/// @param sizes of the block. @param part which. @return the bytes it needs.
+[[nodiscard]] constexpr std::size_t bytes_of(const Sizes& sizes, RoadPart part) noexcept {
+  return part == RoadPart::slots ? sizes.slots * sizeof(Slot) : sizes.bytes;
+}
+/// Tells the receiver where a part of the road from the block's owner to a member is. @param
+/// mapping of the owner's segment. @param block its offset. @param member index of the other rank.
+/// @param part which. @param offset of its memory, zeroed.
+void set_road_part(const Mapping& mapping, std::uint64_t block, std::size_t member, RoadPart part,
+                   std::uint64_t offset);
 /// @param mapping of the consumer's segment. @param block its offset. @param member index of the
 /// rank whose messages are consumed. @return where it says so. Throws as road_of.
 [[nodiscard]] Consumed* consumed_of(const Mapping& mapping, std::uint64_t block,
@@ -99,7 +127,9 @@ inline constexpr std::size_t kSegmentBytes = std::size_t{256} << 30;
 /// @param front of a segment. @param communicator id. @return its entry, or null.
 [[nodiscard]] Entry* find_entry(Front& front, std::uint64_t communicator) noexcept;
 /// @param front of the own segment. @param communicator id. @param block offset of its block.
-/// @return the new entry. Throws Error{transport} when the table is full.
+/// @return the new entry. Throws Error{transport} when there is no room for it in the table.
 Entry& add_entry(Front& front, std::uint64_t communicator, std::uint64_t block);
+/// @param entry that another communicator may have now.
+void remove_entry(Entry& entry) noexcept;
 
 }  // namespace tutti::shm

@@ -5,77 +5,112 @@
 
 namespace tutti::shm {
 
-Domain::Domain(Rank self, std::shared_ptr<Segment> own, std::span<const Neighbour> neighbours,
-               const Options& options)
-    : segment_{std::move(own)}, options_{options} {
-  mappings_.reserve(neighbours.size());  // members point at them
-  members_.push_back({self, &segment_->mapping(), nullptr, -1});
-  for (const Neighbour& neighbour : neighbours) {
-    mappings_.emplace_back(neighbour.segment);
-    members_.push_back({neighbour.rank, &mappings_.back(), nullptr, neighbour.process});
-  }
-  for (Member& member : members_) {
-    member.front = &front_of(*member.mapping);
-    if (!can_read(*member.front, member.process)) member.process = -1;
-  }
+Domain::Domain(Rank self, std::shared_ptr<Segment> own, std::span<const Neighbour> neighbours)
+    : segment_{std::move(own)} {
+  members_.push_back({self, &segment_->mapping(), &front_of(segment_->mapping()), -1});
+  for (const Neighbour& neighbour : neighbours) add(neighbour);
 }
 
-const Domain::Member* Domain::find(Rank rank) const noexcept {
-  const auto found = std::find_if(members_.begin(), members_.end(),
-                                  [rank](const Member& member) { return member.rank == rank; });
+void Domain::add(const Neighbour& neighbour) {
+  Mapping mapping{neighbour.segment};
+  Front& front = front_of(mapping);
+  const int process = can_read(front, neighbour.process) ? neighbour.process : -1;
+  const std::lock_guard lock{mutex_};
+  mappings_.push_back(std::move(mapping));
+  members_.push_back({neighbour.rank, &mappings_.back(), &front, process});
+}
+
+const Domain::Member* Domain::find(Rank rank) const {
+  const std::lock_guard lock{mutex_};
+  return find_locked(rank);
+}
+
+const Domain::Member* Domain::find_locked(Rank rank) const noexcept {
+  const auto found = std::ranges::find(members_, rank, &Member::rank);
   return found == members_.end() ? nullptr : &*found;
 }
 
 std::uint64_t Domain::open(std::uint64_t communicator, std::span<const Rank> members) {
   segment_->guard().check();
   const std::lock_guard lock{mutex_};
-  free_closed();
+  sweep_locked();
   const auto has_road = std::make_unique<bool[]>(members.size());
-  std::size_t neighbours = 0;
-  for (std::size_t i = 0; i < members.size(); ++i)
-    neighbours += (has_road[i] = reaches(members[i])) ? 1 : 0;
-  const std::uint64_t block = segment_->allocate(block_bytes(members.size(), neighbours));
-  write_block(own().mapping->base(), block, {has_road.get(), members.size()}, neighbours);
+  Opened opened;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    has_road[i] = find_locked(members[i]) != nullptr;
+    if (has_road[i] && members[i] != own().rank) opened.members.push_back(members[i]);
+  }
+  const std::size_t neighbours = opened.members.size() + 1;
+  closed_.reserve(opened_.size() + 1);  // so that closing cannot fail for this
+  const auto [place, is_new] = opened_.try_emplace(communicator);
+  expects(is_new, "two communicators have one id");
   try {
-    add_entry(*own().front, communicator, block);
+    opened.offsets.push_back(segment_->allocate(block_bytes(members.size(), neighbours)));
+    const std::uint64_t block = opened.offsets.front();
+    place->second = std::move(opened);
+    write_block(own().mapping->base(), block, {has_road.get(), members.size()}, neighbours);
+    place->second.entry = &add_entry(*own().front, communicator, block);
+    return block;
   } catch (...) {
-    segment_->deallocate(block);
+    for (const std::uint64_t offset : place->second.offsets) segment_->deallocate(offset);
+    opened_.erase(place);
     throw;
   }
-  closed_.reserve(closed_.size() + 1);  // so that closing cannot fail for this
-  return block;
 }
 
-void Domain::close(std::uint64_t communicator, std::span<const Rank> members) noexcept {
+std::uint64_t Domain::extend(std::uint64_t communicator, std::size_t bytes) {
+  segment_->guard().check();
+  const std::lock_guard lock{mutex_};
+  Opened& opened = opened_.at(communicator);
+  opened.offsets.reserve(opened.offsets.size() + 1);
+  opened.offsets.push_back(segment_->allocate(bytes));
+  return opened.offsets.back();
+}
+
+void Domain::close(std::uint64_t communicator) noexcept {
   if (segment_->guard().is_forked()) return;  // the parent's end stays open
-  try {
-    const std::lock_guard lock{mutex_};
-    Entry* const entry = find_entry(*own().front, communicator);
-    if (entry == nullptr) return;
-    entry->state.store(Entry::closed, std::memory_order_release);
-    closed_.push_back({communicator, {members.begin(), members.end()}});
-    free_closed();
-  } catch (const std::bad_alloc&) {
-    // The block stays until the world ends.
-  }
+  const std::lock_guard lock{mutex_};
+  const auto opened = opened_.find(communicator);
+  if (opened == opened_.end()) return;
+  opened->second.entry->state.store(Entry::closed, std::memory_order_release);
+  closed_.push_back(communicator);
+  has_closed_.store(true, std::memory_order_relaxed);
+  sweep_locked();
 }
 
-bool Domain::everyone_closed(const Closed& closed) const noexcept {
-  return std::ranges::all_of(closed.members, [&](Rank rank) {
-    const Member* const member = find(rank);
-    if (member == nullptr) return true;  // of another host, and never reads it
-    const Entry* const entry = find_entry(*member->front, closed.communicator);
-    return entry != nullptr && entry->state.load(std::memory_order_acquire) == Entry::closed;
-  });
+void Domain::sweep() noexcept {
+  if (segment_->guard().is_forked()) return;
+  const std::lock_guard lock{mutex_};
+  sweep_locked();
 }
 
-void Domain::free_closed() noexcept {
-  std::erase_if(closed_, [this](const Closed& closed) {
-    if (!everyone_closed(closed)) return false;
-    segment_->deallocate(
-        find_entry(*own().front, closed.communicator)->block.load(std::memory_order_relaxed));
+void Domain::sweep_locked() noexcept {
+  std::erase_if(closed_, [this](std::uint64_t communicator) {
+    const auto opened = opened_.find(communicator);
+    if (!end(communicator, opened->second)) return false;
+    opened_.erase(opened);
     return true;
   });
+  has_closed_.store(!closed_.empty(), std::memory_order_relaxed);
+}
+
+// The memory goes once all have closed the communicator, and the entry once all have seen that.
+bool Domain::end(std::uint64_t communicator, const Opened& opened) noexcept {
+  const auto all_are = [&](auto right) {
+    return std::ranges::all_of(opened.members, [&](Rank rank) {
+      const Entry* const entry = find_entry(*find_locked(rank)->front, communicator);
+      return right(entry == nullptr ? 0 : entry->state.load(std::memory_order_acquire));
+    });
+  };
+  if (opened.entry->state.load(std::memory_order_relaxed) != Entry::freed) {
+    if (!all_are([](auto state) { return state == Entry::closed || state == Entry::freed; }))
+      return false;
+    for (const std::uint64_t offset : opened.offsets) segment_->deallocate(offset);
+    opened.entry->state.store(Entry::freed, std::memory_order_release);
+  }
+  if (!all_are([](auto state) { return state == 0 || state == Entry::freed; })) return false;
+  remove_entry(*opened.entry);
+  return true;
 }
 
 namespace {

@@ -2,8 +2,11 @@
 /// Domain: what a process shares with the other ranks of its host.
 #pragma once
 
+#include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include <tutti/alarm.hpp>
@@ -21,7 +24,7 @@ struct Neighbour {
   int process = -1;  ///< Its process, whose memory we read if the system lets us; -1 to do without.
 };
 
-/// How a domain behaves.
+/// How a communicator behaves.
 struct Options {
   bool oversubscribed = false;  ///< Whether ranks outnumber cores.
   /// How long Transport::doze sleeps at most: failures, and ranks that make their end only then,
@@ -34,19 +37,22 @@ struct Options {
 class Domain : public std::enable_shared_from_this<Domain> {
  public:
   /// @param self own rank in the world. @param own segment, which the others have been given.
-  /// @param neighbours the other ranks of the host. @param options see Options.
-  Domain(Rank self, std::shared_ptr<Segment> own, std::span<const Neighbour> neighbours,
-         const Options& options = {});
+  /// @param neighbours the other ranks of the host, as far as they are known.
+  Domain(Rank self, std::shared_ptr<Segment> own, std::span<const Neighbour> neighbours);
+  /// Adds a rank of the host. Throws Error{transport}. @param neighbour not there yet.
+  void add(const Neighbour& neighbour);
 
   /// Makes the transport of a communicator; no other rank need be there yet. Ranks in it count
   /// from 0 in the order of `members`; those that do not share the host cannot be reached.
   /// @param communicator its id, never zero, the same on all its ranks. @param members ranks in the
-  /// world, the own one among them. @param alarm of the communicator. @return the transport.
+  /// world, the own one among them. @param alarm of the communicator. @param options see Options.
+  /// @return the transport.
   [[nodiscard]] std::unique_ptr<Transport> transport(std::uint64_t communicator,
                                                      std::span<const Rank> members,
-                                                     std::shared_ptr<Alarm> alarm);
+                                                     std::shared_ptr<Alarm> alarm,
+                                                     const Options& options = {});
   /// @param rank in the world. @return whether it shares the host; the own one does.
-  [[nodiscard]] bool reaches(Rank rank) const noexcept { return find(rank) != nullptr; }
+  [[nodiscard]] bool reaches(Rank rank) const { return find(rank) != nullptr; }
 
   // What transports need.
 
@@ -57,30 +63,40 @@ class Domain : public std::enable_shared_from_this<Domain> {
     Front* front;
     int process;  ///< If its memory can be read, else -1.
   };
-  [[nodiscard]] const Member* find(Rank rank) const noexcept;
+  [[nodiscard]] const Member* find(Rank rank) const;
   [[nodiscard]] const Member& own() const noexcept { return members_.front(); }
   [[nodiscard]] Segment& segment() noexcept { return *segment_; }
-  [[nodiscard]] const Options& options() const noexcept { return options_; }
   /// Makes the own block of a communicator. @return its offset.
   std::uint64_t open(std::uint64_t communicator, std::span<const Rank> members);
+  /// Adds to the memory of a communicator that is open. @param bytes how many. @return their
+  /// offset. Throws std::bad_alloc.
+  [[nodiscard]] std::uint64_t extend(std::uint64_t communicator, std::size_t bytes);
   /// Closes it. Its memory is freed once every other member has closed its own, for until then
   /// messages in it may be read.
-  void close(std::uint64_t communicator, std::span<const Rank> members) noexcept;
+  void close(std::uint64_t communicator) noexcept;
+  /// Frees what was closed everywhere. Costs a load where nothing was closed here.
+  void free_closed() noexcept {
+    if (has_closed_.load(std::memory_order_relaxed)) sweep();
+  }
 
  private:
-  struct Closed {
-    std::uint64_t communicator;
-    std::vector<Rank> members;
+  struct Opened {
+    Entry* entry = nullptr;
+    std::vector<Rank> members{};           // of the host, but the own one
+    std::vector<std::uint64_t> offsets{};  // of its memory; the block first
   };
-  void free_closed() noexcept;
-  [[nodiscard]] bool everyone_closed(const Closed& closed) const noexcept;
+  [[nodiscard]] const Member* find_locked(Rank rank) const noexcept;
+  void sweep() noexcept;
+  void sweep_locked() noexcept;
+  [[nodiscard]] bool end(std::uint64_t communicator, const Opened& opened) noexcept;
 
   std::shared_ptr<Segment> segment_;
-  Options options_;
-  std::vector<Mapping> mappings_{};  // of the neighbours
-  std::vector<Member> members_{};    // the own one first
-  std::mutex mutex_{};
-  std::vector<Closed> closed_{};
+  mutable std::mutex mutex_{};      // of all below, but the first member
+  std::deque<Mapping> mappings_{};  // of the neighbours, where members point
+  std::deque<Member> members_{};    // the own one first; transports point at them
+  std::unordered_map<std::uint64_t, Opened> opened_{};  // until nobody needs its entry
+  std::vector<std::uint64_t> closed_{};                 // those that were closed here
+  std::atomic<bool> has_closed_{false};
 };
 
 /// @param segment where it allocates. @return memory of the host that other ranks of it can read

@@ -121,22 +121,40 @@ struct alignas(64) Consumed {
   return byte_count / 4;
 }
 
+class Mapping;
+
 /// Where one road lies. The sizes are powers of two.
 struct Road {
-  Slot* slots = nullptr;
-  std::byte* bytes = nullptr;
+  Slot* slots = nullptr;         ///< Null until the sender has sent anything.
+  std::byte* bytes = nullptr;    ///< Null until it has sent what does not fit into a slot.
   Consumed* consumed = nullptr;  ///< Where the receiver says what it consumed; its end only.
   std::uint32_t slot_count = 0;
   std::uint32_t byte_count = 0;
+  const Mapping* mapping = nullptr;                   ///< Of the sender's segment.
+  const std::atomic<std::uint64_t>* place = nullptr;  ///< There: the offset of `bytes`, or 0.
 };
+/// @param road whose bytes were not there when it was found. @return where they are now. Throws
+/// Error{transport} if they are not there, or lie outside the segment.
+[[nodiscard]] std::byte* bytes_of(const Road& road);
 
-/// The sender's end.
+/// The sender's end. It has neither slots nor room for bytes until it is opened with some.
 class Outbox {
  public:
   Outbox() = default;
-  explicit Outbox(const Road& road) noexcept
-      : road_{road}, shift_{std::countr_zero(road.slot_count)} {}
+  explicit Outbox(const Road& road) noexcept { open(road); }
 
+  /// Takes what has come to the road. @param road the same one, with more of its memory.
+  void open(const Road& road) noexcept {
+    const bool had_bytes = has_bytes();
+    road_ = road;
+    shift_ = std::countr_zero(road.slot_count);
+    if (!is_open()) road_.slot_count = 0;                       // so that there is no slot,
+    if (!had_bytes) tail_ = has_bytes() ? 0 : road.byte_count;  // and no room for bytes
+  }
+  /// @return whether it has slots.
+  [[nodiscard]] bool is_open() const noexcept { return road_.slots != nullptr; }
+  /// @return whether it has a ring of bytes.
+  [[nodiscard]] bool has_bytes() const noexcept { return road_.bytes != nullptr; }
   /// The receiver has made the communicator. @param consumed what it says.
   void attach(const Consumed* consumed) noexcept { consumed_ = consumed; }
   /// @return whether a slot is free. Looks at what the receiver consumed only where it must, since
@@ -231,14 +249,21 @@ inline bool Outbox::fits(std::size_t bytes, std::size_t part) noexcept {
          tail_ + room - seen_bytes_ <= road_.byte_count;
 }
 
+/// The slot of an inbox that has none: nothing ever comes in it.
+inline Slot no_slot{};
+
 /// The receiver's end.
 class Inbox {
  public:
-  Inbox() = default;
+  Inbox() noexcept {
+    road_.slots = &no_slot;
+    road_.slot_count = 1;
+  }
+  /// @param road that has slots.
   explicit Inbox(const Road& road) noexcept
       : road_{road}, shift_{std::countr_zero(road.slot_count)} {}
 
-  [[nodiscard]] bool attached() const noexcept { return road_.slots != nullptr; }
+  [[nodiscard]] bool attached() const noexcept { return road_.slots != &no_slot; }
   /// @return whether a slot has come.
   [[nodiscard]] bool has_slot() const noexcept {
     const auto turn = static_cast<std::uint32_t>(next_ >> shift_) + 1;
@@ -251,7 +276,8 @@ class Inbox {
   /// @return slots consumed.
   [[nodiscard]] std::uint64_t consumed() const noexcept { return next_; }
   /// @param extent from a slot. @return its bytes. Throws Error{transport} if it leaves the ring.
-  [[nodiscard]] const std::byte* at(const Extent& extent) const {
+  [[nodiscard]] const std::byte* at(const Extent& extent) {
+    if (road_.bytes == nullptr) road_.bytes = bytes_of(road_);
     if (extent.offset > road_.byte_count || extent.bytes > road_.byte_count - extent.offset)
       throw nonsense();
     return road_.bytes + extent.offset;

@@ -1,5 +1,6 @@
 #include "segment.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -11,12 +12,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "available.hpp"
+
 namespace tutti::shm {
 namespace {
 
 constexpr std::size_t kPage = std::size_t{4} << 10;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kLeastBytes = std::size_t{64} << 20;
+/// So much may be allocated without a look at what the machine has left, which takes a while,
+constexpr std::size_t kUnseen = std::size_t{32} << 20;
+/// and so much is left to others: what all ranks of a host allocate between two looks, and more.
+constexpr std::size_t kReserve = std::size_t{128} << 20;
 
 Error system_error(const std::string& what) {
   return {ErrorCode::transport, "cannot " + what + ": " + std::strerror(errno)};
@@ -79,7 +86,10 @@ Segment::Segment(std::size_t front, std::size_t size) {
     if (fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
       throw system_error("seal shared memory");
     mapping_ = Mapping{descriptor_};
-    blocks_.emplace(0, round_up(front, kPage));
+    const std::size_t begin = round_up(front, kPage);
+    if (mapping_.size() > begin) holes_.emplace(begin, mapping_.size() - begin);
+    blocks_.reserve(64);
+    used_ = begin;
   } catch (...) {
     close(descriptor_);
     throw;
@@ -90,16 +100,52 @@ Segment::~Segment() {
   close(descriptor_);
 }
 
-/// First fit: segments hold few blocks, large ones.
+/// First fit. What lies before an aligned block stays a hole.
 std::uint64_t Segment::reserve(std::size_t bytes, std::size_t alignment) {
-  std::uint64_t begin = 0;
-  for (const auto& [offset, size] : blocks_) {
-    if (begin <= offset && bytes <= offset - begin) break;
-    begin = round_up(offset + size, alignment);
+  for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
+    const auto [offset, size] = *hole;
+    const std::uint64_t begin = round_up(offset, alignment);
+    const std::uint64_t end = begin + bytes;
+    if (end > offset + size) continue;
+    blocks_.emplace(begin, bytes);
+    if (end < offset + size) holes_.emplace(end, offset + size - end);
+    if (begin > offset) hole->second = begin - offset;
+    else holes_.erase(hole);
+    used_ += bytes;
+    return begin;
   }
-  if (!mapping_.holds(begin, bytes)) throw std::bad_alloc{};
-  blocks_.emplace(begin, bytes);
-  return begin;
+  throw std::bad_alloc{};
+}
+
+void Segment::give_back(std::uint64_t offset) noexcept try {
+  const auto block = blocks_.find(offset);
+  used_ -= block->second;
+  unseen_ -= std::min(unseen_, block->second);
+  auto hole = holes_.emplace(offset, block->second).first;
+  blocks_.erase(block);
+  if (const auto next = std::next(hole);
+      next != holes_.end() && next->first == hole->first + hole->second) {
+    hole->second += next->second;
+    holes_.erase(next);
+  }
+  if (hole == holes_.begin()) return;
+  if (const auto last = std::prev(hole); last->first + last->second == hole->first) {
+    last->second += hole->second;
+    holes_.erase(hole);
+  }
+} catch (const std::bad_alloc&) {
+  // Its addresses stay taken; its memory is gone already.
+}
+
+/// The system gives memory that it does not have, and then ends a process, perhaps another one.
+void Segment::look_for_memory(std::size_t bytes) {
+  unseen_ += bytes;
+  if (unseen_ < kUnseen) return;
+  if (available_memory() < unseen_ + kReserve) {
+    unseen_ -= bytes;
+    throw std::bad_alloc{};
+  }
+  unseen_ = 0;
 }
 
 std::uint64_t Segment::allocate(std::size_t bytes) {
@@ -108,11 +154,12 @@ std::uint64_t Segment::allocate(std::size_t bytes) {
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : kPage;
   const std::size_t size = round_up(bytes, alignment);
   const std::lock_guard lock{mutex_};
+  look_for_memory(size);
   const std::uint64_t offset = reserve(size, alignment);
   if (alignment == kHugePage) madvise(mapping_.base() + offset, size, MADV_HUGEPAGE);
   while (fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) != 0) {
     if (errno == EINTR) continue;
-    blocks_.erase(offset);
+    give_back(offset);
     throw std::bad_alloc{};
   }
   return offset;
@@ -125,14 +172,12 @@ void Segment::deallocate(std::uint64_t offset) noexcept {
   if (block == blocks_.end()) return;
   fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
             static_cast<off_t>(block->second));
-  blocks_.erase(block);
+  give_back(offset);
 }
 
 std::size_t Segment::used() const {
   const std::lock_guard lock{mutex_};
-  std::size_t bytes = 0;
-  for (const auto& block : blocks_) bytes += block.second;
-  return bytes;
+  return used_;
 }
 
 }  // namespace tutti::shm

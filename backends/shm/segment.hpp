@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 
 #include <tutti/error.hpp>
 #include <tutti/fork_guard.hpp>
@@ -73,12 +74,17 @@ class Segment {
 
  private:
   [[nodiscard]] std::uint64_t reserve(std::size_t bytes, std::size_t alignment);
+  void give_back(std::uint64_t offset) noexcept;
+  void look_for_memory(std::size_t bytes);
 
   ForkGuard guard_{};
   int descriptor_ = -1;
   Mapping mapping_{};
   mutable std::mutex mutex_{};
-  std::map<std::uint64_t, std::size_t> blocks_{};  // offset -> bytes, what is allocated
+  std::unordered_map<std::uint64_t, std::size_t> blocks_{};  // offset -> bytes, what is allocated
+  std::map<std::uint64_t, std::size_t> holes_{};             // likewise, what is not
+  std::size_t used_ = 0;                                     // bytes of blocks
+  std::size_t unseen_ = 0;  // of those, since it was last seen what the machine has left
 };
 
 }  // namespace tutti::shm

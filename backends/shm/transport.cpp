@@ -11,20 +11,22 @@ namespace tutti::shm {
 namespace {
 
 constexpr std::uint32_t kPollsPerLook = 256;
+/// Polls from one look for communicators that were closed everywhere to the next.
+constexpr std::uint32_t kPollsPerSweep = 1024;
 
 }  // namespace
 
 ShmTransport::ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communicator,
-                           std::span<const Rank> members, std::shared_ptr<Alarm> alarm)
+                           std::span<const Rank> members, std::shared_ptr<Alarm> alarm,
+                           const Options& options)
     : domain_{std::move(domain)}, communicator_{communicator}, members_{members.begin(),
                                                                         members.end()},
       alarm_{std::move(alarm)}, capabilities_{.name = "shm",
                                               .tags = 1u << 30,
                                               .sinks = true,
                                               .loans = true,
-                                              .idle_spins =
-                                                  domain_->options().oversubscribed ? 4 : 20000},
-      crowded_{domain_->options().oversubscribed} {
+                                              .idle_spins = options.oversubscribed ? 4 : 20000},
+      crowded_{options.oversubscribed}, doze_{options.doze} {
   peers_.resize(members_.size());
   block_ = domain_->open(communicator, members);
   const Domain::Member& own = domain_->own();
@@ -38,26 +40,40 @@ ShmTransport::ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communi
 }
 
 ShmTransport::~ShmTransport() {
-  domain_->close(communicator_, members_);
+  domain_->close(communicator_);
 }
 
 Duration ShmTransport::now() const noexcept {
   return std::chrono::steady_clock::now().time_since_epoch();
 }
 
-// The other rank may make the communicator later than we do; until then we send what has room.
+// The other rank may make the communicator later than we do, and send later yet; until then we send
+// what has room.
 void ShmTransport::attach(Peer& peer) {
-  peer.entry = find_entry(*peer.member->front, communicator_);
+  const bool is_new = peer.entry == nullptr;
+  if (is_new) peer.entry = find_entry(*peer.member->front, communicator_);
   if (peer.entry == nullptr) return;
-  const auto index = static_cast<std::size_t>(&peer - peers_.data());
   const auto own = static_cast<std::size_t>(self_);
   const std::uint64_t theirs = peer.entry->block.load(std::memory_order_relaxed);
+  if (is_new) {
+    const auto index = static_cast<std::size_t>(&peer - peers_.data());
+    peer.consumed_here = consumed_of(*domain_->own().mapping, block_, index);
+    peer.consumed_there = consumed_of(*peer.member->mapping, theirs, own);
+    peer.out.attach(peer.consumed_there);
+  }
   Road road = road_of(*peer.member->mapping, theirs, own);
-  peer.consumed_here = consumed_of(*domain_->own().mapping, block_, index);
-  peer.consumed_there = consumed_of(*peer.member->mapping, theirs, own);
   road.consumed = peer.consumed_here;
-  peer.in = Inbox{road};
-  peer.out.attach(peer.consumed_there);
+  if (road.slots != nullptr) peer.in = Inbox{road};
+}
+
+void ShmTransport::open_road(Peer& peer, RoadPart part) {
+  const Mapping& own = *domain_->own().mapping;
+  const auto index = static_cast<std::size_t>(&peer - peers_.data());
+  const Road road = road_of(own, block_, index);
+  const Sizes sizes{road.slot_count, road.byte_count};
+  const std::uint64_t offset = domain_->extend(communicator_, bytes_of(sizes, part));
+  set_road_part(own, block_, index, part, offset);
+  peer.out.open(road_of(own, block_, index));
 }
 
 ShmTransport::Peer& ShmTransport::peer_of(const Transfer& transfer) {
@@ -97,6 +113,7 @@ void ShmTransport::post_all(std::span<const Transfer> transfers) {
 std::size_t ShmTransport::poll(std::span<Completion> completions) {
   if (failure_) throw Error{*failure_};
   alarm_->check();
+  if (++polls_ % kPollsPerSweep == 0) domain_->free_closed();
   try {
     // What is done is told first: a short message is sent as it is posted.
     for (Peer& peer : next_done_ < done_.size() ? std::span<Peer>{} : std::span{peers_})
@@ -118,7 +135,7 @@ std::size_t ShmTransport::poll(std::span<Completion> completions) {
 void ShmTransport::progress(Peer& peer) {
   if (!peer.in.attached()) {
     attach(peer);
-    if (!peer.in.attached()) return;
+    if (peer.entry == nullptr) return;
   }
   const std::uint64_t before = peer.out.sent() + peer.in.consumed();
   if (!peer.answers.empty() || !peer.waiting.empty()) send_waiting(peer);
@@ -146,9 +163,8 @@ void ShmTransport::doze() {
   entry_->asleep.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!has_something_to_do()) {
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(domain_->options().doze);
-    const timespec limit{.tv_sec = seconds.count(),
-                         .tv_nsec = (domain_->options().doze - seconds).count()};
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(doze_);
+    const timespec limit{.tv_sec = seconds.count(), .tv_nsec = (doze_ - seconds).count()};
     syscall(SYS_futex, &entry_->asleep, FUTEX_WAIT, 1, &limit, nullptr, 0);
   }
   entry_->asleep.store(0, std::memory_order_relaxed);
@@ -158,16 +174,19 @@ bool ShmTransport::has_something_to_do() {
   if (failure_ || alarm_->went_off() || next_done_ < done_.size()) return true;
   return std::ranges::any_of(peers_, [this](Peer& peer) {
     if (peer.idle()) return false;
-    return !peer.in.attached() || !peer.pulls.empty() || (peer.awaited > 0 && peer.in.has_slot()) ||
-           may_send(peer);
+    if (!peer.in.attached()) attach(peer);
+    return peer.entry == nullptr || !peer.pulls.empty() ||
+           (peer.awaited > 0 && peer.in.has_slot()) || may_send(peer);
   });
 }
 
 // A rank that destroyed the communicator sends nothing more. What it sent before is all there, so
 // only what is missing then will never come. It may have done so because it heard of a failure.
-void ShmTransport::look_for_end(Peer& peer) const {
+void ShmTransport::look_for_end(Peer& peer) {
   const std::uint32_t state = peer.entry->state.load(std::memory_order_acquire);
-  if (state == Entry::open || peer.in.has_slot() || !peer.pulls.empty()) return;
+  if (state == Entry::open) return;
+  if (!peer.in.attached()) attach(peer);
+  if (peer.in.has_slot() || !peer.pulls.empty()) return;
   suspect(peer, state == Entry::closed ? "has destroyed its end of the communicator" : kGaveUp);
 }
 
@@ -220,9 +239,9 @@ void ShmTransport::finish(std::uint32_t id) {
 
 std::unique_ptr<Transport> Domain::transport(std::uint64_t communicator,
                                              std::span<const Rank> members,
-                                             std::shared_ptr<Alarm> alarm) {
-  return std::make_unique<ShmTransport>(shared_from_this(), communicator, members,
-                                        std::move(alarm));
+                                             std::shared_ptr<Alarm> alarm, const Options& options) {
+  return std::make_unique<ShmTransport>(shared_from_this(), communicator, members, std::move(alarm),
+                                        options);
 }
 
 }  // namespace tutti::shm

@@ -21,7 +21,7 @@ namespace tutti::shm {
 class ShmTransport final : public Transport {
  public:
   ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communicator,
-               std::span<const Rank> members, std::shared_ptr<Alarm> alarm);
+               std::span<const Rank> members, std::shared_ptr<Alarm> alarm, const Options& options);
   ~ShmTransport() override;
 
   [[nodiscard]] Rank self() const noexcept override { return self_; }
@@ -127,8 +127,9 @@ class ShmTransport final : public Transport {
   void post_all(std::span<const Transfer> transfers);
   Peer& peer_of(const Transfer& transfer);
   void attach(Peer& peer);
+  void open_road(Peer& peer, RoadPart part);
   void progress(Peer& peer);
-  void look_for_end(Peer& peer) const;
+  void look_for_end(Peer& peer);
   void find_strays_of(Peer& peer, std::uint64_t pending);
   void suspect(Peer& peer, const char* what) const;
   void wake(Peer& peer) noexcept;
@@ -180,7 +181,7 @@ class ShmTransport final : public Transport {
   // Receiving: receive.cpp, and whole.cpp for messages that come with one slot.
   void post_receive(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   void read_slots(Peer& peer);
-  [[nodiscard]] static bool find_whole(const Peer& peer, const Slot& slot, Whole& whole);
+  [[nodiscard]] static bool find_whole(Peer& peer, const Slot& slot, Whole& whole);
   [[nodiscard]] bool take_at_once(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   void give_whole(Peer& peer, const Transfer& transfer, const Whole& whole);
   void learn_of_whole(Peer& peer, const Transfer& transfer, const Slot& slot, const Whole& whole,
@@ -214,6 +215,7 @@ class ShmTransport final : public Transport {
   Capabilities capabilities_{};
   Rank self_ = 0;
   bool crowded_ = false;  // ranks outnumber cores
+  Duration doze_;         // as Options
   std::uint64_t block_ = 0;
   Entry* entry_ = nullptr;
   std::vector<Peer> peers_{};
@@ -221,6 +223,7 @@ class ShmTransport final : public Transport {
   std::vector<std::uint32_t> free_records_{};
   std::size_t outgoing_ = 0;  // sends that are not done
   bool is_alone_ = false;     // the transfer posted last has nothing beside it
+  std::uint32_t polls_ = 0;
   std::uint32_t copies_ = 0;  // of messages sent whose copies may be timed
   Duration began_{0};         // when the transfers posted last did, if any is to be timed
   std::vector<Completion> done_{};

@@ -9,7 +9,7 @@
 namespace tutti::shm {
 
 // Short ones are in the slot itself, others in the ring of bytes.
-bool ShmTransport::find_whole(const Peer& peer, const Slot& slot, Whole& whole) {
+bool ShmTransport::find_whole(Peer& peer, const Slot& slot, Whole& whole) {
   if (slot.kind == Kind::small) {
     whole.payload = {slot.body, std::min<std::size_t>(slot.length, kInlineBytes)};
     return true;

@@ -15,10 +15,13 @@ constexpr std::uint32_t kTags = 1U << 30;
 class TcpTransport final : public Transport {
  public:
   TcpTransport(std::shared_ptr<Fabric> fabric, Hub& hub, std::unique_ptr<Port> port,
-               std::shared_ptr<Alarm> alarm)
+               std::shared_ptr<Alarm> alarm, bool oversubscribed)
       : fabric_{std::move(fabric)}, hub_{hub}, port_{std::move(port)}, alarm_{std::move(alarm)},
-        capabilities_{
-            .name = "tcp", .tags = kTags, .sinks = true, .idle_spins = hub.options().idle_spins} {}
+        is_oversubscribed_{oversubscribed || hub.options().oversubscribed},
+        capabilities_{.name = "tcp",
+                      .tags = kTags,
+                      .sinks = true,
+                      .idle_spins = oversubscribed ? 1 : hub.options().idle_spins} {}
   ~TcpTransport() override {
     if (hub_.guard().is_forked()) return;
     const std::lock_guard lock{hub_.mutex()};
@@ -63,7 +66,7 @@ class TcpTransport final : public Transport {
 
   // Others have the core until a link has something, and the mutex too.
   void doze() override {
-    if (hub_.options().oversubscribed) {
+    if (is_oversubscribed_) {
       const std::lock_guard lock{hub_.mutex()};
       hub_.list_awaited(*port_, awaited_);
     }
@@ -106,6 +109,7 @@ class TcpTransport final : public Transport {
   Hub& hub_;  // the fabric's
   std::unique_ptr<Port> port_;
   std::shared_ptr<Alarm> alarm_;
+  bool is_oversubscribed_;
   Capabilities capabilities_;
   Duration failed_{0};             // when the failure was first seen
   std::vector<pollfd> awaited_{};  // scratch of doze
@@ -119,13 +123,18 @@ Fabric::~Fabric() = default;
 
 std::unique_ptr<Transport> Fabric::transport(std::uint64_t communicator,
                                              const std::vector<Rank>& members,
-                                             std::shared_ptr<Alarm> alarm) {
+                                             std::shared_ptr<Alarm> alarm, bool oversubscribed) {
   expects(alarm != nullptr, "a transport was given no alarm");
   hub_->guard().check();
   std::shared_ptr<Fabric> self = shared_from_this();
   const std::lock_guard lock{hub_->mutex()};
   return std::make_unique<TcpTransport>(std::move(self), *hub_, hub_->open(communicator, members),
-                                        std::move(alarm));
+                                        std::move(alarm), oversubscribed);
+}
+
+void Fabric::add(const std::vector<Peer>& peers) {
+  const std::lock_guard lock{hub_->mutex()};
+  hub_->add(peers);
 }
 
 std::uint64_t Fabric::dropped() const {

@@ -55,11 +55,15 @@ class Fabric : public std::enable_shared_from_this<Fabric> {
   /// order. Members without a link cannot be reached by it. Throws Error{invalid_argument}.
   /// @param communicator equal on its members, and never used for another one.
   /// @param members ranks in the world, in the communicator's order, the own one among them.
-  /// @param alarm raised where the communicator fails; not null.
+  /// @param alarm raised where the communicator fails; not null. @param oversubscribed whether its
+  /// ranks outnumber cores, as in Options.
   /// @return the transport, which keeps the fabric alive.
   [[nodiscard]] std::unique_ptr<Transport> transport(std::uint64_t communicator,
                                                      const std::vector<Rank>& members,
-                                                     std::shared_ptr<Alarm> alarm);
+                                                     std::shared_ptr<Alarm> alarm,
+                                                     bool oversubscribed = false);
+  /// Adds links. Throws as the constructor does. @param peers not there yet.
+  void add(const std::vector<Peer>& peers);
 
   /// @return frames that came for communicators that are gone. They are dropped.
   [[nodiscard]] std::uint64_t dropped() const;

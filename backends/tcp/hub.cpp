@@ -31,15 +31,20 @@ void check(const Options& options) {
 Hub::Hub(Rank self, const std::vector<Peer>& peers, const Options& options)
     : self_{self}, options_{options}, limits_{options.eager_bytes, options.fragment_bytes},
       warm_{options.sink_bytes}, waste_{options.sink_bytes} {
+  add(peers);
+}
+
+void Hub::add(const std::vector<Peer>& peers) {
   std::vector<std::unique_ptr<Link>> links{};  // first of all, so that every socket is owned
   for (const Peer& peer : peers)
     links.push_back(std::make_unique<Link>(peer.rank, Socket{peer.socket, peer.cipher},
-                                           options.credit_bytes, &nodes_));
-  encrypts_ = std::ranges::any_of(peers, [](const Peer& peer) { return peer.cipher != nullptr; });
-  check(options);
+                                           options_.credit_bytes, &nodes_));
+  check(options_);
+  encrypts_ = encrypts_ ||
+              std::ranges::any_of(peers, [](const Peer& peer) { return peer.cipher != nullptr; });
   for (std::unique_ptr<Link>& link : links) {
     const Rank peer = link->peer;
-    check(peer >= 0 && peer != self, "there is no peer " + std::to_string(peer));
+    check(peer >= 0 && peer != self_, "there is no peer " + std::to_string(peer));
     const auto index = static_cast<std::size_t>(peer);
     if (links_.size() <= index) links_.resize(index + 1);
     check(links_[index] == nullptr, "there are two peers " + std::to_string(peer));

@@ -38,6 +38,8 @@ class Hub {
   /// @return frames for communicators that are gone.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
 
+  /// See Fabric.
+  void add(const std::vector<Peer>& peers);
   /// Begins a communicator. @param id its number. @param members ranks in the world. @return its
   /// end here.
   [[nodiscard]] std::unique_ptr<Port> open(std::uint64_t id, const std::vector<Rank>& members);

@@ -10,7 +10,8 @@ namespace {
 
 class ShmLinks final : public Links {
  public:
-  ShmLinks(const LinksOptions& options, bool reads_processes, const shm::Options& domain) {
+  ShmLinks(const LinksOptions& options, bool reads_processes, const shm::Options& transports)
+      : options_{transports} {
     for (int i = 0; i < options.size; ++i) segments_.push_back(shm::make_segment(kSegmentBytes));
     for (Rank rank = 0; rank < options.size; ++rank) {
       std::vector<shm::Neighbour> neighbours;
@@ -19,17 +20,18 @@ class ShmLinks final : public Links {
           neighbours.push_back({other, segments_[static_cast<std::size_t>(other)]->descriptor(),
                                 reads_processes ? getpid() : -1});
       domains_.push_back(std::make_shared<shm::Domain>(
-          rank, segments_[static_cast<std::size_t>(rank)], neighbours, domain));
+          rank, segments_[static_cast<std::size_t>(rank)], neighbours));
     }
   }
 
   std::unique_ptr<Transport> transport(Rank world, const Membership& membership) override {
     return domains_[static_cast<std::size_t>(world)]->transport(
-        membership.communicator, membership.members, membership.alarm);
+        membership.communicator, membership.members, membership.alarm, options_);
   }
   void kill(Rank world) override { domains_[static_cast<std::size_t>(world)].reset(); }
 
  private:
+  shm::Options options_;
   std::vector<std::shared_ptr<shm::Segment>> segments_{};
   std::vector<std::shared_ptr<shm::Domain>> domains_{};
 };

@@ -17,42 +17,47 @@ TEST(ShmDirectory, OnlyASegmentOfOursHasAFront) {
   EXPECT_THROW(static_cast<void>(front_of(Mapping{})), Error);
 }
 
-TEST(ShmDirectory, EntriesAreFoundWhereTheirPlacesMeet) {
+TEST(ShmDirectory, EntriesAreFoundUntilTheyAreRemoved) {
   const auto segment = make_segment(kSegmentSize);
   Front& front = front_of(segment->mapping());
-  const std::vector<std::uint64_t> ids{5,
-                                       6,
-                                       5 + kEntries,
-                                       5 + 2 * std::uint64_t{kEntries},
-                                       kEntries - 1,
-                                       2 * std::uint64_t{kEntries} - 1,
-                                       ~std::uint64_t{0}};
-  for (const std::uint64_t id : ids) {
-    EXPECT_EQ(find_entry(front, id), nullptr) << id;
+  constexpr std::uint64_t kMany = 20000;  // so that there are three levels and more
+  for (std::uint64_t id = 1; id <= kMany; ++id) {
+    ASSERT_EQ(find_entry(front, id), nullptr) << id;
     const Entry& entry = add_entry(front, id, id * 64);
-    EXPECT_EQ(find_entry(front, id), &entry) << id;
-    EXPECT_EQ(entry.state.load(), Entry::open);
+    ASSERT_EQ(find_entry(front, id), &entry) << id;
+    ASSERT_EQ(entry.state.load(), Entry::open);
   }
-  for (const std::uint64_t id : ids) {
-    ASSERT_NE(find_entry(front, id), nullptr) << id;
-    EXPECT_EQ(find_entry(front, id)->block.load(), id * 64);
-    EXPECT_THROW(add_entry(front, id, 64), Error) << id;
+  EXPECT_THROW(add_entry(front, 7, 64), Error);
+  for (std::uint64_t id = 1; id <= kMany; id += 2) remove_entry(*find_entry(front, id));
+  for (std::uint64_t id = 1; id <= kMany; ++id) {
+    const Entry* const entry = find_entry(front, id);
+    ASSERT_EQ(entry == nullptr, id % 2 == 1) << id;
+    if (entry != nullptr) {
+      ASSERT_EQ(entry->block.load(), id * 64);
+    }
   }
-  EXPECT_EQ(find_entry(front, 7), nullptr);
+}
+
+TEST(ShmDirectory, PlacesAreUsedAgain) {
+  const auto segment = make_segment(kSegmentSize);
+  Front& front = front_of(segment->mapping());
+  for (std::uint64_t id = 1; id <= 1000000; ++id) remove_entry(add_entry(front, id, 64));
+  EXPECT_EQ(front.levels.load(), 1u);
 }
 
 TEST(ShmDirectory, AFullTableIsAnError) {
   const auto segment = make_segment(kSegmentSize);
   Front& front = front_of(segment->mapping());
-  for (std::uint64_t id = 1; id <= kEntries; ++id) add_entry(front, id, 64);
-  EXPECT_EQ(find_entry(front, kEntries)->communicator.load(), kEntries);
-  EXPECT_EQ(find_entry(front, kEntries + 1), nullptr);
+  std::uint64_t id = 0;
   try {
-    add_entry(front, kEntries + 1, 64);
-    ADD_FAILURE() << "one more than there is room for";
+    while (id <= kEntries) add_entry(front, ++id, 64);
+    ADD_FAILURE() << "more than there is room for";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::transport) << error.what();
   }
+  EXPECT_GT(id, kEntries / 2);
+  EXPECT_EQ(find_entry(front, id), nullptr);
+  EXPECT_EQ(find_entry(front, id - 1)->communicator.load(), id - 1);
 }
 
 TEST(ShmDirectory, TellsWhoseMemoryMayBeRead) {
@@ -68,7 +73,7 @@ TEST(ShmDirectory, TellsWhoseMemoryMayBeRead) {
   EXPECT_FALSE(can_read(front, getpid())) << "something else lies there";
 }
 
-TEST(ShmDirectory, RoadsOfABlockDoNotMeet) {
+TEST(ShmDirectory, WhatIsSharedWithMembersDoesNotMeet) {
   for (const std::size_t members : {1, 8, 9, 32, 33}) {
     const auto segment = make_segment(kSegmentSize);
     const Mapping& mapping = segment->mapping();
@@ -79,27 +84,45 @@ TEST(ShmDirectory, RoadsOfABlockDoNotMeet) {
     const std::size_t bytes = block_bytes(members, neighbours);
     const std::uint64_t block = segment->allocate(bytes);
     write_block(mapping.base(), block, {has_road.get(), members}, neighbours);
-    const std::byte* end = mapping.base() + block + sizeof(Block) + members * sizeof block;
+    const std::byte* end = mapping.base() + block + sizeof(Block) + members * sizeof(Pair);
     for (std::size_t i = 0; i < members; ++i) {
       if (!has_road[i]) {
         EXPECT_THROW(static_cast<void>(road_of(mapping, block, i)), Error);
         continue;
       }
       const Road road = road_of(mapping, block, i);
+      EXPECT_EQ(road.slots, nullptr);
+      EXPECT_EQ(road.bytes, nullptr);
       EXPECT_EQ(road.slot_count, sizes_for(neighbours).slots);
       EXPECT_EQ(road.byte_count, sizes_for(neighbours).bytes);
       const auto* const consumed =
           reinterpret_cast<const std::byte*>(consumed_of(mapping, block, i));
-      const auto* const slots = reinterpret_cast<const std::byte*>(road.slots);
       EXPECT_GE(consumed, end);
-      EXPECT_GE(slots, consumed + sizeof(Consumed));
-      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(slots) % 64, 0u);
-      EXPECT_GE(road.bytes, slots + road.slot_count * sizeof(Slot));
-      end = road.bytes + road.byte_count;
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(consumed) % 64, 0u);
+      end = consumed + sizeof(Consumed);
     }
     EXPECT_EQ(end, mapping.base() + block + bytes);
     EXPECT_THROW(static_cast<void>(road_of(mapping, block, members)), Error);
   }
+}
+
+TEST(ShmDirectory, ARoadHasWhatItWasGiven) {
+  const auto segment = make_segment(kSegmentSize);
+  const Mapping& mapping = segment->mapping();
+  const std::array<bool, 2> has_road{true, true};
+  const std::uint64_t block = segment->allocate(block_bytes(2, 2));
+  write_block(mapping.base(), block, has_road, 2);
+  const Road before = road_of(mapping, block, 1);
+  EXPECT_THROW(static_cast<void>(bytes_of(before)), Error);
+  const std::uint64_t slots = segment->allocate(bytes_of(sizes_for(2), RoadPart::slots));
+  const std::uint64_t bytes = segment->allocate(bytes_of(sizes_for(2), RoadPart::bytes));
+  set_road_part(mapping, block, 1, RoadPart::slots, slots);
+  EXPECT_EQ(static_cast<void*>(road_of(mapping, block, 1).slots), mapping.base() + slots);
+  EXPECT_EQ(road_of(mapping, block, 1).bytes, nullptr);
+  set_road_part(mapping, block, 1, RoadPart::bytes, bytes);
+  EXPECT_EQ(road_of(mapping, block, 1).bytes, mapping.base() + bytes);
+  EXPECT_EQ(bytes_of(before), mapping.base() + bytes) << "found later";
+  EXPECT_EQ(road_of(mapping, block, 0).slots, nullptr);
 }
 
 TEST(ShmDirectory, ABlockThatMakesNoSenseIsRefused) {
@@ -124,14 +147,25 @@ TEST(ShmDirectory, ABlockThatMakesNoSenseIsRefused) {
   };
   changed(offsetof(Block, sizes) + offsetof(Sizes, slots), std::uint32_t{255});
   changed(offsetof(Block, sizes) + offsetof(Sizes, bytes), std::uint32_t{0});
-  changed(offsetof(Block, sizes) + offsetof(Sizes, bytes), std::uint32_t{1} << 31);
   changed(offsetof(Block, members), std::uint32_t{1});
   changed(offsetof(Block, members), ~std::uint32_t{0});
-  const std::size_t road = sizeof(Block) + sizeof(std::uint64_t);
-  changed(road, std::uint64_t{0});
-  changed(road, block + 32);
-  changed(road, std::uint64_t{kSegmentSize} - 64);
-  changed(road, std::uint64_t{kSegmentSize} + 64);
+  changed(sizeof(Block) + sizeof(Pair) + offsetof(Pair, consumed), std::uint64_t{0});
+  const auto misplaced = [&](std::size_t member, auto find) {
+    for (const std::uint64_t offset :
+         {block + 32, std::uint64_t{kSegmentSize} - 64, std::uint64_t{kSegmentSize} + 64}) {
+      written();
+      const std::size_t at = sizeof(Block) + sizeof(Pair) + member;
+      std::memcpy(mapping.base() + block + at, &offset, sizeof offset);
+      EXPECT_THROW(find(), Error) << offset;
+    }
+  };
+  misplaced(offsetof(Pair, consumed), [&] { (void)consumed_of(mapping, block, 1); });
+  misplaced(offsetof(Pair, slots), [&] { (void)road_of(mapping, block, 1); });
+  written();
+  const std::uint32_t huge = std::uint32_t{1} << 31;
+  std::memcpy(mapping.base() + block + offsetof(Block, sizes) + offsetof(Sizes, bytes), &huge, 4);
+  EXPECT_THROW(static_cast<void>(road_of(mapping, block, 1)), Error);
+  misplaced(offsetof(Pair, bytes), [&] { (void)road_of(mapping, block, 1); });
 }
 
 TEST(ShmDomain, KnowsWhoSharesTheHost) {
@@ -143,28 +177,64 @@ TEST(ShmDomain, KnowsWhoSharesTheHost) {
   EXPECT_EQ(host.domain(1).own().rank, 1);
 }
 
-TEST(ShmDomain, FreesABlockOnceEveryMemberHasClosedIt) {
+TEST(ShmDomain, FreesMemoryOnceEveryMemberHasClosed) {
   Host host{3};
   const std::array<Rank, 4> members{0, 2, 1, 9};  // the last one on another host
   const std::size_t empty = host.segment(0).used();
-  std::vector<std::uint64_t> blocks;
-  for (Rank rank = 0; rank < 3; ++rank) blocks.push_back(host.domain(rank).open(7, members));
-  EXPECT_EQ(host.segment(0).used(), empty + (block_bytes(4, 3) + 4095) / 4096 * 4096);
-  const std::array<Rank, 1> alone{0};
-  const auto used_later = [&] {  // freed when another one is made or closed
-    static std::uint64_t others = 100;
-    host.domain(0).open(++others, alone);
-    host.domain(0).close(others, alone);
-    return host.segment(0).used();
+  for (Rank rank = 0; rank < 3; ++rank) host.domain(rank).open(7, members);
+  const std::size_t block = (block_bytes(4, 3) + 4095) / 4096 * 4096;
+  EXPECT_EQ(host.segment(0).used(), empty + block);
+  static_cast<void>(host.domain(0).extend(7, 16384));
+  EXPECT_EQ(host.segment(0).used(), empty + block + 16384);
+  const auto used = [&](Rank rank) {
+    host.domain(rank).free_closed();
+    return host.segment(rank).used();
   };
-  host.domain(0).close(7, members);
-  EXPECT_GT(used_later(), empty);
-  host.domain(1).close(7, members);
-  EXPECT_GT(used_later(), empty);
-  host.domain(2).close(7, members);
-  EXPECT_EQ(host.segment(2).used(), empty);
-  EXPECT_EQ(used_later(), empty);
-  host.domain(0).close(7777, members);  // never made: nothing happens
+  host.domain(0).close(7);
+  EXPECT_GT(used(0), empty);
+  host.domain(1).close(7);
+  EXPECT_GT(used(0), empty);
+  EXPECT_GT(used(1), empty);
+  host.domain(2).close(7);
+  for (Rank rank = 0; rank < 3; ++rank) EXPECT_EQ(used(rank), empty);
+  const auto has_entry = [&](Rank rank) {
+    host.domain(rank).free_closed();
+    return find_entry(front_of(host.segment(rank).mapping()), 7) != nullptr;
+  };
+  has_entry(0), has_entry(1);  // each has to see that the others have freed it
+  for (Rank rank = 0; rank < 3; ++rank) EXPECT_FALSE(has_entry(rank)) << rank;
+  host.domain(0).close(7777);  // never made: nothing happens
+}
+
+TEST(ShmTransport, HoldsLittleUntilMessagesAreLarge) {
+  Host host{4};
+  const std::array<Rank, 4> members{0, 1, 2, 3};
+  const std::size_t empty = host.segment(0).used();
+  std::vector<std::unique_ptr<Transport>> ranks;
+  for (Rank rank = 0; rank < 4; ++rank)
+    ranks.push_back(host.domain(rank).transport(1, members, host.alarm));
+  EXPECT_LE(host.segment(0).used(), empty + 4096);
+  std::vector<std::byte> bytes(100);
+  const auto exchange = [&](std::size_t count) {
+    const Piece piece{bytes.data(), count};
+    for (Rank rank = 1; rank < 4; ++rank) {
+      const Transfer send{.kind = Transfer::Kind::send, .peer = rank, .pieces = {&piece, 1}};
+      const Transfer recv{.kind = Transfer::Kind::recv, .peer = 0, .pieces = {&piece, 1}};
+      ranks[static_cast<std::size_t>(rank)]->post({&recv, 1});
+      ranks[0]->post({&send, 1});
+      std::size_t done = 0;
+      for (int i = 0; i < 100; ++i)
+        done += completed(*ranks[0], 1) + completed(*ranks[static_cast<std::size_t>(rank)], 1);
+      EXPECT_EQ(done, 2u);
+    }
+  };
+  exchange(8);
+  EXPECT_LE(host.segment(0).used(), empty + (64 << 10));
+  exchange(100);
+  EXPECT_GT(host.segment(0).used(), empty + (1 << 20)) << "three rings of bytes";
+  ranks.clear();
+  host.domain(0).free_closed();
+  EXPECT_EQ(host.segment(0).used(), empty);
 }
 
 TEST(ShmDomain, ACommunicatorThatCannotBeMadeTakesNoMemory) {

@@ -80,7 +80,7 @@ class Hostile {
   std::array<Piece, 2> pieces_{Piece{expected_.data(), kExpected}, Piece{sent_.data(), kExpected}};
   std::unique_ptr<Transport> transport_ = host_.transport(0);
   std::uint64_t block_ = host_.domain(1).open(1, kBoth);
-  Outbox out_{road_of(host_.segment(1).mapping(), block_, 0)};
+  Outbox out_{whole_road(host_, 1, block_, 0)};
 };
 
 // The records that rank 0 has: what it waits for, and what it sends.
@@ -286,8 +286,7 @@ TEST(ShmHostile, AProcessThatIsGoneIsADeadPeer) {
   Host host{2};
   const pid_t process = process_of(host.segment(1));
   const Neighbour neighbour{1, host.segment(1).descriptor(), process};
-  host.domains[0] =
-      std::make_shared<Domain>(0, host.segments[0], std::span{&neighbour, 1}, Options{});
+  host.domains[0] = std::make_shared<Domain>(0, host.segments[0], std::span{&neighbour, 1});
   ASSERT_EQ(host.domain(0).find(1)->process, process);
   kill(process, SIGKILL);
   ASSERT_EQ(waitpid(process, nullptr, 0), process);

@@ -21,28 +21,41 @@ inline constexpr std::array<Rank, 2> kBoth{0, 1};
 /// Domains of a number of ranks.
 struct Host {
   /// @param size number of ranks. @param process of each, as Neighbour::process.
-  /// @param options of their domains.
-  explicit Host(int size, int process = -1, const Options& options = {}) {
+  /// @param transports options of their transports.
+  explicit Host(int size, int process = -1, const Options& transports = {}) : options{transports} {
     for (int i = 0; i < size; ++i) segments.push_back(make_segment(kSegmentSize));
     for (Rank rank = 0; rank < size; ++rank) {
       std::vector<Neighbour> neighbours;
       for (Rank other = 0; other < size; ++other)
         if (other != rank) neighbours.push_back({other, segment(other).descriptor(), process});
-      domains.push_back(std::make_shared<Domain>(rank, segments[static_cast<std::size_t>(rank)],
-                                                 neighbours, options));
+      domains.push_back(
+          std::make_shared<Domain>(rank, segments[static_cast<std::size_t>(rank)], neighbours));
     }
   }
   [[nodiscard]] Segment& segment(Rank rank) { return *segments[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Domain& domain(Rank rank) { return *domains[static_cast<std::size_t>(rank)]; }
   /// @param rank 0 or 1. @param communicator of these two. @return its transport.
   [[nodiscard]] std::unique_ptr<Transport> transport(Rank rank, std::uint64_t communicator = 1) {
-    return domain(rank).transport(communicator, kBoth, alarm);
+    return domain(rank).transport(communicator, kBoth, alarm, options);
   }
 
+  Options options;
   std::vector<std::shared_ptr<Segment>> segments{};
   std::vector<std::shared_ptr<Domain>> domains{};
   std::shared_ptr<Alarm> alarm = std::make_shared<Alarm>();
 };
+
+/// @param host where. @param rank whose. @param block of its communicator 1. @param member of it.
+/// @return the road to the member, with all its memory.
+inline Road whole_road(Host& host, Rank rank, std::uint64_t block, std::size_t member) {
+  const Mapping& mapping = host.segment(rank).mapping();
+  const Road road = road_of(mapping, block, member);
+  for (const RoadPart part : {RoadPart::slots, RoadPart::bytes})
+    set_road_part(
+        mapping, block, member, part,
+        host.domain(rank).extend(1, bytes_of(Sizes{road.slot_count, road.byte_count}, part)));
+  return road_of(mapping, block, member);
+}
 
 /// @param transport to poll a number of times. @return how much it completed.
 inline std::size_t completed(Transport& transport, int polls = 100) {

@@ -74,6 +74,7 @@ class Partner {
   }
   /// @return the kind of the slot that rank 0 has sent next.
   Kind next() {
+    if (!in_.attached()) in_ = inbox();
     EXPECT_TRUE(in_.has_slot());
     const Slot& slot = in_.slot();
     const Kind kind = slot.kind;
@@ -178,9 +179,9 @@ class Partner {
   Piece to_{received_.data(), kBytes};
   std::unique_ptr<Transport> transport_ = host_.transport(0);
   std::uint64_t block_ = host_.domain(1).open(1, kBoth);
-  Outbox out_{road_of(host_.segment(1).mapping(), block_, 0)};
+  Outbox out_{whole_road(host_, 1, block_, 0)};
   const Consumed* consumed_ = nullptr;
-  Inbox in_ = inbox();
+  Inbox in_{};  // until rank 0 has sent something
   Piece short_{};
   const std::byte* payload_ = nullptr;
   std::array<std::byte, kInlineBytes> body_{};

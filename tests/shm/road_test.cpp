@@ -117,7 +117,7 @@ TEST(ShmRoad, BytesBeyondTheCornerStartAtTheFront) {
 }
 
 TEST(ShmRoad, RefusesBytesOutsideTheRing) {
-  const Both both;
+  Both both;
   EXPECT_EQ(both.in.at({.end = 0, .offset = kRoadBytes, .bytes = 0}),
             both.bytes.data() + kRoadBytes);
   EXPECT_EQ(both.in.at({.end = 0, .offset = 8, .bytes = kRoadBytes - 8}), both.bytes.data() + 8);
