@@ -25,20 +25,20 @@ struct MpiChannel::Exchange {
 
 MpiChannel::~MpiChannel() {
   int finalized = 0;
-  if (MPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0 || is_broken_) return;
-  MPI_Comm_free(&ranks_.comm);
+  if (PMPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0 || is_broken_) return;
+  PMPI_Comm_free(&ranks_.comm);
 }
 
 void MpiChannel::exchange(Exchange& e, Duration deadline) {
   constexpr const char* kAction = "tell the ranks of each other";
   check(
-      MPI_Iallgather(&e.length, 1, MPI_INT, e.lengths.data(), 1, MPI_INT, ranks_.comm, &e.request),
+      PMPI_Iallgather(&e.length, 1, MPI_INT, e.lengths.data(), 1, MPI_INT, ranks_.comm, &e.request),
       kAction);
   finish(e.request, deadline, kAction);
   std::exclusive_scan(e.lengths.begin(), e.lengths.end(), e.places.begin(), 0);
   e.heard.resize(static_cast<std::size_t>(e.places.back() + e.lengths.back()));
-  check(MPI_Iallgatherv(e.said.data(), e.length, MPI_BYTE, e.heard.data(), e.lengths.data(),
-                        e.places.data(), MPI_BYTE, ranks_.comm, &e.request),
+  check(PMPI_Iallgatherv(e.said.data(), e.length, MPI_BYTE, e.heard.data(), e.lengths.data(),
+                         e.places.data(), MPI_BYTE, ranks_.comm, &e.request),
         kAction);
   finish(e.request, deadline, kAction);
 }

@@ -31,7 +31,7 @@ class MpiGroup final : public tutti::Group {
   [[nodiscard]] Footing subgroup(std::span<const Rank> members) override {
     MPI_Comm parent = subset_of(ranks_, members);
     Footing footing = footing_of(parent, options_);
-    MPI_Comm_free(&parent);
+    PMPI_Comm_free(&parent);
     return footing;
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override { return nullptr; }

@@ -11,7 +11,7 @@ namespace tutti::mpi {
 
 void finish(MPI_Request& request, Duration deadline, const char* action) {
   for (int done = 0;;) {
-    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), action);
+    check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE), action);
     if (done != 0) return;
     if (time_now() > deadline)
       throw Error{ErrorCode::timeout, std::string{"cannot "} + action +

@@ -20,6 +20,9 @@
 /// program that uses tutti and MPI from the main thread only, MPI_THREAD_SERIALIZED one that uses
 /// both from one thread at a time, and MPI_THREAD_MULTIPLE several threads with a communicator
 /// each.
+///
+/// The MPI is called by its PMPI_ names: profilers and others that stand between a program and its
+/// MPI see the calls of the program alone.
 namespace tutti::mpi {
 
 /// How messages become MPI messages. Equal on all ranks.
