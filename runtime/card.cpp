@@ -22,7 +22,12 @@ Host this_host() {
   Host host;
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) == 0) host.name = name.data();
-  std::ifstream{"/proc/sys/kernel/random/boot_id"} >> host.boot;
+  static const std::string boot = [] {  // it stays the same while this process lives
+    std::string id;
+    std::ifstream{"/proc/sys/kernel/random/boot_id"} >> id;
+    return id;
+  }();
+  host.boot = boot;
   struct stat status {};
   if (::stat("/proc/self/ns/net", &status) != 0 || host.boot.empty())
     throw system_error("cannot tell this host from others: /proc is not readable", errno);
@@ -59,6 +64,12 @@ int shared_cores(const std::vector<Card>& cards, Rank self) {
   for (const Card& card : cards)
     if (card.host.boot == own.host.boot) machine.push_back(card.cores);
   return tutti::shared_cores(machine, own.cores);
+}
+
+Rank first_far_from_rank_0(const std::vector<Card>& cards) {
+  const auto far = std::ranges::find_if(
+      cards, [&](const Card& card) { return !share_loopback(card.host, cards.front().host); });
+  return far == cards.end() ? -1 : static_cast<Rank>(far - cards.begin());
 }
 
 std::string pack(const Card& card) {

@@ -19,6 +19,9 @@ struct Host {
   std::string boot;        ///< The kernel's boot id: equal for all containers of a machine.
   std::string network;     ///< Which network namespace, on that kernel.
   std::uint32_t user = 0;  ///< Only processes of one user share memory.
+
+  /// Equality of all members.
+  friend bool operator==(const Host&, const Host&) = default;
 };
 /// @return the host this process runs on, as this user. Throws Error{transport} without /proc.
 [[nodiscard]] Host this_host();
@@ -49,6 +52,9 @@ void check_agreed(const std::vector<Card>& cards);
 /// @param cards of all ranks. @param self one of them. @return how many cores the ranks on its
 /// machine share, as tutti::shared_cores counts them.
 [[nodiscard]] int shared_cores(const std::vector<Card>& cards, Rank self);
+
+/// @param cards of all ranks. @return the first rank that rank 0 reaches over no loopback, or -1.
+[[nodiscard]] Rank first_far_from_rank_0(const std::vector<Card>& cards);
 
 /// @param card to say. @return it as bytes.
 [[nodiscard]] std::string pack(const Card& card);

@@ -38,8 +38,17 @@ Control::~Control() {
 }
 
 std::shared_ptr<Alarm> Control::watch(std::uint64_t communicator, std::vector<Rank> members,
-                                      std::shared_ptr<const CallCounter> calls) {
-  return state_->watch(communicator, std::move(members), std::move(calls));
+                                      std::shared_ptr<const CallCounter> calls,
+                                      std::vector<Rank> world) {
+  return state_->watch(communicator, std::move(members), std::move(calls), std::move(world));
+}
+
+void Control::add(std::vector<Watched> peers) {
+  state_->add(std::move(peers));
+}
+
+bool Control::reaches(Rank rank) {
+  return state_->reaches(rank);
 }
 
 std::vector<Whereabouts> Control::inquire(std::uint64_t communicator, std::span<const Rank> ranks,

@@ -24,6 +24,9 @@ struct Vigilance {
   std::chrono::milliseconds settle{2};       ///< So long is news of a failure gathered.
   std::chrono::milliseconds suspicion{50};   ///< So long, if nobody knows better than to suspect.
   std::chrono::milliseconds verdict{250};    ///< So long is the word of the first rank waited for.
+
+  /// Equality of all members.
+  friend bool operator==(const Vigilance&, const Vigilance&) = default;
 };
 
 /// @param lost how long a rank may be silent. @return that vigilance, with twenty heartbeats in the
@@ -58,16 +61,22 @@ class Control {
   /// off, since nobody watches for them any more. In a forked child it does nothing.
   ~Control();
 
+  /// Watches more processes from now on. @param peers not watched yet.
+  void add(std::vector<Watched> peers);
+  /// @param rank of a process that is watched. @return whether it can be spoken to.
+  [[nodiscard]] bool reaches(Rank rank);
   /// The alarm of a new communicator: goes off when one of its ranks fails, ends, or is lost; what
   /// is raised here has been told to the others when raise returns. Forgotten with the last owner.
   /// Throws Error{invalid_argument} in a forked child.
-  /// @param communicator its id. @param members ranks in the world, in the communicator's order.
-  /// @param calls what ranks that ask are told, or null.
+  /// @param communicator its id. @param members as the processes are numbered here, in the
+  /// communicator's order. @param calls what ranks that ask are told, or null. @param world what
+  /// the members' ranks in the world are, for a person; empty: what they are numbered here.
   [[nodiscard]] std::shared_ptr<Alarm> watch(std::uint64_t communicator, std::vector<Rank> members,
-                                             std::shared_ptr<const CallCounter> calls = nullptr);
-  /// Asks other processes how far they have got. @param communicator its id. @param ranks in the
-  /// world. @param patience how long to wait for the last answer. @return what could be found out
-  /// about each.
+                                             std::shared_ptr<const CallCounter> calls = nullptr,
+                                             std::vector<Rank> world = {});
+  /// Asks other processes how far they have got. @param communicator its id. @param ranks as they
+  /// are numbered here. @param patience how long to wait for the last answer. @return what could be
+  /// found out about each.
   [[nodiscard]] std::vector<Whereabouts> inquire(std::uint64_t communicator,
                                                  std::span<const Rank> ranks, Duration patience);
 

@@ -33,14 +33,23 @@ ControlState::ControlState(Rank self, std::vector<Watched> peers, const Vigilanc
                                                                         0, EFD_CLOEXEC |
                                                                                EFD_NONBLOCK)} {
   if (!bell_) throw system_error("cannot make an event descriptor", errno);
+  add(std::move(peers));
+}
+
+void ControlState::add(std::vector<Watched> peers) {
+  const std::lock_guard lock{mutex_};
   const Clock::time_point now = Clock::now();
-  peers_.reserve(peers.size());
   for (Watched& watched : peers) {
-    if (!watched.is_local) next_beat_ = now + vigilance_.heartbeat;
+    if (!watched.is_local) next_beat_ = std::min(next_beat_, now + vigilance_.heartbeat);
     peers_.emplace_back(std::move(watched), now);
   }
-  descriptors_.reserve(1 + 2 * peers_.size());
-  awaited_.reserve(descriptors_.capacity());
+  wake();
+}
+
+bool ControlState::reaches(Rank rank) {
+  const std::lock_guard lock{mutex_};
+  const ControlPeer* const peer = find(rank);
+  return peer != nullptr && peer->is_here();
 }
 
 ControlPeer* ControlState::find(Rank rank) noexcept {
@@ -49,7 +58,8 @@ ControlPeer* ControlState::find(Rank rank) noexcept {
 }
 
 std::shared_ptr<Alarm> ControlState::watch(std::uint64_t id, std::vector<Rank> members,
-                                           std::shared_ptr<const CallCounter> calls) {
+                                           std::shared_ptr<const CallCounter> calls,
+                                           std::vector<Rank> world) {
   guard_->check();
   auto alarm = std::make_shared<Alarm>(
       [weak = weak_from_this(), id](const Error& cause) {
@@ -58,12 +68,14 @@ std::shared_ptr<Alarm> ControlState::watch(std::uint64_t id, std::vector<Rank> m
       guard_);
   const std::lock_guard lock{mutex_};
   expects(holds(members, self_), "a process watches a communicator that it is no member of");
-  for (const Rank member : members)
-    expects(member == self_ || find(member) != nullptr, "a communicator has a rank nobody knows");
   forget_gone();
   Communicator& made = communicators_[id];
   expects(made.alarm.expired(), "two communicators have one number");
-  made = {.members = std::move(members), .alarm = alarm, .calls = std::move(calls)};
+  if (world.empty()) world = members;
+  made = {.members = std::move(members),
+          .world = std::move(world),
+          .alarm = alarm,
+          .calls = std::move(calls)};
   made.has_told.resize(made.members.size());
   recall(made, id);
   for (const ControlPeer& peer : peers_)
@@ -82,8 +94,9 @@ void ControlState::forget_gone() {
 // The first rank that is not known to be gone.
 bool ControlState::leads(const Communicator& communicator) noexcept {
   for (const Rank member : communicator.members) {
+    if (member == self_) return true;
     const ControlPeer* const peer = find(member);
-    if (peer == nullptr) return true;  // the own rank
+    if (peer == nullptr) continue;  // nobody here watches it
     if (peer->is_here() && peer->cause().empty()) return false;
   }
   return false;
@@ -126,8 +139,9 @@ void ControlState::report_death(Communicator& communicator, std::uint64_t id,
   if (communicator.alarm.expired() || !holds(communicator.members, peer.rank())) return;
   const Rank rank = place_of(peer.rank(), communicator.members);
   if (communicator.has_told[static_cast<std::size_t>(rank)]) return;
+  const Rank in_world = communicator.world[static_cast<std::size_t>(rank)];
   const std::string world =
-      rank == peer.rank() ? "" : "rank " + std::to_string(peer.rank()) + " of the world, ";
+      rank == in_world ? "" : "rank " + std::to_string(in_world) + " of the world, ";
   report(communicator, {.kind = ControlMessage::Kind::failure,
                         .communicator = id,
                         .code = ErrorCode::peer_dead,

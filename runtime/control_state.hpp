@@ -29,7 +29,12 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
 
   /// See Control.
   [[nodiscard]] std::shared_ptr<Alarm> watch(std::uint64_t communicator, std::vector<Rank> members,
-                                             std::shared_ptr<const CallCounter> calls);
+                                             std::shared_ptr<const CallCounter> calls,
+                                             std::vector<Rank> world);
+  /// See Control.
+  void add(std::vector<Watched> peers);
+  /// See Control.
+  [[nodiscard]] bool reaches(Rank rank);
   /// See Control.
   [[nodiscard]] std::vector<Whereabouts> inquire(std::uint64_t communicator,
                                                  std::span<const Rank> ranks, Duration patience);
@@ -46,6 +51,7 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   using Clock = std::chrono::steady_clock;
   struct Communicator {
     std::vector<Rank> members{};
+    std::vector<Rank> world{};  // their ranks in the world
     std::weak_ptr<Alarm> alarm{};
     std::shared_ptr<const CallCounter> calls{};
     std::vector<bool> has_told{};           // by member: that it failed
@@ -99,7 +105,7 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   std::vector<pollfd> descriptors_{};    // of the thread alone
   std::vector<ControlPeer*> awaited_{};  // by descriptor, after the bell; the same
   std::mutex mutex_{};                   // of all below
-  std::vector<ControlPeer> peers_{};
+  std::deque<ControlPeer> peers_{};      // the thread points at them while it sleeps
   std::map<std::uint64_t, Communicator> communicators_{};
   std::size_t most_communicators_ = 16;  // more than these, and those that are gone are forgotten
   std::deque<Early> early_{};

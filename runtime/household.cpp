@@ -10,14 +10,18 @@ void Household::add(Rank rank) noexcept {
   names ^= names >> 29U;
 }
 
+Household household_of(const std::vector<Rank>& ranks) {
+  Household own;
+  for (const Rank rank : ranks) own.add(rank);
+  return own;
+}
+
 Household household_of(Rank self, const std::vector<Link>& links) {
   std::vector<Rank> ranks{self};
   for (const Link& link : links)
     if (link.local) ranks.push_back(link.peer);
   std::ranges::sort(ranks);
-  Household own;
-  for (const Rank rank : ranks) own.add(rank);
-  return own;
+  return household_of(ranks);
 }
 
 // As many as a household has say the same of it, each of which is in its own: so all of them do.

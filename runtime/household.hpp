@@ -21,6 +21,9 @@ struct Household {
   friend bool operator==(const Household&, const Household&) = default;
 };
 
+/// @param ranks that share memory with this one, itself among them, in ascending order. @return
+/// what it says.
+[[nodiscard]] Household household_of(const std::vector<Rank>& ranks);
 /// @param self own rank. @param links what it has to the others. @return what it says.
 [[nodiscard]] Household household_of(Rank self, const std::vector<Link>& links);
 /// @param said by every rank, in the order of ranks. @return see Mesh::households. Where a rank

@@ -11,7 +11,6 @@
 namespace tutti {
 namespace {
 
-constexpr std::chrono::seconds kPatience{60};
 // In less, a thread that waits for a processor is taken for a host that is gone.
 constexpr std::chrono::milliseconds kShortestHeartbeatTimeout{100};
 
@@ -48,7 +47,7 @@ Settings settle(const InitOptions& options, const runtime::Config& config) {
   const std::string& file = options.secret_file.empty() ? config.secret_file : options.secret_file;
   if (!file.empty()) settings.protection.secret = runtime::read_secret(file);
   const Duration timeout =
-      options.timeout > Duration::zero() ? options.timeout : config.timeout.value_or(kPatience);
+      options.timeout > Duration::zero() ? options.timeout : config.timeout.value_or(kInitTimeout);
   const Duration now = std::chrono::steady_clock::now().time_since_epoch();
   settings.deadline = Deadline{deadline_after(now, timeout)};
   return settings;
@@ -98,6 +97,14 @@ Communicator init(Channel& channel, const InitOptions& options, std::shared_ptr<
     throw Error{ErrorCode::invalid_argument,
                 "with a network of one's own the transport must be auto"};
   return connect(channel, options, settle(options, {}), {}, std::move(network));
+}
+
+Footing watch_ranks(Channel& channel, const InitOptions& options) {
+  runtime::WorldOptions world;
+  world.ways = runtime::Ways::none;
+  world.vigilance = runtime::vigilance_of(options.heartbeat_timeout);
+  world.mesh.agreed = agreed(options, nullptr);
+  return runtime::World::connect(channel, world, settle(options, {}).deadline)->footing();
 }
 
 }  // namespace tutti

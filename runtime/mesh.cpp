@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 
 #include "fields.hpp"
 #include "folder.hpp"
 #include "household.hpp"
 #include "mesh_links.hpp"
 #include "tls.hpp"
+#include "together.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -19,43 +19,6 @@ using Clock = std::chrono::steady_clock;
 
 /// What is kept of the time for telling everyone how it went.
 constexpr std::chrono::milliseconds kLongestReport{1000};
-
-/// Collective: every rank does its part and says how it went.
-/// @param part returns what to tell the others. @return what they told. If any failed, all throw
-/// the error of the lowest one.
-std::vector<std::string> do_together(Channel& channel, Deadline deadline,
-                                     const std::function<std::string()>& part) {
-  std::string own;
-  try {
-    const std::string said = part();
-    put(own, std::uint8_t{1});
-    own += said;
-  } catch (const Error& error) {
-    own.clear();
-    put(own, std::uint8_t{0});
-    put_error(own, error);
-  } catch (const std::exception& error) {  // the others must not wait for this rank
-    own.clear();
-    put(own, std::uint8_t{0});
-    put_error(own, {ErrorCode::transport, std::string{"starting failed: "} + error.what()});
-  }
-  auto all = channel.all_gather(own, deadline);
-  std::optional<Error> cause;
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    std::string_view rest = all[rank];
-    if (take<std::uint8_t>(rest) == 0) {
-      const Error error = take_error(rest);
-      const bool deeper =
-          cause && cause->code() == ErrorCode::timeout && error.code() != ErrorCode::timeout;
-      if (!cause || deeper)
-        cause = Error{error.code(), error.what(),
-                      error.culprit() < 0 ? static_cast<Rank>(rank) : error.culprit()};
-    }
-    all[rank] = std::string{rest};
-  }
-  if (cause) throw Error{*cause};
-  return all;
-}
 
 /// The network address by which other hosts may know rank 0, or nothing.
 std::string address_of_rank_0(const MeshOptions& options, Deadline deadline) {
@@ -76,7 +39,7 @@ Card own_card(const Channel& channel, const MeshOptions& options, Deadline deadl
             .host = options.host,
             .has_memory = options.memory >= 0,
             .wants_tls = options.tls,
-            .cores = usable_cores(),
+            .cores = options.cores.value_or(usable_cores()),
             .agreed = options.agreed};
   if (channel.rank() != 0) return card;
   Digest drawn = random_digest();
@@ -150,6 +113,7 @@ void encrypt_links(const MeshPlan& plan, std::vector<Link>& links, Deadline dead
 /// The one address this rank listens on.
 Endpoint listening_address(const MeshOptions& options, const std::vector<Card>& cards,
                            Deadline deadline) {
+  if (options.only_local) return loopback();
   if (!options.interface.empty()) return chosen_address(options.interface);
   const bool one_host = std::ranges::all_of(
       cards, [&](const Card& card) { return share_loopback(card.host, cards.front().host); });
@@ -163,19 +127,14 @@ Endpoint listening_address(const MeshOptions& options, const std::vector<Card>& 
   return source_towards(resolve(parse_host_and_port(hub), deadline).front());
 }
 
-Rank first_far_from_rank_0(const std::vector<Card>& cards) {
-  const auto far = std::ranges::find_if(
-      cards, [&](const Card& card) { return !share_loopback(card.host, cards.front().host); });
-  return far == cards.end() ? -1 : static_cast<Rank>(far - cards.begin());
-}
-
 }  // namespace
 
 Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadline) {
   const auto start = Clock::now();
   MeshPlan plan{.self = {.size = channel.size(), .rank = channel.rank()},
                 .memory = options.memory,
-                .carries_data = options.carries_data};
+                .carries_data = options.carries_data,
+                .only_local = options.only_local};
   const auto cards =
       do_together(channel, deadline, [&] { return pack(own_card(channel, options, deadline)); });
   std::vector<Listener> listeners;
@@ -220,14 +179,10 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
     });
   std::vector<Household> said;
   for (std::string_view report : reports) said.push_back(take<Household>(report));
-  Mesh mesh{.world = plan.self.job,
-            .hosts = {},
-            .links = std::move(links),
-            .shared_cores = shared_cores(plan.cards, channel.rank()),
-            .households = households_of(said),
-            .far = first_far_from_rank_0(plan.cards)};
-  for (const Card& card : plan.cards) mesh.hosts.push_back(card.host.name);
-  return mesh;
+  return {.world = plan.self.job,
+          .cards = std::move(plan.cards),
+          .links = std::move(links),
+          .households = households_of(said)};
 }
 
 }  // namespace tutti::runtime

@@ -18,6 +18,8 @@ namespace tutti::runtime {
 /// How a rank connects.
 struct MeshOptions {
   bool carries_data = true;  ///< Whether TCP links carry data; on all ranks or none.
+  bool only_local = false;   ///< Whether only ranks of one host connect, for control alone, so that
+                             ///< no network is needed; on all ranks or none.
   std::string interface {};  ///< Interface or address to listen on; empty: tutti chooses.
   std::optional<HostAndPort> master{};  ///< Where ranks met, if anywhere: says which network.
   std::optional<Secret> secret{};       ///< What all ranks know; not needed on a private channel.
@@ -26,6 +28,7 @@ struct MeshOptions {
   int memory = -1;                      ///< Own shared memory to lend; -1: links are all TCP.
   Agreed agreed{};                      ///< Options that must be equal on all ranks.
   Host host = this_host();              ///< Where this rank runs; tests pretend.
+  std::optional<Cores> cores{};         ///< What it may use there; empty: what it may use now.
   Versions versions{};                  ///< What this program speaks; tests change it.
 };
 
@@ -33,7 +36,7 @@ struct MeshOptions {
 /// said yet.
 struct Link {
   Rank peer = 0;         ///< Who is at the other end.
-  bool local = false;    ///< Whether memory is shared; the same at both ends.
+  bool local = false;    ///< Whether memory is shared, or could be; the same at both ends.
   Descriptor control{};  ///< The lifeline of a local link, of Unix; or TCP.
   Descriptor data{};     ///< TCP; none if local, or where TCP carries no data.
   Descriptor memory{};   ///< The peer's shared memory if local.
@@ -43,14 +46,12 @@ struct Link {
 
 /// A connected world.
 struct Mesh {
-  std::uint64_t world = 0;           ///< A number that no other world has, the same on all ranks.
-  std::vector<std::string> hosts{};  ///< What each rank's host is called.
-  std::vector<Link> links{};         ///< One per other rank, in the order of ranks.
-  int shared_cores = 0;              ///< That the ranks on this machine share; 0: each has one.
-  std::vector<Rank> households{};    ///< Per rank: the lowest of those that all share memory with
-                                     ///< it and with each other. The same on all ranks.
-  Rank far = -1;                     ///< The first rank that rank 0 reaches over no loopback, or
-                                     ///< -1. The same on all ranks.
+  std::uint64_t world = 0;         ///< A number that no other world has, the same on all ranks.
+  std::vector<Card> cards{};       ///< What each rank says of itself.
+  std::vector<Link> links{};       ///< One per other rank that was to be reached, in the order of
+                                   ///< ranks.
+  std::vector<Rank> households{};  ///< Per rank: the lowest of those that all share memory with
+                                   ///< it and with each other. The same on all ranks.
 };
 
 /// Collective: connects every rank with every other. Ranks tell each other where they are, each

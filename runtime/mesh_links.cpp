@@ -34,7 +34,7 @@ void Connecting::run() {
 }
 
 std::vector<Link> Connecting::take() {
-  links_.erase(links_.begin() + plan_.self.rank);
+  std::erase_if(links_, [](const Link& link) { return !link.control; });  // the own rank, others
   return std::move(links_);
 }
 
@@ -44,11 +44,18 @@ std::string Connecting::name_of(Rank rank) const {
 
 bool Connecting::may_share(Rank peer) const {
   const Card& own = card_of(plan_.self.rank);
+  if (plan_.only_local)
+    return share_memory(own.host, card_of(peer).host) &&
+           share_loopback(own.host, card_of(peer).host);
   return own.has_memory && card_of(peer).has_memory && share_memory(own.host, card_of(peer).host);
 }
 
 void Connecting::reach(Rank peer) {
+  if (plan_.only_local && !may_share(peer)) return;
   if (may_share(peer) && reach_locally(peer)) return;
+  if (plan_.only_local)
+    throw Error{ErrorCode::transport, name_of(peer) + " is on this host and cannot be reached",
+                peer};
   Link& link = link_of(peer);
   link.control = reach_by_network(peer, Purpose::control);
   if (plan_.carries_data) link.data = reach_by_network(peer, Purpose::data);
@@ -84,9 +91,12 @@ Reason Connecting::admit(const Introduction& who) {
   switch (who.purpose) {
     case Purpose::local:
       return may_share(who.from) ? take_once(std::exchange(came.local, true)) : Reason::unexpected;
-    case Purpose::control: return take_once(std::exchange(came.control, true));
+    case Purpose::control:
+      if (plan_.only_local) return Reason::unexpected;
+      return take_once(std::exchange(came.control, true));
     case Purpose::data:
-      return plan_.carries_data ? take_once(std::exchange(came.data, true)) : Reason::unexpected;
+      return plan_.carries_data && !plan_.only_local ? take_once(std::exchange(came.data, true))
+                                                     : Reason::unexpected;
     case Purpose::store: break;
   }
   return Reason::unexpected;
@@ -135,7 +145,7 @@ bool Connecting::exchange_memory(Rank peer, Descriptor socket, bool first) try {
   };
   if (first) say(true, true);
   Parcel theirs = receive_parcel(socket.get(), deadline_);
-  const bool usable = theirs.note == kUsable && theirs.descriptor;
+  const bool usable = theirs.note == kUsable && (theirs.descriptor || plan_.only_local);
   say(usable, usable && !first);
   if (!first && receive_parcel(socket.get(), deadline_).note != kUsable) return false;
   if (!usable) return false;
@@ -161,7 +171,7 @@ void Connecting::notice_departures() {
 std::vector<Rank> Connecting::missing() const {
   std::vector<Rank> absent;
   for (const Link& link : links_) {
-    if (link.peer <= plan_.self.rank) continue;
+    if (link.peer <= plan_.self.rank || (plan_.only_local && !may_share(link.peer))) continue;
     const bool complete = link.control && (link.local || link.data || !plan_.carries_data);
     if (!complete) absent.push_back(link.peer);
   }

@@ -16,6 +16,7 @@ struct MeshPlan {
   Party self{};                       ///< Who this is.
   int memory = -1;                    ///< Own shared memory to lend.
   bool carries_data = true;           ///< As MeshOptions.
+  bool only_local = false;            ///< As MeshOptions.
   std::vector<Card> cards{};          ///< One per rank.
   std::vector<Endpoint> addresses{};  ///< Where each listens for TCP.
   std::vector<std::string> names{};   ///< Where each listens for Unix.
@@ -31,7 +32,7 @@ class Connecting {
 
   /// Connects to the lower ranks and is connected to by the higher ones. Throws Error.
   void run();
-  /// @return a link per other rank, after run().
+  /// @return a link per other rank that was to be reached, after run().
   [[nodiscard]] std::vector<Link> take();
 
  private:

@@ -10,10 +10,8 @@
 #include <tutti/group.hpp>
 #include <tutti/network.hpp>
 
-#include "backends/shm/domain.hpp"
-#include "backends/tcp/fabric.hpp"
-#include "control.hpp"
-#include "mesh.hpp"
+#include "household.hpp"
+#include "links.hpp"
 
 namespace tutti::runtime {
 
@@ -22,6 +20,7 @@ enum class Ways : std::uint8_t {
   any,  ///< Shared memory inside a host, TCP between hosts.
   shm,  ///< Shared memory, or an error.
   tcp,  ///< TCP, inside a host too.
+  none  ///< None: ranks of one host only learn of each other's ends.
 };
 /// @param name "auto", "shm" or "tcp". @return the ways. Throws Error{invalid_argument} that lists
 /// the names.
@@ -38,42 +37,65 @@ struct WorldOptions {
   std::size_t segment_bytes = shm::kSegmentBytes;  ///< Addresses of the own shared memory.
 };
 
-/// All connections of a process to the other ranks, shared by the communicators that are made of
-/// them, and closed with the last one.
+/// What a process has to the ranks it was started with, or that an MPI communicator names: a view
+/// of its links, shared by the communicators that are made of it.
 class World : public std::enable_shared_from_this<World> {
  public:
-  /// Collective: connects all ranks. @param channel of all ranks. @param options see WorldOptions.
-  /// @param deadline as connect_mesh. @return the world. Throws as connect_mesh.
+  /// Collective: connects all ranks. Where their processes are connected already, with the same
+  /// settings, for an earlier world, that costs two exchanges over the channel. @param channel of
+  /// all ranks. @param options see WorldOptions. @param deadline as connect_mesh. @return the
+  /// world. Throws as connect_mesh.
   [[nodiscard]] static std::shared_ptr<World> connect(Channel& channel, const WorldOptions& options,
                                                       Deadline deadline);
 
   /// @return what a communicator of all ranks stands on. To be called once.
   [[nodiscard]] Footing footing();
+  /// @return the links, for those who keep them for worlds to come.
+  [[nodiscard]] const std::shared_ptr<Links>& links() const noexcept { return links_; }
 
   // What groups need.
 
+  /// @param parent its id. @param members of a group of it. @param times how often they made one.
+  /// @return the group's id, to which every member comes by itself.
+  [[nodiscard]] static std::uint64_t id_of(std::uint64_t parent, std::span<const Rank> members,
+                                           std::uint64_t times);
   /// Makes a communicator's footing. @param communicator its id. @param members its ranks, by their
   /// ranks in the world. @return it.
   [[nodiscard]] Footing found(std::uint64_t communicator, const std::vector<Rank>& members);
-  /// As Control::inquire.
+  /// As Control::inquire. @param ranks in the world.
   [[nodiscard]] std::vector<Whereabouts> inquire(std::uint64_t communicator,
                                                  std::span<const Rank> ranks, Duration patience);
   /// @return memory that the other ranks of the host see, or null.
-  [[nodiscard]] const std::shared_ptr<Memory>& visible_memory() const noexcept { return visible_; }
+  [[nodiscard]] const std::shared_ptr<Memory>& visible_memory() const noexcept {
+    return links_->visible_memory();
+  }
   /// @param members ranks in the world. @return a line about them.
   [[nodiscard]] std::string describe(const std::vector<Rank>& members) const;
 
  private:
   World() = default;
+  [[nodiscard]] bool share(Channel& channel, const LinkSettings& settings,
+                           const WorldOptions& options, Deadline deadline);
+  void connect_anew(Channel& channel, const LinkSettings& settings, const WorldOptions& options,
+                    Deadline deadline);
+  void settle(std::vector<Rank> households);
+  [[nodiscard]] Household household() const;
+  [[nodiscard]] std::vector<Card> cards() const;
+  [[nodiscard]] NetworkSpeed known_speed() const;
+  [[nodiscard]] std::pair<std::string, std::string> ends_of_network(Rank far) const;
+  void require_memory() const;
+  [[nodiscard]] const Links::Peer& peer(Rank rank) const {
+    return links_->peer(numbers_[static_cast<std::size_t>(rank)]);
+  }
+  [[nodiscard]] std::vector<Rank> numbers_of(std::span<const Rank> members) const;
   [[nodiscard]] std::unique_ptr<Transport> connect(std::uint64_t communicator,
                                                    const std::vector<Rank>& members,
                                                    const std::shared_ptr<Alarm>& alarm);
-  void adopt(Mesh mesh, const WorldOptions& options);
   [[nodiscard]] std::unique_ptr<Transport> connect_remotely(std::uint64_t communicator,
                                                             const std::vector<Rank>& members,
                                                             const std::shared_ptr<Alarm>& alarm);
   [[nodiscard]] Tariff find_remote_tariff(Rank far, int megabits, Deadline deadline);
-  [[nodiscard]] Tariff find_network_tariff(Rank far, Deadline deadline);
+  [[nodiscard]] NetworkSpeed find_speed(Rank far, Deadline deadline);
   [[nodiscard]] Tariff tariff_of(const std::vector<Rank>& members) const;
   [[nodiscard]] std::vector<Rank> everyone() const;
   [[nodiscard]] int count_hosts(const std::vector<Rank>& members) const;
@@ -82,20 +104,18 @@ class World : public std::enable_shared_from_this<World> {
   Rank self_ = 0;
   std::uint64_t id_ = 0;
   std::string origin_{};
-  std::vector<std::string> hosts_{};         // per rank
-  std::vector<bool> is_local_{};             // per rank
-  bool is_encrypted_ = false;                // whether TCP links are
-  std::vector<Rank> households_{};           // as Mesh::households
-  std::vector<int> host_of_{};               // per rank, as Footing::hosts
-  bool has_checksums_ = false;               // of payloads
-  int shared_cores_ = 0;                     // of the own host; 0: each of its ranks has one
-  Tariff remote_tariff_{};                   // of links that share no memory
-  std::unique_ptr<Control> control_{};       // none where there is one rank; says goodbye last
-  std::shared_ptr<shm::Segment> segment_{};  // none where all is TCP
-  std::shared_ptr<shm::Domain> domain_{};    // likewise
-  std::shared_ptr<Memory> visible_{};        // likewise
-  std::shared_ptr<Network> network_{};       // instead of the next
-  std::shared_ptr<tcp::Fabric> fabric_{};    // none where all is shared memory
+  std::shared_ptr<Links> links_{};
+  std::vector<std::uint64_t> processes_{};  // per rank, as Links::process
+  std::vector<Rank> numbers_{};             // per rank, that its process has in the links
+  std::vector<Rank> households_{};          // as Mesh::households
+  std::vector<int> host_of_{};              // per rank, as Footing::hosts
+  bool uses_tcp_ = false;                   // between any two of its ranks
+  bool is_encrypted_ = false;               // whether its TCP links are
+  int shared_cores_ = 0;                    // of the own host; 0: each of its ranks has one
+  bool has_checksums_ = false;              // of payloads
+  NetworkSpeed known_speed_ = NetworkSpeed::unknown;  // as rank 0 knew it before
+  Tariff remote_tariff_{};                            // of links that share no memory
+  std::shared_ptr<Network> network_{};                // instead of TCP
 };
 
 }  // namespace tutti::runtime

@@ -45,18 +45,22 @@ std::string_view name_of(InstructionSet set) noexcept {
   return "unknown";
 }
 
-std::vector<InstructionSet> supported_instruction_sets() {
-  std::vector<InstructionSet> sets{InstructionSet::baseline};
+// Looked for once: in a virtual machine the question takes microseconds.
+const std::vector<InstructionSet>& supported_instruction_sets() {
+  static const std::vector<InstructionSet> supported = [] {
+    std::vector<InstructionSet> sets{InstructionSet::baseline};
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (has_avx2()) sets.push_back(InstructionSet::avx2);
-  if (has_avx2() && has_avx512()) sets.push_back(InstructionSet::avx512);
+    __builtin_cpu_init();
+    if (has_avx2()) sets.push_back(InstructionSet::avx2);
+    if (has_avx2() && has_avx512()) sets.push_back(InstructionSet::avx512);
 #endif
-  return sets;
+    return sets;
+  }();
+  return supported;
 }
 
 const KernelTable& kernels_of(InstructionSet set) {
-  const auto supported = supported_instruction_sets();
+  const auto& supported = supported_instruction_sets();
   if (std::find(supported.begin(), supported.end(), set) == supported.end()) {
     throw Error{ErrorCode::invalid_argument,
                 "this processor lacks the instruction set '" + std::string{name_of(set)} +

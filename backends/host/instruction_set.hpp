@@ -17,7 +17,7 @@ enum class InstructionSet : std::uint8_t { baseline, avx2, avx512 };
 [[nodiscard]] std::string_view name_of(InstructionSet set) noexcept;
 
 /// @return what this processor and operating system can run, from narrow to wide.
-[[nodiscard]] std::vector<InstructionSet> supported_instruction_sets();
+[[nodiscard]] const std::vector<InstructionSet>& supported_instruction_sets();
 
 /// @param set one that this processor supports. @return its kernels; throws Error for another one.
 [[nodiscard]] const KernelTable& kernels_of(InstructionSet set);

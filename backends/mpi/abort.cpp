@@ -17,8 +17,8 @@ bool drain(std::vector<MPI_Request>& requests, Duration patience) {
   const Duration deadline = time_now() + patience;
   for (;;) {
     int done = 0;
-    MPI_Testsome(static_cast<int>(requests.size()), requests.data(), &done, indices.data(),
-                 statuses.data());
+    PMPI_Testsome(static_cast<int>(requests.size()), requests.data(), &done, indices.data(),
+                  statuses.data());
     if (done == MPI_UNDEFINED) return true;
     if (time_now() > deadline) return false;
     if (done == 0) sched_yield();
@@ -28,11 +28,12 @@ bool drain(std::vector<MPI_Request>& requests, Duration patience) {
 bool MpiTransport::abort(const Error& cause) noexcept {
   if (aborted_) return quiet_;
   aborted_ = true;
+  alarm_->raise(cause);
   try {
     if (!failure_) failure_ = cause;
     int finalized = 0;
     // What a finalised MPI still holds nobody can say; the destructor sees to our own.
-    if (MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) quiet_ = stop(cause);
+    if (PMPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) quiet_ = stop(cause);
   } catch (...) {  // Out of memory: what is under way stays so, in memory that is never reused.
     static_cast<void>(backing_.release());
   }
@@ -52,12 +53,12 @@ bool MpiTransport::stop(const Error& cause) {
     for (Rank rank = 0; rank < ranks_.size; ++rank) {
       if (rank == ranks_.self) continue;
       sends.emplace_back(MPI_REQUEST_NULL);
-      MPI_Isend(&backing_->notice, sizeof(Notice), MPI_BYTE, rank, notice_tag(ranks_), ranks_.comm,
-                &sends.back());
+      PMPI_Isend(&backing_->notice, sizeof(Notice), MPI_BYTE, rank, notice_tag(ranks_), ranks_.comm,
+                 &sends.back());
     }
   }
   for (MPI_Request& request : receives)
-    if (request != MPI_REQUEST_NULL) MPI_Cancel(&request);
+    if (request != MPI_REQUEST_NULL) PMPI_Cancel(&request);
   const bool received = drain(receives, kReceivePatience);
   const bool sent = drain(sends, kSendPatience);
   if (!received || !sent) static_cast<void>(backing_.release());
@@ -70,7 +71,7 @@ bool MpiTransport::stop(const Error& cause) {
 // takes part.
 bool MpiTransport::all_ended_well() const noexcept {
   MPI_Request farewell = MPI_REQUEST_NULL;
-  if (MPI_Ibarrier(ranks_.comm, &farewell) != MPI_SUCCESS) return false;
+  if (PMPI_Ibarrier(ranks_.comm, &farewell) != MPI_SUCCESS) return false;
   try {
     mpi::finish(farewell, time_now() + kEndPatience, "end with all ranks");
   } catch (...) {

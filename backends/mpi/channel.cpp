@@ -1,6 +1,10 @@
 #include "channel.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <string>
 
@@ -8,47 +12,86 @@
 #include "patience.hpp"
 
 namespace tutti::mpi {
+namespace {
+
+constexpr const char* kAction = "tell the ranks of each other";
+
+/// What every rank says first: a short text is all there is to say.
+struct Cell {
+  int length;
+  std::array<char, 60> text;
+};
+
+/// What is kept until MPI_Finalize, with which MPI_COMM_SELF ends.
+using Kept = std::vector<std::shared_ptr<const void>>;
+
+int forget(MPI_Comm, int, void* kept, void*) {
+  delete static_cast<Kept*>(kept);
+  return MPI_SUCCESS;
+}
+
+int key_of_kept() {
+  static const int key = [] {
+    int made = MPI_KEYVAL_INVALID;
+    check(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &made, nullptr),
+          "make an attribute");
+    return made;
+  }();
+  return key;
+}
+
+}  // namespace
 
 // What MPI reads and writes in an exchange.
 struct MpiChannel::Exchange {
-  explicit Exchange(std::string_view own, int size)
-      : said{own}, length{static_cast<int>(own.size())}, lengths(static_cast<std::size_t>(size)),
-        places(lengths.size()) {}
+  Exchange(std::string_view own, int size)
+      : said{own}, cells(static_cast<std::size_t>(size)), lengths(cells.size()),
+        places(cells.size()) {
+    cell.length = static_cast<int>(own.size());
+    std::copy_n(own.begin(), std::min(own.size(), cell.text.size()), cell.text.begin());
+  }
 
   std::string said;
-  int length;
+  Cell cell{};
+  std::vector<Cell> cells;   // per rank
   std::vector<int> lengths;  // per rank
   std::vector<int> places;   // of what each said in `heard`
   std::string heard{};
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
-MpiChannel::~MpiChannel() {
-  int finalized = 0;
-  if (MPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0 || is_broken_) return;
-  MPI_Comm_free(&ranks_.comm);
+MpiChannel::MpiChannel(MPI_Comm comm) : comm_{comm} {
+  check_communicator(comm);
+  check(PMPI_Comm_rank(comm, &self_), "find the own rank");
+  check(PMPI_Comm_size(comm, &size_), "count the ranks");
 }
 
-void MpiChannel::exchange(Exchange& e, Duration deadline) {
-  constexpr const char* kAction = "tell the ranks of each other";
-  check(
-      MPI_Iallgather(&e.length, 1, MPI_INT, e.lengths.data(), 1, MPI_INT, ranks_.comm, &e.request),
-      kAction);
+void MpiChannel::exchange(Exchange& e, Duration deadline) const {
+  check(PMPI_Iallgather(&e.cell, sizeof(Cell), MPI_BYTE, e.cells.data(), sizeof(Cell), MPI_BYTE,
+                        comm_, &e.request),
+        kAction);
   finish(e.request, deadline, kAction);
+  std::ranges::transform(e.cells, e.lengths.begin(), &Cell::length);
   std::exclusive_scan(e.lengths.begin(), e.lengths.end(), e.places.begin(), 0);
+  const auto longest = static_cast<std::size_t>(std::ranges::max(e.lengths));
+  if (longest <= e.cell.text.size()) {
+    for (const Cell& cell : e.cells)
+      e.heard.append(cell.text.data(), static_cast<std::size_t>(cell.length));
+    return;
+  }
   e.heard.resize(static_cast<std::size_t>(e.places.back() + e.lengths.back()));
-  check(MPI_Iallgatherv(e.said.data(), e.length, MPI_BYTE, e.heard.data(), e.lengths.data(),
-                        e.places.data(), MPI_BYTE, ranks_.comm, &e.request),
+  check(PMPI_Iallgatherv(e.said.data(), e.cell.length, MPI_BYTE, e.heard.data(), e.lengths.data(),
+                         e.places.data(), MPI_BYTE, comm_, &e.request),
         kAction);
   finish(e.request, deadline, kAction);
 }
 
 std::vector<std::string> MpiChannel::all_gather(std::string_view own, Deadline deadline) {
-  auto all = std::make_unique<Exchange>(own, ranks_.size);
+  if (size_ == 1) return {std::string{own}};
+  auto all = std::make_unique<Exchange>(own, size_);
   try {
     exchange(*all, deadline.time_since_epoch());
   } catch (...) {
-    is_broken_ = true;
     // A rank that comes late makes the MPI write after all, so what it writes to is never reused.
     static_cast<void>(all.release());
     throw;
@@ -58,6 +101,23 @@ std::vector<std::string> MpiChannel::all_gather(std::string_view own, Deadline d
     texts.push_back(all->heard.substr(static_cast<std::size_t>(all->places[rank]),
                                       static_cast<std::size_t>(all->lengths[rank])));
   return texts;
+}
+
+void MpiChannel::keep(std::shared_ptr<const void> connections) {
+  static std::mutex mutex;  // of threads that make communicators at the same time
+  const std::lock_guard lock{mutex};
+  void* found = nullptr;
+  int exists = 0;
+  const int key = key_of_kept();
+  check(PMPI_Comm_get_attr(MPI_COMM_SELF, key, static_cast<void*>(&found), &exists),
+        "read an attribute");
+  auto* kept = exists != 0 ? static_cast<Kept*>(found) : nullptr;
+  if (kept == nullptr) {
+    auto made = std::make_unique<Kept>();
+    check(PMPI_Comm_set_attr(MPI_COMM_SELF, key, made.get()), "set an attribute");
+    kept = made.release();
+  }
+  if (std::ranges::find(*kept, connections) == kept->end()) kept->push_back(std::move(connections));
 }
 
 }  // namespace tutti::mpi

@@ -8,26 +8,30 @@
 
 namespace tutti::mpi {
 
-/// Lets ranks whose MPI works find each other for tutti's own transports.
+/// Lets ranks whose MPI works find each other for tutti's own transports, by collective calls on
+/// the caller's communicator: what is collective over it may do such without a duplicate, whose
+/// making costs more than all else, and which MPIs make for one thread at a time only.
 class MpiChannel final : public Channel {
  public:
-  /// Collective. @param comm of the ranks. @param timeout of making it. Throws Error.
-  MpiChannel(MPI_Comm comm, Duration timeout) : ranks_{gather_ranks(comm, {.timeout = timeout})} {}
-  ~MpiChannel() override;
+  /// Local. @param comm of the ranks; it stays the caller's. Throws Error{invalid_argument}.
+  explicit MpiChannel(MPI_Comm comm);
 
-  [[nodiscard]] Rank rank() const noexcept override { return ranks_.self; }
-  [[nodiscard]] int size() const noexcept override { return ranks_.size; }
+  [[nodiscard]] Rank rank() const noexcept override { return self_; }
+  [[nodiscard]] int size() const noexcept override { return size_; }
   [[nodiscard]] std::string describe() const override { return "MPI"; }
   [[nodiscard]] bool is_private() const noexcept override { return true; }
   [[nodiscard]] std::vector<std::string> all_gather(std::string_view own,
                                                     Deadline deadline) override;
+  /// Keeps them until MPI_Finalize, for communicators to come.
+  void keep(std::shared_ptr<const void> connections) override;
 
  private:
   struct Exchange;
-  void exchange(Exchange& exchange, Duration deadline);
+  void exchange(Exchange& exchange, Duration deadline) const;
 
-  Ranks ranks_;
-  bool is_broken_ = false;  // a rank did not come: MPI may still write for it
+  MPI_Comm comm_;
+  Rank self_ = 0;
+  int size_ = 1;
 };
 
 }  // namespace tutti::mpi

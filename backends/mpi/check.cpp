@@ -20,7 +20,7 @@ bool means_dead_peer([[maybe_unused]] int error_class) {
 
 Error error_of(int code, const std::string& action, Rank peer) {
   int error_class = MPI_ERR_OTHER;
-  MPI_Error_class(code, &error_class);
+  PMPI_Error_class(code, &error_class);
   if (error_class == MPI_ERR_TRUNCATE)
     return {ErrorCode::mismatch,
             "cannot " + action +
@@ -29,7 +29,7 @@ Error error_of(int code, const std::string& action, Rank peer) {
             peer};
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
-  if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) length = 0;
+  if (PMPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) length = 0;
   return {
       means_dead_peer(error_class) ? ErrorCode::peer_dead : ErrorCode::transport,
       "MPI cannot " + action + ": " + std::string(text.data(), static_cast<std::size_t>(length)),

@@ -26,25 +26,35 @@ Tariff tariff_of(const Ranks& ranks) {
 /// before this does.
 class MpiGroup final : public tutti::Group {
  public:
-  MpiGroup(const Ranks& ranks, const Options& options) : ranks_{ranks}, options_{options} {}
+  /// @param ranks of the transport. @param options see Options. @param watch of the same ranks.
+  MpiGroup(const Ranks& ranks, const Options& options, std::shared_ptr<tutti::Group> watch)
+      : ranks_{ranks}, options_{options}, watch_{std::move(watch)} {}
 
   [[nodiscard]] Footing subgroup(std::span<const Rank> members) override {
+    Footing watched = watch_->subgroup(members);
     MPI_Comm parent = subset_of(ranks_, members);
-    Footing footing = footing_of(parent, options_);
-    MPI_Comm_free(&parent);
+    Footing footing = footing_of(parent, options_, std::move(watched));
+    PMPI_Comm_free(&parent);
     return footing;
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override { return nullptr; }
+  [[nodiscard]] std::vector<Whereabouts> inquire(std::span<const Rank> peers,
+                                                 Duration patience) override {
+    return watch_->inquire(peers, patience);
+  }
   [[nodiscard]] std::string describe() const override {
     const int hosts = count_hosts(ranks_);
     return std::to_string(ranks_.size) + (ranks_.size == 1 ? " rank on " : " ranks on ") +
            std::to_string(hosts) + (hosts == 1 ? " host" : " hosts") + ", over MPI";
   }
 
-  [[nodiscard]] static Footing footing_of(MPI_Comm comm, const Options& options) {
+  /// @param watched what watch_ranks gives for the same ranks.
+  [[nodiscard]] static Footing footing_of(MPI_Comm comm, const Options& options, Footing watched) {
     const Ranks ranks = gather_ranks(comm, options);
-    return {.transport = std::make_unique<MpiTransport>(ranks, options),
-            .group = std::make_shared<MpiGroup>(ranks, options),
+    return {.transport = std::make_unique<MpiTransport>(ranks, options, watched.alarm),
+            .group = std::make_shared<MpiGroup>(ranks, options, std::move(watched.group)),
+            .calls = std::move(watched.calls),
+            .alarm = std::move(watched.alarm),
             .tariff = tariff_of(ranks),
             .hosts = ranks.host_of};
   }
@@ -52,6 +62,7 @@ class MpiGroup final : public tutti::Group {
  private:
   const Ranks ranks_;
   const Options options_;
+  const std::shared_ptr<tutti::Group> watch_;
 };
 
 }  // namespace
@@ -62,15 +73,18 @@ std::unique_ptr<Transport> make_transport(MPI_Comm comm, const Options& options)
 
 Communicator communicator(MPI_Comm comm, const CommunicatorOptions& options,
                           const Options& transport) {
-  return Communicator::create(MpiGroup::footing_of(comm, transport), make_host_memory(), options);
+  MpiChannel channel{comm};
+  Footing watched = watch_ranks(channel, {.timeout = transport.timeout});
+  return Communicator::create(MpiGroup::footing_of(comm, transport, std::move(watched)),
+                              make_host_memory(), options);
 }
 
 Communicator init(MPI_Comm comm, const InitOptions& options) {
-  const Duration timeout = options.timeout > Duration::zero() ? options.timeout : Options{}.timeout;
-  MpiChannel channel{comm, timeout};
+  MpiChannel channel{comm};
   if (options.transport != "shm+mpi") return tutti::init(channel, options);
   InitOptions own = options;
   own.transport = "auto";
+  const Duration timeout = options.timeout > Duration::zero() ? options.timeout : kInitTimeout;
   return tutti::init(channel, own, std::make_shared<MpiNetwork>(comm, Options{.timeout = timeout}));
 }
 

@@ -6,8 +6,8 @@ namespace tutti::mpi {
 
 void Departures::collect(BufferPool& pool) {
   int done = 0;
-  const int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done,
-                                indices_.data(), statuses_.data());
+  const int code = PMPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done,
+                                 indices_.data(), statuses_.data());
   if (code != MPI_ERR_IN_STATUS) check(code, "look at messages sent");
   for (std::size_t i = 0; code == MPI_ERR_IN_STATUS && i < static_cast<std::size_t>(done); ++i)
     check_transfer(statuses_[i].MPI_ERROR, Transfer::Kind::send,
@@ -26,7 +26,7 @@ void Departures::collect(BufferPool& pool) {
 }
 
 EndedSends::EndedSends(MPI_Comm comm) {
-  check(MPI_Isend(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, &handle_), "send to nobody");
+  check(PMPI_Isend(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, &handle_), "send to nobody");
 }
 
 }  // namespace tutti::mpi

@@ -68,13 +68,13 @@ class EndedSends {
   EndedSends(const EndedSends&) = delete;
   EndedSends& operator=(const EndedSends&) = delete;
   /// Forgets the handle. Not where the MPI is finalised.
-  void release() noexcept { MPI_Request_free(&handle_); }
+  void release() noexcept { PMPI_Request_free(&handle_); }
 
   /// @param request just made; no more if it has ended. @param bytes of the message. @return
   /// whether it has ended for sure.
   [[nodiscard]] bool take(MPI_Request& request, std::size_t bytes) noexcept {
     if (request != handle_) return false;
-    MPI_Request_free(&request);
+    PMPI_Request_free(&request);
     if (bytes > longest_) longest_ = bytes;
     return true;
   }

@@ -42,16 +42,16 @@ Cutter::Chunk Cutter::gather() {
     const Piece& piece = pieces_[index_];
     const std::size_t bytes = std::min(piece.bytes - offset_, room);
     addresses.emplace_back();
-    check(MPI_Get_address(piece.data + offset_, &addresses.back()), "find an address");
+    check(PMPI_Get_address(piece.data + offset_, &addresses.back()), "find an address");
     lengths.push_back(static_cast<int>(bytes));
     room -= bytes;
     advance(bytes);
   }
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  check(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), addresses.data(),
-                                 MPI_BYTE, &type),
+  check(PMPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(),
+                                  addresses.data(), MPI_BYTE, &type),
         "describe scattered bytes");
-  check(MPI_Type_commit(&type), "describe scattered bytes");
+  check(PMPI_Type_commit(&type), "describe scattered bytes");
   return {MPI_BOTTOM, 1, type};
 }
 

@@ -140,45 +140,45 @@ int run_reduction(const Call& call, const Native& n, Rank self, MPI_Comm comm) {
   const bool in_place = call.in == call.out && call.in != nullptr;
   const void* const in = in_place ? MPI_IN_PLACE : n.in;
   if (call.collective == Collective::all_reduce)
-    return MPI_Allreduce(in, n.out, n.in_count, n.type, n.op, comm);
+    return PMPI_Allreduce(in, n.out, n.in_count, n.type, n.op, comm);
   if (call.collective == Collective::reduce)
-    return MPI_Reduce(self == call.root ? in : n.in, n.out, n.in_count, n.type, n.op, call.root,
-                      comm);
+    return PMPI_Reduce(self == call.root ? in : n.in, n.out, n.in_count, n.type, n.op, call.root,
+                       comm);
   if (call.collective == Collective::scan)
-    return MPI_Scan(in, n.out, n.in_count, n.type, n.op, comm);
+    return PMPI_Scan(in, n.out, n.in_count, n.type, n.op, comm);
   if (call.collective == Collective::exscan)
-    return MPI_Exscan(in, n.out, n.in_count, n.type, n.op, comm);
-  return MPI_Reduce_scatter_block(n.in, n.out, n.out_count, n.type, n.op, comm);
+    return PMPI_Exscan(in, n.out, n.in_count, n.type, n.op, comm);
+  return PMPI_Reduce_scatter_block(n.in, n.out, n.out_count, n.type, n.op, comm);
 }
 
 int run_movement(const Call& call, const Native& n, Rank self, MPI_Comm comm) {
   const bool root = self == call.root;
   const auto block = static_cast<std::size_t>(n.out_count);
   switch (call.collective) {
-    case Collective::broadcast: return MPI_Bcast(n.out, n.out_count, n.type, call.root, comm);
+    case Collective::broadcast: return PMPI_Bcast(n.out, n.out_count, n.type, call.root, comm);
     case Collective::scatter: {
       const bool in_place = root && block > 0 && n.out == own_block(n.in, block, self);
-      return MPI_Scatter(n.in, n.out_count, n.type, in_place ? MPI_IN_PLACE : n.out, n.out_count,
-                         n.type, call.root, comm);
+      return PMPI_Scatter(n.in, n.out_count, n.type, in_place ? MPI_IN_PLACE : n.out, n.out_count,
+                          n.type, call.root, comm);
     }
     case Collective::gather: {
       const auto own = static_cast<std::size_t>(n.in_count);
       const bool in_place = root && own > 0 && n.in == own_block(n.out, own, self);
-      return MPI_Gather(in_place ? MPI_IN_PLACE : n.in, n.in_count, n.type, n.out, n.in_count,
-                        n.type, call.root, comm);
+      return PMPI_Gather(in_place ? MPI_IN_PLACE : n.in, n.in_count, n.type, n.out, n.in_count,
+                         n.type, call.root, comm);
     }
     case Collective::all_gather: {
       const auto own = static_cast<std::size_t>(n.in_count);
       const bool in_place = own > 0 && n.in == own_block(n.out, own, self);
-      return MPI_Allgather(in_place ? MPI_IN_PLACE : n.in, n.in_count, n.type, n.out, n.in_count,
-                           n.type, comm);
+      return PMPI_Allgather(in_place ? MPI_IN_PLACE : n.in, n.in_count, n.type, n.out, n.in_count,
+                            n.type, comm);
     }
     case Collective::all_to_all: {
       int size = 1;
-      MPI_Comm_size(comm, &size);
-      return MPI_Alltoall(n.in, n.in_count / size, n.type, n.out, n.in_count / size, n.type, comm);
+      PMPI_Comm_size(comm, &size);
+      return PMPI_Alltoall(n.in, n.in_count / size, n.type, n.out, n.in_count / size, n.type, comm);
     }
-    default: return MPI_Barrier(comm);
+    default: return PMPI_Barrier(comm);
   }
 }
 
@@ -214,37 +214,37 @@ int run_uneven(const Call& call, const Native& n, Rank self, MPI_Comm comm) {
   switch (call.collective) {
     case Collective::scatter: {
       const bool in_place = self == call.root && in.begins(n.in, self, n.out);
-      return MPI_Scatterv(n.in, in.counts(), in.offsets(), n.type, in_place ? MPI_IN_PLACE : n.out,
-                          n.out_count, n.type, call.root, comm);
+      return PMPI_Scatterv(n.in, in.counts(), in.offsets(), n.type, in_place ? MPI_IN_PLACE : n.out,
+                           n.out_count, n.type, call.root, comm);
     }
     case Collective::gather: {
       const bool in_place = self == call.root && out.begins(n.out, self, n.in);
-      return MPI_Gatherv(in_place ? MPI_IN_PLACE : n.in, n.in_count, n.type, n.out, out.counts(),
-                         out.offsets(), n.type, call.root, comm);
+      return PMPI_Gatherv(in_place ? MPI_IN_PLACE : n.in, n.in_count, n.type, n.out, out.counts(),
+                          out.offsets(), n.type, call.root, comm);
     }
     case Collective::all_gather:
-      return MPI_Allgatherv(out.begins(n.out, self, n.in) ? MPI_IN_PLACE : n.in, n.in_count, n.type,
-                            n.out, out.counts(), out.offsets(), n.type, comm);
+      return PMPI_Allgatherv(out.begins(n.out, self, n.in) ? MPI_IN_PLACE : n.in, n.in_count,
+                             n.type, n.out, out.counts(), out.offsets(), n.type, comm);
     case Collective::reduce_scatter:
-      return MPI_Reduce_scatter(n.in, n.out, in.counts(), n.type, n.op, comm);
+      return PMPI_Reduce_scatter(n.in, n.out, in.counts(), n.type, n.op, comm);
     default:
-      return MPI_Alltoallv(n.in, in.counts(), in.offsets(), n.type, n.out, out.counts(),
-                           out.offsets(), n.type, comm);
+      return PMPI_Alltoallv(n.in, in.counts(), in.offsets(), n.type, n.out, out.counts(),
+                            out.offsets(), n.type, comm);
   }
 }
 
 int run_message(const Call& call, const Native& n, MPI_Comm comm) {
   if (call.point_to_point == PointToPoint::send)
-    return MPI_Send(n.in, n.in_count, n.type, call.to, call.tag, comm);
+    return PMPI_Send(n.in, n.in_count, n.type, call.to, call.tag, comm);
   if (call.point_to_point == PointToPoint::recv)
-    return MPI_Recv(n.out, n.out_count, n.type, call.from, call.tag, comm, MPI_STATUS_IGNORE);
-  return MPI_Sendrecv(n.in, n.in_count, n.type, call.to, call.tag, n.out, n.out_count, n.type,
-                      call.from, call.tag, comm, MPI_STATUS_IGNORE);
+    return PMPI_Recv(n.out, n.out_count, n.type, call.from, call.tag, comm, MPI_STATUS_IGNORE);
+  return PMPI_Sendrecv(n.in, n.in_count, n.type, call.to, call.tag, n.out, n.out_count, n.type,
+                       call.from, call.tag, comm, MPI_STATUS_IGNORE);
 }
 
 Rank rank_in(MPI_Comm comm) {
   Rank self = 0;
-  MPI_Comm_rank(comm, &self);
+  PMPI_Comm_rank(comm, &self);
   return self;
 }
 

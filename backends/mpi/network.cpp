@@ -12,25 +12,27 @@ MPI_Comm subset_of(const Ranks& ranks, std::span<const Rank> members) {
   MPI_Group all = MPI_GROUP_NULL;
   MPI_Group some = MPI_GROUP_NULL;
   MPI_Comm subset = MPI_COMM_NULL;
-  check(MPI_Comm_group(ranks.comm, &all), "list the ranks");
-  const int included = MPI_Group_incl(all, static_cast<int>(listed.size()), listed.data(), &some);
-  MPI_Group_free(&all);
+  check(PMPI_Comm_group(ranks.comm, &all), "list the ranks");
+  const int included = PMPI_Group_incl(all, static_cast<int>(listed.size()), listed.data(), &some);
+  PMPI_Group_free(&all);
   check(included, "list the members");
-  const int made = MPI_Comm_create_group(ranks.comm, some, 0, &subset);
-  MPI_Group_free(&some);
+  const int made = PMPI_Comm_create_group(ranks.comm, some, 0, &subset);
+  PMPI_Group_free(&some);
   check(made, "make a group");
   return subset;
 }
 
 MpiNetwork::~MpiNetwork() {
   int finalized = 0;
-  if (MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) MPI_Comm_free(&ranks_.comm);
+  if (PMPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) PMPI_Comm_free(&ranks_.comm);
 }
 
-std::unique_ptr<Transport> MpiNetwork::transport(std::span<const Rank> members) {
+std::unique_ptr<Transport> MpiNetwork::transport(std::span<const Rank> members,
+                                                 std::shared_ptr<Alarm> alarm) {
   MPI_Comm subset = subset_of(ranks_, members);
-  auto made = make_transport(subset, options_);
-  MPI_Comm_free(&subset);
+  auto made =
+      std::make_unique<MpiTransport>(gather_ranks(subset, options_), options_, std::move(alarm));
+  PMPI_Comm_free(&subset);
   return made;
 }
 

@@ -14,11 +14,11 @@ constexpr Duration kPatience = std::chrono::seconds{1};  // for the rest of a no
 // Whether a notice that has been found arrives as a whole.
 bool receive(MPI_Message& message, Notice& notice) {
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Imrecv(&notice, sizeof notice, MPI_BYTE, &message, &request),
+  check(PMPI_Imrecv(&notice, sizeof notice, MPI_BYTE, &message, &request),
         "receive an abort notice");
   const Duration deadline = time_now() + kPatience;
   for (int done = 0; time_now() < deadline;) {
-    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "receive an abort notice");
+    check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE), "receive an abort notice");
     if (done != 0) return true;
   }
   return false;
@@ -40,7 +40,7 @@ std::optional<Error> find_notice(const Ranks& ranks) {
   int found = 0;
   MPI_Message message = MPI_MESSAGE_NULL;
   MPI_Status status;
-  check(MPI_Improbe(MPI_ANY_SOURCE, notice_tag(ranks), ranks.comm, &found, &message, &status),
+  check(PMPI_Improbe(MPI_ANY_SOURCE, notice_tag(ranks), ranks.comm, &found, &message, &status),
         "look for abort notices");
   if (found == 0) return std::nullopt;
   const Rank source = status.MPI_SOURCE;

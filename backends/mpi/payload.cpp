@@ -86,13 +86,13 @@ void MpiTransport::post_chunk(std::uint32_t index, Cutter::Chunk chunk, unsigned
   const bool sends = message.transfer.kind == Transfer::Kind::send;
   const Rank peer = message.transfer.peer;
   MPI_Request request = MPI_REQUEST_NULL;
-  check(sends ? MPI_Isend(chunk.data, chunk.count, chunk.type, peer, message.tag, ranks_.comm,
-                          &request)
-              : MPI_Irecv(chunk.data, chunk.count, chunk.type, peer, message.tag, ranks_.comm,
-                          &request),
+  check(sends ? PMPI_Isend(chunk.data, chunk.count, chunk.type, peer, message.tag, ranks_.comm,
+                           &request)
+              : PMPI_Irecv(chunk.data, chunk.count, chunk.type, peer, message.tag, ranks_.comm,
+                           &request),
         message.transfer);
   add_request(request, {index, false, static_cast<std::uint8_t>(half)});
-  if (chunk.type != MPI_BYTE) check(MPI_Type_free(&chunk.type), "forget scattered bytes");
+  if (chunk.type != MPI_BYTE) check(PMPI_Type_free(&chunk.type), "forget scattered bytes");
 }
 
 // A chunk has come or gone, so that another one may.

@@ -35,7 +35,7 @@ std::uint64_t hash(std::string_view text, std::uint64_t seed) {
 std::uint64_t host_identity() {
   std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
   int length = 0;
-  check(MPI_Get_processor_name(name.data(), &length), "name this machine");
+  check(PMPI_Get_processor_name(name.data(), &length), "name this machine");
   std::string boot;
   std::ifstream{"/proc/sys/kernel/random/boot_id"} >> boot;
   const std::uint64_t by_name =
@@ -43,21 +43,11 @@ std::uint64_t host_identity() {
   return hash(boot, by_name);
 }
 
-void check_parent(MPI_Comm parent, const Options& options) {
-  constexpr auto kInvalid = ErrorCode::invalid_argument;
-  int flag = 0;
-  if (MPI_Initialized(&flag); flag == 0)
-    throw Error{kInvalid, "MPI is not initialised; call MPI_Init before tutti::mpi"};
-  if (MPI_Finalized(&flag); flag != 0)
-    throw Error{kInvalid, "MPI is finalised already; use tutti::mpi before MPI_Finalize"};
-  if (parent == MPI_COMM_NULL)
-    throw Error{kInvalid, "the communicator is MPI_COMM_NULL; give an intra-communicator"};
-  check(MPI_Comm_test_inter(parent, &flag), "inspect the communicator");
-  if (flag != 0)
-    throw Error{kInvalid, "the communicator is an inter-communicator; give an intra-communicator"};
+void check_options(const Options& options) {
   if (options.chunk_bytes < 1 || options.chunk_bytes > kMostChunkBytes)
-    throw Error{kInvalid, "chunk_bytes is " + std::to_string(options.chunk_bytes) +
-                              "; it must be 1 .. " + std::to_string(kMostChunkBytes)};
+    throw Error{ErrorCode::invalid_argument,
+                "chunk_bytes is " + std::to_string(options.chunk_bytes) + "; it must be 1 .. " +
+                    std::to_string(kMostChunkBytes)};
 }
 
 void check_equal(const std::vector<Card>& cards, Rank self) {
@@ -96,7 +86,7 @@ void find_hosts(const std::vector<Card>& cards, Ranks& ranks) {
 bool is_mpich() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
-  check(MPI_Get_library_version(text.data(), &length), "name the MPI");
+  check(PMPI_Get_library_version(text.data(), &length), "name the MPI");
   return std::string_view{text.data()}.starts_with("MPICH");
 }
 
@@ -110,15 +100,15 @@ struct SetUp {
 
 void duplicate(MPI_Comm parent, Duration deadline, SetUp& set_up) {
   Ranks& ranks = set_up.ranks;
-  check(MPI_Comm_idup(parent, &ranks.comm, &set_up.request), "duplicate the communicator");
+  check(PMPI_Comm_idup(parent, &ranks.comm, &set_up.request), "duplicate the communicator");
   finish(set_up.request, deadline, "duplicate the communicator");
-  check(MPI_Comm_set_errhandler(ranks.comm, MPI_ERRORS_RETURN), "set the error handler");
-  check(MPI_Comm_rank(ranks.comm, &ranks.self), "find the own rank");
-  check(MPI_Comm_size(ranks.comm, &ranks.size), "count the ranks");
+  check(PMPI_Comm_set_errhandler(ranks.comm, MPI_ERRORS_RETURN), "set the error handler");
+  check(PMPI_Comm_rank(ranks.comm, &ranks.self), "find the own rank");
+  check(PMPI_Comm_size(ranks.comm, &ranks.size), "count the ranks");
 
   int* tag_limit = nullptr;
   int known = 0;
-  check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&tag_limit), &known),
+  check(PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&tag_limit), &known),
         "find the largest tag");
   ranks.tag_limit = known != 0 ? *tag_limit : 32767;  // what the standard guarantees
 }
@@ -126,16 +116,31 @@ void duplicate(MPI_Comm parent, Duration deadline, SetUp& set_up) {
 void exchange_cards(const Options& options, Duration deadline, SetUp& set_up) {
   set_up.own = {host_identity(), options.chunk_bytes, kInlineBytes, usable_cores()};
   set_up.cards.resize(static_cast<std::size_t>(set_up.ranks.size));
-  check(MPI_Iallgather(&set_up.own, sizeof(Card), MPI_BYTE, set_up.cards.data(), sizeof(Card),
-                       MPI_BYTE, set_up.ranks.comm, &set_up.request),
+  check(PMPI_Iallgather(&set_up.own, sizeof(Card), MPI_BYTE, set_up.cards.data(), sizeof(Card),
+                        MPI_BYTE, set_up.ranks.comm, &set_up.request),
         "exchange options");
   finish(set_up.request, deadline, "exchange options");
 }
 
 }  // namespace
 
+void check_communicator(MPI_Comm comm) {
+  constexpr auto kInvalid = ErrorCode::invalid_argument;
+  int flag = 0;
+  if (PMPI_Initialized(&flag); flag == 0)
+    throw Error{kInvalid, "MPI is not initialised; call MPI_Init before tutti::mpi"};
+  if (PMPI_Finalized(&flag); flag != 0)
+    throw Error{kInvalid, "MPI is finalised already; use tutti::mpi before MPI_Finalize"};
+  if (comm == MPI_COMM_NULL)
+    throw Error{kInvalid, "the communicator is MPI_COMM_NULL; give an intra-communicator"};
+  check(PMPI_Comm_test_inter(comm, &flag), "inspect the communicator");
+  if (flag != 0)
+    throw Error{kInvalid, "the communicator is an inter-communicator; give an intra-communicator"};
+}
+
 Ranks gather_ranks(MPI_Comm parent, const Options& options) {
-  check_parent(parent, options);
+  check_communicator(parent);
+  check_options(options);
   auto set_up = std::make_unique<SetUp>();
   const Duration deadline = deadline_after(time_now(), options.timeout);
   try {
@@ -150,7 +155,7 @@ Ranks gather_ranks(MPI_Comm parent, const Options& options) {
   try {
     check_equal(set_up->cards, ranks.self);
   } catch (...) {  // on all ranks
-    MPI_Comm_free(&ranks.comm);
+    PMPI_Comm_free(&ranks.comm);
     throw;
   }
   find_hosts(set_up->cards, ranks);

@@ -33,6 +33,9 @@ struct Ranks {
   return std::ranges::max(ranks.host_of) + 1;
 }
 
+/// Throws Error{invalid_argument} for what is no intra-communicator, and where the MPI is not
+/// running. @param comm any.
+void check_communicator(MPI_Comm comm);
 /// Duplicates a communicator. Collective. @param parent the caller's. @param options equal on all
 /// ranks, which is checked. @return them. Throws Error.
 [[nodiscard]] Ranks gather_ranks(MPI_Comm parent, const Options& options);

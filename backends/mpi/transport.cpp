@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <sched.h>
+
 #include "check.hpp"
 
 namespace tutti::mpi {
@@ -42,13 +44,14 @@ PayloadTag payload_tag_of(std::uint32_t serial, const Ranks& ranks) {
 
 }  // namespace
 
-MpiTransport::MpiTransport(const Ranks& ranks, const Options& options)
+MpiTransport::MpiTransport(const Ranks& ranks, const Options& options, std::shared_ptr<Alarm> alarm)
     : ranks_{ranks}, options_{options}, capabilities_{.name = "mpi",
                                                       .tags = transfer_tags(ranks),
                                                       .sinks = true,
                                                       .idle_spins =
                                                           ranks.oversubscribed ? 20 : 10000},
-      backing_{std::make_unique<Backing>(warm_bytes())}, ended_{ranks.comm} {
+      alarm_{std::move(alarm)}, backing_{std::make_unique<Backing>(warm_bytes())}, ended_{
+                                                                                       ranks.comm} {
   messages_.reserve(kUsualTransfers);
   free_messages_.reserve(kUsualTransfers);
   done_.reserve(2 * kUsualTransfers);
@@ -57,7 +60,7 @@ MpiTransport::MpiTransport(const Ranks& ranks, const Options& options)
 
 MpiTransport::~MpiTransport() {
   int finalized = 0;
-  if (MPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0) {
+  if (PMPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0) {
     static_cast<void>(backing_.release());  // the MPI is gone; nobody can say what it still holds
     return;
   }
@@ -68,20 +71,32 @@ MpiTransport::~MpiTransport() {
   if (failure_) return;
   // Messages of operations that ended well are waited for, if only for a moment.
   if (!drain(departures_.requests(), kSendPatience)) static_cast<void>(backing_.release());
-  else if (all_ended_well()) MPI_Comm_free(&ranks_.comm);
+  else if (all_ended_well()) PMPI_Comm_free(&ranks_.comm);
 }
 
 void MpiTransport::post(std::span<const Transfer> transfers) {
   if (failure_) throw Error{*failure_};
   try {
+    alarm_->check();
     const Transfer* const awaited = requests_.empty() ? only_receive(transfers) : nullptr;
     for (const Transfer& transfer : transfers)
       if (&transfer != awaited) post_one(transfer);
     if (awaited != nullptr) post_one(*awaited);
   } catch (const Error& error) {
-    failure_ = error;
-    throw;
+    fail(error);
   }
+}
+
+// What an MPI says when a process has ended may be true of another rank than it names, or come of
+// what that rank did because of it. The alarm, which sees the processes of this host, knows.
+void MpiTransport::fail(const Error& error) {
+  failure_ = error;
+  const bool is_suspicion =
+      error.code() == ErrorCode::peer_dead || error.code() == ErrorCode::transport;
+  const Duration deadline = time_now() + (is_suspicion ? kAlarmPatience : Duration::zero());
+  while (!alarm_->went_off() && time_now() < deadline) sched_yield();
+  alarm_->check();
+  throw Error{error};
 }
 
 // Room for more requests: once the MPI has made one it must not be lost.
@@ -127,8 +142,8 @@ void MpiTransport::post_send(const Transfer& transfer, std::uint64_t bytes) {
   const std::size_t count = sizeof header + (fits_first ? bytes : sizeof announcement);
   departures_.make_room(backing_->pool);  // before there is a request that could be lost
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Isend(buffer, static_cast<int>(count), MPI_BYTE, transfer.peer,
-                  static_cast<int>(transfer.tag), ranks_.comm, &request),
+  check(PMPI_Isend(buffer, static_cast<int>(count), MPI_BYTE, transfer.peer,
+                   static_cast<int>(transfer.tag), ranks_.comm, &request),
         transfer);
   if (fits_first && leaves(request, transfer.peer, buffer, count)) {
     return tell_done(transfer);
@@ -160,8 +175,8 @@ void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
   MPI_Request request = MPI_REQUEST_NULL;
   if (looks && ranks_.probes && take_probed(transfer, buffer))
     return take_first(transfer, bytes, buffer);
-  check(MPI_Irecv(buffer, static_cast<int>(kFirstBytes), MPI_BYTE, transfer.peer,
-                  static_cast<int>(transfer.tag), ranks_.comm, &request),
+  check(PMPI_Irecv(buffer, static_cast<int>(kFirstBytes), MPI_BYTE, transfer.peer,
+                   static_cast<int>(transfer.tag), ranks_.comm, &request),
         transfer);
   if (looks && !ranks_.probes && is_there(request, transfer))
     return take_first(transfer, bytes, buffer);
@@ -170,7 +185,7 @@ void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
 
 bool MpiTransport::is_there(MPI_Request& request, const Transfer& transfer) {
   int done = 0;
-  check(MPI_Test(&request, &done, &statuses_.front()), transfer);
+  check(PMPI_Test(&request, &done, &statuses_.front()), transfer);
   return done != 0;
 }
 
@@ -179,11 +194,11 @@ bool MpiTransport::take_probed(const Transfer& transfer, std::byte* buffer) {
   int found = 0;
   MPI_Message message = MPI_MESSAGE_NULL;
   MPI_Status& status = statuses_.front();
-  check(MPI_Improbe(transfer.peer, static_cast<int>(transfer.tag), ranks_.comm, &found, &message,
-                    &status),
+  check(PMPI_Improbe(transfer.peer, static_cast<int>(transfer.tag), ranks_.comm, &found, &message,
+                     &status),
         transfer);
   if (found == 0) return false;
-  check(MPI_Mrecv(buffer, static_cast<int>(kFirstBytes), MPI_BYTE, &message, &status), transfer);
+  check(PMPI_Mrecv(buffer, static_cast<int>(kFirstBytes), MPI_BYTE, &message, &status), transfer);
   return true;
 }
 
@@ -211,13 +226,13 @@ void MpiTransport::add_request(MPI_Request request, Owner owner) {
 std::size_t MpiTransport::poll(std::span<Completion> completions) {
   if (failure_) throw Error{*failure_};
   try {
+    alarm_->check();
     progress();
     const std::size_t count = take_done(completions);
     if (count == 0 && ++empty_polls_ % kPollsPerNotice == 0) look_for_notice();
     return count;
   } catch (const Error& error) {
-    failure_ = error;
-    throw;
+    fail(error);
   }
 }
 
@@ -241,7 +256,7 @@ void MpiTransport::progress() {
   int done = 0;
   const Owner owner = owners_.front();
   MPI_Status& status = statuses_.front();
-  check(MPI_Test(requests_.data(), &done, &status), messages_[owner.message].transfer);
+  check(PMPI_Test(requests_.data(), &done, &status), messages_[owner.message].transfer);
   if (done == 0) return;
   requests_.clear();
   owners_.clear();
@@ -250,8 +265,8 @@ void MpiTransport::progress() {
 
 void MpiTransport::progress_many() {
   int done = 0;
-  const int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done,
-                                indices_.data(), statuses_.data());
+  const int code = PMPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done,
+                                 indices_.data(), statuses_.data());
   if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) throw error_of(code, "make progress");
   if (done == 0 || done == MPI_UNDEFINED) return;
   for (std::size_t i = 0; i < static_cast<std::size_t>(done); ++i) {
@@ -300,7 +315,7 @@ void MpiTransport::check_first(const Transfer& transfer, std::uint64_t bytes,
   const bool fits_first = bytes <= kInlineBytes;
   if (header == (header_of(transfer.fingerprint, bytes) | (fits_first ? 0 : kFollowed))) return;
   int count = 0;
-  check(MPI_Get_count(&status, MPI_BYTE, &count), "count the bytes of a message");
+  check(PMPI_Get_count(&status, MPI_BYTE, &count), "count the bytes of a message");
   Announcement announced{static_cast<std::uint64_t>(count) - sizeof header, 0};
   if ((header & kFollowed) != 0) std::memcpy(&announced, buffer + sizeof header, sizeof announced);
   const std::uint64_t theirs = (header ^ header_of(0, announced.bytes)) >> 1;

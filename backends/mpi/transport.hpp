@@ -38,8 +38,10 @@ bool drain(std::vector<MPI_Request>& requests, Duration patience);
 class MpiTransport final : public Transport {
  public:
   /// @param ranks from gather_ranks; the communicator in it is owned from now on.
-  /// @param options see Options.
-  MpiTransport(const Ranks& ranks, const Options& options);
+  /// @param options see Options. @param alarm of its communicator; the default never goes off by
+  /// itself.
+  MpiTransport(const Ranks& ranks, const Options& options,
+               std::shared_ptr<Alarm> alarm = std::make_shared<Alarm>());
   ~MpiTransport() override;
 
   [[nodiscard]] Rank self() const noexcept override { return ranks_.self; }
@@ -118,11 +120,13 @@ class MpiTransport final : public Transport {
   void look_for_notice();
   std::size_t take_done(std::span<Completion> completions) noexcept;
   [[nodiscard]] bool stop(const Error& cause);
+  [[noreturn]] void fail(const Error& error);
   [[nodiscard]] bool all_ended_well() const noexcept;
 
   Ranks ranks_;
   Options options_;
   Capabilities capabilities_;
+  std::shared_ptr<Alarm> alarm_;
   std::unique_ptr<Backing> backing_;
   std::vector<Message> messages_{};
   std::vector<std::uint32_t> free_messages_{};

@@ -56,11 +56,12 @@ struct Sizes {
   std::uint32_t bytes;
 };
 /// @param ranks of one communicator on this host. @return sizes that keep a rank's roads to all of
-/// them in a few MiB.
+/// them in a few MiB, and slots to those that it usually speaks to in some 32 KiB.
 [[nodiscard]] constexpr Sizes sizes_for(std::size_t ranks) noexcept {
-  if (ranks <= 4) return {256, 512 << 10};
+  if (ranks <= 2) return {256, 512 << 10};
+  if (ranks <= 4) return {128, 512 << 10};
   if (ranks <= 8) return {128, 256 << 10};
-  if (ranks <= 32) return {128, 64 << 10};
+  if (ranks <= 32) return {64, 64 << 10};
   return {64, 32 << 10};
 }
 

@@ -20,6 +20,13 @@ void Domain::add(const Neighbour& neighbour) {
   members_.push_back({neighbour.rank, &mappings_.back(), &front, process});
 }
 
+void Domain::add_again(Rank rank, Rank same) {
+  const std::lock_guard lock{mutex_};
+  Member member = *find_locked(same);
+  member.rank = rank;
+  members_.push_back(member);
+}
+
 const Domain::Member* Domain::find(Rank rank) const {
   const std::lock_guard lock{mutex_};
   return find_locked(rank);
@@ -41,7 +48,8 @@ std::uint64_t Domain::open(std::uint64_t communicator, std::span<const Rank> mem
     if (has_road[i] && members[i] != own().rank) opened.members.push_back(members[i]);
   }
   const std::size_t neighbours = opened.members.size() + 1;
-  closed_.reserve(opened_.size() + 1);  // so that closing cannot fail for this
+  if (closed_.capacity() <= opened_.size())  // so that closing cannot fail for this
+    closed_.reserve(2 * opened_.size() + 16);
   const auto [place, is_new] = opened_.try_emplace(communicator);
   expects(is_new, "two communicators have one id");
   try {

@@ -41,6 +41,9 @@ class Domain : public std::enable_shared_from_this<Domain> {
   Domain(Rank self, std::shared_ptr<Segment> own, std::span<const Neighbour> neighbours);
   /// Adds a rank of the host. Throws Error{transport}. @param neighbour not there yet.
   void add(const Neighbour& neighbour);
+  /// Adds another number of a rank that is there. @param rank not there yet. @param same whose
+  /// segment it has.
+  void add_again(Rank rank, Rank same);
 
   /// Makes the transport of a communicator; no other rank need be there yet. Ranks in it count
   /// from 0 in the order of `members`; those that do not share the host cannot be reached.

@@ -20,6 +20,9 @@ namespace {
 constexpr std::size_t kPage = std::size_t{4} << 10;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kLeastBytes = std::size_t{64} << 20;
+/// Blocks of at most so many bytes are kept when they are freed, and so many bytes of them.
+constexpr std::size_t kSpareBlock = std::size_t{16} << 10;
+constexpr std::size_t kSpare = std::size_t{1} << 20;
 /// So much may be allocated without a look at what the machine has left, which takes a while,
 constexpr std::size_t kUnseen = std::size_t{32} << 20;
 /// and so much is left to others: what all ranks of a host allocate between two looks, and more.
@@ -137,6 +140,16 @@ void Segment::give_back(std::uint64_t offset) noexcept try {
   // Its addresses stay taken; its memory is gone already.
 }
 
+bool Segment::keep(std::uint64_t offset, std::size_t bytes) noexcept try {
+  if (bytes > kSpareBlock || spare_bytes_ + bytes > kSpare) return false;
+  spare_[bytes].push_back(offset);
+  spare_bytes_ += bytes;
+  used_ -= bytes;
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
 /// The system gives memory that it does not have, and then ends a process, perhaps another one.
 void Segment::look_for_memory(std::size_t bytes) {
   unseen_ += bytes;
@@ -154,6 +167,14 @@ std::uint64_t Segment::allocate(std::size_t bytes) {
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : kPage;
   const std::size_t size = round_up(bytes, alignment);
   const std::lock_guard lock{mutex_};
+  if (const auto spare = spare_.find(size); spare != spare_.end() && !spare->second.empty()) {
+    const std::uint64_t offset = spare->second.back();
+    spare->second.pop_back();
+    spare_bytes_ -= size;
+    used_ += size;
+    std::memset(mapping_.base() + offset, 0, size);
+    return offset;
+  }
   look_for_memory(size);
   const std::uint64_t offset = reserve(size, alignment);
   if (alignment == kHugePage) madvise(mapping_.base() + offset, size, MADV_HUGEPAGE);
@@ -170,6 +191,7 @@ void Segment::deallocate(std::uint64_t offset) noexcept {
   const std::lock_guard lock{mutex_};
   const auto block = blocks_.find(offset);
   if (block == blocks_.end()) return;
+  if (keep(offset, block->second)) return;
   fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
             static_cast<off_t>(block->second));
   give_back(offset);

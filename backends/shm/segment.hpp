@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include <tutti/error.hpp>
 #include <tutti/fork_guard.hpp>
@@ -38,9 +39,10 @@ class Mapping {
 };
 
 /// The own segment, and what is allocated in it. Memory comes from the system where it is asked
-/// for, so that a full machine is an error here and not a signal later; what is freed goes back.
-/// Calls from several threads at once are safe. A forked child shares the memory, but has no part
-/// in who has what of it.
+/// for, so that a full machine is an error here and not a signal later; what is freed goes back,
+/// but for a little that is kept, since communicators that come and go ask for the same again and
+/// again. Calls from several threads at once are safe. A forked child shares the memory, but has no
+/// part in who has what of it.
 class Segment {
  public:
   /// Makes an empty one. @param front bytes at offset 0 that are never allocated; memory comes to
@@ -75,15 +77,18 @@ class Segment {
  private:
   [[nodiscard]] std::uint64_t reserve(std::size_t bytes, std::size_t alignment);
   void give_back(std::uint64_t offset) noexcept;
+  [[nodiscard]] bool keep(std::uint64_t offset, std::size_t bytes) noexcept;
   void look_for_memory(std::size_t bytes);
 
   ForkGuard guard_{};
   int descriptor_ = -1;
   Mapping mapping_{};
   mutable std::mutex mutex_{};
-  std::unordered_map<std::uint64_t, std::size_t> blocks_{};  // offset -> bytes, what is allocated
-  std::map<std::uint64_t, std::size_t> holes_{};             // likewise, what is not
-  std::size_t used_ = 0;                                     // bytes of blocks
+  std::unordered_map<std::uint64_t, std::size_t> blocks_{};    // offset -> bytes, what is allocated
+  std::map<std::uint64_t, std::size_t> holes_{};               // likewise, what is not
+  std::map<std::size_t, std::vector<std::uint64_t>> spare_{};  // bytes -> offsets, see kSpare
+  std::size_t spare_bytes_ = 0;
+  std::size_t used_ = 0;    // bytes of blocks
   std::size_t unseen_ = 0;  // of those, since it was last seen what the machine has left
 };
 

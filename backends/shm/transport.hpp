@@ -116,8 +116,12 @@ class ShmTransport final : public Transport {
     std::vector<Pull> pulls{};
     std::vector<std::uint32_t> pushes{};  // records of sends whose last bytes we write
     bool may_share = true;                // it can write into our memory, as far as is known
-    Ways ways{};                          // of its messages
     Duration learned{0};  // when the last one ended of which we learnt how long it took
+    std::unique_ptr<Ways> known_ways{};  // of its messages, once there are some to choose ways for
+    [[nodiscard]] Ways& ways() {
+      if (!known_ways) known_ways = std::make_unique<Ways>();
+      return *known_ways;
+    }
     [[nodiscard]] bool idle() const noexcept {
       return awaited == 0 && waiting.empty() && answers.empty() && streams.empty() &&
              pulls.empty() && pushes.empty();

@@ -53,7 +53,7 @@ Take ShmTransport::take_of(Peer& peer, const Record& record, const Message& mess
   else if (!folds && exchanged) takes = kExchanged;
   else if (!folds && peer.may_share && ranges == 1 && record.transfer.pieces.size() == 1)
     takes = kAlone;
-  return peer.ways.choose(record.bytes, record.course, takes);
+  return peer.ways().choose(record.bytes, record.course, takes);
 }
 
 // A message that waited for the one before it was not slow. What would come unasked is asked for by
@@ -63,14 +63,14 @@ void ShmTransport::learn(Peer& peer, std::uint64_t bytes, Course course, Duratio
   if (began == Duration::zero() || bytes < Ways::kLeast) return;
   const Duration end = now();
   const bool are_copies_timed = times_copies(bytes);
-  peer.ways.took(bytes, course, take,
-                 end - (are_copies_timed ? began : std::max(began, peer.learned)));
+  peer.ways().took(bytes, course, take,
+                   end - (are_copies_timed ? began : std::max(began, peer.learned)));
   peer.learned = end;
   if (bytes >= kProcessBytes && !crowded_) return;
   const bool may_be_read = peer.member->process >= 0 && !are_copies_timed;
   std::span<const Take> takes = kUnreadable;
   if (may_be_read) takes = kFolded;
-  const Take wanted = peer.ways.choose(bytes, course, takes);
+  const Take wanted = peer.ways().choose(bytes, course, takes);
   peer.in.ask(Ways::kind_of(bytes, course.exchanged), static_cast<unsigned>(wanted));
 }
 

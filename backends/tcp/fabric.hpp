@@ -32,9 +32,11 @@ struct Options {
 
 /// Another process.
 struct Peer {
-  Rank rank = 0;                     ///< In the world.
+  Rank rank = 0;                     ///< In the world, or as this process numbers its links.
   int socket = -1;                   ///< Connected and authenticated; owned by the fabric.
   std::shared_ptr<Cipher> cipher{};  ///< Of the socket, or null.
+  Rank own_source = -1;              ///< What frames to it have as their source; -1: the own rank.
+  Rank peer_source = -1;             ///< What frames from it have; -1: its rank.
 };
 
 class Hub;

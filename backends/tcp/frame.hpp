@@ -36,7 +36,7 @@ struct Header {
   std::uint32_t header_sum = 0;         ///< CRC32C of the header with zero here.
   std::uint32_t payload_sum = 0;        ///< See kPayloadSummed.
   std::uint64_t communicator = 0;       ///< Whose message it is.
-  std::uint32_t source = 0;             ///< Rank in the world of the process that sent the frame.
+  std::uint32_t source = 0;             ///< Of the sender; agreed when the link was made.
   std::uint32_t tag = 0;                ///< Of the message.
   std::uint64_t sequence = 0;           ///< Messages the source started before, on this link.
   std::uint64_t length = 0;             ///< See FrameType.

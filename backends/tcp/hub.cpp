@@ -36,9 +36,12 @@ Hub::Hub(Rank self, const std::vector<Peer>& peers, const Options& options)
 
 void Hub::add(const std::vector<Peer>& peers) {
   std::vector<std::unique_ptr<Link>> links{};  // first of all, so that every socket is owned
-  for (const Peer& peer : peers)
+  for (const Peer& peer : peers) {
     links.push_back(std::make_unique<Link>(peer.rank, Socket{peer.socket, peer.cipher},
                                            options_.credit_bytes, &nodes_));
+    links.back()->own_source = peer.own_source < 0 ? self_ : peer.own_source;
+    links.back()->peer_source = peer.peer_source < 0 ? peer.rank : peer.peer_source;
+  }
   check(options_);
   encrypts_ = encrypts_ ||
               std::ranges::any_of(peers, [](const Peer& peer) { return peer.cipher != nullptr; });

@@ -110,7 +110,7 @@ bool Hub::refuse(Link& link, std::string_view why) {
 
 // Makes sense of a header. Returns whether the link is still good.
 bool Hub::arrive(Link& link, const Header& header) {
-  if (header.source != static_cast<std::uint32_t>(link.peer))
+  if (header.source != static_cast<std::uint32_t>(link.peer_source))
     return refuse(link, "a frame names another source");
   switch (header.type) {
     case FrameType::message:

@@ -22,7 +22,7 @@ void Hub::post_send(Port& port, const Transfer& transfer) {
   port.begin(transfer.peer);
   if (link == nullptr) return send_to_self(port, message);
   message.header = {.communicator = port.id,
-                    .source = static_cast<std::uint32_t>(self_),
+                    .source = static_cast<std::uint32_t>(link->own_source),
                     .tag = transfer.tag,
                     .fingerprint = transfer.fingerprint};
   begin_message(*link, message);
@@ -59,7 +59,7 @@ void Hub::send_control(Link& link, const Header& header) {
   if (link.loss || link.write_failed) return;
   Outbound& frame = *outbounds_.get();
   frame.header = header;
-  frame.header.source = static_cast<std::uint32_t>(self_);
+  frame.header.source = static_cast<std::uint32_t>(link.own_source);
   enqueue(link, frame);
 }
 

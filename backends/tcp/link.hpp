@@ -49,7 +49,9 @@ struct Link {
   /// @return whether something waits to leave.
   [[nodiscard]] bool has_to_write() const noexcept { return !outgoing.empty() || socket.owes(); }
 
-  Rank peer;                   ///< In the world.
+  Rank peer;                   ///< In the world, or as this process numbers its links.
+  Rank own_source = -1;        ///< As Peer.
+  Rank peer_source = -1;       ///< As Peer.
   Socket socket;               ///< The connection.
   std::uint32_t pending = 0;   ///< Transfers of all communicators that wait for it.
   std::optional<Loss> loss{};  ///< Set once it can be used no more.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,11 @@ class Channel {
   /// hosts) that are missing, Error{peer_dead, transport}.
   [[nodiscard]] virtual std::vector<std::string> all_gather(std::string_view own,
                                                             Deadline deadline) = 0;
+  /// Told what the ranks have connected, which another world of the same processes will use if it
+  /// is still there then, and connects much faster by it. Forgets it; a channel of processes that
+  /// stay together may keep it instead. @param connections of this process, closed with their last
+  /// owner.
+  virtual void keep(std::shared_ptr<const void> connections) { (void)connections; }
 };
 
 }  // namespace tutti

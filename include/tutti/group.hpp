@@ -81,7 +81,7 @@ struct Footing {
   std::unique_ptr<Transport> transport{};  ///< Connects its ranks.
   std::shared_ptr<Group> group{};          ///< Outlives the transport. May be null.
   std::shared_ptr<CallCounter> calls{};    ///< Kept up to date by the communicator. May be null.
-  std::shared_ptr<const Alarm> alarm{};    ///< The transport's, if its ranks agree. May be null.
+  std::shared_ptr<Alarm> alarm{};          ///< The transport's, if its ranks agree. May be null.
   Tariff tariff{};                         ///< What algorithms are chosen by; equal on all ranks.
   /// On which host each rank is, as numbers; equal on all ranks. Empty where they do not know.
   std::vector<int> hosts{};

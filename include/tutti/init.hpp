@@ -11,6 +11,9 @@
 
 namespace tutti {
 
+/// How long ranks wait for each other where nobody says another time.
+inline constexpr Duration kInitTimeout = std::chrono::seconds{60};
+
 /// How a world comes together. All may stay as they are where a launcher started the ranks.
 struct InitOptions {
   /// Where the ranks meet: "tcp://host:port", where rank 0 listens; "unix://name", a name that it
@@ -23,7 +26,7 @@ struct InitOptions {
   /// "tcp": TCP between all ranks. "shm+mpi", for tutti::mpi::init: shared memory inside a host,
   /// MPI between hosts.
   std::string transport = "auto";
-  /// How long ranks wait for each other; zero takes TUTTI_TIMEOUT, or 60 s without it.
+  /// How long ranks wait for each other; zero takes TUTTI_TIMEOUT, or kInitTimeout without it.
   Duration timeout = Duration::zero();
   /// A rank on another host that is not heard of for so long is given up. Networks that pause, and
   /// machines that are moved, need more; who wants to know of a cut cable sooner takes less. Every
@@ -75,5 +78,12 @@ struct InitOptions {
 /// ranks. @return the communicator of all ranks. Throws as init.
 [[nodiscard]] Communicator init(Channel& channel, const InitOptions& options,
                                 std::shared_ptr<Network> network);
+
+/// For transports of one's own: ranks of one host learn at once when one of them ends, and by what
+/// communicators fail. Collective over the channel. No network is used. @param channel of all
+/// ranks. @param options see InitOptions, of which the timeouts count. @return a footing without a
+/// transport, whose group makes more such, and can be asked what ranks of the own host do. Throws
+/// as init.
+[[nodiscard]] Footing watch_ranks(Channel& channel, const InitOptions& options = {});
 
 }  // namespace tutti

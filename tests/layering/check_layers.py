@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the rules of the house: who includes whom, lengths of files, macros, goto, getenv.
+"""Checks the rules of the house: who includes whom, lengths of files, macros, goto, getenv, PMPI_.
 
 Usage: check_layers.py ROOT. Prints a line per offence; the exit status is 1 if there is any.
 """
@@ -38,6 +38,7 @@ MACRO = re.compile(r"^\s*#\s*define\s+\w+\(")
 GOTO = re.compile(r"\bgoto\b")
 GETENV = re.compile(r"\b((secure_)?getenv|environ)\b")
 ENVIRONMENT_FILE = "runtime/config.cpp"  # the only file that looks at the process's environment
+MPI_CALL = re.compile(r"\bMPI_[A-Z][a-z]\w*\s*\(")  # what profilers see; PMPI_ they do not
 USING_NAMESPACE = re.compile(r"^\s*using\s+namespace\b")
 STANDARD = re.compile(r"[a-z0-9_]+")  # <vector>, <cstdint>: neither a dot nor a slash
 
@@ -113,6 +114,8 @@ def check_file(root, file):
             yield f"{where}: goto"
         if file.suffix != ".cpp" and USING_NAMESPACE.match(line):
             yield f"{where}: using namespace in a header"
+        if box == "backends/mpi" and "/probe/" not in path and MPI_CALL.search(line):
+            yield f"{where}: a call by an MPI_ name; the library calls PMPI_ ones"
         if GETENV.search(line) and path != ENVIRONMENT_FILE:
             yield f"{where}: getenv outside of {ENVIRONMENT_FILE}"
 

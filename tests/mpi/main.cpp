@@ -35,9 +35,14 @@ class RankListener final : public testing::EmptyTestEventListener {
 
 }  // namespace
 
+// Tests that call the MPI from several threads define another one.
+[[gnu::weak]] int tutti::test::wanted_thread_level() {
+  return MPI_THREAD_FUNNELED;
+}
+
 int main(int argument_count, char** arguments) {
   int level = MPI_THREAD_SINGLE;
-  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_FUNNELED, &level);
+  MPI_Init_thread(&argument_count, &arguments, tutti::test::wanted_thread_level(), &level);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   testing::InitGoogleTest(&argument_count, arguments);

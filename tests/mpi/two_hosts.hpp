@@ -15,7 +15,7 @@ namespace tutti::test {
 
 /// @param timeout of the start. @return connections between all ranks.
 inline std::shared_ptr<runtime::World> connect_two_hosts(Duration timeout) {
-  mpi::MpiChannel channel{MPI_COMM_WORLD, timeout};
+  mpi::MpiChannel channel{MPI_COMM_WORLD};
   const std::string host = std::to_string(channel.rank() % 2);
   runtime::WorldOptions options;
   options.network =

@@ -13,4 +13,7 @@ void start_watchdog(std::chrono::seconds patience);
 /// Tells the watchdog that a test starts or ends. @param name of the test, or "" between tests.
 void watch(const char* name);
 
+/// @return the level of thread support that the main function asks the MPI for.
+int wanted_thread_level();
+
 }  // namespace tutti::test

@@ -125,6 +125,13 @@ class Partner {
   }
   /// Rank 0 is to send such messages so.
   void ask(std::size_t bytes, Take take) {
+    if (!in_.attached()) {  // which rank 0 does by sending
+      const Piece nothing{};
+      post(*transport_, Transfer::Kind::send, {&nothing, 1});
+      EXPECT_EQ(completed(*transport_), 1u);
+      in_ = inbox();
+      in_.consume();
+    }
     in_.ask(Ways::kind_of(bytes, false), static_cast<unsigned>(take));
   }
   [[nodiscard]] Way way() const { return way_; }
@@ -162,11 +169,16 @@ class Partner {
     out_.take_room(request.ranges);
     out_.send();
   }
+  const Consumed* attach() {
+    const Mapping& theirs = host_.segment(0).mapping();
+    const Consumed* const consumed =
+        consumed_of(theirs, find_entry(front_of(theirs), 1)->block.load(), 1);
+    out_.attach(consumed);
+    return consumed;
+  }
   Inbox inbox() {
     const Mapping& theirs = host_.segment(0).mapping();
     const std::uint64_t block = find_entry(front_of(theirs), 1)->block.load();
-    consumed_ = consumed_of(theirs, block, 1);
-    out_.attach(consumed_);
     Road road = road_of(theirs, block, 1);
     road.consumed = consumed_of(host_.segment(1).mapping(), block_, 0);
     return Inbox{road};
@@ -180,7 +192,7 @@ class Partner {
   std::unique_ptr<Transport> transport_ = host_.transport(0);
   std::uint64_t block_ = host_.domain(1).open(1, kBoth);
   Outbox out_{whole_road(host_, 1, block_, 0)};
-  const Consumed* consumed_ = nullptr;
+  const Consumed* consumed_ = attach();
   Inbox in_{};  // until rank 0 has sent something
   Piece short_{};
   const std::byte* payload_ = nullptr;

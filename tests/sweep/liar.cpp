@@ -1,9 +1,13 @@
 // Preloaded, it spoils one element of what an MPI gives the last rank of an all_reduce of f32.
+// tutti calls the MPI by its PMPI_ names.
+#include <dlfcn.h>
 #include <mpi.h>
 
-extern "C" int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op,
-                             MPI_Comm comm) {
-  const int status = PMPI_Allreduce(in, out, count, type, op, comm);
+extern "C" int PMPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op,
+                              MPI_Comm comm) {
+  static const auto honest =
+      reinterpret_cast<decltype(&PMPI_Allreduce)>(dlsym(RTLD_NEXT, "PMPI_Allreduce"));
+  const int status = honest(in, out, count, type, op, comm);
   int rank = 0;
   int size = 0;
   MPI_Comm_rank(comm, &rank);

@@ -20,6 +20,9 @@
 /// program that uses tutti and MPI from the main thread only, MPI_THREAD_SERIALIZED one that uses
 /// both from one thread at a time, and MPI_THREAD_MULTIPLE several threads with a communicator
 /// each.
+///
+/// The MPI is called by its PMPI_ names: profilers and others that stand between a program and its
+/// MPI see the calls of the program alone.
 namespace tutti::mpi {
 
 /// How messages become MPI messages. Equal on all ranks.
@@ -33,7 +36,11 @@ struct Options {
 
 /// Connects the ranks of an MPI communicator by tutti's own transports: shared memory inside a
 /// host, TCP between hosts. MPI serves for the ranks to find each other, and is not needed
-/// afterwards. Collective over `comm`.
+/// afterwards. Collective over `comm`, of which collective calls are made, and no duplicate:
+/// threads may do so at the same time, each with a communicator of its own. What the MPI meets
+/// meanwhile goes to the error handler of `comm`. Connections are kept until MPI_Finalize, and
+/// shared by communicators of the same processes: to make a second one costs little more than
+/// MPI_Comm_dup.
 ///
 /// With the transport "shm+mpi" messages between hosts are MPI's instead, and only the control
 /// plane uses TCP. Then groups that span hosts are made as `communicator` makes them, and MPI must
@@ -42,7 +49,9 @@ struct Options {
 /// @return the communicator, with the ranks of `comm`. Throws Error.
 [[nodiscard]] Communicator init(MPI_Comm comm, const InitOptions& options = {});
 
-/// A communicator over a private duplicate of an MPI communicator. Collective over `comm`.
+/// A communicator over a private duplicate of an MPI communicator. Collective over `comm`. Ranks of
+/// one host are connected by sockets of Unix as well, over which they know at once when one of them
+/// ends, and agree on what failed; those of other hosts learn of it by the MPI.
 /// @param comm an intra-communicator; it stays the caller's, and its messages never mix with ours.
 /// @param options of the communicator, equal on all ranks. @param transport see Options.
 /// @return the communicator, with the ranks of `comm`. Its groups and splits are made by MPI, which

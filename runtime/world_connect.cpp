@@ -1,0 +1,236 @@
+// How the ranks of a world are connected, or found to be connected already.
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "fields.hpp"
+#include "together.hpp"
+#include "world.hpp"
+
+namespace tutti::runtime {
+namespace {
+
+using detail::combine;
+
+/// With less time left until a world must stand its network is not measured: that may take half of
+/// it.
+constexpr std::chrono::seconds kTimeToMeasure{4};
+
+std::string name_of(Rank rank, const std::string& host) {
+  return "rank " + std::to_string(rank) + " (host " + host + ")";
+}
+
+LinkSettings settings_of(const WorldOptions& options) {
+  const bool shares_memory = options.ways == Ways::any || options.ways == Ways::shm;
+  LinkSettings settings{.shares_memory = shares_memory,
+                        .carries_data = options.network == nullptr && options.ways != Ways::none,
+                        .only_local = options.ways == Ways::none,
+                        .tls = options.mesh.tls,
+                        .payload_checksum = options.payload_checksum,
+                        .vigilance = options.vigilance,
+                        .interface = options.mesh.interface,
+                        .secret = {},
+                        .host = options.mesh.host,
+                        .segment_bytes = options.segment_bytes};
+  if (options.mesh.secret) settings.secret = message_code(options.mesh.secret->bytes(), {});
+  return settings;
+}
+
+/// What must be equal on all ranks, as a number.
+std::uint64_t summary_of(const WorldOptions& options) {
+  std::uint64_t summary = combine(0, static_cast<std::uint64_t>(options.ways));
+  summary = combine(summary, options.mesh.tls ? 1 : 0);
+  for (const auto& [name, value] : options.mesh.agreed)
+    summary = combine(combine(summary, std::string_view{name}), std::string_view{value});
+  return summary;
+}
+
+}  // namespace
+
+Ways ways_of(std::string_view name) {
+  if (name == "auto") return Ways::any;
+  if (name == "shm") return Ways::shm;
+  if (name == "tcp") return Ways::tcp;
+  throw Error{ErrorCode::invalid_argument, "there is no transport '" + std::string{name} +
+                                               "'; choose auto, shm or tcp (mpi is that of "
+                                               "tutti::mpi::communicator, shm+mpi one of "
+                                               "tutti::mpi::init)"};
+}
+
+std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& options,
+                                      Deadline deadline) {
+  const std::shared_ptr<World> world{new World};
+  world->self_ = channel.rank();
+  world->origin_ = channel.describe();
+  world->network_ = options.network;
+  world->has_checksums_ = options.payload_checksum;
+  const LinkSettings settings = settings_of(options);
+  if (!world->share(channel, settings, options, deadline))
+    world->connect_anew(channel, settings, options, deadline);
+  if (options.ways == Ways::shm) world->require_memory();
+  channel.keep(world->links_);
+  if (options.ways == Ways::none) return world;
+  const std::vector<Card> cards = world->cards();
+  world->shared_cores_ = shared_cores(cards, world->self_);
+  world->remote_tariff_ =
+      world->find_remote_tariff(first_far_from_rank_0(cards), options.network_megabits, deadline);
+  return world;
+}
+
+/// Collective. @return whether the ranks' processes are connected already, all of them by links
+/// that both ends know.
+bool World::share(Channel& channel, const LinkSettings& settings, const WorldOptions& options,
+                  Deadline deadline) {
+  const auto hellos = do_together(channel, deadline, [&] {
+    links_ = Links::of_process(settings, channel.size());
+    std::string hello;
+    put(hello, links_->process());
+    put(hello, links_->next_world());
+    put(hello, summary_of(options));
+    return hello;
+  });
+  bool is_known = true;
+  std::uint64_t summary = 0;
+  for (std::string_view hello : hellos) {
+    processes_.push_back(take<std::uint64_t>(hello));
+    const auto id = take<std::uint64_t>(hello);
+    const auto theirs = take<std::uint64_t>(hello);
+    if (processes_.size() == 1) id_ = id, summary = theirs;
+    is_known = is_known && theirs == summary;
+  }
+  // Ranks of one process are threads, which cannot share links.
+  if (std::set<std::uint64_t>(processes_.begin(), processes_.end()).size() < processes_.size())
+    processes_.clear();
+  Links::Known known;
+  const auto reports = do_together(channel, deadline, [&] {
+    if (!processes_.empty()) known = links_->find(processes_, self_);
+    numbers_ = known.numbers;
+    std::string report;
+    put(report, !numbers_.empty());
+    put(report, known.balance);
+    put(report, numbers_.empty() ? Household{} : household());
+    put(report, known_speed());
+    return report;
+  });
+  std::uint64_t balance = 0;
+  std::vector<Household> households;
+  known_speed_ = NetworkSpeed::unknown;
+  for (std::string_view report : reports) {
+    is_known = take<bool>(report) && is_known;
+    balance += take<std::uint64_t>(report);
+    households.push_back(take<Household>(report));
+    if (households.size() == 1) known_speed_ = take<NetworkSpeed>(report);
+  }
+  if (!is_known || balance != 0) return false;
+  settle(households_of(households));
+  return true;
+}
+void World::connect_anew(Channel& channel, const LinkSettings& settings,
+                         const WorldOptions& options, Deadline deadline) {
+  if (processes_.empty()) {
+    do_together(channel, deadline, [&] {
+      links_ = std::make_shared<Links>(settings, channel.size());
+      return std::string{};
+    });
+    for (Rank rank = 0; rank < channel.size(); ++rank)
+      processes_.push_back(combine(id_, static_cast<std::uint64_t>(rank)));
+  }
+  MeshOptions mesh = options.mesh;
+  mesh.carries_data = settings.carries_data;
+  mesh.only_local = settings.only_local;
+  mesh.cores = links_->cores();
+  mesh.memory = links_->segment() ? links_->segment()->descriptor() : -1;
+  Mesh connected = connect_mesh(channel, mesh, deadline);
+  id_ = connected.world;
+  numbers_ = links_->add(connected, processes_, self_);
+  settle(std::move(connected.households));
+}
+
+/// The ranks that share memory with this one, as far as it is known.
+Household World::household() const {
+  std::vector<Rank> ranks;
+  for (const Rank rank : everyone())
+    if (peer(rank).is_local) ranks.push_back(rank);
+  return household_of(ranks);
+}
+
+std::vector<Card> World::cards() const {
+  std::vector<Card> cards;
+  for (const Rank rank : everyone()) cards.push_back(peer(rank).card);
+  return cards;
+}
+
+std::pair<std::string, std::string> World::ends_of_network(Rank far) const {
+  return {peer(0).card.host.name, peer(far).card.host.name};
+}
+
+NetworkSpeed World::known_speed() const {
+  const Rank far = numbers_.empty() ? -1 : first_far_from_rank_0(cards());
+  return far < 0 ? NetworkSpeed::unknown : links_->speed(ends_of_network(far));
+}
+
+void World::settle(std::vector<Rank> households) {
+  households_ = std::move(households);
+  host_of_ = households_;
+  const bool shares_memory = links_->segment() != nullptr;
+  std::map<std::string, int> hosts;
+  for (const Rank rank : everyone()) {
+    const Links::Peer& at = peer(rank);
+    // Where nobody shares memory the names say it.
+    if (!shares_memory)
+      host_of_[static_cast<std::size_t>(rank)] =
+          hosts.emplace(at.card.host.name, rank).first->second;
+    uses_tcp_ = uses_tcp_ || (!at.is_local && network_ == nullptr);
+    is_encrypted_ = is_encrypted_ || at.is_encrypted;
+  }
+  uses_tcp_ = uses_tcp_ || !shares_memory;
+}
+
+void World::require_memory() const {
+  for (const Rank rank : everyone())
+    if (!peer(rank).is_local)
+      throw Error{ErrorCode::invalid_argument,
+                  name_of(rank, peer(rank).card.host.name) + " shares no memory with " +
+                      name_of(self_, peer(self_).card.host.name) + "; choose transport auto or tcp",
+                  rank};
+}
+
+Tariff World::find_remote_tariff(Rank far, int megabits, Deadline deadline) {
+  if (network_) return network_->tariff();
+  if (far >= 0 && megabits > 0) return network_tariff(megabits);
+  if (far < 0) return loopback_tariff();
+  const NetworkSpeed speed =
+      known_speed_ == NetworkSpeed::unknown ? find_speed(far, deadline) : known_speed_;
+  links_->note_speed(ends_of_network(far), speed);
+  return network_tariff(speed);
+}
+
+/// Collective. Rank 0 measures with the first rank of another host, and tells everyone, lest ranks
+/// choose differently. That nothing could be measured is no reason not to start.
+NetworkSpeed World::find_speed(Rank far, Deadline deadline) {
+  const auto left = [deadline] {
+    const Duration time = deadline - std::chrono::steady_clock::now();
+    return std::max<Duration>(time, std::chrono::milliseconds{1});
+  };
+  // Numbered, since the two may have the same members.
+  const auto among = [&](const std::vector<Rank>& members, std::uint64_t number) {
+    return Communicator::create(found(id_of(id_, members, number), members), make_host_memory(),
+                                {.timeout = left()});
+  };
+  auto speed = NetworkSpeed::unknown;
+  if ((self_ == 0 || self_ == far) && left() >= kTimeToMeasure) {
+    try {
+      Communicator pair = among({0, far}, 1);
+      speed = measure_network(pair);
+    } catch (const Error&) {
+      speed = NetworkSpeed::unknown;
+    }
+  }
+  Communicator all = among(everyone(), 2);
+  all.broadcast(std::span{&speed, 1}, 0);
+  return speed;
+}
+
+}  // namespace tutti::runtime
