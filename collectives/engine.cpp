@@ -350,30 +350,6 @@ Witnesses Engine::witnesses() const {
   return {group_.get(), calls_.get(), transport_->self(), transport_->size()};
 }
 
-void Engine::release(Execution* execution) noexcept {
-  if (execution->is_enlisted()) strike(*execution);
-  const auto found = std::ranges::find_if(
-      in_use_, [execution](const Held& held) { return &held.execution == execution; });
-  if (found == in_use_.end()) return;
-  if (!execution->done()) {
-    // Peers may still write into its memory if abort could not stop them, so it stays with us.
-    if (!failure_) {
-      failure_ = Error{ErrorCode::aborted,
-                       execution->state() + " was dropped while pending on rank " +
-                           std::to_string(transport_->self()),
-                       transport_->self()};
-      is_quiet_ = transport_->abort(*failure_);
-    }
-    return;
-  }
-  execution->rest();
-  cached_bytes_ += execution->footprint();
-  Entry& entry = *found->entry;
-  --entry.users;
-  entry.idle.splice(entry.idle.begin(), in_use_, found);
-  if (cached_bytes_ > options_.cache_bytes) evict();
-}
-
 std::string Engine::explain(const Call& call, const Options& options) {
   if (call.point_to_point != PointToPoint::none) {
     check_point_to_point(call, options, transport_->size());

@@ -14,6 +14,7 @@
 #include <tutti/communicator.hpp>
 
 #include "execution.hpp"
+#include "occupancy.hpp"
 #include "selector.hpp"
 #include "shape_key.hpp"
 #include "witnesses.hpp"
@@ -23,7 +24,7 @@ namespace tutti::detail {
 class ObjectArrivals;
 class ObjectOperation;
 
-/// One thread at a time.
+/// Called by the thread that is in it, see Use; but for what never changes, which any may ask for.
 class Engine {
  public:
   Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options);
@@ -113,6 +114,23 @@ class Engine {
   void wait_to_decode(const ObjectOperation& operation);
   /// Gives an execution back. If it is pending, the communicator fails.
   void release(Execution* execution) noexcept;
+
+  /// This thread begins a call, or throws Error{invalid_argument}. See Occupancy.
+  void enter() { occupancy_.enter(); }
+  /// The call ends.
+  void leave() noexcept {
+    if (has_dropped_) release_dropped();
+    occupancy_.leave();
+  }
+  /// As Occupancy::keep.
+  void keep() noexcept { occupancy_.keep(); }
+  /// As Occupancy::let_go.
+  void let_go() noexcept { occupancy_.let_go(); }
+  /// As release, of a handle that ends: by any thread, after another one's call, and, within a call
+  /// of its own, when that ends.
+  void drop(Execution* execution) noexcept;
+  /// Likewise.
+  void drop(std::shared_ptr<ObjectOperation> operation) noexcept;
   /// What a call would run, and why.
   [[nodiscard]] std::string explain(const Call& call, const Options& options);
 
@@ -163,6 +181,7 @@ class Engine {
   void check_start(const Execution& execution, const void* in, const void* out);
   void check_window(std::uint32_t wanted);
   void strike(Execution& execution) noexcept;
+  void release_dropped() noexcept;
   [[nodiscard]] Execution::Turn turn_of(const Execution& execution);
   [[nodiscard]] Execution::Turn take_turn() noexcept;
   void find_strays(bool thoroughly);
@@ -178,6 +197,8 @@ class Engine {
   [[noreturn]] void fail_as_caught();
   [[noreturn]] void complain() const;
 
+  Occupancy occupancy_;
+  bool has_dropped_ = false;      // whether a handle ended within a call
   std::shared_ptr<Group> group_;  // outlives the transport
   std::shared_ptr<CallCounter> calls_;
   std::shared_ptr<const Alarm> alarm_;
@@ -211,6 +232,19 @@ class Engine {
   bool is_quiet_ = true;  // whether no peer can write into what a failure left pending
   std::array<Completion, 32> completions_{};
   std::byte token_{1};  // what a barrier reduces
+};
+
+/// A call of this thread, in an engine as long as it lives.
+class Use {
+ public:
+  /// Throws Error{invalid_argument} where another thread is in a call, or this one.
+  explicit Use(Engine& engine) : engine_{engine} { engine_.enter(); }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  ~Use() { engine_.leave(); }
+
+ private:
+  Engine& engine_;
 };
 
 }  // namespace tutti::detail

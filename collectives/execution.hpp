@@ -92,6 +92,9 @@ class Execution {
   /// Whether it is among the calls of a batch that has not started.
   void set_enlisted(bool enlisted) noexcept { is_enlisted_ = enlisted; }
   [[nodiscard]] bool is_enlisted() const noexcept { return is_enlisted_; }
+  /// Whether its handle ended within a call, after which it is given back.
+  void set_dropped(bool dropped) noexcept { is_dropped_ = dropped; }
+  [[nodiscard]] bool is_dropped() const noexcept { return is_dropped_; }
   /// Whether nothing is left to do.
   [[nodiscard]] bool done() const noexcept { return active_lanes_ == 0; }
   /// Whether these were the buffers of its last run.
@@ -196,6 +199,7 @@ class Execution {
   bool has_run_ = false;
   bool is_ready_ = false;  // to start at the buffers it ran on last
   bool is_enlisted_ = false;
+  bool is_dropped_ = false;
   bool may_fuse_ = false;
   bool may_lend_ = false;
   bool in_place_ = false;

@@ -49,7 +49,13 @@ inline constexpr NoColor no_color{};
 /// later call: the next one that waits, or the 64th from there. Calls between two ranks are theirs
 /// alone. Throws Error{invalid_argument} from the call, with no effect, for arguments that are
 /// wrong by themselves. After any other Error but Error{object} the communicator stays failed with
-/// that first cause. Move-only. One thread at a time; different communicators run concurrently.
+/// that first cause. Move-only.
+///
+/// One thread at a time: a call that comes while another thread is in one of the same communicator,
+/// or in a batch of it, is Error{invalid_argument}, and does not touch that one. So is a call
+/// within a call of the same communicator, as in an operator or a Codec. What does not communicate
+/// may be called at any time: rank, size, transport, describe, allocate, and group. Different
+/// communicators run concurrently.
 class Communicator : public Blocking<Communicator>,
                      public Nonblocking<Communicator>,
                      public Persistent<Communicator>,
@@ -144,7 +150,9 @@ class Communicator : public Blocking<Communicator>,
     std::shared_ptr<Memory> memory;
     bool is_visible;
   };
+  friend class Objects<Communicator>;
   explicit Communicator(std::shared_ptr<detail::Engine> engine) noexcept;
+  [[nodiscard]] detail::SoleCaller sole_caller();
   [[nodiscard]] Place place_of_buffers() const;
   std::shared_ptr<detail::Engine> engine_;
 };
