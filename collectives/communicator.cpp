@@ -23,13 +23,13 @@ Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 Communicator::~Communicator() = default;
 
 Rank Communicator::rank() const noexcept {
-  return engine_->transport().self();
+  return engine_ ? engine_->transport().self() : -1;
 }
 int Communicator::size() const noexcept {
-  return engine_->transport().size();
+  return engine_ ? engine_->transport().size() : 0;
 }
-Transport& Communicator::transport() noexcept {
-  return engine_->transport();
+Transport& Communicator::transport() {
+  return detail::engine_of(engine_).transport();
 }
 
 namespace {
@@ -63,7 +63,7 @@ void start_or_enlist(const std::shared_ptr<detail::Engine>& engine, detail::Exec
 }  // namespace
 
 void Communicator::run(const Call& call, const Options& options) {
-  const detail::Use use{*engine_};
+  const detail::Use use{engine_};
   if (detail::BatchScope::current() == nullptr) return engine_->run(call, options);
   detail::Execution* execution = engine_->acquire(call, options);
   Loan loan{*engine_, execution};
@@ -73,7 +73,7 @@ void Communicator::run(const Call& call, const Options& options) {
 }
 
 Request Communicator::start(const Call& call, const Options& options) {
-  const detail::Use use{*engine_};
+  const detail::Use use{engine_};
   detail::Execution* execution = engine_->acquire(call, options);
   Loan loan{*engine_, execution};
   start_or_enlist(engine_, *execution, call.in, call.out, {.timeout = options.timeout});
@@ -81,7 +81,7 @@ Request Communicator::start(const Call& call, const Options& options) {
 }
 
 Plan Communicator::plan(const Call& call, const Options& options) {
-  const detail::Use use{*engine_};
+  const detail::Use use{engine_};
   return Plan{engine_, engine_->acquire(call, options), call.in, call.out, options.timeout};
 }
 
@@ -99,7 +99,7 @@ Result<Plan> Communicator::try_plan(const Call& call, const Options& options) no
 
 RawBytes Communicator::bytes_for_objects() noexcept {
   try {
-    const detail::Use use{*engine_};
+    const detail::Use use{engine_};
     return engine_->take_bytes(0);
   } catch (...) {  // There is none now; what else is wrong start_objects says.
     return {};
@@ -111,7 +111,7 @@ detail::SoleCaller Communicator::sole_caller() {
 }
 
 ObjectExchange Communicator::start_objects(ObjectCall call) {
-  const detail::Use use{*engine_};
+  const detail::Use use{engine_};
   detail::BatchScope::refuse("an object collective");
   auto operation = std::make_shared<detail::ObjectOperation>(*engine_, std::move(call));
   engine_->start(operation);
@@ -119,7 +119,7 @@ ObjectExchange Communicator::start_objects(ObjectCall call) {
 }
 
 std::string Communicator::explain(const Call& call, const Options& options) {
-  const detail::Use use{*engine_};
+  const detail::Use use{engine_};
   return engine_->explain(call, options);
 }
 
@@ -142,7 +142,7 @@ Request::~Request() {
 
 bool Request::test() {
   if (engine_ == nullptr) return true;
-  const detail::Use use{*engine_};
+  const detail::Use use{engine_};
   if (execution_ == nullptr) return true;
   if (!engine_->test(*execution_)) return false;
   engine_->release(std::exchange(execution_, nullptr));
@@ -151,7 +151,7 @@ bool Request::test() {
 
 void Request::wait() {
   if (engine_ == nullptr) return;
-  const detail::Use use{*engine_};
+  const detail::Use use{engine_};
   if (execution_ == nullptr) return;
   engine_->wait(*execution_);
   engine_->release(std::exchange(execution_, nullptr));
@@ -194,7 +194,7 @@ void Plan::start(const void* in, void* out) {
   if (execution_ == nullptr)
     throw Error{ErrorCode::invalid_argument,
                 "the plan is empty, because it was moved from; start the one it was moved to"};
-  const detail::Use use{*engine_};
+  const detail::Use use{engine_};
   if (!execution_->done() || execution_->is_enlisted())
     throw Error{ErrorCode::invalid_argument,
                 "the plan is running; wait for it before starting again"};
@@ -203,12 +203,12 @@ void Plan::start(const void* in, void* out) {
 
 bool Plan::test() {
   if (execution_ == nullptr) return true;
-  const detail::Use use{*engine_};
+  const detail::Use use{engine_};
   return engine_->test(*execution_);
 }
 void Plan::wait() {
   if (execution_ == nullptr) return;
-  const detail::Use use{*engine_};
+  const detail::Use use{engine_};
   engine_->wait(*execution_);
 }
 Result<void> Plan::try_start() noexcept {
@@ -225,10 +225,11 @@ Result<void> Plan::try_wait() noexcept {
 }
 
 const std::string& Plan::algorithm() const noexcept {
-  return execution_->binding().algorithm;
+  static const std::string none{};
+  return execution_ == nullptr ? none : execution_->binding().algorithm;
 }
 std::size_t Plan::segment() const noexcept {
-  return execution_->binding().segment_bytes;
+  return execution_ == nullptr ? 0 : execution_->binding().segment_bytes;
 }
 
 }  // namespace tutti

@@ -60,6 +60,10 @@ Options with_level(Options options, Determinism level) {
 
 }  // namespace
 
+void refuse_empty() {
+  throw Error{ErrorCode::invalid_argument, "the communicator is empty, because it was moved from"};
+}
+
 Engine::Entry::Entry(const ShapeKey& shape)
     : key{shape}, algorithm{shape.algorithm}, counts{shape.counts.begin(), shape.counts.end()},
       in_counts{shape.own.in.begin(), shape.own.in.end()},

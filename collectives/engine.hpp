@@ -234,11 +234,23 @@ class Engine {
   std::byte token_{1};  // what a barrier reduces
 };
 
+[[noreturn]] void refuse_empty();
+
+/// @param engine of a communicator, which has none after it was moved from. @return it. Throws
+/// Error{invalid_argument}.
+[[nodiscard]] inline Engine& engine_of(const std::shared_ptr<Engine>& engine) {
+  if (engine == nullptr) refuse_empty();
+  return *engine;
+}
+
 /// A call of this thread, in an engine as long as it lives.
 class Use {
  public:
-  /// Throws Error{invalid_argument} where another thread is in a call, or this one.
-  explicit Use(Engine& engine) : engine_{engine} { engine_.enter(); }
+  /// Throws Error{invalid_argument} as engine_of, and where another thread is in a call, or this
+  /// one.
+  explicit Use(const std::shared_ptr<Engine>& engine) : engine_{engine_of(engine)} {
+    engine_.enter();
+  }
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;
   ~Use() { engine_.leave(); }

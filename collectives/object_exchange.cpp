@@ -11,12 +11,12 @@
 namespace tutti {
 
 detail::SoleCaller::SoleCaller(std::shared_ptr<Engine> engine) : engine_{std::move(engine)} {
-  const Use use{*engine_};
+  const Use use{engine_};
   engine_->keep();
 }
 
 detail::SoleCaller::~SoleCaller() {
-  const Use use{*engine_};
+  const Use use{engine_};
   engine_->let_go();
 }
 
@@ -39,7 +39,7 @@ ObjectExchange::~ObjectExchange() {
 
 bool ObjectExchange::test() {
   if (!operation_) return true;
-  const detail::Use use{*engine_};
+  const detail::Use use{engine_};
   if (!engine_->test(*operation_)) return false;
   if (operation_->failure()) throw Error{*operation_->failure()};
   return true;
@@ -53,7 +53,7 @@ void ObjectExchange::wait_to_decode() {
   if (!operation_) return;
   const detail::SoleCaller caller = sole_caller();
   {
-    const detail::Use use{*engine_};
+    const detail::Use use{engine_};
     engine_->wait_to_decode(*operation_);
   }
   if (!is_arriving()) end();
@@ -66,7 +66,7 @@ detail::SoleCaller ObjectExchange::sole_caller() const {
 }
 
 void ObjectExchange::end() const {
-  const detail::Use use{*engine_};
+  const detail::Use use{engine_};
   if (is_arriving()) operation_->end_decoding();
   engine_->wait(*operation_);
   if (operation_->failure()) throw Error{*operation_->failure()};
@@ -90,7 +90,7 @@ std::size_t ObjectExchange::begin_decoding() const noexcept {
 }
 
 std::span<const std::byte> ObjectExchange::await(std::size_t from, std::size_t bytes) const {
-  const detail::Use use{*engine_};
+  const detail::Use use{engine_};
   return operation_->await(from, bytes);
 }
 
@@ -99,7 +99,7 @@ std::size_t ObjectExchange::count() const noexcept {
 }
 
 std::span<const std::byte> ObjectExchange::object(std::size_t index) const noexcept {
-  return operation_->object(index);
+  return operation_ ? operation_->object(index) : std::span<const std::byte>{};
 }
 
 void ObjectExchange::fail_to_decode(std::size_t index) const {

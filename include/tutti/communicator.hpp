@@ -73,7 +73,8 @@ class Communicator : public Blocking<Communicator>,
   /// buffers lie. @param options equal on all ranks. @return the communicator.
   [[nodiscard]] static Communicator create(Footing footing, std::shared_ptr<Memory> memory,
                                            const CommunicatorOptions& options = {});
-  /// Takes the group over. @param other is empty afterwards.
+  /// Takes the group over. @param other is empty afterwards: its rank is -1, its size 0, and any
+  /// call of it Error{invalid_argument}.
   Communicator(Communicator&& other) noexcept;
   /// Takes the group over. @param other is empty afterwards. @return this.
   Communicator& operator=(Communicator&& other) noexcept;
@@ -82,12 +83,13 @@ class Communicator : public Blocking<Communicator>,
   /// InitOptions::heartbeat_timeout, since its program computes: that one may then lose it.
   ~Communicator();
 
-  /// @return the own rank.
+  /// @return the own rank, or -1 of an empty communicator.
   [[nodiscard]] Rank rank() const noexcept;
-  /// @return the number of ranks.
+  /// @return the number of ranks, or 0 of an empty communicator.
   [[nodiscard]] int size() const noexcept;
-  /// @return the transport underneath.
-  [[nodiscard]] Transport& transport() noexcept;
+  /// @return the transport underneath. Throws Error{invalid_argument} where the communicator is
+  /// empty.
+  [[nodiscard]] Transport& transport();
 
   /// @return one line for a person: the ranks, how they were found, what connects them.
   [[nodiscard]] std::string describe() const;
@@ -135,7 +137,8 @@ class Communicator : public Blocking<Communicator>,
   /// Prepares a call. @param call what. @param options see Options. @return the prepared call, or
   /// the Error.
   [[nodiscard]] Result<Plan> try_plan(const Call& call, const Options& options = {}) noexcept;
-  /// @return memory of earlier object collectives, for an Encoder to begin with.
+  /// @return memory of earlier object collectives, for an Encoder to begin with; none where a call
+  /// would be refused.
   [[nodiscard]] RawBytes bytes_for_objects() noexcept;
   /// Starts an object collective over bytes; the calls of Objects are made of this. @param call
   /// what.

@@ -82,7 +82,8 @@ class Plan {
   [[nodiscard]] Result<bool> try_test() noexcept;
   /// As wait. @return nothing, or the Error.
   [[nodiscard]] Result<void> try_wait() noexcept;
-  /// @return the algorithm it runs, with parameters, such as "knomial:k=4".
+  /// @return the algorithm it runs, with parameters, such as "knomial:k=4"; nothing after it was
+  /// moved from.
   [[nodiscard]] const std::string& algorithm() const noexcept;
   /// @return bytes per segment, or 0 where the vector runs as a whole.
   [[nodiscard]] std::size_t segment() const noexcept;
