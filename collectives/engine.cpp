@@ -86,6 +86,8 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
                                                  ", expected 1 .. 8"};
   if (options_.timeout <= Duration::zero())
     throw Error{ErrorCode::invalid_argument, "the timeout must be more than zero"};
+  check_enumerator("the communicator", "determinism", static_cast<int>(options_.determinism),
+                   kDeterminisms);
   window_ = std::min(kWindow, transport_->capabilities().tags / kLanes);
   expects(window_ > 0, "a transport has tags for one operation");
   user_tags_ =

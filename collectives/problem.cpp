@@ -24,6 +24,8 @@ std::string elements(std::size_t count) {
 void check_operator(const Call& call) {
   if (!is_reduction(call.collective)) return;
   if (call.op == nullptr) refuse(call.collective, "an operator is needed");
+  check_enumerator(name_of(call.collective), "operator", static_cast<int>(call.op->kind()),
+                   kOperatorKinds);
   if (call.op->kind() == OperatorKind::user &&
       (call.op->function() == nullptr || !*call.op->function()))
     refuse(call.collective, "the user's operator has no function to apply");
@@ -137,10 +139,7 @@ bool depends_on_order(const Call& call, int size) {
 
 Determinism level_of(const Call& call, const Options& options, int size) {
   const Determinism level = options.determinism.value_or(Determinism::rank_identical);
-  if (static_cast<int>(level) >= kDeterminisms)
-    refuse(call.collective, "determinism " + std::to_string(static_cast<int>(level)) +
-                                " is none of the levels; expected 0 .. " +
-                                std::to_string(kDeterminisms - 1));
+  check_enumerator(name_of(call.collective), "determinism", static_cast<int>(level), kDeterminisms);
   return depends_on_order(call, size) ? level : Determinism::fast;
 }
 
@@ -195,7 +194,14 @@ Layout layout_of(const Problem& problem, Rank self) {
   return Layout{problem.contract, self, {problem.counts.begin(), problem.counts.end()}};
 }
 
+void check_enumerator(std::string_view name, std::string_view what, int value, int count) {
+  if (value >= 0 && value < count) return;
+  refuse(name, std::string{what} + " " + std::to_string(value) +
+                   " is none that there is; expected 0 .. " + std::to_string(count - 1));
+}
+
 void check_elements(std::string_view name, const Call& call) {
+  check_enumerator(name, "datatype", static_cast<int>(call.type), kDatatypes);
   const std::size_t expected = size_of(call.type);
   if (call.type == Datatype::opaque ? call.element_bytes > 0 : call.element_bytes == expected)
     return;
@@ -215,6 +221,7 @@ void check_buffers(std::string_view name, const Layout& layout, std::size_t elem
 }
 
 Problem check(const Call& call, const Options& options, Rank self, int size) {
+  check_enumerator("the call", "collective", static_cast<int>(call.collective), kCollectives);
   if (is_rooted(call.collective) && (call.root < 0 || call.root >= size))
     refuse(call.collective, "root " + std::to_string(call.root) + " is not a rank; expected 0 .. " +
                                 std::to_string(size - 1));

@@ -41,6 +41,9 @@ enum class PointToPoint : std::uint8_t {
   sendrecv,  ///< Both at once, to one rank and from the same or another one.
 };
 
+/// Number of enumerators of PointToPoint.
+inline constexpr int kPointToPoints = 4;
+
 /// Tags of messages between two ranks are 0 .. kUserTags - 1.
 inline constexpr int kUserTags = 8192;
 
