@@ -31,8 +31,14 @@ void check_operator(const Call& call) {
     refuse(call.collective, "the user's operator has no function to apply");
   if (is_prefix(call.collective) && call.op->kind() == OperatorKind::average)
     refuse(call.collective, "operator average is for reductions of all ranks; use sum");
-  if (is_defined(call.op->kind(), call.type)) return;
-  refuse(call.collective, "operator " + std::string{name_of(call.op->kind())} +
+  const OperatorKind kind = call.op->kind();
+  if (call.is_bool &&
+      (kind == OperatorKind::sum || kind == OperatorKind::prod || kind == OperatorKind::average))
+    refuse(call.collective, "operator " + std::string{name_of(kind)} +
+                                " is not defined for bool; use logical_and, logical_or or "
+                                "logical_xor, or count in another type");
+  if (is_defined(kind, call.type)) return;
+  refuse(call.collective, "operator " + std::string{name_of(kind)} +
                               " is not defined for datatype " + std::string{name_of(call.type)});
 }
 

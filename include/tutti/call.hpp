@@ -58,6 +58,7 @@ struct Call {
   Rank root = 0;                  ///< Of rooted collectives.
   const Operator* op = nullptr;   ///< Of reductions; copied when the operation starts.
   bool visible = false;           ///< As Options::visible; either says it.
+  bool is_bool = false;           ///< Whether elements of u8 are bool, see OperatorKind.
   /// Whether every rank knows the sizes of its own blocks only, of which each may have another: of
   /// scatter, gather and all_to_all. Equal on all ranks.
   bool own_counts = false;
@@ -101,7 +102,8 @@ template <MutableElements Out>
           .element_bytes = sizeof(T),
           .root = root,
           .op = op,
-          .visible = from_root ? detail::is_buffer<std::remove_cvref_t<Out>> : in.is_buffer()};
+          .visible = from_root ? detail::is_buffer<std::remove_cvref_t<Out>> : in.is_buffer(),
+          .is_bool = std::is_same_v<T, bool>};
 }
 /// @param in input. @param out output. @param op operator. @return the call.
 template <MutableElements Out>
