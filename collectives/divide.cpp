@@ -54,14 +54,15 @@ void check_members(std::span<const Rank> members, Rank self, int size) {
 
 }  // namespace
 
-Communicator Communicator::group(std::span<const Rank> members) {
+Communicator Communicator::group(std::span<const Rank> members, std::uint64_t key) {
   const detail::Engine& engine = detail::engine_of(engine_);
   check_members(members, rank(), size());
-  return create(engine.group().subgroup(members), engine.memory(), engine.options());
+  return create(engine.group().subgroup(members, key), engine.memory(), engine.options());
 }
 
-Result<Communicator> Communicator::try_group(std::span<const Rank> members) noexcept {
-  return detail::attempt([&] { return group(members); });
+Result<Communicator> Communicator::try_group(std::span<const Rank> members,
+                                             std::uint64_t key) noexcept {
+  return detail::attempt([&] { return group(members, key); });
 }
 
 Communicator Communicator::split(int color, int key) {
@@ -73,7 +74,7 @@ Communicator Communicator::split(int color, int key) {
   }
   std::ranges::stable_sort(members, {},
                            [&](Rank rank) { return wishes[static_cast<std::size_t>(rank)].key; });
-  return group(members);
+  return group(members, kKeyOfSplits);
 }
 
 void Communicator::split(NoColor) {

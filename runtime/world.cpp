@@ -22,8 +22,9 @@ using detail::combine;
 constexpr std::chrono::seconds kTimeToMeasure{4};
 
 /// Every member comes to the same id by itself: nothing need be agreed on.
-std::uint64_t id_of(std::uint64_t parent, std::span<const Rank> members, std::uint64_t times) {
-  std::uint64_t id = combine(parent, times);
+std::uint64_t id_of(std::uint64_t parent, std::span<const Rank> members, std::uint64_t times,
+                    std::uint64_t key = 0) {
+  std::uint64_t id = combine(combine(parent, times), key);
   for (const Rank member : members) id = combine(id, static_cast<std::uint64_t>(member));
   return std::max<std::uint64_t>(combine(id, members.size()), 1);
 }
@@ -34,12 +35,12 @@ class WorldGroup final : public Group {
   WorldGroup(std::shared_ptr<World> world, std::uint64_t id, std::vector<Rank> members)
       : world_{std::move(world)}, id_{id}, members_{std::move(members)} {}
 
-  [[nodiscard]] Footing subgroup(std::span<const Rank> members) override {
+  [[nodiscard]] Footing subgroup(std::span<const Rank> members, std::uint64_t key) override {
     const std::vector<Rank> ranks = in_world(members);
     const std::lock_guard lock{mutex_};
-    std::uint64_t& made = made_[ranks];
+    std::uint64_t& made = made_[{ranks, key}];
     try {
-      Footing footing = world_->found(id_of(id_, ranks, made + 1), ranks);
+      Footing footing = world_->found(id_of(id_, ranks, made + 1, key), ranks);
       ++made;  // only now, so that this rank counts like the others when it tries again
       return footing;
     } catch (const std::bad_alloc&) {
@@ -66,7 +67,7 @@ class WorldGroup final : public Group {
   const std::uint64_t id_;
   const std::vector<Rank> members_;  // in the world
   std::mutex mutex_{};
-  std::map<std::vector<Rank>, std::uint64_t> made_{};
+  std::map<std::pair<std::vector<Rank>, std::uint64_t>, std::uint64_t> made_{};  // by key, too
 };
 
 std::string name_of(Rank rank, const std::string& host) {
@@ -250,7 +251,8 @@ std::unique_ptr<Transport> World::connect(std::uint64_t communicator,
 std::unique_ptr<Transport> World::connect_remotely(std::uint64_t communicator,
                                                    const std::vector<Rank>& members,
                                                    const std::shared_ptr<Alarm>& alarm) {
-  return network_ ? network_->transport(members) : fabric_->transport(communicator, members, alarm);
+  return network_ ? network_->transport(members, communicator)
+                  : fabric_->transport(communicator, members, alarm);
 }
 
 int World::count_hosts(const std::vector<Rank>& members) const {

@@ -28,9 +28,9 @@ class MpiGroup final : public tutti::Group {
  public:
   MpiGroup(const Ranks& ranks, const Options& options) : ranks_{ranks}, options_{options} {}
 
-  [[nodiscard]] Footing subgroup(std::span<const Rank> members) override {
-    MPI_Comm parent = subset_of(ranks_, members);
-    Footing footing = footing_of(parent, options_);
+  [[nodiscard]] Footing subgroup(std::span<const Rank> members, std::uint64_t key) override {
+    MPI_Comm parent = subset_of(ranks_, members, key);
+    Footing footing = footing_of(parent, options_, key);
     MPI_Comm_free(&parent);
     return footing;
   }
@@ -41,8 +41,9 @@ class MpiGroup final : public tutti::Group {
            std::to_string(hosts) + (hosts == 1 ? " host" : " hosts") + ", over MPI";
   }
 
-  [[nodiscard]] static Footing footing_of(MPI_Comm comm, const Options& options) {
-    const Ranks ranks = gather_ranks(comm, options);
+  [[nodiscard]] static Footing footing_of(MPI_Comm comm, const Options& options,
+                                          std::uint64_t key = 0) {
+    const Ranks ranks = gather_ranks(comm, options, key);
     return {.transport = std::make_unique<MpiTransport>(ranks, options),
             .group = std::make_shared<MpiGroup>(ranks, options),
             .tariff = tariff_of(ranks),

@@ -7,7 +7,14 @@
 
 namespace tutti::mpi {
 
-MPI_Comm subset_of(const Ranks& ranks, std::span<const Rank> members) {
+namespace {
+
+/// Tags that every MPI takes.
+constexpr std::uint64_t kTags = 32768;
+
+}  // namespace
+
+MPI_Comm subset_of(const Ranks& ranks, std::span<const Rank> members, std::uint64_t key) {
   const std::vector<int> listed{members.begin(), members.end()};
   MPI_Group all = MPI_GROUP_NULL;
   MPI_Group some = MPI_GROUP_NULL;
@@ -16,7 +23,7 @@ MPI_Comm subset_of(const Ranks& ranks, std::span<const Rank> members) {
   const int included = MPI_Group_incl(all, static_cast<int>(listed.size()), listed.data(), &some);
   MPI_Group_free(&all);
   check(included, "list the members");
-  const int made = MPI_Comm_create_group(ranks.comm, some, 0, &subset);
+  const int made = MPI_Comm_create_group(ranks.comm, some, static_cast<int>(key % kTags), &subset);
   MPI_Group_free(&some);
   check(made, "make a group");
   return subset;
@@ -27,9 +34,11 @@ MpiNetwork::~MpiNetwork() {
   if (MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) MPI_Comm_free(&ranks_.comm);
 }
 
-std::unique_ptr<Transport> MpiNetwork::transport(std::span<const Rank> members) {
-  MPI_Comm subset = subset_of(ranks_, members);
-  auto made = make_transport(subset, options_);
+std::unique_ptr<Transport> MpiNetwork::transport(std::span<const Rank> members,
+                                                 std::uint64_t communicator) {
+  MPI_Comm subset = subset_of(ranks_, members, communicator);
+  auto made =
+      std::make_unique<MpiTransport>(gather_ranks(subset, options_, communicator), options_);
   MPI_Comm_free(&subset);
   return made;
 }

@@ -9,9 +9,11 @@
 namespace tutti::mpi {
 
 /// Makes a communicator of some of the ranks, by MPI_Comm_create_group, which blocks until all of
-/// them take part. @param ranks of what. @param members as their ranks there. @return it; the
-/// caller frees it. Throws Error.
-[[nodiscard]] MPI_Comm subset_of(const Ranks& ranks, std::span<const Rank> members);
+/// them take part. @param ranks of what. @param members as their ranks there. @param key that
+/// several threads tell theirs apart by, modulo 2^15. @return it; the caller frees it. Throws
+/// Error.
+[[nodiscard]] MPI_Comm subset_of(const Ranks& ranks, std::span<const Rank> members,
+                                 std::uint64_t key = 0);
 
 /// Lets MPI carry what goes between hosts.
 class MpiNetwork final : public Network {
@@ -21,7 +23,8 @@ class MpiNetwork final : public Network {
       : ranks_{gather_ranks(comm, options)}, options_{options} {}
   ~MpiNetwork() override;
 
-  [[nodiscard]] std::unique_ptr<Transport> transport(std::span<const Rank> members) override;
+  [[nodiscard]] std::unique_ptr<Transport> transport(std::span<const Rank> members,
+                                                     std::uint64_t communicator) override;
   [[nodiscard]] std::string name() const override { return "MPI"; }
   [[nodiscard]] Tariff tariff() const override { return {kDefaultCosts, "assumed of MPI"}; }
 

@@ -2,6 +2,7 @@
 /// The communicator: a group of ranks and the collectives among them.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -96,17 +97,22 @@ class Communicator : public Blocking<Communicator>,
 
   /// Makes a communicator of some of the ranks; the others do not take part. Where tutti's own
   /// transports connect the ranks this is a local operation, so that overlapping groups may be made
-  /// in any order; members that name the same ranks for the k-th time get the same group. Over MPI
-  /// it is collective over the members.
+  /// in any order; members that name the same ranks and the same key for the k-th time get the same
+  /// group. So threads that make groups of the same ranks give a key of their own each, else they
+  /// may get each other's group, and each other's data. Over MPI it is collective over the members,
+  /// and keys that are equal modulo 32768 are not for several threads at once.
   /// @param members distinct ranks, the own one among them, which become ranks 0, 1, ... in this
-  /// order. Equal on all of them. @return the communicator. Throws Error.
-  [[nodiscard]] Communicator group(std::span<const Rank> members);
-  /// @copydoc group(std::span<const Rank>)
-  [[nodiscard]] Communicator group(std::initializer_list<Rank> members) {
-    return group(std::span{members.begin(), members.size()});
+  /// order. Equal on all of them. @param key such as a thread's number, and not kKeyOfSplits; equal
+  /// on all of them. Members whose keys differ never get each other's data: they wait for each
+  /// other until their calls miss their deadlines. @return the communicator. Throws Error.
+  [[nodiscard]] Communicator group(std::span<const Rank> members, std::uint64_t key = 0);
+  /// @copydoc group(std::span<const Rank>, std::uint64_t)
+  [[nodiscard]] Communicator group(std::initializer_list<Rank> members, std::uint64_t key = 0) {
+    return group(std::span{members.begin(), members.size()}, key);
   }
-  /// @copydoc group(std::span<const Rank>)
-  [[nodiscard]] Result<Communicator> try_group(std::span<const Rank> members) noexcept;
+  /// @copydoc group(std::span<const Rank>, std::uint64_t)
+  [[nodiscard]] Result<Communicator> try_group(std::span<const Rank> members,
+                                               std::uint64_t key = 0) noexcept;
   /// Divides the ranks by color. Collective.
   /// @param color any; ranks that give the same one are together. @param key orders the ranks of a
   /// color; those of equal keys stay in their order. @return the communicator of the own color.

@@ -87,6 +87,10 @@ struct Footing {
   std::vector<int> hosts{};
 };
 
+/// The key of groups that Communicator::split makes, so that they are none of those that other
+/// threads make of the same ranks.
+inline constexpr std::uint64_t kKeyOfSplits = ~std::uint64_t{0};
+
 /// Makes smaller groups, and memory that peers see. A backend that can do neither has no Group.
 /// Calls from several threads at once are safe.
 class Group {
@@ -98,9 +102,10 @@ class Group {
 
   /// Makes a group of some of the ranks.
   /// @param members distinct ranks of this group, the own one among them; they are ranks 0, 1, ...
-  /// of the new one in this order. All members must name the same.
+  /// of the new one in this order. All members must name the same. @param key equal on all of them:
+  /// those that name the same ranks and key for the k-th time get the same group.
   /// @return what the new group stands on. Throws Error.
-  [[nodiscard]] virtual Footing subgroup(std::span<const Rank> members) = 0;
+  [[nodiscard]] virtual Footing subgroup(std::span<const Rank> members, std::uint64_t key) = 0;
   /// @return memory in which peers of the same host read and write in place, or null where there
   /// is none.
   [[nodiscard]] virtual std::shared_ptr<Memory> visible_memory() noexcept = 0;

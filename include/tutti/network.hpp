@@ -2,6 +2,7 @@
 /// Network: what carries messages between hosts in place of tutti's own TCP.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,8 +22,11 @@ class Network {
 
   /// Collective over the members, and may block until all take part. @param members ranks of the
   /// world, the own one among them; they are ranks 0, 1, ... of the transport in this order.
+  /// @param communicator its number, equal on all of them, and another one for each: threads may
+  /// make several of the same members at once, in another order on each rank.
   /// @return a transport that reaches all of them. Throws Error.
-  [[nodiscard]] virtual std::unique_ptr<Transport> transport(std::span<const Rank> members) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Transport> transport(std::span<const Rank> members,
+                                                             std::uint64_t communicator) = 0;
   /// @return what it is called, for a person.
   [[nodiscard]] virtual std::string name() const = 0;
   /// @return what its messages and bytes are taken to cost; equal on all ranks.
