@@ -85,7 +85,9 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
                                                  std::to_string(options_.segments_in_flight) +
                                                  ", expected 1 .. 8"};
   if (options_.timeout <= Duration::zero())
-    throw Error{ErrorCode::invalid_argument, "the timeout must be more than zero"};
+    throw Error{ErrorCode::invalid_argument,
+                "the timeout is " + std::to_string(options_.timeout.count()) +
+                    " ns; expected more than zero, or Duration::max() to wait for ever"};
   check_enumerator("the communicator", "determinism", static_cast<int>(options_.determinism),
                    kDeterminisms);
   window_ = std::min(kWindow, transport_->capabilities().tags / kLanes);
@@ -203,6 +205,7 @@ Execution* Engine::acquire(const Call& call, const Options& options) {
 /// An entry that has an idle execution, which knows the call's tag.
 Engine::Entry& Engine::entry_ready_for(const Call& call, const Options& options) {
   if (failure_) complain();
+  if (options.timeout < Duration::zero()) check_timeout("the call", options.timeout);
   if (call.point_to_point != PointToPoint::none) check_tag(call, user_tags_);
   Entry& entry = entry_for(call, options);
   if (entry.idle.empty()) {
@@ -256,7 +259,7 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
   if (failure_) complain();
   check_start(execution, in, out);
   if (execution.binding().layout.contract().collective == Collective::barrier) in = out = &token_;
-  if (timeout <= Duration::zero()) timeout = options_.timeout;
+  if (timeout == Duration::zero()) timeout = options_.timeout;
   try {
     execution.start({in, out}, turn_of(execution), timeout);
   } catch (...) {

@@ -206,6 +206,13 @@ void check_enumerator(std::string_view name, std::string_view what, int value, i
                    " is none that there is; expected 0 .. " + std::to_string(count - 1));
 }
 
+void check_timeout(std::string_view name, Duration timeout) {
+  if (timeout >= Duration::zero()) return;
+  refuse(name, "the timeout is " + std::to_string(timeout.count()) +
+                   " ns; expected more than zero, zero for that of the communicator, or "
+                   "Duration::max() to wait for ever");
+}
+
 void check_elements(std::string_view name, const Call& call) {
   check_enumerator(name, "datatype", static_cast<int>(call.type), kDatatypes);
   const std::size_t expected = size_of(call.type);

@@ -59,6 +59,8 @@ void check_parent(MPI_Comm parent, const Options& options) {
   if (options.chunk_bytes < 1 || options.chunk_bytes > kMostChunkBytes)
     throw Error{kInvalid, "chunk_bytes is " + std::to_string(options.chunk_bytes) +
                               "; it must be 1 .. " + std::to_string(kMostChunkBytes)};
+  if (options.timeout < Duration::zero())
+    throw Error{kInvalid, "the timeout of the set-up must not be less than zero"};
 }
 
 void check_equal(const std::vector<Card>& cards, Rank self) {

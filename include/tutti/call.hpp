@@ -37,7 +37,10 @@ struct Options {
   /// itself and need not say so. Then what is chosen suits memory that peers read and write in
   /// place. Equal on all ranks; where it is said and not so, calls are slow and right.
   bool visible = false;
-  Duration timeout{0};  ///< Of the whole operation; zero takes the communicator's.
+  /// Of the whole operation. Zero takes the communicator's, and Duration::max() is for ever. Less
+  /// than zero is Error{invalid_argument}, since it may be what was left of a time that has run
+  /// out: with one nanosecond the call misses its deadline, unless it ends at once.
+  Duration timeout{0};
   /// What the bits of a reduction may depend on; empty takes the communicator's. Equal on all
   /// ranks.
   std::optional<Determinism> determinism{};

@@ -26,8 +26,9 @@ namespace tutti {
 
 /// What a communicator is made with. Equal on all ranks.
 struct CommunicatorOptions {
-  Duration timeout = std::chrono::seconds{300};  ///< Deadline of an operation without its own.
-  int segments_in_flight = 4;                    ///< Segments of one operation under way, 1 .. 8.
+  /// Deadline of an operation without its own: more than zero, and Duration::max() is for ever.
+  Duration timeout = std::chrono::seconds{300};
+  int segments_in_flight = 4;  ///< Segments of one operation under way, 1 .. 8.
   /// Schedules and bound programs kept for reuse, and as much again of scratch memory. What was
   /// used last stays, whatever its size. Pending operations and plans have what they need beside
   /// it.

@@ -23,7 +23,8 @@ struct InitOptions {
   /// "tcp": TCP between all ranks. "shm+mpi", for tutti::mpi::init: shared memory inside a host,
   /// MPI between hosts.
   std::string transport = "auto";
-  /// How long ranks wait for each other; zero takes TUTTI_TIMEOUT, or 60 s without it.
+  /// How long ranks wait for each other; zero takes TUTTI_TIMEOUT, or 60 s without it, less is
+  /// Error{invalid_argument}, and Duration::max() is for ever.
   Duration timeout = Duration::zero();
   /// A rank on another host that is not heard of for so long is given up. Networks that pause, and
   /// machines that are moved, need more; who wants to know of a cut cable sooner takes less. Every

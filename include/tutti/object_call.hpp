@@ -46,7 +46,7 @@ struct ObjectOptions {
   /// a rank allocates because another one says so.
   std::size_t most_bytes = std::size_t{1} << 30;
   /// Of the whole operation, of which decoding is a part where the object is decoded while it
-  /// comes; zero takes the communicator's.
+  /// comes; as Options::timeout.
   Duration timeout{0};
 };
 

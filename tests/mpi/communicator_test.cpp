@@ -206,6 +206,21 @@ TEST(MpiCommunicator, MakesGroupsOfEqualKeysOnly) {
   expect_sum_of(world, ranks, world.rank());
 }
 
+TEST(MpiCommunicator, RefusesTimesThatAreNegative) {
+  const mpi::Options negative{.timeout = std::chrono::milliseconds{-1}};
+  const std::vector<Result<void>> outcomes{
+      detail::attempt([&] { (void)mpi::communicator(MPI_COMM_WORLD, {}, negative); }),
+      detail::attempt([&] { (void)mpi::make_transport(MPI_COMM_WORLD, negative); }),
+      detail::attempt([&] { (void)mpi::init(MPI_COMM_WORLD, {.timeout = negative.timeout}); })};
+  for (const Result<void>& outcome : outcomes) {
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code(), ErrorCode::invalid_argument) << outcome.error().what();
+  }
+  Communicator world =
+      mpi::communicator(MPI_COMM_WORLD, {.timeout = Duration::max()}, {.timeout = Duration::max()});
+  world.barrier();
+}
+
 TEST(MpiCommunicator, IsNeededOnlyForRanksToFindEachOther) {
   for (const char* const transport : {"auto", "tcp"}) {
     Communicator world =

@@ -61,6 +61,26 @@ TEST(World, RefusesOptionsThatDifferBetweenRanks) {
   expect_no_error(start_two({.timeout = 20s}, {.timeout = 30s}));
 }
 
+TEST(World, MayWaitForEver) {
+  for (const char* const transport : {"auto", "tcp"}) {
+    const InitOptions options{.transport = transport,
+                              .timeout = Duration::max(),
+                              .heartbeat_timeout = Duration::max(),
+                              .communicator = {.timeout = Duration::max()}};
+    expect_no_error(start_two(options, options));
+  }
+}
+
+TEST(World, RefusesTimesThatAreNegative) {
+  for (const InitOptions& options :
+       {InitOptions{.timeout = -1ns}, InitOptions{.heartbeat_timeout = -1s},
+        InitOptions{.communicator = {.timeout = -1ms}}})
+    for (const Outcome& outcome : start_two(options, options)) {
+      ASSERT_TRUE(outcome.error);
+      EXPECT_EQ(outcome.error->code(), ErrorCode::invalid_argument) << outcome.text();
+    }
+}
+
 /// A network that nobody uses.
 class IdleNetwork final : public Network {
  public:

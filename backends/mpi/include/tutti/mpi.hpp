@@ -27,7 +27,8 @@ struct Options {
   /// Payload bytes of one MPI message, 1 .. 2^31 - 1; more travel in several. What is reduced does
   /// in messages of at most 1 MiB, so that it is warm when it is.
   std::size_t chunk_bytes = std::size_t{1} << 30;
-  /// How long the set-up, a collective operation of the whole group, waits for the other ranks.
+  /// How long the set-up, a collective operation of the whole group, waits for the other ranks: not
+  /// less than zero, and Duration::max() is for ever.
   Duration timeout = std::chrono::seconds{300};
 };
 
