@@ -5,7 +5,7 @@
 
 #include <tutti/fingerprint.hpp>
 
-#include "hash.hpp"
+#include "bind_shape.hpp"
 #include "objects.hpp"
 #include "point_to_point.hpp"
 
@@ -20,38 +20,6 @@ constexpr int kPollsPerClock = 32;
 /// that a message that was never received, as after a disagreement about the root, meets a later
 /// call and is found to be wrong, where find_strays did not find it before.
 constexpr std::uint32_t kWindow = 64;
-
-/// Everything that must be equal on all ranks, but the call's number.
-std::uint64_t fingerprint_of(const Problem& problem, const Binding& binding) noexcept {
-  std::uint64_t hash = combine(0, static_cast<std::uint64_t>(problem.contract.collective));
-  hash = combine(hash, static_cast<std::uint64_t>(problem.contract.root));
-  hash = combine(hash, static_cast<std::uint64_t>(problem.type));
-  hash = combine(hash, problem.element_bytes);
-  if (problem.op != nullptr) hash = combine(hash, static_cast<std::uint64_t>(problem.op->kind()));
-  hash = combine(hash, problem.own_counts ? ~std::uint64_t{0} : problem.count);
-  for (const std::size_t count : problem.counts) hash = combine(hash, count);
-  hash = combine(hash, std::string_view{binding.algorithm});
-  return combine(hash, binding.segments);
-}
-
-/// What is being handled, for all ranks to be told: an Error as it is, and whatever a user's
-/// operator, the memory or the transport threw beside.
-Error caught(Rank self) {
-  const std::string rank = "rank " + std::to_string(self);
-  try {
-    throw;
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return {ErrorCode::transport, "no memory is left on " + rank, self};
-  } catch (const std::exception& error) {
-    return {ErrorCode::aborted, "an exception ended the operation on " + rank + ": " + error.what(),
-            self};
-  } catch (...) {
-    return {ErrorCode::aborted, "an exception of unknown type ended the operation on " + rank,
-            self};
-  }
-}
 
 Options with_level(Options options, Determinism level) {
   if (!options.determinism) options.determinism = level;
@@ -70,11 +38,11 @@ Engine::Entry::Entry(const ShapeKey& shape)
 }
 
 Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options)
-    : group_{std::move(footing.group)}, calls_{std::move(footing.calls)}, alarm_{std::move(
-                                                                              footing.alarm)},
-      transport_{std::move(footing.transport)}, outbox_{*transport_}, memory_{std::move(memory)},
-      options_{options}, selector_{std::move(footing.tariff), options.catalog,
-                                   std::move(footing.hosts)},
+    : group_{std::move(footing.group)}, calls_{footing.calls ? std::move(footing.calls)
+                                                             : std::make_shared<CallCounter>()},
+      alarm_{std::move(footing.alarm)}, transport_{std::move(footing.transport)},
+      outbox_{*transport_}, memory_{std::move(memory)}, options_{options},
+      selector_{std::move(footing.tariff), options.catalog, std::move(footing.hosts)},
       scratch_{*memory_, options.cache_bytes} {
   if (options_.segments_in_flight < 1 || options_.segments_in_flight > 8)
     throw Error{ErrorCode::invalid_argument, "segments_in_flight is " +
@@ -88,22 +56,6 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
       std::min<std::uint32_t>(kUserTags, transport_->capabilities().tags - window_ * kLanes);
   polls_per_clock_ = std::clamp(transport_->capabilities().idle_spins, 1, kPollsPerClock);
   polls_until_clock_ = polls_per_clock_;
-}
-
-/// Who destroys a communicator hears of nothing any more, but ranks that still call it do.
-Engine::~Engine() {
-  if (!failure_) {
-    try {
-      find_strays(false);
-    } catch (...) {
-      is_quiet_ = transport_->abort(caught(transport_->self()));
-    }
-  }
-  if (is_quiet_) return;
-  for (Held& held : in_use_)
-    if (!held.execution.done()) held.execution.write_off();
-  // Peers may still write into their memory, so that is never freed.
-  if (!objects_.empty()) static_cast<void>(new auto(std::move(objects_)));
 }
 
 Group& Engine::group() const {
@@ -144,30 +96,9 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
   const Problem problem =
       check(call, with_level(options, options_.determinism), self, transport_->size());
   const Candidate chosen = selector_.select(problem).chosen;
-  Layout layout = layout_of(problem, self);
-  const Schedule schedule = chosen.choice.build(problem.contract.size, problem.contract.root, self);
-  Program program = bind(schedule, layout);
-  // Where a rank does not know how long the others' blocks are they could not agree on segments.
-  const std::size_t segments =
-      problem.own_counts ? 1
-                         : segment_count(problem.bytes(), chosen.segment_bytes, layout.largest());
-  Binding binding{.layout = std::move(layout),
-                  .program = std::move(program),
-                  .op = problem.op == nullptr ? sum : *problem.op,
-                  .type = problem.type,
-                  .element_bytes = problem.element_bytes,
-                  .segments = segments,
-                  .segment_bytes = segments == 1 ? 0 : chosen.segment_bytes,
-                  .algorithm = chosen.choice.text(),
-                  .name = name_of(problem.contract.collective),
-                  .has_own_counts = problem.own_counts};
-  const OperatorKind kind = binding.op.kind();
-  // How many are in flight decides on which tags segments travel.
-  binding.summary = {combine(combine(fingerprint_of(problem, binding), chosen.digest),
-                             static_cast<std::uint64_t>(options_.segments_in_flight)),
-                     packed_call(problem.contract.collective, problem.type,
-                                 problem.op == nullptr ? nullptr : &kind, problem.contract.root),
-                     problem.bytes()};
+  Binding binding = detail::bind_shape(problem, chosen, self, options_.segments_in_flight);
+  calls_->describe(binding.fingerprint,
+                   words_of(problem, chosen, binding, options_.segments_in_flight));
   return std::make_shared<const Binding>(std::move(binding));
 }
 
@@ -186,6 +117,7 @@ void Engine::evict() noexcept {
     const auto [begin, end] = index_.equal_range(entry->hash);
     index_.erase(std::find_if(begin, end, [&](const auto& i) { return i.second == entry; }));
     cached_bytes_ -= entry->bytes;
+    calls_->forget(entry->binding->fingerprint);
     entry = entries_.erase(entry);
   }
 }
@@ -265,7 +197,7 @@ Execution::Turn Engine::turn_of(const Execution& execution) {
     return {0, window_ * kLanes + static_cast<std::uint32_t>(execution.user_tag())};
   if (laps_ || transport_->has_unclaimed()) find_strays(std::exchange(laps_, false));
   const Execution::Turn turn = take_turn();
-  if (calls_) calls_->begin(sequence_, execution.binding().summary);
+  calls_->begin(sequence_, execution.binding().fingerprint);
   return turn;
 }
 
@@ -276,26 +208,6 @@ Execution::Turn Engine::take_turn() noexcept {
   return turn;
 }
 
-Engine::Oldest Engine::oldest_pending() const noexcept {
-  Oldest oldest{sequence_};
-  for (const Held& held : in_use_)
-    if (!held.execution.done() && held.execution.binding().is_collective &&
-        held.execution.sequence() < oldest.sequence)
-      oldest = {held.execution.sequence(), held.execution.binding().summary.fingerprint};
-  for (const std::uint64_t turn : kept_)
-    if (turn < oldest.sequence) oldest = {turn};
-  return oldest;
-}
-
-/// Looks for messages of calls that have ended, or that differ from the one that waits: a rank that
-/// only sends learns from nothing else that others see the call differently. Done where a message
-/// waits for its receive, where this rank waits anyway, and thoroughly once in a window and where
-/// it has waited for long.
-void Engine::find_strays(bool thoroughly) {
-  const Oldest oldest = oldest_pending();
-  transport_->find_strays(make_fingerprint(oldest.summary, oldest.sequence), thoroughly);
-}
-
 /// Refuses operations whose tags a pending one has. All are looked at only where the window may
 /// have been left, once in a while.
 void Engine::check_window(std::uint32_t wanted) {
@@ -304,8 +216,8 @@ void Engine::check_window(std::uint32_t wanted) {
   oldest_ = oldest_pending().sequence;
   if (next + wanted - oldest_ <= window_) return;
   throw Error{ErrorCode::invalid_argument,
-              "operation #" + std::to_string(oldest_) + " is pending, and operation #" +
-                  std::to_string(next) + " would be number " +
+              "operation #" + std::to_string(oldest_ + 1) + " is pending, and operation #" +
+                  std::to_string(next + 1) + " would be number " +
                   std::to_string(next + wanted - oldest_) +
                   " from there, one more than there may be; wait for the older one first"};
 }
@@ -320,34 +232,6 @@ std::size_t Engine::progress() {
   } catch (...) {
     fail_as_caught();
   }
-}
-
-void Engine::fail(const Error& cause) {
-  if (!failure_) {
-    failure_ = cause;
-    is_quiet_ = transport_->abort(cause);
-  }
-  complain();
-}
-
-void Engine::fail_as_caught() {
-  fail(explained(caught(transport_->self())));
-}
-
-/// Says what all ranks say, where they agree on that, and else what was seen here.
-void Engine::complain() const {
-  if (alarm_) alarm_->check();
-  throw Error{*failure_};
-}
-
-/// Of two ranks in different calls each finds the other one to be wrong: the rest are asked.
-Error Engine::explained(const Error& cause) const {
-  if (cause.code() != ErrorCode::mismatch || (alarm_ && alarm_->went_off())) return cause;
-  return witnesses().explained(cause, sequence_);
-}
-
-Witnesses Engine::witnesses() const {
-  return {group_.get(), calls_.get(), transport_->self(), transport_->size()};
 }
 
 void Engine::release(Execution* execution) noexcept {

@@ -167,11 +167,12 @@ class Engine {
   [[nodiscard]] Execution::Turn take_turn() noexcept;
   void find_strays(bool thoroughly);
   template <class Pending>
-  bool poll_for(const Pending& pending);
+  bool poll_for(const Pending& pending, bool blocks);
   template <class Pending>
   void wait_for(const Pending& pending);
   void advance_objects();
-  void check_deadlines();
+  void check_deadlines(const Execution* first, bool blocks);
+  void tell_waits(const Execution* first, bool blocks, Duration now) noexcept;
   [[nodiscard]] Witnesses witnesses() const;
   [[nodiscard]] Error explained(const Error& cause) const;
   [[noreturn]] void fail(const Error& cause);
@@ -199,7 +200,7 @@ class Engine {
   std::uint32_t window_ = 1;     // collectives with tags of their own
   std::uint32_t user_tags_ = 0;  // behind those
   std::uint32_t place_ = 0;      // of the next operation in the window
-  bool laps_ = false;  // whether the next operation is the first of a window but the first
+  bool laps_ = false;        // whether the next operation is the first of a window but the first
   std::vector<std::uint64_t> kept_;                        // turns at which nothing has started yet
   std::array<RawBytes, 4> bytes_{};                        // for object collectives
   Buffer<std::byte> visible_{};                            // the same, which peers see
@@ -207,6 +208,8 @@ class Engine {
   int polls_per_clock_ = 1;
   int polls_until_clock_ = 1;
   Duration thorough_look_{0};  // when the next one is due
+  Duration next_word_{0};      // when the others may next be told of waits
+  bool has_told_waits_ = false;
   std::optional<Error> failure_;
   bool is_quiet_ = true;  // whether no peer can write into what a failure left pending
   std::array<Completion, 32> completions_{};

@@ -28,7 +28,7 @@ struct Binding {
   std::size_t segments = 1;       ///< Pieces the vector is run in.
   std::size_t segment_bytes = 0;  ///< As asked; 0 if whole.
   std::string algorithm{};        ///< With parameters.
-  CallSummary summary{};          ///< Its fingerprint is of all but the sequence number.
+  std::uint64_t fingerprint = 0;  ///< Of all that must be equal on all ranks but the number.
   std::string_view name{};        ///< What is called, such as "all_reduce".
   bool is_collective = true;      ///< Else it is messages between two ranks.
   bool has_own_counts = false;    ///< As Call::own_counts.
@@ -106,8 +106,8 @@ class Execution {
   /// Whether to give up at this time. The clock is first read when there is nothing else to do,
   /// since reading it costs as much as a small collective; the timeout counts from then.
   [[nodiscard]] bool is_late(Duration now) noexcept {
-    if (deadline_ == Duration::zero()) deadline_ = deadline_after(now, timeout_);
-    return now >= deadline_;
+    if (since_ < Duration::zero()) since_ = now;
+    return now >= deadline_after(since_, timeout_);
   }
   /// What it waits for, for a person: algorithm, round, and the ranks awaited.
   [[nodiscard]] std::string state() const;
@@ -117,6 +117,8 @@ class Execution {
     bool receives = false;  ///< Whether that rank has a message to take; else it has one to send.
   };
   [[nodiscard]] Awaited awaited() const noexcept;
+  /// The same, for the other ranks. @param now the time.
+  [[nodiscard]] CallWait wait(Duration now) const noexcept;
   [[nodiscard]] const Binding& binding() const noexcept { return *binding_; }
 
  private:
@@ -200,7 +202,7 @@ class Execution {
   bool may_lend_ = false;
   bool in_place_ = false;
   Watch* watch_ = nullptr;
-  Duration deadline_{0};
+  Duration since_{-1};  // when the timeout began to count, or less than zero
   std::vector<Lane> lanes_;
   const std::byte* input_ = nullptr;  // where it is read
   Block input_copy_{};                // of scratch, where results stand in place of other inputs

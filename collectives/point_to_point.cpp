@@ -87,7 +87,7 @@ Binding bind_point_to_point(const Call& call) {
           .type = call.type,
           .element_bytes = call.element_bytes,
           .algorithm = std::string{name},
-          .summary = {.fingerprint = fingerprint_of_two(call.type, call.element_bytes)},
+          .fingerprint = fingerprint_of_two(call.type, call.element_bytes),
           .name = name,
           .is_collective = false};
 }

@@ -32,7 +32,8 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
                                              std::shared_ptr<const CallCounter> calls);
   /// See Control.
   [[nodiscard]] std::vector<Whereabouts> inquire(std::uint64_t communicator,
-                                                 std::span<const Rank> ranks, Duration patience);
+                                                 std::span<const Rank> ranks, std::uint64_t call,
+                                                 Duration patience);
   /// Tells the other ranks of a communicator that it failed here. The alarm hears what all say.
   /// @param communicator its id.
   /// @param cause what happened.

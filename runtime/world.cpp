@@ -46,9 +46,9 @@ class WorldGroup final : public Group {
       throw Error{ErrorCode::transport, "there is no memory for another communicator"};
     }
   }
-  [[nodiscard]] std::vector<Whereabouts> inquire(std::span<const Rank> peers,
+  [[nodiscard]] std::vector<Whereabouts> inquire(std::span<const Rank> peers, std::uint64_t call,
                                                  Duration patience) override {
-    return world_->inquire(id_, in_world(peers), patience);
+    return world_->inquire(id_, in_world(peers), call, patience);
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override {
     return world_->visible_memory();
@@ -199,9 +199,9 @@ std::vector<Rank> World::everyone() const {
 }
 
 std::vector<Whereabouts> World::inquire(std::uint64_t communicator, std::span<const Rank> ranks,
-                                        Duration patience) {
+                                        std::uint64_t call, Duration patience) {
   if (!control_) return std::vector<Whereabouts>(ranks.size());
-  return control_->inquire(communicator, ranks, patience);
+  return control_->inquire(communicator, ranks, call, patience);
 }
 
 Footing World::found(std::uint64_t communicator, const std::vector<Rank>& members) {

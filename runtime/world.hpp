@@ -57,7 +57,8 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] Footing found(std::uint64_t communicator, const std::vector<Rank>& members);
   /// As Control::inquire.
   [[nodiscard]] std::vector<Whereabouts> inquire(std::uint64_t communicator,
-                                                 std::span<const Rank> ranks, Duration patience);
+                                                 std::span<const Rank> ranks, std::uint64_t call,
+                                                 Duration patience);
   /// @return memory that the other ranks of the host see, or null.
   [[nodiscard]] const std::shared_ptr<Memory>& visible_memory() const noexcept { return visible_; }
   /// @param members ranks in the world. @return a line about them.

@@ -116,7 +116,7 @@ TEST_P(Failures, AMessageOfACallThatHasEndedIsAMismatch) {
     }
     group.linger();
     group[last()].find_strays(make_fingerprint(0, 5), true);  // its receive may still be posted
-    expect_stray(group[last()], make_fingerprint(0, 7), !is_met, "rank 0 ran another call #5");
+    expect_stray(group[last()], make_fingerprint(0, 7), !is_met, "rank 0 ran another call #6");
   }
 }
 
