@@ -35,6 +35,19 @@ std::string words_of_counts(std::span<const std::size_t> counts) {
   return counts.size() <= kMostListed ? text : text + " of hash " + hexadecimal(hash);
 }
 
+/// Whether every rank waits for a message of each other one, or for one that comes of it.
+bool awaits_all(const Problem& problem) {
+  if (problem.own_counts || !problem.counts.empty() || problem.count == 0) return false;
+  switch (problem.contract.collective) {
+    case Collective::all_reduce:
+    case Collective::all_gather:
+    case Collective::all_to_all:
+    case Collective::reduce_scatter:
+    case Collective::barrier: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 Binding bind_shape(const Problem& problem, const Candidate& chosen, Rank self, int in_flight) {
@@ -54,7 +67,9 @@ Binding bind_shape(const Problem& problem, const Candidate& chosen, Rank self, i
                   .segment_bytes = segments == 1 ? 0 : chosen.segment_bytes,
                   .algorithm = chosen.choice.text(),
                   .name = name_of(problem.contract.collective),
-                  .has_own_counts = problem.own_counts};
+                  .has_own_counts = problem.own_counts,
+                  .may_leave_strays = problem.own_counts || is_rooted(problem.contract.collective),
+                  .awaits_all = awaits_all(problem)};
   // How many are in flight decides on which tags segments travel.
   binding.fingerprint = combine(combine(fingerprint_of(problem, binding), chosen.digest),
                                 static_cast<std::uint64_t>(in_flight));

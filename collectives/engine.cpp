@@ -166,6 +166,7 @@ void Engine::run(const Call& call, const Options& options) {
     return release(&execution);
   }
   execution.rest();
+  end_call(execution);
   if (!in_use_.empty()) progress();  // what else is under way goes on whenever something is called
   if (cached_bytes_ > options_.cache_bytes) evict();
 }
@@ -195,9 +196,11 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
 Execution::Turn Engine::turn_of(const Execution& execution) {
   if (!execution.binding().is_collective)
     return {0, window_ * kLanes + static_cast<std::uint32_t>(execution.user_tag())};
-  if (laps_ || transport_->has_unclaimed()) find_strays(std::exchange(laps_, false));
+  if (laps_ || (transport_->has_unclaimed() && !has_looked_))
+    find_strays(std::exchange(laps_, false));
   const Execution::Turn turn = take_turn();
   calls_->begin(sequence_, execution.binding().fingerprint);
+  strays_are_likely_ = strays_are_likely_ || execution.binding().may_leave_strays;
   return turn;
 }
 
@@ -224,6 +227,7 @@ void Engine::check_window(std::uint32_t wanted) {
 
 std::size_t Engine::progress() {
   if (failure_) complain();
+  has_looked_ = false;
   try {
     const std::size_t count = transport_->poll(completions_);
     for (std::size_t i = 0; i < count; ++i) Execution::complete(completions_[i]);

@@ -165,7 +165,16 @@ class Engine {
   void strike(Execution& execution) noexcept;
   [[nodiscard]] Execution::Turn turn_of(const Execution& execution);
   [[nodiscard]] Execution::Turn take_turn() noexcept;
+  [[nodiscard]] bool has_pending() const noexcept;
   void find_strays(bool thoroughly);
+  void find_strays_after(const Execution& execution);
+  /// A collective has ended, and is about to be reported.
+  void end_call(const Execution& execution) {
+    const Binding& binding = execution.binding();
+    if (binding.is_collective &&
+        (transport_->has_unclaimed() || (strays_are_likely_ && binding.awaits_all)))
+      find_strays_after(execution);
+  }
   template <class Pending>
   bool poll_for(const Pending& pending, bool blocks);
   template <class Pending>
@@ -201,9 +210,11 @@ class Engine {
   std::uint32_t user_tags_ = 0;  // behind those
   std::uint32_t place_ = 0;      // of the next operation in the window
   bool laps_ = false;        // whether the next operation is the first of a window but the first
-  std::vector<std::uint64_t> kept_;                        // turns at which nothing has started yet
-  std::array<RawBytes, 4> bytes_{};                        // for object collectives
-  Buffer<std::byte> visible_{};                            // the same, which peers see
+  bool has_looked_ = false;  // for strays, since the last poll
+  bool strays_are_likely_ = false;   // a call may have left some, and none waited for all since
+  std::vector<std::uint64_t> kept_;  // turns at which nothing has started yet
+  std::array<RawBytes, 4> bytes_{};  // for object collectives
+  Buffer<std::byte> visible_{};      // the same, which peers see
   std::vector<std::shared_ptr<ObjectOperation>> objects_;  // under way
   int polls_per_clock_ = 1;
   int polls_until_clock_ = 1;

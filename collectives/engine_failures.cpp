@@ -65,6 +65,23 @@ Engine::Oldest Engine::oldest_pending() const noexcept {
 void Engine::find_strays(bool thoroughly) {
   const Oldest oldest = oldest_pending();
   transport_->find_strays(make_fingerprint(oldest.summary, oldest.sequence), thoroughly);
+  has_looked_ = true;
+}
+
+/// What its sender sent before something that this call waited for has come. So a disagreement ends
+/// the first call that waits for the ranks that disagree, and does not wait for the next one.
+void Engine::find_strays_after(const Execution& execution) {
+  if (failure_) return;
+  if (execution.binding().awaits_all) strays_are_likely_ = has_pending();
+  try {
+    find_strays(false);
+  } catch (...) {
+    fail_as_caught();
+  }
+}
+
+bool Engine::has_pending() const noexcept {
+  return oldest_pending().sequence < sequence_;
 }
 
 void Engine::fail(const Error& cause) {

@@ -82,6 +82,7 @@ template bool Engine::poll_for(const Execution& pending, bool blocks);  // of th
 bool Engine::test(const Execution& execution) {
   refuse_enlisted(execution);
   if (!execution.done()) poll_for(execution, false);
+  if (execution.done()) end_call(execution);
   return execution.done();
 }
 
@@ -102,6 +103,7 @@ void Engine::wait_for(const Pending& pending) {
 void Engine::wait(const Execution& execution) {
   refuse_enlisted(execution);
   wait_for(execution);
+  end_call(execution);
 }
 void Engine::wait(const ObjectOperation& operation) {
   wait_for(operation);

@@ -32,6 +32,9 @@ struct Binding {
   std::string_view name{};        ///< What is called, such as "all_reduce".
   bool is_collective = true;      ///< Else it is messages between two ranks.
   bool has_own_counts = false;    ///< As Call::own_counts.
+  /// Whether ranks that call it differently may all end, with messages left over.
+  bool may_leave_strays = false;
+  bool awaits_all = false;  ///< Whether no rank ends it before all have begun it.
 };
 
 /// Segments in flight at most; each has a tag of its own.

@@ -323,5 +323,26 @@ TEST(Blames, NameTheCallOfAMessageThatNobodyWaitsFor) {
   }
 }
 
+// What they sent as roots came before what the barrier waits for.
+TEST(Blames, OfRootsEndTheNextBarrier) {
+  for (const Setting& setting : {Setting{2, "shm", 1}, Setting{2, "tcp", 2}}) {
+    std::barrier together{2};
+    std::atomic<int> noticed{0};
+    const auto body = [&](Communicator& world) {
+      for (int trial = 0; trial < 30; ++trial) {
+        Communicator ranks = world.group(everyone(2));
+        std::array<float, 9> data{};
+        ranks.barrier();
+        const Result<void> sent = ranks.try_broadcast(std::span{data}, ranks.rank());
+        together.arrive_and_wait();
+        if (!sent || !ranks.try_barrier()) noticed |= 1 << trial;
+        together.arrive_and_wait();
+      }
+    };
+    expect_no_error(in_world(setting, body));
+    EXPECT_EQ(noticed, (1 << 30) - 1) << setting;
+  }
+}
+
 }  // namespace
 }  // namespace tutti::test
