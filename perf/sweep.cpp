@@ -168,6 +168,7 @@ class Sweep {
               candidates_for(collective, options_, problem.size, world_.has_library()),
               {}};
     keep_fitting(problem, options_, part.candidates);
+    require_proofs(problem, options_, part.candidates);
     for (const std::size_t bytes : options_.sizes()) {
       const Problem sized = with_bytes(problem, bytes);
       // Small wishes may round to the same number of elements.
