@@ -268,7 +268,7 @@ class Sweep {
     int code = 0;
     if (!reports_.plot_command.empty() && tally_.cells > 0) {
       try {
-        draw(reports_.plot_command, reports_.json_lines);
+        code = static_cast<int>(draw(reports_.plot_command, reports_.json_lines));
       } catch (const Failure& failure) {
         code = fail_alike(kWho, failure);
       }
