@@ -117,9 +117,12 @@ void check_overlap(std::string_view name, const Layout& layout, std::size_t elem
   bool in_place = gathers ? in_begin == out_begin + offset : out_begin == in_begin + offset;
   if (collective == Collective::all_to_all) in_place = in_place && in_bytes == out_bytes;
   if (in_place) return;
-  refuse(name,
-         "input and output overlap; give two separate buffers, or the same place where the call "
-         "works in place");
+  const bool parts = collective == Collective::scatter || collective == Collective::reduce_scatter;
+  refuse(name, std::string{"input and output overlap; give two separate buffers, or the same "
+                           "place where the call works in place"} +
+                   (gathers ? ": in place the input is the own block of the output"
+                    : parts ? ": in place the output is the own block of the input"
+                            : ""));
 }
 
 /// Whether the bits of a result depend on the order in which operands are reduced, and on what is

@@ -47,10 +47,26 @@ struct Options {
 };
 
 /// A call without types. Pointers are the caller's until the operation ends.
+///
+/// What a rank does not use is ignored, and a pointer to it may be null:
+///
+/// | collective | `in`, `in_count` | `out`, `out_count` |
+/// |---|---|---|
+/// | reduce, gather | every rank | the root |
+/// | scatter | the root | every rank |
+/// | broadcast | `in` the root, `in_count` every rank | every rank; at the root `in` may be `out` |
+/// | exscan | every rank | every rank but 0 |
+/// | barrier | nobody | nobody |
+/// | send, recv | of send | of recv |
+/// | all others | every rank | every rank |
+///
+/// A buffer of no elements may be null anywhere. `op` is needed on every rank of a reduction, also
+/// away from the root, and ignored elsewhere. `in_counts` of a scatter and `out_counts` of a gather
+/// are the root's. Anything else that is null is Error{invalid_argument}.
 struct Call {
   Collective collective{};        ///< The operation.
-  const void* in = nullptr;       ///< The input, or null where the rank has none.
-  void* out = nullptr;            ///< The output, or null where the rank has none.
+  const void* in = nullptr;       ///< The input, or null: see above.
+  void* out = nullptr;            ///< The output, or null: see above.
   std::size_t in_count = 0;       ///< Elements of the input.
   std::size_t out_count = 0;      ///< Elements of the output.
   Datatype type = Datatype::u8;   ///< Type of the elements.
