@@ -26,10 +26,11 @@ Descriptor open_reserve() {
 
 }  // namespace
 
-Door::Door(Party self, std::vector<Listener> listeners, Admit admit, DoorLimits limits)
-    : self_{std::move(self)}, admit_{std::move(admit)}, limits_{limits}, listeners_{std::move(
-                                                                             listeners)},
-      events_{::epoll_create1(EPOLL_CLOEXEC)}, reserve_{open_reserve()} {
+Door::Door(Party self, std::vector<Listener> listeners, Admit admit, DoorLimits limits,
+           Report report)
+    : self_{std::move(self)}, admit_{std::move(admit)}, limits_{limits}, report_{std::move(report)},
+      listeners_{std::move(listeners)}, events_{::epoll_create1(EPOLL_CLOEXEC)},
+      reserve_{open_reserve()} {
   if (!events_) throw system_error("cannot watch sockets", errno);
   for (const Listener& listener : listeners_) watch(listener.socket.get(), next_id_++);
 }
@@ -154,12 +155,23 @@ void Door::listen_to(Strangers::iterator stranger, std::vector<Guest>& arrived) 
     }
   }
   if (handshake.progress() == Progress::refused) {
+    if (report_) judge(*stranger);
     dismiss(stranger, handshake.reason());
     return;
   }
   ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, stranger->socket.get(), nullptr);
   arrived.push_back({std::move(stranger->socket), handshake.introduction(), stranger->local});
   strangers_.erase(stranger);
+}
+
+/// A wrong size has been proved. That a secret is wrong anybody may say, so that it only counts
+/// from who could end this process anyway; without a secret everybody is believed.
+void Door::judge(const Stranger& stranger) const {
+  const AcceptorHandshake& handshake = stranger.handshake;
+  const bool counts = handshake.reason() == Reason::wrong_size ||
+                      (handshake.admits_another_secret() &&
+                       (!self_.secret || stranger.local || is_of_this_user(stranger.socket.get())));
+  if (counts) report_({handshake.introduction(), handshake.peer_size(), handshake.reason()});
 }
 
 bool Door::reply(Stranger& stranger, std::span<const std::byte> message) {

@@ -77,7 +77,8 @@ Card own_card(const Channel& channel, const MeshOptions& options, Deadline deadl
             .has_memory = options.memory >= 0,
             .wants_tls = options.tls,
             .cores = usable_cores(),
-            .agreed = options.agreed};
+            .agreed = options.agreed,
+            .secret_mark = options.secret ? mark_of(*options.secret) : std::string{}};
   if (channel.rank() != 0) return card;
   Digest drawn = random_digest();
   std::memcpy(&card.world, drawn.data(), sizeof card.world);
@@ -183,6 +184,7 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
     for (std::size_t rank = 0; rank < cards.size(); ++rank)
       plan.cards.push_back(unpack(cards[rank], static_cast<Rank>(rank), options.versions));
     check_agreed(plan.cards);
+    check_secrets(plan.cards);
     plan.self.job = plan.cards.front().world;
     plan.self.versions = options.versions;
     plan.self.secret = shared_secret(options, plan.cards.front());

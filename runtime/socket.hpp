@@ -96,6 +96,9 @@ void send_parcel(int socket, std::byte note, int descriptor, Deadline deadline);
 /// @param socket of Unix. @return the user that the process at the other end had when it connected
 /// or listened. Throws Error{transport}.
 [[nodiscard]] uid_t peer_user(int socket);
+/// @param socket of TCP. @return whether the other end belongs to a process of this host and of
+/// this process's user, as far as the system tells; not where that has closed it.
+[[nodiscard]] bool is_of_this_user(int socket);
 /// @param socket of Unix. @return the process at the other end, as peer_user; nothing where it is
 /// in another process namespace.
 [[nodiscard]] std::optional<pid_t> peer_process(int socket);

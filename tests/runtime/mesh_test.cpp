@@ -205,15 +205,21 @@ TEST(Mesh, TellsEveryoneOfAnotherVersion) {
 
 TEST(Mesh, TellsEveryoneOfAnotherSecret) {
   if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
-  const auto channels = local_channels(3, false);
-  expect_told(run_ranks(3,
-                        [&](Rank rank) {
-                          MeshOptions options;
-                          options.secret = secret_of(rank == 2 ? 2 : 1);
-                          (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options,
-                                             in(3s));
-                        }),
-              "wrong secret", 4s);
+  for (const bool is_private : {false, true})
+    for (const Rank odd : {0, 2}) {
+      const auto channels = local_channels(3, is_private);
+      const auto outcomes = run_ranks(3, [&](Rank rank) {
+        MeshOptions options;
+        options.secret = secret_of(rank == odd ? 2 : 1);
+        if (odd == 2 && rank == odd && is_private) options.secret.reset();
+        (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options, in(30s));
+      });
+      expect_told(outcomes, "do not share a secret: wrong secret");
+      for (const Outcome& outcome : outcomes) {
+        EXPECT_EQ(outcome.error->code(), ErrorCode::mismatch);
+        EXPECT_EQ(outcome.error->culprit(), odd);
+      }
+    }
 }
 
 TEST(Mesh, TellsEveryoneOfAWrongInterface) {

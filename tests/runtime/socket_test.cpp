@@ -204,6 +204,24 @@ TEST_F(SecretFile, IsRefusedWhenItsContentIsNoSecret) {
             std::string::npos);
 }
 
+TEST(Socket, KnowsWhetherItsPeerIsOfThisUserWhileItStands) {
+  for (const char* const address : {"127.0.0.1", "[::1]"}) {
+    Descriptor listener;
+    try {
+      listener =
+          listen_on(resolve(parse_host_and_port(address + std::string{":0"}), in(5s)).front());
+    } catch (const Error&) {
+      continue;  // no IPv6 here
+    }
+    Descriptor caller = connect_to(bound_endpoint(listener.get()), in(5s));
+    const Descriptor accepted{::accept(listener.get(), nullptr, nullptr)};
+    EXPECT_TRUE(is_of_this_user(accepted.get())) << address;
+    EXPECT_TRUE(is_of_this_user(caller.get())) << address;
+    caller.reset();
+    EXPECT_FALSE(is_of_this_user(accepted.get())) << address;
+  }
+}
+
 TEST(Secret, IsDrawnAnewEachTime) {
   if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   EXPECT_NE(draw_secret().value().bytes(), draw_secret().value().bytes());
