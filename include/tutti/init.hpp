@@ -21,7 +21,7 @@ struct InitOptions {
   std::optional<int> size{};   ///< The number of ranks. Empty: as launched.
   /// "auto": shared memory inside a host, TCP between hosts. "shm": shared memory or an error.
   /// "tcp": TCP between all ranks. "shm+mpi", for tutti::mpi::init: shared memory inside a host,
-  /// MPI between hosts.
+  /// MPI between hosts. Equal on all ranks.
   std::string transport = "auto";
   /// How long ranks wait for each other; zero takes TUTTI_TIMEOUT, or 60 s without it.
   Duration timeout = Duration::zero();
@@ -55,7 +55,8 @@ struct InitOptions {
 /// been started by `mpirun`, `srun`, `torchrun`, `tutti run`, or by nobody, which is a world of
 /// one rank; docs/starting.md has who is believed. Collective over the world. May be called again,
 /// for a world of its own.
-/// @param options see InitOptions; its strings and its timeout may differ between ranks.
+/// @param options see InitOptions; its timeout and its strings but transport may differ between
+/// ranks.
 /// @return the communicator of all ranks. Throws, after timeout at the latest,
 /// Error{invalid_argument} for what is wrong with options, variables or launchers that disagree;
 /// Error{timeout} with a roll call of the missing ranks; Error{mismatch} where ranks have other
