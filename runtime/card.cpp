@@ -10,6 +10,7 @@
 #include <map>
 
 #include "cryptography.hpp"
+#include "descriptors.hpp"
 #include "fields.hpp"
 
 namespace tutti::runtime {
@@ -51,7 +52,7 @@ Host this_host() {
   std::ifstream{"/proc/sys/kernel/random/boot_id"} >> host.boot;
   struct stat status {};
   if (::stat("/proc/self/ns/net", &status) != 0 || host.boot.empty())
-    throw system_error("cannot tell this host from others: /proc is not readable", errno);
+    throw_system_error("cannot tell this host from others: /proc is not readable", errno);
   host.network = std::to_string(status.st_ino);
   host.user = ::geteuid();
   return host;
@@ -123,10 +124,10 @@ std::string pack(const Card& card) {
     put_text(bytes, name);
     put_text(bytes, value);
   }
-  put_text(bytes, card.secret_mark);
   put(bytes, card.world);
   put_text(bytes, card.secret);
   put_text(bytes, card.address);
+  put_text(bytes, card.secret_mark);
   return bytes;
 }
 
@@ -148,10 +149,10 @@ Card unpack(std::string_view bytes, Rank rank, const Versions& own) {
     const std::string_view name = take_text(bytes);
     card.agreed.emplace_back(name, take_text(bytes));
   }
-  card.secret_mark = take_text(bytes);
   card.world = take<std::uint64_t>(bytes);
   card.secret = take_text(bytes);
   card.address = take_text(bytes);
+  card.secret_mark = take_text(bytes);
   return card;
 }
 

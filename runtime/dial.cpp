@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "authenticate.hpp"
+#include "descriptors.hpp"
 #include "roll_call.hpp"
 
 namespace tutti::runtime {
@@ -71,6 +72,8 @@ Descriptor dial(const Party& self, const Target& target, Deadline deadline) {
   for (std::size_t round = 0;; ++round) {
     try {
       return attempt(self, target, round, deadline);
+    } catch (const Shortage&) {
+      throw;
     } catch (const Error& error) {
       const bool again = error.code() == ErrorCode::transport ||
                          error.code() == ErrorCode::timeout || error.code() == ErrorCode::peer_dead;

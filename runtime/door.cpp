@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "descriptors.hpp"
+
 namespace tutti::runtime {
 namespace {
 
@@ -19,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kAcceptedAtOnce = 16;
 /// For how long nobody is accepted when the process can open nothing more.
 constexpr std::chrono::milliseconds kShortagePause{20};
+/// After which the lack of room is an error.
+constexpr std::chrono::milliseconds kLongestShortage{500};
 
 Descriptor open_reserve() {
   return Descriptor{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
@@ -31,7 +35,7 @@ Door::Door(Party self, std::vector<Listener> listeners, Admit admit, DoorLimits 
     : self_{std::move(self)}, admit_{std::move(admit)}, limits_{limits}, report_{std::move(report)},
       listeners_{std::move(listeners)}, events_{::epoll_create1(EPOLL_CLOEXEC)},
       reserve_{open_reserve()} {
-  if (!events_) throw system_error("cannot watch sockets", errno);
+  if (!events_) throw_system_error("cannot watch sockets", errno);
   for (const Listener& listener : listeners_) watch(listener.socket.get(), next_id_++);
 }
 
@@ -78,13 +82,14 @@ bool Door::accept_one(const Listener& listener) {
   Descriptor socket{
       ::accept4(listener.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
   if (socket) {
+    short_since_.reset();
     welcome(std::move(socket), listener.local);
     return true;
   }
   switch (errno) {
     case EAGAIN: return false;
     case EMFILE:
-    case ENFILE:
+    case ENFILE: check_shortage(errno); [[fallthrough]];
     case ENOBUFS:
     case ENOMEM: survive_shortage(listener); return false;
     case EBADF:
@@ -92,6 +97,14 @@ bool Door::accept_one(const Listener& listener) {
     case ENOTSOCK: throw system_error("cannot accept connections", errno);
     default: return true;  // what befell one connection before it was accepted
   }
+}
+
+/// No room for so long, though no stranger takes any up, will not come by waiting.
+void Door::check_shortage(int error) {
+  const auto now = Clock::now();
+  if (!short_since_ || !strangers_.empty()) short_since_ = now;
+  if (now - *short_since_ >= kLongestShortage)
+    throw_system_error("cannot accept connections", error);
 }
 
 /// Turns one caller away with the descriptor kept for that, so that it learns at once, and then

@@ -61,7 +61,8 @@ class Door {
   [[nodiscard]] Deadline next_deadline() const noexcept;
   /// Does what can be done now. When strangers are too many, the oldest one leaves that has not
   /// named the job, or else the oldest.
-  /// @param arrived those let in are added. Throws Error{transport} only if the system fails.
+  /// @param arrived those let in are added. Throws Error{transport} only if the system fails, or
+  /// descriptors have run out for half a second, and not because of strangers.
   void progress(std::vector<Guest>& arrived);
 
   /// @return how many were refused. @param reason for which.
@@ -86,6 +87,7 @@ class Door {
   void watch(int descriptor, std::uint64_t id);
   void accept_some(const Listener& listener);
   bool accept_one(const Listener& listener);
+  void check_shortage(int error);
   void survive_shortage(const Listener& listener);
   void welcome(Descriptor socket, bool local);
   void make_room();
@@ -102,6 +104,7 @@ class Door {
   Descriptor events_;
   Descriptor reserve_;
   Deadline closed_until_{};
+  std::optional<Deadline> short_since_{};  // of descriptors
   bool watching_ = true;
   Strangers strangers_;
   std::uint64_t next_id_ = 0;

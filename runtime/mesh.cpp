@@ -6,6 +6,8 @@
 #include <array>
 #include <functional>
 
+#include "config.hpp"
+#include "descriptors.hpp"
 #include "fields.hpp"
 #include "folder.hpp"
 #include "household.hpp"
@@ -20,36 +22,55 @@ using Clock = std::chrono::steady_clock;
 /// What is kept of the time for telling everyone how it went.
 constexpr std::chrono::milliseconds kLongestReport{1000};
 
+/// How much an error tells of what began the trouble: that a rank is away tells least.
+int depth_of(const Error& error, bool departed) {
+  if (departed) return 0;
+  if (error.code() == ErrorCode::peer_dead) return 1;
+  return error.code() == ErrorCode::timeout ? 2 : 3;
+}
+
 /// Collective: every rank does its part and says how it went.
 /// @param part returns what to tell the others. @return what they told. If any failed, all throw
-/// the error of the lowest one.
-std::vector<std::string> do_together(Channel& channel, Deadline deadline,
+/// the error that tells most of what began it; among equal ones that of the lowest rank.
+std::vector<std::string> do_together(Channel& channel, const Host& host, Deadline deadline,
                                      const std::function<std::string()>& part) {
   std::string own;
+  const auto fail = [&own](const Error& error, bool departed = false) {
+    own.clear();
+    put(own, std::uint8_t{0});
+    put_error(own, error);
+    put(own, static_cast<std::uint8_t>(depth_of(error, departed)));
+  };
   try {
     const std::string said = part();
     put(own, std::uint8_t{1});
     own += said;
+  } catch (const Shortage& shortage) {
+    fail(shortage.of(channel.rank(), host.name));
+  } catch (const Departure& departure) {
+    fail(departure, true);
   } catch (const Error& error) {
-    own.clear();
-    put(own, std::uint8_t{0});
-    put_error(own, error);
+    fail(error);
   } catch (const std::exception& error) {  // the others must not wait for this rank
-    own.clear();
-    put(own, std::uint8_t{0});
-    put_error(own, {ErrorCode::transport, std::string{"starting failed: "} + error.what()});
+    fail({ErrorCode::transport, std::string{"starting failed: "} + error.what()});
   }
-  auto all = channel.all_gather(own, deadline);
+  std::vector<std::string> all;
+  try {
+    all = channel.all_gather(own, deadline);
+  } catch (const Shortage& shortage) {
+    throw shortage.of(channel.rank(), host.name);
+  }
   std::optional<Error> cause;
+  int deepest = -1;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     std::string_view rest = all[rank];
     if (take<std::uint8_t>(rest) == 0) {
       const Error error = take_error(rest);
-      const bool deeper =
-          cause && cause->code() == ErrorCode::timeout && error.code() != ErrorCode::timeout;
-      if (!cause || deeper)
+      const int depth = take<std::uint8_t>(rest);
+      if (depth > deepest)
         cause = Error{error.code(), error.what(),
                       error.culprit() < 0 ? static_cast<Rank>(rank) : error.culprit()};
+      deepest = std::max(deepest, depth);
     }
     all[rank] = std::string{rest};
   }
@@ -173,14 +194,21 @@ Rank first_far_from_rank_0(const std::vector<Card>& cards) {
 }  // namespace
 
 Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadline) {
+  if (channel.size() > kLargestWorld)
+    throw Error{ErrorCode::invalid_argument, "the channel has " + std::to_string(channel.size()) +
+                                                 " ranks, but a world has at most " +
+                                                 std::to_string(kLargestWorld)};
   const auto start = Clock::now();
   MeshPlan plan{.self = {.size = channel.size(), .rank = channel.rank()},
                 .memory = options.memory,
                 .carries_data = options.carries_data};
-  const auto cards =
-      do_together(channel, deadline, [&] { return pack(own_card(channel, options, deadline)); });
+  const auto cards = do_together(channel, options.host, deadline, [&] {
+    make_room_for(channel.size());
+    require_room_for(channel.size());
+    return pack(own_card(channel, options, deadline));
+  });
   std::vector<Listener> listeners;
-  const auto places = do_together(channel, deadline, [&] {
+  const auto places = do_together(channel, options.host, deadline, [&] {
     for (std::size_t rank = 0; rank < cards.size(); ++rank)
       plan.cards.push_back(unpack(cards[rank], static_cast<Rank>(rank), options.versions));
     check_agreed(plan.cards);
@@ -202,21 +230,26 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
   std::optional<Connecting> connecting;
   const auto reserve = std::min<Clock::duration>(kLongestReport, (deadline - start) / 4);
   std::vector<Link> links;
-  const auto reports = do_together(channel, deadline, [&] {
+  const auto reports = do_together(channel, options.host, deadline, [&] {
     for (std::string_view place : places) {
       const std::string address{take_text(place)};
       plan.addresses.push_back(resolve(parse_host_and_port(address), deadline).front());
       plan.names.emplace_back(take_text(place));
     }
     connecting.emplace(plan, std::move(listeners), deadline - reserve);
-    connecting->run();
+    try {
+      connecting->run();
+    } catch (...) {
+      connecting->leave();
+      throw;
+    }
     links = connecting->take();
     std::string report;
     put(report, household_of(plan.self.rank, links));
     return report;
   });
   if (options.tls)  // when everyone is connected: before, whoever speaks is taken for gone
-    do_together(channel, deadline, [&] {
+    do_together(channel, options.host, deadline, [&] {
       encrypt_links(plan, links, deadline - reserve);
       return std::string{};
     });

@@ -54,7 +54,8 @@ struct InitOptions {
 /// Finds the world this process belongs to, and connects to every other rank. The ranks may have
 /// been started by `mpirun`, `srun`, `torchrun`, `tutti run`, or by nobody, which is a world of
 /// one rank; docs/starting.md has who is believed. Collective over the world. May be called again,
-/// for a world of its own.
+/// for a world of its own. Raises the soft limit of open files of this process, and leaves it so,
+/// where the world needs more than it allows.
 /// @param options see InitOptions; its timeout and its strings but transport may differ between
 /// ranks.
 /// @return the communicator of all ranks. Throws, after timeout at the latest,

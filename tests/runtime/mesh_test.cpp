@@ -253,6 +253,40 @@ TEST(Mesh, NeedsASecretBetweenHosts) {
   }
 }
 
+TEST(Mesh, TellsEveryoneWhyARankGaveUp) {
+  constexpr int kNoDescriptor = 1'000'000;  // cannot be passed on
+  for (Rank odd = 0; odd < 4; ++odd) {
+    const auto channels = local_channels(4, true);
+    const auto outcomes = run_ranks(4, [&](Rank rank) {
+      const Descriptor memory = memory_of(rank);
+      MeshOptions options = options_of(memory);
+      if (rank == odd) options.memory = kNoDescriptor;
+      (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options, in(30s));
+    });
+    expect_told(outcomes, "failed: cannot pass a descriptor: Bad file descriptor");
+    for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.error->code(), ErrorCode::transport);
+  }
+}
+
+/// A channel of very many ranks that never speak.
+class WideChannel final : public Channel {
+ public:
+  [[nodiscard]] Rank rank() const noexcept override { return 0; }
+  [[nodiscard]] int size() const noexcept override { return 2147483647; }
+  [[nodiscard]] std::string describe() const override { return "nothing"; }
+  [[nodiscard]] bool is_private() const noexcept override { return true; }
+  [[nodiscard]] std::vector<std::string> all_gather(std::string_view, Deadline) override {
+    throw std::bad_alloc{};
+  }
+};
+
+TEST(Mesh, RefusesSizesThatCannotBe) {
+  WideChannel channel;
+  const auto outcomes = run_ranks(1, [&](Rank) { (void)connect_mesh(channel, {}, in(1s)); });
+  EXPECT_EQ(outcomes[0].text(),
+            "the channel has 2147483647 ranks, but a world has at most 1048576");
+}
+
 /// A channel whose rank dies after some rounds.
 class DyingChannel final : public Channel {
  public:

@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "ranks.hpp"
+#include "runtime/authenticate.hpp"
 #include "strangers.hpp"
 
 namespace tutti::test {
@@ -219,6 +220,24 @@ TEST(Socket, KnowsWhetherItsPeerIsOfThisUserWhileItStands) {
     EXPECT_TRUE(is_of_this_user(caller.get())) << address;
     caller.reset();
     EXPECT_FALSE(is_of_this_user(accepted.get())) << address;
+  }
+}
+
+TEST(Dial, SaysAtOnceThatThereAreNoDescriptors) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit tight = before;
+  tight.rlim_cur = 3;
+  const Party self{.job = 7, .size = 2, .rank = 1, .secret = {}, .versions = {}};
+  for (const bool listening : {false, true}) {
+    const Target target{
+        .addresses = {with_port(loopback(), 9)}, .peer = "x", .listening = listening};
+    const auto start = Clock::now();
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+    const std::string said = message_of([&] { (void)dial(self, target, in(5s)); });
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(said, "this process has no file descriptors left: raise `ulimit -n`, which is 3");
+    EXPECT_LT(Clock::now() - start, 1s);
   }
 }
 
