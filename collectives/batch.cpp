@@ -51,7 +51,7 @@ void wait_for_all(Engine* first, FirstError& errors) {
     if (is_over) return;
     Transport& transport = waiting->transport();
     if (moved) idleness.end();
-    else idleness.go_on(transport, transport.capabilities().idle_spins);
+    else if (idleness.go_on(transport, transport.capabilities().idle_spins)) waiting->wake();
   }
 }
 

@@ -75,7 +75,7 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
       transport_{std::move(footing.transport)}, outbox_{*transport_}, memory_{std::move(memory)},
       options_{options}, selector_{std::move(footing.tariff), options.catalog,
                                    std::move(footing.hosts)},
-      scratch_{*memory_, options.cache_bytes} {
+      scratch_{*memory_, options.cache_bytes}, hook_{static_cast<bool>(options.progress)} {
   if (options_.segments_in_flight < 1 || options_.segments_in_flight > 8)
     throw Error{ErrorCode::invalid_argument, "segments_in_flight is " +
                                                  std::to_string(options_.segments_in_flight) +
@@ -256,6 +256,7 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
   } catch (...) {
     fail_as_caught();
   }
+  if (hook_.is_asked_at_start()) help_others(transport_->now());
 }
 
 /// Collectives are counted. Messages between two ranks are not, since the others know nothing of

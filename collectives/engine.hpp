@@ -14,6 +14,7 @@
 #include <tutti/communicator.hpp>
 
 #include "execution.hpp"
+#include "progress_hook.hpp"
 #include "selector.hpp"
 #include "shape_key.hpp"
 #include "witnesses.hpp"
@@ -58,6 +59,8 @@ class Engine {
   [[nodiscard]] bool has_awaited() const noexcept;
   /// Polls for such calls once. Throws the first failure. @return whether anything moved.
   bool step_awaited();
+  /// Others had the core: the next poll looks at the clock.
+  void wake() noexcept { polls_until_clock_ = 1; }
   /// Waits for all of them. Throws the first failure.
   void wait_awaited();
   /// Takes back what was enlisted and not started, and gives back the calls that blocked.
@@ -169,9 +172,12 @@ class Engine {
   template <class Pending>
   bool poll_for(const Pending& pending);
   template <class Pending>
+  void test_for(const Pending& pending);
+  template <class Pending>
   void wait_for(const Pending& pending);
   void advance_objects();
-  void check_deadlines();
+  void check_deadlines(Duration now);
+  void help_others(Duration now);
   [[nodiscard]] Witnesses witnesses() const;
   [[nodiscard]] Error explained(const Error& cause) const;
   [[noreturn]] void fail(const Error& cause);
@@ -207,6 +213,7 @@ class Engine {
   int polls_per_clock_ = 1;
   int polls_until_clock_ = 1;
   Duration thorough_look_{0};  // when the next one is due
+  ProgressHook hook_;
   std::optional<Error> failure_;
   bool is_quiet_ = true;  // whether no peer can write into what a failure left pending
   std::array<Completion, 32> completions_{};

@@ -18,8 +18,18 @@ void refuse_enlisted(const Execution& execution) {
 
 }  // namespace
 
-void Engine::check_deadlines() {
-  const Duration now = transport_->now();
+/// Others may have to go on before what is awaited here can come.
+void Engine::help_others(Duration now) {
+  if (!hook_.is_due(now)) return;
+  try {
+    options_.progress();
+  } catch (...) {
+    fail_as_caught();
+  }
+  hook_.end_call(transport_->now());
+}
+
+void Engine::check_deadlines(Duration now) {
   for (Held& held : in_use_)
     if (!held.execution.done() && held.execution.is_late(now))
       fail(witnesses().lateness(held.execution));
@@ -33,30 +43,41 @@ void Engine::check_deadlines() {
 }
 
 /// One step of a test or wait for an operation that is pending. Now and then it looks at the clock,
-/// for all operations: whoever is polled, none waits beyond its deadline unnoticed.
+/// for all operations: whoever is polled, none waits beyond its deadline unnoticed, and others than
+/// tutti have their turn.
 /// @return whether something moved.
 template <class Pending>
 bool Engine::poll_for(const Pending& pending) {
   const bool moved = progress() > 0;
+  if (moved) hook_.end_idleness();
   if (!objects_.empty()) advance_objects();  // also what went on otherwise
   if (polls_until_clock_ > 0) --polls_until_clock_;
   if (polls_until_clock_ == 0 && !pending.done()) {
     polls_until_clock_ = polls_per_clock_;
-    check_deadlines();
+    const Duration now = transport_->now();
+    check_deadlines(now);
+    help_others(now);
   }
   return moved;
 }
 
 template bool Engine::poll_for(const Execution& pending);  // for those that wait elsewhere
 
+/// A program may do other things between two tests, for long.
+template <class Pending>
+void Engine::test_for(const Pending& pending) {
+  poll_for(pending);
+  if (hook_.exists() && !pending.done()) help_others(transport_->now());
+}
+
 bool Engine::test(const Execution& execution) {
   refuse_enlisted(execution);
-  if (!execution.done()) poll_for(execution);
+  if (!execution.done()) test_for(execution);
   return execution.done();
 }
 
 bool Engine::test(const ObjectOperation& operation) {
-  if (!operation.done()) poll_for(operation);
+  if (!operation.done()) test_for(operation);
   return operation.done();
 }
 
@@ -65,7 +86,7 @@ void Engine::wait_for(const Pending& pending) {
   const int spins = transport_->capabilities().idle_spins;
   for (Idleness idleness; !pending.done();) {
     if (poll_for(pending)) idleness.end();
-    else idleness.go_on(*transport_, spins);
+    else if (idleness.go_on(*transport_, spins)) wake();
   }
 }
 

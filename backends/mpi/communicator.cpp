@@ -7,6 +7,7 @@
 
 #include "channel.hpp"
 #include "network.hpp"
+#include "progress.hpp"
 #include "transport.hpp"
 
 namespace tutti::mpi {
@@ -68,8 +69,8 @@ Communicator communicator(MPI_Comm comm, const CommunicatorOptions& options,
 Communicator init(MPI_Comm comm, const InitOptions& options) {
   const Duration timeout = options.timeout > Duration::zero() ? options.timeout : Options{}.timeout;
   MpiChannel channel{comm, timeout};
-  if (options.transport != "shm+mpi") return tutti::init(channel, options);
-  InitOptions own = options;
+  InitOptions own = with_progress(options);
+  if (options.transport != "shm+mpi") return tutti::init(channel, own);
   own.transport = "auto";
   return tutti::init(channel, own, std::make_shared<MpiNetwork>(comm, Options{.timeout = timeout}));
 }

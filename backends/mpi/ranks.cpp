@@ -115,12 +115,7 @@ void duplicate(MPI_Comm parent, Duration deadline, SetUp& set_up) {
   check(PMPI_Comm_set_errhandler(ranks.comm, MPI_ERRORS_RETURN), "set the error handler");
   check(PMPI_Comm_rank(ranks.comm, &ranks.self), "find the own rank");
   check(PMPI_Comm_size(ranks.comm, &ranks.size), "count the ranks");
-
-  int* tag_limit = nullptr;
-  int known = 0;
-  check(PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&tag_limit), &known),
-        "find the largest tag");
-  ranks.tag_limit = known != 0 ? *tag_limit : 32767;  // what the standard guarantees
+  ranks.tag_limit = largest_tag();
 }
 
 void exchange_cards(const Options& options, Duration deadline, SetUp& set_up) {
@@ -133,6 +128,14 @@ void exchange_cards(const Options& options, Duration deadline, SetUp& set_up) {
 }
 
 }  // namespace
+
+int largest_tag() {
+  int* tag_limit = nullptr;
+  int known = 0;
+  check(PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&tag_limit), &known),
+        "find the largest tag");
+  return known != 0 ? *tag_limit : 32767;  // what the standard guarantees
+}
 
 Ranks gather_ranks(MPI_Comm parent, const Options& options) {
   check_parent(parent, options);

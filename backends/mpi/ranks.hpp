@@ -33,6 +33,9 @@ struct Ranks {
   return std::ranges::max(ranks.host_of) + 1;
 }
 
+/// @return the largest tag the MPI takes. Throws Error.
+[[nodiscard]] int largest_tag();
+
 /// Duplicates a communicator. Collective. @param parent the caller's. @param options equal on all
 /// ranks, which is checked. @return them. Throws Error.
 [[nodiscard]] Ranks gather_ranks(MPI_Comm parent, const Options& options);

@@ -2,6 +2,7 @@
 /// The communicator: a group of ranks and the collectives among them.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -23,7 +24,7 @@
 
 namespace tutti {
 
-/// What a communicator is made with. Equal on all ranks.
+/// What a communicator is made with. Equal on all ranks, but for progress.
 struct CommunicatorOptions {
   Duration timeout = std::chrono::seconds{300};  ///< Deadline of an operation without its own.
   int segments_in_flight = 4;                    ///< Segments of one operation under way, 1 .. 8.
@@ -36,6 +37,16 @@ struct CommunicatorOptions {
   std::shared_ptr<const Catalog> catalog{};
   /// What the bits of reductions may depend on, where a call does not say.
   Determinism determinism = Determinism::rank_identical;
+  /// For libraries whose messages move only while a thread calls them, as those of many MPIs do:
+  /// makes such a library go on while a rank waits here, since the rank that it waits for may need
+  /// that first. tutti::mpi::init does this for the MPI.
+  ///
+  /// Called by the thread that waits, tests or starts something, in the midst of that: every 25 us
+  /// or so of a wait in which nothing comes, after each nap of a rank that shares its core, and
+  /// otherwise every millisecond or so. It should return within some microseconds, and must not
+  /// call tutti. What it throws ends the operation and fails the communicator. It is inherited by
+  /// groups and splits, each of which calls it in its own thread. Empty: nothing is called.
+  std::function<void()> progress{};
 };
 
 /// What a rank gives to Communicator::split that wants to be in no part.

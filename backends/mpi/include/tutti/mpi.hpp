@@ -38,6 +38,11 @@ struct Options {
 /// host, TCP between hosts. MPI serves for the ranks to find each other, and is not needed
 /// afterwards. Collective over `comm`.
 ///
+/// As long as it is there, a rank that waits in tutti makes it progress, as in calls of the MPI's
+/// own: what it has under way may be what the awaited rank waits for. Where the MPI's level of
+/// thread support is below MPI_THREAD_SERIALIZED the main thread alone does so. MPI_Finalize must
+/// not run while another thread is in a call of tutti.
+///
 /// With the transport "shm+mpi" messages between hosts are MPI's instead, and only the control
 /// plane uses TCP. Then groups that span hosts are made as `communicator` makes them, and MPI must
 /// live as long as what is made here.
