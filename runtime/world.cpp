@@ -250,7 +250,8 @@ std::unique_ptr<Transport> World::connect(std::uint64_t communicator,
 std::unique_ptr<Transport> World::connect_remotely(std::uint64_t communicator,
                                                    const std::vector<Rank>& members,
                                                    const std::shared_ptr<Alarm>& alarm) {
-  return network_ ? network_->transport(members) : fabric_->transport(communicator, members, alarm);
+  return network_ ? network_->transport(members, alarm)
+                  : fabric_->transport(communicator, members, alarm);
 }
 
 int World::count_hosts(const std::vector<Rank>& members) const {

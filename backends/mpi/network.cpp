@@ -1,5 +1,6 @@
 #include "network.hpp"
 
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
@@ -27,9 +28,11 @@ MpiNetwork::~MpiNetwork() {
   if (PMPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) PMPI_Comm_free(&ranks_.comm);
 }
 
-std::unique_ptr<Transport> MpiNetwork::transport(std::span<const Rank> members) {
+std::unique_ptr<Transport> MpiNetwork::transport(std::span<const Rank> members,
+                                                 std::shared_ptr<Alarm> alarm) {
   MPI_Comm subset = subset_of(ranks_, members);
-  auto made = make_transport(subset, options_);
+  auto made =
+      std::make_unique<MpiTransport>(gather_ranks(subset, options_), options_, std::move(alarm));
   PMPI_Comm_free(&subset);
   return made;
 }

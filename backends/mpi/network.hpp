@@ -21,7 +21,8 @@ class MpiNetwork final : public Network {
       : ranks_{gather_ranks(comm, options)}, options_{options} {}
   ~MpiNetwork() override;
 
-  [[nodiscard]] std::unique_ptr<Transport> transport(std::span<const Rank> members) override;
+  [[nodiscard]] std::unique_ptr<Transport> transport(std::span<const Rank> members,
+                                                     std::shared_ptr<Alarm> alarm) override;
   [[nodiscard]] std::string name() const override { return "MPI"; }
   [[nodiscard]] Tariff tariff() const override { return {kDefaultCosts, "assumed of MPI"}; }
 

@@ -42,13 +42,14 @@ PayloadTag payload_tag_of(std::uint32_t serial, const Ranks& ranks) {
 
 }  // namespace
 
-MpiTransport::MpiTransport(const Ranks& ranks, const Options& options)
-    : ranks_{ranks}, options_{options}, capabilities_{.name = "mpi",
-                                                      .tags = transfer_tags(ranks),
-                                                      .sinks = true,
-                                                      .idle_spins =
-                                                          ranks.oversubscribed ? 20 : 10000},
-      backing_{std::make_unique<Backing>(warm_bytes())}, ended_{ranks.comm} {
+MpiTransport::MpiTransport(const Ranks& ranks, const Options& options, std::shared_ptr<Alarm> alarm)
+    : ranks_{ranks}, options_{options}, alarm_{std::move(alarm)},
+      capabilities_{.name = "mpi",
+                    .tags = transfer_tags(ranks),
+                    .sinks = true,
+                    .idle_spins = ranks.oversubscribed ? 20 : 10000},
+      backing_{std::make_unique<Backing>(warm_bytes())}, ended_{ranks.comm}, told_{alarm_ !=
+                                                                                   nullptr} {
   messages_.reserve(kUsualTransfers);
   free_messages_.reserve(kUsualTransfers);
   done_.reserve(2 * kUsualTransfers);
@@ -57,7 +58,7 @@ MpiTransport::MpiTransport(const Ranks& ranks, const Options& options)
 
 MpiTransport::~MpiTransport() {
   int finalized = 0;
-  if (PMPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0) {
+  if (is_forked() || PMPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0) {
     static_cast<void>(backing_.release());  // the MPI is gone; nobody can say what it still holds
     return;
   }
@@ -65,22 +66,37 @@ MpiTransport::~MpiTransport() {
   if (!requests_.empty())
     abort({ErrorCode::aborted, "rank " + std::to_string(ranks_.self) +
                                    " destroyed its communicator with an operation pending"});
-  if (failure_) return;
+  if (failure_ || (alarm_ && alarm_->went_off())) return;
   // Messages of operations that ended well are waited for, if only for a moment.
   if (!drain(departures_.requests(), kSendPatience)) static_cast<void>(backing_.release());
   else if (all_ended_well()) PMPI_Comm_free(&ranks_.comm);
 }
 
+// Where a rank has died, others end that hear of it, and the MPI may tell of them first. The alarm
+// knows who was the first, and all ranks say what it says.
+void MpiTransport::check_failure() const {
+  if (alarm_) alarm_->check();
+  if (failure_ && time_now() - failed_ >= kAlarmPatience) throw Error{*failure_};
+}
+
+void MpiTransport::fail(const Error& error) {
+  failure_ = error;
+  const bool may_be_a_death =
+      error.code() == ErrorCode::peer_dead || error.code() == ErrorCode::transport;
+  if (alarm_ && may_be_a_death) failed_ = time_now();
+  check_failure();
+}
+
 void MpiTransport::post(std::span<const Transfer> transfers) {
-  if (failure_) throw Error{*failure_};
+  check_failure();
+  if (failure_) return;
   try {
     const Transfer* const awaited = requests_.empty() ? only_receive(transfers) : nullptr;
     for (const Transfer& transfer : transfers)
       if (&transfer != awaited) post_one(transfer);
     if (awaited != nullptr) post_one(*awaited);
   } catch (const Error& error) {
-    failure_ = error;
-    throw;
+    fail(error);
   }
 }
 
@@ -209,15 +225,16 @@ void MpiTransport::add_request(MPI_Request request, Owner owner) {
 }
 
 std::size_t MpiTransport::poll(std::span<Completion> completions) {
-  if (failure_) throw Error{*failure_};
+  check_failure();
+  if (failure_) return 0;
   try {
     progress();
     const std::size_t count = take_done(completions);
-    if (count == 0 && ++empty_polls_ % kPollsPerNotice == 0) look_for_notice();
+    if (count == 0 && !alarm_ && ++empty_polls_ % kPollsPerNotice == 0) look_for_notice();
     return count;
   } catch (const Error& error) {
-    failure_ = error;
-    throw;
+    fail(error);
+    return 0;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include <tutti/alarm.hpp>
 #include <tutti/costs.hpp>
 #include <tutti/transport.hpp>
 
@@ -21,8 +22,11 @@ class Network {
 
   /// Collective over the members, and may block until all take part. @param members ranks of the
   /// world, the own one among them; they are ranks 0, 1, ... of the transport in this order.
+  /// @param alarm of the communicator, by which its ranks tell each other of failures. The
+  /// transport throws what it says, as soon as it goes off, and raises it when it is aborted.
   /// @return a transport that reaches all of them. Throws Error.
-  [[nodiscard]] virtual std::unique_ptr<Transport> transport(std::span<const Rank> members) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Transport> transport(std::span<const Rank> members,
+                                                             std::shared_ptr<Alarm> alarm) = 0;
   /// @return what it is called, for a person.
   [[nodiscard]] virtual std::string name() const = 0;
   /// @return what its messages and bytes are taken to cost; equal on all ranks.

@@ -64,7 +64,8 @@ TEST(World, RefusesOptionsThatDifferBetweenRanks) {
 /// A network that nobody uses.
 class IdleNetwork final : public Network {
  public:
-  [[nodiscard]] std::unique_ptr<Transport> transport(std::span<const Rank>) override {
+  [[nodiscard]] std::unique_ptr<Transport> transport(std::span<const Rank>,
+                                                     std::shared_ptr<Alarm>) override {
     throw Error{ErrorCode::bug, "there is nobody to reach"};
   }
   [[nodiscard]] std::string name() const override { return "MPI"; }
