@@ -51,7 +51,7 @@ void wait_for_all(Engine* first, FirstError& errors) {
     if (is_over) return;
     Transport& transport = waiting->transport();
     if (moved) idleness.end();
-    else idleness.go_on(transport, transport.capabilities().idle_spins);
+    else if (idleness.go_on(transport, transport.capabilities().idle_spins)) waiting->wake();
   }
 }
 
@@ -64,9 +64,13 @@ BatchScope::BatchScope() {
 
 BatchScope::~BatchScope() {
   if (gathering == this) gathering = nullptr;
+  if (!is_running_) enter();
   while (first_ != nullptr) {
-    first_->end_batch();
-    first_ = std::exchange(first_->next_in_batch, nullptr);
+    const std::shared_ptr<Engine> engine = std::move(first_);
+    first_ = std::exchange(engine->next_in_batch, nullptr);
+    engine->end_batch();
+    engine->let_go();
+    engine->leave();
   }
 }
 
@@ -85,10 +89,19 @@ void BatchScope::add(const std::shared_ptr<Engine>& engine) noexcept {
   if (last_ == nullptr) first_ = engine;
   else last_->next_in_batch = engine;
   last_ = engine.get();
+  last_->keep();
+}
+
+/// That succeeds, since the engines are kept for this thread.
+void BatchScope::enter() {
+  for (Engine* engine = first_.get(); engine != nullptr; engine = engine->next_in_batch.get())
+    engine->enter();
 }
 
 void BatchScope::run() {
   gathering = nullptr;
+  enter();
+  is_running_ = true;
   FirstError errors;
   for (Engine* engine = first_.get(); engine != nullptr; engine = engine->next_in_batch.get())
     errors.attempt([engine] { engine->start_enlisted(); });

@@ -23,13 +23,13 @@ Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 Communicator::~Communicator() = default;
 
 Rank Communicator::rank() const noexcept {
-  return engine_->transport().self();
+  return engine_ ? engine_->transport().self() : -1;
 }
 int Communicator::size() const noexcept {
-  return engine_->transport().size();
+  return engine_ ? engine_->transport().size() : 0;
 }
-Transport& Communicator::transport() noexcept {
-  return engine_->transport();
+Transport& Communicator::transport() {
+  return detail::engine_of(engine_).transport();
 }
 
 namespace {
@@ -63,6 +63,7 @@ void start_or_enlist(const std::shared_ptr<detail::Engine>& engine, detail::Exec
 }  // namespace
 
 void Communicator::run(const Call& call, const Options& options) {
+  const detail::Use use{engine_};
   if (detail::BatchScope::current() == nullptr) return engine_->run(call, options);
   detail::Execution* execution = engine_->acquire(call, options);
   Loan loan{*engine_, execution};
@@ -72,6 +73,7 @@ void Communicator::run(const Call& call, const Options& options) {
 }
 
 Request Communicator::start(const Call& call, const Options& options) {
+  const detail::Use use{engine_};
   detail::Execution* execution = engine_->acquire(call, options);
   Loan loan{*engine_, execution};
   start_or_enlist(engine_, *execution, call.in, call.out, {.timeout = options.timeout});
@@ -79,6 +81,7 @@ Request Communicator::start(const Call& call, const Options& options) {
 }
 
 Plan Communicator::plan(const Call& call, const Options& options) {
+  const detail::Use use{engine_};
   return Plan{engine_, engine_->acquire(call, options), call.in, call.out, options.timeout};
 }
 
@@ -95,10 +98,20 @@ Result<Plan> Communicator::try_plan(const Call& call, const Options& options) no
 }
 
 RawBytes Communicator::bytes_for_objects() noexcept {
-  return engine_->take_bytes(0);
+  try {
+    const detail::Use use{engine_};
+    return engine_->take_bytes(0);
+  } catch (...) {  // There is none now; what else is wrong start_objects says.
+    return {};
+  }
+}
+
+detail::SoleCaller Communicator::sole_caller() {
+  return detail::SoleCaller{engine_};
 }
 
 ObjectExchange Communicator::start_objects(ObjectCall call) {
+  const detail::Use use{engine_};
   detail::BatchScope::refuse("an object collective");
   auto operation = std::make_shared<detail::ObjectOperation>(*engine_, std::move(call));
   engine_->start(operation);
@@ -106,6 +119,7 @@ ObjectExchange Communicator::start_objects(ObjectCall call) {
 }
 
 std::string Communicator::explain(const Call& call, const Options& options) {
+  const detail::Use use{engine_};
   return engine_->explain(call, options);
 }
 
@@ -123,10 +137,12 @@ Request& Request::operator=(Request&& other) noexcept {
 }
 
 Request::~Request() {
-  if (execution_ != nullptr) engine_->release(execution_);
+  if (execution_ != nullptr) engine_->drop(execution_);
 }
 
 bool Request::test() {
+  if (engine_ == nullptr) return true;
+  const detail::Use use{engine_};
   if (execution_ == nullptr) return true;
   if (!engine_->test(*execution_)) return false;
   engine_->release(std::exchange(execution_, nullptr));
@@ -134,6 +150,8 @@ bool Request::test() {
 }
 
 void Request::wait() {
+  if (engine_ == nullptr) return;
+  const detail::Use use{engine_};
   if (execution_ == nullptr) return;
   engine_->wait(*execution_);
   engine_->release(std::exchange(execution_, nullptr));
@@ -165,7 +183,7 @@ Plan& Plan::operator=(Plan&& other) noexcept {
 }
 
 Plan::~Plan() {
-  if (execution_ != nullptr) engine_->release(execution_);
+  if (execution_ != nullptr) engine_->drop(execution_);
 }
 
 void Plan::start() {
@@ -176,6 +194,7 @@ void Plan::start(const void* in, void* out) {
   if (execution_ == nullptr)
     throw Error{ErrorCode::invalid_argument,
                 "the plan is empty, because it was moved from; start the one it was moved to"};
+  const detail::Use use{engine_};
   if (!execution_->done() || execution_->is_enlisted())
     throw Error{ErrorCode::invalid_argument,
                 "the plan is running; wait for it before starting again"};
@@ -183,10 +202,14 @@ void Plan::start(const void* in, void* out) {
 }
 
 bool Plan::test() {
-  return execution_ == nullptr || engine_->test(*execution_);
+  if (execution_ == nullptr) return true;
+  const detail::Use use{engine_};
+  return engine_->test(*execution_);
 }
 void Plan::wait() {
-  if (execution_ != nullptr) engine_->wait(*execution_);
+  if (execution_ == nullptr) return;
+  const detail::Use use{engine_};
+  engine_->wait(*execution_);
 }
 Result<void> Plan::try_start() noexcept {
   return detail::attempt([this] { start(); });
@@ -202,10 +225,11 @@ Result<void> Plan::try_wait() noexcept {
 }
 
 const std::string& Plan::algorithm() const noexcept {
-  return execution_->binding().algorithm;
+  static const std::string none{};
+  return execution_ == nullptr ? none : execution_->binding().algorithm;
 }
 std::size_t Plan::segment() const noexcept {
-  return execution_->binding().segment_bytes;
+  return execution_ == nullptr ? 0 : execution_->binding().segment_bytes;
 }
 
 }  // namespace tutti

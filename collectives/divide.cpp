@@ -54,13 +54,15 @@ void check_members(std::span<const Rank> members, Rank self, int size) {
 
 }  // namespace
 
-Communicator Communicator::group(std::span<const Rank> members) {
+Communicator Communicator::group(std::span<const Rank> members, std::uint64_t key) {
+  const detail::Engine& engine = detail::engine_of(engine_);
   check_members(members, rank(), size());
-  return create(engine_->group().subgroup(members), engine_->memory(), engine_->options());
+  return create(engine.group().subgroup(members, key), engine.memory(), engine.options());
 }
 
-Result<Communicator> Communicator::try_group(std::span<const Rank> members) noexcept {
-  return detail::attempt([&] { return group(members); });
+Result<Communicator> Communicator::try_group(std::span<const Rank> members,
+                                             std::uint64_t key) noexcept {
+  return detail::attempt([&] { return group(members, key); });
 }
 
 Communicator Communicator::split(int color, int key) {
@@ -72,7 +74,7 @@ Communicator Communicator::split(int color, int key) {
   }
   std::ranges::stable_sort(members, {},
                            [&](Rank rank) { return wishes[static_cast<std::size_t>(rank)].key; });
-  return group(members);
+  return group(members, kKeyOfSplits);
 }
 
 void Communicator::split(NoColor) {
@@ -84,15 +86,17 @@ Result<Communicator> Communicator::try_split(int color, int key) noexcept {
 }
 
 std::string Communicator::describe() const {
-  if (engine_->has_group()) return engine_->group().describe();
-  return std::to_string(size()) + " ranks over " + engine_->transport().capabilities().name;
+  detail::Engine& engine = detail::engine_of(engine_);
+  if (engine.has_group()) return engine.group().describe();
+  return std::to_string(size()) + " ranks over " + engine.transport().capabilities().name;
 }
 
 Communicator::Place Communicator::place_of_buffers() const {
-  if (engine_->has_group())
-    if (std::shared_ptr<Memory> visible = engine_->group().visible_memory())
+  const detail::Engine& engine = detail::engine_of(engine_);
+  if (engine.has_group())
+    if (std::shared_ptr<Memory> visible = engine.group().visible_memory())
       return {std::move(visible), true};
-  return {engine_->memory(), false};
+  return {engine.memory(), false};
 }
 
 }  // namespace tutti

@@ -5,7 +5,7 @@
 
 #include <tutti/fingerprint.hpp>
 
-#include "hash.hpp"
+#include "bind_shape.hpp"
 #include "objects.hpp"
 #include "point_to_point.hpp"
 
@@ -21,44 +21,16 @@ constexpr int kPollsPerClock = 32;
 /// call and is found to be wrong, where find_strays did not find it before.
 constexpr std::uint32_t kWindow = 64;
 
-/// Everything that must be equal on all ranks, but the call's number.
-std::uint64_t fingerprint_of(const Problem& problem, const Binding& binding) noexcept {
-  std::uint64_t hash = combine(0, static_cast<std::uint64_t>(problem.contract.collective));
-  hash = combine(hash, static_cast<std::uint64_t>(problem.contract.root));
-  hash = combine(hash, static_cast<std::uint64_t>(problem.type));
-  hash = combine(hash, problem.element_bytes);
-  if (problem.op != nullptr) hash = combine(hash, static_cast<std::uint64_t>(problem.op->kind()));
-  hash = combine(hash, problem.own_counts ? ~std::uint64_t{0} : problem.count);
-  for (const std::size_t count : problem.counts) hash = combine(hash, count);
-  hash = combine(hash, std::string_view{binding.algorithm});
-  return combine(hash, binding.segments);
-}
-
-/// What is being handled, for all ranks to be told: an Error as it is, and whatever a user's
-/// operator, the memory or the transport threw beside.
-Error caught(Rank self) {
-  const std::string rank = "rank " + std::to_string(self);
-  try {
-    throw;
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return {ErrorCode::transport, "no memory is left on " + rank, self};
-  } catch (const std::exception& error) {
-    return {ErrorCode::aborted, "an exception ended the operation on " + rank + ": " + error.what(),
-            self};
-  } catch (...) {
-    return {ErrorCode::aborted, "an exception of unknown type ended the operation on " + rank,
-            self};
-  }
-}
-
 Options with_level(Options options, Determinism level) {
   if (!options.determinism) options.determinism = level;
   return options;
 }
 
 }  // namespace
+
+void refuse_empty() {
+  throw Error{ErrorCode::invalid_argument, "the communicator is empty, because it was moved from"};
+}
 
 Engine::Entry::Entry(const ShapeKey& shape)
     : key{shape}, algorithm{shape.algorithm}, counts{shape.counts.begin(), shape.counts.end()},
@@ -70,40 +42,28 @@ Engine::Entry::Entry(const ShapeKey& shape)
 }
 
 Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options)
-    : group_{std::move(footing.group)}, calls_{std::move(footing.calls)}, alarm_{std::move(
-                                                                              footing.alarm)},
-      transport_{std::move(footing.transport)}, outbox_{*transport_}, memory_{std::move(memory)},
-      options_{options}, selector_{std::move(footing.tariff), options.catalog,
-                                   std::move(footing.hosts)},
-      scratch_{*memory_, options.cache_bytes} {
+    : group_{std::move(footing.group)}, calls_{footing.calls ? std::move(footing.calls)
+                                                             : std::make_shared<CallCounter>()},
+      alarm_{std::move(footing.alarm)}, transport_{std::move(footing.transport)},
+      outbox_{*transport_}, memory_{std::move(memory)}, options_{options},
+      selector_{std::move(footing.tariff), options.catalog, std::move(footing.hosts)},
+      scratch_{*memory_, options.cache_bytes}, hook_{static_cast<bool>(options.progress)} {
   if (options_.segments_in_flight < 1 || options_.segments_in_flight > 8)
     throw Error{ErrorCode::invalid_argument, "segments_in_flight is " +
                                                  std::to_string(options_.segments_in_flight) +
                                                  ", expected 1 .. 8"};
   if (options_.timeout <= Duration::zero())
-    throw Error{ErrorCode::invalid_argument, "the timeout must be more than zero"};
+    throw Error{ErrorCode::invalid_argument,
+                "the timeout is " + std::to_string(options_.timeout.count()) +
+                    " ns; expected more than zero, or Duration::max() to wait for ever"};
+  check_enumerator("the communicator", "determinism", static_cast<int>(options_.determinism),
+                   kDeterminisms);
   window_ = std::min(kWindow, transport_->capabilities().tags / kLanes);
   expects(window_ > 0, "a transport has tags for one operation");
   user_tags_ =
       std::min<std::uint32_t>(kUserTags, transport_->capabilities().tags - window_ * kLanes);
   polls_per_clock_ = std::clamp(transport_->capabilities().idle_spins, 1, kPollsPerClock);
   polls_until_clock_ = polls_per_clock_;
-}
-
-/// Who destroys a communicator hears of nothing any more, but ranks that still call it do.
-Engine::~Engine() {
-  if (!failure_) {
-    try {
-      find_strays(false);
-    } catch (...) {
-      is_quiet_ = transport_->abort(caught(transport_->self()));
-    }
-  }
-  if (is_quiet_) return;
-  for (Held& held : in_use_)
-    if (!held.execution.done()) held.execution.write_off();
-  // Peers may still write into their memory, so that is never freed.
-  if (!objects_.empty()) static_cast<void>(new auto(std::move(objects_)));
 }
 
 Group& Engine::group() const {
@@ -144,30 +104,9 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
   const Problem problem =
       check(call, with_level(options, options_.determinism), self, transport_->size());
   const Candidate chosen = selector_.select(problem).chosen;
-  Layout layout = layout_of(problem, self);
-  const Schedule schedule = chosen.choice.build(problem.contract.size, problem.contract.root, self);
-  Program program = bind(schedule, layout);
-  // Where a rank does not know how long the others' blocks are they could not agree on segments.
-  const std::size_t segments =
-      problem.own_counts ? 1
-                         : segment_count(problem.bytes(), chosen.segment_bytes, layout.largest());
-  Binding binding{.layout = std::move(layout),
-                  .program = std::move(program),
-                  .op = problem.op == nullptr ? sum : *problem.op,
-                  .type = problem.type,
-                  .element_bytes = problem.element_bytes,
-                  .segments = segments,
-                  .segment_bytes = segments == 1 ? 0 : chosen.segment_bytes,
-                  .algorithm = chosen.choice.text(),
-                  .name = name_of(problem.contract.collective),
-                  .has_own_counts = problem.own_counts};
-  const OperatorKind kind = binding.op.kind();
-  // How many are in flight decides on which tags segments travel.
-  binding.summary = {combine(combine(fingerprint_of(problem, binding), chosen.digest),
-                             static_cast<std::uint64_t>(options_.segments_in_flight)),
-                     packed_call(problem.contract.collective, problem.type,
-                                 problem.op == nullptr ? nullptr : &kind, problem.contract.root),
-                     problem.bytes()};
+  Binding binding = detail::bind_shape(problem, chosen, self, options_.segments_in_flight);
+  calls_->describe(binding.fingerprint,
+                   words_of(problem, chosen, binding, options_.segments_in_flight));
   return std::make_shared<const Binding>(std::move(binding));
 }
 
@@ -186,6 +125,7 @@ void Engine::evict() noexcept {
     const auto [begin, end] = index_.equal_range(entry->hash);
     index_.erase(std::find_if(begin, end, [&](const auto& i) { return i.second == entry; }));
     cached_bytes_ -= entry->bytes;
+    calls_->forget(entry->binding->fingerprint);
     entry = entries_.erase(entry);
   }
 }
@@ -197,6 +137,7 @@ Execution* Engine::acquire(const Call& call, const Options& options) {
 /// An entry that has an idle execution, which knows the call's tag.
 Engine::Entry& Engine::entry_ready_for(const Call& call, const Options& options) {
   if (failure_) complain();
+  if (options.timeout < Duration::zero()) check_timeout("the call", options.timeout);
   if (call.point_to_point != PointToPoint::none) check_tag(call, user_tags_);
   Entry& entry = entry_for(call, options);
   if (entry.idle.empty()) {
@@ -234,6 +175,7 @@ void Engine::run(const Call& call, const Options& options) {
     return release(&execution);
   }
   execution.rest();
+  end_call(execution);
   if (!in_use_.empty()) progress();  // what else is under way goes on whenever something is called
   if (cached_bytes_ > options_.cache_bytes) evict();
 }
@@ -250,12 +192,13 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
   if (failure_) complain();
   check_start(execution, in, out);
   if (execution.binding().layout.contract().collective == Collective::barrier) in = out = &token_;
-  if (timeout <= Duration::zero()) timeout = options_.timeout;
+  if (timeout == Duration::zero()) timeout = options_.timeout;
   try {
     execution.start({in, out}, turn_of(execution), timeout);
   } catch (...) {
     fail_as_caught();
   }
+  if (hook_.is_asked_at_start()) help_others(transport_->now());
 }
 
 /// Collectives are counted. Messages between two ranks are not, since the others know nothing of
@@ -263,9 +206,11 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
 Execution::Turn Engine::turn_of(const Execution& execution) {
   if (!execution.binding().is_collective)
     return {0, window_ * kLanes + static_cast<std::uint32_t>(execution.user_tag())};
-  if (laps_ || transport_->has_unclaimed()) find_strays(std::exchange(laps_, false));
+  if (laps_ || (transport_->has_unclaimed() && !has_looked_))
+    find_strays(std::exchange(laps_, false));
   const Execution::Turn turn = take_turn();
-  if (calls_) calls_->begin(sequence_, execution.binding().summary);
+  calls_->begin(sequence_, execution.binding().fingerprint);
+  strays_are_likely_ = strays_are_likely_ || execution.binding().may_leave_strays;
   return turn;
 }
 
@@ -276,26 +221,6 @@ Execution::Turn Engine::take_turn() noexcept {
   return turn;
 }
 
-Engine::Oldest Engine::oldest_pending() const noexcept {
-  Oldest oldest{sequence_};
-  for (const Held& held : in_use_)
-    if (!held.execution.done() && held.execution.binding().is_collective &&
-        held.execution.sequence() < oldest.sequence)
-      oldest = {held.execution.sequence(), held.execution.binding().summary.fingerprint};
-  for (const std::uint64_t turn : kept_)
-    if (turn < oldest.sequence) oldest = {turn};
-  return oldest;
-}
-
-/// Looks for messages of calls that have ended, or that differ from the one that waits: a rank that
-/// only sends learns from nothing else that others see the call differently. Done where a message
-/// waits for its receive, where this rank waits anyway, and thoroughly once in a window and where
-/// it has waited for long.
-void Engine::find_strays(bool thoroughly) {
-  const Oldest oldest = oldest_pending();
-  transport_->find_strays(make_fingerprint(oldest.summary, oldest.sequence), thoroughly);
-}
-
 /// Refuses operations whose tags a pending one has. All are looked at only where the window may
 /// have been left, once in a while.
 void Engine::check_window(std::uint32_t wanted) {
@@ -304,14 +229,15 @@ void Engine::check_window(std::uint32_t wanted) {
   oldest_ = oldest_pending().sequence;
   if (next + wanted - oldest_ <= window_) return;
   throw Error{ErrorCode::invalid_argument,
-              "operation #" + std::to_string(oldest_) + " is pending, and operation #" +
-                  std::to_string(next) + " would be number " +
+              "operation #" + std::to_string(oldest_ + 1) + " is pending, and operation #" +
+                  std::to_string(next + 1) + " would be number " +
                   std::to_string(next + wanted - oldest_) +
                   " from there, one more than there may be; wait for the older one first"};
 }
 
 std::size_t Engine::progress() {
   if (failure_) complain();
+  has_looked_ = false;
   try {
     const std::size_t count = transport_->poll(completions_);
     for (std::size_t i = 0; i < count; ++i) Execution::complete(completions_[i]);
@@ -320,58 +246,6 @@ std::size_t Engine::progress() {
   } catch (...) {
     fail_as_caught();
   }
-}
-
-void Engine::fail(const Error& cause) {
-  if (!failure_) {
-    failure_ = cause;
-    is_quiet_ = transport_->abort(cause);
-  }
-  complain();
-}
-
-void Engine::fail_as_caught() {
-  fail(explained(caught(transport_->self())));
-}
-
-/// Says what all ranks say, where they agree on that, and else what was seen here.
-void Engine::complain() const {
-  if (alarm_) alarm_->check();
-  throw Error{*failure_};
-}
-
-/// Of two ranks in different calls each finds the other one to be wrong: the rest are asked.
-Error Engine::explained(const Error& cause) const {
-  if (cause.code() != ErrorCode::mismatch || (alarm_ && alarm_->went_off())) return cause;
-  return witnesses().explained(cause, sequence_);
-}
-
-Witnesses Engine::witnesses() const {
-  return {group_.get(), calls_.get(), transport_->self(), transport_->size()};
-}
-
-void Engine::release(Execution* execution) noexcept {
-  if (execution->is_enlisted()) strike(*execution);
-  const auto found = std::ranges::find_if(
-      in_use_, [execution](const Held& held) { return &held.execution == execution; });
-  if (found == in_use_.end()) return;
-  if (!execution->done()) {
-    // Peers may still write into its memory if abort could not stop them, so it stays with us.
-    if (!failure_) {
-      failure_ = Error{ErrorCode::aborted,
-                       execution->state() + " was dropped while pending on rank " +
-                           std::to_string(transport_->self()),
-                       transport_->self()};
-      is_quiet_ = transport_->abort(*failure_);
-    }
-    return;
-  }
-  execution->rest();
-  cached_bytes_ += execution->footprint();
-  Entry& entry = *found->entry;
-  --entry.users;
-  entry.idle.splice(entry.idle.begin(), in_use_, found);
-  if (cached_bytes_ > options_.cache_bytes) evict();
 }
 
 std::string Engine::explain(const Call& call, const Options& options) {

@@ -14,6 +14,8 @@
 #include <tutti/communicator.hpp>
 
 #include "execution.hpp"
+#include "occupancy.hpp"
+#include "progress_hook.hpp"
 #include "selector.hpp"
 #include "shape_key.hpp"
 #include "witnesses.hpp"
@@ -23,7 +25,7 @@ namespace tutti::detail {
 class ObjectArrivals;
 class ObjectOperation;
 
-/// One thread at a time.
+/// Called by the thread that is in it, see Use; but for what never changes, which any may ask for.
 class Engine {
  public:
   Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options);
@@ -58,6 +60,8 @@ class Engine {
   [[nodiscard]] bool has_awaited() const noexcept;
   /// Polls for such calls once. Throws the first failure. @return whether anything moved.
   bool step_awaited();
+  /// Others had the core: the next poll looks at the clock.
+  void wake() noexcept { polls_until_clock_ = 1; }
   /// Waits for all of them. Throws the first failure.
   void wait_awaited();
   /// Takes back what was enlisted and not started, and gives back the calls that blocked.
@@ -113,6 +117,23 @@ class Engine {
   void wait_to_decode(const ObjectOperation& operation);
   /// Gives an execution back. If it is pending, the communicator fails.
   void release(Execution* execution) noexcept;
+
+  /// This thread begins a call, or throws Error{invalid_argument}. See Occupancy.
+  void enter() { occupancy_.enter(); }
+  /// The call ends.
+  void leave() noexcept {
+    if (has_dropped_) release_dropped();
+    occupancy_.leave();
+  }
+  /// As Occupancy::keep.
+  void keep() noexcept { occupancy_.keep(); }
+  /// As Occupancy::let_go.
+  void let_go() noexcept { occupancy_.let_go(); }
+  /// As release, of a handle that ends: by any thread, after another one's call, and, within a call
+  /// of its own, when that ends.
+  void drop(Execution* execution) noexcept;
+  /// Likewise.
+  void drop(std::shared_ptr<ObjectOperation> operation) noexcept;
   /// What a call would run, and why.
   [[nodiscard]] std::string explain(const Call& call, const Options& options);
 
@@ -163,21 +184,37 @@ class Engine {
   void check_start(const Execution& execution, const void* in, const void* out);
   void check_window(std::uint32_t wanted);
   void strike(Execution& execution) noexcept;
+  void release_dropped() noexcept;
   [[nodiscard]] Execution::Turn turn_of(const Execution& execution);
   [[nodiscard]] Execution::Turn take_turn() noexcept;
+  [[nodiscard]] bool has_pending() const noexcept;
   void find_strays(bool thoroughly);
+  void find_strays_after(const Execution& execution);
+  /// A collective has ended, and is about to be reported.
+  void end_call(const Execution& execution) {
+    const Binding& binding = execution.binding();
+    if (binding.is_collective &&
+        (transport_->has_unclaimed() || (strays_are_likely_ && binding.awaits_all)))
+      find_strays_after(execution);
+  }
   template <class Pending>
-  bool poll_for(const Pending& pending);
+  bool poll_for(const Pending& pending, bool blocks);
+  template <class Pending>
+  void test_for(const Pending& pending);
   template <class Pending>
   void wait_for(const Pending& pending);
   void advance_objects();
-  void check_deadlines();
+  void check_deadlines(const Execution* first, bool blocks, Duration now);
+  void tell_waits(const Execution* first, bool blocks, Duration now) noexcept;
+  void help_others(Duration now);
   [[nodiscard]] Witnesses witnesses() const;
   [[nodiscard]] Error explained(const Error& cause) const;
   [[noreturn]] void fail(const Error& cause);
   [[noreturn]] void fail_as_caught();
   [[noreturn]] void complain() const;
 
+  Occupancy occupancy_;
+  bool has_dropped_ = false;      // whether a handle ended within a call
   std::shared_ptr<Group> group_;  // outlives the transport
   std::shared_ptr<CallCounter> calls_;
   std::shared_ptr<const Alarm> alarm_;
@@ -199,18 +236,48 @@ class Engine {
   std::uint32_t window_ = 1;     // collectives with tags of their own
   std::uint32_t user_tags_ = 0;  // behind those
   std::uint32_t place_ = 0;      // of the next operation in the window
-  bool laps_ = false;  // whether the next operation is the first of a window but the first
-  std::vector<std::uint64_t> kept_;                        // turns at which nothing has started yet
-  std::array<RawBytes, 4> bytes_{};                        // for object collectives
-  Buffer<std::byte> visible_{};                            // the same, which peers see
+  bool laps_ = false;        // whether the next operation is the first of a window but the first
+  bool has_looked_ = false;  // for strays, since the last poll
+  bool strays_are_likely_ = false;   // a call may have left some, and none waited for all since
+  std::vector<std::uint64_t> kept_;  // turns at which nothing has started yet
+  std::array<RawBytes, 4> bytes_{};  // for object collectives
+  Buffer<std::byte> visible_{};      // the same, which peers see
   std::vector<std::shared_ptr<ObjectOperation>> objects_;  // under way
   int polls_per_clock_ = 1;
   int polls_until_clock_ = 1;
   Duration thorough_look_{0};  // when the next one is due
+  ProgressHook hook_;
+  Duration next_word_{0};  // when the others may next be told of waits
+  bool has_told_waits_ = false;
   std::optional<Error> failure_;
   bool is_quiet_ = true;  // whether no peer can write into what a failure left pending
   std::array<Completion, 32> completions_{};
   std::byte token_{1};  // what a barrier reduces
+};
+
+[[noreturn]] void refuse_empty();
+
+/// @param engine of a communicator, which has none after it was moved from. @return it. Throws
+/// Error{invalid_argument}.
+[[nodiscard]] inline Engine& engine_of(const std::shared_ptr<Engine>& engine) {
+  if (engine == nullptr) refuse_empty();
+  return *engine;
+}
+
+/// A call of this thread, in an engine as long as it lives.
+class Use {
+ public:
+  /// Throws Error{invalid_argument} as engine_of, and where another thread is in a call, or this
+  /// one.
+  explicit Use(const std::shared_ptr<Engine>& engine) : engine_{engine_of(engine)} {
+    engine_.enter();
+  }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  ~Use() { engine_.leave(); }
+
+ private:
+  Engine& engine_;
 };
 
 }  // namespace tutti::detail

@@ -46,7 +46,7 @@ bool Engine::has_awaited() const noexcept {
 bool Engine::step_awaited() {
   const auto pending =
       std::ranges::find_if(awaited_, [](const Execution* execution) { return !execution->done(); });
-  return pending != awaited_.end() && poll_for(**pending);
+  return pending != awaited_.end() && poll_for(**pending, true);
 }
 
 void Engine::wait_awaited() {

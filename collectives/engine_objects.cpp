@@ -17,9 +17,7 @@ void Engine::start_later(Execution& execution, const void* in, void* out, Durati
   if (failure_) complain();
   give_up_turn(turn);
   try {
-    // Who has begun a later call since is asked for that one.
-    if (calls_ && turn.sequence + 1 == sequence_)
-      calls_->begin(sequence_, execution.binding().summary);
+    calls_->note(turn.sequence + 1, execution.binding().fingerprint);
     execution.start({in, out}, turn, timeout);
   } catch (...) {
     fail_as_caught();

@@ -9,6 +9,9 @@ namespace {
 /// From one thorough look for messages that nobody receives to the next. It costs some system
 /// calls.
 constexpr Duration kThoroughLooks = std::chrono::milliseconds{100};
+/// From one word to the other ranks about what is waited for here to the next. Others who wait in
+/// vain look at it, and they wait for longer than that.
+constexpr Duration kWords = std::chrono::milliseconds{2};
 
 void refuse_enlisted(const Execution& execution) {
   if (execution.is_enlisted())
@@ -16,13 +19,46 @@ void refuse_enlisted(const Execution& execution) {
                 "the call is of a batch that has not started yet; wait for it after the batch"};
 }
 
+const Execution* execution_of(const Execution& pending) noexcept {
+  return &pending;
+}
+template <class Pending>
+const Execution* execution_of(const Pending& /*pending*/) noexcept {
+  return nullptr;
+}
+
 }  // namespace
 
-void Engine::check_deadlines() {
-  const Duration now = transport_->now();
+/// Others may have to go on before what is awaited here can come.
+void Engine::help_others(Duration now) {
+  if (!hook_.is_due(now)) return;
+  try {
+    options_.progress();
+  } catch (...) {
+    fail_as_caught();
+  }
+  hook_.end_call(transport_->now());
+}
+
+/// Tells the other ranks what is waited for: in this call first, if it is one.
+void Engine::tell_waits(const Execution* first, bool blocks, Duration now) noexcept {
+  if (now < next_word_) return;
+  next_word_ = now + kWords;
+  std::array<CallWait, CallCounter::kMostWaits> waits{};
+  std::size_t count = 0;
+  if (first != nullptr) waits[count++] = first->wait(now);
+  for (auto held = in_use_.rbegin(); held != in_use_.rend() && count < waits.size(); ++held)
+    if (!held->execution.done() && &held->execution != first)
+      waits[count++] = held->execution.wait(now);
+  calls_->wait(std::span{waits}.first(count), blocks);
+  has_told_waits_ = true;
+}
+
+void Engine::check_deadlines(const Execution* first, bool blocks, Duration now) {
+  tell_waits(first, blocks, now);
   for (Held& held : in_use_)
     if (!held.execution.done() && held.execution.is_late(now))
-      fail(witnesses().lateness(held.execution));
+      fail(witnesses().lateness(held.execution, now));
   if (now < thorough_look_) return;
   thorough_look_ = now + kThoroughLooks;
   try {
@@ -33,30 +69,46 @@ void Engine::check_deadlines() {
 }
 
 /// One step of a test or wait for an operation that is pending. Now and then it looks at the clock,
-/// for all operations: whoever is polled, none waits beyond its deadline unnoticed.
-/// @return whether something moved.
+/// for all operations: whoever is polled, none waits beyond its deadline unnoticed, and others than
+/// tutti have their turn. @param blocks whether the caller polls until it is done. @return whether
+/// something moved.
 template <class Pending>
-bool Engine::poll_for(const Pending& pending) {
+bool Engine::poll_for(const Pending& pending, bool blocks) {
   const bool moved = progress() > 0;
+  if (moved) hook_.end_idleness();
   if (!objects_.empty()) advance_objects();  // also what went on otherwise
   if (polls_until_clock_ > 0) --polls_until_clock_;
   if (polls_until_clock_ == 0 && !pending.done()) {
     polls_until_clock_ = polls_per_clock_;
-    check_deadlines();
+    const Duration now = transport_->now();
+    check_deadlines(execution_of(pending), blocks, now);
+    help_others(now);
+  }
+  if (has_told_waits_ && pending.done()) {
+    has_told_waits_ = false;
+    calls_->go_on();
   }
   return moved;
 }
 
-template bool Engine::poll_for(const Execution& pending);  // for those that wait elsewhere
+template bool Engine::poll_for(const Execution& pending, bool blocks);  // of those in batches
+
+/// A program may do other things between two tests, for long.
+template <class Pending>
+void Engine::test_for(const Pending& pending) {
+  poll_for(pending, false);
+  if (hook_.exists() && !pending.done()) help_others(transport_->now());
+}
 
 bool Engine::test(const Execution& execution) {
   refuse_enlisted(execution);
-  if (!execution.done()) poll_for(execution);
+  if (!execution.done()) test_for(execution);
+  if (execution.done()) end_call(execution);
   return execution.done();
 }
 
 bool Engine::test(const ObjectOperation& operation) {
-  if (!operation.done()) poll_for(operation);
+  if (!operation.done()) test_for(operation);
   return operation.done();
 }
 
@@ -64,14 +116,15 @@ template <class Pending>
 void Engine::wait_for(const Pending& pending) {
   const int spins = transport_->capabilities().idle_spins;
   for (Idleness idleness; !pending.done();) {
-    if (poll_for(pending)) idleness.end();
-    else idleness.go_on(*transport_, spins);
+    if (poll_for(pending, true)) idleness.end();
+    else if (idleness.go_on(*transport_, spins)) wake();
   }
 }
 
 void Engine::wait(const Execution& execution) {
   refuse_enlisted(execution);
   wait_for(execution);
+  end_call(execution);
 }
 void Engine::wait(const ObjectOperation& operation) {
   wait_for(operation);

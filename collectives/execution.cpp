@@ -67,7 +67,7 @@ void Execution::start(Buffers buffers, Turn turn, Duration timeout) {
   buffers_ = buffers;
   turn_ = turn;
   timeout_ = timeout;
-  deadline_ = Duration::zero();
+  since_ = Duration{-1};
   if (moved || !is_ready_) prepare(moved);
   for (Lane& lane : lanes_) begin_segment(lane);
   active_lanes_ = lanes_.size();
@@ -139,9 +139,9 @@ void Execution::begin_segment(Lane& lane) {
   if (!lane.is_placed) place_pieces(lane);
   lane.is_placed = true;
   const std::uint32_t tag = turn_.tag + static_cast<std::uint32_t>(&lane - lanes_.data());
-  const std::uint64_t fingerprint =
-      binding_->is_collective ? make_fingerprint(binding_->summary.fingerprint, turn_.sequence)
-                              : binding_->summary.fingerprint;
+  const std::uint64_t fingerprint = binding_->is_collective
+                                        ? make_fingerprint(binding_->fingerprint, turn_.sequence)
+                                        : binding_->fingerprint;
   for (Transfer& transfer : lane.transfers) {
     transfer.tag = tag;
     transfer.fingerprint = fingerprint;

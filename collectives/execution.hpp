@@ -28,10 +28,13 @@ struct Binding {
   std::size_t segments = 1;       ///< Pieces the vector is run in.
   std::size_t segment_bytes = 0;  ///< As asked; 0 if whole.
   std::string algorithm{};        ///< With parameters.
-  CallSummary summary{};          ///< Its fingerprint is of all but the sequence number.
+  std::uint64_t fingerprint = 0;  ///< Of all that must be equal on all ranks but the number.
   std::string_view name{};        ///< What is called, such as "all_reduce".
   bool is_collective = true;      ///< Else it is messages between two ranks.
   bool has_own_counts = false;    ///< As Call::own_counts.
+  /// Whether ranks that call it differently may all end, with messages left over.
+  bool may_leave_strays = false;
+  bool awaits_all = false;  ///< Whether no rank ends it before all have begun it.
 };
 
 /// Segments in flight at most; each has a tag of its own.
@@ -92,6 +95,9 @@ class Execution {
   /// Whether it is among the calls of a batch that has not started.
   void set_enlisted(bool enlisted) noexcept { is_enlisted_ = enlisted; }
   [[nodiscard]] bool is_enlisted() const noexcept { return is_enlisted_; }
+  /// Whether its handle ended within a call, after which it is given back.
+  void set_dropped(bool dropped) noexcept { is_dropped_ = dropped; }
+  [[nodiscard]] bool is_dropped() const noexcept { return is_dropped_; }
   /// Whether nothing is left to do.
   [[nodiscard]] bool done() const noexcept { return active_lanes_ == 0; }
   /// Whether these were the buffers of its last run.
@@ -106,8 +112,8 @@ class Execution {
   /// Whether to give up at this time. The clock is first read when there is nothing else to do,
   /// since reading it costs as much as a small collective; the timeout counts from then.
   [[nodiscard]] bool is_late(Duration now) noexcept {
-    if (deadline_ == Duration::zero()) deadline_ = deadline_after(now, timeout_);
-    return now >= deadline_;
+    if (since_ < Duration::zero()) since_ = now;
+    return now >= deadline_after(since_, timeout_);
   }
   /// What it waits for, for a person: algorithm, round, and the ranks awaited.
   [[nodiscard]] std::string state() const;
@@ -117,6 +123,8 @@ class Execution {
     bool receives = false;  ///< Whether that rank has a message to take; else it has one to send.
   };
   [[nodiscard]] Awaited awaited() const noexcept;
+  /// The same, for the other ranks. @param now the time.
+  [[nodiscard]] CallWait wait(Duration now) const noexcept;
   [[nodiscard]] const Binding& binding() const noexcept { return *binding_; }
 
  private:
@@ -196,11 +204,12 @@ class Execution {
   bool has_run_ = false;
   bool is_ready_ = false;  // to start at the buffers it ran on last
   bool is_enlisted_ = false;
+  bool is_dropped_ = false;
   bool may_fuse_ = false;
   bool may_lend_ = false;
   bool in_place_ = false;
   Watch* watch_ = nullptr;
-  Duration deadline_{0};
+  Duration since_{-1};  // when the timeout began to count, or less than zero
   std::vector<Lane> lanes_;
   const std::byte* input_ = nullptr;  // where it is read
   Block input_copy_{};                // of scratch, where results stand in place of other inputs

@@ -20,10 +20,18 @@ Execution::Awaited Execution::awaited() const noexcept {
   return {};
 }
 
+CallWait Execution::wait(Duration now) const noexcept {
+  return {.name = binding_->name,
+          .number = binding_->is_collective ? turn_.sequence + 1 : 0,
+          .tag = user_tag_,
+          .rank = awaited().rank,
+          .time = since_ < Duration::zero() ? Duration::zero() : now - since_};
+}
+
 std::string Execution::state() const {
   if (!binding_->is_collective) return words_of(*binding_, user_tag_);
-  std::string text = std::string{binding_->name} + " #" + std::to_string(turn_.sequence) + " (" +
-                     binding_->algorithm + ")";
+  std::string text = std::string{binding_->name} + " #" + std::to_string(turn_.sequence + 1) +
+                     " (" + binding_->algorithm + ")";
   for (const Lane& lane : lanes_) {
     if (lane.outstanding == 0) continue;
     text += ", round " + std::to_string(lane.round + 1) + " of " +

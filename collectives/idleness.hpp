@@ -15,10 +15,12 @@ class Idleness {
   /// Something has come.
   void end() noexcept { polls_ = 0; }
   /// A poll brought nothing. @param transport what is waited for. @param spins its idle_spins.
-  void go_on(Transport& transport, int spins) {
-    if (polls_++ < spins) return;
-    if (polls_ <= spins + kYields) return std::this_thread::yield();
-    transport.doze();
+  /// @return whether others had the core meanwhile, maybe for long.
+  bool go_on(Transport& transport, int spins) {
+    if (polls_++ < spins) return false;
+    if (polls_ <= spins + kYields) std::this_thread::yield();
+    else transport.doze();
+    return true;
   }
 
  private:

@@ -10,6 +10,16 @@
 
 namespace tutti {
 
+detail::SoleCaller::SoleCaller(std::shared_ptr<Engine> engine) : engine_{std::move(engine)} {
+  const Use use{engine_};
+  engine_->keep();
+}
+
+detail::SoleCaller::~SoleCaller() {
+  const Use use{engine_};
+  engine_->let_go();
+}
+
 ObjectExchange::ObjectExchange(std::shared_ptr<detail::Engine> engine,
                                std::shared_ptr<detail::ObjectOperation> operation) noexcept
     : engine_{std::move(engine)}, operation_{std::move(operation)} {}
@@ -24,11 +34,12 @@ ObjectExchange& ObjectExchange::operator=(ObjectExchange&& other) noexcept {
 }
 
 ObjectExchange::~ObjectExchange() {
-  if (operation_ && !operation_->done()) operation_->drop_pending();
+  if (operation_) engine_->drop(std::move(operation_));
 }
 
 bool ObjectExchange::test() {
   if (!operation_) return true;
+  const detail::Use use{engine_};
   if (!engine_->test(*operation_)) return false;
   if (operation_->failure()) throw Error{*operation_->failure()};
   return true;
@@ -40,11 +51,22 @@ void ObjectExchange::wait() {
 
 void ObjectExchange::wait_to_decode() {
   if (!operation_) return;
-  engine_->wait_to_decode(*operation_);
+  const detail::SoleCaller caller = sole_caller();
+  {
+    const detail::Use use{engine_};
+    engine_->wait_to_decode(*operation_);
+  }
   if (!is_arriving()) end();
 }
 
+detail::SoleCaller ObjectExchange::sole_caller() const {
+  if (!operation_)
+    throw Error{ErrorCode::invalid_argument, "there is no operation to wait for, nor to decode"};
+  return detail::SoleCaller{engine_};
+}
+
 void ObjectExchange::end() const {
+  const detail::Use use{engine_};
   if (is_arriving()) operation_->end_decoding();
   engine_->wait(*operation_);
   if (operation_->failure()) throw Error{*operation_->failure()};
@@ -68,6 +90,7 @@ std::size_t ObjectExchange::begin_decoding() const noexcept {
 }
 
 std::span<const std::byte> ObjectExchange::await(std::size_t from, std::size_t bytes) const {
+  const detail::Use use{engine_};
   return operation_->await(from, bytes);
 }
 
@@ -76,7 +99,7 @@ std::size_t ObjectExchange::count() const noexcept {
 }
 
 std::span<const std::byte> ObjectExchange::object(std::size_t index) const noexcept {
-  return operation_->object(index);
+  return operation_ ? operation_->object(index) : std::span<const std::byte>{};
 }
 
 void ObjectExchange::fail_to_decode(std::size_t index) const {

@@ -8,6 +8,7 @@
 
 #include "engine.hpp"
 #include "hash.hpp"
+#include "problem.hpp"
 
 namespace tutti {
 
@@ -18,6 +19,9 @@ void ObjectCall::note_failure() {
 
 namespace detail {
 namespace {
+
+/// Number of enumerators of ObjectCall::Way.
+constexpr int kWays = 7;
 
 /// A call on frames or accounts, which are nothing but bytes to everybody else.
 template <class Letter>
@@ -41,6 +45,8 @@ std::size_t total_of(Counts counts) {
 ObjectOperation::ObjectOperation(Engine& engine, ObjectCall call)
     : engine_{engine}, call_{std::move(call)}, self_{engine.transport().self()},
       size_{static_cast<std::size_t>(engine.transport().size())} {
+  check_enumerator(call_.name, "way", static_cast<int>(call_.way), kWays);
+  check_timeout(call_.name, call_.options.timeout);
   if (call_.problem.empty()) check_bytes();
   if (call_.problem.empty()) take_memory();
   check_count();
@@ -143,7 +149,7 @@ void ObjectOperation::prepare() {
     executions_.push_back(engine_.acquire(
         call::all_reduce(std::span{vote_.numbers}, std::span{vote_.numbers}, max), {}));
   Duration timeout = call_.options.timeout;
-  if (timeout <= Duration::zero()) timeout = engine_.options().timeout;
+  if (timeout == Duration::zero()) timeout = engine_.options().timeout;
   deadline_ = deadline_after(engine_.transport().now(), timeout);
 }
 

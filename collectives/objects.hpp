@@ -45,6 +45,9 @@ class ObjectOperation {
   void drop() noexcept;
   /// Drops it while it is under way, or waits for others that are received before.
   void drop_pending() noexcept;
+  /// Its handle ended within a call, after which drop_pending follows.
+  void set_dropped() noexcept { is_dropped_ = true; }
+  [[nodiscard]] bool is_dropped() const noexcept { return is_dropped_; }
 
   /// Whether nothing is left to do.
   [[nodiscard]] bool done() const noexcept { return stage_ == Stage::done; }
@@ -129,6 +132,7 @@ class ObjectOperation {
   std::size_t size_;
   Stage stage_ = Stage::frames;
   bool has_started_ = false;
+  bool is_dropped_ = false;
   Duration deadline_{0};
   ObjectVote vote_{};
   std::vector<ObjectFrame> sent_;        // one, or one for each rank

@@ -43,6 +43,10 @@ Schedule schedule_of(const Call& call) {
   return schedule.end_round();
 }
 
+void check_kind(const Call& call) {
+  check_enumerator("the call", "message", static_cast<int>(call.point_to_point), kPointToPoints);
+}
+
 void check_peer(const Call& call, Rank peer, int size) {
   if (peer < 0 || peer >= size)
     refuse(call, "rank " + std::to_string(peer) + " is not in this communicator; expected 0 .. " +
@@ -52,6 +56,7 @@ void check_peer(const Call& call, Rank peer, int size) {
 }  // namespace
 
 void check_point_to_point(const Call& call, const Options& options, int size) {
+  check_kind(call);
   if (sends(call)) check_peer(call, call.to, size);
   if (receives(call)) check_peer(call, call.from, size);
   if (!options.algorithm.empty())
@@ -71,6 +76,7 @@ void check_point_to_point(const Call& call, const Options& options, int size) {
 
 void check_tag(const Call& call, std::uint32_t tags) {
   if (call.tag >= 0 && static_cast<std::uint32_t>(call.tag) < tags) return;
+  check_kind(call);
   refuse(call, "tag " + std::to_string(call.tag) +
                    (tags == 0 ? " cannot be: this transport has no tags to spare"
                               : " is not within 0 .. " + std::to_string(tags - 1)));
@@ -87,7 +93,7 @@ Binding bind_point_to_point(const Call& call) {
           .type = call.type,
           .element_bytes = call.element_bytes,
           .algorithm = std::string{name},
-          .summary = {.fingerprint = fingerprint_of_two(call.type, call.element_bytes)},
+          .fingerprint = fingerprint_of_two(call.type, call.element_bytes),
           .name = name,
           .is_collective = false};
 }

@@ -24,13 +24,21 @@ std::string elements(std::size_t count) {
 void check_operator(const Call& call) {
   if (!is_reduction(call.collective)) return;
   if (call.op == nullptr) refuse(call.collective, "an operator is needed");
+  check_enumerator(name_of(call.collective), "operator", static_cast<int>(call.op->kind()),
+                   kOperatorKinds);
   if (call.op->kind() == OperatorKind::user &&
       (call.op->function() == nullptr || !*call.op->function()))
     refuse(call.collective, "the user's operator has no function to apply");
   if (is_prefix(call.collective) && call.op->kind() == OperatorKind::average)
     refuse(call.collective, "operator average is for reductions of all ranks; use sum");
-  if (is_defined(call.op->kind(), call.type)) return;
-  refuse(call.collective, "operator " + std::string{name_of(call.op->kind())} +
+  const OperatorKind kind = call.op->kind();
+  if (call.is_bool &&
+      (kind == OperatorKind::sum || kind == OperatorKind::prod || kind == OperatorKind::average))
+    refuse(call.collective, "operator " + std::string{name_of(kind)} +
+                                " is not defined for bool; use logical_and, logical_or or "
+                                "logical_xor, or count in another type");
+  if (is_defined(kind, call.type)) return;
+  refuse(call.collective, "operator " + std::string{name_of(kind)} +
                               " is not defined for datatype " + std::string{name_of(call.type)});
 }
 
@@ -117,9 +125,12 @@ void check_overlap(std::string_view name, const Layout& layout, std::size_t elem
   bool in_place = gathers ? in_begin == out_begin + offset : out_begin == in_begin + offset;
   if (collective == Collective::all_to_all) in_place = in_place && in_bytes == out_bytes;
   if (in_place) return;
-  refuse(name,
-         "input and output overlap; give two separate buffers, or the same place where the call "
-         "works in place");
+  const bool parts = collective == Collective::scatter || collective == Collective::reduce_scatter;
+  refuse(name, std::string{"input and output overlap; give two separate buffers, or the same "
+                           "place where the call works in place"} +
+                   (gathers ? ": in place the input is the own block of the output"
+                    : parts ? ": in place the output is the own block of the input"
+                            : ""));
 }
 
 /// Whether the bits of a result depend on the order in which operands are reduced, and on what is
@@ -137,10 +148,7 @@ bool depends_on_order(const Call& call, int size) {
 
 Determinism level_of(const Call& call, const Options& options, int size) {
   const Determinism level = options.determinism.value_or(Determinism::rank_identical);
-  if (static_cast<int>(level) >= kDeterminisms)
-    refuse(call.collective, "determinism " + std::to_string(static_cast<int>(level)) +
-                                " is none of the levels; expected 0 .. " +
-                                std::to_string(kDeterminisms - 1));
+  check_enumerator(name_of(call.collective), "determinism", static_cast<int>(level), kDeterminisms);
   return depends_on_order(call, size) ? level : Determinism::fast;
 }
 
@@ -195,7 +203,21 @@ Layout layout_of(const Problem& problem, Rank self) {
   return Layout{problem.contract, self, {problem.counts.begin(), problem.counts.end()}};
 }
 
+void check_enumerator(std::string_view name, std::string_view what, int value, int count) {
+  if (value >= 0 && value < count) return;
+  refuse(name, std::string{what} + " " + std::to_string(value) +
+                   " is none that there is; expected 0 .. " + std::to_string(count - 1));
+}
+
+void check_timeout(std::string_view name, Duration timeout) {
+  if (timeout >= Duration::zero()) return;
+  refuse(name, "the timeout is " + std::to_string(timeout.count()) +
+                   " ns; expected more than zero, zero for that of the communicator, or "
+                   "Duration::max() to wait for ever");
+}
+
 void check_elements(std::string_view name, const Call& call) {
+  check_enumerator(name, "datatype", static_cast<int>(call.type), kDatatypes);
   const std::size_t expected = size_of(call.type);
   if (call.type == Datatype::opaque ? call.element_bytes > 0 : call.element_bytes == expected)
     return;
@@ -215,6 +237,7 @@ void check_buffers(std::string_view name, const Layout& layout, std::size_t elem
 }
 
 Problem check(const Call& call, const Options& options, Rank self, int size) {
+  check_enumerator("the call", "collective", static_cast<int>(call.collective), kCollectives);
   if (is_rooted(call.collective) && (call.root < 0 || call.root >= size))
     refuse(call.collective, "root " + std::to_string(call.root) + " is not a rank; expected 0 .. " +
                                 std::to_string(size - 1));

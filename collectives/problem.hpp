@@ -48,6 +48,11 @@ struct Problem {
 /// Checks only where buffers lie. Throws Error{invalid_argument} that begins with the call's name.
 void check_buffers(std::string_view name, const Layout& layout, std::size_t element_bytes,
                    const void* in, const void* out);
+/// Refuses an enumerator that there is not, as a call made by hand may name it, likewise.
+/// @param what such as "datatype". @param value of the enumerator. @param count of all there are.
+void check_enumerator(std::string_view name, std::string_view what, int value, int count);
+/// Refuses a timeout that is less than zero, likewise.
+void check_timeout(std::string_view name, Duration timeout);
 /// Refuses an element that cannot be, likewise.
 void check_elements(std::string_view name, const Call& call);
 

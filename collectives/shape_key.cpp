@@ -18,8 +18,8 @@ ShapeKey::ShapeKey(const Call& call, const Options& options) noexcept
       op{call.op == nullptr ? OperatorKind::sum : call.op->kind()}, has_op{call.op != nullptr},
       commutative{call.op == nullptr || call.op->commutative()}, root{call.root},
       element_bytes{call.element_bytes}, in_count{call.in_count}, out_count{call.out_count},
-      segment{options.segment}, visible{call.visible || options.visible}, determinism{number_of(
-                                                                              options.determinism)},
+      segment{options.segment}, visible{call.visible || options.visible}, is_bool{call.is_bool},
+      determinism{number_of(options.determinism)},
       function{call.op == nullptr ? nullptr : call.op->function()}, algorithm{options.algorithm},
       counts{options.counts}, own_counts{call.own_counts}, own{call.in_counts, call.out_counts},
       point_to_point{call.point_to_point}, to{call.to}, from{call.from} {}
@@ -31,7 +31,7 @@ bool ShapeKey::fits(const Call& call, const Options& options) const noexcept {
       (element_bytes ^ call.element_bytes) | (segment ^ options.segment) |
       (algorithm.size() ^ options.algorithm.size()) | (counts.size() ^ options.counts.size());
   const bool differs = (collective != call.collective) | (type != call.type) | (root != call.root) |
-                       (visible != (call.visible | options.visible)) |
+                       (visible != (call.visible | options.visible)) | (is_bool != call.is_bool) |
                        (own_counts != call.own_counts) | (point_to_point != call.point_to_point) |
                        (determinism != number_of(options.determinism)) |
                        (has_op != (call.op != nullptr));

@@ -9,6 +9,7 @@
 
 #include <tutti/group.hpp>
 
+#include "ballot.hpp"
 #include "execution.hpp"
 
 namespace tutti::detail {
@@ -17,26 +18,28 @@ namespace tutti::detail {
 /// asked, what it saw itself has to do.
 class Witnesses {
  public:
-  /// @param group who can be asked, or null. @param calls of this rank, or null. @param self this
-  /// rank. @param size ranks.
-  Witnesses(Group* group, const CallCounter* calls, Rank self, int size) noexcept
+  /// @param group who can be asked, or null. @param calls of this rank. @param self this rank.
+  /// @param size ranks.
+  Witnesses(Group* group, const CallCounter& calls, Rank self, int size) noexcept
       : group_{group}, calls_{calls}, self_{self}, size_{size} {}
 
-  /// @param execution a call whose deadline has passed. @return Error{timeout} that names the rank
-  /// it waits for, or, if that waits too, one that is not there; Error{mismatch} if ranks are in
-  /// different calls.
-  [[nodiscard]] Error lateness(const Execution& execution) const;
-  /// @param mismatch that a transport found. @param number of the latest call, from one.
+  /// @param execution a call whose deadline has passed. @param now the time.
+  /// @return Error{timeout} that names the rank at the end of what it waits for, and how that hangs
+  /// together; Error{mismatch} if ranks are in different calls.
+  [[nodiscard]] Error lateness(const Execution& execution, Duration now) const;
+  /// @param mismatch that a transport found. @param latest number of the latest call, from one.
   /// @return Error{mismatch} that names a rank whose call differs from that of most, if the ranks'
-  /// latest calls tell; else the mismatch.
-  [[nodiscard]] Error explained(const Error& mismatch, std::uint64_t number) const;
+  /// calls tell; else the mismatch, and what this rank called.
+  [[nodiscard]] Error explained(const Error& mismatch, std::uint64_t latest) const;
 
  private:
-  [[nodiscard]] Error lateness_of_two(const Execution& execution) const;
-  [[nodiscard]] std::vector<Whereabouts> ask() const;
+  [[nodiscard]] std::vector<Whereabouts> ask(std::uint64_t number) const;
+  [[nodiscard]] std::vector<Whereabouts> ask_until_decided(std::uint64_t number) const;
+  [[nodiscard]] std::optional<Error> disagreement(std::uint64_t number,
+                                                  const std::vector<Whereabouts>& all) const;
 
   Group* group_;
-  const CallCounter* calls_;
+  const CallCounter& calls_;
   Rank self_;
   int size_;
 };

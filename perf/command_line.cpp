@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
-#include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -38,6 +40,13 @@ std::optional<int> number_of(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return {};
   return value;
+}
+
+/// What a link stands for, but nothing that is no file, such as a device.
+void remove_file(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::canonical(path, error);
+  if (std::filesystem::is_regular_file(file, error)) std::filesystem::remove(file, error);
 }
 
 bool lies_in(std::optional<int> number, RankRange range) {
@@ -157,19 +166,22 @@ std::function<int()> on_first_rank(std::function<int()> work) {
   return [] { return static_cast<int>(ExitCode::good); };
 }
 
-void write_text(const std::string& text, const std::string& path) {
-  if (path.empty() || path == "-") {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
-      return;
+void write_out(const std::string& text, std::FILE* out) {
+  if (std::fwrite(text.data(), 1, text.size(), out) != text.size() || std::fflush(out) != 0)
     throw Failure{ExitCode::environment, "cannot write to standard output"};
-  }
-  std::ofstream file{path, std::ios::binary};
-  file << text;
-  file.close();
-  if (!file)
-    throw Failure{ExitCode::environment, fmt::format("cannot write '{}': is there such a folder, "
-                                                     "and may you write there?",
-                                                     path)};
+}
+
+void write_text(const std::string& text, const std::string& path) {
+  if (path.empty() || path == "-") return write_out(text, stdout);
+  std::FILE* const file = std::fopen(path.c_str(), "wb");
+  bool is_good = file != nullptr;
+  if (is_good) is_good = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  int error = is_good ? 0 : errno;
+  if (file != nullptr && std::fclose(file) != 0 && error == 0) error = errno;
+  if (error == 0) return;
+  if (file != nullptr) remove_file(path);
+  throw Failure{ExitCode::environment,
+                fmt::format("cannot write '{}': {}", path, std::strerror(error))};
 }
 
 }  // namespace tutti::perf

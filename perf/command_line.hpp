@@ -3,6 +3,7 @@
 /// the choices and the nearest of them.
 #pragma once
 
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -61,8 +62,12 @@ struct RankRange {
 /// @param work what the first rank runs. @return what every rank runs.
 [[nodiscard]] std::function<int()> on_first_rank(std::function<int()> work);
 
+/// Writes text and hands it to the system. Throws Failure{environment} where that does not take it.
+/// @param text what. @param out where to; standard output, but in tests.
+void write_out(const std::string& text, std::FILE* out);
+
 /// Writes text as a whole. @param text what. @param path where to; empty or "-" is standard output.
-/// Throws Failure{environment} where it cannot be written.
+/// Throws Failure{environment} where it cannot be written, and leaves no half file.
 void write_text(const std::string& text, const std::string& path);
 
 }  // namespace tutti::perf

@@ -10,7 +10,7 @@ enum class ExitCode : int {
   wrong_data = 1,   ///< A result was wrong, or a proof failed.
   usage = 2,        ///< The command line was wrong.
   slower = 3,       ///< Slower than the baseline.
-  environment = 4,  ///< Launcher, MPI or packages are not as needed.
+  environment = 4,  ///< Launcher, MPI or packages are not as needed, or output cannot be written.
   deadline = 5,     ///< An operation missed its deadline.
 };
 

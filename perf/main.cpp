@@ -4,9 +4,11 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -64,7 +66,11 @@ std::vector<std::string> subcommands_of(const CLI::App& app) {
 
 /// Help and version are for people: one rank prints them.
 int print_and_end(const CLI::App& app, const CLI::ParseError& error) {
-  return launched_rank().value_or(0) == 0 ? app.exit(error) : static_cast<int>(ExitCode::good);
+  if (launched_rank().value_or(0) != 0) return static_cast<int>(ExitCode::good);
+  std::ostringstream text;
+  const int code = app.exit(error, text);
+  write_out(text.str(), stdout);
+  return code;
 }
 
 int run_command(int argc, char** argv) {
@@ -99,6 +105,7 @@ int run_command(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace tutti::perf;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
   try {
     return run_command(argc, argv);
   } catch (const Failure& failure) {

@@ -34,6 +34,7 @@ MARKERS = "osD^vP<>Xhp*"
 DASHED = (0, (6, 1.5))
 NATIVE = {"color": "#222222", "linestyle": (0, (4, 2)), "marker": "x", "zorder": 4}
 AUTO = {"color": "#777777", "linestyle": (0, (1, 1.5)), "marker": ".", "zorder": 3}
+CANNOT_WRITE = 4  # exit status
 NUMBERS = ("bytes", "median_us", "ci_low_us", "ci_high_us", "busbw_gb_s", "ranks")
 
 
@@ -225,6 +226,21 @@ def draw(collectives, subtitle):
     return figure
 
 
+def save(figure, target):
+    """Writes the picture, and leaves no half one. Returns the exit status."""
+    opened = False
+    try:
+        with open(target, "wb") as file:
+            opened = True
+            figure.savefig(file, dpi=150, format=os.path.splitext(target)[1][1:] or None)
+    except OSError as error:
+        if opened and os.path.isfile(target):  # and no device
+            os.remove(os.path.realpath(target))
+        print(f"plot.py: cannot write '{target}': {error.strerror}", file=sys.stderr)
+        return CANNOT_WRITE
+    return 0
+
+
 def main(arguments):
     """Reads, draws, writes. Returns the exit status."""
     if len(arguments) != 2:
@@ -243,8 +259,7 @@ def main(arguments):
         return 2
     plt.rcParams.update({"font.family": "DejaVu Sans", "font.size": 9, "svg.fonttype": "path",
                          "hatch.linewidth": 0.8, "axes.edgecolor": "#999999"})
-    draw(collectives, subtitle_of(rows, context)).savefig(target, dpi=150)
-    return 0
+    return save(draw(collectives, subtitle_of(rows, context)), target)
 
 
 if __name__ == "__main__":

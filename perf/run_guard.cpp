@@ -82,9 +82,8 @@ class Guard {
       tell_adopted();
       wait();
     }
-    std::vector<std::string> too_late;
     for (auto& [member, stream] : streams_)
-      while (stream.pass_on(too_late)) {
+      while (hear(member, stream)) {
       }
     return status_.value_or(0);
   }
@@ -197,6 +196,10 @@ bool Guard::hear(std::size_t member, Stream& stream) {
   std::vector<std::string> words;
   const bool is_open = stream.pass_on(words);
   for (const std::string& word : words) on_word(member, word);
+  if (!stream.is_refused() || status_.value_or(0) != 0) return is_open;
+  status_.reset();  // of members that all ended well
+  fail(static_cast<int>(ExitCode::environment),
+       fmt::format("cannot write to standard {}", stream.target() == 1 ? "output" : "error"));
   return is_open;
 }
 

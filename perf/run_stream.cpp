@@ -53,9 +53,9 @@ bool Stream::pass_on(std::vector<std::string>& words) {
 
 // Passes on so many of the bytes that are held.
 bool Stream::pass(std::size_t bytes) {
-  const bool is_good = write_all(target_, label_ + held_.substr(0, bytes));
+  is_refused_ = !write_all(target_, label_ + held_.substr(0, bytes));
   held_.erase(0, bytes);
-  return is_good;
+  return !is_refused_;
 }
 
 bool Stream::pass_lines(bool is_end) {

@@ -31,6 +31,10 @@ class Stream {
   /// Passes on what is there. @param words what a follower told among it is added.
   /// @return false once nothing more can come.
   bool pass_on(std::vector<std::string>& words);
+  /// @return where it goes.
+  [[nodiscard]] int target() const noexcept { return target_; }
+  /// @return whether its target has refused something.
+  [[nodiscard]] bool is_refused() const noexcept { return is_refused_; }
 
  private:
   bool pass_lines(bool is_end);
@@ -41,6 +45,7 @@ class Stream {
   int target_;
   std::string label_;
   std::string held_{};  // not passed on yet
+  bool is_refused_ = false;
 };
 
 }  // namespace tutti::perf

@@ -168,6 +168,7 @@ class Sweep {
               candidates_for(collective, options_, problem.size, world_.has_library()),
               {}};
     keep_fitting(problem, options_, part.candidates);
+    require_proofs(problem, options_, part.candidates);
     for (const std::size_t bytes : options_.sizes()) {
       const Problem sized = with_bytes(problem, bytes);
       // Small wishes may round to the same number of elements.
@@ -267,7 +268,7 @@ class Sweep {
     int code = 0;
     if (!reports_.plot_command.empty() && tally_.cells > 0) {
       try {
-        draw(reports_.plot_command, reports_.json_lines);
+        code = static_cast<int>(draw(reports_.plot_command, reports_.json_lines));
       } catch (const Failure& failure) {
         code = fail_alike(kWho, failure);
       }

@@ -7,6 +7,7 @@
 #include <tutti/algorithm.hpp>
 #include <tutti/error.hpp>
 
+#include "collectives/proof.hpp"
 #include "perf/command_line.hpp"
 #include "perf/sweep_failure.hpp"
 
@@ -123,6 +124,23 @@ void keep_fitting(const Problem& problem, const SweepOptions& options,
     const Choice choice = parse_choice(*options.catalog, problem.collective, candidate.choice);
     return !choice.algorithm->traits.own_counts_only;
   });
+}
+
+void require_proofs(const Problem& problem, const SweepOptions& options,
+                    const std::vector<Candidate>& candidates) {
+  if (options.algorithms.empty() || !is_collective(problem)) return;
+  const Rank root = is_rooted(problem.collective) ? problem.root : 0;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.kind != Kind::forced) continue;
+    const Choice choice = parse_choice(*options.catalog, problem.collective, candidate.choice);
+    // Groups that nobody has said are the communicator's hosts.
+    if (!is_added(choice) || (choice.hierarchy && !choice.hierarchy->has_groups())) continue;
+    const detail::Proof proof = detail::prove(choice, {problem.collective, problem.size, root});
+    if (!proof.refusal.empty())
+      throw Failure{ExitCode::usage,
+                    fmt::format("{} '{}' cannot be measured: {}", name_of(problem.collective),
+                                choice.text(), proof.refusal)};
+  }
 }
 
 void check_names(const SweepOptions& options, int size, bool has_library) {

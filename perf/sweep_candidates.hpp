@@ -46,6 +46,12 @@ struct Candidate {
 void keep_fitting(const Problem& problem, const SweepOptions& options,
                   std::vector<Candidate>& candidates);
 
+/// Throws Failure{usage} with what the verifier found wrong in a named algorithm that is not one of
+/// tutti's own. @param problem what is measured. @param options of the sweep. @param candidates for
+/// it.
+void require_proofs(const Problem& problem, const SweepOptions& options,
+                    const std::vector<Candidate>& candidates);
+
 /// Checks that each named algorithm and injected label exists somewhere. Throws Failure{usage}.
 /// @param options of the sweep. @param size number of ranks. @param has_library see candidates_for.
 void check_names(const SweepOptions& options, int size, bool has_library);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "perf/exit_code.hpp"
+
 namespace tutti::perf {
 
 /// Checks that a picture can be drawn. Throws Failure: usage for a file name that is no .svg or
@@ -13,6 +15,7 @@ namespace tutti::perf {
 [[nodiscard]] std::string plot_command(const std::string& path);
 
 /// Draws. Throws Failure{environment}. @param command as plot_command gave it. @param lines JSON.
-void draw(const std::string& command, const std::vector<std::string>& lines);
+/// @return good, or environment where the picture cannot be written, which has been told.
+[[nodiscard]] ExitCode draw(const std::string& command, const std::vector<std::string>& lines);
 
 }  // namespace tutti::perf

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "perf/command_line.hpp"
 #include "perf/sweep_units.hpp"
 
 namespace tutti::perf {
@@ -103,8 +104,7 @@ void Tally::add(const SizeResult& result, const Verdict& verdict) {
 }
 
 void Table::line(const std::string& text) {
-  fmt::print(out_, "{}\n", text);
-  std::fflush(out_);
+  write_out(text + "\n", out_);
 }
 
 void Table::note(const std::string& text) {

@@ -31,7 +31,7 @@ struct Tally {
   void add(const SizeResult& result, const Verdict& verdict);
 };
 
-/// Writes the table. Used on rank 0.
+/// Writes the table. Used on rank 0. Throws Failure{environment} where it cannot be written.
 class Table {
  public:
   /// @param out where to. @param color whether to colour.

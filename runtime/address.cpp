@@ -18,6 +18,7 @@
 #include <system_error>
 #include <thread>
 
+#include "descriptors.hpp"
 #include "signals_blocked.hpp"
 #include "socket.hpp"
 
@@ -194,7 +195,7 @@ Endpoint source_towards(const Endpoint& target) {
   const Descriptor probe{::socket(target.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
   const Endpoint any_port = port_of(target) == 0 ? with_port(target, 9) : target;
   if (!probe || ::connect(probe.get(), any_port.get(), any_port.length) != 0)
-    throw system_error("no way leads to " + text_of(target), errno);
+    throw_system_error("no way leads to " + text_of(target), errno);
   return with_port(bound_endpoint(probe.get()), 0);
 }
 

@@ -100,10 +100,9 @@ Reason objection(const Party& self, const Hello& hello) noexcept {
   if (hello.magic != kMagic) return Reason::not_tutti;
   if (!overlap(self.versions, hello.versions)) return Reason::version_mismatch;
   if (hello.job != self.job) return Reason::wrong_job;
-  if (hello.size != self.size) return Reason::wrong_size;
-  if (hello.to != self.rank || hello.from < 0 || hello.from >= self.size || hello.from == self.rank)
+  if (hello.to != self.rank || hello.from < 0 || hello.from >= hello.size ||
+      hello.from == self.rank)
     return Reason::wrong_rank;
-  if ((hello.has_secret != 0) != self.secret.has_value()) return Reason::wrong_secret;
   return hello.purpose > Purpose::local ? Reason::unexpected : Reason::none;
 }
 
@@ -163,16 +162,17 @@ std::span<const std::byte> ConnectorHandshake::feed(std::span<const std::byte> m
   else if (answer.reason != Reason::none) refuse(answer.reason);
   else if (!overlap(self_.versions, answer.versions)) refuse(Reason::version_mismatch);
   else if (answer.job != self_.job) refuse(Reason::wrong_job);
-  else if (answer.size != self_.size) refuse(Reason::wrong_size);
   else if (answer.rank != hello.to) refuse(Reason::wrong_rank);
   if (progress_ == Progress::refused) return {};
   answered_ = true;
   Proof proof{};
   proof.magic = kMagic;
-  // A peer with another secret is told so, by a code that is wrong for any secret.
-  if (equal_codes(answer.code, code_of(self_, kAcceptor, hello_, answer)))
-    proof.code = code_of(self_, kConnector, hello_, answer);
-  else refuse(Reason::wrong_secret);
+  // A peer with another secret is told so, by a code that is wrong for any secret; one that counts
+  // other ranks is proved to that it is a rank of the job that does.
+  const bool is_proved = equal_codes(answer.code, code_of(self_, kAcceptor, hello_, answer));
+  if (is_proved) proof.code = code_of(self_, kConnector, hello_, answer);
+  if (!is_proved) refuse(Reason::wrong_secret);
+  else if (answer.size != self_.size) refuse(Reason::wrong_size);
   write(proof_, proof);
   return proof_;
 }
@@ -243,6 +243,7 @@ std::span<const std::byte> AcceptorHandshake::take_hello() {
     answer.nonce = random_digest();
     answer.code = code_of(*self_, kAcceptor, hello_, answer);
     introduction_ = {hello.from, hello.to, hello.purpose};
+    peer_size_ = hello.size;
     greeted_ = true;
   }
   write(answer_, answer);
@@ -252,11 +253,15 @@ std::span<const std::byte> AcceptorHandshake::take_hello() {
 std::span<const std::byte> AcceptorHandshake::take_proof(std::span<const std::byte> message) {
   const auto proof = read<Proof>(message);
   const auto answer = read<Answer>(answer_);
+  const bool has_secret = read<Hello>(hello_).has_secret != 0;
   if (proof.magic != kMagic) reason_ = Reason::not_tutti;
-  else if (!equal_codes(proof.code, code_of(*self_, kConnector, hello_, answer)))
+  else if (has_secret != self_->secret.has_value() ||
+           !equal_codes(proof.code, code_of(*self_, kConnector, hello_, answer)))
     reason_ = Reason::wrong_secret;
+  else if (peer_size_ != self_->size) reason_ = Reason::wrong_size;
   else reason_ = (*admit_)(introduction_);
   progress_ = reason_ == Reason::none ? Progress::agreed : Progress::refused;
+  admits_it_ = reason_ == Reason::wrong_secret && equal_codes(proof.code, {});
   Verdict verdict{};
   verdict.magic = kMagic;
   verdict.reason = reason_;

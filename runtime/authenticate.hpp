@@ -5,13 +5,15 @@
 ///     connector                                   acceptor
 ///     Hello(versions, job, size, ranks, nonce) -> looks at the facts
 ///     looks at the facts and the code        <- Answer(reason, versions, facts, nonce, code)
-///     Proof(code)                            -> looks at the code, asks whether the rank is wanted
+///     Proof(code)                            -> looks at the code, the number of ranks, and asks
+///                                               whether the rank is wanted
 ///     done                                   <- Verdict(reason)
 ///
 /// A code is HMAC-SHA256, with the job's secret, over the role of its sender, the whole Hello and
 /// the whole Answer. So it cannot be reflected, replayed, or moved to another job, rank, purpose or
 /// connection. Without a secret the codes are zero and only the facts are compared; secret.hpp says
-/// where that is allowed. Messages have fixed sizes; nothing is allocated because a peer says so.
+/// where that is allowed. A connector that cannot make the code sends zeros. Messages have fixed
+/// sizes; nothing is allocated because a peer says so.
 ///
 /// What follows on the connection is neither encrypted nor authenticated by itself, unless the
 /// ranks want TLS, which begins when all of them are connected: tls.hpp.
@@ -149,8 +151,13 @@ class AcceptorHandshake {
   [[nodiscard]] Reason reason() const noexcept { return reason_; }
   /// @return whether the peer named this job, which strangers cannot.
   [[nodiscard]] bool greeted() const noexcept { return greeted_; }
-  /// @return what the peer wants. True only once it is agreed.
+  /// @return what the peer wants. True only once it is agreed, or refused for its size.
   [[nodiscard]] const Introduction& introduction() const noexcept { return introduction_; }
+  /// @return how many ranks the peer counts; true where introduction() is.
+  [[nodiscard]] int peer_size() const noexcept { return peer_size_; }
+  /// @return whether the peer went through all of the handshake as a rank does, and said itself
+  /// that it has another secret. Anybody can.
+  [[nodiscard]] bool admits_another_secret() const noexcept { return admits_it_; }
 
  private:
   [[nodiscard]] std::span<const std::byte> take_hello();
@@ -161,7 +168,9 @@ class AcceptorHandshake {
   Progress progress_ = Progress::talking;
   Reason reason_ = Reason::none;
   bool greeted_ = false;
+  bool admits_it_ = false;
   Introduction introduction_{};
+  int peer_size_ = 0;
   std::array<std::byte, 72> hello_{};
   std::array<std::byte, 104> answer_{};
   std::array<std::byte, 16> verdict_{};

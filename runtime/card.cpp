@@ -7,7 +7,10 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
+#include <map>
 
+#include "cryptography.hpp"
+#include "descriptors.hpp"
 #include "fields.hpp"
 
 namespace tutti::runtime {
@@ -15,6 +18,30 @@ namespace {
 
 /// Starts every card, of every version; the two versions follow.
 constexpr std::uint64_t kMagic = 0x64'72'61'63'74'75'74'0A;
+
+/// A rank whose value is not that of most, and one that has what most have.
+struct Odd {
+  std::size_t rank;
+  std::size_t usual;
+};
+
+/// @param value_of a rank. Among equally many the value counts that the lower ranks have.
+template <class ValueOf>
+std::optional<Odd> odd_one(std::size_t ranks, const ValueOf& value_of) {
+  std::map<std::string, std::size_t> times;
+  for (std::size_t rank = 0; rank < ranks; ++rank) ++times[value_of(rank)];
+  if (times.size() < 2) return {};
+  std::size_t usual = 0;
+  for (std::size_t rank = 1; rank < ranks; ++rank)
+    if (times[value_of(rank)] > times[value_of(usual)]) usual = rank;
+  std::size_t odd = 0;
+  while (value_of(odd) == value_of(usual)) ++odd;
+  return Odd{odd, usual};
+}
+
+std::string name_of(const std::vector<Card>& cards, std::size_t rank) {
+  return "rank " + std::to_string(rank) + " (host " + cards[rank].host.name + ")";
+}
 
 }  // namespace
 
@@ -30,7 +57,7 @@ Host this_host() {
   host.boot = boot;
   struct stat status {};
   if (::stat("/proc/self/ns/net", &status) != 0 || host.boot.empty())
-    throw system_error("cannot tell this host from others: /proc is not readable", errno);
+    throw_system_error("cannot tell this host from others: /proc is not readable", errno);
   host.network = std::to_string(status.st_ino);
   host.user = ::geteuid();
   return host;
@@ -45,17 +72,37 @@ bool share_loopback(const Host& a, const Host& b) {
 }
 
 void check_agreed(const std::vector<Card>& cards) {
-  const Agreed& wanted = cards.front().agreed;
-  for (std::size_t rank = 0; rank < cards.size(); ++rank) {
-    const Agreed& had = cards[rank].agreed;
-    const auto [other, first] = std::ranges::mismatch(had, wanted);
-    if (other == had.end() || first == wanted.end()) continue;
+  std::size_t options = cards.front().agreed.size();
+  for (const Card& card : cards) options = std::min(options, card.agreed.size());
+  for (std::size_t option = 0; option < options; ++option) {
+    const auto value_of = [&](std::size_t rank) {
+      const auto& [name, value] = cards[rank].agreed[option];
+      return name + " " + value;
+    };
+    const auto odd = odd_one(cards.size(), value_of);
+    if (!odd) continue;
     throw Error{ErrorCode::mismatch,
-                "rank " + std::to_string(rank) + " was started with " + other->first + " " +
-                    other->second + ", rank 0 with " + first->first + " " + first->second +
+                "rank " + std::to_string(odd->rank) + " was started with " + value_of(odd->rank) +
+                    ", rank " + std::to_string(odd->usual) + " with " + value_of(odd->usual) +
                     "; all ranks must give equal options",
-                static_cast<Rank>(rank)};
+                static_cast<Rank>(odd->rank)};
   }
+}
+
+void check_secrets(const std::vector<Card>& cards) {
+  if (!cards.front().secret.empty()) return;  // rank 0's own, for all
+  const auto odd = odd_one(cards.size(), [&](std::size_t rank) { return cards[rank].secret_mark; });
+  if (!odd) return;
+  throw Error{ErrorCode::mismatch,
+              name_of(cards, odd->rank) + " and " + name_of(cards, odd->usual) +
+                  " do not share a secret: wrong secret",
+              static_cast<Rank>(odd->rank)};
+}
+
+std::string mark_of(const Secret& secret) {
+  constexpr std::string_view kPurpose = "tutti card";
+  const Digest code = message_code(secret.bytes(), {std::as_bytes(std::span{kPurpose})});
+  return {reinterpret_cast<const char*>(code.data()), code.size()};
 }
 
 int shared_cores(const std::vector<Card>& cards, Rank self) {
@@ -91,6 +138,7 @@ std::string pack(const Card& card) {
   put(bytes, card.world);
   put_text(bytes, card.secret);
   put_text(bytes, card.address);
+  put_text(bytes, card.secret_mark);
   return bytes;
 }
 
@@ -115,6 +163,7 @@ Card unpack(std::string_view bytes, Rank rank, const Versions& own) {
   card.world = take<std::uint64_t>(bytes);
   card.secret = take_text(bytes);
   card.address = take_text(bytes);
+  card.secret_mark = take_text(bytes);
   return card;
 }
 

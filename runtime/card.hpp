@@ -35,20 +35,26 @@ using Agreed = std::vector<std::pair<std::string, std::string>>;
 
 /// A rank's first card: who and where it is.
 struct Card {
-  Versions versions{};      ///< What it speaks.
-  Host host{};              ///< Where it runs.
-  bool has_memory = false;  ///< Whether it can share memory at all.
-  bool wants_tls = false;   ///< Whether it encrypts what goes over a network; all must agree.
-  Cores cores{};            ///< What it may use.
-  Agreed agreed{};          ///< What must be equal on all ranks.
+  Versions versions{};        ///< What it speaks.
+  Host host{};                ///< Where it runs.
+  bool has_memory = false;    ///< Whether it can share memory at all.
+  bool wants_tls = false;     ///< Whether it encrypts what goes over a network; all must agree.
+  Cores cores{};              ///< What it may use.
+  Agreed agreed{};            ///< What must be equal on all ranks.
+  std::string secret_mark{};  ///< mark_of the secret it was given; empty without.
   // What follows is rank 0's to say.
   std::uint64_t world = 0;  ///< A number that no other world has.
   std::string secret{};     ///< If it drew one: 32 bytes.
   std::string address{};    ///< Its network address and port 0; empty if it has none.
 };
-/// Throws Error{mismatch} that names an option which is not the same on two ranks.
-/// @param cards of all ranks.
+/// Throws Error{mismatch} that names an option which is not the same on two ranks; its culprit has
+/// not what most have. @param cards of all ranks.
 void check_agreed(const std::vector<Card>& cards);
+/// Throws Error{mismatch} where ranks were given secrets that differ, and have to use them, as
+/// check_agreed. @param cards of all ranks.
+void check_secrets(const std::vector<Card>& cards);
+/// @param secret any. @return what tells whether two ranks have the same, but not the secret.
+[[nodiscard]] std::string mark_of(const Secret& secret);
 /// @param cards of all ranks. @param self one of them. @return how many cores the ranks on its
 /// machine share, as tutti::shared_cores counts them.
 [[nodiscard]] int shared_cores(const std::vector<Card>& cards, Rank self);

@@ -7,12 +7,11 @@
 //   every rank takes its hello away and goes on
 // So nobody goes on with what an earlier run left: its world lists none of today's nonces. After
 // that, exchange k is the files w.WORLD.k.r.
-// A hello is held as long as its writer waits, so that the living can be told from what others
-// left:
+// A hello is held as long as its writer waits, so that the living can be told from remains:
 //   who finds a hello.r of the living for its own r takes it away and leaves rival.NONCE. Its
-//   writer
-//     misses it, at the latest when it wants to go on
-//   who finds a hello.0 of the living with which it does not agree leaves refused.NONCE.r
+//     writer misses it, at the latest when it wants to go on
+//   who finds a hello.0 of the living with which it does not agree leaves refused.NONCE.r. Rank 0
+//     gives up a moment later, if it is about the size, and says why in failed.NONCE
 #include "runtime/channel_file.hpp"
 
 #include <algorithm>
@@ -27,6 +26,7 @@
 #include "runtime/fields.hpp"
 #include "runtime/folder.hpp"
 #include "runtime/hello.hpp"
+#include "runtime/refused.hpp"
 
 namespace tutti::runtime {
 
@@ -34,7 +34,12 @@ namespace {
 
 // Notes to a process, by its nonce.
 constexpr std::string_view kRival = "rival.";
-constexpr std::string_view kRefused = "refused.";
+constexpr std::string_view kFailed = "failed.";
+
+// How long a rank that counts other ranks may be a stray one, and the right one still come.
+constexpr std::chrono::milliseconds kDoubt{500};
+// How long rank 0 stays to be heard.
+constexpr std::chrono::milliseconds kFarewell{1000};
 
 std::string note_to(std::string_view kind, const std::string& nonce) {
   return std::string{kind} + nonce;
@@ -88,7 +93,9 @@ class FileChannel final : public Channel {
   void check_failure() const;
   [[noreturn]] void fail(const Error& error);
   Error absentees(std::chrono::steady_clock::time_point start) const;
-  std::string refusals() const;
+  void check_sizes();
+  bool waits(Rank rank) const;
+  [[noreturn]] void leave_with(const Error& error);
   std::optional<Hello> hello_from(Rank rank) const;
 
   static std::string hello_name(Rank rank) { return "hello." + std::to_string(rank); }
@@ -102,9 +109,10 @@ class FileChannel final : public Channel {
   std::optional<Folder> folder_;
   const std::string nonce_ = random_name();
   const Hello hello_ = own_hello(place_.job, place_.size, nonce_);
-  Descriptor held_{};      // the own hello, until all have come
-  std::string world_{};    // empty until rank 0 has named it
-  std::string members_{};  // nonces and hosts, as last published; rank 0 only
+  Descriptor held_{};                        // the own hello, until all have come
+  std::string world_{};                      // empty until rank 0 has named it
+  std::string members_{};                    // nonces and hosts, as last published; rank 0 only
+  std::optional<Deadline> doubted_since_{};  // that all can come; rank 0 only
   bool joined_ = false;
   std::uint64_t rounds_ = 0;
 };
@@ -155,12 +163,53 @@ void FileChannel::check_agreement() {
   if (!first || first->agrees_with(hello_) || !folder_->is_held(hello_name(0))) return;
   const std::string self = "rank " + std::to_string(place_.rank);
   const std::string claim = claim_of(hello_, *first);
-  folder_->write(note_to(kRefused, first->nonce) + "." + std::to_string(place_.rank),
-                 self + " (host " + hello_.host + "), which " + claim);
+  leave_refusal(*folder_, first->nonce, {place_.rank, hello_});
   throw Error{ErrorCode::mismatch,
               self + " " + claim + ", but rank 0 (host " + first->host + ") at " + describe() +
                   " " + claim_of(*first, hello_),
               0};
+}
+
+// Nobody need wait for a rank in whose place one came that counts other ranks, unless it was a
+// stray one.
+void FileChannel::check_sizes() {
+  const auto first = hello_from(0);
+  const auto text = first ? folder_->read(note_to(kFailed, first->nonce)) : std::nullopt;
+  if (text && place_.rank != 0) {
+    std::string_view rest = *text;
+    leave_with(take_error(rest));
+  }
+  std::vector<Refused> misfits;
+  if (place_.rank == 0) misfits = refusals(*folder_, nonce_);
+  std::erase_if(misfits, [this](const Refused& one) { return waits(one.rank); });
+  if (misfits.empty()) return doubted_since_.reset();
+  std::size_t fitting = 0;
+  for (Rank rank = 0; rank < place_.size; ++rank) fitting += waits(rank) ? 1 : 0;
+  const auto error = wrong_sizes(misfits, hello_, fitting);
+  const auto now = std::chrono::steady_clock::now();
+  if (!error || now - doubted_since_.value_or(now) < kDoubt) {
+    if (!doubted_since_) doubted_since_ = now;
+    return;
+  }
+  std::string words;
+  put_error(words, *error);
+  folder_->write(note_to(kFailed, nonce_), words);
+  leave_with(*error);
+}
+
+// Whether a living process has come as a rank and agrees.
+bool FileChannel::waits(Rank rank) const {
+  const auto hello = hello_from(rank);
+  return hello && hello->agrees_with(hello_) && folder_->is_held(hello_name(rank));
+}
+
+// Rank 0 stays until the others have read why, or are gone.
+void FileChannel::leave_with(const Error& error) {
+  if (place_.rank != 0) folder_->remove(hello_name(place_.rank));
+  Patience patience{std::chrono::steady_clock::now() + kFarewell};
+  for (Rank rank = 1; place_.rank == 0 && rank < place_.size;)
+    if (!waits(rank) || !patience.wait()) ++rank;
+  throw Error{error};
 }
 
 // Rank 0: names a world of those who are there. Returns whether all of them have seen it.
@@ -212,7 +261,7 @@ void FileChannel::sweep_up() {
   for (const std::string& name : folder_->names())
     if (name != "world" && !name.starts_with(note("")) &&
         (name.starts_with("w.") || name.starts_with(kRival) || name.starts_with(kRefused) ||
-         name.ends_with(".draft")))
+         name.starts_with(kFailed) || name.ends_with(".draft")))
       folder_->remove(name);
 }
 
@@ -226,6 +275,7 @@ void FileChannel::join(Deadline deadline) {
     }
     if (const auto error = rivalry()) throw Error{*error};
     check_agreement();
+    check_sizes();
     if (!patience.wait()) throw absentees(start);
   }
   joined_ = true;
@@ -254,17 +304,10 @@ Error FileChannel::absentees(std::chrono::steady_clock::time_point start) const 
   }
   if (missing.empty()) missing.push_back(0);  // all are there, and rank 0 does not say so
   const Error error = absence(*this, start, missing, hosts);
-  return {error.code(), error.what() + strangers + refusals(), error.culprit()};
-}
-
-// Who came to this rank 0 and did not agree with it.
-std::string FileChannel::refusals() const {
   const auto first = hello_from(0);
-  std::string text;
-  for (const std::string& name : folder_->names())
-    if (first && name.starts_with(note_to(kRefused, first->nonce)) && !name.ends_with(".draft"))
-      text += (text.empty() ? "; turned away: " : "; ") + folder_->read(name).value_or("");
-  return text;
+  const std::string refused =
+      first ? text_of(refusals(*folder_, first->nonce), *first) : std::string{};
+  return {error.code(), error.what() + strangers + refused, error.culprit()};
 }
 
 // Another rank has failed, most often at its deadline: what it says is the one thing to report.
@@ -313,7 +356,8 @@ std::vector<std::string> FileChannel::all_gather(std::string_view own, Deadline 
 FileChannel::~FileChannel() {
   try {
     for (const std::string& name : folder_->names())
-      if (name.starts_with(note_to(kRival, nonce_)) || name.starts_with(note_to(kRefused, nonce_)))
+      if (name.starts_with(note_to(kRival, nonce_)) ||
+          name.starts_with(note_to(kRefused, nonce_)) || name == note_to(kFailed, nonce_))
         folder_->remove(name);
     if (const auto mine = hello_from(place_.rank); mine && mine->nonce == nonce_)
       folder_->remove(hello_name(place_.rank));

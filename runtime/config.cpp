@@ -89,23 +89,24 @@ std::optional<std::string_view> value_of(const Environment& environment, std::st
   return found->second;
 }
 
-std::optional<int> number_of(const Environment& environment, std::string_view name, int least) {
+std::optional<int> number_of(const Environment& environment, std::string_view name, int least,
+                             int most) {
   const auto text = value_of(environment, name);
   if (!text) return {};
   const std::optional<int> number = parse<int>(*text);
-  if (!number || *number < least)
+  if (!number || *number < least || *number > most)
     refuse(name, *text,
            "a whole number is wanted, " + std::to_string(least) + " or more, at most " +
-               std::to_string(std::numeric_limits<int>::max()));
+               std::to_string(most));
   return number;
 }
 
 Config read_config(const Environment& environment) {
   check_names(environment);
   return {.rank = number_of(environment, "TUTTI_RANK", 0),
-          .size = number_of(environment, "TUTTI_SIZE", 1),
+          .size = number_of(environment, "TUTTI_SIZE", 1, kLargestWorld),
           .local_rank = number_of(environment, "TUTTI_LOCAL_RANK", 0),
-          .local_size = number_of(environment, "TUTTI_LOCAL_SIZE", 1),
+          .local_size = number_of(environment, "TUTTI_LOCAL_SIZE", 1, kLargestWorld),
           .url = text_of(environment, "TUTTI_URL"),
           .hosts = hosts_of(environment),
           .secret_file = text_of(environment, "TUTTI_SECRET_FILE"),

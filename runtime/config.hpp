@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -37,6 +38,9 @@ struct Config {
       timeout{};  ///< TUTTI_TIMEOUT: seconds until a world must stand.
 };
 
+/// Ranks of a world at the most; what is above it is a mistake.
+inline constexpr int kLargestWorld = 1 << 20;
+
 /// @param environment any. @return what our variables say. Throws Error{invalid_argument} that
 /// names the variable, its value and what would be right; also for a TUTTI_ variable that does not
 /// exist.
@@ -48,9 +52,9 @@ struct Config {
                                                        std::string_view name);
 
 /// @param environment any. @param name of a variable. @param least what it may be at least.
-/// @return its value, or nothing where it is not set. Throws Error{invalid_argument} that names the
-/// variable, its value and what would be right.
+/// @param most what it may be at most. @return its value, or nothing where it is not set. Throws
+/// Error{invalid_argument} that names the variable, its value and what would be right.
 [[nodiscard]] std::optional<int> number_of(const Environment& environment, std::string_view name,
-                                           int least);
+                                           int least, int most = std::numeric_limits<int>::max());
 
 }  // namespace tutti::runtime

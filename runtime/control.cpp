@@ -52,8 +52,8 @@ bool Control::reaches(Rank rank) {
 }
 
 std::vector<Whereabouts> Control::inquire(std::uint64_t communicator, std::span<const Rank> ranks,
-                                          Duration patience) {
-  return state_->inquire(communicator, ranks, patience);
+                                          std::uint64_t call, Duration patience) {
+  return state_->inquire(communicator, ranks, call, patience);
 }
 
 }  // namespace tutti::runtime

@@ -74,11 +74,12 @@ class Control {
   [[nodiscard]] std::shared_ptr<Alarm> watch(std::uint64_t communicator, std::vector<Rank> members,
                                              std::shared_ptr<const CallCounter> calls = nullptr,
                                              std::vector<Rank> world = {});
-  /// Asks other processes how far they have got. @param communicator its id. @param ranks as they
-  /// are numbered here. @param patience how long to wait for the last answer. @return what could be
-  /// found out about each.
+  /// Asks other processes what they do. @param communicator its id. @param ranks as they are
+  /// numbered here. @param call as CallCounter::tell. @param patience how long to wait for the last
+  /// answer. @return what could be found out about each.
   [[nodiscard]] std::vector<Whereabouts> inquire(std::uint64_t communicator,
-                                                 std::span<const Rank> ranks, Duration patience);
+                                                 std::span<const Rank> ranks, std::uint64_t call,
+                                                 Duration patience);
 
  private:
   std::shared_ptr<const ForkGuard> guard_;

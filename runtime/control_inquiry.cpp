@@ -2,11 +2,13 @@
 #include <algorithm>
 
 #include "control_state.hpp"
+#include "testimony.hpp"
 
 namespace tutti::runtime {
 
 std::vector<Whereabouts> ControlState::inquire(std::uint64_t communicator,
-                                               std::span<const Rank> ranks, Duration patience) {
+                                               std::span<const Rank> ranks, std::uint64_t call,
+                                               Duration patience) {
   std::unique_lock lock{mutex_};
   std::vector<Inquiry> inquiries;
   for (const Rank rank : ranks) {
@@ -16,7 +18,8 @@ std::vector<Whereabouts> ControlState::inquire(std::uint64_t communicator,
     questions_[inquiry.question] = std::nullopt;
     inquiry.peer->say(encode({.kind = ControlMessage::Kind::question,
                               .communicator = communicator,
-                              .number = inquiry.question}));
+                              .number = inquiry.question,
+                              .call = call}));
   }
   wake();
   answered_.wait_for(lock, patience, [&] {
@@ -37,26 +40,32 @@ Whereabouts ControlState::outcome(const Inquiry& inquiry) {
   if (inquiry.peer == nullptr) return {};
   const auto answer = questions_.find(inquiry.question);
   if (answer != questions_.end() && answer->second) {
-    if (answer->second->number == kNoCommunicator) return {State::absent, 0, {}};
-    return {State::there, answer->second->number, answer->second->text};
+    if (answer->second->number == kNoCommunicator) return {.state = State::absent};
+    return decode_testimony(answer->second->number, answer->second->text);
   }
-  if (inquiry.peer->is_dead()) return {State::dead, 0, {}};
-  return {inquiry.peer->is_here() ? State::silent : State::left, 0, {}};
+  if (inquiry.peer->is_dead()) return {.state = State::dead};
+  return {.state = inquiry.peer->is_here() ? State::silent : State::left};
 }
 
 void ControlState::answer(ControlPeer& peer, const ControlMessage& question) {
   const auto found = communicators_.find(question.communicator);
-  const bool is_there = found != communicators_.end() && !found->second.alarm.expired() &&
-                        found->second.calls != nullptr;
-  peer.say(encode({.kind = ControlMessage::Kind::answer,
-                   .communicator = question.number,
-                   .text = is_there ? found->second.calls->latest() : "",
-                   .number = is_there ? found->second.calls->begun() : kNoCommunicator}));
+  ControlMessage answer{.kind = ControlMessage::Kind::answer,
+                        .communicator = question.number,
+                        .number = kNoCommunicator};
+  if (found != communicators_.end() && found->second.calls != nullptr) {
+    Whereabouts told = found->second.calls->tell(question.call);
+    if (found->second.alarm.expired()) told.state = Whereabouts::State::ended;
+    answer.text = encode_testimony(told);
+    answer.number = told.begun;
+  }
+  peer.say(encode(answer));
 }
 
 void ControlState::note(const ControlMessage& answer) {
   const auto found = questions_.find(answer.communicator);
   if (found == questions_.end()) return;  // it came too late
+  if (answer.number != kNoCommunicator)   // is it one? If not, its sender is given up here
+    static_cast<void>(decode_testimony(answer.number, answer.text));
   found->second = answer;
   answered_.notify_all();
 }

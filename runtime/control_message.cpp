@@ -19,8 +19,9 @@ struct Front {
   std::uint32_t text_bytes;
   std::int32_t origin;
   std::uint64_t number;
+  std::uint64_t call;
 };
-static_assert(sizeof(Front) == 40);
+static_assert(sizeof(Front) == 48);
 
 }  // namespace
 
@@ -46,7 +47,8 @@ std::string encode(const ControlMessage& message) {
                     message.culprit,
                     static_cast<std::uint32_t>(text.size()),
                     message.origin,
-                    message.number};
+                    message.number,
+                    message.call};
   std::string bytes(sizeof front, '\0');
   std::memcpy(bytes.data(), &front, sizeof front);
   return bytes.append(text);
@@ -69,7 +71,8 @@ std::optional<ControlMessage> decode(std::string& bytes) {
                          .culprit = front.culprit,
                          .origin = front.origin,
                          .text = bytes.substr(sizeof front, front.text_bytes),
-                         .number = front.number};
+                         .number = front.number,
+                         .call = front.call};
   bytes.erase(0, sizeof front + front.text_bytes);
   return message;
 }

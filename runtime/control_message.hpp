@@ -19,8 +19,8 @@ struct ControlMessage {
     failure = 2,    ///< A communicator failed, as the sender has heard.
     goodbye = 3,    ///< The sender leaves in good order.
     verdict = 4,    ///< As failure; and this is the cause that the sender shows.
-    question = 5,   ///< How many calls has the receiver begun on a communicator?
-    answer = 6      ///< So many.
+    question = 5,   ///< What does the receiver do on a communicator?
+    answer = 6      ///< See testimony.hpp.
   };
   Kind kind = Kind::heartbeat;
   std::uint64_t communicator = 0;       ///< Of a failure or question; of an answer, its question.
@@ -28,8 +28,9 @@ struct ControlMessage {
   Rank culprit = -1;                    ///< Of a failure: in the communicator; -1: nobody.
   Rank origin = 0;     ///< Of a failure: the rank in the communicator at which it began; of a
                        ///< death the rank that died, whoever says so.
-  std::string text{};  ///< Of a failure: the cause, for a person; of an answer: the last call.
+  std::string text{};  ///< Of a failure: the cause, for a person; of an answer: see testimony.hpp.
   std::uint64_t number = 0;  ///< Of a question: which; of an answer: calls, or kNoCommunicator.
+  std::uint64_t call = 0;    ///< Of a question: see CallCounter::tell.
 };
 
 /// Answers a question about a communicator that is not there.

@@ -6,6 +6,8 @@
 
 #include <sys/eventfd.h>
 
+#include "descriptors.hpp"
+
 namespace tutti::runtime {
 namespace {
 
@@ -32,7 +34,7 @@ ControlState::ControlState(Rank self, std::vector<Watched> peers, const Vigilanc
     : self_{self}, vigilance_{vigilance}, guard_{std::move(guard)}, bell_{eventfd(
                                                                         0, EFD_CLOEXEC |
                                                                                EFD_NONBLOCK)} {
-  if (!bell_) throw system_error("cannot make an event descriptor", errno);
+  if (!bell_) throw_system_error("cannot make an event descriptor", errno);
   add(std::move(peers));
 }
 

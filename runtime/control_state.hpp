@@ -37,7 +37,8 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   [[nodiscard]] bool reaches(Rank rank);
   /// See Control.
   [[nodiscard]] std::vector<Whereabouts> inquire(std::uint64_t communicator,
-                                                 std::span<const Rank> ranks, Duration patience);
+                                                 std::span<const Rank> ranks, std::uint64_t call,
+                                                 Duration patience);
   /// Tells the other ranks of a communicator that it failed here. The alarm hears what all say.
   /// @param communicator its id.
   /// @param cause what happened.

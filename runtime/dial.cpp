@@ -1,3 +1,5 @@
+#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -5,6 +7,7 @@
 #include <thread>
 
 #include "authenticate.hpp"
+#include "descriptors.hpp"
 #include "roll_call.hpp"
 
 namespace tutti::runtime {
@@ -15,9 +18,19 @@ using Clock = std::chrono::steady_clock;
 
 /// How long a listener may take to say its first word before it is asked again.
 constexpr milliseconds kFirstWord{5000};
+/// How long a listener that refuses may take to hang up.
+constexpr milliseconds kLastWord{1000};
 /// Between two attempts, doubled each time.
 constexpr milliseconds kShortestPause{5};
 constexpr milliseconds kLongestPause{250};
+
+/// Waits until the peer has hung up, which has nothing new to say.
+void await_end(int socket, Deadline deadline) {
+  std::array<std::byte, kLongestMessage> ignored;
+  const Deadline end = std::min(deadline, Clock::now() + kLastWord);
+  while (wait_for(socket, POLLIN, end) && ::recv(socket, ignored.data(), ignored.size(), 0) > 0) {
+  }
+}
 
 /// Talks until both sides agree. A peer that has not said a word by `patience` is given up; one
 /// that has is heard to the end, since it may count on this connection from its verdict on.
@@ -29,6 +42,8 @@ void shake_hands(int socket, ConnectorHandshake& handshake, Deadline patience, D
     receive_all(socket, message, handshake.answered() ? deadline : patience);
     const auto reply = handshake.feed(message);
     if (!reply.empty()) send_all(socket, reply, deadline);
+    // Whose this connection is the peer can find out only while it stands.
+    if (!reply.empty() && handshake.progress() == Progress::refused) await_end(socket, patience);
   }
 }
 
@@ -57,6 +72,8 @@ Descriptor dial(const Party& self, const Target& target, Deadline deadline) {
   for (std::size_t round = 0;; ++round) {
     try {
       return attempt(self, target, round, deadline);
+    } catch (const Shortage&) {
+      throw;
     } catch (const Error& error) {
       const bool again = error.code() == ErrorCode::transport ||
                          error.code() == ErrorCode::timeout || error.code() == ErrorCode::peer_dead;

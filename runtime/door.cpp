@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "descriptors.hpp"
+
 namespace tutti::runtime {
 namespace {
 
@@ -19,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kAcceptedAtOnce = 16;
 /// For how long nobody is accepted when the process can open nothing more.
 constexpr std::chrono::milliseconds kShortagePause{20};
+/// After which the lack of room is an error.
+constexpr std::chrono::milliseconds kLongestShortage{500};
 
 Descriptor open_reserve() {
   return Descriptor{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
@@ -26,11 +30,12 @@ Descriptor open_reserve() {
 
 }  // namespace
 
-Door::Door(Party self, std::vector<Listener> listeners, Admit admit, DoorLimits limits)
-    : self_{std::move(self)}, admit_{std::move(admit)}, limits_{limits}, listeners_{std::move(
-                                                                             listeners)},
-      events_{::epoll_create1(EPOLL_CLOEXEC)}, reserve_{open_reserve()} {
-  if (!events_) throw system_error("cannot watch sockets", errno);
+Door::Door(Party self, std::vector<Listener> listeners, Admit admit, DoorLimits limits,
+           Report report)
+    : self_{std::move(self)}, admit_{std::move(admit)}, limits_{limits}, report_{std::move(report)},
+      listeners_{std::move(listeners)}, events_{::epoll_create1(EPOLL_CLOEXEC)},
+      reserve_{open_reserve()} {
+  if (!events_) throw_system_error("cannot watch sockets", errno);
   for (const Listener& listener : listeners_) watch(listener.socket.get(), next_id_++);
 }
 
@@ -77,13 +82,14 @@ bool Door::accept_one(const Listener& listener) {
   Descriptor socket{
       ::accept4(listener.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
   if (socket) {
+    short_since_.reset();
     welcome(std::move(socket), listener.local);
     return true;
   }
   switch (errno) {
     case EAGAIN: return false;
     case EMFILE:
-    case ENFILE:
+    case ENFILE: check_shortage(errno); [[fallthrough]];
     case ENOBUFS:
     case ENOMEM: survive_shortage(listener); return false;
     case EBADF:
@@ -91,6 +97,14 @@ bool Door::accept_one(const Listener& listener) {
     case ENOTSOCK: throw system_error("cannot accept connections", errno);
     default: return true;  // what befell one connection before it was accepted
   }
+}
+
+/// No room for so long, though no stranger takes any up, will not come by waiting.
+void Door::check_shortage(int error) {
+  const auto now = Clock::now();
+  if (!short_since_ || !strangers_.empty()) short_since_ = now;
+  if (now - *short_since_ >= kLongestShortage)
+    throw_system_error("cannot accept connections", error);
 }
 
 /// Turns one caller away with the descriptor kept for that, so that it learns at once, and then
@@ -154,12 +168,23 @@ void Door::listen_to(Strangers::iterator stranger, std::vector<Guest>& arrived) 
     }
   }
   if (handshake.progress() == Progress::refused) {
+    if (report_) judge(*stranger);
     dismiss(stranger, handshake.reason());
     return;
   }
   ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, stranger->socket.get(), nullptr);
   arrived.push_back({std::move(stranger->socket), handshake.introduction(), stranger->local});
   strangers_.erase(stranger);
+}
+
+/// A wrong size has been proved. That a secret is wrong anybody may say, so that it only counts
+/// from who could end this process anyway; without a secret everybody is believed.
+void Door::judge(const Stranger& stranger) const {
+  const AcceptorHandshake& handshake = stranger.handshake;
+  const bool counts = handshake.reason() == Reason::wrong_size ||
+                      (handshake.admits_another_secret() &&
+                       (!self_.secret || stranger.local || is_of_this_user(stranger.socket.get())));
+  if (counts) report_({handshake.introduction(), handshake.peer_size(), handshake.reason()});
 }
 
 bool Door::reply(Stranger& stranger, std::span<const std::byte> message) {

@@ -24,6 +24,14 @@ struct Guest {
   bool local = false;         ///< Came over a Unix socket.
 };
 
+/// Who was refused though it is a rank of this job, as far as can be told: it has proved so, or is
+/// a process of this process's user, on this host.
+struct Misfit {
+  Introduction introduction{};   ///< Who it says it is.
+  int size = 0;                  ///< How many ranks it counts.
+  Reason reason = Reason::none;  ///< wrong_size or wrong_secret.
+};
+
 /// Limits on strangers.
 struct DoorLimits {
   std::chrono::milliseconds patience{2000};  ///< From accepting to letting in.
@@ -36,10 +44,14 @@ struct DoorLimits {
 class Door {
  public:
   using Admit = AcceptorHandshake::Admit;
+  /// Told of each misfit.
+  using Report = std::function<void(const Misfit&)>;
 
   /// @param self who accepts. @param listeners at least one. @param admit decides on peers that
-  /// have proved themselves, and remembers those it let in. Throws Error{transport}.
-  Door(Party self, std::vector<Listener> listeners, Admit admit, DoorLimits limits = {});
+  /// have proved themselves, and remembers those it let in. @param limits on strangers. @param
+  /// report is told of misfits, if anybody is. Throws Error{transport}.
+  Door(Party self, std::vector<Listener> listeners, Admit admit, DoorLimits limits = {},
+       Report report = {});
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
 
@@ -49,7 +61,8 @@ class Door {
   [[nodiscard]] Deadline next_deadline() const noexcept;
   /// Does what can be done now. When strangers are too many, the oldest one leaves that has not
   /// named the job, or else the oldest.
-  /// @param arrived those let in are added. Throws Error{transport} only if the system fails.
+  /// @param arrived those let in are added. Throws Error{transport} only if the system fails, or
+  /// descriptors have run out for half a second, and not because of strangers.
   void progress(std::vector<Guest>& arrived);
 
   /// @return how many were refused. @param reason for which.
@@ -74,20 +87,24 @@ class Door {
   void watch(int descriptor, std::uint64_t id);
   void accept_some(const Listener& listener);
   bool accept_one(const Listener& listener);
+  void check_shortage(int error);
   void survive_shortage(const Listener& listener);
   void welcome(Descriptor socket, bool local);
   void make_room();
   void listen_to(Strangers::iterator stranger, std::vector<Guest>& arrived);
+  void judge(const Stranger& stranger) const;
   bool reply(Stranger& stranger, std::span<const std::byte> message);
   Strangers::iterator dismiss(Strangers::iterator stranger, Reason reason);
 
   const Party self_;
   const Admit admit_;
   const DoorLimits limits_;
+  const Report report_;
   std::vector<Listener> listeners_;
   Descriptor events_;
   Descriptor reserve_;
   Deadline closed_until_{};
+  std::optional<Deadline> short_since_{};  // of descriptors
   bool watching_ = true;
   Strangers strangers_;
   std::uint64_t next_id_ = 0;

@@ -9,20 +9,17 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <memory>
 
 #include <tutti/error.hpp>
+
+#include "runtime/descriptors.hpp"
 
 namespace tutti::runtime {
 
 namespace {
 
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
-
-[[noreturn]] void refuse(const std::string& what, int error) {
-  throw Error{ErrorCode::transport, what + ": " + std::strerror(error)};
-}
 
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
@@ -38,10 +35,10 @@ bool write_all(int file, std::string_view text) {
 int open_directory(const std::string& path) {
   for (;;) {
     if (mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST)
-      refuse("cannot make the folder '" + path + "'", errno);
+      throw_system_error("cannot make the folder '" + path + "'", errno);
     const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (directory >= 0) return directory;
-    if (errno != ENOENT) refuse("cannot open the folder '" + path + "'", errno);
+    if (errno != ENOENT) throw_system_error("cannot open the folder '" + path + "'", errno);
   }
 }
 
@@ -78,7 +75,7 @@ Folder::Draft Folder::draft(const std::string& name, std::string_view text) {
 
 void Folder::refuse_draft(const Draft& draft, int error) {
   remove(draft.name);
-  refuse("cannot write in the folder '" + path_ + "'", error);
+  throw_system_error("cannot write in the folder '" + path_ + "'", error);
 }
 
 bool Folder::write(const std::string& name, std::string_view text) {
@@ -109,7 +106,7 @@ std::optional<std::string> Folder::read(const std::string& name) const {
   const Descriptor file{openat(directory_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
   const std::string where = "cannot read '" + name + "' in the folder '" + path_ + "'";
   if (file.get() < 0 && (errno == ENOENT || errno == ESTALE)) return {};
-  if (file.get() < 0) refuse(where, errno);
+  if (file.get() < 0) throw_system_error(where, errno);
   struct stat facts {};
   fstat(file.get(), &facts);
   if (!S_ISREG(facts.st_mode) || facts.st_uid != geteuid() || (facts.st_mode & kOthers) != 0)
@@ -119,7 +116,7 @@ std::optional<std::string> Folder::read(const std::string& name) const {
   for (;;) {
     const ssize_t length = ::read(file.get(), part.data(), part.size());
     if (length < 0 && errno == EINTR) continue;
-    if (length < 0) refuse(where, errno);
+    if (length < 0) throw_system_error(where, errno);
     if (length == 0) return text;
     text.append(part.data(), static_cast<std::size_t>(length));
   }
@@ -156,7 +153,7 @@ void Folder::remove_if_empty() noexcept {
 std::string random_name() {
   std::array<unsigned char, 16> bytes{};
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    refuse("the kernel gives no random bytes", errno);
+    throw_system_error("the kernel gives no random bytes", errno);
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string name;
   for (const unsigned char byte : bytes) {

@@ -21,7 +21,8 @@ std::string text_of(bool value) {
 /// Options of which ranks that differ would find each other silent, dead or corrupt.
 runtime::Agreed agreed(const InitOptions& options, const Network* network) {
   const auto heartbeat = std::chrono::floor<std::chrono::milliseconds>(options.heartbeat_timeout);
-  return {{"heartbeat_timeout", std::to_string(heartbeat.count()) + " ms"},
+  return {{"transport", options.transport},
+          {"heartbeat_timeout", std::to_string(heartbeat.count()) + " ms"},
           {"segments_in_flight", std::to_string(options.communicator.segments_in_flight)},
           {"payload_checksum", text_of(options.payload_checksum)},
           {"network", network == nullptr ? "TCP" : network->name()},

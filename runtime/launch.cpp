@@ -44,6 +44,9 @@ Launch from_arguments(const LaunchArguments& arguments) {
     refuse("rank and size belong together: give both, or neither to be told by a launcher");
   if (*arguments.size < 1)
     refuse("size is " + std::to_string(*arguments.size) + ", but a world has at least one rank");
+  if (*arguments.size > kLargestWorld)
+    refuse("size is " + std::to_string(*arguments.size) + ", but a world has at most " +
+           std::to_string(kLargestWorld) + " ranks");
   if (*arguments.rank < 0)
     refuse("rank is " + std::to_string(*arguments.rank) + ", but must be 0 or more");
   if (*arguments.rank >= *arguments.size)

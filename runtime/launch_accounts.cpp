@@ -68,7 +68,8 @@ void check_below(const char* place, int value, const char* count, int limit) {
 // The numbers of an account. Throws where they cannot be.
 Launch read_numbers(const Environment& environment, const Names& names) {
   const auto read = [&environment](const char* name, int least) {
-    return *name == '\0' ? -1 : number_of(environment, name, least).value_or(-1);
+    const int most = kLargestWorld - 1 + least;
+    return *name == '\0' ? -1 : number_of(environment, name, least, most).value_or(-1);
   };
   Launch launch{.source = names.source,
                 .rank = read(names.rank, 0),

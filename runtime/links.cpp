@@ -20,19 +20,19 @@ std::uint64_t random_number() {
 
 // What worlds of this process share is the process's, so this is the one thing in the library that
 // is. It holds nothing alive.
-struct Shared {
+struct OfThisProcess {
   std::mutex mutex{};
   std::vector<std::weak_ptr<Links>> all{};
 };
-Shared& shared() {
-  static Shared of_this_process;
-  return of_this_process;
+OfThisProcess& shared() {
+  static OfThisProcess found;
+  return found;
 }
 
 }  // namespace
 
 std::shared_ptr<Links> Links::of_process(const LinkSettings& settings, int ranks) {
-  Shared& here = shared();
+  OfThisProcess& here = shared();
   const std::lock_guard lock{here.mutex};
   std::erase_if(here.all, [](const std::weak_ptr<Links>& links) { return links.expired(); });
   for (const std::weak_ptr<Links>& links : here.all)

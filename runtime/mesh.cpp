@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "config.hpp"
+#include "descriptors.hpp"
 #include "fields.hpp"
 #include "folder.hpp"
 #include "household.hpp"
@@ -40,7 +42,8 @@ Card own_card(const Channel& channel, const MeshOptions& options, Deadline deadl
             .has_memory = options.memory >= 0,
             .wants_tls = options.tls,
             .cores = options.cores.value_or(usable_cores()),
-            .agreed = options.agreed};
+            .agreed = options.agreed,
+            .secret_mark = options.secret ? mark_of(*options.secret) : std::string{}};
   if (channel.rank() != 0) return card;
   Digest drawn = random_digest();
   std::memcpy(&card.world, drawn.data(), sizeof card.world);
@@ -130,18 +133,26 @@ Endpoint listening_address(const MeshOptions& options, const std::vector<Card>& 
 }  // namespace
 
 Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadline) {
+  if (channel.size() > kLargestWorld)
+    throw Error{ErrorCode::invalid_argument, "the channel has " + std::to_string(channel.size()) +
+                                                 " ranks, but a world has at most " +
+                                                 std::to_string(kLargestWorld)};
   const auto start = Clock::now();
   MeshPlan plan{.self = {.size = channel.size(), .rank = channel.rank()},
                 .memory = options.memory,
                 .carries_data = options.carries_data,
                 .only_local = options.only_local};
-  const auto cards =
-      do_together(channel, deadline, [&] { return pack(own_card(channel, options, deadline)); });
+  const auto cards = do_together(channel, options.host, deadline, [&] {
+    make_room_for(channel.size());
+    require_room_for(channel.size());
+    return pack(own_card(channel, options, deadline));
+  });
   std::vector<Listener> listeners;
-  const auto places = do_together(channel, deadline, [&] {
+  const auto places = do_together(channel, options.host, deadline, [&] {
     for (std::size_t rank = 0; rank < cards.size(); ++rank)
       plan.cards.push_back(unpack(cards[rank], static_cast<Rank>(rank), options.versions));
     check_agreed(plan.cards);
+    check_secrets(plan.cards);
     plan.self.job = plan.cards.front().world;
     plan.self.versions = options.versions;
     plan.self.secret = shared_secret(options, plan.cards.front());
@@ -159,21 +170,26 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
   std::optional<Connecting> connecting;
   const auto reserve = std::min<Clock::duration>(kLongestReport, (deadline - start) / 4);
   std::vector<Link> links;
-  const auto reports = do_together(channel, deadline, [&] {
+  const auto reports = do_together(channel, options.host, deadline, [&] {
     for (std::string_view place : places) {
       const std::string address{take_text(place)};
       plan.addresses.push_back(resolve(parse_host_and_port(address), deadline).front());
       plan.names.emplace_back(take_text(place));
     }
     connecting.emplace(plan, std::move(listeners), deadline - reserve);
-    connecting->run();
+    try {
+      connecting->run();
+    } catch (...) {
+      connecting->leave();
+      throw;
+    }
     links = connecting->take();
     std::string report;
     put(report, household_of(plan.self.rank, links));
     return report;
   });
   if (options.tls)  // when everyone is connected: before, whoever speaks is taken for gone
-    do_together(channel, deadline, [&] {
+    do_together(channel, options.host, deadline, [&] {
       encrypt_links(plan, links, deadline - reserve);
       return std::string{};
     });

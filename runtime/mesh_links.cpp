@@ -6,12 +6,16 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "descriptors.hpp"
 #include "roll_call.hpp"
 
 namespace tutti::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// How long a rank that leaves tries to let rank 0 know.
+constexpr std::chrono::milliseconds kLeaveTime{500};
 
 /// What a rank says about the memory it was lent.
 constexpr std::byte kUsable{1};
@@ -20,9 +24,9 @@ constexpr std::byte kUnusable{0};
 }  // namespace
 
 Connecting::Connecting(const MeshPlan& plan, std::vector<Listener> listeners, Deadline deadline)
-    : plan_{plan}, deadline_{deadline}, links_(plan.cards.size()),
-      came_(plan.cards.size()), door_{plan.self, std::move(listeners),
-                                      [this](const Introduction& who) { return admit(who); }} {
+    : plan_{plan}, deadline_{deadline}, links_(plan.cards.size()), came_(plan.cards.size()) {
+  door_.emplace(plan.self, std::move(listeners),
+                [this](const Introduction& who) { return admit(who); });
   for (std::size_t rank = 0; rank < links_.size(); ++rank)
     links_[rank].peer = static_cast<Rank>(rank);
 }
@@ -36,6 +40,26 @@ void Connecting::run() {
 std::vector<Link> Connecting::take() {
   std::erase_if(links_, [](const Link& link) { return !link.control; });  // the own rank, others
   return std::move(links_);
+}
+
+void Connecting::leave() noexcept {
+  const bool is_known =
+      std::ranges::any_of(links_, [](const Link& link) { return bool{link.control}; });
+  links_.clear();
+  door_.reset();
+  if (is_known || plan_.self.rank == 0) return;
+  try {  // rank 0 takes notice, leaves, and so on
+    const Deadline soon = std::min(deadline_, Clock::now() + kLeaveTime);
+    (void)dial(plan_.self,
+               {.addresses = {plan_.addresses.front()},
+                .peer = name_of(0),
+                .to = 0,
+                .purpose = Purpose::control,
+                .listening = true},
+               soon);
+  } catch (const std::exception&) {  // it waits until the deadline, as it would without
+    return;
+  }
 }
 
 std::string Connecting::name_of(Rank rank) const {
@@ -104,16 +128,16 @@ Reason Connecting::admit(const Introduction& who) {
 
 /// Waits for the door and for those already here, who may go away.
 void Connecting::serve() {
-  polled_.assign(1, {.fd = door_.descriptor(), .events = POLLIN, .revents = 0});
+  polled_.assign(1, {.fd = door_->descriptor(), .events = POLLIN, .revents = 0});
   for (const Link& link : links_)  // a negative descriptor is passed over
     polled_.push_back({.fd = link.control.get(), .events = POLLIN, .revents = 0});
-  const Deadline next = std::min(deadline_, door_.next_deadline());
+  const Deadline next = std::min(deadline_, door_->next_deadline());
   if (::poll(polled_.data(), polled_.size(), milliseconds_until(next)) < 0) {
     if (errno != EINTR) throw system_error("cannot wait for connections", errno);
     return;
   }
   std::vector<Guest> arrived;
-  door_.progress(arrived);
+  door_->progress(arrived);
   for (Guest& guest : arrived) seat(std::move(guest));
   notice_departures();
   if (const auto absent = missing(); !absent.empty() && Clock::now() >= deadline_) {
@@ -121,7 +145,7 @@ void Connecting::serve() {
         .self = plan_.self.rank, .waited = Clock::now() - start_, .missing = absent, .hosts = {}};
     for (const Card& card : plan_.cards) roll.hosts.push_back(card.host.name);
     const Error error = missing_ranks(roll);
-    throw Error{error.code(), error.what() + door_.refusals_text(), error.culprit()};
+    throw Error{error.code(), error.what() + door_->refusals_text(), error.culprit()};
   }
 }
 
@@ -154,6 +178,8 @@ bool Connecting::exchange_memory(Rank peer, Descriptor socket, bool first) try {
   link.control = std::move(socket);
   link.memory = std::move(theirs.descriptor);
   return true;
+} catch (const Shortage&) {
+  throw;
 } catch (const Error& error) {
   throw Error{error.code(), "sharing memory with " + name_of(peer) + " failed: " + error.what(),
               peer};
@@ -163,9 +189,9 @@ bool Connecting::exchange_memory(Rank peer, Descriptor socket, bool first) try {
 void Connecting::notice_departures() {
   for (std::size_t rank = 0; rank < links_.size(); ++rank)
     if (polled_[rank + 1].revents != 0)
-      throw Error{ErrorCode::peer_dead,
-                  name_of(static_cast<Rank>(rank)) + " went away while the world started",
-                  static_cast<Rank>(rank)};
+      throw Departure{ErrorCode::peer_dead,
+                      name_of(static_cast<Rank>(rank)) + " went away while the world started",
+                      static_cast<Rank>(rank)};
 }
 
 std::vector<Rank> Connecting::missing() const {

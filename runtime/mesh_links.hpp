@@ -22,16 +22,25 @@ struct MeshPlan {
   std::vector<std::string> names{};   ///< Where each listens for Unix.
 };
 
-/// One rank's part in connecting. Until it is destroyed it listens, and keeps what is connected
-/// also after an error: so the caller can say what happened before others take it for dead.
+/// Another rank is away. It has not died, or the channel says so, but left for a reason of its own.
+struct Departure : Error {
+  using Error::Error;
+};
+
+/// One rank's part in connecting. Until it is destroyed or leaves it listens, and keeps what is
+/// connected.
 class Connecting {
  public:
   /// @param plan who is where; lives as long as this object. @param listeners own, listening.
   /// @param deadline at which to give up.
   Connecting(const MeshPlan& plan, std::vector<Listener> listeners, Deadline deadline);
 
-  /// Connects to the lower ranks and is connected to by the higher ones. Throws Error.
+  /// Connects to the lower ranks and is connected to by the higher ones. Throws Error, and
+  /// Departure.
   void run();
+  /// After an error: lets go of all that is connected, so that the other ranks do not wait for this
+  /// one until the deadline, but come to be told why.
+  void leave() noexcept;
   /// @return a link per other rank that was to be reached, after run().
   [[nodiscard]] std::vector<Link> take();
 
@@ -64,7 +73,7 @@ class Connecting {
   const Deadline start_ = std::chrono::steady_clock::now();
   std::vector<Link> links_;
   std::vector<Came> came_;
-  Door door_;
+  std::optional<Door> door_;
   std::vector<pollfd> polled_;
 };
 

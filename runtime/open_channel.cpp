@@ -2,6 +2,7 @@
 
 #include "channel_file.hpp"
 #include "channel_local.hpp"
+#include "descriptors.hpp"
 #include "pmi.hpp"
 #include "pmix.hpp"
 #include "store.hpp"
@@ -46,7 +47,8 @@ std::optional<HostAndPort> meeting_address(const Launch& launch) {
 }
 
 std::unique_ptr<Channel> open_channel(const Launch& launch, const Protection& protection,
-                                      Deadline deadline) {
+                                      Deadline deadline) try {
+  make_room_for(launch.size);
   switch (launch.exchange) {
     case Exchange::none: return std::move(local_channels(1).front());
     case Exchange::url: return open_url(launch, protection, deadline);
@@ -58,6 +60,8 @@ std::unique_ptr<Channel> open_channel(const Launch& launch, const Protection& pr
               launch.source +
                   " started this process, and only its MPI can tell the ranks of each "
                   "other: call tutti::mpi::init after MPI_Init, or set TUTTI_URL"};
+} catch (const Shortage& shortage) {
+  throw shortage.of(launch.rank, {});
 }
 
 }  // namespace tutti::runtime

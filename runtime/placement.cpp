@@ -6,11 +6,10 @@
 
 #include <tutti/error.hpp>
 
+#include "config.hpp"
+
 namespace tutti::runtime {
 namespace {
-
-/// More ranks than anybody starts; a longer list is a mistake, and not worth its memory.
-constexpr std::size_t kMostPlaced = std::size_t{1} << 20U;
 
 [[noreturn]] void refuse_hosts(std::string_view text, const char* right) {
   throw Error{ErrorCode::invalid_argument,
@@ -99,7 +98,7 @@ std::vector<std::string> placement_of_text(std::string_view text) {
     const std::string_view host = item.substr(0, item.find('*'));
     const auto times =
         host.size() == item.size() ? 1 : digits_of(item.substr(host.size() + 1)).value_or(0);
-    if (host.empty() || times == 0 || times > kMostPlaced - hosts.size())
+    if (host.empty() || times == 0 || times > std::size_t{kLargestWorld} - hosts.size())
       refuse_hosts(text, "a*2,b: two ranks on a, one on b");
     hosts.insert(hosts.end(), times, std::string{host});
   }

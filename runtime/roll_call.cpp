@@ -34,6 +34,21 @@ std::string seconds_text(std::chrono::steady_clock::duration time) {
   return text + " s";
 }
 
+std::string ranks_text(const std::vector<Rank>& ranks) {
+  std::vector<std::string> texts;
+  for (const Rank rank : ranks) texts.push_back(std::to_string(rank));
+  return plural(texts.size()) + enumerate(texts, " and ");
+}
+
+Error wrong_size(const WrongSize& wrong) {
+  std::vector<Rank> ranks = wrong.ranks;
+  std::ranges::sort(ranks);
+  return {ErrorCode::mismatch,
+          ranks_text(ranks) + (ranks.size() == 1 ? " counts " : " count ") + wrong.theirs +
+              " ranks, but " + wrong.rank_0 + " counts " + wrong.own + ": wrong world size",
+          ranks.size() > wrong.fitting ? 0 : ranks.front()};
+}
+
 Error missing_ranks(const RollCall& roll) {
   std::vector<std::string> missing;
   std::vector<std::string> present;

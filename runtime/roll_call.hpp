@@ -13,6 +13,21 @@ namespace tutti::runtime {
 /// @param time any span. @return such as "30 s" or "0.5 s".
 [[nodiscard]] std::string seconds_text(std::chrono::steady_clock::duration time);
 
+/// @param ranks at least one. @return such as "rank 2" or "ranks 1, 2 and 5".
+[[nodiscard]] std::string ranks_text(const std::vector<Rank>& ranks);
+
+/// Ranks that count other ranks than rank 0.
+struct WrongSize {
+  std::vector<Rank> ranks{};  ///< At least one.
+  std::string theirs{};       ///< What they count.
+  std::string rank_0{};       ///< What to call rank 0.
+  std::string own{};          ///< What it counts.
+  std::size_t fitting = 1;    ///< How many ranks count the same, rank 0 among them.
+};
+/// @param wrong who. @return Error{mismatch} such as "ranks 1 and 2 count 5 ranks, but rank 0 (host
+/// a) counts 3: wrong world size"; its culprit is of the fewer.
+[[nodiscard]] Error wrong_size(const WrongSize& wrong);
+
 /// Who is there when not all are.
 struct RollCall {
   Rank self;                                   ///< Who waited.

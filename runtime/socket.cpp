@@ -14,12 +14,14 @@
 #include <system_error>
 #include <thread>
 
+#include "descriptors.hpp"
+
 namespace tutti::runtime {
 namespace {
 
 Descriptor make_socket(int family) {
   Descriptor made{::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
-  if (!made) throw system_error("cannot open a socket", errno);
+  if (!made) throw_system_error("cannot open a socket", errno);
   return made;
 }
 
@@ -74,6 +76,12 @@ bool connected_to_itself(int descriptor) {
 struct alignas(cmsghdr) Control {
   std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
 };
+
+/// Throws Shortage where that is why a descriptor was dropped that somebody sent.
+void require_one_more(int socket) {
+  const Descriptor another{::fcntl(socket, F_DUPFD_CLOEXEC, 0)};
+  if (!another) throw_system_error("cannot take a descriptor", errno);
+}
 
 ucred credentials_of(int socket) {
   ucred credentials{};
@@ -220,6 +228,7 @@ Parcel receive_parcel(int socket, Deadline deadline) {
     if (got < 0 && must_wait(errno)) await_stream(socket, POLLIN, deadline);
     else if (got < 0 && errno != EINTR) throw stream_error("cannot take a descriptor", errno);
     if (got < 0) continue;
+    if ((message.msg_flags & MSG_CTRUNC) != 0) require_one_more(socket);
     const cmsghdr* const header = CMSG_FIRSTHDR(&message);
     if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
         header->cmsg_len == CMSG_LEN(sizeof(int))) {

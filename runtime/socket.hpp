@@ -90,12 +90,16 @@ struct Parcel {
 /// lend, or -1. @param deadline at which to give up. Throws Error{timeout, peer_dead, transport}.
 void send_parcel(int socket, std::byte note, int descriptor, Deadline deadline);
 /// Receives what send_parcel sent. @param socket of Unix. @param deadline at which to give up.
-/// @return it, without the descriptor if this process can open no more.
+/// @return it; without the descriptor if the system does not let it through. Throws as
+/// send_parcel, and Shortage.
 [[nodiscard]] Parcel receive_parcel(int socket, Deadline deadline);
 
 /// @param socket of Unix. @return the user that the process at the other end had when it connected
 /// or listened. Throws Error{transport}.
 [[nodiscard]] uid_t peer_user(int socket);
+/// @param socket of TCP. @return whether the other end belongs to a process of this host and of
+/// this process's user, as far as the system tells; not where that has closed it.
+[[nodiscard]] bool is_of_this_user(int socket);
 /// @param socket of Unix. @return the process at the other end, as peer_user; nothing where it is
 /// in another process namespace.
 [[nodiscard]] std::optional<pid_t> peer_process(int socket);

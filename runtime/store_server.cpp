@@ -13,6 +13,9 @@ using Clock = std::chrono::steady_clock;
 /// How long rank 0 stays to tell the others why it failed.
 constexpr std::chrono::milliseconds kFarewell{1000};
 
+/// How long a rank that does not fit may be another job's, and the right one still come.
+constexpr std::chrono::milliseconds kDoubt{500};
+
 std::string packed(const Error& error) {
   std::string content;
   put_error(content, error);
@@ -25,8 +28,10 @@ StoreServer::StoreServer(StoreOptions options, Descriptor listener)
     : options_{std::move(options)}, peers_(static_cast<std::size_t>(options_.size)) {
   std::vector<Listener> listeners;
   listeners.push_back({std::move(listener), !options_.local_name.empty()});
-  door_.emplace(party(), std::move(listeners),
-                [this](const Introduction& introduction) { return admit(introduction); });
+  door_.emplace(
+      party(), std::move(listeners),
+      [this](const Introduction& introduction) { return admit(introduction); }, DoorLimits{},
+      [this](const Misfit& misfit) { note(misfit); });
   for (std::size_t rank = 0; rank < options_.hosts.size(); ++rank)
     peers_.at(rank).host = options_.hosts[rank];
   peers_[0].came = true;
@@ -48,6 +53,41 @@ Reason StoreServer::admit(const Introduction& introduction) {
   if (peer.came) return Reason::duplicate_rank;
   peer.came = true;
   return Reason::none;
+}
+
+void StoreServer::note(const Misfit& misfit) {
+  const Rank rank = misfit.introduction.from;
+  if (misfit.introduction.purpose != Purpose::store || misfits_.size() >= peers_.size()) return;
+  if (misfits_.empty()) misfits_until_ = Clock::now() + kDoubt;
+  misfits_.emplace(rank, misfit);
+}
+
+/// Nobody need wait for a rank in whose place one came that does not fit.
+void StoreServer::give_up_on_misfits() {
+  misfits_until_ = Deadline::max();
+  const bool all_came = std::ranges::all_of(peers_, &Peer::came);
+  std::erase_if(misfits_, [&](const auto& entry) {
+    const auto rank = static_cast<std::size_t>(entry.first);
+    return all_came || (rank < peers_.size() && peers_[rank].came);
+  });
+  if (misfits_.empty()) return;
+  const Misfit& first = misfits_.begin()->second;
+  std::vector<Rank> alike;
+  for (const auto& [rank, misfit] : misfits_)
+    if (misfit.reason == first.reason && misfit.size == first.size) alike.push_back(rank);
+  const auto fitting = static_cast<std::size_t>(std::ranges::count_if(peers_, &Peer::came));
+  const std::string self = "rank 0 (host " + options_.host + ")";
+  const Error error =
+      first.reason == Reason::wrong_size
+          ? wrong_size({.ranks = alike,
+                        .theirs = std::to_string(first.size),
+                        .rank_0 = self,
+                        .own = std::to_string(options_.size),
+                        .fitting = fitting})
+          : Error{ErrorCode::mismatch,
+                  ranks_text(alike) + " and " + self + " do not share a secret: wrong secret",
+                  alike.size() > fitting ? 0 : alike.front()};
+  throw Error{error.code(), error.what() + door_->refusals_text(), error.culprit()};
 }
 
 std::vector<std::string> StoreServer::all_gather(std::string_view own, Deadline deadline) {
@@ -83,7 +123,7 @@ void StoreServer::collect() {
     Deadline next = deadline_;
     if (door_) {
       polled_.push_back({.fd = door_->descriptor(), .events = POLLIN, .revents = 0});
-      next = std::min(next, door_->next_deadline());
+      next = std::min({next, door_->next_deadline(), misfits_until_});
     }
     const std::size_t first = polled_.size();
     for (const Peer& peer : peers_)  // a negative descriptor is passed over
@@ -95,6 +135,7 @@ void StoreServer::collect() {
       else if (peers_[rank].came && !peers_[rank].socket) throw departure(static_cast<Rank>(rank));
     }
     if (door_) let_in();
+    if (Clock::now() >= misfits_until_) give_up_on_misfits();
     if (Clock::now() >= deadline_ && std::ranges::any_of(peers_, silent)) throw roll_call();
   }
 }

@@ -4,6 +4,8 @@
 
 #include <poll.h>
 
+#include <map>
+
 #include "door.hpp"
 #include "store.hpp"
 #include "store_frame.hpp"
@@ -39,7 +41,9 @@ class StoreServer final : public Channel {
 
   [[nodiscard]] Party party() const;
   [[nodiscard]] Reason admit(const Introduction& introduction);
+  void note(const Misfit& misfit);
   void collect();
+  void give_up_on_misfits();
   void let_in();
   void hear(Rank rank);
   bool fill(Rank rank, std::span<std::byte> room, std::size_t& filled);
@@ -57,6 +61,8 @@ class StoreServer final : public Channel {
   std::vector<Peer> peers_;  // index 0 is this rank, which says its value like the others
   std::vector<pollfd> polled_;
   std::uint32_t round_ = 0;
+  std::map<Rank, Misfit> misfits_{};          // by whom they say they are
+  Deadline misfits_until_ = Deadline::max();  // when they end the job, if still somebody is missing
   Deadline start_{};
   Deadline deadline_{};
   std::optional<Error> failed_;

@@ -8,12 +8,15 @@
 
 #include <tutti/channel.hpp>
 
+#include "card.hpp"
+
 namespace tutti::runtime {
 
 /// Collective: every rank does its part and says how it went. @param channel of all ranks.
-/// @param deadline of the exchange. @param part returns what to tell the others. @return what they
-/// told, by rank. If any failed, all throw the error of the lowest one.
-std::vector<std::string> do_together(Channel& channel, Deadline deadline,
+/// @param host where this rank runs. @param deadline of the exchange. @param part returns what to
+/// tell the others. @return what they told, by rank. If any failed, all throw the error that tells
+/// most of what began it; among equal ones that of the lowest rank.
+std::vector<std::string> do_together(Channel& channel, const Host& host, Deadline deadline,
                                      const std::function<std::string()>& part);
 
 }  // namespace tutti::runtime

@@ -20,21 +20,21 @@ class WorldGroup final : public Group {
   WorldGroup(std::shared_ptr<World> world, std::uint64_t id, std::vector<Rank> members)
       : world_{std::move(world)}, id_{id}, members_{std::move(members)} {}
 
-  [[nodiscard]] Footing subgroup(std::span<const Rank> members) override {
+  [[nodiscard]] Footing subgroup(std::span<const Rank> members, std::uint64_t key) override {
     const std::vector<Rank> ranks = in_world(members);
     const std::lock_guard lock{mutex_};
-    std::uint64_t& made = made_[ranks];
+    std::uint64_t& made = made_[{ranks, key}];
     try {
-      Footing footing = world_->found(World::id_of(id_, ranks, made + 1), ranks);
+      Footing footing = world_->found(World::id_of(id_, ranks, made + 1, key), ranks);
       ++made;  // only now, so that this rank counts like the others when it tries again
       return footing;
     } catch (const std::bad_alloc&) {
       throw Error{ErrorCode::transport, "there is no memory for another communicator"};
     }
   }
-  [[nodiscard]] std::vector<Whereabouts> inquire(std::span<const Rank> peers,
+  [[nodiscard]] std::vector<Whereabouts> inquire(std::span<const Rank> peers, std::uint64_t call,
                                                  Duration patience) override {
-    return world_->inquire(id_, in_world(peers), patience);
+    return world_->inquire(id_, in_world(peers), call, patience);
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override {
     return world_->visible_memory();
@@ -52,15 +52,15 @@ class WorldGroup final : public Group {
   const std::uint64_t id_;
   const std::vector<Rank> members_;  // in the world
   std::mutex mutex_{};
-  std::map<std::vector<Rank>, std::uint64_t> made_{};
+  std::map<std::pair<std::vector<Rank>, std::uint64_t>, std::uint64_t> made_{};  // by key, too
 };
 
 }  // namespace
 
 /// Every member comes to the same id by itself: nothing need be agreed on.
-std::uint64_t World::id_of(std::uint64_t parent, std::span<const Rank> members,
-                           std::uint64_t times) {
-  std::uint64_t id = combine(parent, times);
+std::uint64_t World::id_of(std::uint64_t parent, std::span<const Rank> members, std::uint64_t times,
+                           std::uint64_t key) {
+  std::uint64_t id = combine(combine(parent, times), key);
   for (const Rank member : members) id = combine(id, static_cast<std::uint64_t>(member));
   return std::max<std::uint64_t>(combine(id, members.size()), 1);
 }
@@ -83,10 +83,10 @@ std::vector<Rank> World::numbers_of(std::span<const Rank> members) const {
 }
 
 std::vector<Whereabouts> World::inquire(std::uint64_t communicator, std::span<const Rank> ranks,
-                                        Duration patience) {
+                                        std::uint64_t call, Duration patience) {
   Control* const control = links_->control();
   if (control == nullptr) return std::vector<Whereabouts>(ranks.size());
-  return control->inquire(communicator, numbers_of(ranks), patience);
+  return control->inquire(communicator, numbers_of(ranks), call, patience);
 }
 
 Footing World::found(std::uint64_t communicator, const std::vector<Rank>& members) {
@@ -141,7 +141,7 @@ std::unique_ptr<Transport> World::connect(std::uint64_t communicator,
 std::unique_ptr<Transport> World::connect_remotely(std::uint64_t communicator,
                                                    const std::vector<Rank>& members,
                                                    const std::shared_ptr<Alarm>& alarm) {
-  if (network_) return network_->transport(members, alarm);
+  if (network_) return network_->transport(members, communicator, alarm);
   return links_->fabric()->transport(communicator, numbers_of(members), alarm, shared_cores_ > 0);
 }
 

@@ -56,15 +56,16 @@ class World : public std::enable_shared_from_this<World> {
   // What groups need.
 
   /// @param parent its id. @param members of a group of it. @param times how often they made one.
-  /// @return the group's id, to which every member comes by itself.
+  /// @param key that they gave. @return the group's id, to which every member comes by itself.
   [[nodiscard]] static std::uint64_t id_of(std::uint64_t parent, std::span<const Rank> members,
-                                           std::uint64_t times);
+                                           std::uint64_t times, std::uint64_t key = 0);
   /// Makes a communicator's footing. @param communicator its id. @param members its ranks, by their
   /// ranks in the world. @return it.
   [[nodiscard]] Footing found(std::uint64_t communicator, const std::vector<Rank>& members);
   /// As Control::inquire. @param ranks in the world.
   [[nodiscard]] std::vector<Whereabouts> inquire(std::uint64_t communicator,
-                                                 std::span<const Rank> ranks, Duration patience);
+                                                 std::span<const Rank> ranks, std::uint64_t call,
+                                                 Duration patience);
   /// @return memory that the other ranks of the host see, or null.
   [[nodiscard]] const std::shared_ptr<Memory>& visible_memory() const noexcept {
     return links_->visible_memory();

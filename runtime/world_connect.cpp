@@ -83,7 +83,7 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
 /// that both ends know.
 bool World::share(Channel& channel, const LinkSettings& settings, const WorldOptions& options,
                   Deadline deadline) {
-  const auto hellos = do_together(channel, deadline, [&] {
+  const auto hellos = do_together(channel, options.mesh.host, deadline, [&] {
     links_ = Links::of_process(settings, channel.size());
     std::string hello;
     put(hello, links_->process());
@@ -104,7 +104,7 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
   if (std::set<std::uint64_t>(processes_.begin(), processes_.end()).size() < processes_.size())
     processes_.clear();
   Links::Known known;
-  const auto reports = do_together(channel, deadline, [&] {
+  const auto reports = do_together(channel, options.mesh.host, deadline, [&] {
     if (!processes_.empty()) known = links_->find(processes_, self_);
     numbers_ = known.numbers;
     std::string report;
@@ -130,7 +130,7 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
 void World::connect_anew(Channel& channel, const LinkSettings& settings,
                          const WorldOptions& options, Deadline deadline) {
   if (processes_.empty()) {
-    do_together(channel, deadline, [&] {
+    do_together(channel, options.mesh.host, deadline, [&] {
       links_ = std::make_shared<Links>(settings, channel.size());
       return std::string{};
     });

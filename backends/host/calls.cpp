@@ -1,45 +1,75 @@
-// Calls in words, for the ranks that wait for others.
-#include <tutti/group.hpp>
+// What ranks tell each other of their calls.
+#include <algorithm>
+
+#include <tutti/whereabouts.hpp>
 
 namespace tutti {
 namespace {
 
-constexpr unsigned kTypeShift = 8;
-constexpr unsigned kOperatorShift = 16;
-constexpr unsigned kRootShift = 32;
-constexpr std::uint64_t kByte = 0xff;
-constexpr std::uint64_t kNoOperator = 0xff;
+/// So long a rank that only looks at a call is taken to wait for it.
+constexpr std::chrono::milliseconds kBetweenLooks{100};
 
 }  // namespace
 
-std::uint64_t packed_call(Collective collective, Datatype type, const OperatorKind* op,
-                          Rank root) noexcept {
-  const std::uint64_t kind = op == nullptr ? kNoOperator : static_cast<std::uint64_t>(*op);
-  return static_cast<std::uint64_t>(collective) | static_cast<std::uint64_t>(type) << kTypeShift |
-         kind << kOperatorShift | static_cast<std::uint64_t>(root) << kRootShift;
+std::string words_of(const CallWait& wait) {
+  return std::string{wait.name} + (wait.number > 0 ? " #" + std::to_string(wait.number)
+                                                   : " with tag " + std::to_string(wait.tag));
 }
 
-std::string words_of(const CallSummary& call) {
-  const auto collective = static_cast<Collective>(call.what & kByte);
-  std::string text{name_of(collective)};
-  if (collective != Collective::barrier) {
-    text += " of " + std::to_string(call.bytes) + " bytes of ";
-    text += name_of(static_cast<Datatype>(call.what >> kTypeShift & kByte));
-    if (const std::uint64_t kind = call.what >> kOperatorShift & kByte; kind != kNoOperator)
-      text.append(", ").append(name_of(static_cast<OperatorKind>(kind)));
-    if (is_rooted(collective)) text += ", root " + std::to_string(call.what >> kRootShift);
-  }
-  return text + " (" + hexadecimal(call.fingerprint) + ")";
+void CallCounter::describe(std::uint64_t fingerprint, std::string words) {
+  const std::lock_guard lock{mutex_};
+  texts_.insert_or_assign(fingerprint, Text{std::move(words)});
 }
 
-std::string CallCounter::latest() const {
-  const std::uint64_t described = described_.load(std::memory_order_acquire);
-  const CallSummary call{fingerprint_.load(std::memory_order_relaxed),
-                         what_.load(std::memory_order_relaxed),
-                         bytes_.load(std::memory_order_relaxed)};
-  std::atomic_thread_fence(std::memory_order_acquire);
-  if (described == 0 || described != begun_.load(std::memory_order_relaxed)) return {};
-  return words_of(call);
+bool CallCounter::remembers(std::uint64_t fingerprint) const noexcept {
+  return std::ranges::any_of(slots_, [fingerprint](const Slot& slot) {
+    return slot.fingerprint.load(std::memory_order_relaxed) == fingerprint;
+  });
+}
+
+/// What is remembered can be asked for, and keeps its words.
+void CallCounter::forget(std::uint64_t fingerprint) noexcept {
+  const std::lock_guard lock{mutex_};
+  if (const auto found = texts_.find(fingerprint); found != texts_.end())
+    found->second.is_over = true;
+  std::erase_if(texts_,
+                [this](const auto& text) { return text.second.is_over && !remembers(text.first); });
+}
+
+void CallCounter::wait(std::span<const CallWait> waits, bool blocks) noexcept {
+  const std::lock_guard lock{mutex_};
+  wait_count_ = std::min(waits.size(), kMostWaits);
+  std::copy_n(waits.begin(), wait_count_, waits_.begin());
+  blocks_ = blocks;
+  noted_ = std::chrono::steady_clock::now();
+}
+
+void CallCounter::go_on() noexcept {
+  const std::lock_guard lock{mutex_};
+  wait_count_ = 0;
+}
+
+Whereabouts CallCounter::tell(std::uint64_t number) const {
+  Whereabouts told{.state = Whereabouts::State::there,
+                   .begun = begun_.load(std::memory_order_acquire)};
+  if (number == 0) number = told.begun;
+  const Slot& slot = slots_[number % kRemembered];
+  const std::uint64_t before = slot.number.load(std::memory_order_acquire);
+  told.fingerprint = slot.fingerprint.load(std::memory_order_acquire);
+  const std::uint64_t after = slot.number.load(std::memory_order_relaxed);
+  // The slot of a call is taken for another one just before that has begun.
+  const bool is_taken = begun_.load(std::memory_order_acquire) + 1 >= number + kRemembered;
+  if (number > 0 && before == number && after == number) told.memory = Whereabouts::Memory::known;
+  else if (number > 0 && is_taken) told.memory = Whereabouts::Memory::forgotten;
+  const std::lock_guard lock{mutex_};
+  const auto text = texts_.find(told.fingerprint);
+  if (told.memory == Whereabouts::Memory::known && text != texts_.end())
+    told.words = text->second.words;
+  const Duration age = std::chrono::steady_clock::now() - noted_;
+  if (!blocks_ && age > kBetweenLooks) return told;
+  for (const CallWait& wait : std::span{waits_}.first(wait_count_))
+    told.waits.push_back({words_of(wait), wait.number, wait.rank, wait.time + age});
+  return told;
 }
 
 }  // namespace tutti

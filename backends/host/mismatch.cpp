@@ -27,19 +27,24 @@ Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours) {
             "rank " + std::to_string(peer) + " sent " + elements_of_two(theirs) +
                 ", this rank receives " + elements_of_two(ours) + "; both must give the same type",
             peer};
-  return {ErrorCode::mismatch,
-          "rank " + std::to_string(peer) + " runs another call: its message has fingerprint " +
-              hexadecimal(theirs) + ", this rank expects " + hexadecimal(ours) + kMustAgree,
-          peer};
+  // Tags are used again, so that one may be of a later call than the other.
+  const std::uint64_t first = is_before(ours, call_of(theirs)) ? call_of(ours) : call_of(theirs);
+  return Error{ErrorCode::mismatch,
+               "rank " + std::to_string(peer) + " runs another call: its message has fingerprint " +
+                   hexadecimal(theirs) + ", this rank expects " + hexadecimal(ours) + kMustAgree,
+               peer}
+      .about(first + 1);
 }
 
 Error stray_message(Rank peer, std::uint64_t theirs, std::uint64_t pending) {
   if (call_of(theirs) == call_of(pending)) return wrong_call(peer, theirs, pending);
-  return {ErrorCode::mismatch,
-          "rank " + std::to_string(peer) + " ran another call #" + std::to_string(call_of(theirs)) +
-              ": its message with fingerprint " + hexadecimal(theirs) +
-              " is none that this rank's call waited for" + kMustAgree,
-          peer};
+  const std::uint64_t number = call_of(theirs) + 1;
+  return Error{ErrorCode::mismatch,
+               "rank " + std::to_string(peer) + " ran another call #" + std::to_string(number) +
+                   ": its message with fingerprint " + hexadecimal(theirs) +
+                   " is none that this rank's call waited for" + kMustAgree,
+               peer}
+      .about(number);
 }
 
 Error wrong_length(Rank peer, std::uint64_t theirs, std::uint64_t ours) {

@@ -27,9 +27,10 @@ bool drain(std::vector<MPI_Request>& requests, Duration patience) {
 
 bool MpiTransport::abort(const Error& cause) noexcept {
   if (aborted_) return quiet_;
+  if (is_forked()) return true;  // nobody writes into a child's memory
   aborted_ = true;
-  alarm_->raise(cause);
   try {
+    if (alarm_) alarm_->raise(cause);
     if (!failure_) failure_ = cause;
     int finalized = 0;
     // What a finalised MPI still holds nobody can say; the destructor sees to our own.

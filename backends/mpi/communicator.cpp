@@ -7,6 +7,7 @@
 
 #include "channel.hpp"
 #include "network.hpp"
+#include "progress.hpp"
 #include "transport.hpp"
 
 namespace tutti::mpi {
@@ -30,17 +31,17 @@ class MpiGroup final : public tutti::Group {
   MpiGroup(const Ranks& ranks, const Options& options, std::shared_ptr<tutti::Group> watch)
       : ranks_{ranks}, options_{options}, watch_{std::move(watch)} {}
 
-  [[nodiscard]] Footing subgroup(std::span<const Rank> members) override {
-    Footing watched = watch_->subgroup(members);
-    MPI_Comm parent = subset_of(ranks_, members);
-    Footing footing = footing_of(parent, options_, std::move(watched));
+  [[nodiscard]] Footing subgroup(std::span<const Rank> members, std::uint64_t key) override {
+    Footing watched = watch_->subgroup(members, key);
+    MPI_Comm parent = subset_of(ranks_, members, key);
+    Footing footing = footing_of(parent, options_, std::move(watched), key);
     PMPI_Comm_free(&parent);
     return footing;
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override { return nullptr; }
-  [[nodiscard]] std::vector<Whereabouts> inquire(std::span<const Rank> peers,
+  [[nodiscard]] std::vector<Whereabouts> inquire(std::span<const Rank> peers, std::uint64_t call,
                                                  Duration patience) override {
-    return watch_->inquire(peers, patience);
+    return watch_->inquire(peers, call, patience);
   }
   [[nodiscard]] std::string describe() const override {
     const int hosts = count_hosts(ranks_);
@@ -48,9 +49,10 @@ class MpiGroup final : public tutti::Group {
            std::to_string(hosts) + (hosts == 1 ? " host" : " hosts") + ", over MPI";
   }
 
-  /// @param watched what watch_ranks gives for the same ranks.
-  [[nodiscard]] static Footing footing_of(MPI_Comm comm, const Options& options, Footing watched) {
-    const Ranks ranks = gather_ranks(comm, options);
+  /// @param watched what watch_ranks gives for the same ranks. @param key of the group.
+  [[nodiscard]] static Footing footing_of(MPI_Comm comm, const Options& options, Footing watched,
+                                          std::uint64_t key = 0) {
+    const Ranks ranks = gather_ranks(comm, options, key);
     return {.transport = std::make_unique<MpiTransport>(ranks, options, watched.alarm),
             .group = std::make_shared<MpiGroup>(ranks, options, std::move(watched.group)),
             .calls = std::move(watched.calls),
@@ -81,8 +83,8 @@ Communicator communicator(MPI_Comm comm, const CommunicatorOptions& options,
 
 Communicator init(MPI_Comm comm, const InitOptions& options) {
   MpiChannel channel{comm};
-  if (options.transport != "shm+mpi") return tutti::init(channel, options);
-  InitOptions own = options;
+  InitOptions own = with_progress(options);
+  if (options.transport != "shm+mpi") return tutti::init(channel, own);
   own.transport = "auto";
   const Duration timeout = options.timeout > Duration::zero() ? options.timeout : kInitTimeout;
   return tutti::init(channel, own, std::make_shared<MpiNetwork>(comm, Options{.timeout = timeout}));

@@ -1,5 +1,6 @@
 #include "network.hpp"
 
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
@@ -7,7 +8,14 @@
 
 namespace tutti::mpi {
 
-MPI_Comm subset_of(const Ranks& ranks, std::span<const Rank> members) {
+namespace {
+
+/// Tags that every MPI takes.
+constexpr std::uint64_t kTags = 32768;
+
+}  // namespace
+
+MPI_Comm subset_of(const Ranks& ranks, std::span<const Rank> members, std::uint64_t key) {
   const std::vector<int> listed{members.begin(), members.end()};
   MPI_Group all = MPI_GROUP_NULL;
   MPI_Group some = MPI_GROUP_NULL;
@@ -16,7 +24,7 @@ MPI_Comm subset_of(const Ranks& ranks, std::span<const Rank> members) {
   const int included = PMPI_Group_incl(all, static_cast<int>(listed.size()), listed.data(), &some);
   PMPI_Group_free(&all);
   check(included, "list the members");
-  const int made = PMPI_Comm_create_group(ranks.comm, some, 0, &subset);
+  const int made = PMPI_Comm_create_group(ranks.comm, some, static_cast<int>(key % kTags), &subset);
   PMPI_Group_free(&some);
   check(made, "make a group");
   return subset;
@@ -28,10 +36,11 @@ MpiNetwork::~MpiNetwork() {
 }
 
 std::unique_ptr<Transport> MpiNetwork::transport(std::span<const Rank> members,
+                                                 std::uint64_t communicator,
                                                  std::shared_ptr<Alarm> alarm) {
-  MPI_Comm subset = subset_of(ranks_, members);
-  auto made =
-      std::make_unique<MpiTransport>(gather_ranks(subset, options_), options_, std::move(alarm));
+  MPI_Comm subset = subset_of(ranks_, members, communicator);
+  auto made = std::make_unique<MpiTransport>(gather_ranks(subset, options_, communicator), options_,
+                                             std::move(alarm), false);
   PMPI_Comm_free(&subset);
   return made;
 }

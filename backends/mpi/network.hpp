@@ -9,9 +9,11 @@
 namespace tutti::mpi {
 
 /// Makes a communicator of some of the ranks, by MPI_Comm_create_group, which blocks until all of
-/// them take part. @param ranks of what. @param members as their ranks there. @return it; the
-/// caller frees it. Throws Error.
-[[nodiscard]] MPI_Comm subset_of(const Ranks& ranks, std::span<const Rank> members);
+/// them take part. @param ranks of what. @param members as their ranks there. @param key that
+/// several threads tell theirs apart by, modulo 2^15. @return it; the caller frees it. Throws
+/// Error.
+[[nodiscard]] MPI_Comm subset_of(const Ranks& ranks, std::span<const Rank> members,
+                                 std::uint64_t key = 0);
 
 /// Lets MPI carry what goes between hosts.
 class MpiNetwork final : public Network {
@@ -22,6 +24,7 @@ class MpiNetwork final : public Network {
   ~MpiNetwork() override;
 
   [[nodiscard]] std::unique_ptr<Transport> transport(std::span<const Rank> members,
+                                                     std::uint64_t communicator,
                                                      std::shared_ptr<Alarm> alarm) override;
   [[nodiscard]] std::string name() const override { return "MPI"; }
   [[nodiscard]] Tariff tariff() const override { return {kDefaultCosts, "assumed of MPI"}; }

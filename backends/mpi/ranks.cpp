@@ -21,6 +21,7 @@ struct Card {
   std::uint64_t host;          // equal on ranks of one machine
   std::uint64_t chunk_bytes;   // must be equal on all ranks
   std::uint64_t inline_bytes;  // likewise: it is part of the message format
+  std::uint64_t key;           // likewise: threads may make several groups of the same ranks
   Cores cores;                 // what it may use
 };
 
@@ -48,10 +49,22 @@ void check_options(const Options& options) {
     throw Error{ErrorCode::invalid_argument,
                 "chunk_bytes is " + std::to_string(options.chunk_bytes) + "; it must be 1 .. " +
                     std::to_string(kMostChunkBytes)};
+  if (options.timeout < Duration::zero())
+    throw Error{ErrorCode::invalid_argument,
+                "the timeout of the set-up must not be less than zero"};
 }
 
 void check_equal(const std::vector<Card>& cards, Rank self) {
   const Card& own = cards[static_cast<std::size_t>(self)];
+  const auto stray = std::ranges::find_if(cards, [&](const Card& c) { return c.key != own.key; });
+  if (stray != cards.end()) {
+    const auto rank = static_cast<Rank>(stray - cards.begin());
+    throw Error{ErrorCode::mismatch,
+                "rank " + std::to_string(rank) + " and rank " + std::to_string(self) +
+                    " make groups of different keys here; the members of a group must give equal "
+                    "keys, and threads that make groups at once keys that differ modulo 32768",
+                rank};
+  }
   const auto differs = [&own](const Card& card) {
     return card.chunk_bytes != own.chunk_bytes || card.inline_bytes != own.inline_bytes;
   };
@@ -105,16 +118,11 @@ void duplicate(MPI_Comm parent, Duration deadline, SetUp& set_up) {
   check(PMPI_Comm_set_errhandler(ranks.comm, MPI_ERRORS_RETURN), "set the error handler");
   check(PMPI_Comm_rank(ranks.comm, &ranks.self), "find the own rank");
   check(PMPI_Comm_size(ranks.comm, &ranks.size), "count the ranks");
-
-  int* tag_limit = nullptr;
-  int known = 0;
-  check(PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&tag_limit), &known),
-        "find the largest tag");
-  ranks.tag_limit = known != 0 ? *tag_limit : 32767;  // what the standard guarantees
+  ranks.tag_limit = largest_tag();
 }
 
-void exchange_cards(const Options& options, Duration deadline, SetUp& set_up) {
-  set_up.own = {host_identity(), options.chunk_bytes, kInlineBytes, usable_cores()};
+void exchange_cards(const Options& options, std::uint64_t key, Duration deadline, SetUp& set_up) {
+  set_up.own = {host_identity(), options.chunk_bytes, kInlineBytes, key, usable_cores()};
   set_up.cards.resize(static_cast<std::size_t>(set_up.ranks.size));
   check(PMPI_Iallgather(&set_up.own, sizeof(Card), MPI_BYTE, set_up.cards.data(), sizeof(Card),
                         MPI_BYTE, set_up.ranks.comm, &set_up.request),
@@ -138,14 +146,22 @@ void check_communicator(MPI_Comm comm) {
     throw Error{kInvalid, "the communicator is an inter-communicator; give an intra-communicator"};
 }
 
-Ranks gather_ranks(MPI_Comm parent, const Options& options) {
+int largest_tag() {
+  int* tag_limit = nullptr;
+  int known = 0;
+  check(PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&tag_limit), &known),
+        "find the largest tag");
+  return known != 0 ? *tag_limit : 32767;  // what the standard guarantees
+}
+
+Ranks gather_ranks(MPI_Comm parent, const Options& options, std::uint64_t key) {
   check_communicator(parent);
   check_options(options);
   auto set_up = std::make_unique<SetUp>();
   const Duration deadline = deadline_after(time_now(), options.timeout);
   try {
     duplicate(parent, deadline, *set_up);
-    exchange_cards(options, deadline, *set_up);
+    exchange_cards(options, key, deadline, *set_up);
   } catch (...) {
     // A rank that comes late makes the MPI write after all, so what it writes to is never reused.
     if (set_up->request != MPI_REQUEST_NULL) static_cast<void>(set_up.release());

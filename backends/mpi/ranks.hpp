@@ -36,9 +36,13 @@ struct Ranks {
 /// Throws Error{invalid_argument} for what is no intra-communicator, and where the MPI is not
 /// running. @param comm any.
 void check_communicator(MPI_Comm comm);
+/// @return the largest tag the MPI takes. Throws Error.
+[[nodiscard]] int largest_tag();
+
 /// Duplicates a communicator. Collective. @param parent the caller's. @param options equal on all
-/// ranks, which is checked. @return them. Throws Error.
-[[nodiscard]] Ranks gather_ranks(MPI_Comm parent, const Options& options);
+/// ranks, which is checked. @param key of the group that it is of, likewise. @return them. Throws
+/// Error.
+[[nodiscard]] Ranks gather_ranks(MPI_Comm parent, const Options& options, std::uint64_t key = 0);
 
 /// Time since an arbitrary start. @return what Transport::now gives.
 [[nodiscard]] inline Duration time_now() noexcept {

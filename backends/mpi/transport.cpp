@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include <sched.h>
-
 #include "check.hpp"
 
 namespace tutti::mpi {
@@ -44,14 +42,15 @@ PayloadTag payload_tag_of(std::uint32_t serial, const Ranks& ranks) {
 
 }  // namespace
 
-MpiTransport::MpiTransport(const Ranks& ranks, const Options& options, std::shared_ptr<Alarm> alarm)
-    : ranks_{ranks}, options_{options}, capabilities_{.name = "mpi",
-                                                      .tags = transfer_tags(ranks),
-                                                      .sinks = true,
-                                                      .idle_spins =
-                                                          ranks.oversubscribed ? 20 : 10000},
-      alarm_{std::move(alarm)}, backing_{std::make_unique<Backing>(warm_bytes())}, ended_{
-                                                                                       ranks.comm} {
+MpiTransport::MpiTransport(const Ranks& ranks, const Options& options, std::shared_ptr<Alarm> alarm,
+                           bool has_notices)
+    : ranks_{ranks}, options_{options}, alarm_{std::move(alarm)},
+      capabilities_{.name = "mpi",
+                    .tags = transfer_tags(ranks),
+                    .sinks = true,
+                    .idle_spins = ranks.oversubscribed ? 20 : 10000},
+      backing_{std::make_unique<Backing>(warm_bytes())}, ended_{ranks.comm},
+      has_notices_{has_notices}, told_{!has_notices} {
   messages_.reserve(kUsualTransfers);
   free_messages_.reserve(kUsualTransfers);
   done_.reserve(2 * kUsualTransfers);
@@ -60,7 +59,7 @@ MpiTransport::MpiTransport(const Ranks& ranks, const Options& options, std::shar
 
 MpiTransport::~MpiTransport() {
   int finalized = 0;
-  if (PMPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0) {
+  if (is_forked() || PMPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0) {
     static_cast<void>(backing_.release());  // the MPI is gone; nobody can say what it still holds
     return;
   }
@@ -68,16 +67,31 @@ MpiTransport::~MpiTransport() {
   if (!requests_.empty())
     abort({ErrorCode::aborted, "rank " + std::to_string(ranks_.self) +
                                    " destroyed its communicator with an operation pending"});
-  if (failure_) return;
+  if (failure_ || (alarm_ && alarm_->went_off())) return;
   // Messages of operations that ended well are waited for, if only for a moment.
   if (!drain(departures_.requests(), kSendPatience)) static_cast<void>(backing_.release());
   else if (all_ended_well()) PMPI_Comm_free(&ranks_.comm);
 }
 
+// Where a rank has died, others end that hear of it, and the MPI may tell of them first. The alarm
+// knows who was the first, and all ranks say what it says.
+void MpiTransport::check_failure() const {
+  if (alarm_) alarm_->check();
+  if (failure_ && time_now() - failed_ >= kAlarmPatience) throw Error{*failure_};
+}
+
+void MpiTransport::fail(const Error& error) {
+  failure_ = error;
+  const bool may_be_a_death =
+      error.code() == ErrorCode::peer_dead || error.code() == ErrorCode::transport;
+  if (alarm_ && may_be_a_death) failed_ = time_now();
+  check_failure();
+}
+
 void MpiTransport::post(std::span<const Transfer> transfers) {
-  if (failure_) throw Error{*failure_};
+  check_failure();
+  if (failure_) return;
   try {
-    alarm_->check();
     const Transfer* const awaited = requests_.empty() ? only_receive(transfers) : nullptr;
     for (const Transfer& transfer : transfers)
       if (&transfer != awaited) post_one(transfer);
@@ -85,18 +99,6 @@ void MpiTransport::post(std::span<const Transfer> transfers) {
   } catch (const Error& error) {
     fail(error);
   }
-}
-
-// What an MPI says when a process has ended may be true of another rank than it names, or come of
-// what that rank did because of it. The alarm, which sees the processes of this host, knows.
-void MpiTransport::fail(const Error& error) {
-  failure_ = error;
-  const bool is_suspicion =
-      error.code() == ErrorCode::peer_dead || error.code() == ErrorCode::transport;
-  const Duration deadline = time_now() + (is_suspicion ? kAlarmPatience : Duration::zero());
-  while (!alarm_->went_off() && time_now() < deadline) sched_yield();
-  alarm_->check();
-  throw Error{error};
 }
 
 // Room for more requests: once the MPI has made one it must not be lost.
@@ -224,15 +226,16 @@ void MpiTransport::add_request(MPI_Request request, Owner owner) {
 }
 
 std::size_t MpiTransport::poll(std::span<Completion> completions) {
-  if (failure_) throw Error{*failure_};
+  check_failure();
+  if (failure_) return 0;
   try {
-    alarm_->check();
     progress();
     const std::size_t count = take_done(completions);
-    if (count == 0 && ++empty_polls_ % kPollsPerNotice == 0) look_for_notice();
+    if (count == 0 && has_notices_ && ++empty_polls_ % kPollsPerNotice == 0) look_for_notice();
     return count;
   } catch (const Error& error) {
     fail(error);
+    return 0;
   }
 }
 

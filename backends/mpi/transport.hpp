@@ -2,9 +2,12 @@
 /// The transport over MPI.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
+
+#include <tutti/alarm.hpp>
 
 #include "departures.hpp"
 #include "landing.hpp"
@@ -38,10 +41,12 @@ bool drain(std::vector<MPI_Request>& requests, Duration patience);
 class MpiTransport final : public Transport {
  public:
   /// @param ranks from gather_ranks; the communicator in it is owned from now on.
-  /// @param options see Options. @param alarm of its communicator; the default never goes off by
-  /// itself.
-  MpiTransport(const Ranks& ranks, const Options& options,
-               std::shared_ptr<Alarm> alarm = std::make_shared<Alarm>());
+  /// @param options see Options. @param alarm of the communicator: it tells the ranks of failures,
+  /// and knows more of them than the MPI, so what that reports waits for it for a moment. May be
+  /// null. @param has_notices whether the ranks tell each other by notices too, since the alarm
+  /// does not go off on all of them.
+  MpiTransport(const Ranks& ranks, const Options& options, std::shared_ptr<Alarm> alarm = nullptr,
+               bool has_notices = true);
   ~MpiTransport() override;
 
   [[nodiscard]] Rank self() const noexcept override { return ranks_.self; }
@@ -118,15 +123,18 @@ class MpiTransport final : public Transport {
   void progress_many();
   void finish(Owner owner, const MPI_Status& status);
   void look_for_notice();
+  void check_failure() const;
+  void fail(const Error& error);
+  /// Whether this process is a child of the one whose MPI it is, if there is an alarm to tell.
+  [[nodiscard]] bool is_forked() const noexcept { return alarm_ && alarm_->is_forked(); }
   std::size_t take_done(std::span<Completion> completions) noexcept;
   [[nodiscard]] bool stop(const Error& cause);
-  [[noreturn]] void fail(const Error& error);
   [[nodiscard]] bool all_ended_well() const noexcept;
 
   Ranks ranks_;
   Options options_;
+  std::shared_ptr<Alarm> alarm_;  // or null
   Capabilities capabilities_;
-  std::shared_ptr<Alarm> alarm_;
   std::unique_ptr<Backing> backing_;
   std::vector<Message> messages_{};
   std::vector<std::uint32_t> free_messages_{};
@@ -142,7 +150,9 @@ class MpiTransport final : public Transport {
   std::uint32_t next_payload_ = 0;  // counts long messages sent
   std::uint32_t empty_polls_ = 0;
   std::optional<Error> failure_{};  // the first cause
-  bool told_ = false;               // whether the other ranks hear of it from another rank
+  Duration failed_{0};              // when that was, where the alarm may know more of it
+  bool has_notices_;
+  bool told_;  // whether the other ranks hear of it in another way
   bool aborted_ = false;
   bool quiet_ = false;  // once aborted: whether no peer can write any more
 };

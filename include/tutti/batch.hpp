@@ -35,15 +35,19 @@ class BatchScope {
   /// @param what it is, such as "a split".
   static void refuse(std::string_view what);
 
-  /// @param engine of a communicator that has calls in the batch.
+  /// @param engine of a communicator that has calls in the batch, and is this thread's until that
+  /// ends.
   void add(const std::shared_ptr<Engine>& engine) noexcept;
   /// Ends the gathering, starts the calls, and waits for those that block.
   void run();
 
  private:
+  void enter();
+
   // In the order of their first calls; a list through the engines, so that nothing is allocated.
   std::shared_ptr<Engine> first_{};
   Engine* last_ = nullptr;
+  bool is_running_ = false;
 };
 
 }  // namespace detail

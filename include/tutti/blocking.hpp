@@ -68,6 +68,9 @@ class Blocking {
     self().run(call::all_gather(in, out), options);
   }
   /// Rank r gets block r of the reduction of all ranks' vectors.
+  /// In place the result stays where the own block was, and the other blocks as they are. With
+  /// MPI_IN_PLACE, MPI_Reduce_scatter_block puts it at the start of the receive buffer instead,
+  /// and the rest is lost: whoever comes from there reads block r of the vector, not the first.
   /// @param in all blocks, in the order of ranks. @param out own block of the result; may
   ///        be the own block of `in`. @param op the operator. @param options see Options.
   template <MutableElements Out>
@@ -142,7 +145,8 @@ class Blocking {
   void all_gatherv(call::In<Out> in, Out&& out, Counts counts, const Options& options = {}) {
     self().run(call::all_gather(in, out), call::with_counts(options, counts));
   }
-  /// Rank r gets block r of the reduction of all ranks' vectors; blocks differ in size.
+  /// Rank r gets block r of the reduction of all ranks' vectors; blocks differ in size. In place it
+  /// is as reduce_scatter, and differs from MPI_Reduce_scatter likewise.
   /// @param in all blocks, in the order of ranks. @param out own block of the result; may be the
   /// own
   ///        block of `in`. @param counts the elements of each block, equal on all ranks.

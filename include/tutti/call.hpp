@@ -37,7 +37,10 @@ struct Options {
   /// itself and need not say so. Then what is chosen suits memory that peers read and write in
   /// place. Equal on all ranks; where it is said and not so, calls are slow and right.
   bool visible = false;
-  Duration timeout{0};  ///< Of the whole operation; zero takes the communicator's.
+  /// Of the whole operation. Zero takes the communicator's, and Duration::max() is for ever. Less
+  /// than zero is Error{invalid_argument}, since it may be what was left of a time that has run
+  /// out: with one nanosecond the call misses its deadline, unless it ends at once.
+  Duration timeout{0};
   /// What the bits of a reduction may depend on; empty takes the communicator's. Equal on all
   /// ranks.
   std::optional<Determinism> determinism{};
@@ -47,10 +50,26 @@ struct Options {
 };
 
 /// A call without types. Pointers are the caller's until the operation ends.
+///
+/// What a rank does not use is ignored, and a pointer to it may be null:
+///
+/// | collective | `in`, `in_count` | `out`, `out_count` |
+/// |---|---|---|
+/// | reduce, gather | every rank | the root |
+/// | scatter | the root | every rank |
+/// | broadcast | `in` the root, `in_count` every rank | every rank; at the root `in` may be `out` |
+/// | exscan | every rank | every rank but 0 |
+/// | barrier | nobody | nobody |
+/// | send, recv | of send | of recv |
+/// | all others | every rank | every rank |
+///
+/// A buffer of no elements may be null anywhere. `op` is needed on every rank of a reduction, also
+/// away from the root, and ignored elsewhere. `in_counts` of a scatter and `out_counts` of a gather
+/// are the root's. Anything else that is null is Error{invalid_argument}.
 struct Call {
   Collective collective{};        ///< The operation.
-  const void* in = nullptr;       ///< The input, or null where the rank has none.
-  void* out = nullptr;            ///< The output, or null where the rank has none.
+  const void* in = nullptr;       ///< The input, or null: see above.
+  void* out = nullptr;            ///< The output, or null: see above.
   std::size_t in_count = 0;       ///< Elements of the input.
   std::size_t out_count = 0;      ///< Elements of the output.
   Datatype type = Datatype::u8;   ///< Type of the elements.
@@ -58,6 +77,7 @@ struct Call {
   Rank root = 0;                  ///< Of rooted collectives.
   const Operator* op = nullptr;   ///< Of reductions; copied when the operation starts.
   bool visible = false;           ///< As Options::visible; either says it.
+  bool is_bool = false;           ///< Whether elements of u8 are bool, see OperatorKind.
   /// Whether every rank knows the sizes of its own blocks only, of which each may have another: of
   /// scatter, gather and all_to_all. Equal on all ranks.
   bool own_counts = false;
@@ -101,7 +121,8 @@ template <MutableElements Out>
           .element_bytes = sizeof(T),
           .root = root,
           .op = op,
-          .visible = from_root ? detail::is_buffer<std::remove_cvref_t<Out>> : in.is_buffer()};
+          .visible = from_root ? detail::is_buffer<std::remove_cvref_t<Out>> : in.is_buffer(),
+          .is_bool = std::is_same_v<T, bool>};
 }
 /// @param in input. @param out output. @param op operator. @return the call.
 template <MutableElements Out>

@@ -2,6 +2,8 @@
 /// The communicator: a group of ranks and the collectives among them.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -23,10 +25,11 @@
 
 namespace tutti {
 
-/// What a communicator is made with. Equal on all ranks.
+/// What a communicator is made with. Equal on all ranks, but for progress.
 struct CommunicatorOptions {
-  Duration timeout = std::chrono::seconds{300};  ///< Deadline of an operation without its own.
-  int segments_in_flight = 4;                    ///< Segments of one operation under way, 1 .. 8.
+  /// Deadline of an operation without its own: more than zero, and Duration::max() is for ever.
+  Duration timeout = std::chrono::seconds{300};
+  int segments_in_flight = 4;  ///< Segments of one operation under way, 1 .. 8.
   /// Schedules and bound programs kept for reuse, and as much again of scratch memory. What was
   /// used last stays, whatever its size. Pending operations and plans have what they need beside
   /// it.
@@ -36,6 +39,16 @@ struct CommunicatorOptions {
   std::shared_ptr<const Catalog> catalog{};
   /// What the bits of reductions may depend on, where a call does not say.
   Determinism determinism = Determinism::rank_identical;
+  /// For libraries whose messages move only while a thread calls them, as those of many MPIs do:
+  /// makes such a library go on while a rank waits here, since the rank that it waits for may need
+  /// that first. tutti::mpi::init does this for the MPI.
+  ///
+  /// Called by the thread that waits, tests or starts something, in the midst of that: every 25 us
+  /// or so of a wait in which nothing comes, after each nap of a rank that shares its core, and
+  /// otherwise every millisecond or so. It should return within some microseconds, and must not
+  /// call tutti. What it throws ends the operation and fails the communicator. It is inherited by
+  /// groups and splits, each of which calls it in its own thread. Empty: nothing is called.
+  std::function<void()> progress{};
 };
 
 /// What a rank gives to Communicator::split that wants to be in no part.
@@ -49,7 +62,13 @@ inline constexpr NoColor no_color{};
 /// later call: the next one that waits, or the 64th from there. Calls between two ranks are theirs
 /// alone. Throws Error{invalid_argument} from the call, with no effect, for arguments that are
 /// wrong by themselves. After any other Error but Error{object} the communicator stays failed with
-/// that first cause. Move-only. One thread at a time; different communicators run concurrently.
+/// that first cause. Move-only.
+///
+/// One thread at a time: a call that comes while another thread is in one of the same communicator,
+/// or in a batch of it, is Error{invalid_argument}, and does not touch that one. So is a call
+/// within a call of the same communicator, as in an operator or a Codec. What does not communicate
+/// may be called at any time: rank, size, transport, describe, allocate, and group. Different
+/// communicators run concurrently.
 class Communicator : public Blocking<Communicator>,
                      public Nonblocking<Communicator>,
                      public Persistent<Communicator>,
@@ -67,7 +86,8 @@ class Communicator : public Blocking<Communicator>,
   /// buffers lie. @param options equal on all ranks. @return the communicator.
   [[nodiscard]] static Communicator create(Footing footing, std::shared_ptr<Memory> memory,
                                            const CommunicatorOptions& options = {});
-  /// Takes the group over. @param other is empty afterwards.
+  /// Takes the group over. @param other is empty afterwards: its rank is -1, its size 0, and any
+  /// call of it Error{invalid_argument}.
   Communicator(Communicator&& other) noexcept;
   /// Takes the group over. @param other is empty afterwards. @return this.
   Communicator& operator=(Communicator&& other) noexcept;
@@ -76,29 +96,35 @@ class Communicator : public Blocking<Communicator>,
   /// InitOptions::heartbeat_timeout, since its program computes: that one may then lose it.
   ~Communicator();
 
-  /// @return the own rank.
+  /// @return the own rank, or -1 of an empty communicator.
   [[nodiscard]] Rank rank() const noexcept;
-  /// @return the number of ranks.
+  /// @return the number of ranks, or 0 of an empty communicator.
   [[nodiscard]] int size() const noexcept;
-  /// @return the transport underneath.
-  [[nodiscard]] Transport& transport() noexcept;
+  /// @return the transport underneath. Throws Error{invalid_argument} where the communicator is
+  /// empty.
+  [[nodiscard]] Transport& transport();
 
   /// @return one line for a person: the ranks, how they were found, what connects them.
   [[nodiscard]] std::string describe() const;
 
   /// Makes a communicator of some of the ranks; the others do not take part. Where tutti's own
   /// transports connect the ranks this is a local operation, so that overlapping groups may be made
-  /// in any order; members that name the same ranks for the k-th time get the same group. Over MPI
-  /// it is collective over the members.
+  /// in any order; members that name the same ranks and the same key for the k-th time get the same
+  /// group. So threads that make groups of the same ranks give a key of their own each, else they
+  /// may get each other's group, and each other's data. Over MPI it is collective over the members,
+  /// and keys that are equal modulo 32768 are not for several threads at once.
   /// @param members distinct ranks, the own one among them, which become ranks 0, 1, ... in this
-  /// order. Equal on all of them. @return the communicator. Throws Error.
-  [[nodiscard]] Communicator group(std::span<const Rank> members);
-  /// @copydoc group(std::span<const Rank>)
-  [[nodiscard]] Communicator group(std::initializer_list<Rank> members) {
-    return group(std::span{members.begin(), members.size()});
+  /// order. Equal on all of them. @param key such as a thread's number, and not kKeyOfSplits; equal
+  /// on all of them. Members whose keys differ never get each other's data: they wait for each
+  /// other until their calls miss their deadlines. @return the communicator. Throws Error.
+  [[nodiscard]] Communicator group(std::span<const Rank> members, std::uint64_t key = 0);
+  /// @copydoc group(std::span<const Rank>, std::uint64_t)
+  [[nodiscard]] Communicator group(std::initializer_list<Rank> members, std::uint64_t key = 0) {
+    return group(std::span{members.begin(), members.size()}, key);
   }
-  /// @copydoc group(std::span<const Rank>)
-  [[nodiscard]] Result<Communicator> try_group(std::span<const Rank> members) noexcept;
+  /// @copydoc group(std::span<const Rank>, std::uint64_t)
+  [[nodiscard]] Result<Communicator> try_group(std::span<const Rank> members,
+                                               std::uint64_t key = 0) noexcept;
   /// Divides the ranks by color. Collective.
   /// @param color any; ranks that give the same one are together. @param key orders the ranks of a
   /// color; those of equal keys stay in their order. @return the communicator of the own color.
@@ -129,7 +155,8 @@ class Communicator : public Blocking<Communicator>,
   /// Prepares a call. @param call what. @param options see Options. @return the prepared call, or
   /// the Error.
   [[nodiscard]] Result<Plan> try_plan(const Call& call, const Options& options = {}) noexcept;
-  /// @return memory of earlier object collectives, for an Encoder to begin with.
+  /// @return memory of earlier object collectives, for an Encoder to begin with; none where a call
+  /// would be refused.
   [[nodiscard]] RawBytes bytes_for_objects() noexcept;
   /// Starts an object collective over bytes; the calls of Objects are made of this. @param call
   /// what.
@@ -144,7 +171,9 @@ class Communicator : public Blocking<Communicator>,
     std::shared_ptr<Memory> memory;
     bool is_visible;
   };
+  friend class Objects<Communicator>;
   explicit Communicator(std::shared_ptr<detail::Engine> engine) noexcept;
+  [[nodiscard]] detail::SoleCaller sole_caller();
   [[nodiscard]] Place place_of_buffers() const;
   std::shared_ptr<detail::Engine> engine_;
 };

@@ -2,6 +2,7 @@
 /// How tutti reports trouble: one exception type, and Result for callers that do not throw.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <string>
 #include <utility>
@@ -52,14 +53,23 @@ class Error : public std::exception {
   /// @return the kind of trouble it began with: on a rank that was aborted what the first rank met,
   /// else code().
   [[nodiscard]] ErrorCode cause() const noexcept { return cause_; }
-  /// @return the rank at fault, or -1 where none is known.
+  /// @return the rank at fault, or -1 where none is known, or no single one is at fault.
   [[nodiscard]] Rank culprit() const noexcept { return culprit_; }
+  /// @return the number of the collective that it is about, counted from one modulo 2^30, where a
+  /// transport found messages of it that differ; else 0.
+  [[nodiscard]] std::uint64_t call() const noexcept { return call_; }
+  /// @param call as call() will say. @return this error.
+  [[nodiscard]] Error about(std::uint64_t call) && {
+    call_ = call;
+    return std::move(*this);
+  }
 
  private:
   std::string message_;
   ErrorCode code_;
   ErrorCode cause_;
   Rank culprit_;
+  std::uint64_t call_ = 0;
 };
 
 /// Either a value or an Error: what the `try_` calls return.

@@ -24,9 +24,10 @@ struct InitOptions {
   std::optional<int> size{};   ///< The number of ranks. Empty: as launched.
   /// "auto": shared memory inside a host, TCP between hosts. "shm": shared memory or an error.
   /// "tcp": TCP between all ranks. "shm+mpi", for tutti::mpi::init: shared memory inside a host,
-  /// MPI between hosts.
+  /// MPI between hosts. Equal on all ranks.
   std::string transport = "auto";
-  /// How long ranks wait for each other; zero takes TUTTI_TIMEOUT, or kInitTimeout without it.
+  /// How long ranks wait for each other; zero takes TUTTI_TIMEOUT, or kInitTimeout without it, less
+  /// is Error{invalid_argument}, and Duration::max() is for ever.
   Duration timeout = Duration::zero();
   /// A rank on another host that is not heard of for so long is given up. Networks that pause, and
   /// machines that are moved, need more; who wants to know of a cut cable sooner takes less. Every
@@ -57,8 +58,10 @@ struct InitOptions {
 /// Finds the world this process belongs to, and connects to every other rank. The ranks may have
 /// been started by `mpirun`, `srun`, `torchrun`, `tutti run`, or by nobody, which is a world of
 /// one rank; docs/starting.md has who is believed. Collective over the world. May be called again,
-/// for a world of its own.
-/// @param options see InitOptions; its strings and its timeout may differ between ranks.
+/// for a world of its own. Raises the soft limit of open files of this process, and leaves it so,
+/// where the world needs more than it allows.
+/// @param options see InitOptions; its timeout and its strings but transport may differ between
+/// ranks.
 /// @return the communicator of all ranks. Throws, after timeout at the latest,
 /// Error{invalid_argument} for what is wrong with options, variables or launchers that disagree;
 /// Error{timeout} with a roll call of the missing ranks; Error{mismatch} where ranks have other

@@ -2,6 +2,7 @@
 /// Network: what carries messages between hosts in place of tutti's own TCP.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,9 +23,13 @@ class Network {
 
   /// Collective over the members, and may block until all take part. @param members ranks of the
   /// world, the own one among them; they are ranks 0, 1, ... of the transport in this order.
-  /// @param alarm of their communicator. @return a transport that reaches all of them. Throws
-  /// Error.
+  /// @param communicator its number, equal on all of them, and another one for each: threads may
+  /// make several of the same members at once, in another order on each rank. @param alarm of the
+  /// communicator, by which its ranks tell each other of failures. The transport throws what it
+  /// says, as soon as it goes off, and raises it when it is aborted.
+  /// @return a transport that reaches all of them. Throws Error.
   [[nodiscard]] virtual std::unique_ptr<Transport> transport(std::span<const Rank> members,
+                                                             std::uint64_t communicator,
                                                              std::shared_ptr<Alarm> alarm) = 0;
   /// @return what it is called, for a person.
   [[nodiscard]] virtual std::string name() const = 0;

@@ -20,8 +20,24 @@
 namespace tutti {
 
 namespace detail {
+
 class Engine;
 class ObjectOperation;
+
+/// Lets only this thread call a communicator, as long as it lives: for what takes several calls.
+class SoleCaller {
+ public:
+  /// @param engine of the communicator. Throws Error{invalid_argument} where another thread is in a
+  /// call.
+  explicit SoleCaller(std::shared_ptr<Engine> engine);
+  SoleCaller(const SoleCaller&) = delete;
+  SoleCaller& operator=(const SoleCaller&) = delete;
+  ~SoleCaller();
+
+ private:
+  std::shared_ptr<Engine> engine_;
+};
+
 }  // namespace detail
 
 /// What may be asked of one object collective beside its data.
@@ -30,7 +46,7 @@ struct ObjectOptions {
   /// a rank allocates because another one says so.
   std::size_t most_bytes = std::size_t{1} << 30;
   /// Of the whole operation, of which decoding is a part where the object is decoded while it
-  /// comes; zero takes the communicator's.
+  /// comes; as Options::timeout.
   Duration timeout{0};
 };
 
@@ -90,7 +106,7 @@ struct ObjectCall {
 };
 
 /// An object collective under way, in bytes. Move-only. Dropping a pending one fails its
-/// communicator. Used by the communicator's thread only.
+/// communicator. A call of it is one of its communicator, which serves one thread at a time.
 class ObjectExchange {
  public:
   /// No operation.
@@ -100,7 +116,7 @@ class ObjectExchange {
   /// Drops its own operation and takes the other's over. @param other is empty afterwards.
   /// @return this.
   ObjectExchange& operator=(ObjectExchange&& other) noexcept;
-  /// Fails the communicator if the operation is pending. Does not block.
+  /// Fails the communicator if the operation is pending. Does not block, but as ~Request.
   ~ObjectExchange();
 
   /// Makes progress. @return whether the operation is done. Throws Error{object}, which leaves the
@@ -122,6 +138,7 @@ class ObjectExchange {
   template <class T>
   [[nodiscard]] T decode(std::size_t index, T result = T{}) const {
     if constexpr (Encodable<T>) {  // Else the typed call says what is missing.
+      const detail::SoleCaller caller = sole_caller();
       check_index(index);
       try {
         Stream stream{*this};
@@ -138,6 +155,9 @@ class ObjectExchange {
   }
   /// As wait, or until an object arrives that decode may begin with.
   void wait_to_decode();
+  /// @return what keeps other threads out of the communicator. Throws Error{invalid_argument} where
+  /// there is no operation, or another thread is in a call.
+  [[nodiscard]] detail::SoleCaller sole_caller() const;
 
  private:
   friend class Communicator;
@@ -165,8 +185,8 @@ class ObjectExchange {
 };
 
 /// An object collective under way. Move-only. Dropping a pending one fails its communicator. Up to
-/// three of the operations that may be pending are such a one, see Request. Used by the
-/// communicator's thread only.
+/// three of the operations that may be pending are such a one, see Request. A call of it is one of
+/// its communicator, which serves one thread at a time.
 /// @tparam T what it results in.
 template <class T>
 class ObjectRequest {
@@ -187,6 +207,7 @@ class ObjectRequest {
   /// not decode, which other ranks need not know of, and what the caller's function throws.
   T wait() {
     if (!result_) throw Error{ErrorCode::invalid_argument, "there is no operation to wait for"};
+    const detail::SoleCaller caller = exchange_.sole_caller();
     if (decodes_early_) exchange_.wait_to_decode();
     else exchange_.wait();
     const auto result = std::exchange(result_, nullptr);

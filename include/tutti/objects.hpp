@@ -36,6 +36,7 @@ class Objects {
   /// @param options see ObjectOptions. @return it.
   template <class T>
   [[nodiscard]] T broadcast_object(T object, Rank root = 0, const ObjectOptions& options = {}) {
+    const detail::SoleCaller caller = self().sole_caller();
     return broadcast_object_async(std::move(object), root, options).wait();
   }
   /// Rank r gets object r of the root's.
@@ -44,6 +45,7 @@ class Objects {
   template <std::ranges::input_range Range>
   [[nodiscard]] ObjectOf<Range> scatter_object(Range&& objects, Rank root = 0,
                                                const ObjectOptions& options = {}) {
+    const detail::SoleCaller caller = self().sole_caller();
     return scatter_object_async(objects, root, options).wait();
   }
   /// The root gets all ranks' objects.
@@ -52,6 +54,7 @@ class Objects {
   template <class T>
   [[nodiscard]] std::vector<T> gather_object(const T& object, Rank root = 0,
                                              const ObjectOptions& options = {}) {
+    const detail::SoleCaller caller = self().sole_caller();
     return gather_object_async(object, root, options).wait();
   }
   /// Every rank gets all ranks' objects.
@@ -60,6 +63,7 @@ class Objects {
   template <class T>
   [[nodiscard]] std::vector<T> all_gather_object(const T& object,
                                                  const ObjectOptions& options = {}) {
+    const detail::SoleCaller caller = self().sole_caller();
     return all_gather_object_async(object, options).wait();
   }
   /// Rank r gets object r of every rank.
@@ -68,6 +72,7 @@ class Objects {
   template <std::ranges::input_range Range>
   [[nodiscard]] std::vector<ObjectOf<Range>> all_to_all_object(Range&& objects,
                                                                const ObjectOptions& options = {}) {
+    const detail::SoleCaller caller = self().sole_caller();
     return all_to_all_object_async(objects, options).wait();
   }
   /// The root gets the reduction of all ranks' objects, from left to right in the order of ranks.
@@ -77,6 +82,7 @@ class Objects {
   template <class T, class Function>
   [[nodiscard]] std::optional<T> reduce_object(const T& object, Function combine, Rank root = 0,
                                                const ObjectOptions& options = {}) {
+    const detail::SoleCaller caller = self().sole_caller();
     return reduce_object_async(object, std::move(combine), root, options).wait();
   }
   /// Every rank gets the reduction of all ranks' objects, from left to right in the order of ranks.
@@ -86,6 +92,7 @@ class Objects {
   template <class T, class Function>
   [[nodiscard]] T all_reduce_object(const T& object, Function combine,
                                     const ObjectOptions& options = {}) {
+    const detail::SoleCaller caller = self().sole_caller();
     return all_reduce_object_async(object, std::move(combine), options).wait();
   }
 
@@ -96,6 +103,7 @@ class Objects {
   /// @param options see ObjectOptions.
   template <class T>
   void send_object(const T& object, Rank to, int tag = 0, const ObjectOptions& options = {}) {
+    const detail::SoleCaller caller = self().sole_caller();
     send_object_async(object, to, tag, options).wait();
   }
   /// Receives an object from one rank, which calls send_object.
@@ -104,6 +112,7 @@ class Objects {
   /// @return it.
   template <class T>
   [[nodiscard]] T recv_object(Rank from, int tag = 0, const ObjectOptions& options = {}) {
+    const detail::SoleCaller caller = self().sole_caller();
     return recv_object_async<T>(from, tag, options).wait();
   }
 

@@ -55,10 +55,13 @@ class Operator {
 /// @param kind the operator. @param type the elements. @return true if so.
 [[nodiscard]] bool is_defined(OperatorKind kind, Datatype type) noexcept;
 
-inline const Operator sum{OperatorKind::sum};                  ///< See OperatorKind::sum.
-inline const Operator prod{OperatorKind::prod};                ///< See OperatorKind::prod.
-inline const Operator min{OperatorKind::min};                  ///< See OperatorKind::min.
-inline const Operator max{OperatorKind::max};                  ///< See OperatorKind::max.
+inline const Operator sum{OperatorKind::sum};    ///< See OperatorKind::sum.
+inline const Operator prod{OperatorKind::prod};  ///< See OperatorKind::prod.
+/// The least element. Where any rank has a NaN the result is NaN, on every rank and with every
+/// algorithm, as is that of max. MPIs differ: they compare operands as `a < b ? a : b`, so that a
+/// NaN wins or vanishes by its place among the ranks, and ranks may get different results.
+inline const Operator min{OperatorKind::min};
+inline const Operator max{OperatorKind::max};                  ///< The greatest; NaN as of min.
 inline const Operator min_loc{OperatorKind::min_loc};          ///< See OperatorKind::min_loc.
 inline const Operator max_loc{OperatorKind::max_loc};          ///< See OperatorKind::max_loc.
 inline const Operator logical_and{OperatorKind::logical_and};  ///< See OperatorKind::logical_and.

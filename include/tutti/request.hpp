@@ -19,8 +19,8 @@ class Execution;
 /// An operation under way. From the oldest pending collective of a communicator to the newest there
 /// may be 64: a start beyond is Error{invalid_argument}, on every rank whose oldest is still
 /// pending, so programs with more to do wait for the oldest first. Move-only. Dropping a pending
-/// one fails its communicator: the other ranks wait for messages that will never come. Used by the
-/// communicator's thread only.
+/// one fails its communicator: the other ranks wait for messages that will never come. A call of it
+/// is one of its communicator, which serves one thread at a time.
 class Request {
  public:
   /// No operation: test() is true.
@@ -30,7 +30,8 @@ class Request {
   /// Drops its own operation and takes the other's over. @param other is empty afterwards.
   /// @return this.
   Request& operator=(Request&& other) noexcept;
-  /// Fails the communicator if the operation is pending. Does not block.
+  /// Fails the communicator if the operation is pending. Does not block, but where another thread
+  /// is in a call of the communicator: until that ends.
   ~Request();
 
   /// Makes progress. Throws the communicator's Error, in this and all later calls.
@@ -51,7 +52,8 @@ class Request {
 };
 
 /// A prepared operation that may run again and again: schedule, addresses and scratch are bound.
-/// Move-only. One run at a time. Used by the communicator's thread only.
+/// Move-only. One run at a time. A call of it is one of its communicator, which serves one thread
+/// at a time.
 class Plan {
  public:
   /// Takes the plan over. @param other is empty afterwards.
@@ -59,7 +61,7 @@ class Plan {
   /// Drops its own run and takes the other plan over. @param other is empty afterwards: it has no
   /// run, no start(), no algorithm() and no segment(). @return this.
   Plan& operator=(Plan&& other) noexcept;
-  /// Fails the communicator if a run is pending. Does not block.
+  /// Fails the communicator if a run is pending. Does not block, but as ~Request.
   ~Plan();
 
   /// Starts a run on the buffers the plan was made with. Throws Error.
@@ -80,7 +82,8 @@ class Plan {
   [[nodiscard]] Result<bool> try_test() noexcept;
   /// As wait. @return nothing, or the Error.
   [[nodiscard]] Result<void> try_wait() noexcept;
-  /// @return the algorithm it runs, with parameters, such as "knomial:k=4".
+  /// @return the algorithm it runs, with parameters, such as "knomial:k=4"; nothing after it was
+  /// moved from.
   [[nodiscard]] const std::string& algorithm() const noexcept;
   /// @return bytes per segment, or 0 where the vector runs as a whole.
   [[nodiscard]] std::size_t segment() const noexcept;

@@ -156,8 +156,9 @@ class Transport {
   /// For a thread that has polled in vain for long: gives its core away until polling may find
   /// something, or for some milliseconds at most.
   virtual void doze() { std::this_thread::yield(); }
-  /// @return whether messages may have come for which there is no receive yet. No virtual call,
-  /// since it is asked before every collective.
+  /// @return whether messages may have come for which there is no receive yet. Where find_strays
+  /// does something, what a peer sent before a message that was received has come and counts. No
+  /// virtual call, since it is asked after every collective.
   [[nodiscard]] bool has_unclaimed() const noexcept { return unclaimed_ > 0; }
   /// Looks for messages that came and that no receive will be for: the ranks disagree about a call
   /// which has ended here, or waits. Those that it does not find it may find later.

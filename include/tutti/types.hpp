@@ -41,6 +41,9 @@ enum class PointToPoint : std::uint8_t {
   sendrecv,  ///< Both at once, to one rank and from the same or another one.
 };
 
+/// Number of enumerators of PointToPoint.
+inline constexpr int kPointToPoints = 4;
+
 /// Tags of messages between two ranks are 0 .. kUserTags - 1.
 inline constexpr int kUserTags = 8192;
 
@@ -70,9 +73,10 @@ enum class Datatype : std::uint8_t {
 /// Number of enumerators of Datatype.
 inline constexpr int kDatatypes = 19;
 
-/// The built-in operators, and user for all others. Exchanging the two operands of a built-in
-/// operator never changes a bit of its result: every NaN result is the one quiet NaN without sign
-/// and payload.
+/// The built-in operators, and user for all others. Arrays of bool are not summed, multiplied or
+/// averaged: the sum of two true values is a byte that is neither. The others are for them, too.
+/// Exchanging the two operands of a built-in operator never changes a bit of its result: every NaN
+/// result is the one quiet NaN without sign and payload.
 enum class OperatorKind : std::uint8_t {
   sum,          ///< Integers wrap modulo 2^bits.
   prod,         ///< Integers wrap modulo 2^bits.

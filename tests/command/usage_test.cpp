@@ -69,6 +69,23 @@ TEST(CommandUsage, MistakesAreNamedInOneLine) {
   }
 }
 
+TEST(CommandUsage, ASweepOfAnAlgorithmThatIsWrongMeasuresNothing) {
+  const std::string sweep =
+      "sweep --ranks 3 -C all_reduce -b 8 -e 8 -n 1 --load " TUTTI_WRONG_ALGORITHM;
+  for (const char* const algorithms : {" -a forgetful", " -a ring,forgetful,auto",
+                                       " -a 'hierarchical(ring, forgetful):groups=3'"}) {
+    const Answer run = tutti_run(sweep + algorithms);
+    EXPECT_EQ(run.code, 2) << algorithms;
+    EXPECT_EQ(run.out, "") << algorithms;
+    EXPECT_EQ(lines_in(run.err), 1) << run.err;
+    EXPECT_TRUE(has(run.err, "forgetful")) << run.err;
+    EXPECT_TRUE(has(run.err, "the result lacks the contribution of rank 1")) << run.err;
+  }
+  const Answer run = tutti_run(sweep);  // of all there are it is left out, and that is said
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(has(run.out, "# forgetful takes no part: ")) << run.out;
+}
+
 TEST(CommandUsage, HelpFitsATerminal) {
   for (const char* command : {"", "list", "show", "verify", "info", "sweep", "run"}) {
     const Answer run = tutti_run(std::string{command} + " --help");

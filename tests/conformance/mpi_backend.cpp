@@ -49,7 +49,7 @@ class TwoHostsLinks final : public OwnLinks {
  public:
   explicit TwoHostsLinks(std::shared_ptr<tutti::Group> world) : world_{std::move(world)} {}
   std::unique_ptr<Transport> transport(Rank /*world*/, const Membership& membership) override {
-    return world_->subgroup(membership.members).transport;
+    return world_->subgroup(membership.members, 0).transport;
   }
 
  private:

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <tutti/batch.hpp>
+
 #include "rows.hpp"
 #include "tests/support/wrapper.hpp"
 
@@ -111,6 +113,60 @@ TEST(Deadlines, OfASendAccuseTheReceiverOfNotTakingIt) {
   EXPECT_EQ(tasks[0].error->culprit(), 1) << text;
   EXPECT_NE(text.find("rank 1 did not take what was sent"), std::string::npos) << text;
   EXPECT_EQ(text.find("nothing came"), std::string::npos) << text;
+}
+
+// Time that is left of something may have run out: that is not taken for the default.
+TEST(Timeouts, ThatAreNegativeAreRefused) {
+  World world{1};
+  Communicator& own = world[0];
+  std::vector<int> x(3, 7), y(3);
+  for (const Duration negative : {Duration{-1}, Duration{-milliseconds{30}}, Duration::min()}) {
+    const Options options{.timeout = negative};
+    const ObjectOptions objects{.timeout = negative};
+    const Call call = call::all_reduce(x, x, sum);
+    const std::vector<Result<void>> outcomes{
+        own.try_run(call, options),
+        own.try_barrier(options),
+        own.try_send(x, 0, 0, options),
+        own.try_sendrecv(x, 0, y, 0, 0, options),
+        detail::attempt([&] { static_cast<void>(own.start(call, options)); }),
+        detail::attempt([&] { static_cast<void>(own.plan(call, options)); }),
+        try_batch([&] { own.all_reduce(x, sum, options); }),
+        detail::attempt([&] { static_cast<void>(own.broadcast_object(5, 0, objects)); }),
+        detail::attempt([&] { static_cast<void>(own.all_gather_object_async(5, objects)); }),
+        detail::attempt([&] { own.send_object(5, 0, 0, objects); })};
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      ASSERT_FALSE(outcomes[i]) << i;
+      const std::string text = outcomes[i].error().what();
+      EXPECT_EQ(outcomes[i].error().code(), ErrorCode::invalid_argument) << text;
+      EXPECT_NE(text.find("the timeout is -"), std::string::npos) << text;
+    }
+    sim::Cluster cluster{{.size = 1}};
+    EXPECT_THROW(static_cast<void>(Communicator::create(cluster.transport(0), make_host_memory(),
+                                                        {.timeout = negative})),
+                 Error);
+  }
+  EXPECT_TRUE(own.try_all_reduce(x)) << "the communicator stays usable";
+  EXPECT_EQ(x, std::vector<int>(3, 7));
+}
+
+TEST(Timeouts, MayBeForEverInEveryCall) {
+  World world{1};
+  world.cluster().advance_by(seconds{5});
+  Communicator& own = world[0];
+  std::vector<int> x(3, 7), y(3);
+  const Options options{.timeout = Duration::max()};
+  own.all_reduce(x, sum, options);
+  batch([&] { own.all_reduce(x, y, sum, options); });
+  EXPECT_EQ(y, x);
+  EXPECT_EQ(own.all_gather_object(5, {.timeout = Duration::max()}), std::vector<int>{5});
+  World two{2};
+  two.cluster().advance_by(seconds{5});
+  Request waits = two[0].all_reduce_async(x, sum, options);
+  auto object = two[0].recv_object_async<int>(1, 0, {.timeout = Duration::max()});
+  two.cluster().advance_by(std::chrono::hours{24 * 365 * 200});
+  EXPECT_FALSE(waits.test());
+  EXPECT_FALSE(object.test());
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Requests and plans as values: moved, assigned, started too often, and without exceptions.
 #include <utility>
 
+#include <tutti/batch.hpp>
+
 #include "rows.hpp"
 
 namespace tutti::harness {
@@ -93,6 +95,86 @@ TEST(Handles, ReturnTheErrorInEveryCall) {
     EXPECT_EQ(request.try_wait().error().code(), ErrorCode::timeout);
     EXPECT_EQ(plan.try_start().error().code(), ErrorCode::timeout);
   }
+}
+
+template <class Function>
+void expect_empty(const char* name, const Function& call) {
+  try {
+    call();
+    ADD_FAILURE() << name << " was possible";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << name;
+    EXPECT_STREQ(error.what(), "the communicator is empty, because it was moved from") << name;
+  }
+}
+
+TEST(CommunicatorsThatWereMovedFrom, SayThatTheyAreEmpty) {
+  World world{1};
+  Communicator& empty = world[0];
+  Communicator full = std::move(empty);
+  std::vector<int> x(2), y(2);
+  const Call call = call::all_reduce(x, x, sum);
+  EXPECT_EQ(empty.rank(), -1);
+  EXPECT_EQ(empty.size(), 0);
+  EXPECT_EQ(empty.bytes_for_objects().bytes, 0U);
+  expect_empty("transport", [&] { static_cast<void>(empty.transport()); });
+  expect_empty("describe", [&] { static_cast<void>(empty.describe()); });
+  expect_empty("allocate", [&] { static_cast<void>(empty.allocate<int>(3)); });
+  expect_empty("group", [&] { static_cast<void>(empty.group({0})); });
+  expect_empty("group of none", [&] { static_cast<void>(empty.group(std::span<const Rank>{})); });
+  expect_empty("split", [&] { static_cast<void>(empty.split(0)); });
+  expect_empty("split without a color", [&] { empty.split(no_color); });
+  expect_empty("run", [&] { empty.all_reduce(x); });
+  expect_empty("barrier", [&] { empty.barrier(); });
+  expect_empty("send", [&] { empty.send(x, 0); });
+  expect_empty("sendrecv", [&] { empty.sendrecv(x, 0, y, 0); });
+  expect_empty("start", [&] { static_cast<void>(empty.start(call)); });
+  expect_empty("plan", [&] { static_cast<void>(empty.plan(call)); });
+  expect_empty("explain", [&] { static_cast<void>(empty.explain(call)); });
+  expect_empty("batch", [&] { batch([&] { empty.all_reduce(x); }); });
+  expect_empty("broadcast_object", [&] { static_cast<void>(empty.broadcast_object(1)); });
+  expect_empty("gather_object_async", [&] { static_cast<void>(empty.gather_object_async(1)); });
+  expect_empty("recv_object", [&] { static_cast<void>(empty.recv_object<int>(0)); });
+  const std::vector<Result<void>> twins{empty.try_all_reduce(x),
+                                        empty.try_send_object(1, 0),
+                                        empty.try_run(call),
+                                        empty.try_barrier(),
+                                        empty.try_start(call).error(),
+                                        empty.try_plan(call).error(),
+                                        empty.try_split(0).error(),
+                                        empty.try_group(std::array{0}).error(),
+                                        try_batch([&] { empty.barrier(); })};
+  for (const Result<void>& twin : twins) expect_empty("a twin", [&] { throw Error{twin.error()}; });
+  full.all_reduce(x);
+  empty = std::move(full);
+  EXPECT_EQ(empty.size(), 1);
+  empty.all_reduce(x);
+}
+
+TEST(Plans, ThatAreEmptyHaveNoAlgorithm) {
+  World world{2};
+  std::vector<int> data(10);
+  Plan source = world[0].plan_all_reduce(std::span{data}, sum, {.segment = 8});
+  EXPECT_NE(source.algorithm(), "");
+  const Plan target = std::move(source);
+  EXPECT_EQ(source.algorithm(), "");
+  EXPECT_EQ(source.segment(), 0U);
+  EXPECT_FALSE(source.try_start());
+}
+
+TEST(ObjectRequests, ThatAreEmptyHaveNothing) {
+  World world{1};
+  ObjectRequest<int> source = world[0].broadcast_object_async(5);
+  ObjectRequest<int> target = std::move(source);
+  EXPECT_TRUE(source.test());
+  EXPECT_EQ(source.try_wait().error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(target.wait(), 5);
+  EXPECT_EQ(target.try_wait().error().code(), ErrorCode::invalid_argument);
+  ObjectExchange exchange;
+  EXPECT_EQ(exchange.count(), 0U);
+  EXPECT_TRUE(exchange.object(0).empty());
+  EXPECT_THROW(static_cast<void>(exchange.decode<int>(0)), Error);
+  exchange.wait_to_decode();
 }
 
 }  // namespace

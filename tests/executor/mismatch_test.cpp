@@ -267,6 +267,11 @@ TEST(Mismatches, OfSegmentsInFlightAreFound) {
   for (const auto& error : errors) {
     ASSERT_TRUE(error) << "a rank noticed nothing";
     EXPECT_EQ(error->cause(), ErrorCode::mismatch) << error->what();
+    const std::string text = error->what();
+    EXPECT_NE(text.find("call #1 of this rank is all_reduce of 4000 bytes of f32, sum, by ring"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find(" segments in flight"), std::string::npos) << text;
   }
 }
 

@@ -24,11 +24,11 @@ TEST(Windows, CountCallsAndNotRequests) {
   for (int again = 0; again < 2; ++again) {
     try {
       const Request request = world[0].broadcast_async(std::span{data});
-      FAIL() << "operation #64 would use the tags of #0, which is pending";
+      FAIL() << "operation #65 would use the tags of #1, which is pending";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
       const std::string text = error.what();
-      EXPECT_NE(text.find("operation #0"), std::string::npos) << text;
+      EXPECT_NE(text.find("operation #1"), std::string::npos) << text;
       EXPECT_EQ(text.find("later ones are under way"), std::string::npos) << text;
     }
   }

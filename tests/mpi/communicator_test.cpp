@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -183,6 +184,41 @@ TEST(MpiCommunicator, DividesByColorAndKey) {
   expect_halves(world);
   EXPECT_FALSE(world.allocate<int>(10).is_visible());
   EXPECT_NE(world.describe().find("over MPI"), std::string::npos);
+}
+
+// Of keys that are one tag to the MPI, too: then it pairs ranks that do not belong together.
+TEST(MpiCommunicator, MakesGroupsOfEqualKeysOnly) {
+  Communicator world = make_world();
+  std::vector<Rank> ranks(static_cast<std::size_t>(world.size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  for (const std::uint64_t key : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{32767},
+                                  std::uint64_t{1} << 40 | 7, kKeyOfSplits}) {
+    Communicator group = world.group(ranks, key);
+    expect_sum_of(group, ranks, world.rank());
+  }
+  const std::uint64_t another = world.rank() == world.size() - 1 ? 32768 : 0;
+  const auto group = world.try_group(ranks, 5 + another);
+  EXPECT_EQ(static_cast<bool>(group), world.size() == 1);
+  if (!group) {
+    EXPECT_EQ(group.error().code(), ErrorCode::mismatch) << group.error().what();
+    EXPECT_NE(std::string{group.error().what()}.find("keys"), std::string::npos);
+  }
+  expect_sum_of(world, ranks, world.rank());
+}
+
+TEST(MpiCommunicator, RefusesTimesThatAreNegative) {
+  const mpi::Options negative{.timeout = std::chrono::milliseconds{-1}};
+  const std::vector<Result<void>> outcomes{
+      detail::attempt([&] { (void)mpi::communicator(MPI_COMM_WORLD, {}, negative); }),
+      detail::attempt([&] { (void)mpi::make_transport(MPI_COMM_WORLD, negative); }),
+      detail::attempt([&] { (void)mpi::init(MPI_COMM_WORLD, {.timeout = negative.timeout}); })};
+  for (const Result<void>& outcome : outcomes) {
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code(), ErrorCode::invalid_argument) << outcome.error().what();
+  }
+  Communicator world =
+      mpi::communicator(MPI_COMM_WORLD, {.timeout = Duration::max()}, {.timeout = Duration::max()});
+  world.barrier();
 }
 
 TEST(MpiCommunicator, IsNeededOnlyForRanksToFindEachOther) {

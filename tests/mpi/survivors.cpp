@@ -1,6 +1,7 @@
 // A job in which something happens to one rank, told by the first argument:
 //   loop   all_reduce again and again, until an error ends it; survivors.py kills or stops a rank
-//   hybrid the same over memory and MPI, on two pretended hosts
+//   mixed  collectives of several kinds and sizes instead; kills.py kills a rank
+//   hybrid as loop, over memory and MPI, on two pretended hosts
 //   setup  the last rank takes no part in making the communicator
 // Ranks print who they are, and the Error they got. They end without MPI_Finalize, which would wait
 // for the dead.
@@ -40,6 +41,24 @@ void loop(int rank, tutti::Communicator world) {
   for (;;) world.all_reduce(std::span{data}, tutti::max);
 }
 
+// Chains of ranks that wait for each other, and messages of all lengths.
+void mix(int rank, tutti::Communicator world) {
+  std::vector<float> data(300'000, 1.0F);
+  std::vector<float> result(data.size());
+  world.barrier();
+  std::printf("rank %d has process %d\n", rank, static_cast<int>(getpid()));
+  std::fflush(stdout);
+  for (unsigned turn = 0;; ++turn) {
+    const std::size_t counts[] = {2, 5000, data.size()};
+    const std::span some{data.data(), counts[turn % 3]};
+    const auto root = static_cast<int>(turn % static_cast<unsigned>(world.size()));
+    world.all_reduce(some, std::span{result}.first(some.size()), tutti::max);
+    world.broadcast(some, root);
+    world.barrier();
+    world.reduce(some, std::span{result}.first(some.size()), root, tutti::max);
+  }
+}
+
 void set_up(int rank, int size) {
   if (rank == size - 1) std::this_thread::sleep_for(std::chrono::seconds{4});
   else
@@ -58,6 +77,7 @@ int main(int argument_count, char** arguments) {
   try {
     const std::string_view mode = argument_count == 2 ? arguments[1] : "loop";
     if (mode == "setup") set_up(rank, size);
+    else if (mode == "mixed") mix(rank, make_world());
     else if (mode == "hybrid")
       loop(rank, tutti::test::world_on_two_hosts(std::chrono::seconds{20}));
     else loop(rank, make_world());

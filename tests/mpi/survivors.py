@@ -30,15 +30,15 @@ def fail(reason, lines):
     sys.exit(f"FAILED: {reason}\noutput of the job:\n" + "".join(lines))
 
 
-def start(case, mpi, launcher, program, end):
+def start(case, mpi, launcher, program, end, ranks=RANKS):
     """Starts the job. Shells that outlive their ranks end when there is a file `end`."""
-    unseen = case in ("die", "hybrid")
+    unseen = case in ("die", "hybrid", "mixed")
     flags = ["-disable-auto-cleanup"] if mpi == "mpich" and unseen else []
     wait = f"until [[ -e {end} ]] || ((SECONDS > 3 * {SECONDS})); do sleep 0.1; done"
     shell = ["bash", "-c", f'"$@"; status=$?; {wait}; exit $status', "rank"]
     shell = shell if unseen else []
-    mode = case if case in ("setup", "hybrid") else "loop"
-    return subprocess.Popen([launcher, *flags, "-n", str(RANKS), *shell, program, mode],
+    mode = case if case in ("setup", "hybrid", "mixed") else "loop"
+    return subprocess.Popen([launcher, *flags, "-n", str(ranks), *shell, program, mode],
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             stdin=subprocess.DEVNULL, start_new_session=True)
 
@@ -134,4 +134,5 @@ def main():
     print(f"status {status} after {took:.1f} s\n" + "".join(lines))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -14,6 +14,7 @@
 #include "crew.hpp"
 #include "runtime/control_message.hpp"
 #include "runtime/control_peer.hpp"
+#include "runtime/testimony.hpp"
 
 namespace tutti::test {
 namespace {
@@ -64,6 +65,29 @@ class Liars : public ::testing::Test {
     return bytes;
   }
 };
+
+// An answer is looked at only where its question waits.
+TEST_F(Liars, AreRefusedWhenTheyAnswer) {
+  const std::string good = encode_testimony({.state = Whereabouts::State::there, .waits = {{}}});
+  const std::string bad[] = {"", good.substr(0, good.size() - 1), good + 'x',
+                             std::string(good.size(), '\xff')};
+  for (const std::string& text : bad) {
+    Crew crew{{.size = 3, .impersonated = 2}};
+    const auto all = crew.watch(1, {0, 1, 2});
+    std::thread liar{[&] {
+      std::array<char, 4096> asked{};
+      EXPECT_GT(recv(crew.socket(2, 0), asked.data(), asked.size(), 0), 0);
+      say(crew, 2, 0,
+          encode({.kind = ControlMessage::Kind::answer, .communicator = 1, .text = text}));
+    }};
+    const auto found = crew[0].inquire(1, std::array{2}, 1, 20s);
+    liar.join();
+    EXPECT_EQ(found.at(0).state, Whereabouts::State::dead);
+    const auto error = heard(*all[0]);
+    ASSERT_TRUE(error);
+    EXPECT_NE(std::string{error->what()}.find("broke the rules"), std::string::npos);
+  }
+}
 
 TEST_F(Liars, AreRefused) {
   expect_refused(std::string(64, 'x'));

@@ -266,7 +266,7 @@ TEST(Control, WaitsForNoAnswerOfTheDead) {
       const std::string goodbye = encode({.kind = ControlMessage::Kind::goodbye});
       EXPECT_GT(send(crew.socket(2, asker), goodbye.data(), goodbye.size(), MSG_NOSIGNAL), 0);
     }};
-    const auto report = crew[asker].inquire(1, std::array{2}, 20s);
+    const auto report = crew[asker].inquire(1, std::array{2}, 0, 20s);
     ASSERT_EQ(report.size(), 1U);
     EXPECT_EQ(report[0].state, says_goodbye ? Whereabouts::State::left : Whereabouts::State::dead);
     EXPECT_LT(Clock::now() - start, 5s);

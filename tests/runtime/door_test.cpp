@@ -185,5 +185,26 @@ TEST_F(DoorTest, SurvivesThatNothingMoreCanBeOpened) {
   EXPECT_TRUE(socket.get());
 }
 
+TEST_F(DoorTest, SaysThatNothingMoreCanBeOpenedIfThatLasts) {
+  open();
+  const Descriptor caller = call(port_);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit tight = before;
+  tight.rlim_cur = 3;  // also what is closed now cannot be opened again
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  std::string said;
+  const auto start = Clock::now();
+  try {
+    serve(1, 5s);
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(said.starts_with("this process has no file descriptors left: raise `ulimit -n`"))
+      << said;
+  EXPECT_LT(Clock::now() - start, 2s);
+}
+
 }  // namespace
 }  // namespace tutti::test

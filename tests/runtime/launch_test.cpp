@@ -188,6 +188,18 @@ TEST(Launch, AMalformedNumberIsNamed) {
   EXPECT_TRUE(has(refusal(changed(kHydra.environment, "MPI_LOCALNRANKS", "5")), "is only 4"));
 }
 
+TEST(Launch, ASizeThatCannotBeIsNamed) {
+  for (const Fixture& fixture : kFixtures)
+    for (const char* value : {"2147483647", "1048577"}) {
+      const std::string size = refusal(changed(fixture.environment, fixture.size_variable, value));
+      EXPECT_TRUE(has(size, fixture.size_variable + " is '" + value + "'")) << size;
+      EXPECT_TRUE(has(size, "at most 1048576")) << size;
+    }
+  EXPECT_EQ(detect_launch({}, {"tcp://a:1", 0, 1 << 20}).size, 1 << 20);
+  EXPECT_TRUE(has(refusal({}, {"tcp://a:1", 0, 2147483647}),
+                  "size is 2147483647, but a world has at most 1048576 ranks"));
+}
+
 TEST(Launch, TorchrunNeedsAllSixVariables) {
   for (const char* name : {"LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
     Environment environment = kTorchrun.environment;

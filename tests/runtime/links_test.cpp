@@ -126,6 +126,26 @@ TEST_F(Links, NoticeThatAHigherPeerGoesAway) {
   expect_noticed(1);
 }
 
+// The last rank has not come to any other, so nobody would take notice.
+TEST_F(Links, LetNobodyWaitForARankThatLeaves) {
+  const auto outcomes = run_ranks(3, [&](Rank rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    try {
+      if (rank < 2) return connect(rank, 10s);
+      ranks_[index].emplace(plans_[index], std::move(listeners_[index]), in(10s));
+      throw Error{ErrorCode::bug, "gives up"};
+    } catch (...) {
+      ranks_[index]->leave();
+      throw;
+    }
+  });
+  EXPECT_EQ(outcomes[0].text(), "rank 2 (host host2) went away while the world started");
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_TRUE(outcome.error);
+    EXPECT_LT(outcome.elapsed, 2s);
+  }
+}
+
 TEST_F(Links, ComeTogetherInAFlood) {
   std::atomic<int> done{0};
   const auto outcomes = run_ranks(5, [&](Rank thread) {

@@ -205,15 +205,21 @@ TEST(Mesh, TellsEveryoneOfAnotherVersion) {
 
 TEST(Mesh, TellsEveryoneOfAnotherSecret) {
   if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
-  const auto channels = local_channels(3, false);
-  expect_told(run_ranks(3,
-                        [&](Rank rank) {
-                          MeshOptions options;
-                          options.secret = secret_of(rank == 2 ? 2 : 1);
-                          (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options,
-                                             in(3s));
-                        }),
-              "wrong secret", 4s);
+  for (const bool is_private : {false, true})
+    for (const Rank odd : {0, 2}) {
+      const auto channels = local_channels(3, is_private);
+      const auto outcomes = run_ranks(3, [&](Rank rank) {
+        MeshOptions options;
+        options.secret = secret_of(rank == odd ? 2 : 1);
+        if (odd == 2 && rank == odd && is_private) options.secret.reset();
+        (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options, in(30s));
+      });
+      expect_told(outcomes, "do not share a secret: wrong secret");
+      for (const Outcome& outcome : outcomes) {
+        EXPECT_EQ(outcome.error->code(), ErrorCode::mismatch);
+        EXPECT_EQ(outcome.error->culprit(), odd);
+      }
+    }
 }
 
 TEST(Mesh, TellsEveryoneOfAWrongInterface) {
@@ -245,6 +251,40 @@ TEST(Mesh, NeedsASecretBetweenHosts) {
     if (insecure) expect_no_error(outcomes);
     else expect_told(outcomes, "without a secret to authenticate its peers");
   }
+}
+
+TEST(Mesh, TellsEveryoneWhyARankGaveUp) {
+  constexpr int kNoDescriptor = 1'000'000;  // cannot be passed on
+  for (Rank odd = 0; odd < 4; ++odd) {
+    const auto channels = local_channels(4, true);
+    const auto outcomes = run_ranks(4, [&](Rank rank) {
+      const Descriptor memory = memory_of(rank);
+      MeshOptions options = options_of(memory);
+      if (rank == odd) options.memory = kNoDescriptor;
+      (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options, in(30s));
+    });
+    expect_told(outcomes, "failed: cannot pass a descriptor: Bad file descriptor");
+    for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.error->code(), ErrorCode::transport);
+  }
+}
+
+/// A channel of very many ranks that never speak.
+class WideChannel final : public Channel {
+ public:
+  [[nodiscard]] Rank rank() const noexcept override { return 0; }
+  [[nodiscard]] int size() const noexcept override { return 2147483647; }
+  [[nodiscard]] std::string describe() const override { return "nothing"; }
+  [[nodiscard]] bool is_private() const noexcept override { return true; }
+  [[nodiscard]] std::vector<std::string> all_gather(std::string_view, Deadline) override {
+    throw std::bad_alloc{};
+  }
+};
+
+TEST(Mesh, RefusesSizesThatCannotBe) {
+  WideChannel channel;
+  const auto outcomes = run_ranks(1, [&](Rank) { (void)connect_mesh(channel, {}, in(1s)); });
+  EXPECT_EQ(outcomes[0].text(),
+            "the channel has 2147483647 ranks, but a world has at most 1048576");
 }
 
 /// A channel whose rank dies after some rounds.

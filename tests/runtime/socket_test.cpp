@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "ranks.hpp"
+#include "runtime/authenticate.hpp"
 #include "strangers.hpp"
 
 namespace tutti::test {
@@ -202,6 +203,42 @@ TEST_F(SecretFile, IsRefusedWhenItsContentIsNoSecret) {
   ASSERT_EQ(::mkfifo((folder_ + "/pipe").c_str(), 0600), 0);
   EXPECT_NE(message_of([&] { (void)read_secret(folder_ + "/pipe"); }).find("not a regular file"),
             std::string::npos);
+}
+
+TEST(Socket, KnowsWhetherItsPeerIsOfThisUserWhileItStands) {
+  for (const char* const address : {"127.0.0.1", "[::1]"}) {
+    Descriptor listener;
+    try {
+      listener =
+          listen_on(resolve(parse_host_and_port(address + std::string{":0"}), in(5s)).front());
+    } catch (const Error&) {
+      continue;  // no IPv6 here
+    }
+    Descriptor caller = connect_to(bound_endpoint(listener.get()), in(5s));
+    const Descriptor accepted{::accept(listener.get(), nullptr, nullptr)};
+    EXPECT_TRUE(is_of_this_user(accepted.get())) << address;
+    EXPECT_TRUE(is_of_this_user(caller.get())) << address;
+    caller.reset();
+    EXPECT_FALSE(is_of_this_user(accepted.get())) << address;
+  }
+}
+
+TEST(Dial, SaysAtOnceThatThereAreNoDescriptors) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit tight = before;
+  tight.rlim_cur = 3;
+  const Party self{.job = 7, .size = 2, .rank = 1, .secret = {}, .versions = {}};
+  for (const bool listening : {false, true}) {
+    const Target target{
+        .addresses = {with_port(loopback(), 9)}, .peer = "x", .listening = listening};
+    const auto start = Clock::now();
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+    const std::string said = message_of([&] { (void)dial(self, target, in(5s)); });
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(said, "this process has no file descriptors left: raise `ulimit -n`, which is 3");
+    EXPECT_LT(Clock::now() - start, 1s);
+  }
 }
 
 TEST(Secret, IsDrawnAnewEachTime) {

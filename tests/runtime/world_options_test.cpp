@@ -52,6 +52,10 @@ TEST(World, RefusesOptionsThatDifferBetweenRanks) {
   expect_refusal({.heartbeat_timeout = 1s}, {.heartbeat_timeout = 60s},
                  "rank 1 was started with heartbeat_timeout 60000 ms, rank 0 with "
                  "heartbeat_timeout 1000 ms");
+  expect_refusal({.transport = "shm"}, {.transport = "tcp"},
+                 "rank 1 was started with transport tcp, rank 0 with transport shm");
+  expect_refusal({}, {.transport = "tcp"},
+                 "rank 1 was started with transport tcp, rank 0 with transport auto");
   expect_refusal({.payload_checksum = true}, {},
                  "rank 1 was started with payload_checksum off, rank 0 with payload_checksum on");
   expect_refusal({.network_megabits = 100}, {},
@@ -61,10 +65,47 @@ TEST(World, RefusesOptionsThatDifferBetweenRanks) {
   expect_no_error(start_two({.timeout = 20s}, {.timeout = 30s}));
 }
 
+TEST(World, NamesTheRankWhoseOptionIsNotThatOfMost) {
+  for (const Rank odd : {0, 1, 3}) {
+    const auto channels = local_channels(4, true);
+    const auto outcomes = run_ranks(4, [&](Rank rank) {
+      (void)init(*channels[static_cast<std::size_t>(rank)],
+                 {.transport = rank == odd ? "tcp" : "shm"});
+    });
+    for (const Outcome& outcome : outcomes) {
+      ASSERT_TRUE(outcome.error);
+      EXPECT_EQ(outcome.error->code(), ErrorCode::mismatch) << outcome.text();
+      EXPECT_EQ(outcome.error->culprit(), odd) << outcome.text();
+      EXPECT_LT(outcome.elapsed, 5s);
+    }
+  }
+}
+
+TEST(World, MayWaitForEver) {
+  for (const char* const transport : {"auto", "tcp"}) {
+    const InitOptions options{.transport = transport,
+                              .timeout = Duration::max(),
+                              .heartbeat_timeout = Duration::max(),
+                              .communicator = {.timeout = Duration::max()}};
+    expect_no_error(start_two(options, options));
+  }
+}
+
+TEST(World, RefusesTimesThatAreNegative) {
+  for (const InitOptions& options :
+       {InitOptions{.timeout = -1ns}, InitOptions{.heartbeat_timeout = -1s},
+        InitOptions{.communicator = {.timeout = -1ms}}})
+    for (const Outcome& outcome : start_two(options, options)) {
+      ASSERT_TRUE(outcome.error);
+      EXPECT_EQ(outcome.error->code(), ErrorCode::invalid_argument) << outcome.text();
+    }
+}
+
 /// A network that nobody uses.
 class IdleNetwork final : public Network {
  public:
-  [[nodiscard]] std::unique_ptr<Transport> transport(std::span<const Rank>) override {
+  [[nodiscard]] std::unique_ptr<Transport> transport(std::span<const Rank>, std::uint64_t,
+                                                     std::shared_ptr<Alarm>) override {
     throw Error{ErrorCode::bug, "there is nobody to reach"};
   }
   [[nodiscard]] std::string name() const override { return "MPI"; }

@@ -35,7 +35,7 @@ detail::Binding binding_of(const Schedule& schedule, const Case& what, Rank rank
       .element_bytes = is_barrier ? 1 : what.model.element_bytes,
       .segments = std::clamp<std::size_t>(segments, 1, std::max<std::size_t>(layout.largest(), 1)),
       .algorithm = "schedule",
-      .summary = {.fingerprint = 1}};
+      .fingerprint = 1};
 }
 
 /// All ranks in one thread, in an order that the seed decides.

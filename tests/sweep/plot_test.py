@@ -5,6 +5,7 @@ before the script, asks the script's functions."""
 import importlib.util
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -38,10 +39,10 @@ def cells(collectives):
                 yield cell
 
 
-def run(python, script, arguments, text=None):
+def run(python, script, arguments, text=None, **how):
     """Exit status and standard error."""
     done = subprocess.run([python, script, *arguments], input=text, text=True, check=False,
-                          stderr=subprocess.PIPE, timeout=100)
+                          stderr=subprocess.PIPE, timeout=100, **how)
     return done.returncode, done.stderr
 
 
@@ -80,6 +81,23 @@ def check_winners(plot):
     assert plot.winners(told) == [(8, "ring", False)], "what the sweep says counts"
     told["y"] = cell(20, 19, 21, standing="tie")
     assert plot.winners(told) == [(8, "ring", True)]
+
+
+def check_refusals(python, script, source, folder):
+    """What cannot be written is told in one line, and no half picture stays."""
+    limited = os.path.join(folder, "limited.svg")
+    for target, words, how in (
+            (limited, "File too large", {"preexec_fn": limit_files}),
+            (os.path.join(folder, "no", "run.svg"), "No such file", {})):
+        status, errors = run(python, script, [source, target], **how)
+        assert status == 4 and errors.count("\n") == 1, (target, status, errors)
+        assert f"cannot write '{target}': {words}" in errors, errors
+    assert not os.path.exists(limited)
+
+
+def limit_files():
+    """No file may grow beyond 4 KiB."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
 
 class Strip:
@@ -152,6 +170,7 @@ def main(script):
         with open(png, "rb") as file:
             assert file.read(8) == b"\x89PNG\r\n\x1a\n"
 
+        check_refusals(python, script, csv_path, folder)
         status, errors = run(python, __file__, ["--parts", script])
         assert (status, errors) == (0, ""), errors
         assert run(python, script, [])[0] == 2

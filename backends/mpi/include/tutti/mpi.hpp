@@ -30,7 +30,8 @@ struct Options {
   /// Payload bytes of one MPI message, 1 .. 2^31 - 1; more travel in several. What is reduced does
   /// in messages of at most 1 MiB, so that it is warm when it is.
   std::size_t chunk_bytes = std::size_t{1} << 30;
-  /// How long the set-up, a collective operation of the whole group, waits for the other ranks.
+  /// How long the set-up, a collective operation of the whole group, waits for the other ranks: not
+  /// less than zero, and Duration::max() is for ever.
   Duration timeout = std::chrono::seconds{300};
 };
 
@@ -41,6 +42,11 @@ struct Options {
 /// meanwhile goes to the error handler of `comm`. Connections are kept until MPI_Finalize, and
 /// shared by communicators of the same processes: to make a second one costs little more than
 /// MPI_Comm_dup.
+///
+/// As long as it is there, a rank that waits in tutti makes it progress, as in calls of the MPI's
+/// own: what it has under way may be what the awaited rank waits for. Where the MPI's level of
+/// thread support is below MPI_THREAD_SERIALIZED the main thread alone does so. MPI_Finalize must
+/// not run while another thread is in a call of tutti.
 ///
 /// With the transport "shm+mpi" messages between hosts are MPI's instead, and only the control
 /// plane uses TCP. Then groups that span hosts are made as `communicator` makes them, and MPI must

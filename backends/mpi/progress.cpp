@@ -1,0 +1,48 @@
+#include "progress.hpp"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "check.hpp"
+#include "ranks.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+bool is_for_main_thread() {
+  int level = MPI_THREAD_SINGLE;
+  check(PMPI_Query_thread(&level), "find its level of thread support");
+  return level < MPI_THREAD_SERIALIZED;
+}
+
+int rank_in_world() {
+  int rank = 0;
+  check(PMPI_Comm_rank(MPI_COMM_WORLD, &rank), "find the own rank");
+  return rank;
+}
+
+}  // namespace
+
+MpiProgress::MpiProgress(std::function<void()> others)
+    : others_{std::move(others)}, is_for_main_thread_{is_for_main_thread()}, process_{getpid()},
+      self_{rank_in_world()}, tag_{largest_tag()} {}
+
+// MPIs make progress in a probe that finds nothing, MPICH on MPI_COMM_SELF not even then. So it is
+// for a message that nobody sends: from this rank to itself, with the largest tag. What the probe
+// returns does not matter: an error will be seen by whoever waits for what has failed.
+void MpiProgress::operator()() const {
+  if (others_) others_();
+  if (getpid() != process_) return;
+  int flag = 0;
+  if (PMPI_Finalized(&flag) != MPI_SUCCESS || flag != 0) return;
+  if (is_for_main_thread_ && (PMPI_Is_thread_main(&flag) != MPI_SUCCESS || flag == 0)) return;
+  PMPI_Iprobe(self_, tag_, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+}
+
+InitOptions with_progress(InitOptions options) {
+  options.communicator.progress = MpiProgress{std::move(options.communicator.progress)};
+  return options;
+}
+
+}  // namespace tutti::mpi

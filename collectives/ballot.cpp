@@ -1,0 +1,96 @@
+#include "ballot.hpp"
+
+#include <algorithm>
+
+namespace tutti::detail {
+namespace {
+
+using State = Whereabouts::State;
+using Memory = Whereabouts::Memory;
+
+constexpr const char* kMustAgree =
+    "; all ranks must call the same collectives in the same order with matching arguments";
+/// Kinds of calls that are listed where there are no most.
+constexpr std::size_t kMostListed = 4;
+/// Ranks that are listed for each of them.
+constexpr std::size_t kMostRanks = 8;
+
+/// Such as "ranks 0, 1 and 3".
+std::string names_of(std::span<const std::size_t> ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  const std::size_t listed = std::min(ranks.size(), kMostRanks);
+  for (std::size_t i = 0; i < listed; ++i) {
+    if (i > 0) text += i + 1 == ranks.size() ? " and " : ", ";
+    text += std::to_string(ranks[i]);
+  }
+  return listed == ranks.size() ? text
+                                : text + " and " + std::to_string(ranks.size() - listed) + " more";
+}
+
+}  // namespace
+
+Ballot::Ballot(std::span<const Whereabouts> all, std::uint64_t number, bool differ)
+    : number_{number}, size_{all.size()} {
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    const Whereabouts& found = all[rank];
+    if (found.state == State::absent || (found.state == State::there && found.begun < number))
+      ++still_to_come_;
+    else if (found.memory == Memory::known) join(rank, found);
+    else if (found.memory == Memory::forgotten && differ) join(rank, found);
+  }
+  const bool is_known_to_differ = std::ranges::count(parties_, false, &Party::has_forgotten) > 1;
+  if (is_known_to_differ)
+    std::erase_if(parties_, [](const Party& party) { return party.has_forgotten; });
+  for (const Party& party : parties_) voters_ += party.ranks.size();
+  std::ranges::stable_sort(parties_, std::greater<>{},
+                           [](const Party& party) { return party.ranks.size(); });
+}
+
+void Ballot::join(std::size_t rank, const Whereabouts& found) {
+  const bool has_forgotten = found.memory == Memory::forgotten;
+  auto party = std::ranges::find_if(parties_, [&](const Party& other) {
+    return other.has_forgotten == has_forgotten &&
+           (has_forgotten || other.fingerprint == found.fingerprint);
+  });
+  if (party == parties_.end())
+    party = parties_.insert(parties_.end(),
+                            {found.fingerprint, has_forgotten, found.begun, found.words, {}});
+  party->ranks.push_back(rank);
+}
+
+bool Ballot::is_decided() const noexcept {
+  return still_to_come_ == 0 || (differs() && 2 * parties_.front().ranks.size() > size_);
+}
+
+std::string Ballot::call_of(const Party& party) const {
+  if (party.has_forgotten)
+    return "so long ago that it is forgotten, since call #" + std::to_string(party.begun) +
+           " has begun";
+  const auto same_words = std::ranges::count(parties_, party.words, &Party::words);
+  if (same_words == 1 && !party.words.empty()) return party.words;
+  return (party.words.empty() ? "one" : party.words) + " with fingerprint " +
+         hexadecimal(party.fingerprint);
+}
+
+Error Ballot::verdict() const {
+  const std::string call = "call #" + std::to_string(number_) + " is ";
+  const Party& most = parties_.front();
+  if (2 * most.ranks.size() > voters_) {
+    const auto odd =
+        std::ranges::min_element(parties_.begin() + 1, parties_.end(), {},
+                                 [](const Party& party) { return party.ranks.front(); });
+    const std::size_t rank = odd->ranks.front();
+    return Error{ErrorCode::mismatch,
+                 "rank " + std::to_string(rank) + " runs another call: its " + call +
+                     call_of(*odd) + ", that of most ranks is " + call_of(most) + kMustAgree,
+                 static_cast<Rank>(rank)}
+        .about(number_);
+  }
+  std::string text = "ranks run different calls, and there is no majority: " + call;
+  for (std::size_t i = 0; i < std::min(parties_.size(), kMostListed); ++i)
+    text += (i == 0 ? "" : ", ") + call_of(parties_[i]) + " on " + names_of(parties_[i].ranks);
+  if (parties_.size() > kMostListed) text += ", and others on other ranks";
+  return Error{ErrorCode::mismatch, text + kMustAgree, -1}.about(number_);
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,48 @@
+/// @file
+/// Ballot: what ranks say that one call is, and which of them is alone with that.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tutti/whereabouts.hpp>
+
+namespace tutti::detail {
+
+/// The calls of one number of all ranks. Those that are gone, or have not come to it, do not count.
+class Ballot {
+ public:
+  /// @param all what was found out about each rank when asked for the call. @param number of it,
+  /// from one. @param differ whether it is certain that ranks differ: then one that has gone on so
+  /// far that it does not know the call any more is taken to differ from the others.
+  Ballot(std::span<const Whereabouts> all, std::uint64_t number, bool differ);
+
+  /// Whether ranks differ.
+  [[nodiscard]] bool differs() const noexcept { return parties_.size() > 1; }
+  /// Whether ranks that have not come yet can change nothing.
+  [[nodiscard]] bool is_decided() const noexcept;
+  /// If ranks differ: Error{mismatch} that names the first rank whose call is not that of more than
+  /// half of those that have come, or nobody if there are no such.
+  [[nodiscard]] Error verdict() const;
+
+ private:
+  struct Party {
+    std::uint64_t fingerprint = 0;
+    bool has_forgotten = false;
+    std::uint64_t begun = 0;  // of its first rank
+    std::string words{};
+    std::vector<std::size_t> ranks{};
+  };
+  void join(std::size_t rank, const Whereabouts& found);
+  [[nodiscard]] std::string call_of(const Party& party) const;
+
+  std::uint64_t number_;
+  std::size_t size_;
+  std::size_t voters_ = 0;
+  std::size_t still_to_come_ = 0;
+  std::vector<Party> parties_{};  // the largest first; of equal ones that of the lowest rank
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,103 @@
+#include "bind_shape.hpp"
+
+#include <algorithm>
+
+#include <tutti/communicator.hpp>
+
+#include "hash.hpp"
+
+namespace tutti::detail {
+namespace {
+
+/// So many counts are listed.
+constexpr std::size_t kMostListed = 16;
+
+/// Everything that must be equal on all ranks, but the call's number.
+std::uint64_t fingerprint_of(const Problem& problem, const Binding& binding) noexcept {
+  std::uint64_t hash = combine(0, static_cast<std::uint64_t>(problem.contract.collective));
+  hash = combine(hash, static_cast<std::uint64_t>(problem.contract.root));
+  hash = combine(hash, static_cast<std::uint64_t>(problem.type));
+  hash = combine(hash, problem.element_bytes);
+  if (problem.op != nullptr) hash = combine(hash, static_cast<std::uint64_t>(problem.op->kind()));
+  hash = combine(hash, problem.own_counts ? ~std::uint64_t{0} : problem.count);
+  for (const std::size_t count : problem.counts) hash = combine(hash, count);
+  hash = combine(hash, std::string_view{binding.algorithm});
+  return combine(hash, binding.segments);
+}
+
+std::string words_of_counts(std::span<const std::size_t> counts) {
+  std::string text = std::to_string(counts.size()) + " counts";
+  std::uint64_t hash = 0;
+  for (const std::size_t count : counts) {
+    if (counts.size() <= kMostListed) text += ' ' + std::to_string(count);
+    hash = combine(hash, count);
+  }
+  return counts.size() <= kMostListed ? text : text + " of hash " + hexadecimal(hash);
+}
+
+/// Whether every rank waits for a message of each other one, or for one that comes of it.
+bool awaits_all(const Problem& problem) {
+  if (problem.own_counts || !problem.counts.empty() || problem.count == 0) return false;
+  switch (problem.contract.collective) {
+    case Collective::all_reduce:
+    case Collective::all_gather:
+    case Collective::all_to_all:
+    case Collective::reduce_scatter:
+    case Collective::barrier: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Binding bind_shape(const Problem& problem, const Candidate& chosen, Rank self, int in_flight) {
+  Layout layout = layout_of(problem, self);
+  const Schedule schedule = chosen.choice.build(problem.contract.size, problem.contract.root, self);
+  Program program = bind(schedule, layout);
+  // Where a rank does not know how long the others' blocks are they could not agree on segments.
+  const std::size_t segments =
+      problem.own_counts ? 1
+                         : segment_count(problem.bytes(), chosen.segment_bytes, layout.largest());
+  Binding binding{.layout = std::move(layout),
+                  .program = std::move(program),
+                  .op = problem.op == nullptr ? sum : *problem.op,
+                  .type = problem.type,
+                  .element_bytes = problem.element_bytes,
+                  .segments = segments,
+                  .segment_bytes = segments == 1 ? 0 : chosen.segment_bytes,
+                  .algorithm = chosen.choice.text(),
+                  .name = name_of(problem.contract.collective),
+                  .has_own_counts = problem.own_counts,
+                  .may_leave_strays = problem.own_counts || is_rooted(problem.contract.collective),
+                  .awaits_all = awaits_all(problem)};
+  // How many are in flight decides on which tags segments travel.
+  binding.fingerprint = combine(combine(fingerprint_of(problem, binding), chosen.digest),
+                                static_cast<std::uint64_t>(in_flight));
+  return binding;
+}
+
+std::string words_of(const Problem& problem, const Candidate& chosen, const Binding& binding,
+                     int in_flight) {
+  std::string text{binding.name};
+  if (problem.contract.collective != Collective::barrier) {
+    text += problem.own_counts ? " of counts of each rank's own"
+                               : " of " + std::to_string(problem.bytes()) + " bytes";
+    text.append(" of ").append(name_of(problem.type));
+    if (problem.type == Datatype::opaque)
+      text += " elements of " + std::to_string(problem.element_bytes) + " bytes";
+    if (!problem.counts.empty()) text += " in " + words_of_counts(problem.counts);
+    if (problem.op != nullptr) text.append(", ").append(name_of(problem.op->kind()));
+  }
+  if (is_rooted(problem.contract.collective))
+    text += ", root " + std::to_string(problem.contract.root);
+  text += ", by " + binding.algorithm;
+  if (chosen.digest != 0) text += " of digest " + hexadecimal(chosen.digest);
+  if (binding.segments > 1) text += " in " + std::to_string(binding.segments) + " segments";
+  if (binding.segments > 1 || in_flight != CommunicatorOptions{}.segments_in_flight)
+    text += ", " + std::to_string(in_flight) + " segments in flight";
+  if (problem.determinism != Determinism::fast)
+    text.append(", ").append(name_of(problem.determinism));
+  return text;
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,23 @@
+/// @file
+/// Binds a checked call to what was chosen for it, and says in words and numbers what all ranks
+/// must have alike.
+#pragma once
+
+#include <string>
+
+#include "execution.hpp"
+#include "selector.hpp"
+
+namespace tutti::detail {
+
+/// @param problem a checked call. @param chosen for it. @param self this rank.
+/// @param in_flight as CommunicatorOptions::segments_in_flight. @return what its calls share.
+[[nodiscard]] Binding bind_shape(const Problem& problem, const Candidate& chosen, Rank self,
+                                 int in_flight);
+/// @param problem a checked call. @param chosen for it. @param binding of both.
+/// @param in_flight as bind_shape. @return all that the binding's fingerprint is made of, for a
+/// person, but for very many counts.
+[[nodiscard]] std::string words_of(const Problem& problem, const Candidate& chosen,
+                                   const Binding& binding, int in_flight);
+
+}  // namespace tutti::detail

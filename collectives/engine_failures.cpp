@@ -1,0 +1,116 @@
+// How a communicator fails, and finds out that it has to.
+#include <new>
+#include <utility>
+
+#include <tutti/fingerprint.hpp>
+
+#include "engine.hpp"
+#include "objects.hpp"
+
+namespace tutti::detail {
+namespace {
+
+/// What is being handled, for all ranks to be told: an Error as it is, and whatever a user's
+/// operator, the memory or the transport threw beside.
+Error caught(Rank self) {
+  const std::string rank = "rank " + std::to_string(self);
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return {ErrorCode::transport, "no memory is left on " + rank, self};
+  } catch (const std::exception& error) {
+    return {ErrorCode::aborted, "an exception ended the operation on " + rank + ": " + error.what(),
+            self};
+  } catch (...) {
+    return {ErrorCode::aborted, "an exception of unknown type ended the operation on " + rank,
+            self};
+  }
+}
+
+}  // namespace
+
+/// Who destroys a communicator hears of nothing any more, but ranks that still call it do.
+Engine::~Engine() {
+  if (!failure_) {
+    try {
+      find_strays(false);
+    } catch (...) {
+      is_quiet_ = transport_->abort(explained(caught(transport_->self())));
+    }
+  }
+  if (is_quiet_) return;
+  for (Held& held : in_use_)
+    if (!held.execution.done()) held.execution.write_off();
+  // Peers may still write into their memory, so that is never freed.
+  if (!objects_.empty()) static_cast<void>(new auto(std::move(objects_)));
+}
+
+Engine::Oldest Engine::oldest_pending() const noexcept {
+  Oldest oldest{sequence_};
+  for (const Held& held : in_use_)
+    if (!held.execution.done() && held.execution.binding().is_collective &&
+        held.execution.sequence() < oldest.sequence)
+      oldest = {held.execution.sequence(), held.execution.binding().fingerprint};
+  for (const std::uint64_t turn : kept_)
+    if (turn < oldest.sequence) oldest = {turn};
+  return oldest;
+}
+
+/// Looks for messages of calls that have ended, or that differ from the one that waits: a rank that
+/// only sends learns from nothing else that others see the call differently. Done where a message
+/// waits for its receive, where this rank waits anyway, and thoroughly once in a window and where
+/// it has waited for long.
+void Engine::find_strays(bool thoroughly) {
+  const Oldest oldest = oldest_pending();
+  transport_->find_strays(make_fingerprint(oldest.summary, oldest.sequence), thoroughly);
+  has_looked_ = true;
+}
+
+/// What its sender sent before something that this call waited for has come. So a disagreement ends
+/// the first call that waits for the ranks that disagree, and does not wait for the next one.
+void Engine::find_strays_after(const Execution& execution) {
+  if (failure_) return;
+  if (execution.binding().awaits_all) strays_are_likely_ = has_pending();
+  try {
+    find_strays(false);
+  } catch (...) {
+    fail_as_caught();
+  }
+}
+
+bool Engine::has_pending() const noexcept {
+  return oldest_pending().sequence < sequence_;
+}
+
+void Engine::fail(const Error& cause) {
+  if (!failure_) {
+    failure_ = cause;
+    is_quiet_ = transport_->abort(cause);
+  }
+  complain();
+}
+
+void Engine::fail_as_caught() {
+  fail(explained(caught(transport_->self())));
+}
+
+/// Says what all ranks say, where they agree on that, and else what was seen here.
+void Engine::complain() const {
+  if (alarm_) alarm_->check();
+  throw Error{*failure_};
+}
+
+/// Of two ranks in different calls each finds the other one to be wrong: the rest are asked.
+Error Engine::explained(const Error& cause) const {
+  const bool is_over = failure_ || (alarm_ && alarm_->went_off());
+  if (cause.code() != ErrorCode::mismatch || is_over) return cause;
+  return witnesses().explained(cause, sequence_);
+}
+
+Witnesses Engine::witnesses() const {
+  return {group_.get(), *calls_, transport_->self(), transport_->size()};
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,66 @@
+// How handles end: of calls that are done, and of pending ones, by whatever thread.
+#include <algorithm>
+
+#include "engine.hpp"
+#include "objects.hpp"
+
+namespace tutti::detail {
+
+void Engine::release(Execution* execution) noexcept {
+  if (execution->is_enlisted()) strike(*execution);
+  const auto found = std::ranges::find_if(
+      in_use_, [execution](const Held& held) { return &held.execution == execution; });
+  if (found == in_use_.end()) return;
+  if (!execution->done()) {
+    // Peers may still write into its memory if abort could not stop them, so it stays with us.
+    if (!failure_) {
+      failure_ = Error{ErrorCode::aborted,
+                       execution->state() + " was dropped while pending on rank " +
+                           std::to_string(transport_->self()),
+                       transport_->self()};
+      is_quiet_ = transport_->abort(*failure_);
+    }
+    return;
+  }
+  execution->rest();
+  cached_bytes_ += execution->footprint();
+  Entry& entry = *found->entry;
+  --entry.users;
+  entry.idle.splice(entry.idle.begin(), in_use_, found);
+  if (cached_bytes_ > options_.cache_bytes) evict();
+}
+
+void Engine::drop(Execution* execution) noexcept {
+  if (!occupancy_.enter_when_free()) {
+    execution->set_dropped(true);
+    has_dropped_ = true;
+    return;
+  }
+  release(execution);
+  leave();
+}
+
+void Engine::drop(std::shared_ptr<ObjectOperation> operation) noexcept {
+  if (!occupancy_.enter_when_free()) {
+    operation->set_dropped();
+    has_dropped_ = true;
+    return;
+  }
+  if (!operation->done()) operation->drop_pending();
+  operation.reset();  // it gives memory back
+  leave();
+}
+
+void Engine::release_dropped() noexcept {
+  has_dropped_ = false;
+  for (const auto& operation : objects_)
+    if (operation->is_dropped() && !operation->done()) operation->drop_pending();
+  for (auto held = in_use_.begin(); held != in_use_.end();) {
+    Execution& execution = (held++)->execution;
+    if (!execution.is_dropped()) continue;
+    execution.set_dropped(false);
+    release(&execution);
+  }
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,60 @@
+#include "wait_chain.hpp"
+
+#include <algorithm>
+
+namespace tutti::detail {
+namespace {
+
+/// So many ranks are named at the beginning of a chain, and so many at its end.
+constexpr std::size_t kNamed = 8;
+
+/// What keeps a rank from doing its part in a call, or nothing if no other rank does.
+/// @param number of the call, or 0 for a message between two ranks.
+const Whereabouts::Wait* obstacle(const Whereabouts& found, std::uint64_t number) {
+  if (found.state != Whereabouts::State::there) return nullptr;
+  const auto same = std::ranges::find(found.waits, number, &Whereabouts::Wait::number);
+  if (number > 0 && same != found.waits.end()) return &*same;
+  // Who has begun the call and does not wait in it has done its part, or does nothing.
+  const bool has_begun = number > 0 && found.begun >= number;
+  return has_begun || found.waits.empty() ? nullptr : &found.waits.front();
+}
+
+}  // namespace
+
+WaitChain::WaitChain(std::span<const Whereabouts> all, Rank self, const Whereabouts::Wait& wait)
+    : steps_{{self, wait}}, end_{wait.rank} {
+  while (true) {
+    is_cycle_ = std::ranges::find(steps_, end_, &Step::rank) != steps_.end();
+    if (is_cycle_) return;
+    const Whereabouts::Wait* const next =
+        obstacle(all[static_cast<std::size_t>(end_)], steps_.back().wait.number);
+    if (next == nullptr || next->rank < 0 || static_cast<std::size_t>(next->rank) >= all.size())
+      return;
+    steps_.push_back({end_, *next});
+    end_ = next->rank;
+  }
+}
+
+std::uint64_t WaitChain::earliest_call() const noexcept {
+  std::uint64_t earliest = 0;
+  for (const Step& step : steps_)
+    if (step.wait.number > 0 && (earliest == 0 || step.wait.number < earliest))
+      earliest = step.wait.number;
+  return earliest;
+}
+
+std::string WaitChain::words() const {
+  std::string text;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (i == kNamed && steps_.size() > 2 * kNamed) {
+      i = steps_.size() - kNamed;
+      text += ", and so on";
+    }
+    const Step& step = steps_[i];
+    text += (i == 0 ? "rank " : ", rank ") + std::to_string(step.rank) + " waits for rank " +
+            std::to_string(step.wait.rank) + " (" + step.wait.call + ")";
+  }
+  return is_cycle_ ? text + ", which is a cycle" : text;
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,83 @@
+#include "descriptors.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <iterator>
+#include <mutex>
+
+#include "socket.hpp"
+
+namespace tutti::runtime {
+namespace {
+
+/// What a link to another rank has at the least: two sockets, or one and its memory.
+constexpr rlim_t kLeastPerLink = 2;
+/// While a world starts: also its way to the store, and what tells that its process ends.
+constexpr rlim_t kPerLink = 4;
+/// Listeners, what watches them, and the like.
+constexpr rlim_t kBeside = 8;
+/// At the doors; see DoorLimits.
+constexpr rlim_t kStrangers = 64;
+
+/// The limit is the process's, so that two worlds that start at once must not lower it again.
+std::mutex raising;
+
+rlimit limit() {
+  rlimit found{};
+  if (::getrlimit(RLIMIT_NOFILE, &found) != 0)
+    throw Error{ErrorCode::transport, "cannot ask for the limit of file descriptors"};
+  return found;
+}
+
+/// How many are open. To count them takes one more.
+rlim_t open_now(rlim_t most) {
+  std::error_code error;
+  const std::filesystem::directory_iterator entries{"/proc/self/fd", error};
+  if (error) return error.value() == EMFILE ? most : 0;
+  return static_cast<rlim_t>(std::distance(begin(entries), end(entries))) - 1;
+}
+
+rlim_t links_of(int ranks) {
+  return static_cast<rlim_t>(std::max(ranks, 1) - 1);
+}
+
+}  // namespace
+
+Error Shortage::of(Rank rank, const std::string& host) const {
+  const std::string where = host.empty() ? "" : " (host " + host + ")";
+  return {code(), "rank " + std::to_string(rank) + where + " " + what_, rank};
+}
+
+void throw_system_error(const std::string& what, int error) {
+  if (error == ENFILE)
+    throw Shortage{"has no file descriptors left, as all of its host: raise fs.file-max there"};
+  if (error == EMFILE)
+    throw Shortage{"has no file descriptors left: raise `ulimit -n`, which is " +
+                   std::to_string(limit().rlim_cur)};
+  throw system_error(what, error);
+}
+
+void make_room_for(int ranks) {
+  const std::lock_guard lock{raising};
+  rlimit allowed = limit();
+  const rlim_t wanted =
+      open_now(allowed.rlim_cur) + kPerLink * links_of(ranks) + kBeside + kStrangers;
+  if (wanted <= allowed.rlim_cur || allowed.rlim_cur == allowed.rlim_max) return;
+  allowed.rlim_cur = std::min(wanted, allowed.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &allowed);  // where it may not, require_room_for says so
+}
+
+void require_room_for(int ranks) {
+  const rlim_t allowed = limit().rlim_cur;
+  const rlim_t needed = open_now(allowed) + kLeastPerLink * links_of(ranks) + kBeside;
+  if (needed > allowed)
+    throw Shortage{"has too few file descriptors for a world of " + std::to_string(ranks) +
+                   " ranks: " + std::to_string(needed) +
+                   " are needed with those that are open, and `ulimit -n` allows " +
+                   std::to_string(allowed) + "; raise it"};
+}
+
+}  // namespace tutti::runtime

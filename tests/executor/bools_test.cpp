@@ -1,0 +1,96 @@
+// Arrays of bool: only two of the 256 bytes are values, so only operators that give these are for
+// them.
+#include "rows.hpp"
+
+namespace tutti::harness {
+namespace {
+
+using Bools = std::array<bool, 4>;
+
+void expect_refused(const Result<void>& outcome) {
+  ASSERT_FALSE(outcome);
+  const std::string text = outcome.error().what();
+  EXPECT_EQ(outcome.error().code(), ErrorCode::invalid_argument) << text;
+  for (const char* word : {"bool", "logical_and", "logical_or", "logical_xor"})
+    EXPECT_NE(text.find(word), std::string::npos) << text;
+}
+
+TEST(Bools, AreNotAddedOrMultiplied) {
+  World world{1};
+  Communicator& own = world[0];
+  Bools in{true, true, false, true};
+  Bools out{};
+  std::array<bool, 1> block{};
+  for (const Operator& op : {sum, prod, average}) {
+    expect_refused(own.try_all_reduce(in, out, op));
+    expect_refused(own.try_all_reduce(out, op));
+    expect_refused(own.try_reduce(in, out, 0, op));
+    expect_refused(own.try_reduce_scatter(block, block, op));
+    expect_refused(detail::attempt([&] { static_cast<void>(own.all_reduce_async(in, out, op)); }));
+    expect_refused(detail::attempt([&] { static_cast<void>(own.plan_all_reduce(in, out, op)); }));
+    expect_refused(detail::attempt(
+        [&] { static_cast<void>(own.explain(call::all_reduce(call::In<Bools&>{in}, out, op))); }));
+    if (op.kind() == OperatorKind::average) continue;
+    expect_refused(own.try_scan(in, out, op));
+    expect_refused(own.try_exscan(in, out, op));
+  }
+  expect_refused(own.try_all_reduce(out));  // sum, as nothing else is said
+}
+
+// Calls of one shape share what was found out about it.
+TEST(Bools, AreToldFromBytes) {
+  World world{1};
+  Bools bools{true, true};
+  std::array<std::uint8_t, 4> bytes{1, 200};
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_TRUE(world[0].try_all_reduce(bytes));
+    expect_refused(world[0].try_all_reduce(bools));
+    EXPECT_TRUE(world[0].try_all_reduce(bools, max));
+    EXPECT_TRUE(world[0].try_all_reduce(bytes, max));
+  }
+}
+
+/// What an operator makes of three ranks' values, by plain logic.
+bool expected(OperatorKind kind, bool a, bool b, bool c) {
+  switch (kind) {
+    case OperatorKind::min:
+    case OperatorKind::logical_and:
+    case OperatorKind::bit_and: return a && b && c;
+    case OperatorKind::logical_xor:
+    case OperatorKind::bit_xor: return (a != b) != c;
+    default: return a || b || c;
+  }
+}
+
+TEST(Bools, AreReducedByLogic) {
+  using enum OperatorKind;
+  const Operator own{[](const void* left, const void* right, void* out, std::size_t count) {
+                       for (std::size_t i = 0; i < count; ++i)
+                         static_cast<bool*>(out)[i] = static_cast<const bool*>(left)[i] ||
+                                                      static_cast<const bool*>(right)[i];
+                     },
+                     true};
+  for (const Operator& op :
+       {Operator{min}, Operator{max}, Operator{logical_and}, Operator{logical_or},
+        Operator{logical_xor}, Operator{bit_and}, Operator{bit_or}, Operator{bit_xor}, own}) {
+    World world{3};
+    std::array<std::array<bool, 8>, 3> data{};
+    for (std::size_t i = 0; i < 8; ++i)
+      for (std::size_t rank = 0; rank < 3; ++rank) data[rank][i] = (i >> rank & 1) != 0;
+    std::vector<Task> tasks;
+    for (std::size_t rank = 0; rank < 3; ++rank)
+      tasks.push_back(task_of(static_cast<Rank>(rank),
+                              world[static_cast<Rank>(rank)].all_reduce_async(data[rank], op)));
+    ASSERT_TRUE(world.drive(tasks));
+    for (std::size_t i = 0; i < 8; ++i)
+      for (std::size_t rank = 0; rank < 3; ++rank) {
+        std::uint8_t byte = 0;
+        std::memcpy(&byte, &data[rank][i], 1);
+        EXPECT_EQ(byte, expected(op.kind(), (i & 1) != 0, (i & 2) != 0, (i & 4) != 0) ? 1 : 0)
+            << name_of(op.kind()) << " " << i;
+      }
+  }
+}
+
+}  // namespace
+}  // namespace tutti::harness

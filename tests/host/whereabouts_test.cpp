@@ -1,0 +1,79 @@
+// What ranks tell each other of their calls.
+#include <array>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <tutti/whereabouts.hpp>
+
+namespace tutti {
+namespace {
+
+using Memory = Whereabouts::Memory;
+
+TEST(Whereabouts, AreOfTheLastCalls) {
+  CallCounter calls;
+  EXPECT_EQ(calls.tell(0).begun, 0U);
+  EXPECT_EQ(calls.tell(0).memory, Memory::none);
+  EXPECT_EQ(calls.tell(1).memory, Memory::none);
+  for (std::uint64_t number = 1; number <= 100; ++number) calls.begin(number, 1000 + number);
+  for (std::uint64_t number = 37; number <= 100; ++number) {
+    const Whereabouts told = calls.tell(number);
+    EXPECT_EQ(told.state, Whereabouts::State::there);
+    EXPECT_EQ(told.begun, 100U);
+    ASSERT_EQ(told.memory, Memory::known) << number;
+    EXPECT_EQ(told.fingerprint, 1000 + number);
+  }
+  EXPECT_EQ(calls.tell(0).fingerprint, 1100U) << "the latest";
+  EXPECT_EQ(calls.tell(36).memory, Memory::forgotten);
+  EXPECT_EQ(calls.tell(1).memory, Memory::forgotten);
+  EXPECT_EQ(calls.tell(101).memory, Memory::none);
+}
+
+TEST(Whereabouts, OfATurnThatIsKeptAreUnknownUntilItsCallBegins) {
+  CallCounter calls;
+  calls.begin(1, 7);
+  calls.begin(3, 9);
+  EXPECT_EQ(calls.tell(2).memory, Memory::none);
+  calls.note(2, 8);
+  EXPECT_EQ(calls.tell(2).fingerprint, 8U);
+  EXPECT_EQ(calls.tell(0).fingerprint, 9U);
+}
+
+TEST(Whereabouts, HaveWordsAsLongAsTheCallIsKnown) {
+  CallCounter calls;
+  calls.describe(7, "a barrier");
+  calls.begin(1, 7);
+  calls.forget(7);
+  EXPECT_EQ(calls.tell(1).words, "a barrier") << "it can still be asked for";
+  for (std::uint64_t number = 2; number <= 65; ++number) calls.begin(number, 8);
+  calls.forget(9);
+  calls.begin(66, 7);
+  EXPECT_EQ(calls.tell(66).words, "");
+}
+
+TEST(Whereabouts, SayWhatIsWaitedFor) {
+  CallCounter calls;
+  constexpr Duration kTime = std::chrono::seconds{3};
+  const std::array waits{CallWait{.name = "reduce", .number = 4, .rank = 2, .time = kTime},
+                         CallWait{.name = "recv", .tag = 5, .rank = 1}};
+  calls.wait(waits, true);
+  std::this_thread::sleep_for(std::chrono::milliseconds{150});
+  const auto told = calls.tell(0).waits;
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[0].call, "reduce #4");
+  EXPECT_EQ(told[0].number, 4U);
+  EXPECT_EQ(told[0].rank, 2);
+  EXPECT_GE(told[0].time, kTime + std::chrono::milliseconds{150});
+  EXPECT_EQ(told[1].call, "recv with tag 5");
+  calls.wait(waits, false);
+  EXPECT_EQ(calls.tell(0).waits.size(), 2U);
+  std::this_thread::sleep_for(std::chrono::milliseconds{150});
+  EXPECT_EQ(calls.tell(0).waits.size(), 0U) << "it only looked at them, long ago";
+  calls.wait(waits, true);
+  calls.go_on();
+  EXPECT_EQ(calls.tell(0).waits.size(), 0U);
+}
+
+}  // namespace
+}  // namespace tutti

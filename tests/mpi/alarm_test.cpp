@@ -1,0 +1,96 @@
+// A transport over MPI whose ranks have an alarm: that knows more of failures than the MPI.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <array>
+#include <memory>
+
+#include "backends/mpi/transport.hpp"
+
+namespace {
+bool fails = false;  // whether the MPI cannot send
+}
+
+extern "C" int PMPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag,
+                          MPI_Comm comm, MPI_Request* request) {
+  static const auto real = reinterpret_cast<decltype(&PMPI_Isend)>(dlsym(RTLD_NEXT, "PMPI_Isend"));
+  return fails ? MPI_ERR_OTHER : real(data, count, type, to, tag, comm, request);
+}
+
+namespace tutti::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+const Error kDeath{ErrorCode::peer_dead, "rank 7 has ended", 7};
+
+class MpiAlarm : public testing::Test {
+ protected:
+  ~MpiAlarm() override { fails = false; }
+  void post(Transfer::Kind kind) {
+    const Transfer transfer{.kind = kind,
+                            .peer = kind == Transfer::Kind::send ? 1 - ranks_.self : 0,
+                            .pieces = {&piece_, 1}};
+    transport_->post({&transfer, 1});
+  }
+  std::size_t poll() { return transport_->poll(completions_); }
+  /// What the transport throws in the end.
+  Error failure() {
+    const auto deadline = std::chrono::steady_clock::now() + 5s;
+    try {
+      while (std::chrono::steady_clock::now() < deadline) EXPECT_EQ(poll(), 0U);
+    } catch (const Error& error) {
+      return error;
+    }
+    return {ErrorCode::bug, "nothing was thrown"};
+  }
+
+  int told_ = 0;
+  std::shared_ptr<Alarm> alarm_ =
+      std::make_shared<Alarm>([this](const Error&) { ++told_; }, nullptr);
+  mpi::Ranks ranks_ = mpi::gather_ranks(MPI_COMM_WORLD, {.timeout = 15s});
+  std::unique_ptr<Transport> transport_ =
+      std::make_unique<mpi::MpiTransport>(ranks_, mpi::Options{}, alarm_, false);
+
+ private:
+  std::array<Completion, 4> completions_{};
+  std::byte byte_{};
+  Piece piece_{&byte_, 1};
+};
+
+TEST_F(MpiAlarm, IsHeardWhereverTheTransportIsCalled) {
+  post(Transfer::Kind::recv);
+  EXPECT_EQ(poll(), 0U);
+  alarm_->hear(kDeath);
+  EXPECT_EQ(failure().culprit(), 7);
+  EXPECT_THROW(post(Transfer::Kind::recv), Error);
+}
+
+TEST_F(MpiAlarm, TellsTheOthersOfAnAbort) {
+  transport_->abort({ErrorCode::timeout, "too late", 0});
+  EXPECT_EQ(told_, 1);
+  alarm_->hear(kDeath);  // which all ranks agree on
+  EXPECT_EQ(failure().culprit(), 7);
+  EXPECT_FALSE(mpi::find_notice(ranks_));
+}
+
+TEST_F(MpiAlarm, HasTheFirstWordOfWhatTheMpiReports) {
+  fails = true;
+  EXPECT_NO_THROW(post(Transfer::Kind::send));
+  EXPECT_EQ(poll(), 0U);
+  alarm_->hear(kDeath);
+  EXPECT_EQ(failure().culprit(), 7);
+}
+
+TEST_F(MpiAlarm, IsNotWaitedForForLong) {
+  fails = true;
+  EXPECT_NO_THROW(post(Transfer::Kind::send));
+  const Error error = failure();
+  EXPECT_EQ(error.code(), ErrorCode::transport);
+  EXPECT_EQ(error.culprit(), 1 - ranks_.self);
+  EXPECT_THROW(post(Transfer::Kind::send), Error);
+}
+
+}  // namespace
+}  // namespace tutti::test
