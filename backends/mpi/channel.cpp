@@ -16,12 +16,6 @@ namespace {
 
 constexpr const char* kAction = "tell the ranks of each other";
 
-/// What every rank says first: a short text is all there is to say.
-struct Cell {
-  int length;
-  std::array<char, 60> text;
-};
-
 /// What is kept until MPI_Finalize, with which MPI_COMM_SELF ends.
 using Kept = std::vector<std::shared_ptr<const void>>;
 
@@ -44,6 +38,12 @@ int key_of_kept() {
 
 // What MPI reads and writes in an exchange.
 struct MpiChannel::Exchange {
+  /// What every rank says first: a short text is all there is to say.
+  struct Cell {
+    int length;
+    std::array<char, 60> text;
+  };
+
   Exchange(std::string_view own, int size)
       : said{own}, cells(static_cast<std::size_t>(size)), lengths(cells.size()),
         places(cells.size()) {
@@ -67,15 +67,15 @@ MpiChannel::MpiChannel(MPI_Comm comm) : comm_{comm} {
 }
 
 void MpiChannel::exchange(Exchange& e, Duration deadline) const {
-  check(PMPI_Iallgather(&e.cell, sizeof(Cell), MPI_BYTE, e.cells.data(), sizeof(Cell), MPI_BYTE,
-                        comm_, &e.request),
+  check(PMPI_Iallgather(&e.cell, sizeof(Exchange::Cell), MPI_BYTE, e.cells.data(),
+                        sizeof(Exchange::Cell), MPI_BYTE, comm_, &e.request),
         kAction);
   finish(e.request, deadline, kAction);
-  std::ranges::transform(e.cells, e.lengths.begin(), &Cell::length);
+  std::ranges::transform(e.cells, e.lengths.begin(), &Exchange::Cell::length);
   std::exclusive_scan(e.lengths.begin(), e.lengths.end(), e.places.begin(), 0);
   const auto longest = static_cast<std::size_t>(std::ranges::max(e.lengths));
   if (longest <= e.cell.text.size()) {
-    for (const Cell& cell : e.cells)
+    for (const Exchange::Cell& cell : e.cells)
       e.heard.append(cell.text.data(), static_cast<std::size_t>(cell.length));
     return;
   }
