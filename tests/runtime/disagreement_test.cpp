@@ -50,7 +50,7 @@ class Vectors {
 };
 
 /// What the odd rank does differently.
-struct Difference {
+struct OddCalls {
   const char* name;
   std::vector<Call> (*calls)(Vectors& data, bool is_odd, Rank odd);
 };
@@ -90,14 +90,12 @@ std::vector<Call> different_order_of_operators(Vectors& data, bool is_odd, Rank 
                   is_odd);
 }
 
-constexpr Difference kDifferences[] = {{"operator", different_operator},
-                                       {"type", different_type},
-                                       {"count", different_count},
-                                       {"root", different_root},
-                                       {"order", different_order},
-                                       {"order_of_operators", different_order_of_operators}};
+constexpr OddCalls kOddCalls[] = {
+    {"operator", different_operator}, {"type", different_type},
+    {"count", different_count},       {"root", different_root},
+    {"order", different_order},       {"order_of_operators", different_order_of_operators}};
 
-using Parameters = std::tuple<Setting, Difference, Rank, std::size_t>;
+using Parameters = std::tuple<Setting, OddCalls, Rank, std::size_t>;
 
 std::string name_of_parameters(const ::testing::TestParamInfo<Parameters>& info) {
   const auto& [setting, difference, odd, count] = info.param;
@@ -106,7 +104,7 @@ std::string name_of_parameters(const ::testing::TestParamInfo<Parameters>& info)
 }
 
 /// Starts all calls, then waits for them in their order. @return how each went.
-std::vector<Result<void>> run_all(Communicator& world, const std::vector<Call>& calls) {
+std::vector<Result<void>> run_each(Communicator& world, const std::vector<Call>& calls) {
   std::vector<Result<Request>> started;
   for (const Call& one : calls) started.push_back(world.try_start(one));
   std::vector<Result<void>> results;
@@ -133,7 +131,7 @@ TEST_P(Disagreement, IsAnErrorOnAllRanks) {
     SCOPED_TRACE("rank " + std::to_string(world.rank()));
     Vectors data{world.rank(), count};
     const auto start = Clock::now();
-    auto results = run_all(world, difference.calls(data, is_odd, odd));
+    auto results = run_each(world, difference.calls(data, is_odd, odd));
     // Nobody can have reduced what not all give alike, but a root waits for nobody.
     if (difference.calls == different_root && results[0]) {
       EXPECT_TRUE(data.is_of(root_of(is_odd, odd))) << "wrong data";
@@ -157,8 +155,7 @@ INSTANTIATE_TEST_SUITE_P(Over, Disagreement,
                          ::testing::Combine(::testing::Values(Setting{3, "shm", 1},
                                                               Setting{3, "tcp", 3},
                                                               Setting{3, "auto", 2}),
-                                            ::testing::ValuesIn(kDifferences),
-                                            ::testing::Values(0, 2),
+                                            ::testing::ValuesIn(kOddCalls), ::testing::Values(0, 2),
                                             ::testing::Values(64, 300'000)),
                          name_of_parameters);
 
