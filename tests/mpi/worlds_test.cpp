@@ -177,27 +177,5 @@ TEST(MpiWorlds, AreMadeByThreadsAtATime) {
   for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
 }
 
-TEST(MpiWorlds, CostNoMoreThanADuplicate) {
-  (void)mpi::init(MPI_COMM_WORLD);
-  const auto time_of = [](auto make) {
-    std::vector<double> times;
-    for (int i = 0; i < 200; ++i) {
-      MPI_Barrier(MPI_COMM_WORLD);
-      const double begin = MPI_Wtime();
-      make();
-      times.push_back(MPI_Wtime() - begin);
-    }
-    std::nth_element(times.begin(), times.begin() + 100, times.end());
-    return times[100];
-  };
-  const double ours = time_of([] { (void)mpi::init(MPI_COMM_WORLD); });
-  const double theirs = time_of([] {
-    MPI_Comm comm = MPI_COMM_NULL;
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    MPI_Comm_free(&comm);
-  });
-  if (rank_in_world() == 0) std::printf("init %.1f us, dup %.1f us\n", ours * 1e6, theirs * 1e6);
-}
-
 }  // namespace
 }  // namespace tutti::test
