@@ -3,11 +3,11 @@
 #include <functional>
 #include <utility>
 
-#include <tutti/catalog.hpp>
+#include <tutti/spi/catalog.hpp>
 
 #include "refuse.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 bool is_own(const Algorithm& row) noexcept {
@@ -98,4 +98,4 @@ bool is_added(const Choice& choice) noexcept {
          (choice.hierarchy && std::ranges::any_of(choice.hierarchy->stages, is_added));
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -3,12 +3,12 @@
 // bytes sent per rank 2(n-1)/n of the vector, the least possible. Any torus, commutative operators.
 // The "bucket" algorithm of Barnett, Littlefield, Payne and van de Geijn, 1993. Wins over the ring
 // on tori, whose neighbours it talks to in far fewer rounds; multitree loads all sides at once.
-#include <tutti/graph.hpp>
+#include <tutti/spi/graph.hpp>
 
 #include "patterns.hpp"
 #include "refuse.hpp"
 
-namespace tutti::algorithms {
+namespace tutti::inline v0::algorithms {
 namespace {
 
 /// One rank's ring along a side.
@@ -63,4 +63,4 @@ Schedule bucket_all_reduce(const Shape& shape, Rank self) {
   return then(bucket_reduce_scatter(shape, self), bucket_all_gather(shape, self));
 }
 
-}  // namespace tutti::algorithms
+}  // namespace tutti::inline v0::algorithms

@@ -1,13 +1,13 @@
 // Choices as text: `name`, `name:k=4`, `name:skips=5+3+2+1`, `name:graph=torus:4x4`, and
 // `name(first, second):groups=4`.
-#include <tutti/catalog.hpp>
-#include <tutti/graph.hpp>
+#include <tutti/spi/catalog.hpp>
+#include <tutti/spi/graph.hpp>
 
 #include "expression.hpp"
 #include "nearest_word.hpp"
 #include "refuse.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 const Algorithm& find(const Catalog& catalog, Collective collective, std::string_view name) {
@@ -102,4 +102,4 @@ Choice parse_choice(const Catalog& catalog, Collective collective, std::string_v
   return choice;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// So a colour is rings, and links that change places in a square join or split them.
 class ColoredLinks {
@@ -57,4 +57,4 @@ class ColoredLinks {
   std::vector<std::vector<Links>> links_{};
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -8,7 +8,7 @@
 // because NCCL runs it and its partners are few.
 #include "patterns.hpp"
 
-namespace tutti::algorithms {
+namespace tutti::inline v0::algorithms {
 namespace {
 
 /// One of the two trees, over places 1 .. size - 1. The root of all hangs over it as place 0.
@@ -82,4 +82,4 @@ Schedule double_binary_tree_all_reduce(const Shape& shape, Rank self) {
   return then(double_binary_tree_reduce(shape, self), double_binary_tree_broadcast(shape, self));
 }
 
-}  // namespace tutti::algorithms
+}  // namespace tutti::inline v0::algorithms

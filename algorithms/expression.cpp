@@ -4,7 +4,7 @@
 
 #include "refuse.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -69,4 +69,4 @@ std::string joined(const std::vector<int>& numbers) {
   return text;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

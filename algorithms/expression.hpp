@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include <tutti/catalog.hpp>
+#include <tutti/spi/catalog.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// `name(operand, operand):parameters` taken apart.
 struct Expression {
@@ -42,4 +42,4 @@ struct Expression {
 /// @param hierarchy any. @return its parameters as written after the colon.
 [[nodiscard]] std::string parameters_of(const Hierarchy& hierarchy);
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// A number as the power of a prime.
 struct PrimePower {
@@ -41,4 +41,4 @@ class FiniteField {
   std::vector<int> logarithms_{};  // of every element but 0
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 std::string text_of(const Graph::Edge& edge) {
@@ -101,4 +101,4 @@ std::vector<int> Graph::distances(int router) const {
   return distance;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include <tutti/graph.hpp>
+#include <tutti/spi/graph.hpp>
 
 #include "refuse.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// What stands before the routers of all ranks, or before how many ranks sit on each router.
 inline constexpr std::string_view kGraphRanks = ":ranks=";
@@ -24,4 +24,4 @@ inline constexpr int kMostRouters = 1 << 16;
 /// @param edges how many.
 void check_size(std::string_view what, std::int64_t routers, std::int64_t edges);
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

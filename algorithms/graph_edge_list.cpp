@@ -6,7 +6,7 @@
 
 #include "graph.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 /// The lines that were read so far.
@@ -109,4 +109,4 @@ Graph read_edge_list(std::string_view text) {
   }
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

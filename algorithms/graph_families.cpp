@@ -1,7 +1,7 @@
 // The families of graphs whose links are plain to see; graph_slim_fly.cpp has the other one.
 #include "graph.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 static constexpr int kMostDimensions = 16;
 static_assert(1 << kMostDimensions == kMostRouters);
@@ -77,4 +77,4 @@ Graph Graph::complete(int routers) {
   return {GraphFamily::complete, {routers}, routers, std::move(edges)};
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

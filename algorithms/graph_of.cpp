@@ -1,9 +1,9 @@
-#include <tutti/graph.hpp>
+#include <tutti/spi/graph.hpp>
 
 #include "patterns.hpp"
 #include "refuse.hpp"
 
-namespace tutti::algorithms {
+namespace tutti::inline v0::algorithms {
 
 const Graph& graph_of(const Shape& shape, const char* example) {
   if (shape.graph == nullptr)
@@ -28,4 +28,4 @@ std::vector<Rank> ranks_of(const Graph& graph) {
   return ranks;
 }
 
-}  // namespace tutti::algorithms
+}  // namespace tutti::inline v0::algorithms

@@ -5,7 +5,7 @@
 #include "graph.hpp"
 #include "nearest_word.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 /// Calls visit for what stands between separators.
@@ -98,4 +98,4 @@ Graph parse_graph(std::string_view text) {
   return graph.with_ranks_on(std::move(routers));
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

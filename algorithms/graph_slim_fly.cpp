@@ -5,7 +5,7 @@
 #include "finite_field.hpp"
 #include "graph.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// The exponents of the primitive element whose powers are X, or Y: differences of neighbours
 /// within a row on side 0, or on side 1.
@@ -48,4 +48,4 @@ Graph Graph::slim_fly(int q) {
   return {GraphFamily::slim_fly, {q}, 2 * q * q, std::move(edges)};
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

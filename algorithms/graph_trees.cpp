@@ -8,7 +8,7 @@
 
 #include "graph.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 struct Graph::Lazy {
   std::once_flag once{};
@@ -71,4 +71,4 @@ SpanningTrees Graph::grow_trees() const {
   return trees;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include <tutti/algorithm.hpp>
-#include <tutti/contract.hpp>
+#include <tutti/spi/algorithm.hpp>
+#include <tutti/spi/contract.hpp>
 
 #include "refuse.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 std::vector<int> sizes_of(const std::vector<int>& groups, int size) {
@@ -74,4 +74,4 @@ Choice on_hosts(Choice choice, std::span<const int> hosts) {
   return choice;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

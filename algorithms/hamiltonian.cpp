@@ -8,7 +8,7 @@
 
 #include "graph.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 using Tour = std::vector<int>;
@@ -77,4 +77,4 @@ std::vector<std::vector<int>> hamiltonian_cycles(const Graph& graph) {
   return cycles;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -9,7 +9,7 @@
 // commutative operators. Wins where groups are nearer to each other inside than outside.
 #include "levels.hpp"
 
-namespace tutti::algorithms {
+namespace tutti::inline v0::algorithms {
 namespace {
 
 /// The stage between groups over `n` blocks, of which ranks behind the lanes do nothing.
@@ -89,4 +89,4 @@ Schedule hierarchical_barrier(const Shape& shape, Rank self) {
   return refine(then(std::move(schedule), pass(levels, 1, Way::from_lanes)), levels.parts());
 }
 
-}  // namespace tutti::algorithms
+}  // namespace tutti::inline v0::algorithms

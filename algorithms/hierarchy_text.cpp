@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <array>
 
-#include <tutti/catalog.hpp>
+#include <tutti/spi/catalog.hpp>
 
 #include "expression.hpp"
 #include "refuse.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 using enum Collective;
@@ -112,4 +112,4 @@ std::string parameters_of(const Hierarchy& hierarchy) {
   return text + (text.empty() ? "" : ":") + "lanes=" + std::to_string(hierarchy.lanes);
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

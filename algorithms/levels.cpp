@@ -3,11 +3,11 @@
 #include <numeric>
 #include <set>
 
-#include <tutti/contract.hpp>
+#include <tutti/spi/contract.hpp>
 
 #include "refuse.hpp"
 
-namespace tutti::algorithms {
+namespace tutti::inline v0::algorithms {
 namespace {
 
 const Hierarchy* hierarchy_in(const Shape& shape) {
@@ -115,4 +115,4 @@ std::uint32_t Levels::units_between(std::size_t stage) const {
   return build(choice, groups(), root_group_, 0).units();
 }
 
-}  // namespace tutti::algorithms
+}  // namespace tutti::inline v0::algorithms

@@ -6,7 +6,7 @@
 
 #include "patterns.hpp"
 
-namespace tutti::algorithms {
+namespace tutti::inline v0::algorithms {
 
 /// The groups of a hierarchical algorithm, and where one rank is in them. Each group has a leader:
 /// the root, or its first rank. Throws Error{invalid_argument} where groups or algorithms do not
@@ -75,4 +75,4 @@ class Levels {
   int root_group_ = 0;
 };
 
-}  // namespace tutti::algorithms
+}  // namespace tutti::inline v0::algorithms

@@ -4,12 +4,12 @@
 // are rings. Rings, complete graphs, tori and hypercubes; commutative operators. Rings of both
 // directions, and several at once, are those of NCCL and RCCL. Wins for the largest vectors where
 // one link does not use up what a rank can send; multitree has fewer rounds.
-#include <tutti/graph.hpp>
+#include <tutti/spi/graph.hpp>
 
 #include "hamiltonian.hpp"
 #include "patterns.hpp"
 
-namespace tutti::algorithms {
+namespace tutti::inline v0::algorithms {
 namespace {
 
 /// One ring, seen from a rank.
@@ -67,4 +67,4 @@ Schedule multi_ring_all_reduce(const Shape& shape, Rank self) {
   return schedule;
 }
 
-}  // namespace tutti::algorithms
+}  // namespace tutti::inline v0::algorithms

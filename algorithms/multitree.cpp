@@ -7,11 +7,11 @@
 // et al., MultiTree, ISCA 2021, with other trees: graph_trees.cpp. Wins for large and middle
 // vectors where messages that share a link slow each other down; loses to log-round algorithms on a
 // single switch, and on networks with hubs.
-#include <tutti/graph.hpp>
+#include <tutti/spi/graph.hpp>
 
 #include "patterns.hpp"
 
-namespace tutti::algorithms {
+namespace tutti::inline v0::algorithms {
 
 Schedule multitree_all_gather(const Shape& shape, Rank self) {
   const Graph& graph = graph_of(shape, "multitree:graph=torus:4x4");
@@ -47,4 +47,4 @@ Schedule multitree_all_reduce(const Shape& shape, Rank self) {
   return then(multitree_reduce_scatter(shape, self), multitree_all_gather(shape, self));
 }
 
-}  // namespace tutti::algorithms
+}  // namespace tutti::inline v0::algorithms

@@ -5,11 +5,11 @@
 #include <span>
 #include <string_view>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// @param word as written. @param choices what would be right. @return the choice fewest edits
 /// away, or nothing where none is near.
 [[nodiscard]] std::string_view nearest_word(std::string_view word,
                                             std::span<const std::string_view> choices);
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

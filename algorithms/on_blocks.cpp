@@ -1,11 +1,11 @@
 // Schedules whose blocks stand for several blocks of another vector.
-#include <tutti/schedule.hpp>
+#include <tutti/spi/schedule.hpp>
 
 #include <numeric>
 
 #include <tutti/error.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 /// What a step over blocks is over those that they stand for: runs of consecutive units.
@@ -76,4 +76,4 @@ Schedule then(Schedule first, const Schedule& second, const Blocks& blocks) {
   return both;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -6,9 +6,9 @@
 #include <array>
 #include <bit>
 
-#include <tutti/algorithm.hpp>
+#include <tutti/spi/algorithm.hpp>
 
-namespace tutti::algorithms {
+namespace tutti::inline v0::algorithms {
 
 /// The signature of every generator, for declaring them by name.
 using Builder = Schedule(const Shape& shape, Rank self);
@@ -98,4 +98,4 @@ struct InOrderNode {
   return peer < self ? Side::left : Side::right;
 }
 
-}  // namespace tutti::algorithms
+}  // namespace tutti::inline v0::algorithms

@@ -1,11 +1,11 @@
 // Schedules on a part of a vector, for algorithms made of others.
-#include <tutti/schedule.hpp>
+#include <tutti/spi/schedule.hpp>
 
 #include <algorithm>
 
 #include <tutti/error.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 /// Where the units of a vector lie in another one: units below `end` by `offset` further on, the
@@ -98,4 +98,4 @@ Schedule side_by_side(std::span<const Schedule> parts) {
   return all;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

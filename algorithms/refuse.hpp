@@ -7,7 +7,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// Throws Error{invalid_argument}. @param message one sentence that says what is wrong.
 [[noreturn]] inline void refuse(std::string message) {
@@ -24,4 +24,4 @@ namespace tutti {
   return (size == 1 ? ", and there is " : ", and there are ") + count_of(size, "rank");
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -1,11 +1,11 @@
-#include <tutti/schedule.hpp>
+#include <tutti/spi/schedule.hpp>
 
 #include <algorithm>
 #include <numeric>
 
 #include <tutti/error.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 Step Step::refined(std::uint32_t factor) const noexcept {
   Step step = *this;
@@ -88,4 +88,4 @@ Schedule reverse(const Schedule& schedule, Reversal reversal) {
   return reversed;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -1,9 +1,9 @@
-#include <tutti/algorithm.hpp>
 #include <tutti/error.hpp>
+#include <tutti/spi/algorithm.hpp>
 
 #include "finite_field.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// Whether a Slim Fly has so many routers.
 static bool is_slim_fly(int size) noexcept {
@@ -101,4 +101,4 @@ void require(Sizes sizes, int size) {
                                                " ranks"};
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

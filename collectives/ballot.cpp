@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 using State = Whereabouts::State;
@@ -93,4 +93,4 @@ Error Ballot::verdict() const {
   return Error{ErrorCode::mismatch, text + kMustAgree, -1}.about(number_);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

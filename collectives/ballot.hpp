@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <tutti/whereabouts.hpp>
+#include <tutti/spi/whereabouts.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// The calls of one number of all ranks. Those that are gone, or have not come to it, do not count.
 class Ballot {
@@ -45,4 +45,4 @@ class Ballot {
   std::vector<Party> parties_{};  // the largest first; of equal ones that of the lowest rank
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

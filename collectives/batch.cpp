@@ -8,7 +8,7 @@
 #include "engine.hpp"
 #include "idleness.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 /// See BatchScope. Null, or an object on this thread's stack.
@@ -111,4 +111,4 @@ void BatchScope::run() {
   errors.raise();
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

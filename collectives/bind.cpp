@@ -7,7 +7,7 @@
 
 #include "program.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 /// Binds one schedule. A slot is known by its id: the unit for in and out, which hazards treat as
@@ -378,4 +378,4 @@ Program bind(const Schedule& schedule, const Layout& layout) {
   return Binder{schedule, layout}.run();
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -6,7 +6,7 @@
 
 #include "hash.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 /// So many counts are listed.
@@ -100,4 +100,4 @@ std::string words_of(const Problem& problem, const Candidate& chosen, const Bind
   return text;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

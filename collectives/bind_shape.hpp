@@ -8,7 +8,7 @@
 #include "execution.hpp"
 #include "selector.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// @param problem a checked call. @param chosen for it. @param self this rank.
 /// @param in_flight as CommunicatorOptions::segments_in_flight. @return what its calls share.
@@ -20,4 +20,4 @@ namespace tutti::detail {
 [[nodiscard]] std::string words_of(const Problem& problem, const Candidate& chosen,
                                    const Binding& binding, int in_flight);
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -4,16 +4,26 @@
 
 #include <tutti/attempt.hpp>
 #include <tutti/batch.hpp>
+#include <tutti/spi/communicator.hpp>
 
 #include "engine.hpp"
 #include "objects.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 
-Communicator Communicator::create(Footing footing, std::shared_ptr<Memory> memory,
-                                  const CommunicatorOptions& options) {
+Communicator make_communicator(Footing footing, std::shared_ptr<Memory> memory,
+                               const CommunicatorOptions& options) {
   return Communicator{
       std::make_shared<detail::Engine>(std::move(footing), std::move(memory), options)};
+}
+
+Communicator make_communicator(std::unique_ptr<Transport> transport, std::shared_ptr<Memory> memory,
+                               const CommunicatorOptions& options) {
+  return make_communicator(Footing{std::move(transport), nullptr}, std::move(memory), options);
+}
+
+Transport& transport_of(Communicator& communicator) {
+  return detail::engine_of(communicator.engine_).transport();
 }
 
 Communicator::Communicator(std::shared_ptr<detail::Engine> engine) noexcept
@@ -27,9 +37,6 @@ Rank Communicator::rank() const noexcept {
 }
 int Communicator::size() const noexcept {
   return engine_ ? engine_->transport().size() : 0;
-}
-Transport& Communicator::transport() {
-  return detail::engine_of(engine_).transport();
 }
 
 namespace {
@@ -51,6 +58,13 @@ class Loan {
   detail::Execution* execution_;
 };
 
+/// A call that receives from any rank: once a message has come it is one from a rank.
+Call from_whoever_sends(detail::Engine& engine, Call call, const Options& options) {
+  if (call.point_to_point == PointToPoint::recv)
+    call.from = engine.await_message(any_rank, call.tag, options.timeout).from;
+  return call;
+}
+
 /// Starts a call, at once or with the others of this thread's batch.
 void start_or_enlist(const std::shared_ptr<detail::Engine>& engine, detail::Execution& execution,
                      const void* in, void* out, const detail::Engine::Enlistment& how) {
@@ -64,7 +78,10 @@ void start_or_enlist(const std::shared_ptr<detail::Engine>& engine, detail::Exec
 
 void Communicator::run(const Call& call, const Options& options) {
   const detail::Use use{engine_};
-  if (detail::BatchScope::current() == nullptr) return engine_->run(call, options);
+  if (detail::BatchScope::current() == nullptr) {
+    if (call.from != any_rank) return engine_->run(call, options);
+    return engine_->run(from_whoever_sends(*engine_, call, options), options);
+  }
   detail::Execution* execution = engine_->acquire(call, options);
   Loan loan{*engine_, execution};
   start_or_enlist(engine_, *execution, call.in, call.out,
@@ -72,51 +89,63 @@ void Communicator::run(const Call& call, const Options& options) {
   static_cast<void>(loan.keep());  // the batch's, which waits for it
 }
 
-Request Communicator::start(const Call& call, const Options& options) {
-  const detail::Use use{engine_};
-  detail::Execution* execution = engine_->acquire(call, options);
-  Loan loan{*engine_, execution};
-  start_or_enlist(engine_, *execution, call.in, call.out, {.timeout = options.timeout});
-  return Request{engine_, loan.keep()};
+void Communicator::run_now(const Call& call, const Options& options) {
+  detail::BatchScope::refuse("a call that returns what it brings");
+  run(call, options);
 }
 
-Plan Communicator::plan(const Call& call, const Options& options) {
-  const detail::Use use{engine_};
-  return Plan{engine_, engine_->acquire(call, options), call.in, call.out, options.timeout};
+Request Async::run(const Call& call, const Options& options) {
+  const std::shared_ptr<detail::Engine>& engine = world_->engine_;
+  const detail::Use use{engine};
+  detail::Execution* execution = engine->acquire(call, options);
+  Loan loan{*engine, execution};
+  start_or_enlist(engine, *execution, call.in, call.out, {.timeout = options.timeout});
+  return Request{engine, loan.keep()};
 }
 
-Result<void> Communicator::try_run(const Call& call, const Options& options) noexcept {
-  return detail::attempt([&] { run(call, options); });
+Plan Plans::run(const Call& call, const Options& options) {
+  const std::shared_ptr<detail::Engine>& engine = world_->engine_;
+  const detail::Use use{engine};
+  return Plan{engine, engine->acquire(call, options), call.in, call.out, options.timeout};
 }
 
-Result<Request> Communicator::try_start(const Call& call, const Options& options) noexcept {
-  return detail::attempt([&] { return start(call, options); });
+Result<void> Try::run(const Call& call, const Options& options) noexcept {
+  return detail::attempt([&] { world_->run(call, options); });
 }
 
-Result<Plan> Communicator::try_plan(const Call& call, const Options& options) noexcept {
-  return detail::attempt([&] { return plan(call, options); });
+Result<Request> Try::start(const Call& call, const Options& options) noexcept {
+  return detail::attempt([&] { return world_->async().run(call, options); });
 }
 
-RawBytes Communicator::bytes_for_objects() noexcept {
+Result<Plan> Try::plan(const Call& call, const Options& options) noexcept {
+  return detail::attempt([&] { return world_->plan().run(call, options); });
+}
+
+namespace detail {
+
+RawBytes ObjectAccess::bytes(Communicator& world) noexcept {
   try {
-    const detail::Use use{engine_};
-    return engine_->take_bytes(0);
-  } catch (...) {  // There is none now; what else is wrong start_objects says.
+    const Use use{world.engine_};
+    return world.engine_->take_bytes(0);
+  } catch (...) {  // There is none now; what else is wrong start says.
     return {};
   }
 }
 
-detail::SoleCaller Communicator::sole_caller() {
-  return detail::SoleCaller{engine_};
+SoleCaller ObjectAccess::sole_caller(Communicator& world) {
+  return SoleCaller{world.engine_};
 }
 
-ObjectExchange Communicator::start_objects(ObjectCall call) {
-  const detail::Use use{engine_};
-  detail::BatchScope::refuse("an object collective");
-  auto operation = std::make_shared<detail::ObjectOperation>(*engine_, std::move(call));
-  engine_->start(operation);
-  return ObjectExchange{engine_, std::move(operation)};
+ObjectExchange ObjectAccess::start(Communicator& world, ObjectCall call) {
+  const std::shared_ptr<Engine>& engine = world.engine_;
+  const Use use{engine};
+  BatchScope::refuse("an object collective");
+  auto operation = std::make_shared<ObjectOperation>(*engine, std::move(call));
+  engine->start(operation);
+  return ObjectExchange{engine, std::move(operation)};
 }
+
+}  // namespace detail
 
 std::string Communicator::explain(const Call& call, const Options& options) {
   const detail::Use use{engine_};
@@ -232,4 +261,4 @@ std::size_t Plan::segment() const noexcept {
   return execution_ == nullptr ? 0 : execution_->binding().segment_bytes;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

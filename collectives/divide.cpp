@@ -9,10 +9,11 @@
 
 #include <tutti/attempt.hpp>
 #include <tutti/batch.hpp>
+#include <tutti/spi/communicator.hpp>
 
 #include "engine.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 // What a rank says in a split.
@@ -57,7 +58,8 @@ void check_members(std::span<const Rank> members, Rank self, int size) {
 Communicator Communicator::group(std::span<const Rank> members, std::uint64_t key) {
   const detail::Engine& engine = detail::engine_of(engine_);
   check_members(members, rank(), size());
-  return create(engine.group().subgroup(members, key), engine.memory(), engine.options());
+  return make_communicator(engine.group().subgroup(members, key), engine.memory(),
+                           engine.options());
 }
 
 Result<Communicator> Communicator::try_group(std::span<const Rank> members,
@@ -91,12 +93,22 @@ std::string Communicator::describe() const {
   return std::to_string(size()) + " ranks over " + engine.transport().capabilities().name;
 }
 
-Communicator::Place Communicator::place_of_buffers() const {
-  const detail::Engine& engine = detail::engine_of(engine_);
-  if (engine.has_group())
-    if (std::shared_ptr<Memory> visible = engine.group().visible_memory())
-      return {std::move(visible), true};
-  return {engine.memory(), false};
+namespace {
+
+std::shared_ptr<Memory> visible_memory(const detail::Engine& engine) {
+  return engine.has_group() ? engine.group().visible_memory() : nullptr;
 }
 
-}  // namespace tutti
+}  // namespace
+
+bool Communicator::allocates_visible() const {
+  return visible_memory(detail::engine_of(engine_)) != nullptr;
+}
+
+std::shared_ptr<std::byte> Communicator::allocate_bytes(std::size_t bytes) const {
+  const detail::Engine& engine = detail::engine_of(engine_);
+  std::shared_ptr<Memory> visible = visible_memory(engine);
+  return allocate_zeroed(visible ? std::move(visible) : engine.memory(), bytes);
+}
+
+}  // namespace tutti::inline v0

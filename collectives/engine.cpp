@@ -3,22 +3,22 @@
 #include <algorithm>
 #include <new>
 
-#include <tutti/fingerprint.hpp>
+#include <tutti/spi/fingerprint.hpp>
 
 #include "bind_shape.hpp"
 #include "objects.hpp"
 #include "point_to_point.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 /// Polls from one look at the clock to the next, where a poll is so short that reading it would
 /// count.
 constexpr int kPollsPerClock = 32;
 
-/// Calls from the oldest pending one to the newest at most. Their tags are used again in turn, so
-/// that a message that was never received, as after a disagreement about the root, meets a later
-/// call and is found to be wrong, where find_strays did not find it before.
+/// Calls from the oldest pending one to the newest that has started; later ones wait. Their tags
+/// are used again in turn, so that a message that was never received, as after a disagreement about
+/// the root, meets a later call and is found to be wrong, where find_strays did not find it before.
 constexpr std::uint32_t kWindow = 64;
 
 Options with_level(Options options, Determinism level) {
@@ -159,6 +159,7 @@ Execution& Engine::lend(Entry& entry) noexcept {
 /// Most calls of a loop are like the one before, and many end as they begin: those lend nothing.
 void Engine::run(const Call& call, const Options& options) {
   Entry& entry = entry_ready_for(call, options);
+  if (entry.binding->is_collective && !has_room(1)) return run_later(entry, call, options);
   Execution& execution = entry.idle.front().execution;
   cached_bytes_ -= execution.footprint();  // which the first run of a shape changes
   try {
@@ -180,25 +181,68 @@ void Engine::run(const Call& call, const Options& options) {
   if (cached_bytes_ > options_.cache_bytes) evict();
 }
 
+/// Of a call that older ones have to make room for.
+void Engine::run_later(Entry& entry, const Call& call, const Options& options) {
+  Execution& execution = lend(entry);
+  try {
+    start(execution, call.in, call.out, options.timeout);
+  } catch (...) {
+    release(&execution);
+    throw;
+  }
+  wait(execution);
+  release(&execution);
+}
+
 void Engine::check_start(const Execution& execution, const void* in, const void* out) {
   const Binding& binding = execution.binding();
   const bool is_barrier = binding.layout.contract().collective == Collective::barrier;
   if (!is_barrier && !execution.ran_on(in, out))
     check_buffers(binding.name, binding.layout, binding.element_bytes, in, out);
-  if (binding.is_collective) check_window(1);
 }
 
 void Engine::start(Execution& execution, const void* in, void* out, Duration timeout) {
   if (failure_) complain();
   check_start(execution, in, out);
-  if (execution.binding().layout.contract().collective == Collective::barrier) in = out = &token_;
   if (timeout == Duration::zero()) timeout = options_.timeout;
+  if (!execution.binding().is_collective || has_room(1)) return begin(execution, in, out, timeout);
+  waiting_.push_back({.execution = &execution, .in = in, .out = out, .timeout = timeout});
+  held_.splice(held_.end(), in_use_, find_held(in_use_, execution));
+  execution.hold(timeout);
+}
+
+void Engine::begin(Execution& execution, const void* in, void* out, Duration timeout) {
+  if (execution.binding().layout.contract().collective == Collective::barrier) in = out = &token_;
   try {
     execution.start({in, out}, turn_of(execution), timeout);
   } catch (...) {
     fail_as_caught();
   }
   if (hook_.is_asked_at_start()) help_others(transport_->now());
+}
+
+std::list<Engine::Held>::iterator Engine::find_held(std::list<Held>& held,
+                                                    const Execution& execution) noexcept {
+  return std::ranges::find_if(
+      held, [&execution](const Held& other) { return &other.execution == &execution; });
+}
+
+/// In the order of the calls, which is the same on all ranks.
+void Engine::start_waiting() {
+  while (!waiting_.empty()) {
+    const Waiting next = waiting_.front();
+    const std::uint64_t places = next.objects ? next.objects->places() : 1;
+    if (!is_within_window(places)) return;
+    waiting_.pop_front();
+    if (!next.objects) {
+      in_use_.splice(in_use_.begin(), held_, held_.begin());
+      begin(*next.execution, next.in, next.out, next.timeout);
+      continue;
+    }
+    next.objects->let_start();
+    advance_objects();
+    next.objects->encode();
+  }
 }
 
 /// Collectives are counted. Messages between two ranks are not, since the others know nothing of
@@ -221,18 +265,12 @@ Execution::Turn Engine::take_turn() noexcept {
   return turn;
 }
 
-/// Refuses operations whose tags a pending one has. All are looked at only where the window may
-/// have been left, once in a while.
-void Engine::check_window(std::uint32_t wanted) {
-  const std::uint64_t next = sequence_ + enlisted_collectives_;
-  if (next + wanted - oldest_ <= window_) return;
+/// Whether tags are free for so many operations. All pending ones are looked at only where the
+/// window may be full, once in a while.
+bool Engine::is_within_window(std::uint64_t wanted) noexcept {
+  if (sequence_ + wanted - oldest_ <= window_) return true;
   oldest_ = oldest_pending().sequence;
-  if (next + wanted - oldest_ <= window_) return;
-  throw Error{ErrorCode::invalid_argument,
-              "operation #" + std::to_string(oldest_ + 1) + " is pending, and operation #" +
-                  std::to_string(next + 1) + " would be number " +
-                  std::to_string(next + wanted - oldest_) +
-                  " from there, one more than there may be; wait for the older one first"};
+  return sequence_ + wanted - oldest_ <= window_;
 }
 
 std::size_t Engine::progress() {
@@ -242,6 +280,7 @@ std::size_t Engine::progress() {
     const std::size_t count = transport_->poll(completions_);
     for (std::size_t i = 0; i < count; ++i) Execution::complete(completions_[i]);
     if (count == 0 && polls_until_clock_ <= 1) find_strays(false);
+    if (!waiting_.empty()) start_waiting();
     return count;
   } catch (...) {
     fail_as_caught();
@@ -260,4 +299,4 @@ std::string Engine::explain(const Call& call, const Options& options) {
          " ranks: " + selector_.select(problem).explain();
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

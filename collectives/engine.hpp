@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <list>
 #include <memory>
 #include <optional>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include <tutti/communicator.hpp>
+#include <tutti/object_call.hpp>
+#include <tutti/spi/communicator.hpp>
 
 #include "execution.hpp"
 #include "occupancy.hpp"
@@ -20,7 +23,7 @@
 #include "shape_key.hpp"
 #include "witnesses.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 class ObjectArrivals;
 class ObjectOperation;
@@ -45,8 +48,11 @@ class Engine {
   [[nodiscard]] Execution* acquire(const Call& call, const Options& options);
   /// A call that blocks. Throws as acquire, and the first failure.
   void run(const Call& call, const Options& options);
-  /// Starts an execution that acquire gave. `timeout` zero takes the communicator's.
+  /// Starts an execution that acquire gave, or has it wait until the window has room for it.
+  /// `timeout` zero takes the communicator's.
   void start(Execution& execution, const void* in, void* out, Duration timeout);
+  /// Starts it at once, where the window is known to have room. `timeout` is more than zero.
+  void begin(Execution& execution, const void* in, void* out, Duration timeout);
   /// How a call of a batch runs: how long, and whether the batch waits for it, and owns it.
   struct Enlistment {
     Duration timeout{0};
@@ -68,6 +74,10 @@ class Engine {
   void end_batch() noexcept;
   std::shared_ptr<Engine> next_in_batch{};  ///< Of the batch's list.
 
+  /// Polls once for a pending operation. Throws the first failure. @return whether anything moved.
+  bool step(const Execution& execution);
+  /// An operation is done, and is about to be reported. Throws the first failure.
+  void end(const Execution& execution) { end_call(execution); }
   /// Makes progress on all operations. Throws the first failure. @return whether this one is done.
   bool test(const Execution& execution);
   /// Waits for one operation. Throws the first failure.
@@ -117,6 +127,14 @@ class Engine {
   void wait_to_decode(const ObjectOperation& operation);
   /// Gives an execution back. If it is pending, the communicator fails.
   void release(Execution* execution) noexcept;
+  /// The communicator fails, since something is not waited for any more. @param what it is.
+  void give_up(const std::string& what) noexcept;
+  /// Looks for a message that nobody receives yet. @param from its sender, or any_rank. @param tag
+  /// the user's. @return what it is, if one has come. Throws the first failure.
+  [[nodiscard]] std::optional<Arrival> probe(Rank from, int tag);
+  /// Waits for such a message. @param timeout zero takes the communicator's. Throws also
+  /// Error{timeout}, of which the communicator fails.
+  [[nodiscard]] Arrival await_message(Rank from, int tag, Duration timeout);
 
   /// This thread begins a call, or throws Error{invalid_argument}. See Occupancy.
   void enter() { occupancy_.enter(); }
@@ -162,6 +180,14 @@ class Engine {
 
     explicit Entry(const ShapeKey& shape);
   };
+  /// What starts when older operations have ended, in the order of the calls.
+  struct Waiting {
+    Execution* execution = nullptr;  // or:
+    std::shared_ptr<ObjectOperation> objects{};
+    const void* in = nullptr;
+    void* out = nullptr;
+    Duration timeout{0};
+  };
   struct Enlisted {
     Execution* execution;
     const void* in;
@@ -171,6 +197,7 @@ class Engine {
   Entry& entry_ready_for(const Call& call, const Options& options);
   Entry& entry_for(const Call& call, const Options& options);
   Execution& lend(Entry& entry) noexcept;
+  void run_later(Entry& entry, const Call& call, const Options& options);
   [[nodiscard]] std::shared_ptr<const Binding> bind_shape(const Call& call, const Options& options);
   void evict() noexcept;
   /// Polls once. @return how many transfers completed.
@@ -182,7 +209,13 @@ class Engine {
   };
   [[nodiscard]] Oldest oldest_pending() const noexcept;
   void check_start(const Execution& execution, const void* in, const void* out);
-  void check_window(std::uint32_t wanted);
+  [[nodiscard]] bool is_within_window(std::uint64_t wanted) noexcept;
+  [[nodiscard]] bool has_room(std::uint64_t wanted) noexcept {
+    return waiting_.empty() && is_within_window(wanted);
+  }
+  [[nodiscard]] static std::list<Held>::iterator find_held(std::list<Held>& held,
+                                                           const Execution& execution) noexcept;
+  void start_waiting();
   void strike(Execution& execution) noexcept;
   void release_dropped() noexcept;
   [[nodiscard]] Execution::Turn turn_of(const Execution& execution);
@@ -204,6 +237,7 @@ class Engine {
   template <class Pending>
   void wait_for(const Pending& pending);
   void advance_objects();
+  [[nodiscard]] const Execution& oldest_started() const noexcept;
   void check_deadlines(const Execution* first, bool blocks, Duration now);
   void tell_waits(const Execution* first, bool blocks, Duration now) noexcept;
   void help_others(Duration now);
@@ -228,8 +262,9 @@ class Engine {
   std::unordered_multimap<std::size_t, std::list<Entry>::iterator> index_;
   std::size_t cached_bytes_ = 0;  // of entries and idle executions
   std::list<Held> in_use_;        // the one acquired last first
+  std::list<Held> held_;          // those that wait for their start, in the order of the calls
   std::vector<Enlisted> enlisted_;
-  std::uint64_t enlisted_collectives_ = 0;
+  std::deque<Waiting> waiting_;
   std::vector<Execution*> awaited_;  // by a batch
   std::uint64_t sequence_ = 0;
   std::uint64_t oldest_ = 0;     // no collective before this one is pending
@@ -280,4 +315,4 @@ class Use {
   Engine& engine_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -3,24 +3,21 @@
 
 #include "engine.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 void Engine::enlist(Execution& execution, const void* in, void* out, const Enlistment& how) {
   if (failure_) complain();
   check_start(execution, in, out);
   enlisted_.push_back({&execution, in, out, how});
   execution.set_enlisted(true);
-  if (execution.binding().is_collective) ++enlisted_collectives_;
 }
 
 void Engine::strike(Execution& execution) noexcept {
   std::erase_if(enlisted_, [&](const Enlisted& call) { return call.execution == &execution; });
   execution.set_enlisted(false);
-  if (execution.binding().is_collective) --enlisted_collectives_;
 }
 
 void Engine::start_enlisted() {
-  enlisted_collectives_ = 0;
   for (const Enlisted& call : enlisted_) {
     call.execution->set_enlisted(false);
     if (call.how.blocks) awaited_.push_back(call.execution);
@@ -59,9 +56,8 @@ void Engine::end_batch() noexcept {
     if (call.how.blocks) release(call.execution);
   }
   enlisted_.clear();
-  enlisted_collectives_ = 0;
   for (Execution* execution : awaited_) release(execution);
   awaited_.clear();
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

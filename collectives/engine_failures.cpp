@@ -2,12 +2,12 @@
 #include <new>
 #include <utility>
 
-#include <tutti/fingerprint.hpp>
+#include <tutti/spi/fingerprint.hpp>
 
 #include "engine.hpp"
 #include "objects.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 /// What is being handled, for all ranks to be told: an Error as it is, and whatever a user's
@@ -50,8 +50,8 @@ Engine::~Engine() {
 Engine::Oldest Engine::oldest_pending() const noexcept {
   Oldest oldest{sequence_};
   for (const Held& held : in_use_)
-    if (!held.execution.done() && held.execution.binding().is_collective &&
-        held.execution.sequence() < oldest.sequence)
+    if (!held.execution.done() && !held.execution.is_held() &&
+        held.execution.binding().is_collective && held.execution.sequence() < oldest.sequence)
       oldest = {held.execution.sequence(), held.execution.binding().fingerprint};
   for (const std::uint64_t turn : kept_)
     if (turn < oldest.sequence) oldest = {turn};
@@ -113,4 +113,4 @@ Witnesses Engine::witnesses() const {
   return {group_.get(), *calls_, transport_->self(), transport_->size()};
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -4,23 +4,16 @@
 #include "engine.hpp"
 #include "objects.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 void Engine::release(Execution* execution) noexcept {
   if (execution->is_enlisted()) strike(*execution);
-  const auto found = std::ranges::find_if(
-      in_use_, [execution](const Held& held) { return &held.execution == execution; });
+  if (execution->is_held()) return give_up(execution->state());
+  const auto found = find_held(in_use_, *execution);
   if (found == in_use_.end()) return;
   if (!execution->done()) {
     // Peers may still write into its memory if abort could not stop them, so it stays with us.
-    if (!failure_) {
-      failure_ = Error{ErrorCode::aborted,
-                       execution->state() + " was dropped while pending on rank " +
-                           std::to_string(transport_->self()),
-                       transport_->self()};
-      is_quiet_ = transport_->abort(*failure_);
-    }
-    return;
+    return give_up(execution->state());
   }
   execution->rest();
   cached_bytes_ += execution->footprint();
@@ -28,6 +21,15 @@ void Engine::release(Execution* execution) noexcept {
   --entry.users;
   entry.idle.splice(entry.idle.begin(), in_use_, found);
   if (cached_bytes_ > options_.cache_bytes) evict();
+}
+
+void Engine::give_up(const std::string& what) noexcept {
+  if (failure_) return;
+  failure_ =
+      Error{ErrorCode::aborted,
+            what + " was dropped while pending on rank " + std::to_string(transport_->self()),
+            transport_->self()};
+  is_quiet_ = transport_->abort(*failure_);
 }
 
 void Engine::drop(Execution* execution) noexcept {
@@ -55,6 +57,8 @@ void Engine::release_dropped() noexcept {
   has_dropped_ = false;
   for (const auto& operation : objects_)
     if (operation->is_dropped() && !operation->done()) operation->drop_pending();
+  for (Held& held : held_)
+    if (held.execution.is_dropped()) give_up(held.execution.state());
   for (auto held = in_use_.begin(); held != in_use_.end();) {
     Execution& execution = (held++)->execution;
     if (!execution.is_dropped()) continue;
@@ -63,4 +67,4 @@ void Engine::release_dropped() noexcept {
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -5,7 +5,7 @@
 #include "engine.hpp"
 #include "objects.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 Execution::Turn Engine::keep_turn() {
   kept_.push_back(sequence_);
@@ -27,14 +27,17 @@ void Engine::start_later(Execution& execution, const void* in, void* out, Durati
 void Engine::start(const std::shared_ptr<ObjectOperation>& operation) {
   try {
     operation->prepare();
-    check_window(operation->places());
     kept_.reserve(kept_.size() + 1);
     objects_.push_back(operation);
+    if (operation->places() > 0 && !has_room(operation->places())) {
+      waiting_.push_back({.objects = operation});
+      return;
+    }
   } catch (...) {
     operation->drop();
     throw;
   }
-  operation->start();
+  operation->let_start();
   advance_objects();
   operation->encode();
 }
@@ -72,7 +75,7 @@ Buffer<std::byte> Engine::take_visible(std::size_t bytes) {
   const auto memory = group_ ? group_->visible_memory() : nullptr;
   if (memory == nullptr || bytes > options_.cache_bytes / bytes_.size()) return {};
   try {
-    return {memory, bytes, true};
+    return {allocate_zeroed(memory, bytes), bytes, true};
   } catch (const std::bad_alloc&) {  // There may be more of the other kind.
     return {};
   }
@@ -91,4 +94,4 @@ void Engine::advance_objects() {
   std::erase_if(objects_, [](const auto& operation) { return operation->done(); });
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

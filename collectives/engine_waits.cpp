@@ -3,7 +3,7 @@
 #include "idleness.hpp"
 #include "objects.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 /// From one thorough look for messages that nobody receives to the next. It costs some system
@@ -46,7 +46,7 @@ void Engine::tell_waits(const Execution* first, bool blocks, Duration now) noexc
   next_word_ = now + kWords;
   std::array<CallWait, CallCounter::kMostWaits> waits{};
   std::size_t count = 0;
-  if (first != nullptr) waits[count++] = first->wait(now);
+  if (first != nullptr && !first->is_held()) waits[count++] = first->wait(now);
   for (auto held = in_use_.rbegin(); held != in_use_.rend() && count < waits.size(); ++held)
     if (!held->execution.done() && &held->execution != first)
       waits[count++] = held->execution.wait(now);
@@ -54,13 +54,25 @@ void Engine::tell_waits(const Execution* first, bool blocks, Duration now) noexc
   has_told_waits_ = true;
 }
 
+/// What those wait for that have not started.
+const Execution& Engine::oldest_started() const noexcept {
+  const std::uint64_t oldest = oldest_pending().sequence;
+  for (const Held& held : in_use_)
+    if (!held.execution.done() && held.execution.binding().is_collective &&
+        held.execution.sequence() == oldest)
+      return held.execution;
+  return held_.front().execution;
+}
+
 void Engine::check_deadlines(const Execution* first, bool blocks, Duration now) {
   tell_waits(first, blocks, now);
-  for (Held& held : in_use_)
-    if (!held.execution.done() && held.execution.is_late(now))
-      fail(witnesses().lateness(held.execution, now));
+  for (auto held = in_use_.rbegin(); held != in_use_.rend(); ++held)
+    if (!held->execution.done() && held->execution.is_late(now))
+      fail(witnesses().lateness(held->execution, now));
   if (now < thorough_look_) return;
   thorough_look_ = now + kThoroughLooks;
+  for (Held& held : held_)
+    if (held.execution.is_late(now)) fail(witnesses().lateness(oldest_started(), now));
   try {
     find_strays(true);
   } catch (...) {
@@ -76,7 +88,10 @@ template <class Pending>
 bool Engine::poll_for(const Pending& pending, bool blocks) {
   const bool moved = progress() > 0;
   if (moved) hook_.end_idleness();
-  if (!objects_.empty()) advance_objects();  // also what went on otherwise
+  if (!objects_.empty()) {  // also what went on otherwise
+    advance_objects();
+    if (!waiting_.empty()) attempt([this] { start_waiting(); });
+  }
   if (polls_until_clock_ > 0) --polls_until_clock_;
   if (polls_until_clock_ == 0 && !pending.done()) {
     polls_until_clock_ = polls_per_clock_;
@@ -98,6 +113,11 @@ template <class Pending>
 void Engine::test_for(const Pending& pending) {
   poll_for(pending, false);
   if (hook_.exists() && !pending.done()) help_others(transport_->now());
+}
+
+bool Engine::step(const Execution& execution) {
+  refuse_enlisted(execution);
+  return poll_for(execution, true);
 }
 
 bool Engine::test(const Execution& execution) {
@@ -140,4 +160,4 @@ void Engine::wait_to_decode(const ObjectOperation& operation) {
   wait_for(Begun{operation});
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

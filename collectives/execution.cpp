@@ -6,9 +6,9 @@
 #include <utility>
 
 #include <tutti/error.hpp>
-#include <tutti/fingerprint.hpp>
+#include <tutti/spi/fingerprint.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 /// Scratch that is not given back after a run, since lending it would cost as much as the run.
@@ -67,7 +67,7 @@ void Execution::start(Buffers buffers, Turn turn, Duration timeout) {
   buffers_ = buffers;
   turn_ = turn;
   timeout_ = timeout;
-  since_ = Duration{-1};
+  if (!std::exchange(is_held_, false)) since_ = Duration{-1};
   if (moved || !is_ready_) prepare(moved);
   for (Lane& lane : lanes_) begin_segment(lane);
   active_lanes_ = lanes_.size();
@@ -364,4 +364,4 @@ void Execution::fold(const Lane& lane, const ResolvedFold& fold) {
                 .divisor = divisor});
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

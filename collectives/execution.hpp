@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include <tutti/group.hpp>
-#include <tutti/memory.hpp>
-#include <tutti/transport.hpp>
+#include <tutti/spi/group.hpp>
+#include <tutti/spi/memory.hpp>
+#include <tutti/spi/transport.hpp>
 
 #include "outbox.hpp"
 #include "program.hpp"
 #include "scratch.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// A shape that has been chosen for and bound: everything that calls of this shape share.
 struct Binding {
@@ -78,6 +78,15 @@ class Execution {
   };
   /// Starts; the timeout is how long to wait. Throws what Transport::post throws.
   void start(Buffers buffers, Turn turn, Duration timeout);
+  /// Counts as under way from now on, until it starts. @param timeout of both.
+  void hold(Duration timeout) noexcept {
+    is_held_ = true;
+    active_lanes_ = 1;
+    timeout_ = timeout;
+    since_ = Duration{-1};
+  }
+  /// Whether it waits for its start.
+  [[nodiscard]] bool is_held() const noexcept { return is_held_; }
   /// Has the next run watched. @param watch outlives the run.
   void watch(Watch& watch) noexcept { set_watch(&watch); }
   /// Asks again where a segment might not begin.
@@ -205,6 +214,7 @@ class Execution {
   bool is_ready_ = false;  // to start at the buffers it ran on last
   bool is_enlisted_ = false;
   bool is_dropped_ = false;
+  bool is_held_ = false;
   bool may_fuse_ = false;
   bool may_lend_ = false;
   bool in_place_ = false;
@@ -221,4 +231,4 @@ class Execution {
   std::vector<void*> copies_{};
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

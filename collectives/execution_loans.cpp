@@ -1,7 +1,7 @@
 // Messages that stay where their sender has them: folded there, and answered there.
 #include "execution.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 void Execution::place_shortcuts(Lane& lane) {
   const std::vector<ResolvedMessage>& messages = lane.resolved.messages;
@@ -73,4 +73,4 @@ void Execution::find_copies(Lane& lane, std::uint32_t message, LoanId loan) {
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

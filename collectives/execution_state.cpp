@@ -4,7 +4,7 @@
 #include "execution.hpp"
 #include "point_to_point.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 Execution::Awaited Execution::awaited() const noexcept {
   // A missing receive accuses its sender; a missing send only its receiver's pace.
@@ -30,6 +30,9 @@ CallWait Execution::wait(Duration now) const noexcept {
 
 std::string Execution::state() const {
   if (!binding_->is_collective) return words_of(*binding_, user_tag_);
+  if (is_held_)
+    return std::string{binding_->name} + " (" + binding_->algorithm +
+           "), which waits for older calls to end";
   std::string text = std::string{binding_->name} + " #" + std::to_string(turn_.sequence + 1) +
                      " (" + binding_->algorithm + ")";
   for (const Lane& lane : lanes_) {
@@ -44,4 +47,4 @@ std::string Execution::state() const {
   return text;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -6,7 +6,7 @@
 
 #include "program.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 Overlap overlap_of(const Run& a, const Run& b) noexcept {
   const bool ours = a.base == Base::held;
@@ -127,4 +127,4 @@ void fuse(Program& program) {
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

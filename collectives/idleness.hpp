@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <thread>
 
-#include <tutti/transport.hpp>
+#include <tutti/spi/transport.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// A thread that waits polls for a while, then offers its core to others, then sleeps.
 class Idleness {
@@ -29,4 +29,4 @@ class Idleness {
   std::int64_t polls_ = 0;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include <tutti/contract.hpp>
+#include <tutti/spi/contract.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// A run of elements inside a block or buffer.
 struct Extent {
@@ -67,4 +67,4 @@ class Layout {
   std::vector<std::size_t> out_offsets_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

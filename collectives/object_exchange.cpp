@@ -8,7 +8,7 @@
 #include "engine.hpp"
 #include "objects.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 detail::SoleCaller::SoleCaller(std::shared_ptr<Engine> engine) : engine_{std::move(engine)} {
   const Use use{engine_};
@@ -118,4 +118,4 @@ void ObjectExchange::fail_to_decode(std::size_t index) const {
   }
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

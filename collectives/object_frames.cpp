@@ -5,7 +5,7 @@
 #include <exception>
 #include <string>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 template <std::size_t size>
@@ -105,4 +105,4 @@ Error failure_of(std::span<const ObjectAccount> accounts) {
           static_cast<Rank>(giver)};
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

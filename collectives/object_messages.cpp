@@ -5,7 +5,7 @@
 #include "engine.hpp"
 #include "objects.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// Types of their own, so that an array that is sent with the same tag is found to be wrong.
 Call ObjectOperation::message_call(std::span<ObjectFrame> frame) const noexcept {
@@ -49,7 +49,8 @@ void ObjectOperation::start_frame() {
 /// The sender counts on every object that was asked for, also on one whose turn has not come.
 void ObjectOperation::drop_pending() noexcept {
   try {
-    if (!has_started_) start_frame();
+    if (!has_started_ && is_message()) start_frame();
+    else if (!has_started_) engine_.give_up(words());
   } catch (...) {  // The communicator has failed, and knows why.
   }
   drop();
@@ -94,4 +95,4 @@ void ObjectOperation::after_message() {
                 std::max(Duration{1}, deadline_ - engine_.transport().now()));
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -8,7 +8,7 @@
 #include "engine.hpp"
 #include "objects.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 /// What is on its way is that much, and stays in the caches from when it is encoded until it is
@@ -199,4 +199,4 @@ std::string ObjectOperation::words_of_end() const {
   return StreamShape::problem_at(payload_.data.get() + arrivals_->shape().object());
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

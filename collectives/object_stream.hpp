@@ -11,12 +11,12 @@
 
 #include <tutti/call.hpp>
 #include <tutti/codec.hpp>
-#include <tutti/contract.hpp>
 #include <tutti/object_call.hpp>
+#include <tutti/spi/contract.hpp>
 
 #include "execution.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 class Engine;
 class ObjectOperation;
@@ -135,4 +135,4 @@ class ObjectArrivals final : public Watch {
   bool is_decoding_ = false;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

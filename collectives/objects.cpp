@@ -10,7 +10,7 @@
 #include "hash.hpp"
 #include "problem.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 void ObjectCall::note_failure() {
   bytes.drop_object();
@@ -158,13 +158,13 @@ void ObjectOperation::start() {
   has_started_ = true;
   const Call frames = frames_call();
   const Duration left = std::max(Duration{1}, deadline_ - engine_.transport().now());
-  engine_.start(*executions_[0], frames.in, frames.out, left);
-  if (has_vote()) engine_.start(*executions_[1], vote_.numbers.data(), vote_.numbers.data(), left);
+  engine_.begin(*executions_[0], frames.in, frames.out, left);
+  if (has_vote()) engine_.begin(*executions_[1], vote_.numbers.data(), vote_.numbers.data(), left);
   later_ = engine_.keep_turn();
 }
 
 void ObjectOperation::advance() {
-  if (!has_started_) start();
+  if (!has_started_ && may_start_) start();
   if (!has_started_) return;
   while (!done() && !is_decoding() && std::ranges::all_of(executions_, &Execution::done)) {
     for (Execution* const execution : executions_) engine_.release(execution);
@@ -288,4 +288,4 @@ void ObjectOperation::place_received() {
 }
 
 }  // namespace detail
-}  // namespace tutti
+}  // namespace tutti::inline v0

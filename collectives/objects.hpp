@@ -17,7 +17,7 @@
 #include "object_frames.hpp"
 #include "object_stream.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// One object collective. First comes a round of frames; where not every rank sees a frame of every
 /// other, a vote goes beside it. Then the vote is known everywhere, and with it whether there is
@@ -34,8 +34,8 @@ class ObjectOperation {
 
   /// Finds what the first round needs. Nothing has happened where it throws.
   void prepare();
-  /// Starts the first round.
-  void start();
+  /// Its turn has come: advance starts the first round.
+  void let_start() noexcept { may_start_ = true; }
   /// Encodes what was only counted, while the first round and the second are under way. Throws
   /// Error, of which the communicator has failed.
   void encode();
@@ -99,6 +99,7 @@ class ObjectOperation {
   }
   [[nodiscard]] bool is_root() const noexcept { return self_ == call_.root; }
   [[nodiscard]] ObjectReport report() const noexcept;
+  void start();
   void check_bytes();
   void take_memory();
   void check_count();
@@ -131,6 +132,7 @@ class ObjectOperation {
   Rank self_;
   std::size_t size_;
   Stage stage_ = Stage::frames;
+  bool may_start_ = false;
   bool has_started_ = false;
   bool is_dropped_ = false;
   Duration deadline_{0};
@@ -150,4 +152,4 @@ class ObjectOperation {
   std::optional<Error> failure_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

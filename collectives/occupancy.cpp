@@ -5,7 +5,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 bool Occupancy::enter_when_free() noexcept {
   constexpr int kYields = 100;
@@ -27,4 +27,4 @@ void Occupancy::refuse() const {
               "or give each thread one of its own, such as a group of the same ranks"};
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// Its address is another one in each thread.
 inline constinit thread_local std::uint32_t thread_mark = 0;
@@ -51,4 +51,4 @@ class Occupancy {
   std::uint32_t keepers_ = 0;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include <tutti/transport.hpp>
+#include <tutti/spi/transport.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// Where executions post.
 class Outbox {
@@ -47,4 +47,4 @@ class Outbox {
   std::vector<Transfer> gathered_{};
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

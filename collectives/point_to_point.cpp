@@ -5,11 +5,11 @@
 #include <limits>
 
 #include <tutti/error.hpp>
-#include <tutti/fingerprint.hpp>
+#include <tutti/spi/fingerprint.hpp>
 
 #include "problem.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 [[noreturn]] void refuse(const Call& call, const std::string& message) {
@@ -48,6 +48,10 @@ void check_kind(const Call& call) {
 }
 
 void check_peer(const Call& call, Rank peer, int size) {
+  if (peer == any_rank && call.point_to_point == PointToPoint::recv)
+    refuse(call,
+           "only a call that waits receives from any rank; probe_now tells whose message has "
+           "come, to be received from that rank");
   if (peer < 0 || peer >= size)
     refuse(call, "rank " + std::to_string(peer) + " is not in this communicator; expected 0 .. " +
                      std::to_string(size - 1));
@@ -109,4 +113,4 @@ std::string words_of(const Binding& binding, int tag) {
   return text + " with tag " + std::to_string(tag);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -3,11 +3,11 @@
 #include <limits>
 #include <numeric>
 
-#include <tutti/contract.hpp>
+#include <tutti/spi/contract.hpp>
 
 #include "predict_flow.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 void find_peers(std::span<const Step> round, bool sending, std::vector<Rank>& peers) {
   peers.clear();
@@ -272,4 +272,4 @@ Femtoseconds predict_exact(std::span<const Schedule> schedules,
   return *std::max_element(ends.begin(), ends.end());
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

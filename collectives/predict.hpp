@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <span>
 
-#include <tutti/algorithm.hpp>
-#include <tutti/costs.hpp>
+#include <tutti/spi/algorithm.hpp>
+#include <tutti/spi/costs.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// What happens one after the other: on a path through the data flow, or at one rank.
 struct Work {
@@ -73,4 +73,4 @@ struct Profile {
                                          std::span<const std::size_t> block_bytes,
                                          std::size_t element_bytes, const LinkCosts& costs);
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

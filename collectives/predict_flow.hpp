@@ -12,9 +12,9 @@
 #include <vector>
 
 #include <tutti/error.hpp>
-#include <tutti/schedule.hpp>
+#include <tutti/spi/schedule.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// What one round makes its rank do. The unit of size is the caller's: slots, or bytes.
 struct RoundWork {
@@ -171,4 +171,4 @@ class Flow {
   std::vector<Rank> receivers_{};  // of the round that is being posted
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

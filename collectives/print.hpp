@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include <tutti/schedule.hpp>
+#include <tutti/spi/schedule.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// What is printed.
 struct Printed {
@@ -40,4 +40,4 @@ struct Printed {
 /// Error{invalid_argument} where a receive is never met by a send.
 [[nodiscard]] std::string to_svg(const Printed& printed);
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -7,7 +7,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 [[noreturn]] void refuse(std::string_view name, const std::string& message) {
@@ -284,4 +284,4 @@ Problem check(const Call& call, const Options& options, Rank self, int size) {
   return problem;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

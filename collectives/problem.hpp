@@ -6,13 +6,13 @@
 #include <span>
 #include <string_view>
 
-#include <tutti/algorithm.hpp>
 #include <tutti/call.hpp>
-#include <tutti/contract.hpp>
+#include <tutti/spi/algorithm.hpp>
+#include <tutti/spi/contract.hpp>
 
 #include "layout.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// A checked call. Equal on all ranks if they called alike. Views live as long as the call.
 struct Problem {
@@ -56,4 +56,4 @@ void check_timeout(std::string_view name, Duration timeout);
 /// Refuses an element that cannot be, likewise.
 void check_elements(std::string_view name, const Call& call);
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

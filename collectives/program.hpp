@@ -9,11 +9,11 @@
 #include <cstdint>
 #include <vector>
 
-#include <tutti/schedule.hpp>
+#include <tutti/spi/schedule.hpp>
 
 #include "layout.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// Which memory an offset counts from.
 enum class Base : std::uint8_t {
@@ -193,4 +193,4 @@ struct Segment {
 void resolve(const Program& program, const Layout& layout, Segment segment,
              std::size_t element_bytes, Resolved& resolved);
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

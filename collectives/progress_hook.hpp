@@ -6,7 +6,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// Seldom enough that no call feels it: short ones are over before a thread counts as idle, and
 /// what moves goes on moving. And often enough that whoever needs the hook hardly waits, even of a
@@ -48,4 +48,4 @@ class ProgressHook {
   Duration called_{0};
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
-#include <tutti/algorithm.hpp>
-#include <tutti/contract.hpp>
+#include <tutti/spi/algorithm.hpp>
+#include <tutti/spi/contract.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// What came of a choice for one number of ranks and one root.
 struct Proof {
@@ -20,4 +20,4 @@ struct Proof {
 /// @param choice any. @param contract what it is for. @return what came of it.
 [[nodiscard]] Proof prove(const Choice& choice, const Contract& contract);
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -1,4 +1,4 @@
-#include <tutti/recording.hpp>
+#include <tutti/spi/recording.hpp>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 constexpr std::string_view kRecordingMark = "tutti recording 1\n";
@@ -276,4 +276,4 @@ std::optional<Difference> first_difference(std::span<const Recording> first,
   return std::nullopt;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

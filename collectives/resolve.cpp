@@ -2,7 +2,7 @@
 
 #include "program.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 /// Turns units into bytes for one segment.
@@ -252,4 +252,4 @@ void resolve(const Program& program, const Layout& layout, Segment segment,
   Resolver{program, layout, segment, element_bytes, resolved}.run();
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 Scratch::~Scratch() {
   for (const Block& block : idle_) memory_.deallocate(block.data, block.bytes);
@@ -43,4 +43,4 @@ void Scratch::take_back(Block block) noexcept {
   idle_.erase(idle_.begin(), first);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

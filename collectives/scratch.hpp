@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <vector>
 
-#include <tutti/memory.hpp>
+#include <tutti/spi/memory.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// A run of bytes, or none.
 struct Block {
@@ -46,4 +46,4 @@ class Scratch {
   std::size_t blocks_ = 0;  // idle or lent
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -4,7 +4,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 /// Why an algorithm does not keep what is asked of the bits; empty if it does.
@@ -191,4 +191,4 @@ Selection Selector::select(const Problem& problem) {
   return selection;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

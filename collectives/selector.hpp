@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include <tutti/catalog.hpp>
+#include <tutti/spi/catalog.hpp>
 
 #include "predict.hpp"
 #include "problem.hpp"
 #include "proof.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// A candidate and what became of it.
 struct Candidate {
@@ -75,4 +75,4 @@ class Selector {
 [[nodiscard]] std::size_t segment_count(std::size_t bytes, std::size_t segment_bytes,
                                         std::size_t largest_block) noexcept;
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

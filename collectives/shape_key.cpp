@@ -4,7 +4,7 @@
 
 #include "hash.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 int number_of(const std::optional<Determinism>& level) noexcept {
@@ -60,4 +60,4 @@ std::size_t ShapeKey::hash() const noexcept {
   return combine(hash, algorithm);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

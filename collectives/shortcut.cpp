@@ -6,7 +6,7 @@
 
 #include "program.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 bool is_same(const Run& a, const Run& b) noexcept {
@@ -130,4 +130,4 @@ void find_shortcuts(Program& program) {
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

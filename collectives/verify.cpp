@@ -6,7 +6,7 @@
 #include "verify_form.hpp"
 #include "verify_results.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 using namespace verifying;
 
@@ -86,4 +86,4 @@ Verdict verify_schedules(const Contract& contract, std::span<const Schedule> sch
   return Verifier{}.verify({.contract = contract, .schedules = schedules});
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include <tutti/contract.hpp>
-#include <tutti/schedule.hpp>
+#include <tutti/spi/contract.hpp>
+#include <tutti/spi/schedule.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// What a finding is about. Each enumerator is one check.
 enum class CheckKind : std::uint8_t {
@@ -142,4 +142,4 @@ class Verifier {
 [[nodiscard]] Verdict verify_schedules(const Contract& contract,
                                        std::span<const Schedule> schedules);
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -7,7 +7,7 @@
 #include <string>
 
 #include <tutti/error.hpp>
-#include <tutti/graph.hpp>
+#include <tutti/spi/graph.hpp>
 
 namespace tutti::verifying {
 namespace {

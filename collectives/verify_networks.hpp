@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include <tutti/algorithm.hpp>
+#include <tutti/spi/algorithm.hpp>
 
 namespace tutti::verifying {
 

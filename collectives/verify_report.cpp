@@ -1,6 +1,6 @@
 #include "verify_report.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 std::string_view name_of(CheckKind kind) noexcept {
   switch (kind) {
@@ -36,7 +36,7 @@ std::string_view name_of(CheckKind kind) noexcept {
   return "unknown";
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0
 
 namespace tutti::verifying {
 

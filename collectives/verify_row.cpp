@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include <tutti/catalog.hpp>
+#include <tutti/spi/catalog.hpp>
 
 #include "verify_networks.hpp"
 #include "verify_traits.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 using verifying::Dice;
@@ -222,4 +222,4 @@ RowReport verify_row(const Algorithm& row, const VerifyRange& range) {
   return RowVerifier{row, range}.run();
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

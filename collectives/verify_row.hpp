@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include <tutti/algorithm.hpp>
+#include <tutti/spi/algorithm.hpp>
 
 #include "verify.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 class Catalog;
 
@@ -99,4 +99,4 @@ struct RowReport {
 /// @param row the row. @param range which shapes. @return the outcome.
 [[nodiscard]] RowReport verify_row(const Algorithm& row, const VerifyRange& range);
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <tutti/schedule.hpp>
+#include <tutti/spi/schedule.hpp>
 
 namespace tutti::verifying {
 

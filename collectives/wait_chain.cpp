@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 /// So many ranks are named at the beginning of a chain, and so many at its end.
@@ -57,4 +57,4 @@ std::string WaitChain::words() const {
   return is_cycle_ ? text + ", which is a cycle" : text;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <tutti/whereabouts.hpp>
+#include <tutti/spi/whereabouts.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// From a rank to the one at the end of what it waits for. A rank may wait for several others; it
 /// goes on when all of them have, so that any of them leads to a cause.
@@ -40,4 +40,4 @@ class WaitChain {
   bool is_cycle_ = false;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

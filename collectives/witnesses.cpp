@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <thread>
 
-#include <tutti/fingerprint.hpp>
+#include <tutti/spi/fingerprint.hpp>
 
 #include "wait_chain.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 using State = Whereabouts::State;
@@ -155,4 +155,4 @@ Error Witnesses::lateness(const Execution& execution, Duration now) const {
           chain.culprit()};
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

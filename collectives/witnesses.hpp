@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include <tutti/group.hpp>
+#include <tutti/spi/group.hpp>
 
 #include "ballot.hpp"
 #include "execution.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// The ranks of a communicator, for one that wants to know what happened. Where they cannot be
 /// asked, what it saw itself has to do.
@@ -44,4 +44,4 @@ class Witnesses {
   int size_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include <tutti/algorithm.hpp>
 #include <tutti/error.hpp>
 #include <tutti/operators.hpp>
+#include <tutti/spi/algorithm.hpp>
 #include <tutti/types.hpp>
 
 #include "backends/host/instruction_set.hpp"

@@ -14,7 +14,8 @@
 #include <utility>
 
 #include <tutti/error.hpp>
-#include <tutti/graph.hpp>
+#include <tutti/spi/catalog.hpp>
+#include <tutti/spi/graph.hpp>
 
 #include "algorithms/nearest_word.hpp"
 #include "perf/environment.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tutti/catalog.hpp>
+#include <tutti/spi/catalog.hpp>
 #include <tutti/types.hpp>
 
 namespace tutti::perf {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <tutti/algorithm.hpp>
+#include <tutti/spi/algorithm.hpp>
 
 #include "perf/command_line.hpp"
 #include "perf/command_traits.hpp"

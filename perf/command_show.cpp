@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <tutti/algorithm.hpp>
 #include <tutti/error.hpp>
+#include <tutti/spi/algorithm.hpp>
+#include <tutti/spi/catalog.hpp>
 
 #include "collectives/print.hpp"
 #include "perf/command_line.hpp"

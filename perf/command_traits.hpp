@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <tutti/algorithm.hpp>
+#include <tutti/spi/algorithm.hpp>
 
 namespace tutti::perf {
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <tutti/error.hpp>
+#include <tutti/spi/catalog.hpp>
 
 #include "collectives/predict.hpp"
 #include "collectives/verify_row.hpp"

@@ -10,7 +10,8 @@
 #include <utility>
 
 #include <tutti/error.hpp>
-#include <tutti/schedule_file.hpp>
+#include <tutti/spi/catalog.hpp>
+#include <tutti/spi/schedule_file.hpp>
 
 #include "perf/command_line.hpp"
 #include "perf/sweep_failure.hpp"

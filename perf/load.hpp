@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include <tutti/catalog.hpp>
+#include <tutti/spi/catalog.hpp>
 
 namespace tutti::perf {
 

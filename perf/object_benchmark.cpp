@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <tutti/cereal.hpp>
+#include <tutti/objects.hpp>
 #include <tutti/tutti.hpp>
 
 #include "perf/statistics.hpp"
@@ -40,7 +41,7 @@ double time_broadcast(Communicator& world, std::size_t entries, bool fresh) {
     if (fresh && !is_root) map = Map{};
     world.barrier();
     const auto start = std::chrono::steady_clock::now();
-    map = world.broadcast_object(std::move(map));
+    map = objects(world).broadcast(std::move(map));
     const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
     std::vector<double> longest{time.count()};
     world.all_reduce(longest, max);

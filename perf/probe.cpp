@@ -1,3 +1,5 @@
+#include <tutti/spi/communicator.hpp>
+
 #include "perf/probe.hpp"
 
 #include <fcntl.h>
@@ -97,7 +99,7 @@ std::string Probe::refusal(const Problem& problem, Communicator& communicator) {
 Probe::Probe(const Problem& problem, Communicator& communicator)
     : self_{static_cast<std::size_t>(communicator.rank())}, size_{static_cast<std::size_t>(
                                                                 communicator.size())},
-      count_{problem.count}, spins_{communicator.transport().capabilities().idle_spins} {
+      count_{problem.count}, spins_{transport_of(communicator).capabilities().idle_spins} {
   // The others open rank 0's memory by its name in /proc: any of the same user may.
   const int own = self_ == 0 ? memfd_create("tutti-probe", MFD_CLOEXEC) : -1;
   if (self_ == 0 && (own < 0 || ftruncate(own, static_cast<off_t>(region_bytes())) != 0))

@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 
+#include <tutti/spi/communicator.hpp>
+
 #include "perf/commands.hpp"
 #include "perf/environment.hpp"
 #include "perf/fail.hpp"
@@ -224,7 +226,7 @@ class Sweep {
                       .summary = verdict.summaries[i],
                       .against_best = verdict.against_best[i],
                       .standing = verdict.standings[i],
-                      .transport = world_.communicator().transport().capabilities().name,
+                      .transport = transport_of(world_.communicator()).capabilities().name,
                       .buffers = options_.buffers,
                       .hosts = hosts_};
       reports_.csv.write(csv_row(cell));

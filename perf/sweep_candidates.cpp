@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
-#include <tutti/algorithm.hpp>
 #include <tutti/error.hpp>
+#include <tutti/spi/algorithm.hpp>
+#include <tutti/spi/catalog.hpp>
 
 #include "collectives/proof.hpp"
 #include "perf/command_line.hpp"

@@ -109,7 +109,7 @@ class Race {
     Measured& entry = measured_[i];
     try {
       for (const Call& call : buffers_.calls()) {
-        const Plan plan = communicator().plan(call, options_of(i));
+        const Plan plan = communicator().plan().run(call, options_of(i));
         entry.runs = plan.algorithm();
         entry.segment_bytes = plan.segment();
       }
@@ -331,7 +331,7 @@ std::string looseness_of(World& world, const Problem& problem, const Candidate& 
   const auto refusal_at = [&](Determinism kept) -> std::string {
     try {
       const Options options{.algorithm = candidate.choice, .determinism = kept};
-      for (const Call& call : buffers.calls()) (void)world.communicator().plan(call, options);
+      for (const Call& call : buffers.calls()) (void)world.communicator().plan().run(call, options);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::invalid_argument) throw;
       return error.what();

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include <tutti/catalog.hpp>
 #include <tutti/determinism.hpp>
 #include <tutti/operators.hpp>
+#include <tutti/spi/catalog.hpp>
 #include <tutti/types.hpp>
 
 // CLI/CLI.hpp takes seconds to compile, so only the sources that use it include it.

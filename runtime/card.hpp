@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tutti/cores.hpp>
+#include <tutti/spi/cores.hpp>
 
 #include "authenticate.hpp"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include <tutti/channel.hpp>
+#include <tutti/spi/channel.hpp>
 
 namespace tutti::runtime {
 

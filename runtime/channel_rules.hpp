@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tutti/channel.hpp>
+#include <tutti/spi/channel.hpp>
 
 namespace tutti::runtime {
 

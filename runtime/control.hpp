@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include <tutti/alarm.hpp>
-#include <tutti/group.hpp>
+#include <tutti/spi/alarm.hpp>
+#include <tutti/spi/group.hpp>
 
 #include "control_peer.hpp"
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include <tutti/alarm.hpp>
+#include <tutti/spi/alarm.hpp>
 
 #include "control.hpp"
 

@@ -4,11 +4,13 @@
 #include <utility>
 
 #include <tutti/attempt.hpp>
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/init.hpp>
 
 #include "open_channel.hpp"
 #include "world.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 // In less, a thread that waits for a processor is taken for a host that is gone.
@@ -69,8 +71,8 @@ Communicator connect(Channel& channel, const InitOptions& options, const Setting
   world.payload_checksum = options.payload_checksum;
   world.network_megabits = options.network_megabits;
   world.vigilance = runtime::vigilance_of(options.heartbeat_timeout);
-  return Communicator::create(runtime::World::connect(channel, world, settings.deadline)->footing(),
-                              make_host_memory(), options.communicator);
+  return make_communicator(runtime::World::connect(channel, world, settings.deadline)->footing(),
+                           make_host_memory(), options.communicator);
 }
 
 }  // namespace
@@ -108,4 +110,4 @@ Footing watch_ranks(Channel& channel, const InitOptions& options) {
   return runtime::World::connect(channel, world, settle(options, {}).deadline)->footing();
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

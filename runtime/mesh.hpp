@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <tutti/channel.hpp>
+#include <tutti/spi/channel.hpp>
 
 #include "backends/tcp/cipher.hpp"
 #include "card.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include <tutti/communicator.hpp>
-#include <tutti/costs.hpp>
+#include <tutti/spi/costs.hpp>
 
 namespace tutti::runtime {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include <tutti/channel.hpp>
+#include <tutti/spi/channel.hpp>
 
 #include "launch.hpp"
 #include "secret.hpp"

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include <tutti/channel.hpp>
+#include <tutti/spi/channel.hpp>
 
 #include "address.hpp"
 

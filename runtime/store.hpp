@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include <tutti/channel.hpp>
+#include <tutti/spi/channel.hpp>
 
 #include "address.hpp"
 #include "authenticate.hpp"

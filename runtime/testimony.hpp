@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <tutti/whereabouts.hpp>
+#include <tutti/spi/whereabouts.hpp>
 
 namespace tutti::runtime {
 

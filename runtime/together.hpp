@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <tutti/channel.hpp>
+#include <tutti/spi/channel.hpp>
 
 #include "card.hpp"
 

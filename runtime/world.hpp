@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <tutti/group.hpp>
-#include <tutti/network.hpp>
+#include <tutti/spi/group.hpp>
+#include <tutti/spi/network.hpp>
 
 #include "household.hpp"
 #include "links.hpp"

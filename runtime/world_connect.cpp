@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <tutti/spi/communicator.hpp>
+
 #include "fields.hpp"
 #include "together.hpp"
 #include "world.hpp"
@@ -216,8 +218,8 @@ NetworkSpeed World::find_speed(Rank far, Deadline deadline) {
   };
   // Numbered, since the two may have the same members.
   const auto among = [&](const std::vector<Rank>& members, std::uint64_t number) {
-    return Communicator::create(found(id_of(id_, members, number), members), make_host_memory(),
-                                {.timeout = left()});
+    return make_communicator(found(id_of(id_, members, number), members), make_host_memory(),
+                             {.timeout = left()});
   };
   auto speed = NetworkSpeed::unknown;
   if ((self_ == 0 || self_ == far) && left() >= kTimeToMeasure) {

@@ -12,7 +12,7 @@
 #include "schedules/msccl_slots.hpp"
 #include "schedules/written.hpp"
 
-namespace tutti::written {
+namespace tutti::inline v0::written {
 namespace {
 
 /// A run of chunks in a buffer of MSCCL.
@@ -337,4 +337,4 @@ std::vector<Schedule> rounds_of(const XmlAlgorithm& xml, Collective collective) 
   return schedules;
 }
 
-}  // namespace tutti::written
+}  // namespace tutti::inline v0::written

@@ -4,11 +4,11 @@
 
 #include <vector>
 
-#include <tutti/schedule.hpp>
+#include <tutti/spi/schedule.hpp>
 
 #include "schedules/written_xml.hpp"
 
-namespace tutti::written {
+namespace tutti::inline v0::written {
 
 /// Gives every step the earliest round in which it can be, and a message the same one at both ends.
 /// Throws Error{invalid_argument} for what cannot be, also for steps that wait for each other.
@@ -16,4 +16,4 @@ namespace tutti::written {
 /// @return a schedule of every rank.
 [[nodiscard]] std::vector<Schedule> rounds_of(const XmlAlgorithm& xml, Collective collective);
 
-}  // namespace tutti::written
+}  // namespace tutti::inline v0::written

@@ -9,7 +9,7 @@
 
 #include "schedules/written.hpp"
 
-namespace tutti::written {
+namespace tutti::inline v0::written {
 
 Slotting::Slotting(const XmlAlgorithm& xml, Collective collective)
     : contract_{collective, static_cast<int>(xml.ranks.size()), 0}, in_place_{xml.inplace == 1} {
@@ -75,4 +75,4 @@ Slots Slotting::slot(Space space, std::int64_t unit) const {
   return {space, static_cast<std::uint32_t>(unit), 1};
 }
 
-}  // namespace tutti::written
+}  // namespace tutti::inline v0::written

@@ -7,12 +7,12 @@
 #include <limits>
 #include <span>
 
-#include <tutti/contract.hpp>
 #include <tutti/error.hpp>
+#include <tutti/spi/contract.hpp>
 
 #include "collectives/verify.hpp"
 
-namespace tutti::written {
+namespace tutti::inline v0::written {
 namespace {
 
 constexpr std::int64_t kMostRanks = 4096;
@@ -102,4 +102,4 @@ Traits proved_traits(const WrittenSchedules& written) {
           .own_counts_only = facts.own_counts_only.holds};
 }
 
-}  // namespace tutti::written
+}  // namespace tutti::inline v0::written

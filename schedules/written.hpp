@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include <tutti/schedule_file.hpp>
+#include <tutti/spi/schedule_file.hpp>
 
-namespace tutti::written {
+namespace tutti::inline v0::written {
 
 /// The numbers that every step must keep to.
 struct WrittenShape {
@@ -48,4 +48,4 @@ void check(const WrittenShape& shape);
 /// @param written any. @return all that holds.
 [[nodiscard]] Traits proved_traits(const WrittenSchedules& written);
 
-}  // namespace tutti::written
+}  // namespace tutti::inline v0::written

@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include <tutti/error.hpp>
-#include <tutti/schedule_file.hpp>
+#include <tutti/spi/schedule_file.hpp>
 
 #include "schedules/written.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 /// The weaker of what two tables have.
@@ -52,4 +52,4 @@ void WrittenAlgorithms::add_to(Catalog& catalog) const {
     }
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

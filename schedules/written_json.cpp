@@ -7,7 +7,7 @@
 
 #include "schedules/written.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 using namespace written;  // NOLINT(google-build-using-namespace): what reads the parts
 
@@ -93,4 +93,4 @@ WrittenSchedules read_json_schedules(std::string_view text) {
   return written;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -13,7 +13,7 @@
 #include "schedules/written.hpp"
 #include "schedules/written_xml.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 using namespace written;  // NOLINT(google-build-using-namespace): what reads the parts
 
@@ -137,4 +137,4 @@ WrittenSchedules read_msccl_schedules(std::string_view text) {
   return written;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -14,7 +14,7 @@
 
 #include "schedules/written.hpp"
 
-namespace tutti::written {
+namespace tutti::inline v0::written {
 namespace {
 
 std::int64_t number_of(std::string_view key, std::string_view text) {
@@ -148,4 +148,4 @@ XmlAlgorithm parse_xml(std::string_view text) {
   return reader.take();
 }
 
-}  // namespace tutti::written
+}  // namespace tutti::inline v0::written

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::written {
+namespace tutti::inline v0::written {
 
 /// A `step` of a threadblock.
 struct XmlStep {
@@ -58,4 +58,4 @@ struct XmlAlgorithm {
 /// @param text of the file. @return what it says.
 [[nodiscard]] XmlAlgorithm parse_xml(std::string_view text);
 
-}  // namespace tutti::written
+}  // namespace tutti::inline v0::written

@@ -1,9 +1,9 @@
 // What ranks tell each other of their calls.
 #include <algorithm>
 
-#include <tutti/whereabouts.hpp>
+#include <tutti/spi/whereabouts.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 /// So long a rank that only looks at a call is taken to wait for it.
@@ -72,4 +72,4 @@ Whereabouts CallCounter::tell(std::uint64_t number) const {
   return told;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -1,4 +1,4 @@
-#include <tutti/cores.hpp>
+#include <tutti/spi/cores.hpp>
 
 #include <sched.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 using std::filesystem::path;
@@ -102,4 +102,4 @@ int shared_cores(std::span<const Cores> machine, const Cores& own) {
   return machine.size() > cores ? static_cast<int>(cores) : 0;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

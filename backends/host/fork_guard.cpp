@@ -1,4 +1,4 @@
-#include <tutti/fork_guard.hpp>
+#include <tutti/spi/fork_guard.hpp>
 
 #include <cerrno>
 #include <cstring>
@@ -9,7 +9,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 // The system's page is at least as large, and it rounds up.
@@ -41,4 +41,4 @@ void ForkGuard::refuse() {
               "from that; make a world of its own, or exec first"};
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -9,7 +9,7 @@
 #include <new>
 
 #include <tutti/error.hpp>
-#include <tutti/streaming.hpp>
+#include <tutti/spi/streaming.hpp>
 
 #include "integer_division.hpp"
 #include "kernels.hpp"
@@ -200,4 +200,14 @@ std::shared_ptr<Memory> make_host_memory(InstructionSet set) {
 
 std::shared_ptr<tutti::Memory> tutti::make_host_memory() {
   return host::make_host_memory(host::supported_instruction_sets().back());
+}
+
+std::shared_ptr<std::byte> tutti::allocate_zeroed(std::shared_ptr<tutti::Memory> memory,
+                                                  std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  std::byte* const data = memory->allocate(bytes);
+  std::memset(data, 0, bytes);
+  return {data, [memory = std::move(memory), bytes](std::byte* allocated) {
+            memory->deallocate(allocated, bytes);
+          }};
 }

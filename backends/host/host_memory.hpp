@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include <tutti/memory.hpp>
+#include <tutti/spi/memory.hpp>
 
 #include "instruction_set.hpp"
 

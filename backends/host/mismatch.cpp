@@ -1,8 +1,8 @@
 // What a receiver says of a message that belongs to another call.
-#include <tutti/fingerprint.hpp>
-#include <tutti/transport.hpp>
+#include <tutti/spi/fingerprint.hpp>
+#include <tutti/spi/transport.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 constexpr const char* kMustAgree =
@@ -55,4 +55,9 @@ Error wrong_length(Rank peer, std::uint64_t theirs, std::uint64_t ours) {
           peer};
 }
 
-}  // namespace tutti
+std::optional<Unexpected> Transport::probe(Rank /*from*/, std::uint32_t /*tag*/) {
+  throw Error{ErrorCode::invalid_argument,
+              "the transport " + capabilities().name + " cannot look for messages"};
+}
+
+}  // namespace tutti::inline v0

@@ -8,7 +8,7 @@
 #include <tutti/operators.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 struct DatatypeRow {
@@ -129,4 +129,4 @@ bool is_defined(OperatorKind kind, Datatype type) noexcept {
   return false;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

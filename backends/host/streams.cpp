@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include <tutti/streaming.hpp>
+#include <tutti/spi/streaming.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 void stream(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   const std::size_t to_line = -reinterpret_cast<std::uintptr_t>(to) % host::kLine;
@@ -21,4 +21,4 @@ void end_streams() noexcept {
 #endif
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

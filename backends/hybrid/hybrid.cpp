@@ -74,6 +74,13 @@ class HybridTransport final : public Transport {
     parts_.remote->find_strays(pending, thoroughly);
   }
 
+  [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override {
+    if (from != any_rank) return (is_local(from) ? parts_.local : parts_.remote)->probe(from, tag);
+    is_remote_first_ = !is_remote_first_;
+    const auto found = (is_remote_first_ ? parts_.remote : parts_.local)->probe(from, tag);
+    return found ? found : (is_remote_first_ ? parts_.local : parts_.remote)->probe(from, tag);
+  }
+
   // Both have the same alarm, which the first call sets off.
   bool abort(const Error& cause) noexcept override {
     const bool local = parts_.local->abort(cause);
@@ -81,17 +88,17 @@ class HybridTransport final : public Transport {
   }
 
  private:
-  [[nodiscard]] bool is_local(const Transfer& transfer) const {
-    expects(transfer.peer >= 0 && transfer.peer < size(), "a transfer names no rank of the group");
-    return parts_.is_local[static_cast<std::size_t>(transfer.peer)];
+  [[nodiscard]] bool is_local(Rank peer) const {
+    expects(peer >= 0 && peer < size(), "a transfer names no rank of the group");
+    return parts_.is_local[static_cast<std::size_t>(peer)];
   }
 
   // Runs of transfers that go the same way stay together.
   void post_runs(std::span<const Transfer> transfers) {
     while (!transfers.empty()) {
-      const bool local = is_local(transfers.front());
+      const bool local = is_local(transfers.front().peer);
       const auto end = std::ranges::find_if(
-          transfers, [&](const Transfer& transfer) { return is_local(transfer) != local; });
+          transfers, [&](const Transfer& transfer) { return is_local(transfer.peer) != local; });
       const auto count = static_cast<std::size_t>(end - transfers.begin());
       const auto run = transfers.first(count);
       (local ? parts_.local : parts_.remote)->post(run);

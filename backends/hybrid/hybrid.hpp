@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include <tutti/alarm.hpp>
-#include <tutti/transport.hpp>
+#include <tutti/spi/alarm.hpp>
+#include <tutti/spi/transport.hpp>
 
 namespace tutti::hybrid {
 

@@ -4,7 +4,7 @@
 #include "patience.hpp"
 #include "transport.hpp"
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 namespace {
 
 // A receive that cannot be cancelled is being filled: its sender needs our help and a moment.
@@ -81,4 +81,4 @@ bool MpiTransport::all_ended_well() const noexcept {
   return true;
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

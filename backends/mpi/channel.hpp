@@ -2,11 +2,11 @@
 /// A Channel over an MPI communicator.
 #pragma once
 
-#include <tutti/channel.hpp>
+#include <tutti/spi/channel.hpp>
 
 #include "ranks.hpp"
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 
 /// Lets ranks whose MPI works find each other for tutti's own transports, by collective calls on
 /// the caller's communicator: what is collective over it may do such without a duplicate, whose
@@ -34,4 +34,4 @@ class MpiChannel final : public Channel {
   int size_ = 1;
 };
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

@@ -1,5 +1,7 @@
 // The public entry points.
 #include <tutti/mpi.hpp>
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/init.hpp>
 
 #include <string>
 #include <utility>
@@ -10,7 +12,7 @@
 #include "progress.hpp"
 #include "transport.hpp"
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 namespace {
 
 /// Within a host the MPI's messages are read by processors, as ours are: a rank that gives and
@@ -77,8 +79,8 @@ Communicator communicator(MPI_Comm comm, const CommunicatorOptions& options,
                           const Options& transport) {
   MpiChannel channel{comm};
   Footing watched = watch_ranks(channel, {.timeout = transport.timeout});
-  return Communicator::create(MpiGroup::footing_of(comm, transport, std::move(watched)),
-                              make_host_memory(), options);
+  return make_communicator(MpiGroup::footing_of(comm, transport, std::move(watched)),
+                           make_host_memory(), options);
 }
 
 Communicator init(MPI_Comm comm, const InitOptions& options) {
@@ -90,4 +92,4 @@ Communicator init(MPI_Comm comm, const InitOptions& options) {
   return tutti::init(channel, own, std::make_shared<MpiNetwork>(comm, Options{.timeout = timeout}));
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

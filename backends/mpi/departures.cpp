@@ -2,7 +2,7 @@
 
 #include "check.hpp"
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 
 void Departures::collect(BufferPool& pool) {
   int done = 0;
@@ -29,4 +29,4 @@ EndedSends::EndedSends(MPI_Comm comm) {
   check(PMPI_Isend(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, &handle_), "send to nobody");
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

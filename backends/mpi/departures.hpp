@@ -6,7 +6,7 @@
 
 #include "message.hpp"
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 
 /// Sends whose bytes lie in staging buffers. Their pieces are free, so for the caller the transfer
 /// is done; what the MPI says of the request is looked at later, many at once. A look costs a
@@ -87,4 +87,4 @@ class EndedSends {
   std::size_t longest_ = 0;                // of the messages taken; none has no bytes
 };
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

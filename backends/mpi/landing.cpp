@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 
 Landing::Landing(std::size_t chunk_bytes, std::size_t grain)
     : chunk_bytes_{chunk_bytes},
@@ -57,4 +57,4 @@ Landing* Landings::get(std::size_t grain) {
   return landing;
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

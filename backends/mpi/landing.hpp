@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
-#include <tutti/transport.hpp>
+#include <tutti/spi/transport.hpp>
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 
 /// Two halves, a chunk of the message in each: while the sink takes one the other arrives. What a
 /// chunk has of an element that the next one ends is moved in front of that one. Where the sink has
@@ -75,4 +75,4 @@ class Landings {
   std::vector<Landing*> free_{};
 };
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

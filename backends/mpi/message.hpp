@@ -11,9 +11,9 @@
 
 #include <mpi.h>
 
-#include <tutti/pieces.hpp>
+#include <tutti/spi/pieces.hpp>
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 
 /// The front of the first MPI message of every transfer: 63 bits of the fingerprint of the
 /// collective it belongs to, mixed with the number of bytes, above kFollowed. Eight bytes, since
@@ -115,4 +115,4 @@ class Cutter {
   std::size_t offset_ = 0;  // of its first byte that is left
 };
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

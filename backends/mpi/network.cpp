@@ -6,7 +6,7 @@
 #include "check.hpp"
 #include "transport.hpp"
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 
 namespace {
 
@@ -45,4 +45,4 @@ std::unique_ptr<Transport> MpiNetwork::transport(std::span<const Rank> members,
   return made;
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

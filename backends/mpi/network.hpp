@@ -2,11 +2,11 @@
 /// A Network over an MPI communicator.
 #pragma once
 
-#include <tutti/network.hpp>
+#include <tutti/spi/network.hpp>
 
 #include "ranks.hpp"
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 
 /// Makes a communicator of some of the ranks, by MPI_Comm_create_group, which blocks until all of
 /// them take part. @param ranks of what. @param members as their ranks there. @param key that
@@ -34,4 +34,4 @@ class MpiNetwork final : public Network {
   Options options_;
 };
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

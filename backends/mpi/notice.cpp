@@ -6,7 +6,7 @@
 
 #include "check.hpp"
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 namespace {
 
 constexpr Duration kPatience = std::chrono::seconds{1};  // for the rest of a notice
@@ -57,4 +57,4 @@ std::optional<Error> find_notice(const Ranks& ranks) {
                notice->culprit, notice->code};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

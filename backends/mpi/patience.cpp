@@ -7,7 +7,7 @@
 #include "check.hpp"
 #include "ranks.hpp"
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 
 void finish(MPI_Request& request, Duration deadline, const char* action) {
   constexpr int kSpins =
@@ -25,4 +25,4 @@ void finish(MPI_Request& request, Duration deadline, const char* action) {
   }
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

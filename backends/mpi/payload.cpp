@@ -7,7 +7,7 @@
 #include "check.hpp"
 #include "transport.hpp"
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 namespace {
 
 // A sink fails the transport by whatever it throws.
@@ -102,4 +102,4 @@ void MpiTransport::go_on(Owner owner) {
   if (!message.is_staged()) post_chunks(owner.message);
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

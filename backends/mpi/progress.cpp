@@ -7,7 +7,7 @@
 #include "check.hpp"
 #include "ranks.hpp"
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 namespace {
 
 bool is_for_main_thread() {
@@ -45,4 +45,4 @@ InitOptions with_progress(InitOptions options) {
   return options;
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include <tutti/cores.hpp>
+#include <tutti/spi/cores.hpp>
 
 #include "check.hpp"
 #include "message.hpp"
 #include "patience.hpp"
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 namespace {
 
 // What every rank tells every other one.
@@ -179,4 +179,4 @@ Ranks gather_ranks(MPI_Comm parent, const Options& options, std::uint64_t key) {
   return ranks;
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

@@ -5,7 +5,7 @@
 
 #include "check.hpp"
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 namespace {
 
 // Room for this many transfers is there from the start, so that when a rank allocates does not
@@ -169,6 +169,7 @@ bool MpiTransport::leaves(MPI_Request& request, Rank peer, std::byte* buffer, st
 }
 
 void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
+  if (!early_.empty() && take_early(transfer, bytes)) return;
   std::byte* const buffer = backing_->pool.get();
   const bool lands = transfer.sink != nullptr && bytes > kInlineBytes;
   Landing* const landing = lands ? backing_->landings.get(transfer.grain) : nullptr;
@@ -339,4 +340,4 @@ void MpiTransport::look_for_notice() {
   }
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include <tutti/alarm.hpp>
+#include <tutti/spi/alarm.hpp>
 
 #include "departures.hpp"
 #include "landing.hpp"
@@ -15,7 +15,7 @@
 #include "notice.hpp"
 #include "ranks.hpp"
 
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 
 /// A send that no receiver has matched never ends; nobody reads or writes its bytes either.
 inline constexpr Duration kSendPatience = std::chrono::milliseconds{100};
@@ -55,6 +55,7 @@ class MpiTransport final : public Transport {
   [[nodiscard]] Duration now() const noexcept override { return time_now(); }
   void post(std::span<const Transfer> transfers) override;
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override;
+  [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override;
   bool abort(const Error& cause) noexcept override;
 
  private:
@@ -80,6 +81,13 @@ class MpiTransport final : public Transport {
     bool header;            // whether the request receives or sends the first MPI message
     std::uint8_t half;      // of the landing where it receives into one
   };
+  // A first message that was found before its receive was posted.
+  struct Early {
+    Rank from;
+    std::uint32_t tag;
+    std::byte* buffer;  // of the pool
+    MPI_Status status;
+  };
   // What MPI may write to or read from behind our back. Where MPI cannot be stopped it is leaked,
   // on purpose, so that a late message never lands in memory that has another use by then.
   struct Backing {
@@ -97,6 +105,8 @@ class MpiTransport final : public Transport {
   void post_receive(const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] bool is_there(MPI_Request& request, const Transfer& transfer);
   [[nodiscard]] bool take_probed(const Transfer& transfer, std::byte* buffer);
+  [[nodiscard]] bool take_early(const Transfer& transfer, std::uint64_t bytes);
+  [[nodiscard]] std::optional<Unexpected> find_early(Rank from, std::uint32_t tag);
   void take_first(const Transfer& transfer, std::uint64_t bytes, std::byte* buffer);
   static void unpack_first(const Transfer& transfer, const std::byte* data, std::uint64_t bytes);
   /// Payload bytes of one message of a call that reduces.
@@ -144,6 +154,7 @@ class MpiTransport final : public Transport {
   std::vector<MPI_Status> statuses_{};   // for MPI_Testsome
   std::vector<Completion> done_{};       // not yet handed out, from next_done_ on
   std::size_t next_done_ = 0;
+  std::vector<Early> early_{};  // in the order found
   Departures departures_{};
   EndedSends ended_;
   Scattered scattered_{};
@@ -157,4 +168,4 @@ class MpiTransport final : public Transport {
   bool quiet_ = false;  // once aborted: whether no peer can write any more
 };
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include <tutti/alarm.hpp>
-#include <tutti/memory.hpp>
-#include <tutti/transport.hpp>
+#include <tutti/spi/alarm.hpp>
+#include <tutti/spi/memory.hpp>
+#include <tutti/spi/transport.hpp>
 
 #include "directory.hpp"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include <tutti/transport.hpp>
+#include <tutti/spi/transport.hpp>
 
 namespace tutti::shm {
 

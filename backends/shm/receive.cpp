@@ -6,7 +6,7 @@
 
 #include <sys/uio.h>
 
-#include <tutti/fingerprint.hpp>
+#include <tutti/spi/fingerprint.hpp>
 
 #include "transport.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <tutti/error.hpp>
-#include <tutti/fork_guard.hpp>
+#include <tutti/spi/fork_guard.hpp>
 
 namespace tutti::shm {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include <tutti/pieces.hpp>
+#include <tutti/spi/pieces.hpp>
 
 #include "domain.hpp"
 #include "feed.hpp"
@@ -34,6 +34,7 @@ class ShmTransport final : public Transport {
   void end_loan(LoanId loan, bool replied) override;
   void doze() override;
   void find_strays(std::uint64_t pending, bool thoroughly) override;
+  [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override;
   bool abort(const Error& cause) noexcept override;
 
  private:
@@ -135,6 +136,7 @@ class ShmTransport final : public Transport {
   void progress(Peer& peer);
   void look_for_end(Peer& peer);
   void find_strays_of(Peer& peer, std::uint64_t pending);
+  [[nodiscard]] std::optional<Unexpected> probe_peer(Rank from, std::uint32_t tag);
   void suspect(Peer& peer, const char* what) const;
   void wake(Peer& peer) noexcept;
   [[nodiscard]] bool has_something_to_do();
@@ -228,6 +230,7 @@ class ShmTransport final : public Transport {
   std::size_t outgoing_ = 0;  // sends that are not done
   bool is_alone_ = false;     // the transfer posted last has nothing beside it
   std::uint32_t polls_ = 0;
+  Rank next_probed_ = 0;      // of all ranks the first
   std::uint32_t copies_ = 0;  // of messages sent whose copies may be timed
   Duration began_{0};         // when the transfers posted last did, if any is to be timed
   std::vector<Completion> done_{};

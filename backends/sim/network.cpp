@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include <tutti/fingerprint.hpp>
+#include <tutti/spi/fingerprint.hpp>
 
 namespace tutti::sim {
 namespace {
@@ -297,6 +297,16 @@ void Network::find_strays(Rank self, std::uint64_t pending) {
       fail(self, stray_message(message->source, message->send.fingerprint, pending));
       throw Error{*endpoint(self).failure};
     }
+}
+
+std::optional<Unexpected> Network::probe(Rank self, Rank from, std::uint32_t tag) const {
+  const Endpoint& own = endpoints_[static_cast<std::size_t>(self)];
+  if (own.dead || now_ < own.stalled_until) return std::nullopt;
+  if (own.failure) throw Error{*own.failure};
+  for (const auto& message : own.unexpected)
+    if (!message->replied && message->tag == tag && (from == any_rank || message->source == from))
+      return Unexpected{message->source, message->send.bytes};
+  return std::nullopt;
 }
 
 void Network::abort(Rank self, const Error& cause) {

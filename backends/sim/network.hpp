@@ -90,6 +90,8 @@ class Network {
   /// As Transport::end_loan. @param self who does. @param loan which. @param replied whether it is
   /// answered.
   void end_loan(Rank self, LoanId loan, bool replied);
+  /// As Transport::probe.
+  [[nodiscard]] std::optional<Unexpected> probe(Rank self, Rank from, std::uint32_t tag) const;
   /// As Transport::find_strays. @param self who looks. @param pending as in is_stray.
   void find_strays(Rank self, std::uint64_t pending);
   /// @param self whose. @return messages to it that have no receive.

@@ -33,6 +33,9 @@ class SimTransport final : public Transport {
   void find_strays(std::uint64_t pending, bool /*thoroughly*/) override {
     network_->find_strays(self_, pending);
   }
+  [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override {
+    return network_->probe(self_, from, tag);
+  }
   [[nodiscard]] std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) override {
     return network_->reply_to(self_, loan, turn, bytes);
   }

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include <tutti/transport.hpp>
+#include <tutti/spi/transport.hpp>
 
 namespace tutti::sim {
 

@@ -84,6 +84,16 @@ class TcpTransport final : public Transport {
     if (port_->failure) complain();
   }
 
+  [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override {
+    alarm_->check();
+    const std::lock_guard lock{hub_.mutex()};
+    std::optional<Unexpected> found;
+    if (!port_->failure) found = hub_.probe(*port_, from, tag);
+    unclaimed_ = port_->unclaimed;
+    if (port_->failure) complain();
+    return found;
+  }
+
   bool abort(const Error& cause) noexcept override {
     if (hub_.guard().is_forked()) return true;  // nobody writes into a child's memory
     alarm_->raise(cause);

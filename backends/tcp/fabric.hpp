@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include <tutti/alarm.hpp>
-#include <tutti/transport.hpp>
+#include <tutti/spi/alarm.hpp>
+#include <tutti/spi/transport.hpp>
 
 #include "cipher.hpp"
 

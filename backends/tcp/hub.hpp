@@ -11,7 +11,7 @@
 
 #include <poll.h>
 
-#include <tutti/fork_guard.hpp>
+#include <tutti/spi/fork_guard.hpp>
 
 #include "fabric.hpp"
 #include "port.hpp"
@@ -60,6 +60,9 @@ class Hub {
   /// As Transport::find_strays; what is found becomes the port's failure. @param port which.
   /// @param pending as in is_stray. @param thoroughly whether to read all links.
   void find_strays(Port& port, std::uint64_t pending, bool thoroughly);
+  /// As Transport::probe. @param port which. @param from a rank or any_rank. @param tag as there.
+  /// @return the message.
+  [[nodiscard]] std::optional<Unexpected> probe(Port& port, Rank from, std::uint32_t tag);
   /// Sends what ciphers have taken and still hold back, whoever it is for. What has not left may
   /// not be called sent: its sender may call nothing for long. @return whether nothing is held
   /// back.
@@ -123,6 +126,7 @@ class Hub {
   [[nodiscard]] Port* find(std::uint64_t id) noexcept;
   void stop(Member& member, const Port& port) noexcept;
   void stop_receiving(Link& link, const Port& port);
+  [[nodiscard]] std::optional<Unexpected> probe_member(Port& port, Rank from, std::uint32_t tag);
   static void fail_by_loss(Port& port, Rank rank, const Loss& loss);
 
   ForkGuard guard_{};

@@ -1,7 +1,7 @@
 // Matching: which receive a message belongs to, and what its frames mean.
 #include <string>
 
-#include <tutti/fingerprint.hpp>
+#include <tutti/spi/fingerprint.hpp>
 
 #include "hub.hpp"
 
@@ -215,6 +215,39 @@ void Hub::find_strays(Port& port, std::uint64_t pending, bool thoroughly) {
       if (oldest != nullptr) check(static_cast<Rank>(rank), oldest->start.fingerprint);
     }
   }
+}
+
+std::optional<Unexpected> Hub::probe(Port& port, Rank from, std::uint32_t tag) {
+  const auto size = static_cast<Rank>(port.members.size());
+  if (from != any_rank) {
+    const auto found = probe_member(port, from, tag);
+    const Link* const link = port.member(from).link;
+    if (!found && link != nullptr && link->loss) fail_by_loss(port, from, *link->loss);
+    return found;
+  }
+  for (Rank i = 0; i < size; ++i) {
+    const Rank rank = (port.next_probed + i) % size;
+    const auto found = probe_member(port, rank, tag);
+    if (!found) continue;
+    port.next_probed = rank + 1;
+    return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<Unexpected> Hub::probe_member(Port& port, Rank from, std::uint32_t tag) {
+  Member& member = port.member(from);
+  if (from == port.self) {
+    for (const Outbound* own = port.own.front(); own != nullptr; own = own->next)
+      if (own->transfer.tag == tag) return Unexpected{from, own->bytes};
+    return std::nullopt;
+  }
+  if (member.link == nullptr) return std::nullopt;
+  read(*member.link);
+  for (const Inbound* held = member.unexpected[queue_of(tag)].front(); held != nullptr;
+       held = held->next)
+    if (held->start.tag == tag) return Unexpected{from, held->start.length};
+  return std::nullopt;
 }
 
 // Makes room for what comes unasked; its size was found to be within the peer's credit.

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <tutti/transport.hpp>
+#include <tutti/spi/transport.hpp>
 
 #include "frame.hpp"
 #include "pool.hpp"

@@ -36,6 +36,7 @@ struct Port {
   std::vector<Member> members{};   ///< By rank.
   std::vector<Rank> ranks{};       ///< By rank in the world; -1 for those that are no members.
   std::vector<Rank> awaited{};     ///< Members with something pending, in any order.
+  Rank next_probed = 0;            ///< Of all ranks the first.
   std::size_t unclaimed = 0;       ///< Messages without a receive, from all members.
   Queue<Outbound> own{};           ///< Messages to the own rank without a receive.
   std::vector<Completion> done{};  ///< From next_done on, not yet handed out.

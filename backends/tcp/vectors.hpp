@@ -8,7 +8,7 @@
 
 #include <sys/uio.h>
 
-#include <tutti/pieces.hpp>
+#include <tutti/spi/pieces.hpp>
 
 namespace tutti::tcp {
 

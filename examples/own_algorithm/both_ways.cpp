@@ -1,6 +1,6 @@
 // An algorithm of one's own: an all_gather that goes round the ring both ways at once. On ranks
 // that may send to two neighbours at a time it takes half as many rounds as `ring`.
-#include <tutti/catalog.hpp>
+#include <tutti/spi/catalog.hpp>
 
 namespace {
 

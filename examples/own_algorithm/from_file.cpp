@@ -5,7 +5,7 @@
 #include <sstream>
 #include <vector>
 
-#include <tutti/schedule_file.hpp>
+#include <tutti/spi/schedule_file.hpp>
 #include <tutti/tutti.hpp>
 
 int main(int, char** arguments) try {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include <tutti/spi/catalog.hpp>
 #include <tutti/tutti.hpp>
 
 extern "C" void tutti_add_algorithms(tutti::Catalog& catalog);  // both_ways.cpp

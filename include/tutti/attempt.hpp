@@ -4,10 +4,11 @@
 
 #include <exception>
 #include <type_traits>
+#include <utility>
 
 #include <tutti/error.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 
 /// Makes a call. @param call what to do. @return what it returned, or the Error it threw; anything
 /// else it threw becomes an Error{transport}.
@@ -27,4 +28,15 @@ Result<std::invoke_result_t<Function>> attempt(Function call) noexcept {
   }
 }
 
-}  // namespace tutti::detail
+/// A call returns its Error instead of throwing it.
+struct Returning {
+  using Outcome = Result<void>;
+  template <class T>
+  using Of = Result<T>;
+  template <class Function>
+  static auto call(Function function) noexcept {
+    return attempt(std::move(function));
+  }
+};
+
+}  // namespace tutti::inline v0::detail

@@ -10,7 +10,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 namespace detail {
 
@@ -86,4 +86,4 @@ template <std::invocable Calls>
   }
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

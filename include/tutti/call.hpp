@@ -3,51 +3,15 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <ranges>
 #include <span>
-#include <string_view>
+#include <type_traits>
 
-#include <tutti/determinism.hpp>
 #include <tutti/elements.hpp>
 #include <tutti/operators.hpp>
-#include <tutti/transport.hpp>
+#include <tutti/options.hpp>
 
-namespace tutti {
-
-inline namespace literals {
-/// @param value a number. @return that many times 1024 bytes.
-consteval std::size_t operator""_KiB(unsigned long long value) {
-  return value << 10;
-}
-/// @param value a number. @return that many times 1024 * 1024 bytes.
-consteval std::size_t operator""_MiB(unsigned long long value) {
-  return value << 20;
-}
-}  // namespace literals
-
-/// What may be asked of one call beside its data.
-struct Options {
-  /// As Options::segment: run the vector as a whole.
-  static constexpr std::size_t kWhole = ~std::size_t{0};
-
-  std::string_view algorithm{};  ///< A choice such as "ring" or "knomial:k=4"; empty chooses.
-  std::size_t segment = 0;       ///< Bytes per pipelined segment; 0 takes the algorithm's default.
-  /// Whether all ranks pass memory of Communicator::allocate, as they do where they pass a Buffer
-  /// itself and need not say so. Then what is chosen suits memory that peers read and write in
-  /// place. Equal on all ranks; where it is said and not so, calls are slow and right.
-  bool visible = false;
-  /// Of the whole operation. Zero takes the communicator's, and Duration::max() is for ever. Less
-  /// than zero is Error{invalid_argument}, since it may be what was left of a time that has run
-  /// out: with one nanosecond the call misses its deadline, unless it ends at once.
-  Duration timeout{0};
-  /// What the bits of a reduction may depend on; empty takes the communicator's. Equal on all
-  /// ranks.
-  std::optional<Determinism> determinism{};
-  /// Elements per block where blocks differ, equal on all ranks: one per rank, or, for all_to_all,
-  /// one per pair of ranks, source-major. Empty: equal blocks. Read during the call only.
-  std::span<const std::size_t> counts{};
-};
+namespace tutti::inline v0 {
 
 /// A call without types. Pointers are the caller's until the operation ends.
 ///
@@ -129,9 +93,9 @@ template <MutableElements Out>
 [[nodiscard]] Call all_reduce(In<Out> in, Out&& out, const Operator& op) noexcept {
   return make(Collective::all_reduce, in, out, 0, &op);
 }
-/// @param in input. @param out output. @param root rank. @param op operator. @return the call.
+/// @param in input. @param out output. @param op operator. @param root rank. @return the call.
 template <MutableElements Out>
-[[nodiscard]] Call reduce(In<Out> in, Out&& out, Rank root, const Operator& op) noexcept {
+[[nodiscard]] Call reduce(In<Out> in, Out&& out, const Operator& op, Rank root) noexcept {
   return make(Collective::reduce, in, out, root, &op);
 }
 /// @param inout the vector. @param root rank. @return the call.
@@ -249,4 +213,4 @@ template <MutableElements Out>
 }
 
 }  // namespace call
-}  // namespace tutti
+}  // namespace tutti::inline v0

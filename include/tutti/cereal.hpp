@@ -34,7 +34,7 @@
 
 #include <tutti/cereal_archives.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// @cond functions that cereal finds by their arguments
 namespace detail {
@@ -81,7 +81,8 @@ void save(ObjectWriter& archive, const std::array<T, count>& array) {
 }
 template <class T, std::size_t count>
 void load(ObjectReader& archive, std::array<T, count>& array) {
-  if constexpr (detail::BulkElement<T>) archive.bytes().read(static_cast<void*>(&array), sizeof(array));
+  if constexpr (detail::BulkElement<T>)
+    archive.bytes().read(static_cast<void*>(&array), sizeof(array));
   else
     for (T& element : array) archive(element);
 }
@@ -263,4 +264,4 @@ requires(!Flat<T> && !std::is_pointer_v<T> && !CheckedEnum<T> && !std::is_same_v
   }
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

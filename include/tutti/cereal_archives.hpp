@@ -13,7 +13,7 @@
 
 #include <tutti/codec.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// The archive that objects are saved to. @see Encoder
 class ObjectWriter : public cereal::OutputArchive<ObjectWriter, cereal::AllowEmptyClassElision> {
@@ -160,7 +160,7 @@ void load(ObjectReader& archive, cereal::BinaryData<T>& data) {
 }
 /// @endcond
 
-}  // namespace tutti
+}  // namespace tutti::inline v0
 
 /// @cond what cereal is told about the archives
 namespace cereal {

@@ -17,7 +17,7 @@
 #include <tutti/error.hpp>
 #include <tutti/flat.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// How deep objects may lie in objects, so that bytes cannot exhaust the stack.
 inline constexpr int kDeepestObject = 32;
@@ -363,4 +363,4 @@ concept Encodable = std::default_initializable<T> && std::movable<T> &&
   Codec<T>::decode(decoder, result);
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -6,24 +6,25 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
-#include <tutti/algorithm.hpp>
-#include <tutti/attempts.hpp>
-#include <tutti/blocking.hpp>
+#include <tutti/attempt.hpp>
 #include <tutti/buffer.hpp>
-#include <tutti/catalog.hpp>
 #include <tutti/error.hpp>
-#include <tutti/group.hpp>
-#include <tutti/memory.hpp>
-#include <tutti/nonblocking.hpp>
-#include <tutti/objects.hpp>
-#include <tutti/persistent.hpp>
 #include <tutti/request.hpp>
-#include <tutti/transport.hpp>
+#include <tutti/values.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
+
+class Catalog;
+class Memory;
+class Transport;
+struct Footing;
+namespace detail {
+struct ObjectAccess;
+}  // namespace detail
 
 /// What a communicator is made with. Equal on all ranks, but for progress.
 struct CommunicatorOptions {
@@ -51,10 +52,60 @@ struct CommunicatorOptions {
   std::function<void()> progress{};
 };
 
+/// The key of groups that Communicator::split makes, so that they are none of those that other
+/// threads make of the same ranks.
+inline constexpr std::uint64_t kKeyOfSplits = ~std::uint64_t{0};
+
 /// What a rank gives to Communicator::split that wants to be in no part.
 struct NoColor {};
 /// The value of NoColor.
 inline constexpr NoColor no_color{};
+
+class Communicator;
+
+/// The calls of Communicator::async. It refers to its communicator, which must live.
+class Async : public Collectives<Async, Request> {
+ public:
+  /// @param world whose calls they are.
+  explicit Async(Communicator& world) noexcept : world_{&world} {}
+  /// Starts a call. @param call what. @param options see Options. @return its handle.
+  Request run(const Call& call, const Options& options = {});
+
+ private:
+  Communicator* world_;
+};
+
+/// The calls of Communicator::plan. It refers to its communicator, which must live.
+class Plans : public Collectives<Plans, Plan> {
+ public:
+  /// @param world whose calls they are.
+  explicit Plans(Communicator& world) noexcept : world_{&world} {}
+  /// Prepares a call. @param call what. @param options see Options. @return the prepared call.
+  Plan run(const Call& call, const Options& options = {});
+
+ private:
+  Communicator* world_;
+};
+
+/// The calls of Communicator::try_. It refers to its communicator, which must live.
+class Try : public Values<Try, detail::Returning> {
+ public:
+  /// @param world whose calls they are.
+  explicit Try(Communicator& world) noexcept : world_{&world} {}
+  /// Runs a call to its end. @param call what. @param options see Options. @return the outcome.
+  Result<void> run(const Call& call, const Options& options = {}) noexcept;
+  /// Starts a call. @param call what. @param options see Options. @return its handle, or the Error.
+  Result<Request> start(const Call& call, const Options& options = {}) noexcept;
+  /// Prepares a call. @param call what. @param options see Options. @return the prepared call, or
+  /// the Error.
+  Result<Plan> plan(const Call& call, const Options& options = {}) noexcept;
+
+ private:
+  template <class, class>
+  friend class Values;
+  [[nodiscard]] Communicator& world() noexcept { return *world_; }
+  Communicator* world_;
+};
 
 /// A group of ranks. Every rank calls the same collectives in the same order with matching
 /// arguments; if not, the ranks get Error{mismatch} or Error{timeout}, never wrong numbers. A rank
@@ -69,23 +120,8 @@ inline constexpr NoColor no_color{};
 /// within a call of the same communicator, as in an operator or a Codec. What does not communicate
 /// may be called at any time: rank, size, transport, describe, allocate, and group. Different
 /// communicators run concurrently.
-class Communicator : public Blocking<Communicator>,
-                     public Nonblocking<Communicator>,
-                     public Persistent<Communicator>,
-                     public Attempts<Communicator>,
-                     public Objects<Communicator> {
+class Communicator : public Values<Communicator, detail::Throwing> {
  public:
-  /// Makes a communicator. @param transport connects its ranks. @param memory where its buffers
-  /// lie. @param options equal on all ranks. @return the communicator.
-  [[nodiscard]] static Communicator create(std::unique_ptr<Transport> transport,
-                                           std::shared_ptr<Memory> memory,
-                                           const CommunicatorOptions& options = {}) {
-    return create(Footing{std::move(transport), nullptr}, std::move(memory), options);
-  }
-  /// Makes a communicator that can be divided. @param footing its ranks. @param memory where its
-  /// buffers lie. @param options equal on all ranks. @return the communicator.
-  [[nodiscard]] static Communicator create(Footing footing, std::shared_ptr<Memory> memory,
-                                           const CommunicatorOptions& options = {});
   /// Takes the group over. @param other is empty afterwards: its rank is -1, its size 0, and any
   /// call of it Error{invalid_argument}.
   Communicator(Communicator&& other) noexcept;
@@ -100,10 +136,6 @@ class Communicator : public Blocking<Communicator>,
   [[nodiscard]] Rank rank() const noexcept;
   /// @return the number of ranks, or 0 of an empty communicator.
   [[nodiscard]] int size() const noexcept;
-  /// @return the transport underneath. Throws Error{invalid_argument} where the communicator is
-  /// empty.
-  [[nodiscard]] Transport& transport();
-
   /// @return one line for a person: the ranks, how they were found, what connects them.
   [[nodiscard]] std::string describe() const;
 
@@ -138,44 +170,49 @@ class Communicator : public Blocking<Communicator>,
   /// std::bad_alloc.
   template <class T>
   [[nodiscard]] Buffer<T> allocate(std::size_t count) {
-    const Place place = place_of_buffers();
-    return Buffer<T>{place.memory, count, place.is_visible};
+    return {allocate_bytes(Buffer<T>::bytes_of(count)), count, allocates_visible()};
   }
 
-  /// Runs a call to its end. @param call what. @param options see Options.
+  /// @return calls that only start an operation.
+  [[nodiscard]] Async async() noexcept { return Async{*this}; }
+  /// @return calls that prepare an operation, which then runs again and again.
+  [[nodiscard]] Plans plan() noexcept { return Plans{*this}; }
+  /// @return calls that do not throw.
+  [[nodiscard]] Try try_() noexcept { return Try{*this}; }
+  /// Runs a call whose types were erased to its end; all others are made of this. @param call what.
+  /// @param options see Options.
   void run(const Call& call, const Options& options = {});
-  /// Starts a call. @param call what. @param options see Options. @return its handle.
-  [[nodiscard]] Request start(const Call& call, const Options& options = {});
-  /// Prepares a call. @param call what. @param options see Options. @return the prepared call.
-  [[nodiscard]] Plan plan(const Call& call, const Options& options = {});
-  /// Runs a call to its end. @param call what. @param options see Options. @return the outcome.
-  [[nodiscard]] Result<void> try_run(const Call& call, const Options& options = {}) noexcept;
-  /// Starts a call. @param call what. @param options see Options. @return its handle, or the Error.
-  [[nodiscard]] Result<Request> try_start(const Call& call, const Options& options = {}) noexcept;
-  /// Prepares a call. @param call what. @param options see Options. @return the prepared call, or
-  /// the Error.
-  [[nodiscard]] Result<Plan> try_plan(const Call& call, const Options& options = {}) noexcept;
-  /// @return memory of earlier object collectives, for an Encoder to begin with; none where a call
-  /// would be refused.
-  [[nodiscard]] RawBytes bytes_for_objects() noexcept;
-  /// Starts an object collective over bytes; the calls of Objects are made of this. @param call
-  /// what.
-  /// @return its handle.
-  [[nodiscard]] ObjectExchange start_objects(ObjectCall call);
+
+  /// Waits for a message that nobody receives yet; recv receives it, as no other call does.
+  /// @param from its sender, or any_rank. @param tag 0 .. kUserTags - 1. @param options of which
+  /// the timeout counts. @return what it is; of several senders' the one that was found first,
+  /// where none is forgotten for others. Throws as recv.
+  [[nodiscard]] Arrival probe(Rank from = any_rank, int tag = 0, const Options& options = {});
+  /// Looks for such a message. @param from its sender, or any_rank. @param tag as above. @return
+  /// what it is, if one has come. Throws as recv.
+  [[nodiscard]] std::optional<Arrival> probe_now(Rank from = any_rank, int tag = 0);
+
   /// What a call would run, every candidate's predicted time, and why the others were left out.
   /// @param call what. @param options see Options. @return lines of text for a person.
   [[nodiscard]] std::string explain(const Call& call, const Options& options = {});
 
  private:
-  struct Place {
-    std::shared_ptr<Memory> memory;
-    bool is_visible;
-  };
-  friend class Objects<Communicator>;
+  template <class, class>
+  friend class Values;
+  friend class Async;
+  friend class Plans;
+  friend class Try;
+  friend struct detail::ObjectAccess;
+  friend Communicator make_communicator(Footing footing, std::shared_ptr<Memory> memory,
+                                        const CommunicatorOptions& options);
+  friend Transport& transport_of(Communicator& communicator);
+
   explicit Communicator(std::shared_ptr<detail::Engine> engine) noexcept;
-  [[nodiscard]] detail::SoleCaller sole_caller();
-  [[nodiscard]] Place place_of_buffers() const;
+  [[nodiscard]] Communicator& world() noexcept { return *this; }
+  void run_now(const Call& call, const Options& options);
+  [[nodiscard]] bool allocates_visible() const;
+  [[nodiscard]] std::shared_ptr<std::byte> allocate_bytes(std::size_t bytes) const;
   std::shared_ptr<detail::Engine> engine_;
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

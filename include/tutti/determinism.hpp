@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// What a caller may rely on about the bits of a reduction; each level promises those before it,
 /// too. Equal on all ranks. Collectives that reduce nothing keep all of them anyway.
@@ -24,4 +24,4 @@ inline constexpr int kDeterminisms = 5;
 /// @param level any enumerator. @return its name, such as "run_to_run".
 [[nodiscard]] std::string_view name_of(Determinism level) noexcept;
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -10,7 +10,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// What kind of trouble an Error reports.
 enum class ErrorCode : std::uint8_t {
@@ -75,7 +75,7 @@ class Error : public std::exception {
 /// Either a value or an Error: what the `try_` calls return.
 /// @tparam T the value's type, or void.
 template <class T>
-class Result {
+class [[nodiscard]] Result {
   using Value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
  public:
@@ -107,4 +107,4 @@ inline void expects(bool condition, const char* message) {
   if (!condition) throw Error{ErrorCode::bug, std::string{"tutti has a bug: "} + message};
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

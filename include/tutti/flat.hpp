@@ -13,7 +13,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// Which values an enumeration has. Specialise it with
 /// `static constexpr bool contains(std::underlying_type_t<E> value)` for one that is decoded from
@@ -151,4 +151,4 @@ consteval bool looks_flat() noexcept {
 }
 
 }  // namespace detail
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits.
 struct Float16 {
@@ -82,4 +82,4 @@ constexpr Float16::operator float() const noexcept {
   return std::bit_cast<float>(sign | ((exponent + 112u) << 23) | (fraction << 13));
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

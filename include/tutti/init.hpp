@@ -5,11 +5,9 @@
 #include <optional>
 #include <string>
 
-#include <tutti/channel.hpp>
 #include <tutti/communicator.hpp>
-#include <tutti/network.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// How long ranks wait for each other where nobody says another time.
 inline constexpr Duration kInitTimeout = std::chrono::seconds{60};
@@ -70,23 +68,4 @@ struct InitOptions {
 /// As init. @param options see InitOptions. @return the communicator of all ranks, or the Error.
 [[nodiscard]] Result<Communicator> try_init(const InitOptions& options = {}) noexcept;
 
-/// Connects ranks that have a way of their own to say a few words to each other. Collective over
-/// the channel, which is not needed afterwards. The environment is not asked.
-/// @param channel of all ranks. @param options see InitOptions; not its url, rank and size.
-/// @return the communicator of all ranks. Throws as init.
-[[nodiscard]] Communicator init(Channel& channel, const InitOptions& options = {});
-/// As above, with a network of one's own in place of TCP, which then carries only what ranks tell
-/// each other of failures. @param channel of all ranks. @param options see InitOptions; its
-/// transport must be "auto". @param network carries messages between hosts; of the same kind on all
-/// ranks. @return the communicator of all ranks. Throws as init.
-[[nodiscard]] Communicator init(Channel& channel, const InitOptions& options,
-                                std::shared_ptr<Network> network);
-
-/// For transports of one's own: ranks of one host learn at once when one of them ends, and by what
-/// communicators fail. Collective over the channel. No network is used. @param channel of all
-/// ranks. @param options see InitOptions, of which the timeouts count. @return a footing without a
-/// transport, whose group makes more such, and can be asked what ranks of the own host do. Throws
-/// as init.
-[[nodiscard]] Footing watch_ranks(Channel& channel, const InitOptions& options = {});
-
-}  // namespace tutti
+}  // namespace tutti::inline v0

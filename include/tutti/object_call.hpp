@@ -14,15 +14,18 @@
 
 #include <tutti/attempt.hpp>
 #include <tutti/codec.hpp>
-#include <tutti/transport.hpp>
 #include <tutti/type_name.hpp>
+#include <tutti/types.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
+
+class Communicator;
 
 namespace detail {
 
 class Engine;
 class ObjectOperation;
+struct ObjectAccess;
 
 /// Lets only this thread call a communicator, as long as it lives: for what takes several calls.
 class SoleCaller {
@@ -160,7 +163,7 @@ class ObjectExchange {
   [[nodiscard]] detail::SoleCaller sole_caller() const;
 
  private:
-  friend class Communicator;
+  friend struct detail::ObjectAccess;
   /// What decode reads while it arrives.
   class Stream final : public Arrivals {
    public:
@@ -234,4 +237,18 @@ class ObjectRequest {
   bool decodes_early_ = false;
 };
 
-}  // namespace tutti
+namespace detail {
+/// What object collectives need of a communicator.
+struct ObjectAccess {
+  /// @param world of ranks. @return memory of earlier object collectives, for an Encoder to begin
+  /// with; none where a call would be refused.
+  [[nodiscard]] static RawBytes bytes(Communicator& world) noexcept;
+  /// @param world of ranks. @return what keeps other threads out. Throws Error{invalid_argument}.
+  [[nodiscard]] static SoleCaller sole_caller(Communicator& world);
+  /// Starts an object collective over bytes. @param world of ranks. @param call what.
+  /// @return its handle.
+  [[nodiscard]] static ObjectExchange start(Communicator& world, ObjectCall call);
+};
+}  // namespace detail
+
+}  // namespace tutti::inline v0

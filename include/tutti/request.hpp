@@ -3,25 +3,40 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include <tutti/call.hpp>
 #include <tutti/error.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 namespace detail {
 class Engine;
 class Execution;
+struct Requests;
 }  // namespace detail
 
-/// An operation under way. From the oldest pending collective of a communicator to the newest there
-/// may be 64: a start beyond is Error{invalid_argument}, on every rank whose oldest is still
-/// pending, so programs with more to do wait for the oldest first. Move-only. Dropping a pending
-/// one fails its communicator: the other ranks wait for messages that will never come. A call of it
-/// is one of its communicator, which serves one thread at a time.
-class Request {
+/// A message that has come, or is announced, and waits to be received.
+struct Arrival {
+  Rank from = -1;         ///< Its sender.
+  int tag = 0;            ///< Its tag.
+  std::size_t bytes = 0;  ///< How many it has.
+
+  /// @tparam T type of its elements. @return how many it has.
+  template <class T>
+  [[nodiscard]] std::size_t count() const noexcept {
+    return bytes / sizeof(T);
+  }
+};
+
+/// An operation under way. There may be as many as memory holds; of the collectives of a
+/// communicator the oldest 64 make progress, and the others start in the order of their calls, as
+/// soon as older ones have ended. Move-only. Dropping a pending one fails its communicator: the
+/// other ranks wait for messages that will never come. A call of it is one of its communicator,
+/// which serves one thread at a time.
+class [[nodiscard]] Request {
  public:
   /// No operation: test() is true.
   Request() noexcept = default;
@@ -34,6 +49,8 @@ class Request {
   /// is in a call of the communicator: until that ends.
   ~Request();
 
+  /// @return whether there is no operation, or it has been found to be done.
+  [[nodiscard]] bool is_empty() const noexcept { return execution_ == nullptr; }
   /// Makes progress. Throws the communicator's Error, in this and all later calls.
   /// @return whether the operation is done.
   bool test();
@@ -45,16 +62,29 @@ class Request {
   [[nodiscard]] Result<void> try_wait() noexcept;
 
  private:
-  friend class Communicator;
+  friend class Async;
+  friend struct detail::Requests;
   Request(std::shared_ptr<detail::Engine> engine, detail::Execution* execution) noexcept;
   std::shared_ptr<detail::Engine> engine_;
   detail::Execution* execution_ = nullptr;
 };
 
+/// Waits for all. @param requests of one communicator or several, which all make progress; empty
+/// ones are done. Throws, when all have ended, well or not, the first Error.
+void wait_all(std::span<Request> requests);
+/// Waits for one. @param requests as above. @return which has ended, and is empty now; none where
+/// all were empty. Throws the Error of one that ended so.
+std::optional<std::size_t> wait_any(std::span<Request> requests);
+/// Makes progress. @param requests as above. @return whether all have ended. Throws as wait_any.
+[[nodiscard]] bool test_all(std::span<Request> requests);
+/// Makes progress. @param requests as above. @return which has ended, and is empty now, if one has.
+/// Throws as wait_any.
+[[nodiscard]] std::optional<std::size_t> test_any(std::span<Request> requests);
+
 /// A prepared operation that may run again and again: schedule, addresses and scratch are bound.
 /// Move-only. One run at a time. A call of it is one of its communicator, which serves one thread
 /// at a time.
-class Plan {
+class [[nodiscard]] Plan {
  public:
   /// Takes the plan over. @param other is empty afterwards.
   Plan(Plan&& other) noexcept;
@@ -89,7 +119,7 @@ class Plan {
   [[nodiscard]] std::size_t segment() const noexcept;
 
  private:
-  friend class Communicator;
+  friend class Plans;
   Plan(std::shared_ptr<detail::Engine> engine, detail::Execution* execution, const void* in,
        void* out, Duration timeout) noexcept;
   std::shared_ptr<detail::Engine> engine_;
@@ -99,4 +129,4 @@ class Plan {
   Duration timeout_{0};
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

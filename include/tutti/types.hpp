@@ -2,6 +2,7 @@
 /// The words every other header uses: ranks, collectives, datatypes, operators.
 #pragma once
 
+#include <chrono>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +11,14 @@
 
 #include <tutti/float16.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// Index of a process in a communicator, 0 .. size - 1.
 using Rank = int;
+/// In place of a sender: whichever rank a message comes from.
+inline constexpr Rank any_rank = -1;
+/// A time that something takes, or one since an arbitrary start.
+using Duration = std::chrono::nanoseconds;
 
 /// The operations a communicator offers. Names follow the MPI standard, spelled out.
 enum class Collective : std::uint8_t {
@@ -168,4 +173,4 @@ template <class T>
   else return Datatype::opaque;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

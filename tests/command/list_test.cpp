@@ -7,13 +7,13 @@
 #include <set>
 #include <string>
 
-#include <tutti/algorithm.hpp>
 #include <tutti/operators.hpp>
+#include <tutti/spi/algorithm.hpp>
 
 #include "runtime/tls.hpp"
 #include "tests/command/runner.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 using nlohmann::json;
@@ -175,4 +175,4 @@ TEST(CommandInfo, TellsWhatThereIsAndWhyNotMore) {
 }
 
 }  // namespace
-}  // namespace tutti
+}  // namespace tutti::inline v0

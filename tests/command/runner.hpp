@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// What a run left behind.
 struct Answer {
@@ -23,4 +23,4 @@ struct Answer {
 /// @param text any. @param part any. @return whether the text has that part.
 [[nodiscard]] bool has(const std::string& text, const std::string& part);
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -8,7 +8,8 @@
 #include <string>
 
 #include <tutti/error.hpp>
-#include <tutti/schedule_file.hpp>
+#include <tutti/spi/catalog.hpp>
+#include <tutti/spi/schedule_file.hpp>
 
 #include "collectives/print.hpp"
 #include "perf/load.hpp"

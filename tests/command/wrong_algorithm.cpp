@@ -1,5 +1,5 @@
 // What `--load` adds in tests: an all_reduce that leaves out all ranks but two.
-#include <tutti/catalog.hpp>
+#include <tutti/spi/catalog.hpp>
 
 namespace {
 

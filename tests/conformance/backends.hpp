@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include <tutti/alarm.hpp>
-#include <tutti/transport.hpp>
+#include <tutti/spi/alarm.hpp>
+#include <tutti/spi/transport.hpp>
 
 namespace tutti::conformance {
 

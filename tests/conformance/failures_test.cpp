@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include <tutti/fingerprint.hpp>
+#include <tutti/spi/fingerprint.hpp>
 
 #include "group.hpp"
 

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <tutti/fork_guard.hpp>
+#include <tutti/spi/fork_guard.hpp>
 
 #include "backends/shm/domain.hpp"
 

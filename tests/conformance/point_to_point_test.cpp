@@ -4,6 +4,8 @@
 
 #include <tutti/batch.hpp>
 #include <tutti/communicator.hpp>
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/memory.hpp>
 
 #include "group.hpp"
 
@@ -33,8 +35,8 @@ class PointToPoint : public ::testing::TestWithParam<Setting> {
     Communicators made;
     for (Rank rank = 0; rank < size_; ++rank)
       if (links_->is_here(rank))
-        made[rank].emplace(Communicator::create(links_->transport(rank, membership),
-                                                make_host_memory(), {.timeout = timeout}));
+        made[rank].emplace(make_communicator(links_->transport(rank, membership),
+                                             make_host_memory(), {.timeout = timeout}));
     return made;
   }
   /// Starts something on every rank that is here, and drives it to its end.
@@ -81,8 +83,8 @@ TEST_P(PointToPoint, MessagesGoFromEveryRankToEveryRankInOrder) {
       }
       for (std::size_t i = 0; i < in[rank].size(); ++i) {
         const auto peer = static_cast<Rank>(i / 2);
-        requests.push_back(own.send_async(out[rank][i], peer, kUserTags - 1));
-        requests.push_back(own.recv_async(in[rank][i], peer, kUserTags - 1));
+        requests.push_back(own.async().send(out[rank][i], peer, kUserTags - 1));
+        requests.push_back(own.async().recv(in[rank][i], peer, kUserTags - 1));
       }
       return requests;
     });
@@ -101,13 +103,13 @@ TEST_P(PointToPoint, MessagesThatWaitDisturbNoCollective) {
     for (std::size_t i = 0; i < kMessages; ++i)
       out[rank].push_back(message(rank, next(rank), 10 + 1'000 * i));
     for (Vector& data : out[rank])
-      sends[rank].push_back(communicator->send_async(data, next(rank), 5));
+      sends[rank].push_back(communicator->async().send(data, next(rank), 5));
   }
   for (int call = 0; call < 100; ++call) {
     std::map<Rank, Vector> x;
     run([&](Communicator& own, Rank rank) {
       std::vector<Request> requests;
-      requests.push_back(own.all_reduce_async(x[rank] = Vector(3, 1)));
+      requests.push_back(own.async().all_reduce(x[rank] = Vector(3, 1)));
       return requests;
     });
     for (const auto& [rank, result] : x)
@@ -117,7 +119,7 @@ TEST_P(PointToPoint, MessagesThatWaitDisturbNoCollective) {
   run([&](Communicator& own, Rank rank) {
     std::vector<Request> requests = std::move(sends[rank]);
     for (std::size_t i = 0; i < kMessages; ++i) in[rank].emplace_back(10 + 1'000 * i);
-    for (Vector& data : in[rank]) requests.push_back(own.recv_async(data, previous(rank), 5));
+    for (Vector& data : in[rank]) requests.push_back(own.async().recv(data, previous(rank), 5));
     return requests;
   });
   for (const auto& [rank, got] : in)
@@ -140,7 +142,7 @@ TEST_P(PointToPoint, BlockingCallsOfThreadsMeet) {
       if (rank == 0) own.send(first, 1, 9);
       own.recv(passed, previous(rank), 9);
       if (rank != 0) {
-        EXPECT_TRUE(own.try_send(passed, next(rank), 9));
+        EXPECT_TRUE(own.try_().send(passed, next(rank), 9));
       }
       EXPECT_EQ(passed, first);
     }
@@ -167,7 +169,7 @@ TEST_P(PointToPoint, BatchesOfThreadsGoRoundInRings) {
         own.recv(in, previous(rank));
         other.send(back, previous(rank), 3);
         other.recv(from_next, next(rank), 3);
-        request = own.all_reduce_async(counts);
+        request = own.async().all_reduce(counts);
         other.barrier();
       });
       EXPECT_EQ(in, message(previous(rank), rank, kCount));
@@ -199,13 +201,76 @@ TEST_P(PointToPoint, BatchesOfThreadsEndWithTheFirstError) {
   });
 }
 
+TEST_P(PointToPoint, AreFoundBeforeTheyAreReceived) {
+  for (const std::size_t count : {0U, 1U, 5U, 1'000U, 100'000U}) {
+    std::map<Rank, Vector> out, in;
+    std::map<Rank, std::vector<Request>> requests;
+    std::map<Rank, std::optional<Arrival>> found;
+    for (auto& [rank, own] : ranks_) {
+      out[rank] = message(rank, next(rank), count);
+      requests[rank].push_back(own->async().send(out[rank], next(rank), 4));
+      requests[rank].push_back(own->async().send(out[rank], next(rank), 3));
+    }
+    for (bool done = false; !done; links_->idle()) {
+      done = true;
+      for (auto& [rank, own] : ranks_) {
+        if (!found[rank]) {
+          found[rank] = own->probe_now(any_rank, 3);
+          if (found[rank]) {
+            EXPECT_EQ(found[rank]->from, previous(rank));
+            EXPECT_EQ(found[rank]->tag, 3);
+            EXPECT_EQ(found[rank]->count<std::uint32_t>(), count);
+            EXPECT_TRUE(own->probe_now(previous(rank), 3)) << "it is still there";
+            EXPECT_FALSE(own->probe_now(any_rank, 5));
+            in[rank].resize(2 * count);
+            const std::span<std::uint32_t> all{in[rank]};
+            requests[rank].push_back(own->async().recv(all.first(count), found[rank]->from, 3));
+            requests[rank].push_back(own->async().recv(all.last(count), found[rank]->from, 4));
+          }
+        }
+        done = test_all(requests[rank]) && found[rank] && done;
+      }
+    }
+    for (auto& [rank, got] : in) {
+      Vector expected = message(previous(rank), rank, count);
+      expected.insert(expected.end(), expected.begin(),
+                      expected.begin() + static_cast<std::ptrdiff_t>(count));
+      EXPECT_EQ(got, expected) << "rank " << rank << ", " << count << " elements";
+    }
+  }
+}
+
+TEST_P(PointToPoint, AreFoundFromAllOfManySenders) {
+  constexpr std::size_t kMessages = 4;
+  std::vector<Request> sends;
+  std::map<Rank, Vector> out;
+  for (auto& [rank, own] : ranks_) {
+    out[rank] = message(rank, 0, 3);
+    for (std::size_t i = 0; i < kMessages; ++i) sends.push_back(own->async().send(out[rank], 0, 6));
+  }
+  std::map<Rank, std::size_t> from;
+  std::vector<Vector> in(kMessages * static_cast<std::size_t>(size_), Vector(3));
+  std::vector<Request> receives;
+  for (bool done = false; !done; links_->idle()) {
+    if (ranks_.contains(0) && receives.size() < in.size())
+      if (const auto found = ranks_[0]->probe_now(any_rank, 6)) {
+        ++from[found->from];
+        receives.push_back(ranks_[0]->async().recv(in[receives.size()], found->from, 6));
+      }
+    done = test_all(sends);
+    done = test_all(receives) && done;
+    done = done && (!ranks_.contains(0) || receives.size() == in.size());
+  }
+  for (const auto& [rank, times] : from) EXPECT_EQ(times, kMessages) << "rank " << rank;
+}
+
 // The last test of a backend's ranks: they fail.
 TEST_P(PointToPoint, LengthsThatDifferAreAMismatchForTheReceiver) {
   if (size_ == 1 || !GetParam().backend.one_process) GTEST_SKIP() << "of several ranks, here";
   Vector sent(5);
   Vector got(4);
-  auto send = ranks_[0]->try_start(call::send(sent, 1, 0));
-  auto recv = ranks_[1]->try_start(call::recv(got, 0, 0));
+  auto send = ranks_[0]->try_().start(call::send(sent, 1, 0));
+  auto recv = ranks_[1]->try_().start(call::recv(got, 0, 0));
   Result<bool> done = false;
   if (!recv) done = recv.error();
   while (done && !done.value()) {

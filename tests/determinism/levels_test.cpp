@@ -2,7 +2,11 @@
 // promised over sizes, segments, orders of delivery, costs and placements.
 #include <set>
 
-#include <tutti/recording.hpp>
+#include <tutti/spi/catalog.hpp>
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/costs.hpp>
+#include <tutti/spi/memory.hpp>
+#include <tutti/spi/recording.hpp>
 
 #include "tests/executor/rows.hpp"
 #include "tests/runtime/worlds.hpp"
@@ -113,7 +117,7 @@ TEST(LevelsOfSelection, SayWhatTheyLeaveOutAndWhy) {
 std::string refusal(Communicator& communicator, const Options& options) {
   std::vector<float> data(10);
   const Result<Request> result =
-      communicator.try_start(call::all_reduce(data, std::span{data}, sum), options);
+      communicator.try_().start(call::all_reduce(data, std::span{data}, sum), options);
   if (result) return "not refused";
   EXPECT_EQ(result.error().code(), ErrorCode::invalid_argument);
   return result.error().what();
@@ -212,7 +216,7 @@ Communicator measured(sim::Cluster& cluster, std::int64_t megabits) {
   };
   Footing footing{.transport = cluster.transport(0)};
   footing.tariff = {.costs = costs(megabits), .origin = "measured", .lasting = costs(1000)};
-  return Communicator::create(std::move(footing), make_host_memory());
+  return make_communicator(std::move(footing), make_host_memory());
 }
 
 TEST(LevelsOfSelection, DoNotChooseByWhatWasMeasuredFromRunToRun) {

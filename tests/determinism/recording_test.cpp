@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 #include <tutti/error.hpp>
-#include <tutti/recording.hpp>
+#include <tutti/spi/recording.hpp>
 
 namespace tutti::test {
 namespace {

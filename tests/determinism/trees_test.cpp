@@ -2,7 +2,7 @@
 #include <map>
 
 #include <gtest/gtest.h>
-#include <tutti/algorithm.hpp>
+#include <tutti/spi/algorithm.hpp>
 
 #include "collectives/verify.hpp"
 

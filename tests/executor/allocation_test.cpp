@@ -3,6 +3,9 @@
 #include <memory>
 #include <utility>
 
+#include <tutti/spi/catalog.hpp>
+#include <tutti/spi/memory.hpp>
+
 #include "collectives/execution.hpp"
 #include "counted_new.hpp"
 #include "rows.hpp"
@@ -104,7 +107,7 @@ TEST_P(Allocations, HappenInTheFirstCallOfAShapeOnly) {
         const Count on{true};
         for (std::size_t r = 0; r < kRanks; ++r) {
           const auto rank = static_cast<Rank>(r);
-          requests[r] = world[rank].start(experiment.call(rank), experiment.options());
+          requests[r] = world[rank].async().run(experiment.call(rank), experiment.options());
         }
         ended = drive(world, std::span<Request>{requests});
       }
@@ -121,7 +124,7 @@ TEST_P(Allocations, DoNotHappenInRunsOfAPlan) {
   Experiment experiment{case_for(GetParam(), 100)};
   std::vector<Plan> plans{};
   for (Rank rank = 0; rank < world.size(); ++rank)
-    plans.push_back(world[rank].plan(experiment.call(rank), experiment.options()));
+    plans.push_back(world[rank].plan().run(experiment.call(rank), experiment.options()));
   for (int run = 0; run < 5; ++run) {
     allocations = 0;
     {
@@ -146,7 +149,7 @@ std::uint64_t allocations_of(World& world, std::size_t count) {
     const Count on{true};
     for (std::size_t r = 0; r < kRanks; ++r) {
       const auto rank = static_cast<Rank>(r);
-      requests[r] = world[rank].start(experiment.call(rank), experiment.options());
+      requests[r] = world[rank].async().run(experiment.call(rank), experiment.options());
     }
     EXPECT_TRUE(drive(world, std::span<Request>{requests}));
   }
@@ -250,9 +253,9 @@ TEST(Messages, BetweenTwoRanksAllocateInTheFirstOnly) {
     allocations = 0;
     {
       const Count on{true};
-      requests[0] = world[0].sendrecv_async(in, 1, out, 2, call);
-      requests[1] = world[1].recv_async(out, 0, call);
-      requests[2] = world[2].send_async(in, 0, call);
+      requests[0] = world[0].async().sendrecv(in, 1, out, 2, call);
+      requests[1] = world[1].async().recv(out, 0, call);
+      requests[2] = world[2].async().send(in, 0, call);
       ASSERT_TRUE(drive(world, std::span<Request>{requests}));
     }
     EXPECT_EQ(allocations > 0, call == 0) << allocations << " allocations, call " << call;

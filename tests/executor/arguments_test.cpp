@@ -4,6 +4,9 @@
 #include <string>
 #include <utility>
 
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/memory.hpp>
+
 #include "rows.hpp"
 #include "tests/support/wrapper.hpp"
 
@@ -65,7 +68,7 @@ std::vector<Wrong> wrong_buffers() {
       {"reduce_output_differs_at_the_root",
        [](Communicator& c) {
          Vector a(4), b(5);
-         c.reduce(in_of(a), std::span{b}, 0);
+         c.reduce(in_of(a), std::span{b}, sum, 0);
        },
        "output"},
       {"null_input",
@@ -144,7 +147,7 @@ std::vector<Wrong> wrong_words() {
       {"root_negative",
        [](Communicator& c) {
          Vector a(4), b(4);
-         c.reduce(in_of(a), std::span{b}, -1);
+         c.reduce(in_of(a), std::span{b}, sum, -1);
        },
        "root -1"},
       {"bitwise_operator_on_floats",
@@ -343,8 +346,8 @@ INSTANTIATE_TEST_SUITE_P(Words, Arguments, ::testing::ValuesIn(wrong_words()), n
 TEST(Arguments, OfTheCommunicatorAreChecked) {
   for (const int segments : {0, -1, 9}) {
     sim::Cluster cluster{{.size = 1}};
-    EXPECT_THROW(static_cast<void>(Communicator::create(cluster.transport(0), make_host_memory(),
-                                                        {.segments_in_flight = segments})),
+    EXPECT_THROW(static_cast<void>(make_communicator(cluster.transport(0), make_host_memory(),
+                                                     {.segments_in_flight = segments})),
                  Error);
   }
 }
@@ -359,8 +362,9 @@ TEST(Arguments, ThatNobodyReadsAreIgnored) {
     const auto r = static_cast<std::size_t>(rank);
     in[r].assign(6, rank + 1);
     tasks.push_back(task_of(
-        rank, rank == 1 ? world[rank].reduce_async(in_of(in[r]), std::span{out[r]}, 1)
-                        : world[rank].reduce_async(in_of(in[r]), std::span{out[r]}.first(r), 1)));
+        rank, rank == 1
+                  ? world[rank].async().reduce(in_of(in[r]), std::span{out[r]}, sum, 1)
+                  : world[rank].async().reduce(in_of(in[r]), std::span{out[r]}.first(r), sum, 1)));
   }
   ASSERT_TRUE(world.drive(tasks));
   EXPECT_EQ(out[1], Vector(6, 6));

@@ -17,7 +17,7 @@ using Vector = std::vector<int>;
 template <class In>
 concept Sent = requires(Communicator& own, In&& in) {
   own.send(std::forward<In>(in), 0);
-  { own.try_send(std::forward<In>(in), 0) } -> std::same_as<Result<void>>;
+  { own.try_().send(std::forward<In>(in), 0) } -> std::same_as<Result<void>>;
 };
 template <class In>
 concept Reduced = requires(Communicator& own, In&& in, Vector& out) {
@@ -61,9 +61,9 @@ TEST(Batches, AreOnePostOfAllTheirFirstMessages) {
     std::vector<Request> requests;
     posts.clear();
     batch([&] {
-      requests.push_back(world[rank].sendrecv_async(x[r], (rank + 1) % 3, z[r], (rank + 2) % 3));
-      requests.push_back(world[rank].all_reduce_async(y[r], sum, {.algorithm = "direct"}));
-      requests.push_back(world[rank].barrier_async());
+      requests.push_back(world[rank].async().sendrecv(x[r], (rank + 1) % 3, z[r], (rank + 2) % 3));
+      requests.push_back(world[rank].async().all_reduce(y[r], sum, {.algorithm = "direct"}));
+      requests.push_back(world[rank].async().barrier());
       EXPECT_TRUE(posts.empty()) << "nothing starts before the batch ends";
     });
     ASSERT_EQ(posts.size(), 1U);
@@ -82,7 +82,7 @@ TEST(Batches, MayHaveAsManyCollectivesAsMayBePending) {
   const auto start_all = [&](std::size_t count) {
     batch([&] {
       for (std::size_t i = 0; i < count; ++i)
-        requests.push_back(world[0].all_reduce_async(data[i]));
+        requests.push_back(world[0].async().all_reduce(data[i]));
     });
   };
   start_all(64);
@@ -101,11 +101,11 @@ TEST(Batches, ThatThrowHaveStartedNothing) {
   World world{counting(2, posts)};
   Vector x{1};
   Vector y{2};
-  Plan plan = world[0].plan_recv(x, 1);
+  Plan plan = world[0].plan().recv(x, 1);
   EXPECT_THROW(batch([&] {
                  world[0].send(x, 1);
                  world[0].barrier();
-                 const Request request = world[0].all_reduce_async(y);
+                 const Request request = world[0].async().all_reduce(y);
                  plan.start();
                  throw std::runtime_error{"no"};
                }),
@@ -121,8 +121,8 @@ TEST(Batches, ThatThrowHaveStartedNothing) {
   EXPECT_TRUE(posts.empty());
   // Neither the number of collectives nor the order of messages has suffered.
   std::vector<Task> tasks;
-  tasks.push_back(task_of(0, world[0].all_reduce_async(x)));
-  tasks.push_back(task_of(1, world[1].all_reduce_async(y)));
+  tasks.push_back(task_of(0, world[0].async().all_reduce(x)));
+  tasks.push_back(task_of(1, world[1].async().all_reduce(y)));
   expect_success(world, tasks);
   EXPECT_EQ(x, Vector{3});
   EXPECT_TRUE(plan.test()) << "it does not run";
@@ -133,19 +133,19 @@ TEST(Batches, RefuseWhatTheyCannotDo) {
   Vector x{1};
   Request request;
   batch([&] {
-    request = world[0].send_async(x, 1);
+    request = world[0].async().send(x, 1);
     EXPECT_EQ(request.try_test().error().code(), ErrorCode::invalid_argument);
     EXPECT_THROW(request.wait(), Error);
     EXPECT_THROW(batch([] {}), Error);
     EXPECT_EQ(world[0].try_split(0).error().code(), ErrorCode::invalid_argument);
-    Plan plan = world[0].plan_send(x, 1);
+    Plan plan = world[0].plan().send(x, 1);
     plan.start();
     EXPECT_THROW(plan.start(), Error) << "it is running";
   });  // the plan is gone, and what it would have sent
   Vector got(1);
   std::vector<Task> tasks;
   tasks.push_back(task_of(0, std::move(request)));
-  tasks.push_back(task_of(1, world[1].recv_async(got, 0)));
+  tasks.push_back(task_of(1, world[1].async().recv(got, 0)));
   expect_success(world, tasks);
   EXPECT_EQ(got, x);
   EXPECT_TRUE(try_batch([] {}));
@@ -155,10 +155,11 @@ TEST(Batches, DropTheCallsWhoseRequestsAreDropped) {
   std::vector<std::size_t> posts;
   World world{counting(2, posts)};
   Vector x{1};
-  batch([&] { const Request dropped = world[0].send_async(x, 1); });
+  batch([&] { const Request dropped = world[0].async().send(x, 1); });
   EXPECT_TRUE(posts.empty());
   std::vector<Task> tasks;
-  for (Rank rank = 0; rank < 2; ++rank) tasks.push_back(task_of(rank, world[rank].barrier_async()));
+  for (Rank rank = 0; rank < 2; ++rank)
+    tasks.push_back(task_of(rank, world[rank].async().barrier()));
   expect_success(world, tasks);
 }
 
@@ -167,13 +168,13 @@ TEST(Batches, GoOnWithOneCommunicatorWhereAnotherFails) {
   World second{{.cluster = {.size = 2}}};
   Vector x{1};
   Vector y{5};
-  { const Request dropped = first[0].recv_async(x, 1); }  // the first one has failed
+  { const Request dropped = first[0].async().recv(x, 1); }  // the first one has failed
   Request late;
   std::array<Request, 2> requests;
   const auto failed = try_batch([&] {
-    requests[0] = second[0].all_reduce_async(x);
-    requests[1] = second[1].all_reduce_async(y);
-    EXPECT_FALSE(first[0].try_barrier());
+    requests[0] = second[0].async().all_reduce(x);
+    requests[1] = second[1].async().all_reduce(y);
+    EXPECT_FALSE(first[0].try_().barrier());
   });
   EXPECT_TRUE(failed) << "that call was refused, and its Error is known";
   std::vector<Task> tasks;

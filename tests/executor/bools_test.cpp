@@ -22,19 +22,20 @@ TEST(Bools, AreNotAddedOrMultiplied) {
   Bools out{};
   std::array<bool, 1> block{};
   for (const Operator& op : {sum, prod, average}) {
-    expect_refused(own.try_all_reduce(in, out, op));
-    expect_refused(own.try_all_reduce(out, op));
-    expect_refused(own.try_reduce(in, out, 0, op));
-    expect_refused(own.try_reduce_scatter(block, block, op));
-    expect_refused(detail::attempt([&] { static_cast<void>(own.all_reduce_async(in, out, op)); }));
-    expect_refused(detail::attempt([&] { static_cast<void>(own.plan_all_reduce(in, out, op)); }));
+    expect_refused(own.try_().all_reduce(in, out, op));
+    expect_refused(own.try_().all_reduce(out, op));
+    expect_refused(own.try_().reduce(in, out, op, 0));
+    expect_refused(own.try_().reduce_scatter(block, block, op));
+    expect_refused(
+        detail::attempt([&] { static_cast<void>(own.async().all_reduce(in, out, op)); }));
+    expect_refused(detail::attempt([&] { static_cast<void>(own.plan().all_reduce(in, out, op)); }));
     expect_refused(detail::attempt(
         [&] { static_cast<void>(own.explain(call::all_reduce(call::In<Bools&>{in}, out, op))); }));
     if (op.kind() == OperatorKind::average) continue;
-    expect_refused(own.try_scan(in, out, op));
-    expect_refused(own.try_exscan(in, out, op));
+    expect_refused(own.try_().scan(in, out, op));
+    expect_refused(own.try_().exscan(in, out, op));
   }
-  expect_refused(own.try_all_reduce(out));  // sum, as nothing else is said
+  expect_refused(own.try_().all_reduce(out));  // sum, as nothing else is said
 }
 
 // Calls of one shape share what was found out about it.
@@ -43,10 +44,10 @@ TEST(Bools, AreToldFromBytes) {
   Bools bools{true, true};
   std::array<std::uint8_t, 4> bytes{1, 200};
   for (int again = 0; again < 2; ++again) {
-    EXPECT_TRUE(world[0].try_all_reduce(bytes));
-    expect_refused(world[0].try_all_reduce(bools));
-    EXPECT_TRUE(world[0].try_all_reduce(bools, max));
-    EXPECT_TRUE(world[0].try_all_reduce(bytes, max));
+    EXPECT_TRUE(world[0].try_().all_reduce(bytes));
+    expect_refused(world[0].try_().all_reduce(bools));
+    EXPECT_TRUE(world[0].try_().all_reduce(bools, max));
+    EXPECT_TRUE(world[0].try_().all_reduce(bytes, max));
   }
 }
 
@@ -80,7 +81,7 @@ TEST(Bools, AreReducedByLogic) {
     std::vector<Task> tasks;
     for (std::size_t rank = 0; rank < 3; ++rank)
       tasks.push_back(task_of(static_cast<Rank>(rank),
-                              world[static_cast<Rank>(rank)].all_reduce_async(data[rank], op)));
+                              world[static_cast<Rank>(rank)].async().all_reduce(data[rank], op)));
     ASSERT_TRUE(world.drive(tasks));
     for (std::size_t i = 0; i < 8; ++i)
       for (std::size_t rank = 0; rank < 3; ++rank) {

@@ -4,6 +4,9 @@
 #include <utility>
 
 #include <tutti/batch.hpp>
+#include <tutti/objects.hpp>
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/memory.hpp>
 
 #include "rows.hpp"
 #include "tests/support/wrapper.hpp"
@@ -50,7 +53,7 @@ TEST(Deadlines, OfRequestsTestedInTurnAllCount) {
     std::vector<std::vector<int>> data(4, std::vector<int>(3));
     std::vector<Request> requests{};
     for (std::size_t i = 0; i < data.size(); ++i)
-      requests.push_back(world[0].all_reduce_async(
+      requests.push_back(world[0].async().all_reduce(
           std::span{data[i]}, sum,
           {.timeout = i == late ? Duration{milliseconds{20}} : seconds{9}}));
     try {
@@ -67,8 +70,9 @@ TEST(Deadlines, OfRequestsTestedInTurnAllCount) {
 TEST(Deadlines, OfARequestCountWhereAnotherIsPolled) {
   World world = make_quick_world(2);
   std::vector<int> a(3), b(3);
-  const Request late = world[0].all_reduce_async(std::span{a}, sum, {.timeout = milliseconds{20}});
-  Request other = world[0].all_reduce_async(std::span{b}, sum, {.timeout = seconds{9}});
+  const Request late =
+      world[0].async().all_reduce(std::span{a}, sum, {.timeout = milliseconds{20}});
+  Request other = world[0].async().all_reduce(std::span{b}, sum, {.timeout = seconds{9}});
   EXPECT_THROW(poll_over(world, milliseconds{30}, kPolls, [&] { static_cast<void>(other.test()); }),
                Error);
 }
@@ -76,13 +80,13 @@ TEST(Deadlines, OfARequestCountWhereAnotherIsPolled) {
 TEST(Deadlines, OfARequestCountBetweenOtherCalls) {
   World world = make_quick_world(2, sim::Delivery::eager);
   std::vector<int> awaited(3), own(3);
-  Request late = world[0].broadcast_async(std::span{awaited}, 1, {.timeout = milliseconds{20}});
+  Request late = world[0].async().broadcast(std::span{awaited}, 1, {.timeout = milliseconds{20}});
   constexpr int kCalls = 31;  // so that all are within the window of the pending one
   try {
     poll_over(world, milliseconds{30}, kCalls, [&] {
       EXPECT_FALSE(late.test());
       EXPECT_FALSE(late.test());
-      Request other = world[0].broadcast_async(std::span{own}, 0, {.timeout = seconds{9}});
+      Request other = world[0].async().broadcast(std::span{own}, 0, {.timeout = seconds{9}});
       while (!other.test()) ASSERT_TRUE(world.cluster().advance());
     });
     FAIL() << "the deadline was not noticed";
@@ -106,7 +110,7 @@ TEST(Deadlines, OfASendAccuseTheReceiverOfNotTakingIt) {
   std::vector<int> data(3);
   std::vector<Task> tasks{};
   tasks.push_back(
-      task_of(0, world[0].broadcast_async(std::span{data}, 0, {.timeout = milliseconds{20}})));
+      task_of(0, world[0].async().broadcast(std::span{data}, 0, {.timeout = milliseconds{20}})));
   ASSERT_TRUE(world.drive(tasks, milliseconds{40}));
   ASSERT_TRUE(tasks[0].error);
   const std::string text = tasks[0].error->what();
@@ -122,19 +126,19 @@ TEST(Timeouts, ThatAreNegativeAreRefused) {
   std::vector<int> x(3, 7), y(3);
   for (const Duration negative : {Duration{-1}, Duration{-milliseconds{30}}, Duration::min()}) {
     const Options options{.timeout = negative};
-    const ObjectOptions objects{.timeout = negative};
+    const ObjectOptions how{.timeout = negative};
     const Call call = call::all_reduce(x, x, sum);
     const std::vector<Result<void>> outcomes{
-        own.try_run(call, options),
-        own.try_barrier(options),
-        own.try_send(x, 0, 0, options),
-        own.try_sendrecv(x, 0, y, 0, 0, options),
-        detail::attempt([&] { static_cast<void>(own.start(call, options)); }),
-        detail::attempt([&] { static_cast<void>(own.plan(call, options)); }),
+        own.try_().run(call, options),
+        own.try_().barrier(options),
+        own.try_().send(x, 0, 0, options),
+        own.try_().sendrecv(x, 0, y, 0, 0, options),
+        detail::attempt([&] { static_cast<void>(own.async().run(call, options)); }),
+        detail::attempt([&] { static_cast<void>(own.plan().run(call, options)); }),
         try_batch([&] { own.all_reduce(x, sum, options); }),
-        detail::attempt([&] { static_cast<void>(own.broadcast_object(5, 0, objects)); }),
-        detail::attempt([&] { static_cast<void>(own.all_gather_object_async(5, objects)); }),
-        detail::attempt([&] { own.send_object(5, 0, 0, objects); })};
+        detail::attempt([&] { static_cast<void>(objects(own).broadcast(5, 0, how)); }),
+        detail::attempt([&] { static_cast<void>(objects(own).async().all_gather(5, how)); }),
+        detail::attempt([&] { objects(own).send(5, 0, 0, how); })};
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       ASSERT_FALSE(outcomes[i]) << i;
       const std::string text = outcomes[i].error().what();
@@ -142,11 +146,11 @@ TEST(Timeouts, ThatAreNegativeAreRefused) {
       EXPECT_NE(text.find("the timeout is -"), std::string::npos) << text;
     }
     sim::Cluster cluster{{.size = 1}};
-    EXPECT_THROW(static_cast<void>(Communicator::create(cluster.transport(0), make_host_memory(),
-                                                        {.timeout = negative})),
+    EXPECT_THROW(static_cast<void>(make_communicator(cluster.transport(0), make_host_memory(),
+                                                     {.timeout = negative})),
                  Error);
   }
-  EXPECT_TRUE(own.try_all_reduce(x)) << "the communicator stays usable";
+  EXPECT_TRUE(own.try_().all_reduce(x)) << "the communicator stays usable";
   EXPECT_EQ(x, std::vector<int>(3, 7));
 }
 
@@ -159,11 +163,11 @@ TEST(Timeouts, MayBeForEverInEveryCall) {
   own.all_reduce(x, sum, options);
   batch([&] { own.all_reduce(x, y, sum, options); });
   EXPECT_EQ(y, x);
-  EXPECT_EQ(own.all_gather_object(5, {.timeout = Duration::max()}), std::vector<int>{5});
+  EXPECT_EQ(objects(own).all_gather(5, {.timeout = Duration::max()}), std::vector<int>{5});
   World two{2};
   two.cluster().advance_by(seconds{5});
-  Request waits = two[0].all_reduce_async(x, sum, options);
-  auto object = two[0].recv_object_async<int>(1, 0, {.timeout = Duration::max()});
+  Request waits = two[0].async().all_reduce(x, sum, options);
+  auto object = objects(two[0]).async().recv<int>(1, 0, {.timeout = Duration::max()});
   two.cluster().advance_by(std::chrono::hours{24 * 365 * 200});
   EXPECT_FALSE(waits.test());
   EXPECT_FALSE(object.test());

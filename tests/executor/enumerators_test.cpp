@@ -1,4 +1,8 @@
 // A call made by hand may name what there is not.
+#include <tutti/objects.hpp>
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/memory.hpp>
+
 #include "rows.hpp"
 
 namespace tutti::harness {
@@ -16,8 +20,8 @@ struct WrongEnumerator {
 
 /// What a communicator says to it, in every way to make a call.
 void expect_refused(Communicator& own, const Call& call, const std::string& says) {
-  const std::vector<Error> errors{own.try_run(call).error(), own.try_start(call).error(),
-                                  own.try_plan(call).error(),
+  const std::vector<Error> errors{own.try_().run(call).error(), own.try_().start(call).error(),
+                                  own.try_().plan(call).error(),
                                   detail::attempt([&] { return own.explain(call); }).error()};
   for (const Error& error : errors) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
@@ -73,7 +77,7 @@ TEST(Enumerators, ThatThereAreNotAreRefused) {
       wrong.change(call);
       expect_refused(world[0], call, wrong.says);
     }
-    EXPECT_TRUE(world[0].try_plan(right_call(in, out))) << "the communicator stays usable";
+    EXPECT_TRUE(world[0].try_().plan(right_call(in, out))) << "the communicator stays usable";
     EXPECT_EQ(world.cluster().transfers(), 0U);
   }
 }
@@ -81,7 +85,8 @@ TEST(Enumerators, ThatThereAreNotAreRefused) {
 TEST(Enumerators, OfObjectCallsAreRefused) {
   World world{2};
   ObjectCall call{.way = static_cast<ObjectCall::Way>(7), .name = "mine", .bytes = Encoder{100}};
-  const auto outcome = detail::attempt([&] { return world[0].start_objects(std::move(call)); });
+  const auto outcome =
+      detail::attempt([&] { return detail::ObjectAccess::start(world[0], std::move(call)); });
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code(), ErrorCode::invalid_argument);
   EXPECT_NE(std::string{outcome.error().what()}.find("way 7 is none"), std::string::npos)
@@ -91,8 +96,8 @@ TEST(Enumerators, OfObjectCallsAreRefused) {
 
 TEST(Enumerators, OfTheOptionsAreRefused) {
   sim::Cluster cluster{{.size = 1}};
-  EXPECT_THROW(static_cast<void>(Communicator::create(cluster.transport(0), make_host_memory(),
-                                                      {.determinism = Determinism{5}})),
+  EXPECT_THROW(static_cast<void>(make_communicator(cluster.transport(0), make_host_memory(),
+                                                   {.determinism = Determinism{5}})),
                Error);
 }
 

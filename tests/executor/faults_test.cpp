@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <tutti/spi/catalog.hpp>
+
 #include "rows.hpp"
 
 namespace tutti::harness {
@@ -56,7 +58,7 @@ void expect_no_harm(World& world, Experiment& experiment, const std::vector<Task
 void expect_failed_for_good(World& world, const Task& task) {
   ASSERT_TRUE(task.error) << "rank " << task.rank;
   for (int again = 0; again < 2; ++again) {
-    const auto result = world[task.rank].try_barrier();
+    const auto result = world[task.rank].try_().barrier();
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code(), task.error->code());
     EXPECT_STREQ(result.error().what(), task.error->what());
@@ -175,7 +177,7 @@ TEST(Deadlines, MayBeGivenToOneCall) {
   std::vector<int> data(3);
   std::vector<Task> tasks{};
   tasks.push_back(
-      task_of(0, world[0].all_reduce_async(std::span{data}, sum, {.timeout = milliseconds{20}})));
+      task_of(0, world[0].async().all_reduce(std::span{data}, sum, {.timeout = milliseconds{20}})));
   ASSERT_TRUE(world.drive(tasks, milliseconds{40}));
   ASSERT_TRUE(tasks[0].error);
   EXPECT_EQ(tasks[0].error->code(), ErrorCode::timeout);
@@ -185,15 +187,15 @@ TEST(Deadlines, MayBeGivenToOneCall) {
 TEST(Requests, DroppedWhilePendingFailTheCommunicator) {
   World world{3};
   std::vector<std::vector<int>> data(3, std::vector<int>(100));
-  { const Request dropped = world[1].all_reduce_async(std::span{data[1]}); }
-  const auto own = world[1].try_all_reduce(std::span{data[1]});
+  { const Request dropped = world[1].async().all_reduce(std::span{data[1]}); }
+  const auto own = world[1].try_().all_reduce(std::span{data[1]});
   ASSERT_FALSE(own);
   EXPECT_NE(std::string{own.error().what()}.find("dropped"), std::string::npos)
       << own.error().what();
   std::vector<Task> tasks{};
   for (const Rank rank : {0, 2})
     tasks.push_back(task_of(
-        rank, world[rank].all_reduce_async(std::span{data[static_cast<std::size_t>(rank)]})));
+        rank, world[rank].async().all_reduce(std::span{data[static_cast<std::size_t>(rank)]})));
   ASSERT_TRUE(world.drive(tasks));
   for (const Task& task : tasks) {
     ASSERT_TRUE(task.error);
@@ -207,13 +209,13 @@ TEST(Plans, DroppedWhilePendingFailTheCommunicator) {
   World world{2};
   std::vector<int> data(100);
   {
-    Plan plan = world[0].plan_all_reduce(std::span{data});
+    Plan plan = world[0].plan().all_reduce(std::span{data});
     plan.start();
   }
-  EXPECT_FALSE(world[0].try_barrier());
-  { const Plan idle = world[1].plan_all_reduce(std::span{data}); }
+  EXPECT_FALSE(world[0].try_().barrier());
+  { const Plan idle = world[1].plan().all_reduce(std::span{data}); }
   std::vector<Task> tasks{};
-  tasks.push_back(task_of(1, world[1].barrier_async()));
+  tasks.push_back(task_of(1, world[1].async().barrier()));
   ASSERT_TRUE(world.drive(tasks));
   EXPECT_TRUE(tasks[0].error) << "rank 1 hears of it";
 }
@@ -225,12 +227,12 @@ std::string text_of_throwing(const UserFunction& function) {
   std::vector<std::vector<int>> data(3, std::vector<int>(8, 1));
   std::vector<Task> tasks{};
   for (Rank rank = 0; rank < 3; ++rank)
-    tasks.push_back(task_of(rank, world[rank].all_reduce_async(
+    tasks.push_back(task_of(rank, world[rank].async().all_reduce(
                                       std::span{data[static_cast<std::size_t>(rank)]}, throwing)));
   EXPECT_TRUE(world.drive(tasks));
   for (const Task& task : tasks) {
     EXPECT_TRUE(task.error) << "rank " << task.rank;
-    EXPECT_FALSE(world[task.rank].try_barrier()) << "the communicator stays failed";
+    EXPECT_FALSE(world[task.rank].try_().barrier()) << "the communicator stays failed";
   }
   return tasks[0].error ? tasks[0].error->what() : "";
 }

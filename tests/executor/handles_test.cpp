@@ -2,6 +2,8 @@
 #include <utility>
 
 #include <tutti/batch.hpp>
+#include <tutti/objects.hpp>
+#include <tutti/spi/communicator.hpp>
 
 #include "rows.hpp"
 
@@ -14,18 +16,18 @@ TEST(Requests, AssignedOverReleaseWhatTheyHad) {
   World a{2, 1};
   World b{2, 2};
   std::vector<int> data(10), more(10);
-  Request target = a[0].all_reduce_async(std::span{data});
-  Request source = b[0].all_reduce_async(std::span{more});
+  Request target = a[0].async().all_reduce(std::span{data});
+  Request source = b[0].async().all_reduce(std::span{more});
   target = std::move(source);
   EXPECT_TRUE(source.test()) << "it is empty";
-  EXPECT_FALSE(a[0].try_barrier()) << "its pending operation was dropped";
+  EXPECT_FALSE(a[0].try_().barrier()) << "its pending operation was dropped";
   EXPECT_FALSE(target.test()) << "it has the other's operation";
 }
 
 TEST(Requests, AssignedToThemselvesStay) {
   World world{2};
   std::vector<int> data(10);
-  Request request = world[0].all_reduce_async(std::span{data});
+  Request request = world[0].async().all_reduce(std::span{data});
   Request& same = request;
   request = std::move(same);
   EXPECT_FALSE(request.test());
@@ -35,11 +37,11 @@ TEST(Plans, AssignedOverReleaseWhatTheyHad) {
   World a{2, 1};
   World b{2, 2};
   std::vector<int> data(10), more(20);
-  Plan target = a[0].plan_all_reduce(std::span{data});
-  Plan source = b[0].plan_all_reduce(std::span{more});
+  Plan target = a[0].plan().all_reduce(std::span{data});
+  Plan source = b[0].plan().all_reduce(std::span{more});
   target.start();
   target = std::move(source);
-  EXPECT_FALSE(a[0].try_barrier()) << "its pending run was dropped";
+  EXPECT_FALSE(a[0].try_().barrier()) << "its pending run was dropped";
   target.start();
   EXPECT_FALSE(target.test());
 }
@@ -47,7 +49,7 @@ TEST(Plans, AssignedOverReleaseWhatTheyHad) {
 TEST(Plans, ThatAreEmptyHaveNoRun) {
   World world{2};
   std::vector<int> data(10);
-  Plan source = world[0].plan_all_reduce(std::span{data});
+  Plan source = world[0].plan().all_reduce(std::span{data});
   const Plan target = std::move(source);
   EXPECT_TRUE(source.test());
   source.wait();
@@ -63,8 +65,8 @@ TEST(Handles, HaveTwinsThatDoNotThrow) {
   World world{{.cluster = {.size = 2, .delivery = sim::Delivery::eager}}};
   std::vector<int> data(10);
   const Call call = call::broadcast(std::span{data}, 0);
-  Result<Request> request = world[0].try_start(call);
-  Result<Plan> plan = world[0].try_plan(call);
+  Result<Request> request = world[0].try_().start(call);
+  Result<Plan> plan = world[0].try_().plan(call);
   ASSERT_TRUE(request);
   ASSERT_TRUE(plan);
   ASSERT_TRUE(plan.value().try_start());
@@ -79,15 +81,16 @@ TEST(Handles, HaveTwinsThatDoNotThrow) {
   EXPECT_TRUE(plan.value().try_test().value());
   EXPECT_EQ(plan.value().try_start(nullptr, nullptr).error().code(), ErrorCode::invalid_argument);
   const Call wrong = call::broadcast(std::span{data}, 2);
-  EXPECT_EQ(world[0].try_start(wrong).error().code(), ErrorCode::invalid_argument);
-  EXPECT_EQ(world[0].try_plan(wrong).error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(world[0].try_().start(wrong).error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(world[0].try_().plan(wrong).error().code(), ErrorCode::invalid_argument);
 }
 
 TEST(Handles, ReturnTheErrorInEveryCall) {
   World world{2};
   std::vector<int> data(10);
-  Request request = world[0].all_reduce_async(std::span{data}, sum, {.timeout = milliseconds{20}});
-  Plan plan = world[0].plan_all_reduce(std::span{data});
+  Request request =
+      world[0].async().all_reduce(std::span{data}, sum, {.timeout = milliseconds{20}});
+  Plan plan = world[0].plan().all_reduce(std::span{data});
   EXPECT_TRUE(request.try_test());
   world.cluster().advance_by(milliseconds{30});
   for (int again = 0; again < 2; ++again) {
@@ -116,8 +119,8 @@ TEST(CommunicatorsThatWereMovedFrom, SayThatTheyAreEmpty) {
   const Call call = call::all_reduce(x, x, sum);
   EXPECT_EQ(empty.rank(), -1);
   EXPECT_EQ(empty.size(), 0);
-  EXPECT_EQ(empty.bytes_for_objects().bytes, 0U);
-  expect_empty("transport", [&] { static_cast<void>(empty.transport()); });
+  EXPECT_EQ(detail::ObjectAccess::bytes(empty).bytes, 0U);
+  expect_empty("transport", [&] { static_cast<void>(transport_of(empty)); });
   expect_empty("describe", [&] { static_cast<void>(empty.describe()); });
   expect_empty("allocate", [&] { static_cast<void>(empty.allocate<int>(3)); });
   expect_empty("group", [&] { static_cast<void>(empty.group({0})); });
@@ -128,19 +131,19 @@ TEST(CommunicatorsThatWereMovedFrom, SayThatTheyAreEmpty) {
   expect_empty("barrier", [&] { empty.barrier(); });
   expect_empty("send", [&] { empty.send(x, 0); });
   expect_empty("sendrecv", [&] { empty.sendrecv(x, 0, y, 0); });
-  expect_empty("start", [&] { static_cast<void>(empty.start(call)); });
-  expect_empty("plan", [&] { static_cast<void>(empty.plan(call)); });
+  expect_empty("start", [&] { static_cast<void>(empty.async().run(call)); });
+  expect_empty("plan", [&] { static_cast<void>(empty.plan().run(call)); });
   expect_empty("explain", [&] { static_cast<void>(empty.explain(call)); });
   expect_empty("batch", [&] { batch([&] { empty.all_reduce(x); }); });
-  expect_empty("broadcast_object", [&] { static_cast<void>(empty.broadcast_object(1)); });
-  expect_empty("gather_object_async", [&] { static_cast<void>(empty.gather_object_async(1)); });
-  expect_empty("recv_object", [&] { static_cast<void>(empty.recv_object<int>(0)); });
-  const std::vector<Result<void>> twins{empty.try_all_reduce(x),
-                                        empty.try_send_object(1, 0),
-                                        empty.try_run(call),
-                                        empty.try_barrier(),
-                                        empty.try_start(call).error(),
-                                        empty.try_plan(call).error(),
+  expect_empty("broadcast_object", [&] { static_cast<void>(objects(empty).broadcast(1)); });
+  expect_empty("gather_object_async", [&] { static_cast<void>(objects(empty).async().gather(1)); });
+  expect_empty("recv_object", [&] { static_cast<void>(objects(empty).recv<int>(0)); });
+  const std::vector<Result<void>> twins{empty.try_().all_reduce(x),
+                                        objects(empty).try_().send(1, 0),
+                                        empty.try_().run(call),
+                                        empty.try_().barrier(),
+                                        empty.try_().start(call).error(),
+                                        empty.try_().plan(call).error(),
                                         empty.try_split(0).error(),
                                         empty.try_group(std::array{0}).error(),
                                         try_batch([&] { empty.barrier(); })};
@@ -154,7 +157,7 @@ TEST(CommunicatorsThatWereMovedFrom, SayThatTheyAreEmpty) {
 TEST(Plans, ThatAreEmptyHaveNoAlgorithm) {
   World world{2};
   std::vector<int> data(10);
-  Plan source = world[0].plan_all_reduce(std::span{data}, sum, {.segment = 8});
+  Plan source = world[0].plan().all_reduce(std::span{data}, sum, {.segment = 8});
   EXPECT_NE(source.algorithm(), "");
   const Plan target = std::move(source);
   EXPECT_EQ(source.algorithm(), "");
@@ -164,7 +167,7 @@ TEST(Plans, ThatAreEmptyHaveNoAlgorithm) {
 
 TEST(ObjectRequests, ThatAreEmptyHaveNothing) {
   World world{1};
-  ObjectRequest<int> source = world[0].broadcast_object_async(5);
+  ObjectRequest<int> source = objects(world[0]).async().broadcast(5);
   ObjectRequest<int> target = std::move(source);
   EXPECT_TRUE(source.test());
   EXPECT_EQ(source.try_wait().error().code(), ErrorCode::invalid_argument);

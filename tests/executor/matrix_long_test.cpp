@@ -1,4 +1,6 @@
 // The matrix again, with all combinations of segment and place, several datatypes and more seeds.
+#include <tutti/spi/catalog.hpp>
+
 #include "rows.hpp"
 
 namespace tutti::harness {

@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include <tutti/spi/catalog.hpp>
+
 #include "rows.hpp"
 
 namespace tutti::harness {

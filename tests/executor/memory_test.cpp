@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include <tutti/spi/memory.hpp>
+
 #include "collectives/scratch.hpp"
 #include "rows.hpp"
 #include "tests/support/wrapper.hpp"
@@ -59,7 +61,7 @@ struct Ranks {
       const auto rank = static_cast<Rank>(i % 2);
       const std::span whole{reinterpret_cast<std::uint8_t*>(data[i].data()), bytes};
       tasks.push_back(task_of(
-          rank, world[rank].all_reduce_async(
+          rank, world[rank].async().all_reduce(
                     whole, sum, {.algorithm = "recursive_doubling", .segment = Options::kWhole})));
     }
     ASSERT_TRUE(world.drive(tasks));
@@ -152,17 +154,17 @@ TEST(Scratch, ThatCannotBeHadFailsTheCommunicatorOnAllRanks) {
   ranks.ledger->refused = 1;
   std::vector<int> data(100);
   try {
-    const Request request =
-        ranks.world[0].all_reduce_async(std::span{data}, sum, {.algorithm = "recursive_doubling"});
+    const Request request = ranks.world[0].async().all_reduce(std::span{data}, sum,
+                                                              {.algorithm = "recursive_doubling"});
     FAIL() << "there was no memory";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::transport) << error.what();
     EXPECT_NE(std::string{error.what()}.find("memory"), std::string::npos) << error.what();
     EXPECT_EQ(error.culprit(), 0) << error.what();
   }
-  EXPECT_FALSE(ranks.world[0].try_barrier()) << "rank 0 has skipped an operation";
+  EXPECT_FALSE(ranks.world[0].try_().barrier()) << "rank 0 has skipped an operation";
   std::vector<Task> tasks{};
-  tasks.push_back(task_of(1, ranks.world[1].all_reduce_async(std::span{data})));
+  tasks.push_back(task_of(1, ranks.world[1].async().all_reduce(std::span{data})));
   ASSERT_TRUE(ranks.world.drive(tasks));
   ASSERT_TRUE(tasks[0].error) << "rank 1 hears of it";
   EXPECT_EQ(tasks[0].error->code(), ErrorCode::aborted) << tasks[0].error->what();
@@ -191,7 +193,7 @@ TEST(Scratch, ThatPeersMayStillWriteIntoIsNotGivenBack) {
       World world{options};
       std::vector<int> data(100);
       const Request dropped =
-          world[0].all_reduce_async(std::span{data}, sum, {.algorithm = "recursive_doubling"});
+          world[0].async().all_reduce(std::span{data}, sum, {.algorithm = "recursive_doubling"});
       pending = ledger->outstanding;
       EXPECT_GT(pending, 0u);
     }
@@ -211,7 +213,7 @@ TEST(Transports, ThatRunOutOfMemoryAreNotTakenForOperators) {
                  return std::make_unique<Exhausted>(std::move(inner));
                }}};
   std::vector<int> data(100);
-  const auto result = world[0].try_all_reduce(std::span{data});
+  const auto result = world[0].try_().all_reduce(std::span{data});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code(), ErrorCode::transport);
   EXPECT_EQ(std::string{result.error().what()}.find("reduction"), std::string::npos)

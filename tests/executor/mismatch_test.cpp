@@ -2,6 +2,10 @@
 #include <optional>
 #include <utility>
 
+#include <tutti/spi/catalog.hpp>
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/memory.hpp>
+
 #include "rows.hpp"
 
 namespace tutti::harness {
@@ -112,7 +116,7 @@ TEST_P(Mismatch, IsAnErrorAndNeverWrongData) {
   std::vector<Task> tasks{};
   for (Rank rank = 0; rank < size; ++rank) {
     if (rank == odd.rank && odd.difference == Difference::extra_call)
-      tasks.push_back(task_of(rank, world[rank].barrier_async()));
+      tasks.push_back(task_of(rank, world[rank].async().barrier()));
     tasks.push_back(task_of(world[rank], rank == odd.rank ? other : usual));
   }
   ASSERT_TRUE(world.drive(tasks, seconds{3})) << "a rank waits forever";
@@ -188,14 +192,14 @@ TEST(Mismatches, OfRootsAreToldByTheNextCallThatWaitsAtTheLatest) {
       const auto tasks = run_all(world, [&](Rank rank) {
         const Rank root = rank == size - 1 ? rank : 0;
         std::vector<float>& mine = own[static_cast<std::size_t>(rank)];
-        if (!scatters) return world[rank].broadcast_async(std::span{mine}, root);
-        return world[rank].scatter_async(std::span<const float>{all}, std::span{mine}, root);
+        if (!scatters) return world[rank].async().broadcast(std::span{mine}, root);
+        return world[rank].async().scatter(std::span<const float>{all}, std::span{mine}, root);
       });
       for (const Task* const root : {&tasks.front(), &tasks.back()})
         EXPECT_TRUE(root->done || (root->error && root->error->cause() == ErrorCode::mismatch))
             << "roots need nobody's data";
       for (const Task& task :
-           run_all(world, [&](Rank rank) { return world[rank].barrier_async(); })) {
+           run_all(world, [&](Rank rank) { return world[rank].async().barrier(); })) {
         ASSERT_TRUE(task.error) << "rank " << task.rank << " of " << size << " noticed nothing";
         EXPECT_EQ(task.error->cause(), ErrorCode::mismatch) << task.error->what();
       }
@@ -207,8 +211,8 @@ TEST(Mismatches, OfRootsAreToldAlsoToRanksThatOnlySend) {
   std::vector<std::vector<float>> data(2, std::vector<float>(4));
   for (int call = 0; call <= 64; ++call)
     for (const Task& task : run_all(world, [&](Rank rank) {
-           return world[rank].broadcast_async(std::span{data[static_cast<std::size_t>(rank)]},
-                                              rank);
+           return world[rank].async().broadcast(std::span{data[static_cast<std::size_t>(rank)]},
+                                                rank);
          }))
       if (task.error) {
         EXPECT_EQ(task.error->code(), ErrorCode::mismatch) << task.error->what();
@@ -226,8 +230,9 @@ TEST(Mismatches, FoundAtTheEndOfACommunicatorAreToldToTheOthers) {
   const std::vector<std::size_t> counts(3, 0);
   for (const Task& task : run_all(world, [&](Rank rank) {
          const std::span<const float> mine{own.data(), rank == 2 ? own.size() : 0};
-         if (rank == 1) return world[rank].gatherv_async(mine, std::span{all}.first(0), counts, 1);
-         return world[rank].gatherv_async(mine, std::span<float>{}, {}, 1);
+         if (rank == 1)
+           return world[rank].async().gatherv(mine, std::span{all}.first(0), counts, 1);
+         return world[rank].async().gatherv(mine, std::span<float>{}, {}, 1);
        }))
     EXPECT_TRUE(task.done) << "rank " << task.rank;
   { const Communicator ended = std::move(world[1]); }
@@ -235,7 +240,7 @@ TEST(Mismatches, FoundAtTheEndOfACommunicatorAreToldToTheOthers) {
   }
   for (const Rank rank : {0, 2}) {
     try {
-      const Request request = world[rank].barrier_async();
+      const Request request = world[rank].async().barrier();
       ADD_FAILURE() << "rank " << rank << " was told nothing";
     } catch (const Error& error) {
       EXPECT_EQ(error.cause(), ErrorCode::mismatch) << error.what();
@@ -251,13 +256,13 @@ TEST(Mismatches, OfSegmentsInFlightAreFound) {
   std::vector<Communicator> ranks;
   for (Rank rank = 0; rank < 2; ++rank)
     ranks.push_back(
-        Communicator::create(cluster.transport(rank), make_host_memory(),
-                             {.timeout = seconds{1}, .segments_in_flight = rank == 0 ? 4 : 2}));
+        make_communicator(cluster.transport(rank), make_host_memory(),
+                          {.timeout = seconds{1}, .segments_in_flight = rank == 0 ? 4 : 2}));
   std::vector<std::vector<float>> data(2, std::vector<float>(1000));
   std::vector<Request> requests;
   for (std::size_t rank = 0; rank < 2; ++rank)
-    requests.push_back(ranks[rank].all_reduce_async(std::span{data[rank]}, sum,
-                                                    {.algorithm = "ring", .segment = 400}));
+    requests.push_back(ranks[rank].async().all_reduce(std::span{data[rank]}, sum,
+                                                      {.algorithm = "ring", .segment = 400}));
   std::vector<std::optional<Error>> errors(2);
   for (int step = 0; step < 10'000 && !(errors[0] && errors[1]); ++step) {
     for (std::size_t rank = 0; rank < 2; ++rank)

@@ -3,6 +3,10 @@
 #include <memory>
 #include <utility>
 
+#include <tutti/spi/catalog.hpp>
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/memory.hpp>
+
 #include "rows.hpp"
 #include "tests/support/wrapper.hpp"
 
@@ -14,7 +18,8 @@ using enum Collective;
 /// One operation on all ranks, started now in the order of ranks.
 void start_all(World& world, Experiment& experiment, std::vector<Task>& tasks) {
   for (Rank rank = 0; rank < world.size(); ++rank)
-    tasks.push_back(task_of(rank, world[rank].start(experiment.call(rank), experiment.options())));
+    tasks.push_back(
+        task_of(rank, world[rank].async().run(experiment.call(rank), experiment.options())));
 }
 
 void expect_right(Experiment& experiment) {
@@ -106,7 +111,7 @@ TEST_P(Plans, RunAgainAndAgainOnChangingBuffers) {
                                   .salt = salt});
   std::deque<Plan> plans{};
   for (Rank rank = 0; rank < row.size; ++rank)
-    plans.push_back(world[rank].plan(experiments[0].call(rank), experiments[0].options()));
+    plans.push_back(world[rank].plan().run(experiments[0].call(rank), experiments[0].options()));
   for (std::size_t run = 0; run < experiments.size(); ++run) {
     std::vector<Task> tasks{};
     for (Rank rank = 0; rank < row.size; ++rank) {
@@ -131,18 +136,18 @@ TEST(Plans, NameWhatTheyRun) {
   World world{2};
   std::vector<float> data(1000);
   const Plan plan =
-      world[0].plan_broadcast(std::span{data}, 0, {.algorithm = "knomial:k=3", .segment = 256});
+      world[0].plan().broadcast(std::span{data}, 0, {.algorithm = "knomial:k=3", .segment = 256});
   EXPECT_EQ(plan.algorithm(), "knomial:k=3");
   EXPECT_EQ(plan.segment(), 256u);
-  const Plan whole = world[0].plan_broadcast(std::span{data}, 0,
-                                             {.algorithm = "chain", .segment = Options::kWhole});
+  const Plan whole = world[0].plan().broadcast(std::span{data}, 0,
+                                               {.algorithm = "chain", .segment = Options::kWhole});
   EXPECT_EQ(whole.segment(), 0u);
 }
 
 TEST(Plans, StartOnlyOneRunAtATime) {
   World world{2};
   std::vector<int> data(10);
-  Plan plan = world[0].plan_all_reduce(std::span{data});
+  Plan plan = world[0].plan().all_reduce(std::span{data});
   EXPECT_TRUE(plan.test()) << "no run is pending";
   plan.start();
   try {
@@ -157,7 +162,7 @@ TEST(Plans, CheckTheBuffersTheyStartOn) {
   World world{2};
   std::vector<int> in(10);
   std::vector<int> out(10);
-  Plan plan = world[0].plan_all_reduce(std::span<const int>{in}, std::span{out});
+  Plan plan = world[0].plan().all_reduce(std::span<const int>{in}, std::span{out});
   EXPECT_THROW(plan.start(nullptr, out.data()), Error);
   EXPECT_THROW(plan.start(in.data(), nullptr), Error);
   EXPECT_THROW(plan.start(in.data(), in.data() + 1), Error);
@@ -188,7 +193,7 @@ TEST(Communicators, KnowTheirPlace) {
   for (Rank rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(world[rank].rank(), rank);
     EXPECT_EQ(world[rank].size(), 3);
-    EXPECT_EQ(world[rank].transport().self(), rank);
+    EXPECT_EQ(transport_of(world[rank]).self(), rank);
   }
   Communicator moved = std::move(world[0]);
   EXPECT_EQ(moved.rank(), 0);
@@ -200,8 +205,8 @@ TEST(Communicators, MayGoBeforeTheirRequests) {
   Request request;
   EXPECT_TRUE(request.test()) << "no operation is done";
   {
-    Communicator alone = Communicator::create(cluster.transport(0), make_host_memory());
-    request = alone.all_reduce_async(std::span{data});
+    Communicator alone = make_communicator(cluster.transport(0), make_host_memory());
+    request = alone.async().all_reduce(std::span{data});
   }
   for (int i = 0; i < 100 && !request.test(); ++i) cluster.advance();
   EXPECT_TRUE(request.test());
@@ -264,7 +269,7 @@ TEST(Blocking, CallsWait) {
     ranks.finish();
     expect_right(experiment);
     ranks.start_others(experiment);
-    EXPECT_TRUE(ranks.world[0].try_run(experiment.call(0), experiment.options()));
+    EXPECT_TRUE(ranks.world[0].try_().run(experiment.call(0), experiment.options()));
     ranks.finish();
   }
 }
@@ -276,14 +281,14 @@ TEST(Blocking, RequestsAndPlansWait) {
                          .counts = {500},
                          .model = model_of(Datatype::f64, OperatorKind::prod)}};
   ranks.start_others(experiment);
-  Request request = ranks.world[0].start(experiment.call(0), experiment.options());
+  Request request = ranks.world[0].async().run(experiment.call(0), experiment.options());
   request.wait();
   request.wait();
   EXPECT_TRUE(request.test());
   ranks.finish();
   expect_right(experiment);
 
-  Plan plan = ranks.world[0].plan(experiment.call(0), experiment.options());
+  Plan plan = ranks.world[0].plan().run(experiment.call(0), experiment.options());
   plan.wait();
   for (int run = 0; run < 3; ++run) {
     ranks.start_others(experiment);
@@ -314,7 +319,7 @@ TEST(Barriers, HoldEverybodyUntilTheLastHasCome) {
       World world{row.size, row.ordinal};
       std::vector<Task> tasks{};
       const auto enter = [&](Rank rank) {
-        tasks.push_back(task_of(rank, world[rank].barrier_async({.algorithm = row.algorithm})));
+        tasks.push_back(task_of(rank, world[rank].async().barrier({.algorithm = row.algorithm})));
       };
       for (Rank rank = 0; rank < row.size; ++rank)
         if (rank != late) enter(rank);

@@ -1,6 +1,8 @@
 // The bits of inexact sums: equal on all ranks, in every run, and at every size, where claimed.
 #include <utility>
 
+#include <tutti/spi/catalog.hpp>
+
 #include "rows.hpp"
 #include "tests/support/noise.hpp"
 

@@ -1,4 +1,6 @@
 // All datatypes with all operators, and operators of the user's own.
+#include <tutti/spi/catalog.hpp>
+
 #include "rows.hpp"
 
 namespace tutti::harness {
@@ -79,7 +81,7 @@ TEST_P(UserOperators, KeepTheOrderOfRanksOrRefuse) {
       }
       const std::uint64_t before = world.cluster().transfers();
       for (Rank rank = 0; rank < world.size(); ++rank) {
-        const auto result = world[rank].try_run(experiment.call(rank), experiment.options());
+        const auto result = world[rank].try_().run(experiment.call(rank), experiment.options());
         ASSERT_FALSE(result) << experiment.what().describe();
         EXPECT_EQ(result.error().code(), ErrorCode::invalid_argument);
         EXPECT_NE(std::string{result.error().what()}.find("order"), std::string::npos)
@@ -125,7 +127,7 @@ TEST(UserOperators, ThatMakeTheirElementsFromOtherTypesWork) {
                                                      (i % 2 == 0 ? 1 : -1));
   std::vector<Task> tasks{};
   for (Rank rank = 0; rank < 5; ++rank)
-    tasks.push_back(task_of(rank, world[rank].all_reduce_async(
+    tasks.push_back(task_of(rank, world[rank].async().all_reduce(
                                       std::span{data[static_cast<std::size_t>(rank)]}, larger)));
   ASSERT_TRUE(world.drive(tasks));
   for (int i = 0; i < 20; ++i) {

@@ -3,6 +3,11 @@
 #include <string>
 #include <utility>
 
+#include <tutti/spi/catalog.hpp>
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/costs.hpp>
+#include <tutti/spi/memory.hpp>
+
 #include "rows.hpp"
 
 namespace tutti::harness {
@@ -69,10 +74,10 @@ TEST(OptionsTest, PartsOfUnequalBlocksTakeLessTime) {
 TEST(OptionsTest, TheDefaultSegmentIsTheAlgorithms) {
   World world{2};
   std::vector<float> data(1'000'000);
-  const Plan chain = world[0].plan_broadcast(std::span{data}, 0, {.algorithm = "chain"});
+  const Plan chain = world[0].plan().broadcast(std::span{data}, 0, {.algorithm = "chain"});
   const Choice choice = parse_choice(broadcast, "chain");
   EXPECT_EQ(chain.segment(), choice.algorithm->segment_bytes);
-  const Plan binomial = world[0].plan_broadcast(std::span{data}, 0, {.algorithm = "binomial"});
+  const Plan binomial = world[0].plan().broadcast(std::span{data}, 0, {.algorithm = "binomial"});
   EXPECT_EQ(binomial.segment(), 0u);
 }
 
@@ -86,8 +91,8 @@ TEST(OptionsTest, CountsAreReadDuringTheCallOnly) {
     std::vector<std::size_t> counts{1, 2, 3};
     std::string algorithm{"ring"};
     tasks.push_back(
-        task_of(rank, world[rank].all_gather_async(std::span<const int>{in[r]}, std::span{out[r]},
-                                                   {.algorithm = algorithm, .counts = counts})));
+        task_of(rank, world[rank].async().all_gather(std::span<const int>{in[r]}, std::span{out[r]},
+                                                     {.algorithm = algorithm, .counts = counts})));
     counts.assign(3, 77);
     algorithm = "gone";
   }
@@ -160,7 +165,7 @@ TEST(OptionsTest, HostsAreTheGroupsWhereNoneAreSaid) {
   const Call sums = call::all_reduce(data, std::span{data}, sum);
   const auto explained = [&](std::vector<int> hosts) {
     sim::Cluster cluster{{.size = 4}};
-    Communicator rank = Communicator::create(
+    Communicator rank = make_communicator(
         {.transport = cluster.transport(0), .hosts = std::move(hosts)}, make_host_memory(), {});
     return rank.explain(sums, {.algorithm = "hierarchical(circulant, ring)"});
   };
@@ -186,8 +191,8 @@ TEST(OptionsTest, ChoicesFollowTheTariffAndNameIt) {
   std::vector<float> data(8192);
   const auto explained = [&](const Tariff& tariff, const Options& options = {}) {
     sim::Cluster cluster{{.size = 4}};
-    Communicator rank = Communicator::create({.transport = cluster.transport(0), .tariff = tariff},
-                                             make_host_memory(), {});
+    Communicator rank = make_communicator({.transport = cluster.transport(0), .tariff = tariff},
+                                          make_host_memory(), {});
     return rank.explain(call::all_reduce(data, std::span{data}, sum), options);
   };
   const std::string slow = explained({{.alpha = 25'000'000'000, .beta = 8'000'000}, "slow bytes"});
@@ -221,7 +226,7 @@ TEST(OptionsTest, ChoicesFollowTheTariffAndNameIt) {
 TEST(OptionsTest, RadicesFollowTheTariffWhereNoBitsDependOnThem) {
   const auto explained = [](const LinkCosts& costs, int size, const Call& call) {
     sim::Cluster cluster{{.size = size}};
-    Communicator rank = Communicator::create(
+    Communicator rank = make_communicator(
         {.transport = cluster.transport(0), .tariff = {costs, "a test"}}, make_host_memory(), {});
     return rank.explain(call);
   };
@@ -247,8 +252,8 @@ TEST(OptionsTest, RadicesFollowTheTariffWhereNoBitsDependOnThem) {
 TEST(OptionsTest, BuffersSayThemselvesThatPeersSeeThem) {
   sim::Cluster cluster{{.size = 4}};
   const Tariff memory{kDefaultCosts, "of memory", kVisibleCosts};
-  Communicator rank = Communicator::create({.transport = cluster.transport(0), .tariff = memory},
-                                           make_host_memory(), {});
+  Communicator rank = make_communicator({.transport = cluster.transport(0), .tariff = memory},
+                                        make_host_memory(), {});
   Buffer<float> seen = rank.allocate<float>(4096);
   std::vector<float> hidden(4096);
   const auto is_charged_as_seen = [&](const Call& call) {
@@ -256,11 +261,11 @@ TEST(OptionsTest, BuffersSayThemselvesThatPeersSeeThem) {
   };
   EXPECT_TRUE(is_charged_as_seen(call::all_reduce(seen, seen, sum)));
   EXPECT_TRUE(is_charged_as_seen(call::broadcast(seen, 1)));
-  EXPECT_TRUE(is_charged_as_seen(call::reduce(seen, std::span<float>{}, 1, sum)));
+  EXPECT_TRUE(is_charged_as_seen(call::reduce(seen, std::span<float>{}, sum, 1)));
   EXPECT_TRUE(is_charged_as_seen(call::scatter({}, seen, 1)));
   EXPECT_FALSE(is_charged_as_seen(call::all_reduce(hidden, hidden, sum)));
   EXPECT_FALSE(is_charged_as_seen(call::all_reduce(seen.span(), seen.span(), sum)));
-  EXPECT_FALSE(is_charged_as_seen(call::reduce(hidden, seen, 0, sum)));
+  EXPECT_FALSE(is_charged_as_seen(call::reduce(hidden, seen, sum, 0)));
   EXPECT_FALSE(is_charged_as_seen(call::scatter(seen, hidden, 1)));
 }
 

@@ -90,16 +90,16 @@ TEST_P(OwnCounts, AreScatteredAndGathered) {
     run(seed, [&](Communicator& world, Rank rank) {
       Vector& block = blocks[static_cast<std::size_t>(rank)];
       block.resize(traffic.count(root, rank));
-      if (rank == root) return world.scatterv_async(whole, sent, block, root, options);
-      return world.scatterv_async({}, {}, block, root, options);
+      if (rank == root) return world.async().scatterv(whole, sent, block, root, options);
+      return world.async().scatterv({}, {}, block, root, options);
     });
     for (Rank rank = 0; rank < n; ++rank)
       EXPECT_EQ(blocks[static_cast<std::size_t>(rank)], traffic.block(root, rank));
     Vector gathered(whole.size());
     run(seed, [&](Communicator& world, Rank rank) {
       const Vector& block = blocks[static_cast<std::size_t>(rank)];
-      if (rank == root) return world.gatherv_async(block, gathered, sent, root, options);
-      return world.gatherv_async(block, std::span<int>{}, {}, root, options);
+      if (rank == root) return world.async().gatherv(block, gathered, sent, root, options);
+      return world.async().gatherv(block, std::span<int>{}, {}, root, options);
     });
     EXPECT_EQ(gathered, whole);
   }
@@ -122,7 +122,8 @@ TEST_P(OwnCounts, AreExchangedByWhateverAlgorithmCan) {
     }
     run(row + 1, [&](Communicator& world, Rank rank) {
       const auto r = static_cast<std::size_t>(rank);
-      return world.all_to_allv_async(in[r], sent[r], out[r], received[r], {.algorithm = rows[row]});
+      return world.async().all_to_allv(in[r], sent[r], out[r], received[r],
+                                       {.algorithm = rows[row]});
     });
     for (Rank rank = 0; rank < n; ++rank)
       EXPECT_EQ(out[static_cast<std::size_t>(rank)], traffic.incoming(rank)) << rows[row];
@@ -139,14 +140,14 @@ TEST_P(OwnCounts, MayBeKnownToAll) {
   std::vector<Vector> out = buffers(whole.size());
   run(3, [&](Communicator& world, Rank rank) {
     const auto r = static_cast<std::size_t>(rank);
-    return world.all_gatherv_async(in[r], out[r], counts);
+    return world.async().all_gatherv(in[r], out[r], counts);
   });
   for (const Vector& result : out) EXPECT_EQ(result, whole);
   std::vector<Vector> blocks = buffers();
   run(4, [&](Communicator& world, Rank rank) {
     Vector& block = blocks[static_cast<std::size_t>(rank)];
     block.resize(counts[static_cast<std::size_t>(rank)]);
-    return world.reduce_scatterv_async(whole, block, counts, sum);
+    return world.async().reduce_scatterv(whole, block, counts, sum);
   });
   for (Rank rank = 0; rank < n; ++rank) {
     Vector wanted = traffic.block(rank, 0);
@@ -173,8 +174,8 @@ TEST_P(OwnCounts, AreAnotherCallThanEqualOnes) {
       block.resize((unequal ? counts : equal)[static_cast<std::size_t>(rank)]);
       const call::In<Vector&> in = rank == 0 ? call::In<Vector&>{whole} : call::In<Vector&>{};
       const Counts said = rank == 0 ? Counts{counts} : Counts{nonsense};
-      tasks.push_back(task_of(rank, unequal ? world[rank].scatterv_async(in, said, block)
-                                            : world[rank].scatter_async(in, block)));
+      tasks.push_back(task_of(rank, unequal ? world[rank].async().scatterv(in, said, block)
+                                            : world[rank].async().scatter(in, block)));
     }
     ASSERT_TRUE(world.drive(tasks));
     for (const Task& task : tasks) ASSERT_FALSE(task.error) << task.error->what();
@@ -207,19 +208,19 @@ TEST(OwnCountsThat, DoNotAddUpAreRefused) {
   const Sizes two{3, 3};
   const Sizes short_by_one{1, 2, 2};
   const Sizes right{1, 2, 3};
-  EXPECT_EQ(refusal([&](Communicator& c) { return c.all_to_allv_async(in, two, out, right); }),
+  EXPECT_EQ(refusal([&](Communicator& c) { return c.async().all_to_allv(in, two, out, right); }),
             "all_to_all: 2 counts are given for the input, expected one per rank, 3");
   EXPECT_EQ(
-      refusal([&](Communicator& c) { return c.all_to_allv_async(in, right, out, short_by_one); }),
+      refusal([&](Communicator& c) { return c.async().all_to_allv(in, right, out, short_by_one); }),
       "all_to_all: the output has 6 elements, expected 5");
   EXPECT_EQ(
-      refusal([&](Communicator& c) { return c.scatterv_async(in, short_by_one, out); }),
+      refusal([&](Communicator& c) { return c.async().scatterv(in, short_by_one, out); }),
       "scatter: the block that the rank keeps has 1 element in the input and 6 in the output");
   EXPECT_EQ(
-      refusal([&](Communicator& c) { return c.gatherv_async(in, out, right); }),
+      refusal([&](Communicator& c) { return c.async().gatherv(in, out, right); }),
       "gather: the block that the rank keeps has 6 elements in the input and 1 in the output");
   EXPECT_NE(refusal([&](Communicator& c) {
-              return c.all_to_allv_async(in, right, out, right, {.algorithm = "bruck"});
+              return c.async().all_to_allv(in, right, out, right, {.algorithm = "bruck"});
             }).find("cannot serve: it passes on blocks whose sizes not every rank knows"),
             std::string::npos);
 }
@@ -233,8 +234,8 @@ TEST(OwnCountsThat, DisagreeAreAMismatch) {
   const Sizes two{2, 2};
   const Sizes three{3, 2};
   std::vector<Task> tasks;
-  tasks.push_back(task_of(0, world[0].all_to_allv_async(in, two, first, two)));
-  tasks.push_back(task_of(1, world[1].all_to_allv_async(in, two, second, three)));
+  tasks.push_back(task_of(0, world[0].async().all_to_allv(in, two, first, two)));
+  tasks.push_back(task_of(1, world[1].async().all_to_allv(in, two, second, three)));
   world.drive(tasks);
   ASSERT_TRUE(tasks[1].error);
   EXPECT_EQ(tasks[1].error->code(), ErrorCode::mismatch) << tasks[1].error->what();
@@ -261,7 +262,7 @@ Ending end_of(int size, sim::Delivery delivery, const Start& start) {
       if (round == 0) ending.passed.push_back(task.done);
       if (task.error) {
         ending.errors.push_back(*task.error);
-      } else if (auto barrier = world[task.rank].try_start(call::barrier())) {
+      } else if (auto barrier = world[task.rank].try_().start(call::barrier())) {
         barriers.push_back(task_of(task.rank, std::move(barrier.value())));
       } else {
         ending.errors.push_back(barrier.error());
@@ -282,8 +283,8 @@ std::vector<Error> errors_of(const Sizes& sent, const Sizes& received) {
   Vector out_one(2);
   return end_of(2, sim::Delivery::eager,
                 [&](Communicator& world, Rank rank) {
-                  if (rank == 0) return world.all_to_allv_async(in, sent, out, received);
-                  return world.all_to_allv_async(in_one, one, out_one, one);
+                  if (rank == 0) return world.async().all_to_allv(in, sent, out, received);
+                  return world.async().all_to_allv(in_one, one, out_one, one);
                 })
       .errors;
 }
@@ -347,8 +348,8 @@ TEST_P(OwnCountsInDispute, OfAScatterAreAnErrorOnAllRanks) {
   std::vector<Vector> blocks;
   for (Rank rank = 0; rank < kSize; ++rank) blocks.emplace_back(own_size(rank), kUntouched);
   const Ending ending = end_of(kSize, delivery_, [&](Communicator& world, Rank rank) {
-    if (rank == root_) return world.scatterv_async(whole_, sizes_, blocks[place(rank)], root_);
-    return world.scatterv_async({}, {}, blocks[place(rank)], root_);
+    if (rank == root_) return world.async().scatterv(whole_, sizes_, blocks[place(rank)], root_);
+    return world.async().scatterv({}, {}, blocks[place(rank)], root_);
   });
   expect_told(ending, dispute_.at_root, dispute_.at_rank);
   EXPECT_TRUE(own_size(odd_) == 0 || !ending.passed[place(odd_)])
@@ -370,8 +371,8 @@ TEST_P(OwnCountsInDispute, OfAGatherAreAnErrorOnAllRanks) {
   const Vector block(4, 7);
   const Ending ending = end_of(kSize, delivery_, [&](Communicator& world, Rank rank) {
     const std::span<const int> own = std::span{block}.first(own_size(rank));
-    if (rank == root_) return world.gatherv_async(own, gathered, sizes_, root_);
-    return world.gatherv_async(own, std::span<int>{}, {}, root_);
+    if (rank == root_) return world.async().gatherv(own, gathered, sizes_, root_);
+    return world.async().gatherv(own, std::span<int>{}, {}, root_);
   });
   expect_told(ending, dispute_.at_rank, dispute_.at_root);
   EXPECT_TRUE(dispute_.at_root == 0 || !ending.passed[place(root_)]) << "took what is no block";

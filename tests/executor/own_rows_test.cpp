@@ -3,7 +3,9 @@
 #include <memory>
 #include <optional>
 
-#include <tutti/catalog.hpp>
+#include <tutti/spi/catalog.hpp>
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/memory.hpp>
 
 #include "rows.hpp"
 
@@ -43,7 +45,7 @@ std::vector<Task> reduce_all(World& world, std::vector<Vector>& x, const Options
   std::vector<Task> tasks;
   for (Rank rank = 0; rank < world.size(); ++rank)
     tasks.push_back(task_of(
-        rank, world[rank].all_reduce_async(x[static_cast<std::size_t>(rank)], sum, options)));
+        rank, world[rank].async().all_reduce(x[static_cast<std::size_t>(rank)], sum, options)));
   return tasks;
 }
 
@@ -56,7 +58,7 @@ TEST(OwnRows, RunWhereTheyAreNamed) {
     for (const Vector& result : x) EXPECT_EQ(result, (Vector{n, 2 * n}));
     const std::string explained = world[0].explain(call::all_reduce(x[0], x[0], sum));
     EXPECT_NE(explained.find("\n  mine: "), std::string::npos) << explained;
-    EXPECT_EQ(world[0].plan_all_reduce(x[0], sum, {.algorithm = "mine"}).algorithm(), "mine");
+    EXPECT_EQ(world[0].plan().all_reduce(x[0], sum, {.algorithm = "mine"}).algorithm(), "mine");
   }
 }
 
@@ -64,7 +66,7 @@ TEST(OwnRows, ThatAreWrongDoNotRun) {
   World world{{.cluster = {.size = 3}, .communicator = {.catalog = catalog_of(forgetful)}}};
   Vector x{1};
   try {
-    (void)world[0].all_reduce_async(x, sum, {.algorithm = "mine"});
+    (void)world[0].async().all_reduce(x, sum, {.algorithm = "mine"});
     FAIL() << "it ran";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
@@ -92,7 +94,7 @@ TEST(OwnRows, ThatClaimTooMuchDoNotRun) {
                .communicator = {.catalog = catalog_of(backwards, {.ordered = When::always})}}};
   Vector x{1};
   try {
-    (void)world[0].all_reduce_async(x, sum, {.algorithm = "mine"});
+    (void)world[0].async().all_reduce(x, sum, {.algorithm = "mine"});
     FAIL() << "it ran";
   } catch (const Error& error) {
     EXPECT_NE(std::string{error.what()}.find("ordered is claimed"), std::string::npos)
@@ -104,13 +106,13 @@ TEST(OwnRows, ThatDifferUnderOneNameAreAMismatch) {
   sim::Cluster cluster{{.size = 2}};
   std::vector<Communicator> ranks;
   for (Rank rank = 0; rank < 2; ++rank)
-    ranks.push_back(Communicator::create(
+    ranks.push_back(make_communicator(
         cluster.transport(rank), make_host_memory(),
         {.timeout = seconds{1}, .catalog = catalog_of(rank == 0 ? at_once : backwards)}));
   std::vector<Vector> x(2, Vector{1});
   std::vector<Request> requests;
   for (std::size_t rank = 0; rank < 2; ++rank)
-    requests.push_back(ranks[rank].all_reduce_async(x[rank], sum, {.algorithm = "mine"}));
+    requests.push_back(ranks[rank].async().all_reduce(x[rank], sum, {.algorithm = "mine"}));
   std::optional<Error> error;
   for (int idle = 0; idle < 1000 && !error; ++idle) {
     for (Request& request : requests)

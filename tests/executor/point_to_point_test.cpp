@@ -37,7 +37,7 @@ Error rejection(const Start& start) {
 std::vector<Error> next_errors(World& world) {
   std::vector<Task> tasks;
   for (Rank rank = 0; rank < world.size(); ++rank) {
-    auto barrier = world[rank].try_start(call::barrier(), {.timeout = seconds{1}});
+    auto barrier = world[rank].try_().start(call::barrier(), {.timeout = seconds{1}});
     if (barrier) tasks.push_back(task_of(rank, std::move(barrier.value())));
     else tasks.push_back({.rank = rank, .error = barrier.error()});
   }
@@ -72,11 +72,11 @@ TEST_P(PointToPoint, MessagesGoFromEveryRankToEveryRank) {
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto [from, to, tag, count] = all[i];
-      tasks.push_back(task_of(from, world[from].send_async(sent[i], to, tag)));
+      tasks.push_back(task_of(from, world[from].async().send(sent[i], to, tag)));
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto [from, to, tag, count] = all[i];
-      tasks.push_back(task_of(to, world[to].recv_async(received[i], from, tag)));
+      tasks.push_back(task_of(to, world[to].async().recv(received[i], from, tag)));
     }
     expect_success(world, tasks);
     EXPECT_EQ(received, sent);
@@ -102,10 +102,10 @@ TEST_P(PointToPoint, RingsGoRoundAmongCollectives) {
     for (Rank rank = 0; rank < n; ++rank) {
       const auto r = static_cast<std::size_t>(rank);
       tasks.push_back(
-          task_of(rank, world[rank].sendrecv_async(in[round][r], (rank + 1) % n, out[round][r],
-                                                   (rank + n - 1) % n, 7)));
+          task_of(rank, world[rank].async().sendrecv(in[round][r], (rank + 1) % n, out[round][r],
+                                                     (rank + n - 1) % n, 7)));
       if (round % 40 == 0)
-        tasks.push_back(task_of(rank, world[rank].all_reduce_async(sums[round / 40][r])));
+        tasks.push_back(task_of(rank, world[rank].async().all_reduce(sums[round / 40][r])));
     }
   expect_success(world, tasks);
   for (std::size_t round = 0; round < kRounds; ++round)
@@ -122,21 +122,21 @@ TEST(Messages, ThatWaitDisturbNoCollective) {
     World world{{.cluster = {.size = 3, .delivery = delivery}}};
     std::vector<Task> sends;
     std::array<Vector, 3> data{Vector{1, 2}, Vector{3}, Vector{}};
-    sends.push_back(task_of(0, world[0].send_async(data[0], 2)));
-    sends.push_back(task_of(1, world[1].send_async(data[1], 2)));
-    sends.push_back(task_of(2, world[2].send_async(data[2], 2)));
+    sends.push_back(task_of(0, world[0].async().send(data[0], 2)));
+    sends.push_back(task_of(1, world[1].async().send(data[1], 2)));
+    sends.push_back(task_of(2, world[2].async().send(data[2], 2)));
     for (int call = 0; call < 200; ++call) {
       std::vector<Vector> each(3, Vector{1});
       std::vector<Task> tasks;
       for (Rank rank = 0; rank < 3; ++rank)
         tasks.push_back(
-            task_of(rank, world[rank].all_reduce_async(each[static_cast<std::size_t>(rank)])));
+            task_of(rank, world[rank].async().all_reduce(each[static_cast<std::size_t>(rank)])));
       expect_success(world, tasks);
       EXPECT_EQ(each[1], Vector{3});
     }
     std::array<Vector, 3> got{Vector(2), Vector(1), Vector{}};
     for (std::size_t from = 0; from < 3; ++from)
-      sends.push_back(task_of(2, world[2].recv_async(got[from], static_cast<Rank>(from))));
+      sends.push_back(task_of(2, world[2].async().recv(got[from], static_cast<Rank>(from))));
     expect_success(world, sends);
     EXPECT_EQ(got, data);
   }
@@ -146,12 +146,12 @@ TEST(Messages, ThatWaitHideNoDisagreement) {
   World world{{.cluster = {.size = 2, .delivery = sim::Delivery::eager}}};
   Vector x{1};
   std::vector<Task> tasks;
-  tasks.push_back(task_of(0, world[0].send_async(x, 1)));
-  tasks.push_back(task_of(1, world[1].send_async(x, 0)));
+  tasks.push_back(task_of(0, world[0].async().send(x, 1)));
+  tasks.push_back(task_of(1, world[1].async().send(x, 0)));
   std::vector<Vector> own(2, Vector(4));
   for (Rank rank = 0; rank < 2; ++rank)  // each takes itself for the root
     tasks.push_back(
-        task_of(rank, world[rank].broadcast_async(own[static_cast<std::size_t>(rank)], rank)));
+        task_of(rank, world[rank].async().broadcast(own[static_cast<std::size_t>(rank)], rank)));
   ASSERT_TRUE(world.drive(tasks));
   for (const Error& error : next_errors(world))
     EXPECT_EQ(error.cause(), ErrorCode::mismatch) << error.what();
@@ -161,8 +161,8 @@ TEST(Messages, PlansRunAgainOnOtherBuffers) {
   World world{2};
   Vector in{1, 2, 3};
   Vector out(3);
-  Plan send = world[0].plan_send(in, 1, 2);
-  Plan recv = world[1].plan_recv(out, 0, 2);
+  Plan send = world[0].plan().send(in, 1, 2);
+  Plan recv = world[1].plan().recv(out, 0, 2);
   EXPECT_EQ(send.algorithm(), "send");
   for (int run = 0; run < 3; ++run) {
     in[0] = run;
@@ -176,7 +176,7 @@ TEST(Messages, PlansRunAgainOnOtherBuffers) {
     EXPECT_EQ(run == 2 ? other : out, in);
   }
   Vector back(3);
-  Plan both = world[1].plan_sendrecv(in, 1, back, 1);
+  Plan both = world[1].plan().sendrecv(in, 1, back, 1);
   both.start();
   std::vector<Task> tasks{{.rank = 1, .test = [&] { return both.test(); }}};
   expect_success(world, tasks);
@@ -197,16 +197,16 @@ TEST(Messages, ArraysMayBeOfAnyKind) {
   };
   std::array<Point, 2> points{{{1, 2}, {3, 4}}};
   Point got[2];
-  finish(world[0].sendrecv_async(std::span<const Point>{points}, 0, got, 0));
+  finish(world[0].async().sendrecv(std::span<const Point>{points}, 0, got, 0));
   EXPECT_EQ(got[1], points[1]);
-  Request sent = world[0].send_async(std::as_bytes(std::span{points}), 0, 1);
+  Request sent = world[0].async().send(std::as_bytes(std::span{points}), 0, 1);
   std::array<std::byte, sizeof points> bytes{};
-  finish(world[0].recv_async(bytes, 0, 1));
+  finish(world[0].async().recv(bytes, 0, 1));
   finish(std::move(sent));
   EXPECT_TRUE(std::ranges::equal(bytes, std::as_bytes(std::span{points})));
   auto buffer = world[0].allocate<float>(3);
-  sent = world[0].send_async(buffer, 0);
-  finish(world[0].recv_async(buffer, 0));
+  sent = world[0].async().send(buffer, 0);
+  finish(world[0].async().recv(buffer, 0));
   finish(std::move(sent));
 }
 
@@ -225,8 +225,8 @@ TEST(Messages, BadArgumentsAreRefusedAndChangeNothing) {
   expect(rejection([&] { own.sendrecv(all.first(2), 0, all.subspan(1), 0); }),
          "sendrecv: input and output overlap");
   expect(rejection([&] { own.send(x, 1, -1); }), "tag -1 is not within 0 .. 8191");
-  expect(rejection([&] { (void)own.send_async(x, 1, kUserTags); }), "tag 8192");
-  expect(rejection([&] { (void)own.plan_recv(x, 1, kUserTags); }), "tag 8192");
+  expect(rejection([&] { (void)own.async().send(x, 1, kUserTags); }), "tag 8192");
+  expect(rejection([&] { (void)own.plan().recv(x, 1, kUserTags); }), "tag 8192");
   expect(rejection([&] { own.send(x, 1, 0, {.algorithm = "ring"}); }), "no algorithm");
   expect(rejection([&] { own.send(x, 1, 0, {.segment = 64}); }), "no segments");
   const std::array<std::size_t, 1> counts{3};
@@ -245,15 +245,15 @@ TEST(Messages, BadArgumentsAreRefusedAndChangeNothing) {
   Call narrow = call::send(x, 1, 0);
   narrow.element_bytes = 1;
   expect(rejection([&] { own.run(narrow); }), "cannot have 1 bytes");
-  EXPECT_EQ(own.try_send(x, 2).error().code(), ErrorCode::invalid_argument);
-  EXPECT_EQ(own.try_recv(x, 2).error().code(), ErrorCode::invalid_argument);
-  EXPECT_EQ(own.try_sendrecv(x, 2, x, 1).error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(own.try_().send(x, 2).error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(own.try_().recv(x, 2).error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(own.try_().sendrecv(x, 2, x, 1).error().code(), ErrorCode::invalid_argument);
   EXPECT_EQ(own.explain(call::send(x, 1, 4)),
             "send to rank 1 of 12 bytes with tag 4: as it is, without an algorithm");
   Vector got(3);
   std::vector<Task> tasks;
-  tasks.push_back(task_of(0, own.send_async(x, 1)));
-  tasks.push_back(task_of(1, world[1].recv_async(got, 0)));
+  tasks.push_back(task_of(0, own.async().send(x, 1)));
+  tasks.push_back(task_of(1, world[1].async().recv(got, 0)));
   expect_success(world, tasks);
 }
 
@@ -264,7 +264,7 @@ TEST(Messages, TagsAreAsManyAsTheTransportHas) {
             std::string::npos);
   Vector y(1);
   std::vector<Task> tasks;
-  tasks.push_back(task_of(0, world[0].sendrecv_async(x, 0, y, 0, 1)));
+  tasks.push_back(task_of(0, world[0].async().sendrecv(x, 0, y, 0, 1)));
   expect_success(world, tasks);
   World poor{{.cluster = {.size = 1, .tags = 8}}};
   EXPECT_NE(std::string{rejection([&] { poor[0].send(x, 0); }).what()}.find("no tags to spare"),
@@ -277,8 +277,8 @@ Error disagreement(const In& in, Out&& out, sim::Delivery delivery) {
   World world{{.cluster = {.size = 2, .delivery = delivery, .scribble = true},
                .communicator = {.timeout = seconds{1}}}};
   std::vector<Task> tasks;
-  tasks.push_back(task_of(0, world[0].send_async(in, 1)));
-  tasks.push_back(task_of(1, world[1].recv_async(out, 0)));
+  tasks.push_back(task_of(0, world[0].async().send(in, 1)));
+  tasks.push_back(task_of(1, world[1].async().recv(out, 0)));
   EXPECT_TRUE(world.drive(tasks, seconds{3}));
   EXPECT_TRUE(tasks[1].error) << "wrong data";
   (void)next_errors(world);  // a sender may have gone on: the next call tells it
@@ -310,8 +310,8 @@ TEST(Messages, DeadlinesNameTheCallAndThePeer) {
     Vector x(2);
     std::vector<Task> tasks;
     const Options options{.timeout = seconds{1}};
-    tasks.push_back(task_of(0, receives ? world[0].recv_async(x, 2, 5, options)
-                                        : world[0].send_async(x, 2, 5, options)));
+    tasks.push_back(task_of(0, receives ? world[0].async().recv(x, 2, 5, options)
+                                        : world[0].async().send(x, 2, 5, options)));
     ASSERT_TRUE(world.drive(tasks, seconds{3}));
     ASSERT_TRUE(tasks[0].error);
     EXPECT_EQ(tasks[0].error->code(), ErrorCode::timeout);
@@ -331,15 +331,15 @@ TEST(Messages, DeathsAndAbortsEndTheWait) {
                              .detect_death = true}}};
     Vector x(2);
     std::vector<Task> tasks;
-    tasks.push_back(task_of(1, world[1].send_async(x, 0)));
-    tasks.push_back(task_of(0, world[0].recv_async(x, 1)));
+    tasks.push_back(task_of(1, world[1].async().send(x, 0)));
+    tasks.push_back(task_of(0, world[0].async().recv(x, 1)));
     ASSERT_TRUE(world.drive(tasks, seconds{3}));
     ASSERT_TRUE(tasks[1].error);
     EXPECT_EQ(tasks[1].error->code(), ErrorCode::peer_dead) << tasks[1].error->what();
   }
   World world{2};
   Vector x(2);
-  { const Request dropped = world[1].recv_async(x, 0); }
+  { const Request dropped = world[1].async().recv(x, 0); }
   for (const Error& error : next_errors(world))
     EXPECT_EQ(error.code(), ErrorCode::aborted) << error.what();
 }

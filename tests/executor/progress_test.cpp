@@ -24,7 +24,7 @@ class Progress : public testing::Test {
 TEST_F(Progress, IsCalledAllTheTimeOfAWait) {
   World world = make_world(2);
   std::vector<int> values(3);
-  Request request = world[0].all_reduce_async(std::span{values});
+  Request request = world[0].async().all_reduce(std::span{values});
   for (int i = 0; i < 1000; ++i) {
     ASSERT_FALSE(request.test());
     world.cluster().advance_by(microseconds{10});
@@ -36,7 +36,7 @@ TEST_F(Progress, IsCalledAllTheTimeOfAWait) {
 TEST_F(Progress, IsCalledByTestsThatAreFarApart) {
   World world = make_world(2);
   std::vector<int> values(3);
-  Request request = world[0].all_reduce_async(std::span{values});
+  Request request = world[0].async().all_reduce(std::span{values});
   for (int i = 0; i < 10; ++i) {
     ASSERT_FALSE(request.test());
     world.cluster().advance_by(milliseconds{10});
@@ -68,7 +68,7 @@ TEST_F(Progress, FailsTheCommunicatorByWhatItThrows) {
   hook = [] { throw std::runtime_error{"the others have gone"}; };
   World world = make_world(2);
   std::vector<int> values(3);
-  Request request = world[0].all_reduce_async(std::span{values});
+  Request request = world[0].async().all_reduce(std::span{values});
   ASSERT_FALSE(request.test());
   world.cluster().advance_by(milliseconds{1});
   for (int again = 0; again < 2; ++again) {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include <tutti/algorithm.hpp>
+#include <tutti/spi/algorithm.hpp>
 
 #include "backends/sim/random.hpp"
 #include "collectives/verify_row.hpp"

@@ -55,7 +55,7 @@ TEST(RawCalls, NeedNoBufferWhereARankHasNone) {
 TEST(RawCalls, NeedTheCountOfABroadcastOnEveryRank) {
   on_all_ranks([](Communicator& c, Rank) {
     Vector out = blank();
-    const auto refused = c.try_run(raw(Collective::broadcast, nullptr, out.data()));
+    const auto refused = c.try_().run(raw(Collective::broadcast, nullptr, out.data()));
     if (c.rank() == kRoot) return;
     ASSERT_FALSE(refused);
     EXPECT_NE(std::string{refused.error().what()}.find("expected 0"), std::string::npos);
@@ -90,7 +90,7 @@ TEST(ReduceScatter, InPlaceLeavesItsResultInTheOwnBlock) {
     if (rank == 0) return;
     Vector vector(kSize * kCount);
     const auto refused =
-        c.try_reduce_scatter(std::span<const int>{vector}, std::span{vector}.first(kCount));
+        c.try_().reduce_scatter(std::span<const int>{vector}, std::span{vector}.first(kCount));
     ASSERT_FALSE(refused);
     EXPECT_NE(std::string{refused.error().what()}.find(
                   "in place the output is the own block of the input"),

@@ -130,7 +130,7 @@ Task task_of(Communicator& communicator, Experiment& experiment) {
   const Rank rank = communicator.rank();
   return {.rank = rank, .test = [request, rank, &communicator, &experiment] {
             if (!*request)
-              *request = communicator.start(experiment.call(rank), experiment.options());
+              *request = communicator.async().run(experiment.call(rank), experiment.options());
             return (*request)->test();
           }};
 }

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tutti/algorithm.hpp>
+#include <tutti/spi/algorithm.hpp>
 
 #include "tests/support/experiment.hpp"
 #include "tests/support/world.hpp"

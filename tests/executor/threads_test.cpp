@@ -1,6 +1,8 @@
 // Different communicators run concurrently, also where they share a memory.
 #include <thread>
 
+#include <tutti/spi/memory.hpp>
+
 #include "rows.hpp"
 
 namespace tutti::harness {

@@ -4,6 +4,9 @@
 #include <thread>
 
 #include <tutti/batch.hpp>
+#include <tutti/objects.hpp>
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/memory.hpp>
 
 #include "rows.hpp"
 #include "tests/objects/text.hpp"
@@ -36,7 +39,7 @@ class Pair {
  public:
   Pair() {
     for (const Rank rank : shm::kBoth)
-      communicators_.push_back(Communicator::create(
+      communicators_.push_back(make_communicator(
           std::make_unique<Watched>(host_.transport(rank), polls(rank)), make_host_memory()));
   }
   [[nodiscard]] Communicator& operator[](Rank rank) {
@@ -89,8 +92,8 @@ void expect_refusals(Communicator& own, Request& request, Plan& plan) {
   Vector x(4), y(4);
   const Call call = call::all_reduce(x, x, sum);
   expect_refused("run", [&] { own.all_reduce(x); });
-  expect_refused("start", [&] { static_cast<void>(own.start(call)); });
-  expect_refused("plan", [&] { static_cast<void>(own.plan(call)); });
+  expect_refused("start", [&] { static_cast<void>(own.async().run(call)); });
+  expect_refused("plan", [&] { static_cast<void>(own.plan().run(call)); });
   expect_refused("explain", [&] { static_cast<void>(own.explain(call)); });
   expect_refused("send", [&] { own.send(x, 1); });
   expect_refused("sendrecv", [&] { own.sendrecv(x, 1, y, 1); });
@@ -102,15 +105,16 @@ void expect_refusals(Communicator& own, Request& request, Plan& plan) {
   expect_refused("Plan::start", [&] { plan.start(); });
   expect_refused("Plan::test", [&] { plan.test(); });
   expect_refused("Plan::wait", [&] { plan.wait(); });
-  expect_refused("broadcast_object", [&] { static_cast<void>(own.broadcast_object(1)); });
-  expect_refused("all_gather_object", [&] { static_cast<void>(own.all_gather_object_async(1)); });
-  expect_refused("send_object", [&] { own.send_object(1, 1); });
-  EXPECT_EQ(own.bytes_for_objects().data, nullptr);
-  EXPECT_TRUE(is_refusal(own.try_run(call).error()));
-  EXPECT_TRUE(is_refusal(own.try_start(call).error()));
-  EXPECT_TRUE(is_refusal(own.try_plan(call).error()));
+  expect_refused("broadcast_object", [&] { static_cast<void>(objects(own).broadcast(1)); });
+  expect_refused("all_gather_object",
+                 [&] { static_cast<void>(objects(own).async().all_gather(1)); });
+  expect_refused("send_object", [&] { objects(own).send(1, 1); });
+  EXPECT_EQ(detail::ObjectAccess::bytes(own).data, nullptr);
+  EXPECT_TRUE(is_refusal(own.try_().run(call).error()));
+  EXPECT_TRUE(is_refusal(own.try_().start(call).error()));
+  EXPECT_TRUE(is_refusal(own.try_().plan(call).error()));
   EXPECT_TRUE(is_refusal(own.try_split(0).error()));
-  EXPECT_TRUE(is_refusal(own.try_all_gather_object(1).error()));
+  EXPECT_TRUE(is_refusal(objects(own).try_().all_gather(1).error()));
   EXPECT_EQ(own.rank(), 0) << "what never changes may be asked for";
   EXPECT_EQ(own.size(), 2);
   EXPECT_FALSE(own.describe().empty());
@@ -121,23 +125,23 @@ TEST(TwoThreads, GetAnErrorInTheSecondCall) {
   Pair pair;
   Communicator& own = pair[0];
   Vector early{1}, planned{10}, late{100};
-  Request request = own.all_reduce_async(early);
-  auto objects = own.all_gather_object_async(7);
-  Plan plan = own.plan_all_reduce(planned);
+  Request request = own.async().all_reduce(early);
+  auto moved = objects(own).async().all_gather(7);
+  Plan plan = own.plan().all_reduce(planned);
   Result<void> first = Error{ErrorCode::aborted, "it has not ended"};
-  std::thread thread{[&] { first = own.try_all_reduce(late); }};
+  std::thread thread{[&] { first = own.try_().all_reduce(late); }};
   pair.await_waiting(0);
   expect_refusals(own, request, plan);
-  expect_refused("ObjectRequest::test", [&] { objects.test(); });
-  expect_refused("ObjectRequest::wait", [&] { static_cast<void>(objects.wait()); });
+  expect_refused("ObjectRequest::test", [&] { moved.test(); });
+  expect_refused("ObjectRequest::wait", [&] { static_cast<void>(moved.wait()); });
   Vector theirs{2};
   pair[1].all_reduce(theirs);
-  EXPECT_EQ(pair[1].all_gather_object(8), (std::vector<int>{7, 8}));
+  EXPECT_EQ(objects(pair[1]).all_gather(8), (std::vector<int>{7, 8}));
   pair[1].all_reduce(theirs);
   thread.join();
   EXPECT_TRUE(first) << first.error().what();
   request.wait();
-  EXPECT_EQ(objects.wait(), (std::vector<int>{7, 8}));
+  EXPECT_EQ(moved.wait(), (std::vector<int>{7, 8}));
   EXPECT_EQ(early, Vector{3});
   EXPECT_EQ(late, Vector{103});
   std::thread other{[&] { pair[1].all_reduce(theirs); }};
@@ -151,16 +155,16 @@ TEST(TwoThreads, GetAnErrorInTheSecondCall) {
 TEST(TwoThreads, MayDropWhatHasEnded) {
   Pair pair;
   Vector early{1}, late{100}, theirs{2};
-  std::optional<Request> request = pair[0].all_reduce_async(early);
-  std::optional<Plan> plan = pair[0].plan_all_reduce(late);
+  std::optional<Request> request = pair[0].async().all_reduce(early);
+  std::optional<Plan> plan = pair[0].plan().all_reduce(late);
   pair[1].all_reduce(theirs);
   while (!request->test()) {
   }
-  request = pair[0].start(call::send(early, 0, 5));
+  request = pair[0].async().run(call::send(early, 0, 5));
   Vector self(1);
   pair[0].recv(self, 0, 5);
   Result<void> first = Error{ErrorCode::aborted, "it has not ended"};
-  std::thread thread{[&] { first = pair[0].try_all_reduce(late); }};
+  std::thread thread{[&] { first = pair[0].try_().all_reduce(late); }};
   pair.await_waiting(0);
   std::thread dropper{[&] {
     request.reset();
@@ -209,7 +213,7 @@ std::string do_everything(Communicator& own, long seed) {
   problems[0] = insist([&] { own.run(call); });
   problems[1] = insist([&] { static_cast<void>(own.explain(call)); });
   std::optional<Request> request;
-  problems[2] = insist([&] { request = own.start(call); });
+  problems[2] = insist([&] { request = own.async().run(call); });
   if (request) problems[3] = insist([&] { request->wait(); });
   problems[4] = insist([&] {
     batch([&] {
@@ -218,9 +222,9 @@ std::string do_everything(Communicator& own, long seed) {
     });
     expect(out == in && more == in, "a batch with wrong sums");
   });
-  problems[5] = insist([&] { expect(own.broadcast_object(text) == text, "another object"); });
+  problems[5] = insist([&] { expect(objects(own).broadcast(text) == text, "another object"); });
   problems[6] =
-      insist([&] { expect(own.all_gather_object(text) == std::vector{text}, "other objects"); });
+      insist([&] { expect(objects(own).all_gather(text) == std::vector{text}, "other objects"); });
   for (const std::string& problem : problems)
     if (!problem.empty()) return problem;
   return out == in ? "" : "a wrong sum";
@@ -228,7 +232,7 @@ std::string do_everything(Communicator& own, long seed) {
 
 TEST(TwoThreads, MayDoWhatTheyLikeInTurns) {
   sim::Cluster cluster{{.size = 1}};
-  Communicator own = Communicator::create(cluster.transport(0), make_host_memory());
+  Communicator own = make_communicator(cluster.transport(0), make_host_memory());
   std::array<std::string, 3> problems;
   std::vector<std::thread> threads;
   for (std::size_t index = 0; index < problems.size(); ++index)
@@ -249,7 +253,7 @@ TEST(TwoThreads, DoNotComeBetweenTheStepsOfAnObject) {
     for (std::size_t round = 0; round < 10; ++round) {
       const samples::Text text = samples::text_of(300'000, round);
       const std::string problem = insist([&] {
-        const samples::Text got = pair[rank].broadcast_object(rank == 0 ? text : samples::Text{});
+        const samples::Text got = objects(pair[rank]).broadcast(rank == 0 ? text : samples::Text{});
         expect(got == text, "another object");
       });
       if (!problem.empty()) return problem;
@@ -261,7 +265,7 @@ TEST(TwoThreads, DoNotComeBetweenTheStepsOfAnObject) {
     const Call call = call::all_reduce(x, x, sum);
     while (!is_over && problems[2].empty()) {
       problems[2] = insist([&] { static_cast<void>(pair[1].explain(call)); });
-      problems[2] += insist([&] { static_cast<void>(pair[1].plan(call)); });
+      problems[2] += insist([&] { static_cast<void>(pair[1].plan().run(call)); });
       std::this_thread::sleep_for(microseconds{20});
     }
   }};
@@ -309,7 +313,7 @@ Result<void> reduce_with(World& world, const std::function<void(Rank)>& inside) 
         true);
   for (const Rank rank : {0, 1}) {
     const auto r = static_cast<std::size_t>(rank);
-    tasks.push_back(task_of(rank, world[rank].all_reduce_async(
+    tasks.push_back(task_of(rank, world[rank].async().all_reduce(
                                       data[r], operators[r], {.algorithm = "recursive_doubling"})));
   }
   EXPECT_TRUE(world.drive(tasks));
@@ -322,7 +326,7 @@ TEST(CallsWithinACall, AreRefusedOnTheSameCommunicator) {
   Vector x(1);
   std::vector<std::string> answers;
   const Result<void> outcome = reduce_with(world, [&](Rank rank) {
-    const Result<void> inner = world[rank].try_all_reduce(x);
+    const Result<void> inner = world[rank].try_().all_reduce(x);
     answers.emplace_back(inner ? "it was made" : inner.error().what());
   });
   EXPECT_TRUE(outcome) << outcome.error().what();
@@ -347,18 +351,18 @@ TEST(CallsWithinACall, MayBeOfAnotherCommunicator) {
 TEST(CallsWithinACall, MayDropHandles) {
   World world{2};
   Vector x(1);
-  std::optional<Plan> idle = world[0].plan_all_reduce(x);
+  std::optional<Plan> idle = world[0].plan().all_reduce(x);
   EXPECT_TRUE(reduce_with(world, [&](Rank) { idle.reset(); }));
   EXPECT_FALSE(idle);
-  std::optional<Request> pending = world[0].start(call::recv(x, 1, 2));
-  auto object = world[0].recv_object_async<int>(1, 3);
+  std::optional<Request> pending = world[0].async().run(call::recv(x, 1, 2));
+  auto object = objects(world[0]).async().recv<int>(1, 3);
   static_cast<void>(reduce_with(world, [&](Rank rank) {
     if (rank == 1) return;
     pending.reset();
     object = {};
   }));
   EXPECT_FALSE(pending);
-  const Result<void> later = world[0].try_barrier();
+  const Result<void> later = world[0].try_().barrier();
   ASSERT_FALSE(later);
   EXPECT_NE(std::string{later.error().what()}.find("dropped"), std::string::npos)
       << later.error().what();

@@ -29,10 +29,14 @@ TEST(TypedBlocks, Scatterv) {
         blank(own), part(kRoot, begin_of(kCounts, rank), own),
         [&](auto& out, auto& options) { c.scatterv(in, kCounts, out, kRoot, options); },
         [&](auto& out, auto& options) {
-          return c.scatterv_async(in, kCounts, out, kRoot, options);
+          return c.async().scatterv(in, kCounts, out, kRoot, options);
         },
-        [&](auto& out, auto& options) { return c.plan_scatterv(in, kCounts, out, kRoot, options); },
-        [&](auto& out, auto& options) { return c.try_scatterv(in, kCounts, out, kRoot, options); });
+        [&](auto& out, auto& options) {
+          return c.plan().scatterv(in, kCounts, out, kRoot, options);
+        },
+        [&](auto& out, auto& options) {
+          return c.try_().scatterv(in, kCounts, out, kRoot, options);
+        });
   });
 }
 
@@ -42,9 +46,15 @@ TEST(TypedBlocks, Gatherv) {
     check(
         blank(kAllCounts), rank == kRoot ? together(kCounts) : blank(kAllCounts),
         [&](auto& out, auto& options) { c.gatherv(in, out, kCounts, kRoot, options); },
-        [&](auto& out, auto& options) { return c.gatherv_async(in, out, kCounts, kRoot, options); },
-        [&](auto& out, auto& options) { return c.plan_gatherv(in, out, kCounts, kRoot, options); },
-        [&](auto& out, auto& options) { return c.try_gatherv(in, out, kCounts, kRoot, options); });
+        [&](auto& out, auto& options) {
+          return c.async().gatherv(in, out, kCounts, kRoot, options);
+        },
+        [&](auto& out, auto& options) {
+          return c.plan().gatherv(in, out, kCounts, kRoot, options);
+        },
+        [&](auto& out, auto& options) {
+          return c.try_().gatherv(in, out, kCounts, kRoot, options);
+        });
   });
 }
 
@@ -54,9 +64,9 @@ TEST(TypedBlocks, AllGatherv) {
     check(
         blank(kAllCounts), together(kCounts),
         [&](auto& out, auto& options) { c.all_gatherv(in, out, kCounts, options); },
-        [&](auto& out, auto& options) { return c.all_gatherv_async(in, out, kCounts, options); },
-        [&](auto& out, auto& options) { return c.plan_all_gatherv(in, out, kCounts, options); },
-        [&](auto& out, auto& options) { return c.try_all_gatherv(in, out, kCounts, options); });
+        [&](auto& out, auto& options) { return c.async().all_gatherv(in, out, kCounts, options); },
+        [&](auto& out, auto& options) { return c.plan().all_gatherv(in, out, kCounts, options); },
+        [&](auto& out, auto& options) { return c.try_().all_gatherv(in, out, kCounts, options); });
   });
 }
 
@@ -68,13 +78,13 @@ TEST(TypedBlocks, ReduceScatterv) {
         blank(own), maxima(kSize, begin_of(kCounts, rank), own),
         [&](auto& out, auto& options) { c.reduce_scatterv(in, out, kCounts, kOperator, options); },
         [&](auto& out, auto& options) {
-          return c.reduce_scatterv_async(in, out, kCounts, kOperator, options);
+          return c.async().reduce_scatterv(in, out, kCounts, kOperator, options);
         },
         [&](auto& out, auto& options) {
-          return c.plan_reduce_scatterv(in, out, kCounts, kOperator, options);
+          return c.plan().reduce_scatterv(in, out, kCounts, kOperator, options);
         },
         [&](auto& out, auto& options) {
-          return c.try_reduce_scatterv(in, out, kCounts, kOperator, options);
+          return c.try_().reduce_scatterv(in, out, kCounts, kOperator, options);
         });
   });
 }
@@ -97,13 +107,13 @@ TEST(TypedBlocks, AllToAllv) {
         blank(wanted.size()), wanted,
         [&](auto& out, auto& options) { c.all_to_allv(in, sent, out, received, options); },
         [&](auto& out, auto& options) {
-          return c.all_to_allv_async(in, sent, out, received, options);
+          return c.async().all_to_allv(in, sent, out, received, options);
         },
         [&](auto& out, auto& options) {
-          return c.plan_all_to_allv(in, sent, out, received, options);
+          return c.plan().all_to_allv(in, sent, out, received, options);
         },
         [&](auto& out, auto& options) {
-          return c.try_all_to_allv(in, sent, out, received, options);
+          return c.try_().all_to_allv(in, sent, out, received, options);
         });
   });
 }
@@ -116,16 +126,16 @@ TEST(TypedMessages, SendAndRecv) {
       check(
           part(1, 0, kCount), part(1, 0, kCount),
           [&](auto& in, auto& options) { c.send(in, 0, kTag, options); },
-          [&](auto& in, auto& options) { return c.send_async(in, 0, kTag, options); },
-          [&](auto& in, auto& options) { return c.plan_send(in, 0, kTag, options); },
-          [&](auto& in, auto& options) { return c.try_send(in, 0, kTag, options); });
+          [&](auto& in, auto& options) { return c.async().send(in, 0, kTag, options); },
+          [&](auto& in, auto& options) { return c.plan().send(in, 0, kTag, options); },
+          [&](auto& in, auto& options) { return c.try_().send(in, 0, kTag, options); });
     } else if (rank == 0) {
       check(
           blank(), part(1, 0, kCount),
           [&](auto& out, auto& options) { c.recv(out, 1, kTag, options); },
-          [&](auto& out, auto& options) { return c.recv_async(out, 1, kTag, options); },
-          [&](auto& out, auto& options) { return c.plan_recv(out, 1, kTag, options); },
-          [&](auto& out, auto& options) { return c.try_recv(out, 1, kTag, options); });
+          [&](auto& out, auto& options) { return c.async().recv(out, 1, kTag, options); },
+          [&](auto& out, auto& options) { return c.plan().recv(out, 1, kTag, options); },
+          [&](auto& out, auto& options) { return c.try_().recv(out, 1, kTag, options); });
     }
   });
 }
@@ -138,9 +148,13 @@ TEST(TypedMessages, Sendrecv) {
       check(
           blank(), part(2, 0, kCount),
           [&](auto& out, auto& options) { c.sendrecv(in, 1, out, 2, kTag, options); },
-          [&](auto& out, auto& options) { return c.sendrecv_async(in, 1, out, 2, kTag, options); },
-          [&](auto& out, auto& options) { return c.plan_sendrecv(in, 1, out, 2, kTag, options); },
-          [&](auto& out, auto& options) { return c.try_sendrecv(in, 1, out, 2, kTag, options); });
+          [&](auto& out, auto& options) {
+            return c.async().sendrecv(in, 1, out, 2, kTag, options);
+          },
+          [&](auto& out, auto& options) { return c.plan().sendrecv(in, 1, out, 2, kTag, options); },
+          [&](auto& out, auto& options) {
+            return c.try_().sendrecv(in, 1, out, 2, kTag, options);
+          });
     } else {
       for (int style = 0; style < 4; ++style) {
         Vector out = blank();
@@ -165,9 +179,9 @@ TEST(TypedCalls, Barrier) {
       EXPECT_GE(entered, kSize * round) << "a rank left before all had entered";
     };
     check_one([&](auto&, auto& options) { enter(options), c.barrier(options); });
-    check_one([&](auto&, auto& options) { return enter(options), c.barrier_async(options); });
-    check_one([&](auto&, auto& options) { return enter(options), c.plan_barrier(options); });
-    check_one([&](auto&, auto& options) { return enter(options), c.try_barrier(options); });
+    check_one([&](auto&, auto& options) { return enter(options), c.async().barrier(options); });
+    check_one([&](auto&, auto& options) { return enter(options), c.plan().barrier(options); });
+    check_one([&](auto&, auto& options) { return enter(options), c.try_().barrier(options); });
   });
 }
 

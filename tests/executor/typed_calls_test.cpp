@@ -11,14 +11,14 @@ TEST(TypedCalls, AllReduce) {
     check(
         blank(), wanted,
         [&](auto& out, auto& options) { c.all_reduce(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.all_reduce_async(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.plan_all_reduce(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.try_all_reduce(in, out, kOperator, options); });
+        [&](auto& out, auto& options) { return c.async().all_reduce(in, out, kOperator, options); },
+        [&](auto& out, auto& options) { return c.plan().all_reduce(in, out, kOperator, options); },
+        [&](auto& out, auto& options) { return c.try_().all_reduce(in, out, kOperator, options); });
     check(
         in, wanted, [&](auto& inout, auto& options) { c.all_reduce(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.all_reduce_async(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.plan_all_reduce(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.try_all_reduce(inout, kOperator, options); });
+        [&](auto& inout, auto& options) { return c.async().all_reduce(inout, kOperator, options); },
+        [&](auto& inout, auto& options) { return c.plan().all_reduce(inout, kOperator, options); },
+        [&](auto& inout, auto& options) { return c.try_().all_reduce(inout, kOperator, options); });
   });
 }
 
@@ -27,12 +27,16 @@ TEST(TypedCalls, Reduce) {
     const Vector in = part(rank, 0, kCount);
     check(
         blank(), rank == kRoot ? maxima(kSize, 0, kCount) : blank(),
-        [&](auto& out, auto& options) { c.reduce(in, out, kRoot, kOperator, options); },
+        [&](auto& out, auto& options) { c.reduce(in, out, kOperator, kRoot, options); },
         [&](auto& out, auto& options) {
-          return c.reduce_async(in, out, kRoot, kOperator, options);
+          return c.async().reduce(in, out, kOperator, kRoot, options);
         },
-        [&](auto& out, auto& options) { return c.plan_reduce(in, out, kRoot, kOperator, options); },
-        [&](auto& out, auto& options) { return c.try_reduce(in, out, kRoot, kOperator, options); });
+        [&](auto& out, auto& options) {
+          return c.plan().reduce(in, out, kOperator, kRoot, options);
+        },
+        [&](auto& out, auto& options) {
+          return c.try_().reduce(in, out, kOperator, kRoot, options);
+        });
   });
 }
 
@@ -41,9 +45,9 @@ TEST(TypedCalls, Broadcast) {
     check(
         part(rank, 0, kCount), part(kRoot, 0, kCount),
         [&](auto& inout, auto& options) { c.broadcast(inout, kRoot, options); },
-        [&](auto& inout, auto& options) { return c.broadcast_async(inout, kRoot, options); },
-        [&](auto& inout, auto& options) { return c.plan_broadcast(inout, kRoot, options); },
-        [&](auto& inout, auto& options) { return c.try_broadcast(inout, kRoot, options); });
+        [&](auto& inout, auto& options) { return c.async().broadcast(inout, kRoot, options); },
+        [&](auto& inout, auto& options) { return c.plan().broadcast(inout, kRoot, options); },
+        [&](auto& inout, auto& options) { return c.try_().broadcast(inout, kRoot, options); });
   });
 }
 
@@ -53,9 +57,9 @@ TEST(TypedCalls, Scatter) {
     check(
         blank(), part(kRoot, static_cast<std::size_t>(rank) * kCount, kCount),
         [&](auto& out, auto& options) { c.scatter(in, out, kRoot, options); },
-        [&](auto& out, auto& options) { return c.scatter_async(in, out, kRoot, options); },
-        [&](auto& out, auto& options) { return c.plan_scatter(in, out, kRoot, options); },
-        [&](auto& out, auto& options) { return c.try_scatter(in, out, kRoot, options); });
+        [&](auto& out, auto& options) { return c.async().scatter(in, out, kRoot, options); },
+        [&](auto& out, auto& options) { return c.plan().scatter(in, out, kRoot, options); },
+        [&](auto& out, auto& options) { return c.try_().scatter(in, out, kRoot, options); });
   });
 }
 
@@ -66,9 +70,9 @@ TEST(TypedCalls, Gather) {
     check(
         initial, rank == kRoot ? together({kCount, kCount, kCount}) : initial,
         [&](auto& out, auto& options) { c.gather(in, out, kRoot, options); },
-        [&](auto& out, auto& options) { return c.gather_async(in, out, kRoot, options); },
-        [&](auto& out, auto& options) { return c.plan_gather(in, out, kRoot, options); },
-        [&](auto& out, auto& options) { return c.try_gather(in, out, kRoot, options); });
+        [&](auto& out, auto& options) { return c.async().gather(in, out, kRoot, options); },
+        [&](auto& out, auto& options) { return c.plan().gather(in, out, kRoot, options); },
+        [&](auto& out, auto& options) { return c.try_().gather(in, out, kRoot, options); });
   });
 }
 
@@ -78,9 +82,9 @@ TEST(TypedCalls, AllGather) {
     check(
         blank(kSize * kCount), together({kCount, kCount, kCount}),
         [&](auto& out, auto& options) { c.all_gather(in, out, options); },
-        [&](auto& out, auto& options) { return c.all_gather_async(in, out, options); },
-        [&](auto& out, auto& options) { return c.plan_all_gather(in, out, options); },
-        [&](auto& out, auto& options) { return c.try_all_gather(in, out, options); });
+        [&](auto& out, auto& options) { return c.async().all_gather(in, out, options); },
+        [&](auto& out, auto& options) { return c.plan().all_gather(in, out, options); },
+        [&](auto& out, auto& options) { return c.try_().all_gather(in, out, options); });
   });
 }
 
@@ -91,13 +95,13 @@ TEST(TypedCalls, ReduceScatter) {
         blank(), maxima(kSize, static_cast<std::size_t>(rank) * kCount, kCount),
         [&](auto& out, auto& options) { c.reduce_scatter(in, out, kOperator, options); },
         [&](auto& out, auto& options) {
-          return c.reduce_scatter_async(in, out, kOperator, options);
+          return c.async().reduce_scatter(in, out, kOperator, options);
         },
         [&](auto& out, auto& options) {
-          return c.plan_reduce_scatter(in, out, kOperator, options);
+          return c.plan().reduce_scatter(in, out, kOperator, options);
         },
         [&](auto& out, auto& options) {
-          return c.try_reduce_scatter(in, out, kOperator, options);
+          return c.try_().reduce_scatter(in, out, kOperator, options);
         });
   });
 }
@@ -112,9 +116,9 @@ TEST(TypedCalls, AllToAll) {
     check(
         blank(kSize * kCount), wanted,
         [&](auto& out, auto& options) { c.all_to_all(in, out, options); },
-        [&](auto& out, auto& options) { return c.all_to_all_async(in, out, options); },
-        [&](auto& out, auto& options) { return c.plan_all_to_all(in, out, options); },
-        [&](auto& out, auto& options) { return c.try_all_to_all(in, out, options); });
+        [&](auto& out, auto& options) { return c.async().all_to_all(in, out, options); },
+        [&](auto& out, auto& options) { return c.plan().all_to_all(in, out, options); },
+        [&](auto& out, auto& options) { return c.try_().all_to_all(in, out, options); });
   });
 }
 
@@ -124,14 +128,14 @@ TEST(TypedCalls, Scan) {
     const Vector wanted = maxima(rank + 1, 0, kCount);
     check(
         blank(), wanted, [&](auto& out, auto& options) { c.scan(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.scan_async(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.plan_scan(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.try_scan(in, out, kOperator, options); });
+        [&](auto& out, auto& options) { return c.async().scan(in, out, kOperator, options); },
+        [&](auto& out, auto& options) { return c.plan().scan(in, out, kOperator, options); },
+        [&](auto& out, auto& options) { return c.try_().scan(in, out, kOperator, options); });
     check(
         in, wanted, [&](auto& inout, auto& options) { c.scan(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.scan_async(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.plan_scan(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.try_scan(inout, kOperator, options); });
+        [&](auto& inout, auto& options) { return c.async().scan(inout, kOperator, options); },
+        [&](auto& inout, auto& options) { return c.plan().scan(inout, kOperator, options); },
+        [&](auto& inout, auto& options) { return c.try_().scan(inout, kOperator, options); });
   });
 }
 
@@ -142,15 +146,15 @@ TEST(TypedCalls, Exscan) {
     check(
         blank(), rank == 0 ? blank() : before,
         [&](auto& out, auto& options) { c.exscan(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.exscan_async(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.plan_exscan(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.try_exscan(in, out, kOperator, options); });
+        [&](auto& out, auto& options) { return c.async().exscan(in, out, kOperator, options); },
+        [&](auto& out, auto& options) { return c.plan().exscan(in, out, kOperator, options); },
+        [&](auto& out, auto& options) { return c.try_().exscan(in, out, kOperator, options); });
     check(
         in, rank == 0 ? in : before,
         [&](auto& inout, auto& options) { c.exscan(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.exscan_async(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.plan_exscan(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.try_exscan(inout, kOperator, options); });
+        [&](auto& inout, auto& options) { return c.async().exscan(inout, kOperator, options); },
+        [&](auto& inout, auto& options) { return c.plan().exscan(inout, kOperator, options); },
+        [&](auto& inout, auto& options) { return c.try_().exscan(inout, kOperator, options); });
   });
 }
 

@@ -1,5 +1,5 @@
 // Which processors a process may use: its affinity, and the quotas of control groups.
-#include <tutti/cores.hpp>
+#include <tutti/spi/cores.hpp>
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 using std::filesystem::path;
@@ -100,4 +100,4 @@ TEST(Cores, AreOutnumberedByRanks) {
 }
 
 }  // namespace
-}  // namespace tutti
+}  // namespace tutti::inline v0

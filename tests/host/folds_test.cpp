@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <tutti/error.hpp>
-#include <tutti/memory.hpp>
+#include <tutti/spi/memory.hpp>
 
 #include "backends/host/host_memory.hpp"
 #include "oracle.hpp"

@@ -4,10 +4,10 @@
 #include <array>
 #include <vector>
 
-#include <tutti/pieces.hpp>
-#include <tutti/streaming.hpp>
+#include <tutti/spi/pieces.hpp>
+#include <tutti/spi/streaming.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 std::vector<std::byte> numbered(std::size_t bytes) {
@@ -50,4 +50,4 @@ TEST(Streaming, FollowsThePiecesOfAMessage) {
 }
 
 }  // namespace
-}  // namespace tutti
+}  // namespace tutti::inline v0

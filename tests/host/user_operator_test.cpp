@@ -14,7 +14,7 @@
 #include <sstream>
 
 #include <tutti/error.hpp>
-#include <tutti/memory.hpp>
+#include <tutti/spi/memory.hpp>
 
 #include "backends/host/host_memory.hpp"
 #include "backends/host/kernels.hpp"

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <tutti/error.hpp>
-#include <tutti/fingerprint.hpp>
 #include <tutti/operators.hpp>
+#include <tutti/spi/fingerprint.hpp>
 #include <tutti/types.hpp>
 
 namespace tutti::test {

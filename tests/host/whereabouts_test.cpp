@@ -4,9 +4,9 @@
 #include <thread>
 
 #include <gtest/gtest.h>
-#include <tutti/whereabouts.hpp>
+#include <tutti/spi/whereabouts.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 using Memory = Whereabouts::Memory;
@@ -76,4 +76,4 @@ TEST(Whereabouts, SayWhatIsWaitedFor) {
 }
 
 }  // namespace
-}  // namespace tutti
+}  // namespace tutti::inline v0

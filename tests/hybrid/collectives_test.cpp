@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/memory.hpp>
+
 #include "tests/conformance/backends.hpp"
 #include "tests/support/threaded_run.hpp"
 
@@ -28,7 +31,7 @@ class HybridCollectives : public ::testing::TestWithParam<Placement> {
     std::vector<Rank> members;
     for (Rank rank = 0; rank < size_; ++rank) members.push_back(rank);
     for (Rank rank = 0; rank < size_; ++rank)
-      ranks_.push_back(Communicator::create(
+      ranks_.push_back(make_communicator(
           links_->transport(rank, {.communicator = 1, .members = members, .alarm = {}}),
           make_host_memory()));
   }

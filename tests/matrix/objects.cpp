@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include <tutti/objects.hpp>
+
 #include "tests/objects/text.hpp"
 #include "walk.hpp"
 
@@ -51,36 +53,39 @@ struct Place {
 };
 
 bool broadcasts(const Place& at) {
-  return at.world.broadcast_object_async(given(at.self, 0), at.root).wait() == given(at.root, 0);
+  return objects(at.world).async().broadcast(given(at.self, 0), at.root).wait() ==
+         given(at.root, 0);
 }
 bool scatters(const Place& at) {
   const Texts own = at.self == at.root ? row(at.self, at.size) : Texts{};
-  return at.world.scatter_object_async(own, at.root).wait() == given(at.root, at.self);
+  return objects(at.world).async().scatter(own, at.root).wait() == given(at.root, at.self);
 }
 bool gathers(const Place& at) {
   const Texts wanted = at.self == at.root ? column(0, at.size) : Texts{};
-  return at.world.gather_object_async(given(at.self, 0), at.root).wait() == wanted;
+  return objects(at.world).async().gather(given(at.self, 0), at.root).wait() == wanted;
 }
 bool gathers_everywhere(const Place& at) {
-  return at.world.all_gather_object_async(given(at.self, 0)).wait() == column(0, at.size);
+  return objects(at.world).async().all_gather(given(at.self, 0)).wait() == column(0, at.size);
 }
 bool exchanges(const Place& at) {
-  return at.world.all_to_all_object_async(row(at.self, at.size)).wait() == column(at.self, at.size);
+  return objects(at.world).async().all_to_all(row(at.self, at.size)).wait() ==
+         column(at.self, at.size);
 }
 bool passes_on(const Place& at) {
   const Rank right = (at.self + 1) % at.size;
   const Rank left = (at.self + at.size - 1) % at.size;
-  auto sent = at.world.send_object_async(given(at.self, right), right);
-  const Text got = at.world.recv_object_async<Text>(left).wait();
+  auto sent = objects(at.world).async().send(given(at.self, right), right);
+  const Text got = objects(at.world).async().recv<Text>(left).wait();
   sent.wait();
   return got == given(left, at.self);
 }
 bool reduces(const Place& at) {
-  const auto got = at.world.reduce_object_async(given(at.self, 0), joined, at.root).wait();
+  const auto got = objects(at.world).async().reduce(given(at.self, 0), joined, at.root).wait();
   return got == (at.self == at.root ? std::optional{all_joined(at.size)} : std::nullopt);
 }
 bool reduces_everywhere(const Place& at) {
-  return at.world.all_reduce_object_async(given(at.self, 0), joined).wait() == all_joined(at.size);
+  return objects(at.world).async().all_reduce(given(at.self, 0), joined).wait() ==
+         all_joined(at.size);
 }
 
 constexpr std::pair<const char*, bool (*)(const Place&)> kObjectOperations[] = {

@@ -37,7 +37,7 @@ std::vector<Call> calls_of(const Cell& cell, Experiment& experiment, Rank rank) 
 /// and the only rank of one begins to.
 void run_blocking(Communicator& world, std::vector<Call> calls, const Options& options) {
   if (calls.size() > 1 && world.size() == 1) {
-    Request recv = world.start(calls[1], options);
+    Request recv = world.async().run(calls[1], options);
     world.run(calls[0], options);
     return recv.wait();
   }
@@ -47,7 +47,7 @@ void run_blocking(Communicator& world, std::vector<Call> calls, const Options& o
 
 void run_nonblocking(Communicator& world, const std::vector<Call>& calls, const Options& options) {
   std::vector<Request> requests;
-  for (const Call& call : calls) requests.push_back(world.start(call, options));
+  for (const Call& call : calls) requests.push_back(world.async().run(call, options));
   for (Request& request : requests)
     if (!request.test()) request.wait();
 }
@@ -64,7 +64,7 @@ std::string run(Communicator& world, const Cell& cell) {
   if (cell.form == Form::nonblocking) run_nonblocking(world, calls, options);
   if (cell.form != Form::persistent) return problem();
   std::vector<Plan> plans;
-  for (const Call& call : calls) plans.push_back(world.plan(call, options));
+  for (const Call& call : calls) plans.push_back(world.plan().run(call, options));
   for (int turn = 0; turn < 2; ++turn) {
     experiment.restore(self);
     for (Plan& plan : plans) plan.start();
@@ -131,7 +131,7 @@ Report try_operators(Communicator& world) {
       const auto kind = static_cast<OperatorKind>(i);
       const auto type = static_cast<Datatype>(j);
       const Operator op = kind == OperatorKind::user ? Operator{nothing, true} : Operator{kind};
-      const Result<void> result = world.try_run(
+      const Result<void> result = world.try_().run(
           {.type = type, .element_bytes = type == Datatype::opaque ? 3 : size_of(type), .op = &op});
       const std::string what = std::string{name_of(kind)} + " of " + std::string{name_of(type)};
       if (fits(kind, type) && result) report.add(name_of(kind), name_of(type));

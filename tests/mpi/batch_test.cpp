@@ -87,7 +87,7 @@ TEST(MpiBatch, MixesMessagesAndCollectivesOfSeveralCommunicators) {
   Communicator half = world.split(world.rank() % 2);
   for (int serial = 1; serial <= 6; ++serial) {
     Mixture data{world, serial, serial % 2 == 0 ? kLarge : std::size_t{5}};
-    Plan plan = world.plan_all_gather(data.own, data.all);
+    Plan plan = world.plan().all_gather(data.own, data.all);
     Request request;
     batch([&] {
       // Messages and collectives in another order on every second rank: neither counts the other.
@@ -95,7 +95,7 @@ TEST(MpiBatch, MixesMessagesAndCollectivesOfSeveralCommunicators) {
       world.all_reduce(data.sums);
       half.all_reduce(data.halves);
       world.recv(data.got, left_of(world));
-      request = world.broadcast_async(data.news, world.size() - 1);
+      request = world.async().broadcast(data.news, world.size() - 1);
       if (world.rank() % 2 == 1) world.send(data.own, right_of(world));
       plan.start();
       world.barrier();
@@ -135,7 +135,8 @@ TEST(MpiBatch, TellsAllRanksOfACallThatDiffers) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
   EXPECT_EQ(z, Vector(3, half.size())) << "the other communicator knows nothing of it";
   // A rank with nothing to receive may be done before anybody knows; a later call fails.
-  for (int calls = 0; result && calls < 100; ++calls) result = world.try_barrier({.timeout = 1s});
+  for (int calls = 0; result && calls < 100; ++calls)
+    result = world.try_().barrier({.timeout = 1s});
   ASSERT_FALSE(result);
   EXPECT_NE(result.error().code(), ErrorCode::invalid_argument) << result.error().what();
   EXPECT_EQ(result.error().cause(), ErrorCode::mismatch) << result.error().what();

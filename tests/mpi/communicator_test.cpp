@@ -68,7 +68,7 @@ TEST(MpiCommunicator, RunsEveryRowOfTheCatalog) {
 TEST(MpiCommunicator, KnowsTheHostsOfItsRanks) {
   Communicator world = make_world();
   std::vector<std::int64_t> data(10, 1);
-  Plan plan = world.plan_all_reduce(data, sum, {.algorithm = "hierarchical(circulant, ring)"});
+  Plan plan = world.plan().all_reduce(data, sum, {.algorithm = "hierarchical(circulant, ring)"});
   EXPECT_EQ(plan.algorithm(), "hierarchical(circulant, ring):groups=1") << "this is one machine";
 }
 
@@ -79,8 +79,8 @@ TEST(MpiCommunicator, KeepsSeveralOperationsInFlight) {
   std::vector<std::int64_t> first = small.input<std::int64_t>(world.rank());
   const std::vector<float> own = large.input<float>(world.rank());
   std::vector<float> all(large.out_count());
-  Request one = world.all_reduce_async(std::span{first});
-  Request two = world.all_gather_async(own, std::span{all});
+  Request one = world.async().all_reduce(std::span{first});
+  Request two = world.async().all_gather(own, std::span{all});
   two.wait();
   one.wait();
   EXPECT_EQ(first, small.expected<std::int64_t>(world.rank()));
@@ -103,7 +103,7 @@ TEST(MpiCommunicator, SendsMessagesOfAnyLength) {
       expected[i] = letter(left, i);
     }
     world.sendrecv(out, right, in, left, 7);
-    Request sent = world.send_async(out, right);
+    Request sent = world.async().send(out, right);
     world.recv(again, left);
     sent.wait();
     EXPECT_EQ(in, expected) << bytes;
@@ -129,13 +129,13 @@ TEST(MpiCommunicator, StaysUsableAfterAWrongArgument) {
   std::vector<float> data(4, 1.0F);
   const auto code = [&world, &data](std::string_view algorithm, Rank root) {
     const Result<void> result =
-        world.try_broadcast(std::span{data}, root, {.algorithm = algorithm});
+        world.try_().broadcast(std::span{data}, root, {.algorithm = algorithm});
     return result ? ErrorCode::bug : result.error().code();
   };
   EXPECT_EQ(code("no_such_algorithm", 0), ErrorCode::invalid_argument);
   EXPECT_EQ(code("", world.size()), ErrorCode::invalid_argument);
   EXPECT_EQ(code("", -1), ErrorCode::invalid_argument);
-  EXPECT_FALSE(world.try_all_reduce(std::span{data}, bit_or));
+  EXPECT_FALSE(world.try_().all_reduce(std::span{data}, bit_or));
   world.all_reduce(std::span{data});
   EXPECT_EQ(data[3], static_cast<float>(world.size()));
 }
@@ -168,7 +168,7 @@ void expect_halves(Communicator& world) {
 TEST(MpiCommunicator, ChoosesByWhatMessagesCostWithinItsHost) {
   Communicator world = make_world();
   std::vector<float> values(1 << 18);
-  const std::string why = world.explain(call::reduce(values, std::span{values}, 0, sum));
+  const std::string why = world.explain(call::reduce(values, std::span{values}, sum, 0));
   const bool is_roomy = why.find("assumed of MPI within a host") != std::string::npos;
   EXPECT_NE(is_roomy, why.find("assumed of any host") != std::string::npos) << why;
   std::vector<int> said{is_roomy ? 1 : 0, is_roomy ? 0 : 1};

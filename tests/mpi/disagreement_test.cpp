@@ -31,12 +31,12 @@ TEST_P(MpiDisagreement, IsAnErrorOnAllRanks) {
   const bool odd = world.rank() == world.size() - 1;
   const Call call = GetParam().call(std::span{data}, odd);
   const auto start = std::chrono::steady_clock::now();
-  const Result<void> result = world.try_run(call);
+  const Result<void> result = world.try_().run(call);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds{4});
   // A rank with nothing to receive may be done before anybody knows; a later call fails.
   Result<void> next = result;
   for (int calls = 0; next && calls < 100; ++calls)
-    next = world.try_barrier({.timeout = std::chrono::seconds{1}});
+    next = world.try_().barrier({.timeout = std::chrono::seconds{1}});
   ASSERT_FALSE(next) << GetParam().what;
   if (!result) {
     EXPECT_EQ(std::string{next.error().what()}, result.error().what()) << "the first cause";
@@ -80,12 +80,12 @@ TEST(MpiDeadline, NamesARankThatNeverEnters) {
   if (world.rank() == absent) std::this_thread::sleep_for(std::chrono::milliseconds{1500});
   const auto start = std::chrono::steady_clock::now();
   // A flat tree: all wait for the absent rank, and for no rank that waits for it in turn.
-  Result<void> result =
-      world.try_broadcast(std::span{data}, absent,
-                          {.algorithm = "knomial:k=8", .timeout = std::chrono::milliseconds{500}});
+  Result<void> result = world.try_().broadcast(
+      std::span{data}, absent,
+      {.algorithm = "knomial:k=8", .timeout = std::chrono::milliseconds{500}});
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds{3});
   // What the late rank needs may have arrived before the others gave up: its next call tells it.
-  if (result && world.rank() == absent) result = world.try_barrier();
+  if (result && world.rank() == absent) result = world.try_().barrier();
   ASSERT_FALSE(result);
   const ErrorCode code = result.error().code();
   EXPECT_TRUE(code == ErrorCode::timeout || code == ErrorCode::aborted) << result.error().what();

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <tutti/spi/communicator.hpp>
+
 #include "two_hosts.hpp"
 
 namespace tutti::test {
@@ -40,7 +42,7 @@ TEST(MpiHybrid, RunsCollectives) {
   Communicator world = make_world();
   check_sums(world, everyone(world));
   if (world.size() == 1) return;
-  EXPECT_EQ(world.transport().capabilities().name, "shm+mpi");
+  EXPECT_EQ(transport_of(world).capabilities().name, "shm+mpi");
   EXPECT_NE(world.describe().find("on 2 hosts by MPI, over shared memory and MPI"),
             std::string::npos)
       << world.describe();

@@ -81,10 +81,10 @@ TEST(Native, Reduces) {
 
   const int root = world.size - 1;
   std::vector<std::int64_t> long_in = input<std::int64_t>(world.rank, kCount), long_out(kCount, -1);
-  mpi::native(call::reduce(long_in, std::span{long_out}, root, max), MPI_COMM_WORLD);
+  mpi::native(call::reduce(long_in, std::span{long_out}, max, root), MPI_COMM_WORLD);
   EXPECT_EQ(long_out, world.rank == root ? input<std::int64_t>(root, kCount)
                                          : std::vector<std::int64_t>(kCount, -1));
-  mpi::native(call::reduce(long_in, std::span{long_in}, root, sum), MPI_COMM_WORLD);
+  mpi::native(call::reduce(long_in, std::span{long_in}, sum, root), MPI_COMM_WORLD);
   EXPECT_EQ(long_in, world.rank == root ? summed<std::int64_t>(world.size, kCount)
                                         : input<std::int64_t>(world.rank, kCount));
 

@@ -10,6 +10,7 @@
 
 #include <tutti/batch.hpp>
 #include <tutti/mpi.hpp>
+#include <tutti/objects.hpp>
 
 namespace tutti::test {
 namespace {
@@ -84,13 +85,13 @@ TEST_P(MpiProgress, IsMadeInEveryWait) {
   send_and(world, [&] { part.barrier(); });
   send_and(world, [&] { batch([&] { world.all_reduce(std::span{values}); }); });
   send_and(world, [&] {
-    Request request = world.all_reduce_async(std::span{values});
+    Request request = world.async().all_reduce(std::span{values});
     const auto deadline = Clock::now() + kPatience;
     while (!request.test() && Clock::now() < deadline) {
     }
     request.wait();
   });
-  send_and(world, [&] { EXPECT_EQ(world.broadcast_object(world.rank() * 7, 1), 7); });
+  send_and(world, [&] { EXPECT_EQ(objects(world).broadcast(world.rank() * 7, 1), 7); });
 }
 
 // Each call is short; it is their number that takes long.

@@ -55,7 +55,7 @@ void mix(int rank, tutti::Communicator world) {
     world.all_reduce(some, std::span{result}.first(some.size()), tutti::max);
     world.broadcast(some, root);
     world.barrier();
-    world.reduce(some, std::span{result}.first(some.size()), root, tutti::max);
+    world.reduce(some, std::span{result}.first(some.size()), tutti::max, root);
   }
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 
 #include <tutti/mpi.hpp>
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/memory.hpp>
 
 #include "backends/mpi/channel.hpp"
 #include "backends/mpi/network.hpp"
@@ -28,8 +30,8 @@ inline std::shared_ptr<runtime::World> connect_two_hosts(Duration timeout) {
 
 /// @param timeout of the start and of operations. @return the world of all ranks.
 inline Communicator world_on_two_hosts(Duration timeout) {
-  return Communicator::create(connect_two_hosts(timeout)->footing(), make_host_memory(),
-                              {.timeout = timeout});
+  return make_communicator(connect_two_hosts(timeout)->footing(), make_host_memory(),
+                           {.timeout = timeout});
 }
 
 }  // namespace tutti::test

@@ -8,7 +8,7 @@
 
 #include "collectives/object_stream.hpp"
 
-namespace tutti::detail {
+namespace tutti::inline v0::detail {
 namespace {
 
 /// Notes which loans end.
@@ -198,4 +198,4 @@ TEST_F(Arriving, KeepsItsLastSegmentUntilItsEndIsRead) {
 }
 
 }  // namespace
-}  // namespace tutti::detail
+}  // namespace tutti::inline v0::detail

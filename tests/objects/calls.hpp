@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tutti/objects.hpp>
+
 #include "tests/objects/text.hpp"
 #include "tests/support/world.hpp"
 
@@ -79,7 +81,7 @@ Error fail_all(World& world, Start start) {
 
 inline void expect_usable(World& world) {
   const auto results =
-      call_all(world, [&](Rank rank) { return world[rank].all_gather_object_async(rank); });
+      call_all(world, [&](Rank rank) { return objects(world[rank]).async().all_gather(rank); });
   for (const auto& all : results)
     for (Rank rank = 0; rank < world.size(); ++rank)
       EXPECT_EQ((*all)[static_cast<std::size_t>(rank)], rank);

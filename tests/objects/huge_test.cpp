@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <tutti/cereal.hpp>
+#include <tutti/objects.hpp>
 
 #include "tests/runtime/worlds.hpp"
 
@@ -47,7 +48,7 @@ TEST(HugeObjects, AreBroadcast) {
     const ObjectOptions options{.most_bytes = 2 * kBytes, .timeout = std::chrono::seconds{200}};
     Columns columns;
     if (world.rank() == 0) columns = huge_columns();
-    columns = world.broadcast_object(std::move(columns), 0, options);
+    columns = objects(world).broadcast(std::move(columns), 0, options);
     if (world.rank() == 0) return;
     ASSERT_EQ(columns.size(), 3U);
     std::uint32_t next = 0;

@@ -1,4 +1,6 @@
 // Objects from one rank to another, on the simulated cluster.
+#include <tutti/objects.hpp>
+
 #include "tests/objects/calls.hpp"
 
 namespace tutti::harness {
@@ -22,10 +24,10 @@ TEST(ObjectMessages, ComeInTheirOrder) {
     Results<Text> results(24);
     for (std::size_t i = 0; i < 12; ++i) {
       const int tag = static_cast<int>(i % 2);
-      tasks.push_back(task_of_send(0, world[0].send_object_async(given(0, 1, i), 1, tag)));
-      tasks.push_back(task_of_send(2, world[2].send_object_async(given(2, 1, i), 1, tag)));
-      tasks.push_back(task_of(1, world[1].recv_object_async<Text>(2, tag), results[i]));
-      tasks.push_back(task_of(1, world[1].recv_object_async<Text>(0, tag), results[12 + i]));
+      tasks.push_back(task_of_send(0, objects(world[0]).async().send(given(0, 1, i), 1, tag)));
+      tasks.push_back(task_of_send(2, objects(world[2]).async().send(given(2, 1, i), 1, tag)));
+      tasks.push_back(task_of(1, objects(world[1]).async().recv<Text>(2, tag), results[i]));
+      tasks.push_back(task_of(1, objects(world[1]).async().recv<Text>(0, tag), results[12 + i]));
     }
     ASSERT_TRUE(world.drive(tasks, seconds{1}));
     for (const Task& task : tasks) ASSERT_TRUE(task.done) << task.error->what();
@@ -40,8 +42,8 @@ TEST(ObjectMessages, GoToTheirOwnRankToo) {
   World world{1};
   std::vector<Task> tasks;
   std::optional<Text> result;
-  tasks.push_back(task_of_send(0, world[0].send_object_async(text_of(5000, 1), 0)));
-  tasks.push_back(task_of(0, world[0].recv_object_async<Text>(0), result));
+  tasks.push_back(task_of_send(0, objects(world[0]).async().send(text_of(5000, 1), 0)));
+  tasks.push_back(task_of(0, objects(world[0]).async().recv<Text>(0), result));
   ASSERT_TRUE(world.drive(tasks));
   EXPECT_EQ(result, text_of(5000, 1));
 }
@@ -53,9 +55,9 @@ TEST(ObjectMessages, OfAnotherTypeAreAnErrorThatLeavesTheNextOneGood) {
     std::optional<Point> wrong;
     std::optional<Text> right;
     for (int i = 0; i < 2; ++i)
-      tasks.push_back(task_of_send(0, world[0].send_object_async(text_of(bytes, 1), 1)));
-    tasks.push_back(task_of(1, world[1].recv_object_async<Point>(0), wrong));
-    tasks.push_back(task_of(1, world[1].recv_object_async<Text>(0), right));
+      tasks.push_back(task_of_send(0, objects(world[0]).async().send(text_of(bytes, 1), 1)));
+    tasks.push_back(task_of(1, objects(world[1]).async().recv<Point>(0), wrong));
+    tasks.push_back(task_of(1, objects(world[1]).async().recv<Text>(0), right));
     ASSERT_TRUE(world.drive(tasks, seconds{1}));
     ASSERT_TRUE(tasks[2].error);
     EXPECT_EQ(tasks[2].error->code(), ErrorCode::object) << tasks[2].error->what();
@@ -67,8 +69,8 @@ TEST(ObjectMessages, ThatCannotBeEncodedAreAnErrorOnBothRanks) {
   World world{2};
   std::vector<Task> tasks;
   std::optional<Text> result;
-  tasks.push_back(task_of_send(0, world[0].send_object_async(kUnwritable, 1)));
-  tasks.push_back(task_of(1, world[1].recv_object_async<Text>(0), result));
+  tasks.push_back(task_of_send(0, objects(world[0]).async().send(kUnwritable, 1)));
+  tasks.push_back(task_of(1, objects(world[1]).async().recv<Text>(0), result));
   ASSERT_TRUE(world.drive(tasks, seconds{1}));
   for (const Task& task : tasks) {
     ASSERT_TRUE(task.error);
@@ -83,8 +85,9 @@ TEST(ObjectMessages, BeyondTheReceiversLimitFailTheCommunicator) {
   World world{2};
   std::vector<Task> tasks;
   std::optional<Text> result;
-  tasks.push_back(task_of_send(0, world[0].send_object_async(text_of(5000, 1), 1)));
-  tasks.push_back(task_of(1, world[1].recv_object_async<Text>(0, 0, {.most_bytes = 4999}), result));
+  tasks.push_back(task_of_send(0, objects(world[0]).async().send(text_of(5000, 1), 1)));
+  tasks.push_back(
+      task_of(1, objects(world[1]).async().recv<Text>(0, 0, {.most_bytes = 4999}), result));
   ASSERT_TRUE(world.drive(tasks, seconds{1}));
   ASSERT_TRUE(tasks[1].error);
   EXPECT_EQ(tasks[1].error->code(), ErrorCode::mismatch) << tasks[1].error->what();
@@ -92,8 +95,8 @@ TEST(ObjectMessages, BeyondTheReceiversLimitFailTheCommunicator) {
 
 TEST(ObjectMessages, ThatAreDroppedWhileTheyWaitFailTheCommunicator) {
   World world{2};
-  auto first = world[1].recv_object_async<Text>(0);
-  { const auto waits = world[1].recv_object_async<Text>(0); }
+  auto first = objects(world[1]).async().recv<Text>(0);
+  { const auto waits = objects(world[1]).async().recv<Text>(0); }
   EXPECT_THROW(first.test(), Error);
 }
 

@@ -1,4 +1,6 @@
 // Object collectives on the simulated cluster: all of them, all sizes, many at once, to the byte.
+#include <tutti/objects.hpp>
+
 #include "tests/objects/calls.hpp"
 #include "tests/support/wrapper.hpp"
 
@@ -14,8 +16,9 @@ TEST_P(ObjectsOn, AreBroadcastFromEveryRoot) {
   for (std::size_t call = 0; call < std::size(kBytes); ++call) {
     const Rank root = static_cast<Rank>(call) % size();
     const auto results = call_all(world, [&](Rank rank) {
-      return world[rank].broadcast_object_async(rank == root ? given(root, 0, call) : Text{"none"},
-                                                root);
+      return objects(world[rank])
+          .async()
+          .broadcast(rank == root ? given(root, 0, call) : Text{"none"}, root);
     });
     for (const auto& result : results) EXPECT_EQ(result, given(root, 0, call));
   }
@@ -26,8 +29,9 @@ TEST_P(ObjectsOn, AreScatteredFromEveryRoot) {
   for (std::size_t call = 0; call < 9; ++call) {
     const Rank root = static_cast<Rank>(call) % size();
     const auto results = call_all(world, [&](Rank rank) {
-      return world[rank].scatter_object_async(
-          rank == root ? row_of(root, size(), call) : std::vector<Text>{}, root);
+      return objects(world[rank])
+          .async()
+          .scatter(rank == root ? row_of(root, size(), call) : std::vector<Text>{}, root);
     });
     for (Rank rank = 0; rank < size(); ++rank)
       EXPECT_EQ(results[static_cast<std::size_t>(rank)], given(root, rank, call));
@@ -39,7 +43,7 @@ TEST_P(ObjectsOn, AreGatheredAtEveryRoot) {
   for (std::size_t call = 0; call < 9; ++call) {
     const Rank root = static_cast<Rank>(call) % size();
     const auto results = call_all(world, [&](Rank rank) {
-      return world[rank].gather_object_async(given(rank, root, call), root);
+      return objects(world[rank]).async().gather(given(rank, root, call), root);
     });
     for (Rank rank = 0; rank < size(); ++rank)
       EXPECT_EQ(results[static_cast<std::size_t>(rank)],
@@ -51,7 +55,7 @@ TEST_P(ObjectsOn, AreGatheredEverywhere) {
   World world{size(), 8};
   for (std::size_t call = 0; call < 9; ++call)
     for (const auto& result : call_all(world, [&](Rank rank) {
-           return world[rank].all_gather_object_async(given(rank, 0, call));
+           return objects(world[rank]).async().all_gather(given(rank, 0, call));
          }))
       EXPECT_EQ(result, column_of(0, size(), call));
 }
@@ -60,7 +64,7 @@ TEST_P(ObjectsOn, AreExchangedBetweenAllPairs) {
   World world{size(), 9};
   for (std::size_t call = 0; call < 9; ++call) {
     const auto results = call_all(world, [&](Rank rank) {
-      return world[rank].all_to_all_object_async(row_of(rank, size(), call));
+      return objects(world[rank]).async().all_to_all(row_of(rank, size(), call));
     });
     for (Rank rank = 0; rank < size(); ++rank)
       EXPECT_EQ(results[static_cast<std::size_t>(rank)], column_of(rank, size(), call));
@@ -72,14 +76,14 @@ TEST_P(ObjectsOn, AreReducedInTheOrderOfRanks) {
   for (std::size_t call = 0; call < 5; ++call) {
     const Rank root = static_cast<Rank>(call) % size();
     const auto at_root = call_all(world, [&](Rank rank) {
-      return world[rank].reduce_object_async(given(rank, 0, call), joined, root);
+      return objects(world[rank]).async().reduce(given(rank, 0, call), joined, root);
     });
     for (Rank rank = 0; rank < size(); ++rank) {
       const auto& result = at_root[static_cast<std::size_t>(rank)];
       EXPECT_EQ(*result, rank == root ? std::optional{reduction(size(), call)} : std::nullopt);
     }
     for (const auto& result : call_all(world, [&](Rank rank) {
-           return world[rank].all_reduce_object_async(given(rank, 0, call), joined);
+           return objects(world[rank]).async().all_reduce(given(rank, 0, call), joined);
          }))
       EXPECT_EQ(result, reduction(size(), call));
   }
@@ -88,10 +92,11 @@ TEST_P(ObjectsOn, AreReducedInTheOrderOfRanks) {
 TEST_P(ObjectsOn, OfFlatTypesAreTheirBytes) {
   World world{size(), 11};
   for (const auto& result : call_all(world, [&](Rank rank) {
-         return world[rank].all_reduce_object_async(Point{1.0 / (rank + 1), rank * 0.1},
-                                                    [](Point a, Point b) {
-                                                      return Point{a.x + b.x, std::max(a.y, b.y)};
-                                                    });
+         return objects(world[rank])
+             .async()
+             .all_reduce(Point{1.0 / (rank + 1), rank * 0.1}, [](Point a, Point b) {
+               return Point{a.x + b.x, std::max(a.y, b.y)};
+             });
        })) {
     double sum = 1.0;
     for (Rank rank = 1; rank < size(); ++rank) sum += 1.0 / (rank + 1);
@@ -109,16 +114,16 @@ TEST_P(ObjectsOn, MayBeUnderWayTogether) {
     std::vector<std::vector<std::int64_t>> sums(static_cast<std::size_t>(size()));
     for (std::size_t call = 0; call < 4; ++call) {
       gathered.push_back(start_all(world, tasks, [&](Rank rank) {
-        return world[rank].all_gather_object_async(given(rank, 0, call * 3));
+        return objects(world[rank]).async().all_gather(given(rank, 0, call * 3));
       }));
       sent.push_back(start_all(world, tasks, [&](Rank rank) {
-        return world[rank].broadcast_object_async(given(rank, 0, call * 5), 0);
+        return objects(world[rank]).async().broadcast(given(rank, 0, call * 5), 0);
       }));
       if (call != 2) continue;
       for (Rank rank = 0; rank < size(); ++rank) {
         sums[static_cast<std::size_t>(rank)].assign(1000, rank);
         tasks.push_back(harness::task_of(
-            rank, world[rank].all_reduce_async(sums[static_cast<std::size_t>(rank)])));
+            rank, world[rank].async().all_reduce(sums[static_cast<std::size_t>(rank)])));
       }
     }
     ASSERT_TRUE(world.drive(tasks, seconds{1}));
@@ -140,15 +145,15 @@ TEST(Objects, GoOnWhileTheirRankWaitsForSomethingElse) {
   std::optional<std::vector<Text>> first;
   std::optional<std::vector<Text>> second;
   std::vector<int> sums[2] = {{1}, {2}};
-  auto one = world[0].all_gather_object_async(text_of(5000, 1));
-  auto two = world[1].all_gather_object_async(text_of(300, 2));
-  Request of_two = world[1].all_reduce_async(sums[1]);
+  auto one = objects(world[0]).async().all_gather(text_of(5000, 1));
+  auto two = objects(world[1]).async().all_gather(text_of(300, 2));
+  Request of_two = world[1].async().all_reduce(sums[1]);
   std::vector<Task> tasks;
   tasks.push_back(task_of(0, std::move(one), first));
   tasks.push_back({.rank = 1, .test = [&] { return of_two.test(); }});
   EXPECT_FALSE(world.drive(tasks)) << "the second one lacks the first one's call";
   EXPECT_TRUE(tasks[0].done) << "which waited for the second one's objects";
-  tasks.push_back(harness::task_of(0, world[0].all_reduce_async(sums[0])));
+  tasks.push_back(harness::task_of(0, world[0].async().all_reduce(sums[0])));
   tasks.push_back(task_of(1, std::move(two), second));
   ASSERT_TRUE(world.drive(tasks));
   EXPECT_EQ(first, second);
@@ -196,24 +201,24 @@ class ObjectBytes : public ::testing::Test {
 
 TEST_F(ObjectBytes, HaveNoPaddingToTheLargest) {
   const std::uint64_t everywhere =
-      sent_by([this](Rank rank) { return world_[rank].all_gather_object_async(own(rank)); });
+      sent_by([this](Rank rank) { return objects(world_[rank]).async().all_gather(own(rank)); });
   EXPECT_LE(everywhere, (kSize - 1) * kLarge + kOverhead) << "once to each of the others";
-  const std::uint64_t small =
-      sent_by([this](Rank rank) { return world_[rank].all_gather_object_async(text_of(9, 1)); });
+  const std::uint64_t small = sent_by(
+      [this](Rank rank) { return objects(world_[rank]).async().all_gather(text_of(9, 1)); });
   EXPECT_EQ(everywhere - small, (kSize - 1) * kLarge) << "in the second round nothing else moves";
   const std::uint64_t at_root =
-      sent_by([this](Rank rank) { return world_[rank].gather_object_async(own(rank)); });
+      sent_by([this](Rank rank) { return objects(world_[rank]).async().gather(own(rank)); });
   EXPECT_LE(at_root, kLarge + kOverhead);
   const std::uint64_t from_root = sent_by([this](Rank rank) {
     std::vector<Text> row(kSize, Text{});
     row[3] = own(3);
-    return world_[rank].scatter_object_async(rank == 0 ? row : std::vector<Text>{});
+    return objects(world_[rank]).async().scatter(rank == 0 ? row : std::vector<Text>{});
   });
   EXPECT_LE(from_root, kLarge + kOverhead);
   const std::uint64_t pairs = sent_by([this](Rank rank) {
     std::vector<Text> row(kSize, Text{});
     if (rank == 5) row[3] = own(3);
-    return world_[rank].all_to_all_object_async(row);
+    return objects(world_[rank]).async().all_to_all(row);
   });
   EXPECT_LE(pairs, kLarge + kOverhead);
 }
@@ -221,7 +226,7 @@ TEST_F(ObjectBytes, HaveNoPaddingToTheLargest) {
 TEST_F(ObjectBytes, OfABroadcastAreThoseOfTheObjectAndAWord) {
   const auto sent = [this](std::size_t bytes) {
     return sent_by([&](Rank rank) {
-      return world_[rank].broadcast_object_async(rank == 2 ? text_of(bytes, 1) : Text{}, 2);
+      return objects(world_[rank]).async().broadcast(rank == 2 ? text_of(bytes, 1) : Text{}, 2);
     });
   };
   const std::uint64_t small = sent(9);
@@ -232,8 +237,9 @@ TEST_F(ObjectBytes, OfABroadcastAreThoseOfTheObjectAndAWord) {
 TEST_F(ObjectBytes, OfSmallObjectsMoveInOneRound) {
   const auto transfers_of = [this](std::size_t bytes) {
     const std::uint64_t before = world_.cluster().transfers();
-    call_all(world_,
-             [&](Rank rank) { return world_[rank].all_gather_object_async(text_of(bytes, 1)); });
+    call_all(world_, [&](Rank rank) {
+      return objects(world_[rank]).async().all_gather(text_of(bytes, 1));
+    });
     return world_.cluster().transfers() - before;
   };
   EXPECT_EQ(transfers_of(8), transfers_of(208));
@@ -246,8 +252,8 @@ TEST(Objects, AreAwaitedInTheirSecondRoundBeforeItBegins) {
   const Text wanted = text_of(5000, 1);
   std::vector<Task> tasks;
   Results<Text> results(2);
-  tasks.push_back(task_of(0, world[0].broadcast_object_async(wanted), results[0]));
-  auto late = world[1].broadcast_object_async(Text{});
+  tasks.push_back(task_of(0, objects(world[0]).async().broadcast(wanted), results[0]));
+  auto late = objects(world[1]).async().broadcast(Text{});
   ASSERT_TRUE(world.drive(tasks)) << "all is on its way";
   for (int i = 0; i < 20; ++i)
     for (Rank rank : {0, 1}) world[rank].all_reduce(std::span<double>{});
@@ -261,9 +267,9 @@ TEST(Objects, TakeTwoOrThreePlacesAmongThePending) {
   World world{1};
   World two{2};
   std::vector<ObjectRequest<std::vector<int>>> requests;
-  for (int i = 0; i < 32; ++i) requests.push_back(two[0].all_gather_object_async(i));
+  for (int i = 0; i < 32; ++i) requests.push_back(objects(two[0]).async().all_gather(i));
   try {
-    static_cast<void>(two[0].all_gather_object_async(32));
+    static_cast<void>(objects(two[0]).async().all_gather(32));
     FAIL() << "a 65th operation was started";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
@@ -274,7 +280,7 @@ TEST(Objects, TakeTwoOrThreePlacesAmongThePending) {
     tasks.push_back(task_of(0, std::move(requests[i]), results[i]));
   for (std::size_t i = 0; i < 32; ++i)
     tasks.push_back(
-        task_of(1, two[1].all_gather_object_async(static_cast<int>(i)), results[32 + i]));
+        task_of(1, objects(two[1]).async().all_gather(static_cast<int>(i)), results[32 + i]));
   ASSERT_TRUE(two.drive(tasks));
   for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ((*results[i])[0], static_cast<int>(i % 32));
 }
@@ -282,16 +288,16 @@ TEST(Objects, TakeTwoOrThreePlacesAmongThePending) {
 TEST(Objects, HaveCallsThatWaitAndCallsThatDoNotThrow) {
   World world{1};
   Communicator& alone = world[0];
-  EXPECT_EQ(alone.broadcast_object(5), 5);
-  EXPECT_EQ(alone.all_to_all_object(std::vector{7}), std::vector{7});
-  EXPECT_EQ(alone.try_scatter_object(std::vector{7}).value(), 7);
-  EXPECT_EQ(alone.try_reduce_object(3, std::plus<>{}).value(), 3);
-  EXPECT_EQ(alone.scatter_object(std::vector<bool>{true}), true);
-  const auto failed = alone.try_all_gather_object(samples::kUnwritable);
+  EXPECT_EQ(objects(alone).broadcast(5), 5);
+  EXPECT_EQ(objects(alone).all_to_all(std::vector{7}), std::vector{7});
+  EXPECT_EQ(objects(alone).try_().scatter(std::vector{7}).value(), 7);
+  EXPECT_EQ(objects(alone).try_().reduce(3, std::plus<>{}).value(), 3);
+  EXPECT_EQ(objects(alone).scatter(std::vector<bool>{true}), true);
+  const auto failed = objects(alone).try_().all_gather(samples::kUnwritable);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code(), ErrorCode::object);
-  EXPECT_EQ(alone.try_scatter_object(std::vector{1, 2}).error().code(), ErrorCode::object);
-  auto request = alone.all_gather_object_async(1);
+  EXPECT_EQ(objects(alone).try_().scatter(std::vector{1, 2}).error().code(), ErrorCode::object);
+  auto request = objects(alone).async().all_gather(1);
   EXPECT_EQ(request.try_wait().value(), std::vector{1});
   EXPECT_EQ(request.try_wait().error().code(), ErrorCode::invalid_argument) << "only once";
   EXPECT_TRUE(ObjectRequest<int>{}.test());

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include <tutti/batch.hpp>
+#include <tutti/objects.hpp>
 
 #include "tests/objects/calls.hpp"
 
@@ -24,9 +25,9 @@ TEST_P(RefusedObjectsOn, OfDifferentTypesAreAnErrorOnAllRanks) {
     std::optional<std::vector<Point>> points;
     for (Rank rank = 0; rank < size(); ++rank)
       if (rank == odd)
-        tasks.push_back(task_of(rank, world[rank].gather_object_async(Point{}, 0), points));
+        tasks.push_back(task_of(rank, objects(world[rank]).async().gather(Point{}, 0), points));
       else
-        tasks.push_back(task_of(rank, world[rank].gather_object_async(text_of(5000, 1), 0),
+        tasks.push_back(task_of(rank, objects(world[rank]).async().gather(text_of(5000, 1), 0),
                                 texts[static_cast<std::size_t>(rank)]));
     ASSERT_TRUE(world.drive(tasks, seconds{1}));
     for (const Task& task : tasks) {
@@ -53,28 +54,30 @@ TEST_P(RefusedObjectsOn, ThatCannotBeEncodedAreAnErrorOnAllRanks) {
     };
     const std::function<Error()> failures[] = {
         [&] {
-          return fail_all(
-              world, [&](Rank rank) { return world[rank].broadcast_object_async(own(rank), odd); });
-        },
-        [&] {
-          return fail_all(
-              world, [&](Rank rank) { return world[rank].scatter_object_async(row(rank), odd); });
-        },
-        [&] {
-          return fail_all(world,
-                          [&](Rank rank) { return world[rank].gather_object_async(own(rank)); });
-        },
-        [&] {
-          return fail_all(
-              world, [&](Rank rank) { return world[rank].all_gather_object_async(own(rank)); });
-        },
-        [&] {
-          return fail_all(
-              world, [&](Rank rank) { return world[rank].all_to_all_object_async(row(rank)); });
+          return fail_all(world, [&](Rank rank) {
+            return objects(world[rank]).async().broadcast(own(rank), odd);
+          });
         },
         [&] {
           return fail_all(world, [&](Rank rank) {
-            return world[rank].reduce_object_async(own(rank), joined, 0);
+            return objects(world[rank]).async().scatter(row(rank), odd);
+          });
+        },
+        [&] {
+          return fail_all(
+              world, [&](Rank rank) { return objects(world[rank]).async().gather(own(rank)); });
+        },
+        [&] {
+          return fail_all(
+              world, [&](Rank rank) { return objects(world[rank]).async().all_gather(own(rank)); });
+        },
+        [&] {
+          return fail_all(
+              world, [&](Rank rank) { return objects(world[rank]).async().all_to_all(row(rank)); });
+        },
+        [&] {
+          return fail_all(world, [&](Rank rank) {
+            return objects(world[rank]).async().reduce(own(rank), joined, 0);
           });
         },
     };
@@ -94,8 +97,9 @@ TEST_P(RefusedObjectsOn, ThatAreTooLargeForAnyRankAreAnErrorOnAllRanks) {
   for (const std::size_t least : {std::size_t{100}, std::size_t{2000}}) {
     const Error error = fail_all(world, [&](Rank rank) {
       const bool is_last = rank == size() - 1;
-      return world[rank].all_gather_object_async(text_of(rank == 0 ? 3000 : 50, 1),
-                                                 {.most_bytes = is_last ? least : 100000});
+      return objects(world[rank])
+          .async()
+          .all_gather(text_of(rank == 0 ? 3000 : 50, 1), {.most_bytes = is_last ? least : 100000});
     });
     const std::string what = error.what();
     EXPECT_NE(what.find("most_bytes"), std::string::npos) << what;
@@ -107,8 +111,9 @@ TEST_P(RefusedObjectsOn, ThatAreTooLargeForAnyRankAreAnErrorOnAllRanks) {
 TEST_P(RefusedObjectsOn, MustBeAsManyAsRanks) {
   World world{size(), 15};
   const Error error = fail_all(world, [&](Rank rank) {
-    return world[rank].scatter_object_async(std::vector<int>(static_cast<std::size_t>(size() + 1)),
-                                            size() - 1);
+    return objects(world[rank])
+        .async()
+        .scatter(std::vector<int>(static_cast<std::size_t>(size() + 1)), size() - 1);
     (void)rank;
   });
   EXPECT_NE(std::string{error.what()}.find("objects were given for"), std::string::npos);
@@ -120,7 +125,7 @@ TEST_P(RefusedObjectsOn, ThatDoNotDecodeAreAnErrorWhereTheyCome) {
   World world{size(), 16};
   std::vector<Task> tasks;
   const auto results = start_all(world, tasks, [&](Rank rank) {
-    return world[rank].gather_object_async(rank == size() - 1 ? kUnreadable : Text{"good"}, 0);
+    return objects(world[rank]).async().gather(rank == size() - 1 ? kUnreadable : Text{"good"}, 0);
   });
   ASSERT_TRUE(world.drive(tasks, seconds{1}));
   for (Rank rank = 0; rank < size(); ++rank) {
@@ -159,15 +164,15 @@ TEST(RefusedObjects, ThatAreNoneNameTheirGiver) {
     for (Rank rank = 0; rank < 3; ++rank)
       if (rank == odd)
         tasks.push_back(
-            harness::task_of(rank, world[rank].start({.collective = Collective::all_gather,
-                                                      .in = &own,
-                                                      .out = all.data(),
-                                                      .in_count = 1,
-                                                      .out_count = all.size(),
-                                                      .type = Datatype::opaque,
-                                                      .element_bytes = sizeof own})));
+            harness::task_of(rank, world[rank].async().run({.collective = Collective::all_gather,
+                                                            .in = &own,
+                                                            .out = all.data(),
+                                                            .in_count = 1,
+                                                            .out_count = all.size(),
+                                                            .type = Datatype::opaque,
+                                                            .element_bytes = sizeof own})));
       else
-        tasks.push_back(task_of(rank, world[rank].all_gather_object_async(7),
+        tasks.push_back(task_of(rank, objects(world[rank]).async().all_gather(7),
                                 results[static_cast<std::size_t>(rank)]));
     ASSERT_TRUE(world.drive(tasks, seconds{1}));
     for (const Task& task : tasks) {
@@ -181,22 +186,23 @@ TEST(RefusedObjects, ThatAreNoneNameTheirGiver) {
 
 TEST(RefusedObjects, ThatAreDroppedWhilePendingFailTheirCommunicator) {
   World world{3};
-  { const auto dropped = world[1].all_gather_object_async(text_of(5000, 1)); }
+  { const auto dropped = objects(world[1]).async().all_gather(text_of(5000, 1)); }
   std::vector<Task> tasks;
   std::optional<std::vector<Text>> result;
-  tasks.push_back(task_of(0, world[0].all_gather_object_async(text_of(5000, 1)), result));
+  tasks.push_back(task_of(0, objects(world[0]).async().all_gather(text_of(5000, 1)), result));
   ASSERT_TRUE(world.drive(tasks, seconds{1}));
   ASSERT_TRUE(tasks[0].error);
   EXPECT_EQ(tasks[0].error->code(), ErrorCode::aborted) << tasks[0].error->what();
-  EXPECT_THROW(static_cast<void>(world[1].all_gather_object_async(1)), Error);
+  EXPECT_THROW(static_cast<void>(objects(world[1]).async().all_gather(1)), Error);
 }
 
 TEST(RefusedObjects, MissADeadlineOfTheirOwn) {
   World world{2};
   std::vector<Task> tasks;
   std::optional<std::vector<int>> result;
-  tasks.push_back(task_of(
-      0, world[0].all_gather_object_async(1, {.timeout = std::chrono::milliseconds{5}}), result));
+  tasks.push_back(
+      task_of(0, objects(world[0]).async().all_gather(1, {.timeout = std::chrono::milliseconds{5}}),
+              result));
   ASSERT_TRUE(world.drive(tasks, seconds{1}));
   ASSERT_TRUE(tasks[0].error);
   EXPECT_EQ(tasks[0].error->code(), ErrorCode::timeout) << tasks[0].error->what();
@@ -205,7 +211,7 @@ TEST(RefusedObjects, MissADeadlineOfTheirOwn) {
 TEST(RefusedObjects, AreNotOfABatch) {
   World world{2};
   const auto result =
-      try_batch([&] { static_cast<void>(world[0].all_gather_object_async(text_of(20, 1))); });
+      try_batch([&] { static_cast<void>(objects(world[0]).async().all_gather(text_of(20, 1))); });
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code(), ErrorCode::invalid_argument) << result.error().what();
   expect_usable(world);
@@ -214,7 +220,7 @@ TEST(RefusedObjects, AreNotOfABatch) {
 TEST(RefusedObjects, WithoutARootAreAnErrorAtOnce) {
   World world{2};
   try {
-    static_cast<void>(world[0].gather_object_async(1, 2));
+    static_cast<void>(objects(world[0]).async().gather(1, 2));
     FAIL() << "there is no rank 2";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 #include <tutti/communicator.hpp>
+#include <tutti/objects.hpp>
 
 #include "tests/objects/text.hpp"
 
@@ -60,17 +61,17 @@ inline void exchange_objects(Communicator& world) {
     column.push_back(mixed(rank, self));
     gathered.push_back(mixed(rank, 0));
   }
-  EXPECT_EQ(world.broadcast_object(mixed(self, 0), root), mixed(root, 0));
-  EXPECT_EQ(world.broadcast_object(letter(self, 0, true), 0), letter(0, 0, true));
-  EXPECT_EQ(world.scatter_object(row, 0), mixed(0, self));
-  EXPECT_EQ(world.gather_object(mixed(self, 0), root),
+  EXPECT_EQ(objects(world).broadcast(mixed(self, 0), root), mixed(root, 0));
+  EXPECT_EQ(objects(world).broadcast(letter(self, 0, true), 0), letter(0, 0, true));
+  EXPECT_EQ(objects(world).scatter(row, 0), mixed(0, self));
+  EXPECT_EQ(objects(world).gather(mixed(self, 0), root),
             self == root ? gathered : std::vector<samples::Text>{});
-  EXPECT_EQ(world.all_gather_object(mixed(self, 0)), gathered);
-  EXPECT_EQ(world.all_to_all_object(row), column);
-  EXPECT_EQ(world.all_reduce_object(std::to_string(self)[0],
-                                    [](char a, char b) { return a > b ? a : b; }),
+  EXPECT_EQ(objects(world).all_gather(mixed(self, 0)), gathered);
+  EXPECT_EQ(objects(world).all_to_all(row), column);
+  EXPECT_EQ(objects(world).all_reduce(std::to_string(self)[0],
+                                      [](char a, char b) { return a > b ? a : b; }),
             std::to_string(root)[0]);
-  EXPECT_EQ(world.reduce_object(self, std::minus<>{}, root),
+  EXPECT_EQ(objects(world).reduce(self, std::minus<>{}, root),
             self == root ? std::optional{-(size - 1) * size / 2} : std::nullopt);
 }
 
@@ -78,10 +79,10 @@ inline void exchange_objects(Communicator& world) {
 inline void overlap_objects(Communicator& world) {
   const Rank self = world.rank();
   std::vector<double> sums(5000, self);
-  auto first = world.all_gather_object_async(mixed(self, 0));
-  auto second = world.broadcast_object_async(letter(self, 1, true), 0);
-  Request sum = world.all_reduce_async(sums);
-  auto third = world.all_to_all_object_async(
+  auto first = objects(world).async().all_gather(mixed(self, 0));
+  auto second = objects(world).async().broadcast(letter(self, 1, true), 0);
+  Request sum = world.async().all_reduce(sums);
+  auto third = objects(world).async().all_to_all(
       std::vector<samples::Text>(static_cast<std::size_t>(world.size()), mixed(self, 3)));
   if (self % 2 == 0) sum.wait();
   EXPECT_EQ(third.wait()[0], mixed(0, 3));
@@ -101,10 +102,10 @@ inline void pass_objects(Communicator& world) {
   const Rank self = world.rank();
   const Rank right = (self + 1) % world.size();
   const Rank left = (self + world.size() - 1) % world.size();
-  auto small = world.send_object_async(letter(self, right, false), right, 1);
-  auto large = world.send_object_async(letter(self, right, true), right, 1);
-  auto first = world.recv_object_async<samples::Text>(left, 1);
-  EXPECT_EQ(world.recv_object<samples::Text>(left, 1), letter(left, self, true));
+  auto small = objects(world).async().send(letter(self, right, false), right, 1);
+  auto large = objects(world).async().send(letter(self, right, true), right, 1);
+  auto first = objects(world).async().recv<samples::Text>(left, 1);
+  EXPECT_EQ(objects(world).recv<samples::Text>(left, 1), letter(left, self, true));
   EXPECT_EQ(first.wait(), letter(left, self, false));
   small.wait();
   large.wait();
@@ -115,8 +116,8 @@ inline void refuse_objects(Communicator& world) {
   const Rank self = world.rank();
   for (Rank odd = 0; odd < std::min(world.size(), 3); ++odd) {
     const auto own = self == odd ? samples::kUnwritable : mixed(self, 0);
-    const auto all = world.try_all_gather_object(own);
-    const auto root = world.try_gather_object(own, 0);
+    const auto all = objects(world).try_().all_gather(own);
+    const auto root = objects(world).try_().gather(own, 0);
     for (const Error* error : {all ? nullptr : &all.error(), root ? nullptr : &root.error()}) {
       ASSERT_NE(error, nullptr);
       EXPECT_EQ(error->code(), ErrorCode::object) << error->what();
@@ -140,13 +141,13 @@ template <class T>
   const auto first = [](T a, const T& /*b*/) { return a; };
   const bool is_root = world.rank() == root;
   // One after the other, as in a list between braces.
-  const std::tuple results{world.try_broadcast_object(T{}, root),
-                           world.try_scatter_object(is_root ? row : std::vector<T>{}, root),
-                           world.try_gather_object(T{}, root),
-                           world.try_all_gather_object(T{}),
-                           world.try_all_to_all_object(row),
-                           world.try_reduce_object(T{}, first, root),
-                           world.try_all_reduce_object(T{}, first)};
+  const std::tuple results{objects(world).try_().broadcast(T{}, root),
+                           objects(world).try_().scatter(is_root ? row : std::vector<T>{}, root),
+                           objects(world).try_().gather(T{}, root),
+                           objects(world).try_().all_gather(T{}),
+                           objects(world).try_().all_to_all(row),
+                           objects(world).try_().reduce(T{}, first, root),
+                           objects(world).try_().all_reduce(T{}, first)};
   return std::apply([](const auto&... all) { return errors_of(all...); }, results);
 }
 
@@ -155,8 +156,8 @@ template <class T>
                                                            int count) {
   const bool is_odd = world.rank() == odd;
   const std::vector<double> row(static_cast<std::size_t>(is_odd ? count : world.size()));
-  const auto scattered = world.try_scatter_object(is_odd ? row : std::vector<double>{}, odd);
-  const auto exchanged = world.try_all_to_all_object(row);
+  const auto scattered = objects(world).try_().scatter(is_odd ? row : std::vector<double>{}, odd);
+  const auto exchanged = objects(world).try_().all_to_all(row);
   return errors_of(scattered, exchanged);
 }
 
@@ -173,7 +174,7 @@ inline void expect_told(Communicator& world, const std::vector<Error>& errors, s
     }
     told.words += error.what();
   }
-  for (const samples::Text& other : world.all_gather_object(told)) EXPECT_EQ(other, told);
+  for (const samples::Text& other : objects(world).all_gather(told)) EXPECT_EQ(other, told);
 }
 
 /// So are objects of another type on one rank, and others than one for each rank.

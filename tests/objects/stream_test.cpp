@@ -2,8 +2,10 @@
 // as the seed decides.
 #include <stdexcept>
 
-#include <tutti/catalog.hpp>
-#include <tutti/schedule.hpp>
+#include <tutti/objects.hpp>
+#include <tutti/spi/catalog.hpp>
+#include <tutti/spi/costs.hpp>
+#include <tutti/spi/schedule.hpp>
 
 #include "tests/objects/calls.hpp"
 #include "tests/objects/streams.hpp"
@@ -37,7 +39,7 @@ TEST(StreamedObjects, OfAnySizesAndLoansArrive) {
   for (std::uint64_t seed = 2; seed < 200; seed += 4)
     on_all_ranks(3, seed, [&](Communicator& world) {
       const auto wanted = pieces_of(seed % 60 + 5, 1000 * (seed % 30 + 1), seed);
-      EXPECT_EQ(world.broadcast_object(world.rank() == 1 ? wanted : Pieces{}, 1), wanted);
+      EXPECT_EQ(objects(world).broadcast(world.rank() == 1 ? wanted : Pieces{}, 1), wanted);
     });
 }
 
@@ -46,8 +48,8 @@ TEST(StreamedObjects, AreEncodedBeforeTheCallReturns) {
   const Pieces wanted = pieces_of(100, 10'000, 1);
   std::vector<Task> tasks;
   Results<Pieces> results(2);
-  auto root = world[0].broadcast_object_async(wanted, 0);  // nobody else has called yet
-  tasks.push_back(task_of(1, world[1].broadcast_object_async(Pieces{}, 0), results[1]));
+  auto root = objects(world[0]).async().broadcast(wanted, 0);  // nobody else has called yet
+  tasks.push_back(task_of(1, objects(world[1]).async().broadcast(Pieces{}, 0), results[1]));
   tasks.push_back(task_of(0, std::move(root), results[0]));
   ASSERT_TRUE(world.drive(tasks, std::chrono::seconds{1}));
   EXPECT_EQ(results[0]->encoded, 2) << "once to count, once to send";
@@ -82,7 +84,7 @@ TEST(StreamedObjects, MoveByAlgorithmsThatStageThem) {
                  .tariff = {.costs = costs}}};
     const samples::Text wanted = samples::text_of(60'000, 1);
     const auto results = call_all(world, [&](Rank rank) {
-      return world[rank].broadcast_object_async(rank == 0 ? wanted : samples::Text{});
+      return objects(world[rank]).async().broadcast(rank == 0 ? wanted : samples::Text{});
     });
     for (const auto& result : results) EXPECT_EQ(*result, wanted);
     std::vector<std::byte> bytes(60'008);
@@ -108,7 +110,7 @@ TEST(StreamedObjects, MayBeKeptByWhoMakesTheCall) {
     ObjectCall call = call_for(Encoder{1'000'000});
     if (rank == 0) call.add(wanted);
     const auto exchange =
-        std::make_shared<ObjectExchange>(world[rank].start_objects(std::move(call)));
+        std::make_shared<ObjectExchange>(detail::ObjectAccess::start(world[rank], std::move(call)));
     tasks.push_back({.rank = rank, .test = [&, exchange, rank] {
                        if (!exchange->test()) return false;
                        EXPECT_EQ(exchange->count(), rank == 0 ? 0U : 1U);
@@ -130,7 +132,7 @@ TEST(StreamedObjects, ThatAreCountedNeedWhatEncodesThem) {
   ObjectCall call = call_for(Encoder{1'000'000, {}, 100});
   call.add(samples::text_of(5000, 1));
   try {
-    static_cast<void>(world[0].start_objects(std::move(call)));
+    static_cast<void>(detail::ObjectAccess::start(world[0], std::move(call)));
     FAIL() << "its bytes are nowhere";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
@@ -144,7 +146,7 @@ TEST(StreamedObjects, AreDecodedOnceWhereTheyAreDecodedAsTheyCome) {
     const samples::Text wanted = samples::text_of(300'000, 1);
     ObjectCall call = call_for(Encoder{1'000'000});
     if (world.rank() == 0) call.add(wanted);
-    ObjectExchange exchange = world.start_objects(std::move(call));
+    ObjectExchange exchange = detail::ObjectAccess::start(world, std::move(call));
     exchange.wait_to_decode();
     if (world.rank() == 0) return;
     EXPECT_EQ(exchange.decode<samples::Text>(0), wanted);
@@ -177,7 +179,7 @@ namespace {
 
 TEST(StreamedObjects, ThatCannotBeMadeConcernNobodyElse) {
   on_all_ranks(3, 2, [](Communicator& world) {
-    auto request = world.broadcast_object_async(Unmakeable{true}, 1);
+    auto request = objects(world).async().broadcast(Unmakeable{true}, 1);
     if (world.rank() == 1) {
       EXPECT_TRUE(request.wait().is_given);
     } else {
@@ -192,11 +194,11 @@ TEST(StreamedObjects, ThatAreDroppedEndTheirCommunicatorEverywhere) {
     const auto errors = run_in_turns(cluster_of(3, seed), [](Communicator& world) {
       const Rank self = world.rank();
       if (self == 2) {
-        const auto dropped = world.broadcast_object_async(Pieces{}, 0);
+        const auto dropped = objects(world).async().broadcast(Pieces{}, 0);
         return;
       }
       const auto own = self == 0 ? pieces_of(300, 10'000, 1) : Pieces{};
-      static_cast<void>(world.broadcast_object(own, 0));
+      static_cast<void>(objects(world).broadcast(own, 0));
       world.barrier();
     });
     EXPECT_NE(errors[0], "");

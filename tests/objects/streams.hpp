@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 #include <tutti/communicator.hpp>
+#include <tutti/objects.hpp>
 
 #include "tests/objects/text.hpp"
 
@@ -99,12 +100,12 @@ inline void stream_objects(Communicator& world) {
   for (const Kind kind : {Kind{40, 2000}, Kind{3000, 100}, Kind{15, 70'000}, Kind{3, 700'000}}) {
     for (const Rank root : {Rank{0}, world.size() / 2}) {
       const auto wanted = pieces_of(kind.count, kind.most, static_cast<std::size_t>(root));
-      EXPECT_EQ(world.broadcast_object(self == root ? wanted : samples::Pieces{}, root), wanted);
+      EXPECT_EQ(objects(world).broadcast(self == root ? wanted : samples::Pieces{}, root), wanted);
     }
   }
   for (const std::size_t bytes : {32768U, 32769U, 131063U, 131064U}) {
     const auto wanted = samples::text_of(bytes, bytes);
-    EXPECT_EQ(world.broadcast_object(self == 0 ? wanted : samples::Text{}), wanted);
+    EXPECT_EQ(objects(world).broadcast(self == 0 ? wanted : samples::Text{}), wanted);
   }
 }
 
@@ -124,7 +125,7 @@ inline void refuse_streams(Communicator& world) {
       }
       // Where nobody else is, nothing is encoded again.
       const bool is_roots = fault < Fault::unreadable && world.size() > 1;
-      const auto result = world.try_broadcast_object(std::move(own), root);
+      const auto result = objects(world).try_().broadcast(std::move(own), root);
       ASSERT_EQ(static_cast<bool>(result), !is_roots && self == root) << static_cast<int>(fault);
       samples::Text told;
       if (!result) {
@@ -137,7 +138,7 @@ inline void refuse_streams(Communicator& world) {
                                                               : "more bytes follow";
         EXPECT_NE(told.words.find(why), std::string::npos) << told.words;
       }
-      for (const samples::Text& other : world.all_gather_object(told)) {
+      for (const samples::Text& other : objects(world).all_gather(told)) {
         if (is_roots) {
           EXPECT_EQ(other, told);
         }
@@ -154,9 +155,10 @@ inline void overlap_streams(Communicator& world) {
   };
   const Rank last = world.size() - 1;
   std::vector<double> sums(5000, self);
-  auto first = world.broadcast_object_async(self == 0 ? given(0) : samples::Pieces{}, 0);
-  Request sum = world.all_reduce_async(sums);
-  auto second = world.broadcast_object_async(self == last ? given(last) : samples::Pieces{}, last);
+  auto first = objects(world).async().broadcast(self == 0 ? given(0) : samples::Pieces{}, 0);
+  Request sum = world.async().all_reduce(sums);
+  auto second =
+      objects(world).async().broadcast(self == last ? given(last) : samples::Pieces{}, last);
   if (self % 2 == 0) {
     while (!second.test()) {
     }

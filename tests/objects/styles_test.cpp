@@ -1,4 +1,6 @@
 // Object calls that wait for their end, those that throw and those that do not.
+#include <tutti/objects.hpp>
+
 #include "tests/objects/calls.hpp"
 #include "tests/support/turns.hpp"
 
@@ -44,13 +46,17 @@ TEST(ObjectStyles, OfBroadcastAndScatter) {
     const Text own = given(rank, 0, 1);
     check(
         given(kRoot, 0, 1),
-        [&](const ObjectOptions& options) { return c.broadcast_object(own, kRoot, options); },
-        [&](const ObjectOptions& options) { return c.try_broadcast_object(own, kRoot, options); });
+        [&](const ObjectOptions& options) { return objects(c).broadcast(own, kRoot, options); },
+        [&](const ObjectOptions& options) {
+          return objects(c).try_().broadcast(own, kRoot, options);
+        });
     const auto row = row_of(rank, kSize, 2);
     check(
         given(kRoot, rank, 2),
-        [&](const ObjectOptions& options) { return c.scatter_object(row, kRoot, options); },
-        [&](const ObjectOptions& options) { return c.try_scatter_object(row, kRoot, options); });
+        [&](const ObjectOptions& options) { return objects(c).scatter(row, kRoot, options); },
+        [&](const ObjectOptions& options) {
+          return objects(c).try_().scatter(row, kRoot, options);
+        });
   });
 }
 
@@ -60,16 +66,18 @@ TEST(ObjectStyles, OfGathersAndAllToAll) {
     const auto all = column_of(0, kSize, 3);
     check(
         rank == kRoot ? all : std::vector<Text>{},
-        [&](const ObjectOptions& options) { return c.gather_object(own, kRoot, options); },
-        [&](const ObjectOptions& options) { return c.try_gather_object(own, kRoot, options); });
+        [&](const ObjectOptions& options) { return objects(c).gather(own, kRoot, options); },
+        [&](const ObjectOptions& options) {
+          return objects(c).try_().gather(own, kRoot, options);
+        });
     check(
-        all, [&](const ObjectOptions& options) { return c.all_gather_object(own, options); },
-        [&](const ObjectOptions& options) { return c.try_all_gather_object(own, options); });
+        all, [&](const ObjectOptions& options) { return objects(c).all_gather(own, options); },
+        [&](const ObjectOptions& options) { return objects(c).try_().all_gather(own, options); });
     const auto row = row_of(rank, kSize, 4);
     check(
         column_of(rank, kSize, 4),
-        [&](const ObjectOptions& options) { return c.all_to_all_object(row, options); },
-        [&](const ObjectOptions& options) { return c.try_all_to_all_object(row, options); });
+        [&](const ObjectOptions& options) { return objects(c).all_to_all(row, options); },
+        [&](const ObjectOptions& options) { return objects(c).try_().all_to_all(row, options); });
   });
 }
 
@@ -79,15 +87,17 @@ TEST(ObjectStyles, OfReductions) {
     const Text whole = reduction(kSize, 5);
     check(
         rank == kRoot ? std::optional{whole} : std::nullopt,
-        [&](const ObjectOptions& options) { return c.reduce_object(own, joined, kRoot, options); },
         [&](const ObjectOptions& options) {
-          return c.try_reduce_object(own, joined, kRoot, options);
+          return objects(c).reduce(own, joined, kRoot, options);
+        },
+        [&](const ObjectOptions& options) {
+          return objects(c).try_().reduce(own, joined, kRoot, options);
         });
     check(
         whole,
-        [&](const ObjectOptions& options) { return c.all_reduce_object(own, joined, options); },
+        [&](const ObjectOptions& options) { return objects(c).all_reduce(own, joined, options); },
         [&](const ObjectOptions& options) {
-          return c.try_all_reduce_object(own, joined, options);
+          return objects(c).try_().all_reduce(own, joined, options);
         });
   });
 }
@@ -96,17 +106,17 @@ TEST(ObjectStyles, OfReductions) {
 TEST(ObjectStyles, OfMessages) {
   on_all_ranks([](Communicator& c, Rank rank) {
     if (rank == 1) {
-      c.send_object(given(1, 0, 1), 0, kTag);
-      const auto sent = c.try_send_object(given(1, 0, 2), 0, kTag);
+      objects(c).send(given(1, 0, 1), 0, kTag);
+      const auto sent = objects(c).try_().send(given(1, 0, 2), 0, kTag);
       EXPECT_TRUE(sent) << sent.error().what();
     } else if (rank == 0) {
-      EXPECT_EQ(c.try_recv_object<Text>(1, kTag).value(), given(1, 0, 1));
-      EXPECT_EQ(c.recv_object<Text>(1, kTag), given(1, 0, 2));
+      EXPECT_EQ(objects(c).try_().recv<Text>(1, kTag).value(), given(1, 0, 1));
+      EXPECT_EQ(objects(c).recv<Text>(1, kTag), given(1, 0, 2));
     }
-    const auto nobody = c.try_send_object(Text{}, kSize, kTag);
+    const auto nobody = objects(c).try_().send(Text{}, kSize, kTag);
     ASSERT_FALSE(nobody);
     EXPECT_EQ(nobody.error().code(), ErrorCode::invalid_argument) << nobody.error().what();
-    EXPECT_FALSE(c.try_recv_object<Text>(kSize, kTag));
+    EXPECT_FALSE(objects(c).try_().recv<Text>(kSize, kTag));
   });
 }
 

@@ -1,4 +1,6 @@
 // Predicted times against the closed forms of the literature, compared as integers.
+#include <tutti/spi/catalog.hpp>
+
 #include "closed_forms.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +10,7 @@
 
 #include "collectives/predict.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 using closed_forms::every_form, closed_forms::Form, closed_forms::levels, closed_forms::Terms,
@@ -89,4 +91,4 @@ TEST(ClosedForms, DoNotDependOnTheRoot) {
 }
 
 }  // namespace
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
-#include <tutti/algorithm.hpp>
 #include <tutti/error.hpp>
+#include <tutti/spi/algorithm.hpp>
+#include <tutti/spi/catalog.hpp>
 
 #include "collectives/print_picture.hpp"
 #include "collectives/verify_row.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 struct Drawn {
@@ -158,4 +159,4 @@ TEST(Picture, OfNothingIsRefused) {
 }
 
 }  // namespace
-}  // namespace tutti
+}  // namespace tutti::inline v0

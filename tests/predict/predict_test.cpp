@@ -7,13 +7,15 @@
 #include <random>
 #include <vector>
 
-#include <tutti/contract.hpp>
 #include <tutti/error.hpp>
+#include <tutti/spi/catalog.hpp>
+#include <tutti/spi/contract.hpp>
+#include <tutti/spi/costs.hpp>
 
 #include "collectives/predict.hpp"
 #include "collectives/verify_row.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 constexpr LinkCosts kCosts{.alpha = 1009, .beta = 11, .gamma = 7};
@@ -324,4 +326,4 @@ TEST(Predict, BlocksThatDoNotDivideTheUnitsAreRefused) {
 }
 
 }  // namespace
-}  // namespace tutti
+}  // namespace tutti::inline v0

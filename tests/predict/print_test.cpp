@@ -5,12 +5,12 @@
 
 #include <vector>
 
-#include <tutti/algorithm.hpp>
+#include <tutti/spi/algorithm.hpp>
 
 #include "collectives/print.hpp"
 #include "collectives/verify_row.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 using nlohmann::json;
@@ -132,4 +132,4 @@ TEST(Print, JsonOfOneRankNamesIt) {
 }
 
 }  // namespace
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -61,7 +61,7 @@ TEST_P(Chain, OfRanksIsFollowedToItsEnd) {
     std::array<int, 2> in{}, out{};
     if (world.rank() == 2) has_failed.wait(false);
     const Options patient{.algorithm = "direct", .timeout = 20s};
-    world.reduce(std::span<const int>{in}, std::span{out}, 0, sum, patient);
+    world.reduce(std::span<const int>{in}, std::span{out}, sum, 0, patient);
     world.broadcast(std::span{in}, 0, {.timeout = world.rank() == 1 ? 500ms : Duration{20s}});
     world.barrier();
   });
@@ -95,7 +95,7 @@ TEST_P(Chain, GoesOnInTheCallThatIsAwaited) {
   const Told told = told_by(GetParam(), [](Communicator& world, auto& has_failed) {
     std::array<int, 1> data{}, other{};
     if (world.rank() == 2) has_failed.wait(false);
-    Request first = world.broadcast_async(
+    Request first = world.async().broadcast(
         std::span{data}, 2,
         {.algorithm = "chain", .timeout = world.rank() == 0 ? 500ms : Duration{20s}});
     if (world.rank() == 3) world.recv(std::span{other}, 1, 0, {.timeout = 20s});
@@ -130,7 +130,7 @@ TEST_P(Chain, ThatComesOfDifferentCallsNamesTheOddRank) {
   const Told told = told_by(GetParam(), [](Communicator& world, auto& /*has_failed*/) {
     std::array<int, 1> in{}, out{};
     const Options flat{.algorithm = "direct", .timeout = 20s};
-    world.reduce(std::span<const int>{in}, std::span{out}, world.rank() == 0 ? 0 : 1, sum, flat);
+    world.reduce(std::span<const int>{in}, std::span{out}, sum, world.rank() == 0 ? 0 : 1, flat);
     world.barrier({.timeout = world.rank() == 2 ? 500ms : Duration{20s}});
   });
   EXPECT_EQ(told.code, ErrorCode::mismatch) << told.text;
@@ -333,9 +333,9 @@ TEST(Blames, OfRootsEndTheNextBarrier) {
         Communicator ranks = world.group(everyone(2));
         std::array<float, 9> data{};
         ranks.barrier();
-        const Result<void> sent = ranks.try_broadcast(std::span{data}, ranks.rank());
+        const Result<void> sent = ranks.try_().broadcast(std::span{data}, ranks.rank());
         together.arrive_and_wait();
-        if (!sent || !ranks.try_barrier()) noticed |= 1 << trial;
+        if (!sent || !ranks.try_().barrier()) noticed |= 1 << trial;
         together.arrive_and_wait();
       }
     };

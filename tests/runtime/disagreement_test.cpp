@@ -106,7 +106,7 @@ std::string name_of_parameters(const ::testing::TestParamInfo<Parameters>& info)
 /// Starts all calls, then waits for them in their order. @return how each went.
 std::vector<Result<void>> run_each(Communicator& world, const std::vector<Call>& calls) {
   std::vector<Result<Request>> started;
-  for (const Call& one : calls) started.push_back(world.try_start(one));
+  for (const Call& one : calls) started.push_back(world.try_().start(one));
   std::vector<Result<void>> results;
   for (Result<Request>& one : started)
     results.push_back(one ? one.value().try_wait() : Result<void>{one.error()});
@@ -116,7 +116,7 @@ std::vector<Result<void>> run_each(Communicator& world, const std::vector<Call>&
 /// Who waited for nobody is told by the 64th call from there at the latest. @return how it was.
 Result<void> barriers(Communicator& world) {
   Result<void> result;
-  for (int call = 0; result && call < 64; ++call) result = world.try_barrier();
+  for (int call = 0; result && call < 64; ++call) result = world.try_().barrier();
   return result;
 }
 

@@ -180,7 +180,7 @@ void stand_out(Communicator& world, const std::string& mode) {
     world.broadcast(std::span{values}, world.rank(), {.timeout = 10s});
     world.barrier({.timeout = 10s});
   } else {
-    for (;;) static_cast<void>(world.all_reduce_async(std::span{values}));  // one had not ended
+    for (;;) static_cast<void>(world.async().all_reduce(std::span{values}));  // one had not ended
   }
   world.barrier({.timeout = 10s});
 }

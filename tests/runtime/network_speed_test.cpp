@@ -1,4 +1,6 @@
 // Classes of networks.
+#include <tutti/spi/costs.hpp>
+
 #include "runtime/network_speed.hpp"
 
 #include <gtest/gtest.h>

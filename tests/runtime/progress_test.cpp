@@ -3,6 +3,8 @@
 #include <thread>
 
 #include <tutti/batch.hpp>
+#include <tutti/objects.hpp>
+#include <tutti/spi/init.hpp>
 
 #include "worlds.hpp"
 
@@ -36,9 +38,10 @@ TEST_P(ProgressHook, IsCalledInEveryWait) {
   const Setting setting = GetParam();
   EXPECT_GE(calls_while(setting, [](Communicator& world) { world.barrier(); }), kFew);
   EXPECT_GE(calls_while(setting, [](Communicator& world) { world.split(0).barrier(); }), kFew);
-  EXPECT_GE(calls_while(
-                setting,
-                [](Communicator& world) { EXPECT_EQ(world.broadcast_object(world.rank(), 1), 1); }),
+  EXPECT_GE(calls_while(setting,
+                        [](Communicator& world) {
+                          EXPECT_EQ(objects(world).broadcast(world.rank(), 1), 1);
+                        }),
             kFew);
   EXPECT_GE(calls_while(setting, [](Communicator& world) { batch([&] { world.barrier(); }); }),
             kFew);

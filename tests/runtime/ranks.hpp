@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include <tutti/channel.hpp>
 #include <tutti/error.hpp>
+#include <tutti/spi/channel.hpp>
 
 #include "runtime/secret.hpp"
 #include "runtime/socket.hpp"

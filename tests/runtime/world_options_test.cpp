@@ -2,6 +2,9 @@
 #include <mutex>
 #include <set>
 
+#include <tutti/spi/costs.hpp>
+#include <tutti/spi/init.hpp>
+
 #include "runtime/tls.hpp"
 #include "worlds.hpp"
 

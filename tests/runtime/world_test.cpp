@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+#include <tutti/spi/catalog.hpp>
 #include <tutti/tutti.hpp>
 
 #include "ranks.hpp"
@@ -82,7 +83,7 @@ TEST_P(WorldOf, KeepsEqualGroupsApart) {
     Communicator second = world.group(ranks);
     std::vector<std::int64_t> a(10, 1);
     std::vector<std::int64_t> b(10, 2);
-    Request one = first.all_reduce_async(std::span{a});
+    Request one = first.async().all_reduce(std::span{a});
     second.all_reduce(std::span{b});
     one.wait();
     EXPECT_EQ(a.front(), world.size());
@@ -109,7 +110,7 @@ TEST_P(WorldOf, TellsGroupsOfTheSameRanksApartByKey) {
     for (const auto& [purpose, group] : groups) said.push_back({purpose, -purpose});
     std::vector<Request> requests;
     for (auto& [purpose, group] : groups)
-      requests.push_back(group.all_reduce_async(said[requests.size()], max));
+      requests.push_back(group.async().all_reduce(said[requests.size()], max));
     for (Request& request : requests) request.wait();
     for (const auto& both : said)
       EXPECT_EQ(both[0], -both[1]) << "ranks take one group for several";
@@ -185,14 +186,14 @@ TEST_P(WorldOf, AgreesOnTheFirstCause) {
   expect_agreement(
       with_an_odd_one(GetParam(), [](Communicator&) { std::this_thread::sleep_for(1s); }),
       ErrorCode::timeout);
-  expect_agreement(with_an_odd_one(GetParam(),
-                                   [](Communicator& world) {
-                                     std::vector<std::int64_t> values(1000);
-                                     for (;
-                                          ;)  // until one that is dropped has not ended as it began
-                                       static_cast<void>(world.all_reduce_async(std::span{values}));
-                                   }),
-                   ErrorCode::aborted);
+  expect_agreement(
+      with_an_odd_one(GetParam(),
+                      [](Communicator& world) {
+                        std::vector<std::int64_t> values(1000);
+                        for (;;)  // until one that is dropped has not ended as it began
+                          static_cast<void>(world.async().all_reduce(std::span{values}));
+                      }),
+      ErrorCode::aborted);
 }
 
 // Both roots have sent, and wait for nobody: what the other one says is met by a later call.
@@ -225,7 +226,7 @@ TEST_P(WorldOf, NamesTheRankThatWentOnAlone) {
                                 world.broadcast(std::span{values}, last);
                                 world.barrier();
                               }
-                              auto request = world.all_reduce_async(std::span{values});
+                              auto request = world.async().all_reduce(std::span{values});
                               std::this_thread::sleep_for(500ms);
                               request.wait();
                             }),
@@ -275,7 +276,7 @@ TEST_P(WorldOf, KnowsTheHostsOfItsRanks) {
     const auto groups_of = [](Communicator& communicator) {
       std::vector<std::int64_t> sums(9, 1);
       Plan plan =
-          communicator.plan_all_reduce(sums, sum, {.algorithm = "hierarchical(ring, ring)"});
+          communicator.plan().all_reduce(sums, sum, {.algorithm = "hierarchical(ring, ring)"});
       plan.start();
       plan.wait();
       EXPECT_EQ(sums.back(), communicator.size());

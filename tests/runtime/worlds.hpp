@@ -9,6 +9,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/memory.hpp>
 #include <tutti/tutti.hpp>
 
 #include "ranks.hpp"
@@ -46,8 +48,8 @@ inline std::vector<Outcome> in_world(const Setting& setting,
     options.network_megabits = setting.network_megabits;
     Channel& channel = *channels[static_cast<std::size_t>(rank)];
     Communicator world =
-        Communicator::create(runtime::World::connect(channel, options, in(patience))->footing(),
-                             make_host_memory(), {.timeout = std::chrono::seconds{30}});
+        make_communicator(runtime::World::connect(channel, options, in(patience))->footing(),
+                          make_host_memory(), {.timeout = std::chrono::seconds{30}});
     body(world);
   });
 }

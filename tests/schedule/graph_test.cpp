@@ -5,11 +5,11 @@
 #include <set>
 
 #include <tutti/error.hpp>
-#include <tutti/graph.hpp>
+#include <tutti/spi/graph.hpp>
 
 #include "algorithms/finite_field.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 std::string refusal(const auto& work) {
@@ -221,4 +221,4 @@ TEST(Graphs, TreesAreShortestPaths) {
 }
 
 }  // namespace
-}  // namespace tutti
+}  // namespace tutti::inline v0

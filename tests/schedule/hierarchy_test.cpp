@@ -5,13 +5,14 @@
 #include <random>
 #include <set>
 
-#include <tutti/algorithm.hpp>
 #include <tutti/error.hpp>
+#include <tutti/spi/algorithm.hpp>
+#include <tutti/spi/catalog.hpp>
 
 #include "collectives/verify.hpp"
 #include "refusal.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 using enum Collective;
@@ -390,4 +391,4 @@ TEST(Schedules, BlocksThatStandForOthersMayFollowWhatIsCutFiner) {
 }
 
 }  // namespace
-}  // namespace tutti
+}  // namespace tutti::inline v0

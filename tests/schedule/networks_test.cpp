@@ -7,15 +7,16 @@
 #include <map>
 #include <set>
 
-#include <tutti/algorithm.hpp>
 #include <tutti/error.hpp>
-#include <tutti/graph.hpp>
+#include <tutti/spi/algorithm.hpp>
+#include <tutti/spi/catalog.hpp>
+#include <tutti/spi/graph.hpp>
 
 #include "algorithms/hamiltonian.hpp"
 #include "collectives/verify.hpp"
 #include "refusal.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 using enum Collective;
@@ -291,4 +292,4 @@ TEST(Networks, WhatDoesNotFitIsRefusedInOneSentence) {
 }
 
 }  // namespace
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -1,12 +1,12 @@
 // Catalogs to which algorithms are added.
 #include <gtest/gtest.h>
 
-#include <tutti/catalog.hpp>
 #include <tutti/error.hpp>
+#include <tutti/spi/catalog.hpp>
 
 #include "collectives/verify_row.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 using enum Collective;
@@ -105,4 +105,4 @@ TEST(OwnRows, MayBeWrittenDown) {
 }
 
 }  // namespace
-}  // namespace tutti
+}  // namespace tutti::inline v0

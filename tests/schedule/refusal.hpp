@@ -6,10 +6,11 @@
 
 #include <gtest/gtest.h>
 
-#include <tutti/algorithm.hpp>
 #include <tutti/error.hpp>
+#include <tutti/spi/algorithm.hpp>
+#include <tutti/spi/catalog.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// @param collective whose rows. @param text a choice. @param size number of ranks. @return what is
 /// said.
@@ -23,4 +24,4 @@ inline std::string refusal(Collective collective, const char* text, int size) {
   return "nothing is refused";
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

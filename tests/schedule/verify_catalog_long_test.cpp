@@ -2,7 +2,7 @@
 
 #include "collectives/verify_row.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 TEST(VerifyCatalogLong, EveryRowUpToSixtyFourRanksAndASampleBeyond) {
@@ -17,4 +17,4 @@ TEST(VerifyCatalogLong, EveryRowUpToSixtyFourRanksAndASampleBeyond) {
 }
 
 }  // namespace
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -5,7 +5,7 @@
 
 #include "collectives/verify_row.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 TEST(VerifyCatalog, EveryRowUpToFortyRanks) {
@@ -54,4 +54,4 @@ TEST(VerifyCatalog, EveryResultIsFinishedInTheRoundOfItsLastFold) {
 }
 
 }  // namespace
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -5,10 +5,11 @@
 #include <algorithm>
 
 #include <tutti/error.hpp>
+#include <tutti/spi/catalog.hpp>
 
 #include "verify_samples.hpp"
 
-namespace tutti {
+namespace tutti::inline v0 {
 namespace {
 
 Schedule build_ring(const Shape& shape, Rank self) {
@@ -253,4 +254,4 @@ TEST(VerifyRow, ASampleReachesFurther) {
 }
 
 }  // namespace
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include <tutti/contract.hpp>
-#include <tutti/schedule.hpp>
+#include <tutti/spi/contract.hpp>
+#include <tutti/spi/schedule.hpp>
 
 namespace tutti::samples {
 

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include <tutti/pieces.hpp>
+#include <tutti/spi/pieces.hpp>
 
 #include "partner.hpp"
 

@@ -1,3 +1,5 @@
+#include <tutti/spi/memory.hpp>
+
 #include "schedule_run.hpp"
 
 #include <algorithm>

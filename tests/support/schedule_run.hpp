@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include <tutti/schedule.hpp>
+#include <tutti/spi/schedule.hpp>
 
 #include "tests/support/experiment.hpp"
 

@@ -12,7 +12,7 @@ std::string run_in_threads(std::span<Communicator> ranks, const Case& what) {
   for (std::size_t i = 0; i < ranks.size(); ++i)
     threads.emplace_back([&, i] {
       try {
-        ranks[i].start(experiment.call(static_cast<Rank>(i)), experiment.options()).wait();
+        ranks[i].async().run(experiment.call(static_cast<Rank>(i)), experiment.options()).wait();
       } catch (const Error& error) {
         problems[i] = error.what();
       }

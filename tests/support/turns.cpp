@@ -1,3 +1,6 @@
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/memory.hpp>
+
 #include "turns.hpp"
 
 #include <condition_variable>
@@ -98,7 +101,7 @@ std::vector<std::string> run_in_turns(const sim::ClusterOptions& options,
       turns.enter(rank);
       try {
         Communicator world =
-            Communicator::create(std::make_unique<Polite>(cluster.transport(rank), turns), memory);
+            make_communicator(std::make_unique<Polite>(cluster.transport(rank), turns), memory);
         body(world);
       } catch (const Error& error) {
         errors[static_cast<std::size_t>(rank)] = error.what();

@@ -1,3 +1,6 @@
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/memory.hpp>
+
 #include "world.hpp"
 
 #include <algorithm>
@@ -14,8 +17,8 @@ World::World(const WorldOptions& options)
     auto transport = cluster_.transport(rank);
     if (options.wrap) transport = options.wrap(std::move(transport));
     communicators_.push_back(
-        Communicator::create(Footing{.transport = std::move(transport), .tariff = options.tariff},
-                             memory, options.communicator));
+        make_communicator(Footing{.transport = std::move(transport), .tariff = options.tariff},
+                          memory, options.communicator));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <tutti/communicator.hpp>
+#include <tutti/spi/costs.hpp>
 
 #include "backends/sim/random.hpp"
 #include "backends/sim/sim.hpp"

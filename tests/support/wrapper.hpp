@@ -3,10 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
-#include <tutti/transport.hpp>
+#include <tutti/spi/transport.hpp>
 
 namespace tutti::harness {
 
@@ -32,6 +33,9 @@ class Wrapper : public Transport {
   }
   [[nodiscard]] std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) override {
     return inner_->reply_to(loan, turn, bytes);
+  }
+  [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override {
+    return inner_->probe(from, tag);
   }
   void end_loan(LoanId loan, bool replied) override { inner_->end_loan(loan, replied); }
   bool abort(const Error& cause) noexcept override { return inner_->abort(cause); }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <tutti/init.hpp>
+#include <tutti/spi/init.hpp>
 
 #include "tests/runtime/ranks.hpp"
 

@@ -9,6 +9,9 @@
 #include <thread>
 
 #include <tutti/init.hpp>
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/init.hpp>
+#include <tutti/spi/memory.hpp>
 
 #include "backends/sim/sim.hpp"
 #include "perf/sweep_interrupt.hpp"
@@ -25,7 +28,7 @@ class Simulated : public World {
 
   explicit Simulated(Native native)
       : native_{native}, cluster_{sim::ClusterOptions{.size = 1}},
-        communicator_{Communicator::create(cluster_.transport(0), make_host_memory())} {}
+        communicator_{make_communicator(cluster_.transport(0), make_host_memory())} {}
 
   Communicator& communicator() override { return communicator_; }
   bool has_native(const Call&) override { return native_ != Native::missing; }

@@ -1,6 +1,9 @@
 // Every collective over TCP, a thread for each rank, against oracles that share no code with it.
 #include <gtest/gtest.h>
 
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/memory.hpp>
+
 #include "tests/conformance/loopback.hpp"
 #include "tests/support/threaded_run.hpp"
 
@@ -16,7 +19,7 @@ class TcpWorld {
     for (Rank rank = 0; rank < size; ++rank) members.push_back(rank);
     for (const auto& fabric : conformance::connect_fabrics(size, options))
       communicators_.push_back(
-          Communicator::create(fabric->transport(1, members, std::make_shared<Alarm>()), memory));
+          make_communicator(fabric->transport(1, members, std::make_shared<Alarm>()), memory));
   }
   [[nodiscard]] int size() const noexcept { return static_cast<int>(communicators_.size()); }
 

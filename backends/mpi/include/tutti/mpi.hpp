@@ -11,7 +11,7 @@
 #include <tutti/call.hpp>
 #include <tutti/communicator.hpp>
 #include <tutti/init.hpp>
-#include <tutti/transport.hpp>
+#include <tutti/spi/transport.hpp>
 
 /// tutti over an MPI library.
 ///
@@ -23,7 +23,7 @@
 ///
 /// The MPI is called by its PMPI_ names: profilers and others that stand between a program and its
 /// MPI see the calls of the program alone.
-namespace tutti::mpi {
+namespace tutti::inline v0::mpi {
 
 /// How messages become MPI messages. Equal on all ranks.
 struct Options {
@@ -95,4 +95,4 @@ struct Options {
 /// Error{transport} if it reports a failure.
 void native(const Call& call, MPI_Comm comm);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::inline v0::mpi

@@ -5,16 +5,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
 
 #include <tutti/error.hpp>
 
-namespace tutti {
-
-/// Time since an arbitrary start, equal for all ranks of an in-process cluster only.
-using Duration = std::chrono::nanoseconds;
+namespace tutti::inline v0 {
 
 /// @param now a time. @param timeout how long from then, zero or more. @return when that ends: at
 /// the end of time at the latest, so that Duration::max() waits for ever.
@@ -104,6 +102,12 @@ struct Completion {
   const std::byte* lent = nullptr;
 };
 
+/// A message that came before a receive for it was posted.
+struct Unexpected {
+  Rank from = -1;         ///< Its sender.
+  std::size_t bytes = 0;  ///< How many it has.
+};
+
 /// What a transport can do.
 struct Capabilities {
   std::string name;        ///< "sim", "mpi", ...
@@ -168,6 +172,11 @@ class Transport {
   virtual void find_strays(std::uint64_t pending, bool thoroughly) {
     (void)pending, (void)thoroughly;
   }
+  /// Looks for a message without a receive: the oldest of its sender and tag. @param from its
+  /// sender, or any_rank, where no sender is passed over for ever. @param tag as Transfer::tag.
+  /// @return what it is, if one has come; it is received by the next receive that is posted of this
+  /// sender and tag. Throws as poll does; Error{invalid_argument} where a transport cannot look.
+  [[nodiscard]] virtual std::optional<Unexpected> probe(Rank from, std::uint32_t tag);
   /// Fails this transport for good and tells the other ranks why, as far as it can. Returns when
   /// no peer can write into posted pieces any more, or when waiting for that is hopeless.
   /// Idempotent.
@@ -192,4 +201,4 @@ class Transport {
 /// @return the error for a message of another length.
 [[nodiscard]] Error wrong_length(Rank peer, std::uint64_t theirs, std::uint64_t ours);
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -11,9 +11,9 @@
 #include <optional>
 
 #include <tutti/error.hpp>
-#include <tutti/fork_guard.hpp>
+#include <tutti/spi/fork_guard.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// How long a transport that finds a peer gone waits for the alarm to say why, before it says so
 /// itself: whoever watches the processes knows within milliseconds if one has died, and which.
@@ -93,4 +93,4 @@ class Alarm {
   std::chrono::steady_clock::time_point agrees_by_{};
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -13,7 +13,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// Which construction a graph is.
 enum class GraphFamily : std::uint8_t {
@@ -133,4 +133,4 @@ class Graph {
 /// @param text all lines. @return the graph.
 [[nodiscard]] Graph read_edge_list(std::string_view text);
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

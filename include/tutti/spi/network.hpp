@@ -7,11 +7,11 @@
 #include <span>
 #include <string>
 
-#include <tutti/alarm.hpp>
-#include <tutti/costs.hpp>
-#include <tutti/transport.hpp>
+#include <tutti/spi/alarm.hpp>
+#include <tutti/spi/costs.hpp>
+#include <tutti/spi/transport.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// Connects ranks that share no memory. It outlives the transports it makes.
 class Network {
@@ -37,4 +37,4 @@ class Network {
   [[nodiscard]] virtual Tariff tariff() const = 0;
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// A child of fork has a copy of all that its parent has: sockets, shared memory, half of a
 /// conversation. Whatever it did with them would disturb the parent, so it must not touch them. A
@@ -33,4 +33,4 @@ class ForkGuard {
   std::atomic<std::uint32_t>* page_;
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

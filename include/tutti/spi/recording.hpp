@@ -15,7 +15,7 @@
 #include <tutti/elements.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// What one call resulted in on one rank.
 struct RecordedResult {
@@ -75,4 +75,4 @@ struct Difference {
 [[nodiscard]] std::optional<Difference> first_difference(std::span<const Recording> first,
                                                          std::span<const Recording> second);
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -7,7 +7,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// The upper half counts calls; so many have numbers of their own.
 inline constexpr std::uint64_t kFingerprintCalls = std::uint64_t{1} << 30U;
@@ -72,4 +72,4 @@ inline constexpr std::uint64_t kFingerprintOfTwo = std::uint64_t{1} << 62U;
          fingerprint != pending;
 }
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

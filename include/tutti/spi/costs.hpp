@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// A length of time in femtoseconds: fine enough for a byte, and two hours fit. Sums saturate.
 using Femtoseconds = std::int64_t;
@@ -63,4 +63,4 @@ struct Tariff {
   std::optional<LinkCosts> lasting{};
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -14,7 +14,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// Where a slot lies.
 enum class Space : std::uint8_t {
@@ -277,4 +277,4 @@ enum class Reversal : std::uint8_t {
 /// @param schedule sends and receives only. @param reversal see Reversal. @return the reversed one.
 [[nodiscard]] Schedule reverse(const Schedule& schedule, Reversal reversal);
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -8,7 +8,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// The pre- and post-condition of one collective on `size` ranks.
 struct Contract {
@@ -105,4 +105,4 @@ struct Partition {
   }
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

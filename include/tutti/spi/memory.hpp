@@ -8,7 +8,7 @@
 
 #include <tutti/operators.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// One fold: destination = operands[0] op operands[1] op ... , evaluated from left to right, then
 /// divided by `divisor`, then rounded to the datatype once.
@@ -43,7 +43,12 @@ class Memory {
   virtual void fold(const Fold& work) = 0;
 };
 
+/// @param memory where to allocate; it lives on with what was allocated. @param bytes how many.
+/// @return them, zeroed; null where there are none. Throws std::bad_alloc.
+[[nodiscard]] std::shared_ptr<std::byte> allocate_zeroed(std::shared_ptr<Memory> memory,
+                                                         std::size_t bytes);
+
 /// @return memory of the host. Reductions use the widest vector instructions this processor has.
 [[nodiscard]] std::shared_ptr<Memory> make_host_memory();
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include <tutti/catalog.hpp>
+#include <tutti/spi/catalog.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// What one file says: the schedules of all ranks, for one number of ranks and one root.
 struct WrittenSchedules {
@@ -54,4 +54,4 @@ class WrittenAlgorithms {
   std::map<std::pair<Collective, std::string>, Entry> entries_{};
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include <tutti/transport.hpp>
+#include <tutti/spi/transport.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// What a rank is found to be doing.
 struct Whereabouts {
@@ -126,4 +126,4 @@ class CallCounter {
   std::chrono::steady_clock::time_point noted_{};  // the waits
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

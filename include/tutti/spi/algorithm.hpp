@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include <tutti/schedule.hpp>
+#include <tutti/spi/schedule.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 class Graph;
 class ScheduleTable;
@@ -192,4 +192,4 @@ void require(const Choice& choice, int size);
 /// @return the choice.
 [[nodiscard]] Choice parse_choice(Collective collective, std::string_view text);
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include <tutti/algorithm.hpp>
+#include <tutti/spi/algorithm.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// Schedules of one algorithm that are written down instead of computed.
 class ScheduleTable {
@@ -93,4 +93,4 @@ using AddAlgorithms = void (*)(Catalog& catalog);
 /// The name of that function.
 inline constexpr const char* kAddAlgorithms = "tutti_add_algorithms";
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

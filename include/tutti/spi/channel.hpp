@@ -10,7 +10,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// The instant by which something must have happened.
 using Deadline = std::chrono::steady_clock::time_point;
@@ -46,4 +46,4 @@ class Channel {
   virtual void keep(std::shared_ptr<const void> connections) { (void)connections; }
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

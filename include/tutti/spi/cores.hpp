@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <span>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// What a process may use of its machine.
 struct Cores {
@@ -28,4 +28,4 @@ struct Cores {
 /// @return the number, as that one sees it; 0 where there is a core for every rank.
 [[nodiscard]] int shared_cores(std::span<const Cores> machine, const Cores& own);
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -8,10 +8,10 @@
 #include <cstring>
 #include <span>
 
-#include <tutti/streaming.hpp>
-#include <tutti/transport.hpp>
+#include <tutti/spi/streaming.hpp>
+#include <tutti/spi/transport.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// @param pieces any. @return their bytes.
 [[nodiscard]] inline std::uint64_t bytes_of(std::span<const Piece> pieces) noexcept {
@@ -77,4 +77,4 @@ class Cursor {
   std::size_t offset_ = 0;  // into the first
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 /// Copies whole lines past the caches, and the ends through them; all through them where the
 /// processor has no such stores. Call end_streams before anybody is told. Calls from several
@@ -18,4 +18,4 @@ void stream(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
 /// tell them so; a release by itself does not wait for streamed bytes.
 void end_streams() noexcept;
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include <tutti/alarm.hpp>
-#include <tutti/costs.hpp>
-#include <tutti/memory.hpp>
-#include <tutti/transport.hpp>
-#include <tutti/whereabouts.hpp>
+#include <tutti/spi/alarm.hpp>
+#include <tutti/spi/costs.hpp>
+#include <tutti/spi/memory.hpp>
+#include <tutti/spi/transport.hpp>
+#include <tutti/spi/whereabouts.hpp>
 
-namespace tutti {
+namespace tutti::inline v0 {
 
 class Group;
 
@@ -28,10 +28,6 @@ struct Footing {
   /// On which host each rank is, as numbers; equal on all ranks. Empty where they do not know.
   std::vector<int> hosts{};
 };
-
-/// The key of groups that Communicator::split makes, so that they are none of those that other
-/// threads make of the same ranks.
-inline constexpr std::uint64_t kKeyOfSplits = ~std::uint64_t{0};
 
 /// Makes smaller groups, and memory that peers see. A backend that can do neither has no Group.
 /// Calls from several threads at once are safe.
@@ -63,4 +59,4 @@ class Group {
   [[nodiscard]] virtual std::string describe() const = 0;
 };
 
-}  // namespace tutti
+}  // namespace tutti::inline v0

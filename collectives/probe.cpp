@@ -1,0 +1,97 @@
+// Messages that nobody receives yet.
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include <tutti/communicator.hpp>
+
+#include <tutti/batch.hpp>
+
+#include "engine.hpp"
+#include "point_to_point.hpp"
+
+namespace tutti::inline v0 {
+namespace detail {
+namespace {
+
+void check_probe(Rank from, int tag, std::uint32_t tags, int size) {
+  if (from != any_rank && (from < 0 || from >= size))
+    throw Error{ErrorCode::invalid_argument,
+                "probe: rank " + std::to_string(from) +
+                    " is not in this communicator; expected any_rank, or 0 .. " +
+                    std::to_string(size - 1)};
+  if (tag < 0 || static_cast<std::uint32_t>(tag) >= tags)
+    throw Error{ErrorCode::invalid_argument, "probe: the tag is " + std::to_string(tag) +
+                                                 "; expected 0 .. " + std::to_string(tags - 1)};
+}
+
+/// A message that no operation waits for does not wake a thread that dozes in its transport.
+class ProbeIdleness {
+ public:
+  explicit ProbeIdleness(int spins) noexcept : spins_{spins} {}
+  void go_on() {
+    if (spins_-- > 0) return;
+    if (spins_ > -kYields) return std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::microseconds{20});
+  }
+
+ private:
+  static constexpr int kYields = 200;
+  int spins_;
+};
+
+std::string words_of_sender(Rank from) {
+  return from == any_rank ? std::string{"any rank"} : "rank " + std::to_string(from);
+}
+
+}  // namespace
+
+std::optional<Arrival> Engine::probe(Rank from, int tag) {
+  if (failure_) complain();
+  check_probe(from, tag, user_tags_, transport_->size());
+  progress();
+  if (!objects_.empty()) advance_objects();
+  try {
+    const auto found = transport_->probe(from, window_ * kLanes + static_cast<std::uint32_t>(tag));
+    if (!found) return std::nullopt;
+    return Arrival{.from = found->from, .tag = tag, .bytes = found->bytes};
+  } catch (...) {
+    fail_as_caught();
+  }
+}
+
+Arrival Engine::await_message(Rank from, int tag, Duration timeout) {
+  if (timeout < Duration::zero()) check_timeout("probe", timeout);
+  if (timeout == Duration::zero()) timeout = options_.timeout;
+  const Duration deadline = deadline_after(transport_->now(), timeout);
+  ProbeIdleness idleness{transport_->capabilities().idle_spins};
+  for (;;) {
+    if (const auto found = probe(from, tag)) return *found;
+    const Duration now = transport_->now();
+    check_deadlines(nullptr, true, now);
+    help_others(now);
+    if (now >= deadline)
+      fail({ErrorCode::timeout,
+            "probe timed out on rank " + std::to_string(transport_->self()) +
+                ": no message with tag " + std::to_string(tag) + " came from " +
+                words_of_sender(from),
+            from});
+    idleness.go_on();
+  }
+}
+
+}  // namespace detail
+
+Arrival Communicator::probe(Rank from, int tag, const Options& options) {
+  detail::BatchScope::refuse("a probe");
+  const detail::Use use{engine_};
+  return engine_->await_message(from, tag, options.timeout);
+}
+
+std::optional<Arrival> Communicator::probe_now(Rank from, int tag) {
+  detail::BatchScope::refuse("a probe");
+  const detail::Use use{engine_};
+  return engine_->probe(from, tag);
+}
+
+}  // namespace tutti::inline v0

@@ -1,0 +1,101 @@
+// Many requests at a time.
+#include <tutti/request.hpp>
+
+#include "engine.hpp"
+#include "idleness.hpp"
+
+namespace tutti::inline v0 {
+namespace detail {
+
+/// Steps that are made for many requests: each communicator is polled once in a step.
+struct Requests {
+  /// What a step brought.
+  struct Step {
+    std::optional<std::size_t> ended{};  // the first that has
+    Engine* waiting = nullptr;           // of one that is pending
+    bool moved = false;
+  };
+
+  static void end(Request& request) {
+    Execution& execution = *std::exchange(request.execution_, nullptr);
+    const Release release{*request.engine_, execution};
+    request.engine_->end(execution);
+  }
+
+  /// @param until_first whether to stop where one has ended.
+  static Step step(std::span<Request> requests, bool until_first) {
+    Step result;
+    const Engine* polled = nullptr;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      Request& request = requests[i];
+      if (request.is_empty()) continue;
+      const Use use{request.engine_};
+      Engine& engine = *request.engine_;
+      if (!request.execution_->done() && &engine != polled) {
+        polled = &engine;
+        result.moved = engine.step(*request.execution_) || result.moved;
+      }
+      if (!request.execution_->done()) {
+        result.waiting = &engine;
+        continue;
+      }
+      end(request);
+      if (!result.ended) result.ended = i;
+      if (until_first) return result;
+    }
+    return result;
+  }
+
+  /// Waits until one has ended, or there is none.
+  static Step wait(std::span<Request> requests, bool until_first) {
+    for (Idleness idleness;;) {
+      const Step made = step(requests, until_first);
+      if (made.ended || made.waiting == nullptr) return made;
+      Transport& transport = made.waiting->transport();
+      if (made.moved) idleness.end();
+      else if (idleness.go_on(transport, transport.capabilities().idle_spins)) made.waiting->wake();
+    }
+  }
+
+ private:
+  /// Gives an execution back however its end is told.
+  struct Release {
+    Engine& engine;
+    Execution& execution;
+    ~Release() { engine.release(&execution); }
+  };
+};
+
+}  // namespace detail
+
+void wait_all(std::span<Request> requests) {
+  std::optional<Error> first;
+  const auto drop_failed = [&] {  // those of a communicator that failed never end
+    for (Request& request : requests)
+      if (!request.is_empty())
+        if (const auto result = request.try_test(); !result) request = Request{};
+  };
+  for (bool is_over = false; !is_over;) {
+    try {
+      is_over = detail::Requests::wait(requests, false).waiting == nullptr;
+    } catch (const Error& error) {
+      if (!first) first = error;
+      drop_failed();
+    }
+  }
+  if (first) throw Error{*first};
+}
+
+std::optional<std::size_t> wait_any(std::span<Request> requests) {
+  return detail::Requests::wait(requests, true).ended;
+}
+
+bool test_all(std::span<Request> requests) {
+  return detail::Requests::step(requests, false).waiting == nullptr;
+}
+
+std::optional<std::size_t> test_any(std::span<Request> requests) {
+  return detail::Requests::step(requests, true).ended;
+}
+
+}  // namespace tutti::inline v0

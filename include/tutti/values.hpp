@@ -1,0 +1,350 @@
+/// @file
+/// The collectives of single elements, and those that return what they bring.
+#pragma once
+
+#include <numeric>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <tutti/collectives.hpp>
+#include <tutti/error.hpp>
+#include <tutti/request.hpp>
+
+namespace tutti::inline v0 {
+
+/// A single element, such as a number.
+template <class T>
+concept Element = std::is_trivially_copyable_v<T> && !std::ranges::range<T> &&
+                  !std::is_pointer_v<T> && !std::is_null_pointer_v<T>;
+
+/// Blocks of several ranks, one after the other. @tparam T type of the elements.
+template <class T>
+struct Gathered {
+  std::vector<T> elements{};          ///< Of rank 0, of rank 1, ...
+  std::vector<std::size_t> counts{};  ///< How many are each rank's.
+
+  /// @param rank less than counts.size(). @return its elements. Takes time in proportion to rank.
+  [[nodiscard]] std::span<const T> operator[](Rank rank) const noexcept {
+    const auto own = counts.begin() + rank;
+    return {elements.data() + std::accumulate(counts.begin(), own, std::size_t{0}), *own};
+  }
+};
+
+/// Asks for the counts as well; see with_counts.
+struct WithCounts {};
+/// Given to a call that finds out how many elements come: it returns Gathered then.
+inline constexpr WithCounts with_counts{};
+
+namespace detail {
+/// A call throws, and returns what it brings.
+struct Throwing {
+  using Outcome = void;
+  template <class T>
+  using Of = T;
+  template <class Function>
+  static auto call(Function function) {
+    return function();
+  }
+};
+}  // namespace detail
+
+/// Calls of a Communicator that take one element for an array of one, or return arrays that they
+/// make. They allocate what they return, and where they find out counts they take one exchange
+/// more, which has the same timeout: calls on arrays are for where that counts. Not within a batch,
+/// whose calls end later. `world.try_()` has them too, each with a Result of what is said here.
+/// @tparam Self the Communicator, or what stands for it. @tparam Style what becomes of the call.
+template <class Self, class Style>
+class Values : public Collectives<Self, typename Style::Outcome> {
+  using Arrays = Collectives<Self, typename Style::Outcome>;
+  template <class T>
+  using Of = typename Style::template Of<T>;
+  template <class R>
+  using List = std::vector<ElementOf<R>>;
+
+ public:
+  using Arrays::all_gather;
+  using Arrays::all_gatherv;
+  using Arrays::all_reduce;
+  using Arrays::all_to_all;
+  using Arrays::all_to_allv;
+  using Arrays::broadcast;
+  using Arrays::exscan;
+  using Arrays::gather;
+  using Arrays::gatherv;
+  using Arrays::recv;
+  using Arrays::reduce;
+  using Arrays::reduce_scatter;
+  using Arrays::scan;
+  using Arrays::scatter;
+  using Arrays::scatterv;
+  using Arrays::send;
+
+  /// @param value own element. @param op the operator. @param options see Options.
+  /// @return the reduction of all ranks' elements, on every rank.
+  template <Element T>
+  [[nodiscard]] Of<T> all_reduce(const T& value, const Operator& op = sum,
+                                 const Options& options = {}) {
+    return of_one(value,
+                  [&](T& result) { run(call::all_reduce(one(value), one(result), op), options); });
+  }
+  /// @param value own element. @param op the operator. @param root a rank. @param options see
+  /// Options. @return the reduction of all ranks' elements at the root, nothing elsewhere.
+  template <Element T>
+  Of<std::optional<T>> reduce(const T& value, const Operator& op = sum, Rank root = 0,
+                              const Options& options = {}) {
+    return Style::call([&] {
+      std::optional<T> result;
+      if (is_self(root)) result = value;
+      run(call::reduce(one(value), result ? one(*result) : std::span<T>{}, op, root), options);
+      return result;
+    });
+  }
+  /// @param in own vector; as many elements on all ranks. @param op the operator. @param root a
+  /// rank. @param options see Options. @return the reduction of all ranks' vectors at the root,
+  /// nothing elsewhere.
+  template <LastingElements R>
+  Of<List<R>> reduce(R&& in, const Operator& op = sum, Rank root = 0, const Options& options = {}) {
+    return Style::call([&] {
+      List<R> out(is_self(root) ? std::ranges::size(in) : 0);
+      run(call::reduce(in, out, op, root), options);
+      return out;
+    });
+  }
+  /// @param value at the root the element, ignored elsewhere. @param root the rank that has it.
+  /// @param options see Options. @return the root's element.
+  template <Element T>
+  [[nodiscard]] Of<T> broadcast(const T& value, Rank root = 0, const Options& options = {}) {
+    return of_one(value, [&](T& result) { run(call::broadcast(one(result), root), options); });
+  }
+  /// @param in at the root all blocks, equal in size, in the order of ranks; ignored elsewhere.
+  /// @param root the rank that has them. @param options see Options. @return own block. Throws on
+  /// all ranks where the elements cannot be divided so.
+  template <LastingElements R>
+  [[nodiscard]] Of<List<R>> scatter(R&& in, Rank root = 0, const Options& options = {}) {
+    return Style::call([&] {
+      const std::size_t size = world_size(), all = std::ranges::size(in);
+      std::size_t count = !is_self(root) ? 0 : all % size == 0 ? all / size : kIndivisible;
+      run(call::broadcast(one(count), root), only_timeout(options));
+      if (count == kIndivisible)
+        throw Error{ErrorCode::invalid_argument,
+                    "scatter: the elements of rank " + std::to_string(root) +
+                        " cannot be divided into " + std::to_string(size) +
+                        " blocks of one size; scatterv takes blocks of any size",
+                    root};
+      List<R> out(count);
+      run(call::scatter(in, out, root), options);
+      return out;
+    });
+  }
+  /// @param in at the root all blocks in the order of ranks, ignored elsewhere. @param counts at
+  /// the root the elements of each, ignored elsewhere. @param root the rank that has them.
+  /// @param options see Options. @return own block.
+  template <LastingElements R>
+  [[nodiscard]] Of<List<R>> scatterv(R&& in, Counts counts, Rank root = 0,
+                                     const Options& options = {}) {
+    return Style::call([&] {
+      std::size_t count = 0;
+      run(call::scatter(call::In<std::span<std::size_t>>{counts.data(), counts.size()}, one(count),
+                        root),
+          only_timeout(options));
+      List<R> out(count);
+      run(call::scatterv(in, counts, out, root), options);
+      return out;
+    });
+  }
+  /// @param value own element. @param root a rank. @param options see Options. @return at the root
+  /// all ranks' elements, nothing elsewhere.
+  template <Element T>
+  Of<std::vector<T>> gather(const T& value, Rank root = 0, const Options& options = {}) {
+    return gather(one(value), root, options);
+  }
+  /// @param in own block; as many elements on all ranks. @param root a rank. @param options see
+  /// Options. @return at the root all ranks' blocks in the order of ranks, nothing elsewhere.
+  template <LastingElements R>
+  Of<List<R>> gather(R&& in, Rank root = 0, const Options& options = {}) {
+    return Style::call([&] {
+      List<R> out(is_self(root) ? std::ranges::size(in) * world_size() : 0);
+      run(call::gather(in, out, root), options);
+      return out;
+    });
+  }
+  /// @param in own block, of any size. @param root a rank. @param options see Options. @return at
+  /// the root all ranks' blocks in the order of ranks, nothing elsewhere.
+  template <LastingElements R>
+  Of<List<R>> gatherv(R&& in, Rank root = 0, const Options& options = {}) {
+    return Style::call([&] { return std::move(gathered(in, root, options).elements); });
+  }
+  /// As above, and how many elements each rank gave. @param in own block, of any size. @param root
+  /// a rank. @param options see Options. @return the blocks at the root, nothing elsewhere.
+  template <LastingElements R>
+  Of<Gathered<ElementOf<R>>> gatherv(R&& in, WithCounts, Rank root = 0,
+                                     const Options& options = {}) {
+    return Style::call([&] { return gathered(in, root, options); });
+  }
+  /// @param value own element. @param options see Options. @return all ranks' elements.
+  template <Element T>
+  [[nodiscard]] Of<std::vector<T>> all_gather(const T& value, const Options& options = {}) {
+    return all_gather(one(value), options);
+  }
+  /// @param in own block; as many elements on all ranks. @param options see Options. @return all
+  /// ranks' blocks, in the order of ranks.
+  template <LastingElements R>
+  [[nodiscard]] Of<List<R>> all_gather(R&& in, const Options& options = {}) {
+    return Style::call([&] {
+      List<R> out(std::ranges::size(in) * world_size());
+      run(call::all_gather(in, out), options);
+      return out;
+    });
+  }
+  /// @param in own block, of any size. @param options see Options. @return all ranks' blocks, in
+  /// the order of ranks.
+  template <LastingElements R>
+  [[nodiscard]] Of<List<R>> all_gatherv(R&& in, const Options& options = {}) {
+    return Style::call([&] { return std::move(all_gathered(in, options).elements); });
+  }
+  /// As above, and how many elements each rank gave. @param in own block, of any size.
+  /// @param options see Options. @return the blocks.
+  template <LastingElements R>
+  [[nodiscard]] Of<Gathered<ElementOf<R>>> all_gatherv(R&& in, WithCounts,
+                                                       const Options& options = {}) {
+    return Style::call([&] { return all_gathered(in, options); });
+  }
+  /// @param in all blocks, equal in size, in the order of ranks. @param op the operator.
+  /// @param options see Options. @return own block of the reduction.
+  template <LastingElements R>
+  [[nodiscard]] Of<List<R>> reduce_scatter(R&& in, const Operator& op = sum,
+                                           const Options& options = {}) {
+    return Style::call([&] {
+      List<R> out(std::ranges::size(in) / world_size());
+      run(call::reduce_scatter(in, out, op), options);
+      return out;
+    });
+  }
+  /// @param in one block for every rank, equal in size. @param options see Options. @return one
+  /// block from every rank, in the order of ranks.
+  template <LastingElements R>
+  [[nodiscard]] Of<List<R>> all_to_all(R&& in, const Options& options = {}) {
+    return Style::call([&] {
+      List<R> out(std::ranges::size(in));
+      run(call::all_to_all(in, out), options);
+      return out;
+    });
+  }
+  /// @param in one block for every rank, in the order of ranks. @param counts the elements of each.
+  /// @param options see Options. @return one block from every rank, in the order of ranks.
+  template <LastingElements R>
+  [[nodiscard]] Of<List<R>> all_to_allv(R&& in, Counts counts, const Options& options = {}) {
+    return Style::call([&] { return std::move(exchanged(in, counts, options).elements); });
+  }
+  /// As above, and how many elements each rank gave. @param in one block for every rank.
+  /// @param counts the elements of each. @param options see Options. @return the blocks.
+  template <LastingElements R>
+  [[nodiscard]] Of<Gathered<ElementOf<R>>> all_to_allv(R&& in, Counts counts, WithCounts,
+                                                       const Options& options = {}) {
+    return Style::call([&] { return exchanged(in, counts, options); });
+  }
+  /// @param value own element. @param op any operator but average. @param options see Options.
+  /// @return the reduction of the elements of all ranks up to the own one.
+  template <Element T>
+  [[nodiscard]] Of<T> scan(const T& value, const Operator& op = sum, const Options& options = {}) {
+    return of_one(value, [&](T& result) { run(call::scan(one(value), one(result), op), options); });
+  }
+  /// @param value own element. @param op any operator but average. @param first what rank 0 gets,
+  /// before which there is no rank. @param options see Options. @return the reduction of the
+  /// elements of all ranks before the own one.
+  template <Element T>
+  [[nodiscard]] Of<T> exscan(const T& value, const Operator& op = sum,
+                             const std::type_identity_t<T>& first = T{},
+                             const Options& options = {}) {
+    return of_one(first,
+                  [&](T& result) { run(call::exscan(one(value), one(result), op), options); });
+  }
+  /// Sends one element. @param value what. @param to its receiver. @param tag as the receiver
+  /// gives. @param options as of send of an array.
+  template <Element T>
+  Of<void> send(const T& value, Rank to, int tag = 0, const Options& options = {}) {
+    return Style::call([&] { run(call::send(one(value), to, tag), options); });
+  }
+  /// Receives as many elements as one rank sends. @tparam T their type. @param from their sender,
+  /// or any_rank; Communicator::probe tells which. @param tag as the sender gives.
+  /// @param options as of recv of an array. @return the elements. Throws Error{mismatch} where
+  /// they have another type.
+  template <Element T>
+  [[nodiscard]] Of<std::vector<T>> recv(Rank from, int tag = 0, const Options& options = {}) {
+    return Style::call([&] {
+      const Arrival arrival = world().probe(from, tag, options);
+      std::vector<T> out(arrival.count<T>());
+      run(call::recv(out, arrival.from, tag), options);
+      return out;
+    });
+  }
+
+ protected:
+  Values() = default;
+
+ private:
+  static constexpr std::size_t kIndivisible = ~std::size_t{0};
+
+  template <class T>
+  [[nodiscard]] static std::span<T> one(T& element) noexcept {
+    return {&element, 1};
+  }
+  [[nodiscard]] static Options only_timeout(const Options& options) {
+    return {.timeout = options.timeout};
+  }
+  template <class T, class Function>
+  [[nodiscard]] static Of<T> of_one(const T& start, Function function) {
+    return Style::call([&] {
+      T result{start};
+      function(result);
+      return result;
+    });
+  }
+  template <class R>
+  [[nodiscard]] Gathered<ElementOf<R>> gathered(R& in, Rank root, const Options& options) {
+    Gathered<ElementOf<R>> all;
+    if (is_self(root)) all.counts.resize(world_size());
+    const std::size_t own = std::ranges::size(in);
+    run(call::gather(one(own), all.counts, root), only_timeout(options));
+    all.elements.resize(total(all.counts));
+    run(call::gatherv(in, all.elements, all.counts, root), options);
+    return all;
+  }
+  template <class R>
+  [[nodiscard]] Gathered<ElementOf<R>> all_gathered(R& in, const Options& options) {
+    Gathered<ElementOf<R>> all;
+    all.counts.resize(world_size());
+    const std::size_t own = std::ranges::size(in);
+    run(call::all_gather(one(own), all.counts), only_timeout(options));
+    all.elements.resize(total(all.counts));
+    run(call::all_gather(in, all.elements), call::with_counts(options, all.counts));
+    return all;
+  }
+  template <class R>
+  [[nodiscard]] Gathered<ElementOf<R>> exchanged(R& in, Counts counts, const Options& options) {
+    Gathered<ElementOf<R>> all;
+    all.counts.resize(world_size());
+    run(call::all_to_all(call::In<std::span<std::size_t>>{counts.data(), counts.size()},
+                         all.counts),
+        only_timeout(options));
+    all.elements.resize(total(all.counts));
+    run(call::all_to_allv(in, counts, all.elements, all.counts), options);
+    return all;
+  }
+  [[nodiscard]] static std::size_t total(Counts counts) noexcept {
+    return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+  }
+  [[nodiscard]] bool is_self(Rank rank) noexcept { return world().rank() == rank; }
+  [[nodiscard]] std::size_t world_size() noexcept {
+    return static_cast<std::size_t>(world().size());
+  }
+  [[nodiscard]] auto& world() noexcept { return static_cast<Self&>(*this).world(); }
+  void run(const Call& call, const Options& options) { world().run_now(call, options); }
+};
+
+}  // namespace tutti::inline v0
