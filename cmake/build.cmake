@@ -8,6 +8,9 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+# A shared library shows what <tutti/export.hpp> marks, and nothing else.
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endif()
@@ -52,3 +55,25 @@ add_library(tutti_include INTERFACE)
 target_include_directories(tutti_include INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_compile_features(tutti_include INTERFACE cxx_std_20)
+
+# Of what is marked, a shared library exports what a version script names: not what headers of other
+# libraries define. tutti_export_only(target script)
+function(tutti_export_only target script)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "SHARED_LIBRARY" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    target_link_options(${target} PRIVATE LINKER:--version-script=${script})
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${script})
+  endif()
+endfunction()
+
+# What tests and the command are linked to, which see more of a library than it exports: all of it.
+# tutti_add_inside(target SOURCES ... LIBRARIES ...) makes target_inside.
+function(tutti_add_inside target)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  if(BUILD_SHARED_LIBS)
+    add_library(${target}_inside STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
+    target_link_libraries(${target}_inside PUBLIC ${arg_LIBRARIES})
+  else()
+    add_library(${target}_inside ALIAS ${target})
+  endif()
+endfunction()

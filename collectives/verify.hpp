@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <tutti/export.hpp>
 #include <tutti/spi/contract.hpp>
 #include <tutti/spi/schedule.hpp>
 
@@ -139,7 +140,7 @@ class Verifier {
 
 /// Verifies one set of schedules, such as a user's own.
 /// @param contract what they shall achieve. @param schedules one per rank. @return the outcome.
-[[nodiscard]] Verdict verify_schedules(const Contract& contract,
-                                       std::span<const Schedule> schedules);
+[[nodiscard]] TUTTI_API Verdict verify_schedules(const Contract& contract,
+                                                 std::span<const Schedule> schedules);
 
 }  // namespace tutti::inline v0

@@ -7,6 +7,7 @@
 #include <tutti/error.hpp>
 #include <tutti/operators.hpp>
 #include <tutti/types.hpp>
+#include <tutti/version.hpp>
 
 namespace tutti::inline v0 {
 namespace {
@@ -127,6 +128,10 @@ bool is_defined(OperatorKind kind, Datatype type) noexcept {
     case OperatorKind::user: return true;
   }
   return false;
+}
+
+std::string_view version() noexcept {
+  return TUTTI_VERSION;
 }
 
 }  // namespace tutti::inline v0

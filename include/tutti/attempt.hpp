@@ -30,9 +30,11 @@ Result<std::invoke_result_t<Function>> attempt(Function call) noexcept {
 
 /// A call returns its Error instead of throwing it.
 struct Returning {
-  using Outcome = Result<void>;
+  using Outcome = Result<void>;  ///< Of what returns nothing.
+  /// Of what returns a value. @tparam T its type.
   template <class T>
   using Of = Result<T>;
+  /// @param function the call. @return what it returned, or the Error.
   template <class Function>
   static auto call(Function function) noexcept {
     return attempt(std::move(function));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <tutti/error.hpp>
+#include <tutti/export.hpp>
 
 namespace tutti::inline v0 {
 
@@ -20,7 +21,7 @@ class Engine;
 /// find by a thread-local pointer. They are the same calls as elsewhere, of whatever communicators,
 /// so nothing that they are given could name it; and a communicator is used by one thread at a
 /// time.
-class BatchScope {
+class TUTTI_API BatchScope {
  public:
   /// Throws Error{invalid_argument} if there is one already.
   BatchScope();

@@ -12,11 +12,13 @@
 #include <cereal/types/common.hpp>
 
 #include <tutti/codec.hpp>
+#include <tutti/export.hpp>
 
 namespace tutti::inline v0 {
 
 /// The archive that objects are saved to. @see Encoder
-class ObjectWriter : public cereal::OutputArchive<ObjectWriter, cereal::AllowEmptyClassElision> {
+class TUTTI_API ObjectWriter
+    : public cereal::OutputArchive<ObjectWriter, cereal::AllowEmptyClassElision> {
  public:
   /// @param to where the bytes go.
   explicit ObjectWriter(Encoder& to)
@@ -29,7 +31,8 @@ class ObjectWriter : public cereal::OutputArchive<ObjectWriter, cereal::AllowEmp
 };
 
 /// The archive that objects are loaded from. @see Decoder
-class ObjectReader : public cereal::InputArchive<ObjectReader, cereal::AllowEmptyClassElision> {
+class TUTTI_API ObjectReader
+    : public cereal::InputArchive<ObjectReader, cereal::AllowEmptyClassElision> {
  public:
   /// @param from where the bytes come from.
   explicit ObjectReader(Decoder& from)

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <tutti/error.hpp>
+#include <tutti/export.hpp>
 #include <tutti/flat.hpp>
 
 namespace tutti::inline v0 {
@@ -25,7 +26,7 @@ inline constexpr int kDeepestObject = 32;
 namespace detail {
 
 /// How deep the object lies that is encoded or decoded.
-class Depth {
+class TUTTI_API Depth {
  public:
   void enter() {
     if (++depth_ > kDeepestObject)
@@ -47,7 +48,7 @@ struct RawBytes {
 };
 
 /// Is told how far an object has been encoded that is sent meanwhile.
-class Outlet {
+class TUTTI_API Outlet {
  public:
   Outlet() = default;
   Outlet(const Outlet&) = delete;
@@ -200,7 +201,7 @@ class Encoder : public detail::Depth {
 };
 
 /// Brings the bytes of an object that is decoded while it arrives.
-class Arrivals {
+class TUTTI_API Arrivals {
  public:
   Arrivals() = default;
   Arrivals(const Arrivals&) = delete;
@@ -214,7 +215,7 @@ class Arrivals {
 
 /// Bytes that an object is decoded from. They may come from anywhere: whatever they are, there is
 /// an object or an Error, and memory is asked for in proportion to their number.
-class Decoder : public detail::Depth {
+class TUTTI_API Decoder : public detail::Depth {
  public:
   /// @param bytes of one object, which stay where they are.
   explicit Decoder(std::span<const std::byte> bytes) noexcept

@@ -13,6 +13,7 @@
 #include <tutti/attempt.hpp>
 #include <tutti/buffer.hpp>
 #include <tutti/error.hpp>
+#include <tutti/export.hpp>
 #include <tutti/request.hpp>
 #include <tutti/values.hpp>
 
@@ -64,7 +65,7 @@ inline constexpr NoColor no_color{};
 class Communicator;
 
 /// The calls of Communicator::async. It refers to its communicator, which must live.
-class Async : public Collectives<Async, Request> {
+class TUTTI_API Async : public Collectives<Async, Request> {
  public:
   /// @param world whose calls they are.
   explicit Async(Communicator& world) noexcept : world_{&world} {}
@@ -76,7 +77,7 @@ class Async : public Collectives<Async, Request> {
 };
 
 /// The calls of Communicator::plan. It refers to its communicator, which must live.
-class Plans : public Collectives<Plans, Plan> {
+class TUTTI_API Plans : public Collectives<Plans, Plan> {
  public:
   /// @param world whose calls they are.
   explicit Plans(Communicator& world) noexcept : world_{&world} {}
@@ -88,7 +89,7 @@ class Plans : public Collectives<Plans, Plan> {
 };
 
 /// The calls of Communicator::try_. It refers to its communicator, which must live.
-class Try : public Values<Try, detail::Returning> {
+class TUTTI_API Try : public Values<Try, detail::Returning> {
  public:
   /// @param world whose calls they are.
   explicit Try(Communicator& world) noexcept : world_{&world} {}
@@ -120,7 +121,7 @@ class Try : public Values<Try, detail::Returning> {
 /// within a call of the same communicator, as in an operator or a Codec. What does not communicate
 /// may be called at any time: rank, size, transport, describe, allocate, and group. Different
 /// communicators run concurrently.
-class Communicator : public Values<Communicator, detail::Throwing> {
+class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
  public:
   /// Takes the group over. @param other is empty afterwards: its rank is -1, its size 0, and any
   /// call of it Error{invalid_argument}.

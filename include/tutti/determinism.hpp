@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include <tutti/export.hpp>
+
 namespace tutti::inline v0 {
 
 /// What a caller may rely on about the bits of a reduction; each level promises those before it,
@@ -22,6 +24,6 @@ enum class Determinism : std::uint8_t {
 inline constexpr int kDeterminisms = 5;
 
 /// @param level any enumerator. @return its name, such as "run_to_run".
-[[nodiscard]] std::string_view name_of(Determinism level) noexcept;
+[[nodiscard]] TUTTI_API std::string_view name_of(Determinism level) noexcept;
 
 }  // namespace tutti::inline v0

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include <tutti/export.hpp>
 #include <tutti/types.hpp>
 
 namespace tutti::inline v0 {
@@ -27,13 +28,13 @@ enum class ErrorCode : std::uint8_t {
 };
 
 /// @param code any enumerator. @return its name, such as "timeout".
-[[nodiscard]] std::string_view name_of(ErrorCode code) noexcept;
+[[nodiscard]] TUTTI_API std::string_view name_of(ErrorCode code) noexcept;
 
 /// The one exception type of the library. Argument errors are thrown by the starting call and
 /// change nothing; operating errors surface in the waiting call and, but for ErrorCode::object,
 /// leave the communicator failed. Over connections of tutti's own all ranks then get the same one,
 /// whichever of them met it.
-class Error : public std::exception {
+class TUTTI_API Error : public std::exception {
  public:
   /// @param code the kind of trouble.
   /// @param message one sentence that says what was wrong and what would be right.

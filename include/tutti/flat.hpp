@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <tutti/export.hpp>
 #include <tutti/types.hpp>
 
 namespace tutti::inline v0 {
@@ -69,7 +70,7 @@ concept OpenEnum = std::is_enum_v<E> && !CheckedEnum<E> &&
 };
 
 /// Initialises a member of any type.
-struct AnyMember {
+struct TUTTI_API AnyMember {
   template <class Member>
   operator Member() const noexcept;
 };

@@ -6,10 +6,12 @@
 #include <bit>
 #include <cstdint>
 
+#include <tutti/export.hpp>
+
 namespace tutti::inline v0 {
 
 /// IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits.
-struct Float16 {
+struct TUTTI_API Float16 {
   std::uint16_t bits = 0;  ///< The encoding.
 
   /// Positive zero.
@@ -24,7 +26,7 @@ struct Float16 {
 };
 
 /// bfloat16: the upper half of an IEEE 754 binary32.
-struct BFloat16 {
+struct TUTTI_API BFloat16 {
   std::uint16_t bits = 0;  ///< The encoding.
 
   /// Positive zero.

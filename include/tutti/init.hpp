@@ -6,6 +6,7 @@
 #include <string>
 
 #include <tutti/communicator.hpp>
+#include <tutti/export.hpp>
 
 namespace tutti::inline v0 {
 
@@ -64,8 +65,8 @@ struct InitOptions {
 /// Error{invalid_argument} for what is wrong with options, variables or launchers that disagree;
 /// Error{timeout} with a roll call of the missing ranks; Error{mismatch} where ranks have other
 /// versions, secrets, sizes, or options that must be equal; Error{transport}. Thread-safe.
-[[nodiscard]] Communicator init(const InitOptions& options = {});
+[[nodiscard]] TUTTI_API Communicator init(const InitOptions& options = {});
 /// As init. @param options see InitOptions. @return the communicator of all ranks, or the Error.
-[[nodiscard]] Result<Communicator> try_init(const InitOptions& options = {}) noexcept;
+[[nodiscard]] TUTTI_API Result<Communicator> try_init(const InitOptions& options = {}) noexcept;
 
 }  // namespace tutti::inline v0

@@ -14,6 +14,7 @@
 
 #include <tutti/attempt.hpp>
 #include <tutti/codec.hpp>
+#include <tutti/export.hpp>
 #include <tutti/type_name.hpp>
 #include <tutti/types.hpp>
 
@@ -28,7 +29,7 @@ class ObjectOperation;
 struct ObjectAccess;
 
 /// Lets only this thread call a communicator, as long as it lives: for what takes several calls.
-class SoleCaller {
+class TUTTI_API SoleCaller {
  public:
   /// @param engine of the communicator. Throws Error{invalid_argument} where another thread is in a
   /// call.
@@ -110,7 +111,7 @@ struct ObjectCall {
 
 /// An object collective under way, in bytes. Move-only. Dropping a pending one fails its
 /// communicator. A call of it is one of its communicator, which serves one thread at a time.
-class ObjectExchange {
+class TUTTI_API ObjectExchange {
  public:
   /// No operation.
   ObjectExchange() noexcept = default;
@@ -239,7 +240,7 @@ class ObjectRequest {
 
 namespace detail {
 /// What object collectives need of a communicator.
-struct ObjectAccess {
+struct TUTTI_API ObjectAccess {
   /// @param world of ranks. @return memory of earlier object collectives, for an Encoder to begin
   /// with; none where a call would be refused.
   [[nodiscard]] static RawBytes bytes(Communicator& world) noexcept;

@@ -183,6 +183,7 @@ class ObjectCalls {
   /// @param object what. @param to its receiver. @param tag 0 .. kUserTags - 1, as the receiver
   /// gives; arrays and objects that are under way together have different tags.
   /// @param options see ObjectOptions.
+  /// @return nothing, or as the class says.
   template <class T>
   Of<void> send(const T& object, Rank to, int tag = 0, const ObjectOptions& options = {}) {
     return Style::finish(*world_, [&] {
@@ -211,7 +212,7 @@ class ObjectCalls {
   }
 
  protected:
-  Communicator* world_;
+  Communicator* world_;  ///< Whose calls they are.
 
  private:
   template <class T>

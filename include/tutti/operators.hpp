@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include <tutti/export.hpp>
 #include <tutti/types.hpp>
 
 namespace tutti::inline v0 {
@@ -19,7 +20,7 @@ using UserFunction =
     std::function<void(const void* left, const void* right, void* out, std::size_t count)>;
 
 /// A reduction operator as a value: cheap to copy, comparable.
-class Operator {
+class TUTTI_API Operator {
  public:
   /// A built-in operator. @param kind any enumerator but user.
   constexpr Operator(OperatorKind kind) noexcept
@@ -48,12 +49,12 @@ class Operator {
 };
 
 /// @param kind any enumerator. @return its name, such as "sum".
-[[nodiscard]] std::string_view name_of(OperatorKind kind) noexcept;
+[[nodiscard]] TUTTI_API std::string_view name_of(OperatorKind kind) noexcept;
 
 /// Whether an operator is defined for a datatype: logical and bitwise ones for integers, min and
 /// max for real types, min_loc and max_loc for indexed types, user for all.
 /// @param kind the operator. @param type the elements. @return true if so.
-[[nodiscard]] bool is_defined(OperatorKind kind, Datatype type) noexcept;
+[[nodiscard]] TUTTI_API bool is_defined(OperatorKind kind, Datatype type) noexcept;
 
 inline const Operator sum{OperatorKind::sum};    ///< See OperatorKind::sum.
 inline const Operator prod{OperatorKind::prod};  ///< See OperatorKind::prod.

@@ -9,6 +9,7 @@
 
 #include <tutti/call.hpp>
 #include <tutti/error.hpp>
+#include <tutti/export.hpp>
 
 namespace tutti::inline v0 {
 
@@ -36,7 +37,7 @@ struct Arrival {
 /// soon as older ones have ended. Move-only. Dropping a pending one fails its communicator: the
 /// other ranks wait for messages that will never come. A call of it is one of its communicator,
 /// which serves one thread at a time.
-class [[nodiscard]] Request {
+class [[nodiscard]] TUTTI_API Request {
  public:
   /// No operation: test() is true.
   Request() noexcept = default;
@@ -71,20 +72,20 @@ class [[nodiscard]] Request {
 
 /// Waits for all. @param requests of one communicator or several, which all make progress; empty
 /// ones are done. Throws, when all have ended, well or not, the first Error.
-void wait_all(std::span<Request> requests);
+TUTTI_API void wait_all(std::span<Request> requests);
 /// Waits for one. @param requests as above. @return which has ended, and is empty now; none where
 /// all were empty. Throws the Error of one that ended so.
-std::optional<std::size_t> wait_any(std::span<Request> requests);
+TUTTI_API std::optional<std::size_t> wait_any(std::span<Request> requests);
 /// Makes progress. @param requests as above. @return whether all have ended. Throws as wait_any.
-[[nodiscard]] bool test_all(std::span<Request> requests);
+[[nodiscard]] TUTTI_API bool test_all(std::span<Request> requests);
 /// Makes progress. @param requests as above. @return which has ended, and is empty now, if one has.
 /// Throws as wait_any.
-[[nodiscard]] std::optional<std::size_t> test_any(std::span<Request> requests);
+[[nodiscard]] TUTTI_API std::optional<std::size_t> test_any(std::span<Request> requests);
 
 /// A prepared operation that may run again and again: schedule, addresses and scratch are bound.
 /// Move-only. One run at a time. A call of it is one of its communicator, which serves one thread
 /// at a time.
-class [[nodiscard]] Plan {
+class [[nodiscard]] TUTTI_API Plan {
  public:
   /// Takes the plan over. @param other is empty afterwards.
   Plan(Plan&& other) noexcept;

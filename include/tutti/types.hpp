@@ -9,6 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include <tutti/export.hpp>
 #include <tutti/float16.hpp>
 
 namespace tutti::inline v0 {
@@ -114,14 +115,14 @@ struct Indexed {
 };
 
 /// Bytes of one element. @param type any datatype but opaque. @return the size, 0 for opaque.
-[[nodiscard]] std::size_t size_of(Datatype type) noexcept;
+[[nodiscard]] TUTTI_API std::size_t size_of(Datatype type) noexcept;
 
 /// @param collective any enumerator. @return its name, such as "all_reduce".
-[[nodiscard]] std::string_view name_of(Collective collective) noexcept;
+[[nodiscard]] TUTTI_API std::string_view name_of(Collective collective) noexcept;
 /// @param call any enumerator. @return its name, such as "sendrecv".
-[[nodiscard]] std::string_view name_of(PointToPoint call) noexcept;
+[[nodiscard]] TUTTI_API std::string_view name_of(PointToPoint call) noexcept;
 /// @param type any enumerator. @return its name, such as "f32".
-[[nodiscard]] std::string_view name_of(Datatype type) noexcept;
+[[nodiscard]] TUTTI_API std::string_view name_of(Datatype type) noexcept;
 
 /// Whether the collective has a root. @param collective any enumerator. @return true if so.
 [[nodiscard]] constexpr bool is_rooted(Collective collective) noexcept {

@@ -265,7 +265,7 @@ class Values : public Collectives<Self, typename Style::Outcome> {
                   [&](T& result) { run(call::exscan(one(value), one(result), op), options); });
   }
   /// Sends one element. @param value what. @param to its receiver. @param tag as the receiver
-  /// gives. @param options as of send of an array.
+  /// gives. @param options as of send of an array. @return nothing.
   template <Element T>
   Of<void> send(const T& value, Rank to, int tag = 0, const Options& options = {}) {
     return Style::call([&] { run(call::send(one(value), to, tag), options); });

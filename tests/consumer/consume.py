@@ -158,6 +158,21 @@ def use_example(arguments, folder):
             sys.exit(f"{command} did not print \"{words}\":\n{output}")
 
 
+def check_exports(arguments, library):
+    """What a shared library exports is what the kept list says: no more, and nothing of others."""
+    kept = arguments.source / "tests" / "consumer" / "exports.txt"
+    symbols = run("nm", "-D", "-C", "--defined-only", library).splitlines()
+    # Weak ones are inline functions, of which each compiler keeps others.
+    found = {" ".join(line.split()[2:]) for line in symbols if line.split()[1] in "TVDBR"}
+    wanted = set(kept.read_text(encoding="utf-8").splitlines())
+    for name in (line.split(maxsplit=2)[2] for line in symbols if line.split()[1] != "A"):
+        if "tutti::v0::" not in name:
+            sys.exit(f"{library} exports {name}, which is not tutti's")
+    if found != wanted:
+        sys.exit(f"{library} and {kept} differ; if that is meant, copy the new list. New:\n" +
+                 "\n".join(sorted(found - wanted)) + "\nGone:\n" + "\n".join(sorted(wanted - found)))
+
+
 def use_shared(arguments, folder):
     arguments.build = folder / "shared"
     run(arguments.cmake, "-S", arguments.source, "-B", arguments.build, "-G", "Ninja",
@@ -165,6 +180,7 @@ def use_shared(arguments, folder):
         "-DBUILD_SHARED_LIBS=ON", "-DTUTTI_BUILD_TESTS=OFF",
         f"-DTUTTI_WARNINGS_AS_ERRORS={arguments.warnings_as_errors}")
     run(arguments.cmake, "--build", arguments.build)
+    check_exports(arguments, arguments.build / "libtutti.so")
     run(install(arguments, folder) / "bin" / "tutti", "list")
     use_find_package(arguments, folder)
     use_pkg_config(arguments, folder)

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include <tutti/error.hpp>
+#include <tutti/export.hpp>
 #include <tutti/spi/fork_guard.hpp>
 
 namespace tutti::inline v0 {
@@ -27,7 +28,7 @@ inline constexpr std::chrono::milliseconds kAgreementPatience{1000};
 /// other processes. Transports look at it whenever they are polled and throw what it says. All
 /// methods are safe to call from several threads at once. In a forked child it says that a child
 /// may not use what is its parent's, and tells nobody anything.
-class Alarm {
+class TUTTI_API Alarm {
  public:
   /// Tells the other ranks of the communicator what was raised; does not throw. The ranks agree on
   /// one cause, which hear brings, also to the rank that raised.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <tutti/export.hpp>
 #include <tutti/spi/schedule.hpp>
 
 namespace tutti::inline v0 {
@@ -60,13 +61,13 @@ enum class Parameter : std::uint8_t {
 };
 
 /// @param when any. @return the enumerator's name, such as "root_is_zero".
-[[nodiscard]] std::string_view name_of(When when) noexcept;
+[[nodiscard]] TUTTI_API std::string_view name_of(When when) noexcept;
 /// @param sizes any. @return the enumerator's name, such as "power_of_two".
-[[nodiscard]] std::string_view name_of(Sizes sizes) noexcept;
+[[nodiscard]] TUTTI_API std::string_view name_of(Sizes sizes) noexcept;
 /// @param parameter any. @return the enumerator's name, such as "radix".
-[[nodiscard]] std::string_view name_of(Parameter parameter) noexcept;
+[[nodiscard]] TUTTI_API std::string_view name_of(Parameter parameter) noexcept;
 /// @param parameter any. @return what stands before the `=`, such as "k"; empty for none.
-[[nodiscard]] std::string_view key_of(Parameter parameter) noexcept;
+[[nodiscard]] TUTTI_API std::string_view key_of(Parameter parameter) noexcept;
 
 /// @param parameter any. @return whether its value is one number.
 [[nodiscard]] constexpr bool is_number(Parameter parameter) noexcept {
@@ -108,23 +109,23 @@ struct Algorithm {
 };
 
 /// @return all of tutti's own algorithms, grouped by collective. Catalog has those of others too.
-[[nodiscard]] std::span<const Algorithm> catalog() noexcept;
+[[nodiscard]] TUTTI_API std::span<const Algorithm> catalog() noexcept;
 
 /// @param when a condition. @param size number of ranks. @param root the root, 0 where there is
 /// none.
 /// @return whether the condition is met.
-[[nodiscard]] bool holds(When when, int size, Rank root) noexcept;
+[[nodiscard]] TUTTI_API bool holds(When when, int size, Rank root) noexcept;
 
 /// @param sizes a restriction. @param size number of ranks. @return whether it admits that number.
-[[nodiscard]] bool admits(Sizes sizes, int size) noexcept;
+[[nodiscard]] TUTTI_API bool admits(Sizes sizes, int size) noexcept;
 
 /// Refuses a number of ranks that is not admitted. Throws Error{invalid_argument} that says what
 /// is.
 /// @param sizes a restriction. @param size number of ranks.
-void require(Sizes sizes, int size);
+TUTTI_API void require(Sizes sizes, int size);
 
 /// An algorithm with its parameters, as in `knomial:k=4`.
-struct Choice {
+struct TUTTI_API Choice {
   const Algorithm* algorithm = nullptr;  ///< Never null once parsed.
   int number = 2;                        ///< Meaningful if the algorithm takes a number.
   std::vector<int> skips{};              ///< Meaningful if the algorithm takes skips.
@@ -175,21 +176,22 @@ struct Hierarchy {
 /// Takes hosts as the groups of a hierarchy that says none. @param choice any. @param hosts a
 /// number for each rank, equal for those of one host; empty if nobody knows. @return the choice,
 /// with groups if it needs some and hosts are known.
-[[nodiscard]] Choice on_hosts(Choice choice, std::span<const int> hosts);
+[[nodiscard]] TUTTI_API Choice on_hosts(Choice choice, std::span<const int> hosts);
 
 /// @param hierarchy any. @param size number of ranks. @return the ranks of each group, ascending.
 /// Throws Error{invalid_argument} where its groups do not fit that number.
-[[nodiscard]] std::vector<std::vector<Rank>> groups_of(const Hierarchy& hierarchy, int size);
+[[nodiscard]] TUTTI_API std::vector<std::vector<Rank>> groups_of(const Hierarchy& hierarchy,
+                                                                 int size);
 
 /// Refuses a number of ranks that a choice cannot serve, and a choice that lacks what has no
 /// default. Throws Error{invalid_argument} that says why.
 /// @param choice any. @param size number of ranks.
-void require(const Choice& choice, int size);
+TUTTI_API void require(const Choice& choice, int size);
 
 /// Reads a choice of tutti's own algorithms. Throws Error{invalid_argument} that names the
 /// offender, the choices and the nearest name. @param collective which rows are meant. @param text
 /// such as "knomial:k=4".
 /// @return the choice.
-[[nodiscard]] Choice parse_choice(Collective collective, std::string_view text);
+[[nodiscard]] TUTTI_API Choice parse_choice(Collective collective, std::string_view text);
 
 }  // namespace tutti::inline v0

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <tutti/export.hpp>
 #include <tutti/spi/algorithm.hpp>
 
 namespace tutti::inline v0 {
@@ -42,13 +43,13 @@ class ScheduleTable {
 
 /// Refuses a number of ranks for which nothing is written down. Throws Error{invalid_argument}.
 /// @param table of schedules. @param size number of ranks.
-void require(const ScheduleTable& table, int size);
+TUTTI_API void require(const ScheduleTable& table, int size);
 
 /// Algorithms to choose from, grouped by collective: tutti's own, and those that are added. A
 /// value; a communicator is made with one (CommunicatorOptions::catalog) and then considers all its
 /// rows alike, but proves what was added, for its number of ranks and the root of the call, before
 /// it runs. Rows that cannot be proved are left out, and are an error if they are asked for.
-class Catalog {
+class TUTTI_API Catalog {
  public:
   /// tutti's own algorithms.
   Catalog();
@@ -79,13 +80,13 @@ class Catalog {
 };
 
 /// @param choice any. @return whether it is, or is made of, an algorithm that was added.
-[[nodiscard]] bool is_added(const Choice& choice) noexcept;
+[[nodiscard]] TUTTI_API bool is_added(const Choice& choice) noexcept;
 
 /// Reads a choice. Throws Error{invalid_argument} that names the offender, the choices and the
 /// nearest name. @param catalog what may be chosen; outlives the choice. @param collective which
 /// rows are meant. @param text such as "knomial:k=4". @return the choice.
-[[nodiscard]] Choice parse_choice(const Catalog& catalog, Collective collective,
-                                  std::string_view text);
+[[nodiscard]] TUTTI_API Choice parse_choice(const Catalog& catalog, Collective collective,
+                                            std::string_view text);
 
 /// What a module for `tutti --load` defines, as `extern "C"`: it adds its algorithms.
 /// @param catalog to which they are added.

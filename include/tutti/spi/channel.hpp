@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <tutti/error.hpp>
+#include <tutti/export.hpp>
 
 namespace tutti::inline v0 {
 
@@ -17,7 +18,7 @@ using Deadline = std::chrono::steady_clock::time_point;
 
 /// What a launcher, a file, a socket or a caller's own means offer: an exchange of short texts
 /// between all ranks. Used a few times while a world starts; one thread at a time.
-class Channel {
+class TUTTI_API Channel {
  public:
   Channel() = default;
   Channel(const Channel&) = delete;

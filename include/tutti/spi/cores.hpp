@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <span>
 
+#include <tutti/export.hpp>
+
 namespace tutti::inline v0 {
 
 /// What a process may use of its machine.
@@ -19,13 +21,13 @@ struct Cores {
 };
 
 /// @param root where the system's files are; tests pretend. @return what this process may use.
-[[nodiscard]] Cores usable_cores(const std::filesystem::path& root = "/");
+[[nodiscard]] TUTTI_API Cores usable_cores(const std::filesystem::path& root = "/");
 
 /// How many cores ranks share, if they outnumber those that they may use together: then one that
 /// spins keeps another from working. Launchers may bind each to cores of its own: what counts is
 /// the union.
 /// @param machine what each rank of one machine may use. @param own what one of them may.
 /// @return the number, as that one sees it; 0 where there is a core for every rank.
-[[nodiscard]] int shared_cores(std::span<const Cores> machine, const Cores& own);
+[[nodiscard]] TUTTI_API int shared_cores(std::span<const Cores> machine, const Cores& own);
 
 }  // namespace tutti::inline v0

@@ -5,12 +5,14 @@
 #include <atomic>
 #include <cstdint>
 
+#include <tutti/export.hpp>
+
 namespace tutti::inline v0 {
 
 /// A child of fork has a copy of all that its parent has: sockets, shared memory, half of a
 /// conversation. Whatever it did with them would disturb the parent, so it must not touch them. A
 /// guard is a page of memory that the system empties in such a child.
-class ForkGuard {
+class TUTTI_API ForkGuard {
  public:
   /// Throws Error{transport} where the system refuses.
   ForkGuard();

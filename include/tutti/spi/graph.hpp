@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <tutti/export.hpp>
 #include <tutti/types.hpp>
 
 namespace tutti::inline v0 {
@@ -34,7 +35,7 @@ struct SpanningTrees {
 
 /// An undirected, connected graph of routers, and the ranks on them. A value that never changes;
 /// copies share what is costly.
-class Graph {
+class TUTTI_API Graph {
  public:
   /// A link between two routers.
   struct Edge {
@@ -119,18 +120,18 @@ class Graph {
 };
 
 /// @param family any enumerator. @return its name, such as "slim_fly".
-[[nodiscard]] std::string_view name_of(GraphFamily family) noexcept;
+[[nodiscard]] TUTTI_API std::string_view name_of(GraphFamily family) noexcept;
 
 /// Reads a graph, such as "torus:4x4", "edges:0-1+1-2" or, with two ranks on each router in turn,
 /// "ring:4:per_router=2"; "ring:3:ranks=2+0+1" lists the router of each rank. Throws
 /// Error{invalid_argument} that names the offender, the choices and the nearest name.
 /// @param text as above. @return the graph.
-[[nodiscard]] Graph parse_graph(std::string_view text);
+[[nodiscard]] TUTTI_API Graph parse_graph(std::string_view text);
 
 /// Reads a list of links, one per line as two router numbers such as "0 1". A line such as
 /// "rank 5 2" puts rank 5 on router 2; without any, rank r sits on router r. What follows a # is a
 /// comment. Throws Error{invalid_argument} that names the line and what is wrong there.
 /// @param text all lines. @return the graph.
-[[nodiscard]] Graph read_edge_list(std::string_view text);
+[[nodiscard]] TUTTI_API Graph read_edge_list(std::string_view text);
 
 }  // namespace tutti::inline v0

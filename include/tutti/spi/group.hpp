@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <tutti/export.hpp>
 #include <tutti/spi/alarm.hpp>
 #include <tutti/spi/costs.hpp>
 #include <tutti/spi/memory.hpp>
@@ -31,7 +32,7 @@ struct Footing {
 
 /// Makes smaller groups, and memory that peers see. A backend that can do neither has no Group.
 /// Calls from several threads at once are safe.
-class Group {
+class TUTTI_API Group {
  public:
   Group() = default;
   Group(const Group&) = delete;

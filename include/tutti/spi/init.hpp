@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include <tutti/export.hpp>
 #include <tutti/init.hpp>
 #include <tutti/spi/channel.hpp>
 #include <tutti/spi/group.hpp>
@@ -15,19 +16,19 @@ namespace tutti::inline v0 {
 /// the channel, which is not needed afterwards. The environment is not asked.
 /// @param channel of all ranks. @param options see InitOptions; not its url, rank and size.
 /// @return the communicator of all ranks. Throws as init.
-[[nodiscard]] Communicator init(Channel& channel, const InitOptions& options = {});
+[[nodiscard]] TUTTI_API Communicator init(Channel& channel, const InitOptions& options = {});
 /// As above, with a network of one's own in place of TCP, which then carries only what ranks tell
 /// each other of failures. @param channel of all ranks. @param options see InitOptions; its
 /// transport must be "auto". @param network carries messages between hosts; of the same kind on all
 /// ranks. @return the communicator of all ranks. Throws as init.
-[[nodiscard]] Communicator init(Channel& channel, const InitOptions& options,
-                                std::shared_ptr<Network> network);
+[[nodiscard]] TUTTI_API Communicator init(Channel& channel, const InitOptions& options,
+                                          std::shared_ptr<Network> network);
 
 /// For transports of one's own: ranks of one host learn at once when one of them ends, and by what
 /// communicators fail. Collective over the channel. No network is used. @param channel of all
 /// ranks. @param options see InitOptions, of which the timeouts count. @return a footing without a
 /// transport, whose group makes more such, and can be asked what ranks of the own host do. Throws
 /// as init.
-[[nodiscard]] Footing watch_ranks(Channel& channel, const InitOptions& options = {});
+[[nodiscard]] TUTTI_API Footing watch_ranks(Channel& channel, const InitOptions& options = {});
 
 }  // namespace tutti::inline v0

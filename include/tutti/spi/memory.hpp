@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include <tutti/export.hpp>
 #include <tutti/operators.hpp>
 
 namespace tutti::inline v0 {
@@ -25,7 +26,7 @@ struct Fold {
 };
 
 /// Allocates, copies and reduces memory of one kind. Calls from several threads at once are safe.
-class Memory {
+class TUTTI_API Memory {
  public:
   Memory() = default;
   Memory(const Memory&) = delete;
@@ -45,10 +46,10 @@ class Memory {
 
 /// @param memory where to allocate; it lives on with what was allocated. @param bytes how many.
 /// @return them, zeroed; null where there are none. Throws std::bad_alloc.
-[[nodiscard]] std::shared_ptr<std::byte> allocate_zeroed(std::shared_ptr<Memory> memory,
-                                                         std::size_t bytes);
+[[nodiscard]] TUTTI_API std::shared_ptr<std::byte> allocate_zeroed(std::shared_ptr<Memory> memory,
+                                                                   std::size_t bytes);
 
 /// @return memory of the host. Reductions use the widest vector instructions this processor has.
-[[nodiscard]] std::shared_ptr<Memory> make_host_memory();
+[[nodiscard]] TUTTI_API std::shared_ptr<Memory> make_host_memory();
 
 }  // namespace tutti::inline v0

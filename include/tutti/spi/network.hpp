@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include <tutti/export.hpp>
 #include <tutti/spi/alarm.hpp>
 #include <tutti/spi/costs.hpp>
 #include <tutti/spi/transport.hpp>
@@ -14,7 +15,7 @@
 namespace tutti::inline v0 {
 
 /// Connects ranks that share no memory. It outlives the transports it makes.
-class Network {
+class TUTTI_API Network {
  public:
   Network() = default;
   Network(const Network&) = delete;

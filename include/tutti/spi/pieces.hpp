@@ -8,6 +8,7 @@
 #include <cstring>
 #include <span>
 
+#include <tutti/export.hpp>
 #include <tutti/spi/streaming.hpp>
 #include <tutti/spi/transport.hpp>
 
@@ -22,7 +23,7 @@ namespace tutti::inline v0 {
 }
 
 /// A place in the pieces of a message.
-class Cursor {
+class TUTTI_API Cursor {
  public:
   /// At the front. @param pieces which; they stay where they are.
   explicit Cursor(std::span<const Piece> pieces = {}) noexcept : pieces_{pieces} {}

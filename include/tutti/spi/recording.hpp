@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <tutti/elements.hpp>
+#include <tutti/export.hpp>
 #include <tutti/types.hpp>
 
 namespace tutti::inline v0 {
@@ -26,7 +27,7 @@ struct RecordedResult {
 };
 
 /// What the calls of one rank resulted in, one after the other.
-class Recording {
+class TUTTI_API Recording {
  public:
   /// Adds the result of a call. @param name for a person, equal on all ranks and in all runs.
   /// @param elements the result, which is copied.
@@ -72,7 +73,7 @@ struct Difference {
 /// Compares two runs, bit by bit. @param first of each rank, in the order of ranks. @param second
 /// likewise. @return where they differ first, by call, then rank, then element; nothing if they do
 /// not. Throws Error{invalid_argument} for unlike numbers of ranks.
-[[nodiscard]] std::optional<Difference> first_difference(std::span<const Recording> first,
-                                                         std::span<const Recording> second);
+[[nodiscard]] TUTTI_API std::optional<Difference> first_difference(
+    std::span<const Recording> first, std::span<const Recording> second);
 
 }  // namespace tutti::inline v0

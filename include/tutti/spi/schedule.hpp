@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <tutti/export.hpp>
 #include <tutti/types.hpp>
 
 namespace tutti::inline v0 {
@@ -142,7 +143,7 @@ static_assert(sizeof(Step) == 16);
 
 /// One rank's program: rounds of steps. Steps of a round read what stood there before the round;
 /// rounds of different ranks need not line up. A value without pointers: compared, cached, printed.
-class Schedule {
+class TUTTI_API Schedule {
  public:
   /// An empty schedule. @param units units of the whole vector: blocks * parts.
   /// @param planes planes of scratch, each shaped like the whole vector; only used slots cost
@@ -213,28 +214,28 @@ class Schedule {
 
 /// One schedule after the other; units are refined to their common multiple.
 /// @param first runs first. @param second runs after it. @return both as one schedule.
-[[nodiscard]] Schedule then(Schedule first, Schedule second);
+[[nodiscard]] TUTTI_API Schedule then(Schedule first, Schedule second);
 
 /// The same schedule on a subgroup. @param members the communicator's rank of each group rank.
 /// @param schedule written in group ranks. @return it, written in the communicator's ranks.
-[[nodiscard]] Schedule on(std::span<const Rank> members, const Schedule& schedule);
+[[nodiscard]] TUTTI_API Schedule on(std::span<const Rank> members, const Schedule& schedule);
 
 /// Finer units. @param schedule any. @param units a multiple of its units. @return the same steps.
-[[nodiscard]] Schedule refine(Schedule schedule, std::uint32_t units);
+[[nodiscard]] TUTTI_API Schedule refine(Schedule schedule, std::uint32_t units);
 
 /// The same schedule on one of several equal pieces of a longer vector.
 /// @param schedule any. @param piece in [0, pieces). @param pieces how many. @return it, there.
-[[nodiscard]] Schedule on_piece(const Schedule& schedule, std::uint32_t piece,
-                                std::uint32_t pieces);
+[[nodiscard]] TUTTI_API Schedule on_piece(const Schedule& schedule, std::uint32_t piece,
+                                          std::uint32_t pieces);
 
 /// The same schedule where only the first blocks of the vector have any elements.
 /// @param schedule any. @param kept blocks that stay, at least one. @param blocks equal ones that
 /// the schedule's vector is cut into. @return what it does to the blocks that stay.
-[[nodiscard]] Schedule first_blocks(const Schedule& schedule, std::uint32_t kept,
-                                    std::uint32_t blocks);
+[[nodiscard]] TUTTI_API Schedule first_blocks(const Schedule& schedule, std::uint32_t kept,
+                                              std::uint32_t blocks);
 
 /// How many blocks a schedule's vector has, and for which of a longer vector they stand.
-struct Blocks {
+struct TUTTI_API Blocks {
   std::uint32_t own = 1;    ///< Of the schedule's vector.
   std::uint32_t count = 1;  ///< Of the longer one.
   /// Those that one of its own stands for: any number, none of them twice. The span need not
@@ -245,25 +246,25 @@ struct Blocks {
 /// The same schedule where blocks stand for others, of a longer vector.
 /// @param schedule any whose Reduce and Copy stay within a block. @param blocks for which they
 /// stand. @return it, there.
-[[nodiscard]] Schedule on_blocks(const Schedule& schedule, const Blocks& blocks);
+[[nodiscard]] TUTTI_API Schedule on_blocks(const Schedule& schedule, const Blocks& blocks);
 
 /// then(first, on_blocks(second, blocks)), which is not made on its own before.
 /// @param first runs first. @param second runs after it. @param blocks for which those of the
 /// second stand. @return both as one schedule.
-[[nodiscard]] Schedule then(Schedule first, const Schedule& second, const Blocks& blocks);
+[[nodiscard]] TUTTI_API Schedule then(Schedule first, const Schedule& second, const Blocks& blocks);
 
 /// The same schedule for what another one has left: it reads `out` where it read `in`, which is the
 /// same until something is written there. @param schedule any. @return it, with that input.
-[[nodiscard]] Schedule continued(const Schedule& schedule);
+[[nodiscard]] TUTTI_API Schedule continued(const Schedule& schedule);
 
 /// The same schedule without Finish: for what is reduced further.
 /// @param schedule any. @return its other steps.
-[[nodiscard]] Schedule unfinished(const Schedule& schedule);
+[[nodiscard]] TUTTI_API Schedule unfinished(const Schedule& schedule);
 
 /// Several schedules at once: a round is that round of each of them. Free of deadlock if messages
 /// are received in rounds of the same number as they are sent.
 /// @param parts at least one, equal in units; they share no slots. @return all of them.
-[[nodiscard]] Schedule side_by_side(std::span<const Schedule> parts);
+[[nodiscard]] TUTTI_API Schedule side_by_side(std::span<const Schedule> parts);
 
 /// What reverse makes of a message.
 enum class Reversal : std::uint8_t {
@@ -275,6 +276,6 @@ enum class Reversal : std::uint8_t {
 /// Reversal::reduce the former receivers' operands stand right of the own value, in the order in
 /// which a round listed them: in-order trees stay in order.
 /// @param schedule sends and receives only. @param reversal see Reversal. @return the reversed one.
-[[nodiscard]] Schedule reverse(const Schedule& schedule, Reversal reversal);
+[[nodiscard]] TUTTI_API Schedule reverse(const Schedule& schedule, Reversal reversal);
 
 }  // namespace tutti::inline v0

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <tutti/export.hpp>
 #include <tutti/spi/catalog.hpp>
 
 namespace tutti::inline v0 {
@@ -25,14 +26,14 @@ struct WrittenSchedules {
 /// Reads JSON. Throws Error{invalid_argument} that says what is missing, or cannot be, and where.
 /// What is read is not proved yet. Safe with any bytes, and from several threads.
 /// @param text of the file, at most some hundred megabytes. @return what it says.
-[[nodiscard]] WrittenSchedules read_json_schedules(std::string_view text);
+[[nodiscard]] TUTTI_API WrittenSchedules read_json_schedules(std::string_view text);
 
 /// Reads XML of MSCCL, which tutti wrote, or others. Throws as read_json_schedules.
 /// @param text of the file. @return what it says; rounds are found where it has none.
-[[nodiscard]] WrittenSchedules read_msccl_schedules(std::string_view text);
+[[nodiscard]] TUTTI_API WrittenSchedules read_msccl_schedules(std::string_view text);
 
 /// Algorithms that are written down in one file or several, on their way to a catalog. A value.
-class WrittenAlgorithms {
+class TUTTI_API WrittenAlgorithms {
  public:
   /// Proves schedules, and takes them. Those of one name and collective are one algorithm, which
   /// serves the numbers of ranks, and roots, for which there are any, and has the traits that hold

@@ -6,16 +6,18 @@
 
 #include <cstddef>
 
+#include <tutti/export.hpp>
+
 namespace tutti::inline v0 {
 
 /// Copies whole lines past the caches, and the ends through them; all through them where the
 /// processor has no such stores. Call end_streams before anybody is told. Calls from several
 /// threads at once are safe. @param to where the bytes go. @param from where they are; no overlap.
 /// @param bytes how many.
-void stream(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
+TUTTI_API void stream(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
 
 /// Waits until what this thread has streamed is where others see it. What it stores afterwards may
 /// tell them so; a release by itself does not wait for streamed bytes.
-void end_streams() noexcept;
+TUTTI_API void end_streams() noexcept;
 
 }  // namespace tutti::inline v0

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include <tutti/error.hpp>
+#include <tutti/export.hpp>
 
 namespace tutti::inline v0 {
 
@@ -28,7 +29,7 @@ struct Piece {
 };
 
 /// Takes a message while its bytes are warm, instead of pieces that it would be stored to first.
-class Sink {
+class TUTTI_API Sink {
  public:
   Sink() = default;
   Sink(const Sink&) = delete;
@@ -120,7 +121,7 @@ struct Capabilities {
 
 /// Moves messages. Between two ranks, messages of equal tag match in the order in which they were
 /// posted; messages of different tags never block each other. One thread at a time.
-class Transport {
+class TUTTI_API Transport {
  public:
   Transport() = default;
   Transport(const Transport&) = delete;
@@ -190,15 +191,15 @@ class Transport {
 };
 
 /// @param value any. @return it as "0x" and sixteen digits.
-[[nodiscard]] std::string hexadecimal(std::uint64_t value);
+[[nodiscard]] TUTTI_API std::string hexadecimal(std::uint64_t value);
 /// @param peer sender. @param theirs its message's fingerprint. @param ours that of the receive.
 /// @return the error for a message of another call.
-[[nodiscard]] Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours);
+[[nodiscard]] TUTTI_API Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours);
 /// @param peer sender. @param theirs its message's fingerprint. @param pending as in is_stray.
 /// @return the error for a message that is_stray.
-[[nodiscard]] Error stray_message(Rank peer, std::uint64_t theirs, std::uint64_t pending);
+[[nodiscard]] TUTTI_API Error stray_message(Rank peer, std::uint64_t theirs, std::uint64_t pending);
 /// @param peer sender. @param theirs its message's bytes. @param ours those of the receive.
 /// @return the error for a message of another length.
-[[nodiscard]] Error wrong_length(Rank peer, std::uint64_t theirs, std::uint64_t ours);
+[[nodiscard]] TUTTI_API Error wrong_length(Rank peer, std::uint64_t theirs, std::uint64_t ours);
 
 }  // namespace tutti::inline v0

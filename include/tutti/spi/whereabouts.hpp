@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include <tutti/export.hpp>
 #include <tutti/spi/transport.hpp>
 
 namespace tutti::inline v0 {
@@ -64,11 +65,11 @@ struct CallWait {
   Duration time{0};          ///< For how long, when it was noted.
 };
 /// @param wait any. @return its call in words, such as "reduce #1" or "recv with tag 5".
-[[nodiscard]] std::string words_of(const CallWait& wait);
+[[nodiscard]] TUTTI_API std::string words_of(const CallWait& wait);
 
 /// What a rank of a communicator has called and waits for, for the others to ask when they wait for
 /// it. One thread writes, any read.
-class CallCounter {
+class TUTTI_API CallCounter {
  public:
   /// So many calls back it knows what they were; as many as may be under way at once.
   static constexpr std::uint64_t kRemembered = 64;

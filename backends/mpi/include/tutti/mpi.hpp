@@ -10,6 +10,7 @@
 
 #include <tutti/call.hpp>
 #include <tutti/communicator.hpp>
+#include <tutti/export.hpp>
 #include <tutti/init.hpp>
 #include <tutti/spi/transport.hpp>
 
@@ -53,7 +54,7 @@ struct Options {
 /// live as long as what is made here.
 /// @param comm an intra-communicator. @param options as of tutti::init; not its url, rank and size.
 /// @return the communicator, with the ranks of `comm`. Throws Error.
-[[nodiscard]] Communicator init(MPI_Comm comm, const InitOptions& options = {});
+[[nodiscard]] TUTTI_API Communicator init(MPI_Comm comm, const InitOptions& options = {});
 
 /// A communicator over a private duplicate of an MPI communicator. Collective over `comm`. Ranks of
 /// one host are connected by sockets of Unix as well, over which they know at once when one of them
@@ -63,8 +64,9 @@ struct Options {
 /// @return the communicator, with the ranks of `comm`. Its groups and splits are made by MPI, which
 /// blocks until all members take part, without a deadline: ranks that make overlapping groups must
 /// make them in one order. Throws Error.
-[[nodiscard]] Communicator communicator(MPI_Comm comm, const CommunicatorOptions& options = {},
-                                        const Options& transport = {});
+[[nodiscard]] TUTTI_API Communicator communicator(MPI_Comm comm,
+                                                  const CommunicatorOptions& options = {},
+                                                  const Options& transport = {});
 
 /// The transport underneath `communicator`. Collective over `comm`.
 ///
@@ -78,13 +80,14 @@ struct Options {
 /// Error{peer_dead} should end itself with MPI_Abort, since MPI_Finalize waits for the dead.
 /// @param comm an intra-communicator, as above. @param options see Options.
 /// @return the transport. Throws Error.
-[[nodiscard]] std::unique_ptr<Transport> make_transport(MPI_Comm comm, const Options& options = {});
+[[nodiscard]] TUTTI_API std::unique_ptr<Transport> make_transport(MPI_Comm comm,
+                                                                  const Options& options = {});
 
 /// Whether the MPI has a call of its own for a collective, or for a message between two ranks. It
 /// lacks f16 and bf16 reductions, averages, users' operators, the reduce_scatter into the own block
 /// of the input, and counts beyond 2^31 - 1.
 /// @param call the call. @param comm where it would run. @return true if native() can run it.
-[[nodiscard]] bool has_native(const Call& call, MPI_Comm comm) noexcept;
+[[nodiscard]] TUTTI_API bool has_native(const Call& call, MPI_Comm comm) noexcept;
 
 /// Runs the MPI's own *blocking* call. Nothing is checked between the ranks, no deadline is kept,
 /// and the MPI's arithmetic applies, not ours. Equal input and output mean in place.
@@ -93,6 +96,6 @@ struct Options {
 /// reduce_scatter (in_counts); else blocks are equal. @param comm where it runs: collectively, or
 /// by the ranks of a message. Throws Error{invalid_argument} that says what the MPI lacks,
 /// Error{transport} if it reports a failure.
-void native(const Call& call, MPI_Comm comm);
+TUTTI_API void native(const Call& call, MPI_Comm comm);
 
 }  // namespace tutti::inline v0::mpi

@@ -1,0 +1,18 @@
+/// @file
+/// Which tutti a program was compiled with, and which it runs with.
+#pragma once
+
+#include <string_view>
+
+#include <tutti/export.hpp>
+
+namespace tutti::inline v0 {
+
+inline constexpr int kVersionMajor = 0;  ///< Of these headers. Counts what programs must follow.
+inline constexpr int kVersionMinor = 1;  ///< Of these headers.
+inline constexpr int kVersionPatch = 0;  ///< Of these headers.
+
+/// @return the version of the library that runs, such as "0.1.0".
+[[nodiscard]] TUTTI_API std::string_view version() noexcept;
+
+}  // namespace tutti::inline v0
