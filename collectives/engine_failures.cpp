@@ -68,8 +68,8 @@ void Engine::find_strays(bool thoroughly) {
   has_looked_ = true;
 }
 
-/// What its sender sent before something that this call waited for has come. So a disagreement ends
-/// the first call that waits for the ranks that disagree, and does not wait for the next one.
+/// Whatever a rank sent before a message that this call has received has come too. So where ranks
+/// disagree about an earlier call, the first call that waits for them fails, and not the next one.
 void Engine::find_strays_after(const Execution& execution) {
   if (failure_) return;
   if (execution.binding().awaits_all) strays_are_likely_ = has_pending();

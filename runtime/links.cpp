@@ -1,6 +1,7 @@
 #include "links.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "address_space.hpp"
@@ -8,7 +9,8 @@
 namespace tutti::runtime {
 namespace {
 
-/// Ranks whose segments must find room beside each other, since more worlds may come.
+/// The segments of at least so many ranks must find room beside each other in the addresses of a
+/// process, since later worlds may have more ranks than the first.
 constexpr int kLeastRanks = 64;
 
 std::uint64_t random_number() {
@@ -54,8 +56,8 @@ Links::Links(const LinkSettings& settings, int ranks)
   visible_ = shm::make_visible_memory(segment_);
 }
 
-/// The link to a process that both ends take: the one of the lowest number. @return its number
-/// here, or -1.
+/// Of several links to a process both ends take the one whose Peer::link is the lowest.
+/// @return the number of the peer at its other end, or -1 where there is no link.
 Rank Links::find_locked(std::uint64_t process) const {
   Rank best = -1;
   const auto [begin, end] = numbers_.equal_range(process);

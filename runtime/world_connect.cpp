@@ -97,7 +97,10 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
     processes_.push_back(take<std::uint64_t>(hello));
     const auto id = take<std::uint64_t>(hello);
     const auto theirs = take<std::uint64_t>(hello);
-    if (processes_.size() == 1) id_ = id, summary = theirs;
+    if (processes_.size() == 1) {
+      id_ = id;
+      summary = theirs;
+    }
     is_known = is_known && theirs == summary;
   }
   // Ranks of one process are threads, which cannot share links.
@@ -127,6 +130,8 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
   settle(households_of(households));
   return true;
 }
+
+/// Collective. Connects every two ranks, also those whose processes have a link already.
 void World::connect_anew(Channel& channel, const LinkSettings& settings,
                          const WorldOptions& options, Deadline deadline) {
   if (processes_.empty()) {

@@ -57,7 +57,7 @@ Whereabouts CallCounter::tell(std::uint64_t number) const {
   const std::uint64_t before = slot.number.load(std::memory_order_acquire);
   told.fingerprint = slot.fingerprint.load(std::memory_order_acquire);
   const std::uint64_t after = slot.number.load(std::memory_order_relaxed);
-  // The slot of a call is taken for another one just before that has begun.
+  // The call that comes kRemembered later takes the slot, just before it is counted as begun.
   const bool is_taken = begun_.load(std::memory_order_acquire) + 1 >= number + kRemembered;
   if (number > 0 && before == number && after == number) told.memory = Whereabouts::Memory::known;
   else if (number > 0 && is_taken) told.memory = Whereabouts::Memory::forgotten;

@@ -28,9 +28,10 @@ MpiProgress::MpiProgress(std::function<void()> others)
     : others_{std::move(others)}, is_for_main_thread_{is_for_main_thread()}, process_{getpid()},
       self_{rank_in_world()}, tag_{largest_tag()} {}
 
-// MPIs make progress in a probe that finds nothing, MPICH on MPI_COMM_SELF not even then. So it is
-// for a message that nobody sends: from this rank to itself, with the largest tag. What the probe
-// returns does not matter: an error will be seen by whoever waits for what has failed.
+// MPIs make progress in a probe that finds nothing, but MPICH makes none in a probe of
+// MPI_COMM_SELF. So this one is of MPI_COMM_WORLD, for a message that nobody sends: from this rank
+// to itself, with the largest tag. What the probe returns does not matter: an error will be seen by
+// whoever waits for what has failed.
 void MpiProgress::operator()() const {
   if (others_) others_();
   if (getpid() != process_) return;
