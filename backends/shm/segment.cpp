@@ -110,8 +110,12 @@ std::uint64_t Segment::reserve(std::size_t bytes, std::size_t alignment) {
     const std::uint64_t begin = round_up(offset, alignment);
     const std::uint64_t end = begin + bytes;
     if (end > offset + size) continue;
+    // First two holes of one, so that where memory for these lists is lacking nothing overlaps.
+    if (end < offset + size) {
+      holes_.emplace(end, offset + size - end);
+      hole->second = end - offset;
+    }
     blocks_.emplace(begin, bytes);
-    if (end < offset + size) holes_.emplace(end, offset + size - end);
     if (begin > offset) hole->second = begin - offset;
     else holes_.erase(hole);
     used_ += bytes;
