@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <iterator>
 #include <mutex>
 
 #include "socket.hpp"
@@ -35,9 +34,11 @@ rlimit limit() {
 /// How many are open. To count them takes one more.
 rlim_t open_now(rlim_t most) {
   std::error_code error;
-  const std::filesystem::directory_iterator entries{"/proc/self/fd", error};
+  std::filesystem::directory_iterator entry{"/proc/self/fd", error};
+  rlim_t count = 0;
+  for (; !error && entry != end(entry); entry.increment(error)) ++count;
   if (error) return error.value() == EMFILE ? most : 0;
-  return static_cast<rlim_t>(std::distance(begin(entries), end(entries))) - 1;
+  return count - 1;
 }
 
 rlim_t links_of(int ranks) {
