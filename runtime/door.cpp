@@ -100,9 +100,11 @@ bool Door::accept_one(const Listener& listener) {
 }
 
 /// Where there has been no room for so long, and no stranger takes any up, waiting does not help.
+/// Whether there was any while nobody came is not known.
 void Door::check_shortage(int error) {
   const auto now = Clock::now();
-  if (!short_since_ || !strangers_.empty()) short_since_ = now;
+  const bool is_new = !short_since_ || now - closed_until_ >= kLongestShortage;
+  if (is_new || !strangers_.empty()) short_since_ = now;
   if (now - *short_since_ >= kLongestShortage)
     throw_system_error("cannot accept connections", error);
 }
