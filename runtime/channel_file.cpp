@@ -186,11 +186,10 @@ void FileChannel::check_sizes() {
   std::size_t fitting = 0;
   for (Rank rank = 0; rank < place_.size; ++rank) fitting += waits(rank) ? 1 : 0;
   const auto error = wrong_sizes(misfits, hello_, fitting);
+  if (!error) return doubted_since_.reset();
   const auto now = std::chrono::steady_clock::now();
-  if (!error || now - doubted_since_.value_or(now) < kDoubt) {
-    if (!doubted_since_) doubted_since_ = now;
-    return;
-  }
+  if (!doubted_since_) doubted_since_ = now;
+  if (now - *doubted_since_ < kDoubt) return;
   std::string words;
   put_error(words, *error);
   folder_->write(note_to(kFailed, nonce_), words);
