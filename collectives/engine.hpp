@@ -208,6 +208,8 @@ class Engine {
   void tell_waits(const Execution* first, bool blocks, Duration now) noexcept;
   void help_others(Duration now);
   [[nodiscard]] Witnesses witnesses() const;
+  /// Whether this process is a child of the one that made it, where there is an alarm to tell.
+  [[nodiscard]] bool is_forked() const noexcept { return alarm_ && alarm_->is_forked(); }
   [[nodiscard]] Error explained(const Error& cause) const;
   [[noreturn]] void fail(const Error& cause);
   [[noreturn]] void fail_as_caught();
