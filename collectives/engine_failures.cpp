@@ -33,18 +33,24 @@ Error caught(Rank self) {
 
 /// Who destroys a communicator hears of nothing any more, but ranks that still call it do.
 Engine::~Engine() {
-  if (!failure_) {
-    try {
-      find_strays(false);
-    } catch (...) {
-      is_quiet_ = transport_->abort(explained(caught(transport_->self())));
-    }
-  }
+  if (!failure_) look_back();
   if (is_quiet_) return;
   for (Held& held : in_use_)
     if (!held.execution.done()) held.execution.write_off();
   // Peers may still write into their memory, so that is never freed.
   if (!objects_.empty()) static_cast<void>(new auto(std::move(objects_)));
+}
+
+/// Tells the ranks of a disagreement that nobody has noticed yet.
+void Engine::look_back() noexcept {
+  try {
+    find_strays(false);
+  } catch (...) {
+    try {
+      is_quiet_ = transport_->abort(explained(caught(transport_->self())));
+    } catch (...) {  // There is no memory for words: the transport ends without any.
+    }
+  }
 }
 
 Engine::Oldest Engine::oldest_pending() const noexcept {
@@ -102,11 +108,16 @@ void Engine::complain() const {
   throw Error{*failure_};
 }
 
-/// Of two ranks in different calls each finds the other one to be wrong: the rest are asked.
+/// Of two ranks in different calls each finds the other one to be wrong: the rest are asked, where
+/// they can be.
 Error Engine::explained(const Error& cause) const {
   const bool is_over = failure_ || (alarm_ && alarm_->went_off());
   if (cause.code() != ErrorCode::mismatch || is_over) return cause;
-  return witnesses().explained(cause, sequence_);
+  try {
+    return witnesses().explained(cause, sequence_);
+  } catch (...) {
+    return cause;
+  }
 }
 
 Witnesses Engine::witnesses() const {
