@@ -84,6 +84,8 @@ bool Engine::poll_for(const Pending& pending, bool blocks) {
     check_deadlines(execution_of(pending), blocks, now);
     help_others(now);
   }
+  // Where something above fails its word stands: others that fail just then still go by it, and
+  // nobody asks later.
   if (has_told_waits_ && pending.done()) {
     has_told_waits_ = false;
     calls_->go_on();
