@@ -111,7 +111,11 @@ class Links {
  private:
   [[nodiscard]] bool is_usable() const noexcept { return !guard_->is_forked(); }
   [[nodiscard]] Rank find_locked(std::uint64_t process) const;
-  void add_local(Rank number, const Link& link, std::uint64_t process);
+  [[nodiscard]] std::vector<Rank> number_locked(const Mesh& mesh,
+                                                std::span<const std::uint64_t> processes,
+                                                Rank self);
+  void add_ways(Mesh& mesh, const std::vector<Rank>& numbers, Rank self);
+  void add_local(Rank number, const Link& link);
 
   const LinkSettings settings_;
   const std::uint64_t process_;
