@@ -47,6 +47,12 @@ std::uint64_t summary_of(const WorldOptions& options) {
   return summary;
 }
 
+NetworkSpeed speed_in(std::string_view& report) {
+  const auto said = take<std::uint8_t>(report);
+  constexpr auto kLast = static_cast<std::uint8_t>(NetworkSpeed::gigabits_10);
+  return said > kLast ? NetworkSpeed::unknown : static_cast<NetworkSpeed>(said);
+}
+
 }  // namespace
 
 Ways ways_of(std::string_view name) {
@@ -111,7 +117,7 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
     if (!processes_.empty()) known = links_->find(processes_, self_);
     numbers_ = known.numbers;
     std::string report;
-    put(report, !numbers_.empty());
+    put(report, static_cast<std::uint8_t>(numbers_.empty() ? 0 : 1));
     put(report, known.balance);
     put(report, numbers_.empty() ? Household{} : household());
     put(report, known_speed());
@@ -121,10 +127,10 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
   std::vector<Household> households;
   known_speed_ = NetworkSpeed::unknown;
   for (std::string_view report : reports) {
-    is_known = take<bool>(report) && is_known;
+    is_known = take<std::uint8_t>(report) != 0 && is_known;
     balance += take<std::uint64_t>(report);
     households.push_back(take<Household>(report));
-    if (households.size() == 1) known_speed_ = take<NetworkSpeed>(report);
+    if (households.size() == 1) known_speed_ = speed_in(report);
   }
   if (!is_known || balance != 0) return false;
   settle(households_of(households));

@@ -165,6 +165,26 @@ TEST(World, SaysWhoSharesNoMemory) {
   }
 }
 
+// The second exchange tells what is known, beginning with the good news that there is no error.
+TEST(World, BelievesNoSpeedThatIsNone) {
+  const auto channels = local_channels(2, true);
+  expect_no_error(run_ranks(2, [&](Rank rank) {
+    WorldOptions options{.segment_bytes = std::size_t{1} << 26};
+    options.mesh.host.name += std::to_string(rank);
+    options.mesh.host.boot += std::to_string(rank);
+    options.mesh.interface = "127.0.0.1";
+    Meddling channel{*channels[static_cast<std::size_t>(rank)],
+                     [](int exchanges, std::vector<std::string>& heard) {
+                       if (exchanges != 1) return;
+                       heard[0][1] = '\x02';
+                       heard[0].back() = '\xc8';
+                     }};
+    Communicator world = Communicator::create(World::connect(channel, options, in(30s))->footing(),
+                                              make_host_memory());
+    EXPECT_NE(tariff_of(world).find("measured"), std::string::npos) << tariff_of(world);
+  }));
+}
+
 TEST(World, SaysThatItEncrypts) {
   if (!has_tls()) GTEST_SKIP() << "built without OpenSSL";
   expect_no_error(in_world({2, "tcp", 1, true}, [](Communicator& world) {
