@@ -75,7 +75,11 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
   const LinkSettings settings = settings_of(options);
   if (!world->share(channel, settings, options, deadline))
     world->connect_anew(channel, settings, options, deadline);
-  if (options.ways == Ways::shm) world->require_memory();
+  if (options.ways == Ways::shm)
+    do_together(channel, options.mesh.host, deadline, [&] {
+      world->require_memory();
+      return std::string{};
+    });
   channel.keep(world->links_);
   if (options.ways == Ways::none) return world;
   const std::vector<Card> cards = world->cards();
@@ -154,9 +158,12 @@ void World::connect_anew(Channel& channel, const LinkSettings& settings,
   mesh.cores = links_->cores();
   mesh.memory = links_->segment() ? links_->segment()->descriptor() : -1;
   Mesh connected = connect_mesh(channel, mesh, deadline);
-  id_ = connected.world;
-  numbers_ = links_->add(connected, processes_, self_);
-  settle(std::move(connected.households));
+  do_together(channel, options.mesh.host, deadline, [&] {
+    id_ = connected.world;
+    numbers_ = links_->add(connected, processes_, self_);
+    settle(std::move(connected.households));
+    return std::string{};
+  });
 }
 
 /// The ranks that share memory with this one, as far as it is known.
