@@ -221,6 +221,7 @@ class Engine {
   [[nodiscard]] Execution::Turn turn_of(const Execution& execution);
   [[nodiscard]] Execution::Turn take_turn() noexcept;
   [[nodiscard]] bool has_pending() const noexcept;
+  void look_back() noexcept;
   void find_strays(bool thoroughly);
   void find_strays_after(const Execution& execution);
   /// A collective has ended, and is about to be reported.
@@ -241,6 +242,8 @@ class Engine {
   void check_deadlines(const Execution* first, bool blocks, Duration now);
   void tell_waits(const Execution* first, bool blocks, Duration now) noexcept;
   void help_others(Duration now);
+  /// Whether this process is a child of the one that made it, where there is an alarm to tell.
+  [[nodiscard]] bool is_forked() const noexcept { return alarm_ && alarm_->is_forked(); }
   [[nodiscard]] Witnesses witnesses() const;
   [[nodiscard]] Error explained(const Error& cause) const;
   [[noreturn]] void fail(const Error& cause);

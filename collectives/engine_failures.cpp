@@ -33,18 +33,24 @@ Error caught(Rank self) {
 
 /// Who destroys a communicator hears of nothing any more, but ranks that still call it do.
 Engine::~Engine() {
-  if (!failure_) {
-    try {
-      find_strays(false);
-    } catch (...) {
-      is_quiet_ = transport_->abort(explained(caught(transport_->self())));
-    }
-  }
+  if (!failure_) look_back();
   if (is_quiet_) return;
   for (Held& held : in_use_)
     if (!held.execution.done()) held.execution.write_off();
   // Peers may still write into their memory, so that is never freed.
   if (!objects_.empty()) static_cast<void>(new auto(std::move(objects_)));
+}
+
+/// Tells the ranks of a disagreement that nobody has noticed yet.
+void Engine::look_back() noexcept {
+  try {
+    find_strays(false);
+  } catch (...) {
+    try {
+      is_quiet_ = transport_->abort(explained(caught(transport_->self())));
+    } catch (...) {  // There is no memory for words: the transport ends without any.
+    }
+  }
 }
 
 Engine::Oldest Engine::oldest_pending() const noexcept {
@@ -68,8 +74,8 @@ void Engine::find_strays(bool thoroughly) {
   has_looked_ = true;
 }
 
-/// What its sender sent before something that this call waited for has come. So a disagreement ends
-/// the first call that waits for the ranks that disagree, and does not wait for the next one.
+/// Whatever a rank sent before a message that this call has received has come too. So where ranks
+/// disagree about an earlier call, the first call that waits for them fails, and not the next one.
 void Engine::find_strays_after(const Execution& execution) {
   if (failure_) return;
   if (execution.binding().awaits_all) strays_are_likely_ = has_pending();
@@ -102,11 +108,16 @@ void Engine::complain() const {
   throw Error{*failure_};
 }
 
-/// Of two ranks in different calls each finds the other one to be wrong: the rest are asked.
+/// Of two ranks in different calls each finds the other one to be wrong: the rest are asked, where
+/// they can be.
 Error Engine::explained(const Error& cause) const {
   const bool is_over = failure_ || (alarm_ && alarm_->went_off());
   if (cause.code() != ErrorCode::mismatch || is_over) return cause;
-  return witnesses().explained(cause, sequence_);
+  try {
+    return witnesses().explained(cause, sequence_);
+  } catch (...) {
+    return cause;
+  }
 }
 
 Witnesses Engine::witnesses() const {

@@ -9,8 +9,8 @@ namespace {
 /// From one thorough look for messages that nobody receives to the next. It costs some system
 /// calls.
 constexpr Duration kThoroughLooks = std::chrono::milliseconds{100};
-/// From one word to the other ranks about what is waited for here to the next. Others who wait in
-/// vain look at it, and they wait for longer than that.
+/// From one note of what is waited for here to the next. Ranks that wait in vain ask for it, and
+/// they have waited for longer than that.
 constexpr Duration kWords = std::chrono::milliseconds{2};
 
 void refuse_enlisted(const Execution& execution) {
@@ -81,9 +81,9 @@ void Engine::check_deadlines(const Execution* first, bool blocks, Duration now) 
 }
 
 /// One step of a test or wait for an operation that is pending. Now and then it looks at the clock,
-/// for all operations: whoever is polled, none waits beyond its deadline unnoticed, and others than
-/// tutti have their turn. @param blocks whether the caller polls until it is done. @return whether
-/// something moved.
+/// for all operations: whoever is polled, none waits beyond its deadline unnoticed, and
+/// CommunicatorOptions::progress is called. @param blocks whether the caller polls until it is
+/// done. @return whether something moved.
 template <class Pending>
 bool Engine::poll_for(const Pending& pending, bool blocks) {
   const bool moved = progress() > 0;
@@ -99,6 +99,8 @@ bool Engine::poll_for(const Pending& pending, bool blocks) {
     check_deadlines(execution_of(pending), blocks, now);
     help_others(now);
   }
+  // Where something above fails its word stands: others that fail just then still go by it, and
+  // nobody asks later.
   if (has_told_waits_ && pending.done()) {
     has_told_waits_ = false;
     calls_->go_on();

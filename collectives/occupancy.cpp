@@ -7,10 +7,10 @@
 
 namespace tutti::inline v0::detail {
 
-bool Occupancy::enter_when_free() noexcept {
+bool Occupancy::enter_when_free(bool is_forked) noexcept {
   constexpr int kYields = 100;
   for (int tries = 0; !try_enter(); ++tries) {
-    if (word_.load(std::memory_order_relaxed) == this_thread()) return false;
+    if (is_forked || word_.load(std::memory_order_relaxed) == this_thread()) return false;
     if (tries < kYields) std::this_thread::yield();
     else std::this_thread::sleep_for(std::chrono::microseconds{100});
   }

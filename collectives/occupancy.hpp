@@ -19,9 +19,10 @@ class Occupancy {
   void enter() {
     if (!try_enter()) refuse();
   }
-  /// As enter, but waits until another thread has left. @return whether this one entered: it does
-  /// not where it is in already.
-  [[nodiscard]] bool enter_when_free() noexcept;
+  /// As enter, but waits until another thread has left. @param is_forked whether this process is a
+  /// child, to which a thread that was in did not come along, and never leaves. @return whether
+  /// this one entered: it does not where it is in already, nor where it would wait in vain.
+  [[nodiscard]] bool enter_when_free(bool is_forked) noexcept;
   void leave() noexcept {
     word_.store(keepers_ == 0 ? 0 : this_thread() | kKept, std::memory_order_release);
   }

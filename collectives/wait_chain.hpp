@@ -18,8 +18,8 @@ class WaitChain {
   /// that rank, for another one.
   WaitChain(std::span<const Whereabouts> all, Rank self, const Whereabouts::Wait& wait);
 
-  /// The rank at the end, which waits for none that others know of; or -1 where the chain ends in a
-  /// cycle, of which all ranks are alike.
+  /// The rank at the end, which waits for no other as far as is known; or -1 where the chain ends
+  /// in a cycle, of which all ranks are alike.
   [[nodiscard]] Rank culprit() const noexcept { return is_cycle_ ? -1 : end_; }
   /// Whether the first rank waits for the last one itself.
   [[nodiscard]] bool is_direct() const noexcept { return steps_.size() == 1 && !is_cycle_; }

@@ -103,7 +103,8 @@ std::vector<Whereabouts> Witnesses::ask_until_decided(std::uint64_t number) cons
 }
 
 Error Witnesses::explained(const Error& mismatch, std::uint64_t latest) const {
-  if (mismatch.call() == 0) return mismatch;  // of one call, whose ends disagree
+  // Without a number it is of one message, whose two ends disagree.
+  if (mismatch.call() == 0 || mismatch.culprit() < 0) return mismatch;
   const std::uint64_t number = near(latest, mismatch.call());
   const std::vector<Whereabouts> all = ask_until_decided(number);
   const Ballot ballot{all, number, true};

@@ -43,6 +43,11 @@ std::optional<int> number_of(const std::string& text) {
   return value;
 }
 
+/// Why a call failed. Where not all was written the C library need not say.
+int last_error() {
+  return errno != 0 ? errno : EIO;
+}
+
 /// What a link stands for, but nothing that is no file, such as a device.
 void remove_file(const std::string& path) {
   std::error_code error;
@@ -177,8 +182,8 @@ void write_text(const std::string& text, const std::string& path) {
   std::FILE* const file = std::fopen(path.c_str(), "wb");
   bool is_good = file != nullptr;
   if (is_good) is_good = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  int error = is_good ? 0 : errno;
-  if (file != nullptr && std::fclose(file) != 0 && error == 0) error = errno;
+  int error = is_good ? 0 : last_error();
+  if (file != nullptr && std::fclose(file) != 0 && error == 0) error = last_error();
   if (error == 0) return;
   if (file != nullptr) remove_file(path);
   throw Failure{ExitCode::environment,

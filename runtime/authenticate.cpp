@@ -167,8 +167,9 @@ std::span<const std::byte> ConnectorHandshake::feed(std::span<const std::byte> m
   answered_ = true;
   Proof proof{};
   proof.magic = kMagic;
-  // A peer with another secret is told so, by a code that is wrong for any secret; one that counts
-  // other ranks is proved to that it is a rank of the job that does.
+  // A peer with another secret is told so, by a code that is wrong for any secret. A peer that
+  // counts other ranks gets the right code all the same, which proves that this one is a rank of
+  // the job.
   const bool is_proved = equal_codes(answer.code, code_of(self_, kAcceptor, hello_, answer));
   if (is_proved) proof.code = code_of(self_, kConnector, hello_, answer);
   if (!is_proved) refuse(Reason::wrong_secret);

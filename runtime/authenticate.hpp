@@ -156,7 +156,7 @@ class AcceptorHandshake {
   /// @return how many ranks the peer counts; true where introduction() is.
   [[nodiscard]] int peer_size() const noexcept { return peer_size_; }
   /// @return whether the peer went through all of the handshake as a rank does, and said itself
-  /// that it has another secret. Anybody can.
+  /// that it has another secret. Anybody can claim that.
   [[nodiscard]] bool admits_another_secret() const noexcept { return admits_it_; }
 
  private:

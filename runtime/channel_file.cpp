@@ -7,7 +7,7 @@
 //   every rank takes its hello away and goes on
 // So nobody goes on with what an earlier run left: its world lists none of today's nonces. After
 // that, exchange k is the files w.WORLD.k.r.
-// A hello is held as long as its writer waits, so that the living can be told from remains:
+// A hello is held (locked) as long as its writer lives and waits; what others left is not:
 //   who finds a hello.r of the living for its own r takes it away and leaves rival.NONCE. Its
 //     writer misses it, at the latest when it wants to go on
 //   who finds a hello.0 of the living with which it does not agree leaves refused.NONCE.r. Rank 0
@@ -36,7 +36,7 @@ namespace {
 constexpr std::string_view kRival = "rival.";
 constexpr std::string_view kFailed = "failed.";
 
-// How long a rank that counts other ranks may be a stray one, and the right one still come.
+// How long a rank may still come after a stray process of its number that counts other ranks.
 constexpr std::chrono::milliseconds kDoubt{500};
 // How long rank 0 stays to be heard.
 constexpr std::chrono::milliseconds kFarewell{1000};
@@ -112,7 +112,7 @@ class FileChannel final : public Channel {
   Descriptor held_{};                        // the own hello, until all have come
   std::string world_{};                      // empty until rank 0 has named it
   std::string members_{};                    // nonces and hosts, as last published; rank 0 only
-  std::optional<Deadline> doubted_since_{};  // that all can come; rank 0 only
+  std::optional<Deadline> doubted_since_{};  // since when not all can come; rank 0 only
   bool joined_ = false;
   std::uint64_t rounds_ = 0;
 };
@@ -186,11 +186,10 @@ void FileChannel::check_sizes() {
   std::size_t fitting = 0;
   for (Rank rank = 0; rank < place_.size; ++rank) fitting += waits(rank) ? 1 : 0;
   const auto error = wrong_sizes(misfits, hello_, fitting);
+  if (!error) return doubted_since_.reset();
   const auto now = std::chrono::steady_clock::now();
-  if (!error || now - doubted_since_.value_or(now) < kDoubt) {
-    if (!doubted_since_) doubted_since_ = now;
-    return;
-  }
+  if (!doubted_since_) doubted_since_ = now;
+  if (now - *doubted_since_ < kDoubt) return;
   std::string words;
   put_error(words, *error);
   folder_->write(note_to(kFailed, nonce_), words);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <iterator>
 #include <mutex>
 
 #include "socket.hpp"
@@ -19,7 +18,7 @@ constexpr rlim_t kLeastPerLink = 2;
 constexpr rlim_t kPerLink = 4;
 /// Listeners, what watches them, and the like.
 constexpr rlim_t kBeside = 8;
-/// At the doors; see DoorLimits.
+/// Connections that have not proved who they are; see DoorLimits.
 constexpr rlim_t kStrangers = 64;
 
 /// The limit is the process's, so that two worlds that start at once must not lower it again.
@@ -35,9 +34,11 @@ rlimit limit() {
 /// How many are open. To count them takes one more.
 rlim_t open_now(rlim_t most) {
   std::error_code error;
-  const std::filesystem::directory_iterator entries{"/proc/self/fd", error};
+  std::filesystem::directory_iterator entry{"/proc/self/fd", error};
+  rlim_t count = 0;
+  for (; !error && entry != end(entry); entry.increment(error)) ++count;
   if (error) return error.value() == EMFILE ? most : 0;
-  return static_cast<rlim_t>(std::distance(begin(entries), end(entries))) - 1;
+  return count - 1;
 }
 
 rlim_t links_of(int ranks) {

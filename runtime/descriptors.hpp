@@ -11,7 +11,7 @@ namespace tutti::runtime {
 /// No descriptor is left, of this process or of its host.
 class Shortage final : public Error {
  public:
-  /// @param what is short: what the name of a rank is followed by.
+  /// @param what follows the name of the rank in a message, such as "has no file descriptors left".
   explicit Shortage(const std::string& what)
       : Error{ErrorCode::transport, "this process " + what}, what_{what} {}
   /// @param rank the own one. @param host its host's name; empty: not said. @return the error that

@@ -42,7 +42,7 @@ void shake_hands(int socket, ConnectorHandshake& handshake, Deadline patience, D
     receive_all(socket, message, handshake.answered() ? deadline : patience);
     const auto reply = handshake.feed(message);
     if (!reply.empty()) send_all(socket, reply, deadline);
-    // Whose this connection is the peer can find out only while it stands.
+    // The peer looks up whose user's this connection is, which works only while it stands.
     if (!reply.empty() && handshake.progress() == Progress::refused) await_end(socket, patience);
   }
 }

@@ -99,10 +99,12 @@ bool Door::accept_one(const Listener& listener) {
   }
 }
 
-/// No room for so long, though no stranger takes any up, will not come by waiting.
+/// Where there has been no room for so long, and no stranger takes any up, waiting does not help.
+/// Whether there was any while nobody came is not known.
 void Door::check_shortage(int error) {
   const auto now = Clock::now();
-  if (!short_since_ || !strangers_.empty()) short_since_ = now;
+  const bool is_new = !short_since_ || now - closed_until_ >= kLongestShortage;
+  if (is_new || !strangers_.empty()) short_since_ = now;
   if (now - *short_since_ >= kLongestShortage)
     throw_system_error("cannot accept connections", error);
 }
@@ -177,8 +179,9 @@ void Door::listen_to(Strangers::iterator stranger, std::vector<Guest>& arrived) 
   strangers_.erase(stranger);
 }
 
-/// A wrong size has been proved. That a secret is wrong anybody may say, so that it only counts
-/// from who could end this process anyway; without a secret everybody is believed.
+/// Who counts other ranks has proved to be a rank of the job. That it has another secret anybody
+/// may claim, so it counts only from processes of this user on this host, which could end this
+/// process anyway, and from everybody where this rank has no secret.
 void Door::judge(const Stranger& stranger) const {
   const AcceptorHandshake& handshake = stranger.handshake;
   const bool counts = handshake.reason() == Reason::wrong_size ||

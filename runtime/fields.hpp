@@ -27,11 +27,12 @@ inline void put_text(std::string& bytes, std::string_view text) {
   bytes.append(text);
 }
 
-/// Takes a plain value off the front. @param bytes what is left. @return it. Throws
-/// Error{transport} if too few bytes are left.
+/// Takes a plain value off the front, any that these bytes can be. @param bytes what is left.
+/// @return it. Throws Error{transport} if too few bytes are left.
 template <class Plain>
 [[nodiscard]] Plain take(std::string_view& bytes) {
   static_assert(std::is_trivially_copyable_v<Plain>);
+  static_assert(!std::is_same_v<Plain, bool> && !std::is_enum_v<Plain>, "not all bytes are one");
   if (bytes.size() < sizeof(Plain))
     throw Error{ErrorCode::transport, "a rank sent a message that is too short"};
   Plain plain;

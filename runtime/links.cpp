@@ -1,6 +1,7 @@
 #include "links.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "address_space.hpp"
@@ -8,7 +9,8 @@
 namespace tutti::runtime {
 namespace {
 
-/// Ranks whose segments must find room beside each other, since more worlds may come.
+/// The segments of at least so many ranks must find room beside each other in the addresses of a
+/// process, since later worlds may have more ranks than the first.
 constexpr int kLeastRanks = 64;
 
 std::uint64_t random_number() {
@@ -54,8 +56,8 @@ Links::Links(const LinkSettings& settings, int ranks)
   visible_ = shm::make_visible_memory(segment_);
 }
 
-/// The link to a process that both ends take: the one of the lowest number. @return its number
-/// here, or -1.
+/// Of several links to a process both ends take the one whose Peer::link is the lowest.
+/// @return the number of the peer at its other end, or -1 where there is no link.
 Rank Links::find_locked(std::uint64_t process) const {
   Rank best = -1;
   const auto [begin, end] = numbers_.equal_range(process);
@@ -84,51 +86,76 @@ Links::Known Links::find(std::span<const std::uint64_t> processes, Rank self) co
   return known;
 }
 
-void Links::add_local(Rank number, const Link& link, std::uint64_t process) {
-  const auto [begin, end] = numbers_.equal_range(process);
+void Links::add_local(Rank number, const Link& link) {
+  const auto [begin, end] = numbers_.equal_range(peers_[static_cast<std::size_t>(number)].process);
   for (auto same = begin; same != end; ++same)
-    if (same->second != number && domain_->reaches(same->second))
-      return domain_->add_again(number, same->second);
+    if (domain_->reaches(same->second)) return domain_->add_again(number, same->second);
   domain_->add({number, link.memory.get(), peer_process(link.control.get()).value_or(-1)});
 }
 
-std::vector<Rank> Links::add(Mesh& mesh, std::span<const std::uint64_t> processes, Rank self) {
-  const std::lock_guard lock{mutex_};
-  is_met_ = true;
+/// Numbers the other ranks' processes. Nobody finds them by that yet.
+/// @return the numbers by rank.
+std::vector<Rank> Links::number_locked(const Mesh& mesh, std::span<const std::uint64_t> processes,
+                                       Rank self) {
   std::vector<Rank> numbers(processes.size());
-  std::vector<Watched> watched;
-  std::vector<tcp::Peer> remote;
   for (std::size_t rank = 0; rank < numbers.size(); ++rank) {
     if (rank == static_cast<std::size_t>(self)) continue;
     numbers[rank] = static_cast<Rank>(peers_.size());
-    numbers_.emplace(processes[rank], numbers[rank]);
     peers_.push_back({.card = mesh.cards[rank],
                       .process = processes[rank],
                       .link = mesh.world,
                       .is_linked = false,
                       .is_local = false});
   }
-  for (Link& link : mesh.links) {
-    const Rank number = numbers[static_cast<std::size_t>(link.peer)];
-    Peer& peer = peers_[static_cast<std::size_t>(number)];
+  for (const Link& link : mesh.links) {
+    Peer& peer = peers_[static_cast<std::size_t>(numbers[static_cast<std::size_t>(link.peer)])];
     peer.is_linked = true;
     peer.is_local = link.local;
     peer.is_encrypted = link.control_cipher != nullptr;
-    if (link.local && domain_) add_local(number, link, peer.process);
-    else if (settings_.carries_data)
-      remote.push_back({number, link.data.release(), std::move(link.data_cipher), self, link.peer});
-    watched.push_back({number, peer.card.host.name, link.local, std::move(link.control),
-                       std::move(link.control_cipher)});
   }
-  if (control_) control_->add(std::move(watched));
-  else if (!watched.empty())
-    control_ = std::make_unique<Control>(0, std::move(watched), settings_.vigilance);
-  if (fabric_) fabric_->add(remote);
-  if (fabric_ || (remote.empty() && segment_) || !settings_.carries_data) return numbers;
+  return numbers;
+}
+
+/// Takes the ways over which data goes.
+void Links::add_ways(Mesh& mesh, const std::vector<Rank>& numbers, Rank self) {
+  const auto number_of = [&](const Link& link) {
+    return numbers[static_cast<std::size_t>(link.peer)];
+  };
+  const auto is_shared = [&](const Link& link) { return link.local && domain_; };
+  for (const Link& link : mesh.links)
+    if (is_shared(link)) add_local(number_of(link), link);
+  std::vector<tcp::Peer> remote;
+  remote.reserve(mesh.links.size());  // from here on sockets have an owner at any time
+  for (Link& link : mesh.links)
+    if (!is_shared(link) && settings_.carries_data)
+      remote.push_back(
+          {number_of(link), link.data.release(), std::move(link.data_cipher), self, link.peer});
+  if (fabric_) return fabric_->add(remote);
+  if ((remote.empty() && segment_) || !settings_.carries_data) return;
   tcp::Options tcp;
   tcp.payload_checksum = settings_.payload_checksum;
   tcp.linger = settings_.vigilance.lost;
   fabric_ = std::make_shared<tcp::Fabric>(0, remote, tcp);
+}
+
+/// The numbers of links of which one could not be made are never used again, and nobody finds
+/// them. Control comes last: what it does not watch is closed, and the other end knows that.
+std::vector<Rank> Links::add(Mesh& mesh, std::span<const std::uint64_t> processes, Rank self) {
+  const std::lock_guard lock{mutex_};
+  std::vector<Rank> numbers = number_locked(mesh, processes, self);
+  add_ways(mesh, numbers, self);
+  std::vector<Watched> watched;
+  for (Link& link : mesh.links) {
+    const Rank number = numbers[static_cast<std::size_t>(link.peer)];
+    watched.push_back({number, peers_[static_cast<std::size_t>(number)].card.host.name, link.local,
+                       std::move(link.control), std::move(link.control_cipher)});
+  }
+  if (control_) control_->add(std::move(watched));
+  else if (!watched.empty())
+    control_ = std::make_unique<Control>(0, std::move(watched), settings_.vigilance);
+  for (std::size_t rank = 0; rank < numbers.size(); ++rank)
+    if (rank != static_cast<std::size_t>(self)) numbers_.emplace(processes[rank], numbers[rank]);
+  is_met_ = true;
   return numbers;
 }
 

@@ -68,8 +68,9 @@ class Links {
   struct Known {
     /// By rank: the number of its process here. Empty if there is no link to one of them.
     std::vector<Rank> numbers{};
-    /// Summed over all ranks this is 0 if, and only if by an unlikely chance, every two of them
-    /// mean the same link to each other.
+    /// The sum of Peer::link over the other ranks, plus for higher and minus for lower ones. Where
+    /// every two ranks mean the same link to each other these sums of all ranks add up to 0, and
+    /// elsewhere only by an unlikely chance.
     std::uint64_t balance = 0;
   };
   /// @param processes by rank. @param self the own rank. @return see Known.
@@ -110,7 +111,11 @@ class Links {
  private:
   [[nodiscard]] bool is_usable() const noexcept { return !guard_->is_forked(); }
   [[nodiscard]] Rank find_locked(std::uint64_t process) const;
-  void add_local(Rank number, const Link& link, std::uint64_t process);
+  [[nodiscard]] std::vector<Rank> number_locked(const Mesh& mesh,
+                                                std::span<const std::uint64_t> processes,
+                                                Rank self);
+  void add_ways(Mesh& mesh, const std::vector<Rank>& numbers, Rank self);
+  void add_local(Rank number, const Link& link);
 
   const LinkSettings settings_;
   const std::uint64_t process_;

@@ -48,7 +48,7 @@ void Connecting::leave() noexcept {
   links_.clear();
   door_.reset();
   if (is_known || plan_.self.rank == 0) return;
-  try {  // rank 0 takes notice, leaves, and so on
+  try {  // rank 0 sees this connection end and leaves too, which the others see
     const Deadline soon = std::min(deadline_, Clock::now() + kLeaveTime);
     (void)dial(plan_.self,
                {.addresses = {plan_.addresses.front()},

@@ -22,7 +22,8 @@ struct MeshPlan {
   std::vector<std::string> names{};   ///< Where each listens for Unix.
 };
 
-/// Another rank is away. It has not died, or the channel says so, but left for a reason of its own.
+/// Another rank went away while the world started. It has not died, since then the channel says
+/// so: it left for a reason of its own, which it tells the others.
 struct Departure : Error {
   using Error::Error;
 };

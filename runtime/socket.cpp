@@ -62,14 +62,9 @@ bool must_wait(int error) noexcept {
 
 /// A listener's port taken for the connection's own makes a socket connect to itself.
 bool connected_to_itself(int descriptor) {
-  sockaddr_storage here{};
-  sockaddr_storage there{};
-  socklen_t here_length = sizeof here;
-  socklen_t there_length = sizeof there;
-  if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&here), &here_length) != 0 ||
-      ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&there), &there_length) != 0)
-    return false;
-  return here_length == there_length && std::memcmp(&here, &there, here_length) == 0;
+  const std::optional<Ends> ends = ends_of(descriptor);
+  return ends && ends->here.length == ends->there.length &&
+         std::memcmp(&ends->here.storage, &ends->there.storage, ends->here.length) == 0;
 }
 
 /// Room for the one descriptor that a parcel may carry.

@@ -97,6 +97,13 @@ void send_parcel(int socket, std::byte note, int descriptor, Deadline deadline);
 /// @param socket of Unix. @return the user that the process at the other end had when it connected
 /// or listened. Throws Error{transport}.
 [[nodiscard]] uid_t peer_user(int socket);
+/// Both ends of a connection.
+struct Ends {
+  Endpoint here{};   ///< The own address.
+  Endpoint there{};  ///< The peer's.
+};
+/// @param socket any. @return its ends; nothing if it is not connected.
+[[nodiscard]] std::optional<Ends> ends_of(int socket) noexcept;
 /// @param socket of TCP. @return whether the other end belongs to a process of this host and of
 /// this process's user, as far as the system tells; not where that has closed it.
 [[nodiscard]] bool is_of_this_user(int socket);

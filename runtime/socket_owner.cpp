@@ -1,3 +1,4 @@
+// Who is at the other end of a socket.
 #include <netinet/in.h>
 #include <unistd.h>
 
@@ -6,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "socket.hpp"
@@ -40,16 +42,23 @@ std::string row_text(const sockaddr_storage& address) {
 
 }  // namespace
 
+std::optional<Ends> ends_of(int socket) noexcept {
+  Ends ends;
+  ends.here.length = ends.there.length = sizeof(sockaddr_storage);
+  auto* const here = reinterpret_cast<sockaddr*>(&ends.here.storage);
+  auto* const there = reinterpret_cast<sockaddr*>(&ends.there.storage);
+  if (::getsockname(socket, here, &ends.here.length) != 0 ||
+      ::getpeername(socket, there, &ends.there.length) != 0)
+    return {};
+  return ends;
+}
+
 bool is_of_this_user(int socket) {
-  sockaddr_storage here{};
-  sockaddr_storage there{};
-  socklen_t here_length = sizeof here;
-  socklen_t there_length = sizeof there;
-  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&here), &here_length) != 0 ||
-      ::getpeername(socket, reinterpret_cast<sockaddr*>(&there), &there_length) != 0)
-    return false;
-  const std::string wanted = row_text(there) + " " + row_text(here) + " ";
-  std::ifstream table{here.ss_family == AF_INET ? "/proc/net/tcp" : "/proc/net/tcp6"};
+  const std::optional<Ends> ends = ends_of(socket);
+  if (!ends) return false;
+  const std::string wanted =
+      row_text(ends->there.storage) + " " + row_text(ends->here.storage) + " ";
+  std::ifstream table{ends->here.storage.ss_family == AF_INET ? "/proc/net/tcp" : "/proc/net/tcp6"};
   for (std::string line; std::getline(table, line);) {
     const std::size_t at = line.find(wanted);
     if (at == std::string::npos) continue;

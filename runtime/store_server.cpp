@@ -13,7 +13,8 @@ using Clock = std::chrono::steady_clock;
 /// How long rank 0 stays to tell the others why it failed.
 constexpr std::chrono::milliseconds kFarewell{1000};
 
-/// How long a rank that does not fit may be another job's, and the right one still come.
+/// How long the right rank may still come after one that does not fit, which may be a stray
+/// process.
 constexpr std::chrono::milliseconds kDoubt{500};
 
 std::string packed(const Error& error) {

@@ -1,5 +1,6 @@
 /// @file
-/// What a rank says of its calls, as bytes in the text of a control message.
+/// A testimony: what a rank says of its calls when another one asks (Whereabouts), as bytes in the
+/// text of a control message.
 #pragma once
 
 #include <cstdint>

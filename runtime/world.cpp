@@ -129,7 +129,7 @@ std::unique_ptr<Transport> World::connect(std::uint64_t communicator,
     return domain->transport(communicator, numbers_of(members), alarm,
                              {.oversubscribed = shared_cores_ > 0});
   };
-  if (!domain && !network_ && !links_->fabric()) return nullptr;  // whoever asks has another one
+  if (!domain && !network_ && !links_->fabric()) return nullptr;  // Ways::none
   if (!domain) return connect_remotely(communicator, members, alarm);
   if (std::ranges::count(is_local, false) == 0) return local();
   return hybrid::make_transport({.local = local(),

@@ -20,7 +20,7 @@ enum class Ways : std::uint8_t {
   any,  ///< Shared memory inside a host, TCP between hosts.
   shm,  ///< Shared memory, or an error.
   tcp,  ///< TCP, inside a host too.
-  none  ///< None: ranks of one host only learn of each other's ends.
+  none  ///< No data: ranks of one host only learn when one of them ends.
 };
 /// @param name "auto", "shm" or "tcp". @return the ways. Throws Error{invalid_argument} that lists
 /// the names.

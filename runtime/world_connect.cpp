@@ -49,6 +49,12 @@ std::uint64_t summary_of(const WorldOptions& options) {
   return summary;
 }
 
+NetworkSpeed speed_in(std::string_view& report) {
+  const auto said = take<std::uint8_t>(report);
+  constexpr auto kLast = static_cast<std::uint8_t>(NetworkSpeed::gigabits_10);
+  return said > kLast ? NetworkSpeed::unknown : static_cast<NetworkSpeed>(said);
+}
+
 }  // namespace
 
 Ways ways_of(std::string_view name) {
@@ -71,7 +77,11 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
   const LinkSettings settings = settings_of(options);
   if (!world->share(channel, settings, options, deadline))
     world->connect_anew(channel, settings, options, deadline);
-  if (options.ways == Ways::shm) world->require_memory();
+  if (options.ways == Ways::shm)
+    do_together(channel, options.mesh.host, deadline, [&] {
+      world->require_memory();
+      return std::string{};
+    });
   channel.keep(world->links_);
   if (options.ways == Ways::none) return world;
   const std::vector<Card> cards = world->cards();
@@ -99,7 +109,10 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
     processes_.push_back(take<std::uint64_t>(hello));
     const auto id = take<std::uint64_t>(hello);
     const auto theirs = take<std::uint64_t>(hello);
-    if (processes_.size() == 1) id_ = id, summary = theirs;
+    if (processes_.size() == 1) {
+      id_ = id;
+      summary = theirs;
+    }
     is_known = is_known && theirs == summary;
   }
   // Ranks of one process are threads, which cannot share links.
@@ -110,7 +123,7 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
     if (!processes_.empty()) known = links_->find(processes_, self_);
     numbers_ = known.numbers;
     std::string report;
-    put(report, !numbers_.empty());
+    put(report, static_cast<std::uint8_t>(numbers_.empty() ? 0 : 1));
     put(report, known.balance);
     put(report, numbers_.empty() ? Household{} : household());
     put(report, known_speed());
@@ -120,15 +133,17 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
   std::vector<Household> households;
   known_speed_ = NetworkSpeed::unknown;
   for (std::string_view report : reports) {
-    is_known = take<bool>(report) && is_known;
+    is_known = take<std::uint8_t>(report) != 0 && is_known;
     balance += take<std::uint64_t>(report);
     households.push_back(take<Household>(report));
-    if (households.size() == 1) known_speed_ = take<NetworkSpeed>(report);
+    if (households.size() == 1) known_speed_ = speed_in(report);
   }
   if (!is_known || balance != 0) return false;
   settle(households_of(households));
   return true;
 }
+
+/// Collective. Connects every two ranks, also those whose processes have a link already.
 void World::connect_anew(Channel& channel, const LinkSettings& settings,
                          const WorldOptions& options, Deadline deadline) {
   if (processes_.empty()) {
@@ -145,9 +160,12 @@ void World::connect_anew(Channel& channel, const LinkSettings& settings,
   mesh.cores = links_->cores();
   mesh.memory = links_->segment() ? links_->segment()->descriptor() : -1;
   Mesh connected = connect_mesh(channel, mesh, deadline);
-  id_ = connected.world;
-  numbers_ = links_->add(connected, processes_, self_);
-  settle(std::move(connected.households));
+  do_together(channel, options.mesh.host, deadline, [&] {
+    id_ = connected.world;
+    numbers_ = links_->add(connected, processes_, self_);
+    settle(std::move(connected.households));
+    return std::string{};
+  });
 }
 
 /// The ranks that share memory with this one, as far as it is known.

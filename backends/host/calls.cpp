@@ -18,7 +18,9 @@ std::string words_of(const CallWait& wait) {
 
 void CallCounter::describe(std::uint64_t fingerprint, std::string words) {
   const std::lock_guard lock{mutex_};
-  texts_.insert_or_assign(fingerprint, Text{std::move(words)});
+  Text& text = texts_[fingerprint];
+  text.words = std::move(words);
+  ++text.kinds;
 }
 
 bool CallCounter::remembers(std::uint64_t fingerprint) const noexcept {
@@ -30,10 +32,11 @@ bool CallCounter::remembers(std::uint64_t fingerprint) const noexcept {
 /// What is remembered can be asked for, and keeps its words.
 void CallCounter::forget(std::uint64_t fingerprint) noexcept {
   const std::lock_guard lock{mutex_};
-  if (const auto found = texts_.find(fingerprint); found != texts_.end())
-    found->second.is_over = true;
-  std::erase_if(texts_,
-                [this](const auto& text) { return text.second.is_over && !remembers(text.first); });
+  const auto found = texts_.find(fingerprint);
+  if (found != texts_.end() && found->second.kinds > 0) --found->second.kinds;
+  std::erase_if(texts_, [this](const auto& text) {
+    return text.second.kinds == 0 && !remembers(text.first);
+  });
 }
 
 void CallCounter::wait(std::span<const CallWait> waits, bool blocks) noexcept {
@@ -57,7 +60,7 @@ Whereabouts CallCounter::tell(std::uint64_t number) const {
   const std::uint64_t before = slot.number.load(std::memory_order_acquire);
   told.fingerprint = slot.fingerprint.load(std::memory_order_acquire);
   const std::uint64_t after = slot.number.load(std::memory_order_relaxed);
-  // The slot of a call is taken for another one just before that has begun.
+  // The call that comes kRemembered later takes the slot, just before it is counted as begun.
   const bool is_taken = begun_.load(std::memory_order_acquire) + 1 >= number + kRemembered;
   if (number > 0 && before == number && after == number) told.memory = Whereabouts::Memory::known;
   else if (number > 0 && is_taken) told.memory = Whereabouts::Memory::forgotten;

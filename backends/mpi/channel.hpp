@@ -9,8 +9,8 @@
 namespace tutti::inline v0::mpi {
 
 /// Lets ranks whose MPI works find each other for tutti's own transports, by collective calls on
-/// the caller's communicator: what is collective over it may do such without a duplicate, whose
-/// making costs more than all else, and which MPIs make for one thread at a time only.
+/// the caller's communicator. To duplicate it would cost more than all else, and MPIs do that for
+/// one thread at a time only; where all ranks make the same collective call there is no need to.
 class MpiChannel final : public Channel {
  public:
   /// Local. @param comm of the ranks; it stays the caller's. Throws Error{invalid_argument}.

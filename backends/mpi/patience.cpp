@@ -10,8 +10,8 @@
 namespace tutti::inline v0::mpi {
 
 void finish(MPI_Request& request, Duration deadline, const char* action) {
-  constexpr int kSpins =
-      200;  // so that ranks that come at the same time do not wait for a scheduler
+  // So many tests come first, so that ranks that come at the same time wait for no scheduler.
+  constexpr int kSpins = 200;
   int done = 0;
   for (int tests = 0;; ++tests) {
     check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE), action);

@@ -67,10 +67,9 @@ MpiTransport::~MpiTransport() {
   if (!requests_.empty())
     abort({ErrorCode::aborted, "rank " + std::to_string(ranks_.self) +
                                    " destroyed its communicator with an operation pending"});
-  if (failure_ || (alarm_ && alarm_->went_off())) return;
   // Messages of operations that ended well are waited for, if only for a moment.
   if (!drain(departures_.requests(), kSendPatience)) static_cast<void>(backing_.release());
-  else if (all_ended_well()) PMPI_Comm_free(&ranks_.comm);
+  else if (!has_failed() && all_ended_well()) PMPI_Comm_free(&ranks_.comm);
 }
 
 // Where a rank has died, others end that hear of it, and the MPI may tell of them first. The alarm

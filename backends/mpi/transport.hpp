@@ -135,6 +135,10 @@ class MpiTransport final : public Transport {
   void look_for_notice();
   void check_failure() const;
   void fail(const Error& error);
+  /// Whether this rank has failed, or another one that the alarm tells of.
+  [[nodiscard]] bool has_failed() const noexcept {
+    return failure_ || (alarm_ && alarm_->went_off());
+  }
   /// Whether this process is a child of the one whose MPI it is, if there is an alarm to tell.
   [[nodiscard]] bool is_forked() const noexcept { return alarm_ && alarm_->is_forked(); }
   std::size_t take_done(std::span<Completion> completions) noexcept;

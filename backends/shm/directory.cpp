@@ -50,7 +50,7 @@ std::uint64_t mixed(std::uint64_t id) noexcept {
 /// How far from its own place an id may be, in each level.
 constexpr std::uint32_t kProbes = 16;
 
-/// The entries of one level at which an id may be, first ones first, until one is right.
+/// @return the first entry that is right among those of a level at which an id may be, or null.
 template <class Right>
 Entry* find_in_level(Front& front, std::size_t level, std::uint64_t id, Right right) noexcept {
   std::uint32_t begin = 0;

@@ -23,9 +23,9 @@ constexpr std::size_t kLeastBytes = std::size_t{64} << 20;
 /// Blocks of at most so many bytes are kept when they are freed, and so many bytes of them.
 constexpr std::size_t kSpareBlock = std::size_t{16} << 10;
 constexpr std::size_t kSpare = std::size_t{1} << 20;
-/// So much may be allocated without a look at what the machine has left, which takes a while,
+/// So much may be allocated without a look at what the machine has left, which takes a while.
 constexpr std::size_t kUnseen = std::size_t{32} << 20;
-/// and so much is left to others: what all ranks of a host allocate between two looks, and more.
+/// So much is left to others, such as to what other ranks of the host allocate between two looks.
 constexpr std::size_t kReserve = std::size_t{128} << 20;
 
 Error system_error(const std::string& what) {
@@ -110,8 +110,12 @@ std::uint64_t Segment::reserve(std::size_t bytes, std::size_t alignment) {
     const std::uint64_t begin = round_up(offset, alignment);
     const std::uint64_t end = begin + bytes;
     if (end > offset + size) continue;
+    // First two holes of one, so that where memory for these lists is lacking nothing overlaps.
+    if (end < offset + size) {
+      holes_.emplace(end, offset + size - end);
+      hole->second = end - offset;
+    }
     blocks_.emplace(begin, bytes);
-    if (end < offset + size) holes_.emplace(end, offset + size - end);
     if (begin > offset) hole->second = begin - offset;
     else holes_.erase(hole);
     used_ += bytes;

@@ -128,9 +128,11 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
   Communicator(Communicator&& other) noexcept;
   /// Takes the group over. @param other is empty afterwards. @return this.
   Communicator& operator=(Communicator&& other) noexcept;
-  /// Releases the transport once no Request or Plan refers to it. Does not block, but the last of a
-  /// world waits until other hosts have what was sent, unless one takes nothing for
-  /// InitOptions::heartbeat_timeout, since its program computes: that one may then lose it.
+  /// Releases the transport once no Request or Plan refers to it. Does not block, but for two
+  /// cases: where messages are there of a call that ranks see differently, the others are asked who
+  /// is wrong, for a second or two at most; and the last of a world waits until other hosts have
+  /// what was sent, unless one takes nothing for InitOptions::heartbeat_timeout, since its program
+  /// computes: that one may then lose it.
   ~Communicator();
 
   /// @return the own rank, or -1 of an empty communicator.

@@ -7,6 +7,8 @@
 #include <tutti/spi/memory.hpp>
 
 #include "rows.hpp"
+#include "tests/shm/pair.hpp"
+#include "tests/support/wrapper.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -278,6 +280,52 @@ TEST(Mismatches, OfSegmentsInFlightAreFound) {
         << text;
     EXPECT_NE(text.find(" segments in flight"), std::string::npos) << text;
   }
+}
+
+/// Finds what another rank's different call has left.
+class Straying final : public Wrapper {
+ public:
+  Straying(std::unique_ptr<Transport> inner, std::string& told)
+      : Wrapper{std::move(inner)}, told_{told} {}
+  void find_strays(std::uint64_t /*pending*/, bool /*thoroughly*/) override {
+    throw Error{ErrorCode::mismatch, "rank 1 calls something else", 1}.about(1);
+  }
+  bool abort(const Error& cause) noexcept override {
+    told_ = cause.what();
+    return Wrapper::abort(cause);
+  }
+
+ private:
+  std::string& told_;
+};
+
+/// Ranks of which none can be asked.
+class Unasked final : public Group {
+ public:
+  [[nodiscard]] Footing subgroup(std::span<const Rank> /*members*/,
+                                 std::uint64_t /*key*/) override {
+    return {};
+  }
+  [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override { return nullptr; }
+  [[nodiscard]] std::vector<Whereabouts> inquire(std::span<const Rank> /*peers*/,
+                                                 std::uint64_t /*call*/,
+                                                 Duration /*patience*/) override {
+    throw Error{ErrorCode::transport, "there is nobody to be asked"};
+  }
+  [[nodiscard]] std::string describe() const override { return "ranks"; }
+};
+
+// Whoever destroys a communicator cannot be told.
+TEST(Mismatch, IsToldAsItIsWhereNobodyCanBeAsked) {
+  shm::Host host{2};
+  std::string told;
+  {
+    Footing footing;
+    footing.transport = std::make_unique<Straying>(host.transport(0), told);
+    footing.group = std::make_shared<Unasked>();
+    const Communicator own = Communicator::create(std::move(footing), make_host_memory());
+  }
+  EXPECT_EQ(told, "rank 1 calls something else");
 }
 
 }  // namespace

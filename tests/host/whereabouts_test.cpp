@@ -52,6 +52,20 @@ TEST(Whereabouts, HaveWordsAsLongAsTheCallIsKnown) {
   EXPECT_EQ(calls.tell(66).words, "");
 }
 
+// Such as calls on memory that peers see and on other memory.
+TEST(Whereabouts, HaveWordsAsLongAsThereAreCallsOfThisFingerprint) {
+  CallCounter calls;
+  calls.describe(7, "a barrier");
+  calls.describe(7, "a barrier");
+  calls.forget(7);
+  calls.begin(1, 7);
+  EXPECT_EQ(calls.tell(1).words, "a barrier");
+  for (std::uint64_t number = 2; number <= 65; ++number) calls.begin(number, 8);
+  calls.forget(7);
+  calls.begin(66, 7);
+  EXPECT_EQ(calls.tell(66).words, "");
+}
+
 TEST(Whereabouts, SayWhatIsWaitedFor) {
   CallCounter calls;
   constexpr Duration kTime = std::chrono::seconds{3};

@@ -9,12 +9,34 @@
 #include "backends/mpi/transport.hpp"
 
 namespace {
-bool fails = false;  // whether the MPI cannot send
+
+bool fails = false;                        // whether the MPI cannot send
+bool dawdles = false;                      // whether its sends go on when it returns
+MPI_Request under_way = MPI_REQUEST_NULL;  // the latest of those
+bool is_seen = false;                      // whether somebody has looked since it ended
+
+int begin_send(MPI_Request* request) {
+  is_seen = false;
+  const int code = MPI_Grequest_start(
+      [](void*, MPI_Status* status) {
+        MPI_Status_set_cancelled(status, 0);
+        return MPI_Status_set_elements(status, MPI_BYTE, 0);
+      },
+      [](void*) {
+        is_seen = true;
+        return MPI_SUCCESS;
+      },
+      [](void*, int) { return MPI_SUCCESS; }, nullptr, request);
+  under_way = *request;
+  return code;
 }
+
+}  // namespace
 
 extern "C" int PMPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag,
                           MPI_Comm comm, MPI_Request* request) {
   static const auto real = reinterpret_cast<decltype(&PMPI_Isend)>(dlsym(RTLD_NEXT, "PMPI_Isend"));
+  if (dawdles) return begin_send(request);
   return fails ? MPI_ERR_OTHER : real(data, count, type, to, tag, comm, request);
 }
 
@@ -27,7 +49,7 @@ const Error kDeath{ErrorCode::peer_dead, "rank 7 has ended", 7};
 
 class MpiAlarm : public testing::Test {
  protected:
-  ~MpiAlarm() override { fails = false; }
+  ~MpiAlarm() override { fails = dawdles = false; }
   void post(Transfer::Kind kind) {
     const Transfer transfer{.kind = kind,
                             .peer = kind == Transfer::Kind::send ? 1 - ranks_.self : 0,
@@ -81,6 +103,29 @@ TEST_F(MpiAlarm, HasTheFirstWordOfWhatTheMpiReports) {
   EXPECT_EQ(poll(), 0U);
   alarm_->hear(kDeath);
   EXPECT_EQ(failure().culprit(), 7);
+}
+
+// The MPI reads what it sends in memory that goes with the transport.
+TEST_F(MpiAlarm, EndsNoTransportBeforeItsSends) {
+  dawdles = true;
+  post(Transfer::Kind::send);
+  EXPECT_EQ(poll(), 1U);
+  alarm_->hear(kDeath);
+  MPI_Grequest_complete(under_way);
+  transport_.reset();
+  EXPECT_TRUE(is_seen);
+}
+
+TEST_F(MpiAlarm, LetsSendsThatDoNotEndBe) {
+  dawdles = true;
+  post(Transfer::Kind::send);
+  alarm_->hear(kDeath);
+  const Duration start = transport_->now();
+  transport_.reset();
+  EXPECT_GE(mpi::time_now() - start, mpi::kSendPatience);
+  EXPECT_FALSE(is_seen);
+  MPI_Grequest_complete(under_way);
+  MPI_Wait(&under_way, MPI_STATUS_IGNORE);
 }
 
 TEST_F(MpiAlarm, IsNotWaitedForForLong) {

@@ -3,6 +3,7 @@
 //   mixed  collectives of several kinds and sizes instead; kills.py kills a rank
 //   hybrid as loop, over memory and MPI, on two pretended hosts
 //   setup  the last rank takes no part in making the communicator
+//   init   likewise, in tutti::mpi::init
 // Ranks print who they are, and the Error they got. They end without MPI_Finalize, which would wait
 // for the dead.
 #include <mpi.h>
@@ -66,6 +67,20 @@ void set_up(int rank, int size) {
         tutti::mpi::make_transport(MPI_COMM_WORLD, {.timeout = std::chrono::seconds{1}}));
 }
 
+// The deadline is that of the options, which is less than the usual one.
+void init(int rank, int size) {
+  if (rank == size - 1) return std::this_thread::sleep_for(std::chrono::seconds{4});
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    static_cast<void>(tutti::mpi::init(MPI_COMM_WORLD, {.timeout = std::chrono::seconds{1}}));
+  } catch (const tutti::Error& error) {
+    const auto took = std::chrono::steady_clock::now() - start;
+    if (took >= std::chrono::seconds{1} && took < std::chrono::seconds{3}) throw;
+    throw tutti::Error{tutti::ErrorCode::bug,
+                       "not when it should be: " + std::string{error.what()}};
+  }
+}
+
 }  // namespace
 
 int main(int argument_count, char** arguments) {
@@ -77,6 +92,7 @@ int main(int argument_count, char** arguments) {
   try {
     const std::string_view mode = argument_count == 2 ? arguments[1] : "loop";
     if (mode == "setup") set_up(rank, size);
+    else if (mode == "init") init(rank, size);
     else if (mode == "mixed") mix(rank, make_world());
     else if (mode == "hybrid")
       loop(rank, tutti::test::world_on_two_hosts(std::chrono::seconds{20}));

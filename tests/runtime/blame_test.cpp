@@ -5,6 +5,7 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <initializer_list>
 #include <string>
 #include <thread>
 #include <vector>
@@ -53,6 +54,14 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+void expect_blamed(const Told& told, ErrorCode code, Rank culprit,
+                   std::initializer_list<const char*> parts = {}) {
+  EXPECT_EQ(told.code, code) << told.text;
+  EXPECT_EQ(told.culprit, culprit) << told.text;
+  for (const char* const part : parts)
+    EXPECT_TRUE(contains(told.text, part)) << part << " is not in: " << told.text;
+}
+
 class Chain : public ::testing::TestWithParam<Setting> {};
 
 // Rank 1 has the least patience, and waits for nobody but rank 0.
@@ -65,12 +74,9 @@ TEST_P(Chain, OfRanksIsFollowedToItsEnd) {
     world.broadcast(std::span{in}, 0, {.timeout = world.rank() == 1 ? 500ms : Duration{20s}});
     world.barrier();
   });
-  EXPECT_EQ(told.code, ErrorCode::timeout) << told.text;
-  EXPECT_EQ(told.culprit, 2) << told.text;
-  EXPECT_TRUE(contains(told.text,
-                       "rank 1 waits for rank 0 (broadcast #2), rank 0 waits for rank 2 (reduce "
-                       "#1), rank 2 has not entered reduce #1 for "))
-      << told.text;
+  expect_blamed(told, ErrorCode::timeout, 2,
+                {"rank 1 waits for rank 0 (broadcast #2), rank 0 waits for rank 2 (reduce "
+                 "#1), rank 2 has not entered reduce #1 for "});
 }
 
 TEST_P(Chain, ThroughMessagesOfTwoIsFollowed) {
@@ -81,13 +87,10 @@ TEST_P(Chain, ThroughMessagesOfTwoIsFollowed) {
     if (world.rank() == 2) has_failed.wait(false);
     world.barrier({.timeout = 20s});
   });
-  EXPECT_EQ(told.code, ErrorCode::timeout) << told.text;
-  EXPECT_EQ(told.culprit, 2) << told.text;
-  EXPECT_TRUE(contains(told.text,
-                       "rank 0 waits for rank 1 (recv with tag 7), rank 1 waits for "
-                       "rank 3 (recv with tag 8), rank 3 waits for rank "))
-      << told.text;
-  EXPECT_TRUE(contains(told.text, "rank 2 has not entered barrier #1 for ")) << told.text;
+  expect_blamed(told, ErrorCode::timeout, 2,
+                {"rank 0 waits for rank 1 (recv with tag 7), rank 1 waits for "
+                 "rank 3 (recv with tag 8), rank 3 waits for rank ",
+                 "rank 2 has not entered barrier #1 for "});
 }
 
 // Rank 0 has two calls under way, and is awaited in the one that it is not looking at.
@@ -102,12 +105,9 @@ TEST_P(Chain, GoesOnInTheCallThatIsAwaited) {
     first.wait();
     world.barrier();
   });
-  EXPECT_EQ(told.code, ErrorCode::timeout) << told.text;
-  EXPECT_EQ(told.culprit, 2) << told.text;
-  EXPECT_TRUE(contains(told.text,
-                       "rank 0 waits for rank 3 (broadcast #1), rank 3 waits for rank 2 "
-                       "(broadcast #1), rank 2 has not entered broadcast #1 for "))
-      << told.text;
+  expect_blamed(told, ErrorCode::timeout, 2,
+                {"rank 0 waits for rank 3 (broadcast #1), rank 3 waits for rank 2 "
+                 "(broadcast #1), rank 2 has not entered broadcast #1 for "});
 }
 
 TEST_P(Chain, MayBeACycle) {
@@ -116,13 +116,10 @@ TEST_P(Chain, MayBeACycle) {
     const Rank next = (world.rank() + 1) % world.size();
     world.recv(std::span{data}, next, 5, {.timeout = world.rank() == 2 ? 500ms : Duration{20s}});
   });
-  EXPECT_EQ(told.code, ErrorCode::timeout) << told.text;
-  EXPECT_EQ(told.culprit, -1) << told.text;
-  EXPECT_TRUE(contains(told.text,
-                       "rank 2 waits for rank 3 (recv with tag 5), rank 3 waits for rank 0 (recv "
-                       "with tag 5), rank 0 waits for rank 1 (recv with tag 5), rank 1 waits for "
-                       "rank 2 (recv with tag 5), which is a cycle"))
-      << told.text;
+  expect_blamed(told, ErrorCode::timeout, -1,
+                {"rank 2 waits for rank 3 (recv with tag 5), rank 3 waits for rank 0 (recv "
+                 "with tag 5), rank 0 waits for rank 1 (recv with tag 5), rank 1 waits for "
+                 "rank 2 (recv with tag 5), which is a cycle"});
 }
 
 // Ranks 0 and 1 wait for each other as roots, rank 2 for rank 1 in the next call.
@@ -133,9 +130,7 @@ TEST_P(Chain, ThatComesOfDifferentCallsNamesTheOddRank) {
     world.reduce(std::span<const int>{in}, std::span{out}, sum, world.rank() == 0 ? 0 : 1, flat);
     world.barrier({.timeout = world.rank() == 2 ? 500ms : Duration{20s}});
   });
-  EXPECT_EQ(told.code, ErrorCode::mismatch) << told.text;
-  EXPECT_EQ(told.culprit, 0) << told.text;
-  EXPECT_TRUE(contains(told.text, "rank 0 runs another call: its call #1 is reduce")) << told.text;
+  expect_blamed(told, ErrorCode::mismatch, 0, {"rank 0 runs another call: its call #1 is reduce"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, Chain, ::testing::ValuesIn(kSettings), name_of_setting);
@@ -278,13 +273,10 @@ TEST(Blames, FallOnNobodyWhereThereIsNoMajority) {
       std::array<float, 9> data{};
       world.all_reduce(std::span{data}, world.rank() % 2 == 0 ? sum : max);
     });
-    EXPECT_EQ(told.code, ErrorCode::mismatch) << told.text;
-    EXPECT_EQ(told.culprit, -1) << told.text;
-    for (const char* const said :
-         {"there is no majority: call #1 is all_reduce of 36 bytes of f32, sum", "f32, max",
-          n == 2 ? " on rank 0, " : " on ranks 0 and 2, ",
-          n == 2 ? " on rank 1" : " on ranks 1 and 3"})
-      EXPECT_TRUE(contains(told.text, said)) << told.text;
+    expect_blamed(told, ErrorCode::mismatch, -1,
+                  {"there is no majority: call #1 is all_reduce of 36 bytes of f32, sum",
+                   "f32, max", n == 2 ? " on rank 0, " : " on ranks 0 and 2, ",
+                   n == 2 ? " on rank 1" : " on ranks 1 and 3"});
   }
 }
 
@@ -296,8 +288,7 @@ TEST(Blames, FallOnARankThatHasGoneOnFarTooFar) {
     for (int i = 0; i < 200; ++i) world.broadcast(std::span{data}, world.rank() == 2 ? 2 : 0);
     world.barrier();
   });
-  EXPECT_EQ(told.code, ErrorCode::mismatch) << told.text;
-  EXPECT_EQ(told.culprit, 2) << told.text;
+  expect_blamed(told, ErrorCode::mismatch, 2);
 }
 
 // Nobody can say who is wrong, but which call it is.
@@ -313,13 +304,10 @@ TEST(Blames, NameTheCallOfAMessageThatNobodyWaitsFor) {
       world.barrier();
       world.barrier();
     });
-    EXPECT_EQ(told.code, ErrorCode::mismatch) << told.text;
-    EXPECT_EQ(told.culprit, 0) << told.text;
-    EXPECT_TRUE(contains(told.text,
-                         "rank 2 got a message of rank 0's call #2 that its own does "
-                         "not wait for, although both are all_to_all of counts of each "
-                         "rank's own of f32"))
-        << told.text;
+    expect_blamed(told, ErrorCode::mismatch, 0,
+                  {"rank 2 got a message of rank 0's call #2 that its own does "
+                   "not wait for, although both are all_to_all of counts of each "
+                   "rank's own of f32"});
   }
 }
 

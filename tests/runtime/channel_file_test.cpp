@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <latch>
 #include <optional>
 #include <string>
 #include <thread>
@@ -196,6 +197,27 @@ TEST(ChannelFile, ARankMayComeAfterAStrayOneOfItsNumber) {
       EXPECT_THROW((void)file_channel(scratch.world(), {1, 3, "job"})->all_gather("", in(10s)),
                    Error);
     }
+    static_cast<void>(channel.all_gather("", in(10s)));
+  }));
+}
+
+TEST(ChannelFile, ARankMayComeAfterAStrayOneThoughOneOfAnotherJobCameLongBefore) {
+  const Scratch scratch;
+  Channels file = file_channels(scratch.world(), 3);
+  std::latch strays{1};
+  const auto stray = [&](const FilePlace& place) {
+    EXPECT_THROW((void)file_channel(scratch.world(), place)->all_gather("", in(10s)), Error);
+  };
+  expect_none(run(file, [&](Channel& channel) {
+    if (channel.rank() == 1) {
+      std::this_thread::sleep_for(20ms);
+      stray({1, 3, "another job"});
+      std::this_thread::sleep_for(700ms);
+      stray({2, 4, "job"});
+      std::this_thread::sleep_for(100ms);
+      strays.count_down();
+    }
+    if (channel.rank() == 2) strays.wait();
     static_cast<void>(channel.all_gather("", in(10s)));
   }));
 }

@@ -185,6 +185,25 @@ TEST_F(DoorTest, SurvivesThatNothingMoreCanBeOpened) {
   EXPECT_TRUE(socket.get());
 }
 
+TEST_F(DoorTest, TakesTwoShortShortagesForNoLongOne) {
+  open();
+  for (int moment = 0; moment < 2; ++moment) {
+    const Descriptor caller = call(port_);
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    const Descriptor lowest_free{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+    rlimit tight = before;
+    tight.rlim_cur = static_cast<rlim_t>(lowest_free.get()) + 1;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+    EXPECT_NO_THROW(serve(1, 100ms)) << "moment " << moment;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    if (moment == 0) serve(1, 700ms);  // nobody comes
+  }
+  auto socket = come(1);
+  serve(1, 20s);
+  EXPECT_TRUE(socket.get());
+}
+
 TEST_F(DoorTest, SaysThatNothingMoreCanBeOpenedIfThatLasts) {
   open();
   const Descriptor caller = call(port_);

@@ -1,4 +1,6 @@
 // Connecting when it is known who is where: ways that fail, ranks that go, strangers that flood.
+#include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "ranks.hpp"
+#include "runtime/links.hpp"
 #include "runtime/mesh_links.hpp"
 #include "strangers.hpp"
 
@@ -165,6 +168,40 @@ TEST_F(Links, ComeTogetherInAFlood) {
     for (unsigned seed = 1; done < 3; ++seed) (void)disturb({port, {}}, seed);
   });
   expect_no_error(outcomes);
+}
+
+std::array<Descriptor, 2> socket_pair() {
+  std::array<int, 2> ends{-1, -1};
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
+  return {Descriptor{ends[0]}, Descriptor{ends[1]}};
+}
+
+TEST(SharedLinks, AreFoundByNobodyWhereOneCannotBeMade) {
+  const int before = open_descriptors();
+  {
+    LinkSettings settings;
+    settings.segment_bytes = std::size_t{1} << 26;
+    runtime::Links links{settings, 3};
+    const std::array<std::uint64_t, 3> processes{links.process(), 7, 8};
+    const std::array<std::uint64_t, 3> others{links.process(), 9, 10};
+    auto [control, far_control] = socket_pair();
+    auto [data, far_data] = socket_pair();
+    auto [lifeline, far_lifeline] = socket_pair();
+    Mesh mesh;
+    mesh.cards.resize(3);
+    mesh.links.push_back({.peer = 1, .control = std::move(control), .data = std::move(data)});
+    mesh.links.push_back({.peer = 2,
+                          .local = true,
+                          .control = std::move(lifeline),
+                          .memory = Descriptor{::open("/dev/null", O_RDWR | O_CLOEXEC)}});
+    EXPECT_THROW((void)links.add(mesh, processes, 0), Error);
+    Mesh without_links;
+    without_links.cards.resize(3);
+    const auto numbers = links.add(without_links, others, 0);
+    EXPECT_TRUE(links.find(processes, 0).numbers.empty());
+    EXPECT_EQ(links.find(others, 0).numbers, numbers);
+  }
+  EXPECT_EQ(open_descriptors(), before);
 }
 
 }  // namespace

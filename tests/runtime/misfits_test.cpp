@@ -98,6 +98,7 @@ TEST(StoreWithoutASecret, TellsAllWhoCountsOtherwise) {
   });
   for (const Rank rank : {0, 2}) {
     const Outcome& outcome = outcomes[static_cast<std::size_t>(rank)];
+    ASSERT_TRUE(outcome.error) << rank;
     EXPECT_TRUE(
         outcome.text().starts_with("rank 1 counts 2 ranks, but rank 0 (host host0) counts 3"))
         << outcome.text();
@@ -119,6 +120,7 @@ TEST(Store, WaitsOnWhereAnotherUserDoesNotKnowTheSecret) {
     }
     talk(*open_store(options, in(5s)), 1500ms);
   });
+  ASSERT_TRUE(outcomes[0].error);
   EXPECT_EQ(outcomes[0].error->code(), ErrorCode::timeout) << outcomes[0].text();
   EXPECT_GE(outcomes[0].elapsed, 1400ms);
   EXPECT_NE(outcomes[0].text().find("; refused connections: 1 wrong secret"), std::string::npos)

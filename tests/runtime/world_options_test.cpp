@@ -1,4 +1,8 @@
 // Options of worlds: each changes what it says, and those that must agree are compared.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
 #include <mutex>
 #include <set>
 
@@ -165,6 +169,58 @@ TEST(World, SaysWhoSharesNoMemory) {
     ASSERT_TRUE(outcome.error);
     EXPECT_EQ(outcome.error->code(), ErrorCode::invalid_argument);
     EXPECT_NE(outcome.text().find("shares no memory with"), std::string::npos) << outcome.text();
+  }
+}
+
+// The second exchange tells what is known, beginning with the good news that there is no error.
+TEST(World, BelievesNoSpeedThatIsNone) {
+  const auto channels = local_channels(2, true);
+  expect_no_error(run_ranks(2, [&](Rank rank) {
+    WorldOptions options{.segment_bytes = std::size_t{1} << 26};
+    options.mesh.host.name += std::to_string(rank);
+    options.mesh.host.boot += std::to_string(rank);
+    options.mesh.interface = "127.0.0.1";
+    Meddling channel{*channels[static_cast<std::size_t>(rank)],
+                     [](int exchanges, std::vector<std::string>& heard) {
+                       if (exchanges != 1) return;
+                       heard[0][1] = '\x02';
+                       heard[0].back() = '\xc8';
+                     }};
+    Communicator world = Communicator::create(World::connect(channel, options, in(30s))->footing(),
+                                              make_host_memory());
+    EXPECT_NE(tariff_of(world).find("measured"), std::string::npos) << tariff_of(world);
+  }));
+}
+
+std::size_t addresses_taken() {
+  std::size_t pages = 0;
+  std::ifstream{"/proc/self/statm"} >> pages;
+  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Rank 1 has no addresses left for the memory of rank 0, which has them for that of rank 1.
+TEST(World, StartsOnAllRanksOrNone) {
+  constexpr std::size_t kMany = std::size_t{1} << 33;
+  const auto channels = local_channels(2, true);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  const auto outcomes = run_ranks(2, [&](Rank rank) {
+    const WorldOptions options{.ways = Ways::shm,
+                               .segment_bytes = rank == 0 ? kMany : std::size_t{1} << 26};
+    Meddling channel{*channels[static_cast<std::size_t>(rank)],
+                     [&](int exchanges, std::vector<std::string>&) {
+                       if (rank != 0 || exchanges != 3) return;  // all ranks have their own
+                       const rlimit few{addresses_taken() + kMany / 8, before.rlim_max};
+                       EXPECT_EQ(::setrlimit(RLIMIT_AS, &few), 0);
+                     }};
+    static_cast<void>(World::connect(channel, options, in(10s)));
+  });
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  for (const Outcome& outcome : outcomes) {
+    ASSERT_TRUE(outcome.error);
+    EXPECT_NE(outcome.text().find("cannot map shared memory"), std::string::npos) << outcome.text();
+    EXPECT_EQ(outcome.error->culprit(), 1);
+    EXPECT_LT(outcome.elapsed, 5s);
   }
 }
 

@@ -54,6 +54,30 @@ inline std::vector<Outcome> in_world(const Setting& setting,
   });
 }
 
+/// A channel around another one, into which a test may meddle.
+class Meddling final : public Channel {
+ public:
+  /// Is told how many exchanges there were before, and what each rank said.
+  using Meddle = std::function<void(int, std::vector<std::string>&)>;
+
+  Meddling(Channel& inner, Meddle meddle) : inner_{inner}, meddle_{std::move(meddle)} {}
+  [[nodiscard]] Rank rank() const noexcept override { return inner_.rank(); }
+  [[nodiscard]] int size() const noexcept override { return inner_.size(); }
+  [[nodiscard]] std::string describe() const override { return inner_.describe(); }
+  [[nodiscard]] bool is_private() const noexcept override { return inner_.is_private(); }
+  [[nodiscard]] std::vector<std::string> all_gather(std::string_view own,
+                                                    Deadline deadline) override {
+    std::vector<std::string> heard = inner_.all_gather(own, deadline);
+    meddle_(exchanges_++, heard);
+    return heard;
+  }
+
+ private:
+  Channel& inner_;
+  Meddle meddle_;
+  int exchanges_ = 0;
+};
+
 /// Every rank contributes its number times an element's.
 inline void check_sums(Communicator& communicator, std::span<const Rank> world_ranks,
                        std::size_t count, std::span<std::int64_t> values) {

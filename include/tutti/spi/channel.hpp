@@ -40,10 +40,10 @@ class TUTTI_API Channel {
   /// hosts) that are missing, Error{peer_dead, transport}.
   [[nodiscard]] virtual std::vector<std::string> all_gather(std::string_view own,
                                                             Deadline deadline) = 0;
-  /// Told what the ranks have connected, which another world of the same processes will use if it
-  /// is still there then, and connects much faster by it. Forgets it; a channel of processes that
-  /// stay together may keep it instead. @param connections of this process, closed with their last
-  /// owner.
+  /// Called once the ranks are connected. Another world of the same processes uses their
+  /// connections if these are still open then, and starts much faster. Here nothing is kept; a
+  /// channel of processes that stay together may keep them. @param connections of this process,
+  /// closed with their last owner.
   virtual void keep(std::shared_ptr<const void> connections) { (void)connections; }
 };
 

@@ -93,7 +93,8 @@ class TUTTI_API CallCounter {
   /// Says what calls are. @param fingerprint theirs. @param words what differs if the fingerprint
   /// does, for a person.
   void describe(std::uint64_t fingerprint, std::string words);
-  /// There will be no more such calls, unless they are described again. @param fingerprint theirs.
+  /// There will be no more such calls once this was said as often as they were described: kinds
+  /// that differ in what need not be equal have one fingerprint. @param fingerprint theirs.
   void forget(std::uint64_t fingerprint) noexcept;
   /// This rank waits. To be said again now and then. @param waits of calls under way, in the order
   /// of Whereabouts::waits; the first kMostWaits count. @param blocks whether the first one does
@@ -113,7 +114,7 @@ class TUTTI_API CallCounter {
   };
   struct Text {
     std::string words{};
-    bool is_over = false;  // no more such calls
+    std::size_t kinds = 0;  // described and not forgotten; none: no more such calls
   };
   [[nodiscard]] bool remembers(std::uint64_t fingerprint) const noexcept;
 

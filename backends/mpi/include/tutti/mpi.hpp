@@ -47,7 +47,8 @@ struct Options {
 /// As long as it is there, a rank that waits in tutti makes it progress, as in calls of the MPI's
 /// own: what it has under way may be what the awaited rank waits for. Where the MPI's level of
 /// thread support is below MPI_THREAD_SERIALIZED the main thread alone does so. MPI_Finalize must
-/// not run while another thread is in a call of tutti.
+/// not run while another thread is in a call of tutti. What the MPI meets then goes to the error
+/// handler of MPI_COMM_WORLD, by which it ends the program unless that has set another one.
 ///
 /// With the transport "shm+mpi" messages between hosts are MPI's instead, and only the control
 /// plane uses TCP. Then groups that span hosts are made as `communicator` makes them, and MPI must
