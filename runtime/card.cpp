@@ -46,19 +46,20 @@ std::string name_of(const std::vector<Card>& cards, std::size_t rank) {
 }  // namespace
 
 Host this_host() {
-  Host host;
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) == 0) host.name = name.data();
-  static const std::string boot = [] {  // it stays the same while this process lives
-    std::string id;
-    std::ifstream{"/proc/sys/kernel/random/boot_id"} >> id;
-    return id;
+  // What stays the same while this process lives, and takes system calls to ask for. A program that
+  // goes to another network namespace does so before its first world.
+  static const Host kept = [] {
+    Host host;
+    std::array<char, 256> name{};
+    if (::gethostname(name.data(), name.size() - 1) == 0) host.name = name.data();
+    std::ifstream{"/proc/sys/kernel/random/boot_id"} >> host.boot;
+    struct stat status {};
+    if (::stat("/proc/self/ns/net", &status) != 0 || host.boot.empty())
+      throw_system_error("cannot tell this host from others: /proc is not readable", errno);
+    host.network = std::to_string(status.st_ino);
+    return host;
   }();
-  host.boot = boot;
-  struct stat status {};
-  if (::stat("/proc/self/ns/net", &status) != 0 || host.boot.empty())
-    throw_system_error("cannot tell this host from others: /proc is not readable", errno);
-  host.network = std::to_string(status.st_ino);
+  Host host = kept;
   host.user = ::geteuid();
   return host;
 }
