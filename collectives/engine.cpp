@@ -64,6 +64,10 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
       std::min<std::uint32_t>(kUserTags, transport_->capabilities().tags - window_ * kLanes);
   polls_per_clock_ = std::clamp(transport_->capabilities().idle_spins, 1, kPollsPerClock);
   polls_until_clock_ = polls_per_clock_;
+  if (!options_.progress_thread) return;
+  transport_->expect_dozing();
+  progress_thread_ = ProgressThread::of_process();
+  progress_thread_->add(*this);
 }
 
 Group& Engine::group() const {

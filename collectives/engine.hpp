@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <deque>
 #include <list>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "execution.hpp"
 #include "occupancy.hpp"
 #include "progress_hook.hpp"
+#include "progress_thread.hpp"
 #include "selector.hpp"
 #include "shape_key.hpp"
 #include "witnesses.hpp"
@@ -137,12 +139,25 @@ class Engine {
   [[nodiscard]] Arrival await_message(Rank from, int tag, Duration timeout);
 
   /// This thread begins a call, or throws Error{invalid_argument}. See Occupancy.
-  void enter() { occupancy_.enter(); }
+  void enter() {
+    if (!occupancy_.try_enter()) enter_after_progress();
+  }
   /// The call ends.
   void leave() noexcept {
     if (has_dropped_) release_dropped();
+    const bool is_left_pending = progress_thread_ && has_anything_pending();
     occupancy_.leave();
+    if (is_left_pending) progress_thread_->wake();
   }
+  /// What the progress thread found.
+  enum class Progress : std::uint8_t {
+    none,     ///< Nothing is pending, or another thread is in a call.
+    pending,  ///< Something is, and does not get on.
+    moved     ///< Something has got on.
+  };
+  /// Goes on with what is pending, by the progress thread. @param may_doze whether it may sleep in
+  /// the transport where nothing moves, until something does or another thread wants to enter.
+  [[nodiscard]] Progress go_on(bool may_doze) noexcept;
   /// As Occupancy::keep.
   void keep() noexcept { occupancy_.keep(); }
   /// As Occupancy::let_go.
@@ -218,6 +233,10 @@ class Engine {
   void start_waiting();
   void strike(Execution& execution) noexcept;
   void release_dropped() noexcept;
+  void enter_after_progress();
+  [[nodiscard]] bool enter_when_free() noexcept;
+  [[nodiscard]] bool step_for_progress();
+  [[nodiscard]] bool has_anything_pending() const noexcept;
   [[nodiscard]] Execution::Turn turn_of(const Execution& execution);
   [[nodiscard]] Execution::Turn take_turn() noexcept;
   [[nodiscard]] bool has_pending() const noexcept;
@@ -251,6 +270,7 @@ class Engine {
   [[noreturn]] void complain() const;
 
   Occupancy occupancy_;
+  std::atomic<int> callers_{0};   // that want to enter while the progress thread is in
   bool has_dropped_ = false;      // whether a handle ended within a call
   std::shared_ptr<Group> group_;  // outlives the transport
   std::shared_ptr<CallCounter> calls_;
@@ -290,7 +310,8 @@ class Engine {
   std::optional<Error> failure_;
   bool is_quiet_ = true;  // whether no peer can write into what a failure left pending
   std::array<Completion, 32> completions_{};
-  std::byte token_{1};  // what a barrier reduces
+  std::byte token_{1};                                 // what a barrier reduces
+  std::shared_ptr<ProgressThread> progress_thread_{};  // or null
 };
 
 [[noreturn]] void refuse_empty();

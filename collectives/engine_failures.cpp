@@ -33,6 +33,8 @@ Error caught(Rank self) {
 
 /// Who destroys a communicator hears of nothing any more, but ranks that still call it do.
 Engine::~Engine() {
+  if (progress_thread_ && !is_forked()) progress_thread_->remove(*this);
+  if (is_forked()) static_cast<void>(new auto(std::move(progress_thread_)));  // it is the parent's
   if (!failure_) look_back();
   if (is_quiet_) return;
   for (Held& held : in_use_)

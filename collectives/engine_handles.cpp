@@ -33,7 +33,7 @@ void Engine::give_up(const std::string& what) noexcept {
 }
 
 void Engine::drop(Execution* execution) noexcept {
-  if (!occupancy_.enter_when_free(is_forked())) {
+  if (!enter_when_free()) {
     execution->set_dropped(true);
     has_dropped_ = true;
     return;
@@ -43,7 +43,7 @@ void Engine::drop(Execution* execution) noexcept {
 }
 
 void Engine::drop(std::shared_ptr<ObjectOperation> operation) noexcept {
-  if (!occupancy_.enter_when_free(is_forked())) {
+  if (!enter_when_free()) {
     operation->set_dropped();
     has_dropped_ = true;
     return;

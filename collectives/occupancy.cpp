@@ -18,7 +18,7 @@ bool Occupancy::enter_when_free(bool is_forked) noexcept {
 }
 
 void Occupancy::refuse() const {
-  if (word_.load(std::memory_order_relaxed) == this_thread())
+  if ((word_.load(std::memory_order_relaxed) & ~kProgress) == this_thread())
     throw Error{ErrorCode::invalid_argument,
                 "the communicator is called within one of its own calls, as by an operator or a "
                 "Codec; call another one there, such as a group of the same ranks"};

@@ -19,6 +19,29 @@ class Occupancy {
   void enter() {
     if (!try_enter()) refuse();
   }
+  /// @return whether this thread entered.
+  [[nodiscard]] bool try_enter() noexcept {
+    std::uintptr_t found = 0;
+    if (word_.compare_exchange_strong(found, this_thread(), std::memory_order_acquire,
+                                      std::memory_order_relaxed))
+      return true;
+    if (found != (this_thread() | kKept)) return false;
+    word_.store(this_thread(), std::memory_order_relaxed);
+    return true;
+  }
+  /// As try_enter, for the progress thread: nobody is in, nor keeps others out.
+  [[nodiscard]] bool try_enter_for_progress() noexcept {
+    std::uintptr_t found = 0;
+    return word_.compare_exchange_strong(found, this_thread() | kProgress,
+                                         std::memory_order_acquire, std::memory_order_relaxed);
+  }
+  /// @return whether the progress thread is in, and this one is another.
+  [[nodiscard]] bool is_for_progress_of_another() const noexcept {
+    const std::uintptr_t word = word_.load(std::memory_order_relaxed);
+    return (word & kProgress) != 0 && (word & ~kProgress) != this_thread();
+  }
+  /// Throws Error{invalid_argument} that says who is in.
+  [[noreturn]] void refuse() const;
   /// As enter, but waits until another thread has left. @param is_forked whether this process is a
   /// child, to which a thread that was in did not come along, and never leaves. @return whether
   /// this one entered: it does not where it is in already, nor where it would wait in vain.
@@ -33,20 +56,11 @@ class Occupancy {
 
  private:
   static constexpr std::uintptr_t kKept = 1;
+  static constexpr std::uintptr_t kProgress = 2;
 
   [[nodiscard]] static std::uintptr_t this_thread() noexcept {
     return reinterpret_cast<std::uintptr_t>(&thread_mark);
   }
-  [[nodiscard]] bool try_enter() noexcept {
-    std::uintptr_t found = 0;
-    if (word_.compare_exchange_strong(found, this_thread(), std::memory_order_acquire,
-                                      std::memory_order_relaxed))
-      return true;
-    if (found != (this_thread() | kKept)) return false;
-    word_.store(this_thread(), std::memory_order_relaxed);
-    return true;
-  }
-  [[noreturn]] void refuse() const;
 
   std::atomic<std::uintptr_t> word_{0};  // the thread that is in, or, with kKept, that may enter
   std::uint32_t keepers_ = 0;

@@ -8,6 +8,8 @@ namespace tutti::hybrid {
 namespace {
 
 constexpr unsigned kPollsPerLook = 64;
+/// Where both parts have something pending: neither wakes a thread that sleeps in the other one.
+constexpr std::chrono::microseconds kShortSleep{50};
 
 Capabilities common(const Parts& parts) {
   const Capabilities& local = parts.local->capabilities();
@@ -63,10 +65,23 @@ class HybridTransport final : public Transport {
   // Asleep in one part, this thread would see nothing of the other. What it has to do in the
   // network for others has waited, so the next poll looks.
   void doze() override {
-    if (failure_ || (outstanding_ > 0 && near_ > 0)) return std::this_thread::yield();
+    if (failure_ || (outstanding_ > 0 && near_ > 0)) {
+      if (dozes_) return std::this_thread::sleep_for(kShortSleep);
+      return std::this_thread::yield();
+    }
     if (outstanding_ > 0) return parts_.remote->doze();
     skipped_ = kPollsPerLook - 1;
     parts_.local->doze();
+  }
+
+  void expect_dozing() override {
+    dozes_ = true;
+    parts_.local->expect_dozing();
+    parts_.remote->expect_dozing();
+  }
+  void end_doze() noexcept override {
+    parts_.local->end_doze();
+    parts_.remote->end_doze();
   }
 
   void find_strays(std::uint64_t pending, bool thoroughly) override {
@@ -148,6 +163,7 @@ class HybridTransport final : public Transport {
   std::size_t near_ = 0;         // transfers of the local part
   unsigned skipped_ = 0;         // polls that did not ask it
   bool is_remote_first_ = false;
+  bool dozes_ = false;
   std::optional<Error> failure_{};  // what a part threw first
   Duration failed_at_{};
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "channel.hpp"
+#include "check.hpp"
 #include "network.hpp"
 #include "progress.hpp"
 #include "transport.hpp"
@@ -71,6 +72,22 @@ class MpiGroup final : public tutti::Group {
 
 }  // namespace
 
+namespace {
+
+/// A thread of tutti's own calls the MPI beside those of the program.
+void check_threads(const CommunicatorOptions& options) {
+  if (!options.progress_thread) return;
+  int provided = MPI_THREAD_SINGLE;
+  check(PMPI_Query_thread(&provided), "ask for its thread level");
+  if (provided < MPI_THREAD_MULTIPLE)
+    throw Error{
+        ErrorCode::invalid_argument,
+        "CommunicatorOptions::progress_thread calls the MPI from a thread of its own, which "
+        "needs MPI_THREAD_MULTIPLE; start the MPI by MPI_Init_thread"};
+}
+
+}  // namespace
+
 std::unique_ptr<Transport> make_transport(MPI_Comm comm, const Options& options) {
   return std::make_unique<MpiTransport>(gather_ranks(comm, options), options);
 }
@@ -78,6 +95,7 @@ std::unique_ptr<Transport> make_transport(MPI_Comm comm, const Options& options)
 Communicator communicator(MPI_Comm comm, const CommunicatorOptions& options,
                           const Options& transport) {
   MpiChannel channel{comm};
+  check_threads(options);
   Footing watched = watch_ranks(channel, {.timeout = transport.timeout});
   return make_communicator(MpiGroup::footing_of(comm, transport, std::move(watched)),
                            make_host_memory(), options);
@@ -85,6 +103,7 @@ Communicator communicator(MPI_Comm comm, const CommunicatorOptions& options,
 
 Communicator init(MPI_Comm comm, const InitOptions& options) {
   MpiChannel channel{comm};
+  check_threads(options.communicator);
   InitOptions own = with_progress(options);
   if (options.transport != "shm+mpi") return tutti::init(channel, own);
   own.transport = "auto";

@@ -56,9 +56,16 @@ class MpiTransport final : public Transport {
   void post(std::span<const Transfer> transfers) override;
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override;
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override;
+  // No thread that sleeps is woken by an MPI.
+  void expect_dozing() override { dozes_ = true; }
+  void doze() override {
+    if (dozes_) std::this_thread::sleep_for(kShortSleep);
+    else std::this_thread::yield();
+  }
   bool abort(const Error& cause) noexcept override;
 
  private:
+  static constexpr std::chrono::microseconds kShortSleep{50};
   // A transfer under way. Its MPI requests are in requests_, with its index in owners_.
   struct Message {
     Transfer transfer;
@@ -167,6 +174,7 @@ class MpiTransport final : public Transport {
   std::optional<Error> failure_{};  // the first cause
   Duration failed_{0};              // when that was, where the alarm may know more of it
   bool has_notices_;
+  bool dozes_ = false;
   bool told_;  // whether the other ranks hear of it in another way
   bool aborted_ = false;
   bool quiet_ = false;  // once aborted: whether no peer can write any more

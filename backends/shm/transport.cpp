@@ -26,7 +26,7 @@ ShmTransport::ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communi
                                               .sinks = true,
                                               .loans = true,
                                               .idle_spins = options.oversubscribed ? 4 : 20000},
-      crowded_{options.oversubscribed}, doze_{options.doze} {
+      crowded_{options.oversubscribed}, dozes_{options.oversubscribed}, doze_{options.doze} {
   peers_.resize(members_.size());
   block_ = domain_->open(communicator, members);
   const Domain::Member& own = domain_->own();
@@ -106,7 +106,7 @@ void ShmTransport::post_all(std::span<const Transfer> transfers) {
     if (transfer.kind == Transfer::Kind::send) post_send(peer, transfer, bytes);
     else post_receive(peer, transfer, bytes);
   }
-  if (!crowded_) return;
+  if (!dozes_) return;
   for (const Transfer& transfer : transfers) wake(peer_of(transfer));
 }
 
@@ -144,7 +144,7 @@ void ShmTransport::progress(Peer& peer) {
   if (peer.awaited > 0 && ++peer.silent % kPollsPerLook == 0) look_for_end(peer);
   if (!peer.pushes.empty()) push_all(peer);
   if (!peer.pulls.empty()) pull_all(peer);
-  if (crowded_ && peer.out.sent() + peer.in.consumed() != before) wake(peer);
+  if (dozes_ && peer.out.sent() + peer.in.consumed() != before) wake(peer);
 }
 
 // Either we see that the other side sleeps, or it sees what we have written before it does. The
@@ -159,7 +159,7 @@ void ShmTransport::wake(Peer& peer) noexcept {
 }
 
 void ShmTransport::doze() {
-  if (!crowded_) return std::this_thread::yield();
+  if (!dozes_) return std::this_thread::yield();
   entry_->asleep.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!has_something_to_do()) {
@@ -168,6 +168,11 @@ void ShmTransport::doze() {
     syscall(SYS_futex, &entry_->asleep, FUTEX_WAIT, 1, &limit, nullptr, 0);
   }
   entry_->asleep.store(0, std::memory_order_relaxed);
+}
+
+void ShmTransport::end_doze() noexcept {
+  entry_->asleep.store(0, std::memory_order_relaxed);
+  syscall(SYS_futex, &entry_->asleep, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
 bool ShmTransport::has_something_to_do() {

@@ -33,6 +33,8 @@ class ShmTransport final : public Transport {
   [[nodiscard]] std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) override;
   void end_loan(LoanId loan, bool replied) override;
   void doze() override;
+  void expect_dozing() override { dozes_ = true; }
+  void end_doze() noexcept override;
   void find_strays(std::uint64_t pending, bool thoroughly) override;
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override;
   bool abort(const Error& cause) noexcept override;
@@ -221,6 +223,7 @@ class ShmTransport final : public Transport {
   Capabilities capabilities_{};
   Rank self_ = 0;
   bool crowded_ = false;  // ranks outnumber cores
+  bool dozes_ = false;    // ranks sleep, and wake each other
   Duration doze_;         // as Options
   std::uint64_t block_ = 0;
   Entry* entry_ = nullptr;

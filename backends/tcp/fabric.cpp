@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hub.hpp"
+#include "wake_up.hpp"
 
 namespace tutti::tcp {
 namespace {
@@ -66,16 +67,21 @@ class TcpTransport final : public Transport {
 
   // Others have the core until a link has something, and the mutex too.
   void doze() override {
-    if (is_oversubscribed_) {
+    if (is_oversubscribed_ || wake_up_.number() >= 0) {
       const std::lock_guard lock{hub_.mutex()};
       hub_.list_awaited(*port_, awaited_);
     }
+    if (wake_up_.number() >= 0) awaited_.push_back({wake_up_.number(), POLLIN, 0});
     if (awaited_.empty()) return std::this_thread::yield();
     const auto seconds = std::chrono::floor<std::chrono::seconds>(hub_.options().doze);
     const timespec limit{.tv_sec = seconds.count(),
                          .tv_nsec = (hub_.options().doze - seconds).count()};
     ::ppoll(awaited_.data(), awaited_.size(), &limit, nullptr);
+    if (wake_up_.number() >= 0) wake_up_.reset();
   }
+
+  void expect_dozing() override { wake_up_.open(); }
+  void end_doze() noexcept override { wake_up_.ring(); }
 
   void find_strays(std::uint64_t pending, bool thoroughly) override {
     if (hub_.guard().is_forked() || (unclaimed_ == 0 && !thoroughly)) return;
@@ -123,6 +129,7 @@ class TcpTransport final : public Transport {
   Capabilities capabilities_;
   Duration failed_{0};             // when the failure was first seen
   std::vector<pollfd> awaited_{};  // scratch of doze
+  WakeUp wake_up_{};               // of doze
 };
 
 }  // namespace

@@ -51,6 +51,12 @@ struct CommunicatorOptions {
   /// call tutti. What it throws ends the operation and fails the communicator. It is inherited by
   /// groups and splits, each of which calls it in its own thread. Empty: nothing is called.
   std::function<void()> progress{};
+  /// Whether operations go on while the program calls nothing: then a thread of tutti's own, one
+  /// for all communicators of the process that want it, polls for what is pending. It sleeps while
+  /// there is nothing, and never spins. Operators, and `progress`, are called by that thread too.
+  /// Over the MPI it needs MPI_THREAD_MULTIPLE. A call that comes while the thread is at work waits
+  /// for the end of its poll. It is inherited by groups and splits.
+  bool progress_thread = false;
 };
 
 /// The key of groups that Communicator::split makes, so that they are none of those that other

@@ -323,7 +323,7 @@ TEST(Mismatch, IsToldAsItIsWhereNobodyCanBeAsked) {
     Footing footing;
     footing.transport = std::make_unique<Straying>(host.transport(0), told);
     footing.group = std::make_shared<Unasked>();
-    const Communicator own = Communicator::create(std::move(footing), make_host_memory());
+    const Communicator own = make_communicator(std::move(footing), make_host_memory());
   }
   EXPECT_EQ(told, "rank 1 calls something else");
 }

@@ -47,7 +47,7 @@ TEST_P(WorldWithThreads, LetsHandlesEndInAChildWhileAnotherIsInACall) {
   expect_no_error(in_world(GetParam(), [&](Communicator& world) {
     std::int64_t value = 1;
     if (world.rank() != 0) forked.wait();
-    std::optional<Request> request = world.all_reduce_async(std::span{&value, 1});
+    std::optional<Request> request = world.async().all_reduce(std::span{&value, 1});
     if (world.rank() == 0) {
       std::thread waiting{[&] {
         while (is_refused([&] { world.barrier(); })) std::this_thread::yield();

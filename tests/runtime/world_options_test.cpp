@@ -8,6 +8,7 @@
 
 #include <tutti/spi/costs.hpp>
 #include <tutti/spi/init.hpp>
+#include <tutti/spi/communicator.hpp>
 
 #include "runtime/tls.hpp"
 #include "worlds.hpp"
@@ -186,7 +187,7 @@ TEST(World, BelievesNoSpeedThatIsNone) {
                        heard[0][1] = '\x02';
                        heard[0].back() = '\xc8';
                      }};
-    Communicator world = Communicator::create(World::connect(channel, options, in(30s))->footing(),
+    Communicator world = make_communicator(World::connect(channel, options, in(30s))->footing(),
                                               make_host_memory());
     EXPECT_NE(tariff_of(world).find("measured"), std::string::npos) << tariff_of(world);
   }));

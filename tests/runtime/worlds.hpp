@@ -34,10 +34,10 @@ inline std::ostream& operator<<(std::ostream& out, const Setting& setting) {
 
 /// Runs a body on every rank of a world. @param patience until it must stand. @param bytes of
 /// memory that each rank can share.
-inline std::vector<Outcome> in_world(const Setting& setting,
-                                     const std::function<void(Communicator&)>& body,
-                                     milliseconds patience = std::chrono::seconds{30},
-                                     std::size_t bytes = std::size_t{1} << 30) {
+inline std::vector<Outcome> in_world(
+    const Setting& setting, const std::function<void(Communicator&)>& body,
+    milliseconds patience = std::chrono::seconds{30}, std::size_t bytes = std::size_t{1} << 30,
+    const CommunicatorOptions& communicator = {.timeout = std::chrono::seconds{30}}) {
   const auto channels = local_channels(setting.n, true);
   return run_ranks(setting.n, [&](Rank rank) {
     runtime::WorldOptions options{.ways = runtime::ways_of(setting.ways), .segment_bytes = bytes};
@@ -49,7 +49,7 @@ inline std::vector<Outcome> in_world(const Setting& setting,
     Channel& channel = *channels[static_cast<std::size_t>(rank)];
     Communicator world =
         make_communicator(runtime::World::connect(channel, options, in(patience))->footing(),
-                          make_host_memory(), {.timeout = std::chrono::seconds{30}});
+                          make_host_memory(), communicator);
     body(world);
   });
 }

@@ -37,6 +37,9 @@ class Wrapper : public Transport {
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override {
     return inner_->probe(from, tag);
   }
+  void doze() override { inner_->doze(); }
+  void expect_dozing() override { inner_->expect_dozing(); }
+  void end_doze() noexcept override { inner_->end_doze(); }
   void end_loan(LoanId loan, bool replied) override { inner_->end_loan(loan, replied); }
   bool abort(const Error& cause) noexcept override { return inner_->abort(cause); }
 

@@ -161,6 +161,12 @@ class TUTTI_API Transport {
   /// For a thread that has polled in vain for long: gives its core away until polling may find
   /// something, or for some milliseconds at most.
   virtual void doze() { std::this_thread::yield(); }
+  /// From now on ranks may doze though their cores are not shared, on all ranks: whoever sends them
+  /// something wakes them.
+  virtual void expect_dozing() {}
+  /// Ends doze early if a thread is in it, or about to be. The only call that may come from another
+  /// thread than that which is in the transport. Does nothing where doze is short anyway.
+  virtual void end_doze() noexcept {}
   /// @return whether messages may have come for which there is no receive yet. Where find_strays
   /// does something, what a peer sent before a message that was received has come and counts. No
   /// virtual call, since it is asked after every collective.

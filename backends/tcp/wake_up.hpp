@@ -1,0 +1,46 @@
+/// @file
+/// WakeUp: what a thread that sleeps on sockets is woken by.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace tutti::tcp {
+
+/// A descriptor that is readable once it was rung, until it is reset.
+class WakeUp {
+ public:
+  WakeUp() = default;
+  WakeUp(const WakeUp&) = delete;
+  WakeUp& operator=(const WakeUp&) = delete;
+  ~WakeUp() {
+    if (number_ >= 0) ::close(number_);
+  }
+  /// Makes the descriptor, once. Throws std::system_error.
+  void open() {
+    if (number_ >= 0) return;
+    number_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (number_ < 0) throw std::system_error{errno, std::generic_category(), "eventfd"};
+  }
+  /// @return the descriptor, or less than zero.
+  [[nodiscard]] int number() const noexcept { return number_; }
+  /// Makes it readable. By any thread.
+  void ring() const noexcept {
+    const std::uint64_t one = 1;
+    if (number_ >= 0) static_cast<void>(!::write(number_, &one, sizeof one));
+  }
+  /// Makes it unreadable.
+  void reset() const noexcept {
+    std::uint64_t rung = 0;
+    static_cast<void>(!::read(number_, &rung, sizeof rung));
+  }
+
+ private:
+  int number_ = -1;
+};
+
+}  // namespace tutti::tcp

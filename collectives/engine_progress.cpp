@@ -1,0 +1,68 @@
+// How operations go on by the progress thread, and how calls come before it.
+#include <algorithm>
+#include <thread>
+
+#include "engine.hpp"
+#include "objects.hpp"
+
+namespace tutti::inline v0::detail {
+namespace {
+
+/// Counts a caller as long as it wants to enter.
+class Caller {
+ public:
+  explicit Caller(std::atomic<int>& callers) noexcept : callers_{callers} { ++callers_; }
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+  ~Caller() { --callers_; }
+
+ private:
+  std::atomic<int>& callers_;
+};
+
+}  // namespace
+
+bool Engine::has_anything_pending() const noexcept {
+  if (failure_) return false;
+  return !objects_.empty() || !waiting_.empty() ||
+         std::ranges::any_of(in_use_, [](const Held& held) { return !held.execution.done(); });
+}
+
+/// The progress thread leaves after a poll, or as soon as it is woken.
+void Engine::enter_after_progress() {
+  const Caller caller{callers_};
+  for (;;) {
+    if (occupancy_.try_enter()) return;
+    if (is_forked()) alarm_->check();  // the thread did not come along
+    if (!occupancy_.is_for_progress_of_another()) {
+      if (occupancy_.try_enter()) return;  // it has just left
+      if (!occupancy_.is_for_progress_of_another()) occupancy_.refuse();
+    }
+    transport_->end_doze();
+    std::this_thread::yield();
+  }
+}
+
+/// As Occupancy::enter_when_free.
+bool Engine::enter_when_free() noexcept {
+  const Caller caller{callers_};
+  if (progress_thread_ && !is_forked()) transport_->end_doze();
+  return occupancy_.enter_when_free(is_forked());
+}
+
+Engine::Progress Engine::go_on(bool may_doze) noexcept {
+  if (callers_ > 0 || is_forked() || !occupancy_.try_enter_for_progress()) return Progress::none;
+  Progress progress = has_anything_pending() ? Progress::pending : Progress::none;
+  if (progress == Progress::pending) {
+    try {
+      if (step_for_progress()) progress = Progress::moved;
+      else if (may_doze && callers_ == 0) transport_->doze();
+    } catch (...) {  // The communicator has failed, and says so to its next call.
+    }
+  }
+  if (has_dropped_) release_dropped();
+  occupancy_.leave();
+  return progress;
+}
+
+}  // namespace tutti::inline v0::detail

@@ -1,0 +1,18 @@
+/// @file
+/// Threads of tutti's own.
+#pragma once
+
+#include <functional>
+#include <thread>
+
+#include <tutti/export.hpp>
+
+namespace tutti::inline v0 {
+
+/// Starts a thread that handles no signals, since those are the program's. @param name at most 15
+/// characters, by which the system's tools show it. @param body what it does. @return it. Throws
+/// std::system_error.
+[[nodiscard]] TUTTI_API std::thread start_service_thread(const char* name,
+                                                         std::function<void()> body);
+
+}  // namespace tutti::inline v0

@@ -1,0 +1,103 @@
+// Operations that end while their program calls nothing.
+#include <atomic>
+#include <thread>
+
+#include <tutti/objects.hpp>
+
+#include "worlds.hpp"
+
+namespace tutti::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// Until all ranks have ended, or it takes too long, this rank calls nothing.
+void await_all(std::atomic<int>& ended, int ranks) {
+  ++ended;
+  const auto deadline = std::chrono::steady_clock::now() + seconds{15};
+  while (ended < ranks && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(milliseconds{1});
+  EXPECT_EQ(ended, ranks);
+}
+
+class ProgressThreads : public testing::TestWithParam<Setting> {
+ protected:
+  static void run(const std::function<void(Communicator&)>& body) {
+    const auto outcomes = in_world(GetParam(), body, seconds{30}, std::size_t{1} << 30,
+                                   {.timeout = seconds{20}, .progress_thread = true});
+    for (const Outcome& outcome : outcomes) EXPECT_FALSE(outcome.error) << outcome.text();
+  }
+};
+
+TEST_P(ProgressThreads, EndWhatRankZeroHasStarted) {
+  for (const std::size_t count : {1U, 3'000U, 2'000'000U}) {
+    std::atomic<int> ended{0};
+    run([&](Communicator& world) {
+      std::vector<int> data(count, world.rank() + 1);
+      Request request = world.async().all_reduce(data);
+      if (world.rank() != 0) request.wait();
+      await_all(ended, world.size());
+      request.wait();
+      EXPECT_EQ(data.back(), world.size() * (world.size() + 1) / 2);
+    });
+  }
+}
+
+TEST_P(ProgressThreads, StartWhatWaitsForOlderCalls) {
+  std::atomic<int> ended{0};
+  run([&](Communicator& world) {
+    std::vector<int> data(300, 1);
+    std::vector<Request> requests;
+    for (int& element : data) requests.push_back(world.async().all_reduce(std::span{&element, 1}));
+    if (world.rank() != 0) wait_all(requests);
+    await_all(ended, world.size());
+    wait_all(requests);
+    EXPECT_EQ(data, std::vector<int>(300, world.size()));
+  });
+}
+
+TEST_P(ProgressThreads, StandBesideCallsOfEveryKind) {
+  run([](Communicator& world) {
+    Communicator other = world.split(0, -world.rank());
+    const auto size = static_cast<std::size_t>(world.size());
+    for (int i = 0; i < 200; ++i) {
+      std::vector<int> first(100, i), second(10'000, 1);
+      Request one = world.async().all_reduce(first);
+      Request two = other.async().all_reduce(second);
+      EXPECT_EQ(world.all_reduce(i), i * world.size());
+      if (i % 10 == 0) {
+        EXPECT_EQ(objects(other).all_gather(i), std::vector<int>(size, i));
+      }
+      if (i % 2 == 0) two.wait();
+      one.wait();
+      two.wait();
+      EXPECT_EQ(first[7], i * world.size());
+      EXPECT_EQ(second[7], world.size());
+    }
+  });
+}
+
+TEST_P(ProgressThreads, FindMissedDeadlines) {
+  if (GetParam().n == 1) GTEST_SKIP() << "nobody is waited for";
+  std::atomic<int> ended{0};
+  run([&](Communicator& world) {
+    std::vector<int> data(10);
+    if (world.rank() == 1) return await_all(ended, world.size());
+    Request request = world.async().all_reduce(data, sum, {.timeout = milliseconds{200}});
+    std::this_thread::sleep_for(milliseconds{600});
+    const auto before = std::chrono::steady_clock::now();
+    EXPECT_FALSE(request.try_wait()) << "it was found to be late while nobody called";
+    EXPECT_LT(std::chrono::steady_clock::now() - before, milliseconds{500});
+    await_all(ended, world.size());
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Worlds, ProgressThreads,
+                         ::testing::Values(Setting{1, "auto", 1}, Setting{2, "auto", 1},
+                                           Setting{3, "auto", 1}, Setting{3, "tcp", 1},
+                                           Setting{4, "auto", 2}),
+                         testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace tutti::test
