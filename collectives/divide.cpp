@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,17 @@ Communicator Communicator::group(std::span<const Rank> members, std::uint64_t ke
 Result<Communicator> Communicator::try_group(std::span<const Rank> members,
                                              std::uint64_t key) noexcept {
   return detail::attempt([&] { return group(members, key); });
+}
+
+Communicator Communicator::duplicate(const CommunicatorOptions& options, std::uint64_t key) {
+  const detail::Engine& engine = detail::engine_of(engine_);
+  std::vector<Rank> everyone(static_cast<std::size_t>(size()));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  return make_communicator(engine.group().subgroup(everyone, key), engine.memory(), options);
+}
+
+const CommunicatorOptions& Communicator::options() const {
+  return detail::engine_of(engine_).options();
 }
 
 Communicator Communicator::split(int color, int key) {

@@ -166,6 +166,11 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
   /// @copydoc group(std::span<const Rank>, std::uint64_t)
   [[nodiscard]] Result<Communicator> try_group(std::span<const Rank> members,
                                                std::uint64_t key = 0) noexcept;
+  /// Makes a communicator of the same ranks, whose calls have nothing to do with those of this one.
+  /// @param options of the new one. @param key as of group. @return the communicator. Throws Error.
+  [[nodiscard]] Communicator duplicate(const CommunicatorOptions& options, std::uint64_t key = 0);
+  /// @return what this one was made with.
+  [[nodiscard]] const CommunicatorOptions& options() const;
   /// Divides the ranks by color. Collective.
   /// @param color any; ranks that give the same one are together. @param key orders the ranks of a
   /// color; those of equal keys stay in their order. @return the communicator of the own color.

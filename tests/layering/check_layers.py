@@ -21,6 +21,7 @@ RULES = {
     "backends/tcp": ["include"],
     "backends/hybrid": ["include"],
     "collectives": ["include", "algorithms"],
+    "overlap": ["include"],
     "examples": ["include"],
     "schedules": ["include", "collectives", "nlohmann", "expat.h", "fmt"],
     "runtime": ["include", "algorithms", "backends", "collectives", "pmix.h"],

@@ -13,7 +13,7 @@
 #include <tutti/spi/memory.hpp>
 #include <tutti/tutti.hpp>
 
-#include "ranks.hpp"
+#include "tests/runtime/ranks.hpp"
 #include "runtime/world.hpp"
 
 namespace tutti::test {

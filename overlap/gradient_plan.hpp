@@ -1,0 +1,54 @@
+/// @file
+/// Which parameters lie in which bucket.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tutti/gradient_sync.hpp>
+
+namespace tutti::inline v0::detail {
+
+/// Where a parameter lies.
+struct Placed {
+  std::size_t bucket = 0;
+  std::size_t offset = 0;  ///< Bytes from the bucket's beginning.
+};
+
+/// Parameters that are reduced together. All have one type and one group.
+struct Bucket {
+  std::vector<std::size_t> parameters{};  ///< In the order in which they lie.
+  Datatype type{};
+  std::uint32_t group = 0;
+  std::size_t count = 0;  ///< Elements.
+};
+
+/// A pure function of the parameters, the options and an order.
+struct GradientPlan {
+  std::vector<Bucket> buckets{};  ///< In the order in which they start.
+  std::vector<Placed> places{};   ///< By parameter.
+  std::uint64_t hash = 0;         ///< Of all of it.
+};
+
+/// @param parameters of the model. @param options see GradientOptions. @param order of parameters
+/// in buckets, and of buckets. @return the plan.
+[[nodiscard]] GradientPlan make_plan(std::span<const Parameter> parameters,
+                                     const GradientOptions& options,
+                                     std::span<const std::size_t> order);
+/// @param count of parameters. @return them from last to first.
+[[nodiscard]] std::vector<std::size_t> reversed_order(std::size_t count);
+
+/// Refuses what is wrong by itself. Throws Error{invalid_argument}.
+void check_parameters(std::span<const Parameter> parameters, const GradientOptions& options);
+/// @return a line for each parameter and one for the options: what ranks compare.
+[[nodiscard]] std::string describe(std::span<const Parameter> parameters,
+                                   const GradientOptions& options);
+/// Compares what ranks say of themselves. Collective. @param world the ranks. @param own of this
+/// one. Throws Error{invalid_argument} on all of them where one differs, with the first line that
+/// does.
+void compare(Communicator& world, const std::string& own);
+
+}  // namespace tutti::inline v0::detail
