@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Builds and runs the README's C++ as a user would, in one of four ways:
+"""Builds and runs the README's C++ as a user would, in one of five ways:
 
-find_package   from an installed tree that was moved afterwards, plain and per MPI
+find_package   from an installed tree that was moved afterwards, plain and per MPI; docs/recipes.md too
 pkg_config     likewise, with the .pc files
 subdirectory   with tutti's sources inside the user's project
 shared         as find_package and pkg_config, from shared libraries, which it builds first
@@ -23,11 +23,16 @@ add_executable(alone alone.cpp)
 target_link_libraries(alone PRIVATE tutti::tutti)
 add_executable(world world.cpp)
 target_link_libraries(world PRIVATE tutti::tutti)
+add_executable(recipes EXCLUDE_FROM_ALL recipes.cpp)
+target_link_libraries(recipes PRIVATE tutti::tutti)
+target_compile_options(recipes PRIVATE -Wall -Wextra -Werror)
 if(TARGET tutti::mpi)
   add_executable(ranks ranks.cpp)
   target_link_libraries(ranks PRIVATE tutti::mpi)
 endif()
 """
+
+RECIPE = "// the recipe"  # where a recipe stands in the program that docs/recipes.md begins with
 
 
 def run(*command, **options):
@@ -40,14 +45,45 @@ def run(*command, **options):
     return result.stdout
 
 
+def blocks_of(page, language):
+    """The blocks of a language in a page."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M)
+
+
 def write_programs(arguments, folder):
-    readme = (arguments.source / "README.md").read_text(encoding="utf-8")
-    programs = re.findall(r"^```cpp\n(.*?)^```", readme, re.S | re.M)
+    programs = blocks_of(arguments.source / "README.md", "cpp")
     if len(programs) != 3:
         sys.exit(f"README.md has {len(programs)} blocks of C++, expected 3")
     folder.mkdir()
     for name, text in zip(("world", "ranks", "alone"), programs):
         (folder / f"{name}.cpp").write_text(text, encoding="utf-8")
+    (folder / "recipes.cpp").write_text(recipes_of(arguments.source), encoding="utf-8")
+
+
+def recipes_of(source):
+    """All recipes in one program, whose argument says which is run: to compile each takes longer."""
+    program, *recipes = blocks_of(source / "docs" / "recipes.md", "cpp")
+    head, main, body = program.partition("int main()")
+    if not main or body.count(RECIPE) != 1:
+        sys.exit(f"the first block of docs/recipes.md is no main function with \"{RECIPE}\"")
+    functions = [f"static void recipe_{i}(){body.replace(RECIPE, recipe)}"
+                 for i, recipe in enumerate(recipes)]
+    cases = [f"    case {i}: recipe_{i}(); return 0;\n" for i in range(len(recipes))]
+    return "\n".join([head, *functions, "int main(int, char** arguments) {",
+                      "  switch (arguments[1][0] - '0') {", *cases, "  }", "  return 2;", "}\n"])
+
+
+def check_recipes(arguments, prefix, program):
+    """Each recipe ends well alone, and prints on two ranks what its page says."""
+    page = arguments.source / "docs" / "recipes.md"
+    expected = blocks_of(page, "text")
+    if len(expected) != len(blocks_of(page, "cpp")) - 1:
+        sys.exit("docs/recipes.md: each recipe has one block of C++ and one of text")
+    for i, text in enumerate(expected):
+        run(program, i)
+        output = run(prefix / "bin" / "tutti", "run", "-n", 2, program, i)
+        if output != text:
+            sys.exit(f"recipe {i} of docs/recipes.md printed:\n{output}expected:\n{text}")
 
 
 def install(arguments, folder):
@@ -98,6 +134,8 @@ def use_find_package(arguments, folder):
         if not world:
             world = build / "world"
             check_alone(build / "alone")
+            run(arguments.cmake, "--build", build, "--target", "recipes")
+            check_recipes(arguments, prefix, build / "recipes")
         check_world(world, launcher)
         if mpi:
             check_ranks(build / "ranks", launcher)

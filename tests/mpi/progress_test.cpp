@@ -132,6 +132,32 @@ TEST_P(MpiProgress, IsMadeForOneSidedAccess) {
   MPI_Win_free(&window);
 }
 
+// A thread of tutti's own calls the MPI, too, for which this program has not asked it.
+TEST(MpiProgressThread, IsRefusedBelowThreadMultiple) {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  if (level == MPI_THREAD_MULTIPLE) GTEST_SKIP() << "the MPI gives more than it was asked for";
+  const CommunicatorOptions options{.timeout = kPatience, .progress_thread = true};
+  const auto expect_refusal = [](auto make) {
+    try {
+      make();
+      ADD_FAILURE() << "it was not refused";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      EXPECT_NE(std::string{error.what()}.find("MPI_THREAD_MULTIPLE"), std::string::npos)
+          << error.what();
+    }
+  };
+  expect_refusal([&] { static_cast<void>(mpi::communicator(MPI_COMM_WORLD, options)); });
+  for (const char* transport : {"auto", "tcp", "shm+mpi"})
+    expect_refusal([&] {
+      static_cast<void>(
+          mpi::init(MPI_COMM_WORLD, {.transport = transport, .communicator = options}));
+    });
+  Communicator world = make_world("auto");
+  EXPECT_EQ(world.all_reduce(1), world.size()) << "ranks go on after a refusal";
+}
+
 INSTANTIATE_TEST_SUITE_P(Over, MpiProgress, testing::Values("auto", "tcp", "mpi"),
                          [](const auto& test) { return std::string{test.param}; });
 
