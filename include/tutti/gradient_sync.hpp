@@ -125,7 +125,9 @@ class TUTTI_API GradientSync {
   /// or options that differ, with the rank that has others than most.
   GradientSync(Communicator& world, std::span<const Parameter> parameters,
                const GradientOptions& options = {});
+  /// Takes it over. @param other is empty afterwards, and no method of it may be called.
   GradientSync(GradientSync&& other) noexcept;
+  /// Takes the other over and ends its own. @param other is empty afterwards. @return this.
   GradientSync& operator=(GradientSync&& other) noexcept;
   /// A step that has begun and was not waited for fails on the other ranks.
   ~GradientSync();
