@@ -1,6 +1,7 @@
 // Trains a network to read digits, on many ranks: `tutti run -n 4 distributed --epochs 6`.
 #include <cstdio>
 #include <exception>
+#include <span>
 
 #include <tutti/gradient_sync.hpp>
 #include <tutti/tutti.hpp>

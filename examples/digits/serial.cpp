@@ -1,6 +1,7 @@
 // Trains a network to read digits, in one process: `serial --epochs 6`.
 #include <cstdio>
 #include <exception>
+#include <span>
 
 #include "options.hpp"
 
