@@ -172,8 +172,22 @@ def check_own_algorithm(arguments, folder, prefix):
             sys.exit(f"{command} did not print \"{words}\":\n{output}")
 
 
+def check_training_page(arguments):
+    """docs/training.md shows the two main functions as they are, and they hardly differ in length."""
+    page = (arguments.source / "docs" / "training.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```cpp\n(.*?)^```", page, re.S | re.M)
+    texts = [(arguments.source / "examples" / "digits" / name).read_text(encoding="utf-8")
+             for name in ("serial.cpp", "distributed.cpp")]
+    for block, text in zip(shown, texts, strict=True):
+        if block not in re.sub("^  ", "", text, flags=re.M):
+            sys.exit(f"docs/training.md shows what is not in the program:\n{block}")
+    if texts[1].count("\n") > texts[0].count("\n") + 10:
+        sys.exit("distributed.cpp has more than ten lines more than serial.cpp")
+
+
 def check_digits(arguments, folder, prefix):
     """Ranks that train together get what one process gets, but for the order of sums."""
+    check_training_page(arguments)
     build = build_example(arguments, folder, prefix, "digits")
     written = folder / "weights"
 
@@ -191,7 +205,7 @@ def check_digits(arguments, folder, prefix):
     for ranks, more in options.items():
         other, others = train(prefix / "bin" / "tutti", "run", "-n", ranks, build / "distributed",
                               *more)
-        check_close(f"digits on {ranks} ranks, weights", others, weights, 1e-3)
+        check_close(f"digits on {ranks} ranks, weights", others, weights, 1e-2)
         check_close(f"digits on {ranks} ranks, loss and accuracy", other, line, 2.1e-3)
 
 
