@@ -5,9 +5,12 @@ find_package   from an installed tree that was moved afterwards, plain and per M
 pkg_config     likewise, with the .pc files
 subdirectory   with tutti's sources inside the user's project
 shared         as find_package and pkg_config, from shared libraries, which it builds first
-example        as find_package, the programs of examples/, and what `tutti` makes of their modules
+example        as find_package, the programs of examples/, whether they agree, and what `tutti` makes
+               of their modules
 """
 import argparse
+import array
+import math
 import pathlib
 import re
 import shutil
@@ -168,13 +171,24 @@ def use_subdirectory(arguments, folder):
         check_ranks(build / "ranks", arguments.mpi[0][1])
 
 
-def use_example(arguments, folder):
-    prefix = install(arguments, folder)
-    build = folder / "example"
-    run(arguments.cmake, "-S", arguments.source / "examples" / "own_algorithm", "-B", build, "-G",
-        "Ninja", "-DCMAKE_BUILD_TYPE=Debug", f"-DCMAKE_CXX_COMPILER={arguments.compiler}",
-        f"-DCMAKE_PREFIX_PATH={prefix}")
+def build_example(arguments, folder, prefix, name, *options):
+    """Builds a program of examples/ alone, as a user would. Returns the build folder."""
+    build = pathlib.Path(tempfile.mkdtemp(prefix=name, dir=folder))
+    run(arguments.cmake, "-S", arguments.source / "examples" / name, "-B", build, "-G", "Ninja",
+        f"-DCMAKE_CXX_COMPILER={arguments.compiler}", f"-DCMAKE_PREFIX_PATH={prefix}", *options)
     run(arguments.cmake, "--build", build)
+    return build
+
+
+def check_close(what, found, expected, tolerance):
+    """Numbers, as many on both sides, that differ by rounding."""
+    worst = max((abs(a - b) for a, b in zip(found, expected)), default=math.inf)
+    if len(found) != len(expected) or not worst <= tolerance:  # nor is a NaN good
+        sys.exit(f"{what}: {len(found)} and {len(expected)} numbers, which differ by {worst}")
+
+
+def check_own_algorithm(arguments, folder, prefix):
+    build = build_example(arguments, folder, prefix, "own_algorithm", "-DCMAKE_BUILD_TYPE=Debug")
     tutti = prefix / "bin" / "tutti"
     load = ("--load", build / "both_ways.so")
     written = folder / "both_ways.json"
@@ -194,6 +208,74 @@ def use_example(arguments, folder):
         output = run(*command)
         if words not in output:
             sys.exit(f"{command} did not print \"{words}\":\n{output}")
+
+
+def check_training_page(arguments):
+    """docs/training.md shows the two main functions as they are, and they hardly differ in length."""
+    page = (arguments.source / "docs" / "training.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```cpp\n(.*?)^```", page, re.S | re.M)
+    texts = [(arguments.source / "examples" / "digits" / name).read_text(encoding="utf-8")
+             for name in ("serial.cpp", "distributed.cpp")]
+    for block, text in zip(shown, texts, strict=True):
+        if block not in re.sub("^  ", "", text, flags=re.M):
+            sys.exit(f"docs/training.md shows what is not in the program:\n{block}")
+    if texts[1].count("\n") > texts[0].count("\n") + 10:
+        sys.exit("distributed.cpp has more than ten lines more than serial.cpp")
+
+
+def check_digits(arguments, folder, prefix):
+    """Ranks that train together get what one process gets, but for the order of sums."""
+    check_training_page(arguments)
+    build = build_example(arguments, folder, prefix, "digits")
+    written = folder / "weights"
+
+    def train(*command):
+        output = run(*command, "--epochs", "1", "--weights", written)
+        epoch = re.match(r"epoch 1: loss (\S+), accuracy (\S+) \(\d+ of 1000\)\n", output)
+        if not epoch:
+            sys.exit(f"{command} printed:\n{output}")
+        return [float(word) for word in epoch.groups()], array.array("f", written.read_bytes())
+
+    line, weights = train(build / "serial")
+    if not (line[1] > 0.9 and len(weights) == 41_802):
+        sys.exit(f"digits: loss and accuracy {line}, {len(weights)} weights")
+    options = {2: ("--storage", "copies"), 3: ("--storage", "views", "--bucket-bytes", "0")}
+    for ranks, more in options.items():
+        other, others = train(prefix / "bin" / "tutti", "run", "-n", ranks, build / "distributed",
+                              *more)
+        check_close(f"digits on {ranks} ranks, weights", others, weights, 1e-2)
+        check_close(f"digits on {ranks} ranks, loss and accuracy", other, line, 2.1e-3)
+
+
+def check_conjugate_gradient(arguments, folder, prefix):
+    """Any number of ranks takes the same way to the solution, over tutti and over MPI."""
+    # The example looks for one MPI of its own; it is that of the launcher here.
+    mpi, launcher = arguments.mpi[0] if arguments.mpi else (None, None)
+    wrapper = shutil.which(f"mpicxx.{mpi}") if mpi else None
+    choice = (f"-DMPI_CXX_COMPILER={wrapper}" if wrapper else "-DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON")
+    build = build_example(arguments, folder, prefix, "conjugate_gradient", choice)
+    program = build / "conjugate_gradient"
+    commands = [(program,)] + [(prefix / "bin" / "tutti", "run", "-n", n, program) for n in (2, 4)]
+    if wrapper:
+        commands += [(launcher, "-n", n, build / "conjugate_gradient_mpi") for n in (1, 2, 4)]
+    expected = None
+    for command in commands:
+        output = run(*command, 64)
+        words = re.search(r"(\d+) iterations, residual (\S+), energy (\S+)\n", output)
+        if not words:
+            sys.exit(f"{command} printed:\n{output}")
+        iterations, *numbers = (float(word) for word in words.groups())
+        expected = expected or (iterations, *numbers)
+        check_close(f"{command}, iterations", [iterations], expected[:1], 0)
+        check_close(f"{command}, residual and energy",
+                    [a / b for a, b in zip(numbers, expected[1:])], [1, 1], 1e-10)
+
+
+def use_example(arguments, folder):
+    prefix = install(arguments, folder)
+    check_own_algorithm(arguments, folder, prefix)
+    check_digits(arguments, folder, prefix)
+    check_conjugate_gradient(arguments, folder, prefix)
 
 
 def check_exports(arguments, library):

@@ -22,6 +22,7 @@ RULES = {
     "backends/hybrid": ["include"],
     "collectives": ["include", "algorithms"],
     "overlap": ["include"],
+    "examples/conjugate_gradient": ["include", "mpi.h"],
     "examples": ["include"],
     "schedules": ["include", "collectives", "nlohmann", "expat.h", "fmt"],
     "runtime": ["include", "algorithms", "backends", "collectives", "pmix.h"],
