@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -99,6 +100,7 @@ struct ConfusionMatrix {
   /// @param actual a class. @param predicted a class. @return how often the first one was taken for
   /// the second one. Throws std::out_of_range.
   [[nodiscard]] std::int64_t at(std::size_t actual, std::size_t predicted) const {
+    if (predicted >= classes) throw std::out_of_range{"ConfusionMatrix: there is no such class"};
     return counts.at(actual * classes + predicted);
   }
   /// @return how many samples there were. Takes time in proportion to the matrix.

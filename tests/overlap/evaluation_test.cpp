@@ -138,6 +138,7 @@ TEST_P(Evaluation, RefusesWhatMakesNoSense) {
   metrics.add_confusion("m", 4, two, two);
   EXPECT_THROW(metrics.add_confusion("m", 5, two, two), Error);
   EXPECT_EQ(metrics.own().at("m").matrix.at(3, 3), 1);
+  EXPECT_THROW((void)metrics.own().at("m").matrix.at(0, 4), std::out_of_range);
 }
 
 TEST_P(Evaluation, CallsOnceOnAHost) {
