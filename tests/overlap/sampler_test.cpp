@@ -1,0 +1,154 @@
+// Ranks' samples are the data set, also where others go on within an epoch.
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <tutti/training.hpp>
+
+namespace tutti::test {
+namespace {
+
+std::vector<DistributedSampler> samplers(std::size_t samples, int ranks,
+                                         const SamplerOptions& options, std::uint64_t epoch = 0) {
+  std::vector<DistributedSampler> all;
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    all.emplace_back(samples, ranks, rank, options);
+    all.back().set_epoch(epoch);
+  }
+  return all;
+}
+
+std::vector<DistributedSampler> resumed(const SamplerState& state, int ranks) {
+  std::vector<DistributedSampler> all;
+  for (Rank rank = 0; rank < ranks; ++rank)
+    all.push_back(DistributedSampler::resume(state, ranks, rank));
+  return all;
+}
+
+/// Appends what each rank sees within so many samples, and advances it. @return the state, on
+/// which all have to agree.
+SamplerState take(std::vector<DistributedSampler>& ranks, std::size_t count,
+                  std::vector<std::size_t>& seen) {
+  for (DistributedSampler& rank : ranks) {
+    const std::vector<std::size_t> own = rank.indices();
+    EXPECT_EQ(own.size(), rank.size());
+    seen.insert(seen.end(), own.begin(),
+                own.begin() + static_cast<std::ptrdiff_t>(std::min(count, own.size())));
+    rank.advance(count);
+    EXPECT_EQ(rank.state(), ranks[0].state());
+  }
+  return ranks[0].state();
+}
+
+bool is_data_set(std::vector<std::size_t> seen, std::size_t samples) {
+  std::vector<std::size_t> all(samples);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::ranges::sort(seen);
+  return seen == all;
+}
+
+constexpr std::size_t kAll = ~std::size_t{0};
+
+TEST(Samplers, DivideTheDataSet) {
+  for (std::size_t samples = 0; samples < 40; ++samples)
+    for (const int ranks : {1, 2, 3, 4, 7, 8, 16, 50})
+      for (const bool shuffle : {false, true}) {
+        const auto size = static_cast<std::size_t>(ranks);
+        std::vector<std::size_t> seen;
+        auto all = samplers(samples, ranks, {5, shuffle, SamplePadding::none}, 3);
+        take(all, kAll, seen);
+        EXPECT_TRUE(is_data_set(seen, samples)) << samples << " " << ranks;
+
+        std::vector<std::size_t> padded;
+        auto equal = samplers(samples, ranks, {5, shuffle, SamplePadding::pad}, 3);
+        for (const auto& rank : equal) EXPECT_EQ(rank.size(), (samples + size - 1) / size);
+        take(equal, kAll, padded);
+        EXPECT_EQ(std::set(padded.begin(), padded.end()).size(), samples);
+
+        std::vector<std::size_t> dropped;
+        auto fewer = samplers(samples, ranks, {5, shuffle, SamplePadding::drop}, 3);
+        for (const auto& rank : fewer) EXPECT_EQ(rank.size(), samples / size);
+        take(fewer, kAll, dropped);
+        EXPECT_EQ(std::set(dropped.begin(), dropped.end()).size(), dropped.size());
+        EXPECT_EQ(dropped.size(), samples / size * size);
+      }
+}
+
+TEST(Samplers, GoOnAtAnotherNumberOfRanks) {
+  for (const std::size_t samples : {0U, 1U, 10U, 37U, 100U})
+    for (const int first : {1, 2, 3, 8})
+      for (const int second : {1, 2, 5, 7})
+        for (const int third : {1, 3, 4})
+          for (const std::size_t taken : {0U, 1U, 3U, 6U}) {
+            std::vector<std::size_t> seen;
+            auto ranks = samplers(samples, first, {9, true, SamplePadding::none}, 2);
+            ranks = resumed(take(ranks, taken, seen), second);
+            for (auto& rank : ranks) rank.set_epoch(2);  // as a loop over epochs does
+            ranks = resumed(take(ranks, taken, seen), third);
+            const SamplerState end = take(ranks, kAll, seen);
+            EXPECT_TRUE(is_data_set(seen, samples)) << samples << " " << first << " " << second;
+            EXPECT_EQ(end.consumed, samples);
+          }
+}
+
+TEST(Samplers, ResumeWithPaddingAndWithout) {
+  for (const SamplePadding padding : {SamplePadding::pad, SamplePadding::drop})
+    for (const std::size_t samples : {50U, 53U, 101U}) {
+      std::vector<std::size_t> seen;
+      auto ranks = samplers(samples, 4, {1, true, padding});
+      ranks = resumed(take(ranks, 5, seen), 3);
+      const std::size_t left = samples - 20;
+      for (const auto& rank : ranks)
+        EXPECT_EQ(rank.size(), (left + (padding == SamplePadding::pad ? 2U : 0U)) / 3);
+      take(ranks, kAll, seen);
+      const std::size_t distinct = std::set(seen.begin(), seen.end()).size();
+      if (padding == SamplePadding::pad) {
+        EXPECT_EQ(distinct, samples);
+      }
+      if (padding == SamplePadding::drop) {
+        EXPECT_EQ(distinct, 20 + left / 3 * 3);
+      }
+      if (padding == SamplePadding::drop) {
+        EXPECT_EQ(distinct, seen.size());
+      }
+    }
+}
+
+TEST(Samplers, PermuteByEpochAndSeedAlone) {
+  const auto order = [](std::uint64_t seed, std::uint64_t epoch) {
+    DistributedSampler one{1000, 1, 0, {.seed = seed}};
+    one.set_epoch(epoch);
+    return one.indices();
+  };
+  EXPECT_EQ(order(1, 1), order(1, 1));
+  EXPECT_NE(order(1, 1), order(1, 2));
+  EXPECT_NE(order(1, 1), order(2, 1));
+  EXPECT_NE(order(1, 2), order(2, 1));
+  EXPECT_NE(order(0, 0), order(0, 1));
+  // Rank r of 3 has every third of it.
+  const DistributedSampler second{1000, 3, 1, {.seed = 1}};
+  const std::vector<std::size_t> all = order(1, 0), own = second.indices();
+  for (std::size_t i = 0; i < 333; ++i) EXPECT_EQ(own[i], all[3 * i + 1]);
+}
+
+TEST(Samplers, TakeEachPermutationEquallyOften) {
+  std::map<std::vector<std::size_t>, int> found;
+  DistributedSampler one{4, 1, 0};
+  for (std::uint64_t epoch = 0; epoch < 24'000; ++epoch) {
+    one.set_epoch(epoch);
+    ++found[one.indices()];
+  }
+  EXPECT_EQ(found.size(), 24U);
+  for (const auto& [order, times] : found) EXPECT_NEAR(times, 1000, 160);  // 5 standard deviations
+}
+
+TEST(Samplers, RefuseWhatMakesNoSense) {
+  EXPECT_THROW((DistributedSampler{10, 0, 0}), Error);
+  EXPECT_THROW((DistributedSampler{10, 2, 2}), Error);
+  EXPECT_THROW((DistributedSampler{10, 2, -1}), Error);
+  EXPECT_THROW((void)DistributedSampler::resume({.samples = 3, .consumed = 4}, 1, 0), Error);
+}
+
+}  // namespace
+}  // namespace tutti::test
