@@ -136,7 +136,9 @@ void GradientSync::State::run() noexcept {
 /// @return whether all buckets were reduced, and wait was called.
 bool GradientSync::State::reduce_all(std::uint32_t step) {
   const std::size_t count = plan_.buckets.size();
-  const auto most = static_cast<std::size_t>(options_.in_flight);
+  // The two halves of a reduction stand between those of its neighbours on all ranks, whenever
+  // gradients are ready there.
+  const std::size_t most = has_midpoint() ? 1 : static_cast<std::size_t>(options_.in_flight);
   std::size_t next = 0;
   for (std::size_t done = 0; done < count;) {
     while (next < count && next - done < most &&
