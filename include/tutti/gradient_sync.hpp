@@ -80,7 +80,8 @@ struct GradientOptions {
   int verify_every = 0;
   /// Other sets of ranks that share parameters, as where a model is divided. They must live.
   std::vector<Communicator*> groups{};
-  int in_flight = 2;        ///< Buckets that are reduced at the same time, at most; 1 or more.
+  /// Buckets that are reduced at the same time, at most; 1 or more. One with check_finite or norm.
+  int in_flight = 2;
   Duration timeout{0};      ///< Of a bucket, and of the step's end; zero takes the communicator's.
   std::string algorithm{};  ///< As Options::algorithm, for buckets; empty chooses.
   /// Called by GradientSync's thread for each bucket that has been reduced, in their order, so that

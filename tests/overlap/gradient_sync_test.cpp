@@ -38,6 +38,23 @@ TEST_P(GradientSyncs, GiveTheMeanOfAllRanks) {
         });
 }
 
+TEST_P(GradientSyncs, AreInOneOrderHoweverLateARankIs) {
+  train(GetParam(), [](Communicator& world) {
+    Model model{{100, 100, 100, 100, 100, 100}};
+    GradientSync sync{world, model.parameters(), {.bucket_bytes = 0, .norm = true}};
+    for (int step = 0; step < 20; ++step) {
+      for (std::size_t i = model.gradients.size(); i-- > 0;) {
+        model.fill(i, world.rank(), step);
+        if ((step + static_cast<int>(i)) % world.size() == world.rank())
+          std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        sync.ready(i);
+      }
+      sync.wait();
+      EXPECT_TRUE(model.is_mean(world.size(), step));
+    }
+  });
+}
+
 TEST_P(GradientSyncs, ReduceInPlaceWhereTheyLie) {
   train(GetParam(), [](Communicator& world) {
     Model model{kSizes};
