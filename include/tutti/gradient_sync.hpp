@@ -164,7 +164,7 @@ class TUTTI_API GradientSync {
   [[nodiscard]] std::uint64_t plan_hash() const noexcept;
 
  private:
-  class State;
+  class [[gnu::visibility("hidden")]] State;
   std::unique_ptr<State> state_;
 };
 
