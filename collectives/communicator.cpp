@@ -59,7 +59,7 @@ class Loan {
 };
 
 /// A call that receives from any rank: once a message has come it is one from a rank.
-Call from_whoever_sends(detail::Engine& engine, Call call, const Options& options) {
+Call with_sender(detail::Engine& engine, Call call, const Options& options) {
   if (call.point_to_point == PointToPoint::recv)
     call.from = engine.await_message(any_rank, call.tag, options.timeout).from;
   return call;
@@ -80,7 +80,7 @@ void Communicator::run(const Call& call, const Options& options) {
   const detail::Use use{engine_};
   if (detail::BatchScope::current() == nullptr) {
     if (call.from != any_rank) return engine_->run(call, options);
-    return engine_->run(from_whoever_sends(*engine_, call, options), options);
+    return engine_->run(with_sender(*engine_, call, options), options);
   }
   detail::Execution* execution = engine_->acquire(call, options);
   Loan loan{*engine_, execution};

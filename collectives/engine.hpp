@@ -236,6 +236,7 @@ class Engine {
   void enter_after_progress();
   [[nodiscard]] bool enter_when_free() noexcept;
   [[nodiscard]] bool step_for_progress();
+  void end_told_waits() noexcept;
   [[nodiscard]] bool has_anything_pending() const noexcept;
   [[nodiscard]] Execution::Turn turn_of(const Execution& execution);
   [[nodiscard]] Execution::Turn take_turn() noexcept;

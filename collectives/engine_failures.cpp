@@ -35,6 +35,7 @@ Error caught(Rank self) {
 Engine::~Engine() {
   if (progress_thread_ && !is_forked()) progress_thread_->remove(*this);
   if (is_forked()) static_cast<void>(new auto(std::move(progress_thread_)));  // it is the parent's
+  waiting_.clear();  // object collectives give their memory back to members below it
   if (!failure_) look_back();
   if (is_quiet_) return;
   for (Held& held : in_use_)

@@ -1,4 +1,6 @@
 // How operations come to their end while somebody waits.
+#include <utility>
+
 #include "engine.hpp"
 #include "idleness.hpp"
 #include "objects.hpp"
@@ -101,10 +103,7 @@ bool Engine::poll_for(const Pending& pending, bool blocks) {
   }
   // Where something above fails its word stands: others that fail just then still go by it, and
   // nobody asks later.
-  if (has_told_waits_ && pending.done()) {
-    has_told_waits_ = false;
-    calls_->go_on();
-  }
+  if (pending.done()) end_told_waits();
   return moved;
 }
 
@@ -117,11 +116,20 @@ void Engine::test_for(const Pending& pending) {
   if (hook_.exists() && !pending.done()) help_others(transport_->now());
 }
 
+/// The program itself does not wait, so it is told as one that looks now and then.
 bool Engine::step_for_progress() {
-  struct Whatever {
+  struct Anything {
     [[nodiscard]] static bool done() noexcept { return false; }
   };
-  return poll_for(Whatever{}, true);
+  const bool moved = poll_for(Anything{}, false);
+  if (!has_anything_pending()) end_told_waits();
+  return moved;
+}
+
+/// The other ranks are told no more of waits that are over.
+void Engine::end_told_waits() noexcept {
+  if (!std::exchange(has_told_waits_, false)) return;
+  calls_->go_on();
 }
 
 bool Engine::step(const Execution& execution) {

@@ -66,7 +66,10 @@ Arrival Engine::await_message(Rank from, int tag, Duration timeout) {
   const Duration deadline = deadline_after(transport_->now(), timeout);
   ProbeIdleness idleness{transport_->capabilities().idle_spins};
   for (;;) {
-    if (const auto found = probe(from, tag)) return *found;
+    if (const auto found = probe(from, tag)) {
+      end_told_waits();
+      return *found;
+    }
     const Duration now = transport_->now();
     check_deadlines(nullptr, true, now);
     help_others(now);

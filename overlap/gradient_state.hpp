@@ -39,7 +39,7 @@ class GradientSync::State {
  private:
   using Clock = std::chrono::steady_clock;
   /// A bucket that is being reduced.
-  struct Flight {
+  struct Reduction {
     Request request{};
     Clock::time_point begun{};
   };
@@ -51,10 +51,10 @@ class GradientSync::State {
   void rebuild();
   void reset() noexcept;
   void finish_missing(bool is_active);
-  void check_alive() const;
-  void die(const Error& cause) noexcept {
-    dead_ = cause;
-    is_dead_.store(true, std::memory_order_release);
+  void check_failure() const;
+  void fail(const Error& cause) noexcept {
+    failure_ = cause;
+    has_failed_.store(true, std::memory_order_release);
   }
   void note(std::string problem) noexcept;
   void wake() noexcept {
@@ -69,13 +69,13 @@ class GradientSync::State {
   [[nodiscard]] bool await(Condition condition) noexcept;
   void launch(std::size_t bucket);
   void finish(Request& request);
-  void land(std::size_t bucket);
-  void fill(std::size_t bucket) noexcept;
-  void hand_out(std::size_t bucket);
+  void finish_bucket(std::size_t bucket);
+  void copy_in(std::size_t bucket) noexcept;
+  void copy_out(std::size_t bucket);
   void call_back(std::size_t bucket) noexcept;
   void pass_midpoint(std::size_t bucket);
   void end_step();
-  void end_well(const Ending& ending);
+  void report_step(const Ending& ending);
   void verify();
   void rescale(double factor);
   [[nodiscard]] std::optional<Error> agreed_problem(double problems, double not_finite);
@@ -116,11 +116,11 @@ class GradientSync::State {
 
   std::mutex mutex_{};  // of the next
   std::string problem_{};
-  std::optional<Error> step_error_{};  // of the last step: it is void
-  std::optional<Error> dead_{};        // why there can be no more steps
-  std::atomic<bool> is_dead_{false};   // then dead_ does not change
-  std::vector<Flight> flights_{};      // by bucket
-  Clock::time_point landed_{};         // when the last bucket did
+  std::optional<Error> step_error_{};    // of the last step: it is void
+  std::optional<Error> failure_{};       // why there can be no more steps
+  std::atomic<bool> has_failed_{false};  // then failure_ does not change
+  std::vector<Reduction> reductions_{};  // by bucket
+  Clock::time_point last_finished_{};    // when the last bucket was finished
   Duration communicating_{0};
   double norm_squared_ = 0;
   double not_finite_ = 0;

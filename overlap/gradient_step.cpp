@@ -122,14 +122,14 @@ void GradientSync::State::run() noexcept {
       if (!reduce_all(step)) return;
       end_step();
     } catch (const Error& error) {
-      die(error);
+      fail(error);
     } catch (const std::exception& error) {
-      die({ErrorCode::transport, error.what()});
+      fail({ErrorCode::transport, error.what()});
     }
-    if (is_dead_ && !await([&] { return asked_ >= step; })) return;
+    if (has_failed_ && !await([&] { return asked_ >= step; })) return;
     ended_.fetch_add(1, std::memory_order_release);
     ended_.notify_all();
-    if (is_dead_) return;
+    if (has_failed_) return;
   }
 }
 
@@ -148,12 +148,12 @@ bool GradientSync::State::reduce_all(std::uint32_t step) {
       if (!await([&] { return missing_[next] == 0; })) return false;
       continue;
     }
-    land(done++);
+    finish_bucket(done++);
   }
   return await([&] { return asked_ >= step; });
 }
 
-void GradientSync::State::fill(std::size_t index) noexcept {
+void GradientSync::State::copy_in(std::size_t index) noexcept {
   const detail::Bucket& bucket = plan_.buckets[index];
   const std::size_t bytes = size_of(bucket.type);
   std::byte* const memory = memory_of(index).data();
@@ -166,12 +166,12 @@ void GradientSync::State::fill(std::size_t index) noexcept {
 }
 
 void GradientSync::State::launch(std::size_t index) {
-  fill(index);
-  Flight& flight = flights_[index];
-  flight.begun = Clock::now();
+  copy_in(index);
+  Reduction& reduction = reductions_[index];
+  reduction.begun = Clock::now();
   Options options = call_options();
   if (has_midpoint()) options.counts = blocks_[index];
-  flight.request = ranks_of(index).async().run(
+  reduction.request = ranks_of(index).async().run(
       call_on(index, has_midpoint() ? Collective::reduce_scatter : Collective::all_reduce),
       options);
 }
@@ -188,21 +188,22 @@ void GradientSync::State::finish(Request& request) {
   }
 }
 
-void GradientSync::State::land(std::size_t index) {
-  Flight& flight = flights_[index];
-  finish(flight.request);
+void GradientSync::State::finish_bucket(std::size_t index) {
+  Reduction& reduction = reductions_[index];
+  finish(reduction.request);
   if (has_midpoint()) {
     pass_midpoint(index);
     Options options = call_options();
     options.counts = blocks_[index];
-    flight.request = ranks_of(index).async().run(call_on(index, Collective::all_gather), options);
-    finish(flight.request);
+    reduction.request =
+        ranks_of(index).async().run(call_on(index, Collective::all_gather), options);
+    finish(reduction.request);
   }
   const Clock::time_point now = Clock::now();
-  communicating_ += now - std::max(flight.begun, landed_);
-  landed_ = now;
+  communicating_ += now - std::max(reduction.begun, last_finished_);
+  last_finished_ = now;
   if (is_detecting()) return;
-  hand_out(index);
+  copy_out(index);
   call_back(index);
 }
 
@@ -218,7 +219,7 @@ void GradientSync::State::pass_midpoint(std::size_t index) {
   });
 }
 
-void GradientSync::State::hand_out(std::size_t index) {
+void GradientSync::State::copy_out(std::size_t index) {
   if (options_.storage != GradientStorage::copies) return;
   const detail::Bucket& bucket = plan_.buckets[index];
   const std::byte* const memory = memory_of(index).data();
@@ -268,9 +269,9 @@ void GradientSync::State::end_step() {
   const double size = world.size();
   if (ending.step_squared() * size != ending.step() * ending.step())
     note("ranks are at different steps; this one is at step " + std::to_string(report_.step));
-  const bool is_apart = ending.step_squared() * size != ending.step() * ending.step();
-  step_error_ = agreed_problem(is_apart ? size : ending.problems(), ending.not_finite());
-  end_well(ending);
+  const bool is_other_step = ending.step_squared() * size != ending.step() * ending.step();
+  step_error_ = agreed_problem(is_other_step ? size : ending.problems(), ending.not_finite());
+  report_step(ending);
 }
 
 /// The same on all ranks.
@@ -298,7 +299,7 @@ std::optional<Error> GradientSync::State::agreed_problem(double problems, double
   return std::nullopt;
 }
 
-void GradientSync::State::end_well(const Ending& ending) {
+void GradientSync::State::report_step(const Ending& ending) {
   Ending sums = ending;
   const auto ranks = static_cast<std::size_t>(groups_[0].size());
   report_.active = static_cast<int>(sums.active());

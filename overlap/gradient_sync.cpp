@@ -69,8 +69,8 @@ void GradientSync::State::adopt(const detail::GradientPlan& plan) {
   plan_ = plan;
   buffers_.clear();
   blocks_.clear();
-  flights_.clear();
-  flights_.resize(plan_.buckets.size());
+  reductions_.clear();
+  reductions_.resize(plan_.buckets.size());
   missing_ = std::vector<std::atomic<std::uint32_t>>(plan_.buckets.size());
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
     const detail::Bucket& bucket = plan_.buckets[i];
@@ -117,8 +117,8 @@ void GradientSync::State::rebuild() {
                           std::vector<std::size_t>{order.begin(), order.end()}));
 }
 
-void GradientSync::State::check_alive() const {
-  if (is_dead_.load(std::memory_order_acquire)) throw Error{*dead_};
+void GradientSync::State::check_failure() const {
+  if (has_failed_.load(std::memory_order_acquire)) throw Error{*failure_};
 }
 
 void GradientSync::State::note(std::string problem) noexcept {
@@ -127,7 +127,7 @@ void GradientSync::State::note(std::string problem) noexcept {
 }
 
 void GradientSync::State::broadcast_state(std::span<const Parameter> arrays, Rank root) {
-  check_alive();
+  check_failure();
   detail::compare(groups_[0], detail::describe(arrays, {}));
   batch([&] {
     for (const Parameter& array : arrays) groups_[0].broadcast(bytes_of(array), root);
@@ -135,7 +135,7 @@ void GradientSync::State::broadcast_state(std::span<const Parameter> arrays, Ran
 }
 
 void GradientSync::State::average_buffers(std::span<const Parameter> arrays) {
-  check_alive();
+  check_failure();
   detail::compare(groups_[0], detail::describe(arrays, {}));
   batch([&] {
     for (const Parameter& array : arrays)
@@ -181,7 +181,7 @@ void GradientSync::State::finish_missing(bool is_active) {
 }
 
 const StepReport& GradientSync::State::wait(bool is_active) {
-  check_alive();
+  check_failure();
   wait_began_ = Clock::now();
   is_active_ = is_active;
   if (!is_active && options_.on_bucket) note("join is not for a GradientSync that has on_bucket");
@@ -190,13 +190,13 @@ const StepReport& GradientSync::State::wait(bool is_active) {
   asked_.fetch_add(1, std::memory_order_release);
   wake();
   ended_.wait(before, std::memory_order_acquire);
-  check_alive();
+  check_failure();
   const std::optional<Error> error = std::exchange(step_error_, std::nullopt);
   try {
     if (is_observing_ && !error) rebuild();
     else reset();
   } catch (const Error& failure) {
-    die(failure);
+    fail(failure);
     throw;
   }
   step_began_ = Clock::now();

@@ -81,7 +81,7 @@ class TcpTransport final : public Transport {
   }
 
   void expect_dozing() override { wake_up_.open(); }
-  void end_doze() noexcept override { wake_up_.ring(); }
+  void end_doze() noexcept override { wake_up_.signal(); }
 
   void find_strays(std::uint64_t pending, bool thoroughly) override {
     if (hub_.guard().is_forked() || (unclaimed_ == 0 && !thoroughly)) return;

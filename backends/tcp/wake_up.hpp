@@ -11,7 +11,7 @@
 
 namespace tutti::tcp {
 
-/// A descriptor that is readable once it was rung, until it is reset.
+/// A descriptor that is readable once it was signalled, until it is reset.
 class WakeUp {
  public:
   WakeUp() = default;
@@ -29,14 +29,14 @@ class WakeUp {
   /// @return the descriptor, or less than zero.
   [[nodiscard]] int number() const noexcept { return number_; }
   /// Makes it readable. By any thread.
-  void ring() const noexcept {
+  void signal() const noexcept {
     const std::uint64_t one = 1;
     if (number_ >= 0) static_cast<void>(!::write(number_, &one, sizeof one));
   }
   /// Makes it unreadable.
   void reset() const noexcept {
-    std::uint64_t rung = 0;
-    static_cast<void>(!::read(number_, &rung, sizeof rung));
+    std::uint64_t count = 0;
+    static_cast<void>(!::read(number_, &count, sizeof count));
   }
 
  private:

@@ -100,7 +100,8 @@ void expect_stray(Transport& transport, std::uint64_t pending, bool thoroughly, 
 
 // Where nothing is awaited from a rank, what it sent is nothing that polls would see.
 TEST_P(Failures, AMessageOfACallThatHasEndedIsAMismatch) {
-  if (!GetParam().backend.finds_strays) GTEST_SKIP() << "this backend meets them later";
+  if (!GetParam().backend.finds_strays)
+    GTEST_SKIP() << "an MPI shows no message that nobody receives; see mpi_disagreement";
   for (const bool is_met : {false, true}) {
     const auto links = GetParam().backend.connect({.size = size_});
     Group group{*links, size_};
@@ -121,7 +122,8 @@ TEST_P(Failures, AMessageOfACallThatHasEndedIsAMismatch) {
 
 // As where two ranks think that they are the root: each only sends, and nobody receives.
 TEST_P(Failures, AMessageThatDiffersFromTheCallThatWaitsIsAMismatch) {
-  if (!GetParam().backend.finds_strays) GTEST_SKIP() << "this backend meets them later";
+  if (!GetParam().backend.finds_strays)
+    GTEST_SKIP() << "an MPI shows no message that nobody receives; see mpi_disagreement";
   const Bytes out = pattern(300000, 1);
   group_.send(0, last(), out, {.tag = 1, .fingerprint = make_fingerprint(1, 5)});
   group_.linger();
@@ -130,7 +132,8 @@ TEST_P(Failures, AMessageThatDiffersFromTheCallThatWaitsIsAMismatch) {
 }
 
 TEST_P(Failures, NoMessageThatWillBeReceivedIsAStray) {
-  if (!GetParam().backend.finds_strays) GTEST_SKIP() << "this backend meets them later";
+  if (!GetParam().backend.finds_strays)
+    GTEST_SKIP() << "an MPI shows no message that nobody receives; see mpi_disagreement";
   const Bytes out = pattern(100, 1);
   Bytes in(out.size());
   for (std::uint32_t call = 3; call < 6; ++call)
@@ -166,7 +169,8 @@ TEST_P(Failures, AnAbortWakesEveryRank) {
 }
 
 TEST_P(Failures, AfterAnAbortNoPieceIsWritten) {
-  if (!GetParam().backend.one_process) GTEST_SKIP() << "the ranks are not all in one process";
+  if (!GetParam().backend.one_process)
+    GTEST_SKIP() << "one rank cannot abort another process here; see mpi_transport";
   for (const std::size_t bytes : {std::size_t{100}, std::size_t{60000}, std::size_t{8} << 20}) {
     const Bytes out = pattern(bytes, 1);
     Bytes in(bytes);
@@ -190,7 +194,8 @@ TEST_P(Failures, AfterAnAbortNoPieceIsWritten) {
 }
 
 TEST_P(Failures, AfterAnAbortNoPieceIsRead) {
-  if (!GetParam().backend.one_process) GTEST_SKIP() << "the ranks are not all in one process";
+  if (!GetParam().backend.one_process)
+    GTEST_SKIP() << "one rank cannot abort another process here; see mpi_transport";
   const auto links = GetParam().backend.connect({.size = size_});
   Group group{*links, size_};
   {
@@ -208,7 +213,8 @@ TEST_P(Failures, AfterAnAbortNoPieceIsRead) {
 }
 
 TEST_P(Failures, AnAbortedCommunicatorLeavesTheOthersAlone) {
-  if (!GetParam().backend.one_process) GTEST_SKIP() << "the ranks are not all in one process";
+  if (!GetParam().backend.one_process)
+    GTEST_SKIP() << "one rank cannot abort another process here; see mpi_transport";
   Group other{*links_, {.communicator = 2, .members = all()}};
   const Bytes lost = pattern(6U << 20, 1);
   Bytes never(lost.size());
@@ -255,7 +261,8 @@ TEST_P(Failures, AnAlarmEndsPostsAndPolls) {
 class Deaths : public Failures {
  protected:
   void SetUp() override {
-    if (!GetParam().backend.one_process) GTEST_SKIP() << "the ranks are not all in one process";
+    if (!GetParam().backend.one_process)
+      GTEST_SKIP() << "one rank cannot abort another process here; see mpi_transport";
   }
   [[nodiscard]] std::unique_ptr<Links> connect_mortal() const {
     return GetParam().backend.connect({.size = size_, .mortal = last()});

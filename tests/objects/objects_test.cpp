@@ -278,6 +278,17 @@ TEST(Objects, MayBeMoreThanGoOnAtATime) {
   for (std::size_t i = 0; i < 80; ++i) EXPECT_EQ((*results[i])[0], static_cast<int>(i % 40));
 }
 
+TEST(Objects, MayBeDroppedBeforeTheyStart) {
+  World world{2};
+  std::vector<ObjectRequest<std::vector<Text>>> requests;
+  for (int i = 0; i < 40; ++i)
+    requests.push_back(objects(world[0]).async().all_gather(samples::text_of(5000, 1)));
+  requests.clear();  // and the communicator ends with those that never started
+  const auto failed = world[0].try_().barrier();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code(), ErrorCode::aborted) << failed.error().what();
+}
+
 TEST(Objects, HaveCallsThatWaitAndCallsThatDoNotThrow) {
   World world{1};
   Communicator& alone = world[0];
