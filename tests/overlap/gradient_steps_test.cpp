@@ -65,7 +65,6 @@ TEST(GradientSteps, AreVoidWhereOneIsNoNumber) {
 }
 
 TEST(GradientSteps, AreVoidWhereACallbackThrows) {
-  std::atomic<bool> throws{true};
   std::atomic<int> calls{0};
   expect_void({.on_bucket =
                    [&](const ReducedBucket&) {
