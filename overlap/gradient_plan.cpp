@@ -5,6 +5,8 @@
 #include <sstream>
 #include <utility>
 
+#include "codec.hpp"
+
 namespace tutti::inline v0::detail {
 namespace {
 
@@ -21,6 +23,12 @@ std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return hash;
+}
+
+void check_group(const Parameter& array, std::size_t index, std::size_t groups) {
+  if (array.group > groups)
+    refuse(name_of_parameter(array, index) + " is of group " + std::to_string(array.group) +
+           ", but there are groups 0 to " + std::to_string(groups));
 }
 
 void check_flat(std::span<const Parameter> parameters) {
@@ -43,6 +51,48 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+std::string describe_arrays(std::span<const Parameter> arrays) {
+  std::ostringstream text;
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    text << name_of_parameter(arrays[i], i) << ": " << arrays[i].count << " "
+         << name_of(arrays[i].type) << ", group " << arrays[i].group << ", layout "
+         << arrays[i].layout << ", rows " << arrays[i].rows << "\n";
+  return text.str();
+}
+
+void check_steps(const GradientOptions& options, std::size_t parameters) {
+  if (options.in_flight < 1)
+    refuse("in_flight is " + std::to_string(options.in_flight) + ", expected 1 or more");
+  if (options.storage != GradientStorage::copies && options.order == GradientOrder::observed &&
+      options.known_order.empty())
+    refuse(
+        "an observed order moves gradients to other buckets, so it needs storage in copies; "
+        "choose GradientOrder::reversed");
+  if (options.storage == GradientStorage::flat && options.unused == UnusedGradients::detect)
+    refuse("flat storage cannot leave single gradients as they are; choose zeros");
+  if (options.storage == GradientStorage::flat && !options.known_order.empty())
+    refuse("flat storage lies in the order of parameters; leave known_order empty");
+  if (!options.compression.empty()) static_cast<void>(parse_compression(options.compression));
+  if (options.on_shard && !options.compression.empty())
+    refuse("on_shard makes weights, which compression would change; choose one of them");
+  if (options.on_shard && options.unused == UnusedGradients::detect)
+    refuse("on_shard makes weights of all gradients, so none stays as it is; choose zeros");
+  if (options.on_shard && options.order == GradientOrder::observed && options.known_order.empty())
+    refuse(
+        "an observed order moves gradients to other owners, so it is none for on_shard; choose "
+        "GradientOrder::reversed");
+  if (options.verify_every < 0 || options.resync_every < 0)
+    refuse("verify_every and resync_every are numbers of steps, 0 or more");
+  if (options.resync_every > 0 && options.state.empty())
+    refuse("resync_every needs GradientOptions::state, which it makes equal");
+  std::vector<std::size_t> order = options.known_order;
+  std::ranges::sort(order);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (order[i] != i || order.size() != parameters)
+      refuse("known_order does not name each of the " + std::to_string(parameters) +
+             " parameters once");
+}
+
 }  // namespace
 
 std::vector<std::size_t> reversed_order(std::size_t count) {
@@ -54,6 +104,7 @@ std::vector<std::size_t> reversed_order(std::size_t count) {
 GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOptions& options,
                        std::span<const std::size_t> order) {
   GradientPlan plan;
+  plan.order.assign(order.begin(), order.end());
   plan.places.resize(parameters.size());
   std::map<std::pair<std::uint32_t, Datatype>, std::size_t> open;  // a bucket that may take more
   std::ostringstream text;
@@ -96,14 +147,7 @@ GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOpti
 
 void check_parameters(std::span<const Parameter> parameters, const GradientOptions& options) {
   const bool views = options.storage == GradientStorage::views;
-  if (options.in_flight < 1)
-    refuse("in_flight is " + std::to_string(options.in_flight) + ", expected 1 or more");
-  if (options.storage != GradientStorage::copies && options.order == GradientOrder::observed)
-    refuse(
-        "an observed order moves gradients to other buckets, so it needs storage in copies; "
-        "choose GradientOrder::reversed");
-  if (options.storage == GradientStorage::flat && options.unused == UnusedGradients::detect)
-    refuse("flat storage cannot leave single gradients as they are; choose zeros");
+  check_steps(options, parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& parameter = parameters[i];
     const auto type = parameter.type;
@@ -111,12 +155,15 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
         type != Datatype::f64)
       refuse(name_of_parameter(parameter, i) + " is of " + std::string{name_of(type)} +
              "; expected f16, bf16, f32 or f64");
-    if (parameter.group > options.groups.size())
-      refuse(name_of_parameter(parameter, i) + " is of group " + std::to_string(parameter.group) +
-             ", but there are groups 0 to " + std::to_string(options.groups.size()));
+    check_group(parameter, i, options.groups.size());
     if (parameter.data == nullptr && parameter.count > 0 && !views)
       refuse(name_of_parameter(parameter, i) + " has no data");
+    if (parameter.rows > 0 && parameter.count % parameter.rows != 0)
+      refuse(name_of_parameter(parameter, i) + " has " + std::to_string(parameter.count) +
+             " elements, which are no matrix of " + std::to_string(parameter.rows) + " rows");
   }
+  for (std::size_t i = 0; i < options.state.size(); ++i)
+    check_group(options.state[i], i, options.groups.size());
   if (options.storage == GradientStorage::flat) check_flat(parameters);
 }
 
@@ -127,11 +174,12 @@ std::string describe(std::span<const Parameter> parameters, const GradientOption
        << ", storage " << static_cast<int>(options.storage) << ", unused "
        << static_cast<int>(options.unused) << ", average " << options.average << ", check_finite "
        << options.check_finite << ", norm " << options.norm << ", verify_every "
-       << options.verify_every << ", " << parameters.size() << " parameters\n";
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    text << name_of_parameter(parameters[i], i) << ": " << parameters[i].count << " "
-         << name_of(parameters[i].type) << ", group " << parameters[i].group << ", layout "
-         << parameters[i].layout << "\n";
+       << options.verify_every << ", resync_every " << options.resync_every << ", compression '"
+       << options.compression << "', on_shard " << (options.on_shard ? "set" : "not set")
+       << ", known_order ";
+  for (const std::size_t i : options.known_order) text << i << " ";
+  text << "and " << parameters.size() << " parameters\n" << describe_arrays(parameters);
+  if (!options.state.empty()) text << "state:\n" << describe_arrays(options.state);
   return text.str();
 }
 
@@ -155,7 +203,10 @@ void compare(Communicator& world, const std::string& own) {
   // Numbers of parameters stand in the first line; what is missing says more.
   std::size_t first = 1;
   while (first < theirs.size() && first < ours.size() && theirs[first] == ours[first]) ++first;
-  const bool are_both_good = theirs[0].starts_with("options") && ours[0].starts_with("options");
+  const auto is_list = [](const std::string& text) {
+    return text.starts_with("options") || text.starts_with("arrays");
+  };
+  const bool are_both_good = is_list(theirs[0]) && is_list(ours[0]);
   if (line == 0 && are_both_good && theirs.size() != ours.size()) line = first;
   const auto words = [line](const std::vector<std::string>& lines) {
     return line < lines.size() ? lines[line] : std::string{"no more parameters"};
@@ -166,6 +217,11 @@ void compare(Communicator& world, const std::string& own) {
                   ", rank " + std::to_string(usual) +
                   (is_majority ? " and most others have " : " has ") + words(ours),
               is_majority ? odd : -1};
+}
+
+void compare_arrays(Communicator& world, std::span<const Parameter> arrays, std::size_t groups) {
+  compare(world, "arrays: " + std::to_string(arrays.size()) + "\n" + describe_arrays(arrays));
+  for (std::size_t i = 0; i < arrays.size(); ++i) check_group(arrays[i], i, groups);
 }
 
 }  // namespace tutti::inline v0::detail

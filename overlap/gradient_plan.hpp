@@ -28,9 +28,10 @@ struct Bucket {
 
 /// A pure function of the parameters, the options and an order.
 struct GradientPlan {
-  std::vector<Bucket> buckets{};  ///< In the order in which they start.
-  std::vector<Placed> places{};   ///< By parameter.
-  std::uint64_t hash = 0;         ///< Of all of it.
+  std::vector<Bucket> buckets{};     ///< In the order in which they start.
+  std::vector<Placed> places{};      ///< By parameter.
+  std::vector<std::size_t> order{};  ///< Of parameters, that it was made from.
+  std::uint64_t hash = 0;            ///< Of all of it.
 };
 
 /// @param parameters of the model. @param options see GradientOptions. @param order of parameters
@@ -50,5 +51,11 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
 /// one. Throws Error{invalid_argument} on all of them where one differs, with the first line that
 /// does.
 void compare(Communicator& world, const std::string& own);
+
+/// Compares what ranks say of arrays. Collective. @param world the ranks. @param arrays of this
+/// one.
+/// @param groups how many there are beside all ranks. Throws Error{invalid_argument} as compare,
+/// and for an array of none of them.
+void compare_arrays(Communicator& world, std::span<const Parameter> arrays, std::size_t groups);
 
 }  // namespace tutti::inline v0::detail

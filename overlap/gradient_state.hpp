@@ -14,7 +14,9 @@
 
 #include <tutti/gradient_sync.hpp>
 
+#include "bucket_reduction.hpp"
 #include "gradient_plan.hpp"
+#include "gradient_record.hpp"
 
 namespace tutti::inline v0 {
 
@@ -29,6 +31,9 @@ class GradientSync::State {
 
   void broadcast_state(std::span<const Parameter> arrays, Rank root);
   void average_buffers(std::span<const Parameter> arrays);
+  void verify_state(std::span<const Parameter> arrays);
+  void write_trace(const std::string& path);
+  [[nodiscard]] std::vector<std::vector<ParameterShard>> shards() const;
   [[nodiscard]] void* view(std::size_t parameter) const noexcept;
   void ready(std::size_t parameter) noexcept;
   const StepReport& wait(bool is_active);
@@ -38,19 +43,32 @@ class GradientSync::State {
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// A bucket that is being reduced.
-  struct Reduction {
+  /// A bucket, from when its reduction starts.
+  struct Flight {
+    std::unique_ptr<detail::BucketReduction> reduction{};
     Request request{};
-    Clock::time_point begun{};
+    detail::BucketTimes times{};
+  };
+  /// How far a step is: so many buckets of the sequence have got there.
+  struct Reached {
+    std::size_t begun = 0;   // their first collective has started
+    std::size_t middle = 0;  // their second has, where there is one
+    std::size_t ended = 0;   // they have their result
   };
   /// What ranks tell each other at the end of a step, as sums.
   struct Ending;
 
   // By the program's thread: gradient_sync.cpp.
   void adopt(const detail::GradientPlan& plan);
+  [[nodiscard]] detail::BucketContext context_of(std::size_t bucket);
+  void call_on_shard(std::size_t bucket, std::size_t first, std::byte* own);
+  [[nodiscard]] std::vector<ParameterShard> parts_of(std::size_t bucket, std::size_t first,
+                                                     std::size_t count, std::byte* own) const;
   void rebuild();
   void reset() noexcept;
   void finish_missing(bool is_active);
+  void broadcast_arrays(std::span<const Parameter> arrays, Rank root);
+  void record_step();
   void check_failure() const;
   void fail(const Error& cause) noexcept {
     failure_ = cause;
@@ -62,46 +80,59 @@ class GradientSync::State {
     signal_.notify_one();
   }
 
-  // By the own thread: gradient_step.cpp.
+  // By the own thread, while gradients are reduced: gradient_step.cpp.
   void run() noexcept;
   [[nodiscard]] bool reduce_all(std::uint32_t step);
+  [[nodiscard]] bool advance(Reached& reached);
+  void sequence();
+  void negotiate();
+  [[nodiscard]] bool is_ready_for_sequence(std::size_t bucket) const noexcept;
+  [[nodiscard]] bool is_waiting_for_gradients() const noexcept;
   template <class Condition>
   [[nodiscard]] bool await(Condition condition) noexcept;
-  void launch(std::size_t bucket);
+  void check_over() const;
+  void begin(std::size_t bucket);
+  void end(std::size_t bucket);
   void finish(Request& request);
-  void finish_bucket(std::size_t bucket);
   void copy_in(std::size_t bucket) noexcept;
   void copy_out(std::size_t bucket);
+  void store(std::size_t parameter);
   void call_back(std::size_t bucket) noexcept;
-  void pass_midpoint(std::size_t bucket);
+
+  // By the own thread, at the end of a step: gradient_ending.cpp.
   void end_step();
   void report_step(const Ending& ending);
-  void verify();
+  void keep_unused(const Ending& ending);
+  void verify_gradients();
   void rescale(double factor);
   [[nodiscard]] std::optional<Error> agreed_problem(double problems, double not_finite);
+  [[nodiscard]] std::optional<std::string> difference_in(Communicator& ranks,
+                                                         std::span<const std::byte> bytes);
+
+  [[nodiscard]] bool is_every(int steps) const noexcept {
+    return steps > 0 && report_.step % static_cast<std::uint64_t>(steps) == 0;
+  }
   [[nodiscard]] std::span<std::byte> memory_of(std::size_t bucket) noexcept;
   [[nodiscard]] Communicator& ranks_of(std::size_t bucket) noexcept {
     return groups_[plan_.buckets[bucket].group];
   }
-  [[nodiscard]] Call call_on(std::size_t bucket, Collective collective) noexcept;
-  [[nodiscard]] Options call_options() const noexcept {
-    return {.algorithm = options_.algorithm, .timeout = options_.timeout};
-  }
-  [[nodiscard]] bool has_midpoint() const noexcept {
-    return options_.norm || options_.check_finite;
-  }
+  [[nodiscard]] Options call_options() const noexcept { return {.timeout = options_.timeout}; }
   [[nodiscard]] bool is_detecting() const noexcept {
     return options_.unused == UnusedGradients::detect;
+  }
+  [[nodiscard]] bool is_negotiating() const noexcept {
+    return options_.order == GradientOrder::negotiated;
   }
 
   std::vector<Parameter> parameters_;
   GradientOptions options_;
-  std::vector<Communicator> groups_;  // copies of the program's; the first has all ranks
+  std::vector<Communicator> groups_;       // copies of the program's; the first has all ranks
+  std::vector<Communicator> seconds_;      // and of these, for second collectives
+  std::optional<Communicator> control_{};  // for GradientOrder::negotiated
   const Operator operator_;
   detail::GradientPlan plan_{};
   bool is_observing_ = false;
   std::vector<Buffer<std::byte>> buffers_{};          // by bucket, where they are ours
-  std::vector<std::vector<std::size_t>> blocks_{};    // elements per rank, by bucket
   std::vector<std::atomic<std::uint32_t>> missing_;   // by bucket: gradients that are not ready
   std::vector<std::atomic<std::uint8_t>> is_ready_;   // by parameter
   std::vector<std::uint8_t> is_used_{};               // by parameter: whether ready was called
@@ -119,12 +150,20 @@ class GradientSync::State {
   std::optional<Error> step_error_{};    // of the last step: it is void
   std::optional<Error> failure_{};       // why there can be no more steps
   std::atomic<bool> has_failed_{false};  // then failure_ does not change
-  std::vector<Reduction> reductions_{};  // by bucket
-  Clock::time_point last_finished_{};    // when the last bucket was finished
+  std::vector<Flight> flights_{};        // by bucket
+  std::vector<std::size_t> sequence_{};  // buckets of this step, in the order in which they start
+  std::vector<std::uint8_t> is_in_sequence_{};  // by bucket
+  std::vector<std::uint64_t> agreeing_{};       // a bit for each bucket that is ready
+  Request agreement_{};                         // on them
+  bool is_agreeing_ = false;
+  Clock::time_point agreed_{};         // when ranks last found no bucket ready on all of them
+  Clock::time_point last_finished_{};  // when the last bucket was finished
   Duration communicating_{0};
-  double norm_squared_ = 0;
-  double not_finite_ = 0;
+  detail::Findings findings_{};
+  std::uint64_t sent_bytes_ = 0;
+  std::uint64_t plain_bytes_ = 0;
   StepReport report_{};
+  detail::GradientRecord record_;
   Clock::time_point step_began_ = Clock::now();
   Clock::time_point wait_began_{};
   std::thread thread_{};

@@ -14,6 +14,8 @@ namespace {
 
 /// Of groups that a GradientSync makes, so that they are none of the program's.
 constexpr std::uint64_t kKey = 0x6772616473796e63;
+constexpr std::uint64_t kKeyOfSeconds = kKey - 1;
+constexpr std::uint64_t kKeyOfControl = kKey - 2;
 
 std::vector<Communicator> copies_of(Communicator& world, const GradientOptions& options) {
   std::vector<Communicator> copies;
@@ -31,6 +33,16 @@ std::vector<Communicator> copies_of(Communicator& world, const GradientOptions& 
   return copies;
 }
 
+/// What second collectives need, where there are some.
+std::vector<Communicator> seconds_of(std::vector<Communicator>& groups,
+                                     const GradientOptions& options) {
+  std::vector<Communicator> copies;
+  if (options.norm || options.check_finite || options.on_shard || !options.compression.empty())
+    for (Communicator& group : groups)
+      copies.push_back(group.duplicate(group.options(), kKeyOfSeconds));
+  return copies;
+}
+
 std::span<std::byte> bytes_of(const Parameter& array) {
   return {static_cast<std::byte*>(array.data), array.count * size_of(array.type)};
 }
@@ -39,9 +51,11 @@ std::span<std::byte> bytes_of(const Parameter& array) {
 
 GradientSync::State::State(Communicator& world, std::span<const Parameter> parameters,
                            const GradientOptions& options)
-    : parameters_{parameters.begin(), parameters.end()}, options_{options},
-      groups_{copies_of(world, options)}, operator_{options.average ? average : sum}, missing_(0),
-      is_ready_(parameters.size()), is_used_(parameters.size(), 1), arrivals_(parameters.size()) {
+    : parameters_{parameters.begin(), parameters.end()}, options_{options}, groups_{copies_of(
+                                                                                world, options)},
+      seconds_{seconds_of(groups_, options)}, operator_{options.average ? average : sum},
+      missing_(0), is_ready_(parameters.size()), is_used_(parameters.size(), 1),
+      arrivals_(parameters.size()), record_{options.record, parameters.size()} {
   std::string own;
   try {
     detail::check_parameters(parameters_, options_);
@@ -53,8 +67,12 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
     throw;
   }
   detail::compare(groups_[0], own);
-  is_observing_ = options_.order == GradientOrder::observed;
-  adopt(detail::make_plan(parameters_, options_, detail::reversed_order(parameters_.size())));
+  if (is_negotiating()) control_ = groups_[0].duplicate(groups_[0].options(), kKeyOfControl);
+  const bool is_known = !options_.known_order.empty();
+  is_observing_ = options_.order == GradientOrder::observed && !is_known;
+  adopt(detail::make_plan(
+      parameters_, options_,
+      is_known ? options_.known_order : detail::reversed_order(parameters_.size())));
   thread_ = start_service_thread("tutti-gradients", [this] { run(); });
 }
 
@@ -67,21 +85,71 @@ GradientSync::State::~State() {
 /// Buckets are memory that peers see, where there is such memory.
 void GradientSync::State::adopt(const detail::GradientPlan& plan) {
   plan_ = plan;
+  flights_.clear();
   buffers_.clear();
-  blocks_.clear();
-  reductions_.clear();
-  reductions_.resize(plan_.buckets.size());
   missing_ = std::vector<std::atomic<std::uint32_t>>(plan_.buckets.size());
+  agreeing_.resize((plan_.buckets.size() + 63) / 64);
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
     const detail::Bucket& bucket = plan_.buckets[i];
-    Communicator& ranks = ranks_of(i);
     if (options_.storage != GradientStorage::flat)
-      buffers_.push_back(ranks.allocate<std::byte>(bucket.count * size_of(bucket.type)));
-    const auto size = static_cast<std::size_t>(ranks.size());
-    std::vector<std::size_t>& blocks = blocks_.emplace_back(size, bucket.count / size);
-    for (std::size_t rank = 0; rank < bucket.count % size; ++rank) ++blocks[rank];
+      buffers_.push_back(ranks_of(i).allocate<std::byte>(bucket.count * size_of(bucket.type)));
   }
+  for (std::size_t i = 0; i < plan_.buckets.size(); ++i)
+    flights_.push_back({.reduction = detail::make_reduction(context_of(i))});
   reset();
+}
+
+detail::BucketContext GradientSync::State::context_of(std::size_t index) {
+  const detail::Bucket& bucket = plan_.buckets[index];
+  detail::BucketContext context{
+      .first = &groups_[bucket.group],
+      .second = seconds_.empty() ? nullptr : &seconds_[bucket.group],
+      .memory = memory_of(index),
+      .type = bucket.type,
+      .is_visible = options_.storage != GradientStorage::flat && buffers_[index].is_visible(),
+      .options = &options_,
+      .op = &operator_,
+      .findings = &findings_};
+  for (const std::size_t i : bucket.parameters)
+    context.places.push_back({.first = plan_.places[i].offset / size_of(bucket.type),
+                              .rows = parameters_[i].rows,
+                              .count = parameters_[i].count});
+  if (options_.on_shard)
+    context.shard = [this, index](std::size_t first, std::byte* own) {
+      call_on_shard(index, first, own);
+    };
+  return context;
+}
+
+/// Of the bucket's elements from `first` on.
+std::vector<ParameterShard> GradientSync::State::parts_of(std::size_t index, std::size_t first,
+                                                          std::size_t count, std::byte* own) const {
+  const detail::Bucket& bucket = plan_.buckets[index];
+  const std::size_t bytes = size_of(bucket.type);
+  std::vector<ParameterShard> parts;
+  for (const std::size_t i : bucket.parameters) {
+    const std::size_t begin = plan_.places[i].offset / bytes;
+    const std::size_t from = std::max(begin, first);
+    const std::size_t to = std::min(begin + parameters_[i].count, first + count);
+    if (from < to)
+      parts.push_back({.parameter = i,
+                       .first = from - begin,
+                       .count = to - from,
+                       .data = own == nullptr ? nullptr : own + (from - first) * bytes});
+  }
+  return parts;
+}
+
+std::vector<std::vector<ParameterShard>> GradientSync::State::shards() const {
+  std::vector<std::vector<ParameterShard>> all;
+  for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
+    const Communicator& ranks = groups_[plan_.buckets[i].group];
+    const auto blocks =
+        detail::blocks_of(plan_.buckets[i].count, static_cast<std::size_t>(ranks.size()));
+    const auto rank = static_cast<std::size_t>(ranks.rank());
+    all.push_back(parts_of(i, detail::first_of(blocks, rank), blocks[rank], nullptr));
+  }
+  return all;
 }
 
 /// Before a step begins.
@@ -93,7 +161,8 @@ void GradientSync::State::reset() noexcept {
   std::ranges::fill(is_used_, std::uint8_t{1});
   arrived_.store(0, std::memory_order_relaxed);
   communicating_ = Duration::zero();
-  norm_squared_ = not_finite_ = 0;
+  findings_ = {};
+  sent_bytes_ = plain_bytes_ = 0;
   problem_.clear();
 }
 
@@ -128,25 +197,29 @@ void GradientSync::State::note(std::string problem) noexcept {
 
 void GradientSync::State::broadcast_state(std::span<const Parameter> arrays, Rank root) {
   check_failure();
-  detail::compare(groups_[0], detail::describe(arrays, {}));
+  detail::compare_arrays(groups_[0], arrays, options_.groups.size());
+  broadcast_arrays(arrays, root);
+}
+
+void GradientSync::State::broadcast_arrays(std::span<const Parameter> arrays, Rank root) {
   batch([&] {
-    for (const Parameter& array : arrays) groups_[0].broadcast(bytes_of(array), root);
+    for (const Parameter& array : arrays) groups_[array.group].broadcast(bytes_of(array), root);
   });
 }
 
 void GradientSync::State::average_buffers(std::span<const Parameter> arrays) {
   check_failure();
-  detail::compare(groups_[0], detail::describe(arrays, {}));
+  detail::compare_arrays(groups_[0], arrays, options_.groups.size());
   batch([&] {
     for (const Parameter& array : arrays)
-      groups_[0].run({.collective = Collective::all_reduce,
-                      .in = array.data,
-                      .out = array.data,
-                      .in_count = array.count,
-                      .out_count = array.count,
-                      .type = array.type,
-                      .element_bytes = size_of(array.type),
-                      .op = &average});
+      groups_[array.group].run({.collective = Collective::all_reduce,
+                                .in = array.data,
+                                .out = array.data,
+                                .in_count = array.count,
+                                .out_count = array.count,
+                                .type = array.type,
+                                .element_bytes = size_of(array.type),
+                                .op = &average});
   });
 }
 
@@ -163,6 +236,7 @@ void GradientSync::State::ready(std::size_t parameter) noexcept {
   if (is_ready_[parameter].exchange(1, std::memory_order_relaxed) != 0)
     return note("parameter " + std::to_string(parameter) + " '" + parameters_[parameter].name +
                 "' was ready twice");
+  record_.note_ready(parameter);
   if (is_observing_)
     arrivals_[arrived_.fetch_add(1, std::memory_order_relaxed)].store(
         static_cast<std::uint32_t>(parameter), std::memory_order_relaxed);
@@ -184,13 +258,15 @@ const StepReport& GradientSync::State::wait(bool is_active) {
   check_failure();
   wait_began_ = Clock::now();
   is_active_ = is_active;
-  if (!is_active && options_.on_bucket) note("join is not for a GradientSync that has on_bucket");
+  if (!is_active && (options_.on_bucket || options_.on_shard))
+    note("join is not for a GradientSync that has on_bucket or on_shard");
   finish_missing(is_active);
   const std::uint32_t before = ended_.load(std::memory_order_acquire);
   asked_.fetch_add(1, std::memory_order_release);
   wake();
   ended_.wait(before, std::memory_order_acquire);
   check_failure();
+  record_step();
   const std::optional<Error> error = std::exchange(step_error_, std::nullopt);
   try {
     if (is_observing_ && !error) rebuild();
@@ -246,6 +322,18 @@ std::vector<std::vector<std::size_t>> GradientSync::buckets() const {
 }
 std::uint64_t GradientSync::plan_hash() const noexcept {
   return state_->plan().hash;
+}
+std::vector<std::size_t> GradientSync::order() const {
+  return state_->plan().order;
+}
+std::vector<std::vector<ParameterShard>> GradientSync::shards() const {
+  return state_->shards();
+}
+void GradientSync::verify_state(std::span<const Parameter> arrays) {
+  state_->verify_state(arrays);
+}
+void GradientSync::write_trace(const std::string& path) {
+  state_->write_trace(path);
 }
 
 }  // namespace tutti::inline v0

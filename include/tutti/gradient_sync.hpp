@@ -23,6 +23,12 @@ struct Parameter {
   Datatype type = Datatype::f32;  ///< f16, bf16, f32 or f64.
   std::uint32_t group = 0;        ///< 0: all ranks; k: GradientOptions::groups[k - 1].
   std::uint64_t layout = 0;       ///< A number for shape and strides, which all ranks compare.
+  /// Rows of the matrix that it is, in row-major order, for compression to a low rank; 0: it is
+  /// none.
+  std::size_t rows = 0;
+  /// With GradientOptions::on_shard: where all ranks store what was made of the gradient, such as
+  /// the updated weights; null: where the gradient lies. As many elements of the same type.
+  void* result = nullptr;
   /// @param name for error texts. @param elements the gradient. @return the parameter.
   template <MutableElements R>
   [[nodiscard]] static Parameter of(std::string name, R&& elements) {
@@ -36,7 +42,11 @@ struct Parameter {
 /// In which order buckets are filled and reduced.
 enum class GradientOrder : std::uint8_t {
   reversed,  ///< Parameters from last to first, as backward goes through most models.
-  observed   ///< So at first; from the second step on as they became ready on rank 0 in the first.
+  observed,  ///< So at first; from the second step on as they became ready on rank 0 in the first.
+  /// Buckets are filled as with reversed, but start when they are ready on all ranks, whichever
+  /// that are: ranks tell each other by a small all_reduce. For frameworks that compute gradients
+  /// in another order on each rank (Sergeev, Del Balso, "Horovod", 2018).
+  negotiated
 };
 
 /// Where gradients lie.
@@ -61,7 +71,17 @@ struct ReducedBucket {
   bool is_last = false;                       ///< Of this step.
 };
 
-/// How gradients are reduced. Equal on all ranks, but for on_bucket.
+/// A part of a parameter that one rank owns: of the bucket, as reduce_scatter divides it.
+struct ParameterShard {
+  std::size_t parameter = 0;  ///< Its index.
+  std::size_t first = 0;      ///< Of its elements the first one in this part.
+  std::size_t count = 0;      ///< Elements.
+  /// The reduced gradient of them, to be replaced by what all ranks are to get; null in
+  /// GradientSync::shards.
+  void* data = nullptr;
+};
+
+/// How gradients are reduced. Equal on all ranks, but for on_bucket and on_shard.
 struct GradientOptions {
   /// As bucket_bytes: one bucket for each type and group, which is reduced when all are ready.
   static constexpr std::size_t kFlat = ~std::size_t{0};
@@ -69,26 +89,56 @@ struct GradientOptions {
   std::size_t bucket_bytes = std::size_t{25} << 20;
   /// The same of the first bucket, which starts early where it is small.
   std::size_t first_bucket_bytes = std::size_t{1} << 20;
-  GradientOrder order = GradientOrder::observed;      ///< See GradientOrder.
+  GradientOrder order = GradientOrder::observed;  ///< See GradientOrder.
+  /// An order that GradientSync::order() told, as of a run that is to go on with the same bits;
+  /// empty: from last to first. With it none is observed.
+  std::vector<std::size_t> known_order{};
   GradientStorage storage = GradientStorage::copies;  ///< See GradientStorage.
   UnusedGradients unused = UnusedGradients::error;    ///< See UnusedGradients.
   bool average = true;  ///< Whether ranks get the mean over those that take part, or the sum.
   /// Whether a gradient that is infinite or no number makes the step void: an Error on all ranks.
   bool check_finite = false;
   bool norm = false;  ///< Whether StepReport::norm is wanted, for clipping.
-  /// Every so many steps ranks compare hashes of what they got; 0 never.
+  /// How gradients travel; empty: as they are. Sums are of f32 then. Of "f16" and "bf16", "int8"
+  /// (one scale for 256 elements; "int8:64" for 64), "one_bit" (sign and mean size of 1024
+  /// elements, or as it says), "power_sgd" (matrices as products of rank 2, or as it says) and
+  /// "top_k" (the largest 0.01 of all elements, or as it says). See docs/training.md for errors;
+  /// those from one_bit on add what they left out to the gradients of the next step.
+  std::string compression{};
+  /// Every so many steps ranks compare hashes of what they got, and of `state`; 0 never.
   int verify_every = 0;
+  /// Every so many steps rank 0's `state` replaces that of others; 0 never.
+  int resync_every = 0;
+  /// Arrays that are equal on all ranks when wait is called, such as weights and moments, for
+  /// verify_every and resync_every. Equal on all ranks but for data, as parameters are.
+  std::vector<Parameter> state{};
   /// Other sets of ranks that share parameters, as where a model is divided. They must live.
   std::vector<Communicator*> groups{};
-  /// Buckets that are reduced at the same time, at most; 1 or more. One with check_finite or norm.
-  int in_flight = 2;
+  int in_flight = 2;        ///< Buckets that are reduced at the same time, at most; 1 or more.
   Duration timeout{0};      ///< Of a bucket, and of the step's end; zero takes the communicator's.
   std::string algorithm{};  ///< As Options::algorithm, for buckets; empty chooses.
   /// Called by GradientSync's thread for each bucket that has been reduced, in their order, so that
   /// an optimizer runs while others are under way. What it throws makes the step void. Gradients of
   /// a step that is void may have been seen by it.
   std::function<void(const ReducedBucket&)> on_bucket{};
+  /// Called by GradientSync's thread for the part of each bucket that this rank owns, when it is
+  /// reduced: an optimizer replaces the gradients by updated weights, with moments for its own part
+  /// only, and then all ranks get what it made (ZeRO stage 1: Rajbhandari et al., SC 2020). What it
+  /// throws makes the step void, though weights of other buckets may have been updated by then.
+  /// Neither with GradientOrder::observed, nor with compression.
+  std::function<void(std::span<const ParameterShard>)> on_shard{};
+  /// Of how many steps, the last ones, GradientSync::write_trace tells; 0: of none.
+  std::size_t record = 0;
 };
+
+/// @param path of a file that save_gradient_options, or `tutti gradients --settings`, wrote: lines
+/// "name = value" and comments that begin with #. @param options for what the file does not say.
+/// @return them with what it says. Throws Error{invalid_argument} that names file and line.
+[[nodiscard]] TUTTI_API GradientOptions load_gradient_options(const std::string& path,
+                                                              GradientOptions options = {});
+/// Writes the options that a file can say: sizes, order, storage, in_flight, algorithm, compression
+/// and the like. @param path of the file. @param options what to write. Throws Error.
+TUTTI_API void save_gradient_options(const std::string& path, const GradientOptions& options);
 
 /// How a step went. Of the own rank where nothing else is said.
 struct StepReport {
@@ -102,6 +152,9 @@ struct StepReport {
   Duration skew{0};  ///< By how much wait took longer on the first rank than on the last.
   Rank last = 0;     ///< The rank whose wait was the shortest: others have waited for it.
   double norm = 0;   ///< The 2-norm of all gradients after the reduction, where it was wanted.
+  /// Bytes of gradients that this rank sent, as an algorithm does that sends none twice.
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t plain_bytes = 0;  ///< The same without compression.
 };
 
 /// Reduces the gradients of a model over the ranks of a communicator (data parallelism: Li et al.,
@@ -136,6 +189,11 @@ class TUTTI_API GradientSync {
   /// Makes arrays equal, such as parameters before the first step. Collective.
   /// @param arrays equal on all ranks but for data. @param root whose values count. Throws Error.
   void broadcast_state(std::span<const Parameter> arrays, Rank root = 0);
+  /// Compares arrays that should be equal, such as parameters. Collective.
+  /// @param arrays equal on all ranks but for data. Throws Error{invalid_argument} on all ranks
+  /// that names the first array that differs and a rank that has others than most; then
+  /// broadcast_state makes them equal again.
+  void verify_state(std::span<const Parameter> arrays);
   /// Makes arrays the mean of all ranks', such as running means of batches. Collective.
   /// @param arrays equal on all ranks but for data. Throws Error.
   void average_buffers(std::span<const Parameter> arrays);
@@ -162,6 +220,15 @@ class TUTTI_API GradientSync {
   [[nodiscard]] std::vector<std::vector<std::size_t>> buckets() const;
   /// @return a number that is equal where plans are.
   [[nodiscard]] std::uint64_t plan_hash() const noexcept;
+  /// @return the order of parameters in buckets, for GradientOptions::known_order.
+  [[nodiscard]] std::vector<std::size_t> order() const;
+  /// @return the parts of parameters whose gradients on_shard gets on this rank, by bucket.
+  [[nodiscard]] std::vector<std::vector<ParameterShard>> shards() const;
+  /// Writes the times of the steps that were recorded, of all ranks, in the format of Chrome's
+  /// traces, which ui.perfetto.dev shows, and `tutti gradients` replays. Clocks of other hosts are
+  /// set by messages. Collective, between steps. @param path of the file, which rank 0 writes.
+  /// Throws Error, the same on all ranks.
+  void write_trace(const std::string& path);
 
  private:
   class [[gnu::visibility("hidden")]] State;

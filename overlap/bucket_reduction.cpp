@@ -1,0 +1,90 @@
+#include "bucket_reduction.hpp"
+
+#include <cmath>
+
+#include "codec.hpp"
+
+namespace tutti::inline v0::detail {
+namespace {
+
+/// In place. Ranks pass the same kind of memory.
+Call whole_call(const BucketContext& context, Collective collective) {
+  return {.collective = collective,
+          .in = context.memory.data(),
+          .out = context.memory.data(),
+          .in_count = context.count(),
+          .out_count = context.count(),
+          .type = context.type,
+          .element_bytes = size_of(context.type),
+          .op = context.op,
+          .visible = context.is_visible};
+}
+
+/// One all_reduce.
+class WholeReduction final : public BucketReduction {
+ public:
+  using BucketReduction::BucketReduction;
+  Request begin() override {
+    Options options = call_options();
+    options.algorithm = context().options->algorithm;
+    return context().first->async().run(whole_call(context(), Collective::all_reduce), options);
+  }
+};
+
+/// A reduce_scatter and an all_gather; each rank looks at its own block between them.
+class HalvedReduction final : public BucketReduction {
+ public:
+  explicit HalvedReduction(BucketContext given)
+      : BucketReduction{std::move(given)}, blocks_{blocks_of(context().count(), context().ranks())},
+        first_{first_of(blocks_, context().rank())} {}
+
+  Request begin() override {
+    Call call = whole_call(context(), Collective::reduce_scatter);
+    call.out = own();
+    call.out_count = own_count();
+    return context().first->async().run(call, counted_options());
+  }
+  Request go_on() override {
+    look_at(context().type, own(), own_count(), *context().findings);
+    if (context().shard) context().shard(first_, own());
+    Call call = whole_call(context(), Collective::all_gather);
+    call.in = own();
+    call.in_count = own_count();
+    call.op = nullptr;
+    return context().second->async().run(call, counted_options());
+  }
+
+ private:
+  [[nodiscard]] std::byte* own() const {
+    return context().memory.data() + first_ * size_of(context().type);
+  }
+  [[nodiscard]] std::size_t own_count() const { return blocks_[context().rank()]; }
+  [[nodiscard]] Options counted_options() const {
+    Options options = call_options();
+    options.counts = blocks_;
+    return options;
+  }
+  std::vector<std::size_t> blocks_;  // elements by rank
+  std::size_t first_;                // element of the own block
+};
+
+}  // namespace
+
+void look_at(Datatype type, std::byte* data, std::size_t count, Findings& findings) {
+  with_elements(type, data, count, [&](auto elements) {
+    double squares = 0;
+    for (const auto& element : elements) squares += exact(element) * exact(element);
+    findings.squares += squares;
+    if (std::isfinite(squares)) return;
+    for (const auto& element : elements)
+      findings.not_finite += std::isfinite(exact(element)) ? 0 : 1;
+  });
+}
+
+std::unique_ptr<BucketReduction> make_reduction(BucketContext context) {
+  if (!context.options->compression.empty()) return make_compressed(std::move(context));
+  if (context.has_midpoint()) return std::make_unique<HalvedReduction>(std::move(context));
+  return std::make_unique<WholeReduction>(std::move(context));
+}
+
+}  // namespace tutti::inline v0::detail

@@ -1,0 +1,125 @@
+/// @file
+/// How a bucket is reduced: in one collective, or in two with something between them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include <tutti/gradient_sync.hpp>
+
+namespace tutti::inline v0::detail {
+
+/// What was seen of reduced gradients, each by the rank that owns it.
+struct Findings {
+  double squares = 0;     ///< Their sum.
+  double not_finite = 0;  ///< How many are infinite or no numbers.
+};
+
+/// A matrix within a bucket.
+struct MatrixPlace {
+  std::size_t first = 0;  ///< Its first element in the bucket.
+  std::size_t rows = 0;   ///< 0 for what is no matrix.
+  std::size_t count = 0;  ///< Elements.
+};
+
+/// What a reduction needs to know. All that is pointed to lives longer.
+struct BucketContext {
+  Communicator* first = nullptr;  ///< Of first collectives, which start in the order of buckets.
+  /// Of second ones, which do too; so ranks need not agree on how both follow each other.
+  Communicator* second = nullptr;
+  std::span<std::byte> memory{};      ///< The bucket's elements.
+  Datatype type = Datatype::f32;      ///< Theirs.
+  bool is_visible = false;            ///< As Call::visible.
+  std::vector<MatrixPlace> places{};  ///< Its parameters, in the order in which they lie.
+  const GradientOptions* options = nullptr;
+  const Operator* op = nullptr;                                    ///< Sum or average.
+  Findings* findings = nullptr;                                    ///< Where to add what was seen.
+  std::function<void(std::size_t first, std::byte* own)> shard{};  ///< With on_shard.
+
+  /// @return elements of the bucket.
+  [[nodiscard]] std::size_t count() const noexcept { return memory.size() / size_of(type); }
+  /// @return ranks.
+  [[nodiscard]] std::size_t ranks() const noexcept {
+    return static_cast<std::size_t>(first->size());
+  }
+  /// @return the own rank.
+  [[nodiscard]] std::size_t rank() const noexcept {
+    return static_cast<std::size_t>(first->rank());
+  }
+  /// @return whether someone looks at reduced gradients.
+  [[nodiscard]] bool has_midpoint() const noexcept {
+    return options->norm || options->check_finite || options->on_shard != nullptr;
+  }
+};
+
+/// @param count elements. @param ranks how many. @return how many each rank owns.
+[[nodiscard]] inline std::vector<std::size_t> blocks_of(std::size_t count, std::size_t ranks) {
+  std::vector<std::size_t> blocks(ranks, count / ranks);
+  for (std::size_t rank = 0; rank < count % ranks; ++rank) ++blocks[rank];
+  return blocks;
+}
+/// @param blocks as blocks_of says. @param rank a rank. @return the first element that it owns.
+[[nodiscard]] inline std::size_t first_of(std::span<const std::size_t> blocks, std::size_t rank) {
+  return std::accumulate(blocks.begin(), blocks.begin() + static_cast<std::ptrdiff_t>(rank),
+                         std::size_t{0});
+}
+
+/// Reduces one bucket, once in each step. One thread at a time.
+class BucketReduction {
+ public:
+  explicit BucketReduction(BucketContext context) : context_{std::move(context)} {}
+  BucketReduction(const BucketReduction&) = delete;
+  BucketReduction& operator=(const BucketReduction&) = delete;
+  virtual ~BucketReduction() = default;
+  /// Starts the first collective, when the bucket is filled. @return its handle.
+  [[nodiscard]] virtual Request begin() = 0;
+  /// When that has ended. @return the handle of the second collective, if there is one.
+  [[nodiscard]] virtual Request go_on() { return {}; }
+  /// When that has ended too: the bucket has the result.
+  virtual void end() {}
+  /// @return bytes that this rank sends.
+  [[nodiscard]] virtual std::uint64_t sent_bytes() const { return plain_bytes(); }
+  /// @return bytes that a rank sends at least to reduce the bucket as it is.
+  [[nodiscard]] std::uint64_t plain_bytes() const noexcept {
+    return 2 * context_.memory.size() * (context_.ranks() - 1) / context_.ranks();
+  }
+
+ protected:
+  [[nodiscard]] const BucketContext& context() const noexcept { return context_; }
+  [[nodiscard]] Options call_options() const { return {.timeout = context_.options->timeout}; }
+
+ private:
+  BucketContext context_;
+};
+
+/// @param context see BucketContext. @return a reduction, as the options say.
+[[nodiscard]] std::unique_ptr<BucketReduction> make_reduction(BucketContext context);
+
+/// Calls a function with elements of their type.
+template <class Function>
+void with_elements(Datatype type, std::byte* data, std::size_t count, Function function) {
+  switch (type) {
+    case Datatype::f16: return function(std::span{reinterpret_cast<Float16*>(data), count});
+    case Datatype::bf16: return function(std::span{reinterpret_cast<BFloat16*>(data), count});
+    case Datatype::f64: return function(std::span{reinterpret_cast<double*>(data), count});
+    default: return function(std::span{reinterpret_cast<float*>(data), count});
+  }
+}
+
+/// @param element of any of the types. @return it, exactly.
+template <class T>
+[[nodiscard]] double exact(const T& element) noexcept {
+  if constexpr (std::is_same_v<T, double>) return element;
+  else return static_cast<double>(static_cast<float>(element));
+}
+
+/// Adds what there is to see of elements. @param type theirs. @param data the first one. @param
+/// count how many. @param findings to add to.
+void look_at(Datatype type, std::byte* data, std::size_t count, Findings& findings);
+
+}  // namespace tutti::inline v0::detail

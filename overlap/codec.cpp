@@ -1,0 +1,98 @@
+#include "codec.hpp"
+
+#include <charconv>
+#include <string_view>
+
+namespace tutti::inline v0::detail {
+namespace {
+
+struct NamedCompression {
+  std::string_view name;
+  Compression usual;
+};
+constexpr NamedCompression kCompressions[]{
+    {"f16", {Compression::Kind::f16}},
+    {"bf16", {Compression::Kind::bf16}},
+    {"int8", {Compression::Kind::int8, 256}},
+    {"one_bit", {Compression::Kind::one_bit, 1024}},
+    {"power_sgd", {Compression::Kind::power_sgd, 2}},
+    {"top_k", {Compression::Kind::top_k, 0, 0.01}},
+};
+
+/// Reads the number behind the colon. Returns whether it is one that the kind takes.
+bool read_number(std::string_view text, Compression& compression) {
+  const auto all_read = [text](std::from_chars_result result) {
+    return result.ec == std::errc{} && result.ptr == text.data() + text.size();
+  };
+  const char* const end = text.data() + text.size();
+  if (compression.share > 0)
+    return all_read(std::from_chars(text.data(), end, compression.share)) &&
+           compression.share > 0 && compression.share <= 1;
+  return compression.size > 0 && all_read(std::from_chars(text.data(), end, compression.size)) &&
+         compression.size > 0 && compression.size <= 1'000'000;
+}
+
+}  // namespace
+
+Compression parse_compression(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view name = std::string_view{text}.substr(0, colon);
+  for (const NamedCompression& known : kCompressions) {
+    Compression compression = known.usual;
+    if (known.name != name) continue;
+    if (colon == std::string::npos) return compression;
+    if (read_number(std::string_view{text}.substr(colon + 1), compression)) return compression;
+  }
+  throw Error{ErrorCode::invalid_argument,
+              "GradientSync: compression '" + text +
+                  "' is none of f16, bf16, int8[:BLOCK], one_bit[:BLOCK], power_sgd[:RANK] and "
+                  "top_k[:SHARE], where BLOCK and RANK are whole numbers from 1 on, and SHARE is "
+                  "above 0 and at most 1"};
+}
+
+std::unique_ptr<BucketReduction> make_compressed(BucketContext context) {
+  const Compression compression = parse_compression(context.options->compression);
+  if (compression.kind == Compression::Kind::power_sgd)
+    return make_power_sgd(std::move(context), compression.size);
+  if (compression.kind == Compression::Kind::top_k)
+    return make_top_k(std::move(context), compression.share);
+  return make_quantized(std::move(context), compression);
+}
+
+CompressedReduction::CompressedReduction(BucketContext given)
+    : BucketReduction{std::move(given)}, factor_{context().op->kind() == OperatorKind::average
+                                                     ? 1.0F
+                                                     : static_cast<float>(context().ranks())} {
+  const std::size_t count = context().count();
+  if (context().type == Datatype::f32) {
+    elements_ = {reinterpret_cast<float*>(context().memory.data()), count};
+  } else {
+    copies_.resize(count);
+    elements_ = copies_;
+  }
+}
+
+Request CompressedReduction::begin() {
+  if (!copies_.empty())
+    with_elements(context().type, context().memory.data(), copies_.size(), [this](auto elements) {
+      for (std::size_t i = 0; i < copies_.size(); ++i) copies_[i] = static_cast<float>(elements[i]);
+    });
+  return encode();
+}
+
+void CompressedReduction::end() {
+  decode();
+  if (!copies_.empty())
+    with_elements(context().type, context().memory.data(), copies_.size(), [this](auto elements) {
+      using Element = typename decltype(elements)::value_type;
+      for (std::size_t i = 0; i < copies_.size(); ++i) elements[i] = Element(copies_[i]);
+    });
+  if (!context().has_midpoint()) return;
+  // Each rank looks at its share only: the ranks add up what they have seen.
+  const std::vector<std::size_t> blocks = blocks_of(context().count(), context().ranks());
+  look_at(context().type,
+          context().memory.data() + first_of(blocks, context().rank()) * size_of(context().type),
+          blocks[context().rank()], *context().findings);
+}
+
+}  // namespace tutti::inline v0::detail

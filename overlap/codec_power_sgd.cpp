@@ -1,0 +1,180 @@
+// Matrices as products of two thin ones (Vogels, Karimireddy, Jaggi, "PowerSGD", NeurIPS 2019): one
+// step of the power iteration in each training step, from where the last one ended. What the
+// product leaves out is added to the next gradient. Vectors travel as they are, with the first
+// factors.
+#include <algorithm>
+#include <cmath>
+
+#include "codec.hpp"
+
+namespace tutti::inline v0::detail {
+namespace {
+
+/// A dot product in independent parts, so that a compiler may add several at once.
+float dot(std::span<const float> a, std::span<const float> b) {
+  constexpr std::size_t kParts = 16;
+  float parts[kParts]{};
+  std::size_t i = 0;
+  for (; i + kParts <= a.size(); i += kParts)
+    for (std::size_t part = 0; part < kParts; ++part) parts[part] += a[i + part] * b[i + part];
+  float sum = 0;
+  for (const float part : parts) sum += part;
+  for (; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+/// Makes vectors orthogonal and of length 1, those that are not independent zeros: Gram and
+/// Schmidt's way. @param vectors so many of equal length behind each other.
+void orthogonalize(std::span<float> vectors, std::size_t many) {
+  const std::size_t length = vectors.size() / many;
+  for (std::size_t k = 0; k < many; ++k) {
+    const std::span<float> own = vectors.subspan(k * length, length);
+    const float before = std::sqrt(dot(own, own));
+    for (std::size_t earlier = 0; earlier < k; ++earlier) {
+      const std::span<const float> other = vectors.subspan(earlier * length, length);
+      const float share = dot(own, other);
+      for (std::size_t i = 0; i < length; ++i) own[i] -= share * other[i];
+    }
+    const float size = std::sqrt(dot(own, own));
+    const float inverse = size > 1e-6F * before ? 1 / size : 0;
+    for (float& x : own) x *= inverse;
+  }
+}
+
+/// Numbers between -1 and 1, the same on all ranks (SplitMix64: Steele, Lea, Flood, OOPSLA 2014).
+void fill_random(std::span<float> vectors) {
+  std::uint64_t state = vectors.size();
+  for (float& x : vectors) {
+    std::uint64_t word = state += 0x9e3779b97f4a7c15;
+    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9;
+    word = (word ^ (word >> 27)) * 0x94d049bb133111eb;
+    x = static_cast<float>(static_cast<std::int64_t>(word ^ (word >> 31))) * 0x1p-63F;
+  }
+}
+
+/// Factors are stored as vectors behind each other: left of as many elements as there are rows,
+/// right of as many as columns.
+struct Factored {
+  std::size_t first;  // element in the bucket
+  std::size_t rows, columns;
+  std::size_t left, right;  // places of its factors
+};
+/// What travels as it is.
+struct Plain {
+  std::size_t first, count, place;
+};
+
+class PowerSgd final : public CompressedReduction {
+ public:
+  PowerSgd(BucketContext given, std::size_t rank)
+      : CompressedReduction{std::move(given)}, rank_{rank} {
+    std::size_t left = 0;
+    std::size_t right = 0;
+    for (const MatrixPlace& place : context().places) {
+      const std::size_t columns = place.rows > 0 ? place.count / place.rows : 0;
+      if (rank_ * (place.rows + columns) < place.count && columns > 0) {
+        matrices_.push_back({place.first, place.rows, columns, left, right});
+        left += rank_ * place.rows;
+        right += rank_ * columns;
+      } else {
+        plain_.push_back({place.first, place.count, left});
+        left += place.count;
+      }
+    }
+    left_ = context().first->allocate<float>(left);
+    right_ = context().second->allocate<float>(right);
+    errors_.resize(matrices_.empty() ? 0 : context().count());
+    restart();
+  }
+  std::uint64_t sent_bytes() const override {
+    const std::size_t bytes = (left_.size() + right_.size()) * sizeof(float);
+    return 2 * bytes * (context().ranks() - 1) / context().ranks();
+  }
+
+ protected:
+  Request encode() override {
+    for (const Factored& matrix : matrices_)
+      for (std::size_t row = 0; row < matrix.rows; ++row) {
+        const std::span<float> own = row_of(matrix, row);
+        for (std::size_t i = 0; i < own.size(); ++i)
+          own[i] += errors_[matrix.first + row * matrix.columns + i];
+        for (std::size_t k = 0; k < rank_; ++k)
+          left_.data()[matrix.left + k * matrix.rows + row] = dot(own, right_of(matrix, k));
+      }
+    for (const Plain& plain : plain_)
+      std::ranges::copy(elements().subspan(plain.first, plain.count), left_.data() + plain.place);
+    return context().first->async().all_reduce(left_, average, call_options());
+  }
+  Request go_on() override {
+    if (matrices_.empty()) return {};
+    std::ranges::fill(right_, 0.0F);
+    for (const Factored& matrix : matrices_) {
+      orthogonalize({left_.data() + matrix.left, rank_ * matrix.rows}, rank_);
+      for (std::size_t row = 0; row < matrix.rows; ++row)
+        add_rows(matrix, row, [](float& right, float& own, float left) { right += left * own; });
+    }
+    return context().second->async().all_reduce(right_, average, call_options());
+  }
+  void decode() override {
+    bool is_finite = true;
+    for (const Factored& matrix : matrices_)
+      for (std::size_t row = 0; row < matrix.rows; ++row) {
+        const std::span<float> own = row_of(matrix, row);
+        const std::span<float> errors =
+            std::span{errors_}.subspan(matrix.first + row * matrix.columns, own.size());
+        std::ranges::copy(own, errors.begin());
+        std::ranges::fill(own, 0.0F);
+        add_rows(matrix, row, [](float& right, float& to, float left) { to += left * right; });
+        float check = 0;
+        for (std::size_t i = 0; i < own.size(); ++i) {
+          errors[i] -= own[i];
+          check += errors[i] * 0.0F;
+          own[i] *= factor();
+        }
+        is_finite = is_finite && check == 0;
+      }
+    for (const Plain& plain : plain_)
+      for (std::size_t i = 0; i < plain.count; ++i)
+        elements()[plain.first + i] = left_.data()[plain.place + i] * factor();
+    if (!is_finite) restart();  // else all steps to come would be void
+  }
+
+ private:
+  void restart() {
+    std::ranges::fill(errors_, 0.0F);
+    for (const Factored& matrix : matrices_)
+      fill_random({right_.data() + matrix.right, rank_ * matrix.columns});
+  }
+  [[nodiscard]] std::span<float> row_of(const Factored& matrix, std::size_t row) {
+    return elements().subspan(matrix.first + row * matrix.columns, matrix.columns);
+  }
+  [[nodiscard]] std::span<float> right_of(const Factored& matrix, std::size_t k) {
+    return {right_.data() + matrix.right + k * matrix.columns, matrix.columns};
+  }
+  /// For all elements of a row, and all vectors: a function of the right factor's, the matrix's and
+  /// the left factor's element.
+  template <class Function>
+  void add_rows(const Factored& matrix, std::size_t row, Function function) {
+    const std::span<float> own = row_of(matrix, row);
+    for (std::size_t k = 0; k < rank_; ++k) {
+      const float left = left_.data()[matrix.left + k * matrix.rows + row];
+      const std::span<float> right = right_of(matrix, k);
+      for (std::size_t i = 0; i < own.size(); ++i) function(right[i], own[i], left);
+    }
+  }
+
+  std::size_t rank_;
+  std::vector<Factored> matrices_{};
+  std::vector<Plain> plain_{};
+  Buffer<float> left_{};   // left factors, and what travels as it is
+  Buffer<float> right_{};  // right factors, from where the next step goes on
+  std::vector<float> errors_{};
+};
+
+}  // namespace
+
+std::unique_ptr<BucketReduction> make_power_sgd(BucketContext context, std::size_t rank) {
+  return std::make_unique<PowerSgd>(std::move(context), rank);
+}
+
+}  // namespace tutti::inline v0::detail
