@@ -1,0 +1,316 @@
+// What GradientSync offers beside the mean: orders, shards, hashes, traces, settings.
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include <nlohmann/json.hpp>
+
+#include "gradients.hpp"
+
+namespace tutti::test {
+namespace {
+
+const std::vector<std::size_t> kLayers{1000, 10, 0, 5000, 300, 1, 2000};
+
+class GradientChoices : public testing::TestWithParam<Setting> {};
+
+/// Each rank has an order of its own, in each step another one.
+TEST_P(GradientChoices, AgreeOnTheOrderOfBuckets) {
+  train(GetParam(), [](Communicator& world) {
+    Model model{kLayers};
+    std::vector<std::size_t> started;
+    GradientSync sync{world,
+                      model.parameters(),
+                      {.bucket_bytes = 0,
+                       .order = GradientOrder::negotiated,
+                       .in_flight = 3,
+                       .on_bucket = [&](const ReducedBucket& bucket) {
+                         started.push_back(bucket.index);
+                         EXPECT_EQ(bucket.is_last, started.size() == kLayers.size());
+                       }}};
+    std::mt19937 numbers{static_cast<unsigned>(world.rank())};
+    for (int step = 0; step < 20; ++step) {
+      started.clear();
+      std::vector<std::size_t> order = {0, 1, 2, 3, 4, 5, 6};
+      std::ranges::shuffle(order, numbers);
+      for (const std::size_t i : order) {
+        model.fill(i, world.rank(), step);
+        if (step % 5 == 0) std::this_thread::sleep_for(std::chrono::microseconds{300});
+        sync.ready(i);
+      }
+      sync.wait();
+      EXPECT_TRUE(model.is_mean(world.size(), step)) << step;
+      ASSERT_EQ(started.size(), kLayers.size());
+      std::vector<std::size_t> firsts = started;
+      world.broadcast(firsts, 0);
+      EXPECT_EQ(firsts, started) << "ranks reduce buckets in one order";
+    }
+  });
+}
+
+TEST_P(GradientChoices, StartABucketThatIsReadyEverywhereBeforeOthers) {
+  std::atomic<int> reduced{0};
+  train(GetParam(), [&](Communicator& world) {
+    Model model{{100, 100}};
+    GradientSync sync{world,
+                      model.parameters(),
+                      {.bucket_bytes = 0,
+                       .order = GradientOrder::negotiated,
+                       .on_bucket = [&](const ReducedBucket&) { ++reduced; }}};
+    model.fill(0, world.rank(), 0);
+    sync.ready(0);  // which is in the last bucket
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+    while (reduced < world.size() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    EXPECT_GE(reduced, world.size());
+    model.fill(1, world.rank(), 0);
+    sync.ready(1);
+    sync.wait();
+    EXPECT_TRUE(model.is_mean(world.size(), 0));
+  });
+}
+
+/// Descent with momentum, of all weights on one rank, or of a part on each.
+TEST_P(GradientChoices, UpdateEachPartOfTheWeightsOnOneRank) {
+  for (const GradientStorage storage : {GradientStorage::copies, GradientStorage::views})
+    train(GetParam(), [storage](Communicator& world) {
+      constexpr float kRate = 0.125F;  // so that numbers are exact
+      Model model{kLayers};
+      Model weights{kLayers};
+      Model moments{kLayers};
+      Model expected_weights{kLayers};
+      Model expected_moments{kLayers};
+      std::vector<Parameter> parameters = model.parameters();
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        parameters[i].result = weights.gradients[i].data();
+        if (storage == GradientStorage::views) parameters[i].data = nullptr;
+      }
+      std::size_t owned = 0;
+      GradientSync sync{world,
+                        parameters,
+                        {.bucket_bytes = 9'000,
+                         .order = GradientOrder::reversed,
+                         .storage = storage,
+                         .average = false,
+                         .norm = true,
+                         .on_shard = [&](std::span<const ParameterShard> parts) {
+                           for (const ParameterShard& part : parts) {
+                             owned += part.count;
+                             auto* const values = static_cast<float*>(part.data);
+                             for (std::size_t e = 0; e < part.count; ++e) {
+                               float& moment = moments.gradients[part.parameter][part.first + e];
+                               moment = moment / 2 + values[e];
+                               values[e] = weights.gradients[part.parameter][part.first + e] -
+                                           kRate * moment;
+                             }
+                           }
+                         }}};
+      for (int step = 0; step < 4; ++step) {
+        owned = 0;
+        for (std::size_t i = kLayers.size(); i-- > 0;) {
+          model.fill(i, world.rank(), step);
+          if (storage == GradientStorage::views && kLayers[i] > 0)
+            std::memcpy(sync.view(i), model.gradients[i].data(), kLayers[i] * 4);
+          sync.ready(i);
+        }
+        sync.wait();
+        for (std::size_t i = 0; i < kLayers.size(); ++i)
+          for (std::size_t e = 0; e < kLayers[i]; ++e) {
+            float& moment = expected_moments.gradients[i][e];
+            moment = moment / 2 +
+                     Model::mean(i, e, world.size(), step) * static_cast<float>(world.size());
+            expected_weights.gradients[i][e] -= kRate * moment;
+            ASSERT_NEAR(weights.gradients[i][e], expected_weights.gradients[i][e], 1e-3);
+          }
+        std::size_t total = 0;
+        for (const std::size_t size : kLayers) total += size;
+        EXPECT_EQ(world.all_reduce(owned), total) << "each element has one owner";
+        std::size_t listed = 0;
+        for (const auto& bucket : sync.shards())
+          for (const ParameterShard& part : bucket) listed += part.count;
+        EXPECT_EQ(listed, owned);
+      }
+    });
+}
+
+TEST_P(GradientChoices, GoOnInAKnownOrder) {
+  train(GetParam(), [](Communicator& world) {
+    Model model{{100, 100, 100, 100}};
+    GradientSync first{world, model.parameters(), {.bucket_bytes = 800}};
+    for (const std::size_t i : {2U, 0U, 3U, 1U}) first.ready(i);
+    first.wait();
+    GradientSync second{
+        world, model.parameters(), {.bucket_bytes = 800, .known_order = first.order()}};
+    EXPECT_EQ(second.plan_hash(), first.plan_hash());
+    EXPECT_EQ(second.buckets(), first.buckets());
+    EXPECT_THROW((GradientSync{world, model.parameters(), {.known_order = {0, 1, 1, 2}}}), Error);
+    EXPECT_THROW((GradientSync{world, model.parameters(), {.known_order = {0, 1}}}), Error);
+  });
+}
+
+TEST_P(GradientChoices, FindWeightsThatDifferAndMakeThemEqual) {
+  train(GetParam(), [](Communicator& world) {
+    if (world.size() < 3) return;  // of two none is the usual one
+    Model model{{10}};
+    std::vector<float> good(100, 1.0F);
+    std::vector<float> bad(100, 2.0F);
+    const std::vector arrays{Parameter::of("good", good), Parameter::of("bad", bad)};
+    GradientSync sync{
+        world, model.parameters(), {.verify_every = 2, .resync_every = 3, .state = arrays}};
+    EXPECT_NO_THROW(sync.verify_state(arrays));
+    if (world.rank() == 1) bad[7] = 2.0000002F;
+    try {
+      sync.verify_state(arrays);
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_NE(std::string{error.what()}.find("'bad' differs: rank 1 has others than most"),
+                std::string::npos)
+          << error.what();
+    }
+    for (int step = 1; step <= 4; ++step) {
+      model.go_backward(sync, world.rank(), step);
+      if (step == 2) {
+        EXPECT_THROW(sync.wait(), Error);
+      } else {
+        EXPECT_NO_THROW(sync.wait()) << step;
+      }
+      EXPECT_EQ(bad[7] == 2.0F, step >= 3 || world.rank() != 1) << step;
+    }
+  });
+}
+
+/// Several buckets are under way though ranks look at them between the halves.
+TEST_P(GradientChoices, GiveTheNormOfBucketsThatOverlap) {
+  train(GetParam(), [](Communicator& world) {
+    Model model{{3000, 3000, 3000, 3000, 3000, 3000}};
+    GradientSync sync{world,
+                      model.parameters(),
+                      {.bucket_bytes = 0, .check_finite = true, .norm = true, .in_flight = 4}};
+    for (int step = 0; step < 10; ++step) {
+      for (std::size_t i = model.gradients.size(); i-- > 0;) {
+        model.fill(i, world.rank(), step);
+        if ((step + static_cast<int>(i)) % world.size() == world.rank())
+          std::this_thread::sleep_for(std::chrono::microseconds{200});
+        sync.ready(i);
+      }
+      const StepReport& report = sync.wait();
+      EXPECT_TRUE(model.is_mean(world.size(), step));
+      double squares = 0;
+      for (const auto& gradient : model.gradients)
+        for (const float x : gradient) squares += static_cast<double>(x) * static_cast<double>(x);
+      EXPECT_NEAR(report.norm, std::sqrt(squares), 1e-6 * std::sqrt(squares));
+    }
+  });
+}
+
+TEST_P(GradientChoices, WriteATraceOfTheLastSteps) {
+  const auto path =
+      std::filesystem::temp_directory_path() /
+      ("tutti_trace_" + std::to_string(::getpid()) + "_" + std::to_string(GetParam().n) + ".json");
+  train(GetParam(), [&](Communicator& world) {
+    Model model{{100, 200}};
+    std::vector<Parameter> parameters = model.parameters();
+    parameters[0].name = "a \"name\"\n";
+    GradientSync sync{world, parameters, {.bucket_bytes = 0, .norm = true, .record = 2}};
+    for (int step = 0; step < 5; ++step) {
+      model.go_backward(sync, world.rank(), step);
+      sync.wait();
+    }
+    sync.write_trace(path.string());
+    EXPECT_THROW(sync.write_trace("/nowhere/trace.json"), Error);
+    EXPECT_NO_THROW(world.barrier());
+  });
+  const auto trace = nlohmann::json::parse(std::ifstream{path});
+  std::filesystem::remove(path);
+  std::vector<int> computing(static_cast<std::size_t>(GetParam().n));
+  int buckets = 0;
+  for (const auto& event : trace["traceEvents"]) {
+    const auto name = event["name"].get<std::string>();
+    if (name == "step 4: computing" || name == "step 5: computing")
+      ++computing.at(event["pid"].get<std::size_t>());
+    if (name.starts_with("bucket ")) ++buckets;
+    EXPECT_GE(event.value("dur", 0.0), 0);
+    EXPECT_NE(name, "step 3: computing") << "two steps were wanted";
+  }
+  EXPECT_EQ(computing, std::vector<int>(static_cast<std::size_t>(GetParam().n), 2));
+  EXPECT_EQ(buckets, GetParam().n * 2 * 2 * 2) << "steps, buckets, halves";
+  const auto& replay = trace["tutti"]["parameters"];
+  EXPECT_EQ(replay[0]["name"], "a \"name\"\n");
+  EXPECT_EQ(replay[1]["count"], 200);
+  EXPECT_LE(replay[1]["ready_us"].get<double>(), replay[0]["ready_us"].get<double>());
+}
+
+INSTANTIATE_TEST_SUITE_P(Worlds, GradientChoices,
+                         ::testing::Values(Setting{1, "auto", 1}, Setting{2, "auto", 1},
+                                           Setting{3, "auto", 1}, Setting{4, "auto", 2}),
+                         testing::PrintToStringParamName());
+
+TEST(GradientSettings, AreReadAsTheyWereWritten) {
+  const auto path =
+      std::filesystem::temp_directory_path() / ("tutti_settings_" + std::to_string(::getpid()));
+  GradientOptions written{.bucket_bytes = GradientOptions::kFlat,
+                          .first_bucket_bytes = 123,
+                          .order = GradientOrder::negotiated,
+                          .storage = GradientStorage::views,
+                          .unused = UnusedGradients::zeros,
+                          .average = false,
+                          .check_finite = true,
+                          .norm = true,
+                          .compression = "top_k:0.5",
+                          .verify_every = 9,
+                          .in_flight = 7,
+                          .algorithm = "ring"};
+  save_gradient_options(path.string(), written);
+  const GradientOptions read = load_gradient_options(path.string());
+  EXPECT_EQ(read.bucket_bytes, written.bucket_bytes);
+  EXPECT_EQ(read.first_bucket_bytes, 123U);
+  EXPECT_EQ(read.order, written.order);
+  EXPECT_EQ(read.storage, written.storage);
+  EXPECT_EQ(read.unused, written.unused);
+  EXPECT_FALSE(read.average);
+  EXPECT_TRUE(read.check_finite);
+  EXPECT_TRUE(read.norm);
+  EXPECT_EQ(read.compression, "top_k:0.5");
+  EXPECT_EQ(read.verify_every, 9);
+  EXPECT_EQ(read.in_flight, 7);
+  EXPECT_EQ(read.algorithm, "ring");
+  for (const auto& [text, problem] : std::vector<std::pair<std::string, std::string>>{
+           {"\n# fine\nbucket_byte = 3", "line 3: 'bucket_byte' is none of bucket_bytes, "},
+           {"in_flight = two", "line 1: in_flight is a number of buckets, found 'two'"},
+           {"in_flight = -2", "found '-2'"},
+           {"order", "expected NAME = VALUE, found 'order'"},
+           {"storage = disk", "storage is copies, views or flat, found 'disk'"},
+           {"compression = zip", "compression 'zip' is none of"}}) {
+    std::ofstream{path} << text;
+    try {
+      static_cast<void>(load_gradient_options(path.string()));
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      EXPECT_NE(std::string{error.what()}.find(problem), std::string::npos) << error.what();
+    }
+  }
+  std::filesystem::remove(path);
+  EXPECT_THROW(static_cast<void>(load_gradient_options(path.string())), Error);
+}
+
+TEST(GradientSettings, MustGoTogether) {
+  train({2, "auto", 1}, [](Communicator& world) {
+    Model model{{10, 10}};
+    const auto on_shard = [](std::span<const ParameterShard>) {};
+    for (const GradientOptions& options : std::vector<GradientOptions>{
+             {.order = GradientOrder::reversed, .compression = "f16", .on_shard = on_shard},
+             {.order = GradientOrder::observed, .on_shard = on_shard},
+             {.order = GradientOrder::reversed,
+             .unused = UnusedGradients::detect,
+             .on_shard = on_shard},
+             {.resync_every = 3},
+             {.verify_every = -1},
+             {.in_flight = 0}})
+      EXPECT_THROW((GradientSync{world, model.parameters(), options}), Error);
+    EXPECT_NO_THROW(world.barrier());
+  });
+}
+
+}  // namespace
+}  // namespace tutti::test
