@@ -118,6 +118,13 @@ template <class T>
   else return static_cast<double>(static_cast<float>(element));
 }
 
+/// @tparam T any of the types. @param value what to store. @return the nearest element.
+template <class T>
+[[nodiscard]] T narrowed(double value) noexcept {
+  if constexpr (std::is_same_v<T, double>) return value;
+  else return T(static_cast<float>(value));
+}
+
 /// Adds what there is to see of elements. @param type theirs. @param data the first one. @param
 /// count how many. @param findings to add to.
 void look_at(Datatype type, std::byte* data, std::size_t count, Findings& findings);

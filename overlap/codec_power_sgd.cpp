@@ -24,14 +24,16 @@ float dot(std::span<const float> a, std::span<const float> b) {
 }
 
 /// Makes vectors orthogonal and of length 1, those that are not independent zeros: Gram and
-/// Schmidt's way. @param vectors so many of equal length behind each other.
+/// Schmidt's way, twice, since rounding spoils what is left of a vector that is nearly dependent
+/// (Giraud et al., "The loss of orthogonality in the Gram-Schmidt process", 2005).
+/// @param vectors so many of equal length behind each other.
 void orthogonalize(std::span<float> vectors, std::size_t many) {
   const std::size_t length = vectors.size() / many;
   for (std::size_t k = 0; k < many; ++k) {
     const std::span<float> own = vectors.subspan(k * length, length);
     const float before = std::sqrt(dot(own, own));
-    for (std::size_t earlier = 0; earlier < k; ++earlier) {
-      const std::span<const float> other = vectors.subspan(earlier * length, length);
+    for (std::size_t turn = 0; turn < 2 * k; ++turn) {
+      const std::span<const float> other = vectors.subspan(turn % k * length, length);
       const float share = dot(own, other);
       for (std::size_t i = 0; i < length; ++i) own[i] -= share * other[i];
     }

@@ -8,12 +8,6 @@
 namespace tutti::inline v0 {
 namespace {
 
-template <class T>
-T scaled(const T& element, double factor) {
-  if constexpr (std::is_same_v<T, double>) return element * factor;
-  else return T{static_cast<float>(static_cast<float>(element) * factor)};
-}
-
 /// FNV-1a (Fowler, Noll, Vo), of words instead of bytes.
 std::uint64_t hash_of(std::span<const std::byte> bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -157,7 +151,9 @@ void GradientSync::State::rescale(double factor) {
     auto* const data = static_cast<std::byte*>(
         options_.storage == GradientStorage::views ? view(i) : parameter.data);
     detail::with_elements(parameter.type, data, parameter.count, [factor](auto elements) {
-      for (auto& element : elements) element = scaled(element, factor);
+      using Element = typename decltype(elements)::value_type;
+      for (auto& element : elements)
+        element = detail::narrowed<Element>(detail::exact(element) * factor);
     });
   }
 }

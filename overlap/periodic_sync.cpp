@@ -1,0 +1,130 @@
+#include <cstring>
+
+#include <tutti/periodic_sync.hpp>
+
+#include "bucket_reduction.hpp"
+
+namespace tutti::inline v0 {
+namespace {
+
+PeriodicOptions checked(PeriodicOptions options) {
+  const auto refuse = [](const std::string& text) {
+    throw Error{ErrorCode::invalid_argument, "PeriodicSync: " + text};
+  };
+  if (options.period < 1)
+    refuse("period is " + std::to_string(options.period) + ", expected 1 or more");
+  if (options.outer && !(options.outer->rate > 0))
+    refuse("the outer rate is " + std::to_string(options.outer->rate) + ", expected above 0");
+  if (options.outer && !(options.outer->momentum >= 0 && options.outer->momentum < 1))
+    refuse("the outer momentum is " + std::to_string(options.outer->momentum) +
+           ", expected 0 to below 1");
+  if (options.exchange.on_bucket || options.exchange.on_shard)
+    refuse("on_bucket and on_shard are for gradients");
+  options.exchange.order = GradientOrder::reversed;
+  options.exchange.storage = GradientStorage::views;
+  options.exchange.unused = UnusedGradients::error;
+  options.exchange.average = true;
+  return options;
+}
+
+/// Movements lie in buckets.
+std::vector<Parameter> movements_of(std::span<const Parameter> weights) {
+  std::vector<Parameter> movements{weights.begin(), weights.end()};
+  for (Parameter& movement : movements) movement.data = nullptr;
+  return movements;
+}
+
+std::span<std::byte> bytes_of_weights(const Parameter& weight) {
+  return {static_cast<std::byte*>(weight.data), weight.count * size_of(weight.type)};
+}
+
+/// Calls a function with the elements of several arrays of one type and size.
+template <class Function, class... Arrays>
+void with_arrays(const Parameter& like, Function function, Arrays*... arrays) {
+  detail::with_elements(like.type, nullptr, 0, [&](auto none) {
+    using Element = typename decltype(none)::value_type;
+    function(std::span{reinterpret_cast<Element*>(arrays), like.count}...);
+  });
+}
+
+/// What a rank tells the others.
+template <class T>
+void take_movement(std::span<T> movement, std::span<T> before, std::span<T> now) {
+  for (std::size_t i = 0; i < now.size(); ++i)
+    movement[i] = detail::narrowed<T>(detail::exact(before[i]) - detail::exact(now[i]));
+}
+
+template <class T>
+void apply_movement(std::span<T> movement, std::span<T> momentum, std::span<T> weights,
+                    const OuterOptimizer& outer) {
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    double move = detail::exact(movement[i]);
+    if (!momentum.empty()) {
+      const double kept = outer.momentum * detail::exact(momentum[i]) + move;
+      momentum[i] = detail::narrowed<T>(kept);
+      move = outer.nesterov ? move + outer.momentum * kept : kept;
+    }
+    weights[i] = detail::narrowed<T>(detail::exact(weights[i]) - outer.rate * move);
+  }
+}
+
+}  // namespace
+
+PeriodicSync::PeriodicSync(Communicator& world, std::span<const Parameter> weights,
+                           const PeriodicOptions& options)
+    : weights_{weights.begin(), weights.end()}, options_{checked(options)},
+      sync_{world, movements_of(weights), options_.exchange} {
+  sync_.broadcast_state(weights_);
+  for (const Parameter& weight : weights_) {
+    const std::span<std::byte> bytes = bytes_of_weights(weight);
+    copies_.emplace_back(bytes.begin(), bytes.end());
+    const bool has_momentum = options_.outer && options_.outer->momentum > 0;
+    momentum_.emplace_back(has_momentum ? bytes.size() : 0);
+  }
+}
+
+bool PeriodicSync::step() {
+  if (++own_steps_ < options_.period) return false;
+  meet();
+  return true;
+}
+
+void PeriodicSync::meet() {
+  own_steps_ = 0;
+  for (std::size_t i = weights_.size(); i-- > 0;) {
+    with_arrays(
+        weights_[i],
+        [](auto movement, auto before, auto now) { take_movement(movement, before, now); },
+        static_cast<std::byte*>(sync_.view(i)), copies_[i].data(),
+        static_cast<std::byte*>(weights_[i].data));
+    sync_.ready(i);
+  }
+  sync_.wait();
+  const OuterOptimizer outer = options_.outer.value_or(OuterOptimizer{.rate = 1, .momentum = 0});
+  for (std::size_t i = 0; i < weights_.size(); ++i) {
+    const bool has_momentum = !momentum_[i].empty();
+    with_arrays(
+        weights_[i],
+        [&](auto movement, auto momentum, auto weights) {
+          apply_movement(movement, has_momentum ? momentum : momentum.first(0), weights, outer);
+        },
+        static_cast<std::byte*>(sync_.view(i)), momentum_[i].data(), copies_[i].data());
+    if (weights_[i].count > 0) std::memcpy(weights_[i].data, copies_[i].data(), copies_[i].size());
+  }
+}
+
+std::vector<Parameter> PeriodicSync::state() {
+  std::vector<Parameter> arrays;
+  const auto add = [&](const std::string& head, std::size_t i, std::vector<std::byte>& bytes) {
+    arrays.push_back(weights_[i]);
+    arrays.back().name = head + weights_[i].name;
+    arrays.back().data = bytes.data();
+  };
+  for (std::size_t i = 0; i < weights_.size(); ++i) {
+    add("before:", i, copies_[i]);
+    if (!momentum_[i].empty()) add("momentum:", i, momentum_[i]);
+  }
+  return arrays;
+}
+
+}  // namespace tutti::inline v0
