@@ -82,7 +82,7 @@ void look_at(Datatype type, std::byte* data, std::size_t count, Findings& findin
 }
 
 std::unique_ptr<BucketReduction> make_reduction(BucketContext context) {
-  if (!context.options->compression.empty()) return make_compressed(std::move(context));
+  if (context.is_compressed) return make_compressed(std::move(context));
   if (context.has_midpoint()) return std::make_unique<HalvedReduction>(std::move(context));
   return std::make_unique<WholeReduction>(std::move(context));
 }

@@ -37,8 +37,9 @@ struct BucketContext {
   bool is_visible = false;            ///< As Call::visible.
   std::vector<MatrixPlace> places{};  ///< Its parameters, in the order in which they lie.
   const GradientOptions* options = nullptr;
-  const Operator* op = nullptr;                                    ///< Sum or average.
-  Findings* findings = nullptr;                                    ///< Where to add what was seen.
+  bool is_compressed = false;    ///< Whether GradientOptions::compression holds already.
+  const Operator* op = nullptr;  ///< Sum or average.
+  Findings* findings = nullptr;  ///< Where to add what was seen.
   std::function<void(std::size_t first, std::byte* own)> shard{};  ///< With on_shard.
 
   /// @return elements of the bucket.

@@ -128,6 +128,11 @@ void GradientSync::State::report_step(const Ending& ending) {
   report_.communicating = communicating_;
   report_.sent_bytes = sent_bytes_;
   report_.plain_bytes = plain_bytes_;
+  bucket_reports_.resize(flights_.size());
+  for (std::size_t i = 0; i < flights_.size(); ++i)
+    bucket_reports_[i] = {.begun = flights_[i].times.begun - step_began_,
+                          .ended = flights_[i].times.ended - step_began_,
+                          .bytes = memory_of(i).size()};
   const double busy = std::chrono::duration<double>(communicating_).count();
   const double exposed = std::chrono::duration<double>(report_.exposed).count();
   report_.hidden = busy > 0 ? std::clamp(1 - exposed / busy, 0.0, 1.0) : 1;

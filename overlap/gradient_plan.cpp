@@ -81,6 +81,7 @@ void check_steps(const GradientOptions& options, std::size_t parameters) {
     refuse(
         "an observed order moves gradients to other owners, so it is none for on_shard; choose "
         "GradientOrder::reversed");
+  if (options.compression_after < 0) refuse("compression_after is a number of steps, 0 or more");
   if (options.verify_every < 0 || options.resync_every < 0)
     refuse("verify_every and resync_every are numbers of steps, 0 or more");
   if (options.resync_every > 0 && options.state.empty())
@@ -175,8 +176,8 @@ std::string describe(std::span<const Parameter> parameters, const GradientOption
        << static_cast<int>(options.unused) << ", average " << options.average << ", check_finite "
        << options.check_finite << ", norm " << options.norm << ", verify_every "
        << options.verify_every << ", resync_every " << options.resync_every << ", compression '"
-       << options.compression << "', on_shard " << (options.on_shard ? "set" : "not set")
-       << ", known_order ";
+       << options.compression << "', compression_after " << options.compression_after
+       << ", on_shard " << (options.on_shard ? "set" : "not set") << ", known_order ";
   for (const std::size_t i : options.known_order) text << i << " ";
   text << "and " << parameters.size() << " parameters\n" << describe_arrays(parameters);
   if (!options.state.empty()) text << "state:\n" << describe_arrays(options.state);

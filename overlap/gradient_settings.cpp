@@ -112,6 +112,9 @@ constexpr Setting kSettings[]{
     {"compression", "as of GradientOptions::compression, or nothing",
      [](Text text, GradientOptions& o) { return read_compression(text, o.compression); },
      [](const GradientOptions& o) { return o.compression; }},
+    {"compression_after", "a number of steps",
+     [](Text text, GradientOptions& o) { return read_number(text, o.compression_after); },
+     [](const GradientOptions& o) { return std::to_string(o.compression_after); }},
 };
 
 std::string known_names() {

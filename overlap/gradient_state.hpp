@@ -39,6 +39,9 @@ class GradientSync::State {
   const StepReport& wait(bool is_active);
   std::uint64_t join();
   [[nodiscard]] const StepReport& last_step() const noexcept { return report_; }
+  [[nodiscard]] const std::vector<BucketReport>& last_buckets() const noexcept {
+    return bucket_reports_;
+  }
   [[nodiscard]] const detail::GradientPlan& plan() const noexcept { return plan_; }
 
  private:
@@ -64,6 +67,7 @@ class GradientSync::State {
   void call_on_shard(std::size_t bucket, std::size_t first, std::byte* own);
   [[nodiscard]] std::vector<ParameterShard> parts_of(std::size_t bucket, std::size_t first,
                                                      std::size_t count, std::byte* own) const;
+  void make_reductions();
   void rebuild();
   void reset() noexcept;
   void finish_missing(bool is_active);
@@ -163,6 +167,7 @@ class GradientSync::State {
   std::uint64_t sent_bytes_ = 0;
   std::uint64_t plain_bytes_ = 0;
   StepReport report_{};
+  std::vector<BucketReport> bucket_reports_{};
   detail::GradientRecord record_;
   Clock::time_point step_began_ = Clock::now();
   Clock::time_point wait_began_{};

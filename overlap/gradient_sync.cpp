@@ -85,7 +85,6 @@ GradientSync::State::~State() {
 /// Buckets are memory that peers see, where there is such memory.
 void GradientSync::State::adopt(const detail::GradientPlan& plan) {
   plan_ = plan;
-  flights_.clear();
   buffers_.clear();
   missing_ = std::vector<std::atomic<std::uint32_t>>(plan_.buckets.size());
   agreeing_.resize((plan_.buckets.size() + 63) / 64);
@@ -94,9 +93,14 @@ void GradientSync::State::adopt(const detail::GradientPlan& plan) {
     if (options_.storage != GradientStorage::flat)
       buffers_.push_back(ranks_of(i).allocate<std::byte>(bucket.count * size_of(bucket.type)));
   }
+  make_reductions();
+  reset();
+}
+
+void GradientSync::State::make_reductions() {
+  flights_.clear();
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i)
     flights_.push_back({.reduction = detail::make_reduction(context_of(i))});
-  reset();
 }
 
 detail::BucketContext GradientSync::State::context_of(std::size_t index) {
@@ -108,6 +112,8 @@ detail::BucketContext GradientSync::State::context_of(std::size_t index) {
       .type = bucket.type,
       .is_visible = options_.storage != GradientStorage::flat && buffers_[index].is_visible(),
       .options = &options_,
+      .is_compressed = !options_.compression.empty() &&
+                       report_.step >= static_cast<std::uint64_t>(options_.compression_after),
       .op = &operator_,
       .findings = &findings_};
   for (const std::size_t i : bucket.parameters)
@@ -269,6 +275,9 @@ const StepReport& GradientSync::State::wait(bool is_active) {
   record_step();
   const std::optional<Error> error = std::exchange(step_error_, std::nullopt);
   try {
+    const bool is_first_compressed =
+        report_.step == static_cast<std::uint64_t>(options_.compression_after);
+    if (is_first_compressed && !options_.compression.empty()) make_reductions();
     if (is_observing_ && !error) rebuild();
     else reset();
   } catch (const Error& failure) {
@@ -314,6 +323,9 @@ std::uint64_t GradientSync::join() {
 }
 const StepReport& GradientSync::last_step() const noexcept {
   return state_->last_step();
+}
+const std::vector<BucketReport>& GradientSync::last_buckets() const noexcept {
+  return state_->last_buckets();
 }
 std::vector<std::vector<std::size_t>> GradientSync::buckets() const {
   std::vector<std::vector<std::size_t>> all;

@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 using Microseconds = std::chrono::duration<double, std::micro>;
 
 /// A text within quotes.
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string result = "\"";
   for (const char c : text) {
@@ -67,7 +67,7 @@ class Events {
   static constexpr int kReadiness = 1;
   static constexpr int kBuckets = 2;  // and those after it
   void name(std::string_view what, int thread, const std::string& text) {
-    begin("M", what, thread) << R"(,"args":{"name":)" << quoted(text) << "}}";
+    begin("M", what, thread) << R"(,"args":{"name":)" << json_text(text) << "}}";
   }
   void span(std::string_view text, int thread, Clock::time_point from, Clock::time_point to) {
     begin("X", text, thread) << ",\"ts\":" << microseconds(from)
@@ -85,7 +85,7 @@ class Events {
   std::ostream& begin(std::string_view kind, std::string_view text, int thread) {
     if (!is_first_) stream_ << ",\n";
     is_first_ = false;
-    stream_ << std::fixed << R"({"ph":")" << kind << R"(","name":)" << quoted(text)
+    stream_ << std::fixed << R"({"ph":")" << kind << R"(","name":)" << json_text(text)
             << ",\"pid\":" << rank_ << ",\"tid\":" << thread;
     return stream_;
   }
@@ -138,9 +138,9 @@ std::string replay_of(const std::deque<detail::StepTimes>& steps,
     for (const detail::StepTimes& step : steps)
       if (step.ready[i] != Clock::time_point{})
         ready.push_back(Microseconds{step.ready[i] - step.began}.count());
-    text << (i == 0 ? "\n" : ",\n") << "{\"name\":" << quoted(parameters[i].name)
+    text << (i == 0 ? "\n" : ",\n") << "{\"name\":" << json_text(parameters[i].name)
          << ",\"count\":" << parameters[i].count << ",\"rows\":" << parameters[i].rows
-         << ",\"type\":" << quoted(name_of(parameters[i].type))
+         << ",\"type\":" << json_text(name_of(parameters[i].type))
          << ",\"ready_us\":" << (ready.empty() ? median(computing) : median(ready)) << "}";
   }
   return text.str() + "]}";

@@ -12,15 +12,32 @@ namespace digits {
 
 inline std::vector<tutti::Parameter> weights(Model& model) {
   std::vector<tutti::Parameter> arrays;
-  for (Tensor& tensor : model.tensors())
-    arrays.push_back(tutti::Parameter::of(tensor.name, tensor.values));
+  for (Tensor* tensor : model.tensors())
+    arrays.push_back(tutti::Parameter::of(tensor->name, tensor->values));
+  return arrays;
+}
+
+// Means and variances of batches.
+inline std::vector<tutti::Parameter> buffers(Model& model) {
+  std::vector<tutti::Parameter> arrays;
+  for (Tensor* tensor : model.buffers())
+    arrays.push_back(tutti::Parameter::of(tensor->name, tensor->values));
+  return arrays;
+}
+
+// What the optimizer remembers of each weight.
+inline std::vector<tutti::Parameter> velocities(Model& model) {
+  std::vector<tutti::Parameter> arrays;
+  for (Tensor* tensor : model.tensors())
+    arrays.push_back(tutti::Parameter::of("velocity of " + tensor->name, tensor->velocity));
   return arrays;
 }
 
 inline std::vector<tutti::Parameter> gradients(Model& model, const Options& options) {
   std::vector<tutti::Parameter> arrays;
-  for (Tensor& tensor : model.tensors()) {
-    arrays.push_back(tutti::Parameter::of(tensor.name, tensor.gradient));
+  for (Tensor* tensor : model.tensors()) {
+    arrays.push_back(tutti::Parameter::of(tensor->name, tensor->gradient));
+    arrays.back().rows = tensor->rows;
     if (options.views) arrays.back().data = nullptr;  // GradientSync says where
   }
   return arrays;
@@ -37,11 +54,11 @@ inline tutti::GradientOptions sync_options(const Options& options) {
           .average = false};
 }
 
-// Puts gradients where GradientSync wants them, which saves copies.
+// Puts gradients where GradientSync has room for them, which saves copies.
 inline void use_views(Model& model, const tutti::GradientSync& sync) {
   std::size_t i = 0;
-  for (Tensor& tensor : model.tensors())
-    tensor.gradient = {static_cast<float*>(sync.view(i++)), tensor.values.size()};
+  for (Tensor* tensor : model.tensors())
+    tensor->gradient = {static_cast<float*>(sync.view(i++)), tensor->values.size()};
 }
 
 }  // namespace digits

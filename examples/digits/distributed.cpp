@@ -10,12 +10,12 @@
 #include "options.hpp"
 
 int main(int count, char** words) try {
-  const digits::Options options = digits::parse(count, words);
+  const digits::Options options = digits::parse(digits::Program::distributed, count, words);
   tutti::Communicator world = tutti::init();
   const int rank = world.rank(), ranks = world.size();
   const digits::Samples train = digits::draw(options.train, digits::kTrainSeed);
   const digits::Samples test = digits::draw(options.test, digits::kTestSeed, rank, ranks);
-  digits::Model model(digits::kModelSeed);
+  digits::Model model(options.model, digits::kModelSeed);
   tutti::GradientSync sync(world, digits::gradients(model, options), digits::sync_options(options));
   if (options.views) digits::use_views(model, sync);
   sync.broadcast_state(digits::weights(model));

@@ -1,32 +1,14 @@
 #include "model.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <utility>
 
 namespace digits {
 
 namespace {
 
-constexpr std::array<std::size_t, 4> kWidths{kPixels, 128, 64, kClasses};
-constexpr std::size_t kLayers = kWidths.size() - 1;
-
-// Row i of a matrix of that many columns.
-template <class Array>
-auto row(Array& matrix, std::size_t i, std::size_t columns) {
-  return std::span{matrix}.subspan(i * columns, columns);
-}
-
-// to += factor * from, which compilers make vector instructions of.
-void add(std::span<float> to, float factor, std::span<const float> from) {
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * from[i];
-}
-
-float dot(std::span<const float> a, std::span<const float> b) {
-  float sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
+constexpr float kMomentum = 0.9F;
 
 // Numbers become probabilities. Returns the loss: minus the logarithm of the right one's.
 double softmax(std::span<float> out, int label) {
@@ -39,52 +21,56 @@ double softmax(std::span<float> out, int label) {
 
 }  // namespace
 
-Model::Model(std::uint64_t seed) : outputs_(kLayers + 1) {
-  for (std::size_t layer = 0; layer < kLayers; ++layer) {
-    const std::size_t in = kWidths[layer], out = kWidths[layer + 1];
-    Tensor weights{.name = "weights " + std::to_string(layer),
-                   .values = std::vector<float>(in * out)};
-    Random random(seed, layer);
-    const float bound = std::sqrt(6.0F / static_cast<float>(in));  // He et al., ICCV 2015
-    for (float& weight : weights.values) weight = random.between(-bound, bound);
-    tensors_.push_back(std::move(weights));
-    tensors_.push_back(
-        {.name = "biases " + std::to_string(layer), .values = std::vector<float>(out)});
-  }
-  for (Tensor& tensor : tensors_) {
-    tensor.gradient_here.resize(tensor.values.size());
-    tensor.gradient = tensor.gradient_here;
-    tensor.velocity.resize(tensor.values.size());
+Model::Model(Kind kind, std::uint64_t seed) {
+  const auto shape = [this] { return layers_.empty() ? Shape{1, kSide} : layers_.back()->out(); };
+  const auto random = [&] { return Random(seed, layers_.size()); };
+  if (kind == Kind::convolutional)
+    for (const std::size_t channels : {8U, 16U}) {
+      const std::string name = std::to_string(channels / 8 - 1);
+      add(make_convolution(shape(), channels, random(), name));
+      add(make_batch_norm(shape(), name));
+      add(make_rectifier(shape()));
+      add(make_pooling(shape()));
+    }
+  else
+    for (const std::size_t width : {128U, 64U}) {
+      add(make_dense(shape(), width, random(), std::to_string(layers_.size() / 2)));
+      add(make_rectifier(shape()));
+    }
+  add(make_dense(shape(), kClasses, random(), "last"));
+  outputs_.resize(layers_.size() + 1);
+  for (Tensor* tensor : tensors_) {
+    tensor->gradient_here.resize(tensor->values.size());
+    tensor->gradient = tensor->gradient_here;
+    tensor->velocity.resize(tensor->values.size());
   }
 }
 
-double Model::forward(const Samples& samples) {
+void Model::add(std::unique_ptr<Layer> layer) {
+  std::vector<Tensor*> learned = layer->learned();
+  tensors_.insert(tensors_.end(), learned.rbegin(), learned.rend());
+  for (Tensor* tensor : layer->remembered()) buffers_.push_back(tensor);
+  layers_.push_back(std::move(layer));
+}
+
+double Model::forward(const Samples& samples, bool is_training) {
   outputs_[0] = samples.pixels;
-  for (std::size_t layer = 0; layer < kLayers; ++layer) {
-    const std::size_t in = kWidths[layer], out = kWidths[layer + 1];
-    const auto& weights = tensors_[2 * layer].values;
-    const auto& biases = tensors_[2 * layer + 1].values;
-    outputs_[layer + 1].resize(samples.size() * out);
-    for (std::size_t sample = 0; sample < samples.size(); ++sample) {
-      const auto x = row(outputs_[layer], sample, in), y = row(outputs_[layer + 1], sample, out);
-      std::ranges::copy(biases, y.begin());
-      for (std::size_t i = 0; i < in; ++i)
-        if (x[i] != 0) add(y, x[i], row(weights, i, out));
-      if (layer + 1 < kLayers)
-        for (float& value : y) value = std::max(value, 0.0F);
-    }
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    outputs_[i + 1].resize(samples.size() * layers_[i]->out().size());
+    layers_[i]->forward(outputs_[i], outputs_[i + 1], samples.size(), is_training);
   }
   double loss = 0;
   for (std::size_t sample = 0; sample < samples.size(); ++sample)
-    loss += softmax(row(outputs_.back(), sample, kClasses), samples.labels[sample]);
+    loss += softmax(std::span{outputs_.back()}.subspan(sample * kClasses, kClasses),
+                    samples.labels[sample]);
   return loss;
 }
 
 std::size_t Model::correct(const Samples& samples) {
-  forward(samples);
+  forward(samples, false);
   std::size_t count = 0;
   for (std::size_t sample = 0; sample < samples.size(); ++sample) {
-    const auto said = row(outputs_.back(), sample, kClasses);
+    const auto said = std::span{outputs_.back()}.subspan(sample * kClasses, kClasses);
     count += std::ranges::max_element(said) - said.begin() == samples.labels[sample] ? 1U : 0U;
   }
   return count;
@@ -97,36 +83,35 @@ void Model::backward(const Samples& samples, std::size_t batch,
     above[sample * kClasses + static_cast<std::size_t>(samples.labels[sample])] -= 1;
   for (float& value : above) value /= static_cast<float>(batch);
 
-  for (std::size_t layer = kLayers; layer-- > 0;) {
-    const std::size_t in = kWidths[layer], out = kWidths[layer + 1];
-    Tensor &weights = tensors_[2 * layer], &biases = tensors_[2 * layer + 1];
-    std::ranges::fill(biases.gradient, 0.0F);
-    for (std::size_t sample = 0; sample < samples.size(); ++sample)
-      add(biases.gradient, 1, row(above, sample, out));
-    on_gradient(2 * layer + 1);
-
-    std::ranges::fill(weights.gradient, 0.0F);
-    for (std::size_t sample = 0; sample < samples.size(); ++sample)
-      for (std::size_t i = 0; i < in; ++i)
-        if (const float x = outputs_[layer][sample * in + i]; x != 0)
-          add(row(weights.gradient, i, out), x, row(above, sample, out));
-    on_gradient(2 * layer);
-    if (layer == 0) break;  // nobody asks for the gradient of pixels
-
-    std::vector<float> below(samples.size() * in);
-    for (std::size_t i = 0; i < below.size(); ++i)
-      if (outputs_[layer][i] > 0)  // else the rectifier hides it
-        below[i] = dot(row(weights.values, i % in, out), row(above, i / in, out));
+  std::size_t next = tensors_.size();
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    const std::vector<Tensor*> learned = layers_[i]->learned();
+    if (!adds_)
+      for (Tensor* tensor : learned) std::ranges::fill(tensor->gradient, 0.0F);
+    // Nobody asks for the gradient of pixels.
+    std::vector<float> below(i == 0 ? 0 : outputs_[i].size());
+    layers_[i]->backward(outputs_[i], outputs_[i + 1], above, below, samples.size());
+    for (std::size_t done = 0; done < learned.size(); ++done) on_gradient(--next);
     above = std::move(below);
   }
 }
 
-void Model::update(float rate, float momentum) {
-  for (Tensor& tensor : tensors_)
-    for (std::size_t i = 0; i < tensor.values.size(); ++i) {
-      tensor.velocity[i] = momentum * tensor.velocity[i] + tensor.gradient[i];
-      tensor.values[i] -= rate * tensor.velocity[i];
+void Model::update(float rate) {
+  for (Tensor* tensor : tensors_)
+    for (std::size_t i = 0; i < tensor->values.size(); ++i) {
+      tensor->velocity[i] = kMomentum * tensor->velocity[i] + tensor->gradient[i];
+      tensor->values[i] -= rate * tensor->velocity[i];
     }
+}
+
+void Model::update_part(std::size_t tensor, std::size_t first, std::span<float> gradient,
+                        float rate) {
+  Tensor& of = *tensors_[tensor];
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    float& velocity = of.velocity[first + i];
+    velocity = kMomentum * velocity + gradient[i];
+    gradient[i] = of.values[first + i] - rate * velocity;
+  }
 }
 
 }  // namespace digits

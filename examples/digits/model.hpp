@@ -1,49 +1,54 @@
-// A network of three layers, 256-128-64-10, with its gradients written by hand.
+// Two networks that read digits.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "data.hpp"
+#include "layers.hpp"
 
 namespace digits {
 
-// What is learned: weights or biases of a layer.
-struct Tensor {
-  std::string name{};
-  std::vector<float> values{};
-  std::vector<float> gradient_here{};  // where the gradient lies, unless it is put elsewhere
-  std::span<float> gradient{};
-  std::vector<float> velocity{};
+enum class Kind : std::uint8_t {
+  dense,         // three layers, 256-128-64-10
+  convolutional  // two convolutions with batch norm, then one dense layer
 };
 
 class Model {
  public:
-  explicit Model(std::uint64_t seed);
+  Model(Kind kind, std::uint64_t seed);
   Model(const Model&) = delete;  // spans point into it
   Model& operator=(const Model&) = delete;
 
-  [[nodiscard]] std::vector<Tensor>& tensors() { return tensors_; }
-  [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
+  // What is learned, in the order in which forward uses it.
+  [[nodiscard]] std::span<Tensor* const> tensors() const { return tensors_; }
+  // What is remembered beside: means and variances of batches.
+  [[nodiscard]] std::span<Tensor* const> buffers() const { return buffers_; }
 
   // What the network says to samples, which backward takes then. Returns the sum of their losses.
-  double forward(const Samples& samples);
+  double forward(const Samples& samples, bool is_training = true);
   // Computes the gradient of the sum of losses divided by `batch`, last layer first. It calls
   // on_gradient(i) as soon as tensor i's gradient is done, and does not touch it afterwards.
   void backward(const Samples& samples, std::size_t batch,
                 const std::function<void(std::size_t)>& on_gradient);
+  // Whether backward adds to gradients that are there, as where a batch comes in parts.
+  void accumulate(bool adds) { adds_ = adds; }
   // How many digits it reads well.
   [[nodiscard]] std::size_t correct(const Samples& samples);
   // A step of gradient descent with momentum.
-  void update(float rate, float momentum = 0.9F);
+  void update(float rate);
+  // The same for a part of a tensor: makes the new weights out of a part of the gradient.
+  void update_part(std::size_t tensor, std::size_t first, std::span<float> gradient, float rate);
 
  private:
-  std::vector<Tensor> tensors_{};
+  void add(std::unique_ptr<Layer> layer);
+  std::vector<std::unique_ptr<Layer>> layers_{};
+  std::vector<Tensor*> tensors_{}, buffers_{};
   std::vector<std::vector<float>> outputs_{};  // the samples, and what each layer makes of them
+  bool adds_ = false;
 };
 
 }  // namespace digits

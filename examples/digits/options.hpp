@@ -1,4 +1,4 @@
-// What both programs are told on the command line, and what they tell.
+// What the programs are told on the command line, and what they tell.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,40 @@ namespace digits {
 
 inline constexpr std::uint64_t kTrainSeed = 1, kTestSeed = 2, kModelSeed = 3;
 
+// Each takes the flags of those before it, too.
+enum class Program : std::uint8_t { serial, distributed, trainer };
+
 struct Options {
+  Kind model = Kind::dense;
   int epochs = 6;
   std::size_t batch = 64;  // samples of a step, of all ranks together
   std::size_t train = 6000;
   std::size_t test = 1000;
   float rate = 0.05F;
-  std::size_t bucket_bytes = 32 << 10;  // of distributed: some buckets, for so small a network
-  bool views = false;                   // of distributed: gradients lie in the buckets
-  std::string weights{};                // a file to write them to, in the end
+  std::string weights{};  // a file to write them to, in the end
+
+  std::size_t bucket_bytes = 32 << 10;  // some buckets, for so small a network
+  bool views = false;                   // gradients lie in the buckets
+
+  std::string strategy = "bucketed";
+  std::string compression{}, algorithm{}, settings{};
+  std::string buffers = "mean";  // what becomes of the means of batches
+  int in_flight = 2, accumulate = 1, period = 8, verify_every = 0, resync_every = 0;
+  int compression_after = 0;                      // steps
+  double outer_rate = 0.5, outer_momentum = 0.5;  // of diloco
+  bool check_finite = false;
+  float clip = 0;              // the largest norm of all gradients; 0: any
+  std::size_t uneven = 0;      // so many samples are on rank 0 alone
+  std::string checkpoint{};    // a file, from which it goes on if it is there
+  std::size_t save_every = 0;  // steps between checkpoints, beside those at the end of epochs
+  std::size_t stop_at = 0;     // the step at which rank `stop_rank` is killed; 0: none
+  int stop_rank = 0;
+  std::string trace{};
+  bool timeline = false;
 };
 
 // Reads "--epochs 3" and the like. Throws std::invalid_argument, with what there is.
-[[nodiscard]] Options parse(int count, char** words);
+[[nodiscard]] Options parse(Program program, int count, char** words);
 
 // Prints a line on how an epoch went. `loss` is the sum over samples of the training, `correct` and
 // `tested` are counts of the test.

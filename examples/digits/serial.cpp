@@ -6,11 +6,11 @@
 #include "options.hpp"
 
 int main(int count, char** words) try {
-  const digits::Options options = digits::parse(count, words);
+  const digits::Options options = digits::parse(digits::Program::serial, count, words);
   const int rank = 0, ranks = 1;
   const digits::Samples train = digits::draw(options.train, digits::kTrainSeed);
   const digits::Samples test = digits::draw(options.test, digits::kTestSeed, rank, ranks);
-  digits::Model model(digits::kModelSeed);
+  digits::Model model(options.model, digits::kModelSeed);
 
   const std::size_t steps = options.train / options.batch;
   for (int epoch = 1; epoch <= options.epochs; ++epoch) {

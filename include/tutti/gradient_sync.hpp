@@ -105,6 +105,9 @@ struct GradientOptions {
   /// "top_k" (the largest 0.01 of all elements, or as it says). See docs/training.md for errors;
   /// those from one_bit on add what they left out to the gradients of the next step.
   std::string compression{};
+  /// So many steps at first are reduced as they are, in which gradients are large and change fast:
+  /// what one_bit and top_k leave out may spoil them.
+  int compression_after = 0;
   /// Every so many steps ranks compare hashes of what they got, and of `state`; 0 never.
   int verify_every = 0;
   /// Every so many steps rank 0's `state` replaces that of others; 0 never.
@@ -155,6 +158,13 @@ struct StepReport {
   /// Bytes of gradients that this rank sent, as an algorithm does that sends none twice.
   std::uint64_t sent_bytes = 0;
   std::uint64_t plain_bytes = 0;  ///< The same without compression.
+};
+
+/// When a bucket was reduced in a step, counted from the step's beginning.
+struct BucketReport {
+  Duration begun{0};      ///< Its gradients were ready, and its turn had come.
+  Duration ended{0};      ///< All ranks' gradients were in it.
+  std::size_t bytes = 0;  ///< Its size.
 };
 
 /// Reduces the gradients of a model over the ranks of a communicator (data parallelism: Li et al.,
@@ -215,6 +225,8 @@ class TUTTI_API GradientSync {
 
   /// @return how the last step went.
   [[nodiscard]] const StepReport& last_step() const noexcept;
+  /// @return how its buckets went, in the order of buckets().
+  [[nodiscard]] const std::vector<BucketReport>& last_buckets() const noexcept;
   /// @return the buckets of the plan: which parameters lie in each, in the order in which they
   /// start.
   [[nodiscard]] std::vector<std::vector<std::size_t>> buckets() const;

@@ -189,6 +189,25 @@ TEST_P(Compressions, TellOfWhatIsNoNumberAndGoOn) {
   });
 }
 
+TEST_P(Compressions, BeginAfterSomeSteps) {
+  train(GetParam(), [](Communicator& world) {
+    std::vector<float> gradient(kCount);
+    GradientOptions options = compressed("top_k:0.1");
+    options.compression_after = 2;
+    options.order = GradientOrder::observed;
+    GradientSync sync{world, std::vector{Parameter::of("g", gradient)}, options};
+    for (int step = 1; step <= 4; ++step) {
+      std::ranges::copy(gradient_of(world.rank(), step), gradient.begin());
+      sync.ready(0);
+      sync.wait();
+      const auto zeros = std::ranges::count(gradient, 0.0F);
+      const auto kept = static_cast<std::ptrdiff_t>(kCount) * world.size() / 10;
+      EXPECT_GE(zeros, step <= 2 ? 0 : static_cast<std::ptrdiff_t>(kCount) - kept) << step;
+      EXPECT_LE(zeros, step <= 2 ? 1 : static_cast<std::ptrdiff_t>(kCount)) << step;
+    }
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Worlds, Compressions,
                          ::testing::Values(Setting{1, "auto", 1}, Setting{2, "auto", 1},
                                            Setting{3, "auto", 1}, Setting{4, "auto", 2}),
