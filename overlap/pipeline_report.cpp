@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t kImaginedItems = 256;
 
 /// @return when the last item leaves the last stage, if each stage takes for it what it took.
-Duration time_of_all(std::span<const std::vector<Duration>> times, std::size_t items,
-                     std::size_t depth) {
+Duration time_of_pipeline(std::span<const std::vector<Duration>> times, std::size_t items,
+                          std::size_t depth) {
   std::vector<Duration> left(items);                 // when each item has left its slot
   std::vector<Duration> free(times.front().size());  // when each stage is free
   for (std::size_t item = 0; item < items; ++item) {
@@ -27,7 +27,7 @@ Duration time_of_all(std::span<const std::vector<Duration>> times, std::size_t i
   return left.back();
 }
 
-double milliseconds_of(Duration duration) {
+double pipeline_milliseconds(Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
@@ -42,9 +42,9 @@ std::size_t suggested_depth(std::span<const std::vector<Duration>> times) {
                       "; expected one of each stage"};
   if (times.empty() || times.front().empty()) return 1;
   const std::size_t items = (kImaginedItems / times.size() + 1) * times.size();
-  const Duration least = time_of_all(times, items, items);
+  const Duration least = time_of_pipeline(times, items, items);
   std::size_t depth = 1;
-  while (time_of_all(times, items, depth) > least + least / 20) ++depth;
+  while (time_of_pipeline(times, items, depth) > least + least / 20) ++depth;
   return depth;
 }
 
@@ -52,12 +52,13 @@ std::string PipelineReport::text() const {
   std::string lines;
   for (const StageReport& stage : stages) {
     const double count = static_cast<double>(std::max<std::uint64_t>(stage.items, 1));
-    const double run = std::max(milliseconds_of(elapsed), 1e-6);
+    const double run = std::max(pipeline_milliseconds(elapsed), 1e-6);
     std::array<char, 96> numbers{};
     std::snprintf(numbers.data(), numbers.size(),
                   ": %llu items, %.3g ms each, %.3g ms at most, busy %.0f %% of the run\n",
-                  static_cast<unsigned long long>(stage.items), milliseconds_of(stage.busy) / count,
-                  milliseconds_of(stage.longest), 100 * milliseconds_of(stage.busy) / run);
+                  static_cast<unsigned long long>(stage.items),
+                  pipeline_milliseconds(stage.busy) / count, pipeline_milliseconds(stage.longest),
+                  100 * pipeline_milliseconds(stage.busy) / run);
     lines += stage.name + numbers.data();
   }
   return lines;

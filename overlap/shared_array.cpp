@@ -84,7 +84,7 @@ void check_shapes(const std::vector<SharedShape>& shapes) {
 
 /// @return as many bytes as there are. Throws where there can be no so many: the system would give
 /// out addresses for them, and end the process that touches them.
-std::size_t bytes_of(Rank rank, const SharedShape& shape) {
+std::size_t bytes_of_array(Rank rank, const SharedShape& shape) {
   const auto pages = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L));
   const auto page = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 1L));
   if (shape.count > pages * page / shape.element_bytes) {
@@ -96,8 +96,8 @@ std::size_t bytes_of(Rank rank, const SharedShape& shape) {
   return shape.count * shape.element_bytes;
 }
 
-SharedDescriptor make_memory(Rank rank, const SharedShape& shape) {
-  const std::size_t bytes = bytes_of(rank, shape);
+SharedDescriptor make_shared_memory(Rank rank, const SharedShape& shape) {
+  const std::size_t bytes = bytes_of_array(rank, shape);
   SharedDescriptor memory{::memfd_create("tutti_shared_array", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   // Nobody may cut it short, which would end the others when they touch what is gone.
   if (memory.number() < 0 || ::ftruncate(memory.number(), static_cast<off_t>(bytes)) != 0 ||
@@ -107,7 +107,7 @@ SharedDescriptor make_memory(Rank rank, const SharedShape& shape) {
 }
 
 /// Opens the memory of another process, or of another thread, that has no name.
-SharedDescriptor open_memory(Rank rank, Rank owner, const SharedPlace& place) {
+SharedDescriptor open_shared_memory(Rank rank, Rank owner, const SharedPlace& place) {
   const std::string path =
       "/proc/" + std::to_string(place.process) + "/fd/" + std::to_string(place.descriptor);
   const std::string what = "open the memory of rank " + std::to_string(owner) + " as " + path;
@@ -122,7 +122,7 @@ SharedDescriptor open_memory(Rank rank, Rank owner, const SharedPlace& place) {
   return memory;
 }
 
-void* map_memory(Rank rank, const SharedDescriptor& memory, std::size_t bytes) {
+void* map_shared_memory(Rank rank, const SharedDescriptor& memory, std::size_t bytes) {
   void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.number(), 0);
   if (base == MAP_FAILED) fail_to_share(rank, "map " + std::to_string(bytes) + " bytes");
   return base;
@@ -143,14 +143,15 @@ SharedMemory::SharedMemory(Communicator& world, std::size_t count, std::size_t e
 
   SharedDescriptor memory;
   agree(world, attempt([&] {
-          if (is_owner_) memory = make_memory(self, shape);
+          if (is_owner_) memory = make_shared_memory(self, shape);
         }),
         own.timeout);
   const std::vector<SharedPlace> places =
       world.all_gather(is_owner_ ? memory.place() : SharedPlace{}, own);
   Result<void> outcome = attempt([&] {
-    if (!is_owner_) memory = open_memory(self, owner_, places[static_cast<std::size_t>(owner_)]);
-    base_ = map_memory(self, memory, count * element_bytes);
+    if (!is_owner_)
+      memory = open_shared_memory(self, owner_, places[static_cast<std::size_t>(owner_)]);
+    base_ = map_shared_memory(self, memory, count * element_bytes);
     bytes_ = count * element_bytes;
   });
   // Owners close what others open only when these have done so.
