@@ -221,7 +221,8 @@ class Pipeline {
       : slots_(options.depth), core_{bind(stages, slots_), options.depth} {}
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
-  /// Waits until all stages have finished what they are at.
+  /// Waits until stages have finished what they are at, within a run that has not ended. But an
+  /// operation of a communicator is dropped, as any Request: other ranks may never take part in it.
   ~Pipeline() = default;
 
   /// Begins a run: poll does the rest. Throws Error{invalid_argument} where the run before has not
@@ -247,10 +248,16 @@ class Pipeline {
   /// finished, and for a sixteenth of what it has waited already where a stage has to be asked, at
   /// most for 1 ms, or for 20 us where that is an operation of a communicator. Throws as start and
   /// poll.
-  /// @param count_or_source as of start. @return the report.
+  /// @param count as of start. @return the report.
+  PipelineReport run(std::uint64_t count) {
+    start(count);
+    core_.run();
+    return report();
+  }
+  /// As above. @param source as of start. @return the report.
   template <class Source>
-  PipelineReport run(Source count_or_source) {
-    start(std::move(count_or_source));
+  requires(!std::is_convertible_v<Source, std::uint64_t>) PipelineReport run(Source source) {
+    start(std::move(source));
     core_.run();
     return report();
   }

@@ -212,13 +212,15 @@ TEST(Pipelines, RefuseWhatMakesNoSense) {
 }
 
 /// How long an item takes with stages that take so long each.
-double milliseconds_an_item(const std::vector<double>& times, std::size_t depth, int items = 12) {
+double milliseconds_an_item(const std::vector<double>& times, std::size_t depth,
+                            std::uint64_t items = 12) {
   std::vector<Stage<int>> stages;
   for (const double time : times)
     stages.push_back(idle_stage("idle", Duration{static_cast<std::int64_t>(time * 1e6)}));
   Pipeline<int> pipeline(stages, {.depth = depth});
   const PipelineReport report = pipeline.run(items);
-  return std::chrono::duration<double, std::milli>(report.elapsed).count() / items;
+  return std::chrono::duration<double, std::milli>(report.elapsed).count() /
+         static_cast<double>(items);
 }
 
 /// Another program may have the processor for a while: of several attempts one is good.
