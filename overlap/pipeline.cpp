@@ -16,9 +16,9 @@ using PipelineClock = std::chrono::steady_clock;
 constexpr std::size_t kTimedItems = 64;
 /// How long a run sleeps: for an operation that may go on only while it is tested, for functions
 /// that are asked, and where threads ring.
-constexpr Duration kShortestNap = std::chrono::microseconds{20};
-constexpr Duration kLongestNap = std::chrono::milliseconds{1};
-constexpr Duration kLongestRest = std::chrono::milliseconds{100};
+constexpr Duration kShortestStageNap = std::chrono::microseconds{20};
+constexpr Duration kLongestStageNap = std::chrono::milliseconds{1};
+constexpr Duration kLongestStageRest = std::chrono::milliseconds{100};
 
 /// To be called where an exception is handled. @return an Error with that nested in it.
 std::exception_ptr error_of_stage(const std::string& where, std::uint64_t item) {
@@ -220,12 +220,13 @@ class PipelineCore::State {
 
   /// In proportion to what was waited, so that it adds little to that; threads ring.
   [[nodiscard]] Duration nap() const {
-    Duration nap = kLongestRest;
+    Duration nap = kLongestStageRest;
     for (const LineStage& stage : stages_) {
       if (!stage.is_busy || stage.calls.way == StageWay::thread) continue;
-      const Duration most = stage.calls.way == StageWay::request ? kShortestNap : kLongestNap;
+      const Duration most =
+          stage.calls.way == StageWay::request ? kShortestStageNap : kLongestStageNap;
       const Duration waited = PipelineClock::now() - changed_;
-      nap = std::min(nap, std::clamp(waited / 16, kShortestNap, most));
+      nap = std::min(nap, std::clamp(waited / 16, kShortestStageNap, most));
     }
     return nap;
   }

@@ -27,7 +27,7 @@ enum class SamplePadding : std::uint8_t {
   none   ///< Each sample comes once: ranks differ by one. For evaluation, and GradientSync::join.
 };
 
-/// How a DistributedSampler takes samples. Equal on all ranks.
+/// How a DistributedSampler takes samples. Equal on all ranks, but for warn.
 struct SamplerOptions {
   std::uint64_t seed = 0;                      ///< Of the permutations.
   bool shuffle = true;                         ///< Whether to permute; else samples come in order.

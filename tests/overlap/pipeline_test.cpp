@@ -134,7 +134,7 @@ TEST(Pipelines, RunWhatASourceBrings) {
 }
 
 /// Where a pipeline of all kinds of stages is to throw.
-enum class Place { source, start, test, thread, nowhere };
+enum class Place { source, start, test, thread };
 
 TEST(Pipelines, EndWithTheErrorOfAStage) {
   const std::vector<std::pair<Place, std::string>> expected{{Place::source, "the source"},
