@@ -25,7 +25,7 @@ StageThread::StageThread(Function function, StageBell& bell)
 
 StageThread::~StageThread() {
   {
-    std::unique_lock lock{mutex_};
+    const std::lock_guard lock{mutex_};
     phase_ = Phase::stopped;
     asked_.notify_one();
   }
@@ -41,8 +41,9 @@ void StageThread::start(std::size_t slot, std::uint64_t item) {
 }
 
 bool StageThread::is_finished() {
-  const std::lock_guard lock{mutex_};
-  if (phase_ != Phase::done) return false;
+  // The thread may have lost its processor within the lock. It rings after it.
+  const std::unique_lock lock{mutex_, std::try_to_lock};
+  if (!lock || phase_ != Phase::done) return false;
   phase_ = Phase::idle;
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   return true;

@@ -42,7 +42,8 @@ class StageThread {
   ~StageThread();
   /// Begins with an item; the one before has been found to be finished.
   void start(std::size_t slot, std::uint64_t item);
-  /// Throws what the function threw. @return whether it has returned.
+  /// Throws what the function threw. Does not block. @return whether it has returned and was found
+  /// to have done so.
   bool is_finished();
 
  private:
