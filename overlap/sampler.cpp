@@ -1,5 +1,6 @@
 // Which samples a rank sees.
 #include <algorithm>
+#include <iostream>
 #include <numeric>
 #include <utility>
 
@@ -51,19 +52,21 @@ DistributedSampler::DistributedSampler(std::size_t samples, int ranks, Rank rank
              .seed = options.seed,
              .shuffle = options.shuffle,
              .padding = options.padding},
-      ranks_{static_cast<std::uint64_t>(ranks)}, rank_{static_cast<std::uint64_t>(rank)} {
+      ranks_{static_cast<std::uint64_t>(ranks)}, rank_{static_cast<std::uint64_t>(rank)},
+      warn_{options.warn} {
   if (ranks < 1 || rank < 0 || rank >= ranks)
     throw Error{ErrorCode::invalid_argument, "DistributedSampler: rank " + std::to_string(rank) +
                                                  " of " + std::to_string(ranks) +
                                                  " ranks; expected 0 to ranks - 1"};
 }
 
-DistributedSampler DistributedSampler::resume(const SamplerState& state, int ranks, Rank rank) {
+DistributedSampler DistributedSampler::resume(const SamplerState& state, int ranks, Rank rank,
+                                              std::function<void(std::string_view)> warn) {
   if (state.consumed > state.samples)
     throw Error{ErrorCode::invalid_argument,
                 "DistributedSampler: the state has " + std::to_string(state.consumed) +
                     " samples consumed of " + std::to_string(state.samples)};
-  DistributedSampler sampler{state.samples, ranks, rank};
+  DistributedSampler sampler{state.samples, ranks, rank, {.warn = std::move(warn)}};
   sampler.start_ = state;
   return sampler;
 }
@@ -88,7 +91,20 @@ std::size_t DistributedSampler::size() const noexcept {
   return own - std::min(own, advanced_);
 }
 
+/// Each rank has this to say, so one says it.
+void DistributedSampler::warn_of_end() const {
+  if (has_warned_ || rank_ != 0) return;
+  has_warned_ = true;
+  const std::string epoch = std::to_string(start_.epoch);
+  const std::string text = "DistributedSampler: epoch " + epoch + " has ended, so indices() has " +
+                           "no samples; call set_epoch(" + std::to_string(start_.epoch + 1) +
+                           ") before the next epoch";
+  if (warn_) warn_(text);
+  else std::cerr << "tutti: " + text + "\n";
+}
+
 std::vector<std::size_t> DistributedSampler::indices() const {
+  if (advanced_ > 0 && advanced_ == rounds()) warn_of_end();
   std::vector<std::size_t> own(size());
   if (own.empty()) return own;
   const std::vector<std::size_t> order = permutation_of(start_);

@@ -27,11 +27,14 @@ enum class SamplePadding : std::uint8_t {
   none   ///< Each sample comes once: ranks differ by one. For evaluation, and GradientSync::join.
 };
 
-/// How a DistributedSampler takes samples. Equal on all ranks.
+/// How a DistributedSampler takes samples. Equal on all ranks, but for warn.
 struct SamplerOptions {
   std::uint64_t seed = 0;                      ///< Of the permutations.
   bool shuffle = true;                         ///< Whether to permute; else samples come in order.
   SamplePadding padding = SamplePadding::pad;  ///< See SamplePadding.
+  /// Told once, on rank 0, where DistributedSampler::indices is called at the end of an epoch. An
+  /// empty function prints the warning to standard error; one that does nothing silences it.
+  std::function<void(std::string_view)> warn{};
 };
 
 /// Where a DistributedSampler is within an epoch: equal on all ranks that have advanced by equally
@@ -67,15 +70,19 @@ class TUTTI_API DistributedSampler {
   /// No sample is lost, but for those that SamplePadding::drop leaves out at the end, and none
   /// comes again, but for those that SamplePadding::pad repeats at the end.
   /// @param state of any rank of the others. @param ranks how many there are now. @param rank the
-  /// own one. @return the sampler. Throws Error{invalid_argument} as the constructor, and for a
-  /// state with more samples consumed than there are.
-  [[nodiscard]] static DistributedSampler resume(const SamplerState& state, int ranks, Rank rank);
+  /// own one. @param warn as SamplerOptions::warn. @return the sampler. Throws
+  /// Error{invalid_argument} as the constructor, and for a state with more samples consumed than
+  /// there are.
+  [[nodiscard]] static DistributedSampler resume(const SamplerState& state, int ranks, Rank rank,
+                                                 std::function<void(std::string_view)> warn = {});
 
   /// Begins an epoch. That which is under way already goes on where it is, so that a loop over
   /// epochs can call it for the one that was resumed. @param epoch any; equal on all ranks.
   void set_epoch(std::uint64_t epoch) noexcept;
   /// @return the samples, 0 .. samples - 1, that this rank has still to see in this epoch, in their
-  /// order. Takes time and memory in proportion to the samples of the data set.
+  /// order. Takes time and memory in proportion to the samples of the data set. After the end of an
+  /// epoch there are none until set_epoch is called; since a loop that forgets that would train on
+  /// nothing, this warns then, see SamplerOptions::warn.
   [[nodiscard]] std::vector<std::size_t> indices() const;
   /// @return how many indices() has. Takes constant time.
   [[nodiscard]] std::size_t size() const noexcept;
@@ -87,10 +94,13 @@ class TUTTI_API DistributedSampler {
 
  private:
   [[nodiscard]] std::uint64_t rounds() const noexcept;
+  void warn_of_end() const;
   SamplerState start_;          // where these ranks have begun
   std::uint64_t ranks_;         // how many
   std::uint64_t rank_;          // the own one
   std::uint64_t advanced_ = 0;  // samples of each rank since then
+  std::function<void(std::string_view)> warn_;
+  mutable bool has_warned_ = false;
 };
 
 /// How often samples of one class were taken for another one. Exact.

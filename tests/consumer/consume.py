@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds and runs the README's C++ as a user would, in one of five ways:
 
-find_package   from an installed tree that was moved afterwards, plain and per MPI; docs/recipes.md too
+find_package   from an installed tree that was moved afterwards, plain and per MPI; recipes of docs/ too
 pkg_config     likewise, with the .pc files
 subdirectory   with tutti's sources inside the user's project
 shared         as find_package and pkg_config, from shared libraries, which it builds first
@@ -26,16 +26,20 @@ add_executable(alone alone.cpp)
 target_link_libraries(alone PRIVATE tutti::tutti)
 add_executable(world world.cpp)
 target_link_libraries(world PRIVATE tutti::tutti)
-add_executable(recipes EXCLUDE_FROM_ALL recipes.cpp)
-target_link_libraries(recipes PRIVATE tutti::tutti)
-target_compile_options(recipes PRIVATE -Wall -Wextra -Werror)
+foreach(page IN ITEMS recipes training)
+  add_executable(${{page}} EXCLUDE_FROM_ALL ${{page}}.cpp)
+  target_link_libraries(${{page}} PRIVATE tutti::tutti)
+  target_compile_options(${{page}} PRIVATE -Wall -Wextra -Werror)
+endforeach()
 if(TARGET tutti::mpi)
   add_executable(ranks ranks.cpp)
   target_link_libraries(ranks PRIVATE tutti::mpi)
 endif()
 """
 
-RECIPE = "// the recipe"  # where a recipe stands in the program that docs/recipes.md begins with
+# Pages of recipes, and the blocks of C++ that stand before the program which they begin with.
+RECIPES = {"recipes": 0, "training": 2}
+RECIPE = "// the recipe"  # where a recipe stands in that program
 
 
 def run(*command, **options):
@@ -60,15 +64,16 @@ def write_programs(arguments, folder):
     folder.mkdir()
     for name, text in zip(("world", "ranks", "alone"), programs):
         (folder / f"{name}.cpp").write_text(text, encoding="utf-8")
-    (folder / "recipes.cpp").write_text(recipes_of(arguments.source), encoding="utf-8")
+    for page in RECIPES:
+        (folder / f"{page}.cpp").write_text(recipes_of(arguments.source, page), encoding="utf-8")
 
 
-def recipes_of(source):
+def recipes_of(source, page):
     """All recipes in one program, whose argument says which is run: to compile each takes longer."""
-    program, *recipes = blocks_of(source / "docs" / "recipes.md", "cpp")
+    program, *recipes = blocks_of(source / "docs" / f"{page}.md", "cpp")[RECIPES[page]:]
     head, main, body = program.partition("int main()")
     if not main or body.count(RECIPE) != 1:
-        sys.exit(f"the first block of docs/recipes.md is no main function with \"{RECIPE}\"")
+        sys.exit(f"block {RECIPES[page]} of docs/{page}.md is no main function with \"{RECIPE}\"")
     functions = [f"static void recipe_{i}(){body.replace(RECIPE, recipe)}"
                  for i, recipe in enumerate(recipes)]
     cases = [f"    case {i}: recipe_{i}(); return 0;\n" for i in range(len(recipes))]
@@ -78,15 +83,15 @@ def recipes_of(source):
 
 def check_recipes(arguments, prefix, program):
     """Each recipe ends well alone, and prints on two ranks what its page says."""
-    page = arguments.source / "docs" / "recipes.md"
+    page = arguments.source / "docs" / f"{program.name}.md"
     expected = blocks_of(page, "text")
-    if len(expected) != len(blocks_of(page, "cpp")) - 1:
-        sys.exit("docs/recipes.md: each recipe has one block of C++ and one of text")
+    if len(expected) != len(blocks_of(page, "cpp")) - RECIPES[program.name] - 1:
+        sys.exit(f"{page}: each recipe has one block of C++ and one of text")
     for i, text in enumerate(expected):
         run(program, i)
         output = run(prefix / "bin" / "tutti", "run", "-n", 2, program, i)
         if output != text:
-            sys.exit(f"recipe {i} of docs/recipes.md printed:\n{output}expected:\n{text}")
+            sys.exit(f"recipe {i} of {page} printed:\n{output}expected:\n{text}")
 
 
 def install(arguments, folder):
@@ -137,8 +142,9 @@ def use_find_package(arguments, folder):
         if not world:
             world = build / "world"
             check_alone(build / "alone")
-            run(arguments.cmake, "--build", build, "--target", "recipes")
-            check_recipes(arguments, prefix, build / "recipes")
+            for page in RECIPES:
+                run(arguments.cmake, "--build", build, "--target", page)
+                check_recipes(arguments, prefix, build / page)
         check_world(world, launcher)
         if mpi:
             check_ranks(build / "ranks", launcher)
@@ -216,7 +222,7 @@ def check_training_page(arguments):
     shown = re.findall(r"^```cpp\n(.*?)^```", page, re.S | re.M)
     texts = [(arguments.source / "examples" / "digits" / name).read_text(encoding="utf-8")
              for name in ("serial.cpp", "distributed.cpp")]
-    for block, text in zip(shown, texts, strict=True):
+    for block, text in zip(shown[:RECIPES["training"]], texts, strict=True):
         if block not in re.sub("^  ", "", text, flags=re.M):
             sys.exit(f"docs/training.md shows what is not in the program:\n{block}")
     if texts[1].count("\n") > texts[0].count("\n") + 10:

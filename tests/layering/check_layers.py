@@ -28,8 +28,8 @@ RULES = {
     "runtime": ["include", "algorithms", "backends", "collectives", "pmix.h"],
 }
 SEES_EVERYTHING = ["tests", "perf"]
-# What overlap/ needs beside, to store checkpoints and to name the host.
-OVERLAP_SYSTEM_HEADERS = {"fcntl.h", "sys/stat.h", "unistd.h"}
+# What overlap/ needs beside, to store checkpoints, to name the host, and to share memory on it.
+OVERLAP_SYSTEM_HEADERS = {"fcntl.h", "sys/mman.h", "sys/stat.h", "unistd.h"}
 SOURCES = {".cpp", ".hpp", ".inl", ".h"}
 LONGEST_FILE = 400
 LONGEST_ALGORITHM = 120

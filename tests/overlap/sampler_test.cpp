@@ -150,5 +150,53 @@ TEST(Samplers, RefuseWhatMakesNoSense) {
   EXPECT_THROW((void)DistributedSampler::resume({.samples = 3, .consumed = 4}, 1, 0), Error);
 }
 
+TEST(Samplers, WarnOnceOfAnEpochThatHasEnded) {
+  for (const bool shuffle : {false, true})
+    for (Rank rank = 0; rank < 2; ++rank) {
+      std::vector<std::string> told;
+      const auto warn = [&](std::string_view text) { told.emplace_back(text); };
+      DistributedSampler sampler{7, 2, rank, {.shuffle = shuffle, .warn = warn}};
+      for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {  // as it should be
+        sampler.set_epoch(epoch);
+        EXPECT_EQ(sampler.indices().size(), 4U);
+        sampler.advance(3);
+        EXPECT_EQ(sampler.indices().size(), 1U);
+        sampler.advance(1);
+      }
+      EXPECT_TRUE(told.empty());
+      for (int forgotten = 0; forgotten < 3; ++forgotten) EXPECT_TRUE(sampler.indices().empty());
+      EXPECT_EQ(told.size(), rank == 0 ? 1U : 0U);
+      for (const std::string& text : told)
+        EXPECT_NE(text.find("call set_epoch(3)"), std::string::npos) << text;
+      sampler.set_epoch(3);
+      EXPECT_EQ(sampler.indices().size(), 4U);
+    }
+}
+
+TEST(Samplers, DoNotWarnWhereAnEpochWasOverAtTheStart) {
+  std::vector<std::string> told;
+  const auto warn = [&](std::string_view text) { told.emplace_back(text); };
+  const DistributedSampler none{0, 1, 0, {.warn = warn}};
+  EXPECT_TRUE(none.indices().empty());
+  auto resumed = DistributedSampler::resume({.samples = 3, .consumed = 3}, 1, 0, warn);
+  EXPECT_TRUE(resumed.indices().empty());
+  EXPECT_TRUE(told.empty());
+  resumed.set_epoch(1);
+  resumed.advance(3);
+  EXPECT_TRUE(resumed.indices().empty());
+  EXPECT_EQ(told.size(), 1U);
+}
+
+TEST(Samplers, WarnOnStandardErrorWhereNobodySaysOtherwise) {
+  DistributedSampler sampler{3, 1, 0};
+  sampler.advance(3);
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(sampler.indices().empty());
+  EXPECT_TRUE(sampler.indices().empty());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "tutti: DistributedSampler: epoch 0 has ended, so indices() has no samples; call "
+            "set_epoch(1) before the next epoch\n");
+}
+
 }  // namespace
 }  // namespace tutti::test

@@ -1,0 +1,267 @@
+// Items that pass through stages, without blocking.
+#include <tutti/pipeline.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+
+#include "stage_thread.hpp"
+
+namespace tutti::inline v0::detail {
+namespace {
+
+using PipelineClock = std::chrono::steady_clock;
+
+/// Items whose times are kept, to suggest a depth.
+constexpr std::size_t kTimedItems = 64;
+/// How long a run sleeps: for an operation that may go on only while it is tested, for functions
+/// that are asked, and where threads ring.
+constexpr Duration kShortestStageNap = std::chrono::microseconds{20};
+constexpr Duration kLongestStageNap = std::chrono::milliseconds{1};
+constexpr Duration kLongestStageRest = std::chrono::milliseconds{100};
+
+/// To be called where an exception is handled. @return an Error with that nested in it.
+std::exception_ptr error_of_stage(const std::string& where, std::uint64_t item) {
+  ErrorCode code = ErrorCode::aborted;
+  Rank culprit = -1;
+  std::string text = "an exception without a text";
+  try {
+    throw;
+  } catch (const Error& error) {
+    code = error.code();
+    culprit = error.culprit();
+    text = error.what();
+  } catch (const std::exception& error) {
+    text = error.what();
+  } catch (...) {  // has no text
+  }
+  try {
+    std::throw_with_nested(
+        Error{code, "Pipeline: " + where + " failed at item " + std::to_string(item) + ": " + text,
+              culprit});
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+}  // namespace
+
+/// Item i lies in slot i modulo depth. Stages have items in their order, so how many a stage has
+/// done is the number of the item that it is at, or that comes next.
+class PipelineCore::State {
+ public:
+  State(std::vector<StageCalls> stages, std::size_t depth) : depth_{depth} {
+    if (stages.empty() || depth == 0)
+      throw Error{ErrorCode::invalid_argument, "Pipeline: " + std::to_string(stages.size()) +
+                                                   " stages, depth " + std::to_string(depth) +
+                                                   "; expected 1 or more of each"};
+    times_.assign(kTimedItems + depth, std::vector<Duration>(stages.size()));
+    for (StageCalls& calls : stages) {
+      LineStage& stage = stages_.emplace_back();
+      stage.calls = std::move(calls);
+      if (stage.calls.way == StageWay::thread)
+        stage.thread = std::make_unique<StageThread>(stage.calls.start, bell_);
+    }
+  }
+
+  /// What threads and functions are at has to end before the slots do. An operation is dropped,
+  /// as any Request that nobody waits for: the other ranks may never take part in it.
+  ~State() {
+    const auto is_at_work = [](const LineStage& stage) {
+      return stage.is_busy && stage.calls.way != StageWay::request;
+    };
+    while (true) {
+      const std::uint64_t seen = bell_.count();
+      finish_all();
+      if (std::ranges::none_of(stages_, is_at_work)) return;
+      bell_.wait(seen, nap());
+    }
+  }
+
+  void start(Source source) {
+    if (error_) std::rethrow_exception(error_);
+    if (is_running_)
+      throw Error{ErrorCode::invalid_argument,
+                  "Pipeline: start was called within a run, after " +
+                      std::to_string(stages_.back().done) +
+                      " items; expected it when poll has returned true"};
+    source_ = std::move(source);
+    has_more_ = is_running_ = true;
+    began_ = changed_ = PipelineClock::now();
+    longest_poll_ = Duration{0};
+    for (LineStage& stage : stages_) {
+      stage.done = 0;
+      stage.busy = stage.longest = Duration{0};
+    }
+  }
+
+  bool poll() {
+    const auto begin = PipelineClock::now();
+    finish_all();
+    // From the last one on, so that the first one finds the slot that the last one has left.
+    for (std::size_t i = stages_.size(); i-- > 0 && !error_;) begin_next(i);
+    if (is_running_ && (error_ || !has_more_) && !is_busy()) {
+      is_running_ = false;
+      elapsed_ = PipelineClock::now() - began_;
+    }
+    longest_poll_ = std::max<Duration>(longest_poll_, PipelineClock::now() - begin);
+    if (error_ && !is_busy()) std::rethrow_exception(error_);
+    return !is_running_;
+  }
+
+  void run() {
+    while (true) {
+      const std::uint64_t seen = bell_.count();
+      const std::uint64_t changes = changes_;
+      if (poll()) return;
+      if (changes == changes_) bell_.wait(seen, nap());
+    }
+  }
+
+  [[nodiscard]] PipelineReport report() const {
+    PipelineReport report{.items = stages_.back().done,
+                          .elapsed = is_running_ ? PipelineClock::now() - began_ : elapsed_,
+                          .longest_poll = longest_poll_};
+    for (const LineStage& stage : stages_)
+      report.stages.push_back({stage.calls.name, stage.done, stage.busy, stage.longest});
+    return report;
+  }
+
+  [[nodiscard]] std::size_t suggested_depth() const {
+    const std::uint64_t done = stages_.back().done;
+    if (done == 0) return depth_;
+    std::vector<std::vector<Duration>> last;
+    for (std::uint64_t item = done - std::min<std::uint64_t>(done, kTimedItems); item < done;
+         ++item)
+      last.push_back(times_[item % times_.size()]);
+    return tutti::suggested_depth(last);
+  }
+
+ private:
+  struct LineStage {
+    StageCalls calls{};
+    std::unique_ptr<StageThread> thread{};
+    bool is_busy = false;
+    PipelineClock::time_point began{};
+    std::uint64_t done = 0;
+    Duration busy{0};
+    Duration longest{0};
+  };
+
+  [[nodiscard]] std::string name_of_stage(std::size_t index) const {
+    return "stage '" + stages_[index].calls.name + "'";
+  }
+  [[nodiscard]] bool is_busy() const {
+    return std::ranges::any_of(stages_, [](const LineStage& stage) { return stage.is_busy; });
+  }
+  void note_change() noexcept {
+    ++changes_;
+    changed_ = PipelineClock::now();
+  }
+  /// Calls a function of the program's. @return what it returned, or nothing if it threw, which
+  /// is kept where it is the first error.
+  template <class Function>
+  std::optional<bool> guarded(const std::string& where, std::uint64_t item, Function function) {
+    try {
+      return function();
+    } catch (...) {
+      if (!error_) error_ = error_of_stage(where, item);
+      note_change();
+      return {};
+    }
+  }
+
+  void finish_all() {
+    for (std::size_t i = 0; i < stages_.size(); ++i)
+      if (stages_[i].is_busy) finish(i);
+  }
+
+  void finish(std::size_t index) {
+    LineStage& stage = stages_[index];
+    const std::uint64_t item = stage.done;
+    const auto outcome = guarded(name_of_stage(index), item, [&] {
+      return stage.thread ? stage.thread->is_finished()
+                          : stage.calls.is_finished(item % depth_, item);
+    });
+    if (outcome == false) return;
+    stage.is_busy = false;
+    if (!outcome) return;
+    note_change();
+    const Duration time = changed_ - stage.began;
+    times_[item % times_.size()][index] = time;
+    stage.busy += time;
+    stage.longest = std::max(stage.longest, time);
+    ++stage.done;
+  }
+
+  /// Whether there is an item for a stage.
+  bool has_next(std::size_t index) {
+    const std::uint64_t item = stages_[index].done;
+    if (index > 0) return item < stages_[index - 1].done;
+    if (!has_more_ || item - stages_.back().done >= depth_) return false;
+    has_more_ = guarded("the source", item, [&] { return source_(item % depth_, item); }) == true;
+    return has_more_;
+  }
+
+  void begin_next(std::size_t index) {
+    LineStage& stage = stages_[index];
+    if (stage.is_busy || !has_next(index)) return;
+    const std::uint64_t item = stage.done;
+    stage.began = PipelineClock::now();
+    const auto outcome = guarded(name_of_stage(index), item, [&] {
+      if (stage.thread) stage.thread->start(item % depth_, item);
+      else stage.calls.start(item % depth_, item);
+      return true;
+    });
+    if (!outcome) return;
+    stage.is_busy = true;
+    note_change();
+  }
+
+  /// In proportion to what was waited, so that it adds little to that; threads ring.
+  [[nodiscard]] Duration nap() const {
+    Duration nap = kLongestStageRest;
+    for (const LineStage& stage : stages_) {
+      if (!stage.is_busy || stage.calls.way == StageWay::thread) continue;
+      const Duration most =
+          stage.calls.way == StageWay::request ? kShortestStageNap : kLongestStageNap;
+      const Duration waited = PipelineClock::now() - changed_;
+      nap = std::min(nap, std::clamp(waited / 16, kShortestStageNap, most));
+    }
+    return nap;
+  }
+
+  std::size_t depth_;
+  StageBell bell_;  // outlives the threads that ring it
+  std::vector<LineStage> stages_;
+  Source source_;
+  bool has_more_ = false;  // of the source's items
+  bool is_running_ = false;
+  std::exception_ptr error_;
+  std::uint64_t changes_ = 0;
+  PipelineClock::time_point began_{}, changed_{};
+  Duration elapsed_{0};
+  Duration longest_poll_{0};
+  std::vector<std::vector<Duration>> times_;  // of the last items, each in a row of its own
+};
+
+PipelineCore::PipelineCore(std::vector<StageCalls> stages, std::size_t depth)
+    : state_{std::make_unique<State>(std::move(stages), depth)} {}
+PipelineCore::~PipelineCore() = default;
+void PipelineCore::start(Source source) {
+  state_->start(std::move(source));
+}
+bool PipelineCore::poll() {
+  return state_->poll();
+}
+void PipelineCore::run() {
+  state_->run();
+}
+PipelineReport PipelineCore::report() const {
+  return state_->report();
+}
+std::size_t PipelineCore::suggested_depth() const {
+  return state_->suggested_depth();
+}
+
+}  // namespace tutti::inline v0::detail

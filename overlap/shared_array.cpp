@@ -1,0 +1,170 @@
+// Memory that the processes of a host have in common.
+#include <tutti/shared_array.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <limits>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <tutti/attempt.hpp>
+
+#include "agreement.hpp"
+#include "hosts.hpp"
+
+namespace tutti::inline v0::detail {
+namespace {
+
+/// What a rank asks for.
+struct SharedShape {
+  std::uint64_t count = 0;
+  std::uint64_t element_bytes = 0;
+  friend bool operator==(const SharedShape&, const SharedShape&) = default;
+};
+
+/// Where an owner has its memory open, and what is to be found there: in another namespace of
+/// processes its number may be that of a stranger.
+struct SharedPlace {
+  std::int64_t process = 0;
+  std::int64_t descriptor = -1;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+};
+
+[[noreturn]] void fail_to_share(Rank rank, const std::string& what) {
+  const int code = errno;
+  throw Error{ErrorCode::transport,
+              "SharedArray: rank " + std::to_string(rank) + " cannot " + what +
+                  (code == 0 ? std::string{} : ": " + std::generic_category().message(code)),
+              rank};
+}
+
+/// An open file, or memory that has a descriptor.
+class SharedDescriptor {
+ public:
+  SharedDescriptor() noexcept = default;
+  explicit SharedDescriptor(int number) noexcept : number_{number} {}
+  SharedDescriptor(SharedDescriptor&& other) noexcept : number_{std::exchange(other.number_, -1)} {}
+  SharedDescriptor& operator=(SharedDescriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~SharedDescriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  [[nodiscard]] int number() const noexcept { return number_; }
+  /// @return device and inode, or zeros.
+  [[nodiscard]] SharedPlace place() const noexcept {
+    struct stat status {};
+    if (::fstat(number_, &status) != 0) return {};
+    return {::getpid(), number_, status.st_dev, status.st_ino};
+  }
+
+ private:
+  int number_ = -1;
+};
+
+void check_shapes(const std::vector<SharedShape>& shapes) {
+  for (std::size_t rank = 1; rank < shapes.size(); ++rank)
+    if (shapes[rank] != shapes[0]) {
+      const auto words = [](const SharedShape& shape) {
+        return std::to_string(shape.count) + " elements of " + std::to_string(shape.element_bytes) +
+               " bytes";
+      };
+      throw Error{ErrorCode::invalid_argument,
+                  "SharedArray: rank " + std::to_string(rank) + " wants " + words(shapes[rank]) +
+                      ", rank 0 " + words(shapes[0]) + "; expected the same on all ranks"};
+    }
+}
+
+/// @return as many bytes as there are. Throws where there can be no so many: the system would give
+/// out addresses for them, and end the process that touches them.
+std::size_t bytes_of_array(Rank rank, const SharedShape& shape) {
+  const auto pages = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L));
+  const auto page = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 1L));
+  if (shape.count > pages * page / shape.element_bytes) {
+    errno = 0;
+    fail_to_share(rank, "allocate " + std::to_string(shape.count) + " elements of " +
+                            std::to_string(shape.element_bytes) + " bytes: its host has " +
+                            std::to_string(pages * page >> 20) + " MiB of memory");
+  }
+  return shape.count * shape.element_bytes;
+}
+
+SharedDescriptor make_shared_memory(Rank rank, const SharedShape& shape) {
+  const std::size_t bytes = bytes_of_array(rank, shape);
+  SharedDescriptor memory{::memfd_create("tutti_shared_array", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+  // Nobody may cut it short, which would end the others when they touch what is gone.
+  if (memory.number() < 0 || ::ftruncate(memory.number(), static_cast<off_t>(bytes)) != 0 ||
+      ::fcntl(memory.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    fail_to_share(rank, "allocate " + std::to_string(bytes) + " bytes");
+  return memory;
+}
+
+/// Opens the memory of another process, or of another thread, that has no name.
+SharedDescriptor open_shared_memory(Rank rank, Rank owner, const SharedPlace& place) {
+  const std::string path =
+      "/proc/" + std::to_string(place.process) + "/fd/" + std::to_string(place.descriptor);
+  const std::string what = "open the memory of rank " + std::to_string(owner) + " as " + path;
+  SharedDescriptor memory{::open(path.c_str(), O_RDWR | O_CLOEXEC)};
+  if (memory.number() < 0) fail_to_share(rank, what);
+  const SharedPlace found = memory.place();
+  errno = 0;
+  if (found.device != place.device || found.inode != place.inode)
+    fail_to_share(rank, what +
+                            ", which is something else: expected ranks of one host to see each "
+                            "other's processes in /proc");
+  return memory;
+}
+
+void* map_shared_memory(Rank rank, const SharedDescriptor& memory, std::size_t bytes) {
+  void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.number(), 0);
+  if (base == MAP_FAILED) fail_to_share(rank, "map " + std::to_string(bytes) + " bytes");
+  return base;
+}
+
+}  // namespace
+
+SharedMemory::SharedMemory(Communicator& world, std::size_t count, std::size_t element_bytes,
+                           const Options& options) {
+  const Options own{.timeout = options.timeout};
+  const SharedShape shape{count, element_bytes};
+  const Rank self = world.rank();
+  check_shapes(world.all_gather(shape, own));
+  owner_ = first_ranks_of_hosts(world, own)[static_cast<std::size_t>(self)];
+  is_owner_ = owner_ == self;
+  count_ = count;
+  if (count == 0) return;
+
+  SharedDescriptor memory;
+  agree(world, attempt([&] {
+          if (is_owner_) memory = make_shared_memory(self, shape);
+        }),
+        own.timeout);
+  const std::vector<SharedPlace> places =
+      world.all_gather(is_owner_ ? memory.place() : SharedPlace{}, own);
+  Result<void> outcome = attempt([&] {
+    if (!is_owner_)
+      memory = open_shared_memory(self, owner_, places[static_cast<std::size_t>(owner_)]);
+    base_ = map_shared_memory(self, memory, count * element_bytes);
+    bytes_ = count * element_bytes;
+  });
+  // Owners close what others open only when these have done so.
+  try {
+    agree(world, outcome, own.timeout);
+  } catch (...) {
+    if (base_ != nullptr) ::munmap(base_, bytes_);
+    throw;
+  }
+}
+
+SharedMemory::~SharedMemory() {
+  if (base_ != nullptr) ::munmap(base_, bytes_);
+}
+
+}  // namespace tutti::inline v0::detail
