@@ -222,7 +222,11 @@ class Trainer {
 
   void save() {
     if (options_.strategy == "sharded") gather_velocities();
-    if (periodic_) periodic_->meet();
+    if (periodic_) {
+      // A checkpoint has one rank's arrays, so all ranks go on with the same ones.
+      periodic_->meet();
+      for (Tensor* tensor : model_.tensors()) world_.all_reduce(tensor->velocity, tutti::average);
+    }
     share_buffers();
     Progress all = progress_;
     all.samples = sampler_.state();

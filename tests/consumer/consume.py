@@ -10,6 +10,7 @@ example        as find_package, the programs of examples/, whether they agree, a
 """
 import argparse
 import array
+import json
 import math
 import pathlib
 import re
@@ -230,7 +231,8 @@ def check_training_page(arguments):
 
 
 def check_digits(arguments, folder, prefix):
-    """Ranks that train together get what one process gets, but for the order of sums."""
+    """Ranks that train together get what one process gets, but for the order of sums. Returns where
+    the programs are."""
     check_training_page(arguments)
     build = build_example(arguments, folder, prefix, "digits")
     written = folder / "weights"
@@ -251,6 +253,69 @@ def check_digits(arguments, folder, prefix):
                               *more)
         check_close(f"digits on {ranks} ranks, weights", others, weights, 1e-2)
         check_close(f"digits on {ranks} ranks, loss and accuracy", other, line, 2.1e-3)
+    return build
+
+
+def check_trainer(folder, prefix, build):
+    """Each strategy and codec learns; a run that was killed goes on to the same bits."""
+    tutti = prefix / "bin" / "tutti"
+    written, checkpoint, trace = folder / "trained", folder / "checkpoint", folder / "trace.json"
+    # Little is learned in so short a time, by some more than by others.
+    short = ("--train", "1280", "--test", "200", "--epochs", "3", "--weights", written)
+
+    def train(ranks, *options):
+        output = run(tutti, "run", "-n", ranks, build / "trainer", *short, *options)
+        epoch = re.search(r"epoch 3: loss (\S+), accuracy (\S+) ", output)
+        if not epoch:
+            sys.exit(f"trainer {options} printed:\n{output}")
+        return float(epoch[2]), written.read_bytes()
+
+    usual = train(2)
+    if usual[0] < 0.85:
+        sys.exit(f"trainer: accuracy {usual[0]}")
+    # All of these reduce the same numbers, and two ranks' sums have one order only.
+    for strategy in ("per-tensor", "flat", "negotiated", "after", "sharded"):
+        if train(2, "--strategy", strategy, "--storage", "views") != usual:
+            sys.exit(f"trainer: strategy {strategy} trains other weights than buckets do")
+    if train(2, "--verify-every", "3", "--resync-every", "5", "--check-finite", "on", "--trace",
+             trace) != usual:
+        sys.exit("trainer: checks change weights")
+    if not json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]:
+        sys.exit("trainer: there is nothing in the trace")
+    slow = ("--rate", "0.02", "--compression-after", "20", "--compression")
+    for options, margin in {("--model", "cnn"): -0.05, ("--accumulate", "3"): 0.05,
+                            ("--strategy", "local-sgd", "--period", "4"): 0.1,
+                            ("--strategy", "diloco", "--period", "4"): 0.1,
+                            ("--uneven", "100", "--clip", "5"): 0.1,
+                            (*slow, "bf16"): 0.15, (*slow, "int8"): 0.15,
+                            (*slow, "one_bit:128"): 0.25, (*slow, "power_sgd:4"): 0.15,
+                            (*slow, "top_k:0.05"): 0.15}.items():
+        accuracy, _ = train(3, *options)
+        if accuracy < usual[0] - margin:
+            sys.exit(f"trainer {options}: accuracy {accuracy}, usually {usual[0]}")
+
+    # 20 steps in an epoch: killed in mid-epoch, before the first checkpoint, and in the last step.
+    for ranks, options in ((2, ()), (3, ("--strategy", "sharded")),
+                           (2, ("--strategy", "diloco", "--save-every", "4", "--period", "4"))):
+        saving = ("--save-every", "7", *options, "--checkpoint", checkpoint)
+        checkpoint.unlink(missing_ok=True)
+        expected = train(ranks, *saving)
+        for step in (3, 33, 60):
+            checkpoint.unlink(missing_ok=True)
+            killed = subprocess.run(
+                [str(word) for word in (tutti, "run", "-n", ranks, build / "trainer", *short,
+                                        *saving, "--stop-at", step, "--stop-rank", ranks - 1)],
+                capture_output=True, text=True, timeout=60)
+            if killed.returncode == 0 or (step > 7) != checkpoint.exists():
+                sys.exit(f"trainer {options}, killed at step {step}:\n{killed.stderr}")
+            if train(ranks, *saving) != expected:
+                sys.exit(f"trainer {options}: killed at step {step} it goes on to other weights")
+    # What two ranks saved one rank and four load.
+    for ranks, step in ((1, 60), (4, 80)):
+        output = run(tutti, "run", "-n", ranks, build / "trainer", *short, "--epochs", "4",
+                     "--strategy", "diloco", "--checkpoint", checkpoint)
+        if f"going on after step {step}" not in output or ("epoch 4" in output) != (ranks == 1):
+            sys.exit(f"trainer on {ranks} ranks goes on with:\n{output}")
 
 
 def check_conjugate_gradient(arguments, folder, prefix):
@@ -280,7 +345,7 @@ def check_conjugate_gradient(arguments, folder, prefix):
 def use_example(arguments, folder):
     prefix = install(arguments, folder)
     check_own_algorithm(arguments, folder, prefix)
-    check_digits(arguments, folder, prefix)
+    check_trainer(folder, prefix, check_digits(arguments, folder, prefix))
     check_conjugate_gradient(arguments, folder, prefix)
 
 
