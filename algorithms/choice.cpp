@@ -25,15 +25,15 @@ const Algorithm& find(const Catalog& catalog, Collective collective, std::string
          ": choose from " + names + hint);
 }
 
-std::string example_of(Parameter parameter) {
-  if (parameter == Parameter::graph) return "torus:4x4";
-  return parameter == Parameter::skips ? "3+2+1" : "4";
+std::string example_of(AlgorithmParameter parameter) {
+  if (parameter == AlgorithmParameter::graph) return "torus:4x4";
+  return parameter == AlgorithmParameter::skips ? "3+2+1" : "4";
 }
 
 void read_parameters(Choice& choice, std::string_view text, std::string_view whole) {
-  const Parameter parameter = choice.algorithm->parameter;
+  const AlgorithmParameter parameter = choice.algorithm->parameter;
   const std::string key = std::string{key_of(parameter)} + "=";
-  if (parameter == Parameter::none)
+  if (parameter == AlgorithmParameter::none)
     refuse("algorithm '" + std::string{choice.algorithm->name} + "' takes no parameter, but '" +
            std::string{whole} + "' gives one");
   if (text.substr(0, key.size()) != key)
@@ -42,14 +42,14 @@ void read_parameters(Choice& choice, std::string_view text, std::string_view who
            example_of(parameter));
   text.remove_prefix(key.size());
   if (is_number(parameter)) {
-    const int least = parameter == Parameter::radix ? 2 : 1;
+    const int least = parameter == AlgorithmParameter::radix ? 2 : 1;
     choice.number = number_in(text, whole);
     if (choice.number < least || choice.number > 1024)
       refuse("the " + std::string{name_of(parameter)} + " in '" + std::string{whole} +
              "' must be in " + std::to_string(least) + " .. 1024");
     return;
   }
-  if (parameter == Parameter::graph)
+  if (parameter == AlgorithmParameter::graph)
     choice.graph = std::make_shared<const Graph>(parse_graph(text));
   else choice.skips = numbers_in(text, whole);
 }
@@ -91,7 +91,7 @@ Choice parse_choice(const Catalog& catalog, Collective collective, std::string_v
   const Expression expression = take_apart(text);
   Choice choice{.algorithm = &find(catalog, collective, expression.name)};
   choice.number = choice.algorithm->default_number;
-  const bool is_joined = choice.algorithm->parameter == Parameter::hierarchy;
+  const bool is_joined = choice.algorithm->parameter == AlgorithmParameter::hierarchy;
   if (!expression.operands.empty() && !is_joined)
     refuse("algorithm '" + std::string{choice.algorithm->name} + "' is not made of others, but '" +
            std::string{text} + "' names some");

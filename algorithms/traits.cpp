@@ -43,32 +43,32 @@ std::string_view name_of(Sizes sizes) noexcept {
   return "unknown";
 }
 
-std::string_view name_of(Parameter parameter) noexcept {
+std::string_view name_of(AlgorithmParameter parameter) noexcept {
   switch (parameter) {
-    case Parameter::none: return "none";
-    case Parameter::radix: return "radix";
-    case Parameter::skips: return "skips";
-    case Parameter::blocks: return "blocks";
-    case Parameter::servers: return "servers";
-    case Parameter::in_flight: return "in_flight";
-    case Parameter::aggregation: return "aggregation";
-    case Parameter::graph: return "graph";
-    case Parameter::hierarchy: return "hierarchy";
+    case AlgorithmParameter::none: return "none";
+    case AlgorithmParameter::radix: return "radix";
+    case AlgorithmParameter::skips: return "skips";
+    case AlgorithmParameter::blocks: return "blocks";
+    case AlgorithmParameter::servers: return "servers";
+    case AlgorithmParameter::in_flight: return "in_flight";
+    case AlgorithmParameter::aggregation: return "aggregation";
+    case AlgorithmParameter::graph: return "graph";
+    case AlgorithmParameter::hierarchy: return "hierarchy";
   }
   return "unknown";
 }
 
-std::string_view key_of(Parameter parameter) noexcept {
+std::string_view key_of(AlgorithmParameter parameter) noexcept {
   switch (parameter) {
-    case Parameter::none: return "";
-    case Parameter::radix:
-    case Parameter::in_flight: return "k";
-    case Parameter::skips: return "skips";
-    case Parameter::blocks: return "b";
-    case Parameter::servers: return "s";
-    case Parameter::aggregation: return "a";
-    case Parameter::graph: return "graph";
-    case Parameter::hierarchy: return "";
+    case AlgorithmParameter::none: return "";
+    case AlgorithmParameter::radix:
+    case AlgorithmParameter::in_flight: return "k";
+    case AlgorithmParameter::skips: return "skips";
+    case AlgorithmParameter::blocks: return "b";
+    case AlgorithmParameter::servers: return "s";
+    case AlgorithmParameter::aggregation: return "a";
+    case AlgorithmParameter::graph: return "graph";
+    case AlgorithmParameter::hierarchy: return "";
   }
   return "";
 }

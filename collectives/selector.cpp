@@ -63,7 +63,7 @@ std::string refusal_of(const Choice& choice, const Problem& problem) {
 std::vector<int> numbers_of(const Algorithm& row, const Contract& contract) {
   const bool has_bits = contract.reduces() && contract.collective != Collective::barrier;
   std::vector<int> numbers{row.default_number};
-  if (row.parameter == Parameter::radix && !has_bits)
+  if (row.parameter == AlgorithmParameter::radix && !has_bits)
     for (const int radix : {2, 4, 8})
       if (radix != row.default_number && radix / 2 < contract.size) numbers.push_back(radix);
   return numbers;

@@ -197,7 +197,7 @@ std::vector<Choice> slim_fly_choices(const Algorithm& row, int size) {
   if (!q) return {};
   if (row.traits.sizes == Sizes::slim_fly)
     return {Choice{.algorithm = &row, .number = row.default_number}};
-  if (row.parameter != Parameter::graph) return {};
+  if (row.parameter != AlgorithmParameter::graph) return {};
   const Choice choice = choice_on(row, Graph::slim_fly(*q));
   return serves(choice, size) ? std::vector{choice} : std::vector<Choice>{};
 }

@@ -14,17 +14,17 @@ using verifying::Dice;
 using verifying::RowRecord;
 
 /// Small ones; the interesting ranges all begin there.
-std::vector<int> verified_numbers(Parameter parameter) {
+std::vector<int> verified_numbers(AlgorithmParameter parameter) {
   switch (parameter) {
-    case Parameter::none:
-    case Parameter::skips:
-    case Parameter::graph:
-    case Parameter::hierarchy: return {};
-    case Parameter::radix: return {2, 3, 4, 8};
-    case Parameter::blocks: return {1, 2, 7};
-    case Parameter::servers:
-    case Parameter::in_flight: return {1, 2, 3};
-    case Parameter::aggregation: return {1, 2, 4};
+    case AlgorithmParameter::none:
+    case AlgorithmParameter::skips:
+    case AlgorithmParameter::graph:
+    case AlgorithmParameter::hierarchy: return {};
+    case AlgorithmParameter::radix: return {2, 3, 4, 8};
+    case AlgorithmParameter::blocks: return {1, 2, 7};
+    case AlgorithmParameter::servers:
+    case AlgorithmParameter::in_flight: return {1, 2, 3};
+    case AlgorithmParameter::aggregation: return {1, 2, 4};
   }
   return {};
 }
@@ -193,15 +193,17 @@ RowReport RowVerifier::run() {
 
 std::vector<Choice> verified_choices(const Algorithm& row, int size, std::uint64_t seed) {
   const Choice normal{.algorithm = &row, .number = row.default_number};
-  if (row.parameter == Parameter::graph) return verifying::graph_choices(row, size, seed);
-  if (row.parameter == Parameter::hierarchy) return verifying::hierarchy_choices(row, size, seed);
+  if (row.parameter == AlgorithmParameter::graph) return verifying::graph_choices(row, size, seed);
+  if (row.parameter == AlgorithmParameter::hierarchy)
+    return verifying::hierarchy_choices(row, size, seed);
   std::vector<Choice> choices{normal};
   for (const int number : verified_numbers(row.parameter)) {
     if (number == row.default_number) continue;
     choices.push_back(normal);
     choices.back().number = number;
   }
-  if (row.parameter == Parameter::skips && size > 2) {  // Below 3 there is only one sequence.
+  if (row.parameter == AlgorithmParameter::skips &&
+      size > 2) {  // Below 3 there is only one sequence.
     Dice dice{seed * 1000003 + static_cast<std::uint64_t>(size)};
     constexpr int kSequences = 2;
     for (int sequence = 0; sequence < kSequences; ++sequence) {
@@ -213,8 +215,8 @@ std::vector<Choice> verified_choices(const Algorithm& row, int size, std::uint64
 }
 
 Choice typical_choice(const Algorithm& row, int size) {
-  if (row.parameter == Parameter::graph) return verifying::on_torus(row, size);
-  if (row.parameter == Parameter::hierarchy) return verifying::in_groups(row, size);
+  if (row.parameter == AlgorithmParameter::graph) return verifying::on_torus(row, size);
+  if (row.parameter == AlgorithmParameter::hierarchy) return verifying::in_groups(row, size);
   return {.algorithm = &row, .number = row.default_number};
 }
 

@@ -27,11 +27,13 @@ struct Options {
 
 /// How a choice of this row is written, with its parameter.
 std::string written(const Algorithm& row) {
-  if (row.parameter == Parameter::none) return std::string{row.name};
-  if (row.parameter == Parameter::graph) return fmt::format("{}:graph=torus:4x4", row.name);
-  if (row.parameter == Parameter::hierarchy) return fmt::format("{}(A, B):groups=4", row.name);
+  if (row.parameter == AlgorithmParameter::none) return std::string{row.name};
+  if (row.parameter == AlgorithmParameter::graph)
+    return fmt::format("{}:graph=torus:4x4", row.name);
+  if (row.parameter == AlgorithmParameter::hierarchy)
+    return fmt::format("{}(A, B):groups=4", row.name);
   const std::string value =
-      row.parameter == Parameter::skips ? "5+3+2+1" : std::to_string(row.default_number);
+      row.parameter == AlgorithmParameter::skips ? "5+3+2+1" : std::to_string(row.default_number);
   return fmt::format("{}[:{}={}]", row.name, key_of(row.parameter), value);
 }
 

@@ -182,7 +182,7 @@ TEST(LevelsOfSelection, RefuseRowsThatMayFollowTheLayout) {
            .name = "mine",
            .build = round_in_order,
            .traits = {.ordered = When::always, .size_invariant = When::always},
-           .parameter = Parameter::graph,
+           .parameter = AlgorithmParameter::graph,
            .summary = "takes a network"});
   World world{{.cluster = {.size = 3},
                .communicator = {.catalog = std::make_shared<const Catalog>(std::move(own))}}};

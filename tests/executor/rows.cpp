@@ -24,14 +24,14 @@ std::vector<std::string> choices_of(const Algorithm& row, int size) {
     if (choices.empty()) choices.push_back(all.front().text());
     return choices;
   }
-  if (row.parameter == Parameter::radix)
+  if (row.parameter == AlgorithmParameter::radix)
     for (const char* const radix : {"k=2", "k=3", "k=5"})
       choices.push_back(choices[0] + ":" + radix);
-  if (row.parameter == Parameter::blocks) choices.push_back(choices[0] + ":b=3");
-  if (row.parameter == Parameter::servers) choices.push_back(choices[0] + ":s=3");
-  if (row.parameter == Parameter::in_flight) choices.push_back(choices[0] + ":k=2");
-  if (row.parameter == Parameter::aggregation) choices.push_back(choices[0] + ":a=1");
-  if (row.parameter == Parameter::skips && size >= 3) {
+  if (row.parameter == AlgorithmParameter::blocks) choices.push_back(choices[0] + ":b=3");
+  if (row.parameter == AlgorithmParameter::servers) choices.push_back(choices[0] + ":s=3");
+  if (row.parameter == AlgorithmParameter::in_flight) choices.push_back(choices[0] + ":k=2");
+  if (row.parameter == AlgorithmParameter::aggregation) choices.push_back(choices[0] + ":a=1");
+  if (row.parameter == AlgorithmParameter::skips && size >= 3) {
     std::string all = choices[0] + ":skips=" + std::to_string(size - 1);
     for (int skip = size - 2; skip >= 1; --skip) all += "+" + std::to_string(skip);
     choices.push_back(all);

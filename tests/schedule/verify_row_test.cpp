@@ -195,7 +195,7 @@ TEST(VerifyRow, FewRanksDoNotShowThatTooLittleIsClaimed) {
 
 TEST(VerifyRow, RandomSkipsAreLegalAndReproducible) {
   Algorithm row = ring_row();
-  row.parameter = Parameter::skips;
+  row.parameter = AlgorithmParameter::skips;
   std::size_t sequences = 0;
   for (int n = 1; n <= 100; ++n) {
     const auto choices = verified_choices(row, n, 7);
@@ -217,7 +217,7 @@ TEST(VerifyRow, RandomSkipsAreLegalAndReproducible) {
 
 TEST(VerifyRow, EveryRadixIsTriedOnce) {
   Algorithm row = chain_row();
-  row.parameter = Parameter::radix;
+  row.parameter = AlgorithmParameter::radix;
   row.default_number = 4;
   std::vector<int> radices{};
   for (const Choice& choice : verified_choices(row, 9, 1)) radices.push_back(choice.number);

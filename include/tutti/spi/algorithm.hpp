@@ -48,7 +48,7 @@ enum class Sizes : std::uint8_t {
 };
 
 /// Which parameter an algorithm takes in a choice such as `knomial:k=4`.
-enum class Parameter : std::uint8_t {
+enum class AlgorithmParameter : std::uint8_t {
   none,         ///< It takes none.
   radix,        ///< `k=`, at least 2.
   skips,        ///< `skips=`, numbers joined by `+`, descending to 1.
@@ -65,20 +65,20 @@ enum class Parameter : std::uint8_t {
 /// @param sizes any. @return the enumerator's name, such as "power_of_two".
 [[nodiscard]] TUTTI_API std::string_view name_of(Sizes sizes) noexcept;
 /// @param parameter any. @return the enumerator's name, such as "radix".
-[[nodiscard]] TUTTI_API std::string_view name_of(Parameter parameter) noexcept;
+[[nodiscard]] TUTTI_API std::string_view name_of(AlgorithmParameter parameter) noexcept;
 /// @param parameter any. @return what stands before the `=`, such as "k"; empty for none.
-[[nodiscard]] TUTTI_API std::string_view key_of(Parameter parameter) noexcept;
+[[nodiscard]] TUTTI_API std::string_view key_of(AlgorithmParameter parameter) noexcept;
 
 /// @param parameter any. @return whether its value is one number.
-[[nodiscard]] constexpr bool is_number(Parameter parameter) noexcept {
-  return parameter != Parameter::none && parameter != Parameter::skips &&
-         parameter != Parameter::graph && parameter != Parameter::hierarchy;
+[[nodiscard]] constexpr bool is_number(AlgorithmParameter parameter) noexcept {
+  return parameter != AlgorithmParameter::none && parameter != AlgorithmParameter::skips &&
+         parameter != AlgorithmParameter::graph && parameter != AlgorithmParameter::hierarchy;
 }
 
 /// Whether an algorithm's name alone is a choice. @param parameter of the algorithm. @return false
 /// where the parameter must be given.
-[[nodiscard]] constexpr bool has_default(Parameter parameter) noexcept {
-  return parameter != Parameter::graph && parameter != Parameter::hierarchy;
+[[nodiscard]] constexpr bool has_default(AlgorithmParameter parameter) noexcept {
+  return parameter != AlgorithmParameter::graph && parameter != AlgorithmParameter::hierarchy;
 }
 
 /// Facts about an algorithm. The verifier fails a row that claims too much or too little.
@@ -97,15 +97,15 @@ struct Traits {
 
 /// One row of a catalog.
 struct Algorithm {
-  Collective collective{};                ///< What it computes.
-  std::string_view name{};                ///< Spelled as in the literature.
-  Build build = nullptr;                  ///< The generator.
-  Traits traits{};                        ///< Checked facts.
-  Parameter parameter = Parameter::none;  ///< What may follow its name.
-  int default_number = 2;                 ///< Of those that take a number.
-  std::size_t segment_bytes = 0;          ///< Default segment; 0 runs the vector as a whole.
-  std::string_view summary{};             ///< One line: when it wins, and its source.
-  const ScheduleTable* table = nullptr;   ///< Of one that is written down: its catalog's.
+  Collective collective{};                                  ///< What it computes.
+  std::string_view name{};                                  ///< Spelled as in the literature.
+  Build build = nullptr;                                    ///< The generator.
+  Traits traits{};                                          ///< Checked facts.
+  AlgorithmParameter parameter = AlgorithmParameter::none;  ///< What may follow its name.
+  int default_number = 2;                                   ///< Of those that take a number.
+  std::size_t segment_bytes = 0;         ///< Default segment; 0 runs the vector as a whole.
+  std::string_view summary{};            ///< One line: when it wins, and its source.
+  const ScheduleTable* table = nullptr;  ///< Of one that is written down: its catalog's.
 };
 
 /// @return all of tutti's own algorithms, grouped by collective. Catalog has those of others too.
