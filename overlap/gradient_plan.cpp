@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
@@ -56,7 +57,8 @@ std::string describe_arrays(std::span<const Parameter> arrays) {
   for (std::size_t i = 0; i < arrays.size(); ++i)
     text << name_of_parameter(arrays[i], i) << ": " << arrays[i].count << " "
          << name_of(arrays[i].type) << ", group " << arrays[i].group << ", layout "
-         << arrays[i].layout << ", rows " << arrays[i].rows << "\n";
+         << arrays[i].layout << ", rows " << arrays[i].rows
+         << (arrays[i].visible ? ", visible" : "") << "\n";
   return text.str();
 }
 
@@ -94,6 +96,50 @@ void check_steps(const GradientOptions& options, std::size_t parameters) {
              " parameters once");
 }
 
+/// Whether a parameter is a bucket by itself, where it lies.
+bool lies_in_place(const Parameter& parameter, const GradientOptions& options) {
+  return options.storage == GradientStorage::copies && options.unused != UnusedGradients::detect &&
+         options.bucket_bytes != GradientOptions::kFlat && parameter.count > 0 &&
+         parameter.count * size_of(parameter.type) >= options.in_place_bytes;
+}
+
+/// Whether a bucket takes one more parameter.
+bool fits(const Bucket& bucket, bool is_first, const Parameter& parameter,
+          const GradientOptions& options) {
+  if (options.bucket_bytes == GradientOptions::kFlat) return true;
+  const std::size_t cap =
+      is_first ? std::min(options.first_bucket_bytes, options.bucket_bytes) : options.bucket_bytes;
+  return (bucket.count + parameter.count) * size_of(parameter.type) <= cap;
+}
+
+/// Buckets start in the order in which they are complete, if parameters come in the plan's order.
+void sort_buckets(GradientPlan& plan, std::span<const std::size_t> completed) {
+  std::vector<std::size_t> order(completed.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t bucket) { return completed[bucket]; });
+  std::vector<Bucket> sorted;
+  for (const std::size_t bucket : order) sorted.push_back(std::move(plan.buckets[bucket]));
+  plan.buckets = std::move(sorted);
+}
+
+/// Says where parameters lie.
+void place_parameters(GradientPlan& plan, std::span<const Parameter> parameters,
+                      const GradientOptions& options) {
+  std::ostringstream text;
+  for (std::size_t i = 0; i < plan.buckets.size(); ++i) {
+    Bucket& bucket = plan.buckets[i];
+    if (options.storage == GradientStorage::flat)  // they lie in the order of parameters
+      std::ranges::sort(bucket.parameters);
+    std::size_t offset = 0;
+    for (const std::size_t index : bucket.parameters) {
+      plan.places[index] = {i, offset};
+      offset += parameters[index].count * size_of(bucket.type);
+      text << i << ":" << index << " ";
+    }
+  }
+  plan.hash = hash_of(text.str());
+}
+
 }  // namespace
 
 std::vector<std::size_t> reversed_order(std::size_t count) {
@@ -108,41 +154,31 @@ GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOpti
   plan.order.assign(order.begin(), order.end());
   plan.places.resize(parameters.size());
   std::map<std::pair<std::uint32_t, Datatype>, std::size_t> open;  // a bucket that may take more
-  std::ostringstream text;
-  for (const std::size_t index : order) {
+  std::vector<std::size_t> completed;  // by bucket: the position of its last parameter
+  for (std::size_t position = 0; position < order.size(); ++position) {
+    const std::size_t index = order[position];
     const Parameter& parameter = parameters[index];
+    const bool is_in_place = lies_in_place(parameter, options);
     const std::pair kind{parameter.group, parameter.type};
-    const std::size_t bytes = size_of(parameter.type);
     auto found = open.find(kind);
-    if (found != open.end()) {
-      const bool is_first = found->second == 0 && options.bucket_bytes != GradientOptions::kFlat;
-      const std::size_t cap = is_first ? std::min(options.first_bucket_bytes, options.bucket_bytes)
-                                       : options.bucket_bytes;
-      const Bucket& bucket = plan.buckets[found->second];
-      const bool fits =
-          cap == GradientOptions::kFlat || (bucket.count + parameter.count) * bytes <= cap;
-      if (!fits) open.erase(std::exchange(found, open.end()));
+    if (found != open.end() && !is_in_place &&
+        !fits(plan.buckets[found->second], found->second == 0, parameter, options))
+      open.erase(std::exchange(found, open.end()));
+    std::size_t bucket = plan.buckets.size();
+    if (found != open.end() && !is_in_place) {
+      bucket = found->second;
+    } else {
+      plan.buckets.push_back(
+          {.type = parameter.type, .group = parameter.group, .is_in_place = is_in_place});
+      completed.push_back(0);
+      if (!is_in_place) open.emplace(kind, bucket);
     }
-    if (found == open.end()) {
-      found = open.emplace(kind, plan.buckets.size()).first;
-      plan.buckets.push_back({.type = parameter.type, .group = parameter.group});
-    }
-    Bucket& bucket = plan.buckets[found->second];
-    plan.places[index] = {found->second, bucket.count * bytes};
-    bucket.parameters.push_back(index);
-    bucket.count += parameter.count;
-    text << found->second << ":" << index << " ";
+    plan.buckets[bucket].parameters.push_back(index);
+    plan.buckets[bucket].count += parameter.count;
+    completed[bucket] = position;
   }
-  if (options.storage == GradientStorage::flat)  // they lie in the order of parameters
-    for (Bucket& bucket : plan.buckets) {
-      std::ranges::sort(bucket.parameters);
-      std::size_t offset = 0;
-      for (const std::size_t index : bucket.parameters) {
-        plan.places[index].offset = offset;
-        offset += parameters[index].count * size_of(bucket.type);
-      }
-    }
-  plan.hash = hash_of(text.str());
+  sort_buckets(plan, completed);
+  place_parameters(plan, parameters, options);
   return plan;
 }
 
@@ -171,13 +207,14 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
 std::string describe(std::span<const Parameter> parameters, const GradientOptions& options) {
   std::ostringstream text;
   text << "options: bucket_bytes " << options.bucket_bytes << ", first_bucket_bytes "
-       << options.first_bucket_bytes << ", order " << static_cast<int>(options.order)
-       << ", storage " << static_cast<int>(options.storage) << ", unused "
-       << static_cast<int>(options.unused) << ", average " << options.average << ", check_finite "
-       << options.check_finite << ", norm " << options.norm << ", verify_every "
-       << options.verify_every << ", resync_every " << options.resync_every << ", compression '"
-       << options.compression << "', compression_after " << options.compression_after
-       << ", on_shard " << (options.on_shard ? "set" : "not set") << ", known_order ";
+       << options.first_bucket_bytes << ", in_place_bytes " << options.in_place_bytes << ", order "
+       << static_cast<int>(options.order) << ", storage " << static_cast<int>(options.storage)
+       << ", unused " << static_cast<int>(options.unused) << ", average " << options.average
+       << ", check_finite " << options.check_finite << ", norm " << options.norm
+       << ", verify_every " << options.verify_every << ", resync_every " << options.resync_every
+       << ", compression '" << options.compression << "', compression_after "
+       << options.compression_after << ", on_shard " << (options.on_shard ? "set" : "not set")
+       << ", known_order ";
   for (const std::size_t i : options.known_order) text << i << " ";
   text << "and " << parameters.size() << " parameters\n" << describe_arrays(parameters);
   if (!options.state.empty()) text << "state:\n" << describe_arrays(options.state);

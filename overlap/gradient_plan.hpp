@@ -23,7 +23,8 @@ struct Bucket {
   std::vector<std::size_t> parameters{};  ///< In the order in which they lie.
   Datatype type{};
   std::uint32_t group = 0;
-  std::size_t count = 0;  ///< Elements.
+  std::size_t count = 0;     ///< Elements.
+  bool is_in_place = false;  ///< Whether it is a parameter's own memory.
 };
 
 /// A pure function of the parameters, the options and an order.

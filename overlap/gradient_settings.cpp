@@ -73,6 +73,9 @@ constexpr Setting kSettings[]{
     {"first_bucket_bytes", "a number of bytes",
      [](Text text, GradientOptions& o) { return read_number(text, o.first_bucket_bytes); },
      [](const GradientOptions& o) { return std::to_string(o.first_bucket_bytes); }},
+    {"in_place_bytes", "a number of bytes",
+     [](Text text, GradientOptions& o) { return read_number(text, o.in_place_bytes); },
+     [](const GradientOptions& o) { return std::to_string(o.in_place_bytes); }},
     {"order", "reversed, observed or negotiated",
      [](Text text, GradientOptions& o) { return read_word(text, kOrders, o.order); },
      [](const GradientOptions& o) {

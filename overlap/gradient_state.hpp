@@ -64,6 +64,7 @@ class GradientSync::State {
   // By the program's thread: gradient_sync.cpp.
   void adopt(const detail::GradientPlan& plan);
   [[nodiscard]] detail::BucketContext context_of(std::size_t bucket);
+  [[nodiscard]] bool is_visible(std::size_t bucket) const;
   void call_on_shard(std::size_t bucket, std::size_t first, std::byte* own);
   [[nodiscard]] std::vector<ParameterShard> parts_of(std::size_t bucket, std::size_t first,
                                                      std::size_t count, std::byte* own) const;

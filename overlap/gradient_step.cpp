@@ -16,7 +16,8 @@ constexpr std::chrono::milliseconds kNegotiationPause{1};
 std::span<std::byte> GradientSync::State::memory_of(std::size_t index) noexcept {
   const detail::Bucket& bucket = plan_.buckets[index];
   const std::size_t bytes = bucket.count * size_of(bucket.type);
-  if (options_.storage != GradientStorage::flat) return {buffers_[index].data(), bytes};
+  if (options_.storage != GradientStorage::flat && !bucket.is_in_place)
+    return {buffers_[index].data(), bytes};
   return {static_cast<std::byte*>(parameters_[bucket.parameters.front()].data), bytes};
 }
 
@@ -149,7 +150,8 @@ void GradientSync::State::copy_in(std::size_t index) noexcept {
   for (const std::size_t i : bucket.parameters) {
     std::byte* const place = memory + plan_.places[i].offset;
     if (is_used_[i] == 0) std::memset(place, 0, parameters_[i].count * bytes);
-    else if (options_.storage == GradientStorage::copies && parameters_[i].count > 0)
+    else if (options_.storage == GradientStorage::copies && !bucket.is_in_place &&
+             parameters_[i].count > 0)
       std::memcpy(place, parameters_[i].data, parameters_[i].count * bytes);
   }
 }
@@ -194,10 +196,10 @@ void GradientSync::State::store(std::size_t index) {
   const Parameter& parameter = parameters_[index];
   void* to = options_.on_shard ? parameter.result : nullptr;
   if (to == nullptr && options_.storage == GradientStorage::copies) to = parameter.data;
-  if (to == nullptr || parameter.count == 0) return;
   const detail::Placed& place = plan_.places[index];
-  std::memcpy(to, memory_of(place.bucket).data() + place.offset,
-              parameter.count * size_of(parameter.type));
+  const std::byte* const from = memory_of(place.bucket).data() + place.offset;
+  if (to == nullptr || to == from || parameter.count == 0) return;
+  std::memcpy(to, from, parameter.count * size_of(parameter.type));
 }
 
 void GradientSync::State::call_on_shard(std::size_t index, std::size_t first, std::byte* own) {

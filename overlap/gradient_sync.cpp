@@ -90,8 +90,9 @@ void GradientSync::State::adopt(const detail::GradientPlan& plan) {
   agreeing_.resize((plan_.buckets.size() + 63) / 64);
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
     const detail::Bucket& bucket = plan_.buckets[i];
-    if (options_.storage != GradientStorage::flat)
-      buffers_.push_back(ranks_of(i).allocate<std::byte>(bucket.count * size_of(bucket.type)));
+    const bool is_ours = options_.storage != GradientStorage::flat && !bucket.is_in_place;
+    buffers_.push_back(
+        ranks_of(i).allocate<std::byte>(is_ours ? bucket.count * size_of(bucket.type) : 0));
   }
   make_reductions();
   reset();
@@ -110,7 +111,7 @@ detail::BucketContext GradientSync::State::context_of(std::size_t index) {
       .second = seconds_.empty() ? nullptr : &seconds_[bucket.group],
       .memory = memory_of(index),
       .type = bucket.type,
-      .is_visible = options_.storage != GradientStorage::flat && buffers_[index].is_visible(),
+      .is_visible = is_visible(index),
       .options = &options_,
       .is_compressed = !options_.compression.empty() &&
                        report_.step >= static_cast<std::uint64_t>(options_.compression_after),
@@ -125,6 +126,15 @@ detail::BucketContext GradientSync::State::context_of(std::size_t index) {
       call_on_shard(index, first, own);
     };
   return context;
+}
+
+/// Peers see the program's memory only where it says so.
+bool GradientSync::State::is_visible(std::size_t index) const {
+  const detail::Bucket& bucket = plan_.buckets[index];
+  if (options_.storage != GradientStorage::flat && !bucket.is_in_place)
+    return buffers_[index].is_visible();
+  return std::ranges::all_of(bucket.parameters,
+                             [this](std::size_t i) { return parameters_[i].visible; });
 }
 
 /// Of the bucket's elements from `first` on.

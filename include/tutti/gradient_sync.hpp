@@ -26,16 +26,20 @@ struct Parameter {
   /// Rows of the matrix that it is, in row-major order, for compression to a low rank; 0: it is
   /// none.
   std::size_t rows = 0;
+  /// Whether data is memory of Communicator::allocate that peers see; equal on all ranks.
+  bool visible = false;
   /// With GradientOptions::on_shard: where all ranks store what was made of the gradient, such as
   /// the updated weights; null: where the gradient lies. As many elements of the same type.
   void* result = nullptr;
   /// @param name for error texts. @param elements the gradient. @return the parameter.
   template <MutableElements R>
   [[nodiscard]] static Parameter of(std::string name, R&& elements) {
-    return {.name = std::move(name),
-            .data = std::ranges::data(elements),
-            .count = std::ranges::size(elements),
-            .type = datatype_of<ElementOf<R>>()};
+    Parameter parameter{.name = std::move(name),
+                        .data = std::ranges::data(elements),
+                        .count = std::ranges::size(elements),
+                        .type = datatype_of<ElementOf<R>>()};
+    if constexpr (requires { elements.is_visible(); }) parameter.visible = elements.is_visible();
+    return parameter;
   }
 };
 
@@ -51,7 +55,8 @@ enum class GradientOrder : std::uint8_t {
 
 /// Where gradients lie.
 enum class GradientStorage : std::uint8_t {
-  copies,  ///< In the program's arrays; buckets are copies, in memory that peers see.
+  copies,  ///< In the program's arrays; buckets are copies, in memory that peers see. See
+           ///< GradientOptions::in_place_bytes.
   views,   ///< In the buckets: GradientSync::view says where. Not with GradientOrder::observed.
   flat     ///< In one array of the program's, in the order of parameters, with nothing between
            ///< them; buckets are parts of it. Not with GradientOrder::observed.
@@ -89,6 +94,10 @@ struct GradientOptions {
   std::size_t bucket_bytes = std::size_t{25} << 20;
   /// The same of the first bucket, which starts early where it is small.
   std::size_t first_bucket_bytes = std::size_t{1} << 20;
+  /// With GradientStorage::copies: parameters of so many bytes are buckets by themselves, and are
+  /// reduced where they lie, since two copies cost more than larger buckets gain. Not with
+  /// UnusedGradients::detect, nor with kFlat.
+  std::size_t in_place_bytes = std::size_t{1} << 20;
   GradientOrder order = GradientOrder::observed;  ///< See GradientOrder.
   /// An order that GradientSync::order() told, as of a run that is to go on with the same bits;
   /// empty: from last to first. With it none is observed.
