@@ -116,7 +116,7 @@ std::string gradients_table(const GradientVerdict& verdict, std::optional<double
       "# when all is computed    hidden: share of communication that overlapping hides\n"
       "# ideal: step in which communication disturbs nothing    of ideal: share of what that "
       "saves\n"
-      "# MB: sent by a rank in a step    -: not to be told from noise\n#\n",
+      "# MB: sent by a rank in a step    -: too little to tell\n#\n",
       plural(verdict.steps, "step"), format_ms(verdict.computing.median),
       format_ms(verdict.computing.low), format_ms(verdict.computing.high),
       verdict.steps >= kFewestForTest ? "paired test, p >= 0.01, or less than 2% apart"
