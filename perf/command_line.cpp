@@ -117,6 +117,13 @@ std::vector<Collective> collectives_named(const std::string& text) {
   return collectives;
 }
 
+std::vector<std::string> algorithm_names(Collective collective) {
+  std::vector<std::string> names;
+  for (const Algorithm& row : catalog())
+    if (row.collective == collective) names.emplace_back(row.name);
+  return names;
+}
+
 std::vector<const Algorithm*> rows_named(const Catalog& catalog,
                                          const std::vector<Collective>& collectives,
                                          const std::string& algorithms) {

@@ -3,14 +3,21 @@
 /// the choices and the nearest of them.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <tutti/spi/catalog.hpp>
 #include <tutti/types.hpp>
+
+// Most readers of words need no algorithms.
+namespace tutti::inline v0 {
+class Catalog;
+struct Algorithm;
+enum class Sizes : std::uint8_t;
+}  // namespace tutti::inline v0
 
 namespace tutti::perf {
 
@@ -39,6 +46,9 @@ struct RankRange {
 /// @param text "all", or names with commas between them. @return them, in the order of the catalog.
 /// Throws Failure{usage}.
 [[nodiscard]] std::vector<Collective> collectives_named(const std::string& text);
+
+/// @param collective any. @return the names of tutti's own algorithms for it.
+[[nodiscard]] std::vector<std::string> algorithm_names(Collective collective);
 
 /// The rows to work on. @param catalog of which. @param collectives any. @param algorithms names
 /// with commas between them; empty or "all" means every one. @return them, in the order of the

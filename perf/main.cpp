@@ -80,13 +80,14 @@ int run_command(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 good, 1 wrong data or a failed proof, 2 usage,\n"
       "3 slower than the baseline, 4 environment, 5 deadline,\n"
-      "128 + n a sweep that signal n ended.");
+      "128 + n a measurement that signal n ended.");
   std::function<int()> run;
   add_list(app, run);
   add_show(app, run);
   add_verify(app, run);
   add_info(app, run);
   add_sweep(app, run);
+  add_gradients(app, run);
   add_run(app, run);
   try {
     std::vector<std::string> words = without_separator(app, {argv + 1, argv + argc});

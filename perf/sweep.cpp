@@ -66,7 +66,7 @@ class Sweep {
   int run() {
     check_options();
     const std::vector<Part> parts = plan();
-    const Context context = collect_context(world_, flags_);
+    const Context context = collect_context(world_, repeat_arguments(flags_));
     is_oversubscribed_ = context.is_oversubscribed();
     if (const int code = open_reports(); code != 0) return code;
     if (is_reporter()) {

@@ -8,9 +8,11 @@
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "perf/environment.hpp"
 #include "perf/sweep_build.hpp"
+#include "perf/sweep_options.hpp"
 
 namespace tutti::perf {
 
@@ -52,7 +54,7 @@ bool Context::is_oversubscribed() const {
   });
 }
 
-Context collect_context(World& world, const SweepFlags& flags) {
+Context collect_context(World& world, std::vector<std::string> arguments) {
   return {.version = build_version(),
           .library = world.library(),
           .compiler = build_compiler(),
@@ -61,13 +63,11 @@ Context collect_context(World& world, const SweepFlags& flags) {
           .ranks = world.communicator().size(),
           .hosts = placement(world),
           .environment = recorded_environment(),
-          .arguments = repeat_arguments(flags)};
+          .arguments = std::move(arguments)};
 }
 
-nlohmann::ordered_json json_of(const Context& context, const SweepOptions& options) {
-  nlohmann::ordered_json record{{"record", "context"},
-                                {"schema", "tutti sweep/1"},
-                                {"tutti", context.version},
+nlohmann::ordered_json json_of(const Context& context) {
+  nlohmann::ordered_json record{{"tutti", context.version},
                                 {"mpi", context.library},
                                 {"compiler", context.compiler},
                                 {"started", context.started},
@@ -76,15 +76,21 @@ nlohmann::ordered_json json_of(const Context& context, const SweepOptions& optio
                                 {"processor", context.processor},
                                 {"clock", "steady_clock of each rank"},
                                 {"start_line", "dissemination barrier"},
-                                {"seed", options.seed},
-                                {"touch", options.touch},
-                                {"budget_s", options.budget_s},
-                                {"determinism", level_of(options)},
                                 {"arguments", context.arguments},
                                 {"environment", context.environment}};
   record["hosts"] = nlohmann::ordered_json::array();
   for (const Host& host : context.hosts)
     record["hosts"].push_back({{"host", host.name}, {"cores", host.cores}, {"ranks", host.ranks}});
+  return record;
+}
+
+nlohmann::ordered_json json_of(const Context& context, const SweepOptions& options) {
+  nlohmann::ordered_json record{{"record", "context"}, {"schema", "tutti sweep/1"}};
+  record.update(json_of(context));
+  record["seed"] = options.seed;
+  record["touch"] = options.touch;
+  record["budget_s"] = options.budget_s;
+  record["determinism"] = level_of(options);
   return record;
 }
 

@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "perf/sweep_options.hpp"
 #include "perf/world.hpp"
 
 namespace tutti::perf {
+
+struct SweepOptions;
 
 /// A host and the ranks on it.
 struct Host {
@@ -19,7 +20,7 @@ struct Host {
   std::vector<Rank> ranks{};  ///< Those that run there.
 };
 
-/// Where, with what and how a sweep ran.
+/// Where, with what and how a measurement ran.
 struct Context {
   std::string version{};      ///< Of tutti, with the commit where it is known.
   std::string library{};      ///< The MPI.
@@ -35,10 +36,13 @@ struct Context {
   [[nodiscard]] bool is_oversubscribed() const;
 };
 
-/// Collects. Collective. @param world the ranks. @param flags as written. @return the context, the
-/// same on all ranks but for environment, processor and time, which are the own rank's.
-[[nodiscard]] Context collect_context(World& world, const SweepFlags& flags);
+/// Collects. Collective. @param world the ranks. @param arguments that repeat the measurement.
+/// @return the context, the same on all ranks but for environment, processor and time, which are
+/// the own rank's.
+[[nodiscard]] Context collect_context(World& world, std::vector<std::string> arguments);
 
+/// @param context where, with what and how. @return the facts of it for a JSON record.
+[[nodiscard]] nlohmann::ordered_json json_of(const Context& context);
 /// @param context where, with what and how. @param options the flags. @return the JSON record.
 [[nodiscard]] nlohmann::ordered_json json_of(const Context& context, const SweepOptions& options);
 

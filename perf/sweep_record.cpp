@@ -6,8 +6,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "perf/sweep_failure.hpp"
-
 namespace tutti::perf {
 
 namespace {
@@ -122,20 +120,6 @@ Json json_of(const Cell& cell) {
   record["ratio_ci_high"] = rounded(cell.against_best.interval.high);
   record["p_value"] = cell.against_best.p;
   return record;
-}
-
-LineFile::LineFile(const std::string& path) : path_{path} {
-  if (path.empty()) return;
-  file_.open(path);
-  if (!file_) throw Failure{ExitCode::usage, fmt::format("cannot write '{}'", path)};
-}
-
-void LineFile::write(const std::string& line) {
-  if (!file_.is_open()) return;
-  file_ << line << '\n' << std::flush;
-  if (!file_)
-    throw Failure{ExitCode::environment,
-                  fmt::format("cannot write '{}': is the disk full?", path_)};
 }
 
 }  // namespace tutti::perf

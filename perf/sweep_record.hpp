@@ -1,11 +1,11 @@
 /// @file
-/// The files a sweep writes: one row per cell as CSV, and JSON lines.
+/// What a sweep writes to files: one row per cell as CSV, and JSON lines.
 #pragma once
 
-#include <fstream>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "perf/line_file.hpp"
 #include "perf/sweep_verdict.hpp"
 
 namespace tutti::perf {
@@ -33,20 +33,5 @@ struct Cell {
 [[nodiscard]] std::string csv_row(const Cell& cell);
 /// @param cell one configuration. @return its JSON record.
 [[nodiscard]] nlohmann::ordered_json json_of(const Cell& cell);
-
-/// A text file that is complete up to the last line at any moment.
-class LineFile {
- public:
-  /// Writes nowhere.
-  LineFile() = default;
-  /// Opens for writing. Throws Failure{usage}. @param path the file; empty writes nowhere.
-  explicit LineFile(const std::string& path);
-  /// Writes a line and hands it to the system. @param line without the newline.
-  void write(const std::string& line);
-
- private:
-  std::ofstream file_{};
-  std::string path_{};
-};
 
 }  // namespace tutti::perf

@@ -16,7 +16,7 @@ struct Mistake {
 };
 
 const std::vector<Mistake> kMistakes{
-    {"", {"list", "show", "verify", "info", "sweep", "run"}},
+    {"", {"list", "show", "verify", "info", "sweep", "gradients", "run"}},
     {"verfy", {"unknown command 'verfy'", "did you mean verify?"}},
     {"list --jsn", {"unknown flag '--jsn'", "--collective", "did you mean --json?"}},
     {"list --collective=al_reduce",
@@ -87,7 +87,7 @@ TEST(CommandUsage, ASweepOfAnAlgorithmThatIsWrongMeasuresNothing) {
 }
 
 TEST(CommandUsage, HelpFitsATerminal) {
-  for (const char* command : {"", "list", "show", "verify", "info", "sweep", "run"}) {
+  for (const char* command : {"", "list", "show", "verify", "info", "sweep", "gradients", "run"}) {
     const Answer run = tutti_run(std::string{command} + " --help");
     EXPECT_EQ(run.code, 0);
     EXPECT_EQ(run.err, "");

@@ -1,0 +1,259 @@
+// `tutti gradients`: which options of GradientSync suit a model on the ranks at hand.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "perf/command_line.hpp"
+#include "perf/commands.hpp"
+#include "perf/environment.hpp"
+#include "perf/fail.hpp"
+#include "perf/gradients_fit.hpp"
+#include "perf/gradients_measure.hpp"
+#include "perf/gradients_report.hpp"
+#include "perf/line_file.hpp"
+#include "perf/sweep_failure.hpp"
+#include "perf/sweep_interrupt.hpp"
+#include "perf/sweep_plot.hpp"
+#include "perf/sweep_units.hpp"
+
+namespace tutti::perf {
+
+namespace {
+
+const std::string kGradientsName = "tutti gradients";
+constexpr int kExitOfSignal = 128;  // as shells report a process that a signal ended
+constexpr double kProgressEvery_s = 5;
+
+// Rank 0's text on all ranks, so that they agree on what is wrong with it.
+std::string text_of_file(Communicator& world, const std::string& path) {
+  std::string text;
+  std::array<std::int64_t, 1> size{-1};
+  if (world.rank() == 0) {
+    std::ifstream file{path, std::ios::binary};
+    std::stringstream content;
+    if (file && content << file.rdbuf()) {
+      text = content.str();
+      size[0] = static_cast<std::int64_t>(text.size());
+    }
+  }
+  from_rank_zero(world, size);
+  if (size[0] < 0) {
+    if (path.find_first_of("./") == path.npos) refuse_word("model", path, built_in_models());
+    throw Failure{ExitCode::usage, fmt::format("cannot read the model '{}': give a file of "
+                                               "GradientSync::write_trace, or choose from {}",
+                                               path, fmt::join(built_in_models(), ", "))};
+  }
+  text.resize(static_cast<std::size_t>(size[0]));
+  if (!text.empty()) world.broadcast(std::span{text}, 0);
+  return text;
+}
+
+Model model_of(Communicator& world, const GradientsOptions& options) {
+  if (options.is_built_in) return with_times(built_in_model(options.model), *options.compute_s);
+  Model model = read_model(text_of_file(world, options.model), options.model);
+  return options.compute_s ? scaled_to(std::move(model), *options.compute_s) : model;
+}
+
+// A file that cannot be written is told before minutes of measuring, and not touched before.
+void check_writable(const std::string& path) {
+  const bool is_new = !std::ifstream{path}.is_open();
+  if (!std::ofstream{path, std::ios::app})
+    throw Failure{ExitCode::usage, fmt::format("cannot write '{}'", path)};
+  if (is_new) std::remove(path.c_str());
+}
+
+// What rank 0 writes. On other ranks it is idle.
+class GradientsReports {
+ public:
+  explicit GradientsReports(const GradientsFlags& flags) : flags_{flags} {}
+
+  void open() {
+    if (!flags_.plot.empty()) plot_command_ = plot_command(flags_.plot);
+    if (!flags_.settings.empty()) check_writable(flags_.settings);
+    json_ = LineFile{flags_.json};
+  }
+  void record(const nlohmann::ordered_json& record) {
+    lines_.push_back(record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    json_.write(lines_.back());
+  }
+  void result(const GradientVerdict& verdict, std::optional<double> wanted_s) {
+    for (std::size_t i = 0; i < verdict.results.size(); ++i) record(gradients_record(verdict, i));
+    write_out(gradients_table(verdict, wanted_s), stdout);
+  }
+  void save_best(const GradientVerdict& verdict, const std::string& comment) const {
+    if (flags_.settings.empty()) return;
+    save_gradient_options(flags_.settings, verdict.results.front().setting.options);
+    std::ofstream file{flags_.settings, std::ios::app};
+    file << "# " << comment << "\n";
+  }
+  [[nodiscard]] ExitCode draw_plot() const {
+    return plot_command_.empty() ? ExitCode::good : draw(plot_command_, lines_);
+  }
+  void close() const {
+    for (const std::string& path : {flags_.json, flags_.plot, flags_.settings})
+      if (!path.empty()) write_out("# wrote " + path + "\n", stdout);
+  }
+
+ private:
+  const GradientsFlags& flags_;
+  LineFile json_{};
+  std::vector<std::string> lines_{};  // what the plot is drawn from
+  std::string plot_command_{};
+};
+
+class GradientsCommand {
+ public:
+  GradientsCommand(World& world, const GradientsFlags& flags, const GradientsOptions& options)
+      : world_{world}, flags_{flags}, options_{options}, reports_{flags} {}
+
+  // Runs on all ranks and returns the same exit code on all of them.
+  int run() {
+    Communicator& ranks = world_.communicator();
+    const Model model = model_of(ranks, options_);
+    const Context context = collect_context(world_, repeat_arguments(flags_));
+    check_memory(world_, context, bytes_needed(model, options_.settings),
+                 fmt::format("{} settings of {}", options_.settings.size(), model.name));
+    if (const int code = on_rank_zero([&] { reports_.open(); }); code != 0) return code;
+    if (is_reporter()) {
+      reports_.record(gradients_record(context, model, options_));
+      say(gradients_header(context, model, options_));
+    }
+    GradientRounds rounds{ranks, model, options_};
+    if (!rounds.times().is_interrupted) tell_estimate(rounds.estimate_s());
+    const auto start = std::chrono::steady_clock::now();
+    double told_s = 0;
+    rounds.run([&](std::size_t round) {
+      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+      if (elapsed.count() - told_s < kProgressEvery_s) return;
+      told_s = elapsed.count();
+      tell_progress(round, elapsed.count());
+    });
+    return on_rank_zero([&] { report(rounds.times(), context, model); });
+  }
+
+ private:
+  [[nodiscard]] bool is_reporter() { return world_.communicator().rank() == 0; }
+  [[nodiscard]] std::size_t rounds() const { return options_.steps + options_.warmup; }
+
+  void say(const std::string& text) {
+    if (is_reporter()) write_out(text, stdout);
+  }
+
+  // Rank 0 deals with files; whether that went well is everybody's business.
+  template <class Task>
+  int on_rank_zero(Task task) {
+    std::array<std::int64_t, 1> code{0};
+    if (is_reporter()) {
+      try {
+        task();
+      } catch (const std::exception& error) {
+        code[0] = fail_alike(kGradientsName, error);
+      }
+      if (code[0] == 0) code[0] = code_;
+    }
+    from_rank_zero(world_.communicator(), code);
+    return static_cast<int>(code[0]);
+  }
+
+  void tell_estimate(double seconds) {
+    const std::size_t settings = options_.settings.size();
+    say(fmt::format("# {} setting{} in {} rounds take about {}\n", settings,
+                    settings == 1 ? "" : "s", rounds(), format_duration(seconds)));
+  }
+
+  void tell_progress(std::size_t round, double elapsed_s) {
+    if (!is_reporter() || round == rounds()) return;
+    const double left_s =
+        elapsed_s / static_cast<double>(round) * static_cast<double>(rounds() - round);
+    fmt::print(stderr, "{}: {} of {} rounds done, about {} left\n", kGradientsName, round, rounds(),
+               format_duration(left_s));
+    std::fflush(stderr);
+  }
+
+  // How long a step should compute, where it works by the clock of an undisturbed machine.
+  [[nodiscard]] std::optional<double> wanted_s(const Model& model) const {
+    if (options_.computing == Computing::sleep) return {};
+    return model.compute_s;
+  }
+
+  void report(const GradientTimes& times, const Context& context, const Model& model) {
+    GradientVerdict verdict;
+    if (times.rounds() > 0) {
+      verdict = judge(times, options_.settings);
+      reports_.result(verdict, wanted_s(model));
+      reports_.save_best(verdict,
+                         fmt::format("Of {}, {} ranks, {}: {}", options_.model, context.ranks,
+                                     context.started, sentence_of(verdict)));
+    }
+    reports_.record(gradients_summary(verdict, times.is_interrupted));
+    if (verdict.steps > 0) {
+      code_ = static_cast<int>(reports_.draw_plot());
+      if (code_ == 0) reports_.close();
+    }
+    if (!times.is_interrupted) return;
+    say(fmt::format("# interrupted: {} of {} steps were measured\n", verdict.steps,
+                    options_.steps));
+    code_ = kExitOfSignal + std::max(interrupt_signal(), 2);
+  }
+
+  World& world_;
+  const GradientsFlags& flags_;
+  const GradientsOptions& options_;
+  GradientsReports reports_;
+  int code_ = 0;
+};
+
+// One rank's trouble ends all of them; none may wait for a message that never comes.
+int end_all(std::optional<int> rank, const std::exception& error) {
+  const int code = fail_alone(kGradientsName, rank, error);
+  end_job(code);
+  return code;
+}
+
+int gradients_on(World& world, const GradientsFlags& flags, const GradientsOptions& options) {
+  try {
+    catch_interrupts();
+    return GradientsCommand{world, flags, options}.run();
+  } catch (const Failure& failure) {
+    if (failure.code() == ExitCode::usage) return fail_alike(kGradientsName, failure);
+    return end_all(world.communicator().rank(), failure);
+  } catch (const std::exception& error) {
+    return end_all(world.communicator().rank(), error);
+  }
+}
+
+int gradients(const GradientsFlags& flags) {
+  try {
+    const GradientsOptions options = understand(flags);
+    const std::chrono::duration<double> timeout{options.timeout_s};
+    const std::unique_ptr<World> world =
+        join_world(options.transport, {.timeout = std::chrono::duration_cast<Duration>(timeout)});
+    return gradients_on(*world, flags, options);
+  } catch (const Failure& failure) {
+    return fail_alike(kGradientsName, failure);
+  } catch (const std::exception& error) {
+    return end_all(launched_rank(), error);
+  }
+}
+
+}  // namespace
+
+void add_gradients(CLI::App& app, std::function<int()>& run) {
+  const auto flags = std::make_shared<GradientsFlags>();
+  CLI::App* command =
+      app.add_subcommand("gradients", "find the options of GradientSync that suit a model");
+  declare_gradients_flags(*command, *flags);
+  command->callback([flags, &run] { run = [flags] { return gradients(*flags); }; });
+}
+
+}  // namespace tutti::perf
