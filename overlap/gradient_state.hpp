@@ -89,6 +89,7 @@ class GradientSync::State {
   void run() noexcept;
   [[nodiscard]] bool reduce_all(std::uint32_t step);
   [[nodiscard]] bool advance(Reached& reached);
+  [[nodiscard]] Request& oldest(const Reached& reached);
   void sequence();
   void negotiate();
   [[nodiscard]] bool is_ready_for_sequence(std::size_t bucket) const noexcept;

@@ -69,10 +69,11 @@ bool GradientSync::State::reduce_all(std::uint32_t step) {
       if (!await([this] { return !is_waiting_for_gradients(); })) return false;
       idle = 0;
     } else {
-      // The progress thread goes on with what is under way, so this one sleeps, unless it takes no
-      // time.
       check_over();
-      if (idle > kPolls) std::this_thread::sleep_for(kSleep);
+      // While the program computes, the progress thread goes on with what is under way, and this
+      // one sleeps, unless it takes no time. When the program waits, the processor is free.
+      if (asked_ >= step) oldest(reached).wait();
+      else if (idle > kPolls) std::this_thread::sleep_for(kSleep);
     }
   }
   return await([&] { return asked_ >= step; });
@@ -98,6 +99,12 @@ bool GradientSync::State::advance(Reached& reached) {
     return true;
   }
   return false;
+}
+
+/// @return what has been under way for the longest time.
+Request& GradientSync::State::oldest(const Reached& reached) {
+  if (reached.ended < reached.begun) return flights_[sequence_[reached.ended]].request;
+  return agreement_;
 }
 
 /// Puts buckets that are ready, and whose turn it is, into the sequence.
