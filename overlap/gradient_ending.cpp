@@ -71,8 +71,7 @@ void GradientSync::State::end_step() {
       std::chrono::duration<double>(Clock::now() - wait_began_).count();
   for (std::size_t i = 0; is_detecting() && i < parameters_.size(); ++i)
     ending.used(ranks, i) = is_used_[i];
-  Request request = world.async().all_reduce(ending.sums, sum, {.timeout = options_.timeout});
-  finish(request);
+  world.all_reduce(ending.sums, sum, call_options());
   const double size = world.size();
   const bool is_other_step = ending.step_squared() * size != ending.step() * ending.step();
   if (is_other_step)

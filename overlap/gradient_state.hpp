@@ -99,7 +99,6 @@ class GradientSync::State {
   void check_over() const;
   void begin(std::size_t bucket);
   void end(std::size_t bucket);
-  void finish(Request& request);
   void copy_in(std::size_t bucket) noexcept;
   void copy_out(std::size_t bucket);
   void store(std::size_t parameter);

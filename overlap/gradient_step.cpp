@@ -11,6 +11,14 @@ namespace {
 /// A rank that finds no bucket ready on all ranks asks again only after this time.
 constexpr std::chrono::milliseconds kNegotiationPause{1};
 
+/// Sleeps for a sixteenth of what was waited already, so that looking takes no time that counts,
+/// nor does what is overslept.
+void nap(std::chrono::steady_clock::duration waited) {
+  using std::chrono::microseconds;
+  const auto time = std::chrono::duration_cast<microseconds>(waited / 16);
+  if (time > microseconds{1}) std::this_thread::sleep_for(std::min(time, microseconds{1000}));
+}
+
 }  // namespace
 
 std::span<std::byte> GradientSync::State::memory_of(std::size_t index) noexcept {
@@ -56,24 +64,23 @@ void GradientSync::State::check_over() const {
 
 /// @return whether all buckets were reduced, and wait was called.
 bool GradientSync::State::reduce_all(std::uint32_t step) {
-  constexpr int kPolls = 50;
-  constexpr std::chrono::microseconds kSleep{20};
   sequence_.clear();
   is_in_sequence_.assign(plan_.buckets.size(), 0);
   Reached reached;
-  for (int idle = 0; reached.ended < plan_.buckets.size(); ++idle) {
+  Clock::time_point moved = Clock::now();
+  while (reached.ended < plan_.buckets.size()) {
     sequence();
     if (advance(reached)) {
-      idle = 0;
+      moved = Clock::now();
     } else if (reached.ended == sequence_.size() && is_waiting_for_gradients()) {
       if (!await([this] { return !is_waiting_for_gradients(); })) return false;
-      idle = 0;
+      moved = Clock::now();
     } else {
       check_over();
-      // While the program computes, the progress thread goes on with what is under way, and this
-      // one sleeps, unless it takes no time. When the program waits, the processor is free.
+      // While the program computes, the progress thread goes on with what is under way. When the
+      // program waits, the processor is free.
       if (asked_ >= step) oldest(reached).wait();
-      else if (idle > kPolls) std::this_thread::sleep_for(kSleep);
+      else nap(Clock::now() - moved);
     }
   }
   return await([&] { return asked_ >= step; });
@@ -182,16 +189,6 @@ void GradientSync::State::end(std::size_t index) {
   if (is_detecting()) return;
   copy_out(index);
   call_back(index);
-}
-
-/// Waits for what is under way, and leaves where the GradientSync ends.
-void GradientSync::State::finish(Request& request) {
-  constexpr int kPolls = 50;
-  constexpr std::chrono::microseconds kSleep{20};
-  for (int polls = 0; !request.test(); ++polls) {
-    check_over();
-    if (polls > kPolls) std::this_thread::sleep_for(kSleep);
-  }
 }
 
 void GradientSync::State::copy_out(std::size_t index) {
