@@ -65,6 +65,12 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
   polls_per_clock_ = std::clamp(transport_->capabilities().idle_spins, 1, kPollsPerClock);
   polls_until_clock_ = polls_per_clock_;
   if (!options_.progress_thread) return;
+  if (!transport_->capabilities().threads)
+    throw Error{ErrorCode::invalid_argument,
+                "CommunicatorOptions::progress_thread calls the transport '" +
+                    transport_->capabilities().name +
+                    "' from a thread of its own, which it does not allow: an MPI needs "
+                    "MPI_THREAD_MULTIPLE; start it by MPI_Init_thread"};
   transport_->expect_dozing();
   progress_thread_ = ProgressThread::of_process();
   progress_thread_->add(*this);

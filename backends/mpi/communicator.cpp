@@ -74,7 +74,7 @@ class MpiGroup final : public tutti::Group {
 
 namespace {
 
-/// A thread of tutti's own calls the MPI beside those of the program.
+/// A thread of tutti's own calls the MPI beside those of the program, over any transport.
 void check_threads(const CommunicatorOptions& options) {
   if (!options.progress_thread) return;
   int provided = MPI_THREAD_SINGLE;
@@ -95,7 +95,6 @@ std::unique_ptr<Transport> make_transport(MPI_Comm comm, const Options& options)
 Communicator communicator(MPI_Comm comm, const CommunicatorOptions& options,
                           const Options& transport) {
   MpiChannel channel{comm};
-  check_threads(options);
   Footing watched = watch_ranks(channel, {.timeout = transport.timeout});
   return make_communicator(MpiGroup::footing_of(comm, transport, std::move(watched)),
                            make_host_memory(), options);

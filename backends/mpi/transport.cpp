@@ -40,6 +40,12 @@ PayloadTag payload_tag_of(std::uint32_t serial, const Ranks& ranks) {
   return static_cast<PayloadTag>(first + serial % tags);
 }
 
+bool may_be_called_by_threads() {
+  int provided = MPI_THREAD_SINGLE;
+  check(PMPI_Query_thread(&provided), "ask for its thread level");
+  return provided >= MPI_THREAD_MULTIPLE;
+}
+
 }  // namespace
 
 MpiTransport::MpiTransport(const Ranks& ranks, const Options& options, std::shared_ptr<Alarm> alarm,
@@ -48,6 +54,7 @@ MpiTransport::MpiTransport(const Ranks& ranks, const Options& options, std::shar
       capabilities_{.name = "mpi",
                     .tags = transfer_tags(ranks),
                     .sinks = true,
+                    .threads = may_be_called_by_threads(),
                     .idle_spins = ranks.oversubscribed ? 20 : 10000},
       backing_{std::make_unique<Backing>(warm_bytes())}, ended_{ranks.comm},
       has_notices_{has_notices}, told_{!has_notices} {

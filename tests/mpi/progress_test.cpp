@@ -154,6 +154,9 @@ TEST(MpiProgressThread, IsRefusedBelowThreadMultiple) {
       static_cast<void>(
           mpi::init(MPI_COMM_WORLD, {.transport = transport, .communicator = options}));
     });
+  Communicator plain = mpi::communicator(MPI_COMM_WORLD, {.timeout = kPatience});
+  expect_refusal([&] { static_cast<void>(plain.duplicate(options)); });
+  EXPECT_EQ(plain.all_reduce(1), plain.size());
   Communicator world = make_world("auto");
   EXPECT_EQ(world.all_reduce(1), world.size()) << "ranks go on after a refusal";
 }

@@ -115,8 +115,11 @@ struct Capabilities {
   std::uint32_t tags = 0;  ///< Tags in [0, tags) may be used.
   bool sinks = false;      ///< Whether a receive may have a Sink.
   bool loans = false;      ///< Whether receives may lend and sends may have replies.
-  int idle_spins = 1000;   ///< Empty polls before a waiting thread yields; small where ranks
-                           ///< outnumber cores.
+  /// Whether another thread of the process may call it than the one that calls other transports,
+  /// at the same time: what CommunicatorOptions::progress_thread needs.
+  bool threads = true;
+  int idle_spins = 1000;  ///< Empty polls before a waiting thread yields; small where ranks
+                          ///< outnumber cores.
 };
 
 /// Moves messages. Between two ranks, messages of equal tag match in the order in which they were
