@@ -45,8 +45,11 @@ class HalvedReduction final : public BucketReduction {
     return context().first->async().run(call, counted_options());
   }
   Request go_on() override {
+    const double before = context().findings->not_finite;
     look_at(context().type, own(), own_count(), *context().findings);
-    if (context().shard) context().shard(first_, own());
+    const bool is_finite = context().findings->not_finite == before;
+    if (context().shard)
+      context().shard(first_, own(), is_finite || !context().options->check_finite);
     Call call = whole_call(context(), Collective::all_gather);
     call.in = own();
     call.in_count = own_count();

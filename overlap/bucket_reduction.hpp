@@ -40,7 +40,9 @@ struct BucketContext {
   bool is_compressed = false;    ///< Whether GradientOptions::compression holds already.
   const Operator* op = nullptr;  ///< Sum or average.
   Findings* findings = nullptr;  ///< Where to add what was seen.
-  std::function<void(std::size_t first, std::byte* own)> shard{};  ///< With on_shard.
+  /// With on_shard: is told of the own block's first element, where it lies, and whether it may
+  /// become part of weights.
+  std::function<void(std::size_t first, std::byte* own, bool is_good)> shard{};
 
   /// @return elements of the bucket.
   [[nodiscard]] std::size_t count() const noexcept { return memory.size() / size_of(type); }

@@ -44,9 +44,10 @@ void orthogonalize(std::span<float> vectors, std::size_t many) {
 }
 
 /// Numbers between -1 and 1, the same on all ranks (SplitMix64: Steele, Lea, Flood, OOPSLA 2014).
-void fill_random(std::span<float> vectors) {
-  std::uint64_t state = vectors.size();
-  for (float& x : vectors) {
+/// @param seed another one for each vector of a matrix, so that they are independent.
+void fill_random(std::span<float> vector, std::uint64_t seed) {
+  std::uint64_t state = seed << 32;
+  for (float& x : vector) {
     std::uint64_t word = state += 0x9e3779b97f4a7c15;
     word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9;
     word = (word ^ (word >> 27)) * 0x94d049bb133111eb;
@@ -139,13 +140,22 @@ class PowerSgd final : public CompressedReduction {
       for (std::size_t i = 0; i < plain.count; ++i)
         elements()[plain.first + i] = left_.data()[plain.place + i] * factor();
     if (!is_finite) restart();  // else all steps to come would be void
+    else revive();
   }
 
  private:
   void restart() {
     std::ranges::fill(errors_, 0.0F);
     for (const Factored& matrix : matrices_)
-      fill_random({right_.data() + matrix.right, rank_ * matrix.columns});
+      for (std::size_t k = 0; k < rank_; ++k) fill_random(right_of(matrix, k), k + 1);
+  }
+  /// A vector that became zero, as of gradients that were, would stay so.
+  void revive() {
+    for (const Factored& matrix : matrices_)
+      for (std::size_t k = 0; k < rank_; ++k) {
+        const std::span<float> right = right_of(matrix, k);
+        if (std::ranges::all_of(right, [](float x) { return x == 0; })) fill_random(right, k + 1);
+      }
   }
   [[nodiscard]] std::span<float> row_of(const Factored& matrix, std::size_t row) {
     return elements().subspan(matrix.first + row * matrix.columns, matrix.columns);

@@ -15,6 +15,7 @@ std::uint64_t hash_of(std::span<const std::byte> bytes) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes.data() + i, std::min(sizeof word, bytes.size() - i));
     hash = (hash ^ word) * 0x100000001b3;
+    hash ^= hash >> 32;  // else two highest bits that differ would cancel each other
   }
   return hash;
 }
@@ -27,7 +28,7 @@ std::span<const std::byte> bytes_of_array(const Parameter& array) {
 
 /// One small all_reduce has all that must be agreed.
 struct GradientSync::State::Ending {
-  static constexpr std::size_t kWords = 6;
+  static constexpr std::size_t kWords = 7;
   std::vector<double> sums;
 
   Ending(std::size_t ranks, std::size_t parameters) : sums(kWords + ranks + parameters) {}
@@ -37,6 +38,7 @@ struct GradientSync::State::Ending {
   double& not_finite() { return sums[3]; }
   double& active() { return sums[4]; }
   double& norm_squared() { return sums[5]; }
+  double& callbacks() { return sums[6]; }
   double& waited(std::size_t rank) { return sums[kWords + rank]; }
   [[nodiscard]] std::span<const double> waits(std::size_t ranks) const {
     return std::span{sums}.subspan(kWords, ranks);
@@ -57,7 +59,8 @@ void GradientSync::State::end_step() {
       if (const auto text = difference_in(groups_[array.group], bytes_of_array(array)))
         note("'" + array.name + "' of GradientOptions::state differs: " + *text);
   }
-  const auto step = static_cast<double>(report_.step);
+  // Small, so that sums of squares are exact.
+  const auto step = static_cast<double>(report_.step % (1U << 20));
   ending.step() = step;
   ending.step_squared() = step * step;
   {
@@ -67,6 +70,7 @@ void GradientSync::State::end_step() {
   ending.not_finite() = options_.check_finite ? findings_.not_finite : 0;
   ending.active() = is_active_ ? 1 : 0;
   ending.norm_squared() = findings_.squares;
+  ending.callbacks() = options_.on_bucket || options_.on_shard ? 1 : 0;
   ending.waited(static_cast<std::size_t>(world.rank())) =
       std::chrono::duration<double>(Clock::now() - wait_began_).count();
   for (std::size_t i = 0; is_detecting() && i < parameters_.size(); ++i)
@@ -76,9 +80,16 @@ void GradientSync::State::end_step() {
   const bool is_other_step = ending.step_squared() * size != ending.step() * ending.step();
   if (is_other_step)
     note("ranks are at different steps; this one is at step " + std::to_string(report_.step));
-  step_error_ = agreed_problem(is_other_step ? size : ending.problems(), ending.not_finite());
+  const bool is_seen_too_early = ending.callbacks() > 0 && ending.active() < size;
+  if (is_seen_too_early)
+    note(
+        "on_bucket or on_shard has seen the mean of all ranks, of which not all took part; join is "
+        "not for a GradientSync that has one of them on any rank");
+  const bool is_void_everywhere = is_other_step || is_seen_too_early;
+  step_error_ = agreed_problem(is_void_everywhere ? size : ending.problems(), ending.not_finite());
   report_step(ending);
-  if (is_every(options_.resync_every)) broadcast_arrays(options_.state, 0);
+  if (is_every(options_.resync_every) && report_.active == world.size())
+    broadcast_arrays(options_.state, 0);
 }
 
 /// The same on all ranks.
@@ -114,7 +125,7 @@ void GradientSync::State::report_step(const Ending& ending) {
   if (is_detecting()) keep_unused(ending);
   if (options_.average && report_.active > 0 && report_.active < groups_[0].size()) {
     const double factor = static_cast<double>(groups_[0].size()) / report_.active;
-    rescale(factor);
+    if (!step_error_) rescale(factor, ending);
     report_.norm *= factor;
   }
   const std::span<const double> waits = sums.waits(ranks);
@@ -149,9 +160,12 @@ void GradientSync::State::keep_unused(const Ending& ending) {
 }
 
 /// Where not all ranks take part the mean is over those that do.
-void GradientSync::State::rescale(double factor) {
+void GradientSync::State::rescale(double factor, const Ending& ending) {
+  Ending sums = ending;
+  const auto ranks = static_cast<std::size_t>(groups_[0].size());
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
+    if (is_detecting() && sums.used(ranks, i) == 0) continue;  // it stays as it is
     auto* const data = static_cast<std::byte*>(
         options_.storage == GradientStorage::views ? view(i) : parameter.data);
     detail::with_elements(parameter.type, data, parameter.count, [factor](auto elements) {
@@ -171,7 +185,10 @@ std::optional<std::string> GradientSync::State::difference_in(Communicator& rank
   const auto odd = std::ranges::find_if(hashes, [&](std::uint64_t hash) {
     return std::ranges::count(hashes, hash) * 2 <= ranks.size();
   });
-  return "rank " + std::to_string(odd - hashes.begin()) + " has others than most";
+  if (odd == hashes.end() || ranks.size() == 2) return "ranks have different ones";
+  const bool is_part = ranks.size() < groups_[0].size();
+  return "rank " + std::to_string(odd - hashes.begin()) + (is_part ? " of its group" : "") +
+         " has others than most";
 }
 
 void GradientSync::State::verify_gradients() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -30,6 +31,11 @@ void check_group(const Parameter& array, std::size_t index, std::size_t groups) 
   if (array.group > groups)
     refuse(name_of_parameter(array, index) + " is of group " + std::to_string(array.group) +
            ", but there are groups 0 to " + std::to_string(groups));
+}
+
+void check_data(const Parameter& array, std::size_t index) {
+  if (array.data == nullptr && array.count > 0)
+    refuse(name_of_parameter(array, index) + " has no data");
 }
 
 void check_flat(std::span<const Parameter> parameters) {
@@ -70,14 +76,19 @@ void check_steps(const GradientOptions& options, std::size_t parameters) {
     refuse(
         "an observed order moves gradients to other buckets, so it needs storage in copies; "
         "choose GradientOrder::reversed");
-  if (options.storage == GradientStorage::flat && options.unused == UnusedGradients::detect)
-    refuse("flat storage cannot leave single gradients as they are; choose zeros");
+  const bool detects = options.unused == UnusedGradients::detect;
+  if (detects && options.storage != GradientStorage::copies)
+    refuse("only with storage in copies can single gradients stay as they are; choose zeros");
+  if (detects && (options.on_bucket || !options.compression.empty() || !options.groups.empty()))
+    refuse(
+        "which gradients are not used is known at the end of a step, and of all ranks: detect goes "
+        "with none of on_bucket, compression and groups; choose zeros");
   if (options.storage == GradientStorage::flat && !options.known_order.empty())
     refuse("flat storage lies in the order of parameters; leave known_order empty");
   if (!options.compression.empty()) static_cast<void>(parse_compression(options.compression));
   if (options.on_shard && !options.compression.empty())
     refuse("on_shard makes weights, which compression would change; choose one of them");
-  if (options.on_shard && options.unused == UnusedGradients::detect)
+  if (options.on_shard && detects)
     refuse("on_shard makes weights of all gradients, so none stays as it is; choose zeros");
   if (options.on_shard && options.order == GradientOrder::observed && options.known_order.empty())
     refuse(
@@ -193,14 +204,17 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
       refuse(name_of_parameter(parameter, i) + " is of " + std::string{name_of(type)} +
              "; expected f16, bf16, f32 or f64");
     check_group(parameter, i, options.groups.size());
-    if (parameter.data == nullptr && parameter.count > 0 && !views)
-      refuse(name_of_parameter(parameter, i) + " has no data");
+    if (!views) check_data(parameter, i);
     if (parameter.rows > 0 && parameter.count % parameter.rows != 0)
       refuse(name_of_parameter(parameter, i) + " has " + std::to_string(parameter.count) +
              " elements, which are no matrix of " + std::to_string(parameter.rows) + " rows");
   }
-  for (std::size_t i = 0; i < options.state.size(); ++i)
+  for (std::size_t i = 0; i < options.state.size(); ++i) {
     check_group(options.state[i], i, options.groups.size());
+    check_data(options.state[i], i);
+  }
+  for (const Communicator* group : options.groups)
+    if (group == nullptr) refuse("a group is null");
   if (options.storage == GradientStorage::flat) check_flat(parameters);
 }
 
@@ -214,7 +228,8 @@ std::string describe(std::span<const Parameter> parameters, const GradientOption
        << ", verify_every " << options.verify_every << ", resync_every " << options.resync_every
        << ", compression '" << options.compression << "', compression_after "
        << options.compression_after << ", on_shard " << (options.on_shard ? "set" : "not set")
-       << ", known_order ";
+       << ", algorithm '" << options.algorithm << "', " << options.groups.size()
+       << " groups, known_order ";
   for (const std::size_t i : options.known_order) text << i << " ";
   text << "and " << parameters.size() << " parameters\n" << describe_arrays(parameters);
   if (!options.state.empty()) text << "state:\n" << describe_arrays(options.state);
@@ -258,8 +273,19 @@ void compare(Communicator& world, const std::string& own) {
 }
 
 void compare_arrays(Communicator& world, std::span<const Parameter> arrays, std::size_t groups) {
-  compare(world, "arrays: " + std::to_string(arrays.size()) + "\n" + describe_arrays(arrays));
-  for (std::size_t i = 0; i < arrays.size(); ++i) check_group(arrays[i], i, groups);
+  std::string own = "arrays: " + std::to_string(arrays.size()) + "\n" + describe_arrays(arrays);
+  std::optional<Error> problem;
+  try {
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      check_group(arrays[i], i, groups);
+      check_data(arrays[i], i);
+    }
+  } catch (const Error& error) {
+    problem = error;
+    own = std::string{error.what()} + "\n";
+  }
+  compare(world, own);
+  if (problem) throw Error{*problem};
 }
 
 }  // namespace tutti::inline v0::detail

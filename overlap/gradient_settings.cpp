@@ -160,6 +160,8 @@ GradientOptions load_gradient_options(const std::string& path, GradientOptions o
       throw Error{ErrorCode::invalid_argument, "GradientOptions: " + path + ", line " +
                                                    std::to_string(number) + ": " + error.what()};
     }
+  if (file.bad())
+    throw Error{ErrorCode::invalid_argument, "GradientOptions: cannot read the file " + path};
   return options;
 }
 

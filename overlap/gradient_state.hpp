@@ -62,10 +62,11 @@ class GradientSync::State {
   struct Ending;
 
   // By the program's thread: gradient_sync.cpp.
+  void connect();
   void adopt(const detail::GradientPlan& plan);
   [[nodiscard]] detail::BucketContext context_of(std::size_t bucket);
   [[nodiscard]] bool is_visible(std::size_t bucket) const;
-  void call_on_shard(std::size_t bucket, std::size_t first, std::byte* own);
+  void call_on_shard(std::size_t bucket, std::size_t first, std::byte* own, bool is_good);
   [[nodiscard]] std::vector<ParameterShard> parts_of(std::size_t bucket, std::size_t first,
                                                      std::size_t count, std::byte* own) const;
   void make_reductions();
@@ -109,7 +110,7 @@ class GradientSync::State {
   void report_step(const Ending& ending);
   void keep_unused(const Ending& ending);
   void verify_gradients();
-  void rescale(double factor);
+  void rescale(double factor, const Ending& ending);
   [[nodiscard]] std::optional<Error> agreed_problem(double problems, double not_finite);
   [[nodiscard]] std::optional<std::string> difference_in(Communicator& ranks,
                                                          std::span<const std::byte> bytes);
@@ -131,8 +132,8 @@ class GradientSync::State {
 
   std::vector<Parameter> parameters_;
   GradientOptions options_;
-  std::vector<Communicator> groups_;       // copies of the program's; the first has all ranks
-  std::vector<Communicator> seconds_;      // and of these, for second collectives
+  std::vector<Communicator> groups_{};     // copies of the program's; the first has all ranks
+  std::vector<Communicator> seconds_{};    // and of these, for second collectives
   std::optional<Communicator> control_{};  // for GradientOrder::negotiated
   const Operator operator_;
   detail::GradientPlan plan_{};

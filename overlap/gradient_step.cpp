@@ -206,17 +206,26 @@ void GradientSync::State::store(std::size_t index) {
   std::memcpy(to, from, parameter.count * size_of(parameter.type));
 }
 
-void GradientSync::State::call_on_shard(std::size_t index, std::size_t first, std::byte* own) {
-  try {
-    const std::size_t count = detail::blocks_of(
-        plan_.buckets[index].count,
-        static_cast<std::size_t>(
-            ranks_of(index).size()))[static_cast<std::size_t>(ranks_of(index).rank())];
-    options_.on_shard(parts_of(index, first, count, own));
-  } catch (const std::exception& error) {
-    note(std::string{"on_shard threw: "} + error.what());
-  } catch (...) {
-    note("on_shard threw an exception of unknown type");
+/// Where the step is void, weights stay as they are.
+void GradientSync::State::call_on_shard(std::size_t index, std::size_t first, std::byte* own,
+                                        bool is_good) {
+  const auto ranks = static_cast<std::size_t>(ranks_of(index).size());
+  const auto rank = static_cast<std::size_t>(ranks_of(index).rank());
+  const std::size_t count = detail::blocks_of(plan_.buckets[index].count, ranks)[rank];
+  const std::vector<ParameterShard> parts = parts_of(index, first, count, own);
+  if (is_good) try {
+      return options_.on_shard(parts);
+    } catch (const std::exception& error) {
+      note(std::string{"on_shard threw: "} + error.what());
+    } catch (...) {
+      note("on_shard threw an exception of unknown type");
+    }
+  for (const ParameterShard& part : parts) {
+    const Parameter& parameter = parameters_[part.parameter];
+    const std::size_t bytes = size_of(parameter.type);
+    if (parameter.result == nullptr) continue;
+    std::memcpy(part.data, static_cast<const std::byte*>(parameter.result) + part.first * bytes,
+                part.count * bytes);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <tutti/batch.hpp>
+#include <tutti/spi/catalog.hpp>
 #include <tutti/spi/service_thread.hpp>
 
 #include "gradient_state.hpp"
@@ -17,30 +18,21 @@ constexpr std::uint64_t kKey = 0x6772616473796e63;
 constexpr std::uint64_t kKeyOfSeconds = kKey - 1;
 constexpr std::uint64_t kKeyOfControl = kKey - 2;
 
-std::vector<Communicator> copies_of(Communicator& world, const GradientOptions& options) {
-  std::vector<Communicator> copies;
-  const auto add = [&](Communicator& group, std::uint64_t key) {
-    CommunicatorOptions own = group.options();
-    own.progress_thread = true;
-    copies.push_back(group.duplicate(own, key));
-  };
-  add(world, kKey);
-  for (std::size_t i = 0; i < options.groups.size(); ++i) {
-    if (options.groups[i] == nullptr)
-      throw Error{ErrorCode::invalid_argument, "GradientSync: a group is null"};
-    add(*options.groups[i], kKey + 1 + i);
-  }
-  return copies;
+/// A communicator of the same ranks whose operations end by themselves, and give the same bits on
+/// all ranks.
+Communicator copy_of(Communicator& group, std::uint64_t key) {
+  CommunicatorOptions own = group.options();
+  own.progress_thread = true;
+  own.determinism = std::max(own.determinism, Determinism::rank_identical);
+  return group.duplicate(own, key);
 }
 
-/// What second collectives need, where there are some.
-std::vector<Communicator> seconds_of(std::vector<Communicator>& groups,
-                                     const GradientOptions& options) {
-  std::vector<Communicator> copies;
-  if (options.norm || options.check_finite || options.on_shard || !options.compression.empty())
-    for (Communicator& group : groups)
-      copies.push_back(group.duplicate(group.options(), kKeyOfSeconds));
-  return copies;
+/// Throws Error{invalid_argument} where there is no such algorithm.
+void check_algorithm(const Communicator& world, const std::string& name) {
+  if (name.empty()) return;
+  const Catalog usual;
+  const auto& given = world.options().catalog;
+  static_cast<void>(parse_choice(given ? *given : usual, Collective::all_reduce, name));
 }
 
 std::span<std::byte> bytes_of(const Parameter& array) {
@@ -51,14 +43,15 @@ std::span<std::byte> bytes_of(const Parameter& array) {
 
 GradientSync::State::State(Communicator& world, std::span<const Parameter> parameters,
                            const GradientOptions& options)
-    : parameters_{parameters.begin(), parameters.end()}, options_{options}, groups_{copies_of(
-                                                                                world, options)},
-      seconds_{seconds_of(groups_, options)}, operator_{options.average ? average : sum},
-      missing_(0), is_ready_(parameters.size()), is_used_(parameters.size(), 1),
+    : parameters_{parameters.begin(), parameters.end()}, options_{options},
+      operator_{options.average ? average : sum}, missing_(0), is_ready_(parameters.size()),
+      is_used_(parameters.size(), 1),
       arrivals_(parameters.size()), record_{options.record, parameters.size()} {
+  groups_.push_back(copy_of(world, kKey));
   std::string own;
   try {
     detail::check_parameters(parameters_, options_);
+    check_algorithm(world, options_.algorithm);
     own = detail::describe(parameters_, options_);
   } catch (const Error& error) {
     own = error.what();
@@ -67,13 +60,22 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
     throw;
   }
   detail::compare(groups_[0], own);
-  if (is_negotiating()) control_ = groups_[0].duplicate(groups_[0].options(), kKeyOfControl);
+  connect();
   const bool is_known = !options_.known_order.empty();
   is_observing_ = options_.order == GradientOrder::observed && !is_known;
   adopt(detail::make_plan(
       parameters_, options_,
       is_known ? options_.known_order : detail::reversed_order(parameters_.size())));
   thread_ = start_service_thread("tutti-gradients", [this] { run(); });
+}
+
+/// Makes the other communicators, which takes all ranks.
+void GradientSync::State::connect() {
+  for (std::size_t i = 0; i < options_.groups.size(); ++i)
+    groups_.push_back(copy_of(*options_.groups[i], kKey + 1 + i));
+  if (options_.norm || options_.check_finite || options_.on_shard || !options_.compression.empty())
+    for (Communicator& group : groups_) seconds_.push_back(copy_of(group, kKeyOfSeconds));
+  if (is_negotiating()) control_ = copy_of(groups_[0], kKeyOfControl);
 }
 
 GradientSync::State::~State() {
@@ -113,7 +115,8 @@ detail::BucketContext GradientSync::State::context_of(std::size_t index) {
       .type = bucket.type,
       .is_visible = is_visible(index),
       .options = &options_,
-      .is_compressed = !options_.compression.empty() &&
+      // What observing changes would lose what codecs have kept.
+      .is_compressed = !options_.compression.empty() && !is_observing_ &&
                        report_.step >= static_cast<std::uint64_t>(options_.compression_after),
       .op = &operator_,
       .findings = &findings_};
@@ -122,8 +125,8 @@ detail::BucketContext GradientSync::State::context_of(std::size_t index) {
                               .rows = parameters_[i].rows,
                               .count = parameters_[i].count});
   if (options_.on_shard)
-    context.shard = [this, index](std::size_t first, std::byte* own) {
-      call_on_shard(index, first, own);
+    context.shard = [this, index](std::size_t first, std::byte* own, bool is_good) {
+      call_on_shard(index, first, own, is_good);
     };
   return context;
 }
@@ -179,6 +182,7 @@ void GradientSync::State::reset() noexcept {
   communicating_ = Duration::zero();
   findings_ = {};
   sent_bytes_ = plain_bytes_ = 0;
+  const std::lock_guard lock{mutex_};
   problem_.clear();
 }
 
@@ -261,7 +265,7 @@ void GradientSync::State::ready(std::size_t parameter) noexcept {
 
 void GradientSync::State::finish_missing(bool is_active) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (is_ready_[i].load(std::memory_order_relaxed) != 0) continue;
+    if (is_ready_[i].exchange(1, std::memory_order_relaxed) != 0) continue;
     is_used_[i] = 0;
     if (is_active && options_.unused == UnusedGradients::error)
       note("parameter " + std::to_string(i) + " '" + parameters_[i].name +
@@ -274,8 +278,8 @@ const StepReport& GradientSync::State::wait(bool is_active) {
   check_failure();
   wait_began_ = Clock::now();
   is_active_ = is_active;
-  if (!is_active && (options_.on_bucket || options_.on_shard))
-    note("join is not for a GradientSync that has on_bucket or on_shard");
+  if (!is_active && (options_.groups.size() > 0 || !options_.state.empty()))
+    note("join is not for a GradientSync that has groups or state, which joined ranks do not keep");
   finish_missing(is_active);
   const std::uint32_t before = ended_.load(std::memory_order_acquire);
   asked_.fetch_add(1, std::memory_order_release);

@@ -3,23 +3,37 @@
 #include <tutti/periodic_sync.hpp>
 
 #include "bucket_reduction.hpp"
+#include "gradient_plan.hpp"
 
 namespace tutti::inline v0 {
 namespace {
 
-PeriodicOptions checked(PeriodicOptions options) {
-  const auto refuse = [](const std::string& text) {
-    throw Error{ErrorCode::invalid_argument, "PeriodicSync: " + text};
-  };
+/// @return what is wrong with options, or nothing.
+std::string problem_of(const PeriodicOptions& options) {
   if (options.period < 1)
-    refuse("period is " + std::to_string(options.period) + ", expected 1 or more");
+    return "period is " + std::to_string(options.period) + ", expected 1 or more";
   if (options.outer && !(options.outer->rate > 0))
-    refuse("the outer rate is " + std::to_string(options.outer->rate) + ", expected above 0");
+    return "the outer rate is " + std::to_string(options.outer->rate) + ", expected above 0";
   if (options.outer && !(options.outer->momentum >= 0 && options.outer->momentum < 1))
-    refuse("the outer momentum is " + std::to_string(options.outer->momentum) +
-           ", expected 0 to below 1");
+    return "the outer momentum is " + std::to_string(options.outer->momentum) +
+           ", expected 0 to below 1";
   if (options.exchange.on_bucket || options.exchange.on_shard)
-    refuse("on_bucket and on_shard are for gradients");
+    return "on_bucket and on_shard are for gradients";
+  return {};
+}
+
+/// Compares options, which takes all ranks. @return them, with what is PeriodicSync's own.
+PeriodicOptions agreed_options(Communicator& world, std::span<const Parameter> weights,
+                               PeriodicOptions options) {
+  const std::string problem = problem_of(options);
+  const OuterOptimizer outer = options.outer.value_or(OuterOptimizer{.rate = 0});
+  detail::compare(world, problem.empty() ? "options: period " + std::to_string(options.period) +
+                                               ", outer rate " + std::to_string(outer.rate) +
+                                               ", momentum " + std::to_string(outer.momentum) +
+                                               ", nesterov " + std::to_string(outer.nesterov) + "\n"
+                                         : problem + "\n");
+  if (!problem.empty()) throw Error{ErrorCode::invalid_argument, "PeriodicSync: " + problem};
+  detail::compare_arrays(world, weights, options.exchange.groups.size());
   options.exchange.order = GradientOrder::reversed;
   options.exchange.storage = GradientStorage::views;
   options.exchange.unused = UnusedGradients::error;
@@ -72,7 +86,7 @@ void apply_movement(std::span<T> movement, std::span<T> momentum, std::span<T> w
 
 PeriodicSync::PeriodicSync(Communicator& world, std::span<const Parameter> weights,
                            const PeriodicOptions& options)
-    : weights_{weights.begin(), weights.end()}, options_{checked(options)},
+    : weights_{weights.begin(), weights.end()}, options_{agreed_options(world, weights, options)},
       sync_{world, movements_of(weights), options_.exchange} {
   sync_.broadcast_state(weights_);
   for (const Parameter& weight : weights_) {

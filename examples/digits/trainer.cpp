@@ -76,7 +76,9 @@ class Trainer {
     all.norm = options_.clip > 0;
     all.verify_every = options_.verify_every;
     all.resync_every = options_.resync_every;
-    if (options_.verify_every > 0 || options_.resync_every > 0) all.state = weights(model_);
+    // Ranks that only join have old weights.
+    if ((options_.verify_every > 0 || options_.resync_every > 0) && options_.uneven == 0)
+      all.state = weights(model_);
     all.record = options_.trace.empty() ? 0 : 20;
     return all;
   }

@@ -66,7 +66,9 @@ enum class GradientStorage : std::uint8_t {
 enum class UnusedGradients : std::uint8_t {
   error,  ///< The step ends in an Error that names one, on all ranks.
   zeros,  ///< They count as zeros.
-  detect  ///< They count as zeros, and stay as they are where no rank has them. Not with flat.
+  /// They count as zeros, and stay as they are where no rank has them. With copies only, and
+  /// neither with on_bucket, nor compression, nor groups.
+  detect
 };
 
 /// A bucket that has been reduced.
@@ -126,9 +128,11 @@ struct GradientOptions {
   std::vector<Parameter> state{};
   /// Other sets of ranks that share parameters, as where a model is divided. They must live.
   std::vector<Communicator*> groups{};
-  int in_flight = 2;        ///< Buckets that are reduced at the same time, at most; 1 or more.
-  Duration timeout{0};      ///< Of a bucket, and of the step's end; zero takes the communicator's.
-  std::string algorithm{};  ///< As Options::algorithm, for buckets; empty chooses.
+  int in_flight = 2;    ///< Buckets that are reduced at the same time, at most; 1 or more.
+  Duration timeout{0};  ///< Of a bucket, and of the step's end; zero takes the communicator's.
+  /// As Options::algorithm of all_reduce, for buckets that are reduced by one; empty chooses. Two
+  /// halves, as with norm, check_finite, on_shard and compression, choose their own.
+  std::string algorithm{};
   /// Called by GradientSync's thread for each bucket that has been reduced, in their order, so that
   /// an optimizer runs while others are under way. What it throws makes the step void. Gradients of
   /// a step that is void may have been seen by it.
@@ -136,7 +140,9 @@ struct GradientOptions {
   /// Called by GradientSync's thread for the part of each bucket that this rank owns, when it is
   /// reduced: an optimizer replaces the gradients by updated weights, with moments for its own part
   /// only, and then all ranks get what it made (ZeRO stage 1: Rajbhandari et al., SC 2020). What it
-  /// throws makes the step void, though weights of other buckets may have been updated by then.
+  /// throws makes the step void: weights in Parameter::result stay as they are, but for those of
+  /// other buckets, which may have been updated by then. So it is where check_finite finds
+  /// something.
   /// Neither with GradientOrder::observed, nor with compression.
   std::function<void(std::span<const ParameterShard>)> on_shard{};
   /// Of how many steps, the last ones, GradientSync::write_trace tells; 0: of none.
@@ -183,13 +189,14 @@ struct BucketReport {
 /// have started, while the program computes others. All ranks get the same bits.
 ///
 /// There are three points of a program where ranks meet: broadcast_state before the first step,
-/// sync_buffers before the steps that need it, and the steps themselves: ready for each parameter
-/// when its gradient is done, wait when all are. For steps that only accumulate gradients a program
-/// calls neither. What a rank calls differently, or what is wrong with the gradients of one, makes
-/// the step void: wait throws the same Error{invalid_argument} on all ranks, and the next step may
-/// follow. Other Errors leave it failed, as of a Communicator.
+/// average_buffers before the steps that need it, and the steps themselves: ready for each
+/// parameter when its gradient is done, wait when all are. For steps that only accumulate gradients
+/// a program calls neither. What a rank calls differently, or what is wrong with the gradients of
+/// one, makes the step void: wait throws the same Error{invalid_argument} on all ranks, and the
+/// next step may follow. Other Errors leave it failed, as of a Communicator.
 ///
-/// ready may be called from any threads; the others from one at a time. Move-only.
+/// ready may be called from any threads; the others from one at a time, and but for wait and join
+/// not between the first ready of a step and its wait. Move-only.
 class TUTTI_API GradientSync {
  public:
   /// Collective. @param world whose ranks take part; calls of its own are not disturbed.
@@ -229,12 +236,14 @@ class TUTTI_API GradientSync {
   const StepReport& wait();
   /// Takes part in the steps of others with zeros, which do not count for the mean, until no rank
   /// has data any more: for ranks that run out of data earlier. Collective over those that have.
+  /// Not with on_bucket, on_shard, groups or state.
   /// Throws as wait. @return how many steps of others there were.
   std::uint64_t join();
 
   /// @return how the last step went.
   [[nodiscard]] const StepReport& last_step() const noexcept;
-  /// @return how its buckets went, in the order of buckets().
+  /// @return how its buckets went, in the order of buckets() before that step: an order that is
+  /// observed changes them after the first one.
   [[nodiscard]] const std::vector<BucketReport>& last_buckets() const noexcept;
   /// @return the buckets of the plan: which parameters lie in each, in the order in which they
   /// start.

@@ -57,7 +57,7 @@ class TUTTI_API PeriodicSync {
   /// @return how the last meeting went.
   [[nodiscard]] const StepReport& last_meeting() const noexcept { return sync_.last_step(); }
   /// @return what has to be saved beside weights, and loaded, for a run to go on with the same
-  /// bits: copies and momentum, by name. Equal on all ranks after a meeting.
+  /// bits from a meeting: copies and momentum, by name. Equal on all ranks there.
   [[nodiscard]] std::vector<Parameter> state();
 
  private:

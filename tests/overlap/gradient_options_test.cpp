@@ -133,6 +133,85 @@ TEST_P(GradientChoices, UpdateEachPartOfTheWeightsOnOneRank) {
     });
 }
 
+/// Where the optimizer throws, and where it would get what is no number.
+TEST_P(GradientChoices, LeaveWeightsAsTheyAreInAStepThatIsVoid) {
+  train(GetParam(), [](Communicator& world) {
+    std::vector<float> gradient(50);
+    std::vector<float> weights(50, 7);
+    Parameter parameter = Parameter::of("g", gradient);
+    parameter.result = weights.data();
+    bool throws = false;
+    GradientSync sync{world,
+                      std::vector{parameter},
+                      {.order = GradientOrder::reversed,
+                       .check_finite = true,
+                       .on_shard = [&](std::span<const ParameterShard> parts) {
+                         if (throws) throw std::runtime_error{"no optimizer"};
+                         for (const ParameterShard& part : parts)
+                           for (std::size_t i = 0; i < part.count; ++i)
+                             static_cast<float*>(part.data)[i] += weights[part.first + i];
+                       }}};
+    for (int step = 1; step <= 4; ++step) {
+      std::ranges::fill(gradient, 1.0F);
+      throws = step == 1;
+      if (step == 2) std::ranges::fill(gradient, std::nanf(""));
+      sync.ready(0);
+      if (step <= 2) {
+        EXPECT_THROW(sync.wait(), Error);
+      } else {
+        EXPECT_NO_THROW(sync.wait());
+      }
+      for (const float x : weights) ASSERT_EQ(x, step <= 2 ? 7 : static_cast<float>(5 + step));
+    }
+  });
+}
+
+TEST_P(GradientChoices, StayAsTheyAreWhereOthersAreScaled) {
+  train(GetParam(), [](Communicator& world) {
+    if (world.size() == 1) return;
+    std::vector<float> used(10, 1);
+    std::vector<float> unused(10, 5);
+    GradientSync sync{world,
+                      std::vector{Parameter::of("used", used), Parameter::of("unused", unused)},
+                      {.unused = UnusedGradients::detect}};
+    if (world.rank() == 0) {
+      sync.join();
+    } else {
+      sync.ready(0);
+      sync.wait();
+      EXPECT_EQ(used[9], 1) << "the mean over those that take part";
+      EXPECT_EQ(unused[9], 5);
+      sync.join();
+    }
+  });
+}
+
+TEST_P(GradientChoices, AreVoidWhereACallbackSawTheMeanOfOthers) {
+  train(GetParam(), [](Communicator& world) {
+    if (world.size() == 1) return;
+    Model model{{10}};
+    GradientOptions options;
+    if (world.rank() == 1) options.on_bucket = [](const ReducedBucket&) {};
+    GradientSync sync{world, model.parameters(), options};
+    if (world.rank() == 0) {
+      EXPECT_THROW(sync.join(), Error);
+    } else {
+      model.go_backward(sync, world.rank(), 0);
+      EXPECT_THROW(sync.wait(), Error);
+    }
+  });
+}
+
+TEST_P(GradientChoices, SeeSignsThatDiffer) {
+  train(GetParam(), [](Communicator& world) {
+    if (world.size() == 1) return;
+    Model model{{10}};
+    GradientSync sync{world, model.parameters()};
+    std::vector<double> array(10, world.rank() == 1 ? -3.0 : 3.0);
+    EXPECT_THROW(sync.verify_state(std::vector{Parameter::of("array", array)}), Error);
+  });
+}
+
 TEST_P(GradientChoices, GoOnInAKnownOrder) {
   train(GetParam(), [](Communicator& world) {
     Model model{{100, 100, 100, 100}};
@@ -291,7 +370,8 @@ TEST(GradientSettings, AreReadAsTheyWereWritten) {
     }
   }
   std::filesystem::remove(path);
-  EXPECT_THROW(static_cast<void>(load_gradient_options(path.string())), Error);
+  for (const auto& other : {path, std::filesystem::temp_directory_path()})
+    EXPECT_THROW(static_cast<void>(load_gradient_options(other.string())), Error);
 }
 
 TEST(GradientSettings, MustGoTogether) {
@@ -304,6 +384,15 @@ TEST(GradientSettings, MustGoTogether) {
              {.order = GradientOrder::reversed,
              .unused = UnusedGradients::detect,
              .on_shard = on_shard},
+             {.order = GradientOrder::reversed,
+             .storage = GradientStorage::views,
+             .unused = UnusedGradients::detect},
+             {.unused = UnusedGradients::detect, .on_bucket = [](const ReducedBucket&) {}},
+             {.unused = UnusedGradients::detect, .compression = "f16"},
+             {.algorithm = "rings"},
+             {.algorithm = world.rank() == 0 ? "ring" : ""},
+             {.groups = {nullptr}},
+             {.verify_every = 3, .state = {{.name = "nothing", .count = 3}}},
              {.resync_every = 3},
              {.verify_every = -1},
              {.in_flight = 0}})

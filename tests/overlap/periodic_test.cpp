@@ -120,6 +120,19 @@ INSTANTIATE_TEST_SUITE_P(Worlds, PeriodicSyncs,
                                            Setting{3, "auto", 1}, Setting{4, "auto", 2}),
                          testing::PrintToStringParamName());
 
+TEST(PeriodicOptions, MustBeEqualOnAllRanks) {
+  train({3, "auto", 1}, [](Communicator& world) {
+    std::vector<float> weights(1);
+    const std::vector arrays{Parameter::of("w", weights)};
+    const bool is_odd = world.rank() == 1;
+    for (const PeriodicOptions& options :
+         {PeriodicOptions{.period = is_odd ? 2 : 3}, PeriodicOptions{.period = is_odd ? 0 : 3},
+          PeriodicOptions{.outer = OuterOptimizer{.rate = is_odd ? 0.5 : 0.6}}})
+      EXPECT_THROW((PeriodicSync{world, arrays, options}), Error);
+    EXPECT_NO_THROW(world.barrier());
+  });
+}
+
 TEST(PeriodicOptions, MustBeRight) {
   train({1, "auto", 1}, [](Communicator& world) {
     std::vector<float> weights(1);
