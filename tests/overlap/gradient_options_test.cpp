@@ -1,4 +1,4 @@
-// What GradientSync offers beside the mean: orders, shards, hashes, traces, settings.
+// What GradientSync offers beside the mean: orders, shards, hashes, traces.
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -323,83 +323,6 @@ INSTANTIATE_TEST_SUITE_P(Worlds, GradientChoices,
                          ::testing::Values(Setting{1, "auto", 1}, Setting{2, "auto", 1},
                                            Setting{3, "auto", 1}, Setting{4, "auto", 2}),
                          testing::PrintToStringParamName());
-
-TEST(GradientSettings, AreReadAsTheyWereWritten) {
-  const auto path =
-      std::filesystem::temp_directory_path() / ("tutti_settings_" + std::to_string(::getpid()));
-  GradientOptions written{.bucket_bytes = GradientOptions::kFlat,
-                          .first_bucket_bytes = 123,
-                          .order = GradientOrder::negotiated,
-                          .storage = GradientStorage::views,
-                          .unused = UnusedGradients::zeros,
-                          .average = false,
-                          .check_finite = true,
-                          .norm = true,
-                          .compression = "top_k:0.5",
-                          .verify_every = 9,
-                          .in_flight = 7,
-                          .algorithm = "ring"};
-  save_gradient_options(path.string(), written);
-  const GradientOptions read = load_gradient_options(path.string());
-  EXPECT_EQ(read.bucket_bytes, written.bucket_bytes);
-  EXPECT_EQ(read.first_bucket_bytes, 123U);
-  EXPECT_EQ(read.order, written.order);
-  EXPECT_EQ(read.storage, written.storage);
-  EXPECT_EQ(read.unused, written.unused);
-  EXPECT_FALSE(read.average);
-  EXPECT_TRUE(read.check_finite);
-  EXPECT_TRUE(read.norm);
-  EXPECT_EQ(read.compression, "top_k:0.5");
-  EXPECT_EQ(read.verify_every, 9);
-  EXPECT_EQ(read.in_flight, 7);
-  EXPECT_EQ(read.algorithm, "ring");
-  for (const auto& [text, problem] : std::vector<std::pair<std::string, std::string>>{
-           {"\n# fine\nbucket_byte = 3", "line 3: 'bucket_byte' is none of bucket_bytes, "},
-           {"in_flight = two", "line 1: in_flight is a number of buckets, found 'two'"},
-           {"in_flight = -2", "found '-2'"},
-           {"order", "expected NAME = VALUE, found 'order'"},
-           {"storage = disk", "storage is copies, views or flat, found 'disk'"},
-           {"compression = zip", "compression 'zip' is none of"}}) {
-    std::ofstream{path} << text;
-    try {
-      static_cast<void>(load_gradient_options(path.string()));
-      ADD_FAILURE() << text;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-      EXPECT_NE(std::string{error.what()}.find(problem), std::string::npos) << error.what();
-    }
-  }
-  std::filesystem::remove(path);
-  for (const auto& other : {path, std::filesystem::temp_directory_path()})
-    EXPECT_THROW(static_cast<void>(load_gradient_options(other.string())), Error);
-}
-
-TEST(GradientSettings, MustGoTogether) {
-  train({2, "auto", 1}, [](Communicator& world) {
-    Model model{{10, 10}};
-    const auto on_shard = [](std::span<const ParameterShard>) {};
-    for (const GradientOptions& options : std::vector<GradientOptions>{
-             {.order = GradientOrder::reversed, .compression = "f16", .on_shard = on_shard},
-             {.order = GradientOrder::observed, .on_shard = on_shard},
-             {.order = GradientOrder::reversed,
-             .unused = UnusedGradients::detect,
-             .on_shard = on_shard},
-             {.order = GradientOrder::reversed,
-             .storage = GradientStorage::views,
-             .unused = UnusedGradients::detect},
-             {.unused = UnusedGradients::detect, .on_bucket = [](const ReducedBucket&) {}},
-             {.unused = UnusedGradients::detect, .compression = "f16"},
-             {.algorithm = "rings"},
-             {.algorithm = world.rank() == 0 ? "ring" : ""},
-             {.groups = {nullptr}},
-             {.verify_every = 3, .state = {{.name = "nothing", .count = 3}}},
-             {.resync_every = 3},
-             {.verify_every = -1},
-             {.in_flight = 0}})
-      EXPECT_THROW((GradientSync{world, model.parameters(), options}), Error);
-    EXPECT_NO_THROW(world.barrier());
-  });
-}
 
 }  // namespace
 }  // namespace tutti::test
