@@ -4,7 +4,7 @@
 
 #include <tutti/communicator.hpp>
 
-#include "hash.hpp"
+#include "algorithms/hash.hpp"
 
 namespace tutti::inline v0::detail {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine.hpp"
-#include "hash.hpp"
+#include "algorithms/hash.hpp"
 #include "problem.hpp"
 
 namespace tutti::inline v0 {

@@ -12,7 +12,7 @@
 
 #include "predict.hpp"
 #include "problem.hpp"
-#include "proof.hpp"
+#include "proof/proof.hpp"
 
 namespace tutti::inline v0::detail {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "hash.hpp"
+#include "algorithms/hash.hpp"
 
 namespace tutti::inline v0::detail {
 namespace {

@@ -1,6 +1,6 @@
 #include "perf/command_traits.hpp"
 
-#include "collectives/verify_row.hpp"
+#include "proof/verify_row.hpp"
 
 namespace tutti::perf {
 

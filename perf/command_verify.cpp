@@ -15,7 +15,7 @@
 #include <tutti/spi/catalog.hpp>
 
 #include "collectives/predict.hpp"
-#include "collectives/verify_row.hpp"
+#include "proof/verify_row.hpp"
 #include "perf/command_line.hpp"
 #include "perf/command_traits.hpp"
 #include "perf/commands.hpp"

@@ -8,7 +8,7 @@
 #include <tutti/spi/algorithm.hpp>
 #include <tutti/spi/catalog.hpp>
 
-#include "collectives/proof.hpp"
+#include "proof/proof.hpp"
 #include "perf/command_line.hpp"
 #include "perf/sweep_failure.hpp"
 

@@ -15,7 +15,7 @@
 
 #include "backends/shm/domain.hpp"
 #include "backends/tcp/fabric.hpp"
-#include "collectives/hash.hpp"
+#include "algorithms/hash.hpp"
 #include "control.hpp"
 #include "mesh.hpp"
 #include "network_speed.hpp"

@@ -10,7 +10,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/contract.hpp>
 
-#include "collectives/verify.hpp"
+#include "proof/verify.hpp"
 
 namespace tutti::inline v0::written {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <tutti/spi/algorithm.hpp>
 
-#include "collectives/verify.hpp"
+#include "proof/verify.hpp"
 
 namespace tutti::test {
 namespace {

@@ -9,7 +9,7 @@
 #include <tutti/spi/algorithm.hpp>
 
 #include "backends/sim/random.hpp"
-#include "collectives/verify_row.hpp"
+#include "proof/verify_row.hpp"
 #include "random_schedules.hpp"
 #include "tests/schedule/verify_mutator.hpp"
 #include "tests/support/schedule_run.hpp"

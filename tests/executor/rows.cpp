@@ -7,7 +7,7 @@
 #include <ostream>
 #include <utility>
 
-#include "collectives/verify_row.hpp"
+#include "proof/verify_row.hpp"
 
 namespace tutti::harness {
 namespace {

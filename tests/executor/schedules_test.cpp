@@ -1,7 +1,7 @@
 // Schedules written by hand, each with a turn that no row of the catalog has: proved, then run.
 #include <gtest/gtest.h>
 
-#include "collectives/verify.hpp"
+#include "proof/verify.hpp"
 #include "tests/support/schedule_run.hpp"
 
 namespace tutti::harness {

@@ -20,11 +20,12 @@ RULES = {
     "backends/shm": ["include"],
     "backends/tcp": ["include"],
     "backends/hybrid": ["include"],
-    "collectives": ["include", "algorithms"],
+    "proof": ["include", "algorithms"],
+    "collectives": ["include", "algorithms", "proof"],
     "overlap": ["include"],
     "examples/conjugate_gradient": ["include", "mpi.h"],
     "examples": ["include"],
-    "schedules": ["include", "collectives", "nlohmann", "expat.h", "fmt"],
+    "schedules": ["include", "collectives", "proof", "nlohmann", "expat.h", "fmt"],
     "runtime": ["include", "algorithms", "backends", "collectives", "pmix.h"],
 }
 SEES_EVERYTHING = ["tests", "perf"]

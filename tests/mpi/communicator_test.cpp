@@ -10,7 +10,7 @@
 
 #include <tutti/mpi.hpp>
 
-#include "collectives/verify_row.hpp"
+#include "proof/verify_row.hpp"
 #include "oracle.hpp"
 
 namespace tutti::test {

@@ -13,7 +13,7 @@
 #include <tutti/spi/catalog.hpp>
 
 #include "collectives/print_picture.hpp"
-#include "collectives/verify_row.hpp"
+#include "proof/verify_row.hpp"
 
 namespace tutti::inline v0 {
 namespace {

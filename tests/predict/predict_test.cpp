@@ -13,7 +13,7 @@
 #include <tutti/spi/costs.hpp>
 
 #include "collectives/predict.hpp"
-#include "collectives/verify_row.hpp"
+#include "proof/verify_row.hpp"
 
 namespace tutti::inline v0 {
 namespace {

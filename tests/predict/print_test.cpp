@@ -8,7 +8,7 @@
 #include <tutti/spi/algorithm.hpp>
 
 #include "collectives/print.hpp"
-#include "collectives/verify_row.hpp"
+#include "proof/verify_row.hpp"
 
 namespace tutti::inline v0 {
 namespace {

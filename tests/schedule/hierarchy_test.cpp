@@ -9,7 +9,7 @@
 #include <tutti/spi/algorithm.hpp>
 #include <tutti/spi/catalog.hpp>
 
-#include "collectives/verify.hpp"
+#include "proof/verify.hpp"
 #include "refusal.hpp"
 
 namespace tutti::inline v0 {

@@ -13,7 +13,7 @@
 #include <tutti/spi/graph.hpp>
 
 #include "algorithms/hamiltonian.hpp"
-#include "collectives/verify.hpp"
+#include "proof/verify.hpp"
 #include "refusal.hpp"
 
 namespace tutti::inline v0 {

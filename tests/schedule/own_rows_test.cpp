@@ -4,7 +4,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/catalog.hpp>
 
-#include "collectives/verify_row.hpp"
+#include "proof/verify_row.hpp"
 
 namespace tutti::inline v0 {
 namespace {

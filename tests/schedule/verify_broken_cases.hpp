@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/verify.hpp"
+#include "proof/verify.hpp"
 #include "verify_samples.hpp"
 
 namespace tutti::samples {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "collectives/verify_row.hpp"
+#include "proof/verify_row.hpp"
 
 namespace tutti::inline v0 {
 namespace {

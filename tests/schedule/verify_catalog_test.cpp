@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "collectives/verify_row.hpp"
+#include "proof/verify_row.hpp"
 
 namespace tutti::inline v0 {
 namespace {

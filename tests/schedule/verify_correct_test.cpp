@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "collectives/verify.hpp"
+#include "proof/verify.hpp"
 #include "verify_samples.hpp"
 
 namespace tutti::inline v0 {

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "collectives/verify.hpp"
+#include "proof/verify.hpp"
 #include "verify_brute_force.hpp"
 #include "verify_mutator.hpp"
 

@@ -1,4 +1,4 @@
-#include "collectives/verify_row.hpp"
+#include "proof/verify_row.hpp"
 
 #include <gtest/gtest.h>
 

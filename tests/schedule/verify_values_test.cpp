@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "collectives/verify_values.hpp"
+#include "proof/verify_values.hpp"
 
 namespace tutti::verifying {
 namespace {

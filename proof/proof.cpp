@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include "hash.hpp"
+#include "algorithms/hash.hpp"
 #include "verify.hpp"
 #include "verify_traits.hpp"
 

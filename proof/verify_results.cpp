@@ -1,6 +1,6 @@
 #include "verify_results.hpp"
 
-#include "hash.hpp"
+#include "algorithms/hash.hpp"
 #include "verify_slots.hpp"
 
 namespace tutti::verifying {
