@@ -160,7 +160,7 @@ std::vector<std::size_t> reversed_order(std::size_t count) {
 }
 
 GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOptions& options,
-                       std::span<const std::size_t> order) {
+                       std::span<const std::size_t> order, bool may_lie_in_place) {
   GradientPlan plan;
   plan.order.assign(order.begin(), order.end());
   plan.places.resize(parameters.size());
@@ -169,7 +169,7 @@ GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOpti
   for (std::size_t position = 0; position < order.size(); ++position) {
     const std::size_t index = order[position];
     const Parameter& parameter = parameters[index];
-    const bool is_in_place = lies_in_place(parameter, options);
+    const bool is_in_place = may_lie_in_place && lies_in_place(parameter, options);
     const std::pair kind{parameter.group, parameter.type};
     auto found = open.find(kind);
     if (found != open.end() && !is_in_place &&

@@ -36,10 +36,11 @@ struct GradientPlan {
 };
 
 /// @param parameters of the model. @param options see GradientOptions. @param order of parameters
-/// in buckets, and of buckets. @return the plan.
+/// in buckets, and of buckets. @param may_lie_in_place whether GradientOptions::in_place_bytes
+/// counts. @return the plan.
 [[nodiscard]] GradientPlan make_plan(std::span<const Parameter> parameters,
                                      const GradientOptions& options,
-                                     std::span<const std::size_t> order);
+                                     std::span<const std::size_t> order, bool may_lie_in_place);
 /// @param count of parameters. @return them from last to first.
 [[nodiscard]] std::vector<std::size_t> reversed_order(std::size_t count);
 

@@ -63,7 +63,7 @@ class GradientSync::State {
 
   // By the program's thread: gradient_sync.cpp.
   void connect();
-  void adopt(const detail::GradientPlan& plan);
+  void adopt(std::span<const std::size_t> order);
   [[nodiscard]] detail::BucketContext context_of(std::size_t bucket);
   [[nodiscard]] bool is_visible(std::size_t bucket) const;
   void call_on_shard(std::size_t bucket, std::size_t first, std::byte* own, bool is_good);

@@ -63,9 +63,7 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
   connect();
   const bool is_known = !options_.known_order.empty();
   is_observing_ = options_.order == GradientOrder::observed && !is_known;
-  adopt(detail::make_plan(
-      parameters_, options_,
-      is_known ? options_.known_order : detail::reversed_order(parameters_.size())));
+  adopt(is_known ? options_.known_order : detail::reversed_order(parameters_.size()));
   thread_ = start_service_thread("tutti-gradients", [this] { run(); });
 }
 
@@ -84,9 +82,11 @@ GradientSync::State::~State() {
   thread_.join();
 }
 
-/// Buckets are memory that peers see, where there is such memory.
-void GradientSync::State::adopt(const detail::GradientPlan& plan) {
-  plan_ = plan;
+/// Buckets are memory that peers see, where there is such memory: then what is copied there is
+/// copied by nobody else.
+void GradientSync::State::adopt(std::span<const std::size_t> order) {
+  const bool may_lie_in_place = !groups_[0].allocate<std::byte>(1).is_visible();
+  plan_ = detail::make_plan(parameters_, options_, order, may_lie_in_place);
   buffers_.clear();
   missing_ = std::vector<std::atomic<std::uint32_t>>(plan_.buckets.size());
   agreeing_.resize((plan_.buckets.size() + 63) / 64);
@@ -202,8 +202,7 @@ void GradientSync::State::rebuild() {
   for (std::size_t i = order.size(); i-- > 0;)  // those that were not used
     if (!is_listed[i]) order[count++] = static_cast<std::uint32_t>(i);
   groups_[0].broadcast(order, 0, call_options());
-  adopt(detail::make_plan(parameters_, options_,
-                          std::vector<std::size_t>{order.begin(), order.end()}));
+  adopt(std::vector<std::size_t>{order.begin(), order.end()});
 }
 
 void GradientSync::State::check_failure() const {

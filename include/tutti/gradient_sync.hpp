@@ -93,12 +93,13 @@ struct GradientOptions {
   /// As bucket_bytes: one bucket for each type and group, which is reduced when all are ready.
   static constexpr std::size_t kFlat = ~std::size_t{0};
   /// Bytes of a bucket at most, but one of a single parameter. 0: each parameter by itself.
-  std::size_t bucket_bytes = std::size_t{25} << 20;
+  std::size_t bucket_bytes = std::size_t{4} << 20;
   /// The same of the first bucket, which starts early where it is small.
   std::size_t first_bucket_bytes = std::size_t{1} << 20;
-  /// With GradientStorage::copies: parameters of so many bytes are buckets by themselves, and are
-  /// reduced where they lie, since two copies cost more than larger buckets gain. Not with
-  /// UnusedGradients::detect, nor with kFlat.
+  /// With GradientStorage::copies, where ranks see no memory of each other, as over a network:
+  /// parameters of so many bytes are buckets by themselves, and are reduced where they lie, since
+  /// two copies cost more than larger buckets gain. Not with UnusedGradients::detect, nor with
+  /// kFlat.
   std::size_t in_place_bytes = std::size_t{1} << 20;
   GradientOrder order = GradientOrder::observed;  ///< See GradientOrder.
   /// An order that GradientSync::order() told, as of a run that is to go on with the same bits;
