@@ -61,12 +61,16 @@ TEST_P(PeriodicSyncs, MoveWeightsAsTheOuterOptimizerSays) {
 /// Sum over ranks of |w - goal of the rank|^2 is least at the mean of goals.
 TEST_P(PeriodicSyncs, ConvergeWithAndWithoutCompression) {
   // Where movements of ranks only cancel each other, what those two leave out stays as a noise.
-  for (const auto& [compression, margin] : std::vector<std::pair<std::string, double>>{
+  struct Case {
+    std::string compression;
+    double margin;
+  };
+  for (const Case& c : std::vector<Case>{
            {"", 0.01}, {"bf16", 0.01}, {"int8", 0.01}, {"one_bit:32", 0.2}, {"top_k:0.2", 0.2}})
     train(GetParam(), [&](Communicator& world) {
       std::vector<float> weights(100);
       PeriodicOptions options{.period = 4, .outer = OuterOptimizer{.rate = 0.5, .momentum = 0.5}};
-      options.exchange.compression = compression;
+      options.exchange.compression = c.compression;
       PeriodicSync sync{world, std::vector{Parameter::of("w", weights)}, options};
       for (int step = 0; step < 800; ++step) {
         for (std::size_t i = 0; i < weights.size(); ++i)
@@ -76,7 +80,7 @@ TEST_P(PeriodicSyncs, ConvergeWithAndWithoutCompression) {
       }
       const float mean = static_cast<float>(world.size() - 1) / 2;
       for (std::size_t i = 0; i < weights.size(); ++i)
-        ASSERT_NEAR(weights[i], mean + static_cast<float>(i) / 100, margin) << compression;
+        ASSERT_NEAR(weights[i], mean + static_cast<float>(i) / 100, c.margin) << c.compression;
     });
 }
 
