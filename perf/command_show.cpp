@@ -12,7 +12,7 @@
 #include <tutti/spi/algorithm.hpp>
 #include <tutti/spi/catalog.hpp>
 
-#include "collectives/print.hpp"
+#include "schedules/print.hpp"
 #include "perf/command_line.hpp"
 #include "perf/commands.hpp"
 #include "perf/load.hpp"

@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "collectives/print.hpp"
+#include "schedules/print.hpp"
 
 namespace tutti::perf {
 

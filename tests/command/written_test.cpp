@@ -11,7 +11,7 @@
 #include <tutti/spi/catalog.hpp>
 #include <tutti/spi/schedule_file.hpp>
 
-#include "collectives/print.hpp"
+#include "schedules/print.hpp"
 #include "perf/load.hpp"
 #include "perf/msccl.hpp"
 #include "perf/sweep_failure.hpp"

@@ -57,7 +57,7 @@ CAPABILITIES = {
              "perf/load.cpp"],
             ["tutti_test_executor_calls", "tutti_test_command_written", "tutti_test_command"],
             "^(executor_calls|command|command_written)$"),
-    "print": (["collectives/print*.cpp", "perf/print_msccl.cpp"],
+    "print": (["schedules/print*.cpp", "perf/print_msccl.cpp"],
               ["tutti_test_print", "tutti_test_command", "tutti_test_command_written"],
               "^(print|command|command_written)$"),
     "hybrid": (["backends/hybrid/*.cpp"], ["tutti_test_hybrid_.*", "tutti_test_conformance"],

@@ -12,7 +12,7 @@
 #include <tutti/spi/algorithm.hpp>
 #include <tutti/spi/catalog.hpp>
 
-#include "collectives/print_picture.hpp"
+#include "schedules/print_picture.hpp"
 #include "proof/verify_row.hpp"
 
 namespace tutti::inline v0 {

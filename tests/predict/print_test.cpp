@@ -7,7 +7,7 @@
 
 #include <tutti/spi/algorithm.hpp>
 
-#include "collectives/print.hpp"
+#include "schedules/print.hpp"
 #include "proof/verify_row.hpp"
 
 namespace tutti::inline v0 {

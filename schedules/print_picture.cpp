@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "predict_flow.hpp"
+#include "collectives/predict_flow.hpp"
 
 namespace tutti::inline v0 {
 namespace {
