@@ -11,8 +11,8 @@ namespace detail {
 struct Requests {
   /// What a step brought.
   struct Step {
-    std::optional<std::size_t> ended{};  // the first that has
-    Engine* waiting = nullptr;           // of one that is pending
+    std::optional<std::size_t> ended{};                // the first that has
+    const std::shared_ptr<Engine>* waiting = nullptr;  // of one that is pending
     bool moved = false;
   };
 
@@ -36,7 +36,7 @@ struct Requests {
         result.moved = engine.step(*request.execution_) || result.moved;
       }
       if (!request.execution_->done()) {
-        result.waiting = &engine;
+        result.waiting = &request.engine_;
         continue;
       }
       end(request);
@@ -51,9 +51,15 @@ struct Requests {
     for (Idleness idleness;;) {
       const Step made = step(requests, until_first);
       if (made.ended || made.waiting == nullptr) return made;
-      Transport& transport = made.waiting->transport();
-      if (made.moved) idleness.end();
-      else if (idleness.go_on(transport, transport.capabilities().idle_spins)) made.waiting->wake();
+      if (made.moved) {
+        idleness.end();
+        continue;
+      }
+      // A sleep in the transport is a call of it: the progress thread stays outside.
+      const Use use{*made.waiting};
+      Engine& waiting = **made.waiting;
+      Transport& transport = waiting.transport();
+      if (idleness.go_on(transport, transport.capabilities().idle_spins)) waiting.wake();
     }
   }
 
