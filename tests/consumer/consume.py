@@ -9,15 +9,14 @@ example        as find_package, the programs of examples/, whether they agree, a
                of their modules
 """
 import argparse
-import array
-import json
-import math
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
+
+import examples
+from tools import RECIPES, blocks_of, run
 
 # The README's first block of C++ runs under any launcher, the second under its MPI's, the third alone.
 CMAKE_LISTS = """cmake_minimum_required(VERSION 3.25)
@@ -38,24 +37,7 @@ if(TARGET tutti::mpi)
 endif()
 """
 
-# Pages of recipes, and the blocks of C++ that stand before the program which they begin with.
-RECIPES = {"recipes": 0, "training": 2}
 RECIPE = "// the recipe"  # where a recipe stands in that program
-
-
-def run(*command, **options):
-    """Runs a command. Returns what it printed; ends the test with all of it if it fails."""
-    words = [str(word) for word in command]
-    result = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True, check=False, **options)
-    if result.returncode != 0:
-        sys.exit(f"{' '.join(words)}\nfailed with status {result.returncode}:\n{result.stdout}")
-    return result.stdout
-
-
-def blocks_of(page, language):
-    """The blocks of a language in a page."""
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M)
 
 
 def write_programs(arguments, folder):
@@ -178,175 +160,11 @@ def use_subdirectory(arguments, folder):
         check_ranks(build / "ranks", arguments.mpi[0][1])
 
 
-def build_example(arguments, folder, prefix, name, *options):
-    """Builds a program of examples/ alone, as a user would. Returns the build folder."""
-    build = pathlib.Path(tempfile.mkdtemp(prefix=name, dir=folder))
-    run(arguments.cmake, "-S", arguments.source / "examples" / name, "-B", build, "-G", "Ninja",
-        f"-DCMAKE_CXX_COMPILER={arguments.compiler}", f"-DCMAKE_PREFIX_PATH={prefix}", *options)
-    run(arguments.cmake, "--build", build)
-    return build
-
-
-def check_close(what, found, expected, tolerance):
-    """Numbers, as many on both sides, that differ by rounding."""
-    worst = max((abs(a - b) for a, b in zip(found, expected)), default=math.inf)
-    if len(found) != len(expected) or not worst <= tolerance:  # nor is a NaN good
-        sys.exit(f"{what}: {len(found)} and {len(expected)} numbers, which differ by {worst}")
-
-
-def check_own_algorithm(arguments, folder, prefix):
-    build = build_example(arguments, folder, prefix, "own_algorithm", "-DCMAKE_BUILD_TYPE=Debug")
-    tutti = prefix / "bin" / "tutti"
-    load = ("--load", build / "both_ways.so")
-    written = folder / "both_ways.json"
-    run(tutti, "show", "all_gather", "both_ways", "--ranks", "5", "--format", "json", "--output",
-        written, *load)
-    expected = {
-        (tutti, "run", "-n", "4", build / "own_algorithm"): "both_ways: ",
-        (tutti, "run", "-n", "5", build / "from_file", written): "from_file: ",
-        (tutti, "list", *load): "a ring both ways at once",
-        (tutti, "verify", "--algorithm", "both_ways", *load): "proved",
-        (tutti, "sweep", "--ranks", "3", "--collective", "all_gather", "-a", "ring,both_ways,auto",
-         "-e", "1K", "-n", "3", *load): "both_ways",
-        (tutti, "sweep", "--ranks", "5", "--collective", "all_gather", "-a", "again,auto", "-e", "1K",
-         "-n", "3", "--load", f"again={written}"): "again",
-    }
-    for command, words in expected.items():
-        output = run(*command)
-        if words not in output:
-            sys.exit(f"{command} did not print \"{words}\":\n{output}")
-
-
-def check_training_page(arguments):
-    """docs/training.md shows the two main functions as they are, and they hardly differ in length."""
-    page = (arguments.source / "docs" / "training.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^```cpp\n(.*?)^```", page, re.S | re.M)
-    texts = [(arguments.source / "examples" / "digits" / name).read_text(encoding="utf-8")
-             for name in ("serial.cpp", "distributed.cpp")]
-    for block, text in zip(shown[:RECIPES["training"]], texts, strict=True):
-        if block not in re.sub("^  ", "", text, flags=re.M):
-            sys.exit(f"docs/training.md shows what is not in the program:\n{block}")
-    if texts[1].count("\n") > texts[0].count("\n") + 10:
-        sys.exit("distributed.cpp has more than ten lines more than serial.cpp")
-
-
-def check_digits(arguments, folder, prefix):
-    """Ranks that train together get what one process gets, but for the order of sums. Returns where
-    the programs are."""
-    check_training_page(arguments)
-    build = build_example(arguments, folder, prefix, "digits")
-    written = folder / "weights"
-
-    def train(*command):
-        output = run(*command, "--epochs", "1", "--weights", written)
-        epoch = re.match(r"epoch 1: loss (\S+), accuracy (\S+) \(\d+ of 1000\)\n", output)
-        if not epoch:
-            sys.exit(f"{command} printed:\n{output}")
-        return [float(word) for word in epoch.groups()], array.array("f", written.read_bytes())
-
-    line, weights = train(build / "serial")
-    if not (line[1] > 0.9 and len(weights) == 41_802):
-        sys.exit(f"digits: loss and accuracy {line}, {len(weights)} weights")
-    options = {2: ("--storage", "copies"), 3: ("--storage", "views", "--bucket-bytes", "0")}
-    for ranks, more in options.items():
-        other, others = train(prefix / "bin" / "tutti", "run", "-n", ranks, build / "distributed",
-                              *more)
-        check_close(f"digits on {ranks} ranks, weights", others, weights, 1e-2)
-        check_close(f"digits on {ranks} ranks, loss and accuracy", other, line, 2.1e-3)
-    return build
-
-
-def check_trainer(folder, prefix, build):
-    """Each strategy and codec learns; a run that was killed goes on to the same bits."""
-    tutti = prefix / "bin" / "tutti"
-    written, checkpoint, trace = folder / "trained", folder / "checkpoint", folder / "trace.json"
-    # Little is learned in so short a time, by some more than by others.
-    short = ("--train", "1280", "--test", "200", "--epochs", "3", "--weights", written)
-
-    def train(ranks, *options):
-        output = run(tutti, "run", "-n", ranks, build / "trainer", *short, *options)
-        epoch = re.search(r"epoch 3: loss (\S+), accuracy (\S+) ", output)
-        if not epoch:
-            sys.exit(f"trainer {options} printed:\n{output}")
-        return float(epoch[2]), written.read_bytes()
-
-    usual = train(2)
-    if usual[0] < 0.85:
-        sys.exit(f"trainer: accuracy {usual[0]}")
-    # All of these reduce the same numbers, and two ranks' sums have one order only.
-    for strategy in ("per-tensor", "flat", "negotiated", "after", "sharded"):
-        if train(2, "--strategy", strategy, "--storage", "views") != usual:
-            sys.exit(f"trainer: strategy {strategy} trains other weights than buckets do")
-    if train(2, "--verify-every", "3", "--resync-every", "5", "--check-finite", "on", "--trace",
-             trace) != usual:
-        sys.exit("trainer: checks change weights")
-    if not json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]:
-        sys.exit("trainer: there is nothing in the trace")
-    slow = ("--rate", "0.02", "--compression-after", "20", "--compression")
-    for options, margin in {("--model", "cnn"): -0.05, ("--accumulate", "3"): 0.05,
-                            ("--strategy", "local-sgd", "--period", "4"): 0.1,
-                            ("--strategy", "diloco", "--period", "4"): 0.1,
-                            ("--uneven", "100", "--clip", "5"): 0.1,
-                            (*slow, "bf16"): 0.15, (*slow, "int8"): 0.15,
-                            (*slow, "one_bit:128"): 0.25, (*slow, "power_sgd:4"): 0.15,
-                            (*slow, "top_k:0.05"): 0.15}.items():
-        accuracy, _ = train(3, *options)
-        if accuracy < usual[0] - margin:
-            sys.exit(f"trainer {options}: accuracy {accuracy}, usually {usual[0]}")
-
-    # 20 steps in an epoch: killed in mid-epoch, before the first checkpoint, and in the last step.
-    for ranks, options in ((2, ()), (3, ("--strategy", "sharded")),
-                           (2, ("--strategy", "diloco", "--save-every", "4", "--period", "4"))):
-        saving = ("--save-every", "7", *options, "--checkpoint", checkpoint)
-        checkpoint.unlink(missing_ok=True)
-        expected = train(ranks, *saving)
-        for step in (3, 33, 60):
-            checkpoint.unlink(missing_ok=True)
-            killed = subprocess.run(
-                [str(word) for word in (tutti, "run", "-n", ranks, build / "trainer", *short,
-                                        *saving, "--stop-at", step, "--stop-rank", ranks - 1)],
-                capture_output=True, text=True, timeout=60)
-            if killed.returncode == 0 or (step > 7) != checkpoint.exists():
-                sys.exit(f"trainer {options}, killed at step {step}:\n{killed.stderr}")
-            if train(ranks, *saving) != expected:
-                sys.exit(f"trainer {options}: killed at step {step} it goes on to other weights")
-    # What two ranks saved one rank and four load.
-    for ranks, step in ((1, 60), (4, 80)):
-        output = run(tutti, "run", "-n", ranks, build / "trainer", *short, "--epochs", "4",
-                     "--strategy", "diloco", "--checkpoint", checkpoint)
-        if f"going on after step {step}" not in output or ("epoch 4" in output) != (ranks == 1):
-            sys.exit(f"trainer on {ranks} ranks goes on with:\n{output}")
-
-
-def check_conjugate_gradient(arguments, folder, prefix):
-    """Any number of ranks takes the same way to the solution, over tutti and over MPI."""
-    # The example looks for one MPI of its own; it is that of the launcher here.
-    mpi, launcher = arguments.mpi[0] if arguments.mpi else (None, None)
-    wrapper = shutil.which(f"mpicxx.{mpi}") if mpi else None
-    choice = (f"-DMPI_CXX_COMPILER={wrapper}" if wrapper else "-DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON")
-    build = build_example(arguments, folder, prefix, "conjugate_gradient", choice)
-    program = build / "conjugate_gradient"
-    commands = [(program,)] + [(prefix / "bin" / "tutti", "run", "-n", n, program) for n in (2, 4)]
-    if wrapper:
-        commands += [(launcher, "-n", n, build / "conjugate_gradient_mpi") for n in (1, 2, 4)]
-    expected = None
-    for command in commands:
-        output = run(*command, 64)
-        words = re.search(r"(\d+) iterations, residual (\S+), energy (\S+)\n", output)
-        if not words:
-            sys.exit(f"{command} printed:\n{output}")
-        iterations, *numbers = (float(word) for word in words.groups())
-        expected = expected or (iterations, *numbers)
-        check_close(f"{command}, iterations", [iterations], expected[:1], 0)
-        check_close(f"{command}, residual and energy",
-                    [a / b for a, b in zip(numbers, expected[1:])], [1, 1], 1e-10)
-
-
 def use_example(arguments, folder):
     prefix = install(arguments, folder)
-    check_own_algorithm(arguments, folder, prefix)
-    check_trainer(folder, prefix, check_digits(arguments, folder, prefix))
-    check_conjugate_gradient(arguments, folder, prefix)
+    examples.check_own_algorithm(arguments, folder, prefix)
+    examples.check_trainer(folder, prefix, examples.check_digits(arguments, folder, prefix))
+    examples.check_conjugate_gradient(arguments, folder, prefix)
 
 
 def check_exports(arguments, library):
