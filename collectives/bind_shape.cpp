@@ -50,17 +50,27 @@ bool awaits_all(const Problem& problem) {
 
 }  // namespace
 
-Binding bind_shape(const Problem& problem, const Candidate& chosen, Rank self, int in_flight) {
+Binding bind_shape(const Problem& problem, const Candidate& chosen, const Transport& transport,
+                   int in_flight) {
+  const Rank self = transport.self();
+  const Capabilities& can = transport.capabilities();
   Layout layout = layout_of(problem, self);
-  const Schedule schedule = chosen.choice.build(problem.contract.size, problem.contract.root, self);
-  Program program = bind(schedule, layout);
   // Where a rank does not know how long the others' blocks are they could not agree on segments.
   const std::size_t segments =
       problem.own_counts ? 1
                          : segment_count(problem.bytes(), chosen.segment_bytes, layout.largest());
-  Binding binding{.layout = std::move(layout),
-                  .program = std::move(program),
-                  .op = problem.op == nullptr ? sum : *problem.op,
+  const Operator& op = problem.op == nullptr ? sum : *problem.op;
+  // A transport may combine on another thread, which a user's function need not expect.
+  const bool is_user = op.kind() == OperatorKind::user;
+  const Lowering lowering{.element_bytes = problem.element_bytes,
+                          .segments = segments,
+                          .divides = op.kind() == OperatorKind::average,
+                          .combines = can.sinks && !is_user,
+                          .lends = can.loans && !is_user};
+  Binding binding{.programs = std::make_unique<Programs>(
+                      chosen.choice.build(problem.contract.size, problem.contract.root, self),
+                      std::move(layout), lowering),
+                  .op = op,
                   .type = problem.type,
                   .element_bytes = problem.element_bytes,
                   .segments = segments,

@@ -10,10 +10,10 @@
 
 namespace tutti::inline v0::detail {
 
-/// @param problem a checked call. @param chosen for it. @param self this rank.
+/// @param problem a checked call. @param chosen for it. @param transport whose ranks call.
 /// @param in_flight as CommunicatorOptions::segments_in_flight. @return what its calls share.
-[[nodiscard]] Binding bind_shape(const Problem& problem, const Candidate& chosen, Rank self,
-                                 int in_flight);
+[[nodiscard]] Binding bind_shape(const Problem& problem, const Candidate& chosen,
+                                 const Transport& transport, int in_flight);
 /// @param problem a checked call. @param chosen for it. @param binding of both.
 /// @param in_flight as bind_shape. @return all that the binding's fingerprint is made of, for a
 /// person, but for very many counts.

@@ -58,10 +58,10 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
                     " ns; expected more than zero, or Duration::max() to wait for ever"};
   check_enumerator("the communicator", "determinism", static_cast<int>(options_.determinism),
                    kDeterminisms);
-  window_ = std::min(kWindow, transport_->capabilities().tags / kLanes);
+  window_ = std::min(kWindow, transport_->capabilities().tags / kInstances);
   expects(window_ > 0, "a transport has tags for one operation");
   user_tags_ =
-      std::min<std::uint32_t>(kUserTags, transport_->capabilities().tags - window_ * kLanes);
+      std::min<std::uint32_t>(kUserTags, transport_->capabilities().tags - window_ * kInstances);
   polls_per_clock_ = std::clamp(transport_->capabilities().idle_spins, 1, kPollsPerClock);
   polls_until_clock_ = polls_per_clock_;
   if (!options_.progress_thread) return;
@@ -95,14 +95,20 @@ Engine::Entry& Engine::entry_for(const Call& call, const Options& options) {
   std::shared_ptr<const Binding> binding = bind_shape(call, options);
   entries_.emplace_front(key);
   Entry& entry = entries_.front();
-  entry.bytes = binding->program.footprint() + sizeof(Entry) + sizeof(Binding);
   entry.binding = std::move(binding);
   // The operator's function may be gone by the next call; the binding's copy keeps it alive, and
   // thus its address unused by any other.
   index_.emplace(entry.hash, entries_.begin());
-  cached_bytes_ += entry.bytes;
+  count_bytes(entry);
   evict();
   return entry;
+}
+
+/// A shape's programs are lowered when they are first needed.
+void Engine::count_bytes(Entry& entry) noexcept {
+  const std::size_t before = entry.bytes;
+  entry.bytes = sizeof(Entry) + sizeof(Binding) + entry.binding->programs->footprint();
+  cached_bytes_ += entry.bytes - before;
 }
 
 std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Options& options) {
@@ -114,7 +120,7 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
   const Problem problem =
       check(call, with_level(options, options_.determinism), self, transport_->size());
   const Candidate chosen = selector_.select(problem).chosen;
-  Binding binding = detail::bind_shape(problem, chosen, self, options_.segments_in_flight);
+  Binding binding = detail::bind_shape(problem, chosen, *transport_, options_.segments_in_flight);
   calls_->describe(binding.fingerprint,
                    words_of(problem, chosen, binding, options_.segments_in_flight));
   return std::make_shared<const Binding>(std::move(binding));
@@ -180,6 +186,7 @@ void Engine::run(const Call& call, const Options& options) {
     throw;
   }
   cached_bytes_ += execution.footprint();
+  count_bytes(entry);
   if (!execution.done()) {
     lend(entry);
     wait(execution);
@@ -206,9 +213,9 @@ void Engine::run_later(Entry& entry, const Call& call, const Options& options) {
 
 void Engine::check_start(const Execution& execution, const void* in, const void* out) {
   const Binding& binding = execution.binding();
-  const bool is_barrier = binding.layout.contract().collective == Collective::barrier;
+  const bool is_barrier = binding.layout().contract().collective == Collective::barrier;
   if (!is_barrier && !execution.ran_on(in, out))
-    check_buffers(binding.name, binding.layout, binding.element_bytes, in, out);
+    check_buffers(binding.name, binding.layout(), binding.element_bytes, in, out);
 }
 
 void Engine::start(Execution& execution, const void* in, void* out, Duration timeout) {
@@ -222,7 +229,7 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
 }
 
 void Engine::begin(Execution& execution, const void* in, void* out, Duration timeout) {
-  if (execution.binding().layout.contract().collective == Collective::barrier) in = out = &token_;
+  if (execution.binding().layout().contract().collective == Collective::barrier) in = out = &token_;
   try {
     execution.start({in, out}, turn_of(execution), timeout);
   } catch (...) {
@@ -259,7 +266,7 @@ void Engine::start_waiting() {
 /// them; they have tags of their own, behind those of the window.
 Execution::Turn Engine::turn_of(const Execution& execution) {
   if (!execution.binding().is_collective)
-    return {0, window_ * kLanes + static_cast<std::uint32_t>(execution.user_tag())};
+    return {0, window_ * kInstances + static_cast<std::uint32_t>(execution.user_tag())};
   if (laps_ || (transport_->has_unclaimed() && !has_looked_))
     find_strays(std::exchange(laps_, false));
   const Execution::Turn turn = take_turn();
@@ -269,7 +276,7 @@ Execution::Turn Engine::turn_of(const Execution& execution) {
 }
 
 Execution::Turn Engine::take_turn() noexcept {
-  const Execution::Turn turn{sequence_++, place_ * kLanes};
+  const Execution::Turn turn{sequence_++, place_ * kInstances};
   if (++place_ == window_) place_ = 0;
   laps_ = laps_ || place_ == 0;
   return turn;

@@ -214,6 +214,7 @@ class Engine {
   Execution& lend(Entry& entry) noexcept;
   void run_later(Entry& entry, const Call& call, const Options& options);
   [[nodiscard]] std::shared_ptr<const Binding> bind_shape(const Call& call, const Options& options);
+  void count_bytes(Entry& entry) noexcept;
   void evict() noexcept;
   /// Polls once. @return how many transfers completed.
   std::size_t progress();

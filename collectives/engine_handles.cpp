@@ -19,6 +19,7 @@ void Engine::release(Execution* execution) noexcept {
   cached_bytes_ += execution->footprint();
   Entry& entry = *found->entry;
   --entry.users;
+  count_bytes(entry);
   entry.idle.splice(entry.idle.begin(), in_use_, found);
   if (cached_bytes_ > options_.cache_bytes) evict();
 }

@@ -14,19 +14,19 @@ namespace {
 /// Scratch that is not given back after a run, since lending it would cost as much as the run.
 constexpr std::size_t kKeptScratch = 4096;
 
+/// Where a message lies that is not stored.
+std::byte nowhere{};
+
 }  // namespace
 
 Execution::Execution(Outbox& outbox, Scratch& scratch, std::shared_ptr<const Binding> binding,
-                     int lanes)
+                     int instances)
     : outbox_{outbox}, transport_{outbox.transport()}, scratch_{scratch}, memory_{scratch.memory()},
       binding_{std::move(binding)},
-      lanes_(std::clamp<std::size_t>(binding_->segments, 1,
-                                     std::min(static_cast<std::uint32_t>(lanes), kLanes))),
-      footprint_{sizeof(Execution) + lanes_.capacity() * sizeof(Lane)} {
-  for (Lane& lane : lanes_) lane.owner = this;
-  // A sink may be called by another thread, which a user's function need not expect.
-  may_fuse_ = transport_.capabilities().sinks && binding_->op.kind() != OperatorKind::user;
-  may_lend_ = transport_.capabilities().loans && binding_->op.kind() != OperatorKind::user;
+      instances_(std::clamp<std::size_t>(
+          binding_->segments, 1, std::min(static_cast<std::uint32_t>(instances), kInstances))),
+      footprint_{sizeof(Execution) + instances_.capacity() * sizeof(Instance)} {
+  for (Instance& instance : instances_) instance.owner = this;
 }
 
 Execution::~Execution() {
@@ -51,15 +51,16 @@ void Execution::write_off() noexcept {
   }
 }
 
-std::byte* Execution::at(const Lane& lane, const Place& place) const noexcept {
+std::byte* Execution::at(const Instance& instance, const Place& place) const noexcept {
   switch (place.base) {
-    // Nothing writes through a pointer into the input: bind() gives it to sends and operands only.
-    case Base::in: return const_cast<std::byte*>(input_) + place.offset;
-    case Base::out: return static_cast<std::byte*>(buffers_.out) + place.offset;
-    case Base::held: return lane.memory + place.offset;
-    case Base::staging: return lane.memory + lane.resolved.held_bytes + place.offset;
+    // Nothing writes through a pointer into the input: lowering gives it to sends and operands
+    // only.
+    case Base::in: return const_cast<std::byte*>(input_) + instance.shift + place.offset;
+    case Base::out: return static_cast<std::byte*>(buffers_.out) + instance.shift + place.offset;
+    case Base::held: return instance.memory + place.offset;
+    case Base::arriving: break;
   }
-  return nullptr;
+  return &nowhere;
 }
 
 void Execution::start(Buffers buffers, Turn turn, Duration timeout) {
@@ -69,9 +70,9 @@ void Execution::start(Buffers buffers, Turn turn, Duration timeout) {
   timeout_ = timeout;
   if (!std::exchange(is_held_, false)) since_ = Duration{-1};
   if (moved || !is_ready_) prepare(moved);
-  for (Lane& lane : lanes_) begin_segment(lane);
-  active_lanes_ = lanes_.size();
-  for (Lane& lane : lanes_) advance(lane);
+  for (Instance& instance : instances_) begin(instance);
+  active_ = instances_.size();
+  for (Instance& instance : instances_) go_on(instance);
 }
 
 /// Makes the first segments ready. Where those are all, and their scratch is kept, they stay so.
@@ -79,22 +80,21 @@ void Execution::prepare(bool moved) {
   has_run_ = true;
   if (moved) in_place_ = is_in_place();
   take_input();
-  for (std::size_t index = 0; index < lanes_.size(); ++index) {
-    Lane& lane = lanes_[index];
-    if (moved) lane.is_placed = false;
-    if (lane.segment != index) lane.is_resolved = false;
-    lane.segment = index;
-    if (!lane.is_resolved) resolve_segment(lane);
+  for (std::size_t index = 0; index < instances_.size(); ++index) {
+    Instance& instance = instances_[index];
+    if (moved) instance.is_placed = false;
+    instance.segment = index;
+    take_program(instance);
   }
   borrow();
   is_ready_ = block_.bytes <= kKeptScratch && input_copy_.data == nullptr &&
-              binding_->segments <= lanes_.size();
+              binding_->segments <= instances_.size();
 }
 
-/// In place, a result of an all_to_all stands where an input of another round does, whatever the
-/// schedule: so all of the input is copied first.
+/// In place, a result of an all_to_all stands where an input of another round does, and perhaps of
+/// another segment, whatever the schedule: so all of the input is copied first.
 void Execution::take_input() {
-  const Layout& layout = binding_->layout;
+  const Layout& layout = binding_->layout();
   const auto* const caller = static_cast<const std::byte*>(buffers_.in);
   const std::byte* const before = std::exchange(input_, caller);
   if (in_place_ && layout.contract().collective == Collective::all_to_all) {
@@ -104,215 +104,229 @@ void Execution::take_input() {
     input_ = input_copy_.data;
   }
   if (input_ != before)
-    for (Lane& lane : lanes_) lane.is_placed = false;
+    for (Instance& instance : instances_) instance.is_placed = false;
 }
 
-void Execution::resolve_segment(Lane& lane) {
-  resolve(binding_->program, binding_->layout, {lane.segment, binding_->segments},
-          binding_->element_bytes, lane.resolved);
-  lane.is_resolved = true;
-  lane.is_placed = false;
+/// Whether a unit's input and output are one memory, as programs see them.
+bool Execution::aliases() const noexcept {
+  return in_place_ && input_copy_.data == nullptr;
 }
 
-/// Takes scratch for all lanes. The first segment of all is the largest.
+void Execution::take_program(Instance& instance) {
+  const Programs::Found found = binding_->programs->find(instance.segment, aliases());
+  if (found.program != instance.program || found.shift != instance.shift)
+    instance.is_placed = false;
+  instance.program = found.program;
+  instance.shift = found.shift;
+}
+
+/// Takes scratch for all instances. The first segment of all is the largest.
 void Execution::borrow() {
+  const std::size_t needed = instances_.front().program->held_bytes;
+  if (block_.data != nullptr && needed > instance_bytes_) {
+    if (block_.bytes <= kKeptScratch) footprint_ -= block_.bytes;
+    give_back(block_);
+  }
   if (block_.data == nullptr) {
-    const Resolved& largest = lanes_.front().resolved;
-    lane_bytes_ = largest.held_bytes + largest.staging_bytes;
-    if (lane_bytes_ == 0) return;
-    lane_bytes_ += (kScratchAlignment - lane_bytes_ % kScratchAlignment) % kScratchAlignment;
-    block_ = scratch_.lend(lanes_.size() * lane_bytes_);
+    instance_bytes_ = (needed + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+    if (needed == 0) return;
+    block_ = scratch_.lend(instances_.size() * instance_bytes_);
     if (block_.bytes <= kKeptScratch) footprint_ += block_.bytes;
   }
   std::byte* memory = block_.data;
-  for (Lane& lane : lanes_) {
-    if (lane.memory != memory) lane.is_placed = false;
-    lane.memory = memory;
-    memory += lane_bytes_;
+  for (Instance& instance : instances_) {
+    if (instance.memory != memory) instance.is_placed = false;
+    instance.memory = memory;
+    memory += instance_bytes_;
   }
 }
 
-void Execution::begin_segment(Lane& lane) {
-  lane.round = 0;
-  expects(lane.resolved.held_bytes + lane.resolved.staging_bytes <= lane_bytes_,
+void Execution::begin(Instance& instance) {
+  const Program& program = *instance.program;
+  expects(program.held_bytes <= instance_bytes_,
           "no segment needs more scratch than the first one");
-  if (!lane.is_placed) place_pieces(lane);
-  lane.is_placed = true;
-  const std::uint32_t tag = turn_.tag + static_cast<std::uint32_t>(&lane - lanes_.data());
+  if (!instance.is_placed) place(instance);
+  const std::uint32_t tag = turn_.tag + static_cast<std::uint32_t>(&instance - instances_.data());
   const std::uint64_t fingerprint = binding_->is_collective
                                         ? make_fingerprint(binding_->fingerprint, turn_.sequence)
                                         : binding_->fingerprint;
-  for (Transfer& transfer : lane.transfers) {
+  for (Transfer& transfer : instance.transfers) {
     transfer.tag = tag;
     transfer.fingerprint = fingerprint;
   }
+  for (Pending& pending : instance.pending) pending = {&instance};
+  std::ranges::copy(program.needs, instance.missing.begin());
+  instance.ready.assign(program.starts.begin(), program.starts.end());
+  instance.issued = 0;
+  instance.left = program.size();
+  instance.is_waiting = true;
 }
 
-void Execution::place_pieces(Lane& lane) {
-  const Resolved& resolved = lane.resolved;
-  lane.pieces.clear();
-  for (const ResolvedPiece& piece : resolved.pieces)
-    lane.pieces.push_back({at(lane, piece.place), piece.bytes});
-  lane.transfers.clear();
-  const bool reduces = binding_->is_collective && binding_->layout.contract().reduces();
-  for (const ResolvedMessage& message : resolved.messages)
-    lane.transfers.push_back(
-        {.kind = message.is_send ? Transfer::Kind::send : Transfer::Kind::recv,
-         .peer = message.peer,
-         .pieces = std::span{lane.pieces}.subspan(message.first_piece, message.pieces),
-         .reduced = reduces});
-  lane.pending.assign(lane.transfers.size(), {.lane = &lane});
-  for (std::size_t i = 0; i < lane.transfers.size(); ++i) {
-    lane.transfers[i].cookie = reinterpret_cast<std::uint64_t>(&lane.pending[i]);
-    lane.transfers[i].done = &lane.pending[i].is_done;
+void Execution::place(Instance& instance) {
+  const Program& program = *instance.program;
+  instance.missing.resize(program.needs.size());
+  instance.ready.reserve(program.needs.size());
+  instance.pieces.clear();
+  for (const PlacedPiece& piece : program.pieces)
+    instance.pieces.push_back({at(instance, piece.place), piece.bytes});
+  instance.transfers.clear();
+  instance.pending.assign(program.messages.size(), {&instance});
+  const bool reduces = binding_->is_collective && binding_->layout().contract().reduces();
+  for (std::size_t i = 0; i < program.messages.size(); ++i) {
+    const Operation& operation = program.operations[program.messages[i]];
+    instance.transfers.push_back(
+        {.kind = operation.verb == Verb::send ? Transfer::Kind::send : Transfer::Kind::recv,
+         .peer = operation.peer,
+         .cookie = reinterpret_cast<std::uint64_t>(&instance.pending[i]),
+         .pieces = std::span{instance.pieces}.subspan(operation.first_piece, operation.pieces),
+         .reduced = reduces,
+         .done = &instance.pending[i].is_done});
   }
-  if (may_fuse_) place_sinks(lane);
-  if (may_lend_) {
-    place_shortcuts(lane);
-    if (watch_ != nullptr) place_watched(lane);
-    operands_.resize(2);
-    copies_.reserve(1);
-  }
-  const std::size_t before = lane.footprint;
-  lane.footprint = resolved.footprint() + lane.pieces.capacity() * sizeof(Piece) +
-                   lane.transfers.capacity() * sizeof(Transfer) +
-                   lane.pending.capacity() * sizeof(Pending) + lane.folding_count * sizeof(Folding);
-  footprint_ += lane.footprint - before;
+  place_combiners(instance);
+  place_shortcuts(instance);
+  if (watch_ != nullptr && transport_.capabilities().loans) place_watched(instance);
+  instance.is_placed = true;
+  const std::size_t before = instance.footprint;
+  instance.footprint =
+      instance.pieces.capacity() * sizeof(Piece) +
+      instance.transfers.capacity() * sizeof(Transfer) +
+      instance.pending.capacity() * sizeof(Pending) + instance.combiner_count * sizeof(Combiner) +
+      (instance.missing.capacity() + instance.ready.capacity()) * sizeof(std::uint32_t);
+  footprint_ += instance.footprint - before;
 }
 
-void Execution::place_sinks(Lane& lane) {
-  const std::vector<ResolvedMessage>& messages = lane.resolved.messages;
-  if (lane.folding_count < messages.size()) {
-    lane.foldings = std::make_unique<Folding[]>(messages.size());
-    lane.folding_count = messages.size();
+void Execution::place_combiners(Instance& instance) {
+  const Program& program = *instance.program;
+  for (std::size_t i = 0; i < program.messages.size(); ++i) {
+    const std::uint32_t index = program.messages[i];
+    if (program.operations[index].combinations == 0) continue;
+    if (instance.combiner_count < program.messages.size()) {
+      instance.combiners = std::make_unique<Combiner[]>(program.messages.size());
+      instance.combiner_count = program.messages.size();
+    }
+    instance.combiners[i].instance = &instance;
+    instance.combiners[i].operation = index;
+    instance.transfers[i].sink = &instance.combiners[i];
+    instance.transfers[i].grain = static_cast<std::uint32_t>(binding_->element_bytes);
   }
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    if (!fuses(messages[i])) continue;
-    lane.foldings[i].lane = &lane;
-    lane.foldings[i].message = static_cast<std::uint32_t>(i);
-    lane.transfers[i].sink = &lane.foldings[i];
-    lane.transfers[i].grain = static_cast<std::uint32_t>(binding_->element_bytes);
-  }
-}
-
-bool Execution::fuses(const ResolvedMessage& message) const noexcept {
-  return message.fusing == Fusing::always || (message.fusing == Fusing::apart && !in_place_);
 }
 
 bool Execution::is_in_place() const noexcept {
   const auto in = reinterpret_cast<std::uintptr_t>(buffers_.in);
   const auto out = reinterpret_cast<std::uintptr_t>(buffers_.out);
-  return in < out + binding_->layout.out_total() * binding_->element_bytes &&
-         out < in + binding_->layout.in_total() * binding_->element_bytes;
+  return in < out + binding_->layout().out_total() * binding_->element_bytes &&
+         out < in + binding_->layout().in_total() * binding_->element_bytes;
 }
 
-void Execution::advance(Lane& lane) {
+void Execution::go_on(Instance& instance) {
   while (true) {
-    const Resolved& resolved = lane.resolved;
-    if (lane.round == resolved.rounds.size()) {
-      if (lane.round == 0) copy_results(lane);
-      if (watch_ != nullptr) watch_->came(lane.segment);
-      if (lane.segment + lanes_.size() >= binding_->segments) {
-        --active_lanes_;
-        return;
-      }
-      lane.segment += lanes_.size();
-      resolve_segment(lane);
-      begin_segment(lane);
-      continue;
+    if (instance.is_waiting) {
+      if (watch_ != nullptr && !watch_->may_begin(instance.segment)) return;
+      instance.is_waiting = false;
     }
-    if (watch_ != nullptr && lane.round == 0 && !watch_->may_begin(lane.segment)) return;
-    post_round(lane);
-    if (lane.round == 0) copy_results(lane);
-    if (lane.outstanding > 0) return;
-    finish_round(lane);
+    issue(instance);
+    if (instance.left > 0) return;
+    if (watch_ != nullptr) watch_->came(instance.segment);
+    if (instance.segment + instances_.size() >= binding_->segments) {
+      --active_;
+      return;
+    }
+    instance.segment += instances_.size();
+    take_program(instance);
+    begin(instance);
   }
 }
 
-std::span<Transfer> Execution::messages_of(Lane& lane, std::uint32_t round) const {
-  const Resolved& resolved = lane.resolved;
-  if (round == resolved.rounds.size()) return {};
-  const std::uint32_t begin = round == 0 ? 0 : resolved.rounds[round - 1].messages;
-  return std::span{lane.transfers}.subspan(begin, resolved.rounds[round].messages - begin);
-}
-
-/// Posts the messages of a round but those that stand at their receivers already.
-void Execution::post_round(Lane& lane) {
-  const std::uint32_t begin = lane.round == 0 ? 0 : lane.resolved.rounds[lane.round - 1].messages;
-  const std::uint32_t end = lane.resolved.rounds[lane.round].messages;
-  for (std::uint32_t i = begin; i < end; ++i)
-    lane.pending[i].is_done = std::exchange(lane.pending[i].is_replied, false);
-  for (std::uint32_t i = begin; i < end;) {
-    std::uint32_t next = i;
-    while (next < end && !lane.pending[next].is_done) ++next;
-    if (next > i) outbox_.post({lane.transfers.data() + i, next - i});
-    i = next + 1;
+/// Starts all that is ready: messages first, so that they travel while this rank combines.
+void Execution::issue(Instance& instance) {
+  while (instance.issued < instance.ready.size()) {
+    const std::size_t begin = std::exchange(instance.issued, instance.ready.size());
+    const std::size_t end = instance.issued;
+    post(instance, std::span{instance.ready}.subspan(begin, end - begin));
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::uint32_t index = instance.ready[i];
+      const Operation& operation = instance.program->operations[index];
+      if (operation.verb != Verb::combine) {
+        if (instance.pending[operation.message].is_done) finish(instance, index);
+        continue;
+      }
+      for (const Combination& combination : instance.program->combinations_of(operation))
+        combine(instance, combination);
+      finish(instance, index);
+    }
   }
-  lane.outstanding = 0;
-  for (std::uint32_t i = begin; i < end; ++i) lane.outstanding += lane.pending[i].is_done ? 0 : 1;
 }
 
-/// While the first messages travel, and what is copied may still be in the cache.
-void Execution::copy_results(const Lane& lane) {
-  const Resolved& resolved = lane.resolved;
-  const std::size_t first = resolved.rounds.empty() ? 0 : resolved.rounds.back().folds;
-  for (std::size_t i = first; i < resolved.folds.size(); ++i) fold(lane, resolved.folds[i]);
+/// Posts messages, as many at a time as follow each other, but those that stand at their receivers
+/// already.
+void Execution::post(Instance& instance, std::span<const std::uint32_t> operations) {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+  const auto flush = [&] {
+    if (count > 0) outbox_.post({instance.transfers.data() + first, count});
+    count = 0;
+  };
+  for (const std::uint32_t index : operations) {
+    const std::uint32_t message = instance.program->operations[index].message;
+    if (message == kNoMessage) continue;
+    Pending& pending = instance.pending[message];
+    pending.is_done = pending.is_replied;
+    if (pending.is_replied) continue;
+    pending.is_posted = true;
+    if (message != first + count) flush();
+    if (count++ == 0) first = message;
+  }
+  flush();
+}
+
+/// An operation is done.
+void Execution::finish(Instance& instance, std::uint32_t operation) {
+  --instance.left;
+  for (const std::uint32_t next : instance.program->next_of(operation))
+    if (--instance.missing[next] == 0) instance.ready.push_back(next);
 }
 
 void Execution::complete(const Completion& completion) {
   auto* pending = reinterpret_cast<Pending*>(completion.cookie);
-  Lane& lane = *pending->lane;
+  Instance& instance = *pending->instance;
+  const auto message = static_cast<std::uint32_t>(pending - instance.pending.data());
   pending->is_done = true;
-  if (completion.loan != kNoLoan)
-    lane.owner->use_loan(lane, static_cast<std::uint32_t>(pending - lane.pending.data()),
-                         completion);
-  if (--lane.outstanding > 0) return;
-  lane.owner->finish_round(lane);
-  lane.owner->advance(lane);
+  if (completion.loan != kNoLoan) instance.owner->use_loan(instance, message, completion);
+  instance.owner->finish(instance, instance.program->messages[message]);
+  instance.owner->go_on(instance);
 }
 
-void Execution::finish_round(Lane& lane) {
-  const Resolved& resolved = lane.resolved;
-  const std::uint32_t begin = lane.round == 0 ? 0 : resolved.rounds[lane.round - 1].folds;
-  const std::uint32_t end = resolved.rounds[lane.round].folds;
-  for (std::uint32_t i = begin; i < end; ++i) {
-    const std::uint32_t message = resolved.folds[i].message;
-    const bool is_done = message != kNoMessage && lane.transfers[message].sink != nullptr;
-    if (!is_done) fold(lane, resolved.folds[i]);
-  }
-  ++lane.round;
-}
-
-void Execution::Folding::take(std::size_t offset, std::span<const std::byte> bytes) {
-  const Resolved& resolved = lane->resolved;
-  const std::size_t element_bytes = lane->owner->binding_->element_bytes;
+void Execution::Combiner::take(std::size_t offset, std::span<const std::byte> bytes) {
+  const Program& program = *instance->program;
+  const std::size_t element_bytes = instance->owner->binding_->element_bytes;
   if (offset == 0) {
-    fold_ = resolved.messages[message].first_fold;
+    combination_ = 0;
     done_ = 0;
   }
   while (!bytes.empty()) {
-    const ResolvedFold& fold = resolved.folds[fold_];
-    const std::size_t part = std::min((fold.count - done_) * element_bytes, bytes.size());
-    lane->owner->fold_part(*lane, fold, done_, bytes.first(part));
+    const Combination& combination =
+        program.combinations_of(program.operations[operation])[combination_];
+    const std::size_t part = std::min((combination.count - done_) * element_bytes, bytes.size());
+    instance->owner->combine_part(*instance, combination, done_, bytes.first(part));
     bytes = bytes.subspan(part);
     done_ += part / element_bytes;
-    if (done_ < fold.count) continue;
-    ++fold_;
+    if (done_ < combination.count) continue;
+    ++combination_;
     done_ = 0;
   }
 }
 
 /// Where the result goes, if the operand of our own lies elsewhere.
-std::byte* Execution::Folding::room() noexcept {
-  const ResolvedMessage& received = lane->resolved.messages[message];
-  if (received.folds != 1) return nullptr;
-  const ResolvedFold& fold = lane->resolved.folds[received.first_fold];
-  const std::size_t bytes = fold.count * lane->owner->binding_->element_bytes;
-  std::byte* const destination = lane->owner->at(*lane, fold.destination);
-  for (std::uint32_t i = 0; i < fold.operands; ++i) {
-    const Place& place = lane->resolved.operands[fold.first_operand + i];
-    if (place.base == Base::staging) continue;
-    const std::byte* const own = lane->owner->at(*lane, place);
+std::byte* Execution::Combiner::room() noexcept {
+  const Program& program = *instance->program;
+  const auto combinations = program.combinations_of(program.operations[operation]);
+  if (combinations.size() != 1) return nullptr;
+  const Execution& owner = *instance->owner;
+  const std::size_t bytes = combinations[0].count * owner.binding_->element_bytes;
+  std::byte* const destination = owner.at(*instance, combinations[0].destination);
+  for (const Place& place : program.operands_of(combinations[0])) {
+    if (place.base == Base::arriving) continue;
+    const std::byte* const own = owner.at(*instance, place);
     constexpr std::less_equal<> is_at_or_before;
     if (!is_at_or_before(own + bytes, destination) && !is_at_or_before(destination + bytes, own))
       return nullptr;
@@ -320,48 +334,42 @@ std::byte* Execution::Folding::room() noexcept {
   return destination;
 }
 
-/// Of a fold with one incoming operand, some elements from `first` on. Called by any thread.
-void Execution::fold_part(const Lane& lane, const ResolvedFold& fold, std::size_t first,
-                          std::span<const std::byte> incoming) const {
+Fold Execution::fold_of(const Combination& combination) const noexcept {
+  return {.type = binding_->type,
+          .element_bytes = binding_->element_bytes,
+          .op = &binding_->op,
+          .count = combination.count,
+          .divisor = combination.finish ? binding_->layout().contract().size : 1};
+}
+
+/// Of a combination with one incoming operand, some elements from `first` on. Called by any thread.
+void Execution::combine_part(const Instance& instance, const Combination& combination,
+                             std::size_t first, std::span<const std::byte> incoming) const {
   const std::size_t offset = first * binding_->element_bytes;
   std::array<const void*, 2> operands{};
-  for (std::uint32_t i = 0; i < operands.size(); ++i) {
-    const Place& place = lane.resolved.operands[fold.first_operand + i];
-    operands[i] = place.base == Base::staging ? incoming.data() : at(lane, place) + offset;
-  }
-  memory_.fold({.type = binding_->type,
-                .element_bytes = binding_->element_bytes,
-                .op = &binding_->op,
-                .destination = at(lane, fold.destination) + offset,
-                .operands = operands,
-                .count = incoming.size() / binding_->element_bytes,
-                .divisor = divisor_of(fold)});
+  const std::span<const Place> places = instance.program->operands_of(combination);
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    operands[i] =
+        places[i].base == Base::arriving ? incoming.data() : at(instance, places[i]) + offset;
+  Fold fold = fold_of(combination);
+  fold.destination = at(instance, combination.destination) + offset;
+  fold.operands = operands;
+  fold.count = incoming.size() / binding_->element_bytes;
+  memory_.fold(fold);
 }
 
-int Execution::divisor_of(const ResolvedFold& fold) const noexcept {
-  const bool divides = fold.finish && binding_->op.kind() == OperatorKind::average;
-  return divides ? binding_->layout.contract().size : 1;
-}
-
-void Execution::fold(const Lane& lane, const ResolvedFold& fold) {
-  const int divisor = divisor_of(fold);
-  std::byte* destination = at(lane, fold.destination);
-  if (fold.operands == 1 && divisor == 1) {
-    const std::byte* const source = at(lane, lane.resolved.operands[fold.first_operand]);
-    if (source != destination)
-      memory_.copy(destination, source, fold.count * binding_->element_bytes);
-    return;
-  }
-  if (operands_.size() < fold.operands) operands_.resize(fold.operands);
-  for (std::uint32_t i = 0; i < fold.operands; ++i)
-    operands_[i] = at(lane, lane.resolved.operands[fold.first_operand + i]);
-  memory_.fold({.type = binding_->type,
-                .element_bytes = binding_->element_bytes,
-                .op = &binding_->op,
-                .destination = destination,
-                .operands = std::span{operands_}.first(fold.operands),
-                .count = fold.count,
-                .divisor = divisor});
+void Execution::combine(const Instance& instance, const Combination& combination) {
+  const std::span<const Place> places = instance.program->operands_of(combination);
+  std::byte* const destination = at(instance, combination.destination);
+  if (places.size() == 1 && !combination.finish)
+    return memory_.copy(destination, at(instance, places[0]),
+                        combination.count * binding_->element_bytes);
+  if (operands_.size() < places.size()) operands_.resize(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) operands_[i] = at(instance, places[i]);
+  Fold fold = fold_of(combination);
+  fold.destination = destination;
+  fold.operands = std::span{operands_}.first(places.size());
+  memory_.fold(fold);
 }
 
 }  // namespace tutti::inline v0::detail

@@ -1,5 +1,6 @@
 /// @file
-/// Runs one bound collective: posts what is ready, folds what has arrived, segment by segment.
+/// Runs one bound collective: starts each operation of its programs when what it needs is done,
+/// several segments at a time.
 #pragma once
 
 #include <cstddef>
@@ -12,33 +13,35 @@
 #include <tutti/spi/memory.hpp>
 #include <tutti/spi/transport.hpp>
 
+#include "lowering.hpp"
 #include "outbox.hpp"
-#include "program.hpp"
 #include "scratch.hpp"
 
 namespace tutti::inline v0::detail {
 
 /// A shape that has been chosen for and bound: everything that calls of this shape share.
 struct Binding {
-  Layout layout;                  ///< Sizes and places.
-  Program program;                ///< What to do.
-  Operator op;                    ///< Meaningful if the collective reduces.
-  Datatype type{};                ///< Of the elements.
-  std::size_t element_bytes = 1;  ///< Of one element.
-  std::size_t segments = 1;       ///< Pieces the vector is run in.
-  std::size_t segment_bytes = 0;  ///< As asked; 0 if whole.
-  std::string algorithm{};        ///< With parameters.
-  std::uint64_t fingerprint = 0;  ///< Of all that must be equal on all ranks but the number.
-  std::string_view name{};        ///< What is called, such as "all_reduce".
-  bool is_collective = true;      ///< Else it is messages between two ranks.
-  bool has_own_counts = false;    ///< As Call::own_counts.
+  std::unique_ptr<Programs> programs{};  ///< What to do, where.
+  Operator op;                           ///< Meaningful if the collective reduces.
+  Datatype type{};                       ///< Of the elements.
+  std::size_t element_bytes = 1;         ///< Of one element.
+  std::size_t segments = 1;              ///< Pieces the vector is run in.
+  std::size_t segment_bytes = 0;         ///< As asked; 0 if whole.
+  std::string algorithm{};               ///< With parameters.
+  std::uint64_t fingerprint = 0;         ///< Of all that must be equal on all ranks but the number.
+  std::string_view name{};               ///< What is called, such as "all_reduce".
+  bool is_collective = true;             ///< Else it is messages between two ranks.
+  bool has_own_counts = false;           ///< As Call::own_counts.
   /// Whether ranks that call it differently may all end, with messages left over.
   bool may_leave_strays = false;
   bool awaits_all = false;  ///< Whether no rank ends it before all have begun it.
+
+  /// @return sizes and places.
+  [[nodiscard]] const Layout& layout() const noexcept { return programs->layout(); }
 };
 
 /// Segments in flight at most; each has a tag of its own.
-inline constexpr std::uint32_t kLanes = 8;
+inline constexpr std::uint32_t kInstances = 8;
 
 /// Takes part in a run, segment by segment. Called by the run's thread.
 class Watch {
@@ -60,8 +63,9 @@ class Watch {
 class Execution {
  public:
   /// @param outbox where messages go. @param scratch lends memory of the kind buffers lie in.
-  /// @param binding what to do. @param lanes segments in flight at most.
-  Execution(Outbox& outbox, Scratch& scratch, std::shared_ptr<const Binding> binding, int lanes);
+  /// @param binding what to do. @param instances segments in flight at most.
+  Execution(Outbox& outbox, Scratch& scratch, std::shared_ptr<const Binding> binding,
+            int instances);
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
   ~Execution();
@@ -74,14 +78,14 @@ class Execution {
   /// How the run is known to the other ranks.
   struct Turn {
     std::uint64_t sequence = 0;  ///< Number of the collective on this communicator.
-    std::uint32_t tag = 0;       ///< The first of kLanes tags, or, of two ranks, the only one.
+    std::uint32_t tag = 0;       ///< The first of kInstances tags, or, of two ranks, the only one.
   };
   /// Starts; the timeout is how long to wait. Throws what Transport::post throws.
   void start(Buffers buffers, Turn turn, Duration timeout);
   /// Counts as under way from now on, until it starts. @param timeout of both.
   void hold(Duration timeout) noexcept {
     is_held_ = true;
-    active_lanes_ = 1;
+    active_ = 1;
     timeout_ = timeout;
     since_ = Duration{-1};
   }
@@ -108,7 +112,7 @@ class Execution {
   void set_dropped(bool dropped) noexcept { is_dropped_ = dropped; }
   [[nodiscard]] bool is_dropped() const noexcept { return is_dropped_; }
   /// Whether nothing is left to do.
-  [[nodiscard]] bool done() const noexcept { return active_lanes_ == 0; }
+  [[nodiscard]] bool done() const noexcept { return active_ == 0; }
   /// Whether these were the buffers of its last run.
   [[nodiscard]] bool ran_on(const void* in, const void* out) const noexcept {
     return has_run_ && in == buffers_.in && out == buffers_.out;
@@ -137,69 +141,72 @@ class Execution {
   [[nodiscard]] const Binding& binding() const noexcept { return *binding_; }
 
  private:
-  struct Lane;
+  struct Instance;
   /// A transfer under way; its address is the cookie.
   struct Pending {
-    Lane* lane = nullptr;
+    Instance* instance = nullptr;
+    bool is_posted = false;
     bool is_done = false;
     bool is_replied = false;  // a send that stands at its receiver already
   };
-  /// Folds a message into its destinations while it arrives.
-  class Folding final : public Sink {
+  /// Combines a message while it arrives.
+  class Combiner final : public Sink {
    public:
     void take(std::size_t offset, std::span<const std::byte> bytes) override;
     [[nodiscard]] std::byte* room() noexcept override;
 
-    Lane* lane = nullptr;
-    std::uint32_t message = 0;
+    Instance* instance = nullptr;
+    std::uint32_t operation = 0;
 
    private:
-    std::uint32_t fold_ = 0;  // the next one
-    std::size_t done_ = 0;    // elements of it
+    std::uint32_t combination_ = 0;  // the next one of the operation
+    std::size_t done_ = 0;           // elements of it
   };
-  /// Segments index, index + lanes, ... one after the other.
-  struct Lane {
+  /// A run of a program: of segments index, index + instances, ... one after the other.
+  struct Instance {
     Execution* owner = nullptr;
     std::size_t segment = 0;
-    std::uint32_t round = 0;
-    std::uint32_t outstanding = 0;
-    bool is_resolved = false;  // `resolved` is that of `segment`
-    bool is_placed = false;    // `pieces` are those of `resolved` at the last buffers
-    Resolved resolved{};
+    const Program* program = nullptr;      // of that segment, or null
+    std::size_t shift = 0;                 // of input and output
+    bool is_waiting = false;               // for its watch
+    bool is_placed = false;                // pieces and transfers are those of the program, there
+    std::uint32_t left = 0;                // operations that are not done
+    std::vector<std::uint32_t> missing{};  // by operation: predecessors that are not done
+    std::vector<std::uint32_t> ready{};    // operations that may start, in their order
+    std::size_t issued = 0;                // of those
     std::vector<Piece> pieces{};
-    std::vector<Transfer> transfers{};
+    std::vector<Transfer> transfers{};  // by message, as are the next ones
     std::vector<Pending> pending{};
-    std::unique_ptr<Folding[]> foldings{};  // one per message
-    std::size_t folding_count = 0;
+    std::unique_ptr<Combiner[]> combiners{};
+    std::size_t combiner_count = 0;
     std::byte* memory = nullptr;  // its part of the scratch
     std::size_t footprint = 0;
   };
 
   void prepare(bool moved);
-  void resolve_segment(Lane& lane);
-  void borrow();
+  void take_program(Instance& instance);
   void take_input();
+  void borrow();
   void give_back(Block& block) noexcept;
-  void begin_segment(Lane& lane);
-  void place_pieces(Lane& lane);
-  void place_sinks(Lane& lane);
-  void place_shortcuts(Lane& lane);
-  void place_watched(Lane& lane) const;
+  void begin(Instance& instance);
+  void place(Instance& instance);
+  void place_combiners(Instance& instance);
+  void place_shortcuts(Instance& instance);
+  void place_watched(Instance& instance) const;
   void set_watch(Watch* watch) noexcept;
-  [[nodiscard]] bool fuses(const ResolvedMessage& message) const noexcept;
   [[nodiscard]] bool is_in_place() const noexcept;
-  void advance(Lane& lane);
-  [[nodiscard]] std::span<Transfer> messages_of(Lane& lane, std::uint32_t round) const;
-  void post_round(Lane& lane);
-  void copy_results(const Lane& lane);
-  void finish_round(Lane& lane);
-  void use_loan(Lane& lane, std::uint32_t message, const Completion& completion);
-  void find_copies(Lane& lane, std::uint32_t message, LoanId loan);
-  void fold(const Lane& lane, const ResolvedFold& fold);
-  void fold_part(const Lane& lane, const ResolvedFold& fold, std::size_t first,
-                 std::span<const std::byte> incoming) const;
-  [[nodiscard]] int divisor_of(const ResolvedFold& fold) const noexcept;
-  [[nodiscard]] std::byte* at(const Lane& lane, const Place& place) const noexcept;
+  [[nodiscard]] bool aliases() const noexcept;
+  void go_on(Instance& instance);
+  void issue(Instance& instance);
+  void post(Instance& instance, std::span<const std::uint32_t> operations);
+  void finish(Instance& instance, std::uint32_t operation);
+  void use_loan(Instance& instance, std::uint32_t message, const Completion& completion);
+  void find_copies(Instance& instance, std::uint32_t message, LoanId loan);
+  void combine(const Instance& instance, const Combination& combination);
+  void combine_part(const Instance& instance, const Combination& combination, std::size_t first,
+                    std::span<const std::byte> incoming) const;
+  [[nodiscard]] Fold fold_of(const Combination& combination) const noexcept;
+  [[nodiscard]] std::byte* at(const Instance& instance, const Place& place) const noexcept;
 
   Outbox& outbox_;
   Transport& transport_;
@@ -215,18 +222,16 @@ class Execution {
   bool is_enlisted_ = false;
   bool is_dropped_ = false;
   bool is_held_ = false;
-  bool may_fuse_ = false;
-  bool may_lend_ = false;
   bool in_place_ = false;
   Watch* watch_ = nullptr;
   Duration since_{-1};  // when the timeout began to count, or less than zero
-  std::vector<Lane> lanes_;
+  std::vector<Instance> instances_;
   const std::byte* input_ = nullptr;  // where it is read
   Block input_copy_{};                // of scratch, where results stand in place of other inputs
   Block block_{};                     // of scratch, while it runs
-  std::size_t lane_bytes_ = 0;        // of scratch
+  std::size_t instance_bytes_ = 0;    // of scratch
   std::size_t footprint_ = 0;
-  std::size_t active_lanes_ = 0;
+  std::size_t active_ = 0;  // instances that have something to do
   std::vector<const void*> operands_{};
   std::vector<void*> copies_{};
 };

@@ -1,4 +1,5 @@
 // What an execution waits for.
+#include <algorithm>
 #include <string>
 
 #include "execution.hpp"
@@ -9,14 +10,11 @@ namespace tutti::inline v0::detail {
 Execution::Awaited Execution::awaited() const noexcept {
   // A missing receive accuses its sender; a missing send only its receiver's pace.
   for (const Transfer::Kind kind : {Transfer::Kind::recv, Transfer::Kind::send})
-    for (const Lane& lane : lanes_)
-      for (std::size_t i = 0; lane.outstanding > 0 && i < lane.transfers.size(); ++i) {
-        const Resolved& resolved = lane.resolved;
-        const std::uint32_t begin = lane.round == 0 ? 0 : resolved.rounds[lane.round - 1].messages;
-        if (i >= begin && i < resolved.rounds[lane.round].messages && !lane.pending[i].is_done &&
-            lane.transfers[i].kind == kind)
-          return {lane.transfers[i].peer, kind == Transfer::Kind::send};
-      }
+    for (const Instance& instance : instances_)
+      for (std::size_t i = 0; i < instance.pending.size(); ++i)
+        if (instance.pending[i].is_posted && !instance.pending[i].is_done &&
+            instance.transfers[i].kind == kind)
+          return {instance.transfers[i].peer, kind == Transfer::Kind::send};
   return {};
 }
 
@@ -35,12 +33,17 @@ std::string Execution::state() const {
            "), which waits for older calls to end";
   std::string text = std::string{binding_->name} + " #" + std::to_string(turn_.sequence + 1) +
                      " (" + binding_->algorithm + ")";
-  for (const Lane& lane : lanes_) {
-    if (lane.outstanding == 0) continue;
-    text += ", round " + std::to_string(lane.round + 1) + " of " +
-            std::to_string(lane.resolved.rounds.size());
+  for (const Instance& instance : instances_) {
+    const auto waited = std::ranges::find_if(instance.pending, [](const Pending& pending) {
+      return pending.is_posted && !pending.is_done;
+    });
+    if (waited == instance.pending.end()) continue;
+    const Program& program = *instance.program;
+    const auto message = static_cast<std::size_t>(waited - instance.pending.begin());
+    const std::uint32_t round = program.operations[program.messages[message]].round;
+    text += ", round " + std::to_string(round + 1) + " of " + std::to_string(program.rounds);
     if (binding_->segments > 1)
-      text += " of segment " + std::to_string(lane.segment + 1) + " of " +
+      text += " of segment " + std::to_string(instance.segment + 1) + " of " +
               std::to_string(binding_->segments);
     break;
   }

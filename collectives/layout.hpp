@@ -41,6 +41,8 @@ class Layout {
     if (knows_own_) return own_count(block);
     return counts_.empty() ? equal_count_ : counts_[block];
   }
+  /// Whether all blocks have one size.
+  [[nodiscard]] bool is_equal() const noexcept { return counts_.empty() && !knows_own_; }
   /// The largest block, or the one block's size.
   [[nodiscard]] std::size_t largest() const noexcept { return largest_; }
   /// First element of a block in the caller's input, which must hold it.

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <utility>
 
-#include "engine.hpp"
 #include "algorithms/hash.hpp"
+#include "engine.hpp"
 #include "problem.hpp"
 
 namespace tutti::inline v0 {

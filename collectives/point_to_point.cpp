@@ -87,12 +87,10 @@ void check_tag(const Call& call, std::uint32_t tags) {
 }
 
 Binding bind_point_to_point(const Call& call) {
-  Layout layout = layout_of(call);
-  Program program = bind(schedule_of(call), layout);
-  program.sends_empty = true;  // whoever receives elements waits for them, if they are none or not
   const std::string_view name = name_of(call.point_to_point);
-  return {.layout = std::move(layout),
-          .program = std::move(program),
+  // Whoever receives elements waits for them, if they are none or not.
+  const Lowering lowering{.element_bytes = call.element_bytes, .keeps_empty = true};
+  return {.programs = std::make_unique<Programs>(schedule_of(call), layout_of(call), lowering),
           .op = sum,
           .type = call.type,
           .element_bytes = call.element_bytes,
@@ -104,11 +102,11 @@ Binding bind_point_to_point(const Call& call) {
 
 std::string words_of(const Binding& binding, int tag) {
   std::string text{binding.name};
-  for (const BoundMessage& message : binding.program.messages) {
-    const std::size_t count =
-        message.is_send ? binding.layout.in_total() : binding.layout.out_total();
-    text += (message.is_send ? " to rank " : " from rank ") + std::to_string(message.peer) +
-            " of " + std::to_string(count * binding.element_bytes) + " bytes";
+  for (const Step& step : binding.programs->schedule().steps()) {
+    const bool is_send = step.kind() == Step::Kind::send;
+    const std::size_t count = is_send ? binding.layout().in_total() : binding.layout().out_total();
+    text += (is_send ? " to rank " : " from rank ") + std::to_string(step.peer()) + " of " +
+            std::to_string(count * binding.element_bytes) + " bytes";
   }
   return text + " with tag " + std::to_string(tag);
 }

@@ -52,7 +52,8 @@ std::optional<Arrival> Engine::probe(Rank from, int tag) {
   progress();
   if (!objects_.empty()) advance_objects();
   try {
-    const auto found = transport_->probe(from, window_ * kLanes + static_cast<std::uint32_t>(tag));
+    const auto found =
+        transport_->probe(from, window_ * kInstances + static_cast<std::uint32_t>(tag));
     if (!found) return std::nullopt;
     return Arrival{.from = found->from, .tag = tag, .bytes = found->bytes};
   } catch (...) {

@@ -1,10 +1,8 @@
-// Which messages may be folded where they lie, and which results may be stored at the peer's.
+// Which messages may be combined where they lie, and which results may be stored at the peer's.
 #include <algorithm>
-#include <map>
 #include <span>
-#include <utility>
 
-#include "program.hpp"
+#include "lower_messages.hpp"
 
 namespace tutti::inline v0::detail {
 namespace {
@@ -20,114 +18,87 @@ bool is_same_units(const Run& a, const Run& b) noexcept {
 /// Looks at a round and the next one.
 class Shortcuts {
  public:
-  Shortcuts(Program& program, const BoundRound& begin, const BoundRound& middle,
-            const BoundRound& end)
-      : program_{program}, begin_{begin}, middle_{middle}, end_{end} {}
+  Shortcuts(Program& program, const LoweredRound& first, const LoweredRound& second, bool in_place)
+      : program_{program}, first_{first}, second_{second}, in_place_{in_place} {}
 
   void find() {
-    for (std::uint32_t i = begin_.messages; i < middle_.messages; ++i) {
-      if (at(i).is_send) find_reply(at(i));
-      else find_operand(at(i));
+    for (std::size_t i = 0; i < second_.operations.size(); ++i) {
+      if (Shortcut* const own = shortcut_of(second_, i)) own->turn = second_.turns[i];
     }
-    for (std::uint32_t i = middle_.messages; i < end_.messages; ++i)
-      if (at(i).is_send) find_relay(at(i));
-    for (std::uint32_t i = begin_.messages; i < middle_.messages; ++i)
-      if (!is_answered(i)) at(i).shortcut.fold = kNoMessage;
+    for (std::size_t i = 0; i < first_.operations.size(); ++i)
+      if (first_.round.messages[i].is_send) find_reply(i);
+    for (std::size_t i = 0; i < second_.operations.size(); ++i)
+      if (second_.round.messages[i].is_send) find_answered(i);
   }
 
  private:
-  BoundMessage& at(std::uint32_t index) { return program_.messages[index]; }
-  [[nodiscard]] const Run& run(std::uint32_t index) const { return program_.runs[index]; }
-  [[nodiscard]] std::span<const Run> runs_of(const BoundMessage& message) const {
-    return std::span{program_.runs}.subspan(message.first_run, message.runs);
+  [[nodiscard]] Shortcut* shortcut_of(const LoweredRound& round, std::size_t index) {
+    if (round.operations[index] == kNoMessage) return nullptr;
+    return &program_.shortcuts[program_.operations[round.operations[index]].message];
   }
-  [[nodiscard]] std::span<const Run> operands_of(const BoundFold& fold) const {
-    return std::span{program_.runs}.subspan(fold.first_operand, fold.operands);
-  }
-  [[nodiscard]] std::span<const BoundFold> folds() const {
-    return std::span{program_.folds}.subspan(begin_.folds, middle_.folds - begin_.folds);
-  }
-  /// The message from or to a peer in [begin, end), or kNoMessage.
-  [[nodiscard]] std::uint32_t find_message(std::uint32_t begin, std::uint32_t end, Rank peer,
-                                           bool is_send) {
-    for (std::uint32_t i = begin; i < end; ++i)
-      if (at(i).peer == peer && at(i).is_send == is_send) return i;
-    return kNoMessage;
-  }
-
-  void find_operand(BoundMessage& message) {
-    if (message.fusing == Fusing::never || message.runs != 1) return;
-    for (std::uint32_t i = begin_.folds; i < middle_.folds; ++i) {
-      const std::span<const Run> operands = operands_of(program_.folds[i]);
-      for (std::uint32_t k = 0; k < operands.size(); ++k)
-        if (is_same(operands[k], run(message.first_run))) {
-          message.shortcut.fold = i;
-          message.shortcut.operand = k;
-        }
+  /// The message from or to a peer, if it is one run and one piece.
+  [[nodiscard]] const RoundMessage* find_simple(const LoweredRound& round, Rank peer, bool is_send,
+                                                std::size_t& index) const {
+    for (index = 0; index < round.operations.size(); ++index) {
+      const RoundMessage& message = round.round.messages[index];
+      if (message.peer == peer && message.is_send == is_send)
+        return is_simple(round, index) ? &message : nullptr;
     }
+    return nullptr;
+  }
+  [[nodiscard]] bool is_simple(const LoweredRound& round, std::size_t index) const {
+    return round.operations[index] != kNoMessage && round.round.messages[index].runs.size() == 1 &&
+           program_.operations[round.operations[index]].pieces == 1;
   }
 
   /// The peer reads what we send and writes what we receive next. Nobody else may read or write
   /// that until the next round, unless it is the same elements, which the peer reads and then
   /// writes one by one.
-  void find_reply(BoundMessage& send) {
-    const std::uint32_t next = find_message(middle_.messages, end_.messages, send.peer, false);
-    if (next == kNoMessage || send.runs != 1 || at(next).runs != 1) return;
-    const Run& place = run(at(next).first_run);
-    if (place.base == Base::staging) return;
-    Overlap worst = Overlap::none;
-    const auto meet = [&](const Run& other) { worst = std::max(worst, overlap_of(place, other)); };
-    for (std::uint32_t i = begin_.messages; i < middle_.messages; ++i)
-      for (const Run& other : runs_of(at(i)))
-        if (&at(i) != &send || !is_same_units(place, other)) meet(other);
-    for (const BoundFold& fold : folds()) {
-      meet(fold.destination);
-      for (const Run& operand : operands_of(fold)) meet(operand);
-    }
-    if (worst == Overlap::always) return;
-    send.shortcut.reply = next;
-    send.shortcut.replying = worst == Overlap::none ? Fusing::always : Fusing::apart;
+  void find_reply(std::size_t index) {
+    const RoundMessage& send = first_.round.messages[index];
+    std::size_t next = 0;
+    const RoundMessage* const received = find_simple(second_, send.peer, false, next);
+    if (received == nullptr || !is_simple(first_, index)) return;
+    const Run& place = received->runs.front();
+    if (place.base == Base::arriving) return;
+    const auto meets = [&](const Run& other) { return overlap(place, other, in_place_); };
+    for (const RoundMessage& message : first_.round.messages)
+      for (const Run& other : message.runs)
+        if ((&message != &send || !is_same_units(place, other)) && meets(other)) return;
+    for (const RoundFold& fold : first_.round.folds)
+      if (meets(fold.destination) || std::ranges::any_of(fold.operands, meets)) return;
+    shortcut_of(first_, index)->reply = program_.operations[second_.operations[next]].message;
   }
 
-  /// A send of what one fold of the round before has made.
-  void find_relay(BoundMessage& send) {
-    const std::uint32_t answered =
-        find_message(begin_.messages, middle_.messages, send.peer, false);
-    if (answered == kNoMessage || at(answered).shortcut.fold == kNoMessage || send.runs != 1)
+  /// A send of what the combination of one received message has made. Nothing else of a round
+  /// writes what a fold of it writes, so this is what it leaves there.
+  void find_answered(std::size_t index) {
+    const RoundMessage& send = second_.round.messages[index];
+    std::size_t received = 0;
+    if (find_simple(first_, send.peer, false, received) == nullptr || !is_simple(second_, index))
       return;
-    const std::uint32_t made = at(answered).shortcut.fold;
-    // Nothing else of a round writes what a fold of it writes, so this is what it leaves there.
-    if (!is_same(program_.folds[made].destination, run(send.first_run))) return;
-    send.shortcut.relays = made;
-    send.shortcut.answers = answered;
-  }
-
-  /// A message that is not answered is folded as well while it arrives.
-  [[nodiscard]] bool is_answered(std::uint32_t index) const {
-    return std::any_of(program_.messages.begin() + middle_.messages,
-                       program_.messages.begin() + end_.messages,
-                       [&](const BoundMessage& send) { return send.shortcut.answers == index; });
+    const Operation& combining = program_.operations[first_.operations[received]];
+    if (combining.combinations != 1) return;
+    for (std::size_t i = 0; i < first_.fused.size(); ++i)
+      if (first_.fused[i] == received &&
+          is_same(first_.round.folds[i].destination, send.runs.front())) {
+        shortcut_of(first_, received)->relay =
+            program_.operations[second_.operations[index]].message;
+        shortcut_of(second_, index)->answers = combining.message;
+      }
   }
 
   Program& program_;
-  BoundRound begin_;
-  BoundRound middle_;
-  BoundRound end_;
+  const LoweredRound& first_;
+  const LoweredRound& second_;
+  bool in_place_;
 };
 
 }  // namespace
 
-void find_shortcuts(Program& program) {
-  std::map<std::pair<Rank, bool>, std::uint32_t> turns;
-  for (BoundMessage& message : program.messages)
-    message.shortcut.turn = turns[{message.peer, message.is_send}]++;
-  BoundRound begin{0, 0, 0};
-  for (std::size_t i = 0; i < program.rounds.size(); ++i) {
-    const BoundRound& middle = program.rounds[i];
-    const BoundRound& end = i + 1 < program.rounds.size() ? program.rounds[i + 1] : middle;
-    Shortcuts{program, begin, middle, end}.find();
-    begin = middle;
-  }
+void find_shortcuts(Program& program, const LoweredRound& first, const LoweredRound& second,
+                    bool in_place) {
+  Shortcuts{program, first, second, in_place}.find();
 }
 
 }  // namespace tutti::inline v0::detail

@@ -218,20 +218,19 @@ TEST(Footprints, AreWhatIsHeld) {
     SCOPED_TRACE(algorithm);
     const Schedule schedule = parse_choice(collective, algorithm).build(kMany, 0, 0);
     detail::Layout layout{Contract{collective, kMany, 0}, 0, count};
-    std::size_t before = held_bytes;
-    detail::Program program = detail::bind(schedule, layout);
-    expect_held(before, program.footprint(), 7);
+    std::size_t before = 0;
+    const detail::Lowering lowering{.element_bytes = 4, .segments = 3};
+    detail::Binding shape{
+        .programs = std::make_unique<detail::Programs>(schedule, std::move(layout), lowering),
+        .op = sum,
+        .type = Datatype::f32,
+        .element_bytes = 4,
+        .segments = 3};
+    const std::size_t schedules = shape.programs->footprint();
     before = held_bytes;
-    detail::Resolved resolved;
-    detail::resolve(program, layout, {}, 4, resolved);
-    expect_held(before, resolved.footprint(), 10);
-    const auto binding =
-        std::make_shared<const detail::Binding>(detail::Binding{.layout = std::move(layout),
-                                                                .program = std::move(program),
-                                                                .op = sum,
-                                                                .type = Datatype::f32,
-                                                                .element_bytes = 4,
-                                                                .segments = 3});
+    static_cast<void>(shape.programs->find(0, false));
+    expect_held(before, shape.programs->footprint() - schedules, 10);
+    const auto binding = std::make_shared<const detail::Binding>(std::move(shape));
     const auto memory = make_host_memory();
     detail::Scratch scratch{*memory, 1_MiB};
     const std::vector<float> in(3 * kMany);

@@ -23,21 +23,29 @@ struct Player {
   std::byte token{1};  // what a barrier reduces
 };
 
-detail::Binding binding_of(const Schedule& schedule, const Case& what, Rank rank,
+detail::Binding binding_of(const Schedule& schedule, const Case& what, const Transport& transport,
                            std::size_t segments) {
+  const Rank rank = transport.self();
   const Contract contract{what.collective, what.size, is_rooted(what.collective) ? what.root : 0};
   const bool is_barrier = what.collective == Collective::barrier;
   const std::vector<std::size_t> token{1};
   const detail::Layout layout{contract, rank, is_barrier ? token : what.counts};
-  return {
-      .layout = layout,
-      .program = detail::bind(schedule, layout),
-      .op = is_barrier ? bit_or : what.model.op,
-      .type = is_barrier ? Datatype::u8 : what.model.type,
-      .element_bytes = is_barrier ? 1 : what.model.element_bytes,
-      .segments = std::clamp<std::size_t>(segments, 1, std::max<std::size_t>(layout.largest(), 1)),
-      .algorithm = "schedule",
-      .fingerprint = 1};
+  const Operator& op = is_barrier ? bit_or : what.model.op;
+  const std::size_t element_bytes = is_barrier ? 1 : what.model.element_bytes;
+  segments = std::clamp<std::size_t>(segments, 1, std::max<std::size_t>(layout.largest(), 1));
+  const bool is_user = op.kind() == OperatorKind::user;
+  const detail::Lowering lowering{.element_bytes = element_bytes,
+                                  .segments = segments,
+                                  .divides = op.kind() == OperatorKind::average,
+                                  .combines = transport.capabilities().sinks && !is_user,
+                                  .lends = transport.capabilities().loans && !is_user};
+  return {.programs = std::make_unique<detail::Programs>(schedule, layout, lowering),
+          .op = op,
+          .type = is_barrier ? Datatype::u8 : what.model.type,
+          .element_bytes = element_bytes,
+          .segments = segments,
+          .algorithm = "schedule",
+          .fingerprint = 1};
 }
 
 /// All ranks in one thread, in an order that the seed decides.
@@ -50,7 +58,7 @@ class Play {
                   .sinks = how.seed % 2 == 1,
                   .loans = how.seed % 4 >= 2}},
         random_{how.seed ^ 0x5eed}, players_(schedules.size()) {
-    constexpr int kLanes = 2;
+    constexpr int kInstances = 2;
     for (std::size_t i = 0; i < schedules.size(); ++i) {
       const auto rank = static_cast<Rank>(i);
       players_[i].transport = cluster_.transport(rank);
@@ -58,8 +66,8 @@ class Play {
       players_[i].execution = std::make_unique<detail::Execution>(
           *players_[i].outbox, scratch_,
           std::make_shared<const detail::Binding>(
-              binding_of(schedules[i], experiment.what(), rank, how.segments)),
-          kLanes);
+              binding_of(schedules[i], experiment.what(), *players_[i].transport, how.segments)),
+          kInstances);
     }
     for (std::size_t i = 0; i < schedules.size(); ++i) start(i, experiment);
   }
