@@ -154,10 +154,7 @@ void Execution::begin(Instance& instance) {
     transfer.tag = tag;
     transfer.fingerprint = fingerprint;
   }
-  for (Pending& pending : instance.pending) pending = {&instance};
-  std::ranges::copy(program.needs, instance.missing.begin());
-  instance.ready.assign(program.starts.begin(), program.starts.end());
-  instance.issued = 0;
+  if (!program.next.empty()) std::ranges::copy(program.needs, instance.missing.begin());
   instance.left = program.size();
   instance.is_waiting = true;
 }
@@ -223,8 +220,12 @@ void Execution::go_on(Instance& instance) {
     if (instance.is_waiting) {
       if (watch_ != nullptr && !watch_->may_begin(instance.segment)) return;
       instance.is_waiting = false;
+      for (const std::uint32_t batch : instance.program->starts)
+        issue(instance, instance.program->batches[batch]);
     }
-    issue(instance);
+    for (std::size_t i = 0; i < instance.ready.size(); ++i)
+      issue(instance, instance.program->batches[instance.ready[i]]);
+    instance.ready.clear();
     if (instance.left > 0) return;
     if (watch_ != nullptr) watch_->came(instance.segment);
     if (instance.segment + instances_.size() >= binding_->segments) {
@@ -237,53 +238,39 @@ void Execution::go_on(Instance& instance) {
   }
 }
 
-/// Starts all that is ready: messages first, so that they travel while this rank combines.
-void Execution::issue(Instance& instance) {
-  while (instance.issued < instance.ready.size()) {
-    const std::size_t begin = std::exchange(instance.issued, instance.ready.size());
-    const std::size_t end = instance.issued;
-    post(instance, std::span{instance.ready}.subspan(begin, end - begin));
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::uint32_t index = instance.ready[i];
-      const Operation& operation = instance.program->operations[index];
-      if (operation.verb != Verb::combine) {
-        if (instance.pending[operation.message].is_done) finish(instance, index);
-        continue;
-      }
-      for (const Combination& combination : instance.program->combinations_of(operation))
-        combine(instance, combination);
-      finish(instance, index);
-    }
+void Execution::issue(Instance& instance, const Batch& batch) {
+  if (batch.messages > 0) return post(instance, batch);
+  const Program& program = *instance.program;
+  for (std::uint32_t i = batch.first; i < batch.end; ++i) {
+    for (const Combination& combination : program.combinations_of(program.operations[i]))
+      combine(instance, combination);
+    finish(instance, i);
   }
 }
 
-/// Posts messages, as many at a time as follow each other, but those that stand at their receivers
-/// already.
-void Execution::post(Instance& instance, std::span<const std::uint32_t> operations) {
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;
-  const auto flush = [&] {
-    if (count > 0) outbox_.post({instance.transfers.data() + first, count});
-    count = 0;
-  };
-  for (const std::uint32_t index : operations) {
-    const std::uint32_t message = instance.program->operations[index].message;
-    if (message == kNoMessage) continue;
-    Pending& pending = instance.pending[message];
-    pending.is_done = pending.is_replied;
-    if (pending.is_replied) continue;
-    pending.is_posted = true;
-    if (message != first + count) flush();
-    if (count++ == 0) first = message;
+/// Posts messages but those that stand at their receivers already.
+void Execution::post(Instance& instance, const Batch& batch) {
+  Pending* const pending = &instance.pending[batch.first_message];
+  for (std::uint32_t i = 0; i < batch.messages; ++i)
+    pending[i].is_done = std::exchange(pending[i].is_replied, false);
+  for (std::uint32_t i = 0; i < batch.messages;) {
+    std::uint32_t next = i;
+    while (next < batch.messages && !pending[next].is_done) ++next;
+    if (next > i) outbox_.post({&instance.transfers[batch.first_message + i], next - i});
+    i = next + 1;
   }
-  flush();
+  std::uint32_t done = 0;
+  for (std::uint32_t i = 0; i < batch.messages; ++i) done += pending[i].is_done ? 1 : 0;
+  if (done > 0 && batch.is_uniform) return finish(instance, batch.first, done);
+  for (std::uint32_t i = 0; i < batch.messages; ++i)
+    if (pending[i].is_done) finish(instance, batch.first + i);
 }
 
-/// An operation is done.
-void Execution::finish(Instance& instance, std::uint32_t operation) {
-  --instance.left;
+/// An operation is done, or `count` of a uniform batch are.
+void Execution::finish(Instance& instance, std::uint32_t operation, std::uint32_t count) {
+  instance.left -= count;
   for (const std::uint32_t next : instance.program->next_of(operation))
-    if (--instance.missing[next] == 0) instance.ready.push_back(next);
+    if ((instance.missing[next] -= count) == 0) instance.ready.push_back(next);
 }
 
 void Execution::complete(const Completion& completion) {

@@ -142,11 +142,10 @@ class Execution {
 
  private:
   struct Instance;
-  /// A transfer under way; its address is the cookie.
+  /// A transfer; its address is the cookie.
   struct Pending {
     Instance* instance = nullptr;
-    bool is_posted = false;
-    bool is_done = false;
+    bool is_done = false;     // since it was posted
     bool is_replied = false;  // a send that stands at its receiver already
   };
   /// Combines a message while it arrives.
@@ -171,9 +170,8 @@ class Execution {
     bool is_waiting = false;               // for its watch
     bool is_placed = false;                // pieces and transfers are those of the program, there
     std::uint32_t left = 0;                // operations that are not done
-    std::vector<std::uint32_t> missing{};  // by operation: predecessors that are not done
-    std::vector<std::uint32_t> ready{};    // operations that may start, in their order
-    std::size_t issued = 0;                // of those
+    std::vector<std::uint32_t> missing{};  // by batch: operations before it that are not done
+    std::vector<std::uint32_t> ready{};    // batches that may start
     std::vector<Piece> pieces{};
     std::vector<Transfer> transfers{};  // by message, as are the next ones
     std::vector<Pending> pending{};
@@ -197,15 +195,17 @@ class Execution {
   [[nodiscard]] bool is_in_place() const noexcept;
   [[nodiscard]] bool aliases() const noexcept;
   void go_on(Instance& instance);
-  void issue(Instance& instance);
-  void post(Instance& instance, std::span<const std::uint32_t> operations);
-  void finish(Instance& instance, std::uint32_t operation);
+  void issue(Instance& instance, const Batch& batch);
+  void post(Instance& instance, const Batch& batch);
+  static void finish(Instance& instance, std::uint32_t operation, std::uint32_t count = 1);
   void use_loan(Instance& instance, std::uint32_t message, const Completion& completion);
   void find_copies(Instance& instance, std::uint32_t message, LoanId loan);
   void combine(const Instance& instance, const Combination& combination);
   void combine_part(const Instance& instance, const Combination& combination, std::size_t first,
                     std::span<const std::byte> incoming) const;
   [[nodiscard]] Fold fold_of(const Combination& combination) const noexcept;
+  template <class Visit>
+  static void for_each_awaited(const Instance& instance, Visit visit);
   [[nodiscard]] std::byte* at(const Instance& instance, const Place& place) const noexcept;
 
   Outbox& outbox_;

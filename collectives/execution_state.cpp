@@ -1,5 +1,4 @@
 // What an execution waits for.
-#include <algorithm>
 #include <string>
 
 #include "execution.hpp"
@@ -7,15 +6,31 @@
 
 namespace tutti::inline v0::detail {
 
+/// Calls visit(message) for those that were posted and are not done, until it returns true.
+template <class Visit>
+void Execution::for_each_awaited(const Instance& instance, Visit visit) {
+  if (instance.is_waiting || instance.left == 0) return;
+  const std::vector<Batch>& batches = instance.program->batches;
+  for (std::size_t i = 0; i < batches.size(); ++i)
+    for (std::uint32_t k = 0; k < batches[i].messages; ++k) {
+      const std::uint32_t message = batches[i].first_message + k;
+      const bool is_posted = instance.program->needs[i] == 0 || instance.missing[i] == 0;
+      if (is_posted && !instance.pending[message].is_done && visit(message)) return;
+    }
+}
+
 Execution::Awaited Execution::awaited() const noexcept {
+  Awaited found;
   // A missing receive accuses its sender; a missing send only its receiver's pace.
   for (const Transfer::Kind kind : {Transfer::Kind::recv, Transfer::Kind::send})
     for (const Instance& instance : instances_)
-      for (std::size_t i = 0; i < instance.pending.size(); ++i)
-        if (instance.pending[i].is_posted && !instance.pending[i].is_done &&
-            instance.transfers[i].kind == kind)
-          return {instance.transfers[i].peer, kind == Transfer::Kind::send};
-  return {};
+      for_each_awaited(instance, [&](std::uint32_t message) {
+        const Transfer& transfer = instance.transfers[message];
+        if (found.rank >= 0 || transfer.kind != kind) return false;
+        found = {transfer.peer, kind == Transfer::Kind::send};
+        return true;
+      });
+  return found;
 }
 
 CallWait Execution::wait(Duration now) const noexcept {
@@ -34,12 +49,13 @@ std::string Execution::state() const {
   std::string text = std::string{binding_->name} + " #" + std::to_string(turn_.sequence + 1) +
                      " (" + binding_->algorithm + ")";
   for (const Instance& instance : instances_) {
-    const auto waited = std::ranges::find_if(instance.pending, [](const Pending& pending) {
-      return pending.is_posted && !pending.is_done;
+    std::uint32_t message = kNoMessage;
+    for_each_awaited(instance, [&](std::uint32_t first) {
+      message = first;
+      return true;
     });
-    if (waited == instance.pending.end()) continue;
+    if (message == kNoMessage) continue;
     const Program& program = *instance.program;
-    const auto message = static_cast<std::size_t>(waited - instance.pending.begin());
     const std::uint32_t round = program.operations[program.messages[message]].round;
     text += ", round " + std::to_string(round + 1) + " of " + std::to_string(program.rounds);
     if (binding_->segments > 1)

@@ -62,6 +62,7 @@ class MessageLowering {
     homes_.begin_round(round.round.arrivals.size());
     fuse(round);
     for (std::size_t i = 0; i < round.round.messages.size(); ++i) add_message(round, i);
+    if (!touched_.empty()) add_batch(first_of_round_, last_);
     std::vector<RoundFold>& folds = round.round.folds;
     for (std::size_t i = 0; i < folds.size(); ++i)
       if (round.fused[i] == kNoMessage) add_fold(folds[i]);
@@ -215,7 +216,8 @@ class MessageLowering {
       before = before_in_round(touched);
     }
     const std::uint32_t added = add(operation, std::move(touched));
-    for (const std::uint32_t earlier : before) link(earlier, added);
+    for (const std::uint32_t earlier : before) is_followed_[earlier - first_of_round_] = true;
+    add_batch(added, before.empty() ? last_ : before);
     before_last_ = std::move(before);
   }
 
@@ -270,12 +272,25 @@ class MessageLowering {
     operation.round = program_.rounds;
     program_.operations.push_back(operation);
     touched_.push_back(std::move(touched));
+    is_followed_.push_back(false);
     return size_of(program_.operations) - 1;
   }
 
   // Dependencies.
 
-  void link(std::uint32_t before, std::uint32_t after) { links_.emplace_back(before, after); }
+  /// The operations from `first` on start when some others are done.
+  void add_batch(std::uint32_t first, std::span<const std::uint32_t> before) {
+    const auto index = size_of(program_.batches);
+    Batch batch{.first = first, .end = size_of(program_.operations)};
+    if (program_.operations[first].verb != Verb::combine) {
+      batch.first_message = program_.operations[first].message;
+      batch.messages = batch.end - first;
+    }
+    program_.batches.push_back(batch);
+    program_.needs.push_back(static_cast<std::uint32_t>(before.size()));
+    if (before.empty()) program_.starts.push_back(index);
+    for (const std::uint32_t earlier : before) links_.emplace_back(earlier, index);
+  }
 
   /// Within a round what combines comes after what it reads has come, and after all that reads
   /// what it writes. @return which of the round's operations it comes after.
@@ -298,48 +313,37 @@ class MessageLowering {
            meet(before.reads, after.writes);
   }
 
-  /// What the next round comes after: all that nothing else of this one comes after.
   void begin_round() {
-    constexpr std::size_t kFewLinks = 2;
-    if (last_.size() > kFewLinks) {
-      const std::uint32_t joint = add({}, {});
-      for (const std::uint32_t before : last_) link(before, joint);
-      last_ = {joint};
-    }
     touched_.clear();
+    is_followed_.clear();
     before_last_.clear();
     first_of_round_ = size_of(program_.operations);
-    first_link_ = links_.size();
   }
+  /// The next round comes after all that nothing else of this one comes after.
   void end_round() {
     if (touched_.empty()) return;
-    std::vector<bool> follows(touched_.size()), is_followed(touched_.size());
-    for (std::size_t i = first_link_; i < links_.size(); ++i) {
-      is_followed[links_[i].first - first_of_round_] = true;
-      follows[links_[i].second - first_of_round_] = true;
-    }
-    const std::vector<std::uint32_t> before = std::exchange(last_, {});
-    for (std::uint32_t i = 0; i < touched_.size(); ++i) {
-      if (!is_followed[i]) last_.push_back(first_of_round_ + i);
-      if (follows[i]) continue;
-      for (const std::uint32_t earlier : before) link(earlier, first_of_round_ + i);
-    }
+    last_.clear();
+    for (std::uint32_t i = 0; i < touched_.size(); ++i)
+      if (!is_followed_[i]) last_.push_back(first_of_round_ + i);
   }
 
   void connect() {
     std::ranges::stable_sort(links_, {}, &std::pair<std::uint32_t, std::uint32_t>::first);
-    program_.needs.assign(program_.operations.size(), 0);
     program_.operations.emplace_back();
     auto link = links_.begin();
     for (std::uint32_t i = 0; i < program_.operations.size(); ++i) {
       program_.operations[i].first_next = size_of(program_.next);
-      for (; link != links_.end() && link->first == i; ++link) {
+      for (; link != links_.end() && link->first == i; ++link)
         program_.next.push_back(link->second);
-        ++program_.needs[link->second];
-      }
     }
-    for (std::uint32_t i = 0; i < program_.size(); ++i)
-      if (program_.needs[i] == 0) program_.starts.push_back(i);
+    for (Batch& batch : program_.batches) {
+      const auto is_like_first = [&](std::uint32_t operation) {
+        return std::ranges::equal(program_.next_of(operation), program_.next_of(batch.first));
+      };
+      batch.is_uniform = true;
+      for (std::uint32_t i = batch.first; i < batch.end; ++i)
+        batch.is_uniform = batch.is_uniform && is_like_first(i);
+    }
   }
 
   template <class T>
@@ -358,11 +362,11 @@ class MessageLowering {
   std::map<std::pair<Rank, bool>, std::uint32_t> turns_{};
   std::vector<std::uint32_t> receives_{};  // by arrival: the message of the round
   std::uint32_t first_of_round_ = 0;
-  std::size_t first_link_ = 0;                // of the round
   std::vector<Touched> touched_{};            // by operation of the round
+  std::vector<bool> is_followed_{};           // likewise: by another one of the round
   std::vector<std::uint32_t> before_last_{};  // what its last operation comes after
   std::vector<std::uint32_t> last_{};         // operations that the next round comes after
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> links_{};
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> links_{};  // operation, batch after it
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace tutti::inline v0::detail {
 enum class Verb : std::uint8_t {
   send,    ///< Sends its pieces.
   recv,    ///< Receives its pieces, or combines what comes while it comes, if it has combinations.
-  combine  ///< Does its combinations. One that has none joins the operations before it.
+  combine  ///< Does its combinations.
 };
 
 /// Which memory an offset counts from.
@@ -55,7 +55,7 @@ struct Combination {
 /// No message.
 inline constexpr std::uint32_t kNoMessage = ~std::uint32_t{0};
 
-/// One operation. It may start when all of its predecessors are done.
+/// One operation.
 struct Operation {
   Verb verb = Verb::combine;
   Rank peer = -1;                       ///< Of send and recv.
@@ -68,6 +68,16 @@ struct Operation {
   std::uint32_t first_next = 0;  ///< Index into Program::next; they end where those of the next
                                  ///< operation begin.
   std::uint32_t message = kNoMessage;  ///< Number among the sends and receives of the program.
+};
+
+/// Operations that may start when the same ones are done. They are beside each other, and all
+/// messages or all combine.
+struct Batch {
+  std::uint32_t first = 0;          ///< Operation.
+  std::uint32_t end = 0;            ///< Behind the last one.
+  std::uint32_t first_message = 0;  ///< Of those that send and receive.
+  std::uint32_t messages = 0;       ///< None of those that combine.
+  bool is_uniform = false;          ///< Whether the same batches come after each of them.
 };
 
 /// Where a message may be spared: between ranks that see each other's memory the receiver combines
@@ -86,9 +96,10 @@ struct Shortcut {
 struct Program {
   std::vector<Operation> operations{};  ///< In an order that is itself legal; one more at the end,
                                         ///< where the last one's successors end.
-  std::vector<std::uint32_t> needs{};   ///< By operation: how many predecessors it has.
-  std::vector<std::uint32_t> next{};    ///< Successors.
-  std::vector<std::uint32_t> starts{};  ///< Operations without predecessors.
+  std::vector<Batch> batches{};
+  std::vector<std::uint32_t> needs{};     ///< By batch: how many operations it comes after.
+  std::vector<std::uint32_t> next{};      ///< Batches that come after an operation.
+  std::vector<std::uint32_t> starts{};    ///< Batches that come after none.
   std::vector<std::uint32_t> messages{};  ///< By message: its operation.
   std::vector<PlacedPiece> pieces{};
   std::vector<Combination> combinations{};
@@ -99,9 +110,9 @@ struct Program {
 
   /// @return how many operations there are.
   [[nodiscard]] std::uint32_t size() const noexcept {
-    return static_cast<std::uint32_t>(needs.size());
+    return static_cast<std::uint32_t>(operations.size() - 1);
   }
-  /// @param operation an index. @return what may start once it is done, with all that it needs.
+  /// @param operation an index. @return the batches that come after it.
   [[nodiscard]] std::span<const std::uint32_t> next_of(std::uint32_t operation) const noexcept {
     const std::uint32_t first = operations[operation].first_next;
     return std::span{next}.subspan(first, operations[operation + 1].first_next - first);
@@ -121,7 +132,8 @@ struct Program {
   }
   /// @return bytes the arrays hold.
   [[nodiscard]] std::size_t footprint() const noexcept {
-    return operations.capacity() * sizeof(Operation) + pieces.capacity() * sizeof(PlacedPiece) +
+    return batches.capacity() * sizeof(Batch) + operations.capacity() * sizeof(Operation) +
+           pieces.capacity() * sizeof(PlacedPiece) +
            (needs.capacity() + next.capacity() + starts.capacity() + messages.capacity()) *
                sizeof(std::uint32_t) +
            combinations.capacity() * sizeof(Combination) + operands.capacity() * sizeof(Place) +
