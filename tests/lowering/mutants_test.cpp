@@ -1,0 +1,167 @@
+// The checker finds what is wrong in programs.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "lowered.hpp"
+
+namespace tutti::test {
+namespace {
+
+using detail::Combination;
+using detail::Operation;
+using detail::Program;
+using detail::Verb;
+
+/// A change of one program. @return whether there was anything to change.
+using Mutation = std::function<bool(Program&)>;
+
+struct Subject {
+  Collective collective{};
+  const char* algorithm = nullptr;
+  int size = 4;
+};
+
+const Subject kSubjects[]{{Collective::all_reduce, "ring", 4},
+                          {Collective::all_reduce, "recursive_doubling", 4},
+                          {Collective::all_gather, "bruck", 5},
+                          {Collective::reduce_scatter, "pairwise", 3},
+                          {Collective::all_to_all, "bruck", 4},
+                          {Collective::reduce, "knomial", 5},
+                          {Collective::all_reduce, "recursive_doubling", 5}};
+
+/// Lowers a subject in place, where most has to be ordered, and mutates each rank in turn.
+/// @return how many mutants there were, all of which were found.
+int found_mutants(const Mutation& mutate, bool combines = true) {
+  int mutants = 0;
+  for (const Subject& subject : kSubjects) {
+    const Contract contract{subject.collective, subject.size, 0};
+    const Choice choice = parse_choice(subject.collective, subject.algorithm);
+    std::vector<Schedule> schedules;
+    for (Rank rank = 0; rank < subject.size; ++rank)
+      schedules.push_back(choice.build(subject.size, 0, rank));
+    const LoweredCase what{.contract = contract,
+                           .counts = std::vector<std::size_t>(contract.blocks(), 7),
+                           .combines = combines,
+                           .in_place = ~std::uint64_t{0}};
+    for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
+      Lowered lowered = lower_all(schedules, what, 0);
+      EXPECT_EQ(check(schedules, what, lowered, 0), "");
+      if (!mutate(lowered.programs[rank])) continue;
+      ++mutants;
+      EXPECT_NE(check(schedules, what, lowered, 0), "")
+          << subject.algorithm << ", a mutant of rank " << rank;
+    }
+  }
+  return mutants;
+}
+
+TEST(ProgramMutants, WithOperandsInAnotherOrderAreFound) {
+  EXPECT_GT(found_mutants([](Program& program) {
+              for (const Combination& combination : program.combinations) {
+                if (combination.operands < 2) continue;
+                std::swap(program.operands[combination.first_operand],
+                          program.operands[combination.first_operand + 1]);
+                return true;
+              }
+              return false;
+            }),
+            5);
+}
+
+TEST(ProgramMutants, ThatWriteElsewhereAreFound) {
+  EXPECT_GT(found_mutants([](Program& program) {
+              if (program.combinations.empty()) return false;
+              program.combinations.front().destination.offset += 4;
+              return true;
+            }),
+            5);
+  EXPECT_GT(
+      found_mutants([](Program& program) {
+        for (const Operation& operation : program.operations)
+          if (operation.verb == Verb::recv && operation.combinations == 0 && operation.pieces > 0) {
+            program.pieces[operation.first_piece].place.offset += 4;
+            return true;
+          }
+        return false;
+      }),
+      5);
+}
+
+TEST(ProgramMutants, ThatDoNotDivideAreFound) {
+  EXPECT_GT(found_mutants([](Program& program) {
+              for (Combination& combination : program.combinations)
+                if (std::exchange(combination.finish, false)) return true;
+              return false;
+            }),
+            5);
+}
+
+TEST(ProgramMutants, ThatTalkToSomebodyElseAreFound) {
+  EXPECT_GT(found_mutants([](Program& program) {
+              if (program.messages.empty()) return false;
+              Operation& first = program.operations[program.messages.front()];
+              first.peer = first.peer == 0 ? 1 : first.peer - 1;
+              return true;
+            }),
+            20);
+}
+
+TEST(ProgramMutants, OfWhichAPieceIsShorterAreFound) {
+  EXPECT_GT(found_mutants([](Program& program) {
+              if (program.pieces.empty()) return false;
+              program.pieces.back().bytes -= 4;
+              return true;
+            }),
+            20);
+}
+
+/// What combines after messages of its round does not wait for one of them.
+TEST(ProgramMutants, ThatCombineTooEarlyAreFound) {
+  EXPECT_GT(found_mutants(
+                [](Program& program) {
+                  for (std::uint32_t i = 0; i < program.batches.size(); ++i) {
+                    const detail::Batch& batch = program.batches[i];
+                    if (program.operations[batch.first].verb != Verb::combine) continue;
+                    const std::uint32_t round = program.operations[batch.first].round;
+                    for (std::uint32_t k = 0; k < program.size(); ++k) {
+                      if (program.operations[k].round != round ||
+                          program.operations[k].verb != Verb::recv)
+                        continue;
+                      const std::uint32_t first = program.operations[k].first_next;
+                      const auto next = program.next_of(k);
+                      const auto found = std::ranges::find(next, i);
+                      if (found == next.end()) continue;
+                      const auto at = first + static_cast<std::uint32_t>(found - next.begin());
+                      program.next.erase(program.next.begin() + at);
+                      for (std::uint32_t later = k + 1; later < program.operations.size(); ++later)
+                        --program.operations[later].first_next;
+                      --program.needs[i];
+                      return true;
+                    }
+                  }
+                  return false;
+                },
+                false),
+            10);
+}
+
+/// Two messages wait for each other.
+TEST(ProgramMutants, ThatWaitForThemselvesAreFound) {
+  const Schedule first = Schedule{1, 1}
+                             .round({Send{1, {Space::in}}})
+                             .round({Recv{1, {Space::scratch}}})
+                             .round({Finish{{}}});
+  const Schedule second = Schedule{1, 1}
+                              .round({Send{0, {Space::in}}})
+                              .round({Recv{0, {Space::scratch}}})
+                              .round({Finish{{}}});
+  const LoweredCase what{.contract = {Collective::all_reduce, 2, 0}, .counts = {5}};
+  const std::vector<Schedule> schedules{first, second};
+  EXPECT_NE(check(schedules, what, lower_all(schedules, what, 0), 0).find("wait for themselves"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tutti::test
