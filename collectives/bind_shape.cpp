@@ -65,7 +65,7 @@ Binding bind_shape(const Problem& problem, const Candidate& chosen, const Transp
   const Lowering lowering{.element_bytes = problem.element_bytes,
                           .segments = segments,
                           .divides = op.kind() == OperatorKind::average,
-                          .combines = can.sinks && !is_user,
+                          .combines = can.combines && !is_user,
                           .lends = can.loans && !is_user};
   Binding binding{.programs = std::make_unique<Programs>(
                       chosen.choice.build(problem.contract.size, problem.contract.root, self),

@@ -187,7 +187,7 @@ void Execution::place(Instance& instance) {
   instance.footprint =
       instance.pieces.capacity() * sizeof(Piece) +
       instance.transfers.capacity() * sizeof(Transfer) +
-      instance.pending.capacity() * sizeof(Pending) + instance.combiner_count * sizeof(Combiner) +
+      instance.pending.capacity() * sizeof(Pending) + instance.combiner_count * sizeof(Combining) +
       (instance.missing.capacity() + instance.ready.capacity()) * sizeof(std::uint32_t);
   footprint_ += instance.footprint - before;
 }
@@ -198,13 +198,12 @@ void Execution::place_combiners(Instance& instance) {
     const std::uint32_t index = program.messages[i];
     if (program.operations[index].combinations == 0) continue;
     if (instance.combiner_count < program.messages.size()) {
-      instance.combiners = std::make_unique<Combiner[]>(program.messages.size());
+      instance.combiners = std::make_unique<Combining[]>(program.messages.size());
       instance.combiner_count = program.messages.size();
     }
     instance.combiners[i].instance = &instance;
     instance.combiners[i].operation = index;
-    instance.transfers[i].sink = &instance.combiners[i];
-    instance.transfers[i].grain = static_cast<std::uint32_t>(binding_->element_bytes);
+    instance.transfers[i].combiner = &instance.combiners[i];
   }
 }
 
@@ -283,28 +282,48 @@ void Execution::complete(const Completion& completion) {
   instance.owner->go_on(instance);
 }
 
-void Execution::Combiner::take(std::size_t offset, std::span<const std::byte> bytes) {
+/// What comes may end within an element, and lie where no element of its size should.
+void Execution::Combining::take(std::span<const std::byte> bytes) {
+  constexpr std::size_t kBlockBytes = 4096;
+  const std::size_t element_bytes = instance->owner->binding_->element_bytes;
+  while (!bytes.empty()) {
+    std::size_t part = bytes.size() / element_bytes * element_bytes;
+    if (begun_ > 0 || part == 0) {
+      part = std::min(element_bytes - begun_, bytes.size());
+      std::ranges::copy(bytes.first(part), element_.begin() + begun_);
+      begun_ = (begun_ + part) % element_bytes;
+      if (begun_ == 0) combine(std::span{element_}.first(element_bytes));
+    } else if (reinterpret_cast<std::uintptr_t>(bytes.data()) % element_bytes != 0) {
+      alignas(64) std::array<std::byte, kBlockBytes> block;
+      part = std::min(part, kBlockBytes);
+      std::ranges::copy(bytes.first(part), block.begin());
+      combine(std::span{block}.first(part));
+    } else {
+      combine(bytes.first(part));
+    }
+    bytes = bytes.subspan(part);
+  }
+}
+
+/// Behind the last byte of a message comes the first one of the next.
+void Execution::Combining::combine(std::span<const std::byte> elements) {
   const Program& program = *instance->program;
   const std::size_t element_bytes = instance->owner->binding_->element_bytes;
-  if (offset == 0) {
-    combination_ = 0;
-    done_ = 0;
-  }
-  while (!bytes.empty()) {
-    const Combination& combination =
-        program.combinations_of(program.operations[operation])[combination_];
-    const std::size_t part = std::min((combination.count - done_) * element_bytes, bytes.size());
-    instance->owner->combine_part(*instance, combination, done_, bytes.first(part));
-    bytes = bytes.subspan(part);
+  const auto combinations = program.combinations_of(program.operations[operation]);
+  while (!elements.empty()) {
+    const Combination& combination = combinations[combination_];
+    const std::size_t part = std::min((combination.count - done_) * element_bytes, elements.size());
+    instance->owner->combine_part(*instance, combination, done_, elements.first(part));
+    elements = elements.subspan(part);
     done_ += part / element_bytes;
     if (done_ < combination.count) continue;
-    ++combination_;
+    combination_ = (combination_ + 1) % static_cast<std::uint32_t>(combinations.size());
     done_ = 0;
   }
 }
 
 /// Where the result goes, if the operand of our own lies elsewhere.
-std::byte* Execution::Combiner::room() noexcept {
+std::byte* Execution::Combining::room() noexcept {
   const Program& program = *instance->program;
   const auto combinations = program.combinations_of(program.operations[operation]);
   if (combinations.size() != 1) return nullptr;

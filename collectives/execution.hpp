@@ -3,6 +3,7 @@
 /// several segments at a time.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -148,18 +149,22 @@ class Execution {
     bool is_done = false;     // since it was posted
     bool is_replied = false;  // a send that stands at its receiver already
   };
-  /// Combines a message while it arrives.
-  class Combiner final : public Sink {
+  /// Combines the message of one operation, again and again.
+  class Combining final : public Combiner {
    public:
-    void take(std::size_t offset, std::span<const std::byte> bytes) override;
+    void take(std::span<const std::byte> bytes) override;
     [[nodiscard]] std::byte* room() noexcept override;
 
     Instance* instance = nullptr;
     std::uint32_t operation = 0;
 
    private:
-    std::uint32_t combination_ = 0;  // the next one of the operation
-    std::size_t done_ = 0;           // elements of it
+    void combine(std::span<const std::byte> elements);
+
+    std::uint32_t combination_ = 0;        // the next one of the operation
+    std::size_t done_ = 0;                 // elements of it
+    std::array<std::byte, 16> element_{};  // which comes in parts
+    std::size_t begun_ = 0;                // bytes of that
   };
   /// A run of a program: of segments index, index + instances, ... one after the other.
   struct Instance {
@@ -175,7 +180,7 @@ class Execution {
     std::vector<Piece> pieces{};
     std::vector<Transfer> transfers{};  // by message, as are the next ones
     std::vector<Pending> pending{};
-    std::unique_ptr<Combiner[]> combiners{};
+    std::unique_ptr<Combining[]> combiners{};
     std::size_t combiner_count = 0;
     std::byte* memory = nullptr;  // its part of the scratch
     std::size_t footprint = 0;

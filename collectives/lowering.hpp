@@ -25,7 +25,7 @@ struct Lowering {
   std::size_t element_bytes = 1;
   std::size_t segments = 1;  ///< That every block is cut into.
   bool divides = false;      ///< Whether Finish does something: where averages are made.
-  bool combines = false;     ///< Whether the transport takes receives with combinations.
+  bool combines = false;     ///< As Capabilities::combines, where the operator allows it.
   bool lends = false;        ///< Whether it has Capabilities::loans.
   bool keeps_empty = false;  ///< Whether messages without any bytes are sent too: where a peer
                              ///< cannot know that there are none.

@@ -18,7 +18,7 @@ Capabilities common(const Parts& parts) {
   return {
       .name = local.name + "+" + remote.name,
       .tags = std::min(local.tags, remote.tags),
-      .sinks = local.sinks && remote.sinks,
+      .combines = local.combines && remote.combines,
       .loans = local.loans,  // what else goes by the other part is not lent
       .threads = local.threads && remote.threads,
       .idle_spins = is_one_host ? local.idle_spins : std::min(local.idle_spins, remote.idle_spins)};

@@ -1,5 +1,5 @@
 /// @file
-/// Where the payload of a message arrives for its sink: in memory so small that it stays in the
+/// Where the payload of a message arrives that is combined: in memory so small that it stays in the
 /// cache, however long the message is.
 #pragma once
 
@@ -12,17 +12,14 @@
 
 namespace tutti::inline v0::mpi {
 
-/// Two halves, a chunk of the message in each: while the sink takes one the other arrives. What a
-/// chunk has of an element that the next one ends is moved in front of that one. Where the sink has
-/// room for the message itself, chunks go there.
+/// Two halves, a chunk of the message in each: while one is combined the other arrives. Where the
+/// combiner has room for the message itself, chunks go there.
 class Landing {
  public:
-  /// @param chunk_bytes of every MPI message but the last. @param grain the largest of an element.
-  Landing(std::size_t chunk_bytes, std::size_t grain);
+  /// @param chunk_bytes of every MPI message but the last.
+  explicit Landing(std::size_t chunk_bytes);
 
-  /// @return the largest element there is room for.
-  [[nodiscard]] std::size_t grain() const noexcept { return most_grain_; }
-  /// Starts a message. @param transfer has a sink. @param bytes of the message.
+  /// Starts a message. @param transfer has a combiner. @param bytes of the message.
   void start(const Transfer& transfer, std::uint64_t bytes) noexcept;
   /// @return whether a chunk is left to ask for, and a half free to take it.
   [[nodiscard]] bool has_room() const noexcept {
@@ -32,8 +29,8 @@ class Landing {
   [[nodiscard]] unsigned next_half() const noexcept { return half_of(asked_); }
   /// @return where the next chunk goes, which is asked for now.
   [[nodiscard]] Piece next() noexcept;
-  /// Gives what has come to the sink, as far as nothing before it is missing. @param half whose
-  /// chunk has come. Throws what the sink throws.
+  /// Combines what has come, as far as nothing before it is missing. @param half whose chunk has
+  /// come. Throws what the combiner throws.
   void take(unsigned half);
 
  private:
@@ -43,20 +40,20 @@ class Landing {
   [[nodiscard]] unsigned half_of(std::uint64_t offset) const noexcept {
     return static_cast<unsigned>(offset / chunk_bytes_ % 2);
   }
-  [[nodiscard]] std::byte* at(unsigned half) noexcept { return lines_[half * stride_].bytes; }
-  void give_next();
+  /// Where the chunk goes that begins there.
+  [[nodiscard]] std::byte* at(std::uint64_t offset) noexcept {
+    return room_ != nullptr ? room_ + offset : lines_[half_of(offset) * stride_].bytes;
+  }
 
   std::size_t chunk_bytes_;
-  std::size_t most_grain_;
   std::size_t stride_;  // lines of a half
   std::unique_ptr<Line[]> lines_;
-  Sink* sink_ = nullptr;
-  std::byte* room_ = nullptr;  // the sink's, for the whole message, or null
-  std::uint64_t grain_ = 1;
-  std::uint64_t bytes_ = 0;  // of the message
-  std::uint64_t asked_ = 0;  // for so many of them there was a receive
-  std::uint64_t taken_ = 0;  // so many have come and are the sink's, but for an element begun
-  bool has_come_[2]{};       // and waits for what is before it
+  Combiner* combiner_ = nullptr;
+  std::byte* room_ = nullptr;  // the combiner's, for the whole message, or null
+  std::uint64_t bytes_ = 0;    // of the message
+  std::uint64_t asked_ = 0;    // for so many of them there was a receive
+  std::uint64_t taken_ = 0;    // so many have come and are combined
+  bool has_come_[2]{};         // and waits for what is before it
 };
 
 /// Landings for reuse. The last one given back is the next to be used, for its lines are warm.
@@ -64,8 +61,8 @@ class Landings {
  public:
   /// @param chunk_bytes as of a Landing.
   explicit Landings(std::size_t chunk_bytes) noexcept : chunk_bytes_{chunk_bytes} {}
-  /// @param grain size of an element. @return one that has room for it; it stays ours.
-  [[nodiscard]] Landing* get(std::size_t grain);
+  /// @return one that is free; it stays ours.
+  [[nodiscard]] Landing* get();
   /// @param landing what get returned.
   void put(Landing* landing) noexcept { free_.push_back(landing); }  // get reserved the room
 

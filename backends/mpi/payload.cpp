@@ -1,7 +1,5 @@
-// Messages that are too long for the first MPI message, and what sinks are given.
+// Messages that are too long for the first MPI message, and what is combined.
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstring>
 
 #include "check.hpp"
@@ -10,7 +8,7 @@
 namespace tutti::inline v0::mpi {
 namespace {
 
-// A sink fails the transport by whatever it throws.
+// A combiner fails the transport by whatever it throws.
 template <class Take>
 void guard(Take take) {
   try {
@@ -22,25 +20,12 @@ void guard(Take take) {
   }
 }
 
-// Behind a header only elements of up to 16 bytes are aligned as a sink wants them.
-void give(const Transfer& transfer, const std::byte* data, std::size_t bytes) {
-  if (bytes == 0) return;
-  const std::size_t grain = transfer.grain;
-  const std::size_t alignment = std::has_single_bit(grain) ? std::min<std::size_t>(grain, 64) : 1;
-  alignas(64) std::array<std::byte, kInlineBytes> aligned;
-  if (reinterpret_cast<std::uintptr_t>(data) % alignment != 0) {
-    std::memcpy(aligned.data(), data, bytes);
-    data = aligned.data();
-  }
-  guard([&] { transfer.sink->take(0, {data, bytes}); });
-}
-
 }  // namespace
 
 void MpiTransport::unpack_first(const Transfer& transfer, const std::byte* data,
                                 std::uint64_t bytes) {
-  if (transfer.sink == nullptr) Cursor{transfer.pieces}.write(data, bytes);
-  else give(transfer, data, bytes);
+  if (transfer.combiner == nullptr) Cursor{transfer.pieces}.write(data, bytes);
+  else if (bytes > 0) guard([&] { transfer.combiner->take({data, bytes}); });
 }
 
 void MpiTransport::post_payload(std::uint32_t index, PayloadTag tag) {

@@ -53,7 +53,7 @@ MpiTransport::MpiTransport(const Ranks& ranks, const Options& options, std::shar
     : ranks_{ranks}, options_{options}, alarm_{std::move(alarm)},
       capabilities_{.name = "mpi",
                     .tags = transfer_tags(ranks),
-                    .sinks = true,
+                    .combines = true,
                     .threads = may_be_called_by_threads(),
                     .idle_spins = ranks.oversubscribed ? 20 : 10000},
       backing_{std::make_unique<Backing>(warm_bytes())}, ended_{ranks.comm},
@@ -130,8 +130,7 @@ void MpiTransport::post_one(const Transfer& transfer) {
   expects(transfer.peer >= 0 && transfer.peer < ranks_.size,
           "a transfer names no rank of the group");
   expects(transfer.tag < capabilities_.tags, "a transfer has a tag beyond Capabilities::tags");
-  expects(transfer.grain > 0, "a transfer has a grain of zero");
-  expects(transfer.sink == nullptr || transfer.reduced, "a sink takes what is not reduced");
+  expects(transfer.combiner == nullptr || transfer.reduced, "a combiner takes what is not reduced");
   const std::uint64_t bytes = bytes_of(transfer.pieces);
   make_room(1);
   make_message_room();
@@ -177,8 +176,8 @@ bool MpiTransport::leaves(MPI_Request& request, Rank peer, std::byte* buffer, st
 void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
   if (!early_.empty() && take_early(transfer, bytes)) return;
   std::byte* const buffer = backing_->pool.get();
-  const bool lands = transfer.sink != nullptr && bytes > kInlineBytes;
-  Landing* const landing = lands ? backing_->landings.get(transfer.grain) : nullptr;
+  const bool lands = transfer.combiner != nullptr && bytes > kInlineBytes;
+  Landing* const landing = lands ? backing_->landings.get() : nullptr;
   // Where nothing else is awaited, what comes so often waits already that it is worth a look.
   const bool looks = bytes <= kInlineBytes && requests_.empty();
   MPI_Request request = MPI_REQUEST_NULL;

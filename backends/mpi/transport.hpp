@@ -71,7 +71,7 @@ class MpiTransport final : public Transport {
     Transfer transfer;
     std::uint64_t bytes;
     std::byte* buffer;  // of the first MPI message
-    Landing* landing;   // of a receive with a sink whose payload does not fit the first one
+    Landing* landing;   // of a receive that combines, whose payload does not fit the first one
     std::uint32_t remaining = 0;  // MPI requests not yet complete
     PayloadTag tag = 0;           // of the payload
     Cutter cutter{};              // what is left of it

@@ -39,11 +39,8 @@ void ShmTransport::meet(const Peer& peer, Record& record, const Message& message
 }
 
 void ShmTransport::deliver(Record& record, std::span<const std::byte> bytes) {
-  if (record.transfer.sink != nullptr) {
-    record.feed.take(bytes);
-  } else {
-    record.cursor.write(bytes.data(), bytes.size());
-  }
+  if (record.transfer.combiner == nullptr) record.cursor.write(bytes.data(), bytes.size());
+  else if (!bytes.empty()) record.transfer.combiner->take(bytes);
   record.moved += bytes.size();
 }
 
@@ -340,7 +337,7 @@ void ShmTransport::pull_some(Peer& peer, Pull& pull, Record& record) {
 }
 
 std::size_t ShmTransport::pull_from_process(Peer& peer, const Range& range, Record& record) {
-  const bool bounces = record.transfer.sink != nullptr;
+  const bool bounces = record.transfer.combiner != nullptr;
   const Cursor before = record.cursor;
   Piece to{nullptr, 0};
   if (bounces) {

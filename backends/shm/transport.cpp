@@ -23,7 +23,7 @@ ShmTransport::ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communi
                                                                         members.end()},
       alarm_{std::move(alarm)}, capabilities_{.name = "shm",
                                               .tags = 1u << 30,
-                                              .sinks = true,
+                                              .combines = true,
                                               .loans = true,
                                               .idle_spins = options.oversubscribed ? 4 : 20000},
       crowded_{options.oversubscribed}, dozes_{options.oversubscribed}, doze_{options.doze} {
@@ -212,21 +212,20 @@ std::uint32_t ShmTransport::add_record(const Transfer& transfer, std::uint64_t b
   }
   const std::uint32_t id = free_records_.back();
   free_records_.pop_back();
-  Record& record = records_[id];  // the feed keeps its memory
+  Record& record = records_[id];
   record.transfer = transfer;
   record.bytes = bytes;
   record.moved = 0;
   record.cursor = Cursor{transfer.pieces};
   record.theirs = 0;
   record.began = began_;
-  record.course = {.folds = transfer.sink != nullptr, .exchanged = !is_alone_};
+  record.course = {.folds = transfer.combiner != nullptr, .exchanged = !is_alone_};
   record.in_use = true;
   record.is_streamed = false;
   record.is_lent = false;
   record.is_storing = false;
   record.take = Take::stream;
   record.rest = {};
-  if (transfer.sink != nullptr) record.feed.start(transfer, bytes);
   return id;
 }
 

@@ -8,7 +8,6 @@
 #include <tutti/spi/pieces.hpp>
 
 #include "domain.hpp"
-#include "feed.hpp"
 #include "ways.hpp"
 
 namespace tutti::shm {
@@ -48,7 +47,6 @@ class ShmTransport final : public Transport {
     std::uint64_t bytes = 0;
     std::uint64_t moved = 0;
     Cursor cursor{};
-    Feed feed{};               // of a receive with a sink
     std::uint32_t theirs = 0;  // the other side's number for it
     Lending lending{};         // of a loan
     Duration began{0};         // when both ranks had, if two ways are compared

@@ -1,7 +1,6 @@
 // Messages that are there as a whole with their slot, on the receiver's side: the shortest way
 // through.
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "transport.hpp"
@@ -40,13 +39,10 @@ bool ShmTransport::take_at_once(Peer& peer, const Transfer& transfer, std::uint6
   return true;
 }
 
-// In a slot the bytes do not lie where a sink wants its elements, so they are copied first.
 void ShmTransport::give_whole(Peer& peer, const Transfer& transfer, const Whole& whole) {
   const std::size_t bytes = whole.payload.size();
-  alignas(64) std::array<std::byte, kInlineBytes> copy;
-  const std::byte* data = whole.payload.data();
-  if (bytes <= kInlineBytes) data = static_cast<std::byte*>(std::memcpy(&copy, data, bytes));
-  if (transfer.sink != nullptr && bytes > 0) transfer.sink->take(0, {data, bytes});
+  const std::byte* const data = whole.payload.data();
+  if (transfer.combiner != nullptr && bytes > 0) transfer.combiner->take({data, bytes});
   else if (transfer.pieces.size() == 1) std::memcpy(transfer.pieces[0].data, data, bytes);
   else Cursor{transfer.pieces}.write(data, bytes);
   peer.in.count_match(bytes);
@@ -55,7 +51,7 @@ void ShmTransport::give_whole(Peer& peer, const Transfer& transfer, const Whole&
 
 void ShmTransport::learn_of_whole(Peer& peer, const Transfer& transfer, const Slot& slot,
                                   const Whole& whole, Duration began) const {
-  const Course course{.folds = transfer.sink != nullptr, .exchanged = slot.alone == 0};
+  const Course course{.folds = transfer.combiner != nullptr, .exchanged = slot.alone == 0};
   learn(peer, whole.payload.size(), course, began,
         slot.way == Way::past ? Take::past : Take::stream);
 }

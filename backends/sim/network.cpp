@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -105,10 +104,10 @@ void Network::post(Rank self, std::span<const Transfer> transfers) {
 void Network::post_one(Rank self, const Transfer& transfer) {
   expects(transfer.peer >= 0 && transfer.peer < options_.size, "a transfer names no rank");
   expects(transfer.tag < options_.tags, "a transfer's tag is beyond the transport's");
-  expects(transfer.sink == nullptr || (options_.sinks && transfer.reduced),
-          "a transfer has a sink of no use");
-  const Half half{transfer.fingerprint, transfer.cookie, transfer.pieces,   total(transfer.pieces),
-                  transfer.sink,        transfer.grain,  transfer.may_lend, transfer.reply};
+  expects(transfer.combiner == nullptr || (options_.combines && transfer.reduced),
+          "a transfer has a combiner of no use");
+  const Half half{transfer.fingerprint, transfer.cookie,   transfer.pieces, total(transfer.pieces),
+                  transfer.combiner,    transfer.may_lend, transfer.reply};
   ++endpoint(self).transfers;
   ++transfers_;
   ++activity_;
@@ -150,7 +149,7 @@ void Network::post_receive(std::shared_ptr<Message> message) {
     destination.ready.push_back({message->receive.cookie});
     return;
   }
-  if (options_.scribble && message->receive.sink == nullptr)
+  if (options_.scribble && message->receive.combiner == nullptr)
     for (const Piece& piece : message->receive.pieces) std::memset(piece.data, 0xa5, piece.bytes);
   if (arrived != nullptr) {
     arrived->receive = message->receive;
@@ -191,7 +190,7 @@ void Network::deliver(const std::shared_ptr<Message>& delivered) {
   if (const auto error = mismatch(message)) return fail(message.destination, *error);
   if (lend(delivered)) return;
   if (!message.eager) gather(message.send.pieces, message.payload);
-  if (message.receive.sink == nullptr) scatter(message.payload, message.receive.pieces);
+  if (message.receive.combiner == nullptr) scatter(message.payload, message.receive.pieces);
   else if (!feed(message)) return;
   destination.ready.push_back({message.receive.cookie});
   if (!message.eager) source.ready.push_back({message.send.cookie});
@@ -207,7 +206,7 @@ bool Network::lend(const std::shared_ptr<Message>& message) {
   const std::byte* lent = message->send.pieces.front().data;
   // What is folded is read at once. Other messages are read later, when the lender may be gone; who
   // reads them after the end of the loan shows.
-  if (message->receive.sink == nullptr) {
+  if (message->receive.combiner == nullptr) {
     gather(message->send.pieces, message->payload);
     lent = message->payload.data();
   }
@@ -249,26 +248,24 @@ void Network::take_back(const Message& loan) {
   if (loan.answered) lender.ready.push_back({*loan.answered});
 }
 
-/// Each part in memory of its own, which ends where the part does: who reads beyond it shows. Or,
-/// as the seed decides, all of them in the sink's room, if it has any.
-/// @return whether the sink took all; if not, its rank has failed.
+/// Parts of any length, which may cut elements, each in memory of its own that begins anywhere and
+/// ends where the part does: who reads beyond it shows. Or, as the seed decides, all of them in the
+/// combiner's room, if it has any.
+/// @return whether it took all; if not, its rank has failed.
 bool Network::feed(const Message& message) {
-  constexpr std::align_val_t kAlignment{64};
-  const std::span<const std::byte> payload{message.payload};
-  const std::size_t grain = message.receive.grain;
-  std::byte* const room = parts_.below(2) == 0 ? message.receive.sink->room() : nullptr;
-  if (room != nullptr && !payload.empty()) std::memcpy(room, payload.data(), payload.size());
+  constexpr std::size_t kMostSkipped = 16;
+  std::span<const std::byte> left{message.payload};
+  std::byte* room = parts_.below(2) == 0 ? message.receive.combiner->room() : nullptr;
+  if (room != nullptr) std::ranges::copy(left, room);
   try {
-    for (std::size_t offset = 0; offset < payload.size();) {
-      const std::size_t left = payload.size() - offset;
-      const std::size_t grains = 1 + parts_.below(std::max<std::size_t>(left / grain, 1));
-      const std::size_t bytes = std::min(grains * grain, left);
-      const std::unique_ptr<std::byte, void (*)(std::byte*)> part{
-          static_cast<std::byte*>(::operator new(bytes, kAlignment)),
-          [](std::byte* data) { ::operator delete(data, kAlignment); }};
-      std::memcpy(part.get(), payload.data() + offset, bytes);
-      message.receive.sink->take(offset, {room != nullptr ? room + offset : part.get(), bytes});
-      offset += bytes;
+    while (!left.empty()) {
+      const std::size_t bytes = 1 + parts_.below(left.size());
+      const std::size_t skipped = parts_.below(kMostSkipped);
+      std::vector<std::byte> part(skipped + bytes);
+      std::memcpy(part.data() + skipped, left.data(), bytes);
+      message.receive.combiner->take({room != nullptr ? room : part.data() + skipped, bytes});
+      if (room != nullptr) room += bytes;
+      left = left.subspan(bytes);
     }
   } catch (const Error& error) {
     fail(message.destination, error);

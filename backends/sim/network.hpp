@@ -20,8 +20,7 @@ struct Half {
   std::uint64_t cookie = 0;         ///< As posted.
   std::span<const Piece> pieces{};  ///< Valid until the completion, or the rank's failure.
   std::size_t bytes = 0;            ///< Sum over the pieces.
-  Sink* sink = nullptr;             ///< As posted.
-  std::uint32_t grain = 1;          ///< As posted.
+  Combiner* combiner = nullptr;     ///< As posted.
   bool may_lend = false;            ///< As posted.
   Reply reply{};                    ///< As posted.
 };
@@ -144,7 +143,7 @@ class Network {
 
   ClusterOptions options_;
   Random random_;
-  Random parts_{options_.seed};  // of messages; apart, so that sinks change nothing else
+  Random parts_{options_.seed};  // of messages; apart, so that combiners change nothing else
   Duration now_{0};
   std::vector<Endpoint> endpoints_;
   std::vector<Event> events_{};  // a heap, the next event in front

@@ -15,7 +15,7 @@ class SimTransport final : public Transport {
       : network_{std::move(network)}, self_{self} {
     capabilities_.name = "sim";
     capabilities_.tags = network_->options().tags;
-    capabilities_.sinks = network_->options().sinks;
+    capabilities_.combines = network_->options().combines;
     capabilities_.loans = network_->options().loans;
     capabilities_.idle_spins = 1;  // One thread drives all: look at the clock at every poll.
   }

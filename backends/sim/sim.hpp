@@ -45,7 +45,7 @@ struct ClusterOptions {
   bool detect_death = false;       ///< Whether the others are told of a death.
   bool scribble = false;           ///< Fill the pieces of a receive with rubbish when it
                                    ///< is posted: who reads them too early shows.
-  bool sinks = true;               ///< As Capabilities::sinks; the seed decides the parts.
+  bool combines = true;            ///< As Capabilities::combines; the seed decides the parts.
   bool loans = true;               ///< As Capabilities::loans; the seed decides what is lent.
   std::uint32_t tags = 1U << 30U;  ///< As Capabilities::tags.
 };

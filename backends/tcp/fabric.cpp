@@ -21,7 +21,7 @@ class TcpTransport final : public Transport {
         is_oversubscribed_{oversubscribed || hub.options().oversubscribed},
         capabilities_{.name = "tcp",
                       .tags = kTags,
-                      .sinks = true,
+                      .combines = true,
                       .idle_spins = oversubscribed ? 1 : hub.options().idle_spins} {}
   ~TcpTransport() override {
     if (hub_.guard().is_forked()) return;

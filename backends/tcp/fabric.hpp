@@ -19,7 +19,7 @@ struct Options {
   std::size_t eager_bytes = 65536;      ///< Messages up to this size are sent unasked.
   std::size_t credit_bytes = 1U << 20;  ///< A peer may send so much that nobody has asked for yet.
   std::size_t fragment_bytes = 262144;  ///< Longer messages travel in frames of this size.
-  std::size_t sink_bytes = 131072;      ///< The most a sink is given at once.
+  std::size_t warm_bytes = 131072;      ///< The most a combiner is given at once.
   bool payload_checksum = false;        ///< Whether payloads have checksums.
   /// How long closing waits for a peer whose host takes nothing more of what was sent.
   std::chrono::milliseconds linger{5000};

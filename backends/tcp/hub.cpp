@@ -20,7 +20,7 @@ void check(bool condition, const std::string& message) {
 }
 
 void check(const Options& options) {
-  check(options.eager_bytes > 0 && options.fragment_bytes > 0 && options.sink_bytes > 0,
+  check(options.eager_bytes > 0 && options.fragment_bytes > 0 && options.warm_bytes > 0,
         "sizes of a TCP fabric must be more than zero");
   check(options.credit_bytes >= 2 * (options.eager_bytes + kMessageCost),
         "the credit of a TCP fabric must cover two of its longest eager messages");
@@ -30,7 +30,7 @@ void check(const Options& options) {
 
 Hub::Hub(Rank self, const std::vector<Peer>& peers, const Options& options)
     : self_{self}, options_{options}, limits_{options.eager_bytes, options.fragment_bytes},
-      warm_{options.sink_bytes}, waste_{options.sink_bytes} {
+      warm_{options.warm_bytes}, waste_{options.warm_bytes} {
   add(peers);
 }
 

@@ -112,9 +112,8 @@ class Hub {
   void release(Inbound& message);
   void forget(Inbound& message);
   void give_back(Link& link, std::uint64_t credit);
-  void make_room(const Transfer& transfer);
   template <class Take>
-  [[nodiscard]] static bool guard_sink(Port& port, Take take);
+  [[nodiscard]] static bool guard(Port& port, Take take);
 
   [[nodiscard]] static pollfd wish_of(const Link& link) noexcept;
   struct Leaving {
@@ -150,15 +149,15 @@ class Hub {
   Pool<Inbound> inbounds_{};
   Pool<Outbound> outbounds_{};
   Buffers buffers_{};
-  Buffer warm_;                         // what sinks look at
+  Buffer warm_;                         // what combiners look at
   Buffer waste_;                        // what nobody wants
   std::vector<Link*> awaited_links_{};  // scratch of progress
   std::vector<pollfd> descriptors_{};   // scratch of progress
 };
 
-// A sink may be a user's operator, and the poll that meets it another communicator's.
+// What a combiner throws is its own communicator's, and the poll that meets it may be another's.
 template <class Take>
-bool Hub::guard_sink(Port& port, Take take) {
+bool Hub::guard(Port& port, Take take) {
   try {
     take();
     return true;

@@ -41,15 +41,7 @@ void Hub::post(Port& port, const Transfer& transfer) {
   else post_receive(port, transfer);
 }
 
-void Hub::make_room(const Transfer& transfer) {
-  expects(transfer.grain > 0, "a transfer has a grain of zero");
-  constexpr std::size_t kLeastElements = 4;
-  const std::size_t least = kLeastElements * transfer.grain;
-  if (warm_.size() < least) warm_ = Buffer{least};
-}
-
 void Hub::post_receive(Port& port, const Transfer& transfer) {
-  if (transfer.sink != nullptr) make_room(transfer);
   Receive& receive = *receives_.get();
   receive.transfer = transfer;
   receive.bytes = bytes_of(transfer.pieces);
@@ -91,10 +83,9 @@ void Hub::copy_to_self(Port& port, Outbound& message, Receive& receive) {
   const Claims claims{port.self, message.transfer.fingerprint, message.bytes};
   if (const auto error = mismatch(claims, receive)) {
     port.fail(*error);
-  } else if (guard_sink(port, [&] {
-               message.cursor.pass(message.bytes, [&](std::span<const std::byte> run) {
-                 receive.take(run, warm_);
-               });
+  } else if (guard(port, [&] {
+               message.cursor.pass(message.bytes,
+                                   [&](std::span<const std::byte> run) { receive.take(run); });
              })) {
     port.complete(port.self, message.transfer.cookie);
     port.complete(port.self, receive.transfer.cookie);
@@ -270,8 +261,7 @@ void Hub::attach(Port& port, Inbound& message, Receive& receive) {
     return forget(message);
   }
   const std::span<const std::byte> held{message.buffer.data(), message.received};
-  if (!held.empty() && !guard_sink(port, [&] { receive.take(held, warm_); }))
-    return forget(message);
+  if (!held.empty() && !guard(port, [&] { receive.take(held); })) return forget(message);
   release(message);
   if (message.requested() && message.start.offset < message.start.length)
     send_control(*message.link, {.type = FrameType::grant,

@@ -99,9 +99,8 @@ std::size_t Hub::list_target(Link& link, Vectors<kMost>& vectors) {
       vectors.add(waste_.data(), std::min<std::uint64_t>(frame.left, waste_.size()));
     } else if (inbound->receive == nullptr) {
       vectors.add(inbound->buffer.data() + inbound->received, frame.left);
-    } else if (inbound->receive->transfer.sink != nullptr) {
-      const std::span<std::byte> room = inbound->receive->room(warm_);
-      vectors.add(room.data(), std::min<std::uint64_t>(frame.left, room.size()));
+    } else if (inbound->receive->transfer.combiner != nullptr) {
+      vectors.add(warm_.data(), std::min<std::uint64_t>(frame.left, warm_.size()));
     } else {
       list_ahead(inbound->receive->cursor, frame.left, vectors);
     }
@@ -130,9 +129,10 @@ void Hub::absorb(Link& link, std::size_t bytes) {
   Receive* const receive = inbound->receive;
   if (receive == nullptr) {
     if (summed) add({inbound->buffer.data() + before, bytes});
-  } else if (receive->transfer.sink != nullptr) {
-    if (summed) add({receive->room(warm_).data(), bytes});
-    if (!guard_sink(*inbound->port, [&] { receive->take_warm(warm_, bytes); })) forget(*inbound);
+  } else if (receive->transfer.combiner != nullptr) {
+    const std::span<const std::byte> warm{warm_.data(), bytes};
+    if (summed) add(warm);
+    if (!guard(*inbound->port, [&] { receive->take(warm); })) forget(*inbound);
   } else {
     receive->received += bytes;
     receive->cursor.pass(bytes, [&](std::span<const std::byte> run) {
@@ -152,8 +152,7 @@ void Hub::absorb(Link& link, std::span<const std::byte> bytes) {
   inbound->received += bytes.size();
   if (inbound->receive == nullptr)
     std::memcpy(inbound->buffer.data() + before, bytes.data(), bytes.size());
-  else if (!guard_sink(*inbound->port, [&] { inbound->receive->take(bytes, warm_); }))
-    forget(*inbound);
+  else if (!guard(*inbound->port, [&] { inbound->receive->take(bytes); })) forget(*inbound);
 }
 
 // Works through what was read ahead. Returns whether the link is still good.

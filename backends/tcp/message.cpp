@@ -7,40 +7,10 @@
 
 namespace tutti::tcp {
 
-void Receive::reset() noexcept {
-  std::vector<std::byte> kept = std::move(carried);
-  kept.clear();
-  *this = {};
-  carried = std::move(kept);
-}
-
-void Receive::take(std::span<const std::byte> from, const Buffer& warm) {
-  if (transfer.sink == nullptr) {
-    received += from.size();
-    cursor.write(from.data(), from.size());
-    return;
-  }
-  while (!from.empty()) {
-    const std::span<std::byte> to = room(warm);
-    const std::size_t run = std::min(to.size(), from.size());
-    std::memcpy(to.data(), from.data(), run);
-    from = from.subspan(run);
-    take_warm(warm, run);
-  }
-}
-
-std::span<std::byte> Receive::room(const Buffer& warm) const {
-  return {warm.data() + carried.size(), warm.size() - carried.size()};
-}
-
-void Receive::take_warm(const Buffer& warm, std::size_t added) {
-  if (!carried.empty()) std::memcpy(warm.data(), carried.data(), carried.size());
-  const std::uint64_t before = received - carried.size();
-  const std::size_t there = carried.size() + added;
-  received += added;
-  const std::size_t whole = received == bytes ? there : there - there % transfer.grain;
-  carried.assign(warm.data() + whole, warm.data() + there);
-  if (whole > 0) transfer.sink->take(before, {warm.data(), whole});
+void Receive::take(std::span<const std::byte> from) {
+  received += from.size();
+  if (transfer.combiner == nullptr) cursor.write(from.data(), from.size());
+  else if (!from.empty()) transfer.combiner->take(from);
 }
 
 void Outbound::reset() noexcept {

@@ -18,22 +18,16 @@ struct Port;
 
 /// A posted receive.
 struct Receive {
-  Receive* next = nullptr;           ///< In the queue it is in.
-  Transfer transfer{};               ///< As posted.
-  std::uint64_t bytes = 0;           ///< Of its pieces.
-  std::uint64_t received = 0;        ///< Of those.
-  Cursor cursor{};                   ///< Where the next bytes go, without a sink.
-  std::vector<std::byte> carried{};  ///< The front of an element, whose end has yet to come.
+  Receive* next = nullptr;     ///< In the queue it is in.
+  Transfer transfer{};         ///< As posted.
+  std::uint64_t bytes = 0;     ///< Of its pieces.
+  std::uint64_t received = 0;  ///< Of those.
+  Cursor cursor{};             ///< Where the next bytes go, without a combiner.
 
-  /// Readies a used one; keeps memory.
-  void reset() noexcept;
-  /// Takes bytes that lie elsewhere. @param from no more than are to come. @param warm for sinks.
-  /// Throws what a sink throws.
-  void take(std::span<const std::byte> from, const Buffer& warm);
-  /// @param warm the buffer. @return where in it the next bytes of a sink's message go.
-  [[nodiscard]] std::span<std::byte> room(const Buffer& warm) const;
-  /// Hands the sink what was put there. @param warm the buffer. @param added bytes.
-  void take_warm(const Buffer& warm, std::size_t added);
+  /// Readies a used one.
+  void reset() noexcept { *this = {}; }
+  /// Takes the next bytes. @param from no more than are to come. Throws what a combiner throws.
+  void take(std::span<const std::byte> from);
 };
 
 /// A message that a peer has started, not yet complete or not yet asked for.

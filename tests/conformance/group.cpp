@@ -83,8 +83,7 @@ std::uint64_t Group::receive(Rank rank, Rank peer, Bytes& bytes, const Envelope&
                      .tag = envelope.tag,
                      .fingerprint = envelope.fingerprint,
                      .pieces = pieces(bytes.data(), bytes.size(), envelope.piece),
-                     .sink = envelope.sink,
-                     .grain = envelope.grain,
+                     .combiner = envelope.combiner,
                      .reduced = envelope.reduced});
 }
 

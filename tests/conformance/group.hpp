@@ -34,8 +34,7 @@ struct Envelope {
   std::uint32_t tag = 0;          ///< As Transfer::tag.
   std::uint64_t fingerprint = 7;  ///< As Transfer::fingerprint.
   std::size_t piece = 0;          ///< Cut the bytes into pieces of about this size; 0: into one.
-  Sink* sink = nullptr;           ///< As Transfer::sink.
-  std::uint32_t grain = 1;        ///< As Transfer::grain.
+  Combiner* combiner = nullptr;   ///< As Transfer::combiner.
   bool reduced = false;           ///< As Transfer::reduced.
 };
 

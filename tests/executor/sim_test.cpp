@@ -171,11 +171,11 @@ TEST(Sim, ScribblesOverPostedReceives) {
   EXPECT_EQ(into.bytes, std::vector<std::byte>(4, std::byte{0xa5}));
 }
 
-// Where a sink gets all at once, or nothing is lent, nobody learns that parts are put together
+// Where a combiner gets all at once, or nothing is lent, nobody learns that parts are put together
 // wrong.
-TEST(Sim, GivesSinksPartsAndLendsMostMessages) {
-  struct Counter final : Sink {
-    void take(std::size_t, std::span<const std::byte>) override { ++parts; }
+TEST(Sim, GivesCombinersPartsAndLendsMostMessages) {
+  struct Counter final : Combiner {
+    void take(std::span<const std::byte>) override { ++parts; }
     int parts = 0;
   };
   constexpr int kMessages = 200;
@@ -187,7 +187,7 @@ TEST(Sim, GivesSinksPartsAndLendsMostMessages) {
   int lent = 0;
   for (int i = 0; i < kMessages; ++i) {
     Transfer receive = receive_of(into, 0);
-    receive.sink = &counter;
+    receive.combiner = &counter;
     receive.reduced = true;
     receive.may_lend = true;
     post(ranks[1], receive);

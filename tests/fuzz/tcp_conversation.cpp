@@ -16,10 +16,10 @@ constexpr std::size_t kGuard = 64;
 constexpr std::byte kUntouched{0xee};
 
 /// Looks at every byte it is given.
-class Reader final : public Sink {
+class Reader final : public Combiner {
  public:
-  void take(std::size_t offset, std::span<const std::byte> bytes) override {
-    if (offset != taken_ || bytes.size() > kBytes - taken_) std::abort();
+  void take(std::span<const std::byte> bytes) override {
+    if (bytes.empty() || bytes.size() > kBytes - taken_) std::abort();
     taken_ += bytes.size();
     for (const std::byte byte : bytes) sum_ += std::to_integer<unsigned>(byte);
   }
@@ -50,7 +50,7 @@ tcp::Options options() {
   return {.eager_bytes = 2000,
           .credit_bytes = 16384,
           .fragment_bytes = 2500,
-          .sink_bytes = 512,
+          .warm_bytes = 512,
           .linger = std::chrono::milliseconds{0}};
 }
 
@@ -61,8 +61,7 @@ void post(Transport& transport, std::array<Guarded, 4>& places) {
                             .peer = 1,
                             .tag = tag / 2,
                             .pieces = place.pieces,
-                            .sink = tag % 2 == 0 ? nullptr : &place.reader,
-                            .grain = tag % 2 == 0 ? 1U : 12U};
+                            .combiner = tag % 2 == 0 ? nullptr : &place.reader};
     transport.post(std::span{&transfer, 1});
   }
 }

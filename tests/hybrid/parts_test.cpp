@@ -60,9 +60,9 @@ class Hybrid : public ::testing::Test {
  protected:
   Hybrid() {
     auto near = std::make_unique<Part>(
-        Capabilities{.name = "near", .tags = 1000, .sinks = true, .idle_spins = 20000});
+        Capabilities{.name = "near", .tags = 1000, .combines = true, .idle_spins = 20000});
     auto far = std::make_unique<Part>(
-        Capabilities{.name = "far", .tags = 500, .sinks = true, .idle_spins = 1000});
+        Capabilities{.name = "far", .tags = 500, .combines = true, .idle_spins = 1000});
     near_ = near.get();
     far_ = far.get();
     transport_ = make_transport({.local = std::move(near),
@@ -100,7 +100,7 @@ TEST_F(Hybrid, CanWhatBothCan) {
   const Capabilities& capabilities = transport_->capabilities();
   EXPECT_EQ(capabilities.name, "near+far");
   EXPECT_EQ(capabilities.tags, 500U);
-  EXPECT_TRUE(capabilities.sinks);
+  EXPECT_TRUE(capabilities.combines);
   EXPECT_EQ(capabilities.idle_spins, 1000);
 }
 

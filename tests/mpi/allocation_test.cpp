@@ -9,9 +9,9 @@
 namespace tutti::test {
 namespace {
 
-// Exchanges one message with both neighbours, in two pieces at each end, or into a sink.
+// Exchanges one message with both neighbours, in two pieces at each end, or combined.
 void exchange(Port& port, std::vector<std::byte>& out, std::vector<std::byte>& in,
-              Sink* sink = nullptr) {
+              Combiner* combiner = nullptr) {
   Transport& transport = port.transport();
   const std::size_t half = in.size() / 2;
   const std::array<Piece, 2> from{Piece{out.data() + half, half}, Piece{out.data(), half}};
@@ -20,13 +20,13 @@ void exchange(Port& port, std::vector<std::byte>& out, std::vector<std::byte>& i
                                                    .peer = port.left(),
                                                    .cookie = 0,
                                                    .pieces = into,
-                                                   .sink = sink,
-                                                   .reduced = sink != nullptr},
+                                                   .combiner = combiner,
+                                                   .reduced = combiner != nullptr},
                                           Transfer{.kind = Transfer::Kind::send,
                                                    .peer = port.right(),
                                                    .cookie = 1,
                                                    .pieces = from,
-                                                   .reduced = sink != nullptr}};
+                                                   .reduced = combiner != nullptr}};
   transport.post(transfers);
   std::array<Completion, 4> completions{};
   for (std::size_t done = 0; done < transfers.size();) {
@@ -49,9 +49,9 @@ TEST(MpiTransport, DoesNotAllocateOnceItIsWarm) {
   EXPECT_GT(allocations(), 0U) << "the counter does not count";
 }
 
-TEST(MpiTransport, DoesNotAllocateForSinksOnceItIsWarm) {
-  struct Counter final : Sink {
-    void take(std::size_t, std::span<const std::byte> part) override { bytes += part.size(); }
+TEST(MpiTransport, DoesNotAllocateForCombinersOnceItIsWarm) {
+  struct Counter final : Combiner {
+    void take(std::span<const std::byte> part) override { bytes += part.size(); }
     std::size_t bytes = 0;
   };
   Port port;

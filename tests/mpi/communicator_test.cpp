@@ -10,8 +10,8 @@
 
 #include <tutti/mpi.hpp>
 
-#include "proof/verify_row.hpp"
 #include "oracle.hpp"
+#include "proof/verify_row.hpp"
 
 namespace tutti::test {
 namespace {

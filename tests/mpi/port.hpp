@@ -38,8 +38,7 @@ class Port {
   struct Label {
     std::uint32_t tag = 0;
     std::uint64_t fingerprint = 7;
-    Sink* sink = nullptr;
-    std::uint32_t grain = 1;
+    Combiner* combiner = nullptr;
     bool reduced = false;
   };
 
@@ -97,8 +96,7 @@ class Port {
                             .fingerprint = label.fingerprint,
                             .cookie = done_.size(),
                             .pieces = pieces_.back(),
-                            .sink = label.sink,
-                            .grain = label.grain,
+                            .combiner = label.combiner,
                             .reduced = label.reduced};
     done_.push_back(false);
     ++pending_;

@@ -19,7 +19,7 @@ using samples::pieces_of;
 
 sim::ClusterOptions cluster_of(int size, std::uint64_t seed) {
   return {
-      .size = size, .seed = seed, .scribble = true, .sinks = seed % 2 == 1, .loans = seed % 4 >= 2};
+      .size = size, .seed = seed, .scribble = true, .combines = seed % 2 == 1, .loans = seed % 4 >= 2};
 }
 
 void on_all_ranks(int size, std::uint64_t seed, const std::function<void(Communicator&)>& body) {

@@ -37,7 +37,7 @@ detail::Binding binding_of(const Schedule& schedule, const Case& what, const Tra
   const detail::Lowering lowering{.element_bytes = element_bytes,
                                   .segments = segments,
                                   .divides = op.kind() == OperatorKind::average,
-                                  .combines = transport.capabilities().sinks && !is_user,
+                                  .combines = transport.capabilities().combines && !is_user,
                                   .lends = transport.capabilities().loans && !is_user};
   return {.programs = std::make_unique<detail::Programs>(schedule, layout, lowering),
           .op = op,
@@ -55,7 +55,7 @@ class Play {
       : cluster_{{.size = experiment.what().size,
                   .seed = how.seed,
                   .scribble = true,
-                  .sinks = how.seed % 2 == 1,
+                  .combines = how.seed % 2 == 1,
                   .loans = how.seed % 4 >= 2}},
         random_{how.seed ^ 0x5eed}, players_(schedules.size()) {
     constexpr int kInstances = 2;

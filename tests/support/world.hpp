@@ -40,13 +40,13 @@ class World {
  public:
   /// @param options see WorldOptions.
   explicit World(const WorldOptions& options);
-  /// @param size number of ranks. @param seed of the cluster; an odd one has sinks, every other
+  /// @param size number of ranks. @param seed of the cluster; an odd one has combiners, every other
   /// pair of them loans.
   explicit World(int size, std::uint64_t seed = 1)
       : World{WorldOptions{.cluster = {.size = size,
                                        .seed = seed,
                                        .scribble = true,
-                                       .sinks = seed % 2 == 1,
+                                       .combines = seed % 2 == 1,
                                        .loans = seed % 4 >= 2}}} {}
 
   /// @return the number of ranks.

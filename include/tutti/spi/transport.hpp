@@ -28,22 +28,21 @@ struct Piece {
   std::size_t bytes;  ///< How many; more than zero.
 };
 
-/// Takes a message while its bytes are warm, instead of pieces that it would be stored to first.
-class TUTTI_API Sink {
+/// Combines a message with what the rank has, while its bytes are warm, instead of pieces that it
+/// would be stored to first.
+class TUTTI_API Combiner {
  public:
-  Sink() = default;
-  Sink(const Sink&) = delete;
-  Sink& operator=(const Sink&) = delete;
-  virtual ~Sink() = default;
+  Combiner() = default;
+  Combiner(const Combiner&) = delete;
+  Combiner& operator=(const Combiner&) = delete;
+  virtual ~Combiner() = default;
   /// Called with consecutive parts of the message, in order, by post or poll: this transport's, or,
   /// perhaps on another thread, that of one that shares its links. So it touches nothing but what
   /// belongs to the transfer, and calls no transport. Calls never overlap; all come before the
-  /// completion. Parts but the last are multiples of Transfer::grain. What it throws fails this
-  /// transport.
-  /// @param offset bytes before this part. @param bytes the part, in room(), or in memory that is
-  /// the transport's or a peer's, aligned to the grain where the grain is a power of two; valid
-  /// during the call.
-  virtual void take(std::size_t offset, std::span<const std::byte> bytes) = 0;
+  /// completion. What it throws fails this transport.
+  /// @param bytes the part, one byte or more, wherever they lie and whatever they cut; valid during
+  /// the call. In room() they may be overwritten.
+  virtual void take(std::span<const std::byte> bytes) = 0;
   /// Asked once per message, before the first part.
   /// @return where the whole message may be put, in one piece, before its parts are taken from
   /// there: a transport that has to copy it once then needs no memory of its own, which would push
@@ -74,14 +73,13 @@ struct Transfer {
       0;                     ///< The lower 63 bits must agree, else the receiver gets a mismatch.
   std::uint64_t cookie = 0;  ///< Handed back by the completion.
   std::span<const Piece> pieces{};  ///< Owned by the caller until the completion. May be empty.
-  Sink* sink = nullptr;             ///< Of a receive: takes the bytes; the pieces then tell only
-                         ///< how many there are. Needs Capabilities::sinks, and `reduced`.
-  std::uint32_t grain = 1;  ///< Size of an element, which no part for a sink cuts.
-  bool reduced = false;     ///< Whether it is of a call that reduces; equal at both ends, so
-                            ///< that a transport may move it in parts that stay warm.
-  bool may_lend = false;    ///< Of a receive: its bytes may stay where they are, see Loan.
-                            ///< Needs Capabilities::loans.
-  Reply reply{};            ///< Of a send. Needs Capabilities::loans.
+  Combiner* combiner = nullptr;  ///< Of a receive: takes the bytes; the pieces then tell only how
+                                 ///< many there are. Needs Capabilities::combines, and `reduced`.
+  bool reduced = false;          ///< Whether it is of a call that reduces; equal at both ends, so
+                                 ///< that a transport may move it in parts that stay warm.
+  bool may_lend = false;         ///< Of a receive: its bytes may stay where they are, see Loan.
+                                 ///< Needs Capabilities::loans.
+  Reply reply{};                 ///< Of a send. Needs Capabilities::loans.
   /// What is false, and what post may make true where the transfer is done already: then no
   /// completion comes. Null if one is wanted in any case.
   bool* done = nullptr;
@@ -96,7 +94,7 @@ inline constexpr LoanId kNoLoan = ~LoanId{0};
 struct Completion {
   std::uint64_t cookie;  ///< Of the transfer.
   /// Of a receive that may lend: a message that was not moved. Its bytes are to be read where the
-  /// sender has them, until Transport::end_loan. Where there is a loan no sink was called.
+  /// sender has them, until Transport::end_loan. Where there is a loan no combiner was called.
   LoanId loan = kNoLoan;
   /// Where they are. They can be read there even if the lender has failed, and are worth nothing
   /// then.
@@ -113,7 +111,7 @@ struct Unexpected {
 struct Capabilities {
   std::string name;        ///< "sim", "mpi", ...
   std::uint32_t tags = 0;  ///< Tags in [0, tags) may be used.
-  bool sinks = false;      ///< Whether a receive may have a Sink.
+  bool combines = false;   ///< Whether a receive may have a Combiner.
   bool loans = false;      ///< Whether receives may lend and sends may have replies.
   /// Whether another thread of the process may call it than the one that calls other transports,
   /// at the same time: what CommunicatorOptions::progress_thread needs.
