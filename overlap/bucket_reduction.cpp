@@ -34,47 +34,44 @@ class WholeReduction final : public BucketReduction {
 /// A reduce_scatter and an all_gather; each rank looks at its own block between them.
 class HalvedReduction final : public BucketReduction {
  public:
-  explicit HalvedReduction(BucketContext given)
-      : BucketReduction{std::move(given)}, blocks_{blocks_of(context().count(), context().ranks())},
-        first_{first_of(blocks_, context().rank())} {}
-
+  explicit HalvedReduction(BucketContext given) : BucketReduction{std::move(given)} {
+    for (Rank rank = 0; rank < context().first->size(); ++rank)
+      blocks_.push_back(block_of(context().count(), context().first->size(), rank).count);
+  }
   Request begin() override {
     Call call = whole_call(context(), Collective::reduce_scatter);
-    call.out = own();
-    call.out_count = own_count();
+    call.out = context().own();
+    call.out_count = context().own_block().count;
     return context().first->async().run(call, counted_options());
   }
   Request go_on() override {
     const double before = context().findings->not_finite;
-    look_at(context().type, own(), own_count(), *context().findings);
+    look_at_own(context());
     const bool is_finite = context().findings->not_finite == before;
     if (context().shard)
-      context().shard(first_, own(), is_finite || !context().options->check_finite);
+      context().shard(context().own_block(), context().own(),
+                      is_finite || !context().options->check_finite);
     Call call = whole_call(context(), Collective::all_gather);
-    call.in = own();
-    call.in_count = own_count();
+    call.in = context().own();
+    call.in_count = context().own_block().count;
     call.op = nullptr;
     return context().second->async().run(call, counted_options());
   }
 
  private:
-  [[nodiscard]] std::byte* own() const {
-    return context().memory.data() + first_ * size_of(context().type);
-  }
-  [[nodiscard]] std::size_t own_count() const { return blocks_[context().rank()]; }
   [[nodiscard]] Options counted_options() const {
     Options options = call_options();
     options.counts = blocks_;
     return options;
   }
-  std::vector<std::size_t> blocks_;  // elements by rank
-  std::size_t first_;                // element of the own block
+  std::vector<std::size_t> blocks_{};  // elements by rank
 };
 
 }  // namespace
 
-void look_at(Datatype type, std::byte* data, std::size_t count, Findings& findings) {
-  with_elements(type, data, count, [&](auto elements) {
+void look_at_own(const BucketContext& context) {
+  Findings& findings = *context.findings;
+  with_elements(context.type, context.own(), context.own_block().count, [&](auto elements) {
     double squares = 0;
     for (const auto& element : elements) squares += exact(element) * exact(element);
     findings.squares += squares;

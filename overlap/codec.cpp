@@ -87,12 +87,8 @@ void CompressedReduction::end() {
       using Element = typename decltype(elements)::value_type;
       for (std::size_t i = 0; i < copies_.size(); ++i) elements[i] = Element(copies_[i]);
     });
-  if (!context().has_midpoint()) return;
   // Each rank looks at its share only: the ranks add up what they have seen.
-  const std::vector<std::size_t> blocks = blocks_of(context().count(), context().ranks());
-  look_at(context().type,
-          context().memory.data() + first_of(blocks, context().rank()) * size_of(context().type),
-          blocks[context().rank()], *context().findings);
+  if (context().has_midpoint()) look_at_own(context());
 }
 
 }  // namespace tutti::inline v0::detail

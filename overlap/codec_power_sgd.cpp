@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bytes.hpp"
 #include "codec.hpp"
 
 namespace tutti::inline v0::detail {
@@ -43,16 +44,13 @@ void orthogonalize(std::span<float> vectors, std::size_t many) {
   }
 }
 
-/// Numbers between -1 and 1, the same on all ranks (SplitMix64: Steele, Lea, Flood, OOPSLA 2014).
+/// Numbers between -1 and 1, the same on all ranks, by SplitMix64.
 /// @param seed another one for each vector of a matrix, so that they are independent.
 void fill_random(std::span<float> vector, std::uint64_t seed) {
   std::uint64_t state = seed << 32;
-  for (float& x : vector) {
-    std::uint64_t word = state += 0x9e3779b97f4a7c15;
-    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9;
-    word = (word ^ (word >> 27)) * 0x94d049bb133111eb;
-    x = static_cast<float>(static_cast<std::int64_t>(word ^ (word >> 31))) * 0x1p-63F;
-  }
+  for (float& x : vector)
+    x = static_cast<float>(static_cast<std::int64_t>(mixed_bits(state += 0x9e3779b97f4a7c15))) *
+        0x1p-63F;
 }
 
 /// Factors are stored as vectors behind each other: left of as many elements as there are rows,

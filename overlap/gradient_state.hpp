@@ -66,9 +66,9 @@ class GradientSync::State {
   void adopt(std::span<const std::size_t> order);
   [[nodiscard]] detail::BucketContext context_of(std::size_t bucket);
   [[nodiscard]] bool is_visible(std::size_t bucket) const;
-  void call_on_shard(std::size_t bucket, std::size_t first, std::byte* own, bool is_good);
-  [[nodiscard]] std::vector<ParameterShard> parts_of(std::size_t bucket, std::size_t first,
-                                                     std::size_t count, std::byte* own) const;
+  void call_on_shard(std::size_t bucket, const detail::Block& block, std::byte* own, bool is_good);
+  [[nodiscard]] std::vector<ParameterShard> parts_of(std::size_t bucket, const detail::Block& block,
+                                                     std::byte* own) const;
   void make_reductions();
   void rebuild();
   void reset() noexcept;
@@ -81,6 +81,10 @@ class GradientSync::State {
     has_failed_.store(true, std::memory_order_release);
   }
   void note(std::string problem) noexcept;
+  [[nodiscard]] std::string problem() {
+    const std::lock_guard lock{mutex_};
+    return problem_;
+  }
   void wake() noexcept {
     signal_.fetch_add(1, std::memory_order_release);
     signal_.notify_one();
@@ -101,16 +105,17 @@ class GradientSync::State {
   void begin(std::size_t bucket);
   void end(std::size_t bucket);
   void copy_in(std::size_t bucket) noexcept;
-  void copy_out(std::size_t bucket);
   void store(std::size_t parameter);
+  template <class Function>
+  bool guarded(const char* name, Function function) noexcept;
   void call_back(std::size_t bucket) noexcept;
 
   // By the own thread, at the end of a step: gradient_ending.cpp.
   void end_step();
-  void report_step(const Ending& ending);
-  void keep_unused(const Ending& ending);
+  void report_step(Ending& ending);
+  void keep_unused(Ending& ending);
   void verify_gradients();
-  void rescale(double factor, const Ending& ending);
+  void rescale(double factor, Ending& ending);
   [[nodiscard]] std::optional<Error> agreed_problem(double problems, double not_finite);
   [[nodiscard]] std::optional<std::string> difference_in(Communicator& ranks,
                                                          std::span<const std::byte> bytes);
@@ -138,11 +143,12 @@ class GradientSync::State {
   const Operator operator_;
   detail::GradientPlan plan_{};
   bool is_observing_ = false;
-  std::vector<Buffer<std::byte>> buffers_{};          // by bucket, where they are ours
-  std::vector<std::atomic<std::uint32_t>> missing_;   // by bucket: gradients that are not ready
-  std::vector<std::atomic<std::uint8_t>> is_ready_;   // by parameter
-  std::vector<std::uint8_t> is_used_{};               // by parameter: whether ready was called
-  std::vector<std::atomic<std::uint32_t>> arrivals_;  // parameters, in the order of ready
+  std::vector<Buffer<std::byte>> buffers_{};         // by bucket, where they are ours
+  std::vector<std::atomic<std::uint32_t>> missing_;  // by bucket: gradients that are not ready
+  // By parameter: 0 where it is not ready; numbers grow in the order of ready, where it is
+  // observed.
+  std::vector<std::atomic<std::uint32_t>> arrivals_;
+  std::vector<std::uint8_t> is_used_;  // by parameter: whether ready was called
   std::atomic<std::uint32_t> arrived_{0};
   std::atomic<std::uint32_t> signal_{0};  // changes where the own thread has something to do
   std::atomic<std::uint32_t> begun_{1};   // steps for which gradients may be ready

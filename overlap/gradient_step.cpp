@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "agreement.hpp"
 #include "gradient_state.hpp"
 
 namespace tutti::inline v0 {
@@ -187,12 +188,8 @@ void GradientSync::State::end(std::size_t index) {
   communicating_ += now - std::max(flight.times.begun, last_finished_);
   last_finished_ = now;
   if (is_detecting()) return;
-  copy_out(index);
-  call_back(index);
-}
-
-void GradientSync::State::copy_out(std::size_t index) {
   for (const std::size_t i : plan_.buckets[index].parameters) store(i);
+  call_back(index);
 }
 
 /// Puts what was made of a gradient where the program wants it.
@@ -206,20 +203,23 @@ void GradientSync::State::store(std::size_t index) {
   std::memcpy(to, from, parameter.count * size_of(parameter.type));
 }
 
+/// Calls a function of the program's. @return whether it has not thrown, which makes the step void.
+template <class Function>
+bool GradientSync::State::guarded(const char* name, Function function) noexcept {
+  try {
+    function();
+    return true;
+  } catch (...) {
+    note(std::string{name} + " threw: " + detail::text_of_caught());
+    return false;
+  }
+}
+
 /// Where the step is void, weights stay as they are.
-void GradientSync::State::call_on_shard(std::size_t index, std::size_t first, std::byte* own,
-                                        bool is_good) {
-  const auto ranks = static_cast<std::size_t>(ranks_of(index).size());
-  const auto rank = static_cast<std::size_t>(ranks_of(index).rank());
-  const std::size_t count = detail::blocks_of(plan_.buckets[index].count, ranks)[rank];
-  const std::vector<ParameterShard> parts = parts_of(index, first, count, own);
-  if (is_good) try {
-      return options_.on_shard(parts);
-    } catch (const std::exception& error) {
-      note(std::string{"on_shard threw: "} + error.what());
-    } catch (...) {
-      note("on_shard threw an exception of unknown type");
-    }
+void GradientSync::State::call_on_shard(std::size_t index, const detail::Block& block,
+                                        std::byte* own, bool is_good) {
+  const std::vector<ParameterShard> parts = parts_of(index, block, own);
+  if (is_good && guarded("on_shard", [&] { options_.on_shard(parts); })) return;
   for (const ParameterShard& part : parts) {
     const Parameter& parameter = parameters_[part.parameter];
     const std::size_t bytes = size_of(parameter.type);
@@ -231,16 +231,11 @@ void GradientSync::State::call_on_shard(std::size_t index, std::size_t first, st
 
 void GradientSync::State::call_back(std::size_t index) noexcept {
   if (!options_.on_bucket) return;
-  try {
+  const bool is_last = index == sequence_.back() && sequence_.size() == plan_.buckets.size();
+  guarded("on_bucket", [&] {
     options_.on_bucket(
-        {.index = index,
-         .parameters = plan_.buckets[index].parameters,
-         .is_last = index == sequence_.back() && sequence_.size() == plan_.buckets.size()});
-  } catch (const std::exception& error) {
-    note(std::string{"on_bucket threw: "} + error.what());
-  } catch (...) {
-    note("on_bucket threw an exception of unknown type");
-  }
+        {.index = index, .parameters = plan_.buckets[index].parameters, .is_last = is_last});
+  });
 }
 
 }  // namespace tutti::inline v0

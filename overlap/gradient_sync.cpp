@@ -8,6 +8,7 @@
 #include <tutti/spi/catalog.hpp>
 #include <tutti/spi/service_thread.hpp>
 
+#include "bytes.hpp"
 #include "gradient_state.hpp"
 
 namespace tutti::inline v0 {
@@ -35,31 +36,19 @@ void check_algorithm(const Communicator& world, const std::string& name) {
   static_cast<void>(parse_choice(given ? *given : usual, Collective::all_reduce, name));
 }
 
-std::span<std::byte> bytes_of(const Parameter& array) {
-  return {static_cast<std::byte*>(array.data), array.count * size_of(array.type)};
-}
-
 }  // namespace
 
 GradientSync::State::State(Communicator& world, std::span<const Parameter> parameters,
                            const GradientOptions& options)
     : parameters_{parameters.begin(), parameters.end()}, options_{options},
-      operator_{options.average ? average : sum}, missing_(0), is_ready_(parameters.size()),
-      is_used_(parameters.size(), 1),
-      arrivals_(parameters.size()), record_{options.record, parameters.size()} {
+      operator_{options.average ? average : sum}, missing_(0), arrivals_(parameters.size()),
+      is_used_(parameters.size(), 1), record_{options.record, parameters.size()} {
   groups_.push_back(copy_of(world, kKey));
-  std::string own;
-  try {
+  detail::compare(groups_[0], [&] {
     detail::check_parameters(parameters_, options_);
     check_algorithm(world, options_.algorithm);
-    own = detail::describe(parameters_, options_);
-  } catch (const Error& error) {
-    own = error.what();
-    own += "\n";
-    detail::compare(groups_[0], own);  // where all are wrong alike, each says so itself
-    throw;
-  }
-  detail::compare(groups_[0], own);
+    return detail::describe(parameters_, options_);
+  });
   connect();
   const bool is_known = !options_.known_order.empty();
   is_observing_ = options_.order == GradientOrder::observed && !is_known;
@@ -125,8 +114,8 @@ detail::BucketContext GradientSync::State::context_of(std::size_t index) {
                               .rows = parameters_[i].rows,
                               .count = parameters_[i].count});
   if (options_.on_shard)
-    context.shard = [this, index](std::size_t first, std::byte* own, bool is_good) {
-      call_on_shard(index, first, own, is_good);
+    context.shard = [this, index](const detail::Block& block, std::byte* own, bool is_good) {
+      call_on_shard(index, block, own, is_good);
     };
   return context;
 }
@@ -140,21 +129,22 @@ bool GradientSync::State::is_visible(std::size_t index) const {
                              [this](std::size_t i) { return parameters_[i].visible; });
 }
 
-/// Of the bucket's elements from `first` on.
-std::vector<ParameterShard> GradientSync::State::parts_of(std::size_t index, std::size_t first,
-                                                          std::size_t count, std::byte* own) const {
+/// @param own where the block lies.
+std::vector<ParameterShard> GradientSync::State::parts_of(std::size_t index,
+                                                          const detail::Block& block,
+                                                          std::byte* own) const {
   const detail::Bucket& bucket = plan_.buckets[index];
   const std::size_t bytes = size_of(bucket.type);
   std::vector<ParameterShard> parts;
   for (const std::size_t i : bucket.parameters) {
     const std::size_t begin = plan_.places[i].offset / bytes;
-    const std::size_t from = std::max(begin, first);
-    const std::size_t to = std::min(begin + parameters_[i].count, first + count);
+    const std::size_t from = std::max(begin, block.first);
+    const std::size_t to = std::min(begin + parameters_[i].count, block.first + block.count);
     if (from < to)
       parts.push_back({.parameter = i,
                        .first = from - begin,
                        .count = to - from,
-                       .data = own == nullptr ? nullptr : own + (from - first) * bytes});
+                       .data = own == nullptr ? nullptr : own + (from - block.first) * bytes});
   }
   return parts;
 }
@@ -163,10 +153,8 @@ std::vector<std::vector<ParameterShard>> GradientSync::State::shards() const {
   std::vector<std::vector<ParameterShard>> all;
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
     const Communicator& ranks = groups_[plan_.buckets[i].group];
-    const auto blocks =
-        detail::blocks_of(plan_.buckets[i].count, static_cast<std::size_t>(ranks.size()));
-    const auto rank = static_cast<std::size_t>(ranks.rank());
-    all.push_back(parts_of(i, detail::first_of(blocks, rank), blocks[rank], nullptr));
+    all.push_back(
+        parts_of(i, detail::block_of(plan_.buckets[i].count, ranks.size(), ranks.rank()), nullptr));
   }
   return all;
 }
@@ -176,7 +164,7 @@ void GradientSync::State::reset() noexcept {
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i)
     missing_[i].store(static_cast<std::uint32_t>(plan_.buckets[i].parameters.size()),
                       std::memory_order_relaxed);
-  for (auto& is_ready : is_ready_) is_ready.store(0, std::memory_order_relaxed);
+  for (auto& arrival : arrivals_) arrival.store(0, std::memory_order_relaxed);
   std::ranges::fill(is_used_, std::uint8_t{1});
   arrived_.store(0, std::memory_order_relaxed);
   communicating_ = Duration::zero();
@@ -190,17 +178,8 @@ void GradientSync::State::reset() noexcept {
 void GradientSync::State::rebuild() {
   is_observing_ = false;
   std::vector<std::uint32_t> order(parameters_.size());
-  const std::size_t arrived = std::min<std::size_t>(arrived_, order.size());
-  std::vector<bool> is_listed(order.size(), false);
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < arrived; ++i) {
-    const std::uint32_t index = arrivals_[i].load(std::memory_order_relaxed);
-    if (is_listed[index]) continue;
-    is_listed[index] = true;
-    order[count++] = index;
-  }
-  for (std::size_t i = order.size(); i-- > 0;)  // those that were not used
-    if (!is_listed[i]) order[count++] = static_cast<std::uint32_t>(i);
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::sort(order, {}, [&](std::uint32_t i) { return arrivals_[i].load(); });
   groups_[0].broadcast(order, 0, call_options());
   adopt(std::vector<std::size_t>{order.begin(), order.end()});
 }
@@ -222,7 +201,8 @@ void GradientSync::State::broadcast_state(std::span<const Parameter> arrays, Ran
 
 void GradientSync::State::broadcast_arrays(std::span<const Parameter> arrays, Rank root) {
   batch([&] {
-    for (const Parameter& array : arrays) groups_[array.group].broadcast(bytes_of(array), root);
+    for (const Parameter& array : arrays)
+      groups_[array.group].broadcast(detail::bytes_of(array), root);
   });
 }
 
@@ -252,19 +232,19 @@ void* GradientSync::State::view(std::size_t parameter) const noexcept {
 void GradientSync::State::ready(std::size_t parameter) noexcept {
   if (parameter >= parameters_.size())
     return note("there is no parameter " + std::to_string(parameter));
-  if (is_ready_[parameter].exchange(1, std::memory_order_relaxed) != 0)
+  const std::uint32_t number =
+      is_observing_ ? arrived_.fetch_add(1, std::memory_order_relaxed) + 1 : 1;
+  if (arrivals_[parameter].exchange(number, std::memory_order_relaxed) != 0)
     return note("parameter " + std::to_string(parameter) + " '" + parameters_[parameter].name +
                 "' was ready twice");
   record_.note_ready(parameter);
-  if (is_observing_)
-    arrivals_[arrived_.fetch_add(1, std::memory_order_relaxed)].store(
-        static_cast<std::uint32_t>(parameter), std::memory_order_relaxed);
   if (missing_[plan_.places[parameter].bucket].fetch_sub(1, std::memory_order_acq_rel) == 1) wake();
 }
 
 void GradientSync::State::finish_missing(bool is_active) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (is_ready_[i].exchange(1, std::memory_order_relaxed) != 0) continue;
+    std::uint32_t none = 0;  // in an observed order the others follow, from last to first
+    if (!arrivals_[i].compare_exchange_strong(none, ~static_cast<std::uint32_t>(i))) continue;
     is_used_[i] = 0;
     if (is_active && options_.unused == UnusedGradients::error)
       note("parameter " + std::to_string(i) + " '" + parameters_[i].name +

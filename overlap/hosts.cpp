@@ -2,8 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
+
+#include "agreement.hpp"
 
 namespace tutti::inline v0::detail {
 namespace {
@@ -20,13 +23,10 @@ std::string identity_of_host() {
 
 }  // namespace
 
-std::vector<Rank> first_ranks_of_hosts(Communicator& world, const Options& options) {
-  const std::string own = identity_of_host();
-  const Gathered<char> hosts =
-      world.all_gatherv(own, with_counts, Options{.timeout = options.timeout});
-  std::vector<Rank> first;
-  for (Rank rank = 0; rank < world.size(); ++rank) first.push_back(first_alike(hosts, rank));
-  return first;
+Rank first_rank_of_host(Communicator& world, Duration timeout) {
+  const std::vector<std::string> hosts = texts_of(world, identity_of_host(), timeout);
+  const std::string& own = hosts[static_cast<std::size_t>(world.rank())];
+  return static_cast<Rank>(std::ranges::find(hosts, own) - hosts.begin());
 }
 
 }  // namespace tutti::inline v0::detail

@@ -3,36 +3,36 @@
 #include <tutti/periodic_sync.hpp>
 
 #include "bucket_reduction.hpp"
+#include "bytes.hpp"
 #include "gradient_plan.hpp"
 
 namespace tutti::inline v0 {
 namespace {
 
-/// @return what is wrong with options, or nothing.
-std::string problem_of(const PeriodicOptions& options) {
-  if (options.period < 1)
-    return "period is " + std::to_string(options.period) + ", expected 1 or more";
-  if (options.outer && !(options.outer->rate > 0))
-    return "the outer rate is " + std::to_string(options.outer->rate) + ", expected above 0";
-  if (options.outer && !(options.outer->momentum >= 0 && options.outer->momentum < 1))
-    return "the outer momentum is " + std::to_string(options.outer->momentum) +
-           ", expected 0 to below 1";
-  if (options.exchange.on_bucket || options.exchange.on_shard)
-    return "on_bucket and on_shard are for gradients";
-  return {};
+void check_options(const PeriodicOptions& options) {
+  const auto expect = [](bool is_good, const std::string& text) {
+    if (!is_good) throw Error{ErrorCode::invalid_argument, "PeriodicSync: " + text};
+  };
+  const OuterOptimizer outer = options.outer.value_or(OuterOptimizer{});
+  expect(options.period >= 1,
+         "period is " + std::to_string(options.period) + ", expected 1 or more");
+  expect(outer.rate > 0, "the outer rate is " + std::to_string(outer.rate) + ", expected above 0");
+  expect(outer.momentum >= 0 && outer.momentum < 1,
+         "the outer momentum is " + std::to_string(outer.momentum) + ", expected 0 to below 1");
+  expect(!options.exchange.on_bucket && !options.exchange.on_shard,
+         "on_bucket and on_shard are for gradients");
 }
 
 /// Compares options, which takes all ranks. @return them, with what is PeriodicSync's own.
 PeriodicOptions agreed_options(Communicator& world, std::span<const Parameter> weights,
                                PeriodicOptions options) {
-  const std::string problem = problem_of(options);
-  const OuterOptimizer outer = options.outer.value_or(OuterOptimizer{.rate = 0});
-  detail::compare(world, problem.empty() ? "options: period " + std::to_string(options.period) +
-                                               ", outer rate " + std::to_string(outer.rate) +
-                                               ", momentum " + std::to_string(outer.momentum) +
-                                               ", nesterov " + std::to_string(outer.nesterov) + "\n"
-                                         : problem + "\n");
-  if (!problem.empty()) throw Error{ErrorCode::invalid_argument, "PeriodicSync: " + problem};
+  detail::compare(world, [&] {
+    check_options(options);
+    const OuterOptimizer outer = options.outer.value_or(OuterOptimizer{.rate = 0});
+    return "options: period " + std::to_string(options.period) + ", outer rate " +
+           std::to_string(outer.rate) + ", momentum " + std::to_string(outer.momentum) +
+           ", nesterov " + std::to_string(outer.nesterov) + "\n";
+  });
   detail::compare_arrays(world, weights, options.exchange.groups.size());
   options.exchange.order = GradientOrder::reversed;
   options.exchange.storage = GradientStorage::views;
@@ -46,10 +46,6 @@ std::vector<Parameter> movements_of(std::span<const Parameter> weights) {
   std::vector<Parameter> movements{weights.begin(), weights.end()};
   for (Parameter& movement : movements) movement.data = nullptr;
   return movements;
-}
-
-std::span<std::byte> bytes_of_weights(const Parameter& weight) {
-  return {static_cast<std::byte*>(weight.data), weight.count * size_of(weight.type)};
 }
 
 /// Calls a function with the elements of several arrays of one type and size.
@@ -90,7 +86,7 @@ PeriodicSync::PeriodicSync(Communicator& world, std::span<const Parameter> weigh
       sync_{world, movements_of(weights), options_.exchange} {
   sync_.broadcast_state(weights_);
   for (const Parameter& weight : weights_) {
-    const std::span<std::byte> bytes = bytes_of_weights(weight);
+    const std::span<std::byte> bytes = detail::bytes_of(weight);
     copies_.emplace_back(bytes.begin(), bytes.end());
     const bool has_momentum = options_.outer && options_.outer->momentum > 0;
     momentum_.emplace_back(has_momentum ? bytes.size() : 0);

@@ -5,6 +5,7 @@
 #include <exception>
 #include <optional>
 
+#include "agreement.hpp"
 #include "stage_thread.hpp"
 
 namespace tutti::inline v0::detail {
@@ -24,21 +25,18 @@ constexpr Duration kLongestStageRest = std::chrono::milliseconds{100};
 std::exception_ptr error_of_stage(const std::string& where, std::uint64_t item) {
   ErrorCode code = ErrorCode::aborted;
   Rank culprit = -1;
-  std::string text = "an exception without a text";
   try {
     throw;
   } catch (const Error& error) {
     code = error.code();
     culprit = error.culprit();
-    text = error.what();
-  } catch (const std::exception& error) {
-    text = error.what();
-  } catch (...) {  // has no text
+  } catch (...) {  // has none
   }
   try {
-    std::throw_with_nested(
-        Error{code, "Pipeline: " + where + " failed at item " + std::to_string(item) + ": " + text,
-              culprit});
+    std::throw_with_nested(Error{
+        code,
+        "Pipeline: " + where + " failed at item " + std::to_string(item) + ": " + text_of_caught(),
+        culprit});
   } catch (...) {
     return std::current_exception();
   }
@@ -70,12 +68,7 @@ class PipelineCore::State {
     const auto is_at_work = [](const LineStage& stage) {
       return stage.is_busy && stage.calls.way != StageWay::request;
     };
-    while (true) {
-      const std::uint64_t seen = bell_.count();
-      finish_all();
-      if (std::ranges::none_of(stages_, is_at_work)) return;
-      bell_.wait(seen, nap());
-    }
+    for (finish_all(); std::ranges::any_of(stages_, is_at_work); finish_all()) bell_.wait(nap());
   }
 
   void start(Source source) {
@@ -110,12 +103,8 @@ class PipelineCore::State {
   }
 
   void run() {
-    while (true) {
-      const std::uint64_t seen = bell_.count();
-      const std::uint64_t changes = changes_;
-      if (poll()) return;
-      if (changes == changes_) bell_.wait(seen, nap());
-    }
+    for (std::uint64_t changes = changes_; !poll(); changes = changes_)
+      if (changes == changes_) bell_.wait(nap());
   }
 
   [[nodiscard]] PipelineReport report() const {

@@ -136,7 +136,7 @@ SharedMemory::SharedMemory(Communicator& world, std::size_t count, std::size_t e
   const SharedShape shape{count, element_bytes};
   const Rank self = world.rank();
   check_shapes(world.all_gather(shape, own));
-  owner_ = first_ranks_of_hosts(world, own)[static_cast<std::size_t>(self)];
+  owner_ = first_rank_of_host(world, own.timeout);
   is_owner_ = owner_ == self;
   count_ = count;
   if (count == 0) return;

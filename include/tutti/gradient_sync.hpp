@@ -150,9 +150,10 @@ struct GradientOptions {
   std::size_t record = 0;
 };
 
-/// @param path of a file that save_gradient_options, or `tutti gradients --settings`, wrote: lines
-/// "name = value" and comments that begin with #. @param options for what the file does not say.
-/// @return them with what it says. Throws Error{invalid_argument} that names file and line.
+/// @param path of a file that save_gradient_options, or `tutti gradients --settings`, wrote: an
+/// object in JSON with a member for each option, and comments that begin with //. @param options
+/// for what the file does not say. @return them with what it says. Throws Error{invalid_argument}
+/// that names the file, the option and what was expected.
 [[nodiscard]] TUTTI_API GradientOptions load_gradient_options(const std::string& path,
                                                               GradientOptions options = {});
 /// Writes the options that a file can say: sizes, order, storage, in_flight, algorithm, compression
