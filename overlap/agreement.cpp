@@ -1,6 +1,10 @@
 #include "agreement.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <fstream>
 #include <sstream>
 
 namespace tutti::inline v0::detail {
@@ -17,6 +21,16 @@ std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream stream{text};
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
+}
+
+/// The name of the host, which containers change, and its boot, which tells hosts of one name
+/// apart.
+std::string identity_of_host() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) name[0] = '\0';
+  std::string boot;
+  std::ifstream{"/proc/sys/kernel/random/boot_id"} >> boot;
+  return std::string{name.data()} + " " + boot;
 }
 
 }  // namespace
@@ -61,6 +75,12 @@ std::optional<OtherLine> first_other_line(const std::string& left, const std::st
     if (line_of(lefts, i) != line_of(rights, i))
       return OtherLine{i, line_of(lefts, i), line_of(rights, i)};
   return std::nullopt;
+}
+
+Rank first_rank_of_host(Communicator& world, Duration timeout) {
+  const std::vector<std::string> hosts = texts_of(world, identity_of_host(), timeout);
+  const std::string& own = hosts[static_cast<std::size_t>(world.rank())];
+  return static_cast<Rank>(std::ranges::find(hosts, own) - hosts.begin());
 }
 
 }  // namespace tutti::inline v0::detail

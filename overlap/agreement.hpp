@@ -1,5 +1,5 @@
 /// @file
-/// Errors that one rank meets and all ranks throw, and texts that ranks compare.
+/// What ranks tell each other: errors that one of them meets and all throw, texts, and their hosts.
 #pragma once
 
 #include <optional>
@@ -37,5 +37,10 @@ struct OtherLine {
                                                         const std::string& right,
                                                         const std::string& end,
                                                         std::size_t from = 0);
+
+/// Collective. Ranks are on one host where name and boot of the system are equal. @param world its
+/// ranks. @param timeout as of Options. @return the lowest rank that is on the host of the own one.
+/// Throws Error.
+Rank first_rank_of_host(Communicator& world, Duration timeout);
 
 }  // namespace tutti::inline v0::detail

@@ -83,7 +83,7 @@ void look_at_own(const BucketContext& context) {
 
 std::unique_ptr<BucketReduction> make_reduction(BucketContext context) {
   if (context.is_compressed) return make_compressed(std::move(context));
-  if (context.has_midpoint()) return std::make_unique<HalvedReduction>(std::move(context));
+  if (has_midpoint(*context.options)) return std::make_unique<HalvedReduction>(std::move(context));
   return std::make_unique<WholeReduction>(std::move(context));
 }
 

@@ -14,6 +14,11 @@
 
 namespace tutti::inline v0::detail {
 
+/// @param options see GradientOptions. @return whether someone looks at reduced gradients.
+[[nodiscard]] inline bool has_midpoint(const GradientOptions& options) noexcept {
+  return options.norm || options.check_finite || options.on_shard != nullptr;
+}
+
 /// What was seen of reduced gradients, each by the rank that owns it.
 struct Findings {
   double squares = 0;     ///< Their sum.
@@ -72,10 +77,6 @@ struct BucketContext {
   [[nodiscard]] Block own_block() const { return block_of(count(), first->size(), first->rank()); }
   /// @return where it lies.
   [[nodiscard]] std::byte* own() const { return memory.data() + own_block().first * size_of(type); }
-  /// @return whether someone looks at reduced gradients.
-  [[nodiscard]] bool has_midpoint() const noexcept {
-    return options->norm || options->check_finite || options->on_shard != nullptr;
-  }
 };
 
 /// Reduces one bucket, once in each step. One thread at a time.

@@ -8,19 +8,13 @@
 #include <cerrno>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace tutti::inline v0::detail {
 namespace {
 
 /// System calls move at most 2 GiB.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-
-[[noreturn]] void fail_with_errno(const char* what, const std::filesystem::path& path) {
-  const int code = errno;
-  throw Error{ErrorCode::transport, std::string{"checkpoint: cannot "} + what + " '" +
-                                        path.string() +
-                                        "': " + std::generic_category().message(code)};
-}
 
 /// @param call a system call. @return what it returned when no signal interrupted it.
 template <class SystemCall>
@@ -44,7 +38,14 @@ CheckpointFile::~CheckpointFile() {
 }
 
 void CheckpointFile::fail(const char* what) const {
-  fail_with_errno(what, path_);
+  const int code = errno;
+  throw Error{ErrorCode::transport, std::string{"checkpoint: cannot "} + what + " '" +
+                                        path_.string() +
+                                        "': " + std::generic_category().message(code)};
+}
+
+void CheckpointFile::refuse(const std::string& why) const {
+  throw Error{ErrorCode::invalid_argument, "checkpoint: '" + path_.string() + "' " + why};
 }
 
 void CheckpointFile::write(std::span<const std::byte> bytes) {
@@ -62,7 +63,7 @@ void CheckpointFile::write(std::span<const std::byte> bytes) {
 void CheckpointFile::finish() {
   const std::uint64_t hash = hash_;
   write(std::as_bytes(std::span{&hash, 1}));
-  if (without_signals([&] { return ::fsync(file_); }) != 0) fail("store");
+  sync();
 }
 
 void CheckpointFile::read(std::span<std::byte> bytes) {
@@ -72,34 +73,59 @@ void CheckpointFile::read(std::span<std::byte> bytes) {
       const auto count = without_signals(
           [&] { return ::read(file_, part.data(), std::min(part.size(), kMostBytes)); });
       if (count < 0) fail("read");
-      if (count == 0)
-        throw Error{ErrorCode::invalid_argument,
-                    "checkpoint: '" + path_.string() + "' is cut short"};
+      if (count == 0) refuse("is cut short");
       part = part.subspan(static_cast<std::size_t>(count));
     }
   hash_ = hash_of(bytes, hash_);
 }
 
-void CheckpointFile::rewind() {
-  hash_ = hash_of({});
-  if (::lseek(file_, 0, SEEK_SET) != 0) fail("read");
+void CheckpointFile::check_header(const CheckpointHeader& header, std::uint64_t bytes) const {
+  const CheckpointHeader expected;
+  if (header.magic != expected.magic) refuse("is no checkpoint of tutti");
+  if (header.byte_order != expected.byte_order)
+    refuse("is of a machine of another byte order, or was changed");
+  if (header.version != expected.version)
+    refuse("is of version " + std::to_string(header.version) + ", expected " +
+           std::to_string(expected.version));
+  if (bytes < header.file_bytes)
+    refuse("is cut short: it has " + std::to_string(bytes) + " of " +
+           std::to_string(header.file_bytes) + " bytes");
+  const std::uint64_t free = bytes < kFixedBytes ? 0 : bytes - kFixedBytes;
+  if (bytes != header.file_bytes || bytes < kFixedBytes || header.table_bytes > free ||
+      header.extra_bytes > free - header.table_bytes)
+    refuse("was changed: its sizes are not those of its header");
 }
 
-std::uint64_t CheckpointFile::size() const {
+CheckpointHeader CheckpointFile::check() {
   struct stat status {};
   if (::fstat(file_, &status) != 0) fail("read");
-  return static_cast<std::uint64_t>(status.st_size);
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  CheckpointHeader header;
+  if (bytes < sizeof header) refuse("is cut short");
+  read(std::as_writable_bytes(std::span{&header, 1}));
+  check_header(header, bytes);
+  std::vector<std::byte> block(std::size_t{1} << 20);
+  for (std::uint64_t left = bytes - kFixedBytes; left > 0;) {
+    const std::size_t count = std::min<std::uint64_t>(left, block.size());
+    read(std::span{block}.first(count));
+    left -= count;
+  }
+  checked_ = hash_;
+  std::uint64_t written = 0;
+  read(std::as_writable_bytes(std::span{&written, 1}));
+  if (written != checked_) refuse("was changed: its hash is not that written");
+  if (::lseek(file_, 0, SEEK_SET) != 0) fail("read");
+  hash_ = hash_of({});
+  read(std::as_writable_bytes(std::span{&header, 1}));
+  return header;
 }
 
-void sync_folder(const std::filesystem::path& folder) {
-  const int file =
-      without_signals([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-  if (file < 0) fail_with_errno("open", folder);
-  const int outcome = without_signals([&] { return ::fsync(file); });
-  const int code = errno;
-  ::close(file);
-  errno = code;
-  if (outcome != 0) fail_with_errno("store", folder);
+void CheckpointFile::check_again() const {
+  if (hash_ != checked_) refuse("was changed while it was read");
+}
+
+void CheckpointFile::sync() {
+  if (without_signals([&] { return ::fsync(file_); }) != 0) fail("store");
 }
 
 }  // namespace tutti::inline v0::detail

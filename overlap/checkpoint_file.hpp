@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 
 #include "bytes.hpp"
 
@@ -33,6 +34,9 @@ struct CheckpointHeader {
   std::uint64_t extra_bytes = 0;
 };
 
+/// What a file has beside the table, the arrays and the extra bytes.
+inline constexpr std::uint64_t kFixedBytes = sizeof(CheckpointHeader) + sizeof(std::uint64_t);
+
 /// @param bytes of something. @return how many it takes in the file.
 [[nodiscard]] constexpr std::uint64_t filled(std::uint64_t bytes) noexcept {
   return (bytes + 7) / 8 * 8;
@@ -42,7 +46,8 @@ struct CheckpointHeader {
 /// says. Move-only.
 class CheckpointFile {
  public:
-  /// @param path of the file. @param is_new whether to write it anew, or to read what is there.
+  /// @param path of the file. @param is_new whether to write it anew, or to read what is there,
+  /// which may be a folder.
   CheckpointFile(std::filesystem::path path, bool is_new);
   CheckpointFile(const CheckpointFile&) = delete;
   CheckpointFile& operator=(const CheckpointFile&) = delete;
@@ -51,24 +56,26 @@ class CheckpointFile {
   void write(std::span<const std::byte> bytes);
   /// Writes the hash, and waits until the disk has everything.
   void finish();
+  /// Waits until the disk has everything; of a folder the list of its files.
+  void sync();
   /// @param bytes are read as they were written, and hashed. Throws Error{invalid_argument} where
   /// the file ends before.
   void read(std::span<std::byte> bytes);
-  /// @return the hash of what was read or written since the start or the last rewind.
-  [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
-  /// Reads from the start again.
-  void rewind();
-  /// @return bytes of the file.
-  [[nodiscard]] std::uint64_t size() const;
+  /// Reads all, and goes back to what is behind the header. @return that. Throws
+  /// Error{invalid_argument} where the file was cut short or changed, or is none of this machine's.
+  [[nodiscard]] CheckpointHeader check();
+  /// When all has been read for the second time. Throws Error{invalid_argument} where it was
+  /// changed since check.
+  void check_again() const;
 
  private:
   [[noreturn]] void fail(const char* what) const;
+  [[noreturn]] void refuse(const std::string& why) const;
+  void check_header(const CheckpointHeader& header, std::uint64_t bytes) const;
   std::filesystem::path path_;
   int file_;
-  std::uint64_t hash_ = hash_of({});
+  std::uint64_t hash_ = hash_of({});  // of what was read or written
+  std::uint64_t checked_ = 0;         // by check
 };
-
-/// Has the disk store a folder's list of files. @param folder which. Throws Error{transport}.
-void sync_folder(const std::filesystem::path& folder);
 
 }  // namespace tutti::inline v0::detail

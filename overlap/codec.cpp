@@ -2,15 +2,13 @@
 
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 namespace tutti::inline v0::detail {
 namespace {
 
-struct NamedCompression {
-  std::string_view name;
-  Compression usual;
-};
-constexpr NamedCompression kCompressions[]{
+/// By name, with what is usual where the text says no number.
+constexpr std::pair<std::string_view, Compression> kCompressions[]{
     {"f16", {Compression::Kind::f16}},
     {"bf16", {Compression::Kind::bf16}},
     {"int8", {Compression::Kind::int8, 256}},
@@ -37,9 +35,8 @@ bool read_number(std::string_view text, Compression& compression) {
 Compression parse_compression(const std::string& text) {
   const std::size_t colon = text.find(':');
   const std::string_view name = std::string_view{text}.substr(0, colon);
-  for (const NamedCompression& known : kCompressions) {
-    Compression compression = known.usual;
-    if (known.name != name) continue;
+  for (auto [known, compression] : kCompressions) {
+    if (known != name) continue;
     if (colon == std::string::npos) return compression;
     if (read_number(std::string_view{text}.substr(colon + 1), compression)) return compression;
   }
@@ -88,7 +85,7 @@ void CompressedReduction::end() {
       for (std::size_t i = 0; i < copies_.size(); ++i) elements[i] = Element(copies_[i]);
     });
   // Each rank looks at its share only: the ranks add up what they have seen.
-  if (context().has_midpoint()) look_at_own(context());
+  if (has_midpoint(*context().options)) look_at_own(context());
 }
 
 }  // namespace tutti::inline v0::detail

@@ -86,6 +86,7 @@ class PowerSgd final : public CompressedReduction {
     right_ = context().second->allocate<float>(right);
     errors_.resize(matrices_.empty() ? 0 : context().count());
     restart();
+    revive();
   }
   std::uint64_t sent_bytes() const override {
     const std::size_t bytes = (left_.size() + right_.size()) * sizeof(float);
@@ -138,14 +139,13 @@ class PowerSgd final : public CompressedReduction {
       for (std::size_t i = 0; i < plain.count; ++i)
         elements()[plain.first + i] = left_.data()[plain.place + i] * factor();
     if (!is_finite) restart();  // else all steps to come would be void
-    else revive();
+    revive();
   }
 
  private:
   void restart() {
     std::ranges::fill(errors_, 0.0F);
-    for (const Factored& matrix : matrices_)
-      for (std::size_t k = 0; k < rank_; ++k) fill_random(right_of(matrix, k), k + 1);
+    std::ranges::fill(right_, 0.0F);
   }
   /// A vector that became zero, as of gradients that were, would stay so.
   void revive() {

@@ -29,7 +29,7 @@ struct GradientSync::State::Ending {
 void GradientSync::State::end_step() {
   Communicator& world = groups_[0];
   Ending ending{static_cast<std::size_t>(world.size()), is_detecting() ? parameters_.size() : 0};
-  ++report_.step;
+  report_ = next_report_;
   if (is_every(options_.verify_every)) {
     verify_gradients();
     for (const Parameter& array : options_.state)
@@ -100,15 +100,12 @@ void GradientSync::State::report_step(Ending& ending) {
       std::chrono::duration_cast<Duration>(std::chrono::duration<double>{*most - *least});
   report_.computing = wait_began_ - step_began_;
   report_.exposed = Clock::now() - wait_began_;
-  report_.communicating = communicating_;
-  report_.sent_bytes = sent_bytes_;
-  report_.plain_bytes = plain_bytes_;
   bucket_reports_.resize(flights_.size());
   for (std::size_t i = 0; i < flights_.size(); ++i)
     bucket_reports_[i] = {.begun = flights_[i].times.begun - step_began_,
                           .ended = flights_[i].times.ended - step_began_,
                           .bytes = memory_of(i).size()};
-  const double busy = std::chrono::duration<double>(communicating_).count();
+  const double busy = std::chrono::duration<double>(report_.communicating).count();
   const double exposed = std::chrono::duration<double>(report_.exposed).count();
   report_.hidden = busy > 0 ? std::clamp(1 - exposed / busy, 0.0, 1.0) : 1;
 }
@@ -127,8 +124,9 @@ void GradientSync::State::rescale(double factor, Ending& ending) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
     if (is_detecting() && ending.used(i) == 0) continue;  // it stays as it is
-    auto* const data = static_cast<std::byte*>(
-        options_.storage == GradientStorage::views ? view(i) : parameter.data);
+    auto* const data = options_.storage == GradientStorage::views
+                           ? place_of(i)
+                           : static_cast<std::byte*>(parameter.data);
     detail::with_elements(parameter.type, data, parameter.count, [factor](auto elements) {
       using Element = typename decltype(elements)::value_type;
       for (auto& element : elements)
@@ -164,16 +162,17 @@ void GradientSync::State::verify_gradients() {
   }
 }
 
-void GradientSync::State::verify_state(std::span<const Parameter> arrays) {
-  check_failure();
-  detail::compare_arrays(groups_[0], arrays, options_.groups.size());
+void GradientSync::verify_state(std::span<const Parameter> arrays) {
+  state_->check_arrays(arrays);
   std::string problem;
   for (const Parameter& array : arrays)
     if (problem.empty())
-      if (const auto text = difference_in(groups_[array.group], detail::bytes_of(array)))
+      if (const auto text =
+              state_->difference_in(state_->groups_[array.group], detail::bytes_of(array)))
         problem = "'" + array.name + "' differs: " + *text;
   // Ranks of other groups have not seen it.
-  for (const std::string& text : detail::texts_of(groups_[0], problem, options_.timeout))
+  for (const std::string& text :
+       detail::texts_of(state_->groups_[0], problem, state_->options_.timeout))
     if (!text.empty()) throw Error{ErrorCode::invalid_argument, "GradientSync: " + text};
 }
 

@@ -23,14 +23,11 @@ std::string name_of_parameter(const Parameter& parameter, std::size_t index) {
   return "parameter " + std::to_string(index) + " '" + parameter.name + "'";
 }
 
-void check_group(const Parameter& array, std::size_t index, std::size_t groups) {
+void check_array(const Parameter& array, std::size_t index, std::size_t groups, bool has_data) {
   if (array.group > groups)
     refuse(name_of_parameter(array, index) + " is of group " + std::to_string(array.group) +
            ", but there are groups 0 to " + std::to_string(groups));
-}
-
-void check_data(const Parameter& array, std::size_t index) {
-  if (array.data == nullptr && array.count > 0)
+  if (has_data && array.data == nullptr && array.count > 0)
     refuse(name_of_parameter(array, index) + " has no data");
 }
 
@@ -192,16 +189,13 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
         type != Datatype::f64)
       refuse(name_of_parameter(parameter, i) + " is of " + std::string{name_of(type)} +
              "; expected f16, bf16, f32 or f64");
-    check_group(parameter, i, options.groups.size());
-    if (!views) check_data(parameter, i);
+    check_array(parameter, i, options.groups.size(), !views);
     if (parameter.rows > 0 && parameter.count % parameter.rows != 0)
       refuse(name_of_parameter(parameter, i) + " has " + std::to_string(parameter.count) +
              " elements, which are no matrix of " + std::to_string(parameter.rows) + " rows");
   }
-  for (std::size_t i = 0; i < options.state.size(); ++i) {
-    check_group(options.state[i], i, options.groups.size());
-    check_data(options.state[i], i);
-  }
+  for (std::size_t i = 0; i < options.state.size(); ++i)
+    check_array(options.state[i], i, options.groups.size(), true);
   for (const Communicator* group : options.groups)
     if (group == nullptr) refuse("a group is null");
   if (options.storage == GradientStorage::flat) check_flat(parameters);
@@ -244,10 +238,7 @@ void compare(Communicator& world, const std::function<std::string()>& describe) 
 
 void compare_arrays(Communicator& world, std::span<const Parameter> arrays, std::size_t groups) {
   compare(world, [&] {
-    for (std::size_t i = 0; i < arrays.size(); ++i) {
-      check_group(arrays[i], i, groups);
-      check_data(arrays[i], i);
-    }
+    for (std::size_t i = 0; i < arrays.size(); ++i) check_array(arrays[i], i, groups, true);
     return "arrays:\n" + describe_arrays(arrays);
   });
 }

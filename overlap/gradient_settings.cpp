@@ -18,15 +18,14 @@ using Json = nlohmann::ordered_json;
 using Word = std::string_view;
 using Words = std::array<Word, 3>;
 
-constexpr Words words_of(GradientOrder /*order*/) {
-  return {"reversed", "observed", "negotiated"};
-}
-constexpr Words words_of(GradientStorage /*storage*/) {
-  return {"copies", "views", "flat"};
-}
-constexpr Words words_of(UnusedGradients /*unused*/) {
-  return {"error", "zeros", "detect"};
-}
+template <class E>
+constexpr Words kWords{};
+template <>
+constexpr Words kWords<GradientOrder>{"reversed", "observed", "negotiated"};
+template <>
+constexpr Words kWords<GradientStorage>{"copies", "views", "flat"};
+template <>
+constexpr Words kWords<UnusedGradients>{"error", "zeros", "detect"};
 
 /// Calls a function for each option that a file can say: with its name, what is expected there, and
 /// the option.
@@ -50,7 +49,7 @@ void for_each_setting(Options& options, Function function) {
 
 template <class T>
 Json written(const T& option) {
-  if constexpr (std::is_enum_v<T>) return words_of(option)[static_cast<std::size_t>(option)];
+  if constexpr (std::is_enum_v<T>) return kWords<T>[static_cast<std::size_t>(option)];
   else return option;
 }
 
@@ -58,10 +57,9 @@ Json written(const T& option) {
 template <class T>
 bool is_read(const Json& found, T& option) {
   if constexpr (std::is_enum_v<T>) {
-    const Words words = words_of(option);
-    const auto word = std::ranges::find(words, found.is_string() ? found.get<Word>() : Word{});
-    if (word == words.end()) return false;
-    option = static_cast<T>(word - words.begin());
+    const auto word = std::ranges::find(kWords<T>, found.is_string() ? found.get<Word>() : Word{});
+    if (word == kWords<T>.end()) return false;
+    option = static_cast<T>(word - kWords<T>.begin());
   } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
     if (!found.is_number_unsigned() || found.get<std::uint64_t>() > kMost) return false;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -16,9 +17,31 @@
 
 #include "bucket_reduction.hpp"
 #include "gradient_plan.hpp"
-#include "gradient_record.hpp"
 
 namespace tutti::inline v0 {
+
+namespace detail {
+
+/// When a bucket was reduced.
+struct BucketTimes {
+  using Time = std::chrono::steady_clock::time_point;
+  Time begun{};   ///< Its copying in, then its first collective.
+  Time middle{};  ///< The end of that.
+  Time ended{};   ///< It has its result.
+};
+
+/// When a step was taken.
+struct StepTimes {
+  using Time = BucketTimes::Time;
+  std::uint64_t step = 0;  ///< Counted from one.
+  Time began{};
+  Time waited{};                       ///< When wait was called.
+  Time ended{};                        ///< When it returned.
+  std::vector<Time> ready{};           ///< By parameter; the epoch where it was not.
+  std::vector<BucketTimes> buckets{};  ///< By bucket.
+};
+
+}  // namespace detail
 
 /// The program's thread marks gradients as ready and waits for the end of the step; a thread of its
 /// own fills buckets, reduces them, and ends the step. In between they share atomic words only.
@@ -29,22 +52,8 @@ class GradientSync::State {
   State& operator=(const State&) = delete;
   ~State();
 
-  void broadcast_state(std::span<const Parameter> arrays, Rank root);
-  void average_buffers(std::span<const Parameter> arrays);
-  void verify_state(std::span<const Parameter> arrays);
-  void write_trace(const std::string& path);
-  [[nodiscard]] std::vector<std::vector<ParameterShard>> shards() const;
-  [[nodiscard]] void* view(std::size_t parameter) const noexcept;
-  void ready(std::size_t parameter) noexcept;
-  const StepReport& wait(bool is_active);
-  std::uint64_t join();
-  [[nodiscard]] const StepReport& last_step() const noexcept { return report_; }
-  [[nodiscard]] const std::vector<BucketReport>& last_buckets() const noexcept {
-    return bucket_reports_;
-  }
-  [[nodiscard]] const detail::GradientPlan& plan() const noexcept { return plan_; }
-
  private:
+  friend class GradientSync;
   using Clock = std::chrono::steady_clock;
   /// A bucket, from when its reduction starts.
   struct Flight {
@@ -62,6 +71,9 @@ class GradientSync::State {
   struct Ending;
 
   // By the program's thread: gradient_sync.cpp.
+  void check_arrays(std::span<const Parameter> arrays);
+  void ready(std::size_t parameter) noexcept;
+  const StepReport& wait(bool is_active);
   void connect();
   void adopt(std::span<const std::size_t> order);
   [[nodiscard]] detail::BucketContext context_of(std::size_t bucket);
@@ -94,14 +106,12 @@ class GradientSync::State {
   void run() noexcept;
   [[nodiscard]] bool reduce_all(std::uint32_t step);
   [[nodiscard]] bool advance(Reached& reached);
-  [[nodiscard]] Request& oldest(const Reached& reached);
   void sequence();
   void negotiate();
   [[nodiscard]] bool is_ready_for_sequence(std::size_t bucket) const noexcept;
   [[nodiscard]] bool is_waiting_for_gradients() const noexcept;
   template <class Condition>
   [[nodiscard]] bool await(Condition condition) noexcept;
-  void check_over() const;
   void begin(std::size_t bucket);
   void end(std::size_t bucket);
   void copy_in(std::size_t bucket) noexcept;
@@ -124,6 +134,10 @@ class GradientSync::State {
     return steps > 0 && report_.step % static_cast<std::uint64_t>(steps) == 0;
   }
   [[nodiscard]] std::span<std::byte> memory_of(std::size_t bucket) noexcept;
+  /// Where a parameter lies in its bucket.
+  [[nodiscard]] std::byte* place_of(std::size_t parameter) noexcept {
+    return memory_of(plan_.places[parameter].bucket).data() + plan_.places[parameter].offset;
+  }
   [[nodiscard]] Communicator& ranks_of(std::size_t bucket) noexcept {
     return groups_[plan_.buckets[bucket].group];
   }
@@ -165,18 +179,17 @@ class GradientSync::State {
   std::vector<Flight> flights_{};        // by bucket
   std::vector<std::size_t> sequence_{};  // buckets of this step, in the order in which they start
   std::vector<std::uint8_t> is_in_sequence_{};  // by bucket
-  std::vector<std::uint64_t> agreeing_{};       // a bit for each bucket that is ready
+  std::vector<std::uint8_t> agreeing_{};        // by bucket: whether it is ready
   Request agreement_{};                         // on them
   bool is_agreeing_ = false;
   Clock::time_point agreed_{};         // when ranks last found no bucket ready on all of them
   Clock::time_point last_finished_{};  // when the last bucket was finished
-  Duration communicating_{0};
   detail::Findings findings_{};
-  std::uint64_t sent_bytes_ = 0;
-  std::uint64_t plain_bytes_ = 0;
   StepReport report_{};
+  StepReport next_report_{};  // of the step that is under way
   std::vector<BucketReport> bucket_reports_{};
-  detail::GradientRecord record_;
+  std::vector<std::atomic<Clock::rep>> ready_times_;  // by parameter, where steps are recorded
+  std::deque<detail::StepTimes> recorded_{};
   Clock::time_point step_began_ = Clock::now();
   Clock::time_point wait_began_{};
   std::thread thread_{};

@@ -42,7 +42,7 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
                            const GradientOptions& options)
     : parameters_{parameters.begin(), parameters.end()}, options_{options},
       operator_{options.average ? average : sum}, missing_(0), arrivals_(parameters.size()),
-      is_used_(parameters.size(), 1), record_{options.record, parameters.size()} {
+      is_used_(parameters.size(), 1), ready_times_(parameters.size()) {
   groups_.push_back(copy_of(world, kKey));
   detail::compare(groups_[0], [&] {
     detail::check_parameters(parameters_, options_);
@@ -60,7 +60,7 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
 void GradientSync::State::connect() {
   for (std::size_t i = 0; i < options_.groups.size(); ++i)
     groups_.push_back(copy_of(*options_.groups[i], kKey + 1 + i));
-  if (options_.norm || options_.check_finite || options_.on_shard || !options_.compression.empty())
+  if (detail::has_midpoint(options_) || !options_.compression.empty())
     for (Communicator& group : groups_) seconds_.push_back(copy_of(group, kKeyOfSeconds));
   if (is_negotiating()) control_ = copy_of(groups_[0], kKeyOfControl);
 }
@@ -78,7 +78,7 @@ void GradientSync::State::adopt(std::span<const std::size_t> order) {
   plan_ = detail::make_plan(parameters_, options_, order, may_lie_in_place);
   buffers_.clear();
   missing_ = std::vector<std::atomic<std::uint32_t>>(plan_.buckets.size());
-  agreeing_.resize((plan_.buckets.size() + 63) / 64);
+  agreeing_.resize(plan_.buckets.size());
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
     const detail::Bucket& bucket = plan_.buckets[i];
     const bool is_ours = options_.storage != GradientStorage::flat && !bucket.is_in_place;
@@ -149,16 +149,6 @@ std::vector<ParameterShard> GradientSync::State::parts_of(std::size_t index,
   return parts;
 }
 
-std::vector<std::vector<ParameterShard>> GradientSync::State::shards() const {
-  std::vector<std::vector<ParameterShard>> all;
-  for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
-    const Communicator& ranks = groups_[plan_.buckets[i].group];
-    all.push_back(
-        parts_of(i, detail::block_of(plan_.buckets[i].count, ranks.size(), ranks.rank()), nullptr));
-  }
-  return all;
-}
-
 /// Before a step begins.
 void GradientSync::State::reset() noexcept {
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i)
@@ -167,9 +157,8 @@ void GradientSync::State::reset() noexcept {
   for (auto& arrival : arrivals_) arrival.store(0, std::memory_order_relaxed);
   std::ranges::fill(is_used_, std::uint8_t{1});
   arrived_.store(0, std::memory_order_relaxed);
-  communicating_ = Duration::zero();
+  next_report_ = {.step = report_.step + 1};
   findings_ = {};
-  sent_bytes_ = plain_bytes_ = 0;
   const std::lock_guard lock{mutex_};
   problem_.clear();
 }
@@ -193,10 +182,10 @@ void GradientSync::State::note(std::string problem) noexcept {
   if (problem_.empty()) problem_ = std::move(problem);
 }
 
-void GradientSync::State::broadcast_state(std::span<const Parameter> arrays, Rank root) {
+/// Before a call that takes arrays.
+void GradientSync::State::check_arrays(std::span<const Parameter> arrays) {
   check_failure();
   detail::compare_arrays(groups_[0], arrays, options_.groups.size());
-  broadcast_arrays(arrays, root);
 }
 
 void GradientSync::State::broadcast_arrays(std::span<const Parameter> arrays, Rank root) {
@@ -204,29 +193,6 @@ void GradientSync::State::broadcast_arrays(std::span<const Parameter> arrays, Ra
     for (const Parameter& array : arrays)
       groups_[array.group].broadcast(detail::bytes_of(array), root);
   });
-}
-
-void GradientSync::State::average_buffers(std::span<const Parameter> arrays) {
-  check_failure();
-  detail::compare_arrays(groups_[0], arrays, options_.groups.size());
-  batch([&] {
-    for (const Parameter& array : arrays)
-      groups_[array.group].run({.collective = Collective::all_reduce,
-                                .in = array.data,
-                                .out = array.data,
-                                .in_count = array.count,
-                                .out_count = array.count,
-                                .type = array.type,
-                                .element_bytes = size_of(array.type),
-                                .op = &average});
-  });
-}
-
-void* GradientSync::State::view(std::size_t parameter) const noexcept {
-  if (options_.storage != GradientStorage::views || parameter >= parameters_.size()) return nullptr;
-  const detail::Placed& place = plan_.places[parameter];
-  // The elements are the program's to write; only the handle is const here.
-  return const_cast<std::byte*>(buffers_[place.bucket].data()) + place.offset;
 }
 
 void GradientSync::State::ready(std::size_t parameter) noexcept {
@@ -237,7 +203,9 @@ void GradientSync::State::ready(std::size_t parameter) noexcept {
   if (arrivals_[parameter].exchange(number, std::memory_order_relaxed) != 0)
     return note("parameter " + std::to_string(parameter) + " '" + parameters_[parameter].name +
                 "' was ready twice");
-  record_.note_ready(parameter);
+  if (options_.record > 0)
+    ready_times_[parameter].store(Clock::now().time_since_epoch().count(),
+                                  std::memory_order_relaxed);
   if (missing_[plan_.places[parameter].bucket].fetch_sub(1, std::memory_order_acq_rel) == 1) wake();
 }
 
@@ -284,11 +252,6 @@ const StepReport& GradientSync::State::wait(bool is_active) {
   return report_;
 }
 
-std::uint64_t GradientSync::State::join() {
-  for (std::uint64_t steps = 0;; ++steps)
-    if (wait(false).active == 0) return steps;
-}
-
 GradientSync::GradientSync(Communicator& world, std::span<const Parameter> parameters,
                            const GradientOptions& options)
     : state_{std::make_unique<State>(world, parameters, options)} {}
@@ -297,14 +260,31 @@ GradientSync& GradientSync::operator=(GradientSync&&) noexcept = default;
 GradientSync::~GradientSync() = default;
 
 void GradientSync::broadcast_state(std::span<const Parameter> arrays, Rank root) {
-  state_->broadcast_state(arrays, root);
+  state_->check_arrays(arrays);
+  state_->broadcast_arrays(arrays, root);
 }
+
 void GradientSync::average_buffers(std::span<const Parameter> arrays) {
-  state_->average_buffers(arrays);
+  state_->check_arrays(arrays);
+  batch([&] {
+    for (const Parameter& array : arrays)
+      state_->groups_[array.group].run({.collective = Collective::all_reduce,
+                                        .in = array.data,
+                                        .out = array.data,
+                                        .in_count = array.count,
+                                        .out_count = array.count,
+                                        .type = array.type,
+                                        .element_bytes = size_of(array.type),
+                                        .op = &average});
+  });
 }
+
 void* GradientSync::view(std::size_t parameter) const noexcept {
-  return state_->view(parameter);
+  const bool are_views = state_->options_.storage == GradientStorage::views;
+  if (!are_views || parameter >= state_->parameters_.size()) return nullptr;
+  return state_->place_of(parameter);
 }
+
 void GradientSync::ready(std::size_t parameter) noexcept {
   state_->ready(parameter);
 }
@@ -312,33 +292,31 @@ const StepReport& GradientSync::wait() {
   return state_->wait(true);
 }
 std::uint64_t GradientSync::join() {
-  return state_->join();
+  for (std::uint64_t steps = 0;; ++steps)
+    if (state_->wait(false).active == 0) return steps;
 }
 const StepReport& GradientSync::last_step() const noexcept {
-  return state_->last_step();
+  return state_->report_;
 }
 const std::vector<BucketReport>& GradientSync::last_buckets() const noexcept {
-  return state_->last_buckets();
+  return state_->bucket_reports_;
 }
 std::vector<std::vector<std::size_t>> GradientSync::buckets() const {
   std::vector<std::vector<std::size_t>> all;
-  for (const detail::Bucket& bucket : state_->plan().buckets) all.push_back(bucket.parameters);
+  for (const detail::Bucket& bucket : state_->plan_.buckets) all.push_back(bucket.parameters);
   return all;
 }
 std::uint64_t GradientSync::plan_hash() const noexcept {
-  return state_->plan().hash;
+  return state_->plan_.hash;
 }
 std::vector<std::size_t> GradientSync::order() const {
-  return state_->plan().order;
+  return state_->plan_.order;
 }
 std::vector<std::vector<ParameterShard>> GradientSync::shards() const {
-  return state_->shards();
-}
-void GradientSync::verify_state(std::span<const Parameter> arrays) {
-  state_->verify_state(arrays);
-}
-void GradientSync::write_trace(const std::string& path) {
-  state_->write_trace(path);
+  std::vector<std::vector<ParameterShard>> all;
+  for (std::size_t i = 0; i < state_->plan_.buckets.size(); ++i)
+    all.push_back(state_->parts_of(i, state_->context_of(i).own_block(), nullptr));
+  return all;
 }
 
 }  // namespace tutti::inline v0

@@ -149,26 +149,29 @@ void write_trace_file(const std::string& path, std::span<const std::string> even
 }  // namespace
 
 void GradientSync::State::record_step() {
-  if (!record_.is_wanted()) return;
+  if (options_.record == 0) return;
   detail::StepTimes step{
       .step = report_.step, .began = step_began_, .waited = wait_began_, .ended = Clock::now()};
+  for (auto& time : ready_times_) step.ready.emplace_back(Clock::duration{time.exchange(0)});
   for (const Flight& flight : flights_) step.buckets.push_back(flight.times);
-  record_.keep(std::move(step));
+  recorded_.push_back(std::move(step));
+  if (recorded_.size() > options_.record) recorded_.pop_front();
 }
 
-void GradientSync::State::write_trace(const std::string& path) {
-  check_failure();
-  Communicator& world = groups_[0];
-  const Clock::duration shift = shift_of_clock(world, call_options());
-  Events events{world.rank(), shift};
-  for (const detail::StepTimes& step : record_.steps())
-    add_step(events, step, parameters_, !seconds_.empty());
-  const std::vector<std::string> all = detail::texts_of(world, events.text(), options_.timeout);
+void GradientSync::write_trace(const std::string& path) {
+  state_->check_failure();
+  Communicator& world = state_->groups_[0];
+  const Options options = state_->call_options();
+  const std::deque<detail::StepTimes>& steps = state_->recorded_;
+  Events events{world.rank(), shift_of_clock(world, options)};
+  for (const detail::StepTimes& step : steps)
+    add_step(events, step, state_->parameters_, !state_->seconds_.empty());
+  const std::vector<std::string> all = detail::texts_of(world, events.text(), options.timeout);
   Result<void> outcome;
   if (world.rank() == 0)
     outcome = detail::attempt(
-        [&] { write_trace_file(path, all, replay_of(record_.steps(), parameters_)); });
-  detail::agree(world, outcome, options_.timeout);
+        [&] { write_trace_file(path, all, replay_of(steps, state_->parameters_)); });
+  detail::agree(world, outcome, options.timeout);
 }
 
 }  // namespace tutti::inline v0

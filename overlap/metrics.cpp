@@ -43,15 +43,10 @@ void add_exactly(std::string_view name, std::int64_t& total, std::int64_t count)
 /// All but the matrix.
 void add_to(std::string_view name, Metric& metric, double number, std::int64_t count) {
   add_exactly(name, metric.count, count);
-  switch (metric.kind) {
-    case MetricKind::greatest:
-      if (std::isnan(number) || number > metric.number) metric.number = number;
-      break;
-    case MetricKind::least:
-      if (std::isnan(number) || number < metric.number) metric.number = number;
-      break;
-    default: metric.number += number;
-  }
+  const bool is_greatest = metric.kind == MetricKind::greatest;
+  const bool is_new = is_greatest ? number > metric.number : number < metric.number;
+  if (!is_greatest && metric.kind != MetricKind::least) metric.number += number;
+  else if (std::isnan(number) || is_new) metric.number = number;
 }
 
 /// What is added up of a metric, but for the matrix.

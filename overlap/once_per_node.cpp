@@ -2,24 +2,8 @@
 #include <tutti/training.hpp>
 
 #include "agreement.hpp"
-#include "hosts.hpp"
 
 namespace tutti::inline v0 {
-namespace {
-
-Result<void> outcome_of(Rank rank, std::string_view key, const std::function<void()>& function) {
-  try {
-    function();
-    return {};
-  } catch (...) {
-    return Error{ErrorCode::aborted,
-                 "once_per_node '" + std::string{key} + "': the function failed on rank " +
-                     std::to_string(rank) + ": " + detail::text_of_caught(),
-                 rank};
-  }
-}
-
-}  // namespace
 
 void once_per_node(Communicator& world, std::string_view key, const std::function<void()>& function,
                    const Options& options) {
@@ -29,9 +13,16 @@ void once_per_node(Communicator& world, std::string_view key, const std::functio
       throw Error{ErrorCode::invalid_argument, "once_per_node: rank " + std::to_string(rank) +
                                                    " has the key '" + keys[rank] +
                                                    "', rank 0 has '" + keys[0] + "'"};
-  const bool is_first = detail::first_rank_of_host(world, options.timeout) == world.rank();
-  detail::agree(world, is_first ? outcome_of(world.rank(), key, function) : Result<void>{},
-                options.timeout);
+  Result<void> outcome;
+  if (detail::first_rank_of_host(world, options.timeout) == world.rank()) try {
+      function();
+    } catch (...) {
+      outcome = Error{ErrorCode::aborted,
+                      "once_per_node '" + std::string{key} + "': the function failed on rank " +
+                          std::to_string(world.rank()) + ": " + detail::text_of_caught(),
+                      world.rank()};
+    }
+  detail::agree(world, outcome, options.timeout);
 }
 
 }  // namespace tutti::inline v0

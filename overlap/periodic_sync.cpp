@@ -57,27 +57,6 @@ void with_arrays(const Parameter& like, Function function, Arrays*... arrays) {
   });
 }
 
-/// What a rank tells the others.
-template <class T>
-void take_movement(std::span<T> movement, std::span<T> before, std::span<T> now) {
-  for (std::size_t i = 0; i < now.size(); ++i)
-    movement[i] = detail::narrowed<T>(detail::exact(before[i]) - detail::exact(now[i]));
-}
-
-template <class T>
-void apply_movement(std::span<T> movement, std::span<T> momentum, std::span<T> weights,
-                    const OuterOptimizer& outer) {
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    double move = detail::exact(movement[i]);
-    if (!momentum.empty()) {
-      const double kept = outer.momentum * detail::exact(momentum[i]) + move;
-      momentum[i] = detail::narrowed<T>(kept);
-      move = outer.nesterov ? move + outer.momentum * kept : kept;
-    }
-    weights[i] = detail::narrowed<T>(detail::exact(weights[i]) - outer.rate * move);
-  }
-}
-
 }  // namespace
 
 PeriodicSync::PeriodicSync(Communicator& world, std::span<const Parameter> weights,
@@ -104,7 +83,12 @@ void PeriodicSync::meet() {
   for (std::size_t i = weights_.size(); i-- > 0;) {
     with_arrays(
         weights_[i],
-        [](auto movement, auto before, auto now) { take_movement(movement, before, now); },
+        [](auto movement, auto before, auto now) {
+          using Element = typename decltype(now)::value_type;
+          for (std::size_t e = 0; e < now.size(); ++e)
+            movement[e] =
+                detail::narrowed<Element>(detail::exact(before[e]) - detail::exact(now[e]));
+        },
         static_cast<std::byte*>(sync_.view(i)), copies_[i].data(),
         static_cast<std::byte*>(weights_[i].data));
     sync_.ready(i);
@@ -112,11 +96,19 @@ void PeriodicSync::meet() {
   sync_.wait();
   const OuterOptimizer outer = options_.outer.value_or(OuterOptimizer{.rate = 1, .momentum = 0});
   for (std::size_t i = 0; i < weights_.size(); ++i) {
-    const bool has_momentum = !momentum_[i].empty();
     with_arrays(
         weights_[i],
         [&](auto movement, auto momentum, auto weights) {
-          apply_movement(movement, has_momentum ? momentum : momentum.first(0), weights, outer);
+          using Element = typename decltype(weights)::value_type;
+          for (std::size_t e = 0; e < weights.size(); ++e) {
+            double move = detail::exact(movement[e]);
+            if (!momentum_[i].empty()) {
+              const double kept = outer.momentum * detail::exact(momentum[e]) + move;
+              momentum[e] = detail::narrowed<Element>(kept);
+              move = outer.nesterov ? move + outer.momentum * kept : kept;
+            }
+            weights[e] = detail::narrowed<Element>(detail::exact(weights[e]) - outer.rate * move);
+          }
         },
         static_cast<std::byte*>(sync_.view(i)), momentum_[i].data(), copies_[i].data());
     if (weights_[i].count > 0) std::memcpy(weights_[i].data, copies_[i].data(), copies_[i].size());
