@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "bytes.hpp"
 #include "codec.hpp"
 
 namespace tutti::inline v0::detail {
@@ -71,6 +72,10 @@ class HalvedReduction final : public BucketReduction {
 
 void look_at_own(const BucketContext& context) {
   Findings& findings = *context.findings;
+  const std::size_t bytes = context.own_block().count * size_of(context.type);
+  if (context.options->hash)
+    findings.hash += static_cast<std::uint32_t>(
+        mixed_bits(hash_of({context.own(), bytes}, mixed_bits(context.place))));
   with_elements(context.type, context.own(), context.own_block().count, [&](auto elements) {
     double squares = 0;
     for (const auto& element : elements) squares += exact(element) * exact(element);

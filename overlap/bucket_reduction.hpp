@@ -16,13 +16,14 @@ namespace tutti::inline v0::detail {
 
 /// @param options see GradientOptions. @return whether someone looks at reduced gradients.
 [[nodiscard]] inline bool has_midpoint(const GradientOptions& options) noexcept {
-  return options.norm || options.check_finite || options.on_shard != nullptr;
+  return options.norm || options.hash || options.check_finite || options.on_shard != nullptr;
 }
 
 /// What was seen of reduced gradients, each by the rank that owns it.
 struct Findings {
-  double squares = 0;     ///< Their sum.
-  double not_finite = 0;  ///< How many are infinite or no numbers.
+  double squares = 0;      ///< Their sum.
+  double not_finite = 0;   ///< How many are infinite or no numbers.
+  std::uint32_t hash = 0;  ///< The sum of a hash for each block, modulo 2^32.
 };
 
 /// A matrix within a bucket.
@@ -59,6 +60,7 @@ struct BucketContext {
   bool is_compressed = false;    ///< Whether GradientOptions::compression holds already.
   const Operator* op = nullptr;  ///< Sum or average.
   Findings* findings = nullptr;  ///< Where to add what was seen.
+  std::uint64_t place = 0;       ///< Another number for each bucket and rank, for their hashes.
   /// With on_shard: is told of the own block, where it lies, and whether it may become part of
   /// weights.
   std::function<void(const Block& block, std::byte* own, bool is_good)> shard{};

@@ -10,7 +10,7 @@ namespace tutti::inline v0 {
 
 /// One small all_reduce has all that must be agreed.
 struct GradientSync::State::Ending {
-  static constexpr std::size_t kWords = 7;
+  static constexpr std::size_t kWords = 8;
   std::size_t ranks;
   std::vector<double> sums;
 
@@ -22,6 +22,7 @@ struct GradientSync::State::Ending {
   double& active() { return sums[4]; }
   double& norm_squared() { return sums[5]; }
   double& callbacks() { return sums[6]; }
+  double& hash() { return sums[7]; }  // of 32 bits on each rank, so it is exact
   std::span<double> waits() { return std::span{sums}.subspan(kWords, ranks); }
   double& used(std::size_t parameter) { return sums[kWords + ranks + parameter]; }
 };
@@ -44,6 +45,7 @@ void GradientSync::State::end_step() {
   ending.not_finite() = options_.check_finite ? findings_.not_finite : 0;
   ending.active() = is_active_ ? 1 : 0;
   ending.norm_squared() = findings_.squares;
+  ending.hash() = findings_.hash;
   ending.callbacks() = options_.on_bucket || options_.on_shard ? 1 : 0;
   ending.waits()[static_cast<std::size_t>(world.rank())] =
       std::chrono::duration<double>(Clock::now() - wait_began_).count();
@@ -87,6 +89,9 @@ std::optional<Error> GradientSync::State::agreed_problem(double problems, double
 void GradientSync::State::report_step(Ending& ending) {
   report_.active = static_cast<int>(ending.active());
   report_.norm = std::sqrt(ending.norm_squared());
+  if (options_.hash)  // the mean is over those that are active
+    report_.hash = static_cast<std::uint32_t>(
+        detail::mixed_bits(static_cast<std::uint64_t>(ending.hash() + ending.active())));
   if (is_detecting()) keep_unused(ending);
   if (options_.average && report_.active > 0 && report_.active < groups_[0].size()) {
     const double factor = static_cast<double>(groups_[0].size()) / report_.active;

@@ -40,6 +40,7 @@ void for_each_setting(Options& options, Function function) {
   function("average", "true or false", options.average);
   function("check_finite", "true or false", options.check_finite);
   function("norm", "true or false", options.norm);
+  function("hash", "true or false", options.hash);
   function("in_flight", "a number of buckets", options.in_flight);
   function("verify_every", "a number of steps", options.verify_every);
   function("algorithm", "the name of an all_reduce algorithm, or nothing", options.algorithm);

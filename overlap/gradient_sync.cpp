@@ -108,7 +108,8 @@ detail::BucketContext GradientSync::State::context_of(std::size_t index) {
       .is_compressed = !options_.compression.empty() && !is_observing_ &&
                        report_.step >= static_cast<std::uint64_t>(options_.compression_after),
       .op = &operator_,
-      .findings = &findings_};
+      .findings = &findings_,
+      .place = std::uint64_t{index} << 32 | static_cast<std::uint64_t>(groups_[0].rank())};
   for (const std::size_t i : bucket.parameters)
     context.places.push_back({.first = plan_.places[i].offset / size_of(bucket.type),
                               .rows = parameters_[i].rows,

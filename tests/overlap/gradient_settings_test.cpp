@@ -20,6 +20,7 @@ TEST(GradientSettings, AreReadAsTheyWereWritten) {
                           .average = false,
                           .check_finite = true,
                           .norm = true,
+                          .hash = true,
                           .compression = "top_k:0.5",
                           .verify_every = 9,
                           .in_flight = 7,
@@ -34,6 +35,7 @@ TEST(GradientSettings, AreReadAsTheyWereWritten) {
   EXPECT_FALSE(read.average);
   EXPECT_TRUE(read.check_finite);
   EXPECT_TRUE(read.norm);
+  EXPECT_TRUE(read.hash);
   EXPECT_EQ(read.compression, "top_k:0.5");
   EXPECT_EQ(read.verify_every, 9);
   EXPECT_EQ(read.in_flight, 7);
