@@ -43,7 +43,7 @@ inline constexpr std::uint64_t kFixedBytes = sizeof(CheckpointHeader) + sizeof(s
 }
 
 /// A file that is open. Its calls throw Error{transport} with the file's name and what the system
-/// says. Move-only.
+/// says. Neither copied nor moved.
 class CheckpointFile {
  public:
   /// @param path of the file. @param is_new whether to write it anew, or to read what is there,
