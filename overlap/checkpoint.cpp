@@ -1,7 +1,6 @@
 // Checkpoints: written by rank 0, given to all ranks.
 #include <memory>
 #include <system_error>
-#include <utility>
 
 #include <tutti/attempt.hpp>
 #include <tutti/training.hpp>

@@ -2,7 +2,6 @@
 // up in f32 what it gets, and sends the sum to all in few bits again. So there are two roundings in
 // all, at any number of ranks, where an all_reduce of short elements rounds at every hop.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 

@@ -139,12 +139,6 @@ void place_parameters(GradientPlan& plan, std::span<const Parameter> parameters,
 
 }  // namespace
 
-std::vector<std::size_t> reversed_order(std::size_t count) {
-  std::vector<std::size_t> order(count);
-  for (std::size_t i = 0; i < count; ++i) order[i] = count - 1 - i;
-  return order;
-}
-
 GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOptions& options,
                        std::span<const std::size_t> order, bool may_lie_in_place) {
   GradientPlan plan;

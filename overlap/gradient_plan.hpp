@@ -42,8 +42,6 @@ struct GradientPlan {
 [[nodiscard]] GradientPlan make_plan(std::span<const Parameter> parameters,
                                      const GradientOptions& options,
                                      std::span<const std::size_t> order, bool may_lie_in_place);
-/// @param count of parameters. @return them from last to first.
-[[nodiscard]] std::vector<std::size_t> reversed_order(std::size_t count);
 
 /// Refuses what is wrong by itself. Throws Error{invalid_argument}.
 void check_parameters(std::span<const Parameter> parameters, const GradientOptions& options);

@@ -1,7 +1,6 @@
 // A step while gradients are reduced: what the thread of a GradientSync does.
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include <tutti/attempt.hpp>
 

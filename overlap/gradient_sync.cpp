@@ -1,6 +1,5 @@
 // What the program's thread calls.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -50,9 +49,10 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
     return detail::describe(parameters_, options_);
   });
   connect();
-  const bool is_known = !options_.known_order.empty();
-  is_observing_ = options_.order == GradientOrder::observed && !is_known;
-  adopt(is_known ? options_.known_order : detail::reversed_order(parameters_.size()));
+  std::vector<std::size_t> order = options_.known_order;
+  is_observing_ = options_.order == GradientOrder::observed && order.empty();
+  for (std::size_t i = parameters_.size(); order.size() < parameters_.size();) order.push_back(--i);
+  adopt(order);
   thread_ = start_service_thread("tutti-gradients", [this] { run(); });
 }
 
@@ -167,11 +167,11 @@ void GradientSync::State::reset() noexcept {
 /// The order in which gradients became ready on rank 0 is that of all ranks from now on.
 void GradientSync::State::rebuild() {
   is_observing_ = false;
-  std::vector<std::uint32_t> order(parameters_.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::ranges::sort(order, {}, [&](std::uint32_t i) { return arrivals_[i].load(); });
+  std::vector<std::size_t> order(parameters_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return arrivals_[i].load(); });
   groups_[0].broadcast(order, 0, call_options());
-  adopt(std::vector<std::size_t>{order.begin(), order.end()});
+  adopt(order);
 }
 
 void GradientSync::State::check_failure() const {

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <limits>
 #include <string>
 #include <system_error>
 #include <vector>
