@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "bytes.hpp"
 #include "codec.hpp"
 
 namespace tutti::inline v0::detail {
@@ -34,47 +35,48 @@ class WholeReduction final : public BucketReduction {
 /// A reduce_scatter and an all_gather; each rank looks at its own block between them.
 class HalvedReduction final : public BucketReduction {
  public:
-  explicit HalvedReduction(BucketContext given)
-      : BucketReduction{std::move(given)}, blocks_{blocks_of(context().count(), context().ranks())},
-        first_{first_of(blocks_, context().rank())} {}
-
+  explicit HalvedReduction(BucketContext given) : BucketReduction{std::move(given)} {
+    for (Rank rank = 0; rank < context().first->size(); ++rank)
+      blocks_.push_back(block_of(context().count(), context().first->size(), rank).count);
+  }
   Request begin() override {
     Call call = whole_call(context(), Collective::reduce_scatter);
-    call.out = own();
-    call.out_count = own_count();
+    call.out = context().own();
+    call.out_count = context().own_block().count;
     return context().first->async().run(call, counted_options());
   }
   Request go_on() override {
     const double before = context().findings->not_finite;
-    look_at(context().type, own(), own_count(), *context().findings);
+    look_at_own(context());
     const bool is_finite = context().findings->not_finite == before;
     if (context().shard)
-      context().shard(first_, own(), is_finite || !context().options->check_finite);
+      context().shard(context().own_block(), context().own(),
+                      is_finite || !context().options->check_finite);
     Call call = whole_call(context(), Collective::all_gather);
-    call.in = own();
-    call.in_count = own_count();
+    call.in = context().own();
+    call.in_count = context().own_block().count;
     call.op = nullptr;
     return context().second->async().run(call, counted_options());
   }
 
  private:
-  [[nodiscard]] std::byte* own() const {
-    return context().memory.data() + first_ * size_of(context().type);
-  }
-  [[nodiscard]] std::size_t own_count() const { return blocks_[context().rank()]; }
   [[nodiscard]] Options counted_options() const {
     Options options = call_options();
     options.counts = blocks_;
     return options;
   }
-  std::vector<std::size_t> blocks_;  // elements by rank
-  std::size_t first_;                // element of the own block
+  std::vector<std::size_t> blocks_{};  // elements by rank
 };
 
 }  // namespace
 
-void look_at(Datatype type, std::byte* data, std::size_t count, Findings& findings) {
-  with_elements(type, data, count, [&](auto elements) {
+void look_at_own(const BucketContext& context) {
+  Findings& findings = *context.findings;
+  const std::size_t bytes = context.own_block().count * size_of(context.type);
+  if (context.options->hash)
+    findings.hash += static_cast<std::uint32_t>(
+        mixed_bits(hash_of({context.own(), bytes}, mixed_bits(context.place))));
+  with_elements(context.type, context.own(), context.own_block().count, [&](auto elements) {
     double squares = 0;
     for (const auto& element : elements) squares += exact(element) * exact(element);
     findings.squares += squares;
@@ -86,7 +88,7 @@ void look_at(Datatype type, std::byte* data, std::size_t count, Findings& findin
 
 std::unique_ptr<BucketReduction> make_reduction(BucketContext context) {
   if (context.is_compressed) return make_compressed(std::move(context));
-  if (context.has_midpoint()) return std::make_unique<HalvedReduction>(std::move(context));
+  if (has_midpoint(*context.options)) return std::make_unique<HalvedReduction>(std::move(context));
   return std::make_unique<WholeReduction>(std::move(context));
 }
 

@@ -2,11 +2,11 @@
 /// How a bucket is reduced: in one collective, or in two with something between them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -14,10 +14,16 @@
 
 namespace tutti::inline v0::detail {
 
+/// @param options see GradientOptions. @return whether someone looks at reduced gradients.
+[[nodiscard]] inline bool has_midpoint(const GradientOptions& options) noexcept {
+  return options.norm || options.hash || options.check_finite || options.on_shard != nullptr;
+}
+
 /// What was seen of reduced gradients, each by the rank that owns it.
 struct Findings {
-  double squares = 0;     ///< Their sum.
-  double not_finite = 0;  ///< How many are infinite or no numbers.
+  double squares = 0;      ///< Their sum.
+  double not_finite = 0;   ///< How many are infinite or no numbers.
+  std::uint32_t hash = 0;  ///< The sum of a hash for each block, modulo 2^32.
 };
 
 /// A matrix within a bucket.
@@ -26,6 +32,20 @@ struct MatrixPlace {
   std::size_t rows = 0;   ///< 0 for what is no matrix.
   std::size_t count = 0;  ///< Elements.
 };
+
+/// What a rank owns of a bucket.
+struct Block {
+  std::size_t first = 0;  ///< Its first element.
+  std::size_t count = 0;  ///< Elements.
+};
+
+/// @param count elements. @param ranks how many. @param rank one of them. @return its block: as
+/// reduce_scatter divides them, the first ranks have one element more.
+[[nodiscard]] inline Block block_of(std::size_t count, int ranks, Rank rank) {
+  const auto n = static_cast<std::size_t>(ranks);
+  const auto own = static_cast<std::size_t>(rank);
+  return {own * (count / n) + std::min(own, count % n), count / n + (own < count % n ? 1 : 0)};
+}
 
 /// What a reduction needs to know. All that is pointed to lives longer.
 struct BucketContext {
@@ -40,9 +60,10 @@ struct BucketContext {
   bool is_compressed = false;    ///< Whether GradientOptions::compression holds already.
   const Operator* op = nullptr;  ///< Sum or average.
   Findings* findings = nullptr;  ///< Where to add what was seen.
-  /// With on_shard: is told of the own block's first element, where it lies, and whether it may
-  /// become part of weights.
-  std::function<void(std::size_t first, std::byte* own, bool is_good)> shard{};
+  std::uint64_t place = 0;       ///< Another number for each bucket and rank, for their hashes.
+  /// With on_shard: is told of the own block, where it lies, and whether it may become part of
+  /// weights.
+  std::function<void(const Block& block, std::byte* own, bool is_good)> shard{};
 
   /// @return elements of the bucket.
   [[nodiscard]] std::size_t count() const noexcept { return memory.size() / size_of(type); }
@@ -54,23 +75,11 @@ struct BucketContext {
   [[nodiscard]] std::size_t rank() const noexcept {
     return static_cast<std::size_t>(first->rank());
   }
-  /// @return whether someone looks at reduced gradients.
-  [[nodiscard]] bool has_midpoint() const noexcept {
-    return options->norm || options->check_finite || options->on_shard != nullptr;
-  }
+  /// @return the block of the own rank.
+  [[nodiscard]] Block own_block() const { return block_of(count(), first->size(), first->rank()); }
+  /// @return where it lies.
+  [[nodiscard]] std::byte* own() const { return memory.data() + own_block().first * size_of(type); }
 };
-
-/// @param count elements. @param ranks how many. @return how many each rank owns.
-[[nodiscard]] inline std::vector<std::size_t> blocks_of(std::size_t count, std::size_t ranks) {
-  std::vector<std::size_t> blocks(ranks, count / ranks);
-  for (std::size_t rank = 0; rank < count % ranks; ++rank) ++blocks[rank];
-  return blocks;
-}
-/// @param blocks as blocks_of says. @param rank a rank. @return the first element that it owns.
-[[nodiscard]] inline std::size_t first_of(std::span<const std::size_t> blocks, std::size_t rank) {
-  return std::accumulate(blocks.begin(), blocks.begin() + static_cast<std::ptrdiff_t>(rank),
-                         std::size_t{0});
-}
 
 /// Reduces one bucket, once in each step. One thread at a time.
 class BucketReduction {
@@ -128,8 +137,7 @@ template <class T>
   else return T(static_cast<float>(value));
 }
 
-/// Adds what there is to see of elements. @param type theirs. @param data the first one. @param
-/// count how many. @param findings to add to.
-void look_at(Datatype type, std::byte* data, std::size_t count, Findings& findings);
+/// Adds what there is to see of the own block, which is reduced. @param context its bucket.
+void look_at_own(const BucketContext& context);
 
 }  // namespace tutti::inline v0::detail

@@ -2,15 +2,13 @@
 
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 namespace tutti::inline v0::detail {
 namespace {
 
-struct NamedCompression {
-  std::string_view name;
-  Compression usual;
-};
-constexpr NamedCompression kCompressions[]{
+/// By name, with what is usual where the text says no number.
+constexpr std::pair<std::string_view, Compression> kCompressions[]{
     {"f16", {Compression::Kind::f16}},
     {"bf16", {Compression::Kind::bf16}},
     {"int8", {Compression::Kind::int8, 256}},
@@ -37,9 +35,8 @@ bool read_number(std::string_view text, Compression& compression) {
 Compression parse_compression(const std::string& text) {
   const std::size_t colon = text.find(':');
   const std::string_view name = std::string_view{text}.substr(0, colon);
-  for (const NamedCompression& known : kCompressions) {
-    Compression compression = known.usual;
-    if (known.name != name) continue;
+  for (auto [known, compression] : kCompressions) {
+    if (known != name) continue;
     if (colon == std::string::npos) return compression;
     if (read_number(std::string_view{text}.substr(colon + 1), compression)) return compression;
   }
@@ -87,12 +84,8 @@ void CompressedReduction::end() {
       using Element = typename decltype(elements)::value_type;
       for (std::size_t i = 0; i < copies_.size(); ++i) elements[i] = Element(copies_[i]);
     });
-  if (!context().has_midpoint()) return;
   // Each rank looks at its share only: the ranks add up what they have seen.
-  const std::vector<std::size_t> blocks = blocks_of(context().count(), context().ranks());
-  look_at(context().type,
-          context().memory.data() + first_of(blocks, context().rank()) * size_of(context().type),
-          blocks[context().rank()], *context().findings);
+  if (has_midpoint(*context().options)) look_at_own(context());
 }
 
 }  // namespace tutti::inline v0::detail

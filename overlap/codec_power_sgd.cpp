@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bytes.hpp"
 #include "codec.hpp"
 
 namespace tutti::inline v0::detail {
@@ -43,16 +44,13 @@ void orthogonalize(std::span<float> vectors, std::size_t many) {
   }
 }
 
-/// Numbers between -1 and 1, the same on all ranks (SplitMix64: Steele, Lea, Flood, OOPSLA 2014).
+/// Numbers between -1 and 1, the same on all ranks, by SplitMix64.
 /// @param seed another one for each vector of a matrix, so that they are independent.
 void fill_random(std::span<float> vector, std::uint64_t seed) {
   std::uint64_t state = seed << 32;
-  for (float& x : vector) {
-    std::uint64_t word = state += 0x9e3779b97f4a7c15;
-    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9;
-    word = (word ^ (word >> 27)) * 0x94d049bb133111eb;
-    x = static_cast<float>(static_cast<std::int64_t>(word ^ (word >> 31))) * 0x1p-63F;
-  }
+  for (float& x : vector)
+    x = static_cast<float>(static_cast<std::int64_t>(mixed_bits(state += 0x9e3779b97f4a7c15))) *
+        0x1p-63F;
 }
 
 /// Factors are stored as vectors behind each other: left of as many elements as there are rows,
@@ -88,6 +86,7 @@ class PowerSgd final : public CompressedReduction {
     right_ = context().second->allocate<float>(right);
     errors_.resize(matrices_.empty() ? 0 : context().count());
     restart();
+    revive();
   }
   std::uint64_t sent_bytes() const override {
     const std::size_t bytes = (left_.size() + right_.size()) * sizeof(float);
@@ -140,14 +139,13 @@ class PowerSgd final : public CompressedReduction {
       for (std::size_t i = 0; i < plain.count; ++i)
         elements()[plain.first + i] = left_.data()[plain.place + i] * factor();
     if (!is_finite) restart();  // else all steps to come would be void
-    else revive();
+    revive();
   }
 
  private:
   void restart() {
     std::ranges::fill(errors_, 0.0F);
-    for (const Factored& matrix : matrices_)
-      for (std::size_t k = 0; k < rank_; ++k) fill_random(right_of(matrix, k), k + 1);
+    std::ranges::fill(right_, 0.0F);
   }
   /// A vector that became zero, as of gradients that were, would stay so.
   void revive() {

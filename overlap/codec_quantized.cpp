@@ -2,7 +2,6 @@
 // up in f32 what it gets, and sends the sum to all in few bits again. So there are two roundings in
 // all, at any number of ranks, where an all_reduce of short elements rounds at every hop.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -28,95 +27,92 @@ struct ShortElements {
   }
 };
 
-/// Reads and writes the scale before a block.
-float scale_at(const std::byte* place) {
-  float scale = 0;
-  std::memcpy(&scale, place, sizeof scale);
-  return scale;
-}
-
-/// For each block its largest size as f32, and a byte for each element. An element that is infinite
-/// or no number makes its block such.
-struct ByteBlocks {
-  static constexpr bool kKeepsErrors = false;
+/// Blocks of elements, each behind its scale as f32. @tparam Packing a block of elements in fewer
+/// bits.
+template <class Packing>
+struct ScaledBlocks {
+  static constexpr bool kKeepsErrors = Packing::kKeepsErrors;
   std::size_t block;
   [[nodiscard]] std::size_t bytes(std::size_t count) const {
-    return count + (count + block - 1) / block * sizeof(float);
+    std::size_t all = 0;
+    for_each(count, [&](std::size_t /*first*/, std::size_t size) {
+      all += sizeof(float) + Packing::bytes(size);
+    });
+    return all;
   }
   void encode(std::span<const float> from, std::byte* to) const {
-    for (; !from.empty(); from = from.subspan(std::min(block, from.size()))) {
-      const std::span<const float> part = from.first(std::min(block, from.size()));
-      float most = 0;
-      float poison = 0;  // 0 times infinity, or no number, is no number
-      for (const float x : part) {
-        most = std::max(most, std::fabs(x));
-        poison += x * 0.0F;
-      }
-      const float scale = most / 127 + poison;
+    for_each(from.size(), [&](std::size_t first, std::size_t size) {
+      const float scale = Packing::pack(from.subspan(first, size), to + sizeof scale);
       std::memcpy(to, &scale, sizeof scale);
-      auto* const digits = reinterpret_cast<std::int8_t*>(to + sizeof scale);
-      const float inverse = scale > 0 ? 1 / scale : 0;
-      // The inverse of a subnormal scale is infinite: such elements become zeros.
-      const float factor = std::isfinite(inverse) ? inverse : 0;
-      for (std::size_t i = 0; i < part.size(); ++i) {
-        const float x = std::isfinite(scale) ? part[i] * factor : 0;
-        digits[i] = static_cast<std::int8_t>(x + std::copysign(0.5F, x));
-      }
-      to += sizeof scale + part.size();
-    }
+      to += sizeof scale + Packing::bytes(size);
+    });
   }
   template <class Store>
   void decode(const std::byte* from, std::size_t count, Store store) const {
-    for (std::size_t first = 0; first < count; first += block) {
-      const std::size_t size = std::min(block, count - first);
-      const float scale = scale_at(from);
-      const auto* const digits = reinterpret_cast<const std::int8_t*>(from + sizeof scale);
-      for (std::size_t i = 0; i < size; ++i)
-        store(first + i, static_cast<float>(digits[i]) * scale);
-      from += sizeof scale + size;
-    }
+    for_each(count, [&](std::size_t first, std::size_t size) {
+      float scale = 0;
+      std::memcpy(&scale, from, sizeof scale);
+      from += sizeof scale;
+      for (std::size_t i = 0; i < size; ++i) store(first + i, Packing::unpack(from, i) * scale);
+      from += Packing::bytes(size);
+    });
+  }
+
+ private:
+  template <class Function>
+  void for_each(std::size_t count, Function function) const {
+    for (std::size_t first = 0; first < count; first += block)
+      function(first, std::min(block, count - first));
   }
 };
 
-/// For each block its mean size as f32, which is what errs least in the sum of squares, and the
-/// sign of each element (Seide et al., "1-bit stochastic gradient descent", Interspeech 2014; on
-/// both sides: Tang et al., "1-bit Adam", ICML 2021).
-struct SignBlocks {
+/// The scale is the largest size, divided by 127, and each element a byte. An element that is
+/// infinite or no number makes its block such.
+struct PackedBytes {
+  static constexpr bool kKeepsErrors = false;
+  static std::size_t bytes(std::size_t count) { return count; }
+  static float pack(std::span<const float> from, std::byte* to) {
+    float most = 0;
+    float poison = 0;  // 0 times infinity, or no number, is no number
+    for (const float x : from) {
+      most = std::max(most, std::fabs(x));
+      poison += x * 0.0F;
+    }
+    const float scale = most / 127 + poison;
+    const float inverse = scale > 0 ? 1 / scale : 0;
+    // The inverse of a subnormal scale is infinite: such elements become zeros.
+    const float factor = std::isfinite(inverse) ? inverse : 0;
+    auto* const digits = reinterpret_cast<std::int8_t*>(to);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const float x = std::isfinite(scale) ? from[i] * factor : 0;
+      digits[i] = static_cast<std::int8_t>(x + std::copysign(0.5F, x));
+    }
+    return scale;
+  }
+  static float unpack(const std::byte* from, std::size_t i) {
+    return static_cast<float>(static_cast<std::int8_t>(from[i]));
+  }
+};
+
+/// The scale is the mean size, which is what errs least in the sum of squares, and each element its
+/// sign (Seide et al., "1-bit stochastic gradient descent", Interspeech 2014; on both sides: Tang
+/// et al., "1-bit Adam", ICML 2021).
+struct PackedSigns {
   static constexpr bool kKeepsErrors = true;
-  std::size_t block;
-  [[nodiscard]] std::size_t bytes(std::size_t count) const {
-    const std::size_t whole = count / block * (sizeof(float) + (block + 7) / 8);
-    const std::size_t rest = count % block;
-    return whole + (rest > 0 ? sizeof(float) + (rest + 7) / 8 : 0);
-  }
-  void encode(std::span<const float> from, std::byte* to) const {
-    for (; !from.empty(); from = from.subspan(std::min(block, from.size()))) {
-      const std::span<const float> part = from.first(std::min(block, from.size()));
-      double sizes = 0;
-      for (const float x : part) sizes += static_cast<double>(std::fabs(x));
-      const auto scale = static_cast<float>(sizes / static_cast<double>(part.size()));
-      std::memcpy(to, &scale, sizeof scale);
-      to += sizeof scale;
-      for (std::size_t first = 0; first < part.size(); first += 8) {
-        unsigned bits = 0;
-        for (std::size_t i = first; i < std::min(first + 8, part.size()); ++i)
-          bits |= static_cast<unsigned>(std::signbit(part[i])) << (i - first);
-        *to++ = static_cast<std::byte>(bits);
-      }
+  static std::size_t bytes(std::size_t count) { return (count + 7) / 8; }
+  static float pack(std::span<const float> from, std::byte* to) {
+    double sizes = 0;
+    for (const float x : from) sizes += static_cast<double>(std::fabs(x));
+    for (std::size_t first = 0; first < from.size(); first += 8) {
+      unsigned bits = 0;
+      for (std::size_t i = first; i < std::min(first + 8, from.size()); ++i)
+        bits |= static_cast<unsigned>(std::signbit(from[i])) << (i - first);
+      to[first / 8] = static_cast<std::byte>(bits);
     }
+    return static_cast<float>(sizes / static_cast<double>(from.size()));
   }
-  template <class Store>
-  void decode(const std::byte* from, std::size_t count, Store store) const {
-    for (std::size_t first = 0; first < count; first += block) {
-      const std::size_t size = std::min(block, count - first);
-      const float scale = scale_at(from);
-      from += sizeof scale;
-      for (std::size_t i = 0; i < size; ++i) {
-        const bool is_negative = ((from[i / 8] >> (i % 8)) & std::byte{1}) != std::byte{0};
-        store(first + i, is_negative ? -scale : scale);
-      }
-      from += (size + 7) / 8;
-    }
+  static float unpack(const std::byte* from, std::size_t i) {
+    return ((from[i / 8] >> (i % 8)) & std::byte{1}) == std::byte{0} ? 1.0F : -1.0F;
   }
 };
 
@@ -212,19 +208,14 @@ class QuantizedReduction final : public CompressedReduction {
 
 std::unique_ptr<BucketReduction> make_quantized(BucketContext context,
                                                 const Compression& compression) {
+  const auto make = [&](auto quantizer) -> std::unique_ptr<BucketReduction> {
+    return std::make_unique<QuantizedReduction<decltype(quantizer)>>(std::move(context), quantizer);
+  };
   switch (compression.kind) {
-    case Compression::Kind::f16:
-      return std::make_unique<QuantizedReduction<ShortElements<Float16>>>(std::move(context),
-                                                                          ShortElements<Float16>{});
-    case Compression::Kind::bf16:
-      return std::make_unique<QuantizedReduction<ShortElements<BFloat16>>>(
-          std::move(context), ShortElements<BFloat16>{});
-    case Compression::Kind::int8:
-      return std::make_unique<QuantizedReduction<ByteBlocks>>(std::move(context),
-                                                              ByteBlocks{compression.size});
-    default:
-      return std::make_unique<QuantizedReduction<SignBlocks>>(std::move(context),
-                                                              SignBlocks{compression.size});
+    case Compression::Kind::f16: return make(ShortElements<Float16>{});
+    case Compression::Kind::bf16: return make(ShortElements<BFloat16>{});
+    case Compression::Kind::int8: return make(ScaledBlocks<PackedBytes>{compression.size});
+    default: return make(ScaledBlocks<PackedSigns>{compression.size});
   }
 }
 

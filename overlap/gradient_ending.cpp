@@ -1,37 +1,20 @@
 // The end of a step: what ranks agree on, compare and report.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
+#include "agreement.hpp"
+#include "bytes.hpp"
 #include "gradient_state.hpp"
 
 namespace tutti::inline v0 {
-namespace {
-
-/// FNV-1a (Fowler, Noll, Vo), of words instead of bytes.
-std::uint64_t hash_of(std::span<const std::byte> bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (std::size_t i = 0; i < bytes.size(); i += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + i, std::min(sizeof word, bytes.size() - i));
-    hash = (hash ^ word) * 0x100000001b3;
-    hash ^= hash >> 32;  // else two highest bits that differ would cancel each other
-  }
-  return hash;
-}
-
-std::span<const std::byte> bytes_of_array(const Parameter& array) {
-  return {static_cast<const std::byte*>(array.data), array.count * size_of(array.type)};
-}
-
-}  // namespace
 
 /// One small all_reduce has all that must be agreed.
 struct GradientSync::State::Ending {
-  static constexpr std::size_t kWords = 7;
+  static constexpr std::size_t kWords = 8;
+  std::size_t ranks;
   std::vector<double> sums;
 
-  Ending(std::size_t ranks, std::size_t parameters) : sums(kWords + ranks + parameters) {}
+  Ending(std::size_t n, std::size_t parameters) : ranks{n}, sums(kWords + n + parameters) {}
   double& step() { return sums[0]; }
   double& step_squared() { return sums[1]; }
   double& problems() { return sums[2]; }
@@ -39,42 +22,35 @@ struct GradientSync::State::Ending {
   double& active() { return sums[4]; }
   double& norm_squared() { return sums[5]; }
   double& callbacks() { return sums[6]; }
-  double& waited(std::size_t rank) { return sums[kWords + rank]; }
-  [[nodiscard]] std::span<const double> waits(std::size_t ranks) const {
-    return std::span{sums}.subspan(kWords, ranks);
-  }
-  double& used(std::size_t ranks, std::size_t parameter) {
-    return sums[kWords + ranks + parameter];
-  }
+  double& hash() { return sums[7]; }  // of 32 bits on each rank, so it is exact
+  std::span<double> waits() { return std::span{sums}.subspan(kWords, ranks); }
+  double& used(std::size_t parameter) { return sums[kWords + ranks + parameter]; }
 };
 
 void GradientSync::State::end_step() {
   Communicator& world = groups_[0];
-  const auto ranks = static_cast<std::size_t>(world.size());
-  Ending ending{ranks, is_detecting() ? parameters_.size() : 0};
-  ++report_.step;
+  Ending ending{static_cast<std::size_t>(world.size()), is_detecting() ? parameters_.size() : 0};
+  report_ = next_report_;
   if (is_every(options_.verify_every)) {
     verify_gradients();
     for (const Parameter& array : options_.state)
-      if (const auto text = difference_in(groups_[array.group], bytes_of_array(array)))
+      if (const auto text = difference_in(groups_[array.group], detail::bytes_of(array)))
         note("'" + array.name + "' of GradientOptions::state differs: " + *text);
   }
   // Small, so that sums of squares are exact.
   const auto step = static_cast<double>(report_.step % (1U << 20));
   ending.step() = step;
   ending.step_squared() = step * step;
-  {
-    const std::lock_guard lock{mutex_};
-    ending.problems() = problem_.empty() ? 0 : 1;
-  }
+  ending.problems() = problem().empty() ? 0 : 1;
   ending.not_finite() = options_.check_finite ? findings_.not_finite : 0;
   ending.active() = is_active_ ? 1 : 0;
   ending.norm_squared() = findings_.squares;
+  ending.hash() = findings_.hash;
   ending.callbacks() = options_.on_bucket || options_.on_shard ? 1 : 0;
-  ending.waited(static_cast<std::size_t>(world.rank())) =
+  ending.waits()[static_cast<std::size_t>(world.rank())] =
       std::chrono::duration<double>(Clock::now() - wait_began_).count();
   for (std::size_t i = 0; is_detecting() && i < parameters_.size(); ++i)
-    ending.used(ranks, i) = is_used_[i];
+    ending.used(i) = is_used_[i];
   world.all_reduce(ending.sums, sum, call_options());
   const double size = world.size();
   const bool is_other_step = ending.step_squared() * size != ending.step() * ending.step();
@@ -96,19 +72,12 @@ void GradientSync::State::end_step() {
 std::optional<Error> GradientSync::State::agreed_problem(double problems, double not_finite) {
   const std::string head = "GradientSync: step " + std::to_string(report_.step) + " is void: ";
   if (problems > 0) {
-    std::string own;
-    {
-      const std::lock_guard lock{mutex_};
-      own = problem_;
-    }
-    const Gathered<char> all =
-        groups_[0].all_gatherv(own, with_counts, {.timeout = options_.timeout});
-    for (Rank rank = 0; rank < groups_[0].size(); ++rank)
+    const std::vector<std::string> all = detail::texts_of(groups_[0], problem(), options_.timeout);
+    for (std::size_t rank = 0; rank < all.size(); ++rank)
       if (!all[rank].empty())
         return Error{ErrorCode::invalid_argument,
-                     head + "on rank " + std::to_string(rank) + " " +
-                         std::string{all[rank].begin(), all[rank].end()},
-                     rank};
+                     head + "on rank " + std::to_string(rank) + " " + all[rank],
+                     static_cast<Rank>(rank)};
   }
   if (not_finite > 0)
     return Error{ErrorCode::invalid_argument,
@@ -117,57 +86,52 @@ std::optional<Error> GradientSync::State::agreed_problem(double problems, double
   return std::nullopt;
 }
 
-void GradientSync::State::report_step(const Ending& ending) {
-  Ending sums = ending;
-  const auto ranks = static_cast<std::size_t>(groups_[0].size());
-  report_.active = static_cast<int>(sums.active());
-  report_.norm = std::sqrt(sums.norm_squared());
+void GradientSync::State::report_step(Ending& ending) {
+  report_.active = static_cast<int>(ending.active());
+  report_.norm = std::sqrt(ending.norm_squared());
+  if (options_.hash)  // the mean is over those that are active
+    report_.hash = static_cast<std::uint32_t>(
+        detail::mixed_bits(static_cast<std::uint64_t>(ending.hash() + ending.active())));
   if (is_detecting()) keep_unused(ending);
   if (options_.average && report_.active > 0 && report_.active < groups_[0].size()) {
     const double factor = static_cast<double>(groups_[0].size()) / report_.active;
     if (!step_error_) rescale(factor, ending);
     report_.norm *= factor;
   }
-  const std::span<const double> waits = sums.waits(ranks);
+  const std::span<double> waits = ending.waits();
   const auto [least, most] = std::ranges::minmax_element(waits);
   report_.last = static_cast<Rank>(least - waits.begin());
   report_.skew =
       std::chrono::duration_cast<Duration>(std::chrono::duration<double>{*most - *least});
   report_.computing = wait_began_ - step_began_;
   report_.exposed = Clock::now() - wait_began_;
-  report_.communicating = communicating_;
-  report_.sent_bytes = sent_bytes_;
-  report_.plain_bytes = plain_bytes_;
   bucket_reports_.resize(flights_.size());
   for (std::size_t i = 0; i < flights_.size(); ++i)
     bucket_reports_[i] = {.begun = flights_[i].times.begun - step_began_,
                           .ended = flights_[i].times.ended - step_began_,
                           .bytes = memory_of(i).size()};
-  const double busy = std::chrono::duration<double>(communicating_).count();
+  const double busy = std::chrono::duration<double>(report_.communicating).count();
   const double exposed = std::chrono::duration<double>(report_.exposed).count();
   report_.hidden = busy > 0 ? std::clamp(1 - exposed / busy, 0.0, 1.0) : 1;
 }
 
 /// Gradients that no rank has stay as they are.
-void GradientSync::State::keep_unused(const Ending& ending) {
-  Ending sums = ending;
-  const auto ranks = static_cast<std::size_t>(groups_[0].size());
+void GradientSync::State::keep_unused(Ending& ending) {
   for (const std::size_t bucket : sequence_) {
     for (const std::size_t i : plan_.buckets[bucket].parameters)
-      if (sums.used(ranks, i) > 0) store(i);
+      if (ending.used(i) > 0) store(i);
     call_back(bucket);
   }
 }
 
 /// Where not all ranks take part the mean is over those that do.
-void GradientSync::State::rescale(double factor, const Ending& ending) {
-  Ending sums = ending;
-  const auto ranks = static_cast<std::size_t>(groups_[0].size());
+void GradientSync::State::rescale(double factor, Ending& ending) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
-    if (is_detecting() && sums.used(ranks, i) == 0) continue;  // it stays as it is
-    auto* const data = static_cast<std::byte*>(
-        options_.storage == GradientStorage::views ? view(i) : parameter.data);
+    if (is_detecting() && ending.used(i) == 0) continue;  // it stays as it is
+    auto* const data = options_.storage == GradientStorage::views
+                           ? place_of(i)
+                           : static_cast<std::byte*>(parameter.data);
     detail::with_elements(parameter.type, data, parameter.count, [factor](auto elements) {
       using Element = typename decltype(elements)::value_type;
       for (auto& element : elements)
@@ -179,7 +143,7 @@ void GradientSync::State::rescale(double factor, const Ending& ending) {
 /// Compares what ranks have. A difference is one of a bit that fell over, or of a bug.
 std::optional<std::string> GradientSync::State::difference_in(Communicator& ranks,
                                                               std::span<const std::byte> bytes) {
-  const auto hashes = ranks.all_gather(hash_of(bytes), call_options());
+  const auto hashes = ranks.all_gather(detail::hash_of(bytes), call_options());
   if (std::ranges::all_of(hashes, [&](std::uint64_t hash) { return hash == hashes[0]; }))
     return std::nullopt;
   const auto odd = std::ranges::find_if(hashes, [&](std::uint64_t hash) {
@@ -203,20 +167,18 @@ void GradientSync::State::verify_gradients() {
   }
 }
 
-void GradientSync::State::verify_state(std::span<const Parameter> arrays) {
-  check_failure();
-  detail::compare_arrays(groups_[0], arrays, options_.groups.size());
+void GradientSync::verify_state(std::span<const Parameter> arrays) {
+  state_->check_arrays(arrays);
   std::string problem;
   for (const Parameter& array : arrays)
     if (problem.empty())
-      if (const auto text = difference_in(groups_[array.group], bytes_of_array(array)))
+      if (const auto text =
+              state_->difference_in(state_->groups_[array.group], detail::bytes_of(array)))
         problem = "'" + array.name + "' differs: " + *text;
   // Ranks of other groups have not seen it.
-  const Gathered<char> all = groups_[0].all_gatherv(problem, with_counts, call_options());
-  for (Rank rank = 0; rank < groups_[0].size(); ++rank)
-    if (!all[rank].empty())
-      throw Error{ErrorCode::invalid_argument,
-                  "GradientSync: " + std::string{all[rank].begin(), all[rank].end()}};
+  for (const std::string& text :
+       detail::texts_of(state_->groups_[0], problem, state_->options_.timeout))
+    if (!text.empty()) throw Error{ErrorCode::invalid_argument, "GradientSync: " + text};
 }
 
 }  // namespace tutti::inline v0

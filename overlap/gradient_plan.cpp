@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <sstream>
 #include <utility>
 
+#include <tutti/attempt.hpp>
+
+#include "agreement.hpp"
+#include "bytes.hpp"
 #include "codec.hpp"
 
 namespace tutti::inline v0::detail {
@@ -20,21 +23,11 @@ std::string name_of_parameter(const Parameter& parameter, std::size_t index) {
   return "parameter " + std::to_string(index) + " '" + parameter.name + "'";
 }
 
-/// FNV-1a (Fowler, Noll, Vo).
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
-void check_group(const Parameter& array, std::size_t index, std::size_t groups) {
+void check_array(const Parameter& array, std::size_t index, std::size_t groups, bool has_data) {
   if (array.group > groups)
     refuse(name_of_parameter(array, index) + " is of group " + std::to_string(array.group) +
            ", but there are groups 0 to " + std::to_string(groups));
-}
-
-void check_data(const Parameter& array, std::size_t index) {
-  if (array.data == nullptr && array.count > 0)
+  if (has_data && array.data == nullptr && array.count > 0)
     refuse(name_of_parameter(array, index) + " has no data");
 }
 
@@ -49,13 +42,6 @@ void check_flat(std::span<const Parameter> parameters) {
              name_of_parameter(parameters[i], i) + " does not follow " +
              name_of_parameter(before, i - 1));
   }
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream{text};
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
 }
 
 std::string describe_arrays(std::span<const Parameter> arrays) {
@@ -136,7 +122,7 @@ void sort_buckets(GradientPlan& plan, std::span<const std::size_t> completed) {
 /// Says where parameters lie.
 void place_parameters(GradientPlan& plan, std::span<const Parameter> parameters,
                       const GradientOptions& options) {
-  std::ostringstream text;
+  std::vector<std::size_t> words;  // of the hash
   for (std::size_t i = 0; i < plan.buckets.size(); ++i) {
     Bucket& bucket = plan.buckets[i];
     if (options.storage == GradientStorage::flat)  // they lie in the order of parameters
@@ -145,19 +131,13 @@ void place_parameters(GradientPlan& plan, std::span<const Parameter> parameters,
     for (const std::size_t index : bucket.parameters) {
       plan.places[index] = {i, offset};
       offset += parameters[index].count * size_of(bucket.type);
-      text << i << ":" << index << " ";
+      words.insert(words.end(), {i, index});
     }
   }
-  plan.hash = hash_of(text.str());
+  plan.hash = hash_of(std::as_bytes(std::span{words}));
 }
 
 }  // namespace
-
-std::vector<std::size_t> reversed_order(std::size_t count) {
-  std::vector<std::size_t> order(count);
-  for (std::size_t i = 0; i < count; ++i) order[i] = count - 1 - i;
-  return order;
-}
 
 GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOptions& options,
                        std::span<const std::size_t> order, bool may_lie_in_place) {
@@ -203,16 +183,13 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
         type != Datatype::f64)
       refuse(name_of_parameter(parameter, i) + " is of " + std::string{name_of(type)} +
              "; expected f16, bf16, f32 or f64");
-    check_group(parameter, i, options.groups.size());
-    if (!views) check_data(parameter, i);
+    check_array(parameter, i, options.groups.size(), !views);
     if (parameter.rows > 0 && parameter.count % parameter.rows != 0)
       refuse(name_of_parameter(parameter, i) + " has " + std::to_string(parameter.count) +
              " elements, which are no matrix of " + std::to_string(parameter.rows) + " rows");
   }
-  for (std::size_t i = 0; i < options.state.size(); ++i) {
-    check_group(options.state[i], i, options.groups.size());
-    check_data(options.state[i], i);
-  }
+  for (std::size_t i = 0; i < options.state.size(); ++i)
+    check_array(options.state[i], i, options.groups.size(), true);
   for (const Communicator* group : options.groups)
     if (group == nullptr) refuse("a group is null");
   if (options.storage == GradientStorage::flat) check_flat(parameters);
@@ -220,72 +197,44 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
 
 std::string describe(std::span<const Parameter> parameters, const GradientOptions& options) {
   std::ostringstream text;
-  text << "options: bucket_bytes " << options.bucket_bytes << ", first_bucket_bytes "
-       << options.first_bucket_bytes << ", in_place_bytes " << options.in_place_bytes << ", order "
-       << static_cast<int>(options.order) << ", storage " << static_cast<int>(options.storage)
-       << ", unused " << static_cast<int>(options.unused) << ", average " << options.average
-       << ", check_finite " << options.check_finite << ", norm " << options.norm
-       << ", verify_every " << options.verify_every << ", resync_every " << options.resync_every
-       << ", compression '" << options.compression << "', compression_after "
-       << options.compression_after << ", on_shard " << (options.on_shard ? "set" : "not set")
-       << ", algorithm '" << options.algorithm << "', " << options.groups.size()
-       << " groups, known_order ";
-  for (const std::size_t i : options.known_order) text << i << " ";
-  text << "and " << parameters.size() << " parameters\n" << describe_arrays(parameters);
+  text << "options: " << text_of(options) << ", resync_every " << options.resync_every
+       << ", on_shard " << (options.on_shard ? "set" : "not set") << ", " << options.groups.size()
+       << " groups, known_order";
+  for (const std::size_t i : options.known_order) text << " " << i;
+  text << "\n" << describe_arrays(parameters);
   if (!options.state.empty()) text << "state:\n" << describe_arrays(options.state);
   return text.str();
 }
 
-void compare(Communicator& world, const std::string& own) {
-  const std::vector<std::uint64_t> hashes = world.all_gather(hash_of(own));
-  if (std::ranges::all_of(hashes, [&](std::uint64_t hash) { return hash == hashes[0]; })) return;
-  const Gathered<char> all = world.all_gatherv(own, with_counts);
-  const auto text_of = [&](Rank rank) { return std::string{all[rank].begin(), all[rank].end()}; };
-  const auto votes = [&](Rank rank) {
-    return std::ranges::count(hashes, hashes[static_cast<std::size_t>(rank)]);
-  };
-  Rank usual = 0;
-  for (Rank rank = 1; rank < world.size(); ++rank)
-    if (votes(rank) > votes(usual)) usual = rank;
-  Rank odd = 0;
-  while (hashes[static_cast<std::size_t>(odd)] == hashes[static_cast<std::size_t>(usual)]) ++odd;
-  const std::vector<std::string> theirs = lines_of(text_of(odd));
-  const std::vector<std::string> ours = lines_of(text_of(usual));
-  std::size_t line = 0;
-  while (line < theirs.size() && line < ours.size() && theirs[line] == ours[line]) ++line;
-  // Numbers of parameters stand in the first line; what is missing says more.
-  std::size_t first = 1;
-  while (first < theirs.size() && first < ours.size() && theirs[first] == ours[first]) ++first;
-  const auto is_list = [](const std::string& text) {
-    return text.starts_with("options") || text.starts_with("arrays");
-  };
-  const bool are_both_good = is_list(theirs[0]) && is_list(ours[0]);
-  if (line == 0 && are_both_good && theirs.size() != ours.size()) line = first;
-  const auto words = [line](const std::vector<std::string>& lines) {
-    return line < lines.size() ? lines[line] : std::string{"no more parameters"};
-  };
-  const bool is_majority = 2 * votes(usual) > world.size();
+void compare(Communicator& world, const std::function<std::string()>& describe) {
+  std::string own;
+  const Result<void> outcome = attempt([&] { own = describe(); });
+  if (!outcome) own = outcome.error().what();
+  const std::vector<std::uint64_t> hashes =
+      world.all_gather(hash_of(std::as_bytes(std::span{own})));
+  if (std::ranges::all_of(hashes, [&](std::uint64_t hash) { return hash == hashes[0]; })) {
+    if (!outcome) throw Error{outcome.error()};
+    return;
+  }
+  const std::vector<std::string> all = texts_of(world, own, Duration{0});
+  const auto votes = [&](const std::string& text) { return std::ranges::count(all, text); };
+  const auto usual = std::ranges::max_element(all, {}, votes);
+  const auto odd = std::ranges::find_if(all, [&](const auto& text) { return text != *usual; });
+  const OtherLine line = first_other_line(*odd, *usual, "no more parameters").value_or(OtherLine{});
+  const auto rank = static_cast<Rank>(odd - all.begin());
+  const bool is_majority = 2 * votes(*usual) > world.size();
   throw Error{ErrorCode::invalid_argument,
-              "GradientSync: ranks differ: rank " + std::to_string(odd) + " has " + words(theirs) +
-                  ", rank " + std::to_string(usual) +
-                  (is_majority ? " and most others have " : " has ") + words(ours),
-              is_majority ? odd : -1};
+              "GradientSync: ranks differ: rank " + std::to_string(rank) + " has " + line.left +
+                  ", rank " + std::to_string(usual - all.begin()) +
+                  (is_majority ? " and most others have " : " has ") + line.right,
+              is_majority ? rank : -1};
 }
 
 void compare_arrays(Communicator& world, std::span<const Parameter> arrays, std::size_t groups) {
-  std::string own = "arrays: " + std::to_string(arrays.size()) + "\n" + describe_arrays(arrays);
-  std::optional<Error> problem;
-  try {
-    for (std::size_t i = 0; i < arrays.size(); ++i) {
-      check_group(arrays[i], i, groups);
-      check_data(arrays[i], i);
-    }
-  } catch (const Error& error) {
-    problem = error;
-    own = std::string{error.what()} + "\n";
-  }
-  compare(world, own);
-  if (problem) throw Error{*problem};
+  compare(world, [&] {
+    for (std::size_t i = 0; i < arrays.size(); ++i) check_array(arrays[i], i, groups, true);
+    return "arrays:\n" + describe_arrays(arrays);
+  });
 }
 
 }  // namespace tutti::inline v0::detail

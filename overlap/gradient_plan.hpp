@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,18 +42,19 @@ struct GradientPlan {
 [[nodiscard]] GradientPlan make_plan(std::span<const Parameter> parameters,
                                      const GradientOptions& options,
                                      std::span<const std::size_t> order, bool may_lie_in_place);
-/// @param count of parameters. @return them from last to first.
-[[nodiscard]] std::vector<std::size_t> reversed_order(std::size_t count);
 
 /// Refuses what is wrong by itself. Throws Error{invalid_argument}.
 void check_parameters(std::span<const Parameter> parameters, const GradientOptions& options);
+/// @return what save_gradient_options writes, in one line.
+[[nodiscard]] std::string text_of(const GradientOptions& options);
 /// @return a line for each parameter and one for the options: what ranks compare.
 [[nodiscard]] std::string describe(std::span<const Parameter> parameters,
                                    const GradientOptions& options);
-/// Compares what ranks say of themselves. Collective. @param world the ranks. @param own of this
-/// one. Throws Error{invalid_argument} on all of them where one differs, with the first line that
-/// does.
-void compare(Communicator& world, const std::string& own);
+/// Compares what ranks say of themselves. Collective. @param world the ranks. @param describe says
+/// it of this one, in lines; where it throws an Error, that is compared. Throws
+/// Error{invalid_argument} on all ranks where one differs, with the first line that does; where all
+/// are equal, what describe threw.
+void compare(Communicator& world, const std::function<std::string()>& describe);
 
 /// Compares what ranks say of arrays. Collective. @param world the ranks. @param arrays of this
 /// one.

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <exception>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,9 +16,31 @@
 
 #include "bucket_reduction.hpp"
 #include "gradient_plan.hpp"
-#include "gradient_record.hpp"
 
 namespace tutti::inline v0 {
+
+namespace detail {
+
+/// When a bucket was reduced.
+struct BucketTimes {
+  using Time = std::chrono::steady_clock::time_point;
+  Time begun{};   ///< Its copying in, then its first collective.
+  Time middle{};  ///< The end of that.
+  Time ended{};   ///< It has its result.
+};
+
+/// When a step was taken.
+struct StepTimes {
+  using Time = BucketTimes::Time;
+  std::uint64_t step = 0;  ///< Counted from one.
+  Time began{};
+  Time waited{};                       ///< When wait was called.
+  Time ended{};                        ///< When it returned.
+  std::vector<Time> ready{};           ///< By parameter; the epoch where it was not.
+  std::vector<BucketTimes> buckets{};  ///< By bucket.
+};
+
+}  // namespace detail
 
 /// The program's thread marks gradients as ready and waits for the end of the step; a thread of its
 /// own fills buckets, reduces them, and ends the step. In between they share atomic words only.
@@ -29,22 +51,8 @@ class GradientSync::State {
   State& operator=(const State&) = delete;
   ~State();
 
-  void broadcast_state(std::span<const Parameter> arrays, Rank root);
-  void average_buffers(std::span<const Parameter> arrays);
-  void verify_state(std::span<const Parameter> arrays);
-  void write_trace(const std::string& path);
-  [[nodiscard]] std::vector<std::vector<ParameterShard>> shards() const;
-  [[nodiscard]] void* view(std::size_t parameter) const noexcept;
-  void ready(std::size_t parameter) noexcept;
-  const StepReport& wait(bool is_active);
-  std::uint64_t join();
-  [[nodiscard]] const StepReport& last_step() const noexcept { return report_; }
-  [[nodiscard]] const std::vector<BucketReport>& last_buckets() const noexcept {
-    return bucket_reports_;
-  }
-  [[nodiscard]] const detail::GradientPlan& plan() const noexcept { return plan_; }
-
  private:
+  friend class GradientSync;
   using Clock = std::chrono::steady_clock;
   /// A bucket, from when its reduction starts.
   struct Flight {
@@ -62,13 +70,16 @@ class GradientSync::State {
   struct Ending;
 
   // By the program's thread: gradient_sync.cpp.
+  void check_arrays(std::span<const Parameter> arrays);
+  void ready(std::size_t parameter) noexcept;
+  const StepReport& wait(bool is_active);
   void connect();
   void adopt(std::span<const std::size_t> order);
   [[nodiscard]] detail::BucketContext context_of(std::size_t bucket);
   [[nodiscard]] bool is_visible(std::size_t bucket) const;
-  void call_on_shard(std::size_t bucket, std::size_t first, std::byte* own, bool is_good);
-  [[nodiscard]] std::vector<ParameterShard> parts_of(std::size_t bucket, std::size_t first,
-                                                     std::size_t count, std::byte* own) const;
+  void call_on_shard(std::size_t bucket, const detail::Block& block, std::byte* own, bool is_good);
+  [[nodiscard]] std::vector<ParameterShard> parts_of(std::size_t bucket, const detail::Block& block,
+                                                     std::byte* own) const;
   void make_reductions();
   void rebuild();
   void reset() noexcept;
@@ -81,6 +92,10 @@ class GradientSync::State {
     has_failed_.store(true, std::memory_order_release);
   }
   void note(std::string problem) noexcept;
+  [[nodiscard]] std::string problem() {
+    const std::lock_guard lock{mutex_};
+    return problem_;
+  }
   void wake() noexcept {
     signal_.fetch_add(1, std::memory_order_release);
     signal_.notify_one();
@@ -90,27 +105,26 @@ class GradientSync::State {
   void run() noexcept;
   [[nodiscard]] bool reduce_all(std::uint32_t step);
   [[nodiscard]] bool advance(Reached& reached);
-  [[nodiscard]] Request& oldest(const Reached& reached);
   void sequence();
   void negotiate();
   [[nodiscard]] bool is_ready_for_sequence(std::size_t bucket) const noexcept;
   [[nodiscard]] bool is_waiting_for_gradients() const noexcept;
   template <class Condition>
   [[nodiscard]] bool await(Condition condition) noexcept;
-  void check_over() const;
   void begin(std::size_t bucket);
   void end(std::size_t bucket);
   void copy_in(std::size_t bucket) noexcept;
-  void copy_out(std::size_t bucket);
   void store(std::size_t parameter);
+  template <class Function>
+  bool guarded(const char* name, Function function) noexcept;
   void call_back(std::size_t bucket) noexcept;
 
   // By the own thread, at the end of a step: gradient_ending.cpp.
   void end_step();
-  void report_step(const Ending& ending);
-  void keep_unused(const Ending& ending);
+  void report_step(Ending& ending);
+  void keep_unused(Ending& ending);
   void verify_gradients();
-  void rescale(double factor, const Ending& ending);
+  void rescale(double factor, Ending& ending);
   [[nodiscard]] std::optional<Error> agreed_problem(double problems, double not_finite);
   [[nodiscard]] std::optional<std::string> difference_in(Communicator& ranks,
                                                          std::span<const std::byte> bytes);
@@ -119,6 +133,10 @@ class GradientSync::State {
     return steps > 0 && report_.step % static_cast<std::uint64_t>(steps) == 0;
   }
   [[nodiscard]] std::span<std::byte> memory_of(std::size_t bucket) noexcept;
+  /// Where a parameter lies in its bucket.
+  [[nodiscard]] std::byte* place_of(std::size_t parameter) noexcept {
+    return memory_of(plan_.places[parameter].bucket).data() + plan_.places[parameter].offset;
+  }
   [[nodiscard]] Communicator& ranks_of(std::size_t bucket) noexcept {
     return groups_[plan_.buckets[bucket].group];
   }
@@ -138,11 +156,12 @@ class GradientSync::State {
   const Operator operator_;
   detail::GradientPlan plan_{};
   bool is_observing_ = false;
-  std::vector<Buffer<std::byte>> buffers_{};          // by bucket, where they are ours
-  std::vector<std::atomic<std::uint32_t>> missing_;   // by bucket: gradients that are not ready
-  std::vector<std::atomic<std::uint8_t>> is_ready_;   // by parameter
-  std::vector<std::uint8_t> is_used_{};               // by parameter: whether ready was called
-  std::vector<std::atomic<std::uint32_t>> arrivals_;  // parameters, in the order of ready
+  std::vector<Buffer<std::byte>> buffers_{};         // by bucket, where they are ours
+  std::vector<std::atomic<std::uint32_t>> missing_;  // by bucket: gradients that are not ready
+  // By parameter: 0 where it is not ready; numbers grow in the order of ready, where it is
+  // observed.
+  std::vector<std::atomic<std::uint32_t>> arrivals_;
+  std::vector<std::uint8_t> is_used_;  // by parameter: whether ready was called
   std::atomic<std::uint32_t> arrived_{0};
   std::atomic<std::uint32_t> signal_{0};  // changes where the own thread has something to do
   std::atomic<std::uint32_t> begun_{1};   // steps for which gradients may be ready
@@ -159,18 +178,17 @@ class GradientSync::State {
   std::vector<Flight> flights_{};        // by bucket
   std::vector<std::size_t> sequence_{};  // buckets of this step, in the order in which they start
   std::vector<std::uint8_t> is_in_sequence_{};  // by bucket
-  std::vector<std::uint64_t> agreeing_{};       // a bit for each bucket that is ready
+  std::vector<std::uint8_t> agreeing_{};        // by bucket: whether it is ready
   Request agreement_{};                         // on them
   bool is_agreeing_ = false;
   Clock::time_point agreed_{};         // when ranks last found no bucket ready on all of them
   Clock::time_point last_finished_{};  // when the last bucket was finished
-  Duration communicating_{0};
   detail::Findings findings_{};
-  std::uint64_t sent_bytes_ = 0;
-  std::uint64_t plain_bytes_ = 0;
   StepReport report_{};
+  StepReport next_report_{};  // of the step that is under way
   std::vector<BucketReport> bucket_reports_{};
-  detail::GradientRecord record_;
+  std::vector<std::atomic<Clock::rep>> ready_times_;  // by parameter, where steps are recorded
+  std::deque<detail::StepTimes> recorded_{};
   Clock::time_point step_began_ = Clock::now();
   Clock::time_point wait_began_{};
   std::thread thread_{};

@@ -1,8 +1,10 @@
 // A step while gradients are reduced: what the thread of a GradientSync does.
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
+#include <tutti/attempt.hpp>
+
+#include "agreement.hpp"
 #include "gradient_state.hpp"
 
 namespace tutti::inline v0 {
@@ -42,24 +44,18 @@ bool GradientSync::State::await(Condition condition) noexcept {
 
 void GradientSync::State::run() noexcept {
   for (std::uint32_t step = 1; await([&] { return begun_ >= step; }); ++step) {
-    try {
-      if (!reduce_all(step)) return;
-      end_step();
-    } catch (const Error& error) {
-      fail(error);
-    } catch (const std::exception& error) {
-      fail({ErrorCode::transport, error.what()});
-    }
+    bool is_reduced = true;
+    const Result<void> outcome = detail::attempt([&] {
+      is_reduced = reduce_all(step);
+      if (is_reduced) end_step();
+    });
+    if (!is_reduced) return;
+    if (!outcome) fail(outcome.error());
     if (has_failed_ && !await([&] { return asked_ >= step; })) return;
     ended_.fetch_add(1, std::memory_order_release);
     ended_.notify_all();
     if (has_failed_) return;
   }
-}
-
-void GradientSync::State::check_over() const {
-  if (is_over_.load(std::memory_order_acquire) != 0)
-    throw Error{ErrorCode::aborted, "the GradientSync ended in the midst of a step"};
 }
 
 /// @return whether all buckets were reduced, and wait was called.
@@ -76,10 +72,13 @@ bool GradientSync::State::reduce_all(std::uint32_t step) {
       if (!await([this] { return !is_waiting_for_gradients(); })) return false;
       moved = Clock::now();
     } else {
-      check_over();
+      if (is_over_.load(std::memory_order_acquire) != 0)
+        throw Error{ErrorCode::aborted, "the GradientSync ended in the midst of a step"};
       // While the program computes, the progress thread goes on with what is under way. When the
       // program waits, the processor is free.
-      if (asked_ >= step) oldest(reached).wait();
+      const bool is_reducing = reached.ended < reached.begun;
+      Request& oldest = is_reducing ? flights_[sequence_[reached.ended]].request : agreement_;
+      if (asked_ >= step) oldest.wait();
       else nap(Clock::now() - moved);
     }
   }
@@ -108,12 +107,6 @@ bool GradientSync::State::advance(Reached& reached) {
   return false;
 }
 
-/// @return what has been under way for the longest time.
-Request& GradientSync::State::oldest(const Reached& reached) {
-  if (reached.ended < reached.begun) return flights_[sequence_[reached.ended]].request;
-  return agreement_;
-}
-
 /// Puts buckets that are ready, and whose turn it is, into the sequence.
 void GradientSync::State::sequence() {
   if (is_negotiating()) return negotiate();
@@ -130,17 +123,15 @@ void GradientSync::State::negotiate() {
     is_agreeing_ = false;
     const std::size_t before = sequence_.size();
     for (std::size_t i = 0; i < missing_.size(); ++i)
-      if ((agreeing_[i / 64] >> (i % 64) & 1) != 0) {
+      if (agreeing_[i] != 0) {
         sequence_.push_back(i);
         is_in_sequence_[i] = 1;
       }
     agreed_ = sequence_.size() == before ? Clock::now() : Clock::time_point{};
   }
   if (is_waiting_for_gradients() || Clock::now() - agreed_ < kNegotiationPause) return;
-  std::ranges::fill(agreeing_, std::uint64_t{0});
-  for (std::size_t i = 0; i < missing_.size(); ++i)
-    if (is_ready_for_sequence(i)) agreeing_[i / 64] |= std::uint64_t{1} << (i % 64);
-  agreement_ = control_->async().all_reduce(agreeing_, bit_and, call_options());
+  for (std::size_t i = 0; i < missing_.size(); ++i) agreeing_[i] = is_ready_for_sequence(i);
+  agreement_ = control_->async().all_reduce(agreeing_, min, call_options());
   is_agreeing_ = true;
 }
 
@@ -160,9 +151,8 @@ bool GradientSync::State::is_waiting_for_gradients() const noexcept {
 void GradientSync::State::copy_in(std::size_t index) noexcept {
   const detail::Bucket& bucket = plan_.buckets[index];
   const std::size_t bytes = size_of(bucket.type);
-  std::byte* const memory = memory_of(index).data();
   for (const std::size_t i : bucket.parameters) {
-    std::byte* const place = memory + plan_.places[i].offset;
+    std::byte* const place = place_of(i);
     if (is_used_[i] == 0) std::memset(place, 0, parameters_[i].count * bytes);
     else if (options_.storage == GradientStorage::copies && !bucket.is_in_place &&
              parameters_[i].count > 0)
@@ -175,8 +165,8 @@ void GradientSync::State::begin(std::size_t index) {
   Flight& flight = flights_[index];
   flight.times = {.begun = Clock::now()};
   flight.request = flight.reduction->begin();
-  sent_bytes_ += flight.reduction->sent_bytes();
-  plain_bytes_ += flight.reduction->plain_bytes();
+  next_report_.sent_bytes += flight.reduction->sent_bytes();
+  next_report_.plain_bytes += flight.reduction->plain_bytes();
 }
 
 void GradientSync::State::end(std::size_t index) {
@@ -184,15 +174,11 @@ void GradientSync::State::end(std::size_t index) {
   flight.reduction->end();
   const Clock::time_point now = Clock::now();
   flight.times.ended = now;
-  communicating_ += now - std::max(flight.times.begun, last_finished_);
+  next_report_.communicating += now - std::max(flight.times.begun, last_finished_);
   last_finished_ = now;
   if (is_detecting()) return;
-  copy_out(index);
-  call_back(index);
-}
-
-void GradientSync::State::copy_out(std::size_t index) {
   for (const std::size_t i : plan_.buckets[index].parameters) store(i);
+  call_back(index);
 }
 
 /// Puts what was made of a gradient where the program wants it.
@@ -200,26 +186,28 @@ void GradientSync::State::store(std::size_t index) {
   const Parameter& parameter = parameters_[index];
   void* to = options_.on_shard ? parameter.result : nullptr;
   if (to == nullptr && options_.storage == GradientStorage::copies) to = parameter.data;
-  const detail::Placed& place = plan_.places[index];
-  const std::byte* const from = memory_of(place.bucket).data() + place.offset;
+  const std::byte* const from = place_of(index);
   if (to == nullptr || to == from || parameter.count == 0) return;
   std::memcpy(to, from, parameter.count * size_of(parameter.type));
 }
 
+/// Calls a function of the program's. @return whether it has not thrown, which makes the step void.
+template <class Function>
+bool GradientSync::State::guarded(const char* name, Function function) noexcept {
+  try {
+    function();
+    return true;
+  } catch (...) {
+    note(std::string{name} + " threw: " + detail::text_of_caught());
+    return false;
+  }
+}
+
 /// Where the step is void, weights stay as they are.
-void GradientSync::State::call_on_shard(std::size_t index, std::size_t first, std::byte* own,
-                                        bool is_good) {
-  const auto ranks = static_cast<std::size_t>(ranks_of(index).size());
-  const auto rank = static_cast<std::size_t>(ranks_of(index).rank());
-  const std::size_t count = detail::blocks_of(plan_.buckets[index].count, ranks)[rank];
-  const std::vector<ParameterShard> parts = parts_of(index, first, count, own);
-  if (is_good) try {
-      return options_.on_shard(parts);
-    } catch (const std::exception& error) {
-      note(std::string{"on_shard threw: "} + error.what());
-    } catch (...) {
-      note("on_shard threw an exception of unknown type");
-    }
+void GradientSync::State::call_on_shard(std::size_t index, const detail::Block& block,
+                                        std::byte* own, bool is_good) {
+  const std::vector<ParameterShard> parts = parts_of(index, block, own);
+  if (is_good && guarded("on_shard", [&] { options_.on_shard(parts); })) return;
   for (const ParameterShard& part : parts) {
     const Parameter& parameter = parameters_[part.parameter];
     const std::size_t bytes = size_of(parameter.type);
@@ -231,16 +219,11 @@ void GradientSync::State::call_on_shard(std::size_t index, std::size_t first, st
 
 void GradientSync::State::call_back(std::size_t index) noexcept {
   if (!options_.on_bucket) return;
-  try {
+  const bool is_last = index == sequence_.back() && sequence_.size() == plan_.buckets.size();
+  guarded("on_bucket", [&] {
     options_.on_bucket(
-        {.index = index,
-         .parameters = plan_.buckets[index].parameters,
-         .is_last = index == sequence_.back() && sequence_.size() == plan_.buckets.size()});
-  } catch (const std::exception& error) {
-    note(std::string{"on_bucket threw: "} + error.what());
-  } catch (...) {
-    note("on_bucket threw an exception of unknown type");
-  }
+        {.index = index, .parameters = plan_.buckets[index].parameters, .is_last = is_last});
+  });
 }
 
 }  // namespace tutti::inline v0

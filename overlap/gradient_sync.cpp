@@ -1,6 +1,5 @@
 // What the program's thread calls.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -8,6 +7,7 @@
 #include <tutti/spi/catalog.hpp>
 #include <tutti/spi/service_thread.hpp>
 
+#include "bytes.hpp"
 #include "gradient_state.hpp"
 
 namespace tutti::inline v0 {
@@ -35,35 +35,24 @@ void check_algorithm(const Communicator& world, const std::string& name) {
   static_cast<void>(parse_choice(given ? *given : usual, Collective::all_reduce, name));
 }
 
-std::span<std::byte> bytes_of(const Parameter& array) {
-  return {static_cast<std::byte*>(array.data), array.count * size_of(array.type)};
-}
-
 }  // namespace
 
 GradientSync::State::State(Communicator& world, std::span<const Parameter> parameters,
                            const GradientOptions& options)
     : parameters_{parameters.begin(), parameters.end()}, options_{options},
-      operator_{options.average ? average : sum}, missing_(0), is_ready_(parameters.size()),
-      is_used_(parameters.size(), 1),
-      arrivals_(parameters.size()), record_{options.record, parameters.size()} {
+      operator_{options.average ? average : sum}, missing_(0), arrivals_(parameters.size()),
+      is_used_(parameters.size(), 1), ready_times_(parameters.size()) {
   groups_.push_back(copy_of(world, kKey));
-  std::string own;
-  try {
+  detail::compare(groups_[0], [&] {
     detail::check_parameters(parameters_, options_);
     check_algorithm(world, options_.algorithm);
-    own = detail::describe(parameters_, options_);
-  } catch (const Error& error) {
-    own = error.what();
-    own += "\n";
-    detail::compare(groups_[0], own);  // where all are wrong alike, each says so itself
-    throw;
-  }
-  detail::compare(groups_[0], own);
+    return detail::describe(parameters_, options_);
+  });
   connect();
-  const bool is_known = !options_.known_order.empty();
-  is_observing_ = options_.order == GradientOrder::observed && !is_known;
-  adopt(is_known ? options_.known_order : detail::reversed_order(parameters_.size()));
+  std::vector<std::size_t> order = options_.known_order;
+  is_observing_ = options_.order == GradientOrder::observed && order.empty();
+  for (std::size_t i = parameters_.size(); order.size() < parameters_.size();) order.push_back(--i);
+  adopt(order);
   thread_ = start_service_thread("tutti-gradients", [this] { run(); });
 }
 
@@ -71,7 +60,7 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
 void GradientSync::State::connect() {
   for (std::size_t i = 0; i < options_.groups.size(); ++i)
     groups_.push_back(copy_of(*options_.groups[i], kKey + 1 + i));
-  if (options_.norm || options_.check_finite || options_.on_shard || !options_.compression.empty())
+  if (detail::has_midpoint(options_) || !options_.compression.empty())
     for (Communicator& group : groups_) seconds_.push_back(copy_of(group, kKeyOfSeconds));
   if (is_negotiating()) control_ = copy_of(groups_[0], kKeyOfControl);
 }
@@ -89,7 +78,7 @@ void GradientSync::State::adopt(std::span<const std::size_t> order) {
   plan_ = detail::make_plan(parameters_, options_, order, may_lie_in_place);
   buffers_.clear();
   missing_ = std::vector<std::atomic<std::uint32_t>>(plan_.buckets.size());
-  agreeing_.resize((plan_.buckets.size() + 63) / 64);
+  agreeing_.resize(plan_.buckets.size());
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
     const detail::Bucket& bucket = plan_.buckets[i];
     const bool is_ours = options_.storage != GradientStorage::flat && !bucket.is_in_place;
@@ -119,14 +108,15 @@ detail::BucketContext GradientSync::State::context_of(std::size_t index) {
       .is_compressed = !options_.compression.empty() && !is_observing_ &&
                        report_.step >= static_cast<std::uint64_t>(options_.compression_after),
       .op = &operator_,
-      .findings = &findings_};
+      .findings = &findings_,
+      .place = std::uint64_t{index} << 32 | static_cast<std::uint64_t>(groups_[0].rank())};
   for (const std::size_t i : bucket.parameters)
     context.places.push_back({.first = plan_.places[i].offset / size_of(bucket.type),
                               .rows = parameters_[i].rows,
                               .count = parameters_[i].count});
   if (options_.on_shard)
-    context.shard = [this, index](std::size_t first, std::byte* own, bool is_good) {
-      call_on_shard(index, first, own, is_good);
+    context.shard = [this, index](const detail::Block& block, std::byte* own, bool is_good) {
+      call_on_shard(index, block, own, is_good);
     };
   return context;
 }
@@ -140,35 +130,24 @@ bool GradientSync::State::is_visible(std::size_t index) const {
                              [this](std::size_t i) { return parameters_[i].visible; });
 }
 
-/// Of the bucket's elements from `first` on.
-std::vector<ParameterShard> GradientSync::State::parts_of(std::size_t index, std::size_t first,
-                                                          std::size_t count, std::byte* own) const {
+/// @param own where the block lies.
+std::vector<ParameterShard> GradientSync::State::parts_of(std::size_t index,
+                                                          const detail::Block& block,
+                                                          std::byte* own) const {
   const detail::Bucket& bucket = plan_.buckets[index];
   const std::size_t bytes = size_of(bucket.type);
   std::vector<ParameterShard> parts;
   for (const std::size_t i : bucket.parameters) {
     const std::size_t begin = plan_.places[i].offset / bytes;
-    const std::size_t from = std::max(begin, first);
-    const std::size_t to = std::min(begin + parameters_[i].count, first + count);
+    const std::size_t from = std::max(begin, block.first);
+    const std::size_t to = std::min(begin + parameters_[i].count, block.first + block.count);
     if (from < to)
       parts.push_back({.parameter = i,
                        .first = from - begin,
                        .count = to - from,
-                       .data = own == nullptr ? nullptr : own + (from - first) * bytes});
+                       .data = own == nullptr ? nullptr : own + (from - block.first) * bytes});
   }
   return parts;
-}
-
-std::vector<std::vector<ParameterShard>> GradientSync::State::shards() const {
-  std::vector<std::vector<ParameterShard>> all;
-  for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
-    const Communicator& ranks = groups_[plan_.buckets[i].group];
-    const auto blocks =
-        detail::blocks_of(plan_.buckets[i].count, static_cast<std::size_t>(ranks.size()));
-    const auto rank = static_cast<std::size_t>(ranks.rank());
-    all.push_back(parts_of(i, detail::first_of(blocks, rank), blocks[rank], nullptr));
-  }
-  return all;
 }
 
 /// Before a step begins.
@@ -176,12 +155,11 @@ void GradientSync::State::reset() noexcept {
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i)
     missing_[i].store(static_cast<std::uint32_t>(plan_.buckets[i].parameters.size()),
                       std::memory_order_relaxed);
-  for (auto& is_ready : is_ready_) is_ready.store(0, std::memory_order_relaxed);
+  for (auto& arrival : arrivals_) arrival.store(0, std::memory_order_relaxed);
   std::ranges::fill(is_used_, std::uint8_t{1});
   arrived_.store(0, std::memory_order_relaxed);
-  communicating_ = Duration::zero();
+  next_report_ = {.step = report_.step + 1};
   findings_ = {};
-  sent_bytes_ = plain_bytes_ = 0;
   const std::lock_guard lock{mutex_};
   problem_.clear();
 }
@@ -189,20 +167,11 @@ void GradientSync::State::reset() noexcept {
 /// The order in which gradients became ready on rank 0 is that of all ranks from now on.
 void GradientSync::State::rebuild() {
   is_observing_ = false;
-  std::vector<std::uint32_t> order(parameters_.size());
-  const std::size_t arrived = std::min<std::size_t>(arrived_, order.size());
-  std::vector<bool> is_listed(order.size(), false);
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < arrived; ++i) {
-    const std::uint32_t index = arrivals_[i].load(std::memory_order_relaxed);
-    if (is_listed[index]) continue;
-    is_listed[index] = true;
-    order[count++] = index;
-  }
-  for (std::size_t i = order.size(); i-- > 0;)  // those that were not used
-    if (!is_listed[i]) order[count++] = static_cast<std::uint32_t>(i);
+  std::vector<std::size_t> order(parameters_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return arrivals_[i].load(); });
   groups_[0].broadcast(order, 0, call_options());
-  adopt(std::vector<std::size_t>{order.begin(), order.end()});
+  adopt(order);
 }
 
 void GradientSync::State::check_failure() const {
@@ -214,57 +183,37 @@ void GradientSync::State::note(std::string problem) noexcept {
   if (problem_.empty()) problem_ = std::move(problem);
 }
 
-void GradientSync::State::broadcast_state(std::span<const Parameter> arrays, Rank root) {
+/// Before a call that takes arrays.
+void GradientSync::State::check_arrays(std::span<const Parameter> arrays) {
   check_failure();
   detail::compare_arrays(groups_[0], arrays, options_.groups.size());
-  broadcast_arrays(arrays, root);
 }
 
 void GradientSync::State::broadcast_arrays(std::span<const Parameter> arrays, Rank root) {
   batch([&] {
-    for (const Parameter& array : arrays) groups_[array.group].broadcast(bytes_of(array), root);
-  });
-}
-
-void GradientSync::State::average_buffers(std::span<const Parameter> arrays) {
-  check_failure();
-  detail::compare_arrays(groups_[0], arrays, options_.groups.size());
-  batch([&] {
     for (const Parameter& array : arrays)
-      groups_[array.group].run({.collective = Collective::all_reduce,
-                                .in = array.data,
-                                .out = array.data,
-                                .in_count = array.count,
-                                .out_count = array.count,
-                                .type = array.type,
-                                .element_bytes = size_of(array.type),
-                                .op = &average});
+      groups_[array.group].broadcast(detail::bytes_of(array), root);
   });
-}
-
-void* GradientSync::State::view(std::size_t parameter) const noexcept {
-  if (options_.storage != GradientStorage::views || parameter >= parameters_.size()) return nullptr;
-  const detail::Placed& place = plan_.places[parameter];
-  // The elements are the program's to write; only the handle is const here.
-  return const_cast<std::byte*>(buffers_[place.bucket].data()) + place.offset;
 }
 
 void GradientSync::State::ready(std::size_t parameter) noexcept {
   if (parameter >= parameters_.size())
     return note("there is no parameter " + std::to_string(parameter));
-  if (is_ready_[parameter].exchange(1, std::memory_order_relaxed) != 0)
+  const std::uint32_t number =
+      is_observing_ ? arrived_.fetch_add(1, std::memory_order_relaxed) + 1 : 1;
+  if (arrivals_[parameter].exchange(number, std::memory_order_relaxed) != 0)
     return note("parameter " + std::to_string(parameter) + " '" + parameters_[parameter].name +
                 "' was ready twice");
-  record_.note_ready(parameter);
-  if (is_observing_)
-    arrivals_[arrived_.fetch_add(1, std::memory_order_relaxed)].store(
-        static_cast<std::uint32_t>(parameter), std::memory_order_relaxed);
+  if (options_.record > 0)
+    ready_times_[parameter].store(Clock::now().time_since_epoch().count(),
+                                  std::memory_order_relaxed);
   if (missing_[plan_.places[parameter].bucket].fetch_sub(1, std::memory_order_acq_rel) == 1) wake();
 }
 
 void GradientSync::State::finish_missing(bool is_active) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (is_ready_[i].exchange(1, std::memory_order_relaxed) != 0) continue;
+    std::uint32_t none = 0;  // in an observed order the others follow, from last to first
+    if (!arrivals_[i].compare_exchange_strong(none, ~static_cast<std::uint32_t>(i))) continue;
     is_used_[i] = 0;
     if (is_active && options_.unused == UnusedGradients::error)
       note("parameter " + std::to_string(i) + " '" + parameters_[i].name +
@@ -304,11 +253,6 @@ const StepReport& GradientSync::State::wait(bool is_active) {
   return report_;
 }
 
-std::uint64_t GradientSync::State::join() {
-  for (std::uint64_t steps = 0;; ++steps)
-    if (wait(false).active == 0) return steps;
-}
-
 GradientSync::GradientSync(Communicator& world, std::span<const Parameter> parameters,
                            const GradientOptions& options)
     : state_{std::make_unique<State>(world, parameters, options)} {}
@@ -317,14 +261,31 @@ GradientSync& GradientSync::operator=(GradientSync&&) noexcept = default;
 GradientSync::~GradientSync() = default;
 
 void GradientSync::broadcast_state(std::span<const Parameter> arrays, Rank root) {
-  state_->broadcast_state(arrays, root);
+  state_->check_arrays(arrays);
+  state_->broadcast_arrays(arrays, root);
 }
+
 void GradientSync::average_buffers(std::span<const Parameter> arrays) {
-  state_->average_buffers(arrays);
+  state_->check_arrays(arrays);
+  batch([&] {
+    for (const Parameter& array : arrays)
+      state_->groups_[array.group].run({.collective = Collective::all_reduce,
+                                        .in = array.data,
+                                        .out = array.data,
+                                        .in_count = array.count,
+                                        .out_count = array.count,
+                                        .type = array.type,
+                                        .element_bytes = size_of(array.type),
+                                        .op = &average});
+  });
 }
+
 void* GradientSync::view(std::size_t parameter) const noexcept {
-  return state_->view(parameter);
+  const bool are_views = state_->options_.storage == GradientStorage::views;
+  if (!are_views || parameter >= state_->parameters_.size()) return nullptr;
+  return state_->place_of(parameter);
 }
+
 void GradientSync::ready(std::size_t parameter) noexcept {
   state_->ready(parameter);
 }
@@ -332,33 +293,31 @@ const StepReport& GradientSync::wait() {
   return state_->wait(true);
 }
 std::uint64_t GradientSync::join() {
-  return state_->join();
+  for (std::uint64_t steps = 0;; ++steps)
+    if (state_->wait(false).active == 0) return steps;
 }
 const StepReport& GradientSync::last_step() const noexcept {
-  return state_->last_step();
+  return state_->report_;
 }
 const std::vector<BucketReport>& GradientSync::last_buckets() const noexcept {
-  return state_->last_buckets();
+  return state_->bucket_reports_;
 }
 std::vector<std::vector<std::size_t>> GradientSync::buckets() const {
   std::vector<std::vector<std::size_t>> all;
-  for (const detail::Bucket& bucket : state_->plan().buckets) all.push_back(bucket.parameters);
+  for (const detail::Bucket& bucket : state_->plan_.buckets) all.push_back(bucket.parameters);
   return all;
 }
 std::uint64_t GradientSync::plan_hash() const noexcept {
-  return state_->plan().hash;
+  return state_->plan_.hash;
 }
 std::vector<std::size_t> GradientSync::order() const {
-  return state_->plan().order;
+  return state_->plan_.order;
 }
 std::vector<std::vector<ParameterShard>> GradientSync::shards() const {
-  return state_->shards();
-}
-void GradientSync::verify_state(std::span<const Parameter> arrays) {
-  state_->verify_state(arrays);
-}
-void GradientSync::write_trace(const std::string& path) {
-  state_->write_trace(path);
+  std::vector<std::vector<ParameterShard>> all;
+  for (std::size_t i = 0; i < state_->plan_.buckets.size(); ++i)
+    all.push_back(state_->parts_of(i, state_->context_of(i).own_block(), nullptr));
+  return all;
 }
 
 }  // namespace tutti::inline v0

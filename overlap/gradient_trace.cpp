@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <sstream>
+
+#include <nlohmann/json.hpp>
+#include <tutti/attempt.hpp>
 
 #include "agreement.hpp"
 #include "gradient_state.hpp"
@@ -11,19 +13,11 @@ namespace tutti::inline v0 {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
 using Microseconds = std::chrono::duration<double, std::micro>;
 
-/// A text within quotes.
-std::string json_text(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string result = "\"";
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') result += {'\\', c};
-    else if (code >= 0x20) result += c;
-    else result += {'\\', 'u', '0', '0', kDigits[code / 16], kDigits[code % 16]};
-  }
-  return result + "\"";
+std::string text_of_json(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 /// How far the clock of rank 0 is ahead of the own one: of some messages there and back, the
@@ -55,7 +49,7 @@ Clock::duration shift_of_clock(Communicator& world, const Options& options) {
   return shift;
 }
 
-/// Writes events of one rank, which is a process of the trace.
+/// Events of one rank, which is a process of the trace.
 class Events {
  public:
   Events(Rank rank, Clock::duration shift) : rank_{rank}, shift_{shift} {
@@ -66,33 +60,28 @@ class Events {
   static constexpr int kProgram = 0;
   static constexpr int kReadiness = 1;
   static constexpr int kBuckets = 2;  // and those after it
-  void name(std::string_view what, int thread, const std::string& text) {
-    begin("M", what, thread) << R"(,"args":{"name":)" << json_text(text) << "}}";
+  void name(const std::string& what, int thread, const std::string& text) {
+    add("M", what, thread, {{"args", {{"name", text}}}});
   }
-  void span(std::string_view text, int thread, Clock::time_point from, Clock::time_point to) {
-    begin("X", text, thread) << ",\"ts\":" << microseconds(from)
-                             << ",\"dur\":" << Microseconds{to - from}.count() << "}";
+  void span(const std::string& text, int thread, Clock::time_point from, Clock::time_point to) {
+    add("X", text, thread, {{"ts", microseconds(from)}, {"dur", Microseconds{to - from}.count()}});
   }
-  void instant(std::string_view text, int thread, Clock::time_point at) {
-    begin("i", text, thread) << ",\"s\":\"t\",\"ts\":" << microseconds(at) << "}";
+  void instant(const std::string& text, int thread, Clock::time_point at) {
+    add("i", text, thread, {{"s", "t"}, {"ts", microseconds(at)}});
   }
-  [[nodiscard]] std::string text() const { return stream_.str(); }
+  [[nodiscard]] std::string text() const { return text_of_json(events_); }
 
  private:
   [[nodiscard]] double microseconds(Clock::time_point time) const {
     return Microseconds{time.time_since_epoch() + shift_}.count();
   }
-  std::ostream& begin(std::string_view kind, std::string_view text, int thread) {
-    if (!is_first_) stream_ << ",\n";
-    is_first_ = false;
-    stream_ << std::fixed << R"({"ph":")" << kind << R"(","name":)" << json_text(text)
-            << ",\"pid\":" << rank_ << ",\"tid\":" << thread;
-    return stream_;
+  void add(const char* kind, const std::string& text, int thread, Json event) {
+    event.update({{"ph", kind}, {"name", text}, {"pid", rank_}, {"tid", thread}});
+    events_.push_back(std::move(event));
   }
   Rank rank_;
   Clock::duration shift_;
-  bool is_first_ = true;
-  std::ostringstream stream_{};
+  Json events_ = Json::array();
 };
 
 void add_step(Events& events, const detail::StepTimes& step, std::span<const Parameter> parameters,
@@ -126,62 +115,63 @@ double median(std::vector<double> values) {
 }
 
 /// What `tutti gradients` replays: the model, and when in a step gradients are ready.
-std::string replay_of(const std::deque<detail::StepTimes>& steps,
-                      std::span<const Parameter> parameters) {
-  std::ostringstream text;
+Json replay_of(const std::deque<detail::StepTimes>& steps, std::span<const Parameter> parameters) {
   std::vector<double> computing;
   for (const detail::StepTimes& step : steps)
     computing.push_back(Microseconds{step.waited - step.began}.count());
-  text << std::fixed << "{\"compute_us\":" << median(computing) << ",\"parameters\":[";
+  Json list = Json::array();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     std::vector<double> ready;
     for (const detail::StepTimes& step : steps)
       if (step.ready[i] != Clock::time_point{})
         ready.push_back(Microseconds{step.ready[i] - step.began}.count());
-    text << (i == 0 ? "\n" : ",\n") << "{\"name\":" << json_text(parameters[i].name)
-         << ",\"count\":" << parameters[i].count << ",\"rows\":" << parameters[i].rows
-         << ",\"type\":" << json_text(name_of(parameters[i].type))
-         << ",\"ready_us\":" << (ready.empty() ? median(computing) : median(ready)) << "}";
+    list.push_back({{"name", parameters[i].name},
+                    {"count", parameters[i].count},
+                    {"rows", parameters[i].rows},
+                    {"type", name_of(parameters[i].type)},
+                    {"ready_us", median(ready.empty() ? computing : ready)}});
   }
-  return text.str() + "]}";
+  return {{"compute_us", median(computing)}, {"parameters", list}};
 }
 
-Result<void> write_file(const std::string& path, const std::string& text) {
+/// @param events of each rank. @param replay see replay_of. Throws Error.
+void write_trace_file(const std::string& path, std::span<const std::string> events,
+                      const Json& replay) {
+  Json trace{{"displayTimeUnit", "ms"}, {"traceEvents", Json::array()}, {"tutti", replay}};
+  for (const std::string& text : events)
+    for (const Json& event : Json::parse(text)) trace["traceEvents"].push_back(event);
   std::ofstream file{path, std::ios::binary | std::ios::trunc};
-  file << text;
+  file << text_of_json(trace) << "\n";
   file.close();
-  if (file) return {};
-  return Error{ErrorCode::transport, "GradientSync: cannot write the trace to " + path};
+  if (!file) throw Error{ErrorCode::transport, "GradientSync: cannot write the trace to " + path};
 }
 
 }  // namespace
 
 void GradientSync::State::record_step() {
-  if (!record_.is_wanted()) return;
+  if (options_.record == 0) return;
   detail::StepTimes step{
       .step = report_.step, .began = step_began_, .waited = wait_began_, .ended = Clock::now()};
+  for (auto& time : ready_times_) step.ready.emplace_back(Clock::duration{time.exchange(0)});
   for (const Flight& flight : flights_) step.buckets.push_back(flight.times);
-  record_.keep(std::move(step));
+  recorded_.push_back(std::move(step));
+  if (recorded_.size() > options_.record) recorded_.pop_front();
 }
 
-void GradientSync::State::write_trace(const std::string& path) {
-  check_failure();
-  Communicator& world = groups_[0];
-  const Clock::duration shift = shift_of_clock(world, call_options());
-  Events events{world.rank(), shift};
-  for (const detail::StepTimes& step : record_.steps())
-    add_step(events, step, parameters_, !seconds_.empty());
-  const std::string own = events.text();
-  const Gathered<char> all = world.all_gatherv(own, with_counts, call_options());
+void GradientSync::write_trace(const std::string& path) {
+  state_->check_failure();
+  Communicator& world = state_->groups_[0];
+  const Options options = state_->call_options();
+  const std::deque<detail::StepTimes>& steps = state_->recorded_;
+  Events events{world.rank(), shift_of_clock(world, options)};
+  for (const detail::StepTimes& step : steps)
+    add_step(events, step, state_->parameters_, !state_->seconds_.empty());
+  const std::vector<std::string> all = detail::texts_of(world, events.text(), options.timeout);
   Result<void> outcome;
-  if (world.rank() == 0) {
-    std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
-    for (Rank rank = 0; rank < world.size(); ++rank)
-      text += (rank == 0 ? "" : ",\n") + std::string{all[rank].begin(), all[rank].end()};
-    text += "\n],\n\"tutti\":" + replay_of(record_.steps(), parameters_) + "}\n";
-    outcome = write_file(path, text);
-  }
-  detail::agree(world, outcome, options_.timeout);
+  if (world.rank() == 0)
+    outcome = detail::attempt(
+        [&] { write_trace_file(path, all, replay_of(steps, state_->parameters_)); });
+  detail::agree(world, outcome, options.timeout);
 }
 
 }  // namespace tutti::inline v0

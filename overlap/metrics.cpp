@@ -1,12 +1,12 @@
 // Evaluation that is exact: what ranks have measured, added up.
-#include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numeric>
-#include <utility>
 
 #include <tutti/training.hpp>
+
+#include "agreement.hpp"
 
 namespace tutti::inline v0 {
 namespace {
@@ -15,20 +15,13 @@ namespace {
   throw Error{ErrorCode::invalid_argument, "MetricReducer: " + text};
 }
 
-std::string_view name_of_kind(MetricKind kind) {
-  switch (kind) {
-    case MetricKind::total: return "sum";
-    case MetricKind::count: return "count";
-    case MetricKind::mean: return "mean";
-    case MetricKind::greatest: return "maximum";
-    case MetricKind::least: return "minimum";
-    case MetricKind::confusion: return "confusion matrix";
-  }
-  return "unknown";
+std::string name_of_kind(MetricKind kind) {
+  constexpr std::array kNames{"sum", "count", "mean", "maximum", "minimum", "confusion matrix"};
+  return kNames.at(static_cast<std::size_t>(kind));
 }
 
 std::string words_of(std::string_view name, const Metric& metric) {
-  std::string words = std::string{name_of_kind(metric.kind)} + " '" + std::string{name} + "'";
+  std::string words = name_of_kind(metric.kind) + " '" + std::string{name} + "'";
   if (metric.kind == MetricKind::confusion)
     words += " of " + std::to_string(metric.matrix.classes) + " classes";
   return words;
@@ -50,92 +43,27 @@ void add_exactly(std::string_view name, std::int64_t& total, std::int64_t count)
 /// All but the matrix.
 void add_to(std::string_view name, Metric& metric, double number, std::int64_t count) {
   add_exactly(name, metric.count, count);
-  switch (metric.kind) {
-    case MetricKind::greatest:
-      if (std::isnan(number) || number > metric.number) metric.number = number;
-      break;
-    case MetricKind::least:
-      if (std::isnan(number) || number < metric.number) metric.number = number;
-      break;
-    default: metric.number += number;
-  }
+  const bool is_greatest = metric.kind == MetricKind::greatest;
+  const bool is_new = is_greatest ? number > metric.number : number < metric.number;
+  if (!is_greatest && metric.kind != MetricKind::least) metric.number += number;
+  else if (std::isnan(number) || is_new) metric.number = number;
 }
 
-/// How a metric goes to other ranks: its name follows. Matrices go by themselves.
-struct MetricRecord {
-  std::uint64_t name_bytes = 0;
-  std::uint64_t kind = 0;
+/// What is added up of a metric, but for the matrix.
+struct MetricNumbers {
   double number = 0;
   std::int64_t count = 0;  // of a matrix the samples, so that a total that is too large is noticed
-  std::uint64_t classes = 0;
 };
 
-std::vector<std::byte> encode_metrics(const Metrics& metrics) {
-  std::vector<std::byte> bytes;
-  const auto append = [&](const void* data, std::size_t count) {
-    const auto* first = static_cast<const std::byte*>(data);
-    bytes.insert(bytes.end(), first, first + count);
-  };
-  for (const auto& [name, metric] : metrics) {
-    const MetricRecord record{
-        .name_bytes = name.size(),
-        .kind = static_cast<std::uint64_t>(metric.kind),
-        .number = metric.number,
-        .count = metric.kind == MetricKind::confusion ? metric.matrix.total() : metric.count,
-        .classes = metric.matrix.classes};
-    append(&record, sizeof record);
-    append(name.data(), name.size());
-  }
-  return bytes;
-}
-
-using MetricList = std::vector<std::pair<std::string, Metric>>;
-
-MetricList decode_metrics(std::span<const std::byte> bytes) {
-  MetricList metrics;
-  while (!bytes.empty()) {
-    MetricRecord record;
-    std::memcpy(&record, bytes.data(), sizeof record);
-    bytes = bytes.subspan(sizeof record);
-    std::string name(record.name_bytes, '\0');
-    std::memcpy(name.data(), bytes.data(), name.size());
-    bytes = bytes.subspan(name.size());
-    metrics.emplace_back(std::move(name), Metric{.kind = static_cast<MetricKind>(record.kind),
-                                                 .number = record.number,
-                                                 .count = record.count,
-                                                 .matrix = {.classes = record.classes}});
-  }
-  return metrics;
-}
-
 /// Throws where a rank has others than rank 0.
-void compare_metrics(const MetricList& first, const MetricList& other, Rank rank) {
-  const auto words = [](const MetricList& list, std::size_t i) {
-    return i < list.size() ? words_of(list[i].first, list[i].second) : std::string{"no more"};
-  };
-  for (std::size_t i = 0; i < std::max(first.size(), other.size()); ++i)
-    if (words(first, i) != words(other, i))
+void compare_metrics(Communicator& world, const Metrics& own, Duration timeout) {
+  std::string words;
+  for (const auto& [name, metric] : own) words += words_of(name, metric) + "\n";
+  const std::vector<std::string> all = detail::texts_of(world, words, timeout);
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    if (const auto other = detail::first_other_line(all[rank], all[0], "no more"))
       refuse_metric("ranks have different metrics: rank " + std::to_string(rank) + " has " +
-                    words(other, i) + " where rank 0 has " + words(first, i));
-}
-
-/// All ranks' counts instead of the own ones.
-void add_matrices(Communicator& world, Metrics& totals, const Metrics& own,
-                  const Options& options) {
-  std::vector<std::int64_t> counts;
-  for (const auto& [name, metric] : own)
-    counts.insert(counts.end(), metric.matrix.counts.begin(), metric.matrix.counts.end());
-  if (counts.empty()) return;
-  world.all_reduce(counts, sum, options);
-  auto next = counts.begin();
-  for (auto& [name, metric] : totals) {
-    if (metric.kind != MetricKind::confusion) continue;
-    metric.count = 0;
-    const auto end =
-        next + static_cast<std::ptrdiff_t>(metric.matrix.classes * metric.matrix.classes);
-    metric.matrix.counts.assign(next, end);
-    next = end;
-  }
+                    other->left + " where rank 0 has " + other->right);
 }
 
 }  // namespace
@@ -170,7 +98,7 @@ Metric& MetricReducer::metric(std::string_view name, MetricKind kind) {
     found = own_.emplace(name, Metric{.kind = kind, .number = neutral_of(kind)}).first;
   if (found->second.kind != kind)
     refuse_metric("there is a " + words_of(name, found->second) + " already; it cannot be a " +
-                  std::string{name_of_kind(kind)} + " too");
+                  name_of_kind(kind) + " too");
   return found->second;
 }
 
@@ -220,18 +148,32 @@ void MetricReducer::add_confusion(std::string_view name, std::size_t classes,
 
 Metrics MetricReducer::reduce(Communicator& world, const Options& options) const {
   const Options own{.timeout = options.timeout};
-  const std::vector<std::byte> encoded = encode_metrics(own_);
-  const Gathered<std::byte> all = world.all_gatherv(encoded, with_counts, own);
-  MetricList totals = decode_metrics(all[0]);
-  for (Rank rank = 1; rank < world.size(); ++rank) {
-    const MetricList others = decode_metrics(all[rank]);
-    compare_metrics(totals, others, rank);
-    for (std::size_t i = 0; i < totals.size(); ++i)
-      add_to(totals[i].first, totals[i].second, others[i].second.number, others[i].second.count);
+  compare_metrics(world, own_, options.timeout);
+  std::vector<MetricNumbers> numbers;
+  std::vector<std::int64_t> counts;  // of matrices
+  for (const auto& [name, metric] : own_) {
+    const bool is_matrix = metric.kind == MetricKind::confusion;
+    numbers.push_back({metric.number, is_matrix ? metric.matrix.total() : metric.count});
+    counts.insert(counts.end(), metric.matrix.counts.begin(), metric.matrix.counts.end());
   }
-  Metrics result{totals.begin(), totals.end()};
-  add_matrices(world, result, own_, own);
-  return result;
+  const std::vector<MetricNumbers> all = world.all_gather(numbers, own);
+  if (!counts.empty()) world.all_reduce(counts, sum, own);
+  Metrics totals = own_;
+  auto place = all.begin();
+  auto next = counts.begin();
+  for (auto& [name, metric] : totals) {
+    metric.number = place->number;
+    metric.count = place->count;
+    for (std::size_t i = numbers.size(); i < all.size(); i += numbers.size()) {
+      const MetricNumbers& other = place[static_cast<std::ptrdiff_t>(i)];
+      add_to(name, metric, other.number, other.count);
+    }
+    ++place;
+    if (metric.kind != MetricKind::confusion) continue;
+    metric.count = 0;
+    for (std::int64_t& count : metric.matrix.counts) count = *next++;
+  }
+  return totals;
 }
 
 }  // namespace tutti::inline v0

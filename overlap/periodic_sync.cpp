@@ -3,36 +3,36 @@
 #include <tutti/periodic_sync.hpp>
 
 #include "bucket_reduction.hpp"
+#include "bytes.hpp"
 #include "gradient_plan.hpp"
 
 namespace tutti::inline v0 {
 namespace {
 
-/// @return what is wrong with options, or nothing.
-std::string problem_of(const PeriodicOptions& options) {
-  if (options.period < 1)
-    return "period is " + std::to_string(options.period) + ", expected 1 or more";
-  if (options.outer && !(options.outer->rate > 0))
-    return "the outer rate is " + std::to_string(options.outer->rate) + ", expected above 0";
-  if (options.outer && !(options.outer->momentum >= 0 && options.outer->momentum < 1))
-    return "the outer momentum is " + std::to_string(options.outer->momentum) +
-           ", expected 0 to below 1";
-  if (options.exchange.on_bucket || options.exchange.on_shard)
-    return "on_bucket and on_shard are for gradients";
-  return {};
+void check_options(const PeriodicOptions& options) {
+  const auto expect = [](bool is_good, const std::string& text) {
+    if (!is_good) throw Error{ErrorCode::invalid_argument, "PeriodicSync: " + text};
+  };
+  const OuterOptimizer outer = options.outer.value_or(OuterOptimizer{});
+  expect(options.period >= 1,
+         "period is " + std::to_string(options.period) + ", expected 1 or more");
+  expect(outer.rate > 0, "the outer rate is " + std::to_string(outer.rate) + ", expected above 0");
+  expect(outer.momentum >= 0 && outer.momentum < 1,
+         "the outer momentum is " + std::to_string(outer.momentum) + ", expected 0 to below 1");
+  expect(!options.exchange.on_bucket && !options.exchange.on_shard,
+         "on_bucket and on_shard are for gradients");
 }
 
 /// Compares options, which takes all ranks. @return them, with what is PeriodicSync's own.
 PeriodicOptions agreed_options(Communicator& world, std::span<const Parameter> weights,
                                PeriodicOptions options) {
-  const std::string problem = problem_of(options);
-  const OuterOptimizer outer = options.outer.value_or(OuterOptimizer{.rate = 0});
-  detail::compare(world, problem.empty() ? "options: period " + std::to_string(options.period) +
-                                               ", outer rate " + std::to_string(outer.rate) +
-                                               ", momentum " + std::to_string(outer.momentum) +
-                                               ", nesterov " + std::to_string(outer.nesterov) + "\n"
-                                         : problem + "\n");
-  if (!problem.empty()) throw Error{ErrorCode::invalid_argument, "PeriodicSync: " + problem};
+  detail::compare(world, [&] {
+    check_options(options);
+    const OuterOptimizer outer = options.outer.value_or(OuterOptimizer{.rate = 0});
+    return "options: period " + std::to_string(options.period) + ", outer rate " +
+           std::to_string(outer.rate) + ", momentum " + std::to_string(outer.momentum) +
+           ", nesterov " + std::to_string(outer.nesterov) + "\n";
+  });
   detail::compare_arrays(world, weights, options.exchange.groups.size());
   options.exchange.order = GradientOrder::reversed;
   options.exchange.storage = GradientStorage::views;
@@ -48,10 +48,6 @@ std::vector<Parameter> movements_of(std::span<const Parameter> weights) {
   return movements;
 }
 
-std::span<std::byte> bytes_of_weights(const Parameter& weight) {
-  return {static_cast<std::byte*>(weight.data), weight.count * size_of(weight.type)};
-}
-
 /// Calls a function with the elements of several arrays of one type and size.
 template <class Function, class... Arrays>
 void with_arrays(const Parameter& like, Function function, Arrays*... arrays) {
@@ -59,27 +55,6 @@ void with_arrays(const Parameter& like, Function function, Arrays*... arrays) {
     using Element = typename decltype(none)::value_type;
     function(std::span{reinterpret_cast<Element*>(arrays), like.count}...);
   });
-}
-
-/// What a rank tells the others.
-template <class T>
-void take_movement(std::span<T> movement, std::span<T> before, std::span<T> now) {
-  for (std::size_t i = 0; i < now.size(); ++i)
-    movement[i] = detail::narrowed<T>(detail::exact(before[i]) - detail::exact(now[i]));
-}
-
-template <class T>
-void apply_movement(std::span<T> movement, std::span<T> momentum, std::span<T> weights,
-                    const OuterOptimizer& outer) {
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    double move = detail::exact(movement[i]);
-    if (!momentum.empty()) {
-      const double kept = outer.momentum * detail::exact(momentum[i]) + move;
-      momentum[i] = detail::narrowed<T>(kept);
-      move = outer.nesterov ? move + outer.momentum * kept : kept;
-    }
-    weights[i] = detail::narrowed<T>(detail::exact(weights[i]) - outer.rate * move);
-  }
 }
 
 }  // namespace
@@ -90,7 +65,7 @@ PeriodicSync::PeriodicSync(Communicator& world, std::span<const Parameter> weigh
       sync_{world, movements_of(weights), options_.exchange} {
   sync_.broadcast_state(weights_);
   for (const Parameter& weight : weights_) {
-    const std::span<std::byte> bytes = bytes_of_weights(weight);
+    const std::span<std::byte> bytes = detail::bytes_of(weight);
     copies_.emplace_back(bytes.begin(), bytes.end());
     const bool has_momentum = options_.outer && options_.outer->momentum > 0;
     momentum_.emplace_back(has_momentum ? bytes.size() : 0);
@@ -108,7 +83,12 @@ void PeriodicSync::meet() {
   for (std::size_t i = weights_.size(); i-- > 0;) {
     with_arrays(
         weights_[i],
-        [](auto movement, auto before, auto now) { take_movement(movement, before, now); },
+        [](auto movement, auto before, auto now) {
+          using Element = typename decltype(now)::value_type;
+          for (std::size_t e = 0; e < now.size(); ++e)
+            movement[e] =
+                detail::narrowed<Element>(detail::exact(before[e]) - detail::exact(now[e]));
+        },
         static_cast<std::byte*>(sync_.view(i)), copies_[i].data(),
         static_cast<std::byte*>(weights_[i].data));
     sync_.ready(i);
@@ -116,11 +96,19 @@ void PeriodicSync::meet() {
   sync_.wait();
   const OuterOptimizer outer = options_.outer.value_or(OuterOptimizer{.rate = 1, .momentum = 0});
   for (std::size_t i = 0; i < weights_.size(); ++i) {
-    const bool has_momentum = !momentum_[i].empty();
     with_arrays(
         weights_[i],
         [&](auto movement, auto momentum, auto weights) {
-          apply_movement(movement, has_momentum ? momentum : momentum.first(0), weights, outer);
+          using Element = typename decltype(weights)::value_type;
+          for (std::size_t e = 0; e < weights.size(); ++e) {
+            double move = detail::exact(movement[e]);
+            if (!momentum_[i].empty()) {
+              const double kept = outer.momentum * detail::exact(momentum[e]) + move;
+              momentum[e] = detail::narrowed<Element>(kept);
+              move = outer.nesterov ? move + outer.momentum * kept : kept;
+            }
+            weights[e] = detail::narrowed<Element>(detail::exact(weights[e]) - outer.rate * move);
+          }
         },
         static_cast<std::byte*>(sync_.view(i)), momentum_[i].data(), copies_[i].data());
     if (weights_[i].count > 0) std::memcpy(weights_[i].data, copies_[i].data(), copies_[i].size());

@@ -5,6 +5,7 @@
 #include <exception>
 #include <optional>
 
+#include "agreement.hpp"
 #include "stage_thread.hpp"
 
 namespace tutti::inline v0::detail {
@@ -24,21 +25,18 @@ constexpr Duration kLongestStageRest = std::chrono::milliseconds{100};
 std::exception_ptr error_of_stage(const std::string& where, std::uint64_t item) {
   ErrorCode code = ErrorCode::aborted;
   Rank culprit = -1;
-  std::string text = "an exception without a text";
   try {
     throw;
   } catch (const Error& error) {
     code = error.code();
     culprit = error.culprit();
-    text = error.what();
-  } catch (const std::exception& error) {
-    text = error.what();
-  } catch (...) {  // has no text
+  } catch (...) {  // has none
   }
   try {
-    std::throw_with_nested(
-        Error{code, "Pipeline: " + where + " failed at item " + std::to_string(item) + ": " + text,
-              culprit});
+    std::throw_with_nested(Error{
+        code,
+        "Pipeline: " + where + " failed at item " + std::to_string(item) + ": " + text_of_caught(),
+        culprit});
   } catch (...) {
     return std::current_exception();
   }
@@ -59,6 +57,7 @@ class PipelineCore::State {
     for (StageCalls& calls : stages) {
       LineStage& stage = stages_.emplace_back();
       stage.calls = std::move(calls);
+      stage.report.name = stage.calls.name;
       if (stage.calls.way == StageWay::thread)
         stage.thread = std::make_unique<StageThread>(stage.calls.start, bell_);
     }
@@ -70,12 +69,7 @@ class PipelineCore::State {
     const auto is_at_work = [](const LineStage& stage) {
       return stage.is_busy && stage.calls.way != StageWay::request;
     };
-    while (true) {
-      const std::uint64_t seen = bell_.count();
-      finish_all();
-      if (std::ranges::none_of(stages_, is_at_work)) return;
-      bell_.wait(seen, nap());
-    }
+    for (finish_all(); std::ranges::any_of(stages_, is_at_work); finish_all()) bell_.wait(nap());
   }
 
   void start(Source source) {
@@ -83,16 +77,13 @@ class PipelineCore::State {
     if (is_running_)
       throw Error{ErrorCode::invalid_argument,
                   "Pipeline: start was called within a run, after " +
-                      std::to_string(stages_.back().done) +
+                      std::to_string(stages_.back().report.items) +
                       " items; expected it when poll has returned true"};
     source_ = std::move(source);
     has_more_ = is_running_ = true;
     began_ = changed_ = PipelineClock::now();
     longest_poll_ = Duration{0};
-    for (LineStage& stage : stages_) {
-      stage.done = 0;
-      stage.busy = stage.longest = Duration{0};
-    }
+    for (LineStage& stage : stages_) stage.report = {.name = stage.calls.name};
   }
 
   bool poll() {
@@ -110,25 +101,20 @@ class PipelineCore::State {
   }
 
   void run() {
-    while (true) {
-      const std::uint64_t seen = bell_.count();
-      const std::uint64_t changes = changes_;
-      if (poll()) return;
-      if (changes == changes_) bell_.wait(seen, nap());
-    }
+    for (auto before = changed_; !poll(); before = changed_)
+      if (before == changed_) bell_.wait(nap());
   }
 
   [[nodiscard]] PipelineReport report() const {
-    PipelineReport report{.items = stages_.back().done,
+    PipelineReport report{.items = stages_.back().report.items,
                           .elapsed = is_running_ ? PipelineClock::now() - began_ : elapsed_,
                           .longest_poll = longest_poll_};
-    for (const LineStage& stage : stages_)
-      report.stages.push_back({stage.calls.name, stage.done, stage.busy, stage.longest});
+    for (const LineStage& stage : stages_) report.stages.push_back(stage.report);
     return report;
   }
 
   [[nodiscard]] std::size_t suggested_depth() const {
-    const std::uint64_t done = stages_.back().done;
+    const std::uint64_t done = stages_.back().report.items;
     if (done == 0) return depth_;
     std::vector<std::vector<Duration>> last;
     for (std::uint64_t item = done - std::min<std::uint64_t>(done, kTimedItems); item < done;
@@ -143,9 +129,7 @@ class PipelineCore::State {
     std::unique_ptr<StageThread> thread{};
     bool is_busy = false;
     PipelineClock::time_point began{};
-    std::uint64_t done = 0;
-    Duration busy{0};
-    Duration longest{0};
+    StageReport report{};  // whose items are those that it has done
   };
 
   [[nodiscard]] std::string name_of_stage(std::size_t index) const {
@@ -153,10 +137,6 @@ class PipelineCore::State {
   }
   [[nodiscard]] bool is_busy() const {
     return std::ranges::any_of(stages_, [](const LineStage& stage) { return stage.is_busy; });
-  }
-  void note_change() noexcept {
-    ++changes_;
-    changed_ = PipelineClock::now();
   }
   /// Calls a function of the program's. @return what it returned, or nothing if it threw, which
   /// is kept where it is the first error.
@@ -166,7 +146,7 @@ class PipelineCore::State {
       return function();
     } catch (...) {
       if (!error_) error_ = error_of_stage(where, item);
-      note_change();
+      changed_ = PipelineClock::now();
       return {};
     }
   }
@@ -178,7 +158,7 @@ class PipelineCore::State {
 
   void finish(std::size_t index) {
     LineStage& stage = stages_[index];
-    const std::uint64_t item = stage.done;
+    const std::uint64_t item = stage.report.items;
     const auto outcome = guarded(name_of_stage(index), item, [&] {
       return stage.thread ? stage.thread->is_finished()
                           : stage.calls.is_finished(item % depth_, item);
@@ -186,19 +166,19 @@ class PipelineCore::State {
     if (outcome == false) return;
     stage.is_busy = false;
     if (!outcome) return;
-    note_change();
+    changed_ = PipelineClock::now();
     const Duration time = changed_ - stage.began;
     times_[item % times_.size()][index] = time;
-    stage.busy += time;
-    stage.longest = std::max(stage.longest, time);
-    ++stage.done;
+    stage.report.busy += time;
+    stage.report.longest = std::max(stage.report.longest, time);
+    ++stage.report.items;
   }
 
   /// Whether there is an item for a stage.
   bool has_next(std::size_t index) {
-    const std::uint64_t item = stages_[index].done;
-    if (index > 0) return item < stages_[index - 1].done;
-    if (!has_more_ || item - stages_.back().done >= depth_) return false;
+    const std::uint64_t item = stages_[index].report.items;
+    if (index > 0) return item < stages_[index - 1].report.items;
+    if (!has_more_ || item - stages_.back().report.items >= depth_) return false;
     has_more_ = guarded("the source", item, [&] { return source_(item % depth_, item); }) == true;
     return has_more_;
   }
@@ -206,7 +186,7 @@ class PipelineCore::State {
   void begin_next(std::size_t index) {
     LineStage& stage = stages_[index];
     if (stage.is_busy || !has_next(index)) return;
-    const std::uint64_t item = stage.done;
+    const std::uint64_t item = stage.report.items;
     stage.began = PipelineClock::now();
     const auto outcome = guarded(name_of_stage(index), item, [&] {
       if (stage.thread) stage.thread->start(item % depth_, item);
@@ -215,7 +195,7 @@ class PipelineCore::State {
     });
     if (!outcome) return;
     stage.is_busy = true;
-    note_change();
+    changed_ = PipelineClock::now();
   }
 
   /// In proportion to what was waited, so that it adds little to that; threads ring.
@@ -238,7 +218,6 @@ class PipelineCore::State {
   bool has_more_ = false;  // of the source's items
   bool is_running_ = false;
   std::exception_ptr error_;
-  std::uint64_t changes_ = 0;
   PipelineClock::time_point began_{}, changed_{};
   Duration elapsed_{0};
   Duration longest_poll_{0};

@@ -6,21 +6,16 @@
 
 #include <tutti/training.hpp>
 
+#include "bytes.hpp"
+
 namespace tutti::inline v0 {
 namespace {
-
-/// SplitMix64's finalizer.
-std::uint64_t mix_bits(std::uint64_t x) noexcept {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
 
 /// SplitMix64: number k is a function of the key and k.
 class SampleNumbers {
  public:
   SampleNumbers(std::uint64_t seed, std::uint64_t epoch) noexcept
-      : state_{mix_bits(mix_bits(seed + kStep) ^ (epoch * kStep))} {}
+      : state_{detail::mixed_bits(detail::mixed_bits(seed + kStep) ^ (epoch * kStep))} {}
   /// @param bound more than zero. @return a number below it, all equally likely.
   std::uint64_t below(std::uint64_t bound) noexcept {
     const std::uint64_t surplus = (0 - bound) % bound;  // 2^64 modulo bound
@@ -31,7 +26,7 @@ class SampleNumbers {
 
  private:
   static constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15;
-  std::uint64_t next() noexcept { return mix_bits(state_ += kStep); }
+  std::uint64_t next() noexcept { return detail::mixed_bits(state_ += kStep); }
   std::uint64_t state_;
 };
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <limits>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -15,17 +14,9 @@
 #include <tutti/attempt.hpp>
 
 #include "agreement.hpp"
-#include "hosts.hpp"
 
 namespace tutti::inline v0::detail {
 namespace {
-
-/// What a rank asks for.
-struct SharedShape {
-  std::uint64_t count = 0;
-  std::uint64_t element_bytes = 0;
-  friend bool operator==(const SharedShape&, const SharedShape&) = default;
-};
 
 /// Where an owner has its memory open, and what is to be found there: in another namespace of
 /// processes its number may be that of a stranger.
@@ -35,6 +26,10 @@ struct SharedPlace {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
 };
+
+std::string words_of_shape(std::size_t count, std::size_t element_bytes) {
+  return std::to_string(count) + " elements of " + std::to_string(element_bytes) + " bytes";
+}
 
 [[noreturn]] void fail_to_share(Rank rank, const std::string& what) {
   const int code = errno;
@@ -69,35 +64,17 @@ class SharedDescriptor {
   int number_ = -1;
 };
 
-void check_shapes(const std::vector<SharedShape>& shapes) {
-  for (std::size_t rank = 1; rank < shapes.size(); ++rank)
-    if (shapes[rank] != shapes[0]) {
-      const auto words = [](const SharedShape& shape) {
-        return std::to_string(shape.count) + " elements of " + std::to_string(shape.element_bytes) +
-               " bytes";
-      };
-      throw Error{ErrorCode::invalid_argument,
-                  "SharedArray: rank " + std::to_string(rank) + " wants " + words(shapes[rank]) +
-                      ", rank 0 " + words(shapes[0]) + "; expected the same on all ranks"};
-    }
-}
-
-/// @return as many bytes as there are. Throws where there can be no so many: the system would give
-/// out addresses for them, and end the process that touches them.
-std::size_t bytes_of_array(Rank rank, const SharedShape& shape) {
+/// Throws where there can be no so many bytes: the system would give out addresses for them, and
+/// end the process that touches them.
+SharedDescriptor make_shared_memory(Rank rank, std::size_t count, std::size_t element_bytes) {
   const auto pages = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L));
   const auto page = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 1L));
-  if (shape.count > pages * page / shape.element_bytes) {
+  if (count > pages * page / element_bytes) {
     errno = 0;
-    fail_to_share(rank, "allocate " + std::to_string(shape.count) + " elements of " +
-                            std::to_string(shape.element_bytes) + " bytes: its host has " +
+    fail_to_share(rank, "allocate " + words_of_shape(count, element_bytes) + ": its host has " +
                             std::to_string(pages * page >> 20) + " MiB of memory");
   }
-  return shape.count * shape.element_bytes;
-}
-
-SharedDescriptor make_shared_memory(Rank rank, const SharedShape& shape) {
-  const std::size_t bytes = bytes_of_array(rank, shape);
+  const std::size_t bytes = count * element_bytes;
   SharedDescriptor memory{::memfd_create("tutti_shared_array", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   // Nobody may cut it short, which would end the others when they touch what is gone.
   if (memory.number() < 0 || ::ftruncate(memory.number(), static_cast<off_t>(bytes)) != 0 ||
@@ -133,17 +110,22 @@ void* map_shared_memory(Rank rank, const SharedDescriptor& memory, std::size_t b
 SharedMemory::SharedMemory(Communicator& world, std::size_t count, std::size_t element_bytes,
                            const Options& options) {
   const Options own{.timeout = options.timeout};
-  const SharedShape shape{count, element_bytes};
   const Rank self = world.rank();
-  check_shapes(world.all_gather(shape, own));
-  owner_ = first_ranks_of_hosts(world, own)[static_cast<std::size_t>(self)];
+  const std::vector<std::string> shapes =
+      texts_of(world, words_of_shape(count, element_bytes), own.timeout);
+  for (std::size_t rank = 1; rank < shapes.size(); ++rank)
+    if (shapes[rank] != shapes[0])
+      throw Error{ErrorCode::invalid_argument, "SharedArray: rank " + std::to_string(rank) +
+                                                   " wants " + shapes[rank] + ", rank 0 " +
+                                                   shapes[0] + "; expected the same on all ranks"};
+  owner_ = first_rank_of_host(world, own.timeout);
   is_owner_ = owner_ == self;
   count_ = count;
   if (count == 0) return;
 
   SharedDescriptor memory;
   agree(world, attempt([&] {
-          if (is_owner_) memory = make_shared_memory(self, shape);
+          if (is_owner_) memory = make_shared_memory(self, count, element_bytes);
         }),
         own.timeout);
   const std::vector<SharedPlace> places =

@@ -2,6 +2,7 @@
 /// Threads on which stages of a Pipeline block.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include <tutti/types.hpp>
 
@@ -18,17 +20,23 @@ namespace tutti::inline v0::detail {
 class StageBell {
  public:
   /// Something has happened.
-  void ring();
-  /// @return how often it was rung.
-  [[nodiscard]] std::uint64_t count();
-  /// Waits until it has been rung more often. @param seen what count returned. @param longest when
-  /// to return at the latest.
-  void wait(std::uint64_t seen, Duration longest);
+  void ring() {
+    const std::lock_guard lock{mutex_};
+    is_rung_ = true;
+    rung_.notify_one();
+  }
+  /// Waits until it is rung, if it was not since the last wait. @param longest when to return at
+  /// the latest.
+  void wait(Duration longest) {
+    std::unique_lock lock{mutex_};
+    rung_.wait_for(lock, longest, [&] { return is_rung_; });
+    is_rung_ = false;
+  }
 
  private:
   std::mutex mutex_;
   std::condition_variable rung_;
-  std::uint64_t count_ = 0;
+  bool is_rung_ = false;
 };
 
 /// A thread that calls a function for one item after the other. The destructor waits for its end.
@@ -36,29 +44,54 @@ class StageThread {
  public:
   using Function = std::function<void(std::size_t slot, std::uint64_t item)>;
   /// @param function what to call. @param bell is rung after each call.
-  StageThread(Function function, StageBell& bell);
+  StageThread(Function function, StageBell& bell)
+      : function_{std::move(function)}, bell_{&bell}, thread_{[this] { work(); }} {}
   StageThread(const StageThread&) = delete;
   StageThread& operator=(const StageThread&) = delete;
-  ~StageThread();
+  ~StageThread() { go_to(Phase::stopped); }
   /// Begins with an item; the one before has been found to be finished.
-  void start(std::size_t slot, std::uint64_t item);
+  void start(std::size_t slot, std::uint64_t item) {
+    slot_ = slot;
+    item_ = item;
+    go_to(Phase::asked);
+  }
   /// Throws what the function threw. Does not block. @return whether it has returned and was found
   /// to have done so.
-  bool is_finished();
+  bool is_finished() {
+    if (phase_ != Phase::done) return false;
+    phase_ = Phase::idle;
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    return true;
+  }
 
  private:
   enum class Phase { idle, asked, done, stopped };
-  void work();
+  void go_to(Phase phase) {
+    phase_ = phase;
+    phase_.notify_one();
+  }
+  void work() {
+    for (Phase phase = phase_; phase != Phase::stopped; phase = phase_) {
+      if (phase != Phase::asked) {
+        phase_.wait(phase);
+        continue;
+      }
+      try {
+        function_(slot_, item_);
+      } catch (...) {
+        error_ = std::current_exception();
+      }
+      if (phase_.compare_exchange_strong(phase, Phase::done)) bell_->ring();
+    }
+  }
 
   Function function_;
   StageBell* bell_;
-  std::mutex mutex_;
-  std::condition_variable asked_;
-  Phase phase_ = Phase::idle;
-  std::size_t slot_ = 0;
+  std::atomic<Phase> phase_ = Phase::idle;
+  std::size_t slot_ = 0;  // this and the next two are the thread's while it is asked
   std::uint64_t item_ = 0;
   std::exception_ptr error_;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace tutti::inline v0::detail

@@ -94,7 +94,7 @@ class GradientsReports {
     if (flags_.settings.empty()) return;
     save_gradient_options(flags_.settings, verdict.results.front().setting.options);
     std::ofstream file{flags_.settings, std::ios::app};
-    file << "# " << comment << "\n";
+    file << "// " << comment << "\n";
   }
   [[nodiscard]] ExitCode draw_plot() const {
     return plot_command_.empty() ? ExitCode::good : draw(plot_command_, lines_);

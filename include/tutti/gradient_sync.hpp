@@ -111,6 +111,7 @@ struct GradientOptions {
   /// Whether a gradient that is infinite or no number makes the step void: an Error on all ranks.
   bool check_finite = false;
   bool norm = false;  ///< Whether StepReport::norm is wanted, for clipping.
+  bool hash = false;  ///< Whether StepReport::hash is wanted, to find where two runs differ.
   /// How gradients travel; empty: as they are. Sums are of f32 then. Of "f16" and "bf16", "int8"
   /// (one scale for 256 elements; "int8:64" for 64), "one_bit" (sign and mean size of 1024
   /// elements, or as it says), "power_sgd" (matrices as products of rank 2, or as it says) and
@@ -132,7 +133,7 @@ struct GradientOptions {
   int in_flight = 2;    ///< Buckets that are reduced at the same time, at most; 1 or more.
   Duration timeout{0};  ///< Of a bucket, and of the step's end; zero takes the communicator's.
   /// As Options::algorithm of all_reduce, for buckets that are reduced by one; empty chooses. Two
-  /// halves, as with norm, check_finite, on_shard and compression, choose their own.
+  /// halves, as with norm, hash, check_finite, on_shard and compression, choose their own.
   std::string algorithm{};
   /// Called by GradientSync's thread for each bucket that has been reduced, in their order, so that
   /// an optimizer runs while others are under way. What it throws makes the step void. Gradients of
@@ -150,9 +151,10 @@ struct GradientOptions {
   std::size_t record = 0;
 };
 
-/// @param path of a file that save_gradient_options, or `tutti gradients --settings`, wrote: lines
-/// "name = value" and comments that begin with #. @param options for what the file does not say.
-/// @return them with what it says. Throws Error{invalid_argument} that names file and line.
+/// @param path of a file that save_gradient_options, or `tutti gradients --settings`, wrote: an
+/// object in JSON with a member for each option, and comments that begin with //. @param options
+/// for what the file does not say. @return them with what it says. Throws Error{invalid_argument}
+/// that names the file, the option and what was expected.
 [[nodiscard]] TUTTI_API GradientOptions load_gradient_options(const std::string& path,
                                                               GradientOptions options = {});
 /// Writes the options that a file can say: sizes, order, storage, in_flight, algorithm, compression
@@ -171,6 +173,11 @@ struct StepReport {
   Duration skew{0};  ///< By how much wait took longer on the first rank than on the last.
   Rank last = 0;     ///< The rank whose wait was the shortest: others have waited for it.
   double norm = 0;   ///< The 2-norm of all gradients after the reduction, where it was wanted.
+  /// A hash of all gradients after the reduction, where it was wanted, else 0; equal on all ranks.
+  /// Of two runs with as many ranks, the same options and the same plan_hash() it is equal where
+  /// every bit of the gradients is, and else differs but for one case in 2^32 or so. Other numbers
+  /// of ranks and other plans make other hashes of the same gradients. Unused ones count as zeros.
+  std::uint32_t hash = 0;
   /// Bytes of gradients that this rank sent, as an algorithm does that sends none twice.
   std::uint64_t sent_bytes = 0;
   std::uint64_t plain_bytes = 0;  ///< The same without compression.

@@ -174,8 +174,9 @@ class TUTTI_API MetricReducer {
 
   /// @return what was added on this rank.
   [[nodiscard]] const Metrics& own() const noexcept { return own_; }
-  /// Puts together what ranks have added, in two small exchanges, and one all_reduce where there is
-  /// a ConfusionMatrix. Collective. Own values stay; see clear. @param world whose ranks take part.
+  /// Puts together what ranks have added, in three small exchanges, and one all_reduce where there
+  /// is a ConfusionMatrix. Collective. Own values stay; see clear. @param world whose ranks take
+  /// part.
   /// @param options of which the timeout counts. @return what all ranks have added; equal in every
   /// bit on all of them. Throws Error; Error{invalid_argument} on all ranks, which leaves the
   /// communicator usable, for metrics that differ in name, kind or classes, and for a total of

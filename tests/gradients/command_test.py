@@ -95,7 +95,7 @@ def test_run():
     status, output, said = run(
         2, "--model", model, "--compute", "5ms", "--steps", "3", "--warmup", "1",
         "--bucket-bytes", "0,64K,flat", "--storage", "copies,views,flat",
-        "--compression", "none,bf16", "--json", "out.jsonl", "--settings", "best.txt")
+        "--compression", "none,bf16", "--json", "out.jsonl", "--settings", "best.json")
     expect(status == 0 and not said, status, said, output)
     expect("18 settings in 4 rounds take about" in output, output)
     context, *settings, summary = records_of(os.path.join(FOLDER, "out.jsonl"))
@@ -118,8 +118,8 @@ def test_run():
         half = 2 if row["compression"] == "bf16" else 1
         expect(abs(row["sent_bytes"] * half - row["plain_bytes"]) < 1000, row)
         expect(row["buckets"] == {0: 3, 65536: 3, "flat": 1}[row["bucket_bytes"]], row)
-    expect(summary["best"] in output and "wrote best.txt" in output, output)
-    read = subprocess.run([USER, "--load", os.path.join(FOLDER, "best.txt")], capture_output=True,
+    expect(summary["best"] in output and "wrote best.json" in output, output)
+    read = subprocess.run([USER, "--load", os.path.join(FOLDER, "best.json")], capture_output=True,
                           text=True, check=True).stdout.split()
     best = settings[0]
     expect(read == [str(best["bucket_bytes"]),

@@ -22,7 +22,7 @@ RULES = {
     "backends/hybrid": ["include"],
     "proof": ["include", "algorithms"],
     "collectives": ["include", "algorithms", "proof"],
-    "overlap": ["include"],
+    "overlap": ["include", "nlohmann"],
     "examples/conjugate_gradient": ["include", "mpi.h"],
     "examples": ["include"],
     "schedules": ["include", "collectives", "proof", "nlohmann", "expat.h", "fmt"],

@@ -2,7 +2,7 @@
 #include <tutti/objects.hpp>
 
 #include "tests/objects/calls.hpp"
-#include "tests/support/wrapper.hpp"
+#include "tests/support/counting.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -160,22 +160,6 @@ TEST(Objects, GoOnWhileTheirRankWaitsForSomethingElse) {
   EXPECT_EQ(sums[0], std::vector<int>{3});
 }
 
-/// Counts what all ranks send.
-class Counting final : public Wrapper {
- public:
-  Counting(std::unique_ptr<Transport> inner, std::uint64_t& bytes)
-      : Wrapper{std::move(inner)}, bytes_{bytes} {}
-  void post(std::span<const Transfer> transfers) override {
-    for (const Transfer& transfer : transfers)
-      if (transfer.kind == Transfer::Kind::send && transfer.peer != self())
-        for (const Piece& piece : transfer.pieces) bytes_ += piece.bytes;
-    Wrapper::post(transfers);
-  }
-
- private:
-  std::uint64_t& bytes_;
-};
-
 class ObjectBytes : public ::testing::Test {
  protected:
   static constexpr int kSize = 8;
@@ -192,7 +176,7 @@ class ObjectBytes : public ::testing::Test {
     return bytes_;
   }
 
-  std::uint64_t bytes_ = 0;
+  std::atomic<std::uint64_t> bytes_ = 0;
   World world_{{.cluster = {.size = kSize, .loans = false},
                 .wrap = [this](std::unique_ptr<Transport> inner) {
                   return std::make_unique<Counting>(std::move(inner), bytes_);

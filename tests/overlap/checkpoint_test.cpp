@@ -195,7 +195,7 @@ TEST_P(Checkpoints, StayWhereSavingFails) {
       world.barrier();
       expect_saved(world, file(), 1);
     };
-    for (const rlim_t bytes : {0U, 10U, 100U, 1000U, 2000U}) {
+    for (const rlim_t bytes : {0U, 10U, 100U, 1000U, 1900U}) {
       std::optional<FileLimit> limit;
       if (world.rank() == 0) limit.emplace(bytes);
       expect_failure("cannot write");

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "gradients.hpp"
-#include "tests/support/wrapper.hpp"
+#include "tests/support/counting.hpp"
 
 namespace tutti::test {
 namespace {
@@ -237,29 +237,13 @@ INSTANTIATE_TEST_SUITE_P(Worlds, Compressions,
                                            Setting{3, "auto", 1}, Setting{4, "auto", 2}),
                          testing::PrintToStringParamName());
 
-/// Counts what a rank sends.
-class CountingTransport final : public harness::Wrapper {
- public:
-  CountingTransport(std::unique_ptr<Transport> inner, std::atomic<std::uint64_t>& bytes)
-      : Wrapper{std::move(inner)}, bytes_{bytes} {}
-  void post(std::span<const Transfer> transfers) override {
-    for (const Transfer& transfer : transfers)
-      if (transfer.kind == Transfer::Kind::send && transfer.peer != self())
-        for (const Piece& piece : transfer.pieces) bytes_ += piece.bytes;
-    Wrapper::post(transfers);
-  }
-
- private:
-  std::atomic<std::uint64_t>& bytes_;
-};
-
 /// A group all of whose transports count.
 class CountingGroup final : public Group {
  public:
   CountingGroup(std::shared_ptr<Group> inner, std::atomic<std::uint64_t>& bytes)
       : inner_{std::move(inner)}, bytes_{bytes} {}
   static Footing wrap(Footing footing, std::atomic<std::uint64_t>& bytes) {
-    footing.transport = std::make_unique<CountingTransport>(std::move(footing.transport), bytes);
+    footing.transport = std::make_unique<harness::Counting>(std::move(footing.transport), bytes);
     footing.group = std::make_shared<CountingGroup>(std::move(footing.group), bytes);
     return footing;
   }

@@ -20,6 +20,7 @@ TEST(GradientSettings, AreReadAsTheyWereWritten) {
                           .average = false,
                           .check_finite = true,
                           .norm = true,
+                          .hash = true,
                           .compression = "top_k:0.5",
                           .verify_every = 9,
                           .in_flight = 7,
@@ -34,17 +35,25 @@ TEST(GradientSettings, AreReadAsTheyWereWritten) {
   EXPECT_FALSE(read.average);
   EXPECT_TRUE(read.check_finite);
   EXPECT_TRUE(read.norm);
+  EXPECT_TRUE(read.hash);
   EXPECT_EQ(read.compression, "top_k:0.5");
   EXPECT_EQ(read.verify_every, 9);
   EXPECT_EQ(read.in_flight, 7);
   EXPECT_EQ(read.algorithm, "ring");
   for (const auto& [text, problem] : std::vector<std::pair<std::string, std::string>>{
-           {"\n# fine\nbucket_byte = 3", "line 3: 'bucket_byte' is none of bucket_bytes, "},
-           {"in_flight = two", "line 1: in_flight is a number of buckets, found 'two'"},
-           {"in_flight = -2", "found '-2'"},
-           {"order", "expected NAME = VALUE, found 'order'"},
-           {"storage = disk", "storage is copies, views or flat, found 'disk'"},
-           {"compression = zip", "compression 'zip' is none of"}}) {
+           {"// fine\n{\"bucket_byte\": 3}", "'bucket_byte' is none of bucket_bytes, "},
+           {R"({"in_flight": "two"})", "in_flight is a number of buckets, found \"two\""},
+           {R"({"in_flight": -2})", "found -2"},
+           {R"({"in_flight": 2.5})", "found 2.5"},
+           {R"({"in_flight": 5000000000})", "found 5000000000"},
+           {R"({"norm": 1})", "norm is true or false, found 1"},
+           {R"({"algorithm": null})", "or nothing, found null"},
+           {R"({"order"})", "expected an object in JSON"},
+           {"[]", "expected an object in JSON"},
+           {"", "expected an object in JSON"},
+           {R"({"storage": "disk"})", "storage is copies, views or flat, found \"disk\""},
+           {R"({"first_bucket_bytes": "flat"})", "is a number of bytes, found \"flat\""},
+           {R"({"compression": "zip"})", "compression 'zip' is none of"}}) {
     std::ofstream{path} << text;
     try {
       static_cast<void>(load_gradient_options(path.string()));
@@ -52,6 +61,7 @@ TEST(GradientSettings, AreReadAsTheyWereWritten) {
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
       EXPECT_NE(std::string{error.what()}.find(problem), std::string::npos) << error.what();
+      EXPECT_NE(std::string{error.what()}.find(path.string()), std::string::npos) << error.what();
     }
   }
   std::filesystem::remove(path);

@@ -1,0 +1,41 @@
+/// @file
+/// The bytes of arrays, and hashes of bytes.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include <tutti/gradient_sync.hpp>
+
+namespace tutti::inline v0::detail {
+
+/// @param array of the program's. @return its bytes.
+[[nodiscard]] inline std::span<std::byte> bytes_of(const Parameter& array) noexcept {
+  return {static_cast<std::byte*>(array.data), array.count * size_of(array.type)};
+}
+
+/// A 64-bit hash, eight bytes at a time; zeros follow the last ones. Each step can be reversed, so
+/// that a change within any eight bytes is always noticed.
+/// @param bytes what to hash. @param hash of what is before them. @return the hash of all.
+[[nodiscard]] inline std::uint64_t hash_of(std::span<const std::byte> bytes,
+                                           std::uint64_t hash = 0x7475747469636b70) noexcept {
+  for (std::size_t i = 0; i < bytes.size(); i += sizeof hash) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + i, std::min(sizeof word, bytes.size() - i));
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;  // else two highest bits that differ would cancel each other
+  }
+  return hash;
+}
+
+/// SplitMix64's finalizer (Steele, Lea, Flood, OOPSLA 2014). @param x any. @return another one.
+[[nodiscard]] constexpr std::uint64_t mixed_bits(std::uint64_t x) noexcept {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+}  // namespace tutti::inline v0::detail
