@@ -33,8 +33,8 @@ bool drain(std::vector<MPI_Request>& requests, Duration patience);
 /// found right: so pieces are never written by another call's message, and a message never meets a
 /// receive that is too short, which Open MPI 4.1 answers with a crash.
 ///
-/// A sink is given such a payload from two chunks that lie in the cache (Landing), kWindow others
-/// are under way at once.
+/// A combiner is given such a payload from two chunks that lie in the cache (Landing), kWindow
+/// others are under way at once.
 ///
 /// The communicator is freed where all ranks end their transports within kEndPatience of each other
 /// and none has failed. Otherwise it is kept until the MPI ends, of which MPICH has about 2,000.
