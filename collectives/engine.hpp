@@ -10,19 +10,19 @@
 #include <optional>
 #include <string>
 #include <type_traits>
-#include <unordered_map>
 #include <vector>
 
 #include <tutti/communicator.hpp>
 #include <tutti/object_call.hpp>
 #include <tutti/spi/communicator.hpp>
 
+#include "call_order.hpp"
 #include "execution.hpp"
 #include "occupancy.hpp"
+#include "program_cache.hpp"
 #include "progress_hook.hpp"
 #include "progress_thread.hpp"
 #include "selector.hpp"
-#include "shape_key.hpp"
 #include "witnesses.hpp"
 
 namespace tutti::inline v0::detail {
@@ -91,7 +91,7 @@ class Engine {
   void start_later(Execution& execution, const void* in, void* out, Duration timeout,
                    Execution::Turn turn);
   /// Nothing will start at a turn that was kept.
-  void give_up_turn(Execution::Turn turn) noexcept { std::erase(kept_, turn.sequence); }
+  void give_up_turn(Execution::Turn turn) noexcept { order_.end_keeping(turn); }
   /// Starts an object collective, and keeps it while it is under way: it goes on in whatever test
   /// or wait. Throws as acquire and start do.
   void start(const std::shared_ptr<ObjectOperation>& operation);
@@ -171,30 +171,8 @@ class Engine {
   [[nodiscard]] std::string explain(const Call& call, const Options& options);
 
  private:
-  struct Entry;
-  /// An execution and whose it is. It goes from list to list, which allocates nothing.
-  struct Held {
-    Execution execution;
-    Entry* entry;
-
-    Held(Outbox& outbox, Scratch& scratch, Entry& owner, int lanes)
-        : execution{outbox, scratch, owner.binding, lanes}, entry{&owner} {}
-  };
-  /// A bound shape in the cache, most recently used first.
-  struct Entry {
-    ShapeKey key;  // views into the members below
-    std::string algorithm;
-    std::vector<std::size_t> counts;
-    std::vector<std::size_t> in_counts;
-    std::vector<std::size_t> out_counts;
-    std::shared_ptr<const Binding> binding;
-    std::list<Held> idle;  // the one used last first
-    std::size_t users = 0;
-    std::size_t bytes = 0;
-    std::size_t hash = 0;
-
-    explicit Entry(const ShapeKey& shape);
-  };
+  using Shape = ProgramCache::Shape;
+  using Held = ProgramCache::Held;
   /// What starts when older operations have ended, in the order of the calls.
   struct Waiting {
     Execution* execution = nullptr;  // or:
@@ -209,13 +187,10 @@ class Engine {
     void* out;
     Enlistment how;
   };
-  Entry& entry_ready_for(const Call& call, const Options& options);
-  Entry& entry_for(const Call& call, const Options& options);
-  Execution& lend(Entry& entry) noexcept;
-  void run_later(Entry& entry, const Call& call, const Options& options);
+  Shape& shape_for(const Call& call, const Options& options);
+  Held& ready_for(const Call& call, const Options& options);
+  void run_later(Shape& shape, const Call& call, const Options& options);
   [[nodiscard]] std::shared_ptr<const Binding> bind_shape(const Call& call, const Options& options);
-  void count_bytes(Entry& entry) noexcept;
-  void evict() noexcept;
   /// Polls once. @return how many transfers completed.
   std::size_t progress();
   /// The oldest collective that has not ended, or the next one.
@@ -225,7 +200,9 @@ class Engine {
   };
   [[nodiscard]] Oldest oldest_pending() const noexcept;
   void check_start(const Execution& execution, const void* in, const void* out);
-  [[nodiscard]] bool is_within_window(std::uint64_t wanted) noexcept;
+  [[nodiscard]] bool is_within_window(std::uint64_t wanted) noexcept {
+    return order_.has_room(wanted, [this] { return oldest_pending().sequence; });
+  }
   [[nodiscard]] bool has_room(std::uint64_t wanted) noexcept {
     return waiting_.empty() && is_within_window(wanted);
   }
@@ -240,7 +217,6 @@ class Engine {
   void end_told_waits() noexcept;
   [[nodiscard]] bool has_anything_pending() const noexcept;
   [[nodiscard]] Execution::Turn turn_of(const Execution& execution);
-  [[nodiscard]] Execution::Turn take_turn() noexcept;
   [[nodiscard]] bool has_pending() const noexcept;
   void look_back() noexcept;
   void find_strays(bool thoroughly);
@@ -283,23 +259,15 @@ class Engine {
   CommunicatorOptions options_;
   Selector selector_;
   Scratch scratch_;
-  std::list<Entry> entries_;
-  std::unordered_multimap<std::size_t, std::list<Entry>::iterator> index_;
-  std::size_t cached_bytes_ = 0;  // of entries and idle executions
-  std::list<Held> in_use_;        // the one acquired last first
-  std::list<Held> held_;          // those that wait for their start, in the order of the calls
+  ProgramCache cache_;
+  CallOrder order_;
+  std::list<Held> in_use_;  // the one acquired last first
+  std::list<Held> held_;    // those that wait for their start, in the order of the calls
   std::vector<Enlisted> enlisted_;
   std::deque<Waiting> waiting_;
   std::vector<Execution*> awaited_;  // by a batch
-  std::uint64_t sequence_ = 0;
-  std::uint64_t oldest_ = 0;     // no collective before this one is pending
-  std::uint32_t window_ = 1;     // collectives with tags of their own
-  std::uint32_t user_tags_ = 0;  // behind those
-  std::uint32_t place_ = 0;      // of the next operation in the window
-  bool laps_ = false;        // whether the next operation is the first of a window but the first
-  bool has_looked_ = false;  // for strays, since the last poll
+  bool has_looked_ = false;          // for strays, since the last poll
   bool strays_are_likely_ = false;   // a call may have left some, and none waited for all since
-  std::vector<std::uint64_t> kept_;  // turns at which nothing has started yet
   std::array<RawBytes, 4> bytes_{};  // for object collectives
   Buffer<std::byte> visible_{};      // the same, which peers see
   std::vector<std::shared_ptr<ObjectOperation>> objects_;  // under way

@@ -57,13 +57,12 @@ void Engine::look_back() noexcept {
 }
 
 Engine::Oldest Engine::oldest_pending() const noexcept {
-  Oldest oldest{sequence_};
+  Oldest oldest{order_.count()};
   for (const Held& held : in_use_)
     if (!held.execution.done() && !held.execution.is_held() &&
         held.execution.binding().is_collective && held.execution.sequence() < oldest.sequence)
       oldest = {held.execution.sequence(), held.execution.binding().fingerprint};
-  for (const std::uint64_t turn : kept_)
-    if (turn < oldest.sequence) oldest = {turn};
+  if (order_.oldest_kept() < oldest.sequence) oldest = {order_.oldest_kept()};
   return oldest;
 }
 
@@ -90,7 +89,7 @@ void Engine::find_strays_after(const Execution& execution) {
 }
 
 bool Engine::has_pending() const noexcept {
-  return oldest_pending().sequence < sequence_;
+  return oldest_pending().sequence < order_.count();
 }
 
 void Engine::fail(const Error& cause) {
@@ -117,7 +116,7 @@ Error Engine::explained(const Error& cause) const {
   const bool is_over = failure_ || (alarm_ && alarm_->went_off());
   if (cause.code() != ErrorCode::mismatch || is_over) return cause;
   try {
-    return witnesses().explained(cause, sequence_);
+    return witnesses().explained(cause, order_.count());
   } catch (...) {
     return cause;
   }

@@ -16,12 +16,7 @@ void Engine::release(Execution* execution) noexcept {
     return give_up(execution->state());
   }
   execution->rest();
-  cached_bytes_ += execution->footprint();
-  Entry& entry = *found->entry;
-  --entry.users;
-  count_bytes(entry);
-  entry.idle.splice(entry.idle.begin(), in_use_, found);
-  if (cached_bytes_ > options_.cache_bytes) evict();
+  cache_.take_back(in_use_, found);
 }
 
 void Engine::give_up(const std::string& what) noexcept {

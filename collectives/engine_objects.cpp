@@ -8,8 +8,7 @@
 namespace tutti::inline v0::detail {
 
 Execution::Turn Engine::keep_turn() {
-  kept_.push_back(sequence_);
-  return take_turn();
+  return order_.keep();
 }
 
 void Engine::start_later(Execution& execution, const void* in, void* out, Duration timeout,
@@ -27,7 +26,7 @@ void Engine::start_later(Execution& execution, const void* in, void* out, Durati
 void Engine::start(const std::shared_ptr<ObjectOperation>& operation) {
   try {
     operation->prepare();
-    kept_.reserve(kept_.size() + 1);
+    order_.prepare_to_keep();
     objects_.push_back(operation);
     if (operation->places() > 0 && !has_room(operation->places())) {
       waiting_.push_back({.objects = operation});

@@ -48,12 +48,11 @@ std::string words_of_sender(Rank from) {
 
 std::optional<Arrival> Engine::probe(Rank from, int tag) {
   if (failure_) complain();
-  check_probe(from, tag, user_tags_, transport_->size());
+  check_probe(from, tag, order_.user_tags(), transport_->size());
   progress();
   if (!objects_.empty()) advance_objects();
   try {
-    const auto found =
-        transport_->probe(from, window_ * kInstances + static_cast<std::uint32_t>(tag));
+    const auto found = transport_->probe(from, order_.tag_of_message(tag));
     if (!found) return std::nullopt;
     return Arrival{.from = found->from, .tag = tag, .bytes = found->bytes};
   } catch (...) {

@@ -22,6 +22,10 @@ constexpr std::array kAlone{Take::stream, Take::past, Take::read, Take::share};
 constexpr std::array kFolded{Take::stream, Take::past, Take::read};
 constexpr std::array kExchanged{Take::read, Take::stream, Take::past};
 constexpr std::array kUnreadable{Take::stream, Take::past};
+/// What both ranks see is read where it lies, and where it is long and neither has anything else to
+/// do one core alone would take as long again.
+constexpr std::array kSeen{Take::share, Take::read};
+constexpr std::uint64_t kSharedVisible = std::uint64_t{512} << 10;
 
 }  // namespace
 
@@ -44,15 +48,20 @@ Take ShmTransport::asked_for(const Peer& peer, std::uint64_t bytes, bool exchang
 
 Take ShmTransport::take_of(Peer& peer, const Record& record, const Message& message,
                            std::size_t ranges) const {
-  if (message.way != Way::process) return message.way == Way::stream ? Take::stream : Take::read;
+  if (message.way == Way::stream) return Take::stream;
   const bool can_read = peer.member->process >= 0;
-  if (can_read && (crowded_ || record.bytes < kProcessBytes)) return Take::read;
+  const bool is_seen = message.way != Way::process;
   const auto [folds, exchanged] = record.course;
+  const bool may_share = !folds && !exchanged && can_read && peer.may_share && ranges == 1 &&
+                         record.transfer.pieces.size() == 1;
+  const std::uint64_t least = is_seen ? kSharedVisible : kProcessBytes;
+  if ((is_seen || can_read) && (crowded_ || record.bytes < least)) return Take::read;
+  if (is_seen && !may_share) return Take::read;
   std::span<const Take> takes = kFolded;
-  if (!can_read) takes = kUnreadable;
+  if (is_seen) takes = kSeen;
+  else if (!can_read) takes = kUnreadable;
   else if (!folds && exchanged) takes = kExchanged;
-  else if (!folds && peer.may_share && ranges == 1 && record.transfer.pieces.size() == 1)
-    takes = kAlone;
+  else if (may_share) takes = kAlone;
   return peer.ways().choose(record.bytes, record.course, takes);
 }
 

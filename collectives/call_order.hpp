@@ -1,0 +1,79 @@
+/// @file
+/// The order of calls on a communicator: their numbers, and the tags of their messages.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "execution.hpp"
+
+namespace tutti::inline v0::detail {
+
+/// Numbers collectives, which is the same on all ranks. So many from the oldest pending one on have
+/// tags of their own; later ones wait. Tags are used again in turn, so that a message that was
+/// never received, as after a disagreement about the root, meets a later call and is found to be
+/// wrong.
+class CallOrder {
+ public:
+  /// @param tags of the transport. @param user_tags of messages between two ranks, at most.
+  CallOrder(std::uint32_t tags, std::uint32_t user_tags)
+      : window_{std::min(kWindow, tags / kInstances)},
+        user_tags_{std::min(user_tags, tags - window_ * kInstances)} {
+    expects(window_ > 0, "a transport has tags for one operation");
+  }
+
+  /// @return tags of messages between two ranks, which lie behind those of collectives.
+  [[nodiscard]] std::uint32_t user_tags() const noexcept { return user_tags_; }
+  /// @param user_tag below user_tags(). @return the transport's.
+  [[nodiscard]] std::uint32_t tag_of_message(int user_tag) const noexcept {
+    return window_ * kInstances + static_cast<std::uint32_t>(user_tag);
+  }
+  /// @return collectives that have taken their turns.
+  [[nodiscard]] std::uint64_t count() const noexcept { return sequence_; }
+  /// @return the next turn.
+  Execution::Turn take() noexcept {
+    const Execution::Turn turn{sequence_++, place_ * kInstances};
+    if (++place_ == window_) place_ = 0;
+    laps_ = laps_ || place_ == 0;
+    return turn;
+  }
+  /// @return the next turn, at which something starts later, or never.
+  Execution::Turn keep() {
+    kept_.push_back(sequence_);
+    return take();
+  }
+  /// Makes sure that the next keep does not throw.
+  void prepare_to_keep() { kept_.reserve(kept_.size() + 1); }
+  /// Something has started at a turn that was kept, or never will.
+  void end_keeping(Execution::Turn turn) noexcept { std::erase(kept_, turn.sequence); }
+  /// @return the oldest turn that is kept, or count() if none is.
+  [[nodiscard]] std::uint64_t oldest_kept() const noexcept {
+    return kept_.empty() ? sequence_ : *std::ranges::min_element(kept_);
+  }
+  /// Asks for the oldest call only where the window may be full, once in a while.
+  /// @param wanted how many turns. @param oldest returns the number of the oldest pending call.
+  /// @return whether there are tags for them.
+  template <class Oldest>
+  [[nodiscard]] bool has_room(std::uint64_t wanted, Oldest oldest) noexcept {
+    if (sequence_ + wanted - oldest_ <= window_) return true;
+    oldest_ = oldest();
+    return sequence_ + wanted - oldest_ <= window_;
+  }
+  /// @return whether tags are about to be used again.
+  [[nodiscard]] bool laps() const noexcept { return laps_; }
+  /// That was looked at.
+  void end_lap() noexcept { laps_ = false; }
+
+ private:
+  static constexpr std::uint32_t kWindow = 64;
+  std::uint32_t window_;     // collectives with tags of their own
+  std::uint32_t user_tags_;  // behind those
+  std::uint64_t sequence_ = 0;
+  std::uint64_t oldest_ = 0;  // no collective before this one is pending
+  std::uint32_t place_ = 0;   // of the next one in the window
+  bool laps_ = false;         // whether it is the first of a window but the first
+  std::vector<std::uint64_t> kept_{};
+};
+
+}  // namespace tutti::inline v0::detail

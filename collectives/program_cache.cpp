@@ -1,0 +1,87 @@
+#include "program_cache.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti::inline v0::detail {
+
+ProgramCache::Shape::Shape(const ShapeKey& shape)
+    : key{shape}, algorithm{shape.algorithm}, counts{shape.counts.begin(), shape.counts.end()},
+      in_counts{shape.own.in.begin(), shape.own.in.end()},
+      out_counts{shape.own.out.begin(), shape.own.out.end()}, hash{shape.hash()} {
+  key.algorithm = algorithm;
+  key.counts = counts;
+  key.own = {in_counts, out_counts};
+}
+
+ProgramCache::Shape* ProgramCache::find(const Call& call, const Options& options) {
+  if (!shapes_.empty() && shapes_.front().key.fits(call, options)) return &shapes_.front();
+  const auto [begin, end] = index_.equal_range(ShapeKey{call, options}.hash());
+  for (auto found = begin; found != end; ++found)
+    if (found->second->key.fits(call, options)) {
+      shapes_.splice(shapes_.begin(), shapes_, found->second);
+      return &shapes_.front();
+    }
+  return nullptr;
+}
+
+ProgramCache::Shape& ProgramCache::add(const Call& call, const Options& options,
+                                       std::shared_ptr<const Binding> binding) {
+  shapes_.emplace_front(ShapeKey{call, options});
+  Shape& shape = shapes_.front();
+  // The operator's function may be gone by the next call; the binding's copy keeps it alive, and
+  // thus its address unused by any other.
+  shape.binding = std::move(binding);
+  index_.emplace(shape.hash, shapes_.begin());
+  count(shape.counted, sizeof(Shape) + sizeof(Binding) + shape.binding->programs->footprint());
+  evict();
+  return shape;
+}
+
+ProgramCache::Held& ProgramCache::idle(Shape& shape) {
+  if (shape.idle.empty()) {
+    Held& made = shape.idle.emplace_front(outbox_, scratch_, shape, instances_);
+    count(made.counted, made.execution.footprint());
+  }
+  return shape.idle.front();
+}
+
+void ProgramCache::recount(Held& held) noexcept {
+  Shape& shape = *held.shape;
+  count(held.counted, held.execution.footprint());
+  count(shape.counted, sizeof(Shape) + sizeof(Binding) + shape.binding->programs->footprint());
+}
+
+Execution& ProgramCache::lend(Shape& shape, std::list<Held>& to) noexcept {
+  to.splice(to.begin(), shape.idle, shape.idle.begin());
+  ++shape.users;
+  count(to.front().counted, 0);
+  return to.front().execution;
+}
+
+void ProgramCache::take_back(std::list<Held>& from, std::list<Held>::iterator held) noexcept {
+  Shape& shape = *held->shape;
+  --shape.users;
+  recount(*held);
+  shape.idle.splice(shape.idle.begin(), from, held);
+  evict();
+}
+
+void ProgramCache::evict_some() noexcept {
+  for (auto shape = shapes_.end(); bytes_ > budget_ && shape != shapes_.begin();) {
+    --shape;
+    const bool is_last_used = shape == shapes_.begin();
+    while (bytes_ > budget_ && shape->idle.size() > (is_last_used ? 1U : 0U)) {
+      bytes_ -= shape->idle.back().counted;
+      shape->idle.pop_back();
+    }
+    if (is_last_used || shape->users > 0 || bytes_ <= budget_) continue;
+    const auto [begin, end] = index_.equal_range(shape->hash);
+    index_.erase(std::find_if(begin, end, [&](const auto& i) { return i.second == shape; }));
+    bytes_ -= shape->counted;
+    calls_.forget(shape->binding->fingerprint);
+    shape = shapes_.erase(shape);
+  }
+}
+
+}  // namespace tutti::inline v0::detail
