@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "perf/run_spawn.hpp"
+#include "perf/spawn.hpp"
 #include "perf/sweep_build.hpp"
 #include "perf/sweep_failure.hpp"
 

@@ -13,7 +13,7 @@
 
 #include "schedules/print.hpp"
 #include "perf/load.hpp"
-#include "perf/msccl.hpp"
+#include "command/msccl.hpp"
 #include "perf/sweep_failure.hpp"
 #include "schedules/written.hpp"
 

@@ -8,7 +8,7 @@ import re
 import sys
 
 # What the files of a folder may include, beside the standard library and their own folder. The
-# first folder that matches counts, so the narrower ones stand first. Tests and perf see everything.
+# first folder that matches counts, so the narrower ones stand first. Tests and the command see everything.
 RULES = {
     "include/tutti/cereal.hpp": ["include", "cereal"],
     "include/tutti/cereal_archives.hpp": ["include", "cereal"],
@@ -27,14 +27,16 @@ RULES = {
     "examples": ["include"],
     "schedules": ["include", "collectives", "proof", "nlohmann", "expat.h", "fmt"],
     "runtime": ["include", "algorithms", "backends", "collectives", "pmix.h"],
+    "perf": ["include", "algorithms", "backends", "collectives", "proof", "runtime", "schedules", "CLI",
+             "fmt", "gloo", "mpi.h", "nlohmann"],
 }
-SEES_EVERYTHING = ["tests", "perf"]
+SEES_EVERYTHING = ["tests", "command"]
 # What overlap/ needs beside, to store checkpoints, to name the host, and to share memory on it.
 OVERLAP_SYSTEM_HEADERS = {"fcntl.h", "sys/mman.h", "sys/stat.h", "unistd.h"}
 SOURCES = {".cpp", ".hpp", ".inl", ".h"}
 LONGEST_FILE = 400
 LONGEST_ALGORITHM = 120
-# Operating system and vector headers that only backends and the runtime may use, but for those below.
+# Operating system and vector headers that only backends, the runtime and perf may use, but for those below.
 SYSTEM_HEADERS = re.compile(
     r"(sys/.*|netinet/.*|arpa/.*|net/.*|linux/.*|netdb\.h|ifaddrs\.h|unistd\.h|fcntl\.h|poll\.h|"
     r"pthread\.h|sched\.h|signal\.h|dirent\.h|dlfcn\.h|cpuid\.h|.*intrin\.h|arm_neon\.h)")
@@ -93,7 +95,7 @@ def may_include(box, target):
         return True
     if box == "overlap" and target in OVERLAP_SYSTEM_HEADERS:
         return True
-    if box.startswith(("backends/", "runtime")) and SYSTEM_HEADERS.fullmatch(target):
+    if box.startswith(("backends/", "runtime", "perf")) and SYSTEM_HEADERS.fullmatch(target):
         return True
     return any(target == allowed or target.startswith(allowed + "/") for allowed in RULES[box])
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "perf/run_spawn.hpp"
+#include "perf/spawn.hpp"
 
 namespace tutti::perf {
 

@@ -15,12 +15,12 @@
 #include <tutti/spi/catalog.hpp>
 
 #include "collectives/predict.hpp"
-#include "proof/verify_row.hpp"
+#include "command/commands.hpp"
+#include "command/traits.hpp"
 #include "perf/command_line.hpp"
-#include "perf/command_traits.hpp"
-#include "perf/commands.hpp"
 #include "perf/exit_code.hpp"
 #include "perf/load.hpp"
+#include "proof/verify_row.hpp"
 
 namespace tutti::perf {
 namespace {

@@ -1,4 +1,4 @@
-#include "perf/run_spawn.hpp"
+#include "perf/spawn.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "perf/run_spawn.hpp"
+#include "perf/spawn.hpp"
 
 namespace tutti::perf {
 

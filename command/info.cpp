@@ -15,8 +15,8 @@
 #include <tutti/types.hpp>
 
 #include "backends/host/instruction_set.hpp"
+#include "command/commands.hpp"
 #include "perf/command_line.hpp"
-#include "perf/commands.hpp"
 #include "perf/environment.hpp"
 #include "perf/exit_code.hpp"
 #include "perf/sweep_build.hpp"

@@ -14,10 +14,10 @@
 
 #include <tutti/error.hpp>
 
+#include "command/commands.hpp"
+#include "command/fail.hpp"
 #include "perf/command_line.hpp"
-#include "perf/commands.hpp"
 #include "perf/environment.hpp"
-#include "perf/fail.hpp"
 #include "perf/sweep_build.hpp"
 #include "perf/sweep_failure.hpp"
 

@@ -1,4 +1,4 @@
-#include "perf/command_traits.hpp"
+#include "command/traits.hpp"
 
 #include "proof/verify_row.hpp"
 

@@ -1,4 +1,4 @@
-#include "perf/run_guard.hpp"
+#include "command/run_guard.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #include <sstream>
 #include <utility>
 
-#include "perf/run_stream.hpp"
+#include "command/run_stream.hpp"
 #include "perf/sweep_failure.hpp"
 
 namespace tutti::perf {

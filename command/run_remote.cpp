@@ -1,4 +1,4 @@
-#include "perf/run_remote.hpp"
+#include "command/run_remote.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,7 +15,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "perf/run_spawn.hpp"
+#include "perf/spawn.hpp"
 #include "perf/sweep_failure.hpp"
 #include "runtime/folder.hpp"
 

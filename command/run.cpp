@@ -17,12 +17,12 @@
 #include <utility>
 #include <vector>
 
+#include "command/commands.hpp"
+#include "command/run_guard.hpp"
+#include "command/run_remote.hpp"
+#include "command/run_stream.hpp"
 #include "perf/command_line.hpp"
-#include "perf/commands.hpp"
 #include "perf/exit_code.hpp"
-#include "perf/run_guard.hpp"
-#include "perf/run_remote.hpp"
-#include "perf/run_stream.hpp"
 #include "perf/sweep_failure.hpp"
 #include "perf/world.hpp"
 #include "runtime/cryptography.hpp"

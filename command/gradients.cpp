@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "command/commands.hpp"
+#include "command/fail.hpp"
 #include "perf/command_line.hpp"
-#include "perf/commands.hpp"
 #include "perf/environment.hpp"
-#include "perf/fail.hpp"
 #include "perf/gradients_fit.hpp"
 #include "perf/gradients_measure.hpp"
 #include "perf/gradients_report.hpp"

@@ -10,9 +10,9 @@
 
 #include <tutti/spi/algorithm.hpp>
 
+#include "command/commands.hpp"
+#include "command/traits.hpp"
 #include "perf/command_line.hpp"
-#include "perf/command_traits.hpp"
-#include "perf/commands.hpp"
 #include "perf/exit_code.hpp"
 #include "perf/load.hpp"
 

@@ -12,12 +12,12 @@
 #include <tutti/spi/algorithm.hpp>
 #include <tutti/spi/catalog.hpp>
 
-#include "schedules/print.hpp"
+#include "command/commands.hpp"
+#include "command/msccl.hpp"
 #include "perf/command_line.hpp"
-#include "perf/commands.hpp"
 #include "perf/load.hpp"
-#include "perf/msccl.hpp"
 #include "perf/sweep_failure.hpp"
+#include "schedules/print.hpp"
 
 namespace tutti::perf {
 namespace {

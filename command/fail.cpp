@@ -1,4 +1,4 @@
-#include "perf/fail.hpp"
+#include "command/fail.hpp"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "perf/msccl.hpp"
+#include "command/msccl.hpp"
 #include "schedules/msccl.hpp"
 
 namespace tutti::perf {

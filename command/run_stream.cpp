@@ -1,4 +1,4 @@
-#include "perf/run_stream.hpp"
+#include "command/run_stream.hpp"
 
 #include <unistd.h>
 

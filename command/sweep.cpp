@@ -10,10 +10,10 @@
 
 #include <tutti/spi/communicator.hpp>
 
-#include "perf/commands.hpp"
+#include "command/commands.hpp"
+#include "command/fail.hpp"
 #include "perf/environment.hpp"
-#include "perf/fail.hpp"
-#include "perf/run_spawn.hpp"
+#include "perf/spawn.hpp"
 #include "perf/sweep_baseline.hpp"
 #include "perf/sweep_context.hpp"
 #include "perf/sweep_failure.hpp"
