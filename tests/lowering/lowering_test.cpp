@@ -1,10 +1,12 @@
 // What lowering makes of schedules that no row of the catalog has.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <utility>
 
 #include <tutti/error.hpp>
+#include <tutti/spi/algorithm.hpp>
 
 #include "collectives/lowering.hpp"
 
@@ -144,6 +146,26 @@ TEST(Lowering, MakesTwoProgramsOfAnyNumberOfEqualSegments) {
   EXPECT_NE(first.program, last.program) << "143 and 142 elements";
   EXPECT_EQ(programs.find(5, false).program, first.program);
   EXPECT_EQ(last.shift, 4 * 858U);
+}
+
+/// @return the most memory that this process has had, in MiB.
+long most_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
+
+// An all_to_all has 16 million slots there, of which a rank names 8 thousand.
+TEST(Lowering, TakesMemoryForTheOwnStepsOnly) {
+  constexpr int kRanks = 4096;
+  const long before = most_memory();
+  for (const char* const algorithm : {"direct", "pairwise", "bruck"}) {
+    const Choice choice = parse_choice(Collective::all_to_all, algorithm);
+    const detail::Layout layout{Contract{Collective::all_to_all, kRanks, 0}, 1, 4};
+    const Program program = lowered(choice.build(kRanks, 0, 1), layout);
+    EXPECT_LT(program.footprint(), std::size_t{2} << 20) << algorithm;
+  }
+  EXPECT_LT(most_memory() - before, 32);
 }
 
 }  // namespace
