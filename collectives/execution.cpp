@@ -162,7 +162,7 @@ void Execution::begin(Instance& instance) {
 void Execution::place(Instance& instance) {
   const Program& program = *instance.program;
   instance.missing.resize(program.needs.size());
-  instance.ready.reserve(program.needs.size());
+  instance.ready.resize(program.needs.size());
   instance.pieces.clear();
   for (const PlacedPiece& piece : program.pieces)
     instance.pieces.push_back({at(instance, piece.place), piece.bytes});
@@ -214,37 +214,33 @@ bool Execution::is_in_place() const noexcept {
          out < in + binding_->layout().in_total() * binding_->element_bytes;
 }
 
-void Execution::go_on(Instance& instance) {
-  while (true) {
-    if (instance.is_waiting) {
-      if (watch_ != nullptr && !watch_->may_begin(instance.segment)) return;
-      instance.is_waiting = false;
-      for (const std::uint32_t batch : instance.program->starts)
-        issue(instance, instance.program->batches[batch]);
-    }
-    for (std::size_t i = 0; i < instance.ready.size(); ++i)
-      issue(instance, instance.program->batches[instance.ready[i]]);
-    instance.ready.clear();
-    if (instance.left > 0) return;
-    if (watch_ != nullptr) watch_->came(instance.segment);
-    if (instance.segment + instances_.size() >= binding_->segments) {
-      --active_;
-      return;
-    }
-    instance.segment += instances_.size();
-    take_program(instance);
-    begin(instance);
-  }
+Fold Execution::fold_of(const Combination& combination) const noexcept {
+  return {.type = binding_->type,
+          .element_bytes = binding_->element_bytes,
+          .op = &binding_->op,
+          .count = combination.count,
+          .divisor = combination.finish ? binding_->layout().contract().size : 1};
 }
 
-void Execution::issue(Instance& instance, const Batch& batch) {
-  if (batch.messages > 0) return post(instance, batch);
-  const Program& program = *instance.program;
-  for (std::uint32_t i = batch.first; i < batch.end; ++i) {
-    for (const Combination& combination : program.combinations_of(program.operations[i]))
-      combine(instance, combination);
-    finish(instance, i);
-  }
+void Execution::combine(const Instance& instance, const Combination& combination) {
+  const std::span<const Place> places = instance.program->operands_of(combination);
+  std::byte* const destination = at(instance, combination.destination);
+  if (places.size() == 1 && !combination.finish)
+    return memory_.copy(destination, at(instance, places[0]),
+                        combination.count * binding_->element_bytes);
+  if (operands_.size() < places.size()) operands_.resize(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) operands_[i] = at(instance, places[i]);
+  Fold fold = fold_of(combination);
+  fold.destination = destination;
+  fold.operands = std::span{operands_}.first(places.size());
+  memory_.fold(fold);
+}
+
+/// An operation is done, or `count` of a uniform batch are.
+void Execution::finish(Instance& instance, std::uint32_t operation, std::uint32_t count) {
+  instance.left -= count;
+  for (const std::uint32_t next : instance.program->next_of(operation))
+    if ((instance.missing[next] -= count) == 0) instance.ready[instance.ready_count++] = next;
 }
 
 /// Posts messages but those that stand at their receivers already.
@@ -265,11 +261,37 @@ void Execution::post(Instance& instance, const Batch& batch) {
     if (pending[i].is_done) finish(instance, batch.first + i);
 }
 
-/// An operation is done, or `count` of a uniform batch are.
-void Execution::finish(Instance& instance, std::uint32_t operation, std::uint32_t count) {
-  instance.left -= count;
-  for (const std::uint32_t next : instance.program->next_of(operation))
-    if ((instance.missing[next] -= count) == 0) instance.ready.push_back(next);
+void Execution::issue(Instance& instance, const Batch& batch) {
+  if (batch.messages > 0) return post(instance, batch);
+  const Program& program = *instance.program;
+  for (std::uint32_t i = batch.first; i < batch.end; ++i) {
+    for (const Combination& combination : program.combinations_of(program.operations[i]))
+      combine(instance, combination);
+    finish(instance, i);
+  }
+}
+
+void Execution::go_on(Instance& instance) {
+  while (true) {
+    if (instance.is_waiting) {
+      if (watch_ != nullptr && !watch_->may_begin(instance.segment)) return;
+      instance.is_waiting = false;
+      for (const std::uint32_t batch : instance.program->starts)
+        issue(instance, instance.program->batches[batch]);
+    }
+    for (std::size_t i = 0; i < instance.ready_count; ++i)
+      issue(instance, instance.program->batches[instance.ready[i]]);
+    instance.ready_count = 0;
+    if (instance.left > 0) return;
+    if (watch_ != nullptr) watch_->came(instance.segment);
+    if (instance.segment + instances_.size() >= binding_->segments) {
+      --active_;
+      return;
+    }
+    instance.segment += instances_.size();
+    take_program(instance);
+    begin(instance);
+  }
 }
 
 void Execution::complete(const Completion& completion) {
@@ -340,14 +362,6 @@ std::byte* Execution::Combining::room() noexcept {
   return destination;
 }
 
-Fold Execution::fold_of(const Combination& combination) const noexcept {
-  return {.type = binding_->type,
-          .element_bytes = binding_->element_bytes,
-          .op = &binding_->op,
-          .count = combination.count,
-          .divisor = combination.finish ? binding_->layout().contract().size : 1};
-}
-
 /// Of a combination with one incoming operand, some elements from `first` on. Called by any thread.
 void Execution::combine_part(const Instance& instance, const Combination& combination,
                              std::size_t first, std::span<const std::byte> incoming) const {
@@ -361,20 +375,6 @@ void Execution::combine_part(const Instance& instance, const Combination& combin
   fold.destination = at(instance, combination.destination) + offset;
   fold.operands = operands;
   fold.count = incoming.size() / binding_->element_bytes;
-  memory_.fold(fold);
-}
-
-void Execution::combine(const Instance& instance, const Combination& combination) {
-  const std::span<const Place> places = instance.program->operands_of(combination);
-  std::byte* const destination = at(instance, combination.destination);
-  if (places.size() == 1 && !combination.finish)
-    return memory_.copy(destination, at(instance, places[0]),
-                        combination.count * binding_->element_bytes);
-  if (operands_.size() < places.size()) operands_.resize(places.size());
-  for (std::size_t i = 0; i < places.size(); ++i) operands_[i] = at(instance, places[i]);
-  Fold fold = fold_of(combination);
-  fold.destination = destination;
-  fold.operands = std::span{operands_}.first(places.size());
   memory_.fold(fold);
 }
 

@@ -176,7 +176,8 @@ class Execution {
     bool is_placed = false;                // pieces and transfers are those of the program, there
     std::uint32_t left = 0;                // operations that are not done
     std::vector<std::uint32_t> missing{};  // by batch: operations before it that are not done
-    std::vector<std::uint32_t> ready{};    // batches that may start
+    std::vector<std::uint32_t> ready{};    // batches that may start: the first so many
+    std::size_t ready_count = 0;
     std::vector<Piece> pieces{};
     std::vector<Transfer> transfers{};  // by message, as are the next ones
     std::vector<Pending> pending{};
