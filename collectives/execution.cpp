@@ -194,9 +194,11 @@ void Execution::place(Instance& instance) {
 
 void Execution::place_combiners(Instance& instance) {
   const Program& program = *instance.program;
+  constexpr std::size_t kLargestElement = 16;  // that built-in operators reduce
   for (std::size_t i = 0; i < program.messages.size(); ++i) {
     const std::uint32_t index = program.messages[i];
     if (program.operations[index].combinations == 0) continue;
+    expects(binding_->element_bytes <= kLargestElement, "an element in parts has room");
     if (instance.combiner_count < program.messages.size()) {
       instance.combiners = std::make_unique<Combining[]>(program.messages.size());
       instance.combiner_count = program.messages.size();
