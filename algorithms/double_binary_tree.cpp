@@ -41,11 +41,13 @@ struct Tree {
     while (place + half >= size) half /= 2;
     return half == 0 ? std::array{below == place ? 0 : below, 0} : std::array{below, place + half};
   }
-  /// Messages on the way from the root.
-  [[nodiscard]] int depth(int place) const noexcept {
-    int messages = 0;
-    for (; place != 0; place = parent(place)) ++messages;
-    return messages;
+  [[nodiscard]] TreePlace at(const Rooted& rooted, int place) const {
+    const auto rank = [&](int other) { return rooted.rank(virtual_rank(other)); };
+    TreePlace found{.parent = rank(parent(place))};
+    for (const int child : children(place))
+      if (child > 0) found.children.push_back(rank(child));
+    for (; place != 0; place = parent(place)) ++found.depth;
+    return found;
   }
 };
 
@@ -53,24 +55,13 @@ struct Tree {
 
 Schedule double_binary_tree_broadcast(const Shape& shape, Rank self) {
   const Rooted rooted{shape.size, shape.root};
-  const int v = rooted.virtual_rank(self);
-  Schedule schedule{2};
-  // A message that ends at depth d belongs to round d of its sender and of its receiver.
-  for (int round = 1; round <= ceil_log2(shape.size); ++round) {
-    for (const std::uint32_t half : {0U, 1U}) {
-      const Tree tree{shape.size, half == 1};
-      const int place = tree.place_of(v);
-      const int depth = tree.depth(place);
-      if (depth == round)
-        schedule.add(Recv{rooted.rank(tree.virtual_rank(tree.parent(place))), {Space::out, half}});
-      if (depth + 1 != round) continue;
-      for (const int child : tree.children(place))
-        if (child > 0)
-          schedule.add(Send{rooted.rank(tree.virtual_rank(child)), {Space::out, half}});
-    }
-    schedule.end_round();
+  StepsByRound steps;
+  for (const std::uint32_t half : {0U, 1U}) {
+    const Tree tree{shape.size, half == 1};
+    const int place = tree.place_of(rooted.virtual_rank(self));
+    steps.along_tree(tree.at(rooted, place), {Space::out, half});
   }
-  return schedule;
+  return steps.schedule(2);
 }
 
 Schedule double_binary_tree_reduce(const Shape& shape, Rank self) {

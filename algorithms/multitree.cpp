@@ -22,21 +22,16 @@ Schedule multitree_all_gather(const Shape& shape, Rank self) {
     return static_cast<std::size_t>(router) * n + static_cast<std::size_t>(root);
   };
   const int own = graph.router_of(self);
-  std::vector<std::vector<Step>> rounds(static_cast<std::size_t>(trees.deepest) + 2);
+  StepsByRound steps;
   for (int root = 0; root < shape.size; ++root) {
-    const Slots block{Space::out, unsigned_of(rank(root))};
-    const std::size_t depth = trees.depth[at(root, own)];
-    if (depth > 0) rounds[depth].push_back(Recv{rank(trees.parent[at(root, own)]), block});
+    TreePlace place{.depth = static_cast<int>(trees.depth[at(root, own)])};
+    if (place.depth > 0) place.parent = rank(trees.parent[at(root, own)]);
     for (const int child : graph.neighbors(own))
       if (trees.parent[at(root, child)] == own && child != root)
-        rounds[depth + 1].push_back(Send{rank(child), block});
+        place.children.push_back(rank(child));
+    steps.along_tree(place, {Space::out, unsigned_of(rank(root))});
   }
-  Schedule schedule{unsigned_of(shape.size)};
-  for (const std::vector<Step>& round : rounds) {
-    for (const Step& step : round) schedule.add(step);
-    schedule.end_round();
-  }
-  return schedule;
+  return steps.schedule(unsigned_of(shape.size));
 }
 
 Schedule multitree_reduce_scatter(const Shape& shape, Rank self) {

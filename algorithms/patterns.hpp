@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <span>
+#include <vector>
 
 #include <tutti/spi/algorithm.hpp>
 
@@ -67,6 +69,55 @@ struct Rooted {
     return (virtual_rank + root) % size;
   }
 };
+
+/// A rank's place in a tree.
+struct TreePlace {
+  Rank parent = -1;  // of what is not the root
+  std::vector<Rank> children{};
+  int depth = 0;  // messages on the way from the root
+};
+
+/// Steps by the numbers of their rounds, in any order.
+class StepsByRound {
+ public:
+  void add(int round, const Step& step) {
+    const auto index = static_cast<std::size_t>(round);
+    if (index >= rounds_.size()) rounds_.resize(index + 1);
+    rounds_[index].push_back(step);
+  }
+  /// What goes down a tree: a message that ends at depth d belongs to round d of its sender and of
+  /// its receiver. Backwards it is what goes up.
+  void along_tree(const TreePlace& place, const Slots& slots) {
+    if (place.depth > 0) add(place.depth, Recv{place.parent, slots});
+    for (const Rank child : place.children) add(place.depth + 1, Send{child, slots});
+  }
+  [[nodiscard]] Schedule schedule(std::uint32_t units) const {
+    Schedule schedule{units};
+    for (const std::vector<Step>& round : rounds_) {
+      for (const Step& step : round) schedule.add(step);
+      schedule.end_round();
+    }
+    return schedule;
+  }
+
+ private:
+  std::vector<std::vector<Step>> rounds_{};
+};
+
+/// Calls visit(Slots) for units of the result in this order, with units beside each other as one
+/// run, whether they go up or down.
+template <class Visit>
+void runs_of(std::span<const Slots> units, Visit visit) {
+  Slots run{Space::out, 0, 0};
+  for (const Slots& unit : units) {
+    const bool above = unit.first == run.first + run.count;
+    const bool below = unit.first + 1 == run.first;
+    if (run.count > 0 && !above && !below) visit(run);
+    if (run.count == 0 || (!above && !below)) run = unit;
+    else run = {Space::out, std::min(run.first, unit.first), run.count + 1};
+  }
+  if (run.count > 0) visit(run);
+}
 
 /// A rank's place in the in-order binary tree over ranks [begin, end): the last rank is its root,
 /// the lower half of the others is one subtree, the upper half the other. -1 where there is nobody.

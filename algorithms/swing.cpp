@@ -36,16 +36,10 @@ std::vector<std::vector<int>> distances_by_step(int size) {
 /// Calls visit(Slots) for the units at these distances, in an order on which both ends agree.
 template <class Visit>
 void units_at(const Cycle& cycle, const std::vector<int>& distances, Visit visit) {
-  Slots run{Space::out, 0, 0};
-  for (const int distance : distances) {
-    const Slots unit = cycle.unit(cycle.self % 2 == 0 ? distance : -distance);
-    const bool above = unit.first == run.first + run.count;
-    const bool below = unit.first + 1 == run.first;
-    if (run.count > 0 && !above && !below) visit(run);
-    if (run.count == 0 || (!above && !below)) run = unit;
-    else run = {Space::out, std::min(run.first, unit.first), run.count + 1};
-  }
-  if (run.count > 0) visit(run);
+  std::vector<Slots> units;
+  for (const int distance : distances)
+    units.push_back(cycle.unit(cycle.self % 2 == 0 ? distance : -distance));
+  runs_of(units, visit);
 }
 
 }  // namespace

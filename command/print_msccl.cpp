@@ -13,7 +13,7 @@
 namespace tutti::perf {
 namespace {
 
-using Kind = Step::Kind;
+using StepKind = Step::Kind;
 
 /// A step, or a piece of one: what is sent as one run may be received as several, or the other way
 /// round, but there both ends count alike.
@@ -30,8 +30,8 @@ Step cut(const Step& step, std::uint32_t skip, std::uint32_t count) {
   Slots slots = step.slots();
   slots.first += skip;
   slots.count = count;
-  if (step.kind() == Kind::send) return Send{step.peer(), slots};
-  if (step.kind() == Kind::recv) return Recv{step.peer(), slots};
+  if (step.kind() == StepKind::send) return Send{step.peer(), slots};
+  if (step.kind() == StepKind::recv) return Recv{step.peer(), slots};
   return RecvReduce{step.peer(), slots, step.side()};
 }
 
@@ -39,14 +39,14 @@ bool overlap(const Slots& a, const Slots& b) noexcept {
   return a.space == b.space && a.first < b.first + b.count && b.first < a.first + a.count;
 }
 bool writes(const Step& step) noexcept {
-  return step.kind() != Kind::send && step.kind() != Kind::finish;
+  return step.kind() != StepKind::send && step.kind() != StepKind::finish;
 }
 bool has_source(const Step& step) noexcept {
-  return step.kind() == Kind::reduce || step.kind() == Kind::copy;
+  return step.kind() == StepKind::reduce || step.kind() == StepKind::copy;
 }
 /// Whether one of two steps writes what the other one touches.
 bool conflict(const Step& a, const Step& b) noexcept {
-  if (a.kind() == Kind::finish || b.kind() == Kind::finish) return false;
+  if (a.kind() == StepKind::finish || b.kind() == StepKind::finish) return false;
   return ((writes(a) || writes(b)) && overlap(a.slots(), b.slots())) ||
          (has_source(a) && writes(b) && overlap(a.from(), b.slots())) ||
          (has_source(b) && writes(a) && overlap(b.from(), a.slots()));
@@ -66,7 +66,7 @@ void for_each_message_step(const Schedule& schedule, Visit visit) {
     const std::span<const Step> steps = schedule.round(round);
     for (const Step& step : steps) {
       if (!step.has_peer()) continue;
-      const std::pair key{step.peer(), step.kind() == Kind::send};
+      const std::pair key{step.peer(), step.kind() == StepKind::send};
       visit(step, messages[key], slots[key]);
       slots[key] += step.slots().count;
     }
@@ -75,8 +75,8 @@ void for_each_message_step(const Schedule& schedule, Visit visit) {
 }
 
 std::tuple<Rank, Rank, std::size_t> key_of(Rank rank, const Step& step, std::size_t message) {
-  return step.kind() == Kind::send ? std::tuple{rank, step.peer(), message}
-                                   : std::tuple{step.peer(), rank, message};
+  return step.kind() == StepKind::send ? std::tuple{rank, step.peer(), message}
+                                       : std::tuple{step.peer(), rank, message};
 }
 
 Cuts cuts_of(std::span<const Schedule> schedules) {
@@ -116,7 +116,9 @@ std::vector<Piece> pieces_of(const Schedule& schedule, Rank rank, const Cuts& cu
         for (const Step& part : parts[next++]) of_round.push_back({part, round, order});
     }
     std::ranges::stable_sort(of_round, {}, [](const Piece& piece) {
-      return piece.step.kind() == Kind::send ? 0 : piece.step.kind() == Kind::finish ? 2 : 1;
+      return piece.step.kind() == StepKind::send     ? 0
+             : piece.step.kind() == StepKind::finish ? 2
+                                                     : 1;
     });
     pieces.insert(pieces.end(), of_round.begin(), of_round.end());
   }
@@ -134,8 +136,8 @@ std::vector<Block> blocks_of(std::vector<Piece>& pieces) {
   std::vector<Block> blocks;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Step& step = pieces[i].step;
-    const Rank send = step.kind() == Kind::send ? step.peer() : -1;
-    const Rank recv = step.has_peer() && step.kind() != Kind::send ? step.peer() : -1;
+    const Rank send = step.kind() == StepKind::send ? step.peer() : -1;
+    const Rank recv = step.has_peer() && step.kind() != StepKind::send ? step.peer() : -1;
     auto block = std::ranges::find_if(
         blocks, [&](const Block& other) { return other.send == send && other.recv == recv; });
     if (block == blocks.end()) block = blocks.insert(block, {send, recv});
@@ -186,9 +188,10 @@ std::string line_of(const Piece& piece, const std::vector<Piece>& pieces, bool i
       waits ? static_cast<std::int64_t>(awaited->block) : -1,
       waits ? static_cast<std::int64_t>(awaited->number) : -1, is_awaited ? 1 : 0, piece.round,
       piece.order);
-  const bool reduces = piece.step.kind() == Kind::recv_reduce || piece.step.kind() == Kind::reduce;
+  const bool reduces =
+      piece.step.kind() == StepKind::recv_reduce || piece.step.kind() == StepKind::reduce;
   if (reduces && piece.step.side() == Side::right) line += R"( side="right")";
-  if (piece.step.kind() == Kind::finish) line += R"( finish="1")";
+  if (piece.step.kind() == StepKind::finish) line += R"( finish="1")";
   return line + "/>\n";
 }
 
