@@ -179,13 +179,13 @@ void FileChannel::check_sizes() {
     std::string_view rest = *text;
     leave_with(take_error(rest));
   }
-  std::vector<Refused> misfits;
-  if (place_.rank == 0) misfits = refusals(*folder_, nonce_);
-  std::erase_if(misfits, [this](const Refused& one) { return waits(one.rank); });
-  if (misfits.empty()) return doubted_since_.reset();
+  std::vector<Refused> refused;
+  if (place_.rank == 0) refused = refusals(*folder_, nonce_);
+  std::erase_if(refused, [this](const Refused& one) { return waits(one.rank); });
+  if (refused.empty()) return doubted_since_.reset();
   std::size_t fitting = 0;
   for (Rank rank = 0; rank < place_.size; ++rank) fitting += waits(rank) ? 1 : 0;
-  const auto error = wrong_sizes(misfits, hello_, fitting);
+  const auto error = wrong_sizes(refused, hello_, fitting);
   if (!error) return doubted_since_.reset();
   const auto now = std::chrono::steady_clock::now();
   if (!doubted_since_) doubted_since_ = now;

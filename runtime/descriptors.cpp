@@ -18,7 +18,7 @@ constexpr rlim_t kLeastPerLink = 2;
 constexpr rlim_t kPerLink = 4;
 /// Listeners, what watches them, and the like.
 constexpr rlim_t kBeside = 8;
-/// Connections that have not proved who they are; see DoorLimits.
+/// Connections that have not proved who they are; see AcceptorLimits.
 constexpr rlim_t kStrangers = 64;
 
 /// The limit is the process's, so that two worlds that start at once must not lower it again.

@@ -48,7 +48,7 @@ std::shared_ptr<Links> Links::of_process(const LinkSettings& settings, int ranks
 
 Links::Links(const LinkSettings& settings, int ranks)
     : settings_{settings}, process_{random_number()} {
-  peers_.push_back({.card = {.host = settings.host, .cores = cores_}, .process = process_});
+  peers_.push_back({.info = {.host = settings.host, .cores = cores_}, .process = process_});
   if (!settings_.shares_memory) return;
   segment_ =
       shm::make_segment(mappable_bytes(settings_.segment_bytes, std::max(ranks, kLeastRanks)));
@@ -101,7 +101,7 @@ std::vector<Rank> Links::number_locked(const Mesh& mesh, std::span<const std::ui
   for (std::size_t rank = 0; rank < numbers.size(); ++rank) {
     if (rank == static_cast<std::size_t>(self)) continue;
     numbers[rank] = static_cast<Rank>(peers_.size());
-    peers_.push_back({.card = mesh.cards[rank],
+    peers_.push_back({.info = mesh.infos[rank],
                       .process = processes[rank],
                       .link = mesh.world,
                       .is_linked = false,
@@ -147,7 +147,7 @@ std::vector<Rank> Links::add(Mesh& mesh, std::span<const std::uint64_t> processe
   std::vector<Watched> watched;
   for (Link& link : mesh.links) {
     const Rank number = numbers[static_cast<std::size_t>(link.peer)];
-    watched.push_back({number, peers_[static_cast<std::size_t>(number)].card.host.name, link.local,
+    watched.push_back({number, peers_[static_cast<std::size_t>(number)].info.host.name, link.local,
                        std::move(link.control), std::move(link.control_cipher)});
   }
   if (control_) control_->add(std::move(watched));

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/hash.hpp"
 #include "backends/shm/domain.hpp"
 #include "backends/tcp/fabric.hpp"
-#include "algorithms/hash.hpp"
 #include "control.hpp"
 #include "mesh.hpp"
 #include "network_speed.hpp"
@@ -82,7 +82,7 @@ class Links {
 
   /// The other end of a link, or this one.
   struct Peer {
-    Card card{};                ///< What it said of itself.
+    PeerInfo info{};            ///< What it said of itself.
     std::uint64_t process = 0;  ///< As process().
     std::uint64_t link = 0;     ///< A number that both ends know the link by.
     bool is_linked = true;      ///< Whether there is a connection to it.

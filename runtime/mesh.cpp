@@ -36,26 +36,26 @@ std::string address_of_rank_0(const MeshOptions& options, Deadline deadline) {
   }
 }
 
-Card own_card(const Channel& channel, const MeshOptions& options, Deadline deadline) {
-  Card card{.versions = options.versions,
-            .host = options.host,
-            .has_memory = options.memory >= 0,
-            .wants_tls = options.tls,
-            .cores = options.cores.value_or(usable_cores()),
-            .agreed = options.agreed,
-            .secret_mark = options.secret ? mark_of(*options.secret) : std::string{}};
-  if (channel.rank() != 0) return card;
+PeerInfo own_card(const Channel& channel, const MeshOptions& options, Deadline deadline) {
+  PeerInfo info{.versions = options.versions,
+                .host = options.host,
+                .has_memory = options.memory >= 0,
+                .wants_tls = options.tls,
+                .cores = options.cores.value_or(usable_cores()),
+                .agreed = options.agreed,
+                .secret_mark = options.secret ? mark_of(*options.secret) : std::string{}};
+  if (channel.rank() != 0) return info;
   Digest drawn = random_digest();
-  std::memcpy(&card.world, drawn.data(), sizeof card.world);
-  card.address = address_of_rank_0(options, deadline);
-  if (options.secret || !channel.is_private() || !has_cryptography()) return card;
+  std::memcpy(&info.world, drawn.data(), sizeof info.world);
+  info.address = address_of_rank_0(options, deadline);
+  if (options.secret || !channel.is_private() || !has_cryptography()) return info;
   drawn = random_digest();
-  card.secret.assign(reinterpret_cast<const char*>(drawn.data()), drawn.size());
+  info.secret.assign(reinterpret_cast<const char*>(drawn.data()), drawn.size());
   forget(drawn);
-  return card;
+  return info;
 }
 
-std::optional<Secret> shared_secret(const MeshOptions& options, const Card& first) {
+std::optional<Secret> shared_secret(const MeshOptions& options, const PeerInfo& first) {
   if (first.secret.empty()) return options.secret;
   Digest bytes;
   if (first.secret.size() != bytes.size())
@@ -64,14 +64,14 @@ std::optional<Secret> shared_secret(const MeshOptions& options, const Card& firs
   return Secret{bytes};
 }
 
-/// All ranks come to the same verdict, since all have all cards.
-void check_tls(const std::vector<Card>& cards, const std::optional<Secret>& secret) {
-  const bool wanted = cards.front().wants_tls;
-  for (std::size_t rank = 0; rank < cards.size(); ++rank)
-    if (cards[rank].wants_tls != wanted)
+/// All ranks come to the same verdict, since all have all infos.
+void check_tls(const std::vector<PeerInfo>& infos, const std::optional<Secret>& secret) {
+  const bool wanted = infos.front().wants_tls;
+  for (std::size_t rank = 0; rank < infos.size(); ++rank)
+    if (infos[rank].wants_tls != wanted)
       throw Error{
           ErrorCode::mismatch,
-          "rank " + std::to_string(rank) + " (host " + cards[rank].host.name + ") " +
+          "rank " + std::to_string(rank) + " (host " + infos[rank].host.name + ") " +
               (wanted ? "does not use TLS, but rank 0 does" : "uses TLS, but rank 0 does not") +
               "; all ranks must, or none",
           static_cast<Rank>(rank)};
@@ -89,14 +89,14 @@ void encrypt_links(const MeshPlan& plan, std::vector<Link>& links, Deadline dead
     if (!socket) return;
     const Rank low = std::min(plan.self.rank, link.peer);
     const Rank high = std::max(plan.self.rank, link.peer);
-    const Card& card = plan.cards[static_cast<std::size_t>(link.peer)];
+    const PeerInfo& info = plan.infos[static_cast<std::size_t>(link.peer)];
     ends.push_back(
         {.socket = socket.get(),
          .connected = plan.self.rank == high,
          .identity = std::to_string(plan.self.job) + " " + std::to_string(high) + " " +
                      std::to_string(low) + " " + purpose,
          .peer = link.peer,
-         .name = "rank " + std::to_string(link.peer) + " (host " + card.host.name + ")"});
+         .name = "rank " + std::to_string(link.peer) + " (host " + info.host.name + ")"});
   };
   for (const Link& link : links) {
     if (link.local) continue;
@@ -114,17 +114,17 @@ void encrypt_links(const MeshPlan& plan, std::vector<Link>& links, Deadline dead
 }
 
 /// The one address this rank listens on.
-Endpoint listening_address(const MeshOptions& options, const std::vector<Card>& cards,
+Endpoint listening_address(const MeshOptions& options, const std::vector<PeerInfo>& infos,
                            Deadline deadline) {
   if (options.only_local) return loopback();
   if (!options.interface.empty()) return chosen_address(options.interface);
   const bool one_host = std::ranges::all_of(
-      cards, [&](const Card& card) { return share_loopback(card.host, cards.front().host); });
+      infos, [&](const PeerInfo& info) { return share_loopback(info.host, infos.front().host); });
   if (one_host) return loopback();
-  const std::string& hub = cards.front().address;
+  const std::string& hub = infos.front().address;
   if (hub.empty())
     throw Error{ErrorCode::transport,
-                "rank 0 (host " + cards.front().host.name +
+                "rank 0 (host " + infos.front().host.name +
                     ") has no network address, but there are ranks on other hosts",
                 0};
   return source_towards(resolve(parse_host_and_port(hub), deadline).front());
@@ -142,22 +142,22 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
                 .memory = options.memory,
                 .carries_data = options.carries_data,
                 .only_local = options.only_local};
-  const auto cards = do_together(channel, options.host, deadline, [&] {
+  const auto infos = do_together(channel, options.host, deadline, [&] {
     make_room_for(channel.size());
     require_room_for(channel.size());
     return pack(own_card(channel, options, deadline));
   });
   std::vector<Listener> listeners;
   const auto places = do_together(channel, options.host, deadline, [&] {
-    for (std::size_t rank = 0; rank < cards.size(); ++rank)
-      plan.cards.push_back(unpack(cards[rank], static_cast<Rank>(rank), options.versions));
-    check_agreed(plan.cards);
-    check_secrets(plan.cards);
-    plan.self.job = plan.cards.front().world;
+    for (std::size_t rank = 0; rank < infos.size(); ++rank)
+      plan.infos.push_back(unpack(infos[rank], static_cast<Rank>(rank), options.versions));
+    check_agreed(plan.infos);
+    check_secrets(plan.infos);
+    plan.self.job = plan.infos.front().world;
     plan.self.versions = options.versions;
-    plan.self.secret = shared_secret(options, plan.cards.front());
-    check_tls(plan.cards, plan.self.secret);
-    const Endpoint address = listening_address(options, plan.cards, deadline);
+    plan.self.secret = shared_secret(options, plan.infos.front());
+    check_tls(plan.infos, plan.self.secret);
+    const Endpoint address = listening_address(options, plan.infos, deadline);
     require_protection(address, plan.self.secret, options.insecure);
     const std::string name = "tutti-" + random_name();
     listeners.push_back({listen_on(address), false});
@@ -196,7 +196,7 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
   std::vector<Household> said;
   for (std::string_view report : reports) said.push_back(take<Household>(report));
   return {.world = plan.self.job,
-          .cards = std::move(plan.cards),
+          .infos = std::move(plan.infos),
           .links = std::move(links),
           .households = households_of(said)};
 }

@@ -10,7 +10,7 @@
 #include <tutti/spi/channel.hpp>
 
 #include "backends/tcp/cipher.hpp"
-#include "card.hpp"
+#include "peer_info.hpp"
 #include "socket.hpp"
 
 namespace tutti::runtime {
@@ -47,7 +47,7 @@ struct Link {
 /// A connected world.
 struct Mesh {
   std::uint64_t world = 0;         ///< A number that no other world has, the same on all ranks.
-  std::vector<Card> cards{};       ///< What each rank says of itself.
+  std::vector<PeerInfo> infos{};   ///< What each rank says of itself.
   std::vector<Link> links{};       ///< One per other rank that was to be reached, in the order of
                                    ///< ranks.
   std::vector<Rank> households{};  ///< Per rank: the lowest of those that all share memory with

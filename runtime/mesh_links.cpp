@@ -24,9 +24,9 @@ constexpr std::byte kUnusable{0};
 }  // namespace
 
 Connecting::Connecting(const MeshPlan& plan, std::vector<Listener> listeners, Deadline deadline)
-    : plan_{plan}, deadline_{deadline}, links_(plan.cards.size()), came_(plan.cards.size()) {
-  door_.emplace(plan.self, std::move(listeners),
-                [this](const Introduction& who) { return admit(who); });
+    : plan_{plan}, deadline_{deadline}, links_(plan.infos.size()), came_(plan.infos.size()) {
+  acceptor_.emplace(plan.self, std::move(listeners),
+                    [this](const Introduction& who) { return admit(who); });
   for (std::size_t rank = 0; rank < links_.size(); ++rank)
     links_[rank].peer = static_cast<Rank>(rank);
 }
@@ -46,7 +46,7 @@ void Connecting::leave() noexcept {
   const bool is_known =
       std::ranges::any_of(links_, [](const Link& link) { return bool{link.control}; });
   links_.clear();
-  door_.reset();
+  acceptor_.reset();
   if (is_known || plan_.self.rank == 0) return;
   try {  // rank 0 sees this connection end and leaves too, which the others see
     const Deadline soon = std::min(deadline_, Clock::now() + kLeaveTime);
@@ -67,7 +67,7 @@ std::string Connecting::name_of(Rank rank) const {
 }
 
 bool Connecting::may_share(Rank peer) const {
-  const Card& own = card_of(plan_.self.rank);
+  const PeerInfo& own = card_of(plan_.self.rank);
   if (plan_.only_local)
     return share_memory(own.host, card_of(peer).host) &&
            share_loopback(own.host, card_of(peer).host);
@@ -126,37 +126,37 @@ Reason Connecting::admit(const Introduction& who) {
   return Reason::unexpected;
 }
 
-/// Waits for the door and for those already here, who may go away.
+/// Waits for new connections and for ranks that are connected already, which may end.
 void Connecting::serve() {
-  polled_.assign(1, {.fd = door_->descriptor(), .events = POLLIN, .revents = 0});
+  polled_.assign(1, {.fd = acceptor_->descriptor(), .events = POLLIN, .revents = 0});
   for (const Link& link : links_)  // a negative descriptor is passed over
     polled_.push_back({.fd = link.control.get(), .events = POLLIN, .revents = 0});
-  const Deadline next = std::min(deadline_, door_->next_deadline());
+  const Deadline next = std::min(deadline_, acceptor_->next_deadline());
   if (::poll(polled_.data(), polled_.size(), milliseconds_until(next)) < 0) {
     if (errno != EINTR) throw system_error("cannot wait for connections", errno);
     return;
   }
-  std::vector<Guest> arrived;
-  door_->progress(arrived);
-  for (Guest& guest : arrived) seat(std::move(guest));
+  std::vector<Accepted> arrived;
+  acceptor_->progress(arrived);
+  for (Accepted& accepted : arrived) seat(std::move(accepted));
   notice_departures();
   if (const auto absent = missing(); !absent.empty() && Clock::now() >= deadline_) {
     RollCall roll{
         .self = plan_.self.rank, .waited = Clock::now() - start_, .missing = absent, .hosts = {}};
-    for (const Card& card : plan_.cards) roll.hosts.push_back(card.host.name);
+    for (const PeerInfo& info : plan_.infos) roll.hosts.push_back(info.host.name);
     const Error error = missing_ranks(roll);
-    throw Error{error.code(), error.what() + door_->refusals_text(), error.culprit()};
+    throw Error{error.code(), error.what() + acceptor_->refusals_text(), error.culprit()};
   }
 }
 
-void Connecting::seat(Guest guest) {
-  const Rank peer = guest.introduction.from;
-  switch (guest.introduction.purpose) {
+void Connecting::seat(Accepted accepted) {
+  const Rank peer = accepted.introduction.from;
+  switch (accepted.introduction.purpose) {
     case Purpose::local:
-      (void)exchange_memory(peer, std::move(guest.socket), false);  // or it comes again, by TCP
+      (void)exchange_memory(peer, std::move(accepted.socket), false);  // or it comes again, by TCP
       break;
-    case Purpose::control: link_of(peer).control = std::move(guest.socket); break;
-    default: link_of(peer).data = std::move(guest.socket);
+    case Purpose::control: link_of(peer).control = std::move(accepted.socket); break;
+    default: link_of(peer).data = std::move(accepted.socket);
   }
 }
 

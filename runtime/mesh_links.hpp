@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "door.hpp"
+#include "acceptor.hpp"
 #include "mesh.hpp"
 
 namespace tutti::runtime {
@@ -17,7 +17,7 @@ struct MeshPlan {
   int memory = -1;                    ///< Own shared memory to lend.
   bool carries_data = true;           ///< As MeshOptions.
   bool only_local = false;            ///< As MeshOptions.
-  std::vector<Card> cards{};          ///< One per rank.
+  std::vector<PeerInfo> infos{};      ///< One per rank.
   std::vector<Endpoint> addresses{};  ///< Where each listens for TCP.
   std::vector<std::string> names{};   ///< Where each listens for Unix.
 };
@@ -54,8 +54,8 @@ class Connecting {
   };
 
   [[nodiscard]] Link& link_of(Rank peer) { return links_[static_cast<std::size_t>(peer)]; }
-  [[nodiscard]] const Card& card_of(Rank rank) const {
-    return plan_.cards[static_cast<std::size_t>(rank)];
+  [[nodiscard]] const PeerInfo& card_of(Rank rank) const {
+    return plan_.infos[static_cast<std::size_t>(rank)];
   }
   [[nodiscard]] std::string name_of(Rank rank) const;
   [[nodiscard]] bool may_share(Rank peer) const;
@@ -65,7 +65,7 @@ class Connecting {
   [[nodiscard]] Descriptor reach_by_network(Rank peer, Purpose purpose);
   [[nodiscard]] Reason admit(const Introduction& who);
   void serve();
-  void seat(Guest guest);
+  void seat(Accepted accepted);
   bool exchange_memory(Rank peer, Descriptor socket, bool first);
   void notice_departures();
 
@@ -74,7 +74,7 @@ class Connecting {
   const Deadline start_ = std::chrono::steady_clock::now();
   std::vector<Link> links_;
   std::vector<Came> came_;
-  std::optional<Door> door_;
+  std::optional<Acceptor> acceptor_;
   std::vector<pollfd> polled_;
 };
 

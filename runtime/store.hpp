@@ -41,7 +41,7 @@ struct StoreOptions {
 /// Every rank hears the same cause when ranks are missing at the deadline (Error{timeout}: a roll
 /// call) or one goes away (Error{peer_dead}). A rank that does not belong (wrong secret, job, size,
 /// version, duplicate) gets an Error{mismatch} at once and disturbs nobody; so does a second rank 0
-/// at a Unix socket. But if it is a Misfit, and no other comes in its place, all get an
+/// at a Unix socket. But if it is a RefusedPeer, and no other comes in its place, all get an
 /// Error{mismatch} that names it half a second later. After an error the channel throws that error
 /// again.
 ///

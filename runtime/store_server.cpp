@@ -29,10 +29,10 @@ StoreServer::StoreServer(StoreOptions options, Descriptor listener)
     : options_{std::move(options)}, peers_(static_cast<std::size_t>(options_.size)) {
   std::vector<Listener> listeners;
   listeners.push_back({std::move(listener), !options_.local_name.empty()});
-  door_.emplace(
+  acceptor_.emplace(
       party(), std::move(listeners),
-      [this](const Introduction& introduction) { return admit(introduction); }, DoorLimits{},
-      [this](const Misfit& misfit) { note(misfit); });
+      [this](const Introduction& introduction) { return admit(introduction); }, AcceptorLimits{},
+      [this](const RefusedPeer& refused) { note(refused); });
   for (std::size_t rank = 0; rank < options_.hosts.size(); ++rank)
     peers_.at(rank).host = options_.hosts[rank];
   peers_[0].came = true;
@@ -56,26 +56,27 @@ Reason StoreServer::admit(const Introduction& introduction) {
   return Reason::none;
 }
 
-void StoreServer::note(const Misfit& misfit) {
-  const Rank rank = misfit.introduction.from;
-  if (misfit.introduction.purpose != Purpose::store || misfits_.size() >= peers_.size()) return;
-  if (misfits_.empty()) misfits_until_ = Clock::now() + kDoubt;
-  misfits_.emplace(rank, misfit);
+void StoreServer::note(const RefusedPeer& refused) {
+  const Rank rank = refused.introduction.from;
+  if (refused.introduction.purpose != Purpose::store || refused_peers_.size() >= peers_.size())
+    return;
+  if (refused_peers_.empty()) refuseds_until_ = Clock::now() + kDoubt;
+  refused_peers_.emplace(rank, refused);
 }
 
 /// Nobody need wait for a rank in whose place one came that does not fit.
-void StoreServer::give_up_on_misfits() {
-  misfits_until_ = Deadline::max();
+void StoreServer::give_up_on_refuseds() {
+  refuseds_until_ = Deadline::max();
   const bool all_came = std::ranges::all_of(peers_, &Peer::came);
-  std::erase_if(misfits_, [&](const auto& entry) {
+  std::erase_if(refused_peers_, [&](const auto& entry) {
     const auto rank = static_cast<std::size_t>(entry.first);
     return all_came || (rank < peers_.size() && peers_[rank].came);
   });
-  if (misfits_.empty()) return;
-  const Misfit& first = misfits_.begin()->second;
+  if (refused_peers_.empty()) return;
+  const RefusedPeer& first = refused_peers_.begin()->second;
   std::vector<Rank> alike;
-  for (const auto& [rank, misfit] : misfits_)
-    if (misfit.reason == first.reason && misfit.size == first.size) alike.push_back(rank);
+  for (const auto& [rank, refused] : refused_peers_)
+    if (refused.reason == first.reason && refused.size == first.size) alike.push_back(rank);
   const auto fitting = static_cast<std::size_t>(std::ranges::count_if(peers_, &Peer::came));
   const std::string self = "rank 0 (host " + options_.host + ")";
   const Error error =
@@ -88,7 +89,7 @@ void StoreServer::give_up_on_misfits() {
           : Error{ErrorCode::mismatch,
                   ranks_text(alike) + " and " + self + " do not share a secret: wrong secret",
                   alike.size() > fitting ? 0 : alike.front()};
-  throw Error{error.code(), error.what() + door_->refusals_text(), error.culprit()};
+  throw Error{error.code(), error.what() + acceptor_->refusals_text(), error.culprit()};
 }
 
 std::vector<std::string> StoreServer::all_gather(std::string_view own, Deadline deadline) {
@@ -103,13 +104,13 @@ std::vector<std::string> StoreServer::all_gather(std::string_view own, Deadline 
     tell_all(frame::make({frame::Kind::gathered, 0, round_, 0}, gathered()), deadline_);
   } catch (const Error& error) {
     failed_ = error;
-    door_.reset();
+    acceptor_.reset();
     const Deadline end = Clock::now() + kFarewell;
     tell_all(frame::make({frame::Kind::failure, 0, round_, 0}, packed(error)), end);
     part(end);
     throw;
   }
-  door_.reset();
+  acceptor_.reset();
   ++round_;
   std::vector<std::string> values;
   for (Peer& peer : peers_) values.push_back(*std::exchange(peer.value, std::nullopt));
@@ -122,9 +123,9 @@ void StoreServer::collect() {
   while (std::ranges::any_of(peers_, silent)) {
     polled_.clear();
     Deadline next = deadline_;
-    if (door_) {
-      polled_.push_back({.fd = door_->descriptor(), .events = POLLIN, .revents = 0});
-      next = std::min({next, door_->next_deadline(), misfits_until_});
+    if (acceptor_) {
+      polled_.push_back({.fd = acceptor_->descriptor(), .events = POLLIN, .revents = 0});
+      next = std::min({next, acceptor_->next_deadline(), refuseds_until_});
     }
     const std::size_t first = polled_.size();
     for (const Peer& peer : peers_)  // a negative descriptor is passed over
@@ -135,17 +136,18 @@ void StoreServer::collect() {
       if (polled_[first + rank].revents != 0) hear(static_cast<Rank>(rank));
       else if (peers_[rank].came && !peers_[rank].socket) throw departure(static_cast<Rank>(rank));
     }
-    if (door_) let_in();
-    if (Clock::now() >= misfits_until_) give_up_on_misfits();
+    if (acceptor_) let_in();
+    if (Clock::now() >= refuseds_until_) give_up_on_refuseds();
     if (Clock::now() >= deadline_ && std::ranges::any_of(peers_, silent)) throw roll_call();
   }
 }
 
 void StoreServer::let_in() {
-  std::vector<Guest> arrived;
-  door_->progress(arrived);
-  for (Guest& guest : arrived)
-    peers_[static_cast<std::size_t>(guest.introduction.from)].socket = std::move(guest.socket);
+  std::vector<Accepted> arrived;
+  acceptor_->progress(arrived);
+  for (Accepted& accepted : arrived)
+    peers_[static_cast<std::size_t>(accepted.introduction.from)].socket =
+        std::move(accepted.socket);
 }
 
 /// Reads what a rank has sent, up to its value of this round.
@@ -270,7 +272,8 @@ Error StoreServer::roll_call() const {
     if (!peers_[rank].value) roll.missing.push_back(static_cast<Rank>(rank));
   }
   const Error error = missing_ranks(roll);
-  return {error.code(), error.what() + (door_ ? door_->refusals_text() : ""), error.culprit()};
+  return {error.code(), error.what() + (acceptor_ ? acceptor_->refusals_text() : ""),
+          error.culprit()};
 }
 
 Error StoreServer::departure(Rank rank) const {

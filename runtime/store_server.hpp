@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "door.hpp"
+#include "acceptor.hpp"
 #include "store.hpp"
 #include "store_frame.hpp"
 
@@ -26,7 +26,7 @@ class StoreServer final : public Channel {
                                                     Deadline deadline) override;
 
  private:
-  /// Another rank. It is away until it comes through the door.
+  /// Another rank. It is away until it was accepted.
   struct Peer {
     Descriptor socket{};
     bool came = false;
@@ -41,9 +41,9 @@ class StoreServer final : public Channel {
 
   [[nodiscard]] Party party() const;
   [[nodiscard]] Reason admit(const Introduction& introduction);
-  void note(const Misfit& misfit);
+  void note(const RefusedPeer& refused);
   void collect();
-  void give_up_on_misfits();
+  void give_up_on_refuseds();
   void let_in();
   void hear(Rank rank);
   bool fill(Rank rank, std::span<std::byte> room, std::size_t& filled);
@@ -57,12 +57,13 @@ class StoreServer final : public Channel {
   [[nodiscard]] Error departure(Rank rank) const;
 
   const StoreOptions options_;
-  std::optional<Door> door_;
+  std::optional<Acceptor> acceptor_;
   std::vector<Peer> peers_;  // index 0 is this rank, which says its value like the others
   std::vector<pollfd> polled_;
   std::uint32_t round_ = 0;
-  std::map<Rank, Misfit> misfits_{};          // by whom they say they are
-  Deadline misfits_until_ = Deadline::max();  // when they end the job, if still somebody is missing
+  std::map<Rank, RefusedPeer> refused_peers_{};  // by whom they say they are
+  Deadline refuseds_until_ =
+      Deadline::max();  // when they end the job, if still somebody is missing
   Deadline start_{};
   Deadline deadline_{};
   std::optional<Error> failed_;

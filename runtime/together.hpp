@@ -8,7 +8,7 @@
 
 #include <tutti/spi/channel.hpp>
 
-#include "card.hpp"
+#include "peer_info.hpp"
 
 namespace tutti::runtime {
 

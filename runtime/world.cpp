@@ -147,7 +147,7 @@ std::unique_ptr<Transport> World::connect_remotely(std::uint64_t communicator,
 
 int World::count_hosts(const std::vector<Rank>& members) const {
   std::set<std::string> hosts;
-  for (const Rank member : members) hosts.insert(peer(member).card.host.name);
+  for (const Rank member : members) hosts.insert(peer(member).info.host.name);
   return static_cast<int>(hosts.size());
 }
 

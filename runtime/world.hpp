@@ -81,7 +81,7 @@ class World : public std::enable_shared_from_this<World> {
                     Deadline deadline);
   void settle(std::vector<Rank> households);
   [[nodiscard]] Household household() const;
-  [[nodiscard]] std::vector<Card> cards() const;
+  [[nodiscard]] std::vector<PeerInfo> infos() const;
   [[nodiscard]] NetworkSpeed known_speed() const;
   [[nodiscard]] std::pair<std::string, std::string> ends_of_network(Rank far) const;
   void require_memory() const;

@@ -84,10 +84,10 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
     });
   channel.keep(world->links_);
   if (options.ways == Ways::none) return world;
-  const std::vector<Card> cards = world->cards();
-  world->shared_cores_ = shared_cores(cards, world->self_);
+  const std::vector<PeerInfo> infos = world->infos();
+  world->shared_cores_ = shared_cores(infos, world->self_);
   world->remote_tariff_ =
-      world->find_remote_tariff(first_far_from_rank_0(cards), options.network_megabits, deadline);
+      world->find_remote_tariff(first_far_from_rank_0(infos), options.network_megabits, deadline);
   return world;
 }
 
@@ -176,18 +176,18 @@ Household World::household() const {
   return household_of(ranks);
 }
 
-std::vector<Card> World::cards() const {
-  std::vector<Card> cards;
-  for (const Rank rank : everyone()) cards.push_back(peer(rank).card);
-  return cards;
+std::vector<PeerInfo> World::infos() const {
+  std::vector<PeerInfo> infos;
+  for (const Rank rank : everyone()) infos.push_back(peer(rank).info);
+  return infos;
 }
 
 std::pair<std::string, std::string> World::ends_of_network(Rank far) const {
-  return {peer(0).card.host.name, peer(far).card.host.name};
+  return {peer(0).info.host.name, peer(far).info.host.name};
 }
 
 NetworkSpeed World::known_speed() const {
-  const Rank far = numbers_.empty() ? -1 : first_far_from_rank_0(cards());
+  const Rank far = numbers_.empty() ? -1 : first_far_from_rank_0(infos());
   return far < 0 ? NetworkSpeed::unknown : links_->speed(ends_of_network(far));
 }
 
@@ -201,7 +201,7 @@ void World::settle(std::vector<Rank> households) {
     // Where nobody shares memory the names say it.
     if (!shares_memory)
       host_of_[static_cast<std::size_t>(rank)] =
-          hosts.emplace(at.card.host.name, rank).first->second;
+          hosts.emplace(at.info.host.name, rank).first->second;
     uses_tcp_ = uses_tcp_ || (!at.is_local && network_ == nullptr);
     is_encrypted_ = is_encrypted_ || at.is_encrypted;
   }
@@ -212,8 +212,8 @@ void World::require_memory() const {
   for (const Rank rank : everyone())
     if (!peer(rank).is_local)
       throw Error{ErrorCode::invalid_argument,
-                  name_of(rank, peer(rank).card.host.name) + " shares no memory with " +
-                      name_of(self_, peer(self_).card.host.name) + "; choose transport auto or tcp",
+                  name_of(rank, peer(rank).info.host.name) + " shares no memory with " +
+                      name_of(self_, peer(self_).info.host.name) + "; choose transport auto or tcp",
                   rank};
 }
 

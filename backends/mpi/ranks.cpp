@@ -17,7 +17,7 @@ namespace tutti::inline v0::mpi {
 namespace {
 
 // What every rank tells every other one.
-struct Card {
+struct PeerInfo {
   std::uint64_t host;          // equal on ranks of one machine
   std::uint64_t chunk_bytes;   // must be equal on all ranks
   std::uint64_t inline_bytes;  // likewise: it is part of the message format
@@ -54,23 +54,24 @@ void check_options(const Options& options) {
                 "the timeout of the set-up must not be less than zero"};
 }
 
-void check_equal(const std::vector<Card>& cards, Rank self) {
-  const Card& own = cards[static_cast<std::size_t>(self)];
-  const auto stray = std::ranges::find_if(cards, [&](const Card& c) { return c.key != own.key; });
-  if (stray != cards.end()) {
-    const auto rank = static_cast<Rank>(stray - cards.begin());
+void check_equal(const std::vector<PeerInfo>& infos, Rank self) {
+  const PeerInfo& own = infos[static_cast<std::size_t>(self)];
+  const auto stray =
+      std::ranges::find_if(infos, [&](const PeerInfo& c) { return c.key != own.key; });
+  if (stray != infos.end()) {
+    const auto rank = static_cast<Rank>(stray - infos.begin());
     throw Error{ErrorCode::mismatch,
                 "rank " + std::to_string(rank) + " and rank " + std::to_string(self) +
                     " make groups of different keys here; the members of a group must give equal "
                     "keys, and threads that make groups at once keys that differ modulo 32768",
                 rank};
   }
-  const auto differs = [&own](const Card& card) {
-    return card.chunk_bytes != own.chunk_bytes || card.inline_bytes != own.inline_bytes;
+  const auto differs = [&own](const PeerInfo& info) {
+    return info.chunk_bytes != own.chunk_bytes || info.inline_bytes != own.inline_bytes;
   };
-  const auto other = std::find_if(cards.begin(), cards.end(), differs);
-  if (other == cards.end()) return;
-  const auto rank = static_cast<Rank>(other - cards.begin());
+  const auto other = std::find_if(infos.begin(), infos.end(), differs);
+  if (other == infos.end()) return;
+  const auto rank = static_cast<Rank>(other - infos.begin());
   throw Error{ErrorCode::mismatch,
               "rank " + std::to_string(rank) + " has chunk_bytes " +
                   std::to_string(other->chunk_bytes) + ", rank " + std::to_string(self) + " " +
@@ -79,15 +80,15 @@ void check_equal(const std::vector<Card>& cards, Rank self) {
               rank};
 }
 
-void find_hosts(const std::vector<Card>& cards, Ranks& ranks) {
-  const Card& own = cards[static_cast<std::size_t>(ranks.self)];
+void find_hosts(const std::vector<PeerInfo>& infos, Ranks& ranks) {
+  const PeerInfo& own = infos[static_cast<std::size_t>(ranks.self)];
   std::vector<std::uint64_t> hosts;  // as they are met
   std::vector<Cores> machine;
-  for (const Card& card : cards) {
-    const auto found = std::find(hosts.begin(), hosts.end(), card.host);
+  for (const PeerInfo& info : infos) {
+    const auto found = std::find(hosts.begin(), hosts.end(), info.host);
     ranks.host_of.push_back(static_cast<int>(found - hosts.begin()));
-    if (found == hosts.end()) hosts.push_back(card.host);
-    if (card.host == own.host) machine.push_back(card.cores);
+    if (found == hosts.end()) hosts.push_back(info.host);
+    if (info.host == own.host) machine.push_back(info.cores);
   }
   ranks.oversubscribed = shared_cores(machine, own.cores) > 0;
   ranks.is_one_roomy_host =
@@ -106,8 +107,8 @@ bool is_mpich() {
 // What the MPI writes to and reads while ranks come together.
 struct SetUp {
   Ranks ranks{};
-  Card own{};
-  std::vector<Card> cards{};
+  PeerInfo own{};
+  std::vector<PeerInfo> infos{};
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
@@ -123,9 +124,9 @@ void duplicate(MPI_Comm parent, Duration deadline, SetUp& set_up) {
 
 void exchange_cards(const Options& options, std::uint64_t key, Duration deadline, SetUp& set_up) {
   set_up.own = {host_identity(), options.chunk_bytes, kInlineBytes, key, usable_cores()};
-  set_up.cards.resize(static_cast<std::size_t>(set_up.ranks.size));
-  check(PMPI_Iallgather(&set_up.own, sizeof(Card), MPI_BYTE, set_up.cards.data(), sizeof(Card),
-                        MPI_BYTE, set_up.ranks.comm, &set_up.request),
+  set_up.infos.resize(static_cast<std::size_t>(set_up.ranks.size));
+  check(PMPI_Iallgather(&set_up.own, sizeof(PeerInfo), MPI_BYTE, set_up.infos.data(),
+                        sizeof(PeerInfo), MPI_BYTE, set_up.ranks.comm, &set_up.request),
         "exchange options");
   finish(set_up.request, deadline, "exchange options");
 }
@@ -169,12 +170,12 @@ Ranks gather_ranks(MPI_Comm parent, const Options& options, std::uint64_t key) {
   }
   Ranks ranks = set_up->ranks;
   try {
-    check_equal(set_up->cards, ranks.self);
+    check_equal(set_up->infos, ranks.self);
   } catch (...) {  // on all ranks
     PMPI_Comm_free(&ranks.comm);
     throw;
   }
-  find_hosts(set_up->cards, ranks);
+  find_hosts(set_up->infos, ranks);
   ranks.probes = is_mpich();
   return ranks;
 }

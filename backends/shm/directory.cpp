@@ -70,26 +70,26 @@ std::size_t block_bytes(std::size_t members, std::size_t neighbours) noexcept {
   return front_bytes(members) + neighbours * sizeof(Consumed);
 }
 
-void write_block(std::byte* base, std::uint64_t offset, std::span<const bool> has_road,
+void write_block(std::byte* base, std::uint64_t offset, std::span<const bool> has_channel,
                  std::size_t neighbours) noexcept {
-  const Block front{sizes_for(neighbours), static_cast<std::uint32_t>(has_road.size())};
+  const Block front{sizes_for(neighbours), static_cast<std::uint32_t>(has_channel.size())};
   std::memcpy(base + offset, &front, sizeof front);
-  std::uint64_t next = offset + front_bytes(has_road.size());
-  for (std::size_t member = 0; member < has_road.size(); ++member) {
-    if (!has_road[member]) continue;
+  std::uint64_t next = offset + front_bytes(has_channel.size());
+  for (std::size_t member = 0; member < has_channel.size(); ++member) {
+    if (!has_channel[member]) continue;
     std::byte* const pair = base + offset + sizeof front + member * sizeof(Pair);
     std::memcpy(pair + offsetof(Pair, consumed), &next, sizeof next);
     next += sizeof(Consumed);
   }
 }
 
-Road road_of(const Mapping& mapping, std::uint64_t block, std::size_t member) {
+Channel channel_of(const Mapping& mapping, std::uint64_t block, std::size_t member) {
   const auto [sizes, pair] = pair_of(mapping, block, member);
   std::byte* const slots = checked(mapping, pair.slots.load(std::memory_order_acquire),
-                                   bytes_of(sizes, RoadPart::slots));
+                                   bytes_of(sizes, ChannelPart::slots));
   return {.slots = std::launder(reinterpret_cast<Slot*>(slots)),
           .bytes = checked(mapping, pair.bytes.load(std::memory_order_acquire),
-                           bytes_of(sizes, RoadPart::bytes)),
+                           bytes_of(sizes, ChannelPart::bytes)),
           .consumed = nullptr,
           .slot_count = sizes.slots,
           .byte_count = sizes.bytes,
@@ -97,17 +97,17 @@ Road road_of(const Mapping& mapping, std::uint64_t block, std::size_t member) {
           .place = &pair.bytes};
 }
 
-std::byte* bytes_of(const Road& road) {
+std::byte* bytes_of(const Channel& channel) {
   std::byte* const bytes =
-      checked(*road.mapping, road.place->load(std::memory_order_acquire), road.byte_count);
+      checked(*channel.mapping, channel.place->load(std::memory_order_acquire), channel.byte_count);
   if (bytes == nullptr) throw nonsense();
   return bytes;
 }
 
-void set_road_part(const Mapping& mapping, std::uint64_t block, std::size_t member, RoadPart part,
-                   std::uint64_t offset) {
+void set_channel_part(const Mapping& mapping, std::uint64_t block, std::size_t member,
+                      ChannelPart part, std::uint64_t offset) {
   Pair& pair = pair_of(mapping, block, member).pair;
-  (part == RoadPart::slots ? pair.slots : pair.bytes).store(offset, std::memory_order_release);
+  (part == ChannelPart::slots ? pair.slots : pair.bytes).store(offset, std::memory_order_release);
 }
 
 Consumed* consumed_of(const Mapping& mapping, std::uint64_t block, std::size_t member) {

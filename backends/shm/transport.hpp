@@ -12,7 +12,7 @@
 
 namespace tutti::shm {
 
-/// A message is a slot on the road to its receiver. Up to kEager bytes its payload goes with it,
+/// A message is a slot on the channel to its receiver. Up to kEager bytes its payload goes with it,
 /// through the slot itself or the ring of bytes, as long as the receiver is not too far behind with
 /// its receives; otherwise the slot is a request, and the bytes go once the receive is there: they
 /// are read where they lie, if the receiver may look there, or come in chunks through the ring.
@@ -105,8 +105,8 @@ class ShmTransport final : public Transport {
     Duration suspected{0};                     // since when it looks as if it were gone
     Consumed* consumed_here = nullptr;         // by us, of its messages
     const Consumed* consumed_there = nullptr;  // by it, of ours
-    Outbox out{};
-    Inbox in{};
+    SendEnd out{};
+    ReceiveEnd in{};
     std::uint32_t awaited = 0;              // slots of its we have reason to look for
     std::uint32_t partial = kNone;          // record of a receive that has come in part
     std::vector<std::uint32_t> receives{};  // records, in the order posted
@@ -132,7 +132,7 @@ class ShmTransport final : public Transport {
   void post_all(std::span<const Transfer> transfers);
   Peer& peer_of(const Transfer& transfer);
   void attach(Peer& peer);
-  void open_road(Peer& peer, RoadPart part);
+  void open_channel(Peer& peer, ChannelPart part);
   void progress(Peer& peer);
   void look_for_end(Peer& peer);
   void find_strays_of(Peer& peer, std::uint64_t pending);

@@ -76,14 +76,14 @@ TEST(Handshake, AgreesOnOverlappingVersions) {
 }
 
 /// A party that does not fit rank 0 of party_of(0).
-struct Misfit {
+struct RefusedPeer {
   const char* name;
   std::function<void(Party&)> change;
   Reason reason;
   const char* told;
 };
 
-class HandshakeWith : public ::testing::TestWithParam<Misfit> {};
+class HandshakeWith : public ::testing::TestWithParam<RefusedPeer> {};
 
 TEST_P(HandshakeWith, IsRefusedOnBothSides) {
   const bool about_secrets = std::string_view{GetParam().name}.ends_with("Secret");
@@ -101,30 +101,31 @@ TEST_P(HandshakeWith, IsRefusedOnBothSides) {
 INSTANTIATE_TEST_SUITE_P(
     Misfits, HandshakeWith,
     ::testing::Values(
-        Misfit{"Secret", [](Party& p) { p.secret = secret_of(2); }, Reason::wrong_secret,
-               "rank 2 and the peer do not share a secret: wrong secret"},
-        Misfit{"NoSecret", [](Party& p) { p.secret.reset(); }, Reason::wrong_secret,
-               "rank 2 and the peer do not share a secret: wrong secret, only one of them has one"},
-        Misfit{"Job", [](Party& p) { p.job = 8; }, Reason::wrong_job,
-               "rank 2 belongs to job 8, but the peer to job 7: wrong job"},
-        Misfit{"Size", [](Party& p) { p.size = 9; }, Reason::wrong_size,
-               "rank 2 counts 9 ranks, but the peer counts 4: wrong world size"},
-        Misfit{"Rank", [](Party& p) { p.rank = 4; }, Reason::wrong_rank,
-               "rank 4 wanted rank 0, but the peer is rank 0"},
-        Misfit{"Newer",
-               [](Party& p) {
-                 p.versions = {2, 3};
-               },
-               Reason::version_mismatch,
-               "this program speaks versions 2 to 3 of tutti's protocol, but the peer speaks "
-               "version 1"},
-        Misfit{"NoVersion",
-               [](Party& p) {
-                 p.versions = {2, 1};
-               },
-               Reason::version_mismatch,
-               "this program speaks versions 2 to 1 of tutti's protocol, but the peer speaks "
-               "version 1"}),
+        RefusedPeer{"Secret", [](Party& p) { p.secret = secret_of(2); }, Reason::wrong_secret,
+                    "rank 2 and the peer do not share a secret: wrong secret"},
+        RefusedPeer{
+            "NoSecret", [](Party& p) { p.secret.reset(); }, Reason::wrong_secret,
+            "rank 2 and the peer do not share a secret: wrong secret, only one of them has one"},
+        RefusedPeer{"Job", [](Party& p) { p.job = 8; }, Reason::wrong_job,
+                    "rank 2 belongs to job 8, but the peer to job 7: wrong job"},
+        RefusedPeer{"Size", [](Party& p) { p.size = 9; }, Reason::wrong_size,
+                    "rank 2 counts 9 ranks, but the peer counts 4: wrong world size"},
+        RefusedPeer{"Rank", [](Party& p) { p.rank = 4; }, Reason::wrong_rank,
+                    "rank 4 wanted rank 0, but the peer is rank 0"},
+        RefusedPeer{"Newer",
+                    [](Party& p) {
+                      p.versions = {2, 3};
+                    },
+                    Reason::version_mismatch,
+                    "this program speaks versions 2 to 3 of tutti's protocol, but the peer speaks "
+                    "version 1"},
+        RefusedPeer{"NoVersion",
+                    [](Party& p) {
+                      p.versions = {2, 1};
+                    },
+                    Reason::version_mismatch,
+                    "this program speaks versions 2 to 1 of tutti's protocol, but the peer speaks "
+                    "version 1"}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST(Handshake, PassesTheVerdictOn) {

@@ -121,7 +121,7 @@ class Jobs(unittest.TestCase):
 
 
 class Sieges(unittest.TestCase):
-    """Strangers beset three processes: at the store and at every door, then again while they
+    """Strangers beset three processes: at the store and at every acceptor, then again while they
     compute. See besieged.cpp for who listens when."""
 
     def start(self, rank, port):

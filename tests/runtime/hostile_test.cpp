@@ -1,4 +1,5 @@
-// Strangers beset a job: at the store, at every door while ranks connect, and while it computes.
+// Strangers beset a job: at the store, at every acceptor while ranks connect, and while it
+// computes.
 #include <algorithm>
 #include <atomic>
 #include <latch>
@@ -39,11 +40,12 @@ class Job {
     EXPECT_GE(beset({{meeting_.port(), {}}}, inputs / 2, seed), inputs / 2);
     beset_store_.count_down();
     all_listen_.arrive_and_wait();
-    std::vector<Place> doors = listening_places();
-    EXPECT_EQ(doors.size(), 2 * kRanks);  // a port and a Unix socket of each; the store is closed
+    std::vector<Place> acceptors = listening_places();
+    EXPECT_EQ(acceptors.size(),
+              2 * kRanks);  // a port and a Unix socket of each; the store is closed
     // The last rank connects to all others, and so takes nobody in.
-    doors = first_to_answer(doors, 2 * (kRanks - 1));
-    EXPECT_GE(beset(doors, inputs / 2, seed + 500'000), inputs / 2);
+    acceptors = first_to_answer(acceptors, 2 * (kRanks - 1));
+    EXPECT_GE(beset(acceptors, inputs / 2, seed + 500'000), inputs / 2);
     beset_doors_.count_down();
     computing_.wait();
   }

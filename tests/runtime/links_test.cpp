@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace tutti::runtime;
 
-/// Ranks that know where the others are: the part below the cards.
+/// Ranks that know where the others are: the part below the infos.
 class Links : public ::testing::Test {
  protected:
   explicit Links(int n = 3) : plans_(static_cast<std::size_t>(n)), listeners_(plans_.size()) {
@@ -32,11 +32,11 @@ class Links : public ::testing::Test {
           "tutti-links-test-" + std::to_string(::getpid()) + "-" + std::to_string(rank);
       listeners.push_back({listen_on(loopback()), false});
       listeners.push_back({listen_locally(name), true});
-      Card card;
-      card.host = this_host();
-      card.host.name = "host" + std::to_string(rank);
-      card.has_memory = true;
-      shared.cards.push_back(card);
+      PeerInfo info;
+      info.host = this_host();
+      info.host.name = "host" + std::to_string(rank);
+      info.has_memory = true;
+      shared.infos.push_back(info);
       shared.addresses.push_back(bound_endpoint(listeners.front().socket.get()));
       shared.names.push_back(name);
     }
@@ -188,7 +188,7 @@ TEST(SharedLinks, AreFoundByNobodyWhereOneCannotBeMade) {
     auto [data, far_data] = socket_pair();
     auto [lifeline, far_lifeline] = socket_pair();
     Mesh mesh;
-    mesh.cards.resize(3);
+    mesh.infos.resize(3);
     mesh.links.push_back({.peer = 1, .control = std::move(control), .data = std::move(data)});
     mesh.links.push_back({.peer = 2,
                           .local = true,
@@ -196,7 +196,7 @@ TEST(SharedLinks, AreFoundByNobodyWhereOneCannotBeMade) {
                           .memory = Descriptor{::open("/dev/null", O_RDWR | O_CLOEXEC)}});
     EXPECT_THROW((void)links.add(mesh, processes, 0), Error);
     Mesh without_links;
-    without_links.cards.resize(3);
+    without_links.infos.resize(3);
     const auto numbers = links.add(without_links, others, 0);
     EXPECT_TRUE(links.find(processes, 0).numbers.empty());
     EXPECT_EQ(links.find(others, 0).numbers, numbers);

@@ -37,7 +37,7 @@ void check_mesh(const Mesh& mesh, const Channel& channel, const std::function<bo
                 bool carries_data = true) {
   const Rank self = channel.rank();
   ASSERT_EQ(mesh.links.size(), static_cast<std::size_t>(channel.size() - 1));
-  ASSERT_EQ(mesh.cards.size(), static_cast<std::size_t>(channel.size()));
+  ASSERT_EQ(mesh.infos.size(), static_cast<std::size_t>(channel.size()));
   Rank expected = 0;
   for (const Link& link : mesh.links) {
     if (expected == self) ++expected;
@@ -106,7 +106,7 @@ TEST_P(MeshOf, ConnectsTwoHostsOverTheStore) {
     check_mesh(mesh, *channel, [&](Rank peer) { return peer % 2 == rank % 2; });
     for (Rank peer = 0; peer < n_; ++peer)
       EXPECT_EQ(mesh.households[static_cast<std::size_t>(peer)], peer % 2);
-    EXPECT_EQ(first_far_from_rank_0(mesh.cards), n_ > 1 ? 1 : -1);
+    EXPECT_EQ(first_far_from_rank_0(mesh.infos), n_ > 1 ? 1 : -1);
   }));
   EXPECT_EQ(open_descriptors(), before);
 }
@@ -121,7 +121,7 @@ TEST(Mesh, UsesTheNetworkWhereOneHasNoMemory) {
     const Mesh mesh = connect_mesh(channel, options_of(memory), in(30s));
     check_mesh(mesh, channel, [&](Rank peer) { return rank != 1 && peer != 1; });
     EXPECT_EQ(mesh.households, (std::vector<Rank>{0, 1, 0}));
-    EXPECT_EQ(first_far_from_rank_0(mesh.cards), -1);
+    EXPECT_EQ(first_far_from_rank_0(mesh.infos), -1);
   }));
 }
 

@@ -20,7 +20,7 @@ using runtime::open_store;
 using runtime::StoreOptions;
 
 /// What is different on one rank, and what all are told of it.
-struct StoreMisfit {
+struct StoreRefusal {
   const char* name;
   Rank odd;
   std::function<void(StoreOptions&)> change;
@@ -28,7 +28,7 @@ struct StoreMisfit {
   Rank culprit;
 };
 
-const std::vector<StoreMisfit> kMisfits{
+const std::vector<StoreRefusal> kMisfits{
     {"Size", 2, [](StoreOptions& o) { o.size = 5; },
      "rank 2 counts 5 ranks, but rank 0 (host host0) counts 3: wrong world size", 2},
     {"RankAndSize", 2,
@@ -49,7 +49,7 @@ const std::vector<StoreMisfit> kMisfits{
      "ranks 1 and 2 and rank 0 (host host0) do not share a secret: wrong secret", 0},
 };
 
-using Parameters = std::tuple<StoreMisfit, bool>;
+using Parameters = std::tuple<StoreRefusal, bool>;
 
 class StoreWhereOneDoesNotFit : public ::testing::TestWithParam<Parameters> {};
 
@@ -63,7 +63,7 @@ StoreOptions options_of(Meeting& meeting, Rank rank, const Parameters& parameter
 }
 
 TEST_P(StoreWhereOneDoesNotFit, TellsAllOfThem) {
-  const StoreMisfit& misfit = std::get<0>(GetParam());
+  const StoreRefusal& misfit = std::get<0>(GetParam());
   if (std::string_view{misfit.name}.find("Secret") != std::string_view::npos && !has_cryptography())
     GTEST_SKIP() << "built without OpenSSL";
   Meeting meeting{3};

@@ -6,9 +6,9 @@
 #include <mutex>
 #include <set>
 
+#include <tutti/spi/communicator.hpp>
 #include <tutti/spi/costs.hpp>
 #include <tutti/spi/init.hpp>
-#include <tutti/spi/communicator.hpp>
 
 #include "runtime/tls.hpp"
 #include "worlds.hpp"
@@ -187,8 +187,8 @@ TEST(World, BelievesNoSpeedThatIsNone) {
                        heard[0][1] = '\x02';
                        heard[0].back() = '\xc8';
                      }};
-    Communicator world = make_communicator(World::connect(channel, options, in(30s))->footing(),
-                                              make_host_memory());
+    Communicator world =
+        make_communicator(World::connect(channel, options, in(30s))->footing(), make_host_memory());
     EXPECT_NE(tariff_of(world).find("measured"), std::string::npos) << tariff_of(world);
   }));
 }

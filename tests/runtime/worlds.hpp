@@ -13,8 +13,8 @@
 #include <tutti/spi/memory.hpp>
 #include <tutti/tutti.hpp>
 
-#include "tests/runtime/ranks.hpp"
 #include "runtime/world.hpp"
+#include "tests/runtime/ranks.hpp"
 
 namespace tutti::test {
 

@@ -46,15 +46,15 @@ struct Host {
 };
 
 /// @param host where. @param rank whose. @param block of its communicator 1. @param member of it.
-/// @return the road to the member, with all its memory.
-inline Road whole_road(Host& host, Rank rank, std::uint64_t block, std::size_t member) {
+/// @return the channel to the member, with all its memory.
+inline Channel whole_road(Host& host, Rank rank, std::uint64_t block, std::size_t member) {
   const Mapping& mapping = host.segment(rank).mapping();
-  const Road road = road_of(mapping, block, member);
-  for (const RoadPart part : {RoadPart::slots, RoadPart::bytes})
-    set_road_part(
+  const Channel channel = channel_of(mapping, block, member);
+  for (const ChannelPart part : {ChannelPart::slots, ChannelPart::bytes})
+    set_channel_part(
         mapping, block, member, part,
-        host.domain(rank).extend(1, bytes_of(Sizes{road.slot_count, road.byte_count}, part)));
-  return road_of(mapping, block, member);
+        host.domain(rank).extend(1, bytes_of(Sizes{channel.slot_count, channel.byte_count}, part)));
+  return channel_of(mapping, block, member);
 }
 
 /// @param transport to poll a number of times. @return how much it completed.

@@ -24,7 +24,7 @@ inline std::vector<std::byte> message_of(std::uint32_t seed, std::size_t bytes) 
   return message;
 }
 
-/// Rank 0 is a transport; rank 1 is whatever a test writes into its road to rank 0.
+/// Rank 0 is a transport; rank 1 is whatever a test writes into its channel to rank 0.
 class Partner {
  public:
   static constexpr std::uint64_t kBytes = 200000;
@@ -74,7 +74,7 @@ class Partner {
   }
   /// @return the kind of the slot that rank 0 has sent next.
   Kind next() {
-    if (!in_.attached()) in_ = inbox();
+    if (!in_.attached()) in_ = receive_end();
     EXPECT_TRUE(in_.has_slot());
     const Slot& slot = in_.slot();
     const Kind kind = slot.kind;
@@ -129,7 +129,7 @@ class Partner {
       const Piece nothing{};
       post(*transport_, Transfer::Kind::send, {&nothing, 1});
       EXPECT_EQ(completed(*transport_), 1u);
-      in_ = inbox();
+      in_ = receive_end();
       in_.consume();
     }
     in_.ask(Ways::kind_of(bytes, false), static_cast<unsigned>(take));
@@ -176,12 +176,12 @@ class Partner {
     out_.attach(consumed);
     return consumed;
   }
-  Inbox inbox() {
+  ReceiveEnd receive_end() {
     const Mapping& theirs = host_.segment(0).mapping();
     const std::uint64_t block = find_entry(front_of(theirs), 1)->block.load();
-    Road road = road_of(theirs, block, 1);
-    road.consumed = consumed_of(host_.segment(1).mapping(), block_, 0);
-    return Inbox{road};
+    Channel channel = channel_of(theirs, block, 1);
+    channel.consumed = consumed_of(host_.segment(1).mapping(), block_, 0);
+    return ReceiveEnd{channel};
   }
 
   Host host_{2, getpid()};
@@ -191,9 +191,9 @@ class Partner {
   Piece to_{received_.data(), kBytes};
   std::unique_ptr<Transport> transport_ = host_.transport(0);
   std::uint64_t block_ = host_.domain(1).open(1, kBoth);
-  Outbox out_{whole_road(host_, 1, block_, 0)};
+  SendEnd out_{whole_road(host_, 1, block_, 0)};
   const Consumed* consumed_ = attach();
-  Inbox in_{};  // until rank 0 has sent something
+  ReceiveEnd in_{};  // until rank 0 has sent something
   Piece short_{};
   const std::byte* payload_ = nullptr;
   std::array<std::byte, kInlineBytes> body_{};

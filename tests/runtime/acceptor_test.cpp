@@ -1,5 +1,5 @@
-// The door: strangers of every kind come and go, and who belongs is let in all the same.
-#include "runtime/door.hpp"
+// The acceptor: strangers of every kind come and go, and who belongs is let in all the same.
+#include "runtime/acceptor.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -25,15 +25,15 @@ Party party_of_eight(Rank rank) {
   return {.job = 7, .size = 8, .rank = rank, .secret = secret_of(1), .versions = {}};
 }
 
-/// Rank 0's door on a port of the loopback and on a Unix socket.
+/// Rank 0's acceptor on a port of the loopback and on a Unix socket.
 class DoorTest : public ::testing::Test {
  protected:
-  void open(DoorLimits limits = {}) {
+  void open(AcceptorLimits limits = {}) {
     std::vector<Listener> listeners;
     listeners.push_back({listen_on(loopback()), false});
     port_ = port_of(bound_endpoint(listeners.front().socket.get()));
     listeners.push_back({listen_locally(name_), true});
-    door_.emplace(
+    acceptor_.emplace(
         party_of_eight(0), std::move(listeners),
         [this](const Introduction& who) {
           return who.from == 5 ? Reason::duplicate_rank : verdict_;
@@ -41,29 +41,30 @@ class DoorTest : public ::testing::Test {
         limits);
   }
 
-  /// Serves the door until enough guests came, or for a while.
-  void serve(std::size_t guests, milliseconds time) {
+  /// Serves the acceptor until enough peers came, or for a while.
+  void serve(std::size_t accepted, milliseconds time) {
     const Deadline end = in(time);
-    while (guests_.size() < guests && Clock::now() < end) {
-      (void)wait_for(door_->descriptor(), POLLIN, std::min(end, door_->next_deadline()));
-      door_->progress(guests_);
+    while (accepted_.size() < accepted && Clock::now() < end) {
+      (void)wait_for(acceptor_->descriptor(), POLLIN, std::min(end, acceptor_->next_deadline()));
+      acceptor_->progress(accepted_);
     }
   }
 
   /// Comes as a rank, from another thread.
   std::future<Descriptor> come(Rank rank) {
     return std::async(std::launch::async, [this, rank] {
-      return dial(party_of_eight(rank),
-                  {.addresses = {with_port(loopback(), port_)}, .local_name = {}, .peer = "door"},
-                  in(20s));
+      return dial(
+          party_of_eight(rank),
+          {.addresses = {with_port(loopback(), port_)}, .local_name = {}, .peer = "acceptor"},
+          in(20s));
     });
   }
 
-  std::optional<Door> door_;
-  std::vector<Guest> guests_;
+  std::optional<Acceptor> acceptor_;
+  std::vector<Accepted> accepted_;
   std::uint16_t port_ = 0;
   Reason verdict_ = Reason::none;
-  const std::string name_ = "tutti-door-test-" + std::to_string(::getpid());
+  const std::string name_ = "tutti-acceptor-test-" + std::to_string(::getpid());
 };
 
 TEST_F(DoorTest, LetsInWhoBelongs) {
@@ -71,29 +72,29 @@ TEST_F(DoorTest, LetsInWhoBelongs) {
   open();
   auto socket = come(3);
   serve(1, 20s);
-  ASSERT_EQ(guests_.size(), 1u);
-  EXPECT_EQ(guests_[0].introduction, (Introduction{3, 0, Purpose::store}));
-  EXPECT_FALSE(guests_[0].local);
+  ASSERT_EQ(accepted_.size(), 1u);
+  EXPECT_EQ(accepted_[0].introduction, (Introduction{3, 0, Purpose::store}));
+  EXPECT_FALSE(accepted_[0].local);
   const Descriptor connection = socket.get();
   const std::array<std::byte, 3> word{std::byte{1}, std::byte{2}, std::byte{3}};
   send_all(connection.get(), word, in(1s));
   std::array<std::byte, 3> heard{};
-  receive_all(guests_[0].socket.get(), heard, in(1s));
+  receive_all(accepted_[0].socket.get(), heard, in(1s));
   EXPECT_EQ(heard, word);
-  guests_.clear();
-  door_.reset();
+  accepted_.clear();
+  acceptor_.reset();
   EXPECT_EQ(open_descriptors(), before + 1);
 }
 
 TEST_F(DoorTest, LetsInOverUnix) {
   open();
   auto socket = std::async(std::launch::async, [this] {
-    return dial(party_of_eight(2), {.local_name = name_, .peer = "door", .purpose = Purpose::local},
-                in(20s));
+    return dial(party_of_eight(2),
+                {.local_name = name_, .peer = "acceptor", .purpose = Purpose::local}, in(20s));
   });
   serve(1, 20s);
-  ASSERT_EQ(guests_.size(), 1u);
-  EXPECT_TRUE(guests_[0].local);
+  ASSERT_EQ(accepted_.size(), 1u);
+  EXPECT_TRUE(accepted_[0].local);
   EXPECT_TRUE(socket.get());
 }
 
@@ -109,10 +110,10 @@ TEST_F(DoorTest, DismissesTheSilentAndTheSlow) {
   }};
   serve(1, 400ms);
   trickle.join();
-  EXPECT_EQ(door_->refused(Reason::too_slow), 2u);
+  EXPECT_EQ(acceptor_->refused(Reason::too_slow), 2u);
   EXPECT_LT(Clock::now() - start, 1s);
-  EXPECT_EQ(door_->refusals_text(), "; refused connections: 2 too slow");
-  EXPECT_EQ(door_->next_deadline(), Deadline::max());
+  EXPECT_EQ(acceptor_->refusals_text(), "; refused connections: 2 too slow");
+  EXPECT_EQ(acceptor_->next_deadline(), Deadline::max());
 }
 
 TEST_F(DoorTest, CountsWhatItRefuses) {
@@ -122,18 +123,19 @@ TEST_F(DoorTest, CountsWhatItRefuses) {
   send_all(garbage.get(), std::vector<std::byte>(500, std::byte{'G'}), in(1s));
   Party stranger = party_of_eight(1);
   stranger.job = 9;
-  EXPECT_EQ(door_->refused(Reason::wrong_job), 0u);
+  EXPECT_EQ(acceptor_->refused(Reason::wrong_job), 0u);
   auto other = std::async(std::launch::async, [&] {
-    return dial(stranger, {.addresses = {with_port(loopback(), port_)}, .peer = "door"}, in(5s));
+    return dial(stranger, {.addresses = {with_port(loopback(), port_)}, .peer = "acceptor"},
+                in(5s));
   });
   auto twin = come(5);
   serve(1, 300ms);
   EXPECT_THROW((void)other.get(), Error);
   EXPECT_THROW((void)twin.get(), Error);
-  EXPECT_EQ(door_->refused(Reason::closed), 3u);
-  EXPECT_EQ(door_->refused(Reason::not_tutti), 1u);
-  EXPECT_EQ(door_->refused(Reason::wrong_job), 1u);
-  EXPECT_EQ(door_->refused(Reason::duplicate_rank), 1u);
+  EXPECT_EQ(acceptor_->refused(Reason::closed), 3u);
+  EXPECT_EQ(acceptor_->refused(Reason::not_tutti), 1u);
+  EXPECT_EQ(acceptor_->refused(Reason::wrong_job), 1u);
+  EXPECT_EQ(acceptor_->refused(Reason::duplicate_rank), 1u);
 }
 
 TEST_F(DoorTest, KeepsNoMoreThanItsLimitOfStrangers) {
@@ -143,10 +145,10 @@ TEST_F(DoorTest, KeepsNoMoreThanItsLimitOfStrangers) {
   for (int i = 0; i < 100; ++i) crowd.push_back(call(port_));
   serve(1, 100ms);
   EXPECT_EQ(open_descriptors(), before + 100 + 8);
-  EXPECT_EQ(door_->refused(Reason::crowded_out), 92u);
+  EXPECT_EQ(acceptor_->refused(Reason::crowded_out), 92u);
   auto socket = come(1);
   serve(1, 20s);
-  EXPECT_EQ(guests_.size(), 1u);
+  EXPECT_EQ(accepted_.size(), 1u);
   EXPECT_TRUE(socket.get());
 }
 
@@ -161,7 +163,7 @@ TEST_F(DoorTest, LetsInWhoBelongsDuringAFlood) {
   serve(4, 20s);
   over = true;
   flood.join();
-  EXPECT_EQ(guests_.size(), 4u);
+  EXPECT_EQ(accepted_.size(), 4u);
   for (auto& socket : sockets) EXPECT_TRUE(socket.get());
 }
 
@@ -177,11 +179,11 @@ TEST_F(DoorTest, SurvivesThatNothingMoreCanBeOpened) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
   serve(1, 100ms);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_GE(door_->refused(Reason::no_descriptor), 1u);
+  EXPECT_GE(acceptor_->refused(Reason::no_descriptor), 1u);
   callers.clear();
   auto socket = come(1);
   serve(1, 20s);
-  EXPECT_EQ(guests_.size(), 1u);
+  EXPECT_EQ(accepted_.size(), 1u);
   EXPECT_TRUE(socket.get());
 }
 

@@ -1,4 +1,4 @@
-#include "door.hpp"
+#include "acceptor.hpp"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -30,8 +30,8 @@ Descriptor open_reserve() {
 
 }  // namespace
 
-Door::Door(Party self, std::vector<Listener> listeners, Admit admit, DoorLimits limits,
-           Report report)
+Acceptor::Acceptor(Party self, std::vector<Listener> listeners, Admit admit, AcceptorLimits limits,
+                   Report report)
     : self_{std::move(self)}, admit_{std::move(admit)}, limits_{limits}, report_{std::move(report)},
       listeners_{std::move(listeners)}, events_{::epoll_create1(EPOLL_CLOEXEC)},
       reserve_{open_reserve()} {
@@ -39,13 +39,13 @@ Door::Door(Party self, std::vector<Listener> listeners, Admit admit, DoorLimits 
   for (const Listener& listener : listeners_) watch(listener.socket.get(), next_id_++);
 }
 
-Deadline Door::next_deadline() const noexcept {
+Deadline Acceptor::next_deadline() const noexcept {
   // Strangers have equal patience and stand in the order they came.
   const Deadline first = strangers_.empty() ? Deadline::max() : strangers_.front().until;
   return watching_ ? first : std::min(first, closed_until_);
 }
 
-void Door::watch(int descriptor, std::uint64_t id) {
+void Acceptor::watch(int descriptor, std::uint64_t id) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = id;
@@ -53,7 +53,7 @@ void Door::watch(int descriptor, std::uint64_t id) {
     throw system_error("cannot watch a socket", errno);
 }
 
-void Door::progress(std::vector<Guest>& arrived) {
+void Acceptor::progress(std::vector<Accepted>& arrived) {
   const auto now = Clock::now();
   if (!watching_ && now >= closed_until_) {
     watching_ = true;
@@ -74,11 +74,11 @@ void Door::progress(std::vector<Guest>& arrived) {
     dismiss(strangers_.begin(), Reason::too_slow);
 }
 
-void Door::accept_some(const Listener& listener) {
+void Acceptor::accept_some(const Listener& listener) {
   for (int accepted = 0; accepted < kAcceptedAtOnce && accept_one(listener);) ++accepted;
 }
 
-bool Door::accept_one(const Listener& listener) {
+bool Acceptor::accept_one(const Listener& listener) {
   Descriptor socket{
       ::accept4(listener.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
   if (socket) {
@@ -101,7 +101,7 @@ bool Door::accept_one(const Listener& listener) {
 
 /// Where there has been no room for so long, and no stranger takes any up, waiting does not help.
 /// Whether there was any while nobody came is not known.
-void Door::check_shortage(int error) {
+void Acceptor::check_shortage(int error) {
   const auto now = Clock::now();
   const bool is_new = !short_since_ || now - closed_until_ >= kLongestShortage;
   if (is_new || !strangers_.empty()) short_since_ = now;
@@ -111,7 +111,7 @@ void Door::check_shortage(int error) {
 
 /// Turns one caller away with the descriptor kept for that, so that it learns at once, and then
 /// leaves the others in the system's queue for a moment.
-void Door::survive_shortage(const Listener& listener) {
+void Acceptor::survive_shortage(const Listener& listener) {
   reserve_.reset();
   const Descriptor unlucky{::accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC)};
   if (unlucky) ++refused_[static_cast<std::size_t>(Reason::no_descriptor)];
@@ -121,7 +121,7 @@ void Door::survive_shortage(const Listener& listener) {
   closed_until_ = Clock::now() + kShortagePause;
 }
 
-void Door::welcome(Descriptor socket, bool local) {
+void Acceptor::welcome(Descriptor socket, bool local) {
   if (!reserve_) reserve_ = open_reserve();
   if (local && peer_user(socket.get()) != ::geteuid()) {
     ++refused_[static_cast<std::size_t>(Reason::wrong_user)];
@@ -140,14 +140,14 @@ void Door::welcome(Descriptor socket, bool local) {
                         .filled = 0});
 }
 
-void Door::make_room() {
+void Acceptor::make_room() {
   if (strangers_.size() < limits_.strangers) return;
   const auto silent = std::ranges::find_if(
       strangers_, [](const Stranger& stranger) { return !stranger.handshake.greeted(); });
   dismiss(silent == strangers_.end() ? strangers_.begin() : silent, Reason::crowded_out);
 }
 
-void Door::listen_to(Strangers::iterator stranger, std::vector<Guest>& arrived) {
+void Acceptor::listen_to(Strangers::iterator stranger, std::vector<Accepted>& arrived) {
   AcceptorHandshake& handshake = stranger->handshake;
   while (handshake.progress() == Progress::talking) {
     const std::size_t wanted = handshake.wanted();
@@ -163,7 +163,8 @@ void Door::listen_to(Strangers::iterator stranger, std::vector<Guest>& arrived) 
     if (stranger->filled < wanted) continue;
     stranger->filled = 0;
     const auto message = handshake.feed(std::span{stranger->buffer}.first(wanted));
-    // A guest stays one even if it left before its verdict: whoever admitted it will notice.
+    // An accepted peer stays one even if it left before its verdict: whoever admitted it will
+    // notice.
     if (!reply(*stranger, message) && handshake.progress() != Progress::agreed) {
       dismiss(stranger, Reason::closed);
       return;
@@ -182,7 +183,7 @@ void Door::listen_to(Strangers::iterator stranger, std::vector<Guest>& arrived) 
 /// Who counts other ranks has proved to be a rank of the job. That it has another secret anybody
 /// may claim, so it counts only from processes of this user on this host, which could end this
 /// process anyway, and from everybody where this rank has no secret.
-void Door::judge(const Stranger& stranger) const {
+void Acceptor::judge(const Stranger& stranger) const {
   const AcceptorHandshake& handshake = stranger.handshake;
   const bool counts = handshake.reason() == Reason::wrong_size ||
                       (handshake.admits_another_secret() &&
@@ -190,18 +191,18 @@ void Door::judge(const Stranger& stranger) const {
   if (counts) report_({handshake.introduction(), handshake.peer_size(), handshake.reason()});
 }
 
-bool Door::reply(Stranger& stranger, std::span<const std::byte> message) {
+bool Acceptor::reply(Stranger& stranger, std::span<const std::byte> message) {
   // A fresh socket has room for a message; one that has not is not worth waiting for.
   return message.empty() || ::send(stranger.socket.get(), message.data(), message.size(),
                                    MSG_NOSIGNAL) == static_cast<ssize_t>(message.size());
 }
 
-Door::Strangers::iterator Door::dismiss(Strangers::iterator stranger, Reason reason) {
+Acceptor::Strangers::iterator Acceptor::dismiss(Strangers::iterator stranger, Reason reason) {
   ++refused_[static_cast<std::size_t>(reason)];
   return strangers_.erase(stranger);
 }
 
-std::string Door::refusals_text() const {
+std::string Acceptor::refusals_text() const {
   std::string text;
   for (int i = 1; i < kReasons; ++i) {
     const auto reason = static_cast<Reason>(i);

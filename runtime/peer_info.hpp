@@ -33,8 +33,8 @@ struct Host {
 /// Options that must be equal on all ranks: what a user calls them, and their values as text.
 using Agreed = std::vector<std::pair<std::string, std::string>>;
 
-/// A rank's first card: who and where it is.
-struct Card {
+/// A rank's first info: who and where it is.
+struct PeerInfo {
   Versions versions{};        ///< What it speaks.
   Host host{};                ///< Where it runs.
   bool has_memory = false;    ///< Whether it can share memory at all.
@@ -48,24 +48,24 @@ struct Card {
   std::string address{};    ///< Its network address and port 0; empty if it has none.
 };
 /// Throws Error{mismatch} that names an option which is not the same on two ranks; its culprit has
-/// not what most have. @param cards of all ranks.
-void check_agreed(const std::vector<Card>& cards);
+/// not what most have. @param infos of all ranks.
+void check_agreed(const std::vector<PeerInfo>& infos);
 /// Throws Error{mismatch} where ranks were given secrets that differ, and have to use them, as
-/// check_agreed. @param cards of all ranks.
-void check_secrets(const std::vector<Card>& cards);
+/// check_agreed. @param infos of all ranks.
+void check_secrets(const std::vector<PeerInfo>& infos);
 /// @param secret any. @return what tells whether two ranks have the same, but not the secret.
 [[nodiscard]] std::string mark_of(const Secret& secret);
-/// @param cards of all ranks. @param self one of them. @return how many cores the ranks on its
+/// @param infos of all ranks. @param self one of them. @return how many cores the ranks on its
 /// machine share, as tutti::shared_cores counts them.
-[[nodiscard]] int shared_cores(const std::vector<Card>& cards, Rank self);
+[[nodiscard]] int shared_cores(const std::vector<PeerInfo>& infos, Rank self);
 
-/// @param cards of all ranks. @return the first rank that rank 0 reaches over no loopback, or -1.
-[[nodiscard]] Rank first_far_from_rank_0(const std::vector<Card>& cards);
+/// @param infos of all ranks. @return the first rank that rank 0 reaches over no loopback, or -1.
+[[nodiscard]] Rank first_far_from_rank_0(const std::vector<PeerInfo>& infos);
 
-/// @param card to say. @return it as bytes.
-[[nodiscard]] std::string pack(const Card& card);
+/// @param info to say. @return it as bytes.
+[[nodiscard]] std::string pack(const PeerInfo& info);
 /// @param bytes of pack(). @param rank that said them. @param own versions that this rank speaks.
-/// @return the card. Throws Error{mismatch} that names both versions, Error{transport}.
-[[nodiscard]] Card unpack(std::string_view bytes, Rank rank, const Versions& own);
+/// @return the info. Throws Error{mismatch} that names both versions, Error{transport}.
+[[nodiscard]] PeerInfo unpack(std::string_view bytes, Rank rank, const Versions& own);
 
 }  // namespace tutti::runtime

@@ -1,4 +1,4 @@
-#include "card.hpp"
+#include "peer_info.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 namespace tutti::runtime {
 namespace {
 
-/// Starts every card, of every version; the two versions follow.
+/// Starts every info, of every version; the two versions follow.
 constexpr std::uint64_t kMagic = 0x64'72'61'63'74'75'74'0A;
 
 /// A rank whose value is not that of most, and one that has what most have.
@@ -39,8 +39,8 @@ std::optional<Odd> odd_one(std::size_t ranks, const ValueOf& value_of) {
   return Odd{odd, usual};
 }
 
-std::string name_of(const std::vector<Card>& cards, std::size_t rank) {
-  return "rank " + std::to_string(rank) + " (host " + cards[rank].host.name + ")";
+std::string name_of(const std::vector<PeerInfo>& infos, std::size_t rank) {
+  return "rank " + std::to_string(rank) + " (host " + infos[rank].host.name + ")";
 }
 
 }  // namespace
@@ -72,15 +72,15 @@ bool share_loopback(const Host& a, const Host& b) {
   return a.boot == b.boot && a.network == b.network;
 }
 
-void check_agreed(const std::vector<Card>& cards) {
-  std::size_t options = cards.front().agreed.size();
-  for (const Card& card : cards) options = std::min(options, card.agreed.size());
+void check_agreed(const std::vector<PeerInfo>& infos) {
+  std::size_t options = infos.front().agreed.size();
+  for (const PeerInfo& info : infos) options = std::min(options, info.agreed.size());
   for (std::size_t option = 0; option < options; ++option) {
     const auto value_of = [&](std::size_t rank) {
-      const auto& [name, value] = cards[rank].agreed[option];
+      const auto& [name, value] = infos[rank].agreed[option];
       return name + " " + value;
     };
-    const auto odd = odd_one(cards.size(), value_of);
+    const auto odd = odd_one(infos.size(), value_of);
     if (!odd) continue;
     throw Error{ErrorCode::mismatch,
                 "rank " + std::to_string(odd->rank) + " was started with " + value_of(odd->rank) +
@@ -90,82 +90,82 @@ void check_agreed(const std::vector<Card>& cards) {
   }
 }
 
-void check_secrets(const std::vector<Card>& cards) {
-  if (!cards.front().secret.empty()) return;  // rank 0's own, for all
-  const auto odd = odd_one(cards.size(), [&](std::size_t rank) { return cards[rank].secret_mark; });
+void check_secrets(const std::vector<PeerInfo>& infos) {
+  if (!infos.front().secret.empty()) return;  // rank 0's own, for all
+  const auto odd = odd_one(infos.size(), [&](std::size_t rank) { return infos[rank].secret_mark; });
   if (!odd) return;
   throw Error{ErrorCode::mismatch,
-              name_of(cards, odd->rank) + " and " + name_of(cards, odd->usual) +
+              name_of(infos, odd->rank) + " and " + name_of(infos, odd->usual) +
                   " do not share a secret: wrong secret",
               static_cast<Rank>(odd->rank)};
 }
 
 std::string mark_of(const Secret& secret) {
-  constexpr std::string_view kPurpose = "tutti card";
+  constexpr std::string_view kPurpose = "tutti peer info";
   const Digest code = message_code(secret.bytes(), {std::as_bytes(std::span{kPurpose})});
   return {reinterpret_cast<const char*>(code.data()), code.size()};
 }
 
-int shared_cores(const std::vector<Card>& cards, Rank self) {
-  const Card& own = cards[static_cast<std::size_t>(self)];
+int shared_cores(const std::vector<PeerInfo>& infos, Rank self) {
+  const PeerInfo& own = infos[static_cast<std::size_t>(self)];
   std::vector<Cores> machine;
-  for (const Card& card : cards)
-    if (card.host.boot == own.host.boot) machine.push_back(card.cores);
+  for (const PeerInfo& info : infos)
+    if (info.host.boot == own.host.boot) machine.push_back(info.cores);
   return tutti::shared_cores(machine, own.cores);
 }
 
-Rank first_far_from_rank_0(const std::vector<Card>& cards) {
+Rank first_far_from_rank_0(const std::vector<PeerInfo>& infos) {
   const auto far = std::ranges::find_if(
-      cards, [&](const Card& card) { return !share_loopback(card.host, cards.front().host); });
-  return far == cards.end() ? -1 : static_cast<Rank>(far - cards.begin());
+      infos, [&](const PeerInfo& info) { return !share_loopback(info.host, infos.front().host); });
+  return far == infos.end() ? -1 : static_cast<Rank>(far - infos.begin());
 }
 
-std::string pack(const Card& card) {
+std::string pack(const PeerInfo& info) {
   std::string bytes;
   put(bytes, kMagic);
-  put(bytes, card.versions);
-  put_text(bytes, card.host.name);
-  put_text(bytes, card.host.boot);
-  put_text(bytes, card.host.network);
-  put(bytes, card.host.user);
-  put(bytes, card.has_memory);
-  put(bytes, card.wants_tls);
-  put(bytes, card.cores);
-  put(bytes, static_cast<std::uint32_t>(card.agreed.size()));
-  for (const auto& [name, value] : card.agreed) {
+  put(bytes, info.versions);
+  put_text(bytes, info.host.name);
+  put_text(bytes, info.host.boot);
+  put_text(bytes, info.host.network);
+  put(bytes, info.host.user);
+  put(bytes, info.has_memory);
+  put(bytes, info.wants_tls);
+  put(bytes, info.cores);
+  put(bytes, static_cast<std::uint32_t>(info.agreed.size()));
+  for (const auto& [name, value] : info.agreed) {
     put_text(bytes, name);
     put_text(bytes, value);
   }
-  put(bytes, card.world);
-  put_text(bytes, card.secret);
-  put_text(bytes, card.address);
-  put_text(bytes, card.secret_mark);
+  put(bytes, info.world);
+  put_text(bytes, info.secret);
+  put_text(bytes, info.address);
+  put_text(bytes, info.secret_mark);
   return bytes;
 }
 
-Card unpack(std::string_view bytes, Rank rank, const Versions& own) {
+PeerInfo unpack(std::string_view bytes, Rank rank, const Versions& own) {
   if (take<std::uint64_t>(bytes) != kMagic)
     throw Error{ErrorCode::mismatch,
                 "rank " + std::to_string(rank) + " does not speak tutti's protocol", rank};
-  Card card;
-  card.versions = take<Versions>(bytes);
-  check_versions(own, card.versions, "rank " + std::to_string(rank), rank);
-  card.host.name = take_text(bytes);
-  card.host.boot = take_text(bytes);
-  card.host.network = take_text(bytes);
-  card.host.user = take<std::uint32_t>(bytes);
-  card.has_memory = take<std::uint8_t>(bytes) != 0;
-  card.wants_tls = take<std::uint8_t>(bytes) != 0;
-  card.cores = take<Cores>(bytes);
+  PeerInfo info;
+  info.versions = take<Versions>(bytes);
+  check_versions(own, info.versions, "rank " + std::to_string(rank), rank);
+  info.host.name = take_text(bytes);
+  info.host.boot = take_text(bytes);
+  info.host.network = take_text(bytes);
+  info.host.user = take<std::uint32_t>(bytes);
+  info.has_memory = take<std::uint8_t>(bytes) != 0;
+  info.wants_tls = take<std::uint8_t>(bytes) != 0;
+  info.cores = take<Cores>(bytes);
   for (auto left = take<std::uint32_t>(bytes); left > 0; --left) {
     const std::string_view name = take_text(bytes);
-    card.agreed.emplace_back(name, take_text(bytes));
+    info.agreed.emplace_back(name, take_text(bytes));
   }
-  card.world = take<std::uint64_t>(bytes);
-  card.secret = take_text(bytes);
-  card.address = take_text(bytes);
-  card.secret_mark = take_text(bytes);
-  return card;
+  info.world = take<std::uint64_t>(bytes);
+  info.secret = take_text(bytes);
+  info.address = take_text(bytes);
+  info.secret_mark = take_text(bytes);
+  return info;
 }
 
 }  // namespace tutti::runtime

@@ -1,5 +1,5 @@
 /// @file
-/// Door: accepts connections from anybody, lets in who authenticates, and is never held up.
+/// Acceptor: takes connections from anybody, accepts peers that authenticate, and never blocks.
 #pragma once
 
 #include <array>
@@ -17,23 +17,23 @@ struct Listener {
   bool local = false;  ///< Of Unix: whoever connects must be of this process's user.
 };
 
-/// Who was let in.
-struct Guest {
+/// A peer that was let in.
+struct Accepted {
   Descriptor socket;          ///< Authenticated, non-blocking; nothing has been read past that.
   Introduction introduction;  ///< Who it is and what for.
   bool local = false;         ///< Came over a Unix socket.
 };
 
-/// Who was refused though it is a rank of this job, as far as can be told: it has proved so, or is
-/// a process of this process's user, on this host.
-struct Misfit {
+/// A peer that was refused though it is a rank of this job, as far as can be told: it has proved
+/// so, or is a process of this process's user, on this host.
+struct RefusedPeer {
   Introduction introduction{};   ///< Who it says it is.
   int size = 0;                  ///< How many ranks it counts.
   Reason reason = Reason::none;  ///< wrong_size or wrong_secret.
 };
 
-/// Limits on strangers.
-struct DoorLimits {
+/// Limits on connections that have not authenticated yet: strangers.
+struct AcceptorLimits {
   std::chrono::milliseconds patience{2000};  ///< From accepting to letting in.
   std::size_t strangers = 64;                ///< At once, at most; see progress().
 };
@@ -41,21 +41,21 @@ struct DoorLimits {
 /// Runs the acceptor's part of the handshake for all strangers at once, in the caller's thread and
 /// without blocking. A stranger costs a descriptor and a fixed buffer until its time is over. Put
 /// descriptor() into a poll, and call progress() when it is readable or next_deadline() has come.
-class Door {
+class Acceptor {
  public:
   using Admit = AcceptorHandshake::Admit;
-  /// Told of each misfit.
-  using Report = std::function<void(const Misfit&)>;
+  /// Told of each refused peer.
+  using Report = std::function<void(const RefusedPeer&)>;
 
   /// @param self who accepts. @param listeners at least one. @param admit decides on peers that
   /// have proved themselves, and remembers those it let in. @param limits on strangers. @param
-  /// report is told of misfits, if anybody is. Throws Error{transport}.
-  Door(Party self, std::vector<Listener> listeners, Admit admit, DoorLimits limits = {},
-       Report report = {});
-  Door(const Door&) = delete;
-  Door& operator=(const Door&) = delete;
+  /// report is told of refused ones, if anybody is. Throws Error{transport}.
+  Acceptor(Party self, std::vector<Listener> listeners, Admit admit, AcceptorLimits limits = {},
+           Report report = {});
+  Acceptor(const Acceptor&) = delete;
+  Acceptor& operator=(const Acceptor&) = delete;
 
-  /// @return a descriptor that polls readable when somebody is at the door.
+  /// @return a descriptor that polls readable when somebody connects.
   [[nodiscard]] int descriptor() const noexcept { return events_.get(); }
   /// @return when progress() must be called even if nobody moves.
   [[nodiscard]] Deadline next_deadline() const noexcept;
@@ -63,7 +63,7 @@ class Door {
   /// named the job, or else the oldest.
   /// @param arrived those let in are added. Throws Error{transport} only if the system fails, or
   /// descriptors have run out for half a second, and not because of strangers.
-  void progress(std::vector<Guest>& arrived);
+  void progress(std::vector<Accepted>& arrived);
 
   /// @return how many were refused. @param reason for which.
   [[nodiscard]] std::uint64_t refused(Reason reason) const noexcept {
@@ -91,14 +91,14 @@ class Door {
   void survive_shortage(const Listener& listener);
   void welcome(Descriptor socket, bool local);
   void make_room();
-  void listen_to(Strangers::iterator stranger, std::vector<Guest>& arrived);
+  void listen_to(Strangers::iterator stranger, std::vector<Accepted>& arrived);
   void judge(const Stranger& stranger) const;
   bool reply(Stranger& stranger, std::span<const std::byte> message);
   Strangers::iterator dismiss(Strangers::iterator stranger, Reason reason);
 
   const Party self_;
   const Admit admit_;
-  const DoorLimits limits_;
+  const AcceptorLimits limits_;
   const Report report_;
   std::vector<Listener> listeners_;
   Descriptor events_;
