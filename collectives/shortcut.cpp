@@ -78,14 +78,13 @@ class Shortcuts {
     if (find_simple(first_, send.peer, false, received) == nullptr || !is_simple(second_, index))
       return;
     const Operation& combining = program_.operations[first_.operations[received]];
-    if (combining.combinations != 1) return;
-    for (std::size_t i = 0; i < first_.fused.size(); ++i)
-      if (first_.fused[i] == received &&
-          is_same(first_.round.folds[i].destination, send.runs.front())) {
-        shortcut_of(first_, received)->relay =
-            program_.operations[second_.operations[index]].message;
-        shortcut_of(second_, index)->answers = combining.message;
-      }
+    const auto fold = std::ranges::find(first_.fused, received);
+    // Several folds may be one combination, of which the send has only a part.
+    if (combining.combinations != 1 || std::ranges::count(first_.fused, received) != 1) return;
+    const auto which = static_cast<std::size_t>(fold - first_.fused.begin());
+    if (!is_same(first_.round.folds[which].destination, send.runs.front())) return;
+    shortcut_of(first_, received)->relay = program_.operations[second_.operations[index]].message;
+    shortcut_of(second_, index)->answers = combining.message;
   }
 
   Program& program_;

@@ -1,5 +1,5 @@
 /// @file
-/// Numbers and texts in a row of bytes: what infos and frames are made of. Taking checks every
+/// Numbers and texts in a row of bytes: what peer info and frames are made of. Taking checks every
 /// length before it is used.
 #pragma once
 

@@ -64,7 +64,7 @@ std::optional<Secret> shared_secret(const MeshOptions& options, const PeerInfo& 
   return Secret{bytes};
 }
 
-/// All ranks come to the same verdict, since all have all infos.
+/// All ranks come to the same verdict, since all ranks have the peer info of all.
 void check_tls(const std::vector<PeerInfo>& infos, const std::optional<Secret>& secret) {
   const bool wanted = infos.front().wants_tls;
   for (std::size_t rank = 0; rank < infos.size(); ++rank)

@@ -101,7 +101,7 @@ void check_secrets(const std::vector<PeerInfo>& infos) {
 }
 
 std::string mark_of(const Secret& secret) {
-  constexpr std::string_view kPurpose = "tutti peer info";
+  constexpr std::string_view kPurpose = "tutti card";
   const Digest code = message_code(secret.bytes(), {std::as_bytes(std::span{kPurpose})});
   return {reinterpret_cast<const char*>(code.data()), code.size()};
 }

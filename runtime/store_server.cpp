@@ -60,13 +60,13 @@ void StoreServer::note(const RefusedPeer& refused) {
   const Rank rank = refused.introduction.from;
   if (refused.introduction.purpose != Purpose::store || refused_peers_.size() >= peers_.size())
     return;
-  if (refused_peers_.empty()) refuseds_until_ = Clock::now() + kDoubt;
+  if (refused_peers_.empty()) refused_until_ = Clock::now() + kDoubt;
   refused_peers_.emplace(rank, refused);
 }
 
 /// Nobody need wait for a rank in whose place one came that does not fit.
-void StoreServer::give_up_on_refuseds() {
-  refuseds_until_ = Deadline::max();
+void StoreServer::give_up_on_refused() {
+  refused_until_ = Deadline::max();
   const bool all_came = std::ranges::all_of(peers_, &Peer::came);
   std::erase_if(refused_peers_, [&](const auto& entry) {
     const auto rank = static_cast<std::size_t>(entry.first);
@@ -125,7 +125,7 @@ void StoreServer::collect() {
     Deadline next = deadline_;
     if (acceptor_) {
       polled_.push_back({.fd = acceptor_->descriptor(), .events = POLLIN, .revents = 0});
-      next = std::min({next, acceptor_->next_deadline(), refuseds_until_});
+      next = std::min({next, acceptor_->next_deadline(), refused_until_});
     }
     const std::size_t first = polled_.size();
     for (const Peer& peer : peers_)  // a negative descriptor is passed over
@@ -137,7 +137,7 @@ void StoreServer::collect() {
       else if (peers_[rank].came && !peers_[rank].socket) throw departure(static_cast<Rank>(rank));
     }
     if (acceptor_) let_in();
-    if (Clock::now() >= refuseds_until_) give_up_on_refuseds();
+    if (Clock::now() >= refused_until_) give_up_on_refused();
     if (Clock::now() >= deadline_ && std::ranges::any_of(peers_, silent)) throw roll_call();
   }
 }

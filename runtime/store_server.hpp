@@ -43,7 +43,7 @@ class StoreServer final : public Channel {
   [[nodiscard]] Reason admit(const Introduction& introduction);
   void note(const RefusedPeer& refused);
   void collect();
-  void give_up_on_refuseds();
+  void give_up_on_refused();
   void let_in();
   void hear(Rank rank);
   bool fill(Rank rank, std::span<std::byte> room, std::size_t& filled);
@@ -62,8 +62,7 @@ class StoreServer final : public Channel {
   std::vector<pollfd> polled_;
   std::uint32_t round_ = 0;
   std::map<Rank, RefusedPeer> refused_peers_{};  // by whom they say they are
-  Deadline refuseds_until_ =
-      Deadline::max();  // when they end the job, if still somebody is missing
+  Deadline refused_until_ = Deadline::max();  // when they end the job, if still somebody is missing
   Deadline start_{};
   Deadline deadline_{};
   std::optional<Error> failed_;

@@ -70,26 +70,26 @@ std::size_t block_bytes(std::size_t members, std::size_t neighbours) noexcept {
   return front_bytes(members) + neighbours * sizeof(Consumed);
 }
 
-void write_block(std::byte* base, std::uint64_t offset, std::span<const bool> has_channel,
+void write_block(std::byte* base, std::uint64_t offset, std::span<const bool> has_queue,
                  std::size_t neighbours) noexcept {
-  const Block front{sizes_for(neighbours), static_cast<std::uint32_t>(has_channel.size())};
+  const Block front{sizes_for(neighbours), static_cast<std::uint32_t>(has_queue.size())};
   std::memcpy(base + offset, &front, sizeof front);
-  std::uint64_t next = offset + front_bytes(has_channel.size());
-  for (std::size_t member = 0; member < has_channel.size(); ++member) {
-    if (!has_channel[member]) continue;
+  std::uint64_t next = offset + front_bytes(has_queue.size());
+  for (std::size_t member = 0; member < has_queue.size(); ++member) {
+    if (!has_queue[member]) continue;
     std::byte* const pair = base + offset + sizeof front + member * sizeof(Pair);
     std::memcpy(pair + offsetof(Pair, consumed), &next, sizeof next);
     next += sizeof(Consumed);
   }
 }
 
-Channel channel_of(const Mapping& mapping, std::uint64_t block, std::size_t member) {
+Queue queue_of(const Mapping& mapping, std::uint64_t block, std::size_t member) {
   const auto [sizes, pair] = pair_of(mapping, block, member);
   std::byte* const slots = checked(mapping, pair.slots.load(std::memory_order_acquire),
-                                   bytes_of(sizes, ChannelPart::slots));
+                                   bytes_of(sizes, QueuePart::slots));
   return {.slots = std::launder(reinterpret_cast<Slot*>(slots)),
           .bytes = checked(mapping, pair.bytes.load(std::memory_order_acquire),
-                           bytes_of(sizes, ChannelPart::bytes)),
+                           bytes_of(sizes, QueuePart::bytes)),
           .consumed = nullptr,
           .slot_count = sizes.slots,
           .byte_count = sizes.bytes,
@@ -97,17 +97,17 @@ Channel channel_of(const Mapping& mapping, std::uint64_t block, std::size_t memb
           .place = &pair.bytes};
 }
 
-std::byte* bytes_of(const Channel& channel) {
+std::byte* bytes_of(const Queue& queue) {
   std::byte* const bytes =
-      checked(*channel.mapping, channel.place->load(std::memory_order_acquire), channel.byte_count);
+      checked(*queue.mapping, queue.place->load(std::memory_order_acquire), queue.byte_count);
   if (bytes == nullptr) throw nonsense();
   return bytes;
 }
 
-void set_channel_part(const Mapping& mapping, std::uint64_t block, std::size_t member,
-                      ChannelPart part, std::uint64_t offset) {
+void set_queue_part(const Mapping& mapping, std::uint64_t block, std::size_t member, QueuePart part,
+                    std::uint64_t offset) {
   Pair& pair = pair_of(mapping, block, member).pair;
-  (part == ChannelPart::slots ? pair.slots : pair.bytes).store(offset, std::memory_order_release);
+  (part == QueuePart::slots ? pair.slots : pair.bytes).store(offset, std::memory_order_release);
 }
 
 Consumed* consumed_of(const Mapping& mapping, std::uint64_t block, std::size_t member) {

@@ -1,5 +1,5 @@
 /// @file
-/// What lies where in a segment: a table of communicators, and per communicator the channels to the
+/// What lies where in a segment: a table of communicators, and per communicator the queues to the
 /// other ranks. Written by the segment's owner alone, but for what Entry says.
 #pragma once
 
@@ -50,12 +50,12 @@ struct Front {
   Entry entries[kEntries];            ///< The levels, one behind the other.
 };
 
-/// How large channels are; the same for all channels of a block.
+/// How large queues are; the same for all queues of a block.
 struct Sizes {
   std::uint32_t slots;
   std::uint32_t bytes;
 };
-/// @param ranks of one communicator on this host. @return sizes that keep a rank's channels to all
+/// @param ranks of one communicator on this host. @return sizes that keep a rank's queues to all
 /// of them in a few MiB, and slots to those that it usually speaks to in some 32 KiB.
 [[nodiscard]] constexpr Sizes sizes_for(std::size_t ranks) noexcept {
   if (ranks <= 2) return {256, 512 << 10};
@@ -78,11 +78,11 @@ struct alignas(8) Block {
   std::uint32_t members;
 };
 /// Where the owner of a block has what it shares with one member. Most members of a communicator
-/// never speak to each other, or only of short messages, so memory comes to a channel where it is
+/// never speak to each other, or only of short messages, so memory comes to a queue where it is
 /// needed.
 struct Pair {
   std::uint64_t consumed;            ///< Offset, or 0: the member does not share the host.
-  std::atomic<std::uint64_t> slots;  ///< Offset of the channel's slots, or 0: there are none yet.
+  std::atomic<std::uint64_t> slots;  ///< Offset of the queue's slots, or 0: there are none yet.
   std::atomic<std::uint64_t> bytes;  ///< Offset of its ring of bytes, or 0 likewise.
 };
 
@@ -90,29 +90,29 @@ struct Pair {
 /// @return bytes of a block.
 [[nodiscard]] std::size_t block_bytes(std::size_t members, std::size_t neighbours) noexcept;
 /// Writes a fresh block. @param base of the segment. @param offset of the block, zeroed memory.
-/// @param has_channel per member, whether there may be a channel to it. @param neighbours how many
+/// @param has_queue per member, whether there may be a queue to it. @param neighbours how many
 /// may.
-void write_block(std::byte* base, std::uint64_t offset, std::span<const bool> has_channel,
+void write_block(std::byte* base, std::uint64_t offset, std::span<const bool> has_queue,
                  std::size_t neighbours) noexcept;
 
-/// Finds one end of the channel from the block's owner to a member: slots and bytes to read or
+/// Finds one end of the queue from the block's owner to a member: slots and bytes to read or
 /// write, as far as they are there. `consumed` of it stays null: it lies in the other rank's block.
 /// @param mapping of the owner's segment. @param block its offset. @param member index of the other
-/// rank. @return the channel. Throws Error{transport} if what is there makes no sense.
-[[nodiscard]] Channel channel_of(const Mapping& mapping, std::uint64_t block, std::size_t member);
-/// What a channel can be given.
-enum class ChannelPart : std::uint8_t { slots, bytes };
+/// rank. @return the queue. Throws Error{transport} if what is there makes no sense.
+[[nodiscard]] Queue queue_of(const Mapping& mapping, std::uint64_t block, std::size_t member);
+/// What a queue can be given.
+enum class QueuePart : std::uint8_t { slots, bytes };
 /// @param sizes of the block. @param part which. @return the bytes it needs.
-[[nodiscard]] constexpr std::size_t bytes_of(const Sizes& sizes, ChannelPart part) noexcept {
-  return part == ChannelPart::slots ? sizes.slots * sizeof(Slot) : sizes.bytes;
+[[nodiscard]] constexpr std::size_t bytes_of(const Sizes& sizes, QueuePart part) noexcept {
+  return part == QueuePart::slots ? sizes.slots * sizeof(Slot) : sizes.bytes;
 }
-/// Tells the receiver where a part of the channel from the block's owner to a member is. @param
+/// Tells the receiver where a part of the queue from the block's owner to a member is. @param
 /// mapping of the owner's segment. @param block its offset. @param member index of the other rank.
 /// @param part which. @param offset of its memory, zeroed.
-void set_channel_part(const Mapping& mapping, std::uint64_t block, std::size_t member,
-                      ChannelPart part, std::uint64_t offset);
+void set_queue_part(const Mapping& mapping, std::uint64_t block, std::size_t member, QueuePart part,
+                    std::uint64_t offset);
 /// @param mapping of the consumer's segment. @param block its offset. @param member index of the
-/// rank whose messages are consumed. @return where it says so. Throws as channel_of.
+/// rank whose messages are consumed. @return where it says so. Throws as queue_of.
 [[nodiscard]] Consumed* consumed_of(const Mapping& mapping, std::uint64_t block,
                                     std::size_t member);
 

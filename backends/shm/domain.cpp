@@ -41,11 +41,11 @@ std::uint64_t Domain::open(std::uint64_t communicator, std::span<const Rank> mem
   segment_->guard().check();
   const std::lock_guard lock{mutex_};
   sweep_locked();
-  const auto has_channel = std::make_unique<bool[]>(members.size());
+  const auto has_queue = std::make_unique<bool[]>(members.size());
   Opened opened;
   for (std::size_t i = 0; i < members.size(); ++i) {
-    has_channel[i] = find_locked(members[i]) != nullptr;
-    if (has_channel[i] && members[i] != own().rank) opened.members.push_back(members[i]);
+    has_queue[i] = find_locked(members[i]) != nullptr;
+    if (has_queue[i] && members[i] != own().rank) opened.members.push_back(members[i]);
   }
   const std::size_t neighbours = opened.members.size() + 1;
   if (closed_.capacity() <= opened_.size())  // so that closing cannot fail for this
@@ -56,7 +56,7 @@ std::uint64_t Domain::open(std::uint64_t communicator, std::span<const Rank> mem
     opened.offsets.push_back(segment_->allocate(block_bytes(members.size(), neighbours)));
     const std::uint64_t block = opened.offsets.front();
     place->second = std::move(opened);
-    write_block(own().mapping->base(), block, {has_channel.get(), members.size()}, neighbours);
+    write_block(own().mapping->base(), block, {has_queue.get(), members.size()}, neighbours);
     place->second.entry = &add_entry(*own().front, communicator, block);
     return block;
   } catch (...) {

@@ -3,7 +3,7 @@
 
 namespace tutti::shm {
 
-// Everything on the channel is taken off it, since what is looked for may lie behind other
+// Everything on the queue is taken off it, since what is looked for may lie behind other
 // messages.
 std::optional<Unexpected> ShmTransport::probe_peer(Rank from, std::uint32_t tag) {
   Peer& peer = peers_[static_cast<std::size_t>(from)];

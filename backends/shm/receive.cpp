@@ -165,7 +165,7 @@ void ShmTransport::take_bytes(Peer& peer, std::uint32_t id, std::span<const std:
   finish(id);
 }
 
-// The parts of a message follow each other on the channel, among answers and chunks. So the message
+// The parts of a message follow each other on the queue, among answers and chunks. So the message
 // they belong to is the last one that came, whether its receive is there or not.
 void ShmTransport::take_more(Peer& peer, const Slot& slot) {
   const Extent extent = body_of<Buffered>(slot).extent;
@@ -204,7 +204,7 @@ void ShmTransport::keep(Peer& peer, const Message& message, std::span<const std:
   ++unclaimed_;
 }
 
-// What is on the channel is not taken off it: from where nothing is awaited it may be too much.
+// What is on the queue is not taken off it: from where nothing is awaited it may be too much.
 void ShmTransport::find_strays_of(Peer& peer, std::uint64_t pending) {
   const auto rank = static_cast<Rank>(&peer - peers_.data());
   for (const Arrival& arrival : peer.arrivals)

@@ -1,5 +1,5 @@
 /// @file
-/// The one-way channel between two ranks of a host: a ring of slots, and a ring of bytes beside it.
+/// The one-way queue between two ranks of a host: a ring of slots, and a ring of bytes beside it.
 /// Each word has one writer: the sender writes slots and bytes, the receiver what it has consumed.
 /// Whatever the other side wrote is read once and checked, for its process may have gone wrong.
 #pragma once
@@ -123,8 +123,8 @@ struct alignas(64) Consumed {
 
 class Mapping;
 
-/// Where one channel lies. The sizes are powers of two.
-struct Channel {
+/// Where one queue lies. The sizes are powers of two.
+struct Queue {
   Slot* slots = nullptr;         ///< Null until the sender has sent anything.
   std::byte* bytes = nullptr;    ///< Null until it has sent what does not fit into a slot.
   Consumed* consumed = nullptr;  ///< Where the receiver says what it consumed; its end only.
@@ -133,42 +133,42 @@ struct Channel {
   const Mapping* mapping = nullptr;                   ///< Of the sender's segment.
   const std::atomic<std::uint64_t>* place = nullptr;  ///< There: the offset of `bytes`, or 0.
 };
-/// @param channel whose bytes were not there when it was found. @return where they are now. Throws
+/// @param queue whose bytes were not there when it was found. @return where they are now. Throws
 /// Error{transport} if they are not there, or lie outside the segment.
-[[nodiscard]] std::byte* bytes_of(const Channel& channel);
+[[nodiscard]] std::byte* bytes_of(const Queue& queue);
 
 /// The sender's end. It has neither slots nor room for bytes until it is opened with some.
 class SendEnd {
  public:
   SendEnd() = default;
-  explicit SendEnd(const Channel& channel) noexcept { open(channel); }
+  explicit SendEnd(const Queue& queue) noexcept { open(queue); }
 
-  /// Takes what has come to the channel. @param channel the same one, with more of its memory.
-  void open(const Channel& channel) noexcept {
+  /// Takes what has come to the queue. @param queue the same one, with more of its memory.
+  void open(const Queue& queue) noexcept {
     const bool had_bytes = has_bytes();
-    channel_ = channel;
-    shift_ = std::countr_zero(channel.slot_count);
-    if (!is_open()) channel_.slot_count = 0;                       // so that there is no slot,
-    if (!had_bytes) tail_ = has_bytes() ? 0 : channel.byte_count;  // and no room for bytes
+    queue_ = queue;
+    shift_ = std::countr_zero(queue.slot_count);
+    if (!is_open()) queue_.slot_count = 0;                       // so that there is no slot,
+    if (!had_bytes) tail_ = has_bytes() ? 0 : queue.byte_count;  // and no room for bytes
   }
   /// @return whether it has slots.
-  [[nodiscard]] bool is_open() const noexcept { return channel_.slots != nullptr; }
+  [[nodiscard]] bool is_open() const noexcept { return queue_.slots != nullptr; }
   /// @return whether it has a ring of bytes.
-  [[nodiscard]] bool has_bytes() const noexcept { return channel_.bytes != nullptr; }
+  [[nodiscard]] bool has_bytes() const noexcept { return queue_.bytes != nullptr; }
   /// The receiver has made the communicator. @param consumed what it says.
   void attach(const Consumed* consumed) noexcept { consumed_ = consumed; }
   /// @return whether a slot is free. Looks at what the receiver consumed only where it must, since
   /// that costs a cache line's journey.
   [[nodiscard]] bool has_slot() noexcept {
-    if (head_ - seen_slots_ < channel_.slot_count) return true;
+    if (head_ - seen_slots_ < queue_.slot_count) return true;
     if (consumed_ == nullptr) return false;
     seen_slots_ = consumed_->slots.load(std::memory_order_acquire);
-    return head_ - seen_slots_ < channel_.slot_count;
+    return head_ - seen_slots_ < queue_.slot_count;
   }
   /// @return whether there are slots and room for bytes that are sent in parts.
   [[nodiscard]] bool fits(std::size_t bytes, std::size_t part) noexcept;
   /// @return the free slot that will be sent next; fill all but its stamp.
-  [[nodiscard]] Slot& slot() noexcept { return channel_.slots[head_ & (channel_.slot_count - 1)]; }
+  [[nodiscard]] Slot& slot() noexcept { return queue_.slots[head_ & (queue_.slot_count - 1)]; }
   /// Sends the slot.
   void send() noexcept {
     const auto turn = static_cast<std::uint32_t>(head_ >> shift_) + 1;
@@ -180,13 +180,11 @@ class SendEnd {
   [[nodiscard]] bool find_room(std::size_t bytes, Extent& extent) noexcept;
   /// @param extent that find_room filled. @return where its bytes go.
   [[nodiscard]] std::byte* at(const Extent& extent) const noexcept {
-    return channel_.bytes + extent.offset;
+    return queue_.bytes + extent.offset;
   }
   void take_room(const Extent& extent) noexcept { tail_ = extent.end; }
   /// @return the most bytes at once.
-  [[nodiscard]] std::size_t byte_limit() const noexcept {
-    return most_at_once(channel_.byte_count);
-  }
+  [[nodiscard]] std::size_t byte_limit() const noexcept { return most_at_once(queue_.byte_count); }
   /// @return payload bytes sent whose receive was not there yet, as far as is known.
   [[nodiscard]] std::uint64_t unmatched(bool look) noexcept {
     if (look && consumed_ != nullptr)
@@ -210,7 +208,7 @@ class SendEnd {
   }
 
  private:
-  Channel channel_{};
+  Queue queue_{};
   const Consumed* consumed_ = nullptr;
   int shift_ = 0;
   std::uint64_t head_ = 0;  // slots sent
@@ -222,7 +220,7 @@ class SendEnd {
 };
 
 inline bool SendEnd::find_room(std::size_t bytes, Extent& extent) noexcept {
-  const std::uint64_t size = channel_.byte_count;
+  const std::uint64_t size = queue_.byte_count;
   std::uint64_t begin = tail_;
   const std::uint64_t offset = begin & (size - 1);
   if (bytes > size - offset) begin += size - offset;  // never around the corner
@@ -241,14 +239,14 @@ inline bool SendEnd::fits(std::size_t bytes, std::size_t part) noexcept {
   const std::uint64_t slots = (bytes + part - 1) / part;
   // Each part ends on a line of its own, and one may have to go around the corner.
   const std::uint64_t room = bytes + slots * 64 + std::min(bytes, part);
-  if (head_ + slots - seen_slots_ <= channel_.slot_count &&
-      tail_ + room - seen_bytes_ <= channel_.byte_count)
+  if (head_ + slots - seen_slots_ <= queue_.slot_count &&
+      tail_ + room - seen_bytes_ <= queue_.byte_count)
     return true;
   if (consumed_ == nullptr) return false;
   seen_slots_ = consumed_->slots.load(std::memory_order_acquire);
   seen_bytes_ = consumed_->bytes.load(std::memory_order_acquire);
-  return head_ + slots - seen_slots_ <= channel_.slot_count &&
-         tail_ + room - seen_bytes_ <= channel_.byte_count;
+  return head_ + slots - seen_slots_ <= queue_.slot_count &&
+         tail_ + room - seen_bytes_ <= queue_.byte_count;
 }
 
 /// The slot of an receive_end that has none: nothing ever comes in it.
@@ -258,14 +256,14 @@ inline Slot no_slot{};
 class ReceiveEnd {
  public:
   ReceiveEnd() noexcept {
-    channel_.slots = &no_slot;
-    channel_.slot_count = 1;
+    queue_.slots = &no_slot;
+    queue_.slot_count = 1;
   }
-  /// @param channel that has slots.
-  explicit ReceiveEnd(const Channel& channel) noexcept
-      : channel_{channel}, shift_{std::countr_zero(channel.slot_count)} {}
+  /// @param queue that has slots.
+  explicit ReceiveEnd(const Queue& queue) noexcept
+      : queue_{queue}, shift_{std::countr_zero(queue.slot_count)} {}
 
-  [[nodiscard]] bool attached() const noexcept { return channel_.slots != &no_slot; }
+  [[nodiscard]] bool attached() const noexcept { return queue_.slots != &no_slot; }
   /// @return whether a slot has come.
   [[nodiscard]] bool has_slot() const noexcept {
     const auto turn = static_cast<std::uint32_t>(next_ >> shift_) + 1;
@@ -273,41 +271,41 @@ class ReceiveEnd {
   }
   /// @return the slot that comes next.
   [[nodiscard]] const Slot& slot() const noexcept {
-    return channel_.slots[next_ & (channel_.slot_count - 1)];
+    return queue_.slots[next_ & (queue_.slot_count - 1)];
   }
   /// @return slots consumed.
   [[nodiscard]] std::uint64_t consumed() const noexcept { return next_; }
   /// @param extent from a slot. @return its bytes. Throws Error{transport} if it leaves the ring.
   [[nodiscard]] const std::byte* at(const Extent& extent) {
-    if (channel_.bytes == nullptr) channel_.bytes = bytes_of(channel_);
-    if (extent.offset > channel_.byte_count || extent.bytes > channel_.byte_count - extent.offset)
+    if (queue_.bytes == nullptr) queue_.bytes = bytes_of(queue_);
+    if (extent.offset > queue_.byte_count || extent.bytes > queue_.byte_count - extent.offset)
       throw nonsense();
-    return channel_.bytes + extent.offset;
+    return queue_.bytes + extent.offset;
   }
   /// Gives a slot back, and bytes up to an end, if any.
   /// The slots after the next one are on their way meanwhile, if they have been written: where many
   /// messages come one after the other, each would wait for its line else.
   void consume() noexcept {
-    channel_.consumed->slots.store(++next_, std::memory_order_release);
-    __builtin_prefetch(&channel_.slots[(next_ + 1) & (channel_.slot_count - 1)]);
+    queue_.consumed->slots.store(++next_, std::memory_order_release);
+    __builtin_prefetch(&queue_.slots[(next_ + 1) & (queue_.slot_count - 1)]);
   }
   void consume(const Extent& extent) noexcept {
-    channel_.consumed->bytes.store(extent.end, std::memory_order_release);
+    queue_.consumed->bytes.store(extent.end, std::memory_order_release);
   }
   void count_match(std::size_t bytes) noexcept {
     matched_ += bytes;
-    channel_.consumed->matched.store(matched_, std::memory_order_release);
+    queue_.consumed->matched.store(matched_, std::memory_order_release);
   }
   /// @param kind of messages, up to 31. @param way up to 3, how they are to come.
   void ask(unsigned kind, unsigned way) noexcept {
     const std::uint64_t now = (asked_ & ~(std::uint64_t{3} << 2 * kind)) | std::uint64_t{way}
                                                                                << 2 * kind;
-    if (now != asked_) channel_.consumed->asked.store(now, std::memory_order_relaxed);
+    if (now != asked_) queue_.consumed->asked.store(now, std::memory_order_relaxed);
     asked_ = now;
   }
 
  private:
-  Channel channel_{};
+  Queue queue_{};
   int shift_ = 0;
   std::uint64_t next_ = 0;
   std::uint64_t matched_ = 0;

@@ -170,7 +170,7 @@ bool ShmTransport::send_request(Peer& peer, std::uint32_t id) {
 }
 
 void ShmTransport::send_answer(Peer& peer, const Answering& answering) {
-  if (!peer.out.is_open()) open_channel(peer, ChannelPart::slots);
+  if (!peer.out.is_open()) open_queue(peer, QueuePart::slots);
   if (!peer.out.has_slot()) {
     peer.answers.push_back(answering);
     return;
@@ -187,7 +187,7 @@ void ShmTransport::send_answer(Peer& peer, const Answering& answering) {
 
 // Answers first, for they let the other side go on; then messages, in the order posted.
 void ShmTransport::send_waiting(Peer& peer) {
-  if (!peer.out.is_open()) open_channel(peer, ChannelPart::slots);
+  if (!peer.out.is_open()) open_queue(peer, QueuePart::slots);
   while (!peer.answers.empty() && peer.out.has_slot()) {
     const Answering answering = peer.answers.front();
     peer.answers.erase(peer.answers.begin());
@@ -197,8 +197,7 @@ void ShmTransport::send_waiting(Peer& peer) {
   for (; sent < peer.waiting.size(); ++sent) {
     const std::uint32_t id = peer.waiting[sent];
     const Record& record = records_[id];
-    if (record.bytes > kInlineBytes && !peer.out.has_bytes())
-      open_channel(peer, ChannelPart::bytes);
+    if (record.bytes > kInlineBytes && !peer.out.has_bytes()) open_queue(peer, QueuePart::bytes);
     if (!may_be_early(peer, record.transfer, record.bytes)) {
       if (!send_request(peer, id)) break;
       continue;
@@ -225,7 +224,7 @@ bool ShmTransport::may_send(Peer& peer) {
 
 // One chunk of each granted message in turn, so that none waits for another's end.
 void ShmTransport::send_chunks(Peer& peer) {
-  if (!peer.out.has_bytes()) open_channel(peer, ChannelPart::bytes);
+  if (!peer.out.has_bytes()) open_queue(peer, QueuePart::bytes);
   for (std::size_t i = 0; i < peer.streams.size();) {
     const std::uint32_t id = peer.streams[i];
     Record& record = records_[id];

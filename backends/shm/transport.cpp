@@ -35,7 +35,7 @@ ShmTransport::ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communi
     Peer& peer = peers_[i];
     peer.member = domain_->find(members_[i]);
     if (members_[i] == own.rank) self_ = static_cast<Rank>(i);
-    if (peer.member != nullptr) peer.out = SendEnd{channel_of(*own.mapping, block_, i)};
+    if (peer.member != nullptr) peer.out = SendEnd{queue_of(*own.mapping, block_, i)};
   }
 }
 
@@ -61,19 +61,19 @@ void ShmTransport::attach(Peer& peer) {
     peer.consumed_there = consumed_of(*peer.member->mapping, theirs, own);
     peer.out.attach(peer.consumed_there);
   }
-  Channel channel = channel_of(*peer.member->mapping, theirs, own);
-  channel.consumed = peer.consumed_here;
-  if (channel.slots != nullptr) peer.in = ReceiveEnd{channel};
+  Queue queue = queue_of(*peer.member->mapping, theirs, own);
+  queue.consumed = peer.consumed_here;
+  if (queue.slots != nullptr) peer.in = ReceiveEnd{queue};
 }
 
-void ShmTransport::open_channel(Peer& peer, ChannelPart part) {
+void ShmTransport::open_queue(Peer& peer, QueuePart part) {
   const Mapping& own = *domain_->own().mapping;
   const auto index = static_cast<std::size_t>(&peer - peers_.data());
-  const Channel channel = channel_of(own, block_, index);
-  const Sizes sizes{channel.slot_count, channel.byte_count};
+  const Queue queue = queue_of(own, block_, index);
+  const Sizes sizes{queue.slot_count, queue.byte_count};
   const std::uint64_t offset = domain_->extend(communicator_, bytes_of(sizes, part));
-  set_channel_part(own, block_, index, part, offset);
-  peer.out.open(channel_of(own, block_, index));
+  set_queue_part(own, block_, index, part, offset);
+  peer.out.open(queue_of(own, block_, index));
 }
 
 ShmTransport::Peer& ShmTransport::peer_of(const Transfer& transfer) {

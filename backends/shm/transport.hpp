@@ -12,7 +12,7 @@
 
 namespace tutti::shm {
 
-/// A message is a slot on the channel to its receiver. Up to kEager bytes its payload goes with it,
+/// A message is a slot on the queue to its receiver. Up to kEager bytes its payload goes with it,
 /// through the slot itself or the ring of bytes, as long as the receiver is not too far behind with
 /// its receives; otherwise the slot is a request, and the bytes go once the receive is there: they
 /// are read where they lie, if the receiver may look there, or come in chunks through the ring.
@@ -132,7 +132,7 @@ class ShmTransport final : public Transport {
   void post_all(std::span<const Transfer> transfers);
   Peer& peer_of(const Transfer& transfer);
   void attach(Peer& peer);
-  void open_channel(Peer& peer, ChannelPart part);
+  void open_queue(Peer& peer, QueuePart part);
   void progress(Peer& peer);
   void look_for_end(Peer& peer);
   void find_strays_of(Peer& peer, std::uint64_t pending);

@@ -129,6 +129,29 @@ TEST(Lowering, CombinesBeforeOtherMessagesHaveCome) {
   EXPECT_EQ(program.needs.back(), 2U);
 }
 
+// Rank 1 would write a result of two slots where one of them belongs.
+TEST(Lowering, AnswersNoPartOfWhatWasCombined) {
+  constexpr detail::Lowering kLending{.element_bytes = 4, .combines = true, .lends = true};
+  const auto has_relay = [&](std::uint32_t sent) {
+    const Schedule schedule =
+        Schedule{4}
+            .round({Send{1, {Space::out, 2}}, RecvReduce{1, {Space::out, 0, 2}},
+                    Finish{{Space::out, 0}}})
+            .round({Send{1, {Space::out, 0, sent}}, Recv{1, {Space::out, 2}}});
+    const Program program =
+        lower(schedule, two_ranks(Collective::all_reduce, 12), kLending, {}, false);
+    return std::ranges::any_of(program.shortcuts, [](const detail::Shortcut& shortcut) {
+      return shortcut.relay != detail::kNoMessage;
+    });
+  };
+  EXPECT_FALSE(has_relay(1));
+  const Schedule whole = Schedule{4}
+                             .round({Send{1, {Space::out, 2}}, RecvReduce{1, {Space::out, 0, 2}}})
+                             .round({Send{1, {Space::out, 0, 2}}, Recv{1, {Space::out, 2}}});
+  const Program program = lower(whole, two_ranks(Collective::all_reduce, 12), kLending, {}, false);
+  EXPECT_NE(program.shortcuts[1].relay, detail::kNoMessage);
+}
+
 TEST(Lowering, HoldsTheSlotsThatAreUsedOnly) {
   const Program program = all_reduce(Schedule{4, 1}
                                          .round({Recv{1, {Space::scratch, 0, 2}}})

@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace tutti::runtime;
 
-/// Ranks that know where the others are: the part below the infos.
+/// Ranks that know where the others are: the part below peer info.
 class Links : public ::testing::Test {
  protected:
   explicit Links(int n = 3) : plans_(static_cast<std::size_t>(n)), listeners_(plans_.size()) {

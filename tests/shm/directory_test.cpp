@@ -77,24 +77,24 @@ TEST(ShmDirectory, WhatIsSharedWithMembersDoesNotMeet) {
   for (const std::size_t members : {1, 8, 9, 32, 33}) {
     const auto segment = make_segment(kSegmentSize);
     const Mapping& mapping = segment->mapping();
-    const auto has_channel = std::make_unique<bool[]>(members);
+    const auto has_queue = std::make_unique<bool[]>(members);
     std::size_t neighbours = 0;
     for (std::size_t i = 0; i < members; ++i)
-      neighbours += (has_channel[i] = members == 1 || i % 5 != 1) ? 1 : 0;
+      neighbours += (has_queue[i] = members == 1 || i % 5 != 1) ? 1 : 0;
     const std::size_t bytes = block_bytes(members, neighbours);
     const std::uint64_t block = segment->allocate(bytes);
-    write_block(mapping.base(), block, {has_channel.get(), members}, neighbours);
+    write_block(mapping.base(), block, {has_queue.get(), members}, neighbours);
     const std::byte* end = mapping.base() + block + sizeof(Block) + members * sizeof(Pair);
     for (std::size_t i = 0; i < members; ++i) {
-      if (!has_channel[i]) {
-        EXPECT_THROW(static_cast<void>(channel_of(mapping, block, i)), Error);
+      if (!has_queue[i]) {
+        EXPECT_THROW(static_cast<void>(queue_of(mapping, block, i)), Error);
         continue;
       }
-      const Channel channel = channel_of(mapping, block, i);
-      EXPECT_EQ(channel.slots, nullptr);
-      EXPECT_EQ(channel.bytes, nullptr);
-      EXPECT_EQ(channel.slot_count, sizes_for(neighbours).slots);
-      EXPECT_EQ(channel.byte_count, sizes_for(neighbours).bytes);
+      const Queue queue = queue_of(mapping, block, i);
+      EXPECT_EQ(queue.slots, nullptr);
+      EXPECT_EQ(queue.bytes, nullptr);
+      EXPECT_EQ(queue.slot_count, sizes_for(neighbours).slots);
+      EXPECT_EQ(queue.byte_count, sizes_for(neighbours).bytes);
       const auto* const consumed =
           reinterpret_cast<const std::byte*>(consumed_of(mapping, block, i));
       EXPECT_GE(consumed, end);
@@ -102,41 +102,41 @@ TEST(ShmDirectory, WhatIsSharedWithMembersDoesNotMeet) {
       end = consumed + sizeof(Consumed);
     }
     EXPECT_EQ(end, mapping.base() + block + bytes);
-    EXPECT_THROW(static_cast<void>(channel_of(mapping, block, members)), Error);
+    EXPECT_THROW(static_cast<void>(queue_of(mapping, block, members)), Error);
   }
 }
 
-TEST(ShmDirectory, ARoadHasWhatItWasGiven) {
+TEST(ShmDirectory, AQueueHasWhatItWasGiven) {
   const auto segment = make_segment(kSegmentSize);
   const Mapping& mapping = segment->mapping();
-  const std::array<bool, 2> has_channel{true, true};
+  const std::array<bool, 2> has_queue{true, true};
   const std::uint64_t block = segment->allocate(block_bytes(2, 2));
-  write_block(mapping.base(), block, has_channel, 2);
-  const Channel before = channel_of(mapping, block, 1);
+  write_block(mapping.base(), block, has_queue, 2);
+  const Queue before = queue_of(mapping, block, 1);
   EXPECT_THROW(static_cast<void>(bytes_of(before)), Error);
-  const std::uint64_t slots = segment->allocate(bytes_of(sizes_for(2), ChannelPart::slots));
-  const std::uint64_t bytes = segment->allocate(bytes_of(sizes_for(2), ChannelPart::bytes));
-  set_channel_part(mapping, block, 1, ChannelPart::slots, slots);
-  EXPECT_EQ(static_cast<void*>(channel_of(mapping, block, 1).slots), mapping.base() + slots);
-  EXPECT_EQ(channel_of(mapping, block, 1).bytes, nullptr);
-  set_channel_part(mapping, block, 1, ChannelPart::bytes, bytes);
-  EXPECT_EQ(channel_of(mapping, block, 1).bytes, mapping.base() + bytes);
+  const std::uint64_t slots = segment->allocate(bytes_of(sizes_for(2), QueuePart::slots));
+  const std::uint64_t bytes = segment->allocate(bytes_of(sizes_for(2), QueuePart::bytes));
+  set_queue_part(mapping, block, 1, QueuePart::slots, slots);
+  EXPECT_EQ(static_cast<void*>(queue_of(mapping, block, 1).slots), mapping.base() + slots);
+  EXPECT_EQ(queue_of(mapping, block, 1).bytes, nullptr);
+  set_queue_part(mapping, block, 1, QueuePart::bytes, bytes);
+  EXPECT_EQ(queue_of(mapping, block, 1).bytes, mapping.base() + bytes);
   EXPECT_EQ(bytes_of(before), mapping.base() + bytes) << "found later";
-  EXPECT_EQ(channel_of(mapping, block, 0).slots, nullptr);
+  EXPECT_EQ(queue_of(mapping, block, 0).slots, nullptr);
 }
 
 TEST(ShmDirectory, ABlockThatMakesNoSenseIsRefused) {
   const auto segment = make_segment(kSegmentSize);
   const Mapping& mapping = segment->mapping();
-  const std::array<bool, 2> has_channel{true, true};
+  const std::array<bool, 2> has_queue{true, true};
   const std::uint64_t block = segment->allocate(block_bytes(2, 2));
-  const auto written = [&] { write_block(mapping.base(), block, has_channel, 2); };
+  const auto written = [&] { write_block(mapping.base(), block, has_queue, 2); };
   const auto refused = [&](std::uint64_t offset) {
-    EXPECT_THROW(static_cast<void>(channel_of(mapping, offset, 1)), Error);
+    EXPECT_THROW(static_cast<void>(queue_of(mapping, offset, 1)), Error);
     EXPECT_THROW(static_cast<void>(consumed_of(mapping, offset, 1)), Error);
   };
   written();
-  static_cast<void>(channel_of(mapping, block, 1));
+  static_cast<void>(queue_of(mapping, block, 1));
   refused(kSegmentSize);
   refused(kSegmentSize - sizeof(Block) + 1);
   refused(~std::uint64_t{0});
@@ -160,12 +160,12 @@ TEST(ShmDirectory, ABlockThatMakesNoSenseIsRefused) {
     }
   };
   misplaced(offsetof(Pair, consumed), [&] { (void)consumed_of(mapping, block, 1); });
-  misplaced(offsetof(Pair, slots), [&] { (void)channel_of(mapping, block, 1); });
+  misplaced(offsetof(Pair, slots), [&] { (void)queue_of(mapping, block, 1); });
   written();
   const std::uint32_t huge = std::uint32_t{1} << 31;
   std::memcpy(mapping.base() + block + offsetof(Block, sizes) + offsetof(Sizes, bytes), &huge, 4);
-  EXPECT_THROW(static_cast<void>(channel_of(mapping, block, 1)), Error);
-  misplaced(offsetof(Pair, bytes), [&] { (void)channel_of(mapping, block, 1); });
+  EXPECT_THROW(static_cast<void>(queue_of(mapping, block, 1)), Error);
+  misplaced(offsetof(Pair, bytes), [&] { (void)queue_of(mapping, block, 1); });
 }
 
 TEST(ShmDomain, KnowsWhoSharesTheHost) {

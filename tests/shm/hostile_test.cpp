@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kExpected = 100000;  // bytes of the message that rank 0 waits for
 
-/// Rank 0 is a transport; rank 1 is whatever a test writes into its channel to rank 0.
+/// Rank 0 is a transport; rank 1 is whatever a test writes into its queue to rank 0.
 class Hostile {
  public:
   explicit Hostile(Host host = Host{2}) : host_{std::move(host)} {
@@ -80,7 +80,7 @@ class Hostile {
   std::array<Piece, 2> pieces_{Piece{expected_.data(), kExpected}, Piece{sent_.data(), kExpected}};
   std::unique_ptr<Transport> transport_ = host_.transport(0);
   std::uint64_t block_ = host_.domain(1).open(1, kBoth);
-  SendEnd out_{whole_road(host_, 1, block_, 0)};
+  SendEnd out_{whole_queue(host_, 1, block_, 0)};
 };
 
 // The records that rank 0 has: what it waits for, and what it sends.

@@ -46,15 +46,15 @@ struct Host {
 };
 
 /// @param host where. @param rank whose. @param block of its communicator 1. @param member of it.
-/// @return the channel to the member, with all its memory.
-inline Channel whole_road(Host& host, Rank rank, std::uint64_t block, std::size_t member) {
+/// @return the queue to the member, with all its memory.
+inline Queue whole_queue(Host& host, Rank rank, std::uint64_t block, std::size_t member) {
   const Mapping& mapping = host.segment(rank).mapping();
-  const Channel channel = channel_of(mapping, block, member);
-  for (const ChannelPart part : {ChannelPart::slots, ChannelPart::bytes})
-    set_channel_part(
+  const Queue queue = queue_of(mapping, block, member);
+  for (const QueuePart part : {QueuePart::slots, QueuePart::bytes})
+    set_queue_part(
         mapping, block, member, part,
-        host.domain(rank).extend(1, bytes_of(Sizes{channel.slot_count, channel.byte_count}, part)));
-  return channel_of(mapping, block, member);
+        host.domain(rank).extend(1, bytes_of(Sizes{queue.slot_count, queue.byte_count}, part)));
+  return queue_of(mapping, block, member);
 }
 
 /// @param transport to poll a number of times. @return how much it completed.

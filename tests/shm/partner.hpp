@@ -24,7 +24,7 @@ inline std::vector<std::byte> message_of(std::uint32_t seed, std::size_t bytes) 
   return message;
 }
 
-/// Rank 0 is a transport; rank 1 is whatever a test writes into its channel to rank 0.
+/// Rank 0 is a transport; rank 1 is whatever a test writes into its queue to rank 0.
 class Partner {
  public:
   static constexpr std::uint64_t kBytes = 200000;
@@ -179,9 +179,9 @@ class Partner {
   ReceiveEnd receive_end() {
     const Mapping& theirs = host_.segment(0).mapping();
     const std::uint64_t block = find_entry(front_of(theirs), 1)->block.load();
-    Channel channel = channel_of(theirs, block, 1);
-    channel.consumed = consumed_of(host_.segment(1).mapping(), block_, 0);
-    return ReceiveEnd{channel};
+    Queue queue = queue_of(theirs, block, 1);
+    queue.consumed = consumed_of(host_.segment(1).mapping(), block_, 0);
+    return ReceiveEnd{queue};
   }
 
   Host host_{2, getpid()};
@@ -191,7 +191,7 @@ class Partner {
   Piece to_{received_.data(), kBytes};
   std::unique_ptr<Transport> transport_ = host_.transport(0);
   std::uint64_t block_ = host_.domain(1).open(1, kBoth);
-  SendEnd out_{whole_road(host_, 1, block_, 0)};
+  SendEnd out_{whole_queue(host_, 1, block_, 0)};
   const Consumed* consumed_ = attach();
   ReceiveEnd in_{};  // until rank 0 has sent something
   Piece short_{};

@@ -1,4 +1,4 @@
-// Both ends of a channel: rings that go round, and words that are looked at no more than needed.
+// Both ends of a queue: rings that go round, and words that are looked at no more than needed.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,17 +11,17 @@ namespace tutti::shm {
 namespace {
 
 constexpr std::uint32_t kSlots = 4;
-constexpr std::uint32_t kChannelBytes = 1024;
+constexpr std::uint32_t kQueueBytes = 1024;
 
-/// A channel in this process, with both its ends.
+/// A queue in this process, with both its ends.
 struct Both {
   Both() { out.attach(&consumed); }
   std::array<Slot, kSlots> slots{};
-  std::array<std::byte, kChannelBytes> bytes{};
+  std::array<std::byte, kQueueBytes> bytes{};
   Consumed consumed{};
-  Channel channel{slots.data(), bytes.data(), &consumed, kSlots, kChannelBytes};
-  SendEnd out{channel};
-  ReceiveEnd in{channel};
+  Queue queue{slots.data(), bytes.data(), &consumed, kSlots, kQueueBytes};
+  SendEnd out{queue};
+  ReceiveEnd in{queue};
 };
 
 void send(Both& both, std::uint32_t tag) {
@@ -30,7 +30,7 @@ void send(Both& both, std::uint32_t tag) {
   both.out.send();
 }
 
-TEST(ShmChannel, SlotsComeInOrderRoundAndRound) {
+TEST(ShmQueue, SlotsComeInOrderRoundAndRound) {
   Both both;
   EXPECT_FALSE(ReceiveEnd{}.attached());
   EXPECT_TRUE(both.in.attached());
@@ -45,7 +45,7 @@ TEST(ShmChannel, SlotsComeInOrderRoundAndRound) {
   }
 }
 
-TEST(ShmChannel, ASenderSeesHowItsMessagesAreToCome) {
+TEST(ShmQueue, ASenderSeesHowItsMessagesAreToCome) {
   Both both;
   EXPECT_EQ(SendEnd{}.asked(0), 0u) << "nobody asks yet";
   for (unsigned kind = 0; kind < 32; ++kind) both.in.ask(kind, kind % 4);
@@ -57,22 +57,22 @@ TEST(ShmChannel, ASenderSeesHowItsMessagesAreToCome) {
   EXPECT_EQ(both.out.asked(31), 0u);
 }
 
-TEST(ShmChannel, WithoutAReceiverOnlyWhatHasRoomIsSent) {
+TEST(ShmQueue, WithoutAReceiverOnlyWhatHasRoomIsSent) {
   Both both;
-  both.out = SendEnd{both.channel};
+  both.out = SendEnd{both.queue};
   for (std::uint32_t i = 0; i < kSlots; ++i) send(both, i);
   EXPECT_FALSE(both.out.has_slot());
   Extent extent{};
-  ASSERT_TRUE(both.out.find_room(kChannelBytes, extent));
+  ASSERT_TRUE(both.out.find_room(kQueueBytes, extent));
   both.out.take_room(extent);
   EXPECT_FALSE(both.out.find_room(1, extent));
   both.out.count_payload(10);
   EXPECT_EQ(both.out.unmatched(true), 10u);
 }
 
-TEST(ShmChannel, BytesLieInOnePieceOnALineOfTheirOwn) {
+TEST(ShmQueue, BytesLieInOnePieceOnALineOfTheirOwn) {
   Both both;
-  EXPECT_EQ(both.out.byte_limit(), kChannelBytes / 4);
+  EXPECT_EQ(both.out.byte_limit(), kQueueBytes / 4);
   Extent first{};
   ASSERT_TRUE(both.out.find_room(100, first));
   EXPECT_EQ(first.offset, 0u);
@@ -84,14 +84,14 @@ TEST(ShmChannel, BytesLieInOnePieceOnALineOfTheirOwn) {
   both.out.take_room(first);
   EXPECT_EQ(both.out.at(first), both.bytes.data());
   Extent second{};
-  ASSERT_TRUE(both.out.find_room(kChannelBytes - 128, second));  // up to the corner
+  ASSERT_TRUE(both.out.find_room(kQueueBytes - 128, second));  // up to the corner
   EXPECT_EQ(second.offset, 128u);
-  EXPECT_EQ(second.end, kChannelBytes);
+  EXPECT_EQ(second.end, kQueueBytes);
   ASSERT_FALSE(
-      both.out.find_room(kChannelBytes - 127, second));  // around it, where the first one lies
+      both.out.find_room(kQueueBytes - 127, second));  // around it, where the first one lies
   both.in.consume(first);
-  ASSERT_FALSE(both.out.find_room(kChannelBytes - 127, second));
-  ASSERT_TRUE(both.out.find_room(kChannelBytes - 128, second));
+  ASSERT_FALSE(both.out.find_room(kQueueBytes - 127, second));
+  ASSERT_TRUE(both.out.find_room(kQueueBytes - 128, second));
   both.out.take_room(second);
   Extent third{};
   ASSERT_TRUE(both.out.find_room(128, third));
@@ -102,7 +102,7 @@ TEST(ShmChannel, BytesLieInOnePieceOnALineOfTheirOwn) {
   EXPECT_TRUE(both.out.find_room(129, third));
 }
 
-TEST(ShmChannel, BytesBeyondTheCornerStartAtTheFront) {
+TEST(ShmQueue, BytesBeyondTheCornerStartAtTheFront) {
   Both both;
   Extent extent{};
   ASSERT_TRUE(both.out.find_room(900, extent));
@@ -110,23 +110,23 @@ TEST(ShmChannel, BytesBeyondTheCornerStartAtTheFront) {
   both.in.consume(extent);
   ASSERT_TRUE(both.out.find_room(65, extent));
   EXPECT_EQ(extent.offset, 0u);
-  EXPECT_EQ(extent.end, kChannelBytes + 128u);
+  EXPECT_EQ(extent.end, kQueueBytes + 128u);
   ASSERT_TRUE(both.out.find_room(64, extent));
   EXPECT_EQ(extent.offset, 960u);
-  EXPECT_EQ(extent.end, kChannelBytes);
+  EXPECT_EQ(extent.end, kQueueBytes);
 }
 
-TEST(ShmChannel, RefusesBytesOutsideTheRing) {
+TEST(ShmQueue, RefusesBytesOutsideTheRing) {
   Both both;
-  EXPECT_EQ(both.in.at({.end = 0, .offset = kChannelBytes, .bytes = 0}),
-            both.bytes.data() + kChannelBytes);
-  EXPECT_EQ(both.in.at({.end = 0, .offset = 8, .bytes = kChannelBytes - 8}), both.bytes.data() + 8);
-  for (const Extent& extent : {Extent{0, kChannelBytes + 1, 0}, Extent{0, 8, kChannelBytes - 7},
+  EXPECT_EQ(both.in.at({.end = 0, .offset = kQueueBytes, .bytes = 0}),
+            both.bytes.data() + kQueueBytes);
+  EXPECT_EQ(both.in.at({.end = 0, .offset = 8, .bytes = kQueueBytes - 8}), both.bytes.data() + 8);
+  for (const Extent& extent : {Extent{0, kQueueBytes + 1, 0}, Extent{0, 8, kQueueBytes - 7},
                                Extent{0, ~0u, 8}, Extent{0, 8, ~0u}})
     EXPECT_THROW(static_cast<void>(both.in.at(extent)), Error);
 }
 
-TEST(ShmChannel, UnmatchedBytesAreLookedUpOnRequest) {
+TEST(ShmQueue, UnmatchedBytesAreLookedUpOnRequest) {
   Both both;
   both.out.count_payload(100);
   both.out.count_payload(50);
