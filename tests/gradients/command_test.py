@@ -161,8 +161,8 @@ def expect_plot():
            done)
 
 
-def test_ends():
-    """An interrupt ends all ranks after a step, with what was measured."""
+def interrupted_after(seconds):
+    """Interrupts a job that long after it has begun to measure. Returns its summary."""
     model = write_model("small.json", MODEL)
     job = subprocess.Popen(line(2, "--model", model, "--steps", "100000", "--bucket-bytes", "64K",
                                 "--json", "out.jsonl"), stdout=subprocess.PIPE, text=True,
@@ -170,13 +170,22 @@ def test_ends():
     for text in job.stdout:
         if "take about" in text:
             break
-    time.sleep(1)
+    time.sleep(seconds)
     os.killpg(job.pid, signal.SIGINT)
     output, errors = job.communicate(timeout=30)
     expect("interrupted:" in output, output, errors)
     expect(job.returncode in (128 + signal.SIGINT, -signal.SIGINT), job.returncode, errors)
     summary = records_of(os.path.join(FOLDER, "out.jsonl"))[-1]
     expect(summary["record"] == "summary" and summary["interrupted"], summary)
+    return summary
+
+
+def test_ends():
+    """An interrupt ends all ranks after a step, with what was measured."""
+    for seconds in (1, 4, 12):  # where other tests have the processors, the first step may take long
+        summary = interrupted_after(seconds)
+        if summary["steps"] > 0:
+            break
     expect(0 < summary["steps"] < 100000, summary)
 
 
