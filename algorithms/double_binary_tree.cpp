@@ -7,6 +7,7 @@
 // chain is too long; the all-reduce loses to rabenseifner and circulant on one switch, and is kept
 // because NCCL runs it and its partners are few.
 #include "patterns.hpp"
+#include "steps_by_round.hpp"
 
 namespace tutti::inline v0::algorithms {
 namespace {

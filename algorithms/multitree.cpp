@@ -10,6 +10,7 @@
 #include <tutti/spi/graph.hpp>
 
 #include "patterns.hpp"
+#include "steps_by_round.hpp"
 
 namespace tutti::inline v0::algorithms {
 

@@ -62,11 +62,11 @@ Binding bind_shape(const Problem& problem, const Candidate& chosen, const Transp
   const Operator& op = problem.op == nullptr ? sum : *problem.op;
   // A transport may combine on another thread, which a user's function need not expect.
   const bool is_user = op.kind() == OperatorKind::user;
-  const Lowering lowering{.element_bytes = problem.element_bytes,
-                          .segments = segments,
-                          .divides = op.kind() == OperatorKind::average,
-                          .combines = can.combines && !is_user,
-                          .lends = can.loans && !is_user};
+  const LoweringOptions lowering{.element_bytes = problem.element_bytes,
+                                 .segments = segments,
+                                 .divides = op.kind() == OperatorKind::average,
+                                 .combines = can.combines && !is_user,
+                                 .lends = can.loans && !is_user};
   Binding binding{.programs = std::make_unique<Programs>(
                       chosen.choice.build(problem.contract.size, problem.contract.root, self),
                       std::move(layout), lowering),

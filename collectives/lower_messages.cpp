@@ -6,9 +6,8 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <span>
-#include <tuple>
+#include <utility>
 
 #include <tutti/error.hpp>
 
@@ -26,14 +25,14 @@ bool overlap(const Run& a, const Run& b, bool in_place) noexcept {
 namespace {
 
 /// What an operation of a round reads and writes.
-struct Touched {
+struct Accesses {
   std::vector<Run> reads{};
   std::vector<Run> writes{};
 };
 
 class MessageLowering {
  public:
-  MessageLowering(const Schedule& schedule, const Layout& layout, const Lowering& lowering,
+  MessageLowering(const Schedule& schedule, const Layout& layout, const LoweringOptions& lowering,
                   Segment segment, bool in_place)
       : schedule_{schedule}, lowering_{lowering}, in_place_{in_place}, rounds_{schedule, layout,
                                                                                in_place},
@@ -139,7 +138,7 @@ class MessageLowering {
                         .peer = message.peer,
                         .first_piece = size_of(program_.pieces),
                         .first_combination = size_of(program_.combinations)};
-    Touched touched;
+    Accesses touched;
     (message.is_send ? touched.reads : touched.writes) = message.runs;
     std::size_t bytes = 0;
     for (const Run& run : message.runs) {
@@ -201,19 +200,19 @@ class MessageLowering {
     Operation operation{.first_combination = size_of(program_.combinations)};
     add_combinations(fold, operation);
     if (operation.combinations == 0) return;
-    Touched touched{fold.operands, {fold.destination}};
+    Accesses touched{fold.operands, {fold.destination}};
     std::vector<std::uint32_t> before = before_in_round(touched);
     const std::uint32_t last = size_of(program_.operations) - 1;
     if (!touched_.empty() && program_.operations[last].verb == Verb::combine) {
-      std::erase(before, last);
-      if (before == before_last_) {
+      std::vector<std::uint32_t> others = before;
+      std::erase(others, last);
+      if (others == before_last_) {
         program_.operations[last].combinations += operation.combinations;
         touched_.back().reads.insert(touched_.back().reads.end(), fold.operands.begin(),
                                      fold.operands.end());
         touched_.back().writes.push_back(fold.destination);
         return;
       }
-      before = before_in_round(touched);
     }
     const std::uint32_t added = add(operation, std::move(touched));
     for (const std::uint32_t earlier : before) is_followed_[earlier - first_of_round_] = true;
@@ -268,7 +267,7 @@ class MessageLowering {
            std::ranges::equal(program_.operands_of(last), operands, follows);
   }
 
-  std::uint32_t add(Operation operation, Touched touched) {
+  std::uint32_t add(Operation operation, Accesses touched) {
     operation.round = program_.rounds;
     program_.operations.push_back(operation);
     touched_.push_back(std::move(touched));
@@ -294,13 +293,13 @@ class MessageLowering {
 
   /// Within a round what combines comes after what it reads has come, and after all that reads
   /// what it writes. @return which of the round's operations it comes after.
-  [[nodiscard]] std::vector<std::uint32_t> before_in_round(const Touched& touched) const {
+  [[nodiscard]] std::vector<std::uint32_t> before_in_round(const Accesses& touched) const {
     std::vector<std::uint32_t> before;
     for (std::uint32_t i = 0; i < touched_.size(); ++i)
       if (is_ordered(touched_[i], touched)) before.push_back(first_of_round_ + i);
     return before;
   }
-  [[nodiscard]] bool is_ordered(const Touched& before, const Touched& after) const {
+  [[nodiscard]] bool is_ordered(const Accesses& before, const Accesses& after) const {
     const auto meet = [this](std::span<const Run> some, std::span<const Run> others) {
       return std::ranges::any_of(some, [&](const Run& a) {
         return std::ranges::any_of(others, [&](const Run& b) {
@@ -352,7 +351,7 @@ class MessageLowering {
   }
 
   const Schedule& schedule_;
-  const Lowering& lowering_;
+  const LoweringOptions& lowering_;
   bool in_place_;
   Rounds rounds_;
   Units units_;
@@ -362,7 +361,7 @@ class MessageLowering {
   std::map<std::pair<Rank, bool>, std::uint32_t> turns_{};
   std::vector<std::uint32_t> receives_{};  // by arrival: the message of the round
   std::uint32_t first_of_round_ = 0;
-  std::vector<Touched> touched_{};            // by operation of the round
+  std::vector<Accesses> touched_{};           // by operation of the round
   std::vector<bool> is_followed_{};           // likewise: by another one of the round
   std::vector<std::uint32_t> before_last_{};  // what its last operation comes after
   std::vector<std::uint32_t> last_{};         // operations that the next round comes after
@@ -371,7 +370,7 @@ class MessageLowering {
 
 }  // namespace
 
-Program lower(const Schedule& schedule, const Layout& layout, const Lowering& lowering,
+Program lower(const Schedule& schedule, const Layout& layout, const LoweringOptions& lowering,
               Segment segment, bool in_place) {
   return MessageLowering{schedule, layout, lowering, segment, in_place}.run();
 }

@@ -5,7 +5,7 @@
 
 namespace tutti::inline v0::detail {
 
-Programs::Programs(Schedule schedule, Layout layout, const Lowering& lowering)
+Programs::Programs(Schedule schedule, Layout layout, const LoweringOptions& lowering)
     : schedule_{std::move(schedule)}, layout_{std::move(layout)}, lowering_{lowering},
       footprint_{schedule_.footprint()} {}
 

@@ -21,7 +21,7 @@ struct Segment {
 };
 
 /// What lowering has to know beside the schedule and the sizes.
-struct Lowering {
+struct LoweringOptions {
   std::size_t element_bytes = 1;
   std::size_t segments = 1;  ///< That every block is cut into.
   bool divides = false;      ///< Whether Finish does something: where averages are made.
@@ -34,11 +34,11 @@ struct Lowering {
 /// For messages: what is sent is a message, what is received and reduced is combined while it
 /// comes, where nothing else of the round touches what that touches, and else staged first.
 /// @param schedule of the layout's rank. @param layout sizes and places of blocks.
-/// @param lowering see Lowering. @param segment which one. @param in_place whether the caller's
-/// input and output are the same memory. @return the program. Throws Error{bug} if the schedule
-/// breaks the rules of schedule.hpp.
+/// @param lowering see LoweringOptions. @param segment which one. @param in_place whether the
+/// caller's input and output are the same memory. @return the program. Throws Error{bug} if the
+/// schedule breaks the rules of schedule.hpp.
 [[nodiscard]] Program lower(const Schedule& schedule, const Layout& layout,
-                            const Lowering& lowering, Segment segment, bool in_place);
+                            const LoweringOptions& lowering, Segment segment, bool in_place);
 
 /// The programs of one shape, each lowered when it is first needed.
 class Programs {
@@ -48,7 +48,7 @@ class Programs {
     const Program* program = nullptr;
     std::size_t shift = 0;
   };
-  Programs(Schedule schedule, Layout layout, const Lowering& lowering);
+  Programs(Schedule schedule, Layout layout, const LoweringOptions& lowering);
 
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   [[nodiscard]] const Schedule& schedule() const noexcept { return schedule_; }
@@ -61,7 +61,7 @@ class Programs {
  private:
   Schedule schedule_;
   Layout layout_;
-  Lowering lowering_;
+  LoweringOptions lowering_;
   std::vector<std::unique_ptr<const Program>> programs_{};  // by kind of segment, then in_place
   std::size_t footprint_;
 };

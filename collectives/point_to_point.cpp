@@ -89,7 +89,7 @@ void check_tag(const Call& call, std::uint32_t tags) {
 Binding bind_point_to_point(const Call& call) {
   const std::string_view name = name_of(call.point_to_point);
   // Whoever receives elements waits for them, if they are none or not.
-  const Lowering lowering{.element_bytes = call.element_bytes, .keeps_empty = true};
+  const LoweringOptions lowering{.element_bytes = call.element_bytes, .keeps_empty = true};
   return {.programs = std::make_unique<Programs>(schedule_of(call), layout_of(call), lowering),
           .op = sum,
           .type = call.type,

@@ -73,13 +73,13 @@ void Rounds::find_held() {
   held_.erase(std::unique(held_.begin(), held_.end()), held_.end());
 }
 
-const Rounds::Slot* Rounds::find_slot(std::uint32_t id) const {
-  const auto found = std::ranges::lower_bound(slots_, id, {}, &Slot::id);
-  return found != slots_.end() && found->id == id ? &*found : nullptr;
+Rounds::Slot& Rounds::slot(std::uint32_t id) {
+  return *std::ranges::lower_bound(slots_, id, {}, &Slot::id);
 }
 
-Rounds::Slot& Rounds::slot(std::uint32_t id) {
-  return *const_cast<Slot*>(find_slot(id));  // NOLINT: this one is not const
+bool Rounds::is_written(std::uint32_t id) const {
+  const auto found = std::ranges::lower_bound(slots_, id, {}, &Slot::id);
+  return found != slots_.end() && found->id == id && found->written;
 }
 
 /// Where one slot is read from, as it stands before this round.
@@ -321,10 +321,7 @@ void Rounds::add_finishes(std::span<const Step> steps) {
 std::vector<RoundFold> Rounds::results() const {
   const Contract& contract = layout_.contract();
   std::vector<RoundFold> results;
-  const auto is_missing = [&](std::uint32_t unit) {
-    const Slot* const own = find_slot(unit);
-    return own == nullptr || !own->written;
-  };
+  const auto is_missing = [&](std::uint32_t unit) { return !is_written(unit); };
   for (std::uint32_t block = 0; block < contract.blocks(); ++block) {
     if (!contract.wants_output(layout_.self(), block) || !contract.has_input(layout_.self(), block))
       continue;

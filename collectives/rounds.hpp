@@ -85,7 +85,7 @@ class Rounds {
   }
   [[nodiscard]] std::uint32_t unit_of(std::uint32_t id) const noexcept { return id % units_; }
   [[nodiscard]] Slot& slot(std::uint32_t id);
-  [[nodiscard]] const Slot* find_slot(std::uint32_t id) const;
+  [[nodiscard]] bool is_written(std::uint32_t id) const;
   void find_slots();
   void find_held();
   [[nodiscard]] Base source_base(Space space, std::uint32_t id);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "program_graph.hpp"
 #include "program_values.hpp"
@@ -12,7 +12,7 @@ namespace tutti::inline v0::detail {
 namespace {
 
 /// A run of elements of one memory of a rank.
-struct Stretch {
+struct ElementRun {
   std::size_t memory = 0;  // of the rank
   std::size_t first = 0;
   std::size_t count = 0;
@@ -36,7 +36,7 @@ class MemoryOfRank {
   }
 
   /// @return where elements lie. Nothing where that is outside of the memory there is.
-  [[nodiscard]] std::optional<Stretch> find(const Place& place, std::size_t count) const {
+  [[nodiscard]] std::optional<ElementRun> find(const Place& place, std::size_t count) const {
     std::size_t memory = static_cast<std::size_t>(place.base);
     if (memory >= memories_.size() || place.offset % element_bytes_ != 0) return std::nullopt;
     std::size_t first = place.offset / element_bytes_;
@@ -48,9 +48,9 @@ class MemoryOfRank {
     if (place.base == Base::in) first += in_at_;
     if (place.base == Base::out) first += out_at_;
     if (is_together_ && place.base == Base::out) memory = 0;
-    return Stretch{memory, first, count};
+    return ElementRun{memory, first, count};
   }
-  [[nodiscard]] Node& at(const Stretch& stretch, std::size_t index) {
+  [[nodiscard]] Node& at(const ElementRun& stretch, std::size_t index) {
     return memories_[stretch.memory][stretch.first + index];
   }
   /// @return by element of the output: its number in the whole vector.
@@ -99,7 +99,7 @@ class ProgramCheck {
 
  private:
   struct Access {
-    Stretch where{};
+    ElementRun where{};
     std::uint32_t operation = 0;
     bool writes = false;
   };
@@ -173,7 +173,7 @@ class ProgramCheck {
     const Program& program = *question_.ranks[rank].program;
     std::vector<Node> nodes;
     for (const PlacedPiece& piece : program.pieces_of(program.operations[index])) {
-      const Stretch from =
+      const ElementRun from =
           *memories_[rank].find(piece.place, piece.bytes / question_.element_bytes);
       for (std::size_t i = 0; i < from.count; ++i) nodes.push_back(memories_[rank].at(from, i));
     }
@@ -197,7 +197,7 @@ class ProgramCheck {
     const Program& program = *question_.ranks[rank].program;
     std::size_t taken = 0;
     for (const Combination& combination : program.combinations_of(program.operations[index])) {
-      const Stretch to = *memories_[rank].find(combination.destination, combination.count);
+      const ElementRun to = *memories_[rank].find(combination.destination, combination.count);
       for (std::size_t i = 0; i < combination.count; ++i) {
         std::vector<Node> operands;
         for (const Place& place : program.operands_of(combination)) {
@@ -225,7 +225,7 @@ class ProgramCheck {
         const Node wanted = expected[rank][output[i]];
         if (wanted == kNoNode) continue;  // of another segment
         const std::size_t offset = i * question_.element_bytes - question_.ranks[rank].shift;
-        const Stretch at = *memories_[rank].find({Base::out, offset}, 1);
+        const ElementRun at = *memories_[rank].find({Base::out, offset}, 1);
         if (problem_.empty() && memories_[rank].at(at, 0) != wanted)
           problem_ = "rank " + std::to_string(rank) + ": element " + std::to_string(i) +
                      " of the result is not what the schedule makes of it";

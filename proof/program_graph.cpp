@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
-#include <tuple>
+#include <utility>
 
 namespace tutti::inline v0::detail {
 namespace {

@@ -54,9 +54,9 @@ namespace {
 using Nodes = std::vector<Node>;  // of the elements of a slot
 
 /// The rounds of all ranks, as if messages were buffered.
-class Rehearsal {
+class RoundsRun {
  public:
-  Rehearsal(const ProgramQuestion& question, const Elements& elements, Expressions& expressions)
+  RoundsRun(const ProgramQuestion& question, const Elements& elements, Expressions& expressions)
       : question_{question}, expressions_{expressions}, units_{question.schedules[0].units()},
         parts_{units_ / question.contract.blocks()} {
     for (std::uint32_t unit = 0; unit < units_; ++unit)
@@ -84,7 +84,7 @@ class Rehearsal {
   [[nodiscard]] std::uint32_t parts() const noexcept { return parts_; }
 
  private:
-  struct Player {
+  struct RankState {
     std::size_t round = 0;
     bool has_sent = false;
     std::vector<std::optional<Nodes>> slots{};  // out, then the planes of scratch
@@ -113,10 +113,10 @@ class Rehearsal {
 
   /// Sends what a round sends, and ends it where all that it receives is there.
   bool step(std::size_t rank) {
-    Player& player = ranks_[rank];
-    if (player.round == question_.schedules[rank].rounds()) return false;
-    const std::span<const Step> steps = question_.schedules[rank].round(player.round);
-    if (!std::exchange(player.has_sent, true))
+    RankState& state = ranks_[rank];
+    if (state.round == question_.schedules[rank].rounds()) return false;
+    const std::span<const Step> steps = question_.schedules[rank].round(state.round);
+    if (!std::exchange(state.has_sent, true))
       for (const Step& step : steps)
         if (step.kind() == Step::Kind::send)
           for (std::uint32_t k = 0; k < step.slots().count; ++k)
@@ -129,8 +129,8 @@ class Rehearsal {
     for (const auto& [peer, count] : wanted)
       if (queue(static_cast<std::size_t>(peer), rank).size() < count) return false;
     end_round(rank, steps);
-    ++player.round;
-    player.has_sent = false;
+    ++state.round;
+    state.has_sent = false;
     return true;
   }
 
@@ -181,7 +181,7 @@ class Rehearsal {
   std::uint32_t units_;
   std::uint32_t parts_;
   std::vector<std::vector<std::size_t>> elements_{};  // by unit
-  std::vector<Player> ranks_{};
+  std::vector<RankState> ranks_{};
   std::vector<std::deque<Nodes>> queues_{};  // slots, by sender and receiver
 };
 
@@ -189,17 +189,16 @@ class Rehearsal {
 
 std::vector<std::vector<Node>> play_schedules(const ProgramQuestion& question,
                                               const Elements& elements, Expressions& expressions) {
-  Rehearsal rehearsal{question, elements, expressions};
-  rehearsal.run();
+  RoundsRun rounds{question, elements, expressions};
+  rounds.run();
   const std::size_t all =
       std::accumulate(question.counts.begin(), question.counts.end(), std::size_t{0});
   std::vector<std::vector<Node>> results(question.ranks.size(), std::vector<Node>(all, kNoNode));
   for (std::size_t rank = 0; rank < results.size(); ++rank)
-    for (std::uint32_t unit = 0; unit < rehearsal.units(); ++unit) {
-      if (!question.contract.wants_output(static_cast<Rank>(rank), unit / rehearsal.parts()))
-        continue;
-      const Nodes nodes = rehearsal.result(rank, unit);
-      const std::vector<std::size_t> where = elements.of_unit(unit, rehearsal.parts());
+    for (std::uint32_t unit = 0; unit < rounds.units(); ++unit) {
+      if (!question.contract.wants_output(static_cast<Rank>(rank), unit / rounds.parts())) continue;
+      const Nodes nodes = rounds.result(rank, unit);
+      const std::vector<std::size_t> where = elements.of_unit(unit, rounds.parts());
       for (std::size_t i = 0; i < where.size(); ++i) results[rank][where[i]] = nodes[i];
     }
   return results;

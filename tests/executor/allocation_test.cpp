@@ -219,7 +219,7 @@ TEST(Footprints, AreWhatIsHeld) {
     const Schedule schedule = parse_choice(collective, algorithm).build(kMany, 0, 0);
     detail::Layout layout{Contract{collective, kMany, 0}, 0, count};
     std::size_t before = 0;
-    const detail::Lowering lowering{.element_bytes = 4, .segments = 3};
+    const detail::LoweringOptions lowering{.element_bytes = 4, .segments = 3};
     detail::Binding shape{
         .programs = std::make_unique<detail::Programs>(schedule, std::move(layout), lowering),
         .op = sum,

@@ -60,13 +60,13 @@ Lowered lower_all(const std::vector<Schedule>& schedules, const LoweredCase& wha
 std::string check(const std::vector<Schedule>& schedules, const LoweredCase& what,
                   const Lowered& lowered, std::size_t segment) {
   return detail::check_programs({.contract = what.contract,
-                         .schedules = schedules,
-                         .ranks = lowered.ranks,
-                         .counts = what.counts,
-                         .segment = segment,
-                         .segments = what.segments,
-                         .element_bytes = 4,
-                         .seed = segment + what.in_place + 1});
+                                 .schedules = schedules,
+                                 .ranks = lowered.ranks,
+                                 .counts = what.counts,
+                                 .segment = segment,
+                                 .segments = what.segments,
+                                 .element_bytes = 4,
+                                 .seed = segment + what.in_place + 1});
 }
 
 std::vector<LoweredCase> cases_of(const Contract& contract) {

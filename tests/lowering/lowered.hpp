@@ -20,7 +20,7 @@ struct LoweredCase {
   std::vector<std::size_t> counts{};  ///< Of the blocks.
   bool is_equal = true;               ///< Whether they are lowered as equal blocks.
   std::size_t segments = 1;
-  bool combines = true;        ///< As Lowering::combines.
+  bool combines = true;        ///< As LoweringOptions::combines.
   std::uint64_t in_place = 0;  ///< A bit for each rank: whether its input is its output.
 
   /// @return it, for a person.

@@ -22,7 +22,7 @@ detail::Layout two_ranks(Collective collective, std::size_t count) {
   return {Contract{collective, 2, 0}, 0, count};
 }
 
-constexpr detail::Lowering kLowering{.element_bytes = 4, .divides = true, .combines = true};
+constexpr detail::LoweringOptions kLowering{.element_bytes = 4, .divides = true, .combines = true};
 
 Program lowered(const Schedule& schedule, const detail::Layout& layout, bool in_place = false) {
   return lower(schedule, layout, kLowering, {}, in_place);
@@ -131,7 +131,7 @@ TEST(Lowering, CombinesBeforeOtherMessagesHaveCome) {
 
 // Rank 1 would write a result of two slots where one of them belongs.
 TEST(Lowering, AnswersNoPartOfWhatWasCombined) {
-  constexpr detail::Lowering kLending{.element_bytes = 4, .combines = true, .lends = true};
+  constexpr detail::LoweringOptions kLending{.element_bytes = 4, .combines = true, .lends = true};
   const auto has_relay = [&](std::uint32_t sent) {
     const Schedule schedule =
         Schedule{4}

@@ -34,11 +34,11 @@ detail::Binding binding_of(const Schedule& schedule, const Case& what, const Tra
   const std::size_t element_bytes = is_barrier ? 1 : what.model.element_bytes;
   segments = std::clamp<std::size_t>(segments, 1, std::max<std::size_t>(layout.largest(), 1));
   const bool is_user = op.kind() == OperatorKind::user;
-  const detail::Lowering lowering{.element_bytes = element_bytes,
-                                  .segments = segments,
-                                  .divides = op.kind() == OperatorKind::average,
-                                  .combines = transport.capabilities().combines && !is_user,
-                                  .lends = transport.capabilities().loans && !is_user};
+  const detail::LoweringOptions lowering{.element_bytes = element_bytes,
+                                         .segments = segments,
+                                         .divides = op.kind() == OperatorKind::average,
+                                         .combines = transport.capabilities().combines && !is_user,
+                                         .lends = transport.capabilities().loans && !is_user};
   return {.programs = std::make_unique<detail::Programs>(schedule, layout, lowering),
           .op = op,
           .type = is_barrier ? Datatype::u8 : what.model.type,
