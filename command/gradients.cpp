@@ -19,6 +19,7 @@
 #include "perf/environment.hpp"
 #include "perf/gradients_fit.hpp"
 #include "perf/gradients_measure.hpp"
+#include "perf/gradients_predict.hpp"
 #include "perf/gradients_report.hpp"
 #include "perf/line_file.hpp"
 #include "perf/sweep_failure.hpp"
@@ -113,8 +114,8 @@ class GradientsReports {
 
 class GradientsCommand {
  public:
-  GradientsCommand(World& world, const GradientsFlags& flags, const GradientsOptions& options)
-      : world_{world}, flags_{flags}, options_{options}, reports_{flags} {}
+  GradientsCommand(World& world, const GradientsFlags& flags, GradientsOptions options)
+      : world_{world}, flags_{flags}, options_{std::move(options)}, reports_{flags} {}
 
   // Runs on all ranks and returns the same exit code on all of them.
   int run() {
@@ -128,6 +129,7 @@ class GradientsCommand {
       reports_.record(gradients_record(context, model, options_));
       say(gradients_header(context, model, options_));
     }
+    say(predict_buckets(ranks, model, options_));
     GradientRounds rounds{ranks, model, options_};
     if (!rounds.times().is_interrupted) tell_estimate(rounds.estimate_s());
     const auto start = std::chrono::steady_clock::now();
@@ -208,7 +210,7 @@ class GradientsCommand {
 
   World& world_;
   const GradientsFlags& flags_;
-  const GradientsOptions& options_;
+  GradientsOptions options_;  // where sizes are predicted, with them
   GradientsReports reports_;
   int code_ = 0;
 };

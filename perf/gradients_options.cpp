@@ -40,7 +40,7 @@ constexpr std::array kGradientsFlags{
     GradientsFlag{"--compute", &GradientsFlags::compute, false,
                   "time of a step: 120ms; a file's own if left out"},
     GradientsFlag{"--bucket-bytes", &GradientsFlags::bucket_bytes, false,
-                  "list; 0: each tensor by itself, flat: one bucket"},
+                  "list; 0: each tensor, flat: one bucket, predicted"},
     GradientsFlag{"--first-bucket-bytes", &GradientsFlags::first_bucket_bytes, false,
                   "list, of the bucket that starts first"},
     GradientsFlag{"--storage", &GradientsFlags::storage, false, "list: copies, views, flat"},
@@ -108,52 +108,51 @@ std::string algorithm_of(const std::string& word) {
   return word;
 }
 
-// One list of the product: its entries and what each does to the options.
+// One list of the product: its entries and what each does to a setting.
 struct Axis {
   std::vector<std::string> words;
-  void (*set)(GradientOptions&, const std::string& word);
+  void (*set)(GradientSetting&, const std::string& word);
 };
 
 std::vector<Axis> axes_of(const GradientsFlags& flags) {
-  using O = GradientOptions;
-  return {{listed("--bucket-bytes", flags.bucket_bytes),
-           [](O& o, const std::string& word) {
-             o.bucket_bytes = word == "flat" ? O::kFlat
-                                             : bytes_listed("--bucket-bytes", word,
-                                                            "0, 64K, 5M, or flat for one bucket");
-           }},
-          {listed("--first-bucket-bytes", flags.first_bucket_bytes),
-           [](O& o, const std::string& word) {
-             o.first_bucket_bytes = bytes_listed("--first-bucket-bytes", word, "64K, 1M");
-           }},
-          {listed("--storage", flags.storage),
-           [](O& o, const std::string& word) {
-             o.storage = static_cast<GradientStorage>(index_among("storage", word, kStorageNames));
-           }},
-          {listed("--compression", flags.compression),
-           [](O& o, const std::string& word) { o.compression = word == "none" ? "" : word; }},
-          {listed("--algorithms", flags.algorithms),
-           [](O& o, const std::string& word) { o.algorithm = algorithm_of(word); }},
-          {listed("--order", flags.order),
-           [](O& o, const std::string& word) {
-             o.order = static_cast<GradientOrder>(index_among("order", word, kOrderNames));
-           }},
-          {listed("--in-flight", flags.in_flight), [](O& o, const std::string& word) {
-             o.in_flight = number_in("--in-flight", word, {1, kMostBucketsInFlight});
-           }}};
-}
-
-// Entries that mean the same, such as a first bucket where there is only one.
-void normalize(GradientOptions& options) {
-  if (options.bucket_bytes == GradientOptions::kFlat || options.bucket_bytes == 0)
-    options.first_bucket_bytes = GradientOptions{}.first_bucket_bytes;
-  else options.first_bucket_bytes = std::min(options.first_bucket_bytes, options.bucket_bytes);
+  using S = GradientSetting;
+  return {
+      {listed("--bucket-bytes", flags.bucket_bytes),
+       [](S& s, const std::string& word) {
+         s.is_predicted = word == "predicted";
+         if (s.is_predicted) return;
+         s.options.bucket_bytes = word == "flat" ? GradientOptions::kFlat
+                                                 : bytes_listed("--bucket-bytes", word,
+                                                                "0, 64K, 5M, flat, or predicted");
+       }},
+      {listed("--first-bucket-bytes", flags.first_bucket_bytes),
+       [](S& s, const std::string& word) {
+         s.options.first_bucket_bytes = bytes_listed("--first-bucket-bytes", word, "64K, 1M");
+       }},
+      {listed("--storage", flags.storage),
+       [](S& s, const std::string& word) {
+         s.options.storage =
+             static_cast<GradientStorage>(index_among("storage", word, kStorageNames));
+       }},
+      {listed("--compression", flags.compression),
+       [](S& s, const std::string& word) { s.options.compression = word == "none" ? "" : word; }},
+      {listed("--algorithms", flags.algorithms),
+       [](S& s, const std::string& word) { s.options.algorithm = algorithm_of(word); }},
+      {listed("--order", flags.order),
+       [](S& s, const std::string& word) {
+         s.options.order = static_cast<GradientOrder>(index_among("order", word, kOrderNames));
+       }},
+      {listed("--in-flight", flags.in_flight), [](S& s, const std::string& word) {
+         s.options.in_flight = number_in("--in-flight", word, {1, kMostBucketsInFlight});
+       }}};
 }
 
 // Buckets and storage, and of the rest what is not as usual.
-std::string label_of(const GradientOptions& options) {
+std::string label_of(const GradientSetting& setting) {
   const GradientOptions usual;
-  std::string label = fmt::format("bucket_bytes {}", bucket_text(options.bucket_bytes));
+  const GradientOptions& options = setting.options;
+  std::string label = "bucket_bytes " + bucket_text(options.bucket_bytes);
+  if (setting.is_predicted) label += " (predicted)";
   if (options.first_bucket_bytes != std::min(usual.first_bucket_bytes, options.bucket_bytes) &&
       options.bucket_bytes != 0)
     label += ", first " + bucket_text(options.first_bucket_bytes);
@@ -168,27 +167,31 @@ std::string label_of(const GradientOptions& options) {
   return label;
 }
 
-void add_setting(GradientOptions options, GradientsOptions& to) {
+void leave_out(const std::string& why, GradientsOptions& from) {
+  if (std::ranges::find(from.left_out, why) == from.left_out.end()) from.left_out.push_back(why);
+}
+
+void add_setting(GradientSetting setting, GradientsOptions& to) {
+  const GradientOptions& options = setting.options;
   if (options.order == GradientOrder::observed && options.storage != GradientStorage::copies) {
-    const std::string why =
+    return leave_out(
         fmt::format("storage {} with order observed, which moves gradients, does not exist",
-                    name_of(options.storage));
-    if (std::ranges::find(to.left_out, why) == to.left_out.end()) to.left_out.push_back(why);
-    return;
+                    name_of(options.storage)),
+        to);
   }
-  normalize(options);
-  const std::string label = label_of(options);
-  const auto is_same = [&](const GradientSetting& s) { return s.label == label; };
-  if (std::ranges::none_of(to.settings, is_same))
-    to.settings.push_back({.label = label, .options = std::move(options)});
+  if (setting.is_predicted && !options.compression.empty())
+    return leave_out("bucket_bytes predicted with compression, whose time has to be measured", to);
+  normalize(setting);
+  const auto is_same = [&](const GradientSetting& s) { return s.label == setting.label; };
+  if (std::ranges::none_of(to.settings, is_same)) to.settings.push_back(std::move(setting));
 }
 
 // All combinations, with the last list turning fastest.
-void add_settings(const std::vector<Axis>& axes, std::size_t index, const GradientOptions& options,
+void add_settings(const std::vector<Axis>& axes, std::size_t index, const GradientSetting& setting,
                   GradientsOptions& to) {
-  if (index == axes.size()) return add_setting(options, to);
+  if (index == axes.size()) return add_setting(setting, to);
   for (const std::string& word : axes[index].words) {
-    GradientOptions next = options;
+    GradientSetting next = setting;
     axes[index].set(next, word);
     add_settings(axes, index + 1, next, to);
   }
@@ -240,6 +243,15 @@ std::vector<std::string> repeat_arguments(const GradientsFlags& flags) {
     if (const std::string& value = flags.*flag.member; !flag.is_output && !value.empty())
       arguments.push_back(std::string{flag.name} + "=" + value);
   return arguments;
+}
+
+void normalize(GradientSetting& setting) {
+  GradientOptions& options = setting.options;
+  if (options.bucket_bytes == GradientOptions::kFlat || options.bucket_bytes == 0)
+    options.first_bucket_bytes = GradientOptions{}.first_bucket_bytes;
+  else if (!setting.is_predicted)
+    options.first_bucket_bytes = std::min(options.first_bucket_bytes, options.bucket_bytes);
+  setting.label = label_of(setting);
 }
 
 std::string bucket_text(std::size_t bytes) {

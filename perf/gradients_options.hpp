@@ -20,7 +20,7 @@ namespace tutti::perf {
 struct GradientsFlags {
   std::string model;
   std::string compute;
-  std::string bucket_bytes = "0,1M,5M,25M,flat";
+  std::string bucket_bytes = "0,1M,5M,25M,flat,predicted";
   std::string first_bucket_bytes = "1M";
   std::string storage = "copies,views";
   std::string compression = "none";
@@ -47,6 +47,7 @@ enum class Computing {
 struct GradientSetting {
   std::string label{};        ///< Such as "bucket_bytes 5M, views".
   GradientOptions options{};  ///< All of them.
+  bool is_predicted = false;  ///< Whether predict_buckets chooses, or has chosen, bucket_bytes.
 };
 
 /// The flags as understood.
@@ -73,6 +74,9 @@ void declare_gradients_flags(CLI::App& app, GradientsFlags& flags);
 /// results go.
 [[nodiscard]] std::vector<std::string> repeat_arguments(const GradientsFlags& flags);
 
+/// Entries that mean the same become equal, such as a first bucket where there is only one.
+/// @param setting whose label is made anew.
+void normalize(GradientSetting& setting);
 /// @param bytes of a bucket. @return as on the command line: "5M", or "flat".
 [[nodiscard]] std::string bucket_text(std::size_t bytes);
 /// @param order any. @return its name on the command line.

@@ -163,6 +163,7 @@ ReportJson gradients_record(const GradientVerdict& verdict, std::size_t index) {
   ReportJson record{{"record", "setting"}, {"label", result.setting.label}};
   if (options.bucket_bytes == GradientOptions::kFlat) record["bucket_bytes"] = "flat";
   else record["bucket_bytes"] = options.bucket_bytes;
+  record["predicted"] = result.setting.is_predicted;
   record["first_bucket_bytes"] = options.first_bucket_bytes;
   record["storage"] = name_of(options.storage);
   record["compression"] = options.compression;

@@ -125,6 +125,7 @@ def test_run():
     expect(read == [str(best["bucket_bytes"]),
                     str(["copies", "views", "flat"].index(best["storage"])), "2"], read, best)
     expect_alone(model)
+    expect_prediction(model)
     expect_trace()
     expect_plot()
 
@@ -136,6 +137,20 @@ def expect_alone(model):
                                "--in-flight", "1,2")
     expect(status == 0 and not said and "a single rank" in output, status, said, output)
     expect("left out: storage views with order observed" in output, output)
+
+
+def expect_prediction(model):
+    """A predicted size is told, measured once, and marked; compression leaves it out."""
+    status, output, said = run(2, "--model", model, "--steps", "1", "--computing", "sleep",
+                               "--bucket-bytes", "0,64K,128K,flat,predicted", "--storage", "views",
+                               "--compression", "none,bf16", "--json", "predicted.jsonl")
+    expect(status == 0 and not said, status, said, output)
+    expect("# predicted for views: bucket_bytes" in output, output)
+    expect("left out: bucket_bytes predicted with compression" in output, output)
+    rows = records_of(os.path.join(FOLDER, "predicted.jsonl"))[1:-1]
+    expect(len(rows) in (8, 9), "none is measured twice", rows)  # 256K is none of the list
+    marked = [row for row in rows if row["predicted"]]
+    expect(len(marked) == 1 and "(predicted)" in marked[0]["label"], rows)
 
 
 def expect_trace():

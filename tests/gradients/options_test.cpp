@@ -27,7 +27,7 @@ std::vector<std::string> labels_of(const GradientsFlags& flags) {
 
 TEST(GradientsOptions, SweepTheProductOfTheirLists) {
   GradientsFlags flags = usual();
-  EXPECT_EQ(labels_of(flags).size(), 10U);
+  EXPECT_EQ(labels_of(flags).size(), 12U);
   flags.bucket_bytes = "0,5M,flat";
   flags.storage = "views";
   flags.compression = "none,bf16";

@@ -27,8 +27,8 @@ RULES = {
     "examples": ["include"],
     "schedules": ["include", "collectives", "proof", "nlohmann", "expat.h", "fmt"],
     "runtime": ["include", "algorithms", "backends", "collectives", "pmix.h"],
-    "perf": ["include", "algorithms", "backends", "collectives", "proof", "runtime", "schedules", "CLI",
-             "fmt", "gloo", "mpi.h", "nlohmann"],
+    "perf": ["include", "algorithms", "backends", "collectives", "overlap", "proof", "runtime",
+             "schedules", "CLI", "fmt", "gloo", "mpi.h", "nlohmann"],
 }
 SEES_EVERYTHING = ["tests", "command"]
 # What overlap/ needs beside, to store checkpoints, to name the host, and to share memory on it.
