@@ -66,7 +66,8 @@ Binding bind_shape(const Problem& problem, const Candidate& chosen, const Transp
                                  .segments = segments,
                                  .divides = op.kind() == OperatorKind::average,
                                  .combines = can.combines && !is_user,
-                                 .lends = can.loans && !is_user};
+                                 .visible = can.visible && problem.visible && !is_user,
+                                 .lockstep = chosen.choice.algorithm->traits.lockstep};
   Binding binding{.programs = std::make_unique<Programs>(
                       chosen.choice.build(problem.contract.size, problem.contract.root, self),
                       std::move(layout), lowering),

@@ -17,6 +17,11 @@ constexpr std::size_t kKeptScratch = 4096;
 /// Where a message lies that is not stored.
 std::byte nowhere{};
 
+Transfer::Kind kind_of(Verb verb) noexcept {
+  if (verb == Verb::send) return Transfer::Kind::send;
+  return verb == Verb::wait ? Transfer::Kind::wait : Transfer::Kind::recv;
+}
+
 }  // namespace
 
 Execution::Execution(Outbox& outbox, Scratch& scratch, std::shared_ptr<const Binding> binding,
@@ -58,7 +63,8 @@ std::byte* Execution::at(const Instance& instance, const Place& place) const noe
     case Base::in: return const_cast<std::byte*>(input_) + instance.shift + place.offset;
     case Base::out: return static_cast<std::byte*>(buffers_.out) + instance.shift + place.offset;
     case Base::held: return instance.memory + place.offset;
-    case Base::arriving: break;
+    case Base::message: break;
+    case Base::result: return instance.waited[place.message].result + place.offset;
   }
   return &nowhere;
 }
@@ -172,22 +178,24 @@ void Execution::place(Instance& instance) {
   for (std::size_t i = 0; i < program.messages.size(); ++i) {
     const Operation& operation = program.operations[program.messages[i]];
     instance.transfers.push_back(
-        {.kind = operation.verb == Verb::send ? Transfer::Kind::send : Transfer::Kind::recv,
+        {.kind = kind_of(operation.verb),
          .peer = operation.peer,
          .cookie = reinterpret_cast<std::uint64_t>(&instance.pending[i]),
          .pieces = std::span{instance.pieces}.subspan(operation.first_piece, operation.pieces),
          .reduced = reduces,
-         .done = &instance.pending[i].is_done});
+         // A wait is not over without its completion, which says where the bytes are.
+         .done = operation.verb == Verb::wait ? nullptr : &instance.pending[i].is_done});
   }
   place_combiners(instance);
-  place_shortcuts(instance);
-  if (watch_ != nullptr && transport_.capabilities().loans) place_watched(instance);
+  if (!program.forwards.empty()) place_results(instance);
+  if (watch_ != nullptr && transport_.capabilities().visible) place_watched(instance);
   instance.is_placed = true;
   const std::size_t before = instance.footprint;
   instance.footprint =
       instance.pieces.capacity() * sizeof(Piece) +
       instance.transfers.capacity() * sizeof(Transfer) +
-      instance.pending.capacity() * sizeof(Pending) + instance.combiner_count * sizeof(Combining) +
+      instance.pending.capacity() * sizeof(Pending) + instance.waited.capacity() * sizeof(Waited) +
+      instance.combiner_count * sizeof(Combining) +
       (instance.missing.capacity() + instance.ready.capacity()) * sizeof(std::uint32_t);
   footprint_ += instance.footprint - before;
 }
@@ -224,17 +232,19 @@ Fold Execution::fold_of(const Combination& combination) const noexcept {
           .divisor = combination.finish ? binding_->layout().contract().size : 1};
 }
 
-void Execution::combine(const Instance& instance, const Combination& combination) {
+void Execution::combine(Instance& instance, const Combination& combination) {
   const std::span<const Place> places = instance.program->operands_of(combination);
   std::byte* const destination = at(instance, combination.destination);
   if (places.size() == 1 && !combination.finish)
     return memory_.copy(destination, at(instance, places[0]),
                         combination.count * binding_->element_bytes);
   if (operands_.size() < places.size()) operands_.resize(places.size());
-  for (std::size_t i = 0; i < places.size(); ++i) operands_[i] = at(instance, places[i]);
+  for (std::size_t i = 0; i < places.size(); ++i) operands_[i] = operand_at(instance, places[i]);
   Fold fold = fold_of(combination);
   fold.destination = destination;
   fold.operands = std::span{operands_}.first(places.size());
+  if (combination.results > 0) open_results(instance, combination);
+  fold.copies = std::span{results_}.first(combination.results > 0 ? results_.size() : 0);
   memory_.fold(fold);
 }
 
@@ -249,7 +259,7 @@ void Execution::finish(Instance& instance, std::uint32_t operation, std::uint32_
 void Execution::post(Instance& instance, const Batch& batch) {
   Pending* const pending = &instance.pending[batch.first_message];
   for (std::uint32_t i = 0; i < batch.messages; ++i)
-    pending[i].is_done = std::exchange(pending[i].is_replied, false);
+    pending[i].is_done = std::exchange(pending[i].is_spared, false);
   for (std::uint32_t i = 0; i < batch.messages;) {
     std::uint32_t next = i;
     while (next < batch.messages && !pending[next].is_done) ++next;
@@ -267,8 +277,10 @@ void Execution::issue(Instance& instance, const Batch& batch) {
   if (batch.messages > 0) return post(instance, batch);
   const Program& program = *instance.program;
   for (std::uint32_t i = batch.first; i < batch.end; ++i) {
-    for (const Combination& combination : program.combinations_of(program.operations[i]))
+    const Operation& operation = program.operations[i];
+    for (const Combination& combination : program.combinations_of(operation))
       combine(instance, combination);
+    if (operation.verb == Verb::signal) signal(instance, operation);
     finish(instance, i);
   }
 }
@@ -301,7 +313,8 @@ void Execution::complete(const Completion& completion) {
   Instance& instance = *pending->instance;
   const auto message = static_cast<std::uint32_t>(pending - instance.pending.data());
   pending->is_done = true;
-  if (completion.loan != kNoLoan) instance.owner->use_loan(instance, message, completion);
+  if (completion.access != kNoAccess || !instance.program->forwards.empty())
+    instance.owner->note(instance, message, completion);
   instance.owner->finish(instance, instance.program->messages[message]);
   instance.owner->go_on(instance);
 }
@@ -355,7 +368,7 @@ std::byte* Execution::Combining::room() noexcept {
   const std::size_t bytes = combinations[0].count * owner.binding_->element_bytes;
   std::byte* const destination = owner.at(*instance, combinations[0].destination);
   for (const Place& place : program.operands_of(combinations[0])) {
-    if (place.base == Base::arriving) continue;
+    if (place.base == Base::message) continue;
     const std::byte* const own = owner.at(*instance, place);
     constexpr std::less_equal<> is_at_or_before;
     if (!is_at_or_before(own + bytes, destination) && !is_at_or_before(destination + bytes, own))
@@ -372,7 +385,7 @@ void Execution::combine_part(const Instance& instance, const Combination& combin
   const std::span<const Place> places = instance.program->operands_of(combination);
   for (std::size_t i = 0; i < operands.size(); ++i)
     operands[i] =
-        places[i].base == Base::arriving ? incoming.data() : at(instance, places[i]) + offset;
+        places[i].base == Base::message ? incoming.data() : at(instance, places[i]) + offset;
   Fold fold = fold_of(combination);
   fold.destination = at(instance, combination.destination) + offset;
   fold.operands = operands;

@@ -53,9 +53,9 @@ class Watch {
   virtual ~Watch() = default;
   /// @return whether this rank may begin with a segment. If not, see Execution::resume.
   [[nodiscard]] virtual bool may_begin(std::size_t segment) noexcept = 0;
-  /// A segment was not moved: the loan's end is up to the callee. Comes before `came`, to ranks
+  /// A segment was not moved: Transport::signal is up to the callee. Comes before `came`, to ranks
   /// that only receive.
-  virtual void lent(std::size_t segment, const Completion& loan) = 0;
+  virtual void stays(std::size_t segment, const Completion& wait) = 0;
   /// All of a segment has come.
   virtual void came(std::size_t segment) = 0;
 };
@@ -146,8 +146,14 @@ class Execution {
   /// A transfer; its address is the cookie.
   struct Pending {
     Instance* instance = nullptr;
-    bool is_done = false;     // since it was posted
-    bool is_replied = false;  // a send that stands at its receiver already
+    bool is_done = false;    // since it was posted
+    bool is_spared = false;  // the next time: its bytes stand where they belong already
+  };
+  /// Of a message that was waited for.
+  struct Waited {
+    AccessId access = kNoAccess;
+    const std::byte* data = nullptr;
+    std::byte* result = nullptr;  // where the result may be stored as well
   };
   /// Combines the message of one operation, again and again.
   class Combining final : public Combiner {
@@ -181,6 +187,7 @@ class Execution {
     std::vector<Piece> pieces{};
     std::vector<Transfer> transfers{};  // by message, as are the next ones
     std::vector<Pending> pending{};
+    std::vector<Waited> waited{};  // where a program waits
     std::unique_ptr<Combining[]> combiners{};
     std::size_t combiner_count = 0;
     std::byte* memory = nullptr;  // its part of the scratch
@@ -195,7 +202,7 @@ class Execution {
   void begin(Instance& instance);
   void place(Instance& instance);
   void place_combiners(Instance& instance);
-  void place_shortcuts(Instance& instance);
+  void place_results(Instance& instance);
   void place_watched(Instance& instance) const;
   void set_watch(Watch* watch) noexcept;
   [[nodiscard]] bool is_in_place() const noexcept;
@@ -204,9 +211,12 @@ class Execution {
   void issue(Instance& instance, const Batch& batch);
   void post(Instance& instance, const Batch& batch);
   static void finish(Instance& instance, std::uint32_t operation, std::uint32_t count = 1);
-  void use_loan(Instance& instance, std::uint32_t message, const Completion& completion);
-  void find_copies(Instance& instance, std::uint32_t message, LoanId loan);
-  void combine(const Instance& instance, const Combination& combination);
+  void note(Instance& instance, std::uint32_t message, const Completion& completion);
+  [[nodiscard]] const std::byte* operand_at(const Instance& instance,
+                                            const Place& place) const noexcept;
+  void open_results(Instance& instance, const Combination& combination);
+  void signal(Instance& instance, const Operation& operation);
+  void combine(Instance& instance, const Combination& combination);
   void combine_part(const Instance& instance, const Combination& combination, std::size_t first,
                     std::span<const std::byte> incoming) const;
   [[nodiscard]] Fold fold_of(const Combination& combination) const noexcept;
@@ -239,7 +249,7 @@ class Execution {
   std::size_t footprint_ = 0;
   std::size_t active_ = 0;  // instances that have something to do
   std::vector<const void*> operands_{};
-  std::vector<void*> copies_{};
+  std::vector<void*> results_{};
 };
 
 }  // namespace tutti::inline v0::detail

@@ -22,12 +22,12 @@ void Execution::for_each_awaited(const Instance& instance, Visit visit) {
 Execution::Awaited Execution::awaited() const noexcept {
   Awaited found;
   // A missing receive accuses its sender; a missing send only its receiver's pace.
-  for (const Transfer::Kind kind : {Transfer::Kind::recv, Transfer::Kind::send})
+  for (const bool is_send : {false, true})
     for (const Instance& instance : instances_)
       for_each_awaited(instance, [&](std::uint32_t message) {
         const Transfer& transfer = instance.transfers[message];
-        if (found.rank >= 0 || transfer.kind != kind) return false;
-        found = {transfer.peer, kind == Transfer::Kind::send};
+        if (found.rank >= 0 || (transfer.kind == Transfer::Kind::send) != is_send) return false;
+        found = {transfer.peer, is_send};
         return true;
       });
   return found;

@@ -26,13 +26,18 @@ struct LoweringOptions {
   std::size_t segments = 1;  ///< That every block is cut into.
   bool divides = false;      ///< Whether Finish does something: where averages are made.
   bool combines = false;     ///< As Capabilities::combines, where the operator allows it.
-  bool lends = false;        ///< Whether it has Capabilities::loans.
+  bool visible = false;      ///< Whether ranks see each other's memory, in this call.
+  /// Shorter messages are sent: two flags and a cache line's journey cost more than two copies.
+  std::size_t least_visible = 2048;
+  bool lockstep = false;     ///< As Traits::lockstep.
   bool keeps_empty = false;  ///< Whether messages without any bytes are sent too: where a peer
                              ///< cannot know that there are none.
 };
 
-/// For messages: what is sent is a message, what is received and reduced is combined while it
-/// comes, where nothing else of the round touches what that touches, and else staged first.
+/// What is sent is a message. What is received and reduced is combined while it comes, where
+/// nothing else of the round touches what that touches, and else staged first. In visible memory it
+/// stays where its sender has it where that spares something: another message, since the result is
+/// stored at the sender's too, or the stages of several operands.
 /// @param schedule of the layout's rank. @param layout sizes and places of blocks.
 /// @param lowering see LoweringOptions. @param segment which one. @param in_place whether the
 /// caller's input and output are the same memory. @return the program. Throws Error{bug} if the

@@ -76,8 +76,8 @@ void ObjectSource::go_on(std::size_t bytes) {
   engine_.test(operation_);
 }
 
-void ObjectSource::lent(std::size_t /*segment*/, const Completion& /*loan*/) {
-  expects(false, "a root is lent nothing");
+void ObjectSource::stays(std::size_t /*segment*/, const Completion& /*wait*/) {
+  expects(false, "a root waits for nothing");
 }
 
 ObjectArrivals::ObjectArrivals(Transport& transport, const StreamShape& shape, std::byte* memory,
@@ -91,7 +91,7 @@ ObjectArrivals::ObjectArrivals(Transport& transport, const StreamShape& shape, s
 /// until the end: it says how encoding ended.
 void ObjectArrivals::expect(std::size_t from, std::size_t bytes) {
   const Partition& segments = shape_.segments();
-  while (segments.offset(first_ + 1) <= from) end_loan(first_++);
+  while (segments.offset(first_ + 1) <= from) end_access(first_++);
   wanted_ = std::max(wanted_, first_ + 1);
   while (segments.offset(wanted_) < from + bytes) ++wanted_;
   if (wanted_ - first_ <= kept_) return;
@@ -116,13 +116,13 @@ std::span<const std::byte> ObjectArrivals::take(std::size_t from, std::size_t by
 void ObjectArrivals::leave() {
   copied_ = parts_.size();
   is_decoding_ = false;
-  for (std::size_t segment = first_; segment < parts_.size(); ++segment) end_loan(segment);
+  for (std::size_t segment = first_; segment < parts_.size(); ++segment) end_access(segment);
 }
 
-void ObjectArrivals::lent(std::size_t segment, const Completion& loan) {
-  parts_[segment].at = loan.lent;
-  parts_[segment].loan = loan.loan;
-  if (segment < first_) end_loan(segment);  // it is not wanted any more
+void ObjectArrivals::stays(std::size_t segment, const Completion& wait) {
+  parts_[segment].at = wait.data;
+  parts_[segment].access = wait.access;
+  if (segment < first_) end_access(segment);  // it is not wanted any more
   else if (segment < copied_) copy(segment);
 }
 
@@ -131,18 +131,18 @@ void ObjectArrivals::came(std::size_t segment) noexcept {
   while (there_ < parts_.size() && parts_[there_].is_there) ++there_;
 }
 
-void ObjectArrivals::end_loan(std::size_t segment) {
+void ObjectArrivals::end_access(std::size_t segment) {
   Part& part = parts_[segment];
-  if (part.loan != kNoLoan) transport_.end_loan(std::exchange(part.loan, kNoLoan), false);
+  if (part.access != kNoAccess) transport_.signal(std::exchange(part.access, kNoAccess), false);
 }
 
 void ObjectArrivals::copy(std::size_t segment) {
   Part& part = parts_[segment];
-  if (part.loan == kNoLoan) return;
+  if (part.access == kNoAccess) return;
   const std::size_t offset = shape_.segments().offset(segment);
   std::memcpy(memory_ + offset, part.at, shape_.segments().size(segment));
   part.at = memory_ + offset;
-  end_loan(segment);
+  end_access(segment);
 }
 
 StreamShape ObjectOperation::stream_of(std::size_t object) const noexcept {

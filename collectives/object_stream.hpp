@@ -69,7 +69,7 @@ class ObjectSource final : public Watch, public Outlet {
   [[nodiscard]] bool may_begin(std::size_t segment) noexcept override {
     return shape_.segments().offset(segment + 1) <= encoded_;
   }
-  void lent(std::size_t segment, const Completion& loan) override;
+  void stays(std::size_t segment, const Completion& wait) override;
   void came(std::size_t /*segment*/) noexcept override {}
   std::size_t encoded(std::size_t bytes) override;
 
@@ -90,8 +90,8 @@ class ObjectSource final : public Watch, public Outlet {
 /// sender has it: until that has been decoded, or is wanted in one piece with what lies elsewhere.
 class ObjectArrivals final : public Watch {
  public:
-  /// @param transport ends loans. @param shape of the object. @param memory for all bytes that
-  /// move. @param lanes segments in flight.
+  /// @param transport is told when bytes may go. @param shape of the object. @param memory for all
+  /// bytes that move. @param lanes segments in flight.
   ObjectArrivals(Transport& transport, const StreamShape& shape, std::byte* memory, int lanes);
 
   /// Lets segments stay where they are. From now on expect and take are called, until leave is.
@@ -100,27 +100,27 @@ class ObjectArrivals final : public Watch {
     is_decoding_ = true;
   }
   [[nodiscard]] bool is_decoding() const noexcept { return is_decoding_; }
-  /// Says what is wanted next, and that nothing before it is. Throws what end_loan throws.
+  /// Says what is wanted next, and that nothing before it is. Throws what Transport::signal throws.
   void expect(std::size_t from, std::size_t bytes);
   /// Whether it is there.
   [[nodiscard]] bool done() const noexcept { return there_ >= wanted_; }
-  /// All of it in one piece, and what follows in that. Throws what end_loan throws.
+  /// All of it in one piece, and what follows in that. Throws what Transport::signal throws.
   [[nodiscard]] std::span<const std::byte> take(std::size_t from, std::size_t bytes);
   /// Nothing is wanted any more. What is to come is copied.
   void leave();
   [[nodiscard]] const StreamShape& shape() const noexcept { return shape_; }
 
   [[nodiscard]] bool may_begin(std::size_t /*segment*/) noexcept override { return true; }
-  void lent(std::size_t segment, const Completion& loan) override;
+  void stays(std::size_t segment, const Completion& wait) override;
   void came(std::size_t segment) noexcept override;
 
  private:
   struct Part {
     const std::byte* at;
-    LoanId loan = kNoLoan;
+    AccessId access = kNoAccess;
     bool is_there = false;
   };
-  void end_loan(std::size_t segment);
+  void end_access(std::size_t segment);
   void copy(std::size_t segment);
 
   Transport& transport_;

@@ -8,6 +8,15 @@
 
 namespace tutti::inline v0::detail {
 
+bool overlap(const Run& a, const Run& b, bool in_place) noexcept {
+  if (a.base == Base::message || b.base == Base::message) return false;
+  const bool is_held = a.base == Base::held;
+  if (is_held != (b.base == Base::held) || (a.base != b.base && !in_place)) return false;
+  const std::uint32_t first_of_a = is_held ? a.place : a.first;
+  const std::uint32_t first_of_b = is_held ? b.place : b.first;
+  return first_of_a < first_of_b + b.count && first_of_b < first_of_a + a.count;
+}
+
 Rounds::Rounds(const Schedule& schedule, const Layout& layout, bool in_place)
     : schedule_{schedule}, layout_{layout}, in_place_{in_place}, units_{schedule.units()},
       parts_{schedule.units() / layout.contract().blocks()} {
@@ -130,7 +139,7 @@ Run Rounds::destination(const Slots& slots) {
 }
 
 Run Rounds::arrival(const Slots& slots) {
-  const Run run{Base::arriving, unit_of(id_of(slots.space, slots.first)), slots.count,
+  const Run run{Base::message, unit_of(id_of(slots.space, slots.first)), slots.count,
                 static_cast<std::uint32_t>(round_.arrivals.size())};
   round_.arrivals.push_back(run);
   return run;

@@ -21,9 +21,14 @@ struct Run {
   Base base = Base::in;
   std::uint32_t first = 0;  ///< First unit, which tells sizes.
   std::uint32_t count = 1;  ///< How many units.
-  /// Of held: index of the first slot among Rounds::held. Of arriving: index into Round::arrivals.
+  /// Of held: index of the first slot among Rounds::held. Of message: index into Round::arrivals.
   std::uint32_t place = 0;
 };
+
+/// @param a a run. @param b another one of the same rank. @param in_place whether a unit's input
+/// and output are the same memory. @return whether they have memory in common that is there before
+/// the round.
+[[nodiscard]] bool overlap(const Run& a, const Run& b, bool in_place) noexcept;
 
 /// A message of a round.
 struct RoundMessage {

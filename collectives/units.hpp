@@ -77,20 +77,21 @@ class Homes {
   }
   /// Gives what arrives a stage. @param run of Round::arrivals.
   void stage(const Run& run) {
-    arrivals_[run.place] = {{Base::held, bytes_}, run.first};
+    arrivals_[run.place] = {{Base::held, 0, bytes_}, run.first};
     bytes_ += units_.bytes(run.first, run.count);
     most_ = std::max(most_, bytes_);
   }
   /// It is not stored. @param run likewise. @param offset of its bytes in the message.
-  void pass(const Run& run, std::size_t offset) {
-    arrivals_[run.place] = {{Base::arriving, offset}, run.first};
+  /// @param message number of the message.
+  void pass(const Run& run, std::uint32_t message, std::size_t offset) {
+    arrivals_[run.place] = {{Base::message, message, offset}, run.first};
   }
   /// Walks along the places of a run's parts.
   class Walk {
    public:
     Walk(const Homes& homes, const Run& run) : homes_{homes}, base_{run.base} {
-      if (run.base == Base::held) next_ = {Base::held, homes.held_[run.place]};
-      if (run.base != Base::arriving) return;
+      if (run.base == Base::held) next_ = {Base::held, 0, homes.held_[run.place]};
+      if (run.base != Base::message) return;
       const Arrival& arrival = homes.arrivals_[run.place];
       next_ = arrival.place;
       next_.offset += homes.units_.bytes(arrival.first, run.first - arrival.first);
@@ -108,6 +109,20 @@ class Homes {
     Base base_;
     Place next_{};
   };
+  [[nodiscard]] const Units& units() const noexcept { return units_; }
+  /// @param run of input, output or held. @return whether all of it is one piece.
+  [[nodiscard]] bool is_contiguous(const Run& run) const {
+    Walk walk{*this, run};
+    bool is_one = true;
+    std::size_t end = 0;
+    units_.for_each_block(run.first, run.count, [&](const Extent& extent, std::uint32_t block) {
+      const std::size_t begin = walk.next(extent, block).offset;
+      if (extent.count == 0) return;
+      is_one = is_one && (end == 0 || begin == end);
+      end = begin + extent.count * units_.element_bytes();
+    });
+    return is_one;
+  }
   /// @return bytes of the run's own memory.
   [[nodiscard]] std::size_t held_bytes() const noexcept { return most_; }
 
@@ -119,7 +134,7 @@ class Homes {
   [[nodiscard]] Place place_of(Base base, const Extent& extent, std::uint32_t block) const {
     const Layout& layout = units_.layout();
     const std::size_t first = base == Base::in ? layout.in_offset(block) : layout.out_offset(block);
-    return {base, (first + extent.offset) * units_.element_bytes()};
+    return {base, 0, (first + extent.offset) * units_.element_bytes()};
   }
 
   const Units& units_;

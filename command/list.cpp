@@ -81,6 +81,7 @@ std::string json_of(const std::vector<const Algorithm*>& rows) {
                                  {"same_tree_as", row->traits.same_tree_as},
                                  {"rotational", row->traits.rotational},
                                  {"own_counts_only", row->traits.own_counts_only},
+                                 {"lockstep", row->traits.lockstep},
                                  {"segment_bytes", row->segment_bytes},
                                  {"summary", row->summary}};
     if (is_number(row->parameter)) entry["default"] = row->default_number;

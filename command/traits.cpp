@@ -21,6 +21,7 @@ std::vector<std::string> words_of(Collective collective, const Traits& traits) {
   }
   if (traits.rotational) words.emplace_back("rotational");
   if (judges_counts(collective) && traits.own_counts_only) words.emplace_back("own_counts_only");
+  if (!traits.lockstep) words.emplace_back("not lockstep");
   return words;
 }
 

@@ -157,7 +157,8 @@ std::vector<std::string> proved_words(const RowReport& report) {
                                                  .rank_identical = proved.rank_identical,
                                                  .size_invariant = proved.size_invariant,
                                                  .rotational = proved.rotational,
-                                                 .own_counts_only = proved.own_counts_only});
+                                                 .own_counts_only = proved.own_counts_only,
+                                                 .lockstep = proved.lockstep});
 }
 
 /// "3, 5, 6, 7, .. (58 sizes)": the first few say which kind they are.

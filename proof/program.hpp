@@ -15,9 +15,12 @@ namespace tutti::inline v0::detail {
 
 /// What an operation does.
 enum class Verb : std::uint8_t {
-  send,    ///< Sends its pieces.
-  recv,    ///< Receives its pieces, or combines what comes while it comes, if it has combinations.
-  combine  ///< Does its combinations.
+  send,     ///< Sends its pieces.
+  recv,     ///< Receives its pieces, or combines what comes while it comes, if it has combinations.
+  wait,     ///< Waits for a message that stays where its sender has it, if that memory is visible;
+            ///< else it is received into the pieces.
+  combine,  ///< Does its combinations.
+  signal    ///< Tells the sender of a message that was waited for that it has its memory back.
 };
 
 /// Which memory an offset counts from.
@@ -25,13 +28,15 @@ enum class Base : std::uint8_t {
   in,       ///< The caller's input.
   out,      ///< The caller's output.
   held,     ///< Memory of the run: scratch, results for which the caller has no memory, stages.
-  arriving  ///< The bytes of the message that is being received.
+  message,  ///< The bytes of a message: as they come, or where they lie.
+  result    ///< Where the sender of a message will receive what is made of it, if that is visible.
 };
 
 /// A place in memory.
 struct Place {
   Base base = Base::in;
-  std::size_t offset = 0;  ///< Bytes.
+  std::uint32_t message = 0;  ///< Number of it, of the bases message and result.
+  std::size_t offset = 0;     ///< Bytes.
   /// Equality of all members.
   friend bool operator==(const Place&, const Place&) = default;
 };
@@ -48,8 +53,9 @@ struct Combination {
   Place destination{};              ///< May be one of the operands.
   std::uint32_t first_operand = 0;  ///< Index into Program::operands.
   std::uint32_t operands = 0;       ///< One is a copy.
-  std::size_t count = 0;            ///< Elements.
-  bool finish = false;              ///< Averages are divided here.
+  std::uint32_t results = 0;  ///< Places behind the operands, where the result is stored as well.
+  std::size_t count = 0;      ///< Elements.
+  bool finish = false;        ///< Averages are divided here.
 };
 
 /// No message.
@@ -58,7 +64,7 @@ inline constexpr std::uint32_t kNoMessage = ~std::uint32_t{0};
 /// One operation.
 struct Operation {
   Verb verb = Verb::combine;
-  Rank peer = -1;                       ///< Of send and recv.
+  Rank peer = -1;                       ///< Of all but combine.
   std::uint32_t round = 0;              ///< Of the schedule.
   std::uint32_t first_piece = 0;        ///< Index into Program::pieces.
   std::uint32_t pieces = 0;             ///< Of a recv that combines they tell the bytes only.
@@ -67,11 +73,12 @@ struct Operation {
   std::uint32_t combinations = 0;
   std::uint32_t first_next = 0;  ///< Index into Program::next; they end where those of the next
                                  ///< operation begin.
-  std::uint32_t message = kNoMessage;  ///< Number among the sends and receives of the program.
+  /// Number among the sends, receives and waits of the program; of a signal, that of the wait.
+  std::uint32_t message = kNoMessage;
 };
 
-/// Operations that may start when the same ones are done. They are beside each other, and all
-/// messages or all combine.
+/// Operations that may start when the same ones are done. They are beside each other: all messages,
+/// or all combine and signal, one after the other.
 struct Batch {
   std::uint32_t first = 0;          ///< Operation.
   std::uint32_t end = 0;            ///< Behind the last one.
@@ -80,16 +87,12 @@ struct Batch {
   bool is_uniform = false;          ///< Whether the same batches come after each of them.
 };
 
-/// Where a message may be spared: between ranks that see each other's memory the receiver combines
-/// what the sender has, and stores the result there too, in place of a message of the next round.
-struct Shortcut {
-  std::uint32_t relay = kNoMessage;  ///< Of a recv: the send that answers it, if one does. Then its
-                                     ///< bytes may stay where the sender has them.
-  std::uint32_t reply = kNoMessage;  ///< Of a send: the recv of the next round into whose place the
-                                     ///< peer may write once it has this.
-  std::uint32_t answers = kNoMessage;  ///< Of a send: the recv of the round before whose combined
-                                       ///< result is all that it sends back.
-  std::uint32_t turn = 0;  ///< Messages between the two ranks in this direction before it.
+/// A message that is spared where both ranks see each other's memory: who combines what was sent
+/// stores the result at the sender's too.
+struct Forward {
+  std::uint32_t sent = kNoMessage;    ///< Of a wait: the send of what is made of it.
+  std::uint32_t spared = kNoMessage;  ///< Of a send: the recv whose place may be stored to.
+  std::uint32_t ordinal = 0;          ///< Messages of this direction between the two before it.
 };
 
 /// What lowering makes of a schedule.
@@ -104,7 +107,7 @@ struct Program {
   std::vector<PlacedPiece> pieces{};
   std::vector<Combination> combinations{};
   std::vector<Place> operands{};
-  std::vector<Shortcut> shortcuts{};  ///< By message; none where no peer's memory is seen.
+  std::vector<Forward> forwards{};  ///< By message; none where no peer's memory is visible.
   std::size_t held_bytes = 0;
   std::uint32_t rounds = 0;
 
@@ -130,6 +133,11 @@ struct Program {
   [[nodiscard]] std::span<const Place> operands_of(const Combination& combination) const noexcept {
     return std::span{operands}.subspan(combination.first_operand, combination.operands);
   }
+  /// @param combination any. @return where its result is stored beside its destination.
+  [[nodiscard]] std::span<const Place> results_of(const Combination& combination) const noexcept {
+    return std::span{operands}.subspan(combination.first_operand + combination.operands,
+                                       combination.results);
+  }
   /// @return bytes the arrays hold.
   [[nodiscard]] std::size_t footprint() const noexcept {
     return batches.capacity() * sizeof(Batch) + operations.capacity() * sizeof(Operation) +
@@ -137,7 +145,7 @@ struct Program {
            (needs.capacity() + next.capacity() + starts.capacity() + messages.capacity()) *
                sizeof(std::uint32_t) +
            combinations.capacity() * sizeof(Combination) + operands.capacity() * sizeof(Place) +
-           shortcuts.capacity() * sizeof(Shortcut);
+           forwards.capacity() * sizeof(Forward);
   }
 };
 

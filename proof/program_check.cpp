@@ -80,16 +80,19 @@ class MemoryOfRank {
   std::array<Nodes, 3> memories_{};  // in, or both; out; held
 };
 
+/// Programs whose messages are all moved, or stay where that may be.
 class ProgramCheck {
  public:
-  explicit ProgramCheck(const ProgramQuestion& question)
-      : question_{question}, elements_{question}, graph_{question} {
+  ProgramCheck(const ProgramQuestion& question, bool in_place)
+      : question_{question}, elements_{question}, graph_{question, in_place} {
     for (std::size_t rank = 0; rank < question.ranks.size(); ++rank)
       memories_.emplace_back(question, elements_, rank, expressions_);
   }
 
   std::string run() {
     if (!graph_.problem().empty()) return graph_.problem();
+    find_accesses();
+    for (std::size_t number = 0; number < graph_.size(); ++number) check_waits(number);
     for (std::size_t rank = 0; rank < memories_.size() && problem_.empty(); ++rank)
       check_accesses(rank);
     if (problem_.empty()) play();
@@ -100,21 +103,74 @@ class ProgramCheck {
  private:
   struct Access {
     ElementRun where{};
-    std::uint32_t operation = 0;
+    std::size_t operation = 0;  // number
     bool writes = false;
+    std::size_t send = kNoSend;  // in whose time it is
   };
+  /// Elements of a rank's memory.
+  struct Located {
+    std::size_t rank = 0;
+    std::optional<ElementRun> run{};  // nothing where that is not there
+    std::size_t send = kNoSend;       // that must not have ended
+  };
+  static constexpr std::size_t kNoSend = ~std::size_t{0};
 
-  void note(std::size_t rank, std::uint32_t operation, const std::string& text) {
-    if (problem_.empty())
-      problem_ = "rank " + std::to_string(rank) + ", operation " + std::to_string(operation) +
-                 " of round " +
-                 std::to_string(question_.ranks[rank].program->operations[operation].round) + ": " +
-                 text;
+  [[nodiscard]] std::size_t rank_of(std::size_t number) const {
+    std::size_t rank = question_.ranks.size() - 1;
+    while (graph_.first_of(rank) > number) --rank;
+    return rank;
+  }
+  [[nodiscard]] const Operation& operation_of(std::size_t number) const {
+    const std::size_t rank = rank_of(number);
+    return question_.ranks[rank].program->operations[number - graph_.first_of(rank)];
+  }
+  [[nodiscard]] std::size_t number_of(std::size_t rank, std::uint32_t message) const {
+    return graph_.first_of(rank) + question_.ranks[rank].program->messages[message];
   }
 
-  /// Every two accesses of which one writes are ordered.
+  void note(std::size_t number, const std::string& text) {
+    const std::size_t rank = rank_of(number);
+    if (problem_.empty())
+      problem_ = "rank " + std::to_string(rank) + ", operation " +
+                 std::to_string(number - graph_.first_of(rank)) + " of round " +
+                 std::to_string(operation_of(number).round) + ": " + text;
+  }
+
+  /// Where the only piece of a message lies, and what is behind its beginning there.
+  [[nodiscard]] Located in_piece(std::size_t number, std::size_t offset, std::size_t count) const {
+    const std::size_t rank = rank_of(number);
+    const auto pieces = question_.ranks[rank].program->pieces_of(operation_of(number));
+    if (pieces.size() != 1 || offset + count * question_.element_bytes > pieces[0].bytes)
+      return {.rank = rank};
+    Place place = pieces[0].place;
+    place.offset += offset;
+    return {.rank = rank, .run = memories_[rank].find(place, count)};
+  }
+
+  /// Where an operand lies, or a result is stored. @return nothing where it does not lie anywhere.
+  [[nodiscard]] std::optional<Located> locate(std::size_t rank, const Place& place,
+                                              std::size_t count) const {
+    if (place.base != Base::message && place.base != Base::result)
+      return Located{.rank = rank, .run = memories_[rank].find(place, count)};
+    const std::size_t message = number_of(rank, place.message);
+    if (operation_of(message).verb != Verb::wait) return std::nullopt;
+    if (place.base == Base::result) {
+      const auto spared = graph_.spared_by(message);
+      if (!spared) return std::nullopt;
+      Located located = in_piece(*spared, place.offset, count);
+      located.send = graph_.sources()[message];
+      return located;
+    }
+    if (!graph_.stays(message)) return in_piece(message, place.offset, count);
+    Located located = in_piece(graph_.sources()[message], place.offset, count);
+    located.send = graph_.sources()[message];
+    return located;
+  }
+
+  /// Every two accesses of which one writes are ordered; but while a rank sends something, who
+  /// waited for that may write there.
   void check_accesses(std::size_t rank) {
-    std::vector<Access> accesses = accesses_of(rank);
+    std::vector<Access>& accesses = accesses_[rank];
     std::ranges::sort(accesses, {}, [](const Access& access) {
       return std::pair{access.where.memory, access.where.first};
     });
@@ -123,98 +179,132 @@ class ProgramCheck {
         const Access &a = accesses[i], &b = accesses[k];
         if (b.where.memory != a.where.memory || b.where.first >= a.where.first + a.where.count)
           break;
-        if ((!a.writes && !b.writes) || a.operation == b.operation) continue;
-        const std::size_t first = graph_.first_of(rank);
-        if (!graph_.is_before(first + a.operation, first + b.operation) &&
-            !graph_.is_before(first + b.operation, first + a.operation))
-          note(rank, a.operation,
-               "touches memory at the same time as operation " + std::to_string(b.operation));
+        if ((!a.writes && !b.writes) || a.operation == b.operation || a.send == b.operation ||
+            b.send == a.operation)
+          continue;
+        if (!graph_.is_before(a.operation, b.operation) &&
+            !graph_.is_before(b.operation, a.operation))
+          note(a.operation,
+               "touches memory of rank " + std::to_string(rank) +
+                   " at the same time as operation " +
+                   std::to_string(b.operation - graph_.first_of(rank_of(b.operation))) +
+                   " of rank " + std::to_string(rank_of(b.operation)));
       }
   }
 
-  std::vector<Access> accesses_of(std::size_t rank) {
+  /// What lies at a sender's is touched between the wait for it and its signal.
+  void check_waits(std::size_t number) {
+    const std::size_t rank = rank_of(number);
     const Program& program = *question_.ranks[rank].program;
-    std::vector<Access> accesses;
-    const auto add = [&](std::uint32_t operation, const Place& place, std::size_t count,
-                         bool writes) {
-      if (place.base == Base::arriving) return;
-      const auto where = memories_[rank].find(place, count);
-      if (!where) return note(rank, operation, "touches what is not there");
-      if (count > 0) accesses.push_back({*where, operation, writes});
+    if (operation_of(number).verb != Verb::combine) return;
+    const auto check = [&](const Place& place) {
+      if (place.base != Base::message && place.base != Base::result) return;
+      for (std::uint32_t i = 0; i < program.size(); ++i) {
+        const Operation& other = program.operations[i];
+        if (other.message != place.message) continue;
+        const std::size_t wait = graph_.first_of(rank) + i;
+        const bool is_in_order = other.verb == Verb::signal ? graph_.is_before(number, wait)
+                                                            : graph_.is_before(wait, number);
+        if (!is_in_order)
+          note(number, "touches memory of a peer before its wait or after its signal");
+      }
     };
-    for (std::uint32_t i = 0; i < program.size(); ++i) {
-      const Operation& operation = program.operations[i];
-      for (const PlacedPiece& piece : program.pieces_of(operation))
-        add(i, piece.place, piece.bytes / question_.element_bytes, operation.verb == Verb::recv);
+    for (const Combination& combination : program.combinations_of(operation_of(number))) {
+      std::ranges::for_each(program.operands_of(combination), check);
+      std::ranges::for_each(program.results_of(combination), check);
+    }
+  }
+
+  void add_access(std::size_t number, const std::optional<Located>& located, bool writes) {
+    if (!located) return;
+    if (!located->run) return note(number, "touches what is not there");
+    if (located->run->count > 0)
+      accesses_[located->rank].push_back({*located->run, number, writes, located->send});
+  }
+
+  void find_accesses() {
+    accesses_.resize(memories_.size());
+    for (std::size_t number = 0; number < graph_.size(); ++number) {
+      const std::size_t rank = rank_of(number);
+      const Program& program = *question_.ranks[rank].program;
+      const Operation& operation = operation_of(number);
+      const bool is_moved = !graph_.is_spared(number) && !graph_.stays(number);
+      if (is_moved && (operation.verb != Verb::recv || operation.combinations == 0))
+        for (const PlacedPiece& piece : program.pieces_of(operation))
+          add_access(number, locate(rank, piece.place, piece.bytes / question_.element_bytes),
+                     operation.verb != Verb::send);
       for (const Combination& combination : program.combinations_of(operation)) {
-        add(i, combination.destination, combination.count, true);
+        add_access(number, locate(rank, combination.destination, combination.count), true);
         for (const Place& place : program.operands_of(combination))
-          add(i, place, combination.count, false);
+          add_access(number, locate(rank, place, combination.count), false);
+        for (const Place& place : program.results_of(combination))
+          add_access(number, locate(rank, place, combination.count), true);
       }
     }
-    return accesses;
   }
 
   void play() {
     std::vector<std::vector<Node>> payloads(graph_.size());
     for (const std::size_t number : graph_.order(question_.seed)) {
-      std::size_t rank = question_.ranks.size() - 1;
-      while (graph_.first_of(rank) > number) --rank;
-      const Program& program = *question_.ranks[rank].program;
-      const auto index = static_cast<std::uint32_t>(number - graph_.first_of(rank));
-      const Operation& operation = program.operations[index];
-      if (operation.verb == Verb::send) payloads[number] = gather(rank, index);
-      else if (operation.verb == Verb::combine) combine(rank, index, {});
-      else receive(rank, index, payloads[graph_.sources()[number]]);
+      const Verb verb = operation_of(number).verb;
+      if (graph_.is_spared(number) || graph_.stays(number) || verb == Verb::signal) continue;
+      if (verb == Verb::send) payloads[number] = gather(number);
+      else if (verb == Verb::combine) combine(number, {});
+      else receive(number, payloads[graph_.sources()[number]]);
     }
   }
 
-  [[nodiscard]] std::vector<Node> gather(std::size_t rank, std::uint32_t index) {
-    const Program& program = *question_.ranks[rank].program;
+  [[nodiscard]] std::vector<Node> gather(std::size_t number) {
+    const std::size_t rank = rank_of(number);
     std::vector<Node> nodes;
-    for (const PlacedPiece& piece : program.pieces_of(program.operations[index])) {
+    for (const PlacedPiece& piece :
+         question_.ranks[rank].program->pieces_of(operation_of(number))) {
       const ElementRun from =
           *memories_[rank].find(piece.place, piece.bytes / question_.element_bytes);
       for (std::size_t i = 0; i < from.count; ++i) nodes.push_back(memories_[rank].at(from, i));
     }
-    if (std::ranges::count(nodes, kNoNode) > 0) note(rank, index, "sends what was never written");
+    if (std::ranges::count(nodes, kNoNode) > 0) note(number, "sends what was never written");
     return nodes;
   }
 
-  void receive(std::size_t rank, std::uint32_t index, const std::vector<Node>& payload) {
-    const Program& program = *question_.ranks[rank].program;
-    const Operation& operation = program.operations[index];
-    if (operation.combinations > 0) return combine(rank, index, payload);
+  void receive(std::size_t number, const std::vector<Node>& payload) {
+    const std::size_t rank = rank_of(number);
+    const Operation& operation = operation_of(number);
+    if (operation.combinations > 0) return combine(number, payload);
     std::size_t next = 0;
-    for (const PlacedPiece& piece : program.pieces_of(operation)) {
+    for (const PlacedPiece& piece : question_.ranks[rank].program->pieces_of(operation)) {
       const auto to = memories_[rank].find(piece.place, piece.bytes / question_.element_bytes);
-      if (!to) return note(rank, index, "receives to where nothing is");
+      if (!to) return note(number, "receives to where nothing is");
       for (std::size_t i = 0; i < to->count; ++i) memories_[rank].at(*to, i) = payload[next++];
     }
   }
 
-  void combine(std::size_t rank, std::uint32_t index, const std::vector<Node>& payload) {
+  void combine(std::size_t number, const std::vector<Node>& payload) {
+    const std::size_t rank = rank_of(number);
     const Program& program = *question_.ranks[rank].program;
     std::size_t taken = 0;
-    for (const Combination& combination : program.combinations_of(program.operations[index])) {
-      const ElementRun to = *memories_[rank].find(combination.destination, combination.count);
+    for (const Combination& combination : program.combinations_of(operation_of(number))) {
       for (std::size_t i = 0; i < combination.count; ++i) {
         std::vector<Node> operands;
         for (const Place& place : program.operands_of(combination)) {
-          if (place.base == Base::arriving)
-            operands.push_back(taken + i < payload.size() ? payload[taken + i] : kNoNode);
-          else
-            operands.push_back(
-                memories_[rank].at(*memories_[rank].find(place, combination.count), i));
+          const auto located = locate(rank, place, combination.count);
+          if (located) operands.push_back(memories_[located->rank].at(*located->run, i));
+          else operands.push_back(taken + i < payload.size() ? payload[taken + i] : kNoNode);
         }
         if (std::ranges::count(operands, kNoNode) > 0)
-          note(rank, index, "combines what was never written");
-        memories_[rank].at(to, i) = expressions_.fold(operands, combination.finish);
+          note(number, "combines what was never written");
+        const Node made = expressions_.fold(operands, combination.finish);
+        store(*locate(rank, combination.destination, combination.count), i, made);
+        for (const Place& place : program.results_of(combination))
+          if (const auto located = locate(rank, place, combination.count)) store(*located, i, made);
       }
       taken += combination.count;
     }
     if (!payload.empty() && taken != payload.size())
-      note(rank, index, "does not combine all that it receives");
+      note(number, "does not combine all that it receives");
+  }
+  void store(const Located& where, std::size_t index, Node node) {
+    memories_[where.rank].at(*where.run, index) = node;
   }
 
   void compare() {
@@ -225,7 +315,7 @@ class ProgramCheck {
         const Node wanted = expected[rank][output[i]];
         if (wanted == kNoNode) continue;  // of another segment
         const std::size_t offset = i * question_.element_bytes - question_.ranks[rank].shift;
-        const ElementRun at = *memories_[rank].find({Base::out, offset}, 1);
+        const ElementRun at = *memories_[rank].find({Base::out, 0, offset}, 1);
         if (problem_.empty() && memories_[rank].at(at, 0) != wanted)
           problem_ = "rank " + std::to_string(rank) + ": element " + std::to_string(i) +
                      " of the result is not what the schedule makes of it";
@@ -238,13 +328,18 @@ class ProgramCheck {
   ProgramGraph graph_;
   Expressions expressions_{};
   std::vector<MemoryOfRank> memories_{};
+  std::vector<std::vector<Access>> accesses_{};  // by rank
   std::string problem_{};
 };
 
 }  // namespace
 
 std::string check_programs(const ProgramQuestion& question) {
-  return ProgramCheck{question}.run();
+  const std::string problem = ProgramCheck{question, false}.run();
+  const auto waits = [](const ProgramOfRank& rank) { return !rank.program->forwards.empty(); };
+  if (!problem.empty() || std::ranges::none_of(question.ranks, waits)) return problem;
+  const std::string in_place = ProgramCheck{question, true}.run();
+  return in_place.empty() ? in_place : "in visible memory: " + in_place;
 }
 
 }  // namespace tutti::inline v0::detail

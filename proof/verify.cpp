@@ -4,6 +4,7 @@
 
 #include "verify_flow.hpp"
 #include "verify_form.hpp"
+#include "verify_lockstep.hpp"
 #include "verify_results.hpp"
 
 namespace tutti::inline v0 {
@@ -51,6 +52,7 @@ void check_claims(const Claims& claims, const Facts& facts, Report& report) {
        "size_invariant"},
       {claims.rotational, facts.rotational, CheckKind::not_rotational, "rotational"},
       {claims.own_counts_only, facts.own_counts_only, CheckKind::foreign_counts, "own_counts_only"},
+      {claims.lockstep, facts.lockstep, CheckKind::out_of_step, "lockstep"},
   };
   for (const Claim& claim : all)
     if (claim.claimed && !claim.property.holds)
@@ -74,6 +76,7 @@ Verdict Verifier::verify(const Question& question) {
   if (report.empty()) check_results(question, workspace_->flow, report);
   if (report.empty()) {
     compare_trees(question, workspace_->flow, facts);
+    facts.lockstep = check_lockstep(question.schedules);
     facts.rotational = workspace_->rotation.check(question);
     facts.own_counts_only = check_own_counts(question);
     check_claims(question.claims, facts, report);

@@ -45,12 +45,13 @@ enum class CheckKind : std::uint8_t {
   not_same_tree,             ///< Claimed `same_tree_as`, but the trees differ.
   not_rotational,            ///< Claimed `rotational`, but a rank is not rank 0 shifted.
   foreign_counts,            ///< Claimed `own_counts_only`, but a foreign block is touched.
+  out_of_step,               ///< Claimed `lockstep`, but rounds cannot be numbered so.
   too_little_claimed,        ///< A trait holds more widely than its row says.
   build_failed,              ///< A generator threw for a shape that its row admits.
 };
 
 /// Number of enumerators of CheckKind.
-inline constexpr int kCheckKinds = 28;
+inline constexpr int kCheckKinds = 29;
 
 /// @param kind any enumerator. @return its name, such as "counted_twice".
 [[nodiscard]] std::string_view name_of(CheckKind kind) noexcept;
@@ -80,6 +81,7 @@ struct Facts {
   Property size_invariant{};      ///< All units hold the same tree.
   Property rotational{};          ///< Rank r's schedule is rank 0's, shifted by r.
   Property own_counts_only{};     ///< Ranks touch only blocks that they have or want.
+  Property lockstep{};            ///< Ranks can go through their rounds together.
   /// Of the expression trees of all ranks' results, where size_invariant holds: equal to that of
   /// other schedules where their trees are.
   std::uint64_t tree = 0;
@@ -97,6 +99,7 @@ struct Claims {
   bool size_invariant = false;   ///< See Traits::size_invariant.
   bool rotational = false;       ///< See Traits::rotational.
   bool own_counts_only = false;  ///< See Traits::own_counts_only.
+  bool lockstep = false;         ///< See Traits::lockstep.
   std::uint64_t tree = 0;        ///< Facts::tree of others that these shall share; 0 for none.
 };
 

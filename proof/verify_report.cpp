@@ -30,6 +30,7 @@ std::string_view name_of(CheckKind kind) noexcept {
     case CheckKind::not_same_tree: return "not_same_tree";
     case CheckKind::not_rotational: return "not_rotational";
     case CheckKind::foreign_counts: return "foreign_counts";
+    case CheckKind::out_of_step: return "out_of_step";
     case CheckKind::too_little_claimed: return "too_little_claimed";
     case CheckKind::build_failed: return "build_failed";
   }

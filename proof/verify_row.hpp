@@ -47,6 +47,7 @@ struct ProvedTraits {
   When size_invariant = When::never;  ///< Where all elements have the same tree.
   bool rotational = false;            ///< Rank r's schedule is rank 0's, shifted.
   bool own_counts_only = false;       ///< No foreign block is touched.
+  bool lockstep = false;              ///< Ranks can go through their rounds together.
 };
 
 /// The outcome for one row.

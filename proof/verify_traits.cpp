@@ -73,6 +73,7 @@ void RowRecord::note(const Facts& facts, int size, Rank root) {
   size_invariant.note(facts.size_invariant, size, root);
   rotational.note(facts.rotational, size, root);
   own_counts_only.note(facts.own_counts_only, size, root);
+  lockstep.note(facts.lockstep, size, root);
 }
 
 std::vector<std::string> too_little_claimed(const Algorithm& row, const RowRecord& record,
@@ -87,6 +88,7 @@ std::vector<std::string> too_little_claimed(const Algorithm& row, const RowRecor
   judge("rotational", traits.rotational, record.rotational, complaints);
   if (judges_counts(row.collective))
     judge("own_counts_only", traits.own_counts_only, record.own_counts_only, complaints);
+  judge("lockstep", traits.lockstep, record.lockstep, complaints);
   judge_sizes(traits.sizes, record, min_size, complaints);
   return complaints;
 }
@@ -96,7 +98,8 @@ ProvedTraits proved_traits(const RowRecord& record) {
           .rank_identical = record.rank_identical.strongest(),
           .size_invariant = record.size_invariant.strongest(),
           .rotational = record.rotational.holds(When::always),
-          .own_counts_only = record.own_counts_only.holds(When::always)};
+          .own_counts_only = record.own_counts_only.holds(When::always),
+          .lockstep = record.lockstep.holds(When::always)};
 }
 
 namespace {
@@ -139,7 +142,8 @@ Claims claims_of(const Choice& choice, int size, Rank root, Verifier& verifier) 
                 .rank_identical = holds(row.traits.rank_identical, size, root),
                 .size_invariant = holds(row.traits.size_invariant, size, root),
                 .rotational = row.traits.rotational,
-                .own_counts_only = row.traits.own_counts_only};
+                .own_counts_only = row.traits.own_counts_only,
+                .lockstep = row.traits.lockstep};
   if (claims.size_invariant && !row.traits.same_tree_as.empty() && is_default(choice))
     claims.tree = tree_of(representative_of(row), size, root, verifier);
   return claims;

@@ -33,6 +33,7 @@ struct RowRecord {
   CaseRecord size_invariant{};   ///< See Traits::size_invariant.
   CaseRecord rotational{};       ///< See Traits::rotational.
   CaseRecord own_counts_only{};  ///< See Traits::own_counts_only.
+  CaseRecord lockstep{};         ///< See Traits::lockstep.
   /// Per number of ranks, from the range's least: whether the row works there.
   std::vector<bool> serves{};
 

@@ -99,7 +99,8 @@ Traits proved_traits(const WrittenSchedules& written) {
           .rank_identical = when(facts.rank_identical),
           .size_invariant = when(facts.size_invariant),
           .rotational = facts.rotational.holds,
-          .own_counts_only = facts.own_counts_only.holds};
+          .own_counts_only = facts.own_counts_only.holds,
+          .lockstep = facts.lockstep.holds};
 }
 
 }  // namespace tutti::inline v0::written

@@ -15,7 +15,8 @@ Traits both(const Traits& a, const Traits& b) {
           .rank_identical = std::min(a.rank_identical, b.rank_identical),
           .size_invariant = std::min(a.size_invariant, b.size_invariant),
           .rotational = a.rotational && b.rotational,
-          .own_counts_only = a.own_counts_only && b.own_counts_only};
+          .own_counts_only = a.own_counts_only && b.own_counts_only,
+          .lockstep = a.lockstep && b.lockstep};
 }
 
 /// A name as a catalog takes it: letters are small, and what is none, nor a digit, is one

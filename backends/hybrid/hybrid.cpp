@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <thread>
+#include <vector>
 
 namespace tutti::hybrid {
 namespace {
@@ -19,7 +20,7 @@ Capabilities common(const Parts& parts) {
       .name = local.name + "+" + remote.name,
       .tags = std::min(local.tags, remote.tags),
       .combines = local.combines && remote.combines,
-      .loans = local.loans,  // what else goes by the other part is not lent
+      .visible = local.visible,  // what goes by the other part is moved
       .threads = local.threads && remote.threads,
       .idle_spins = is_one_host ? local.idle_spins : std::min(local.idle_spins, remote.idle_spins)};
 }
@@ -58,10 +59,11 @@ class HybridTransport final : public Transport {
     return 0;
   }
 
-  [[nodiscard]] std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) override {
-    return parts_.local->reply_to(loan, turn, bytes);
+  [[nodiscard]] std::byte* open_result(AccessId access, std::uint32_t ordinal,
+                                       std::size_t bytes) override {
+    return parts_.local->open_result(access, ordinal, bytes);
   }
-  void end_loan(LoanId loan, bool replied) override { parts_.local->end_loan(loan, replied); }
+  void signal(AccessId access, bool is_stored) override { parts_.local->signal(access, is_stored); }
 
   // Asleep in one part, this thread would see nothing of the other. What it has to do in the
   // network for others has waited, so the next poll looks.
@@ -117,11 +119,26 @@ class HybridTransport final : public Transport {
           transfers, [&](const Transfer& transfer) { return is_local(transfer.peer) != local; });
       const auto count = static_cast<std::size_t>(end - transfers.begin());
       const auto run = transfers.first(count);
-      (local ? parts_.local : parts_.remote)->post(run);
+      if (local) parts_.local->post(run);
+      else parts_.remote->post(moved(run));
       for (const Transfer& transfer : run)
         if (transfer.done == nullptr || !*transfer.done) ++(local ? near_ : outstanding_);
       transfers = transfers.subspan(count);
     }
+  }
+
+  // Other hosts see nothing of our memory.
+  std::span<const Transfer> moved(std::span<const Transfer> transfers) {
+    const auto is_plain = [](const Transfer& transfer) {
+      return transfer.kind != Transfer::Kind::wait && transfer.result.data == nullptr;
+    };
+    if (std::ranges::all_of(transfers, is_plain)) return transfers;
+    moved_.assign(transfers.begin(), transfers.end());
+    for (Transfer& transfer : moved_) {
+      if (transfer.kind == Transfer::Kind::wait) transfer.kind = Transfer::Kind::recv;
+      transfer.result = {};
+    }
+    return moved_;
   }
 
   // Asking the network costs a system call, so it is asked where something is expected of it, and
@@ -159,6 +176,7 @@ class HybridTransport final : public Transport {
   }
 
   Parts parts_;
+  std::vector<Transfer> moved_{};  // of the last post, for the other part
   Capabilities capabilities_;
   std::size_t outstanding_ = 0;  // transfers of the remote part
   std::size_t near_ = 0;         // transfers of the local part

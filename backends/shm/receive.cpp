@@ -59,10 +59,7 @@ void ShmTransport::post_receive(Peer& peer, const Transfer& transfer, std::uint6
   Arrival arrival = std::move(*found);
   peer.arrivals.erase(found);
   --unclaimed_;
-  if (arrival.message.is_reply) {
-    --peer.awaited;
-    finish(id);
-  } else if (arrival.message.is_request) {
+  if (arrival.message.is_request) {
     grant(peer, id, arrival.message, arrival.ranges);
   } else {
     if (times_copies(bytes)) records_[id].began = Duration::zero();  // it was copied before
@@ -117,11 +114,11 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
   Extent extent{};
   if (message.is_request) {
     const auto request = body_of<Request>(slot);
-    const bool is_lent = message.way == Way::loan;
-    if (is_lent) message.lending = body_of<Lending>(slot);
-    message.bytes = is_lent ? message.lending.message.bytes : request.bytes;
-    if (!is_lent) message.timing = Duration{request.timing};
-    if (!is_lent && message.way != Way::stream) extent = request.ranges;
+    const bool in_place = message.way == Way::in_place;
+    if (in_place) message.in_place = body_of<InPlace>(slot);
+    message.bytes = in_place ? message.in_place.message.bytes : request.bytes;
+    if (!in_place) message.timing = Duration{request.timing};
+    if (!in_place && message.way != Way::stream) extent = request.ranges;
   } else if (slot.kind == Kind::small) {
     payload = {slot.body, std::min<std::size_t>(slot.length, kInlineBytes)};
     message.bytes = payload.size();
@@ -135,7 +132,8 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
   if (extent.bytes > 0) payload = {peer.in.at(extent), extent.bytes};
   const std::uint32_t id = find_receive(peer, message.tag);
   if (message.is_request) read_ranges(payload);
-  if (message.is_request && message.way == Way::loan) ranges_.assign(1, message.lending.message);
+  if (message.is_request && message.way == Way::in_place)
+    ranges_.assign(1, message.in_place.message);
   if (id == kNone) {
     keep(peer, message, payload);
   } else {
@@ -175,13 +173,11 @@ void ShmTransport::take_more(Peer& peer, const Slot& slot) {
     if (part.size() > record.bytes - record.moved) throw nonsense();
     take_bytes(peer, peer.partial, part);
   } else {
-    const auto last =
-        std::find_if(peer.arrivals.rbegin(), peer.arrivals.rend(),
-                     [](const Arrival& arrival) { return !arrival.message.is_reply; });
-    if (last == peer.arrivals.rend() || last->message.is_request ||
-        part.size() > last->message.bytes - last->payload.size())
+    if (peer.arrivals.empty()) throw nonsense();
+    Arrival& last = peer.arrivals.back();
+    if (last.message.is_request || part.size() > last.message.bytes - last.payload.size())
       throw nonsense();
-    last->payload.insert(last->payload.end(), part.begin(), part.end());
+    last.payload.insert(last.payload.end(), part.begin(), part.end());
   }
   peer.in.consume(extent);
 }
@@ -208,7 +204,7 @@ void ShmTransport::keep(Peer& peer, const Message& message, std::span<const std:
 void ShmTransport::find_strays_of(Peer& peer, std::uint64_t pending) {
   const auto rank = static_cast<Rank>(&peer - peers_.data());
   for (const Arrival& arrival : peer.arrivals)
-    if (!arrival.message.is_reply && is_stray(arrival.message.fingerprint, pending))
+    if (is_stray(arrival.message.fingerprint, pending))
       throw stray_message(rank, arrival.message.fingerprint, pending);
   if (!peer.in.attached() || !peer.in.has_slot()) return;
   const Slot& slot = peer.in.slot();
@@ -252,8 +248,9 @@ void ShmTransport::grant(Peer& peer, std::uint32_t id, const Message& message,
     bytes += range.bytes;
   }
   if (bytes != message.bytes) throw nonsense();
-  if (message.way != Way::process && records_[id].transfer.may_lend && ranges.size() == 1)
-    return lend(peer, id, message, ranges.front());
+  const bool waits = records_[id].transfer.kind == Transfer::Kind::wait;
+  if (message.way != Way::process && waits && ranges.size() == 1)
+    return leave(peer, id, message, ranges.front());
   Pull pull;
   if (!spare_pulls_.empty()) {
     pull = std::move(spare_pulls_.back());
@@ -271,7 +268,7 @@ void ShmTransport::grant(Peer& peer, std::uint32_t id, const Message& message,
 void ShmTransport::take_chunk(Peer& peer, const Slot& slot) {
   const auto extent = body_of<Extent>(slot);
   Record& record = record_of(slot.id);
-  if (record.transfer.kind != Transfer::Kind::recv || !record.is_streamed ||
+  if (record.transfer.kind == Transfer::Kind::send || !record.is_streamed ||
       extent.bytes > record.bytes - record.moved)
     throw nonsense();
   deliver(record, {peer.in.at(extent), extent.bytes});
@@ -290,9 +287,9 @@ void ShmTransport::take_answer(Peer& peer, const Slot& slot) {
   if (slot.kind == Kind::grant && record.take == Take::share) throw nonsense();
   --peer.awaited;
   if (slot.kind == Kind::done) {
-    if (body_of<Answer>(slot).is_there != 0) take_reply(peer, record);
-    finish(id);
-    return;
+    const bool is_stored = body_of<Answer>(slot).is_there != 0;
+    if (is_stored && record.transfer.result.data == nullptr) throw nonsense();
+    return finish(id, is_stored);
   }
   record.is_streamed = true;
   record.take = slot.way == Way::past ? Take::past : Take::stream;

@@ -38,11 +38,11 @@ enum class Kind : std::uint8_t {
 
 /// How a receiver may get at the bytes of a request. It may always have them streamed.
 enum class Way : std::uint8_t {
-  stream,   ///< The sender copies them through the ring of bytes.
-  past,     ///< It does so past its caches. Of buffered and grant.
-  visible,  ///< They lie in the sender's segment.
-  loan,     ///< They do, in one run, and an answer may be written there too; the body is a Lending.
-  process   ///< The system reads them out of the sender's memory.
+  stream,    ///< The sender copies them through the ring of bytes.
+  past,      ///< It does so past its caches. Of buffered and grant.
+  visible,   ///< They lie in the sender's segment.
+  in_place,  ///< They do, in one run, and the result may be stored there too; the body is InPlace.
+  process    ///< The system reads them out of the sender's memory.
 };
 
 /// One cache line. The stamp is written last and tells in which turn of the ring the slot was
@@ -86,15 +86,15 @@ struct Request {
   std::int64_t timing;  ///< As Buffered's.
 };
 /// The body of a request where the receiver may work in the sender's segment.
-struct Lending {
-  Range message;       ///< Where it is.
-  Range reply;         ///< Where a message to the sender may be written.
-  std::uint32_t turn;  ///< Which one.
+struct InPlace {
+  Range message;          ///< Where it is.
+  Range result;           ///< Where a message to the sender may be written.
+  std::uint32_t ordinal;  ///< Which one, as ResultPlace::ordinal.
 };
 /// The body of a grant, of stored and of done: whose they are. The slot's id is the other side's.
 struct Answer {
   std::uint32_t ours;
-  /// Of done: whether the receiver's next message stands where it may. Of stored: whether they are.
+  /// Of done: whether the result stands in its place. Of stored: whether they are.
   std::uint32_t is_there;
 };
 /// The body of share.
@@ -109,7 +109,7 @@ struct alignas(64) Consumed {
   std::atomic<std::uint64_t> bytes;    ///< As Extent::end.
   std::atomic<std::uint64_t> matched;  ///< Payload bytes of small and buffered messages that met
                                        ///< their receive.
-  std::atomic<std::uint32_t> storing;  ///< How many replies to the sender are being written.
+  std::atomic<std::uint32_t> storing;  ///< How many results are being written to the sender's.
   /// How it would have messages come, two bits for each kind of them. It changes seldom, so it has
   /// a line of its own, which stays in the sender's cache.
   alignas(64) std::atomic<std::uint64_t> asked;

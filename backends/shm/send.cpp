@@ -15,8 +15,6 @@ constexpr std::uint64_t kEager = 32768;
 constexpr std::uint64_t kEagerAlone = (std::uint64_t{64} << 10) - 1;
 /// in parts of so many, so that the receiver reads one while the next is written.
 constexpr std::uint64_t kPart = 8192;
-/// From here up two ranks that work in each other's memory are faster than by copies.
-constexpr std::uint64_t kLoan = 2048;
 /// So many bytes may be sent to a rank that has not posted their receives.
 constexpr std::uint64_t kCredit = std::uint64_t{256} << 10;
 /// Bytes of a chunk: shorter ones cost more of the time when both ends copy both ways, longer ones
@@ -56,19 +54,19 @@ void ShmTransport::post_send(Peer& peer, const Transfer& transfer, std::uint64_t
   send_waiting(peer);
 }
 
-// Both ranks see the memory, so the message stays where it is, and so may the answer.
-bool ShmTransport::is_lent(const Transfer& transfer, std::uint64_t bytes) const noexcept {
-  if (transfer.reply.data == nullptr || bytes < kLoan || transfer.pieces.size() > 1) return false;
+// Both ranks see the memory, so the message stays where it is, and the result is stored there.
+bool ShmTransport::is_in_place(const Transfer& transfer) const noexcept {
+  const ResultPlace& result = transfer.result;
+  if (result.data == nullptr || transfer.pieces.size() > 1) return false;
   const Segment& segment = domain_->segment();
   const Piece& piece = transfer.pieces.front();
-  return segment.contains(piece.data, piece.bytes) &&
-         segment.contains(transfer.reply.data, transfer.reply.bytes);
+  return segment.contains(piece.data, piece.bytes) && segment.contains(result.data, result.bytes);
 }
 
 bool ShmTransport::may_be_early(Peer& peer, const Transfer& transfer,
                                 std::uint64_t bytes) noexcept {
   if (bytes > kInlineBytes) {
-    if (is_lent(transfer, bytes)) return false;
+    if (is_in_place(transfer)) return false;
     const std::uint64_t limit = is_alone_ ? kEagerAlone : kEager;
     if ((bytes > limit && !crowded_) || bytes > peer.out.byte_limit()) return false;
     if (asked_for(peer, bytes, !is_alone_) == Take::read) return false;
@@ -125,13 +123,13 @@ Duration ShmTransport::timed_put(Cursor& cursor, std::byte* to, std::uint64_t by
   return std::max(now() - began, Duration{1});
 }
 
-Lending ShmTransport::lending_of(const Transfer& transfer) const noexcept {
+InPlace ShmTransport::places_of(const Transfer& transfer) const noexcept {
   const std::byte* const segment = domain_->segment().mapping().base();
   const Piece& piece = transfer.pieces.front();
-  const Reply& reply = transfer.reply;
+  const ResultPlace& result = transfer.result;
   return {.message = {static_cast<std::uint64_t>(piece.data - segment), piece.bytes},
-          .reply = {static_cast<std::uint64_t>(reply.data - segment), reply.bytes},
-          .turn = reply.turn};
+          .result = {static_cast<std::uint64_t>(result.data - segment), result.bytes},
+          .ordinal = result.ordinal};
 }
 
 bool ShmTransport::list_ranges(Peer& peer, const Record& record, Way way, Request& request) {
@@ -161,7 +159,7 @@ bool ShmTransport::send_request(Peer& peer, std::uint32_t id) {
   Slot& slot = fill(peer.out, Kind::request, record.transfer, id);
   slot.way = way;
   slot.alone = record.course.exchanged ? 0 : 1;
-  if (way == Way::loan) set_body(slot, lending_of(record.transfer));
+  if (way == Way::in_place) set_body(slot, places_of(record.transfer));
   else set_body(slot, request);
   if (lists) peer.out.take_room(request.ranges);
   peer.out.send();

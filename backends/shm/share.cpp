@@ -82,7 +82,7 @@ bool ShmTransport::push_some(Peer& peer, Record& record) const {
 void ShmTransport::take_stored(Peer& peer, const Slot& slot) {
   Record& record = record_of(slot.id);
   const Range rest = std::exchange(record.rest, {});
-  if (record.transfer.kind != Transfer::Kind::recv || rest.bytes == 0) throw nonsense();
+  if (record.transfer.kind == Transfer::Kind::send || rest.bytes == 0) throw nonsense();
   if (body_of<Answer>(slot).is_there != 0) {
     record.moved += rest.bytes;
     return;

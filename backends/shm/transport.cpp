@@ -24,7 +24,7 @@ ShmTransport::ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communi
       alarm_{std::move(alarm)}, capabilities_{.name = "shm",
                                               .tags = 1u << 30,
                                               .combines = true,
-                                              .loans = true,
+                                              .visible = true,
                                               .idle_spins = options.oversubscribed ? 4 : 20000},
       crowded_{options.oversubscribed}, dozes_{options.oversubscribed}, doze_{options.doze} {
   peers_.resize(members_.size());
@@ -222,7 +222,7 @@ std::uint32_t ShmTransport::add_record(const Transfer& transfer, std::uint64_t b
   record.course = {.folds = transfer.combiner != nullptr, .exchanged = !is_alone_};
   record.in_use = true;
   record.is_streamed = false;
-  record.is_lent = false;
+  record.is_left = false;
   record.is_storing = false;
   record.take = Take::stream;
   record.rest = {};
@@ -234,9 +234,9 @@ ShmTransport::Record& ShmTransport::record_of(std::uint32_t id) {
   return records_[id];
 }
 
-void ShmTransport::finish(std::uint32_t id) {
+void ShmTransport::finish(std::uint32_t id, bool is_stored) {
   if (records_[id].transfer.kind == Transfer::Kind::send) --outgoing_;
-  done_.push_back({records_[id].transfer.cookie});
+  done_.push_back({.cookie = records_[id].transfer.cookie, .is_stored = is_stored});
   records_[id].in_use = false;
   free_records_.push_back(id);
 }

@@ -29,8 +29,9 @@ class ShmTransport final : public Transport {
   [[nodiscard]] Duration now() const noexcept override;
   void post(std::span<const Transfer> transfers) override;
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) override;
-  [[nodiscard]] std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) override;
-  void end_loan(LoanId loan, bool replied) override;
+  [[nodiscard]] std::byte* open_result(AccessId access, std::uint32_t ordinal,
+                                       std::size_t bytes) override;
+  void signal(AccessId access, bool is_stored) override;
   void doze() override;
   void expect_dozing() override { dozes_ = true; }
   void end_doze() noexcept override;
@@ -48,14 +49,14 @@ class ShmTransport final : public Transport {
     std::uint64_t moved = 0;
     Cursor cursor{};
     std::uint32_t theirs = 0;  // the other side's number for it
-    Lending lending{};         // of a loan
+    InPlace in_place{};        // of a message that stays
     Duration began{0};         // when both ranks had, if two ways are compared
     Course course{};           // of a receive, if so
     bool in_use = false;
     bool is_streamed = false;  // it was granted
-    bool is_lent = false;
-    bool is_storing = false;  // the answer, where the lender has it
-    Range rest{};             // what its sender writes: of a send, where; of a receive, how much
+    bool is_left = false;      // where the sender has it
+    bool is_storing = false;   // the result, where the sender wants it
+    Range rest{};              // what its sender writes: of a send, where; of a receive, how much
     Take take = Take::stream;
   };
   // What a slot says of a message.
@@ -67,9 +68,8 @@ class ShmTransport final : public Transport {
     Duration timing{0};  // as Buffered's
     bool is_request = false;
     bool is_alone = false;
-    bool is_reply = false;  // its bytes stand in their place already
     Way way{};
-    Lending lending{};
+    InPlace in_place{};
   };
   // The bytes of a message that has come as a whole.
   struct Whole {
@@ -142,7 +142,7 @@ class ShmTransport final : public Transport {
   [[nodiscard]] bool has_something_to_do();
   [[nodiscard]] std::uint32_t add_record(const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] Record& record_of(std::uint32_t id);
-  void finish(std::uint32_t id);
+  void finish(std::uint32_t id, bool is_stored = false);
   /// Of a transfer that is done as it is posted.
   void tell_done(const Transfer& transfer) {
     if (transfer.done != nullptr) *transfer.done = true;
@@ -158,8 +158,8 @@ class ShmTransport final : public Transport {
   [[nodiscard]] bool send_request(Peer& peer, std::uint32_t id);
   [[nodiscard]] bool may_be_early(Peer& peer, const Transfer& transfer,
                                   std::uint64_t bytes) noexcept;
-  [[nodiscard]] bool is_lent(const Transfer& transfer, std::uint64_t bytes) const noexcept;
-  [[nodiscard]] Lending lending_of(const Transfer& transfer) const noexcept;
+  [[nodiscard]] bool is_in_place(const Transfer& transfer) const noexcept;
+  [[nodiscard]] InPlace places_of(const Transfer& transfer) const noexcept;
   [[nodiscard]] bool list_ranges(Peer& peer, const Record& record, Way way, Request& request);
   void send_answer(Peer& peer, const Answering& answering);
   void send_waiting(Peer& peer);
@@ -205,8 +205,7 @@ class ShmTransport final : public Transport {
   void pull_all(Peer& peer);
   void pull_some(Peer& peer, Pull& pull, Record& record);
   [[nodiscard]] std::size_t pull_from_process(Peer& peer, const Range& range, Record& record);
-  void lend(Peer& peer, std::uint32_t id, const Message& message, const Range& range);
-  void take_reply(Peer& peer, const Record& send);
+  void leave(Peer& peer, std::uint32_t id, const Message& message, const Range& range);
   [[nodiscard]] bool may_touch(const Peer& peer) const noexcept;
   [[nodiscard]] std::uint32_t find_receive(Peer& peer, std::uint32_t tag);
   void check(const Peer& peer, const Transfer& transfer, std::uint64_t bytes,

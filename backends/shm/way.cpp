@@ -32,7 +32,7 @@ constexpr std::uint64_t kSharedVisible = std::uint64_t{512} << 10;
 Way ShmTransport::way_for(const Peer& peer, const Record& record) const noexcept {
   const std::span<const Piece> pieces = record.transfer.pieces;
   if (pieces.size() > kMostRanges) return Way::stream;
-  if (is_lent(record.transfer, record.bytes)) return Way::loan;
+  if (is_in_place(record.transfer)) return Way::in_place;
   const Segment& segment = domain_->segment();
   const bool visible = std::ranges::all_of(
       pieces, [&](const Piece& piece) { return segment.contains(piece.data, piece.bytes); });

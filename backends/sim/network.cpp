@@ -106,8 +106,13 @@ void Network::post_one(Rank self, const Transfer& transfer) {
   expects(transfer.tag < options_.tags, "a transfer's tag is beyond the transport's");
   expects(transfer.combiner == nullptr || (options_.combines && transfer.reduced),
           "a transfer has a combiner of no use");
-  const Half half{transfer.fingerprint, transfer.cookie,   transfer.pieces, total(transfer.pieces),
-                  transfer.combiner,    transfer.may_lend, transfer.reply};
+  const Half half{.fingerprint = transfer.fingerprint,
+                  .cookie = transfer.cookie,
+                  .pieces = transfer.pieces,
+                  .bytes = total(transfer.pieces),
+                  .combiner = transfer.combiner,
+                  .waits = transfer.kind == Transfer::Kind::wait,
+                  .result = transfer.result};
   ++endpoint(self).transfers;
   ++transfers_;
   ++activity_;
@@ -145,10 +150,6 @@ void Network::post_send(std::shared_ptr<Message> message) {
 void Network::post_receive(std::shared_ptr<Message> message) {
   Endpoint& destination = endpoint(message->destination);
   const auto arrived = take_match(destination.unexpected, *message);
-  if (arrived != nullptr && arrived->replied) {
-    destination.ready.push_back({message->receive.cookie});
-    return;
-  }
   if (options_.scribble && message->receive.combiner == nullptr)
     for (const Piece& piece : message->receive.pieces) std::memset(piece.data, 0xa5, piece.bytes);
   if (arrived != nullptr) {
@@ -188,7 +189,7 @@ void Network::deliver(const std::shared_ptr<Message>& delivered) {
   Endpoint& destination = endpoint(message.destination);
   if (!destination.alive() || (!message.eager && !source.alive())) return;
   if (const auto error = mismatch(message)) return fail(message.destination, *error);
-  if (lend(delivered)) return;
+  if (leave_there(delivered)) return;
   if (!message.eager) gather(message.send.pieces, message.payload);
   if (message.receive.combiner == nullptr) scatter(message.payload, message.receive.pieces);
   else if (!feed(message)) return;
@@ -197,55 +198,37 @@ void Network::deliver(const std::shared_ptr<Message>& delivered) {
 }
 
 /// Leaves a message where it is, now and then. @return whether it did.
-bool Network::lend(const std::shared_ptr<Message>& message) {
-  if (!options_.loans || message->eager || !message->receive.may_lend ||
+bool Network::leave_there(const std::shared_ptr<Message>& message) {
+  if (!options_.visible || message->eager || !message->receive.waits ||
       message->send.pieces.size() != 1 || parts_.below(4) == 0)
     return false;
   Endpoint& destination = endpoint(message->destination);
-  destination.loans.push_back(message);
-  const std::byte* lent = message->send.pieces.front().data;
-  // What is folded is read at once. Other messages are read later, when the lender may be gone; who
-  // reads them after the end of the loan shows.
-  if (message->receive.combiner == nullptr) {
-    gather(message->send.pieces, message->payload);
-    lent = message->payload.data();
-  }
-  destination.ready.push_back(
-      {message->receive.cookie, static_cast<LoanId>(destination.loans.size() - 1), lent});
+  // It is read later, when the sender may be gone; who reads it after the signal shows.
+  gather(message->send.pieces, message->payload);
+  destination.accesses.push_back(message);
+  destination.ready.push_back({.cookie = message->receive.cookie,
+                               .access = static_cast<AccessId>(destination.accesses.size() - 1),
+                               .data = message->payload.data()});
   return true;
 }
 
-std::byte* Network::reply_to(Rank self, LoanId loan, std::uint32_t turn, std::size_t bytes) {
-  const Message& message = *endpoint(self).loans.at(loan);
+std::byte* Network::open_result(Rank self, AccessId access, std::uint32_t ordinal,
+                                std::size_t bytes) {
+  const Message& message = *endpoint(self).accesses.at(access);
   if (!endpoint(message.source).alive()) return nullptr;
-  const Reply& reply = message.send.reply;
-  return reply.turn == turn && reply.bytes == bytes ? reply.data : nullptr;
+  const ResultPlace& result = message.send.result;
+  return result.ordinal == ordinal && result.bytes == bytes ? result.data : nullptr;
 }
 
-/// The answer takes its place among the messages to the lender at once, as if it were sent now.
-void Network::end_loan(Rank self, LoanId loan, bool replied) {
-  const std::shared_ptr<Message> message = std::move(endpoint(self).loans.at(loan));
-  expects(message != nullptr, "a loan ends once");
-  if (replied) {
-    auto reply = std::make_shared<Message>();
-    reply->source = self;
-    reply->destination = message->source;
-    reply->tag = message->tag;
-    reply->replied = true;
-    Endpoint& lender = endpoint(message->source);
-    if (const auto waiting = take_match(lender.expected, *reply))
-      message->answered = waiting->receive.cookie;
-    else lender.unexpected.push_back(std::move(reply));
-  }
-  schedule({.time = now_ + latency(self), .kind = Event::Kind::returned, .message = message});
-}
-
-/// The lender hears that its message was read, and perhaps answered.
-void Network::take_back(const Message& loan) {
-  Endpoint& lender = endpoint(loan.source);
-  if (!lender.alive()) return;
-  lender.ready.push_back({loan.send.cookie});
-  if (loan.answered) lender.ready.push_back({*loan.answered});
+void Network::signal(Rank self, AccessId access, bool is_stored) {
+  const std::shared_ptr<Message> message = std::move(endpoint(self).accesses.at(access));
+  expects(message != nullptr, "an access ends once");
+  if (endpoint(message->source).alive() && !is_stored)
+    expects(std::ranges::equal(message->payload,
+                               std::span{message->send.pieces.front().data, message->send.bytes}),
+            "a sender leaves its bytes alone until the signal");
+  message->is_stored = is_stored;
+  schedule({.time = now_ + latency(self), .kind = Event::Kind::signalled, .message = message});
 }
 
 /// Parts of any length, which may cut elements, each in memory of its own that begins anywhere and
@@ -290,7 +273,7 @@ std::size_t Network::poll(Rank self, std::span<Completion> completions) {
 void Network::find_strays(Rank self, std::uint64_t pending) {
   if (!endpoint(self).alive()) return;
   for (const auto& message : endpoint(self).unexpected)
-    if (!message->replied && is_stray(message->send.fingerprint, pending)) {
+    if (is_stray(message->send.fingerprint, pending)) {
       fail(self, stray_message(message->source, message->send.fingerprint, pending));
       throw Error{*endpoint(self).failure};
     }
@@ -301,7 +284,7 @@ std::optional<Unexpected> Network::probe(Rank self, Rank from, std::uint32_t tag
   if (own.dead || now_ < own.stalled_until) return std::nullopt;
   if (own.failure) throw Error{*own.failure};
   for (const auto& message : own.unexpected)
-    if (!message->replied && message->tag == tag && (from == any_rank || message->source == from))
+    if (message->tag == tag && (from == any_rank || message->source == from))
       return Unexpected{message->source, message->send.bytes};
   return std::nullopt;
 }
@@ -374,13 +357,15 @@ void Network::advance_by(Duration span) {
 
 void Network::happen(const Event& event) {
   switch (event.kind) {
-    case Event::Kind::send_done: {
+    case Event::Kind::send_done:
+    case Event::Kind::signalled: {
       Endpoint& source = endpoint(event.message->source);
-      if (source.alive()) source.ready.push_back({event.message->send.cookie});
+      if (source.alive())
+        source.ready.push_back(
+            {.cookie = event.message->send.cookie, .is_stored = event.message->is_stored});
       break;
     }
     case Event::Kind::deliver: deliver(event.message); break;
-    case Event::Kind::returned: take_back(*event.message); break;
     case Event::Kind::notice: fail(event.rank, *endpoint(event.rank).notice); break;
     case Event::Kind::wake: break;
     case Event::Kind::fault: check_faults(event.rank); break;

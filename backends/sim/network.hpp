@@ -21,8 +21,8 @@ struct Half {
   std::span<const Piece> pieces{};  ///< Valid until the completion, or the rank's failure.
   std::size_t bytes = 0;            ///< Sum over the pieces.
   Combiner* combiner = nullptr;     ///< As posted.
-  bool may_lend = false;            ///< As posted.
-  Reply reply{};                    ///< As posted.
+  bool waits = false;               ///< Whether it is a wait.
+  ResultPlace result{};             ///< As posted.
 };
 
 /// A message: both halves once they have met.
@@ -35,21 +35,19 @@ struct Message {
   Half receive{};                    ///< The receiver's half.
   std::vector<std::byte> payload{};  ///< Bytes of an eager message.
   Duration arrival{0};               ///< When an eager message is at its destination.
-  bool replied = false;              ///< It stands in its place: the answer to a loan.
-  std::optional<std::uint64_t> answered{};  ///< Of a loan: the receive that has its answer.
+  bool is_stored = false;            ///< Its result stands at the sender's.
 };
 
 /// Something that will happen.
 struct Event {
   /// What will happen.
-  enum class Kind : std::uint8_t { send_done, deliver, returned, notice, wake, fault };
-  Duration time{0};            ///< When.
-  std::uint64_t tie = 0;       ///< Chance decides between events of the same time.
-  std::uint64_t sequence = 0;  ///< And, should even that be equal, the order of creation.
-  Kind kind = Kind::wake;      ///< What.
-  Rank rank = 0;               ///< To whom, for notices and faults.
-  std::shared_ptr<Message>
-      message{};  ///< Which, for deliveries, returned loans and completed sends.
+  enum class Kind : std::uint8_t { send_done, deliver, signalled, notice, wake, fault };
+  Duration time{0};                    ///< When.
+  std::uint64_t tie = 0;               ///< Chance decides between events of the same time.
+  std::uint64_t sequence = 0;          ///< And, should even that be equal, the order of creation.
+  Kind kind = Kind::wake;              ///< What.
+  Rank rank = 0;                       ///< To whom, for notices and faults.
+  std::shared_ptr<Message> message{};  ///< Which, for deliveries, signals and completed sends.
 };
 
 /// What the network knows of one rank.
@@ -57,7 +55,7 @@ struct Endpoint {
   std::vector<std::shared_ptr<Message>> unexpected{};  ///< Sent to it, not yet received.
   std::vector<std::shared_ptr<Message>> expected{};    ///< Receives that wait for their message.
   std::deque<Completion> ready{};                      ///< For its next polls.
-  std::vector<std::shared_ptr<Message>> loans{};       ///< By number; null where ended.
+  std::vector<std::shared_ptr<Message>> accesses{};    ///< By number; null where ended.
   std::optional<Error> failure{};  ///< Thrown by every poll and post from now on.
   std::optional<Error> notice{};   ///< Becomes its failure when word arrives.
   Duration port_free{0};           ///< When its last send has left.
@@ -82,13 +80,11 @@ class Network {
   void post(Rank self, std::span<const Transfer> transfers);
   /// As Transport::poll. @param self who polls. @param completions to be filled. @return how many.
   std::size_t poll(Rank self, std::span<Completion> completions);
-  /// As Transport::reply_to. @param self who answers. @param loan which. @param turn and
-  /// @param bytes of the answer.
-  /// @return where to, or null.
-  std::byte* reply_to(Rank self, LoanId loan, std::uint32_t turn, std::size_t bytes);
-  /// As Transport::end_loan. @param self who does. @param loan which. @param replied whether it is
-  /// answered.
-  void end_loan(Rank self, LoanId loan, bool replied);
+  /// As Transport::open_result. @param self who stores. @param access which. @param ordinal and
+  /// @param bytes of the result. @return where to, or null.
+  std::byte* open_result(Rank self, AccessId access, std::uint32_t ordinal, std::size_t bytes);
+  /// As Transport::signal. @param self who does. @param access which. @param is_stored as there.
+  void signal(Rank self, AccessId access, bool is_stored);
   /// As Transport::probe.
   [[nodiscard]] std::optional<Unexpected> probe(Rank self, Rank from, std::uint32_t tag) const;
   /// As Transport::find_strays. @param self who looks. @param pending as in is_stray.
@@ -130,8 +126,7 @@ class Network {
   void match(const std::shared_ptr<Message>& message);
   void deliver(const std::shared_ptr<Message>& delivered);
   bool feed(const Message& message);
-  [[nodiscard]] bool lend(const std::shared_ptr<Message>& message);
-  void take_back(const Message& loan);
+  [[nodiscard]] bool leave_there(const std::shared_ptr<Message>& message);
   Duration leave(const Message& message);
   Duration latency(Rank source);
   void schedule(Event event);

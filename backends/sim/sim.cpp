@@ -16,7 +16,7 @@ class SimTransport final : public Transport {
     capabilities_.name = "sim";
     capabilities_.tags = network_->options().tags;
     capabilities_.combines = network_->options().combines;
-    capabilities_.loans = network_->options().loans;
+    capabilities_.visible = network_->options().visible;
     capabilities_.idle_spins = 1;  // One thread drives all: look at the clock at every poll.
   }
   ~SimTransport() override { network_->close(self_); }
@@ -36,10 +36,13 @@ class SimTransport final : public Transport {
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override {
     return network_->probe(self_, from, tag);
   }
-  [[nodiscard]] std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) override {
-    return network_->reply_to(self_, loan, turn, bytes);
+  [[nodiscard]] std::byte* open_result(AccessId access, std::uint32_t ordinal,
+                                       std::size_t bytes) override {
+    return network_->open_result(self_, access, ordinal, bytes);
   }
-  void end_loan(LoanId loan, bool replied) override { network_->end_loan(self_, loan, replied); }
+  void signal(AccessId access, bool is_stored) override {
+    network_->signal(self_, access, is_stored);
+  }
   bool abort(const Error& cause) noexcept override {
     try {
       network_->abort(self_, cause);

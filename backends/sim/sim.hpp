@@ -46,7 +46,7 @@ struct ClusterOptions {
   bool scribble = false;           ///< Fill the pieces of a receive with rubbish when it
                                    ///< is posted: who reads them too early shows.
   bool combines = true;            ///< As Capabilities::combines; the seed decides the parts.
-  bool loans = true;               ///< As Capabilities::loans; the seed decides what is lent.
+  bool visible = true;             ///< As there; the seed decides which messages stay.
   std::uint32_t tags = 1U << 30U;  ///< As Capabilities::tags.
 };
 

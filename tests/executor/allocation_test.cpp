@@ -26,9 +26,9 @@ class Uncounted final : public Wrapper {
     const Count off{false};
     return Wrapper::poll(completions);
   }
-  void end_loan(LoanId loan, bool replied) override {
+  void signal(AccessId access, bool is_stored) override {
     const Count off{false};
-    Wrapper::end_loan(loan, replied);
+    Wrapper::signal(access, is_stored);
   }
 };
 

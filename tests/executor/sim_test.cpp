@@ -1,4 +1,4 @@
-// The simulated cluster by itself: matching, time, parts, loans.
+// The simulated cluster by itself: matching, time, parts, messages that stay.
 #include "sim_fixture.hpp"
 
 #include <array>
@@ -171,9 +171,8 @@ TEST(Sim, ScribblesOverPostedReceives) {
   EXPECT_EQ(into.bytes, std::vector<std::byte>(4, std::byte{0xa5}));
 }
 
-// Where a combiner gets all at once, or nothing is lent, nobody learns that parts are put together
-// wrong.
-TEST(Sim, GivesCombinersPartsAndLendsMostMessages) {
+// Where a combiner gets all at once nobody learns that parts are put together wrong.
+TEST(Sim, GivesCombinersParts) {
   struct Counter final : Combiner {
     void take(std::span<const std::byte>) override { ++parts; }
     int parts = 0;
@@ -184,25 +183,58 @@ TEST(Sim, GivesCombinersPartsAndLendsMostMessages) {
   Buffer into{64};
   Counter counter{};
   std::array<Completion, 1> completion{};
-  int lent = 0;
   for (int i = 0; i < kMessages; ++i) {
     Transfer receive = receive_of(into, 0);
     receive.combiner = &counter;
     receive.reduced = true;
-    receive.may_lend = true;
     post(ranks[1], receive);
     post(ranks[0], send_of(from, 1));
     while (ranks.cluster.advance()) {
     }
     ASSERT_EQ(ranks[1].poll(completion), 1U);
-    if (completion.front().loan != kNoLoan) {
-      ++lent;
-      ranks[1].end_loan(completion.front().loan, false);
-    }
   }
-  EXPECT_GT(lent, kMessages / 2);
-  EXPECT_LT(lent, kMessages);
-  EXPECT_GT(counter.parts, 2 * (kMessages - lent)) << "in few parts";
+  EXPECT_GT(counter.parts, 2 * kMessages) << "in few parts";
+}
+
+TEST(Sim, LeavesMostMessagesThatAreWaitedFor) {
+  constexpr int kMessages = 200;
+  Fixture ranks{{.size = 2, .delivery = Delivery::rendezvous}};
+  const Buffer from{64};
+  Buffer into{64};
+  Buffer result{64};
+  std::array<Completion, 1> completion{};
+  int left = 0;
+  for (int i = 0; i < kMessages; ++i) {
+    Transfer wait = receive_of(into, 0);
+    wait.kind = Transfer::Kind::wait;
+    post(ranks[1], wait);
+    Transfer send = send_of(from, 1);
+    send.result = {result.bytes.data(), result.bytes.size(), 7};
+    post(ranks[0], send);
+    while (ranks.cluster.advance()) {
+    }
+    ASSERT_EQ(ranks[1].poll(completion), 1U);
+    const Completion waited = completion.front();
+    if (waited.access == kNoAccess) {
+      ASSERT_EQ(ranks[0].poll(completion), 1U);
+      EXPECT_FALSE(completion.front().is_stored);
+      continue;
+    }
+    ++left;
+    EXPECT_EQ(ranks[0].poll(completion), 0U) << "it is still being read";
+    EXPECT_EQ(ranks[1].open_result(waited.access, 8, 64), nullptr);
+    const bool stores = left % 2 == 0;
+    if (stores) {
+      EXPECT_EQ(ranks[1].open_result(waited.access, 7, 64), result.bytes.data());
+    }
+    ranks[1].signal(waited.access, stores);
+    while (ranks.cluster.advance()) {
+    }
+    ASSERT_EQ(ranks[0].poll(completion), 1U);
+    EXPECT_EQ(completion.front().is_stored, stores);
+  }
+  EXPECT_GT(left, kMessages / 2);
+  EXPECT_LT(left, kMessages);
 }
 
 TEST(Sim, ADifferentFingerprintOrLengthIsAMismatch) {

@@ -30,7 +30,8 @@ std::string LoweredCase::words() const {
   for (std::size_t i = 0; i < std::min<std::size_t>(counts.size(), 8); ++i)
     text += " " + std::to_string(counts[i]);
   return text + (is_equal ? " (equal), " : ", ") + std::to_string(segments) + " segments" +
-         (combines ? "" : ", staged") + ", in place " + std::to_string(in_place);
+         (combines ? "" : ", staged") + (visible ? ", visible" : "") + ", in place " +
+         std::to_string(in_place);
 }
 
 Lowered lower_all(const std::vector<Schedule>& schedules, const LoweredCase& what,
@@ -48,7 +49,10 @@ Lowered lower_all(const std::vector<Schedule>& schedules, const LoweredCase& wha
                               {.element_bytes = kElementBytes,
                                .segments = what.segments,
                                .divides = true,
-                               .combines = what.combines}};
+                               .combines = what.combines,
+                               .visible = what.visible,
+                               .least_visible = 1,
+                               .lockstep = what.lockstep}};
     const auto found = programs.find(segment, in_place);
     lowered.programs.push_back(*found.program);
     lowered.ranks.push_back(
@@ -69,18 +73,22 @@ std::string check(const std::vector<Schedule>& schedules, const LoweredCase& wha
                                  .seed = segment + what.in_place + 1});
 }
 
-std::vector<LoweredCase> cases_of(const Contract& contract) {
+std::vector<LoweredCase> cases_of(const Contract& contract, bool lockstep) {
   std::vector<LoweredCase> cases;
   const std::size_t blocks = contract.blocks();
   const auto add = [&](std::vector<std::size_t> counts, bool is_equal, std::size_t segments) {
     // In place on no rank, on all, and on some.
     for (const std::uint64_t in_place : {std::uint64_t{0}, ~std::uint64_t{0}, 0x5a5a5a5a5a5a5a5aU})
-      cases.push_back({.contract = contract,
-                       .counts = counts,
-                       .is_equal = is_equal,
-                       .segments = segments,
-                       .combines = cases.size() % 4 != 3,
-                       .in_place = in_place});
+      for (const bool visible : {false, true})
+        if (!visible || contract.reduces())
+          cases.push_back({.contract = contract,
+                           .counts = counts,
+                           .is_equal = is_equal,
+                           .segments = segments,
+                           .combines = cases.size() % 7 != 3,
+                           .visible = visible,
+                           .lockstep = lockstep,
+                           .in_place = in_place});
   };
   add(std::vector<std::size_t>(blocks, 7), true, 1);
   add(std::vector<std::size_t>(blocks, 7), true, 3);
@@ -100,7 +108,7 @@ void check_choice(const Choice& choice, const Contract& contract) {
   std::vector<Schedule> schedules;
   for (Rank rank = 0; rank < contract.size; ++rank)
     schedules.push_back(choice.build(contract.size, contract.root, rank));
-  for (const LoweredCase& what : cases_of(contract))
+  for (const LoweredCase& what : cases_of(contract, choice.algorithm->traits.lockstep))
     for (std::size_t segment = 0; segment < what.segments; ++segment) {
       const std::string problem =
           check(schedules, what, lower_all(schedules, what, segment), segment);

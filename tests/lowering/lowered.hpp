@@ -21,6 +21,8 @@ struct LoweredCase {
   bool is_equal = true;               ///< Whether they are lowered as equal blocks.
   std::size_t segments = 1;
   bool combines = true;        ///< As LoweringOptions::combines.
+  bool visible = false;        ///< Whether messages of any size may stay where they are.
+  bool lockstep = false;       ///< As Traits::lockstep.
   std::uint64_t in_place = 0;  ///< A bit for each rank: whether its input is its output.
 
   /// @return it, for a person.
@@ -42,9 +44,10 @@ struct Lowered {
 [[nodiscard]] std::string check(const std::vector<Schedule>& schedules, const LoweredCase& what,
                                 const Lowered& lowered, std::size_t segment);
 
-/// @param contract of a collective. @return cases of it: blocks of 7 elements, of 1, of none and of
-/// unequal numbers of them, in one segment and in three, in place or not or each rank otherwise.
-[[nodiscard]] std::vector<LoweredCase> cases_of(const Contract& contract);
+/// @param contract of a collective. @param lockstep as Traits::lockstep. @return cases of it:
+/// blocks of 7 elements, of 1, of none and of unequal numbers of them, in one segment and in three,
+/// in place or not or each rank otherwise, and, where it reduces, in visible memory and in private.
+[[nodiscard]] std::vector<LoweredCase> cases_of(const Contract& contract, bool lockstep);
 
 /// Checks all rows of the catalog on so many ranks, with several roots, and expects no problem.
 /// @param size the number of ranks.

@@ -129,27 +129,55 @@ TEST(Lowering, CombinesBeforeOtherMessagesHaveCome) {
   EXPECT_EQ(program.needs.back(), 2U);
 }
 
+/// @param bytes of a message that stays where it is, at least.
+Program visible(const Schedule& schedule, int size, std::size_t bytes = 1, bool lockstep = true) {
+  const detail::LoweringOptions options{.element_bytes = 4,
+                                        .combines = true,
+                                        .visible = true,
+                                        .least_visible = bytes,
+                                        .lockstep = lockstep};
+  return lower(schedule, {Contract{Collective::all_reduce, size, 0}, 0, 12}, options, {}, false);
+}
+
 // Rank 1 would write a result of two slots where one of them belongs.
-TEST(Lowering, AnswersNoPartOfWhatWasCombined) {
-  constexpr detail::LoweringOptions kLending{.element_bytes = 4, .combines = true, .lends = true};
-  const auto has_relay = [&](std::uint32_t sent) {
+TEST(Lowering, StoresNoPartOfWhatWasCombinedAtItsSender) {
+  const auto waits = [&](std::uint32_t sent, std::size_t bytes = 1) {
     const Schedule schedule =
         Schedule{4}
-            .round({Send{1, {Space::out, 2}}, RecvReduce{1, {Space::out, 0, 2}},
-                    Finish{{Space::out, 0}}})
+            .round({Send{1, {Space::out, 2}}, RecvReduce{1, {Space::out, 0, 2}}})
             .round({Send{1, {Space::out, 0, sent}}, Recv{1, {Space::out, 2}}});
-    const Program program =
-        lower(schedule, two_ranks(Collective::all_reduce, 12), kLending, {}, false);
-    return std::ranges::any_of(program.shortcuts, [](const detail::Shortcut& shortcut) {
-      return shortcut.relay != detail::kNoMessage;
-    });
+    return count_of(visible(schedule, 2, bytes), Verb::wait);
   };
-  EXPECT_FALSE(has_relay(1));
-  const Schedule whole = Schedule{4}
-                             .round({Send{1, {Space::out, 2}}, RecvReduce{1, {Space::out, 0, 2}}})
-                             .round({Send{1, {Space::out, 0, 2}}, Recv{1, {Space::out, 2}}});
-  const Program program = lower(whole, two_ranks(Collective::all_reduce, 12), kLending, {}, false);
-  EXPECT_NE(program.shortcuts[1].relay, detail::kNoMessage);
+  EXPECT_EQ(waits(1), 0U);
+  EXPECT_EQ(waits(2), 1U);
+  EXPECT_EQ(waits(2, 25), 0U) << "it has 24 bytes";
+}
+
+// Of each of three peers comes a slot, and the result goes back to all of them: one combination of
+// four operands with four destinations, and no other message moves.
+TEST(Lowering, CombinesAllThatComesWhereItLies) {
+  const auto slot = [](std::uint32_t unit) { return Slots{Space::out, unit}; };
+  const Schedule schedule =
+      Schedule{4}
+          .round({Send{1, slot(1)}, Send{2, slot(2)}, Send{3, slot(3)}, RecvReduce{1, slot(0)},
+                  RecvReduce{2, slot(0)}, RecvReduce{3, slot(0)}})
+          .round({Send{1, slot(0)}, Send{2, slot(0)}, Send{3, slot(0)}, Recv{1, slot(1)},
+                  Recv{2, slot(2)}, Recv{3, slot(3)}});
+  const Program program = visible(schedule, 4);
+  EXPECT_EQ(count_of(program, Verb::wait), 3U);
+  EXPECT_EQ(count_of(program, Verb::signal), 3U);
+  ASSERT_EQ(program.combinations.size(), 1U);
+  EXPECT_EQ(program.combinations[0].operands, 4U);
+  EXPECT_EQ(program.combinations[0].results, 3U);
+  EXPECT_TRUE(std::ranges::all_of(program.forwards, [&](const detail::Forward& forward) {
+    const auto index = &forward - program.forwards.data();
+    const Operation& operation =
+        program.operations[program.messages[static_cast<std::size_t>(index)]];
+    if (operation.round == 1) return true;
+    return (operation.verb == Verb::send ? forward.spared : forward.sent) != detail::kNoMessage;
+  }));
+  EXPECT_EQ(count_of(visible(schedule, 4, 1, false), Verb::wait), 0U)
+      << "a sender might wait for one that waits for it";
 }
 
 TEST(Lowering, HoldsTheSlotsThatAreUsedOnly) {

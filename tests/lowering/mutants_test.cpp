@@ -29,11 +29,12 @@ const Subject kSubjects[]{{Collective::all_reduce, "ring", 4},
                           {Collective::reduce_scatter, "pairwise", 3},
                           {Collective::all_to_all, "bruck", 4},
                           {Collective::reduce, "knomial", 5},
-                          {Collective::all_reduce, "recursive_doubling", 5}};
+                          {Collective::all_reduce, "recursive_doubling", 5},
+                          {Collective::all_reduce, "direct", 3}};
 
 /// Lowers a subject in place, where most has to be ordered, and mutates each rank in turn.
 /// @return how many mutants there were, all of which were found.
-int found_mutants(const Mutation& mutate, bool combines = true) {
+int found_mutants(const Mutation& mutate, bool combines = true, bool visible = false) {
   int mutants = 0;
   for (const Subject& subject : kSubjects) {
     const Contract contract{subject.collective, subject.size, 0};
@@ -44,6 +45,8 @@ int found_mutants(const Mutation& mutate, bool combines = true) {
     const LoweredCase what{.contract = contract,
                            .counts = std::vector<std::size_t>(contract.blocks(), 7),
                            .combines = combines,
+                           .visible = visible,
+                           .lockstep = true,
                            .in_place = ~std::uint64_t{0}};
     for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
       Lowered lowered = lower_all(schedules, what, 0);
@@ -145,6 +148,79 @@ TEST(ProgramMutants, ThatCombineTooEarlyAreFound) {
                 },
                 false),
             10);
+}
+
+/// @return how many mutants of programs in visible memory there were.
+int found_visible_mutants(const Mutation& mutate) {
+  return found_mutants(mutate, true, true);
+}
+
+TEST(ProgramMutants, ThatSignalTooEarlyOrNotAtAllAreFound) {
+  EXPECT_GT(found_visible_mutants([](Program& program) {
+              for (std::size_t i = 1; i < program.size(); ++i) {
+                if (program.operations[i].verb != Verb::signal) continue;
+                Operation& before = program.operations[i - 1];
+                std::swap(before.verb, program.operations[i].verb);
+                std::swap(before.message, program.operations[i].message);
+                std::swap(before.combinations, program.operations[i].combinations);
+                std::swap(before.first_combination, program.operations[i].first_combination);
+                return true;
+              }
+              return false;
+            }),
+            3);
+  EXPECT_GT(found_visible_mutants([](Program& program) {
+              for (Operation& operation : program.operations) {
+                if (operation.verb != Verb::signal) continue;
+                operation.verb = Verb::combine;
+                return true;
+              }
+              return false;
+            }),
+            3);
+}
+
+TEST(ProgramMutants, ThatStoreAnotherResultAreFound) {
+  EXPECT_GT(found_visible_mutants([](Program& program) {
+              detail::Forward* other = nullptr;
+              for (detail::Forward& forward : program.forwards) {
+                if (forward.spared == detail::kNoMessage) continue;
+                if (other == nullptr) {
+                  other = &forward;
+                  continue;
+                }
+                std::swap(other->spared, forward.spared);
+                return true;
+              }
+              return false;
+            }),
+            2);
+  EXPECT_GT(found_visible_mutants([](Program& program) {
+              for (detail::Place& place : program.operands)
+                if (place.base == detail::Base::result) {
+                  place.offset += 4;
+                  return true;
+                }
+              return false;
+            }),
+            2);
+}
+
+/// Rank 0 holds rank 1 up, which rank 2 waits for, which rank 0 waits for.
+TEST(ProgramMutants, ThatHoldTheirSendersUpAreFound) {
+  const Slots first{Space::out, 0}, second{Space::out, 1};
+  const std::vector<Schedule> schedules{
+      Schedule{2}.round({RecvReduce{1, first}, RecvReduce{2, first}}),
+      Schedule{2}.round({Send{0, first}}).round({Send{2, second}}),
+      Schedule{2}.round({RecvReduce{1, second}}).round({Send{0, first}})};
+  for (const bool lockstep : {false, true}) {
+    const LoweredCase what{.contract = {Collective::reduce, 3, 0},
+                           .counts = {8},
+                           .visible = true,
+                           .lockstep = lockstep};
+    const std::string problem = check(schedules, what, lower_all(schedules, what, 0), 0);
+    EXPECT_EQ(problem.find("wait for themselves") != problem.npos, lockstep) << problem;
+  }
 }
 
 /// Two messages wait for each other.

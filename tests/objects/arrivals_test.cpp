@@ -11,8 +11,8 @@
 namespace tutti::inline v0::detail {
 namespace {
 
-/// Notes which loans end.
-class Lender final : public Transport {
+/// Notes which messages may go.
+class Sender final : public Transport {
  public:
   [[nodiscard]] Rank self() const noexcept override { return 1; }
   [[nodiscard]] int size() const noexcept override { return 2; }
@@ -20,19 +20,19 @@ class Lender final : public Transport {
   [[nodiscard]] Duration now() const noexcept override { return {}; }
   void post(std::span<const Transfer> /*transfers*/) override {}
   [[nodiscard]] std::size_t poll(std::span<Completion> /*completions*/) override { return 0; }
-  void end_loan(LoanId loan, bool replied) override {
-    EXPECT_FALSE(replied);
-    ended.push_back(loan);
+  void signal(AccessId access, bool is_stored) override {
+    EXPECT_FALSE(is_stored);
+    ended.push_back(access);
   }
   bool abort(const Error& /*cause*/) noexcept override { return true; }
 
-  std::vector<LoanId> ended{};
+  std::vector<AccessId> ended{};
 
  private:
-  Capabilities capabilities_{.name = "lender", .loans = true};
+  Capabilities capabilities_{.name = "sender", .visible = true};
 };
 
-using Loans = std::vector<LoanId>;
+using Accesses = std::vector<AccessId>;
 
 /// An object of 20 segments, of which the sender has all bytes.
 class Arriving : public ::testing::Test {
@@ -48,10 +48,10 @@ class Arriving : public ::testing::Test {
   [[nodiscard]] std::size_t offset(std::size_t segment) const {
     return shape_.segments().offset(segment);
   }
-  void lend(std::size_t segment) {
-    arrivals_.lent(segment, {.cookie = 0,
-                             .loan = static_cast<LoanId>(segment),
-                             .lent = theirs_.data() + offset(segment)});
+  void leave(std::size_t segment) {
+    arrivals_.stays(segment, {.cookie = 0,
+                              .access = static_cast<AccessId>(segment),
+                              .data = theirs_.data() + offset(segment)});
     arrivals_.came(segment);
   }
   void bring(std::size_t segment) {
@@ -72,8 +72,8 @@ class Arriving : public ::testing::Test {
   StreamShape shape_{std::size_t{20} << 16, true};
   std::vector<std::byte> theirs_{};
   std::vector<std::byte> ours_ = std::vector<std::byte>(shape_.bytes());
-  Lender lender_{};
-  ObjectArrivals arrivals_{lender_, shape_, ours_.data(), kLanes};
+  Sender sender_{};
+  ObjectArrivals arrivals_{sender_, shape_, ours_.data(), kLanes};
 };
 
 TEST(StreamShapes, AreOfEvenSegmentsThatAreNotShort) {
@@ -121,23 +121,23 @@ TEST(StreamShapes, SayAtTheEndHowItWent) {
   EXPECT_THROW(static_cast<void>(StreamShape::problem_at(&bytes[40000])), Error);
 }
 
-TEST_F(Arriving, IsReadWhereItIsLent) {
-  for (std::size_t segment = 0; segment < 4; ++segment) lend(segment);
+TEST_F(Arriving, IsReadWhereItStays) {
+  for (std::size_t segment = 0; segment < 4; ++segment) leave(segment);
   EXPECT_EQ(get(0, 8), &theirs_[0]);
   EXPECT_EQ(get(offset(1) - 4, 8), &theirs_[offset(1) - 4]) << "across two segments";
-  EXPECT_EQ(lender_.ended, Loans{});
+  EXPECT_EQ(sender_.ended, Accesses{});
   EXPECT_EQ(get(offset(1), 1), &theirs_[offset(1)]);
-  EXPECT_EQ(lender_.ended, Loans{0});
+  EXPECT_EQ(sender_.ended, Accesses{0});
   EXPECT_EQ(get(offset(3) + 5, 1), &theirs_[offset(3) + 5]);
-  EXPECT_EQ(lender_.ended, (Loans{0, 1, 2}));
+  EXPECT_EQ(sender_.ended, (Accesses{0, 1, 2}));
 }
 
 TEST_F(Arriving, IsNotThereBeforeAllOfItIs) {
   arrivals_.expect(offset(1) - 1, 2);
   EXPECT_FALSE(arrivals_.done());
-  lend(1);
+  leave(1);
   EXPECT_FALSE(arrivals_.done());
-  lend(0);
+  leave(0);
   EXPECT_TRUE(arrivals_.done());
   arrivals_.expect(offset(2) - 1, 1);
   EXPECT_TRUE(arrivals_.done());
@@ -146,55 +146,55 @@ TEST_F(Arriving, IsNotThereBeforeAllOfItIs) {
 }
 
 TEST_F(Arriving, IsPutTogetherWhereItLiesApart) {
-  lend(0);
+  leave(0);
   bring(1);
-  lend(2);
+  leave(2);
   EXPECT_EQ(get(3, 8), &theirs_[3]);
   EXPECT_EQ(get(offset(1) - 4, 8), &ours_[offset(1) - 4]);
-  EXPECT_EQ(lender_.ended, Loans{0});
+  EXPECT_EQ(sender_.ended, Accesses{0});
   EXPECT_EQ(get(offset(1), 8), &ours_[offset(1)]);
   EXPECT_EQ(get(offset(2) - 4, 8), &ours_[offset(2) - 4]);
-  EXPECT_EQ(lender_.ended, (Loans{0, 2}));
+  EXPECT_EQ(sender_.ended, (Accesses{0, 2}));
   EXPECT_EQ(get(offset(2), 8), &ours_[offset(2)]);
 }
 
 TEST_F(Arriving, IsCopiedWhereItWouldHoldItsSenderUp) {
-  lend(0);
+  leave(0);
   arrivals_.expect(5, offset(5) - 5);
-  EXPECT_EQ(lender_.ended, Loans{0}) << "five of eight segments in flight";
-  for (std::size_t segment = 1; segment < 5; ++segment) lend(segment);
-  EXPECT_EQ(lender_.ended, (Loans{0, 1, 2, 3, 4}));
+  EXPECT_EQ(sender_.ended, Accesses{0}) << "five of eight segments in flight";
+  for (std::size_t segment = 1; segment < 5; ++segment) leave(segment);
+  EXPECT_EQ(sender_.ended, (Accesses{0, 1, 2, 3, 4}));
   EXPECT_EQ(get(5, offset(5) - 5), &ours_[5]);
-  lend(5);
-  EXPECT_EQ(lender_.ended.size(), 5U);
+  leave(5);
+  EXPECT_EQ(sender_.ended.size(), 5U);
   EXPECT_EQ(get(offset(5), 1), &theirs_[offset(5)]);
 }
 
 TEST_F(Arriving, IsKeptInHalfTheLanesAtMost) {
-  for (std::size_t segment = 0; segment < 4; ++segment) lend(segment);
+  for (std::size_t segment = 0; segment < 4; ++segment) leave(segment);
   EXPECT_EQ(get(0, offset(4)), &theirs_[0]);
-  EXPECT_EQ(lender_.ended, Loans{});
+  EXPECT_EQ(sender_.ended, Accesses{});
 }
 
 TEST_F(Arriving, IsCopiedWhenNobodyDecodesIt) {
-  lend(0);
-  lend(1);
+  leave(0);
+  leave(1);
   arrivals_.expect(offset(1), 1);
   arrivals_.leave();
-  EXPECT_EQ(lender_.ended, (Loans{0, 1}));
-  for (std::size_t segment = 2; segment < 20; ++segment) lend(segment);
-  EXPECT_EQ(lender_.ended.size(), 20U);
+  EXPECT_EQ(sender_.ended, (Accesses{0, 1}));
+  for (std::size_t segment = 2; segment < 20; ++segment) leave(segment);
+  EXPECT_EQ(sender_.ended.size(), 20U);
   EXPECT_EQ(std::memcmp(&ours_[offset(2)], &theirs_[offset(2)], theirs_.size() - offset(2)), 0);
 }
 
 TEST_F(Arriving, KeepsItsLastSegmentUntilItsEndIsRead) {
-  for (std::size_t segment = 0; segment < 20; ++segment) lend(segment);
+  for (std::size_t segment = 0; segment < 20; ++segment) leave(segment);
   const std::byte* const end = get(shape_.object(), StreamShape::kEnd);
   EXPECT_EQ(end, &theirs_[shape_.object()]);
-  EXPECT_EQ(lender_.ended.size(), 19U);
+  EXPECT_EQ(sender_.ended.size(), 19U);
   EXPECT_EQ(StreamShape::problem_at(end), "");
   arrivals_.leave();
-  EXPECT_EQ(lender_.ended.size(), 20U);
+  EXPECT_EQ(sender_.ended.size(), 20U);
 }
 
 }  // namespace

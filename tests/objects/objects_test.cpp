@@ -177,7 +177,7 @@ class ObjectBytes : public ::testing::Test {
   }
 
   std::atomic<std::uint64_t> bytes_ = 0;
-  World world_{{.cluster = {.size = kSize, .loans = false},
+  World world_{{.cluster = {.size = kSize, .visible = false},
                 .wrap = [this](std::unique_ptr<Transport> inner) {
                   return std::make_unique<Counting>(std::move(inner), bytes_);
                 }}};

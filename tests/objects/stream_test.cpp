@@ -1,5 +1,5 @@
-// Objects that are broadcast in segments, on the simulated cluster, where segments are lent or not
-// as the seed decides.
+// Objects that are broadcast in segments, on the simulated cluster, where segments stay at the root
+// or not as the seed decides.
 #include <stdexcept>
 
 #include <tutti/objects.hpp>
@@ -18,8 +18,11 @@ using samples::Pieces;
 using samples::pieces_of;
 
 sim::ClusterOptions cluster_of(int size, std::uint64_t seed) {
-  return {
-      .size = size, .seed = seed, .scribble = true, .combines = seed % 2 == 1, .loans = seed % 4 >= 2};
+  return {.size = size,
+          .seed = seed,
+          .scribble = true,
+          .combines = seed % 2 == 1,
+          .visible = seed % 4 >= 2};
 }
 
 void on_all_ranks(int size, std::uint64_t seed, const std::function<void(Communicator&)>& body) {
@@ -29,13 +32,13 @@ void on_all_ranks(int size, std::uint64_t seed, const std::function<void(Communi
 class StreamedObjectsOn : public ::testing::TestWithParam<int> {};
 
 TEST_P(StreamedObjectsOn, AreMovedAndRefused) {
-  for (const std::uint64_t seed : {1U, 2U})  // without loans, and with them
+  for (const std::uint64_t seed : {1U, 2U})  // moved, and where they are
     on_all_ranks(GetParam(), seed, test::run_stream_script);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, StreamedObjectsOn, ::testing::Values(1, 2, 3, 4, 7, 8));
 
-TEST(StreamedObjects, OfAnySizesAndLoansArrive) {
+TEST(StreamedObjects, OfAnySizesAndPlacesArrive) {
   for (std::uint64_t seed = 2; seed < 200; seed += 4)
     on_all_ranks(3, seed, [&](Communicator& world) {
       const auto wanted = pieces_of(seed % 60 + 5, 1000 * (seed % 30 + 1), seed);

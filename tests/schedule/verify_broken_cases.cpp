@@ -269,6 +269,15 @@ void add_claim_cases(std::vector<Broken>& cases) {
                             r.erase(r.begin() + 2);
                           }),
                    {.rotational = true}});
+  // Rank 0 takes in one round what rank 1 sends before, and rank 2 after, another message.
+  cases.push_back(
+      {"rounds that come after themselves",
+       CheckKind::out_of_step,
+       {{Collective::reduce, 3},
+        {Schedule{2}.round({RecvReduce{1, out(0)}, RecvReduce{2, out(0, 2)}, Finish{out(0, 2)}}),
+         Schedule{2}.round({Send{0, out(0)}}).round({Send{2, out(1)}}),
+         Schedule{2}.round({RecvReduce{1, out(1)}}).round({Send{0, out(0, 2)}})}},
+       {.lockstep = true}});
   cases.push_back({"carries foreign blocks",
                    CheckKind::foreign_counts,
                    relayed_scatter(4),

@@ -183,6 +183,9 @@ TEST(VerifyRow, TooLittleClaimed) {
   row = chain_row();
   row.traits.ordered = When::never;
   expect_finding(row, CheckKind::too_little_claimed);
+  row = ring_row();
+  row.traits.lockstep = false;
+  expect_finding(row, CheckKind::too_little_claimed);
   row = scatter_row();
   row.traits.own_counts_only = false;
   expect_finding(row, CheckKind::too_little_claimed);

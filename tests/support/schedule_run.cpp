@@ -11,6 +11,7 @@
 #include "backends/sim/random.hpp"
 #include "backends/sim/sim.hpp"
 #include "collectives/execution.hpp"
+#include "proof/verify_lockstep.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -24,7 +25,7 @@ struct Player {
 };
 
 detail::Binding binding_of(const Schedule& schedule, const Case& what, const Transport& transport,
-                           std::size_t segments) {
+                           std::size_t segments, bool is_lockstep) {
   const Rank rank = transport.self();
   const Contract contract{what.collective, what.size, is_rooted(what.collective) ? what.root : 0};
   const bool is_barrier = what.collective == Collective::barrier;
@@ -38,7 +39,9 @@ detail::Binding binding_of(const Schedule& schedule, const Case& what, const Tra
                                          .segments = segments,
                                          .divides = op.kind() == OperatorKind::average,
                                          .combines = transport.capabilities().combines && !is_user,
-                                         .lends = transport.capabilities().loans && !is_user};
+                                         .visible = transport.capabilities().visible && !is_user,
+                                         .least_visible = 1,
+                                         .lockstep = is_lockstep};
   return {.programs = std::make_unique<detail::Programs>(schedule, layout, lowering),
           .op = op,
           .type = is_barrier ? Datatype::u8 : what.model.type,
@@ -56,17 +59,18 @@ class Play {
                   .seed = how.seed,
                   .scribble = true,
                   .combines = how.seed % 2 == 1,
-                  .loans = how.seed % 4 >= 2}},
+                  .visible = how.seed % 4 >= 2}},
         random_{how.seed ^ 0x5eed}, players_(schedules.size()) {
     constexpr int kInstances = 2;
+    const bool is_lockstep = verifying::check_lockstep(schedules).holds;
     for (std::size_t i = 0; i < schedules.size(); ++i) {
       const auto rank = static_cast<Rank>(i);
       players_[i].transport = cluster_.transport(rank);
       players_[i].outbox = std::make_unique<detail::Outbox>(*players_[i].transport);
       players_[i].execution = std::make_unique<detail::Execution>(
           *players_[i].outbox, scratch_,
-          std::make_shared<const detail::Binding>(
-              binding_of(schedules[i], experiment.what(), *players_[i].transport, how.segments)),
+          std::make_shared<const detail::Binding>(binding_of(
+              schedules[i], experiment.what(), *players_[i].transport, how.segments, is_lockstep)),
           kInstances);
     }
     for (std::size_t i = 0; i < schedules.size(); ++i) start(i, experiment);

@@ -41,13 +41,13 @@ class World {
   /// @param options see WorldOptions.
   explicit World(const WorldOptions& options);
   /// @param size number of ranks. @param seed of the cluster; an odd one has combiners, every other
-  /// pair of them loans.
+  /// pair of them visible memory.
   explicit World(int size, std::uint64_t seed = 1)
       : World{WorldOptions{.cluster = {.size = size,
                                        .seed = seed,
                                        .scribble = true,
                                        .combines = seed % 2 == 1,
-                                       .loans = seed % 4 >= 2}}} {}
+                                       .visible = seed % 4 >= 2}}} {}
 
   /// @return the number of ranks.
   [[nodiscard]] int size() const noexcept { return static_cast<int>(communicators_.size()); }

@@ -31,8 +31,9 @@ class Wrapper : public Transport {
   void find_strays(std::uint64_t pending, bool thoroughly) override {
     inner_->find_strays(pending, thoroughly);
   }
-  [[nodiscard]] std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) override {
-    return inner_->reply_to(loan, turn, bytes);
+  [[nodiscard]] std::byte* open_result(AccessId access, std::uint32_t ordinal,
+                                       std::size_t bytes) override {
+    return inner_->open_result(access, ordinal, bytes);
   }
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override {
     return inner_->probe(from, tag);
@@ -40,7 +41,7 @@ class Wrapper : public Transport {
   void doze() override { inner_->doze(); }
   void expect_dozing() override { inner_->expect_dozing(); }
   void end_doze() noexcept override { inner_->end_doze(); }
-  void end_loan(LoanId loan, bool replied) override { inner_->end_loan(loan, replied); }
+  void signal(AccessId access, bool is_stored) override { inner_->signal(access, is_stored); }
   bool abort(const Error& cause) noexcept override { return inner_->abort(cause); }
 
  private:

@@ -163,6 +163,12 @@ def test_checks(command, liar):
         status, output, said = command.run(ranks, *few, *arguments)
         expect(status == 0 and not said, arguments, status, said, output)
         expect(" 0 wrong elements, 0 differ" in output, arguments, output)
+    visible = ["--buffers", "visible", "--transport", "shm", "-b", "4000", "-e", "256000", "-f", "8",
+               "-n", "2", "--no-touch", "-C", "all_reduce,reduce,reduce_scatter,scan"]
+    for ranks, arguments in ((3, ["-o", "average"]), (4, ["--in-place", "-d", "i16"])):
+        status, output, said = command.run(ranks, *visible, *arguments)
+        expect(status == 0 and not said, arguments, status, said, output)
+        expect(" 0 wrong elements, 0 differ" in output, arguments, output)
     uneven = ["scatterv", "gatherv", "all_gatherv", "reduce_scatterv", "all_to_allv"]
     for ranks, arguments in ((3, []), (2, ["--in-place", "-r", "1", "-d", "i16"])):
         with tempfile.TemporaryDirectory(prefix="tutti sweep ") as folder:

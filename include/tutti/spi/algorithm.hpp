@@ -89,6 +89,9 @@ struct Traits {
   When size_invariant = When::never;   ///< All elements have the same expression tree.
   bool rotational = false;             ///< Rank r's schedule is rank 0's, shifted by r.
   bool own_counts_only = false;        ///< Needs the counts of blocks it owns or wants, only.
+  /// Rounds can be given numbers that grow on each rank, so that every message is sent and received
+  /// in rounds of the same number. The verifier says where there are none.
+  bool lockstep = true;
   /// Of size_invariant rows: the row of tutti's own for the same collective whose expression tree,
   /// with the default parameter, is that of this one with its own; empty if none. So calls of
   /// either give an element the same bits.

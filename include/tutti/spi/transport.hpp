@@ -50,13 +50,13 @@ class TUTTI_API Combiner {
   [[nodiscard]] virtual std::byte* room() noexcept { return nullptr; }
 };
 
-/// Where a rank will receive a later message of the peer to which it sends one, if the peer may
-/// write there as soon as it has read what is sent.
-struct Reply {
-  std::byte* data = nullptr;  ///< Null if it may not.
-  std::size_t bytes = 0;      ///< Of that message.
-  std::uint32_t turn = 0;     ///< Tells both ranks which message is meant. It has the same tag and
-                              ///< fingerprint, and is the next one of them to be received.
+/// Where the sender of a message will receive a later one from the same peer: if the peer sees that
+/// memory it may store what it makes of the message there, and need not send it.
+struct ResultPlace {
+  std::byte* data = nullptr;  ///< Null if there is none.
+  std::size_t bytes = 0;      ///< Of the later message.
+  std::uint32_t ordinal =
+      0;  ///< Which one: how many the peer sends this rank before it in the call.
 };
 
 /// One message to send or to receive.
@@ -64,7 +64,9 @@ struct Transfer {
   /// Which way the bytes go.
   enum class Kind : std::uint8_t {
     send,  ///< From our pieces to the peer.
-    recv   ///< From the peer into our pieces.
+    recv,  ///< From the peer into our pieces.
+    wait   ///< As recv, but bytes that the transport sees in the peer's memory stay there until
+           ///< Transport::signal: see Completion::access. Needs Capabilities::visible.
   };
   Kind kind = Kind::send;  ///< Direction.
   Rank peer = 0;           ///< The other end; may be the own rank.
@@ -77,28 +79,28 @@ struct Transfer {
                                  ///< many there are. Needs Capabilities::combines, and `reduced`.
   bool reduced = false;          ///< Whether it is of a call that reduces; equal at both ends, so
                                  ///< that a transport may move it in parts that stay warm.
-  bool may_lend = false;         ///< Of a receive: its bytes may stay where they are, see Loan.
-                                 ///< Needs Capabilities::loans.
-  Reply reply{};                 ///< Of a send. Needs Capabilities::loans.
+  ResultPlace result{};          ///< Of a send. Needs Capabilities::visible.
   /// What is false, and what post may make true where the transfer is done already: then no
   /// completion comes. Null if one is wanted in any case.
   bool* done = nullptr;
 };
 
-/// The number of a loan, and the number that is none.
-using LoanId = std::uint32_t;
-/// No loan.
-inline constexpr LoanId kNoLoan = ~LoanId{0};
+/// The number of an access to a peer's memory, and the number that is none.
+using AccessId = std::uint32_t;
+/// No access.
+inline constexpr AccessId kNoAccess = ~AccessId{0};
 
 /// A transfer that is done: its pieces belong to the caller again.
 struct Completion {
   std::uint64_t cookie;  ///< Of the transfer.
-  /// Of a receive that may lend: a message that was not moved. Its bytes are to be read where the
-  /// sender has them, until Transport::end_loan. Where there is a loan no combiner was called.
-  LoanId loan = kNoLoan;
-  /// Where they are. They can be read there even if the lender has failed, and are worth nothing
+  /// Of a wait: its message was not moved, but may be read where its sender has it, until
+  /// Transport::signal. If there is none the bytes are in the pieces.
+  AccessId access = kNoAccess;
+  /// Where they are. They can be read there even if the sender has failed, and are worth nothing
   /// then.
-  const std::byte* lent = nullptr;
+  const std::byte* data = nullptr;
+  /// Of a send: whether the later message stands at Transfer::result. It is not sent then.
+  bool is_stored = false;
 };
 
 /// A message that came before a receive for it was posted.
@@ -112,7 +114,7 @@ struct Capabilities {
   std::string name;        ///< "sim", "mpi", ...
   std::uint32_t tags = 0;  ///< Tags in [0, tags) may be used.
   bool combines = false;   ///< Whether a receive may have a Combiner.
-  bool loans = false;      ///< Whether receives may lend and sends may have replies.
+  bool visible = false;    ///< Whether ranks may see memory of each other: Transfer::Kind::wait.
   /// Whether another thread of the process may call it than the one that calls other transports,
   /// at the same time: what CommunicatorOptions::progress_thread needs.
   bool threads = true;
@@ -146,18 +148,21 @@ class TUTTI_API Transport {
   /// peer_dead, aborted, transport.
   /// @param completions filled from the front. @return how many were filled.
   [[nodiscard]] virtual std::size_t poll(std::span<Completion> completions) = 0;
-  /// Asks where a loan may be answered. The lender's memory may be written to until end_loan.
-  /// @param loan that has not ended. @param turn of the message to the lender, see Reply.
-  /// @param bytes that it has. @return where it may be written in place of being sent, or null.
-  [[nodiscard]] virtual std::byte* reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) {
-    (void)loan, (void)turn, (void)bytes;
+  /// Asks where the result of a message that was waited for may be stored. The peer's memory may be
+  /// written to until signal. @param access that has not ended. @param ordinal as
+  /// ResultPlace::ordinal. @param bytes of the result. @return where, or null: then it is to be
+  /// sent.
+  [[nodiscard]] virtual std::byte* open_result(AccessId access, std::uint32_t ordinal,
+                                               std::size_t bytes) {
+    (void)access, (void)ordinal, (void)bytes;
     return nullptr;
   }
-  /// Gives lent bytes back. @param loan that has not ended. @param replied whether all bytes of the
-  /// answer stand where reply_to said; then the message must not be sent.
-  virtual void end_loan(LoanId loan, bool replied) {
-    (void)loan, (void)replied;
-    expects(false, "only a transport that lends is told that a loan ends");
+  /// Ends an access: its sender has its memory back. @param access that has not ended.
+  /// @param is_stored whether all bytes of the result stand where open_result said; then the
+  /// message must not be sent.
+  virtual void signal(AccessId access, bool is_stored) {
+    (void)access, (void)is_stored;
+    expects(false, "only a transport that sees memory of peers is signalled");
   }
   /// For a thread that has polled in vain for long: gives its core away until polling may find
   /// something, or for some milliseconds at most.

@@ -1,5 +1,5 @@
-// Messages that stay in the sender's memory while the receiver works on them, and answers that the
-// receiver puts into the sender's memory.
+// Messages that stay in the sender's memory while the receiver works on them, and results that the
+// receiver stores in the sender's memory.
 #include <algorithm>
 #include <thread>
 
@@ -20,35 +20,37 @@ bool ShmTransport::may_touch(const Peer& peer) const noexcept {
   return peer.entry->state.load(std::memory_order_seq_cst) == Entry::open;
 }
 
-void ShmTransport::lend(Peer& peer, std::uint32_t id, const Message& message, const Range& range) {
+void ShmTransport::leave(Peer& peer, std::uint32_t id, const Message& message, const Range& range) {
   Record& record = records_[id];
-  record.is_lent = true;
-  record.lending = message.lending;
+  record.is_left = true;
+  record.in_place = message.in_place;
   --peer.awaited;
-  done_.push_back({record.transfer.cookie, id, peer.member->mapping->base() + range.where});
+  done_.push_back({.cookie = record.transfer.cookie,
+                   .access = id,
+                   .data = peer.member->mapping->base() + range.where});
 }
 
-// Either the lender sees that we write, and waits with its abort, or we see that it has given up.
-std::byte* ShmTransport::reply_to(LoanId loan, std::uint32_t turn, std::size_t bytes) {
-  Record& record = record_of(loan);
-  expects(record.is_lent && !record.is_storing, "a loan is answered once");
+// Either the sender sees that we write, and waits with its abort, or we see that it has given up.
+std::byte* ShmTransport::open_result(AccessId access, std::uint32_t ordinal, std::size_t bytes) {
+  Record& record = record_of(access);
+  expects(record.is_left && !record.is_storing, "a result is stored once");
   const Peer& peer = peer_of(record.transfer);
-  const Range& reply = record.lending.reply;
-  if (record.lending.turn != turn || reply.bytes != bytes ||
-      !peer.member->mapping->holds(reply.where, bytes))
+  const Range& result = record.in_place.result;
+  if (record.in_place.ordinal != ordinal || result.bytes != bytes ||
+      !peer.member->mapping->holds(result.where, bytes))
     return nullptr;
   std::atomic<std::uint32_t>& storing = peer.consumed_here->storing;
   storing.fetch_add(1, std::memory_order_seq_cst);
   record.is_storing = may_touch(peer);
-  if (record.is_storing) return peer.member->mapping->base() + reply.where;
+  if (record.is_storing) return peer.member->mapping->base() + result.where;
   storing.fetch_sub(1, std::memory_order_release);
   return nullptr;
 }
 
-void ShmTransport::end_loan(LoanId loan, bool replied) {
-  Record& record = record_of(loan);
-  expects(record.is_lent && (record.is_storing || !replied),
-          "a loan ends once, as it was answered");
+void ShmTransport::signal(AccessId access, bool is_stored) {
+  Record& record = record_of(access);
+  expects(record.is_left && (record.is_storing || !is_stored),
+          "an access ends once, with what was stored");
   Peer& peer = peer_of(record.transfer);
   if (record.is_storing) peer.consumed_here->storing.fetch_sub(1, std::memory_order_release);
   // What was made of the message is worth nothing then. This ends in an error soon.
@@ -57,25 +59,10 @@ void ShmTransport::end_loan(LoanId loan, bool replied) {
     suspect(peer, kGaveUp);
     std::this_thread::yield();
   }
-  send_answer(peer, {Kind::done, record.theirs, loan, replied});
+  send_answer(peer, {Kind::done, record.theirs, access, is_stored});
   record.in_use = false;
-  free_records_.push_back(loan);
+  free_records_.push_back(access);
   if (crowded_) wake(peer);
-}
-
-// Our message was answered where the answer belongs: its receive is done, or will be when posted.
-void ShmTransport::take_reply(Peer& peer, const Record& send) {
-  const Transfer& transfer = send.transfer;
-  if (transfer.reply.data == nullptr) throw nonsense();
-  const Message message{.tag = transfer.tag,
-                        .fingerprint = transfer.fingerprint,
-                        .bytes = transfer.reply.bytes,
-                        .is_reply = true};
-  const std::uint32_t id = find_receive(peer, transfer.tag);
-  if (id == kNone) return keep(peer, message, {});
-  meet(peer, records_[id], message);
-  --peer.awaited;
-  finish(id);
 }
 
 // Others write into our pieces only where they said so before they looked whether they still may.

@@ -1,0 +1,255 @@
+// From the rounds of a schedule to a program: sizes and places of what is sent, received and
+// combined.
+#include <algorithm>
+#include <map>
+#include <span>
+#include <utility>
+
+#include <tutti/error.hpp>
+
+#include "lowering.hpp"
+#include "program_builder.hpp"
+#include "receives.hpp"
+#include "rounds.hpp"
+#include "units.hpp"
+
+namespace tutti::inline v0::detail {
+namespace {
+
+class Lowering {
+ public:
+  Lowering(const Schedule& schedule, const Layout& layout, const LoweringOptions& lowering,
+           Segment segment, bool in_place)
+      : lowering_{lowering}, in_place_{in_place}, rounds_{schedule, layout, in_place},
+        units_{layout, rounds_.parts(), segment, lowering.element_bytes}, homes_{units_, rounds_},
+        receives_{lowering, homes_, in_place}, builder_{in_place} {}
+
+  Program run(std::size_t rounds) {
+    Round next = rounds > 0 ? rounds_.next() : Round{};
+    for (std::size_t i = 1; i <= rounds; ++i) {
+      round_ = std::exchange(next, i < rounds ? rounds_.next() : Round{});
+      received_ = receives_.decide(round_, next);
+      lower();
+      ++program_.rounds;
+    }
+    builder_.begin_round(false);  // what no round writes waits for nothing
+    for (const RoundFold& result : rounds_.results()) add_fold(result, {});
+    builder_.end_round();
+    return builder_.finish(homes_.held_bytes());
+  }
+
+ private:
+  /// A wait whose result the next round sends back, or a send whose answer the next one receives.
+  struct Forwarding {
+    std::uint32_t message = 0;  // number in the program
+    std::uint32_t next = 0;     // index in the next round
+  };
+
+  void lower() {
+    builder_.begin_round();
+    homes_.begin_round(round_.arrivals.size());
+    numbers_.assign(round_.messages.size(), kNoMessage);
+    ordinals_.clear();
+    for (std::uint32_t i = 0; i < round_.messages.size(); ++i) add_message(i);
+    builder_.end_messages();
+    for (std::size_t i = 0; i < round_.folds.size(); ++i)
+      if (received_.combined[i] == kNoMessage)
+        add_fold(round_.folds[i], waited_by(round_.folds[i]));
+    builder_.end_round();
+    connect_forwards();
+  }
+
+  void add_message(std::uint32_t index) {
+    const RoundMessage& message = round_.messages[index];
+    Operation operation{.verb = verb_of(index),
+                        .peer = message.peer,
+                        .first_piece = size_of(program_.pieces),
+                        .first_combination = size_of(program_.combinations)};
+    ordinals_.push_back(counts_[{message.peer, message.is_send}]++);
+    const std::vector<const RoundFold*> folds = combined_with(index);
+    Accesses touched;
+    (message.is_send ? touched.reads : touched.writes) = message.runs;
+    std::size_t bytes = 0;
+    for (const Run& run : message.runs) {
+      if (run.base == Base::message && folds.empty()) homes_.stage(run);
+      else if (run.base == Base::message) homes_.pass(run, builder_.messages(), bytes);
+      bytes += add_pieces(run, operation);
+      if (operation.verb == Verb::wait) homes_.pass(run, builder_.messages(), 0);
+    }
+    // Mostly both ends see that there is nothing to say, so nothing is said.
+    if (bytes == 0 && !lowering_.keeps_empty) return;
+    for (const RoundFold* const fold : folds) {
+      add_combinations(*fold, operation);
+      touched.reads.insert(touched.reads.end(), fold->operands.begin(), fold->operands.end());
+      touched.writes.push_back(fold->destination);
+    }
+    numbers_[index] = builder_.messages();
+    if (lowering_.visible) program_.forwards.emplace_back();
+    builder_.add_message(operation, std::move(touched));
+  }
+
+  [[nodiscard]] Verb verb_of(std::uint32_t index) const {
+    if (round_.messages[index].is_send) return Verb::send;
+    return received_.messages[index] == Receiving::wait ? Verb::wait : Verb::recv;
+  }
+
+  /// What a message is combined with while it comes, in the order of its bytes.
+  [[nodiscard]] std::vector<const RoundFold*> combined_with(std::uint32_t message) const {
+    std::vector<const RoundFold*> folds;
+    for (std::size_t i = 0; i < round_.folds.size(); ++i)
+      if (received_.combined[i] == message) folds.push_back(&round_.folds[i]);
+    std::ranges::sort(folds, {}, [](const RoundFold* fold) {
+      const auto& operands = fold->operands;
+      const Run& coming = operands[operands[0].base == Base::message ? 0 : 1];
+      return std::pair{coming.place, coming.first};
+    });
+    return folds;
+  }
+
+  /// @return their bytes.
+  std::size_t add_pieces(const Run& run, Operation& operation) {
+    std::size_t bytes = 0;
+    Homes::Walk walk{homes_, run};
+    units_.for_each_block(run.first, run.count, [&](const Extent& extent, std::uint32_t block) {
+      const PlacedPiece piece{walk.next(extent, block), extent.count * units_.element_bytes()};
+      if (piece.bytes == 0) return;
+      bytes += piece.bytes;
+      if (operation.pieces > 0) {
+        PlacedPiece& last = program_.pieces.back();
+        if (last.place.base == piece.place.base &&
+            last.place.offset + last.bytes == piece.place.offset) {
+          last.bytes += piece.bytes;
+          return;
+        }
+      }
+      program_.pieces.push_back(piece);
+      ++operation.pieces;
+    });
+    return bytes;
+  }
+
+  /// @return numbers of the messages that it waits for.
+  [[nodiscard]] std::vector<std::uint32_t> waited_by(const RoundFold& fold) const {
+    std::vector<std::uint32_t> waited;
+    for (std::uint32_t i = 0; i < round_.messages.size(); ++i)
+      if (verb_of(i) == Verb::wait && std::ranges::any_of(fold.operands, [&](const Run& operand) {
+            return operand.base == Base::message &&
+                   operand.place == round_.messages[i].runs[0].place;
+          }))
+        waited.push_back(numbers_[i]);
+    return waited;
+  }
+
+  void add_fold(const RoundFold& fold, const std::vector<std::uint32_t>& waited) {
+    Operation operation{.first_piece = size_of(program_.pieces),
+                        .first_combination = size_of(program_.combinations)};
+    add_combinations(fold, operation, waited);
+    if (operation.combinations == 0) return;
+    builder_.add_combine(operation, {fold.operands, {fold.destination}}, waited);
+  }
+
+  void add_combinations(const RoundFold& fold, Operation& operation,
+                        std::span<const std::uint32_t> waited = {}) {
+    Homes::Walk to{homes_, fold.destination};
+    std::vector<Homes::Walk> from;
+    for (const Run& operand : fold.operands) from.emplace_back(homes_, operand);
+    std::size_t offset = 0;  // in each message that it waits for, and so in its result
+    units_.for_each_block(fold.destination.first, fold.destination.count,
+                          [&](const Extent& extent, std::uint32_t block) {
+                            const Place destination = to.next(extent, block);
+                            std::vector<Place> places;
+                            for (Homes::Walk& walk : from)
+                              places.push_back(walk.next(extent, block));
+                            Combination combination{.destination = destination,
+                                                    .operands = size_of(places),
+                                                    .count = extent.count,
+                                                    .finish = fold.finish && lowering_.divides};
+                            for (const std::uint32_t message : waited)
+                              if (is_answered(message))
+                                places.push_back({Base::result, message, offset});
+                            combination.results = size_of(places) - combination.operands;
+                            add_combination(combination, places, operation);
+                            offset += extent.count * units_.element_bytes();
+                          });
+  }
+
+  [[nodiscard]] bool is_answered(std::uint32_t message) const {
+    const auto index = std::ranges::find(numbers_, message) - numbers_.begin();
+    return received_.forwards[static_cast<std::size_t>(index)] != kNoMessage;
+  }
+
+  /// Adds it, or its elements to the one before where they follow that everywhere.
+  void add_combination(Combination combination, const std::vector<Place>& places,
+                       Operation& operation) {
+    const bool is_void = places.size() == 1 && !combination.finish &&
+                         is_same_memory(places[0], combination.destination);
+    if (combination.count == 0 || is_void) return;
+    if (operation.combinations > 0 && extends(program_.combinations.back(), combination, places)) {
+      program_.combinations.back().count += combination.count;
+      return;
+    }
+    combination.first_operand = size_of(program_.operands);
+    program_.operands.insert(program_.operands.end(), places.begin(), places.end());
+    program_.combinations.push_back(combination);
+    ++operation.combinations;
+  }
+  /// In place a unit of a result stands where its input does.
+  [[nodiscard]] bool is_same_memory(const Place& from, const Place& to) const noexcept {
+    return from == to || (in_place_ && from.base == Base::in && to.base == Base::out);
+  }
+  [[nodiscard]] bool extends(const Combination& last, const Combination& next,
+                             std::span<const Place> places) const {
+    const std::size_t bytes = last.count * units_.element_bytes();
+    const auto follows = [bytes](const Place& a, const Place& b) {
+      return a.base == b.base && a.message == b.message && a.offset + bytes == b.offset;
+    };
+    return last.finish == next.finish && last.operands == next.operands &&
+           last.results == next.results && follows(last.destination, next.destination) &&
+           std::ranges::equal(program_.operands_of(last), places.first(last.operands), follows) &&
+           std::ranges::equal(program_.results_of(last), places.subspan(last.operands), follows);
+  }
+
+  /// Both messages of a pair are numbered when the round of the second one has been lowered.
+  void connect_forwards() {
+    for (const Forwarding& forwarding : forwardings_) {
+      Forward& forward = program_.forwards[forwarding.message];
+      const bool is_wait =
+          program_.operations[program_.messages[forwarding.message]].verb == Verb::wait;
+      (is_wait ? forward.sent : forward.spared) = numbers_[forwarding.next];
+      forward.ordinal = ordinals_[forwarding.next];
+    }
+    forwardings_.clear();
+    for (std::size_t i = 0; i < numbers_.size(); ++i)
+      if (received_.forwards[i] != kNoMessage)
+        forwardings_.push_back({numbers_[i], received_.forwards[i]});
+  }
+
+  template <class T>
+  [[nodiscard]] static std::uint32_t size_of(const std::vector<T>& list) noexcept {
+    return ProgramBuilder::size_of(list);
+  }
+
+  const LoweringOptions& lowering_;
+  bool in_place_;
+  Rounds rounds_;
+  Units units_;
+  Homes homes_;
+  Receives receives_;
+  ProgramBuilder builder_;
+  Program& program_ = builder_.program();
+  Round round_{};                          // that is being lowered
+  Received received_{};                    // what was decided of it
+  std::vector<std::uint32_t> numbers_{};   // of its messages in the program, or kNoMessage
+  std::vector<std::uint32_t> ordinals_{};  // of its messages between the two ranks
+  std::vector<Forwarding> forwardings_{};  // into the next round
+  std::map<std::pair<Rank, bool>, std::uint32_t> counts_{};  // of messages from and to a rank
+};
+
+}  // namespace
+
+Program lower(const Schedule& schedule, const Layout& layout, const LoweringOptions& lowering,
+              Segment segment, bool in_place) {
+  return Lowering{schedule, layout, lowering, segment, in_place}.run(schedule.rounds());
+}
+
+}  // namespace tutti::inline v0::detail
