@@ -16,6 +16,7 @@
 #include <tutti/object_call.hpp>
 #include <tutti/spi/communicator.hpp>
 
+#include "blame.hpp"
 #include "call_order.hpp"
 #include "execution.hpp"
 #include "occupancy.hpp"
@@ -23,7 +24,6 @@
 #include "progress_hook.hpp"
 #include "progress_thread.hpp"
 #include "selector.hpp"
-#include "witnesses.hpp"
 
 namespace tutti::inline v0::detail {
 
@@ -241,7 +241,7 @@ class Engine {
   void help_others(Duration now);
   /// Whether this process is a child of the one that made it, where there is an alarm to tell.
   [[nodiscard]] bool is_forked() const noexcept { return alarm_ && alarm_->is_forked(); }
-  [[nodiscard]] Witnesses witnesses() const;
+  [[nodiscard]] Blame blame() const;
   [[nodiscard]] Error explained(const Error& cause) const;
   [[noreturn]] void fail(const Error& cause);
   [[noreturn]] void fail_as_caught();

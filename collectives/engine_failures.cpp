@@ -116,13 +116,13 @@ Error Engine::explained(const Error& cause) const {
   const bool is_over = failure_ || (alarm_ && alarm_->went_off());
   if (cause.code() != ErrorCode::mismatch || is_over) return cause;
   try {
-    return witnesses().explained(cause, order_.count());
+    return blame().explained(cause, order_.count());
   } catch (...) {
     return cause;
   }
 }
 
-Witnesses Engine::witnesses() const {
+Blame Engine::blame() const {
   return {group_.get(), *calls_, transport_->self(), transport_->size()};
 }
 

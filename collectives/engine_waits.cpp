@@ -70,11 +70,11 @@ void Engine::check_deadlines(const Execution* first, bool blocks, Duration now) 
   tell_waits(first, blocks, now);
   for (auto held = in_use_.rbegin(); held != in_use_.rend(); ++held)
     if (!held->execution.done() && held->execution.is_late(now))
-      fail(witnesses().lateness(held->execution, now));
+      fail(blame().lateness(held->execution, now));
   if (now < thorough_look_) return;
   thorough_look_ = now + kThoroughLooks;
   for (Held& held : held_)
-    if (held.execution.is_late(now)) fail(witnesses().lateness(oldest_started(), now));
+    if (held.execution.is_late(now)) fail(blame().lateness(oldest_started(), now));
   try {
     find_strays(true);
   } catch (...) {

@@ -45,12 +45,12 @@ void Execution::rest() noexcept {
   give_back(input_copy_);
 }
 
-void Execution::give_back(Block& block) noexcept {
+void Execution::give_back(ScratchBlock& block) noexcept {
   if (block.data != nullptr) scratch_.take_back(std::exchange(block, {}));
 }
 
 void Execution::write_off() noexcept {
-  for (Block* const block : {&block_, &input_copy_}) {
+  for (ScratchBlock* const block : {&block_, &input_copy_}) {
     if (block->data != nullptr) scratch_.write_off();
     *block = {};
   }

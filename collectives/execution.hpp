@@ -198,7 +198,7 @@ class Execution {
   void take_program(Instance& instance);
   void take_input();
   void borrow();
-  void give_back(Block& block) noexcept;
+  void give_back(ScratchBlock& block) noexcept;
   void begin(Instance& instance);
   void place(Instance& instance);
   void place_combiners(Instance& instance);
@@ -243,8 +243,8 @@ class Execution {
   Duration since_{-1};  // when the timeout began to count, or less than zero
   std::vector<Instance> instances_;
   const std::byte* input_ = nullptr;  // where it is read
-  Block input_copy_{};                // of scratch, where results stand in place of other inputs
-  Block block_{};                     // of scratch, while it runs
+  ScratchBlock input_copy_{};         // of scratch, where results stand in place of other inputs
+  ScratchBlock block_{};              // of scratch, while it runs
   std::size_t instance_bytes_ = 0;    // of scratch
   std::size_t footprint_ = 0;
   std::size_t active_ = 0;  // instances that have something to do

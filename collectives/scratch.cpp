@@ -6,12 +6,12 @@
 namespace tutti::inline v0::detail {
 
 Scratch::~Scratch() {
-  for (const Block& block : idle_) memory_.deallocate(block.data, block.bytes);
+  for (const ScratchBlock& block : idle_) memory_.deallocate(block.data, block.bytes);
 }
 
 /// The smallest idle block that is large enough, and the latest of those. One that is more than
 /// twice as large is left to those who need it.
-Block Scratch::lend(std::size_t bytes) {
+ScratchBlock Scratch::lend(std::size_t bytes) {
   auto best = idle_.rend();
   for (auto block = idle_.rbegin(); block != idle_.rend(); ++block) {
     if (block->bytes < bytes || block->bytes / 2 > bytes) continue;
@@ -24,13 +24,13 @@ Block Scratch::lend(std::size_t bytes) {
     ++blocks_;
     return {data, bytes};
   }
-  const Block block = *best;
+  const ScratchBlock block = *best;
   idle_.erase(std::prev(best.base()));
   idle_bytes_ -= block.bytes;
   return block;
 }
 
-void Scratch::take_back(Block block) noexcept {
+void Scratch::take_back(ScratchBlock block) noexcept {
   idle_.push_back(block);
   idle_bytes_ += block.bytes;
   if (idle_bytes_ <= kept_bytes_) return;

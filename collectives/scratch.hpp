@@ -10,7 +10,7 @@
 namespace tutti::inline v0::detail {
 
 /// A run of bytes, or none.
-struct Block {
+struct ScratchBlock {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
 };
@@ -32,16 +32,16 @@ class Scratch {
 
   [[nodiscard]] Memory& memory() const noexcept { return memory_; }
   /// @param bytes more than zero. @return a block of as many or more; throws std::bad_alloc.
-  [[nodiscard]] Block lend(std::size_t bytes);
+  [[nodiscard]] ScratchBlock lend(std::size_t bytes);
   /// @param block what lend gave.
-  void take_back(Block block) noexcept;
+  void take_back(ScratchBlock block) noexcept;
   /// Forgets a block that was lent: somebody else may still write into it.
   void write_off() noexcept { --blocks_; }
 
  private:
   Memory& memory_;
   std::size_t kept_bytes_;
-  std::vector<Block> idle_{};  // the one that came back last at the end
+  std::vector<ScratchBlock> idle_{};  // the one that came back last at the end
   std::size_t idle_bytes_ = 0;
   std::size_t blocks_ = 0;  // idle or lent
 };

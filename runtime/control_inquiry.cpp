@@ -1,8 +1,8 @@
 // How far others have got, for a rank that waits for them in vain.
 #include <algorithm>
 
+#include "call_report.hpp"
 #include "control_state.hpp"
-#include "testimony.hpp"
 
 namespace tutti::runtime {
 
@@ -41,7 +41,7 @@ Whereabouts ControlState::outcome(const Inquiry& inquiry) {
   const auto answer = questions_.find(inquiry.question);
   if (answer != questions_.end() && answer->second) {
     if (answer->second->number == kNoCommunicator) return {.state = State::absent};
-    return decode_testimony(answer->second->number, answer->second->text);
+    return decode_call_report(answer->second->number, answer->second->text);
   }
   if (inquiry.peer->is_dead()) return {.state = State::dead};
   return {.state = inquiry.peer->is_here() ? State::silent : State::left};
@@ -55,7 +55,7 @@ void ControlState::answer(ControlPeer& peer, const ControlMessage& question) {
   if (found != communicators_.end() && found->second.calls != nullptr) {
     Whereabouts told = found->second.calls->tell(question.call);
     if (found->second.alarm.expired()) told.state = Whereabouts::State::ended;
-    answer.text = encode_testimony(told);
+    answer.text = encode_call_report(told);
     answer.number = told.begun;
   }
   peer.say(encode(answer));
@@ -65,7 +65,7 @@ void ControlState::note(const ControlMessage& answer) {
   const auto found = questions_.find(answer.communicator);
   if (found == questions_.end()) return;  // it came too late
   if (answer.number != kNoCommunicator)   // is it one? If not, its sender is given up here
-    static_cast<void>(decode_testimony(answer.number, answer.text));
+    static_cast<void>(decode_call_report(answer.number, answer.text));
   found->second = answer;
   answered_.notify_all();
 }

@@ -20,15 +20,16 @@ struct ControlMessage {
     goodbye = 3,    ///< The sender leaves in good order.
     verdict = 4,    ///< As failure; and this is the cause that the sender shows.
     question = 5,   ///< What does the receiver do on a communicator?
-    answer = 6      ///< See testimony.hpp.
+    answer = 6      ///< See call_report.hpp.
   };
   Kind kind = Kind::heartbeat;
   std::uint64_t communicator = 0;       ///< Of a failure or question; of an answer, its question.
   ErrorCode code = ErrorCode::aborted;  ///< Of a failure: of its cause.
   Rank culprit = -1;                    ///< Of a failure: in the communicator; -1: nobody.
-  Rank origin = 0;     ///< Of a failure: the rank in the communicator at which it began; of a
-                       ///< death the rank that died, whoever says so.
-  std::string text{};  ///< Of a failure: the cause, for a person; of an answer: see testimony.hpp.
+  Rank origin = 0;  ///< Of a failure: the rank in the communicator at which it began; of a
+                    ///< death the rank that died, whoever says so.
+  std::string
+      text{};  ///< Of a failure: the cause, for a person; of an answer: see call_report.hpp.
   std::uint64_t number = 0;  ///< Of a question: which; of an answer: calls, or kNoCommunicator.
   std::uint64_t call = 0;    ///< Of a question: see CallCounter::tell.
 };

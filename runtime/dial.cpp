@@ -8,7 +8,7 @@
 
 #include "authenticate.hpp"
 #include "descriptors.hpp"
-#include "roll_call.hpp"
+#include "missing_ranks.hpp"
 
 namespace tutti::runtime {
 namespace {

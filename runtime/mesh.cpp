@@ -9,7 +9,7 @@
 #include "descriptors.hpp"
 #include "fields.hpp"
 #include "folder.hpp"
-#include "household.hpp"
+#include "memory_domain.hpp"
 #include "mesh_links.hpp"
 #include "tls.hpp"
 #include "together.hpp"
@@ -36,7 +36,7 @@ std::string address_of_rank_0(const MeshOptions& options, Deadline deadline) {
   }
 }
 
-PeerInfo own_card(const Channel& channel, const MeshOptions& options, Deadline deadline) {
+PeerInfo own_info(const Channel& channel, const MeshOptions& options, Deadline deadline) {
   PeerInfo info{.versions = options.versions,
                 .host = options.host,
                 .has_memory = options.memory >= 0,
@@ -145,7 +145,7 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
   const auto infos = do_together(channel, options.host, deadline, [&] {
     make_room_for(channel.size());
     require_room_for(channel.size());
-    return pack(own_card(channel, options, deadline));
+    return pack(own_info(channel, options, deadline));
   });
   std::vector<Listener> listeners;
   const auto places = do_together(channel, options.host, deadline, [&] {
@@ -185,7 +185,7 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
     }
     links = connecting->take();
     std::string report;
-    put(report, household_of(plan.self.rank, links));
+    put(report, memory_domain_of(plan.self.rank, links));
     return report;
   });
   if (options.tls)  // when everyone is connected: before, whoever speaks is taken for gone
@@ -193,12 +193,12 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
       encrypt_links(plan, links, deadline - reserve);
       return std::string{};
     });
-  std::vector<Household> said;
-  for (std::string_view report : reports) said.push_back(take<Household>(report));
+  std::vector<MemoryDomain> said;
+  for (std::string_view report : reports) said.push_back(take<MemoryDomain>(report));
   return {.world = plan.self.job,
           .infos = std::move(plan.infos),
           .links = std::move(links),
-          .households = households_of(said)};
+          .memory_domains = memory_domains_of(said)};
 }
 
 }  // namespace tutti::runtime

@@ -46,12 +46,12 @@ struct Link {
 
 /// A connected world.
 struct Mesh {
-  std::uint64_t world = 0;         ///< A number that no other world has, the same on all ranks.
-  std::vector<PeerInfo> infos{};   ///< What each rank says of itself.
-  std::vector<Link> links{};       ///< One per other rank that was to be reached, in the order of
-                                   ///< ranks.
-  std::vector<Rank> households{};  ///< Per rank: the lowest of those that all share memory with
-                                   ///< it and with each other. The same on all ranks.
+  std::uint64_t world = 0;        ///< A number that no other world has, the same on all ranks.
+  std::vector<PeerInfo> infos{};  ///< What each rank says of itself.
+  std::vector<Link> links{};      ///< One per other rank that was to be reached, in the order of
+                                  ///< ranks.
+  std::vector<Rank> memory_domains{};  ///< Per rank: the lowest of those that all share memory with
+                                       ///< it and with each other. The same on all ranks.
 };
 
 /// Collective: connects every rank with every other. Ranks tell each other where they are, each

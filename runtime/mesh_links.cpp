@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "descriptors.hpp"
-#include "roll_call.hpp"
+#include "missing_ranks.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -63,15 +63,15 @@ void Connecting::leave() noexcept {
 }
 
 std::string Connecting::name_of(Rank rank) const {
-  return "rank " + std::to_string(rank) + " (host " + card_of(rank).host.name + ")";
+  return "rank " + std::to_string(rank) + " (host " + info_of(rank).host.name + ")";
 }
 
 bool Connecting::may_share(Rank peer) const {
-  const PeerInfo& own = card_of(plan_.self.rank);
+  const PeerInfo& own = info_of(plan_.self.rank);
   if (plan_.only_local)
-    return share_memory(own.host, card_of(peer).host) &&
-           share_loopback(own.host, card_of(peer).host);
-  return own.has_memory && card_of(peer).has_memory && share_memory(own.host, card_of(peer).host);
+    return share_memory(own.host, info_of(peer).host) &&
+           share_loopback(own.host, info_of(peer).host);
+  return own.has_memory && info_of(peer).has_memory && share_memory(own.host, info_of(peer).host);
 }
 
 void Connecting::reach(Rank peer) {
@@ -141,10 +141,10 @@ void Connecting::serve() {
   for (Accepted& accepted : arrived) seat(std::move(accepted));
   notice_departures();
   if (const auto absent = missing(); !absent.empty() && Clock::now() >= deadline_) {
-    RollCall roll{
+    MissingRanks known{
         .self = plan_.self.rank, .waited = Clock::now() - start_, .missing = absent, .hosts = {}};
-    for (const PeerInfo& info : plan_.infos) roll.hosts.push_back(info.host.name);
-    const Error error = missing_ranks(roll);
+    for (const PeerInfo& info : plan_.infos) known.hosts.push_back(info.host.name);
+    const Error error = missing_ranks(known);
     throw Error{error.code(), error.what() + acceptor_->refusals_text(), error.culprit()};
   }
 }

@@ -54,7 +54,7 @@ class Connecting {
   };
 
   [[nodiscard]] Link& link_of(Rank peer) { return links_[static_cast<std::size_t>(peer)]; }
-  [[nodiscard]] const PeerInfo& card_of(Rank rank) const {
+  [[nodiscard]] const PeerInfo& info_of(Rank rank) const {
     return plan_.infos[static_cast<std::size_t>(rank)];
   }
   [[nodiscard]] std::string name_of(Rank rank) const;

@@ -265,8 +265,8 @@ class PmixChannel final : public Channel {
 
   // Who has said nothing. What others have said can be had without the fence.
   Error absentees(std::chrono::steady_clock::time_point start) const {
-    constexpr std::chrono::milliseconds kRollCall{500};
-    const Deadline deadline = std::chrono::steady_clock::now() + kRollCall;
+    constexpr std::chrono::milliseconds kWaitForReport{500};
+    const Deadline deadline = std::chrono::steady_clock::now() + kWaitForReport;
     std::vector<std::shared_ptr<Arrival>> answers;
     for (Rank rank = 0; rank < size_; ++rank) answers.push_back(session_.ask(rank, key()));
     std::vector<Rank> missing;

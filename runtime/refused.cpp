@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "runtime/roll_call.hpp"
+#include "runtime/missing_ranks.hpp"
 
 namespace tutti::runtime {
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <thread>
 
-#include "roll_call.hpp"
+#include "missing_ranks.hpp"
 #include "store_frame.hpp"
 #include "store_server.hpp"
 

@@ -23,7 +23,7 @@ struct StoreOptions {
   std::uint64_t job = 0;           ///< Ranks of other jobs are refused.
   std::optional<Secret> secret{};  ///< What all ranks know, see secret.hpp.
   bool insecure = false;           ///< Whether a network without a secret is allowed.
-  std::string host{};              ///< What this host is called in a roll call; empty: its name.
+  std::string host{};  ///< What this host is called where missing ranks are named; empty: its name.
   /// Rank 0: what the hosts of all ranks are called until they have come; empty: not known.
   std::vector<std::string> hosts{};
   Versions versions{};  ///< What this program speaks; tests change it.

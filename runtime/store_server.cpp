@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "roll_call.hpp"
+#include "missing_ranks.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -138,7 +138,8 @@ void StoreServer::collect() {
     }
     if (acceptor_) let_in();
     if (Clock::now() >= refused_until_) give_up_on_refused();
-    if (Clock::now() >= deadline_ && std::ranges::any_of(peers_, silent)) throw roll_call();
+    if (Clock::now() >= deadline_ && std::ranges::any_of(peers_, silent))
+      throw missing_ranks_error();
   }
 }
 
@@ -265,13 +266,13 @@ std::string StoreServer::gathered() const {
   return content;
 }
 
-Error StoreServer::roll_call() const {
-  RollCall roll{.self = 0, .waited = Clock::now() - start_, .missing = {}, .hosts = {}};
+Error StoreServer::missing_ranks_error() const {
+  MissingRanks known{.self = 0, .waited = Clock::now() - start_, .missing = {}, .hosts = {}};
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
-    roll.hosts.push_back(peers_[rank].host);
-    if (!peers_[rank].value) roll.missing.push_back(static_cast<Rank>(rank));
+    known.hosts.push_back(peers_[rank].host);
+    if (!peers_[rank].value) known.missing.push_back(static_cast<Rank>(rank));
   }
-  const Error error = missing_ranks(roll);
+  const Error error = missing_ranks(known);
   return {error.code(), error.what() + (acceptor_ ? acceptor_->refusals_text() : ""),
           error.culprit()};
 }

@@ -53,7 +53,7 @@ class StoreServer final : public Channel {
   void part(Deadline deadline) noexcept;
   bool tell(Peer& peer, const std::string& message) noexcept;
   [[nodiscard]] std::string gathered() const;
-  [[nodiscard]] Error roll_call() const;
+  [[nodiscard]] Error missing_ranks_error() const;
   [[nodiscard]] Error departure(Rank rank) const;
 
   const StoreOptions options_;

@@ -112,9 +112,12 @@ std::vector<int> World::hosts_of(const std::vector<Rank>& members) const {
 
 // Ranks of several hosts wait for the network, whatever else they do.
 Tariff World::tariff_of(const std::vector<Rank>& members) const {
-  const auto household = [this](Rank rank) { return households_[static_cast<std::size_t>(rank)]; };
-  const bool share_memory = std::ranges::all_of(
-      members, [&](Rank member) { return household(member) == household(members.front()); });
+  const auto memory_domain = [this](Rank rank) {
+    return memory_domains_[static_cast<std::size_t>(rank)];
+  };
+  const bool share_memory = std::ranges::all_of(members, [&](Rank member) {
+    return memory_domain(member) == memory_domain(members.front());
+  });
   if (!share_memory) return remote_tariff_;
   return memory_tariff(shared_cores_, shm::longest_buffered(members.size()));
 }

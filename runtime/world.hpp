@@ -10,8 +10,8 @@
 #include <tutti/spi/group.hpp>
 #include <tutti/spi/network.hpp>
 
-#include "household.hpp"
 #include "links.hpp"
+#include "memory_domain.hpp"
 
 namespace tutti::runtime {
 
@@ -79,8 +79,8 @@ class World : public std::enable_shared_from_this<World> {
                            const WorldOptions& options, Deadline deadline);
   void connect_anew(Channel& channel, const LinkSettings& settings, const WorldOptions& options,
                     Deadline deadline);
-  void settle(std::vector<Rank> households);
-  [[nodiscard]] Household household() const;
+  void settle(std::vector<Rank> memory_domains);
+  [[nodiscard]] MemoryDomain memory_domain() const;
   [[nodiscard]] std::vector<PeerInfo> infos() const;
   [[nodiscard]] NetworkSpeed known_speed() const;
   [[nodiscard]] std::pair<std::string, std::string> ends_of_network(Rank far) const;
@@ -108,7 +108,7 @@ class World : public std::enable_shared_from_this<World> {
   std::shared_ptr<Links> links_{};
   std::vector<std::uint64_t> processes_{};  // per rank, as Links::process
   std::vector<Rank> numbers_{};             // per rank, that its process has in the links
-  std::vector<Rank> households_{};          // as Mesh::households
+  std::vector<Rank> memory_domains_{};      // as Mesh::memory_domains
   std::vector<int> host_of_{};              // per rank, as Footing::hosts
   bool uses_tcp_ = false;                   // between any two of its ranks
   bool is_encrypted_ = false;               // whether its TCP links are

@@ -125,21 +125,21 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
     std::string report;
     put(report, static_cast<std::uint8_t>(numbers_.empty() ? 0 : 1));
     put(report, known.balance);
-    put(report, numbers_.empty() ? Household{} : household());
+    put(report, numbers_.empty() ? MemoryDomain{} : memory_domain());
     put(report, known_speed());
     return report;
   });
   std::uint64_t balance = 0;
-  std::vector<Household> households;
+  std::vector<MemoryDomain> memory_domains;
   known_speed_ = NetworkSpeed::unknown;
   for (std::string_view report : reports) {
     is_known = take<std::uint8_t>(report) != 0 && is_known;
     balance += take<std::uint64_t>(report);
-    households.push_back(take<Household>(report));
-    if (households.size() == 1) known_speed_ = speed_in(report);
+    memory_domains.push_back(take<MemoryDomain>(report));
+    if (memory_domains.size() == 1) known_speed_ = speed_in(report);
   }
   if (!is_known || balance != 0) return false;
-  settle(households_of(households));
+  settle(memory_domains_of(memory_domains));
   return true;
 }
 
@@ -163,17 +163,17 @@ void World::connect_anew(Channel& channel, const LinkSettings& settings,
   do_together(channel, options.mesh.host, deadline, [&] {
     id_ = connected.world;
     numbers_ = links_->add(connected, processes_, self_);
-    settle(std::move(connected.households));
+    settle(std::move(connected.memory_domains));
     return std::string{};
   });
 }
 
 /// The ranks that share memory with this one, as far as it is known.
-Household World::household() const {
+MemoryDomain World::memory_domain() const {
   std::vector<Rank> ranks;
   for (const Rank rank : everyone())
     if (peer(rank).is_local) ranks.push_back(rank);
-  return household_of(ranks);
+  return memory_domain_of(ranks);
 }
 
 std::vector<PeerInfo> World::infos() const {
@@ -191,9 +191,9 @@ NetworkSpeed World::known_speed() const {
   return far < 0 ? NetworkSpeed::unknown : links_->speed(ends_of_network(far));
 }
 
-void World::settle(std::vector<Rank> households) {
-  households_ = std::move(households);
-  host_of_ = households_;
+void World::settle(std::vector<Rank> memory_domains) {
+  memory_domains_ = std::move(memory_domains);
+  host_of_ = memory_domains_;
   const bool shares_memory = links_->segment() != nullptr;
   std::map<std::string, int> hosts;
   for (const Rank rank : everyone()) {

@@ -63,7 +63,7 @@ struct InitOptions {
 /// ranks.
 /// @return the communicator of all ranks. Throws, after timeout at the latest,
 /// Error{invalid_argument} for what is wrong with options, variables or launchers that disagree;
-/// Error{timeout} with a roll call of the missing ranks; Error{mismatch} where ranks have other
+/// Error{timeout} that names the missing ranks; Error{mismatch} where ranks have other
 /// versions, secrets, sizes, or options that must be equal; Error{transport}. Thread-safe.
 [[nodiscard]] TUTTI_API Communicator init(const InitOptions& options = {});
 /// As init. @param options see InitOptions. @return the communicator of all ranks, or the Error.

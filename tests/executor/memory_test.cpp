@@ -85,9 +85,9 @@ TEST(Scratch, OfManyShapesStaysWithinTheBudget) {
 TEST(Scratch, IsKeptAndLentUpToItsLimits) {
   Ledger ledger;
   detail::Scratch scratch{ledger, 200};
-  std::vector<detail::Block> blocks;
+  std::vector<detail::ScratchBlock> blocks;
   for (const std::size_t bytes : {50u, 100u, 100u}) blocks.push_back(scratch.lend(bytes));
-  for (const detail::Block& block : blocks) scratch.take_back(block);
+  for (const detail::ScratchBlock& block : blocks) scratch.take_back(block);
   EXPECT_EQ(ledger.outstanding, 200u) << "the oldest block goes, and no more than that";
   EXPECT_EQ(scratch.lend(49).bytes, 49u) << "more than twice as large";
   EXPECT_EQ(scratch.lend(50).bytes, 100u) << "twice as large";
@@ -96,10 +96,10 @@ TEST(Scratch, IsKeptAndLentUpToItsLimits) {
 TEST(Scratch, OfOneSizeIsLentAsItCameBackLast) {
   Ledger ledger;
   detail::Scratch scratch{ledger, 1000};
-  const detail::Block early = scratch.lend(100);
-  const detail::Block late = scratch.lend(100);
-  const detail::Block other = scratch.lend(120);
-  for (const detail::Block& block : {early, late, other}) scratch.take_back(block);
+  const detail::ScratchBlock early = scratch.lend(100);
+  const detail::ScratchBlock late = scratch.lend(100);
+  const detail::ScratchBlock other = scratch.lend(120);
+  for (const detail::ScratchBlock& block : {early, late, other}) scratch.take_back(block);
   EXPECT_EQ(scratch.lend(90).data, late.data) << "its lines are warm";
   EXPECT_EQ(scratch.lend(90).data, early.data);
   EXPECT_EQ(scratch.lend(90).data, other.data);

@@ -9,7 +9,7 @@
 
 #include "runtime/channel_local.hpp"
 #include "runtime/channel_rules.hpp"
-#include "runtime/roll_call.hpp"
+#include "runtime/missing_ranks.hpp"
 #include "tests/runtime/channels.hpp"
 
 namespace tutti::runtime {
@@ -47,7 +47,7 @@ TEST(Channel, EveryRankHearsEveryRank) {
   }
 }
 
-void expect_roll_call(const std::vector<std::optional<Error>>& errors) {
+void expect_missing(const std::vector<std::optional<Error>>& errors) {
   for (const std::size_t rank : {0U, 2U}) {
     ASSERT_TRUE(errors[rank]);
     EXPECT_EQ(errors[rank]->code(), ErrorCode::timeout) << errors[rank]->what();
@@ -60,15 +60,15 @@ void expect_roll_call(const std::vector<std::optional<Error>>& errors) {
   }
 }
 
-TEST(Channel, TheRollCallNamesTheMissing) {
+TEST(Channel, NamesTheMissingRanks) {
   const auto late = [](Channel& channel) {
     if (channel.rank() % 2 == 0) static_cast<void>(channel.all_gather("x", in(200ms)));
   };
   const Scratch scratch;
   Channels local = local_channels(4);
-  expect_roll_call(run(local, late));
+  expect_missing(run(local, late));
   Channels file = file_channels(scratch.world(), 4);
-  expect_roll_call(run(file, late));
+  expect_missing(run(file, late));
   file.clear();
   EXPECT_FALSE(fs::exists(scratch.world()));
   // Not in the first exchange, but in a later one.
@@ -77,9 +77,9 @@ TEST(Channel, TheRollCallNamesTheMissing) {
     late(channel);
   };
   local = local_channels(4);
-  expect_roll_call(run(local, later));
+  expect_missing(run(local, later));
   file = file_channels(scratch.world(), 4);
-  expect_roll_call(run(file, later));
+  expect_missing(run(file, later));
   file.clear();
   EXPECT_FALSE(fs::exists(scratch.world()));
 }
@@ -104,8 +104,10 @@ TEST(ChannelLocal, ARankThatLeftIsNamedAtOnce) {
   }
 }
 
-TEST(RollCall, SaysWhoWaitedForWhom) {
-  const auto text = [](const RollCall& roll) { return std::string{missing_ranks(roll).what()}; };
+TEST(MissingRanks, SaysWhoWaitedForWhom) {
+  const auto text = [](const MissingRanks& known) {
+    return std::string{missing_ranks(known).what()};
+  };
   EXPECT_EQ(text({.self = 0, .waited = 30s, .missing = {3}, .hosts = {"a", "a", "b", ""}}),
             "rank 0 waited 30 s for rank 3 of 4; present: 0 (host a), 1 (host a), 2 (host b)");
   EXPECT_EQ(text({.self = 1,

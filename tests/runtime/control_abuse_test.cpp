@@ -12,9 +12,9 @@
 #include <gtest/gtest.h>
 
 #include "crew.hpp"
+#include "runtime/call_report.hpp"
 #include "runtime/control_message.hpp"
 #include "runtime/control_peer.hpp"
-#include "runtime/testimony.hpp"
 
 namespace tutti::test {
 namespace {
@@ -68,7 +68,7 @@ class Liars : public ::testing::Test {
 
 // An answer is looked at only where its question waits.
 TEST_F(Liars, AreRefusedWhenTheyAnswer) {
-  const std::string good = encode_testimony({.state = Whereabouts::State::there, .waits = {{}}});
+  const std::string good = encode_call_report({.state = Whereabouts::State::there, .waits = {{}}});
   const std::string bad[] = {"", good.substr(0, good.size() - 1), good + 'x',
                              std::string(good.size(), '\xff')};
   for (const std::string& text : bad) {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "ranks.hpp"
-#include "runtime/household.hpp"
+#include "runtime/memory_domain.hpp"
 #include "runtime/store.hpp"
 #include "runtime/tls.hpp"
 #include "strangers.hpp"
@@ -105,7 +105,7 @@ TEST_P(MeshOf, ConnectsTwoHostsOverTheStore) {
     const Mesh mesh = connect_mesh(*channel, options, in(30s));
     check_mesh(mesh, *channel, [&](Rank peer) { return peer % 2 == rank % 2; });
     for (Rank peer = 0; peer < n_; ++peer)
-      EXPECT_EQ(mesh.households[static_cast<std::size_t>(peer)], peer % 2);
+      EXPECT_EQ(mesh.memory_domains[static_cast<std::size_t>(peer)], peer % 2);
     EXPECT_EQ(first_far_from_rank_0(mesh.infos), n_ > 1 ? 1 : -1);
   }));
   EXPECT_EQ(open_descriptors(), before);
@@ -120,7 +120,7 @@ TEST(Mesh, UsesTheNetworkWhereOneHasNoMemory) {
     const Descriptor memory = rank == 1 ? Descriptor{} : memory_of(rank);
     const Mesh mesh = connect_mesh(channel, options_of(memory), in(30s));
     check_mesh(mesh, channel, [&](Rank peer) { return rank != 1 && peer != 1; });
-    EXPECT_EQ(mesh.households, (std::vector<Rank>{0, 1, 0}));
+    EXPECT_EQ(mesh.memory_domains, (std::vector<Rank>{0, 1, 0}));
     EXPECT_EQ(first_far_from_rank_0(mesh.infos), -1);
   }));
 }
@@ -143,16 +143,17 @@ TEST(Mesh, EncryptsWhatGoesOverTheNetwork) {
 // Every link must be there, else each of the ranks could take another host for its own.
 TEST(Mesh, CountsRanksThatDoNotAllShareMemoryAsAlone) {
   using Ranks = std::vector<Rank>;
-  const auto households = [](const std::vector<Ranks>& shared) {
-    std::vector<Household> said(shared.size());
+  const auto memory_domains = [](const std::vector<Ranks>& shared) {
+    std::vector<MemoryDomain> said(shared.size());
     for (std::size_t rank = 0; rank < shared.size(); ++rank)
       for (const Rank member : shared[rank]) said[rank].add(member);
-    return households_of(said);
+    return memory_domains_of(said);
   };
-  EXPECT_EQ(households({{0, 2}, {1}, {0, 2}, {3, 4}, {3, 4}}), (Ranks{0, 1, 0, 3, 3}));
-  EXPECT_EQ(households({{0, 1, 2}, {0, 1}, {0, 2}}), (Ranks{0, 1, 2}));  // 1 and 2 share none
-  EXPECT_EQ(households({{0, 1}, {0, 1, 2}, {1, 2}}), (Ranks{0, 1, 2}));  // nor 0 and 2 here
-  EXPECT_EQ(households({{0, 1, 2}, {0, 1, 3}, {0, 2, 4}, {1, 3}, {2, 4}}), (Ranks{0, 1, 2, 3, 4}));
+  EXPECT_EQ(memory_domains({{0, 2}, {1}, {0, 2}, {3, 4}, {3, 4}}), (Ranks{0, 1, 0, 3, 3}));
+  EXPECT_EQ(memory_domains({{0, 1, 2}, {0, 1}, {0, 2}}), (Ranks{0, 1, 2}));  // 1 and 2 share none
+  EXPECT_EQ(memory_domains({{0, 1}, {0, 1, 2}, {1, 2}}), (Ranks{0, 1, 2}));  // nor 0 and 2 here
+  EXPECT_EQ(memory_domains({{0, 1, 2}, {0, 1, 3}, {0, 2, 4}, {1, 3}, {2, 4}}),
+            (Ranks{0, 1, 2, 3, 4}));
 }
 
 TEST(Mesh, UsesTheNetworkBetweenUsers) {

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/roll_call.hpp"
+#include "runtime/missing_ranks.hpp"
 
 namespace tutti::test {
 namespace {
@@ -51,13 +51,13 @@ class LocalChannel final : public Channel {
     }
     if (board_->turned.wait_until(lock, deadline, [&] { return board_->round != round; }))
       return board_->page;
-    runtime::RollCall roll{
+    runtime::MissingRanks known{
         .self = rank_, .waited = Clock::now() - start, .missing = {}, .hosts = {}};
     for (std::size_t rank = 0; rank < board_->said.size(); ++rank) {
-      roll.hosts.emplace_back();
-      if (!board_->said[rank]) roll.missing.push_back(static_cast<Rank>(rank));
+      known.hosts.emplace_back();
+      if (!board_->said[rank]) known.missing.push_back(static_cast<Rank>(rank));
     }
-    throw Error{runtime::missing_ranks(roll)};
+    throw Error{runtime::missing_ranks(known)};
   }
 
  private:

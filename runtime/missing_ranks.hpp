@@ -29,7 +29,7 @@ struct WrongSize {
 [[nodiscard]] Error wrong_size(const WrongSize& wrong);
 
 /// Who is there when not all are.
-struct RollCall {
+struct MissingRanks {
   Rank self;                                   ///< Who waited.
   std::chrono::steady_clock::duration waited;  ///< For how long.
   std::vector<Rank> missing;                   ///< Whom it waited for; empty where nobody can tell.
@@ -37,9 +37,9 @@ struct RollCall {
   std::vector<std::string> hosts;
   std::string where{};  ///< What they were to come together over, if that is to be said.
 };
-/// @param roll what is known. @return Error{timeout} such as "rank 0 waited 30 s for ranks 2 and 3
+/// @param known what is known. @return Error{timeout} such as "rank 0 waited 30 s for ranks 2 and 3
 /// of 4; present: 0 (host a), 1 (host b)"; its culprit is the first missing rank. Every channel and
 /// the mesh say it so.
-[[nodiscard]] Error missing_ranks(const RollCall& roll);
+[[nodiscard]] Error missing_ranks(const MissingRanks& known);
 
 }  // namespace tutti::runtime

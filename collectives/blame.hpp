@@ -1,5 +1,5 @@
 /// @file
-/// Witnesses: what the other ranks say when a call does not go on, and who is at fault.
+/// Blame: what the other ranks say when a call does not go on, and who is at fault.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 #include <tutti/spi/group.hpp>
 
-#include "ballot.hpp"
 #include "execution.hpp"
+#include "majority.hpp"
 
 namespace tutti::inline v0::detail {
 
 /// The ranks of a communicator, for one that wants to know what happened. Where they cannot be
 /// asked, what it saw itself has to do.
-class Witnesses {
+class Blame {
  public:
   /// @param group who can be asked, or null. @param calls of this rank. @param self this rank.
   /// @param size ranks.
-  Witnesses(Group* group, const CallCounter& calls, Rank self, int size) noexcept
+  Blame(Group* group, const CallCounter& calls, Rank self, int size) noexcept
       : group_{group}, calls_{calls}, self_{self}, size_{size} {}
 
   /// @param execution a call whose deadline has passed. @param now the time.

@@ -1,4 +1,4 @@
-#include "witnesses.hpp"
+#include "blame.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -7,7 +7,7 @@
 
 #include <tutti/spi/fingerprint.hpp>
 
-#include "wait_chain.hpp"
+#include "wait_for_graph.hpp"
 
 namespace tutti::inline v0::detail {
 namespace {
@@ -77,7 +77,7 @@ std::uint64_t near(std::uint64_t latest, std::uint64_t residue) {
 
 }  // namespace
 
-std::vector<Whereabouts> Witnesses::ask(std::uint64_t number) const {
+std::vector<Whereabouts> Blame::ask(std::uint64_t number) const {
   std::vector<Whereabouts> all(static_cast<std::size_t>(size_));
   all[static_cast<std::size_t>(self_)] = calls_.tell(number);
   if (group_ == nullptr) return all;
@@ -90,25 +90,25 @@ std::vector<Whereabouts> Witnesses::ask(std::uint64_t number) const {
   return all;
 }
 
-std::vector<Whereabouts> Witnesses::ask_until_decided(std::uint64_t number) const {
+std::vector<Whereabouts> Blame::ask_until_decided(std::uint64_t number) const {
   const auto until = std::chrono::steady_clock::now() + kTimeToCome;
   std::vector<Whereabouts> all = ask(number);
   for (auto pause = kPause; std::chrono::steady_clock::now() < until;
        pause = std::min(2 * pause, kLongestPause)) {
-    if (Ballot{all, number, true}.is_decided()) break;
+    if (Majority{all, number, true}.is_decided()) break;
     std::this_thread::sleep_for(pause);
     all = ask(number);
   }
   return all;
 }
 
-Error Witnesses::explained(const Error& mismatch, std::uint64_t latest) const {
+Error Blame::explained(const Error& mismatch, std::uint64_t latest) const {
   // Without a number it is of one message, whose two ends disagree.
   if (mismatch.call() == 0 || mismatch.culprit() < 0) return mismatch;
   const std::uint64_t number = near(latest, mismatch.call());
   const std::vector<Whereabouts> all = ask_until_decided(number);
-  const Ballot ballot{all, number, true};
-  if (ballot.differs()) return ballot.verdict();
+  const Majority majority{all, number, true};
+  if (majority.differs()) return majority.verdict();
   const Whereabouts& own = all[static_cast<std::size_t>(self_)];
   const Whereabouts& other = all[static_cast<std::size_t>(mismatch.culprit())];
   const std::string call = "call #" + std::to_string(number);
@@ -124,15 +124,15 @@ Error Witnesses::explained(const Error& mismatch, std::uint64_t latest) const {
           mismatch.culprit()};
 }
 
-std::optional<Error> Witnesses::disagreement(std::uint64_t number,
-                                             const std::vector<Whereabouts>& all) const {
-  const Ballot first{all, number, false};
+std::optional<Error> Blame::disagreement(std::uint64_t number,
+                                         const std::vector<Whereabouts>& all) const {
+  const Majority first{all, number, false};
   if (!first.differs()) return {};
-  const Ballot last{ask_until_decided(number), number, false};
+  const Majority last{ask_until_decided(number), number, false};
   return (last.differs() ? last : first).verdict();  // some may have gone meanwhile
 }
 
-Error Witnesses::lateness(const Execution& execution, Duration now) const {
+Error Blame::lateness(const Execution& execution, Duration now) const {
   const CallWait noted = execution.wait(now);
   const Whereabouts::Wait wait{tutti::words_of(noted), noted.number, noted.rank, noted.time};
   const std::vector<Whereabouts> all = ask(wait.number);
@@ -140,7 +140,7 @@ Error Witnesses::lateness(const Execution& execution, Duration now) const {
     if (const auto error = disagreement(wait.number, all)) return *error;
   std::string text = execution.state() + " timed out on " + name_of_rank(self_) + ": ";
   if (wait.rank < 0) return {ErrorCode::timeout, text + "it does not go on by itself", self_};
-  const WaitChain chain{all, self_, wait};
+  const WaitForGraph chain{all, self_, wait};
   if (const std::uint64_t earliest = chain.earliest_call(); earliest != wait.number)
     if (const auto error = disagreement(earliest, ask(earliest))) return *error;
   const std::string awaited = name_of_rank(wait.rank);

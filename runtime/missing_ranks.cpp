@@ -1,4 +1,4 @@
-#include "roll_call.hpp"
+#include "missing_ranks.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -49,24 +49,24 @@ Error wrong_size(const WrongSize& wrong) {
           ranks.size() > wrong.fitting ? 0 : ranks.front()};
 }
 
-Error missing_ranks(const RollCall& roll) {
+Error missing_ranks(const MissingRanks& known) {
   std::vector<std::string> missing;
   std::vector<std::string> present;
-  for (std::size_t rank = 0; rank < roll.hosts.size(); ++rank) {
+  for (std::size_t rank = 0; rank < known.hosts.size(); ++rank) {
     const bool absent =
-        std::ranges::find(roll.missing, static_cast<Rank>(rank)) != roll.missing.end();
-    const std::string& host = roll.hosts[rank];
+        std::ranges::find(known.missing, static_cast<Rank>(rank)) != known.missing.end();
+    const std::string& host = known.hosts[rank];
     (absent ? missing : present)
         .push_back(std::to_string(rank) + (host.empty() ? "" : " (host " + host + ")"));
   }
   const bool is_told = !missing.empty();
   return {ErrorCode::timeout,
-          "rank " + std::to_string(roll.self) + " waited " + seconds_text(roll.waited) + " for " +
+          "rank " + std::to_string(known.self) + " waited " + seconds_text(known.waited) + " for " +
               (is_told ? plural(missing.size()) + enumerate(missing, " and ") : "other ranks") +
-              " of " + std::to_string(roll.hosts.size()) +
-              (roll.where.empty() ? "" : " over " + roll.where) +
+              " of " + std::to_string(known.hosts.size()) +
+              (known.where.empty() ? "" : " over " + known.where) +
               (is_told ? "; present: " + enumerate(present, ", ") : ""),
-          is_told ? roll.missing.front() : -1};
+          is_told ? known.missing.front() : -1};
 }
 
 }  // namespace tutti::runtime

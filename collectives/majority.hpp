@@ -1,5 +1,5 @@
 /// @file
-/// Ballot: what ranks say that one call is, and which of them is alone with that.
+/// Majority: what ranks say that one call is, and which of them is alone with that.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 namespace tutti::inline v0::detail {
 
 /// The calls of one number of all ranks. Those that are gone, or have not come to it, do not count.
-class Ballot {
+class Majority {
  public:
   /// @param all what was found out about each rank when asked for the call. @param number of it,
   /// from one. @param differ whether it is certain that ranks differ: then one that has gone on so
   /// far that it does not know the call any more is taken to differ from the others.
-  Ballot(std::span<const Whereabouts> all, std::uint64_t number, bool differ);
+  Majority(std::span<const Whereabouts> all, std::uint64_t number, bool differ);
 
   /// Whether ranks differ.
   [[nodiscard]] bool differs() const noexcept { return parties_.size() > 1; }

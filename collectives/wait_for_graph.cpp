@@ -1,4 +1,4 @@
-#include "wait_chain.hpp"
+#include "wait_for_graph.hpp"
 
 #include <algorithm>
 
@@ -21,7 +21,8 @@ const Whereabouts::Wait* obstacle(const Whereabouts& found, std::uint64_t number
 
 }  // namespace
 
-WaitChain::WaitChain(std::span<const Whereabouts> all, Rank self, const Whereabouts::Wait& wait)
+WaitForGraph::WaitForGraph(std::span<const Whereabouts> all, Rank self,
+                           const Whereabouts::Wait& wait)
     : steps_{{self, wait}}, end_{wait.rank} {
   while (true) {
     is_cycle_ = std::ranges::find(steps_, end_, &Step::rank) != steps_.end();
@@ -35,7 +36,7 @@ WaitChain::WaitChain(std::span<const Whereabouts> all, Rank self, const Whereabo
   }
 }
 
-std::uint64_t WaitChain::earliest_call() const noexcept {
+std::uint64_t WaitForGraph::earliest_call() const noexcept {
   std::uint64_t earliest = 0;
   for (const Step& step : steps_)
     if (step.wait.number > 0 && (earliest == 0 || step.wait.number < earliest))
@@ -43,7 +44,7 @@ std::uint64_t WaitChain::earliest_call() const noexcept {
   return earliest;
 }
 
-std::string WaitChain::words() const {
+std::string WaitForGraph::words() const {
   std::string text;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     if (i == kNamed && steps_.size() > 2 * kNamed) {

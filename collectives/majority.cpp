@@ -1,4 +1,4 @@
-#include "ballot.hpp"
+#include "majority.hpp"
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ std::string names_of(std::span<const std::size_t> ranks) {
 
 }  // namespace
 
-Ballot::Ballot(std::span<const Whereabouts> all, std::uint64_t number, bool differ)
+Majority::Majority(std::span<const Whereabouts> all, std::uint64_t number, bool differ)
     : number_{number}, size_{all.size()} {
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     const Whereabouts& found = all[rank];
@@ -46,7 +46,7 @@ Ballot::Ballot(std::span<const Whereabouts> all, std::uint64_t number, bool diff
                            [](const Party& party) { return party.ranks.size(); });
 }
 
-void Ballot::join(std::size_t rank, const Whereabouts& found) {
+void Majority::join(std::size_t rank, const Whereabouts& found) {
   const bool has_forgotten = found.memory == Memory::forgotten;
   auto party = std::ranges::find_if(parties_, [&](const Party& other) {
     return other.has_forgotten == has_forgotten &&
@@ -58,11 +58,11 @@ void Ballot::join(std::size_t rank, const Whereabouts& found) {
   party->ranks.push_back(rank);
 }
 
-bool Ballot::is_decided() const noexcept {
+bool Majority::is_decided() const noexcept {
   return still_to_come_ == 0 || (differs() && 2 * parties_.front().ranks.size() > size_);
 }
 
-std::string Ballot::call_of(const Party& party) const {
+std::string Majority::call_of(const Party& party) const {
   if (party.has_forgotten)
     return "so long ago that it is forgotten, since call #" + std::to_string(party.begun) +
            " has begun";
@@ -72,7 +72,7 @@ std::string Ballot::call_of(const Party& party) const {
          hexadecimal(party.fingerprint);
 }
 
-Error Ballot::verdict() const {
+Error Majority::verdict() const {
   const std::string call = "call #" + std::to_string(number_) + " is ";
   const Party& most = parties_.front();
   if (2 * most.ranks.size() > voters_) {

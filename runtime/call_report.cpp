@@ -1,4 +1,4 @@
-#include "testimony.hpp"
+#include "call_report.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -58,7 +58,7 @@ std::string take_words(std::string_view& bytes, std::uint32_t size) {
 
 }  // namespace
 
-std::string encode_testimony(const Whereabouts& told) {
+std::string encode_call_report(const Whereabouts& told) {
   std::string bytes;
   const std::string_view words = std::string_view{told.words}.substr(0, kMostWords);
   append(bytes,
@@ -75,7 +75,7 @@ std::string encode_testimony(const Whereabouts& told) {
   return bytes;
 }
 
-Whereabouts decode_testimony(std::uint64_t begun, std::string_view bytes) {
+Whereabouts decode_call_report(std::uint64_t begun, std::string_view bytes) {
   const auto front = take_front<Front>(bytes);
   const auto state = static_cast<Whereabouts::State>(front.state);
   if (state != Whereabouts::State::there && state != Whereabouts::State::ended) refuse();

@@ -1,5 +1,5 @@
 /// @file
-/// WaitChain: a rank waits for another one, which waits for a third: who is at the end.
+/// WaitForGraph: a rank waits for another one, which waits for a third: who is at the end.
 #pragma once
 
 #include <span>
@@ -12,11 +12,11 @@ namespace tutti::inline v0::detail {
 
 /// From a rank to the one at the end of what it waits for. A rank may wait for several others; it
 /// goes on when all of them have, so that any of them leads to a cause.
-class WaitChain {
+class WaitForGraph {
  public:
   /// @param all what was found out about each rank. @param self where it begins. @param wait of
   /// that rank, for another one.
-  WaitChain(std::span<const Whereabouts> all, Rank self, const Whereabouts::Wait& wait);
+  WaitForGraph(std::span<const Whereabouts> all, Rank self, const Whereabouts::Wait& wait);
 
   /// The rank at the end, which waits for no other as far as is known; or -1 where the chain ends
   /// in a cycle, of which all ranks are alike.

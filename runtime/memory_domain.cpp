@@ -1,0 +1,38 @@
+#include "memory_domain.hpp"
+
+#include <algorithm>
+
+namespace tutti::runtime {
+
+void MemoryDomain::add(Rank rank) noexcept {
+  if (count++ == 0) lowest = rank;
+  names = (names ^ static_cast<std::uint64_t>(rank + 1)) * 0x9e3779b97f4a7c15U;
+  names ^= names >> 29U;
+}
+
+MemoryDomain memory_domain_of(const std::vector<Rank>& ranks) {
+  MemoryDomain own;
+  for (const Rank rank : ranks) own.add(rank);
+  return own;
+}
+
+MemoryDomain memory_domain_of(Rank self, const std::vector<Link>& links) {
+  std::vector<Rank> ranks{self};
+  for (const Link& link : links)
+    if (link.local) ranks.push_back(link.peer);
+  std::ranges::sort(ranks);
+  return memory_domain_of(ranks);
+}
+
+// As many as a domain has say the same of it, each of which is in its own: so all of them do.
+std::vector<Rank> memory_domains_of(const std::vector<MemoryDomain>& said) {
+  std::vector<Rank> memory_domains;
+  for (const MemoryDomain& own : said) {
+    const auto agree = std::ranges::count(said, own);
+    const auto rank = static_cast<Rank>(memory_domains.size());
+    memory_domains.push_back(agree == own.count ? own.lowest : rank);
+  }
+  return memory_domains;
+}
+
+}  // namespace tutti::runtime
