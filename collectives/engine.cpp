@@ -162,6 +162,7 @@ void Engine::begin(Execution& execution, const void* in, void* out, Duration tim
   if (execution.binding().layout().contract().collective == Collective::barrier) in = out = &token_;
   try {
     execution.start({in, out}, turn_of(execution), timeout);
+    while (!execution.done() && transport_->completed() > 0) deliver();
   } catch (...) {
     fail_as_caught();
   }
@@ -211,14 +212,22 @@ std::size_t Engine::progress() {
   if (failure_) complain();
   has_looked_ = false;
   try {
-    const std::size_t count = transport_->poll(completions_);
-    for (std::size_t i = 0; i < count; ++i) Execution::complete(completions_[i]);
+    transport_->poll();
+    const std::size_t count = deliver();
     if (count == 0 && polls_until_clock_ <= 1) find_strays(false);
     if (!waiting_.empty()) start_waiting();
     return count;
   } catch (...) {
     fail_as_caught();
   }
+}
+
+/// Tells executions what is done. @return how much; what that completes comes next.
+std::size_t Engine::deliver() {
+  const std::size_t count = transport_->completed();
+  for (std::size_t i = 0; i < count; ++i, transport_->take_oldest())
+    Execution::complete(transport_->oldest_completed());
+  return count;
 }
 
 std::string Engine::explain(const Call& call, const Options& options) {

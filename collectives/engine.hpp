@@ -193,6 +193,7 @@ class Engine {
   [[nodiscard]] std::shared_ptr<const Binding> bind_shape(const Call& call, const Options& options);
   /// Polls once. @return how many transfers completed.
   std::size_t progress();
+  std::size_t deliver();
   /// The oldest collective that has not ended, or the next one.
   struct Oldest {
     std::uint64_t sequence;
@@ -279,8 +280,7 @@ class Engine {
   bool has_told_waits_ = false;
   std::optional<Error> failure_;
   bool is_quiet_ = true;  // whether no peer can write into what a failure left pending
-  std::array<Completion, 32> completions_{};
-  std::byte token_{1};                                 // what a barrier reduces
+  std::byte token_{1};    // what a barrier reduces
   std::shared_ptr<ProgressThread> progress_thread_{};  // or null
 };
 

@@ -182,9 +182,7 @@ void Execution::place(Instance& instance) {
          .peer = operation.peer,
          .cookie = reinterpret_cast<std::uint64_t>(&instance.pending[i]),
          .pieces = std::span{instance.pieces}.subspan(operation.first_piece, operation.pieces),
-         .reduced = reduces,
-         // A wait is not over without its completion, which says where the bytes are.
-         .done = operation.verb == Verb::wait ? nullptr : &instance.pending[i].is_done});
+         .reduced = reduces});
   }
   place_combiners(instance);
   if (!program.forwards.empty()) place_results(instance);
@@ -248,11 +246,11 @@ void Execution::combine(Instance& instance, const Combination& combination) {
   memory_.fold(fold);
 }
 
-/// An operation is done, or `count` of a uniform batch are.
-void Execution::finish(Instance& instance, std::uint32_t operation, std::uint32_t count) {
-  instance.left -= count;
+/// An operation is done.
+void Execution::finish(Instance& instance, std::uint32_t operation) {
+  --instance.left;
   for (const std::uint32_t next : instance.program->next_of(operation))
-    if ((instance.missing[next] -= count) == 0) instance.ready[instance.ready_count++] = next;
+    if (--instance.missing[next] == 0) instance.ready[instance.ready_count++] = next;
 }
 
 /// Posts messages but those that stand at their receivers already.
@@ -266,9 +264,6 @@ void Execution::post(Instance& instance, const Batch& batch) {
     if (next > i) outbox_.post({&instance.transfers[batch.first_message + i], next - i});
     i = next + 1;
   }
-  std::uint32_t done = 0;
-  for (std::uint32_t i = 0; i < batch.messages; ++i) done += pending[i].is_done ? 1 : 0;
-  if (done > 0 && batch.is_uniform) return finish(instance, batch.first, done);
   for (std::uint32_t i = 0; i < batch.messages; ++i)
     if (pending[i].is_done) finish(instance, batch.first + i);
 }
@@ -316,7 +311,7 @@ void Execution::complete(const Completion& completion) {
   if (completion.access != kNoAccess || !instance.program->forwards.empty())
     instance.owner->note(instance, message, completion);
   instance.owner->finish(instance, instance.program->messages[message]);
-  instance.owner->go_on(instance);
+  if (instance.left == 0 || instance.ready_count > 0) instance.owner->go_on(instance);
 }
 
 /// What comes may end within an element, and lie where no element of its size should.

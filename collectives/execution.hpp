@@ -210,7 +210,7 @@ class Execution {
   void go_on(Instance& instance);
   void issue(Instance& instance, const Batch& batch);
   void post(Instance& instance, const Batch& batch);
-  static void finish(Instance& instance, std::uint32_t operation, std::uint32_t count = 1);
+  static void finish(Instance& instance, std::uint32_t operation);
   void note(Instance& instance, std::uint32_t message, const Completion& completion);
   [[nodiscard]] const std::byte* operand_at(const Instance& instance,
                                             const Place& place) const noexcept;

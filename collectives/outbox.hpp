@@ -22,10 +22,7 @@ class Outbox {
   /// pieces stay where they are.
   void post(std::span<const Transfer> transfers) {
     if (!gathers_) return transport_.post(transfers);
-    for (const Transfer& transfer : transfers) {
-      gathered_.push_back(transfer);
-      gathered_.back().done = nullptr;  // nobody would look there
-    }
+    gathered_.insert(gathered_.end(), transfers.begin(), transfers.end());
   }
   /// From now on messages are kept.
   void gather() noexcept { gathers_ = true; }

@@ -114,14 +114,6 @@ Program ProgramBuilder::finish(std::size_t held_bytes) {
     program_.operations[i].first_next = size_of(program_.next);
     for (; link != links_.end() && link->first == i; ++link) program_.next.push_back(link->second);
   }
-  for (Batch& batch : program_.batches) {
-    const auto is_like_first = [&](std::uint32_t operation) {
-      return std::ranges::equal(program_.next_of(operation), program_.next_of(batch.first));
-    };
-    batch.is_uniform = true;
-    for (std::uint32_t i = batch.first; i < batch.end; ++i)
-      batch.is_uniform = batch.is_uniform && is_like_first(i);
-  }
   return std::move(program_);
 }
 

@@ -84,7 +84,6 @@ struct Batch {
   std::uint32_t end = 0;            ///< Behind the last one.
   std::uint32_t first_message = 0;  ///< Of those that send and receive.
   std::uint32_t messages = 0;       ///< None of those that combine.
-  bool is_uniform = false;          ///< Whether the same batches come after each of them.
 };
 
 /// A message that is spared where both ranks see each other's memory: who combines what was sent

@@ -44,19 +44,16 @@ class HybridTransport final : public Transport {
     }
   }
 
-  [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
-    if (!failure_) {
-      try {
-        const std::size_t count = poll_parts(completions);
-        unclaimed_ =
-            (parts_.local->has_unclaimed() ? 1U : 0U) + (parts_.remote->has_unclaimed() ? 1U : 0U);
-        return count;
-      } catch (const Error& error) {
-        fail(error);
-      }
+  void poll() override {
+    if (failure_) return complain();
+    try {
+      poll_parts();
+      unclaimed_ =
+          (parts_.local->has_unclaimed() ? 1U : 0U) + (parts_.remote->has_unclaimed() ? 1U : 0U);
+    } catch (const Error& error) {
+      fail(error);
+      complain();
     }
-    complain();
-    return 0;
   }
 
   [[nodiscard]] std::byte* open_result(AccessId access, std::uint32_t ordinal,
@@ -121,8 +118,9 @@ class HybridTransport final : public Transport {
       const auto run = transfers.first(count);
       if (local) parts_.local->post(run);
       else parts_.remote->post(moved(run));
-      for (const Transfer& transfer : run)
-        if (transfer.done == nullptr || !*transfer.done) ++(local ? near_ : outstanding_);
+      (local ? near_ : outstanding_) += count;
+      if (local) take_all(*parts_.local, near_);
+      else take_all(*parts_.remote, outstanding_);
       transfers = transfers.subspan(count);
     }
   }
@@ -144,22 +142,20 @@ class HybridTransport final : public Transport {
   // Asking the network costs a system call, so it is asked where something is expected of it, and
   // now and then for what it still has to do for others. Then the two take turns at being first,
   // lest one that always has something to say keeps the other from being asked.
-  std::size_t poll_parts(std::span<Completion> completions) {
-    if (outstanding_ == 0 && ++skipped_ % kPollsPerLook != 0)
-      return take(parts_.local->poll(completions), near_);
+  void poll_parts() {
+    if (outstanding_ == 0 && ++skipped_ % kPollsPerLook != 0) return poll_part(false);
     is_remote_first_ = !is_remote_first_;
-    std::size_t count = 0;
-    for (const bool remote : {is_remote_first_, !is_remote_first_}) {
-      if (count > 0 && count == completions.size()) break;
-      count += take((remote ? parts_.remote : parts_.local)->poll(completions.subspan(count)),
-                    remote ? outstanding_ : near_);
-    }
-    return count;
+    poll_part(is_remote_first_);
+    poll_part(!is_remote_first_);
   }
-
-  static std::size_t take(std::size_t count, std::size_t& outstanding) noexcept {
-    outstanding -= count;
-    return count;
+  void poll_part(bool remote) {
+    Transport& part = remote ? *parts_.remote : *parts_.local;
+    part.poll();
+    take_all(part, remote ? outstanding_ : near_);
+  }
+  void take_all(Transport& part, std::size_t& outstanding) {
+    for (; part.completed() > 0; part.take_oldest(), --outstanding)
+      complete(part.oldest_completed());
   }
 
   void fail(const Error& error) {

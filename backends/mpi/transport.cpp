@@ -60,7 +60,7 @@ MpiTransport::MpiTransport(const Ranks& ranks, const Options& options, std::shar
       has_notices_{has_notices}, told_{!has_notices} {
   messages_.reserve(kUsualTransfers);
   free_messages_.reserve(kUsualTransfers);
-  done_.reserve(2 * kUsualTransfers);
+  reserve_completions(2 * kUsualTransfers);
   make_room(kUsualTransfers);
 }
 
@@ -122,7 +122,7 @@ void MpiTransport::make_message_room() {
   if (!free_messages_.empty()) return;
   messages_.emplace_back();
   free_messages_.reserve(messages_.capacity());  // so that finishing a message cannot fail
-  done_.reserve(2 * messages_.capacity());
+  reserve_completions(2 * messages_.capacity());
   free_messages_.push_back(static_cast<std::uint32_t>(messages_.size() - 1));
 }
 
@@ -152,9 +152,7 @@ void MpiTransport::post_send(const Transfer& transfer, std::uint64_t bytes) {
   check(PMPI_Isend(buffer, static_cast<int>(count), MPI_BYTE, transfer.peer,
                    static_cast<int>(transfer.tag), ranks_.comm, &request),
         transfer);
-  if (fits_first && leaves(request, transfer.peer, buffer, count)) {
-    return tell_done(transfer);
-  }
+  if (fits_first && leaves(request, transfer.peer, buffer, count)) return complete(transfer.cookie);
   const std::uint32_t index = add_message({transfer, bytes, buffer, nullptr});
   add_request(request, {index, true, 0});
   if (fits_first) return;
@@ -215,7 +213,7 @@ void MpiTransport::take_first(const Transfer& transfer, std::uint64_t bytes, std
   check_first(transfer, bytes, buffer, statuses_.front());
   unpack_first(transfer, buffer + sizeof(Header), bytes);
   backing_->pool.put(buffer);
-  tell_done(transfer);
+  complete(transfer.cookie);
 }
 
 std::uint32_t MpiTransport::add_message(const Message& message) noexcept {
@@ -231,30 +229,16 @@ void MpiTransport::add_request(MPI_Request request, Owner owner) {
   ++messages_[owner.message].remaining;
 }
 
-std::size_t MpiTransport::poll(std::span<Completion> completions) {
+void MpiTransport::poll() {
   check_failure();
-  if (failure_) return 0;
+  if (failure_) return;
   try {
     progress();
-    const std::size_t count = take_done(completions);
-    if (count == 0 && has_notices_ && ++empty_polls_ % kPollsPerNotice == 0) look_for_notice();
-    return count;
+    const bool is_empty = completed() == 0;
+    if (is_empty && has_notices_ && ++empty_polls_ % kPollsPerNotice == 0) look_for_notice();
   } catch (const Error& error) {
     fail(error);
-    return 0;
   }
-}
-
-std::size_t MpiTransport::take_done(std::span<Completion> completions) noexcept {
-  const std::size_t count = std::min(completions.size(), done_.size() - next_done_);
-  if (count == 0) return 0;
-  std::copy_n(done_.begin() + static_cast<std::ptrdiff_t>(next_done_), count, completions.begin());
-  next_done_ += count;
-  if (next_done_ == done_.size()) {
-    done_.clear();
-    next_done_ = 0;
-  }
-  return count;
 }
 
 // Every call into the MPI makes it look at the network, which is what polling costs. So one request
@@ -301,7 +285,7 @@ void MpiTransport::finish(Owner owner, const MPI_Status& status) {
   else if (receives) open(owner.message, status);
   if (message.remaining > 0) return;
   if (receives) message.unpack_buffer();
-  done_.push_back({message.transfer.cookie});
+  complete(message.transfer.cookie);
   backing_->pool.put(message.buffer);
   if (message.landing != nullptr) backing_->landings.put(message.landing);
   free_messages_.push_back(owner.message);

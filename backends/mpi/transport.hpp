@@ -54,7 +54,7 @@ class MpiTransport final : public Transport {
   [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
   [[nodiscard]] Duration now() const noexcept override { return time_now(); }
   void post(std::span<const Transfer> transfers) override;
-  [[nodiscard]] std::size_t poll(std::span<Completion> completions) override;
+  void poll() override;
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override;
   // No thread that sleeps is woken by an MPI.
   void expect_dozing() override { dozes_ = true; }
@@ -130,11 +130,6 @@ class MpiTransport final : public Transport {
   void open(std::uint32_t index, const MPI_Status& status);
   [[nodiscard]] std::uint32_t add_message(const Message& message) noexcept;
   void add_request(MPI_Request request, Owner owner);
-  /// Of a transfer that is done as it is posted.
-  void tell_done(const Transfer& transfer) {
-    if (transfer.done != nullptr) *transfer.done = true;
-    else done_.push_back({transfer.cookie});
-  }
 
   void progress();
   void progress_many();
@@ -148,7 +143,6 @@ class MpiTransport final : public Transport {
   }
   /// Whether this process is a child of the one whose MPI it is, if there is an alarm to tell.
   [[nodiscard]] bool is_forked() const noexcept { return alarm_ && alarm_->is_forked(); }
-  std::size_t take_done(std::span<Completion> completions) noexcept;
   [[nodiscard]] bool stop(const Error& cause);
   [[nodiscard]] bool all_ended_well() const noexcept;
 
@@ -163,9 +157,7 @@ class MpiTransport final : public Transport {
   std::vector<Owner> owners_{};          // of requests_
   std::vector<int> indices_{};           // for MPI_Testsome
   std::vector<MPI_Status> statuses_{};   // for MPI_Testsome
-  std::vector<Completion> done_{};       // not yet handed out, from next_done_ on
-  std::size_t next_done_ = 0;
-  std::vector<Early> early_{};  // in the order found
+  std::vector<Early> early_{};           // in the order found
   Departures departures_{};
   EndedSends ended_;
   Scattered scattered_{};

@@ -25,9 +25,9 @@ void ShmTransport::leave(Peer& peer, std::uint32_t id, const Message& message, c
   record.is_left = true;
   record.in_place = message.in_place;
   --peer.awaited;
-  done_.push_back({.cookie = record.transfer.cookie,
-                   .access = id,
-                   .data = peer.member->mapping->base() + range.where});
+  complete({.cookie = record.transfer.cookie,
+            .access = id,
+            .data = peer.member->mapping->base() + range.where});
 }
 
 // Either the sender sees that we write, and waits with its abort, or we see that it has given up.

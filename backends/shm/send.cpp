@@ -46,7 +46,7 @@ void ShmTransport::post_send(Peer& peer, const Transfer& transfer, std::uint64_t
                                             : send_buffered(peer, transfer, bytes);
     if (sent) {
       --outgoing_;
-      tell_done(transfer);
+      complete(transfer.cookie);
       return;
     }
   }

@@ -110,26 +110,18 @@ void ShmTransport::post_all(std::span<const Transfer> transfers) {
   for (const Transfer& transfer : transfers) wake(peer_of(transfer));
 }
 
-std::size_t ShmTransport::poll(std::span<Completion> completions) {
+void ShmTransport::poll() {
   if (failure_) throw Error{*failure_};
   alarm_->check();
   if (++polls_ % kPollsPerSweep == 0) domain_->free_closed();
   try {
     // What is done is told first: a short message is sent as it is posted.
-    for (Peer& peer : next_done_ < done_.size() ? std::span<Peer>{} : std::span{peers_})
+    for (Peer& peer : completed() > 0 ? std::span<Peer>{} : std::span{peers_})
       if (!peer.idle()) progress(peer);
   } catch (const Error& error) {
     failure_ = error;
     throw;
   }
-  const std::size_t count = std::min(completions.size(), done_.size() - next_done_);
-  std::copy_n(done_.begin() + static_cast<std::ptrdiff_t>(next_done_), count, completions.begin());
-  next_done_ += count;
-  if (next_done_ == done_.size()) {
-    done_.clear();
-    next_done_ = 0;
-  }
-  return count;
 }
 
 void ShmTransport::progress(Peer& peer) {
@@ -176,7 +168,7 @@ void ShmTransport::end_doze() noexcept {
 }
 
 bool ShmTransport::has_something_to_do() {
-  if (failure_ || alarm_->went_off() || next_done_ < done_.size()) return true;
+  if (failure_ || alarm_->went_off() || completed() > 0) return true;
   return std::ranges::any_of(peers_, [this](Peer& peer) {
     if (peer.idle()) return false;
     if (!peer.in.attached()) attach(peer);
@@ -236,7 +228,7 @@ ShmTransport::Record& ShmTransport::record_of(std::uint32_t id) {
 
 void ShmTransport::finish(std::uint32_t id, bool is_stored) {
   if (records_[id].transfer.kind == Transfer::Kind::send) --outgoing_;
-  done_.push_back({.cookie = records_[id].transfer.cookie, .is_stored = is_stored});
+  complete({.cookie = records_[id].transfer.cookie, .is_stored = is_stored});
   records_[id].in_use = false;
   free_records_.push_back(id);
 }

@@ -28,7 +28,7 @@ class ShmTransport final : public Transport {
   [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
   [[nodiscard]] Duration now() const noexcept override;
   void post(std::span<const Transfer> transfers) override;
-  [[nodiscard]] std::size_t poll(std::span<Completion> completions) override;
+  void poll() override;
   [[nodiscard]] std::byte* open_result(AccessId access, std::uint32_t ordinal,
                                        std::size_t bytes) override;
   void signal(AccessId access, bool is_stored) override;
@@ -143,11 +143,6 @@ class ShmTransport final : public Transport {
   [[nodiscard]] std::uint32_t add_record(const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] Record& record_of(std::uint32_t id);
   void finish(std::uint32_t id, bool is_stored = false);
-  /// Of a transfer that is done as it is posted.
-  void tell_done(const Transfer& transfer) {
-    if (transfer.done != nullptr) *transfer.done = true;
-    else done_.push_back({transfer.cookie});
-  }
 
   // Sending: send.cpp.
   void post_send(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
@@ -230,13 +225,11 @@ class ShmTransport final : public Transport {
   std::size_t outgoing_ = 0;  // sends that are not done
   bool is_alone_ = false;     // the transfer posted last has nothing beside it
   std::uint32_t polls_ = 0;
-  Rank next_probed_ = 0;      // of all ranks the first
-  std::uint32_t copies_ = 0;  // of messages sent whose copies may be timed
-  Duration began_{0};         // when the transfers posted last did, if any is to be timed
-  std::vector<Completion> done_{};
-  std::size_t next_done_ = 0;
-  std::vector<Range> ranges_{};            // of the request at hand
-  std::vector<std::byte> bounce_{};        // what was read out of another process
+  Rank next_probed_ = 0;             // of all ranks the first
+  std::uint32_t copies_ = 0;         // of messages sent whose copies may be timed
+  Duration began_{0};                // when the transfers posted last did, if any is to be timed
+  std::vector<Range> ranges_{};      // of the request at hand
+  std::vector<std::byte> bounce_{};  // what was read out of another process
   std::vector<Arrival> spare_arrivals_{};  // kept, so that their memory is used again
   std::vector<Pull> spare_pulls_{};
 };

@@ -35,7 +35,7 @@ bool ShmTransport::take_at_once(Peer& peer, const Transfer& transfer, std::uint6
   learn_of_whole(peer, transfer, slot, whole, began);
   peer.in.consume();
   peer.silent = 0;
-  tell_done(transfer);
+  complete(transfer.cookie);
   return true;
 }
 

@@ -257,17 +257,12 @@ bool Network::feed(const Message& message) {
   return true;
 }
 
-std::size_t Network::poll(Rank self, std::span<Completion> completions) {
+std::vector<Completion> Network::poll(Rank self) {
   Endpoint& own = endpoint(self);
-  if (own.dead || now_ < own.stalled_until) return 0;
+  if (own.dead || now_ < own.stalled_until) return {};
   if (own.failure) throw Error{*own.failure};
-  const std::size_t count = std::min(completions.size(), own.ready.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    completions[i] = own.ready.front();
-    own.ready.pop_front();
-  }
-  activity_ += count;
-  return count;
+  activity_ += own.ready.size();
+  return std::exchange(own.ready, {});
 }
 
 void Network::find_strays(Rank self, std::uint64_t pending) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -54,7 +53,7 @@ struct Event {
 struct Endpoint {
   std::vector<std::shared_ptr<Message>> unexpected{};  ///< Sent to it, not yet received.
   std::vector<std::shared_ptr<Message>> expected{};    ///< Receives that wait for their message.
-  std::deque<Completion> ready{};                      ///< For its next polls.
+  std::vector<Completion> ready{};                     ///< For its next poll.
   std::vector<std::shared_ptr<Message>> accesses{};    ///< By number; null where ended.
   std::optional<Error> failure{};  ///< Thrown by every poll and post from now on.
   std::optional<Error> notice{};   ///< Becomes its failure when word arrives.
@@ -78,8 +77,8 @@ class Network {
 
   /// As Transport::post. @param self who posts. @param transfers in matching order.
   void post(Rank self, std::span<const Transfer> transfers);
-  /// As Transport::poll. @param self who polls. @param completions to be filled. @return how many.
-  std::size_t poll(Rank self, std::span<Completion> completions);
+  /// As Transport::poll. @param self who polls. @return what is done.
+  [[nodiscard]] std::vector<Completion> poll(Rank self);
   /// As Transport::open_result. @param self who stores. @param access which. @param ordinal and
   /// @param bytes of the result. @return where to, or null.
   std::byte* open_result(Rank self, AccessId access, std::uint32_t ordinal, std::size_t bytes);

@@ -26,9 +26,9 @@ class SimTransport final : public Transport {
   [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
   [[nodiscard]] Duration now() const noexcept override { return network_->now(); }
   void post(std::span<const Transfer> transfers) override { network_->post(self_, transfers); }
-  [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
+  void poll() override {
     unclaimed_ = network_->unclaimed(self_);
-    return network_->poll(self_, completions);
+    for (const Completion& completion : network_->poll(self_)) complete(completion);
   }
   void find_strays(std::uint64_t pending, bool /*thoroughly*/) override {
     network_->find_strays(self_, pending);

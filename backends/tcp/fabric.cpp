@@ -53,16 +53,15 @@ class TcpTransport final : public Transport {
     check();
   }
 
-  [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
+  void poll() override {
     alarm_->check();
     const std::lock_guard lock{hub_.mutex()};
     if (!port_->failure && port_->done.empty()) hub_.progress(*port_);
     unclaimed_ = port_->unclaimed;
-    if (port_->failure) {
-      complain();
-      return 0;
-    }
-    return hub_.send_owed() ? port_->take_done(completions) : 0;
+    if (port_->failure) return complain();
+    if (!hub_.send_owed()) return;
+    for (const std::uint64_t cookie : port_->done) complete(cookie);
+    port_->done.clear();
   }
 
   // Others have the core until a link has something, and the mutex too.

@@ -31,18 +31,17 @@ struct Member {
 
 /// A communicator at its end in this process.
 struct Port {
-  std::uint64_t id = 0;            ///< Of the communicator.
-  Rank self = 0;                   ///< Own rank in it.
-  std::vector<Member> members{};   ///< By rank.
-  std::vector<Rank> ranks{};       ///< By rank in the world; -1 for those that are no members.
-  std::vector<Rank> awaited{};     ///< Members with something pending, in any order.
-  Rank next_probed = 0;            ///< Of all ranks the first.
-  std::size_t unclaimed = 0;       ///< Messages without a receive, from all members.
-  Queue<Outbound> own{};           ///< Messages to the own rank without a receive.
-  std::vector<Completion> done{};  ///< From next_done on, not yet handed out.
-  std::size_t next_done = 0;       ///< See done.
-  std::optional<Error> failure{};  ///< The first cause, thrown from now on.
-  bool stopped = false;            ///< Whether nothing is under way any more, for good.
+  std::uint64_t id = 0;               ///< Of the communicator.
+  Rank self = 0;                      ///< Own rank in it.
+  std::vector<Member> members{};      ///< By rank.
+  std::vector<Rank> ranks{};          ///< By rank in the world; -1 for those that are no members.
+  std::vector<Rank> awaited{};        ///< Members with something pending, in any order.
+  Rank next_probed = 0;               ///< Of all ranks the first.
+  std::size_t unclaimed = 0;          ///< Messages without a receive, from all members.
+  Queue<Outbound> own{};              ///< Messages to the own rank without a receive.
+  std::vector<std::uint64_t> done{};  ///< Cookies of what its transport has not been told yet.
+  std::optional<Error> failure{};     ///< The first cause, thrown from now on.
+  bool stopped = false;               ///< Whether nothing is under way any more, for good.
 
   /// @param rank which. @return the member.
   [[nodiscard]] Member& member(Rank rank) noexcept {
@@ -52,17 +51,6 @@ struct Port {
   [[nodiscard]] Rank rank_of(Rank world) const noexcept {
     const auto index = static_cast<std::size_t>(world);
     return index < ranks.size() ? ranks[index] : -1;
-  }
-  /// @param completions filled from the front. @return how many were filled.
-  std::size_t take_done(std::span<Completion> completions) noexcept {
-    const std::size_t count = std::min(completions.size(), done.size() - next_done);
-    std::copy_n(done.data() + next_done, count, completions.data());
-    next_done += count;
-    if (next_done == done.size()) {
-      done.clear();
-      next_done = 0;
-    }
-    return count;
   }
   /// @param error what happened. The first one counts.
   void fail(const Error& error) {
@@ -77,7 +65,7 @@ struct Port {
   /// Something with a member is over. @param rank which. @param cookie of the transfer.
   void complete(Rank rank, std::uint64_t cookie) {
     Member& with = member(rank);
-    done.push_back({cookie});
+    done.push_back(cookie);
     if (with.link != nullptr) --with.link->pending;
     if (--with.pending == 0) std::erase(awaited, rank);
   }

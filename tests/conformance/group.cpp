@@ -94,14 +94,11 @@ std::uint64_t Group::post(Rank rank, Transfer transfer) {
   ++own.pending;
   if (!are_all_here_) follow(rank, transfer);
   if (!own.is_here) return transfer.cookie;
-  bool done = false;  // or a completion comes, as it always does for every other transfer
-  if (transfer.cookie % 2 == 0) transfer.done = &done;
   try {
     own.transport->post(std::span{&transfer, 1});
   } catch (const Error& error) {
     if (!own.error) own.error = error;
   }
-  if (done) end(own, transfer.cookie);
   return transfer.cookie;
 }
 

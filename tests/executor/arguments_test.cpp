@@ -298,9 +298,9 @@ class Impatient final : public Wrapper {
  public:
   Impatient(std::unique_ptr<Transport> inner, std::shared_ptr<bool> patient)
       : Wrapper{std::move(inner)}, patient_{std::move(patient)} {}
-  [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
+  void poll() override {
     if (!*patient_) throw Error{ErrorCode::transport, "the call was not refused"};
-    return Wrapper::poll(completions);
+    Wrapper::poll();
   }
 
  private:

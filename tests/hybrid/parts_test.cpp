@@ -27,13 +27,11 @@ class Part final : public Transport {
     ++posts;
     for (const Transfer& transfer : transfers) cookies.push_back(transfer.cookie);
   }
-  [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
+  void poll() override {
     ++polls;
     if (failure) throw Error{*failure};
-    const std::size_t count = std::min(completions.size(), ready);
-    for (std::size_t i = 0; i < count; ++i) completions[i] = {cookies[i]};
-    ready -= count;
-    return count;
+    for (std::size_t i = 0; i < ready; ++i) complete(cookies[i]);
+    ready = 0;
   }
   void doze() override { ++dozes; }
   bool abort(const Error& /*cause*/) noexcept override {

@@ -19,7 +19,7 @@ class Sender final : public Transport {
   [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
   [[nodiscard]] Duration now() const noexcept override { return {}; }
   void post(std::span<const Transfer> /*transfers*/) override {}
-  [[nodiscard]] std::size_t poll(std::span<Completion> /*completions*/) override { return 0; }
+  void poll() override {}
   void signal(AccessId access, bool is_stored) override {
     EXPECT_FALSE(is_stored);
     ended.push_back(access);

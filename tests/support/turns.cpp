@@ -77,10 +77,9 @@ class Polite final : public Wrapper {
  public:
   Polite(std::unique_ptr<Transport> inner, Turns& turns)
       : Wrapper{std::move(inner)}, turns_{turns} {}
-  [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
-    const std::size_t count = Wrapper::poll(completions);
-    if (count == 0) turns_.pass(self());
-    return count;
+  void poll() override {
+    Wrapper::poll();
+    if (completed() == 0) turns_.pass(self());
   }
 
  private:

@@ -22,11 +22,15 @@ class Wrapper : public Transport {
     return inner_->capabilities();
   }
   [[nodiscard]] Duration now() const noexcept override { return inner_->now(); }
-  void post(std::span<const Transfer> transfers) override { inner_->post(transfers); }
-  [[nodiscard]] std::size_t poll(std::span<Completion> completions) override {
-    const std::size_t count = inner_->poll(completions);
+  void post(std::span<const Transfer> transfers) override {
+    inner_->post(transfers);
+    take_all();
+  }
+  using Transport::poll;
+  void poll() override {
+    inner_->poll();
     unclaimed_ = inner_->has_unclaimed() ? 1 : 0;
-    return count;
+    take_all();
   }
   void find_strays(std::uint64_t pending, bool thoroughly) override {
     inner_->find_strays(pending, thoroughly);
@@ -45,6 +49,10 @@ class Wrapper : public Transport {
   bool abort(const Error& cause) noexcept override { return inner_->abort(cause); }
 
  private:
+  void take_all() {
+    for (; inner_->completed() > 0; inner_->take_oldest()) complete(inner_->oldest_completed());
+  }
+
   std::unique_ptr<Transport> inner_;
 };
 

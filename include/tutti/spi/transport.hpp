@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <tutti/error.hpp>
 #include <tutti/export.hpp>
@@ -80,9 +81,6 @@ struct Transfer {
   bool reduced = false;          ///< Whether it is of a call that reduces; equal at both ends, so
                                  ///< that a transport may move it in parts that stay warm.
   ResultPlace result{};          ///< Of a send. Needs Capabilities::visible.
-  /// What is false, and what post may make true where the transfer is done already: then no
-  /// completion comes. Null if one is wanted in any case.
-  bool* done = nullptr;
 };
 
 /// The number of an access to a peer's memory, and the number that is none.
@@ -92,7 +90,7 @@ inline constexpr AccessId kNoAccess = ~AccessId{0};
 
 /// A transfer that is done: its pieces belong to the caller again.
 struct Completion {
-  std::uint64_t cookie;  ///< Of the transfer.
+  std::uint64_t cookie = 0;  ///< Of the transfer.
   /// Of a wait: its message was not moved, but may be read where its sender has it, until
   /// Transport::signal. If there is none the bytes are in the pieces.
   AccessId access = kNoAccess;
@@ -144,10 +142,26 @@ class TUTTI_API Transport {
   /// @param transfers in the order in which they match. Throws Error, as poll does: what is there
   /// already may be looked at.
   virtual void post(std::span<const Transfer> transfers) = 0;
-  /// Makes progress and collects completions. Throws Error: mismatch (fingerprint or length),
-  /// peer_dead, aborted, transport.
-  /// @param completions filled from the front. @return how many were filled.
-  [[nodiscard]] virtual std::size_t poll(std::span<Completion> completions) = 0;
+  /// Makes progress. Throws Error: mismatch (fingerprint or length), peer_dead, aborted, transport.
+  virtual void poll() = 0;
+  /// @return how many transfers are done and not taken, by post or poll. No virtual call.
+  [[nodiscard]] std::size_t completed() const noexcept { return completed_.size() - taken_; }
+  /// @return the oldest of them, of which there is one, until the next call that is not const.
+  [[nodiscard]] const Completion& oldest_completed() const noexcept { return completed_[taken_]; }
+  /// Takes it.
+  void take_oldest() noexcept {
+    if (++taken_ < completed_.size()) return;
+    completed_.clear();
+    taken_ = 0;
+  }
+  /// Polls, and takes what is done. @param completions filled from the front. @return how many.
+  [[nodiscard]] std::size_t poll(std::span<Completion> completions) {
+    poll();
+    std::size_t count = 0;
+    for (; count < completions.size() && completed() > 0; take_oldest())
+      completions[count++] = oldest_completed();
+    return count;
+  }
   /// Asks where the result of a message that was waited for may be stored. The peer's memory may be
   /// written to until signal. @param access that has not ended. @param ordinal as
   /// ResultPlace::ordinal. @param bytes of the result. @return where, or null: then it is to be
@@ -199,7 +213,19 @@ class TUTTI_API Transport {
   virtual bool abort(const Error& cause) noexcept = 0;
 
  protected:
+  /// A transfer is done. @param completion of it.
+  void complete(const Completion& completion) { completed_.push_back(completion); }
+  /// Likewise, of one with nothing but a cookie, member by member: what is written in parts and
+  /// copied at once would be waited for. @param cookie of the transfer.
+  void complete(std::uint64_t cookie) { completed_.emplace_back().cookie = cookie; }
+  /// Makes room, so that complete cannot fail. @param count of completions that are not taken.
+  void reserve_completions(std::size_t count) { completed_.reserve(count); }
+
   std::size_t unclaimed_ = 0;  ///< Messages that came without a receive, as of the last poll.
+
+ private:
+  std::vector<Completion> completed_{};
+  std::size_t taken_ = 0;  // of them
 };
 
 /// @param value any. @return it as "0x" and sixteen digits.
