@@ -7,7 +7,6 @@
 #include <tutti/spi/communicator.hpp>
 
 #include "engine.hpp"
-#include "objects.hpp"
 
 namespace tutti::inline v0 {
 
@@ -120,32 +119,6 @@ Result<Request> Try::start(const Call& call, const Options& options) noexcept {
 Result<Plan> Try::plan(const Call& call, const Options& options) noexcept {
   return detail::attempt([&] { return world_->plan().run(call, options); });
 }
-
-namespace detail {
-
-RawBytes ObjectAccess::bytes(Communicator& world) noexcept {
-  try {
-    const Use use{world.engine_};
-    return world.engine_->take_bytes(0);
-  } catch (...) {  // There is none now; what else is wrong start says.
-    return {};
-  }
-}
-
-SoleCaller ObjectAccess::sole_caller(Communicator& world) {
-  return SoleCaller{world.engine_};
-}
-
-ObjectExchange ObjectAccess::start(Communicator& world, ObjectCall call) {
-  const std::shared_ptr<Engine>& engine = world.engine_;
-  const Use use{engine};
-  BatchScope::refuse("an object collective");
-  auto operation = std::make_shared<ObjectOperation>(*engine, std::move(call));
-  engine->start(operation);
-  return ObjectExchange{engine, std::move(operation)};
-}
-
-}  // namespace detail
 
 std::string Communicator::explain(const Call& call, const Options& options) {
   const detail::Use use{engine_};

@@ -6,7 +6,6 @@
 #include <tutti/spi/fingerprint.hpp>
 
 #include "bind_shape.hpp"
-#include "objects.hpp"
 #include "point_to_point.hpp"
 
 namespace tutti::inline v0::detail {
@@ -30,14 +29,16 @@ void refuse_empty() {
 Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options)
     : group_{std::move(footing.group)}, calls_{footing.calls ? std::move(footing.calls)
                                                              : std::make_shared<CallCounter>()},
-      alarm_{std::move(footing.alarm)}, transport_{std::move(footing.transport)},
-      outbox_{*transport_}, memory_{std::move(memory)}, options_{options},
-      selector_{std::move(footing.tariff), options.catalog, std::move(footing.hosts)},
+      transport_{std::move(footing.transport)}, outbox_{*transport_}, memory_{std::move(memory)},
+      options_{options}, selector_{std::move(footing.tariff), options.catalog,
+                                   std::move(footing.hosts)},
       scratch_{*memory_, options.cache_bytes}, cache_{outbox_, scratch_, *calls_,
                                                       options.cache_bytes,
                                                       options.segments_in_flight},
-      order_{transport_->capabilities().tags, kUserTags}, hook_{
-                                                              static_cast<bool>(options.progress)} {
+      order_{transport_->capabilities().tags, kUserTags}, failures_{{*transport_, order_, *calls_,
+                                                                     group_.get(),
+                                                                     std::move(footing.alarm)}},
+      payloads_{options.cache_bytes, group_.get()}, hook_{static_cast<bool>(options.progress)} {
   if (options_.segments_in_flight < 1 || options_.segments_in_flight > 8)
     throw Error{ErrorCode::invalid_argument, "segments_in_flight is " +
                                                  std::to_string(options_.segments_in_flight) +
@@ -95,7 +96,7 @@ Execution* Engine::acquire(const Call& call, const Options& options) {
 
 /// An idle execution, which knows the call's tag.
 Engine::Held& Engine::ready_for(const Call& call, const Options& options) {
-  if (failure_) complain();
+  failures_.check();
   if (options.timeout < Duration::zero()) check_timeout("the call", options.timeout);
   if (call.point_to_point != PointToPoint::none) check_tag(call, order_.user_tags());
   Held& held = cache_.idle(shape_for(call, options));
@@ -149,7 +150,7 @@ void Engine::check_start(const Execution& execution, const void* in, const void*
 }
 
 void Engine::start(Execution& execution, const void* in, void* out, Duration timeout) {
-  if (failure_) complain();
+  failures_.check();
   check_start(execution, in, out);
   if (timeout == Duration::zero()) timeout = options_.timeout;
   if (!execution.binding().is_collective || has_room(1)) return begin(execution, in, out, timeout);
@@ -164,7 +165,7 @@ void Engine::begin(Execution& execution, const void* in, void* out, Duration tim
     execution.start({in, out}, turn_of(execution), timeout);
     while (!execution.done() && transport_->completed() > 0) deliver();
   } catch (...) {
-    fail_as_caught();
+    failures_.fail_as_caught();
   }
   if (hook_.is_asked_at_start()) help_others(transport_->now());
 }
@@ -179,17 +180,17 @@ std::list<Engine::Held>::iterator Engine::find_held(std::list<Held>& held,
 void Engine::start_waiting() {
   while (!waiting_.empty()) {
     const Waiting next = waiting_.front();
-    const std::uint64_t places = next.objects ? next.objects->places() : 1;
+    const std::uint64_t places = next.task ? next.task->places() : 1;
     if (!is_within_window(places)) return;
     waiting_.pop_front();
-    if (!next.objects) {
+    if (!next.task) {
       in_use_.splice(in_use_.begin(), held_, held_.begin());
       begin(*next.execution, next.in, next.out, next.timeout);
       continue;
     }
-    next.objects->let_start();
-    advance_objects();
-    next.objects->encode();
+    next.task->let_start();
+    advance_tasks();
+    next.task->started();
   }
 }
 
@@ -209,7 +210,7 @@ Execution::Turn Engine::turn_of(const Execution& execution) {
 }
 
 std::size_t Engine::progress() {
-  if (failure_) complain();
+  failures_.check();
   has_looked_ = false;
   try {
     transport_->poll();
@@ -218,7 +219,7 @@ std::size_t Engine::progress() {
     if (!waiting_.empty()) start_waiting();
     return count;
   } catch (...) {
-    fail_as_caught();
+    failures_.fail_as_caught();
   }
 }
 

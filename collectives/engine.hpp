@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -13,22 +14,20 @@
 #include <vector>
 
 #include <tutti/communicator.hpp>
-#include <tutti/object_call.hpp>
 #include <tutti/spi/communicator.hpp>
 
-#include "blame.hpp"
 #include "call_order.hpp"
 #include "execution.hpp"
+#include "failures.hpp"
 #include "occupancy.hpp"
+#include "payload_memory.hpp"
 #include "program_cache.hpp"
 #include "progress_hook.hpp"
 #include "progress_thread.hpp"
 #include "selector.hpp"
+#include "task.hpp"
 
 namespace tutti::inline v0::detail {
-
-class ObjectArrivals;
-class ObjectOperation;
 
 /// Called by the thread that is in it, see Use; but for what never changes, which any may ask for.
 class Engine {
@@ -92,41 +91,27 @@ class Engine {
                    Execution::Turn turn);
   /// Nothing will start at a turn that was kept.
   void give_up_turn(Execution::Turn turn) noexcept { order_.end_keeping(turn); }
-  /// Starts an object collective, and keeps it while it is under way: it goes on in whatever test
-  /// or wait. Throws as acquire and start do.
-  void start(const std::shared_ptr<ObjectOperation>& operation);
-  /// Whether no object that began to be received before has to be received first.
-  [[nodiscard]] bool is_next(const ObjectOperation& operation) const noexcept;
-  /// Memory of object collectives, which is kept, since new pages cost more than the bytes that
-  /// pass through them. @param bytes that are needed, or none to take the largest there is.
-  /// @return so many at least where some are needed. Throws std::bad_alloc only then.
-  [[nodiscard]] RawBytes take_bytes(std::size_t bytes);
-  /// Gives it back.
-  void give_bytes(RawBytes memory) noexcept;
-  /// Memory that peers see, to encode an object to and send it from. It is kept as well, since it
-  /// costs more yet. @param bytes that are needed. @return so many at least, or none where there is
-  /// no such memory, or it would be more than may be kept.
-  [[nodiscard]] Buffer<std::byte> take_visible(std::size_t bytes);
-  /// Gives it back.
-  void give_visible(Buffer<std::byte> memory) noexcept;
+  /// Starts a task, and keeps it while it is under way: it goes on in whatever test or wait. Throws
+  /// as acquire and start do.
+  void start(const std::shared_ptr<Task>& task);
+  /// Whether no task that began before has to receive first.
+  [[nodiscard]] bool is_next(const Task& task) const noexcept;
+  /// Memory for tasks.
+  [[nodiscard]] PayloadMemory& payloads() noexcept { return payloads_; }
   /// Does a part of an operation. What that throws fails the communicator.
   template <class Part>
   std::invoke_result_t<Part> attempt(Part part) {
-    if (failure_) complain();
+    failures_.check();
     try {
       return part();
     } catch (...) {
-      fail_as_caught();
+      failures_.fail_as_caught();
     }
   }
   /// @copydoc test(const Execution&)
-  bool test(const ObjectOperation& operation);
-  /// @copydoc wait(const Execution&)
-  void wait(const ObjectOperation& operation);
-  /// @copydoc wait(const Execution&)
-  void wait(const ObjectArrivals& arrivals);
-  /// Waits until an object is arriving, or the operation is done. Throws the first failure.
-  void wait_to_decode(const ObjectOperation& operation);
+  bool test(const Task& task);
+  /// Waits until something is so. Throws the first failure. @param is_met whether it is.
+  void wait_until(const std::function<bool()>& is_met);
   /// Gives an execution back. If it is pending, the communicator fails.
   void release(Execution* execution) noexcept;
   /// The communicator fails, since something is not waited for any more. @param what it is.
@@ -166,7 +151,7 @@ class Engine {
   /// of its own, when that ends.
   void drop(Execution* execution) noexcept;
   /// Likewise.
-  void drop(std::shared_ptr<ObjectOperation> operation) noexcept;
+  void drop(std::shared_ptr<Task> task) noexcept;
   /// What a call would run, and why.
   [[nodiscard]] std::string explain(const Call& call, const Options& options);
 
@@ -176,7 +161,7 @@ class Engine {
   /// What starts when older operations have ended, in the order of the calls.
   struct Waiting {
     Execution* execution = nullptr;  // or:
-    std::shared_ptr<ObjectOperation> objects{};
+    std::shared_ptr<Task> task{};
     const void* in = nullptr;
     void* out = nullptr;
     Duration timeout{0};
@@ -235,25 +220,17 @@ class Engine {
   void test_for(const Pending& pending);
   template <class Pending>
   void wait_for(const Pending& pending);
-  void advance_objects();
+  void advance_tasks();
   [[nodiscard]] const Execution& oldest_started() const noexcept;
   void check_deadlines(const Execution* first, bool blocks, Duration now);
   void tell_waits(const Execution* first, bool blocks, Duration now) noexcept;
   void help_others(Duration now);
-  /// Whether this process is a child of the one that made it, where there is an alarm to tell.
-  [[nodiscard]] bool is_forked() const noexcept { return alarm_ && alarm_->is_forked(); }
-  [[nodiscard]] Blame blame() const;
-  [[nodiscard]] Error explained(const Error& cause) const;
-  [[noreturn]] void fail(const Error& cause);
-  [[noreturn]] void fail_as_caught();
-  [[noreturn]] void complain() const;
 
   Occupancy occupancy_;
   std::atomic<int> callers_{0};   // that want to enter while the progress thread is in
   bool has_dropped_ = false;      // whether a handle ended within a call
   std::shared_ptr<Group> group_;  // outlives the transport
   std::shared_ptr<CallCounter> calls_;
-  std::shared_ptr<const Alarm> alarm_;
   std::unique_ptr<Transport> transport_;
   Outbox outbox_;
   std::shared_ptr<Memory> memory_;
@@ -262,6 +239,7 @@ class Engine {
   Scratch scratch_;
   ProgramCache cache_;
   CallOrder order_;
+  Failures failures_;
   std::list<Held> in_use_;  // the one acquired last first
   std::list<Held> held_;    // those that wait for their start, in the order of the calls
   std::vector<Enlisted> enlisted_;
@@ -269,18 +247,15 @@ class Engine {
   std::vector<Execution*> awaited_;  // by a batch
   bool has_looked_ = false;          // for strays, since the last poll
   bool strays_are_likely_ = false;   // a call may have left some, and none waited for all since
-  std::array<RawBytes, 4> bytes_{};  // for object collectives
-  Buffer<std::byte> visible_{};      // the same, which peers see
-  std::vector<std::shared_ptr<ObjectOperation>> objects_;  // under way
+  PayloadMemory payloads_;
+  std::vector<std::shared_ptr<Task>> tasks_;  // under way
   int polls_per_clock_ = 1;
   int polls_until_clock_ = 1;
   Duration thorough_look_{0};  // when the next one is due
   ProgressHook hook_;
   Duration next_word_{0};  // when the others may next be told of waits
   bool has_told_waits_ = false;
-  std::optional<Error> failure_;
-  bool is_quiet_ = true;  // whether no peer can write into what a failure left pending
-  std::byte token_{1};    // what a barrier reduces
+  std::byte token_{1};                                 // what a barrier reduces
   std::shared_ptr<ProgressThread> progress_thread_{};  // or null
 };
 

@@ -6,7 +6,7 @@
 namespace tutti::inline v0::detail {
 
 void Engine::enlist(Execution& execution, const void* in, void* out, const Enlistment& how) {
-  if (failure_) complain();
+  failures_.check();
   check_start(execution, in, out);
   enlisted_.push_back({&execution, in, out, how});
   execution.set_enlisted(true);
@@ -30,14 +30,15 @@ void Engine::start_enlisted() {
   } catch (...) {
     outbox_.drop();
     enlisted_.clear();
-    fail_as_caught();
+    failures_.fail_as_caught();
   }
   enlisted_.clear();
 }
 
 bool Engine::has_awaited() const noexcept {
-  return !failure_ && std::ranges::any_of(
-                          awaited_, [](const Execution* execution) { return !execution->done(); });
+  return !failures_.has_failed() && std::ranges::any_of(awaited_, [](const Execution* execution) {
+    return !execution->done();
+  });
 }
 
 bool Engine::step_awaited() {

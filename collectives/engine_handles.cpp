@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "engine.hpp"
-#include "objects.hpp"
 
 namespace tutti::inline v0::detail {
 
@@ -20,12 +19,7 @@ void Engine::release(Execution* execution) noexcept {
 }
 
 void Engine::give_up(const std::string& what) noexcept {
-  if (failure_) return;
-  failure_ =
-      Error{ErrorCode::aborted,
-            what + " was dropped while pending on rank " + std::to_string(transport_->self()),
-            transport_->self()};
-  is_quiet_ = transport_->abort(*failure_);
+  failures_.give_up(what);
 }
 
 void Engine::drop(Execution* execution) noexcept {
@@ -38,21 +32,21 @@ void Engine::drop(Execution* execution) noexcept {
   leave();
 }
 
-void Engine::drop(std::shared_ptr<ObjectOperation> operation) noexcept {
+void Engine::drop(std::shared_ptr<Task> task) noexcept {
   if (!enter_when_free()) {
-    operation->set_dropped();
+    task->set_dropped();
     has_dropped_ = true;
     return;
   }
-  if (!operation->done()) operation->drop_pending();
-  operation.reset();  // it gives memory back
+  if (!task->done()) task->drop_pending();
+  task.reset();  // it gives memory back
   leave();
 }
 
 void Engine::release_dropped() noexcept {
   has_dropped_ = false;
-  for (const auto& operation : objects_)
-    if (operation->is_dropped() && !operation->done()) operation->drop_pending();
+  for (const auto& task : tasks_)
+    if (task->is_dropped() && !task->done()) task->drop_pending();
   for (Held& held : held_)
     if (held.execution.is_dropped()) give_up(held.execution.state());
   for (auto held = in_use_.begin(); held != in_use_.end();) {

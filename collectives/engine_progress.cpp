@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "engine.hpp"
-#include "objects.hpp"
 
 namespace tutti::inline v0::detail {
 namespace {
@@ -23,8 +22,8 @@ class Caller {
 }  // namespace
 
 bool Engine::has_anything_pending() const noexcept {
-  if (failure_) return false;
-  return !objects_.empty() || !waiting_.empty() ||
+  if (failures_.has_failed()) return false;
+  return !tasks_.empty() || !waiting_.empty() ||
          std::ranges::any_of(in_use_, [](const Held& held) { return !held.execution.done(); });
 }
 
@@ -33,7 +32,7 @@ void Engine::enter_after_progress() {
   const Caller caller{callers_};
   for (;;) {
     if (occupancy_.try_enter()) return;
-    if (is_forked()) alarm_->check();  // the thread did not come along
+    if (failures_.is_forked()) failures_.check_alarm();  // the thread did not come along
     if (!occupancy_.is_for_progress_of_another()) {
       if (occupancy_.try_enter()) return;  // it has just left
       if (!occupancy_.is_for_progress_of_another()) occupancy_.refuse();
@@ -46,12 +45,13 @@ void Engine::enter_after_progress() {
 /// As Occupancy::enter_when_free.
 bool Engine::enter_when_free() noexcept {
   const Caller caller{callers_};
-  if (progress_thread_ && !is_forked()) transport_->end_doze();
-  return occupancy_.enter_when_free(is_forked());
+  if (progress_thread_ && !failures_.is_forked()) transport_->end_doze();
+  return occupancy_.enter_when_free(failures_.is_forked());
 }
 
 Engine::Progress Engine::go_on(bool may_doze) noexcept {
-  if (callers_ > 0 || is_forked() || !occupancy_.try_enter_for_progress()) return Progress::none;
+  if (callers_ > 0 || failures_.is_forked() || !occupancy_.try_enter_for_progress())
+    return Progress::none;
   Progress progress = has_anything_pending() ? Progress::pending : Progress::none;
   if (progress == Progress::pending) {
     try {

@@ -3,7 +3,6 @@
 
 #include "engine.hpp"
 #include "idleness.hpp"
-#include "objects.hpp"
 
 namespace tutti::inline v0::detail {
 namespace {
@@ -37,7 +36,7 @@ void Engine::help_others(Duration now) {
   try {
     options_.progress();
   } catch (...) {
-    fail_as_caught();
+    failures_.fail_as_caught();
   }
   hook_.end_call(transport_->now());
 }
@@ -70,15 +69,16 @@ void Engine::check_deadlines(const Execution* first, bool blocks, Duration now) 
   tell_waits(first, blocks, now);
   for (auto held = in_use_.rbegin(); held != in_use_.rend(); ++held)
     if (!held->execution.done() && held->execution.is_late(now))
-      fail(blame().lateness(held->execution, now));
+      failures_.fail(failures_.blame().lateness(held->execution, now));
   if (now < thorough_look_) return;
   thorough_look_ = now + kThoroughLooks;
   for (Held& held : held_)
-    if (held.execution.is_late(now)) fail(blame().lateness(oldest_started(), now));
+    if (held.execution.is_late(now))
+      failures_.fail(failures_.blame().lateness(oldest_started(), now));
   try {
     find_strays(true);
   } catch (...) {
-    fail_as_caught();
+    failures_.fail_as_caught();
   }
 }
 
@@ -90,8 +90,8 @@ template <class Pending>
 bool Engine::poll_for(const Pending& pending, bool blocks) {
   const bool moved = progress() > 0;
   if (moved) hook_.end_idleness();
-  if (!objects_.empty()) {  // also what went on otherwise
-    advance_objects();
+  if (!tasks_.empty()) {  // also what went on otherwise
+    advance_tasks();
     if (!waiting_.empty()) attempt([this] { start_waiting(); });
   }
   if (polls_until_clock_ > 0) --polls_until_clock_;
@@ -144,9 +144,9 @@ bool Engine::test(const Execution& execution) {
   return execution.done();
 }
 
-bool Engine::test(const ObjectOperation& operation) {
-  if (!operation.done()) test_for(operation);
-  return operation.done();
+bool Engine::test(const Task& task) {
+  if (!task.done()) test_for(task);
+  return task.done();
 }
 
 template <class Pending>
@@ -163,18 +163,12 @@ void Engine::wait(const Execution& execution) {
   wait_for(execution);
   end_call(execution);
 }
-void Engine::wait(const ObjectOperation& operation) {
-  wait_for(operation);
-}
-void Engine::wait(const ObjectArrivals& arrivals) {
-  wait_for(arrivals);
-}
-void Engine::wait_to_decode(const ObjectOperation& operation) {
-  struct Begun {
-    [[nodiscard]] bool done() const noexcept { return operation.done() || operation.is_arriving(); }
-    const ObjectOperation& operation;
+void Engine::wait_until(const std::function<bool()>& is_met) {
+  struct Met {
+    [[nodiscard]] bool done() const { return is_met(); }
+    const std::function<bool()>& is_met;
   };
-  wait_for(Begun{operation});
+  wait_for(Met{is_met});
 }
 
 }  // namespace tutti::inline v0::detail

@@ -40,7 +40,7 @@ Execution::~Execution() {
 }
 
 void Execution::rest() noexcept {
-  if (watch_ != nullptr) set_watch(nullptr);
+  if (partitioned_ != nullptr) set_partitioned(nullptr);
   if (block_.bytes > kKeptScratch) give_back(block_);
   give_back(input_copy_);
 }
@@ -186,7 +186,7 @@ void Execution::place(Instance& instance) {
   }
   place_combiners(instance);
   if (!program.forwards.empty()) place_results(instance);
-  if (watch_ != nullptr && transport_.capabilities().visible) place_watched(instance);
+  if (partitioned_ != nullptr && transport_.capabilities().visible) place_partitioned(instance);
   instance.is_placed = true;
   const std::size_t before = instance.footprint;
   instance.footprint =
@@ -283,7 +283,7 @@ void Execution::issue(Instance& instance, const Batch& batch) {
 void Execution::go_on(Instance& instance) {
   while (true) {
     if (instance.is_waiting) {
-      if (watch_ != nullptr && !watch_->may_begin(instance.segment)) return;
+      if (partitioned_ != nullptr && !partitioned_->is_ready(instance.segment)) return;
       instance.is_waiting = false;
       for (const std::uint32_t batch : instance.program->starts)
         issue(instance, instance.program->batches[batch]);
@@ -292,7 +292,7 @@ void Execution::go_on(Instance& instance) {
       issue(instance, instance.program->batches[instance.ready[i]]);
     instance.ready_count = 0;
     if (instance.left > 0) return;
-    if (watch_ != nullptr) watch_->came(instance.segment);
+    if (partitioned_ != nullptr) partitioned_->arrived(instance.segment);
     if (instance.segment + instances_.size() >= binding_->segments) {
       --active_;
       return;

@@ -16,6 +16,7 @@
 
 #include "lowering.hpp"
 #include "outbox.hpp"
+#include "partitioned.hpp"
 #include "scratch.hpp"
 
 namespace tutti::inline v0::detail {
@@ -43,22 +44,6 @@ struct Binding {
 
 /// Segments in flight at most; each has a tag of its own.
 inline constexpr std::uint32_t kInstances = 8;
-
-/// Takes part in a run, segment by segment. Called by the run's thread.
-class Watch {
- public:
-  Watch() = default;
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
-  virtual ~Watch() = default;
-  /// @return whether this rank may begin with a segment. If not, see Execution::resume.
-  [[nodiscard]] virtual bool may_begin(std::size_t segment) noexcept = 0;
-  /// A segment was not moved: Transport::signal is up to the callee. Comes before `came`, to ranks
-  /// that only receive.
-  virtual void stays(std::size_t segment, const Completion& wait) = 0;
-  /// All of a segment has come.
-  virtual void came(std::size_t segment) = 0;
-};
 
 /// One operation of one shape. Reused from call to call; nothing is allocated after the first.
 class Execution {
@@ -92,8 +77,8 @@ class Execution {
   }
   /// Whether it waits for its start.
   [[nodiscard]] bool is_held() const noexcept { return is_held_; }
-  /// Has the next run watched. @param watch outlives the run.
-  void watch(Watch& watch) noexcept { set_watch(&watch); }
+  /// Has the next run go on partition by partition. @param partitions outlives the run.
+  void partition(Partitioned& partitions) noexcept { set_partitioned(&partitions); }
   /// Asks again where a segment might not begin.
   void resume();
   /// Notes that a transfer of this or another execution is done, and goes on from there.
@@ -178,7 +163,7 @@ class Execution {
     std::size_t segment = 0;
     const Program* program = nullptr;      // of that segment, or null
     std::size_t shift = 0;                 // of input and output
-    bool is_waiting = false;               // for its watch
+    bool is_waiting = false;               // for its partition to be ready
     bool is_placed = false;                // pieces and transfers are those of the program, there
     std::uint32_t left = 0;                // operations that are not done
     std::vector<std::uint32_t> missing{};  // by batch: operations before it that are not done
@@ -203,8 +188,8 @@ class Execution {
   void place(Instance& instance);
   void place_combiners(Instance& instance);
   void place_results(Instance& instance);
-  void place_watched(Instance& instance) const;
-  void set_watch(Watch* watch) noexcept;
+  void place_partitioned(Instance& instance) const;
+  void set_partitioned(Partitioned* partitions) noexcept;
   [[nodiscard]] bool is_in_place() const noexcept;
   [[nodiscard]] bool aliases() const noexcept;
   void go_on(Instance& instance);
@@ -239,7 +224,7 @@ class Execution {
   bool is_dropped_ = false;
   bool is_held_ = false;
   bool in_place_ = false;
-  Watch* watch_ = nullptr;
+  Partitioned* partitioned_ = nullptr;
   Duration since_{-1};  // when the timeout began to count, or less than zero
   std::vector<Instance> instances_;
   const std::byte* input_ = nullptr;  // where it is read

@@ -5,7 +5,7 @@
 namespace tutti::inline v0::detail {
 
 /// What a rank does nothing with but receive it, where it belongs, may stay where it is.
-void Execution::place_watched(Instance& instance) const {
+void Execution::place_partitioned(Instance& instance) const {
   const Program& program = *instance.program;
   if (program.size() != 1 || instance.transfers.size() != 1) return;
   Transfer& only = instance.transfers.front();
@@ -14,8 +14,8 @@ void Execution::place_watched(Instance& instance) const {
     only.kind = Transfer::Kind::wait;
 }
 
-void Execution::set_watch(Watch* watch) noexcept {
-  watch_ = watch;
+void Execution::set_partitioned(Partitioned* partitions) noexcept {
+  partitioned_ = partitions;
   is_ready_ = false;
   for (Instance& instance : instances_) instance.is_placed = false;
 }
@@ -35,10 +35,10 @@ void Execution::place_results(Instance& instance) {
   }
 }
 
-/// Of a transfer that is done in a program that waits, or is watched.
+/// Of a transfer that is done in a program that waits, or has partitions.
 void Execution::note(Instance& instance, std::uint32_t message, const Completion& completion) {
   const Transfer& transfer = instance.transfers[message];
-  if (watch_ != nullptr) return watch_->stays(instance.segment, completion);
+  if (partitioned_ != nullptr) return partitioned_->stays(instance.segment, completion);
   if (completion.is_stored)
     instance.pending[instance.program->forwards[message].spared].is_spared = true;
   if (transfer.kind != Transfer::Kind::wait) return;

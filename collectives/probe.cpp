@@ -47,16 +47,16 @@ std::string words_of_sender(Rank from) {
 }  // namespace
 
 std::optional<Arrival> Engine::probe(Rank from, int tag) {
-  if (failure_) complain();
+  failures_.check();
   check_probe(from, tag, order_.user_tags(), transport_->size());
   progress();
-  if (!objects_.empty()) advance_objects();
+  if (!tasks_.empty()) advance_tasks();
   try {
     const auto found = transport_->probe(from, order_.tag_of_message(tag));
     if (!found) return std::nullopt;
     return Arrival{.from = found->from, .tag = tag, .bytes = found->bytes};
   } catch (...) {
-    fail_as_caught();
+    failures_.fail_as_caught();
   }
 }
 
@@ -74,7 +74,7 @@ Arrival Engine::await_message(Rank from, int tag, Duration timeout) {
     check_deadlines(nullptr, true, now);
     help_others(now);
     if (now >= deadline)
-      fail({ErrorCode::timeout,
+      failures_.fail({ErrorCode::timeout,
             "probe timed out on rank " + std::to_string(transport_->self()) +
                 ": no message with tag " + std::to_string(tag) + " came from " +
                 words_of_sender(from),

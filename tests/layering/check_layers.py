@@ -22,6 +22,7 @@ RULES = {
     "backends/hybrid": ["include"],
     "proof": ["include", "algorithms"],
     "collectives": ["include", "algorithms", "proof"],
+    "objects": ["include", "algorithms", "collectives"],
     "overlap": ["include", "nlohmann"],
     "examples/conjugate_gradient": ["include", "mpi.h"],
     "examples": ["include"],

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "collectives/object_stream.hpp"
+#include "objects/object_stream.hpp"
 
 namespace tutti::inline v0::detail {
 namespace {
@@ -52,12 +52,12 @@ class Arriving : public ::testing::Test {
     arrivals_.stays(segment, {.cookie = 0,
                               .access = static_cast<AccessId>(segment),
                               .data = theirs_.data() + offset(segment)});
-    arrivals_.came(segment);
+    arrivals_.arrived(segment);
   }
   void bring(std::size_t segment) {
     std::memcpy(ours_.data() + offset(segment), theirs_.data() + offset(segment),
                 shape_.segments().size(segment));
-    arrivals_.came(segment);
+    arrivals_.arrived(segment);
   }
   /// Wants what is there. @return where it lies.
   const std::byte* get(std::size_t from, std::size_t bytes) {

@@ -6,7 +6,7 @@
 
 #include <tutti/error.hpp>
 
-#include "collectives/object_frames.hpp"
+#include "objects/object_frames.hpp"
 
 namespace tutti::inline v0::detail {
 namespace {

@@ -1,4 +1,4 @@
-#include "objects.hpp"
+#include "object_operation.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "algorithms/hash.hpp"
-#include "engine.hpp"
-#include "problem.hpp"
+#include "collectives/engine.hpp"
+#include "collectives/problem.hpp"
 
 namespace tutti::inline v0 {
 
@@ -55,9 +55,9 @@ ObjectOperation::ObjectOperation(Engine& engine, ObjectCall call)
 }
 
 ObjectOperation::~ObjectOperation() {
-  engine_.give_bytes(call_.bytes.give_back());
-  engine_.give_visible(std::move(visible_));
-  engine_.give_bytes(std::move(payload_));
+  engine_.payloads().give(call_.bytes.give_back());
+  engine_.payloads().give_visible(std::move(visible_));
+  engine_.payloads().give(std::move(payload_));
 }
 
 std::string ObjectOperation::words() const {
@@ -91,8 +91,8 @@ void ObjectOperation::take_memory() {
   if (!call_.again || size_ == 1) return;
   try {
     const StreamShape shape = stream_of(call_.sizes.at(0));
-    visible_ = engine_.take_visible(shape.bytes());
-    if (visible_.size() == 0) payload_ = engine_.take_bytes(shape.bytes());
+    visible_ = engine_.payloads().take_visible(shape.bytes());
+    if (visible_.size() == 0) payload_ = engine_.payloads().take(shape.bytes());
     std::byte* const memory = visible_.size() > 0 ? visible_.data() : payload_.data.get();
     source_ = std::make_unique<ObjectSource>(engine_, *this, shape, memory);
   } catch (const std::bad_alloc&) {
@@ -226,7 +226,7 @@ void ObjectOperation::start_payload() {
   for (const ObjectFrame& frame : frames_) beside_.push_back(bytes_beside(frame.size));
   const bool is_sender = call_.way == Way::broadcast && is_root();
   const std::size_t bytes = total_of(beside_);
-  if (bytes > 0 && !is_sender) payload_ = engine_.take_bytes(bytes);
+  if (bytes > 0 && !is_sender) payload_ = engine_.payloads().take(bytes);
   std::byte* const out = is_sender ? in : payload_.data.get();
   Call call{.in = in,
             .out = out,
@@ -251,10 +251,11 @@ void ObjectOperation::start_payload() {
   start_later(call, {.counts = call_.way == Way::all_gather ? Counts{beside_} : Counts{}});
 }
 
-void ObjectOperation::start_later(const Call& call, const Options& options, Watch* watch) {
+void ObjectOperation::start_later(const Call& call, const Options& options,
+                                  Partitioned* partitions) {
   executions_.push_back(engine_.acquire(call, options));
-  if (watch != nullptr) executions_.back()->watch(*watch);
-  if (source_ && watch != nullptr) source_->follow(*executions_.back());
+  if (partitions != nullptr) executions_.back()->partition(*partitions);
+  if (source_ && partitions != nullptr) source_->follow(*executions_.back());
   const Duration left = std::max(Duration{1}, deadline_ - engine_.transport().now());
   engine_.start_later(*executions_.back(), call.in, call.out, left,
                       std::exchange(later_, std::nullopt).value());

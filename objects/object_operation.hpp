@@ -13,7 +13,8 @@
 #include <tutti/call.hpp>
 #include <tutti/object_call.hpp>
 
-#include "execution.hpp"
+#include "collectives/execution.hpp"
+#include "collectives/task.hpp"
 #include "object_frames.hpp"
 #include "object_stream.hpp"
 
@@ -24,33 +25,24 @@ namespace tutti::inline v0::detail {
 /// another round: the bytes of large objects, or accounts of what went wrong. That round may begin
 /// at another time on each rank, so its place in the order of calls is kept from the beginning.
 /// A message to one rank is a frame, and the bytes of a large object behind it, with the same tag.
-class ObjectOperation {
+class ObjectOperation final : public Task {
  public:
   /// @param engine outlives this. @param call what to do. Throws Error{invalid_argument}.
   ObjectOperation(Engine& engine, ObjectCall call);
-  ObjectOperation(const ObjectOperation&) = delete;
-  ObjectOperation& operator=(const ObjectOperation&) = delete;
-  ~ObjectOperation();
+  ~ObjectOperation() override;
 
-  /// Finds what the first round needs. Nothing has happened where it throws.
-  void prepare();
-  /// Its turn has come: advance starts the first round.
-  void let_start() noexcept { may_start_ = true; }
-  /// Encodes what was only counted, while the first round and the second are under way. Throws
-  /// Error, of which the communicator has failed.
-  void encode();
-  /// Goes on from what is done. Throws Error, of which the communicator fails.
-  void advance();
-  /// Gives back what was prepared or is under way; in the latter case the communicator fails.
-  void drop() noexcept;
-  /// Drops it while it is under way, or waits for others that are received before.
-  void drop_pending() noexcept;
-  /// Its handle ended within a call, after which drop_pending follows.
-  void set_dropped() noexcept { is_dropped_ = true; }
-  [[nodiscard]] bool is_dropped() const noexcept { return is_dropped_; }
-
-  /// Whether nothing is left to do.
-  [[nodiscard]] bool done() const noexcept { return stage_ == Stage::done; }
+  void prepare() override;
+  void let_start() noexcept override { may_start_ = true; }
+  /// Encodes what was only counted, while the first round and the second are under way.
+  void started() override;
+  void advance() override;
+  void drop() noexcept override;
+  void drop_pending() noexcept override;
+  [[nodiscard]] bool done() const noexcept override { return stage_ == Stage::done; }
+  [[nodiscard]] std::optional<std::pair<Rank, int>> receives() const noexcept override {
+    if (done() || call_.way != Way::recv) return std::nullopt;
+    return std::pair{call_.peer, call_.tag};
+  }
   /// Whether an object is arriving that may be decoded meanwhile.
   [[nodiscard]] bool is_arriving() const noexcept {
     return stage_ == Stage::payload && arrivals_ != nullptr;
@@ -62,13 +54,8 @@ class ObjectOperation {
   /// Nothing is left to decode, whatever has come. Nothing where that has not begun.
   void end_decoding();
   /// Calls of the first round, and one to come.
-  [[nodiscard]] std::uint32_t places() const noexcept {
+  [[nodiscard]] std::uint32_t places() const noexcept override {
     return is_message() ? 0 : has_vote() ? 3 : 2;
-  }
-  /// Whether this one has to receive all that it does before the other one begins.
-  [[nodiscard]] bool goes_before(const ObjectOperation& other) const noexcept {
-    return !done() && call_.way == Way::recv && other.call_.way == Way::recv &&
-           call_.peer == other.call_.peer && call_.tag == other.call_.tag;
   }
   /// What all ranks get in place of objects, if they do.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
@@ -116,7 +103,7 @@ class ObjectOperation {
   }
   [[nodiscard]] std::string words_of_end() const;
   void start_accounts();
-  void start_later(const Call& call, const Options& options, Watch* watch = nullptr);
+  void start_later(const Call& call, const Options& options, Partitioned* partitions = nullptr);
   void finish();
   void place_received();
   [[nodiscard]] Call message_call(std::span<ObjectFrame> frame) const noexcept;
@@ -134,7 +121,6 @@ class ObjectOperation {
   Stage stage_ = Stage::frames;
   bool may_start_ = false;
   bool has_started_ = false;
-  bool is_dropped_ = false;
   Duration deadline_{0};
   ObjectVote vote_{};
   std::vector<ObjectFrame> sent_;        // one, or one for each rank

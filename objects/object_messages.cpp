@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine.hpp"
-#include "objects.hpp"
+#include "collectives/engine.hpp"
+#include "object_operation.hpp"
 
 namespace tutti::inline v0::detail {
 
@@ -88,7 +88,7 @@ void ObjectOperation::after_message() {
   beside_ = {bytes_beside(frame.size)};
   if (beside_[0] == 0) return finish();
   stage_ = Stage::payload;
-  payload_ = engine_.take_bytes(beside_[0]);
+  payload_ = engine_.payloads().take(beside_[0]);
   const Call call = message_call(std::span{payload_.data.get(), beside_[0]});
   executions_.push_back(engine_.acquire(call, {}));
   engine_.start(*executions_.back(), call.in, call.out,

@@ -3,12 +3,39 @@
 #include <string>
 #include <utility>
 
+#include <tutti/batch.hpp>
 #include <tutti/object_call.hpp>
 
-#include "engine.hpp"
-#include "objects.hpp"
+#include "collectives/engine.hpp"
+#include "object_operation.hpp"
 
 namespace tutti::inline v0 {
+
+namespace detail {
+
+RawBytes ObjectAccess::bytes(Communicator& world) noexcept {
+  try {
+    const Use use{world.engine_};
+    return world.engine_->payloads().take(0);
+  } catch (...) {  // There is none now; what else is wrong start says.
+    return {};
+  }
+}
+
+SoleCaller ObjectAccess::sole_caller(Communicator& world) {
+  return SoleCaller{world.engine_};
+}
+
+ObjectExchange ObjectAccess::start(Communicator& world, ObjectCall call) {
+  const std::shared_ptr<Engine>& engine = world.engine_;
+  const Use use{engine};
+  BatchScope::refuse("an object collective");
+  auto operation = std::make_shared<ObjectOperation>(*engine, std::move(call));
+  engine->start(operation);
+  return ObjectExchange{engine, std::move(operation)};
+}
+
+}  // namespace detail
 
 detail::SoleCaller::SoleCaller(std::shared_ptr<Engine> engine) : engine_{std::move(engine)} {
   const Use use{engine_};
@@ -54,7 +81,7 @@ void ObjectExchange::wait_to_decode() {
   const detail::SoleCaller caller = sole_caller();
   {
     const detail::Use use{engine_};
-    engine_->wait_to_decode(*operation_);
+    engine_->wait_until([this] { return operation_->done() || is_arriving(); });
   }
   if (!is_arriving()) end();
 }
@@ -68,7 +95,7 @@ detail::SoleCaller ObjectExchange::sole_caller() const {
 void ObjectExchange::end() const {
   const detail::Use use{engine_};
   if (is_arriving()) operation_->end_decoding();
-  engine_->wait(*operation_);
+  engine_->wait_until([this] { return operation_->done(); });
   if (operation_->failure()) throw Error{*operation_->failure()};
 }
 

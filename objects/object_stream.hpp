@@ -14,7 +14,7 @@
 #include <tutti/object_call.hpp>
 #include <tutti/spi/contract.hpp>
 
-#include "execution.hpp"
+#include "collectives/execution.hpp"
 
 namespace tutti::inline v0::detail {
 
@@ -48,7 +48,7 @@ class StreamShape {
 };
 
 /// The root's part: an object that is encoded while its first bytes are on their way.
-class ObjectSource final : public Watch, public Outlet {
+class ObjectSource final : public Partitioned, public Outlet {
  public:
   using Encode = std::function<void(Encoder&)>;
 
@@ -60,17 +60,17 @@ class ObjectSource final : public Watch, public Outlet {
 
   /// Encodes. @param encode writes the object, once. Throws the communicator's Error.
   void encode(const Encode& encode);
-  /// The run that moves the bytes begins. @param run watches this.
+  /// The run that moves the bytes begins. @param run asks this.
   void follow(Execution& run) noexcept { run_ = &run; }
   /// What is moved, and why it could not be encoded.
   [[nodiscard]] std::byte* bytes() noexcept { return memory_; }
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
-  [[nodiscard]] bool may_begin(std::size_t segment) noexcept override {
+  [[nodiscard]] bool is_ready(std::size_t segment) noexcept override {
     return shape_.segments().offset(segment + 1) <= encoded_;
   }
   void stays(std::size_t segment, const Completion& wait) override;
-  void came(std::size_t /*segment*/) noexcept override {}
+  void arrived(std::size_t /*segment*/) noexcept override {}
   std::size_t encoded(std::size_t bytes) override;
 
  private:
@@ -88,7 +88,7 @@ class ObjectSource final : public Watch, public Outlet {
 
 /// Another rank's part. What comes lies where it belongs, or, while somebody decodes, where its
 /// sender has it: until that has been decoded, or is wanted in one piece with what lies elsewhere.
-class ObjectArrivals final : public Watch {
+class ObjectArrivals final : public Partitioned {
  public:
   /// @param transport is told when bytes may go. @param shape of the object. @param memory for all
   /// bytes that move. @param lanes segments in flight.
@@ -110,9 +110,9 @@ class ObjectArrivals final : public Watch {
   void leave();
   [[nodiscard]] const StreamShape& shape() const noexcept { return shape_; }
 
-  [[nodiscard]] bool may_begin(std::size_t /*segment*/) noexcept override { return true; }
+  [[nodiscard]] bool is_ready(std::size_t /*segment*/) noexcept override { return true; }
   void stays(std::size_t segment, const Completion& wait) override;
-  void came(std::size_t segment) noexcept override;
+  void arrived(std::size_t segment) noexcept override;
 
  private:
   struct Part {

@@ -5,8 +5,8 @@
 
 #include <tutti/error.hpp>
 
-#include "engine.hpp"
-#include "objects.hpp"
+#include "collectives/engine.hpp"
+#include "object_operation.hpp"
 
 namespace tutti::inline v0::detail {
 namespace {
@@ -126,7 +126,7 @@ void ObjectArrivals::stays(std::size_t segment, const Completion& wait) {
   else if (segment < copied_) copy(segment);
 }
 
-void ObjectArrivals::came(std::size_t segment) noexcept {
+void ObjectArrivals::arrived(std::size_t segment) noexcept {
   parts_[segment].is_there = true;
   while (there_ < parts_.size() && parts_[there_].is_there) ++there_;
 }
@@ -157,18 +157,19 @@ void ObjectOperation::start_stream() {
   stage_ = Stage::payload;
   const StreamShape shape = stream_of(frames_[0].size);
   if (!is_root()) {
-    payload_ = engine_.take_bytes(shape.bytes());
+    payload_ = engine_.payloads().take(shape.bytes());
     arrivals_ = std::make_unique<ObjectArrivals>(engine_.transport(), shape, payload_.data.get(),
                                                  engine_.options().segments_in_flight);
   }
   const std::span bytes{is_root() ? source_->bytes() : payload_.data.get(), shape.bytes()};
-  Watch* const watch = is_root() ? static_cast<Watch*>(source_.get()) : arrivals_.get();
-  start_later(call::broadcast(bytes, call_.root), {.segment = shape.segment()}, watch);
+  Partitioned* const partitions =
+      is_root() ? static_cast<Partitioned*>(source_.get()) : arrivals_.get();
+  start_later(call::broadcast(bytes, call_.root), {.segment = shape.segment()}, partitions);
   expects(executions_.back()->binding().segments == shape.segments().parts,
           "both count the same segments");
 }
 
-void ObjectOperation::encode() {
+void ObjectOperation::started() {
   if (source_) source_->encode(call_.again);
 }
 
@@ -179,7 +180,7 @@ std::size_t ObjectOperation::begin_decoding() noexcept {
 
 std::span<const std::byte> ObjectOperation::await(std::size_t from, std::size_t bytes) {
   engine_.attempt([&] { arrivals_->expect(from, bytes); });
-  engine_.wait(*arrivals_);
+  engine_.wait_until([this] { return arrivals_->done(); });
   return engine_.attempt([&] { return arrivals_->take(from, bytes); });
 }
 

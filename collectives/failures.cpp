@@ -1,0 +1,77 @@
+#include "failures.hpp"
+
+#include <new>
+
+namespace tutti::inline v0::detail {
+namespace {
+
+/// What is being handled, for all ranks to be told: an Error as it is, and whatever a user's
+/// operator, the memory or the transport threw beside.
+Error caught(Rank self) {
+  const std::string rank = "rank " + std::to_string(self);
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return {ErrorCode::transport, "no memory is left on " + rank, self};
+  } catch (const std::exception& error) {
+    return {ErrorCode::aborted, "an exception ended the operation on " + rank + ": " + error.what(),
+            self};
+  } catch (...) {
+    return {ErrorCode::aborted, "an exception of unknown type ended the operation on " + rank,
+            self};
+  }
+}
+
+}  // namespace
+
+void Failures::fail(const Error& cause) {
+  if (!failure_) {
+    failure_ = cause;
+    is_quiet_ = sources_.transport.abort(cause);
+  }
+  complain();
+}
+
+void Failures::fail_as_caught() {
+  fail(explained(caught(sources_.transport.self())));
+}
+
+void Failures::end_as_caught() noexcept {
+  try {
+    is_quiet_ = sources_.transport.abort(explained(caught(sources_.transport.self())));
+  } catch (...) {  // There is no memory for words: the transport ends without any.
+  }
+}
+
+void Failures::give_up(const std::string& what) noexcept {
+  if (failure_) return;
+  const Rank self = sources_.transport.self();
+  failure_ = Error{ErrorCode::aborted,
+                   what + " was dropped while pending on rank " + std::to_string(self), self};
+  is_quiet_ = sources_.transport.abort(*failure_);
+}
+
+void Failures::complain() const {
+  check_alarm();
+  throw Error{*failure_};
+}
+
+/// Of two ranks in different calls each finds the other one to be wrong: the rest are asked, where
+/// they can be.
+Error Failures::explained(const Error& cause) const {
+  const bool is_over = failure_ || (sources_.alarm && sources_.alarm->went_off());
+  if (cause.code() != ErrorCode::mismatch || is_over) return cause;
+  try {
+    return blame().explained(cause, sources_.order.count());
+  } catch (...) {
+    return cause;
+  }
+}
+
+Blame Failures::blame() const {
+  return {sources_.group, sources_.calls, sources_.transport.self(), sources_.transport.size()};
+}
+
+}  // namespace tutti::inline v0::detail

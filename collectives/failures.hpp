@@ -1,0 +1,70 @@
+/// @file
+/// Failures: the first cause of which a communicator fails, for good, on all ranks.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <tutti/error.hpp>
+#include <tutti/spi/alarm.hpp>
+#include <tutti/spi/group.hpp>
+#include <tutti/spi/transport.hpp>
+
+#include "blame.hpp"
+#include "call_order.hpp"
+
+namespace tutti::inline v0::detail {
+
+/// Of one communicator. Called by the thread that is in its engine.
+class Failures {
+ public:
+  /// What tells causes. All but the alarm live longer.
+  struct Sources {
+    Transport& transport;
+    const CallOrder& order;              ///< Of this rank's calls.
+    const CallCounter& calls;            ///< Likewise.
+    Group* group = nullptr;              ///< Who can be asked, or null.
+    std::shared_ptr<const Alarm> alarm;  ///< What other ranks say, or null.
+  };
+  explicit Failures(Sources sources) noexcept : sources_{std::move(sources)} {}
+
+  /// @return whether it has failed.
+  [[nodiscard]] bool has_failed() const noexcept { return failure_.has_value(); }
+  /// @return whether no peer can write any more into what the failure left pending.
+  [[nodiscard]] bool is_quiet() const noexcept { return is_quiet_; }
+  /// @return whether this process is a child of the one that made the communicator, where there is
+  /// an alarm to tell.
+  [[nodiscard]] bool is_forked() const noexcept {
+    return sources_.alarm && sources_.alarm->is_forked();
+  }
+  /// Throws the cause, if it has failed: what all ranks say, where they agree on that, and else
+  /// what was seen here.
+  void check() const {
+    if (failure_) complain();
+  }
+  /// Throws what the alarm says, if it says anything.
+  void check_alarm() const {
+    if (sources_.alarm) sources_.alarm->check();
+  }
+  /// It fails, if it has not. Throws as check. @param cause why.
+  [[noreturn]] void fail(const Error& cause);
+  /// It fails of the exception that is being handled. Throws as check.
+  [[noreturn]] void fail_as_caught();
+  /// It ends with the exception that is being handled, which the other ranks are told.
+  void end_as_caught() noexcept;
+  /// It fails, since something is not waited for any more. @param what that is.
+  void give_up(const std::string& what) noexcept;
+  /// @return who finds out which rank is at fault.
+  [[nodiscard]] Blame blame() const;
+
+ private:
+  [[nodiscard]] Error explained(const Error& cause) const;
+  [[noreturn]] void complain() const;
+
+  Sources sources_;
+  std::optional<Error> failure_{};
+  bool is_quiet_ = true;
+};
+
+}  // namespace tutti::inline v0::detail
