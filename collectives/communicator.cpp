@@ -41,13 +41,13 @@ int Communicator::size() const noexcept {
 namespace {
 
 /// Gives an execution back however the scope is left.
-class Loan {
+class Acquired {
  public:
-  Loan(detail::Engine& engine, detail::Execution* execution) noexcept
+  Acquired(detail::Engine& engine, detail::Execution* execution) noexcept
       : engine_{engine}, execution_{execution} {}
-  Loan(const Loan&) = delete;
-  Loan& operator=(const Loan&) = delete;
-  ~Loan() {
+  Acquired(const Acquired&) = delete;
+  Acquired& operator=(const Acquired&) = delete;
+  ~Acquired() {
     if (execution_ != nullptr) engine_.release(execution_);
   }
   detail::Execution* keep() noexcept { return std::exchange(execution_, nullptr); }
@@ -82,10 +82,10 @@ void Communicator::run(const Call& call, const Options& options) {
     return engine_->run(with_sender(*engine_, call, options), options);
   }
   detail::Execution* execution = engine_->acquire(call, options);
-  Loan loan{*engine_, execution};
+  Acquired acquired{*engine_, execution};
   start_or_enlist(engine_, *execution, call.in, call.out,
                   {.timeout = options.timeout, .blocks = true});
-  static_cast<void>(loan.keep());  // the batch's, which waits for it
+  static_cast<void>(acquired.keep());  // the batch's, which waits for it
 }
 
 void Communicator::run_now(const Call& call, const Options& options) {
@@ -97,9 +97,9 @@ Request Async::run(const Call& call, const Options& options) {
   const std::shared_ptr<detail::Engine>& engine = world_->engine_;
   const detail::Use use{engine};
   detail::Execution* execution = engine->acquire(call, options);
-  Loan loan{*engine, execution};
+  Acquired acquired{*engine, execution};
   start_or_enlist(engine, *execution, call.in, call.out, {.timeout = options.timeout});
-  return Request{engine, loan.keep()};
+  return Request{engine, acquired.keep()};
 }
 
 Plan Plans::run(const Call& call, const Options& options) {

@@ -12,7 +12,7 @@ constexpr std::size_t kMostWords = 1200;
 constexpr std::size_t kMostCall = 48;
 
 // In the order and size in which they travel, with the words behind them.
-struct Front {
+struct CallHead {
   std::uint64_t fingerprint;
   std::uint16_t state;
   std::uint16_t memory;
@@ -24,7 +24,7 @@ struct WaitFront {
   std::int32_t rank;
   std::uint32_t call_bytes;
 };
-static_assert(sizeof(Front) + kMostWords +
+static_assert(sizeof(CallHead) + kMostWords +
                   CallCounter::kMostWaits * (sizeof(WaitFront) + kMostCall) <=
               kMostControlText);
 
@@ -61,10 +61,11 @@ std::string take_words(std::string_view& bytes, std::uint32_t size) {
 std::string encode_call_report(const Whereabouts& told) {
   std::string bytes;
   const std::string_view words = std::string_view{told.words}.substr(0, kMostWords);
-  append(bytes,
-         Front{told.fingerprint, static_cast<std::uint16_t>(told.state),
+  append(
+      bytes,
+      CallHead{told.fingerprint, static_cast<std::uint16_t>(told.state),
                static_cast<std::uint16_t>(told.memory), static_cast<std::uint32_t>(words.size())},
-         words);
+      words);
   for (const Whereabouts::Wait& wait : told.waits) {
     const std::string_view call = std::string_view{wait.call}.substr(0, kMostCall);
     append(bytes,
@@ -76,7 +77,7 @@ std::string encode_call_report(const Whereabouts& told) {
 }
 
 Whereabouts decode_call_report(std::uint64_t begun, std::string_view bytes) {
-  const auto front = take_front<Front>(bytes);
+  const auto front = take_front<CallHead>(bytes);
   const auto state = static_cast<Whereabouts::State>(front.state);
   if (state != Whereabouts::State::there && state != Whereabouts::State::ended) refuse();
   if (front.memory > static_cast<std::uint16_t>(Whereabouts::Memory::forgotten)) refuse();
