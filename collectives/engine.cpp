@@ -226,8 +226,8 @@ std::size_t Engine::progress() {
 /// Tells executions what is done. @return how much; what that completes comes next.
 std::size_t Engine::deliver() {
   const std::size_t count = transport_->completed();
-  for (std::size_t i = 0; i < count; ++i, transport_->take_oldest())
-    Execution::complete(transport_->oldest_completed());
+  for (std::size_t i = 0; i < count && transport_->completed() > 0; ++i)
+    Execution::complete_oldest(*transport_);
   return count;
 }
 

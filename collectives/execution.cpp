@@ -266,6 +266,12 @@ void Execution::post(Instance& instance, const Batch& batch) {
   }
   for (std::uint32_t i = 0; i < batch.messages; ++i)
     if (pending[i].is_done) finish(instance, batch.first + i);
+  // Most short messages are done by now, and then nothing else is in the list.
+  for (; transport_.completed() > 0; transport_.take_oldest()) {
+    const Completion& completion = transport_.oldest_completed();
+    if (reinterpret_cast<Pending*>(completion.cookie)->instance != &instance) return;
+    settle(instance, completion);
+  }
 }
 
 void Execution::issue(Instance& instance, const Batch& batch) {
@@ -303,15 +309,23 @@ void Execution::go_on(Instance& instance) {
   }
 }
 
-void Execution::complete(const Completion& completion) {
+/// Taken before anything is posted, which may take more of them.
+void Execution::complete_oldest(Transport& transport) {
+  const Completion& completion = transport.oldest_completed();
+  Instance& instance = *reinterpret_cast<Pending*>(completion.cookie)->instance;
+  settle(instance, completion);
+  transport.take_oldest();
+  if (instance.left == 0 || instance.ready_count > 0) instance.owner->go_on(instance);
+}
+
+/// Notes that a transfer is done.
+void Execution::settle(Instance& instance, const Completion& completion) {
   auto* pending = reinterpret_cast<Pending*>(completion.cookie);
-  Instance& instance = *pending->instance;
   const auto message = static_cast<std::uint32_t>(pending - instance.pending.data());
   pending->is_done = true;
   if (completion.access != kNoAccess || !instance.program->forwards.empty())
     instance.owner->note(instance, message, completion);
-  instance.owner->finish(instance, instance.program->messages[message]);
-  if (instance.left == 0 || instance.ready_count > 0) instance.owner->go_on(instance);
+  finish(instance, instance.program->messages[message]);
 }
 
 /// What comes may end within an element, and lie where no element of its size should.

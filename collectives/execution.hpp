@@ -81,8 +81,9 @@ class Execution {
   void partition(Partitioned& partitions) noexcept { set_partitioned(&partitions); }
   /// Asks again where a segment might not begin.
   void resume();
-  /// Notes that a transfer of this or another execution is done, and goes on from there.
-  static void complete(const Completion& completion);
+  /// Goes on from the oldest transfer that is done, of whatever execution. @param transport that
+  /// has one.
+  static void complete_oldest(Transport& transport);
 
   /// Gives the scratch back until the next start, unless it is little. Nothing may be pending.
   void rest() noexcept;
@@ -196,6 +197,7 @@ class Execution {
   void issue(Instance& instance, const Batch& batch);
   void post(Instance& instance, const Batch& batch);
   static void finish(Instance& instance, std::uint32_t operation);
+  static void settle(Instance& instance, const Completion& completion);
   void note(Instance& instance, std::uint32_t message, const Completion& completion);
   [[nodiscard]] const std::byte* operand_at(const Instance& instance,
                                             const Place& place) const noexcept;

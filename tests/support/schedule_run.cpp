@@ -103,9 +103,9 @@ class Play {
     player.execution->start(buffers, {}, std::chrono::hours{1});
   }
   void poll(std::size_t index) {
-    std::array<Completion, 16> completions{};
-    const std::size_t count = players_[index].transport->poll(completions);
-    for (std::size_t i = 0; i < count; ++i) detail::Execution::complete(completions[i]);
+    Transport& transport = *players_[index].transport;
+    transport.poll();
+    while (transport.completed() > 0) detail::Execution::complete_oldest(transport);
   }
 
   sim::Cluster cluster_;
