@@ -62,12 +62,14 @@ Binding bind_shape(const Problem& problem, const Candidate& chosen, const Transp
   const Operator& op = problem.op == nullptr ? sum : *problem.op;
   // A transport may combine on another thread, which a user's function need not expect.
   const bool is_user = op.kind() == OperatorKind::user;
+  // Of graphs and hierarchies, which are the user's own, the verifier has seen some only.
+  const bool is_seen = !chosen.choice.graph && !chosen.choice.hierarchy;
   const LoweringOptions lowering{.element_bytes = problem.element_bytes,
                                  .segments = segments,
                                  .divides = op.kind() == OperatorKind::average,
                                  .combines = can.combines && !is_user,
                                  .visible = can.visible && problem.visible && !is_user,
-                                 .lockstep = chosen.choice.algorithm->traits.lockstep};
+                                 .lockstep = is_seen && chosen.choice.algorithm->traits.lockstep};
   Binding binding{.programs = std::make_unique<Programs>(
                       chosen.choice.build(problem.contract.size, problem.contract.root, self),
                       std::move(layout), lowering),
