@@ -11,7 +11,7 @@ Schedule finish_each(const Schedule& schedule) {
     for (const Step& step : schedule.round(round))
       if (step.kind() == Step::Kind::recv_reduce)
         std::fill_n(last.begin() + step.slots().first, step.slots().count, round);
-  Schedule finished{schedule.units(), schedule.planes()};
+  Schedule finished{schedule.units(), schedule.planes(), schedule.paced()};
   for (std::size_t round = 0; round <= never; ++round) {
     if (round < never)
       for (const Step& step : schedule.round(round)) finished.add(step);

@@ -13,7 +13,7 @@ namespace {
 Schedule exchange(const Shape& shape, Rank self, int in_flight) {
   const auto n = unsigned_of(shape.size);
   const Cycle cycle{shape.size, self};
-  Schedule schedule{n * n};
+  Schedule schedule{n * n, 0, in_flight < shape.size - 1};
   // Starting with the neighbour spreads the load: not all ranks begin with rank 0.
   for (int k = 1; k < shape.size; ++k) {
     const Rank to = cycle.at(k);
@@ -28,7 +28,7 @@ Schedule exchange(const Shape& shape, Rank self, int in_flight) {
 /// The blocks of all ranks but the root, read and written as results, so that they may be those
 /// that another schedule has left.
 Schedule scatter_by(const Shape& shape, Rank self, int in_flight) {
-  Schedule schedule{unsigned_of(shape.size)};
+  Schedule schedule{unsigned_of(shape.size), 0, in_flight < shape.size - 1};
   const Cycle cycle{shape.size, self};
   if (self != shape.root) return schedule.round({Recv{shape.root, cycle.unit(0)}});
   for (int k = 1; k < shape.size; ++k) {

@@ -67,7 +67,7 @@ Schedule then(Schedule first, const Schedule& second, const Blocks& blocks) {
   expects(meant > 0, "blocks stand for others of a vector");
   const std::uint32_t units = std::lcm(first.units(), meant);
   Schedule both = refine(std::move(first), units);
-  both.append(Schedule{units, second.planes()});
+  both.append(Schedule{units, second.planes(), second.paced()});
   const Meaning meaning{blocks, parts, units / meant};
   for (std::size_t index = 0; index < second.rounds(); ++index) {
     for (const Step& step : second.round(index)) meaning.add(step, both);

@@ -11,7 +11,7 @@ Schedule pairwise_reduce_scatter(const Shape& shape, Rank self) {
   const Cycle cycle{shape.size, self};
   const Slots own = cycle.unit(0);
   const Slots higher{Space::scratch, own.first};
-  Schedule schedule{unsigned_of(shape.size), 1};
+  Schedule schedule{unsigned_of(shape.size), 1, true};
   for (int k = 1; k < shape.size; ++k) {
     const Rank source = cycle.at(-k);
     schedule.add(Send{cycle.at(k), cycle.unit(k)});

@@ -25,7 +25,7 @@ struct Move {
 };
 
 Schedule moved(const Schedule& schedule, const Move& move) {
-  Schedule other{move.to_units, schedule.planes()};
+  Schedule other{move.to_units, schedule.planes(), schedule.paced()};
   for (std::size_t index = 0; index < schedule.rounds(); ++index) {
     for (const Step& step : schedule.round(index)) {
       const Slots slots = move(step.slots());
@@ -52,7 +52,7 @@ Schedule first_blocks(const Schedule& schedule, std::uint32_t kept, std::uint32_
 }
 
 Schedule unfinished(const Schedule& schedule) {
-  Schedule other{schedule.units(), schedule.planes()};
+  Schedule other{schedule.units(), schedule.planes(), schedule.paced()};
   for (std::size_t index = 0; index < schedule.rounds(); ++index) {
     for (const Step& step : schedule.round(index))
       if (step.kind() != Step::Kind::finish) other.add(step);
@@ -66,7 +66,7 @@ Schedule continued(const Schedule& schedule) {
     if (slots.space == Space::in) slots.space = Space::out;
     return slots;
   };
-  Schedule other{schedule.units(), schedule.planes()};
+  Schedule other{schedule.units(), schedule.planes(), schedule.paced()};
   for (std::size_t index = 0; index < schedule.rounds(); ++index) {
     for (const Step& step : schedule.round(index)) {
       if (step.kind() == Step::Kind::send) other.add(Send{step.peer(), result(step.slots())});
@@ -83,12 +83,14 @@ Schedule continued(const Schedule& schedule) {
 Schedule side_by_side(std::span<const Schedule> parts) {
   std::uint32_t planes = 0;
   std::size_t rounds = 0;
+  bool paced = false;
   for (const Schedule& part : parts) {
     expects(part.units() == parts.front().units(), "schedules at once are over one vector");
     planes = std::max(planes, part.planes());
     rounds = std::max(rounds, part.rounds());
+    paced = paced || part.paced();
   }
-  Schedule all{parts.front().units(), planes};
+  Schedule all{parts.front().units(), planes, paced};
   for (std::size_t index = 0; index < rounds; ++index) {
     for (const Schedule& part : parts)
       if (index < part.rounds())

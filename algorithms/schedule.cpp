@@ -25,6 +25,7 @@ Schedule& Schedule::append(const Schedule& other) {
   expects(units_ == other.units_, "schedules are joined over one vector");
   end_round();
   planes_ = std::max(planes_, other.planes_);
+  paced_ = paced_ || other.paced_;
   const std::size_t before = steps_.size();
   for (const std::size_t end : other.ends_) ends_.push_back(before + end);
   if (other.rounds() > 0)
@@ -50,7 +51,7 @@ Schedule refine(Schedule schedule, std::uint32_t units) {
   expects(units % schedule.units() == 0, "units are refined to a multiple");
   const std::uint32_t factor = units / schedule.units();
   if (factor == 1) return schedule;
-  Schedule finer{units, schedule.planes()};
+  Schedule finer{units, schedule.planes(), schedule.paced()};
   finer.reserve(schedule.steps().size());
   append(finer, schedule, [factor](const Step& step) { return step.refined(factor); });
   return finer;
@@ -65,7 +66,7 @@ Schedule then(Schedule first, Schedule second) {
 }
 
 Schedule on(std::span<const Rank> members, const Schedule& schedule) {
-  Schedule mapped{schedule.units(), schedule.planes()};
+  Schedule mapped{schedule.units(), schedule.planes(), schedule.paced()};
   mapped.reserve(schedule.steps().size());
   append(mapped, schedule, [members](const Step& step) {
     return step.has_peer() ? step.with_peer(members[static_cast<std::size_t>(step.peer())]) : step;
@@ -74,7 +75,7 @@ Schedule on(std::span<const Rank> members, const Schedule& schedule) {
 }
 
 Schedule reverse(const Schedule& schedule, Reversal reversal) {
-  Schedule reversed{schedule.units(), schedule.planes()};
+  Schedule reversed{schedule.units(), schedule.planes(), schedule.paced()};
   for (std::size_t index = schedule.rounds(); index-- > 0;) {
     for (const Step& step : schedule.round(index)) {
       expects(step.kind() == Step::Kind::send || step.kind() == Step::Kind::recv,

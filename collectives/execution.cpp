@@ -284,6 +284,20 @@ void Execution::issue(Instance& instance, const Batch& batch) {
   }
 }
 
+/// @return the batch that is ready at `index`, with those ready behind it whose messages follow its
+/// own: they are posted together. `index` goes on behind them.
+Batch Execution::take_ready(const Instance& instance, std::size_t& index) {
+  const std::vector<Batch>& batches = instance.program->batches;
+  Batch batch = batches[instance.ready[index++]];
+  for (; batch.messages > 0 && index < instance.ready_count; ++index) {
+    const Batch& next = batches[instance.ready[index]];
+    if (next.messages == 0 || next.first != batch.end) break;
+    batch.end = next.end;
+    batch.messages += next.messages;
+  }
+  return batch;
+}
+
 void Execution::go_on(Instance& instance) {
   while (true) {
     if (instance.is_waiting) {
@@ -292,8 +306,7 @@ void Execution::go_on(Instance& instance) {
       for (const std::uint32_t batch : instance.program->starts)
         issue(instance, instance.program->batches[batch]);
     }
-    for (std::size_t i = 0; i < instance.ready_count; ++i)
-      issue(instance, instance.program->batches[instance.ready[i]]);
+    for (std::size_t i = 0; i < instance.ready_count;) issue(instance, take_ready(instance, i));
     instance.ready_count = 0;
     if (instance.left > 0) return;
     if (partitioned_ != nullptr) partitioned_->arrived(instance.segment);

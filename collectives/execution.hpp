@@ -194,6 +194,7 @@ class Execution {
   [[nodiscard]] bool is_in_place() const noexcept;
   [[nodiscard]] bool aliases() const noexcept;
   void go_on(Instance& instance);
+  [[nodiscard]] static Batch take_ready(const Instance& instance, std::size_t& index);
   void issue(Instance& instance, const Batch& batch);
   void post(Instance& instance, const Batch& batch);
   static void finish(Instance& instance, std::uint32_t operation);

@@ -22,13 +22,13 @@ class Lowering {
            Segment segment, bool in_place)
       : lowering_{lowering}, in_place_{in_place}, rounds_{schedule, layout, in_place},
         units_{layout, rounds_.parts(), segment, lowering.element_bytes}, homes_{units_, rounds_},
-        receives_{lowering, homes_, in_place}, builder_{in_place} {}
+        receives_{lowering, homes_, in_place}, builder_{schedule.paced()} {}
 
   Program run(std::size_t rounds) {
-    Round next = rounds > 0 ? rounds_.next() : Round{};
+    next_ = rounds > 0 ? rounds_.next() : Round{};
     for (std::size_t i = 1; i <= rounds; ++i) {
-      round_ = std::exchange(next, i < rounds ? rounds_.next() : Round{});
-      received_ = receives_.decide(round_, next);
+      round_ = std::exchange(next_, i < rounds ? rounds_.next() : Round{});
+      received_ = receives_.decide(round_, next_);
       lower();
       ++program_.rounds;
     }
@@ -51,7 +51,6 @@ class Lowering {
     numbers_.assign(round_.messages.size(), kNoMessage);
     ordinals_.clear();
     for (std::uint32_t i = 0; i < round_.messages.size(); ++i) add_message(i);
-    builder_.end_messages();
     for (std::size_t i = 0; i < round_.folds.size(); ++i)
       if (received_.combined[i] == kNoMessage)
         add_fold(round_.folds[i], waited_by(round_.folds[i]));
@@ -67,8 +66,6 @@ class Lowering {
                         .first_combination = size_of(program_.combinations)};
     ordinals_.push_back(counts_[{message.peer, message.is_send}]++);
     const std::vector<const RoundFold*> folds = combined_with(index);
-    Accesses touched;
-    (message.is_send ? touched.reads : touched.writes) = message.runs;
     std::size_t bytes = 0;
     for (const Run& run : message.runs) {
       if (run.base == Base::message && folds.empty()) homes_.stage(run);
@@ -78,14 +75,45 @@ class Lowering {
     }
     // Mostly both ends see that there is nothing to say, so nothing is said.
     if (bytes == 0 && !lowering_.keeps_empty) return;
+    Accesses accesses;
+    for (const Run& run : message.runs)
+      touch(run, message.is_send ? accesses.reads : accesses.writes);
     for (const RoundFold* const fold : folds) {
       add_combinations(*fold, operation);
-      touched.reads.insert(touched.reads.end(), fold->operands.begin(), fold->operands.end());
-      touched.writes.push_back(fold->destination);
+      touch(*fold, accesses);
     }
+    // From now on the peer may store what it makes of this to where the next round receives that.
+    if (message.is_send && received_.forwards[index] != kNoMessage)
+      touch(next_.messages[received_.forwards[index]].runs[0], accesses.writes);
     numbers_[index] = builder_.messages();
     if (lowering_.visible) program_.forwards.emplace_back();
-    builder_.add_message(operation, std::move(touched));
+    builder_.add_message(operation, accesses, waited_before(index));
+  }
+
+  void touch(const Run& run, std::vector<Touched>& touched) const {
+    switch (run.base) {
+      case Base::in:
+      case Base::out:
+        touched.push_back({run.base == Base::out || in_place_ ? Area::out : Area::in, run.first,
+                           std::uint64_t{run.first} + run.count});
+        return;
+      case Base::held:
+        touched.push_back({Area::held, run.place, std::uint64_t{run.place} + run.count});
+        return;
+      default: homes_.touch(run, touched);
+    }
+  }
+  void touch(const RoundFold& fold, Accesses& accesses) const {
+    for (const Run& operand : fold.operands) touch(operand, accesses.reads);
+    touch(fold.destination, accesses.writes);
+  }
+
+  /// @return the message of the round before that a send gives back the result of, or kNoMessage.
+  [[nodiscard]] std::uint32_t waited_before(std::uint32_t index) const {
+    const auto found = std::ranges::find_if(forwardings_, [&](const Forwarding& forwarding) {
+      return forwarding.next == index && round_.messages[index].is_send;
+    });
+    return found == forwardings_.end() ? kNoMessage : found->message;
   }
 
   [[nodiscard]] Verb verb_of(std::uint32_t index) const {
@@ -145,7 +173,9 @@ class Lowering {
                         .first_combination = size_of(program_.combinations)};
     add_combinations(fold, operation, waited);
     if (operation.combinations == 0) return;
-    builder_.add_combine(operation, {fold.operands, {fold.destination}}, waited);
+    Accesses accesses;
+    touch(fold, accesses);
+    builder_.add_combine(operation, accesses, waited);
   }
 
   void add_combinations(const RoundFold& fold, Operation& operation,
@@ -238,6 +268,7 @@ class Lowering {
   ProgramBuilder builder_;
   Program& program_ = builder_.program();
   Round round_{};                          // that is being lowered
+  Round next_{};                           // the one after it
   Received received_{};                    // what was decided of it
   std::vector<std::uint32_t> numbers_{};   // of its messages in the program, or kNoMessage
   std::vector<std::uint32_t> ordinals_{};  // of its messages between the two ranks

@@ -1,12 +1,14 @@
 #include "program_builder.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace tutti::inline v0::detail {
 
 void ProgramBuilder::begin_round(bool waits) {
   if (!waits) last_.clear();
-  touched_.clear();
+  if (paced_) accesses_.forget();
   is_followed_.clear();
   before_last_.clear();
   first_of_round_ = size_of(program_.operations);
@@ -14,65 +16,79 @@ void ProgramBuilder::begin_round(bool waits) {
 
 /// The next round comes after all that nothing else of this one comes after.
 void ProgramBuilder::end_round() {
-  if (touched_.empty()) return;
+  if (!paced_ || is_followed_.empty()) return;
   last_.clear();
-  for (std::uint32_t i = 0; i < touched_.size(); ++i)
+  for (std::uint32_t i = 0; i < is_followed_.size(); ++i)
     if (!is_followed_[i]) last_.push_back(first_of_round_ + i);
 }
 
-void ProgramBuilder::add_message(Operation operation, Accesses touched) {
+/// Those that start at the same time are one batch, be they of several rounds.
+void ProgramBuilder::add_message(Operation operation, const Accesses& accesses,
+                                 std::uint32_t answered) {
+  Numbers before = last_;
+  if (!paced_) {
+    before = this->before(accesses);
+    const auto [last, is_first] = last_of_peer_.try_emplace(
+        {operation.peer, operation.verb == Verb::send}, size_of(program_.operations));
+    if (!is_first) before.push_back(std::exchange(last->second, size_of(program_.operations)));
+    if (answered != kNoMessage) before.push_back(signals_.at(answered));
+    reduce(before);
+  }
+  if (before != before_open_) end_messages();
+  before_open_ = std::move(before);
   operation.message = messages();
   program_.messages.push_back(size_of(program_.operations));
-  add(operation, std::move(touched));
+  accesses_.note(accesses, add(operation));
 }
 
 void ProgramBuilder::end_messages() {
-  if (!touched_.empty()) add_batch(first_of_round_, last_);
+  if (first_open_ < size_of(program_.operations)) add_batch(first_open_, before_open_);
 }
 
 /// Combinations that wait for the same operations are one.
-void ProgramBuilder::add_combine(Operation operation, Accesses touched,
+void ProgramBuilder::add_combine(Operation operation, const Accesses& accesses,
                                  std::span<const std::uint32_t> waited) {
-  std::vector<std::uint32_t> before = before_in_round(touched);
+  Numbers before = this->before(accesses);
   if (waited.empty() && joins_last(before)) {
     program_.operations.back().combinations += operation.combinations;
-    Accesses& all = touched_.back();
-    all.reads.insert(all.reads.end(), touched.reads.begin(), touched.reads.end());
-    all.writes.insert(all.writes.end(), touched.writes.begin(), touched.writes.end());
-    return;
+    return accesses_.note(accesses, size_of(program_.operations) - 1);
   }
-  const std::uint32_t added = add(operation, std::move(touched));
+  end_messages();
+  reduce(before);
+  const std::uint32_t added = add(operation);
+  accesses_.note(accesses, added);
   for (const std::uint32_t message : waited) {
     is_followed_.back() = true;
     const Operation& wait = program_.operations[program_.messages[message]];
-    add({.verb = Verb::signal, .peer = wait.peer, .message = message}, {});
+    signals_[message] = add({.verb = Verb::signal, .peer = wait.peer, .message = message});
   }
-  for (const std::uint32_t earlier : before) is_followed_[earlier - first_of_round_] = true;
+  for (const std::uint32_t earlier : before)
+    if (earlier >= first_of_round_) is_followed_[earlier - first_of_round_] = true;
   add_batch(added, before.empty() ? last_ : before);
   before_last_ = std::move(before);
 }
 
-bool ProgramBuilder::joins_last(const std::vector<std::uint32_t>& before) const {
-  if (touched_.empty() || program_.operations.back().verb != Verb::combine) return false;
-  std::vector<std::uint32_t> others = before;
-  std::erase(others, size_of(program_.operations) - 1);
-  return others == before_last_;
+bool ProgramBuilder::joins_last(const Numbers& before) const {
+  if (is_followed_.empty() || program_.operations.back().verb != Verb::combine) return false;
+  Numbers others = before;
+  const bool follows = std::erase(others, size_of(program_.operations) - 1) > 0;
+  reduce(others);
+  return others == before_last_ || (follows && std::ranges::includes(before_last_, others));
 }
 
-std::uint32_t ProgramBuilder::add(Operation operation, Accesses touched) {
+std::uint32_t ProgramBuilder::add(Operation operation) {
   operation.round = program_.rounds;
   if (operation.verb == Verb::signal) {
     operation.first_piece = size_of(program_.pieces);
     operation.first_combination = size_of(program_.combinations);
   }
   program_.operations.push_back(operation);
-  touched_.push_back(std::move(touched));
   is_followed_.push_back(false);
   return size_of(program_.operations) - 1;
 }
 
 /// The operations from `first` on start when some others are done.
-void ProgramBuilder::add_batch(std::uint32_t first, std::span<const std::uint32_t> before) {
+void ProgramBuilder::add_batch(std::uint32_t first, Numbers before) {
   const auto index = size_of(program_.batches);
   Batch batch{.first = first, .end = size_of(program_.operations)};
   if (program_.operations[first].verb != Verb::combine) {
@@ -80,39 +96,51 @@ void ProgramBuilder::add_batch(std::uint32_t first, std::span<const std::uint32_
     batch.messages = batch.end - first;
   }
   program_.batches.push_back(batch);
-  program_.needs.push_back(static_cast<std::uint32_t>(before.size()));
+  program_.needs.push_back(size_of(before));
   if (before.empty()) program_.starts.push_back(index);
-  for (const std::uint32_t earlier : before) links_.emplace_back(earlier, index);
+  first_open_ = batch.end;
+  batch_of_.resize(batch.end, index);
+  before_.push_back(std::move(before));
 }
 
-std::vector<std::uint32_t> ProgramBuilder::before_in_round(const Accesses& touched) const {
-  std::vector<std::uint32_t> before;
-  for (std::uint32_t i = 0; i < touched_.size(); ++i)
-    if (is_ordered(touched_[i], touched)) before.push_back(first_of_round_ + i);
+ProgramBuilder::Numbers ProgramBuilder::before(const Accesses& accesses) const {
+  Numbers before;
+  accesses_.collect(accesses, before);
+  std::ranges::sort(before);
+  before.erase(std::unique(before.begin(), before.end()), before.end());
   return before;
 }
 
-bool ProgramBuilder::is_ordered(const Accesses& before, const Accesses& after) const {
-  const auto meet = [this](std::span<const Run> some, std::span<const Run> others) {
-    return std::ranges::any_of(some, [&](const Run& a) {
-      return std::ranges::any_of(others, [&](const Run& b) {
-        const bool is_message = a.base == Base::message && b.base == Base::message;
-        return is_message ? a.place == b.place : overlap(a, b, in_place_);
-      });
-    });
-  };
-  return meet(before.writes, after.reads) || meet(before.writes, after.writes) ||
-         meet(before.reads, after.writes);
+/// Leaves out those that others of them come after anyway.
+void ProgramBuilder::reduce(Numbers& before) const {
+  std::ranges::sort(before);
+  before.erase(std::unique(before.begin(), before.end()), before.end());
+  if (before.size() < 2) return;
+  Numbers implied;
+  std::uint32_t batch = kNoMessage;
+  for (const std::uint32_t earlier : before) {
+    if (earlier >= batch_of_.size() || batch_of_[earlier] == batch) continue;
+    batch = batch_of_[earlier];
+    implied.insert(implied.end(), before_[batch].begin(), before_[batch].end());
+  }
+  std::ranges::sort(implied);
+  Numbers left;
+  std::ranges::set_difference(before, implied, std::back_inserter(left));
+  before = std::move(left);
 }
 
 Program ProgramBuilder::finish(std::size_t held_bytes) {
+  end_messages();
   program_.held_bytes = held_bytes;
-  std::ranges::stable_sort(links_, {}, &std::pair<std::uint32_t, std::uint32_t>::first);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> links;  // operation, batch after it
+  for (std::uint32_t batch = 0; batch < before_.size(); ++batch)
+    for (const std::uint32_t earlier : before_[batch]) links.emplace_back(earlier, batch);
+  std::ranges::stable_sort(links, {}, &std::pair<std::uint32_t, std::uint32_t>::first);
   program_.operations.emplace_back();
-  auto link = links_.begin();
+  auto link = links.begin();
   for (std::uint32_t i = 0; i < program_.operations.size(); ++i) {
     program_.operations[i].first_next = size_of(program_.next);
-    for (; link != links_.end() && link->first == i; ++link) program_.next.push_back(link->second);
+    for (; link != links.end() && link->first == i; ++link) program_.next.push_back(link->second);
   }
   return std::move(program_);
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "last_accesses.hpp"
 #include "layout.hpp"
 #include "lowering.hpp"
 #include "rounds.hpp"
@@ -72,19 +73,28 @@ class Homes {
   }
   /// A round begins, after all others: what was staged is not needed any more.
   void begin_round(std::size_t arrivals) {
+    arrivals_before_ += arrivals_.size();
     arrivals_.assign(arrivals, {});
     bytes_ = stages_;
   }
   /// Gives what arrives a stage. @param run of Round::arrivals.
   void stage(const Run& run) {
-    arrivals_[run.place] = {{Base::held, 0, bytes_}, run.first};
+    const std::size_t begin = bytes_;
     bytes_ += units_.bytes(run.first, run.count);
+    arrivals_[run.place] = {{Base::held, 0, begin}, run.first, {Area::stage, begin, bytes_}};
     most_ = std::max(most_, bytes_);
   }
   /// It is not stored. @param run likewise. @param offset of its bytes in the message.
   /// @param message number of the message.
   void pass(const Run& run, std::uint32_t message, std::size_t offset) {
-    arrivals_[run.place] = {{Base::message, message, offset}, run.first};
+    Arrival& arrival = arrivals_[run.place];
+    arrival = {{Base::message, message, offset}, run.first, arrival.stage};
+  }
+  /// Notes that a part of what arrives is touched. @param run likewise. @param touched where to.
+  void touch(const Run& run, std::vector<Touched>& touched) const {
+    const std::size_t number = arrivals_before_ + run.place;
+    touched.push_back({Area::arrival, number, number + 1});
+    touched.push_back(arrivals_[run.place].stage);
   }
   /// Walks along the places of a run's parts.
   class Walk {
@@ -130,6 +140,7 @@ class Homes {
   struct Arrival {
     Place place{};
     std::uint32_t first = 0;  // unit
+    Touched stage{};          // nothing if it has none
   };
   [[nodiscard]] Place place_of(Base base, const Extent& extent, std::uint32_t block) const {
     const Layout& layout = units_.layout();
@@ -140,6 +151,7 @@ class Homes {
   const Units& units_;
   std::vector<std::size_t> held_{};
   std::vector<Arrival> arrivals_{};
+  std::size_t arrivals_before_ = 0;  // of earlier rounds
   std::size_t stages_ = 0;
   std::size_t bytes_ = 0;
   std::size_t most_ = 0;

@@ -249,9 +249,10 @@ std::string to_msccl(const Printed& printed) {
     const std::vector<Block> blocks = blocks_of(pieces);
     find_waits(pieces, blocks.size());
     number_steps(pieces, blocks);
-    text += fmt::format(R"(  <gpu id="{}" i_chunks="{}" o_chunks="{}" s_chunks="{}">)"
+    text += fmt::format(R"(  <gpu id="{}" i_chunks="{}" o_chunks="{}" s_chunks="{}"{}>)"
                         "\n",
-                        rank, units, units, units * any.planes());
+                        rank, units, units, units * any.planes(),
+                        printed.schedules[rank].paced() ? R"( paced="1")" : "");
     text += text_of(blocks, pieces) + "  </gpu>\n";
   }
   return text + "</algo>\n";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -93,8 +94,10 @@ class ProgramCheck {
     if (!graph_.problem().empty()) return graph_.problem();
     find_accesses();
     for (std::size_t number = 0; number < graph_.size(); ++number) check_waits(number);
-    for (std::size_t rank = 0; rank < memories_.size() && problem_.empty(); ++rank)
+    for (std::size_t rank = 0; rank < memories_.size() && problem_.empty(); ++rank) {
+      check_order(rank);
       check_accesses(rank);
+    }
     if (problem_.empty()) play();
     if (problem_.empty()) compare();
     return problem_;
@@ -189,6 +192,24 @@ class ProgramCheck {
                    " at the same time as operation " +
                    std::to_string(b.operation - graph_.first_of(rank_of(b.operation))) +
                    " of rank " + std::to_string(rank_of(b.operation)));
+      }
+  }
+
+  /// Messages to or from a peer match in the order in which they start.
+  void check_order(std::size_t rank) {
+    const Program& program = *question_.ranks[rank].program;
+    std::map<std::pair<Rank, bool>, std::pair<std::uint32_t, std::size_t>> last;  // with its batch
+    for (std::size_t batch = 0; batch < program.batches.size(); ++batch)
+      for (std::uint32_t k = 0; k < program.batches[batch].messages; ++k) {
+        const std::uint32_t i = program.batches[batch].first + k;
+        const Operation& operation = program.operations[i];
+        const auto [before, is_first] =
+            last.try_emplace({operation.peer, operation.verb == Verb::send}, std::pair{i, batch});
+        if (is_first) continue;
+        const auto [earlier, in_batch] = std::exchange(before->second, {i, batch});
+        if (in_batch != batch &&
+            !graph_.is_before(graph_.first_of(rank) + earlier, graph_.first_of(rank) + i))
+          note(graph_.first_of(rank) + i, "may start before an earlier message of its direction");
       }
   }
 

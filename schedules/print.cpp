@@ -119,7 +119,10 @@ std::string to_text(const Printed& printed) {
     for (const Step& step : schedule.steps()) width = std::max(width, text_of(step.slots()).size());
   });
   for_each_rank(printed, [&](std::size_t rank, const Schedule& schedule) {
-    text += "rank " + std::to_string(rank) + (schedule.rounds() == 0 ? ": nothing to do\n" : "\n");
+    text += "rank " + std::to_string(rank) +
+            (schedule.rounds() == 0 ? ": nothing to do\n"
+             : schedule.paced()     ? ", round after round\n"
+                                    : "\n");
     append_text(text, schedule, width);
   });
   return text;
@@ -130,7 +133,8 @@ std::string to_json(const Printed& printed) {
   const Schedule& any = printed.schedules.empty() ? none : printed.schedules.front();
   std::string ranks;
   for_each_rank(printed, [&](std::size_t rank, const Schedule& schedule) {
-    ranks += (ranks.empty() ? "\n {" : ",\n {") + field("rank", rank) + ",\"rounds\":" +
+    ranks += (ranks.empty() ? "\n {" : ",\n {") + field("rank", rank) +
+             (schedule.paced() ? ",\"paced\":true" : "") + ",\"rounds\":" +
              json_array(schedule.rounds(),
                         [&](std::size_t index) {
                           const std::span<const Step> round = schedule.round(index);

@@ -32,6 +32,11 @@ const std::string& word(const Json& object, const char* key) {
   if (!value.is_string()) refuse_written(fmt::format("\"{}\" is no text", key));
   return value.get_ref<const std::string&>();
 }
+bool flag(const Json& object, const char* key) {
+  const Json& value = field(object, key);
+  if (!value.is_boolean()) refuse_written(fmt::format("\"{}\" is neither true nor false", key));
+  return value.get<bool>();
+}
 const Json::array_t& array(const Json& value, const char* what) {
   if (!value.is_array()) refuse_written(fmt::format("{} is no array", what));
   return value.get_ref<const Json::array_t&>();
@@ -56,7 +61,8 @@ Schedule read_rank(const Json& json, const WrittenShape& shape, std::size_t rank
                     "in its place",
                     rank));
   Schedule schedule{static_cast<std::uint32_t>(shape.units),
-                    static_cast<std::uint32_t>(shape.planes)};
+                    static_cast<std::uint32_t>(shape.planes),
+                    json.contains("paced") && flag(json, "paced")};
   const Json::array_t& rounds = array(field(json, "rounds"), "\"rounds\"");
   for (std::size_t round = 0; round < rounds.size(); ++round) {
     const Json::array_t& steps = array(rounds[round], "a round");

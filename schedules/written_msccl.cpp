@@ -90,7 +90,7 @@ Schedule read_rank(const XmlRank& rank, const WrittenShape& shape) {
       if (step.type != "nop" || step.finish == 1)
         add_piece(places, step, read_step(step, block, shape));
   Schedule schedule{static_cast<std::uint32_t>(shape.units),
-                    static_cast<std::uint32_t>(shape.planes)};
+                    static_cast<std::uint32_t>(shape.planes), rank.paced == 1};
   std::int64_t round = 0;
   for (const auto& [place, step] : places) {
     if (place.first != round) schedule.end_round();

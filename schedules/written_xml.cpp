@@ -53,7 +53,7 @@ constexpr Attribute<XmlAlgorithm> kOfAlgorithm[] = {
     {"ngpus", &XmlAlgorithm::ngpus},        {"nchunksperloop", &XmlAlgorithm::chunks},
     {"inplace", &XmlAlgorithm::inplace},    {"root", &XmlAlgorithm::root},
     {"units", &XmlAlgorithm::units},        {"planes", &XmlAlgorithm::planes}};
-constexpr Attribute<XmlRank> kOfRank[] = {{"id", &XmlRank::id}};
+constexpr Attribute<XmlRank> kOfRank[] = {{"id", &XmlRank::id}, {"paced", &XmlRank::paced}};
 constexpr Attribute<XmlBlock> kOfBlock[] = {{"id", &XmlBlock::id},
                                             {"send", &XmlBlock::send},
                                             {"recv", &XmlBlock::recv},

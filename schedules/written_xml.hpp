@@ -37,6 +37,7 @@ struct XmlBlock {
 /// A `gpu`: one rank.
 struct XmlRank {
   std::int64_t id = 0;             ///< The rank.
+  std::int64_t paced = 0;          ///< Of ours: whether rounds are flow control.
   std::vector<XmlBlock> blocks{};  ///< Its threadblocks.
 };
 

@@ -11,23 +11,25 @@ namespace {
 
 using Memory = Whereabouts::Memory;
 
+constexpr std::uint64_t kKnown = CallCounter::kRemembered;
+
 TEST(Whereabouts, AreOfTheLastCalls) {
   CallCounter calls;
   EXPECT_EQ(calls.tell(0).begun, 0U);
   EXPECT_EQ(calls.tell(0).memory, Memory::none);
   EXPECT_EQ(calls.tell(1).memory, Memory::none);
-  for (std::uint64_t number = 1; number <= 100; ++number) calls.begin(number, 1000 + number);
-  for (std::uint64_t number = 37; number <= 100; ++number) {
+  for (std::uint64_t number = 1; number <= 200; ++number) calls.begin(number, 1000 + number);
+  for (std::uint64_t number = 200 - kKnown + 1; number <= 200; ++number) {
     const Whereabouts told = calls.tell(number);
     EXPECT_EQ(told.state, Whereabouts::State::there);
-    EXPECT_EQ(told.begun, 100U);
+    EXPECT_EQ(told.begun, 200U);
     ASSERT_EQ(told.memory, Memory::known) << number;
     EXPECT_EQ(told.fingerprint, 1000 + number);
   }
-  EXPECT_EQ(calls.tell(0).fingerprint, 1100U) << "the latest";
-  EXPECT_EQ(calls.tell(36).memory, Memory::forgotten);
+  EXPECT_EQ(calls.tell(0).fingerprint, 1200U) << "the latest";
+  EXPECT_EQ(calls.tell(200 - kKnown).memory, Memory::forgotten);
   EXPECT_EQ(calls.tell(1).memory, Memory::forgotten);
-  EXPECT_EQ(calls.tell(101).memory, Memory::none);
+  EXPECT_EQ(calls.tell(201).memory, Memory::none);
 }
 
 TEST(Whereabouts, OfATurnThatIsKeptAreUnknownUntilItsCallBegins) {
@@ -46,10 +48,10 @@ TEST(Whereabouts, HaveWordsAsLongAsTheCallIsKnown) {
   calls.begin(1, 7);
   calls.forget(7);
   EXPECT_EQ(calls.tell(1).words, "a barrier") << "it can still be asked for";
-  for (std::uint64_t number = 2; number <= 65; ++number) calls.begin(number, 8);
+  for (std::uint64_t number = 2; number <= kKnown + 1; ++number) calls.begin(number, 8);
   calls.forget(9);
-  calls.begin(66, 7);
-  EXPECT_EQ(calls.tell(66).words, "");
+  calls.begin(kKnown + 2, 7);
+  EXPECT_EQ(calls.tell(kKnown + 2).words, "");
 }
 
 // Such as calls on memory that peers see and on other memory.
@@ -60,10 +62,10 @@ TEST(Whereabouts, HaveWordsAsLongAsThereAreCallsOfThisFingerprint) {
   calls.forget(7);
   calls.begin(1, 7);
   EXPECT_EQ(calls.tell(1).words, "a barrier");
-  for (std::uint64_t number = 2; number <= 65; ++number) calls.begin(number, 8);
+  for (std::uint64_t number = 2; number <= kKnown + 1; ++number) calls.begin(number, 8);
   calls.forget(7);
-  calls.begin(66, 7);
-  EXPECT_EQ(calls.tell(66).words, "");
+  calls.begin(kKnown + 2, 7);
+  EXPECT_EQ(calls.tell(kKnown + 2).words, "");
 }
 
 TEST(Whereabouts, SayWhatIsWaitedFor) {

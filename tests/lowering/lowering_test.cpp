@@ -180,6 +180,20 @@ TEST(Lowering, CombinesAllThatComesWhereItLies) {
       << "a sender might wait for one that waits for it";
 }
 
+// A tree's node sends to its children one round after the other.
+TEST(Lowering, WaitsForWhatItTouchesAndForRoundsWhereTheyAreFlowControl) {
+  const auto messages_at_once = [](bool paced) {
+    const Schedule schedule = Schedule{2, 0, paced}
+                                  .round({Send{1, {Space::out, 0}}})
+                                  .round({Send{2, {Space::out, 0}}, Recv{3, {Space::out, 1}}})
+                                  .round({Send{1, {Space::out, 1}}});
+    const Program program = lowered(schedule, {Contract{Collective::all_reduce, 4, 0}, 0, 40});
+    return program.batches[program.starts[0]].messages;
+  };
+  EXPECT_EQ(messages_at_once(true), 1U);
+  EXPECT_EQ(messages_at_once(false), 3U) << "the second round needs nothing of the first";
+}
+
 TEST(Lowering, HoldsTheSlotsThatAreUsedOnly) {
   const Program program = all_reduce(Schedule{4, 1}
                                          .round({Recv{1, {Space::scratch, 0, 2}}})

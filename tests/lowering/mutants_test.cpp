@@ -120,34 +120,48 @@ TEST(ProgramMutants, OfWhichAPieceIsShorterAreFound) {
             20);
 }
 
+/// Has a batch not wait for an operation. @param is_meant of the operation, and the first one of
+/// the batch. @return whether there are such.
+bool drops_edge(Program& program,
+                const std::function<bool(const Operation&, const Operation&)>& is_meant) {
+  for (std::uint32_t k = 0; k < program.size(); ++k) {
+    const std::span<const std::uint32_t> next = program.next_of(k);
+    const auto found = std::ranges::find_if(next, [&](std::uint32_t batch) {
+      return is_meant(program.operations[k], program.operations[program.batches[batch].first]);
+    });
+    if (found == next.end()) continue;
+    const std::uint32_t batch = *found;
+    program.next.erase(program.next.begin() + program.operations[k].first_next +
+                       (found - next.begin()));
+    for (std::uint32_t later = k + 1; later < program.operations.size(); ++later)
+      --program.operations[later].first_next;
+    if (--program.needs[batch] == 0) program.starts.push_back(batch);
+    return true;
+  }
+  return false;
+}
+
 /// What combines after messages of its round does not wait for one of them.
 TEST(ProgramMutants, ThatCombineTooEarlyAreFound) {
   EXPECT_GT(found_mutants(
                 [](Program& program) {
-                  for (std::uint32_t i = 0; i < program.batches.size(); ++i) {
-                    const detail::Batch& batch = program.batches[i];
-                    if (program.operations[batch.first].verb != Verb::combine) continue;
-                    const std::uint32_t round = program.operations[batch.first].round;
-                    for (std::uint32_t k = 0; k < program.size(); ++k) {
-                      if (program.operations[k].round != round ||
-                          program.operations[k].verb != Verb::recv)
-                        continue;
-                      const std::uint32_t first = program.operations[k].first_next;
-                      const auto next = program.next_of(k);
-                      const auto found = std::ranges::find(next, i);
-                      if (found == next.end()) continue;
-                      const auto at = first + static_cast<std::uint32_t>(found - next.begin());
-                      program.next.erase(program.next.begin() + at);
-                      for (std::uint32_t later = k + 1; later < program.operations.size(); ++later)
-                        --program.operations[later].first_next;
-                      --program.needs[i];
-                      return true;
-                    }
-                  }
-                  return false;
+                  return drops_edge(program, [](const Operation& before, const Operation& after) {
+                    return before.verb == Verb::recv && after.verb == Verb::combine &&
+                           before.round == after.round;
+                  });
                 },
                 false),
             10);
+}
+
+TEST(ProgramMutants, ThatStartMessagesOutOfOrderAreFound) {
+  EXPECT_GT(found_mutants([](Program& program) {
+              return drops_edge(program, [](const Operation& before, const Operation& after) {
+                return before.verb == Verb::recv && after.verb == Verb::recv &&
+                       before.peer == after.peer;
+              });
+            }),
+            3);
 }
 
 /// @return how many mutants of programs in visible memory there were.
@@ -209,10 +223,11 @@ TEST(ProgramMutants, ThatStoreAnotherResultAreFound) {
 /// Rank 0 holds rank 1 up, which rank 2 waits for, which rank 0 waits for.
 TEST(ProgramMutants, ThatHoldTheirSendersUpAreFound) {
   const Slots first{Space::out, 0}, second{Space::out, 1};
+  const Schedule paced{2, 0, true};
   const std::vector<Schedule> schedules{
-      Schedule{2}.round({RecvReduce{1, first}, RecvReduce{2, first}}),
-      Schedule{2}.round({Send{0, first}}).round({Send{2, second}}),
-      Schedule{2}.round({RecvReduce{1, second}}).round({Send{0, first}})};
+      Schedule{paced}.round({RecvReduce{1, first}, RecvReduce{2, first}}),
+      Schedule{paced}.round({Send{0, first}}).round({Send{2, second}}),
+      Schedule{paced}.round({RecvReduce{1, second}}).round({Send{0, first}})};
   for (const bool lockstep : {false, true}) {
     const LoweredCase what{.contract = {Collective::reduce, 3, 0},
                            .counts = {8},
@@ -225,11 +240,11 @@ TEST(ProgramMutants, ThatHoldTheirSendersUpAreFound) {
 
 /// Two messages wait for each other.
 TEST(ProgramMutants, ThatWaitForThemselvesAreFound) {
-  const Schedule first = Schedule{1, 1}
+  const Schedule first = Schedule{1, 1, true}
                              .round({Send{1, {Space::in}}})
                              .round({Recv{1, {Space::scratch}}})
                              .round({Finish{{}}});
-  const Schedule second = Schedule{1, 1}
+  const Schedule second = Schedule{1, 1, true}
                               .round({Send{0, {Space::in}}})
                               .round({Recv{0, {Space::scratch}}})
                               .round({Finish{{}}});

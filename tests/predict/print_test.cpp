@@ -7,8 +7,8 @@
 
 #include <tutti/spi/algorithm.hpp>
 
-#include "schedules/print.hpp"
 #include "proof/verify_row.hpp"
+#include "schedules/print.hpp"
 
 namespace tutti::inline v0 {
 namespace {
@@ -87,7 +87,7 @@ std::vector<Schedule> schedules_of(const json& document) {
   for (const json& rank : document.at("ranks")) {
     EXPECT_EQ(rank.at("rank"), schedules.size());
     schedules.emplace_back(document.at("units").get<std::uint32_t>(),
-                           document.at("planes").get<std::uint32_t>());
+                           document.at("planes").get<std::uint32_t>(), rank.value("paced", false));
     for (const json& round : rank.at("rounds")) {
       for (const json& step : round) schedules.back().add(step_of(step));
       schedules.back().end_round();

@@ -142,14 +142,17 @@ class Step {
 static_assert(sizeof(Step) == 16);
 
 /// One rank's program: rounds of steps. Steps of a round read what stood there before the round;
-/// rounds of different ranks need not line up. A value without pointers: compared, cached, printed.
+/// rounds of different ranks need not line up, and steps of later rounds may start early, with the
+/// same result, unless the schedule is paced(). A value without pointers: compared, cached,
+/// printed.
 class TUTTI_API Schedule {
  public:
   /// An empty schedule. @param units units of the whole vector: blocks * parts.
   /// @param planes planes of scratch, each shaped like the whole vector; only used slots cost
   /// memory.
-  explicit Schedule(std::uint32_t units, std::uint32_t planes = 0)
-      : units_{units}, planes_{planes} {}
+  /// @param paced see paced().
+  explicit Schedule(std::uint32_t units, std::uint32_t planes = 0, bool paced = false)
+      : units_{units}, planes_{planes}, paced_{paced} {}
 
   /// Makes room, where many steps are to come. @param steps how many, all told, at most.
   /// @return this schedule.
@@ -189,6 +192,9 @@ class TUTTI_API Schedule {
   [[nodiscard]] std::uint32_t units() const noexcept { return units_; }
   /// @return planes of scratch.
   [[nodiscard]] std::uint32_t planes() const noexcept { return planes_; }
+  /// @return whether rounds are flow control: a step waits for all of the earlier rounds. Else it
+  /// waits for the earlier steps that touch its slots, and messages to one peer for one another.
+  [[nodiscard]] bool paced() const noexcept { return paced_; }
   /// @return number of closed rounds.
   [[nodiscard]] std::size_t rounds() const noexcept { return ends_.size(); }
   /// @param index in [0, rounds()). @return the steps of that round.
@@ -208,6 +214,7 @@ class TUTTI_API Schedule {
  private:
   std::uint32_t units_;
   std::uint32_t planes_;
+  bool paced_;
   std::vector<Step> steps_{};
   std::vector<std::size_t> ends_{};  // one past the last step of each closed round
 };

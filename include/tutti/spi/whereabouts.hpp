@@ -71,8 +71,9 @@ struct CallWait {
 /// it. One thread writes, any read.
 class TUTTI_API CallCounter {
  public:
-  /// So many calls back it knows what they were; as many as may be under way at once.
-  static constexpr std::uint64_t kRemembered = 64;
+  /// So many calls back it knows what they were: twice as many as may be under way at once, since
+  /// one rank may be at the beginning of those and another one behind their end.
+  static constexpr std::uint64_t kRemembered = 128;
   /// So many waits are noted at most.
   static constexpr std::size_t kMostWaits = 8;
 
