@@ -146,7 +146,7 @@ bool Request::test() {
   if (engine_ == nullptr) return true;
   const detail::Use use{engine_};
   if (execution_ == nullptr) return true;
-  if (!engine_->test(*execution_)) return false;
+  if (!engine_->progress().test(*execution_)) return false;
   engine_->release(std::exchange(execution_, nullptr));
   return true;
 }
@@ -155,7 +155,7 @@ void Request::wait() {
   if (engine_ == nullptr) return;
   const detail::Use use{engine_};
   if (execution_ == nullptr) return;
-  engine_->wait(*execution_);
+  engine_->progress().wait(*execution_);
   engine_->release(std::exchange(execution_, nullptr));
 }
 
@@ -206,12 +206,12 @@ void Plan::start(const void* in, void* out) {
 bool Plan::test() {
   if (execution_ == nullptr) return true;
   const detail::Use use{engine_};
-  return engine_->test(*execution_);
+  return engine_->progress().test(*execution_);
 }
 void Plan::wait() {
   if (execution_ == nullptr) return;
   const detail::Use use{engine_};
-  engine_->wait(*execution_);
+  engine_->progress().wait(*execution_);
 }
 Result<void> Plan::try_start() noexcept {
   return detail::attempt([this] { start(); });

@@ -11,10 +11,6 @@
 namespace tutti::inline v0::detail {
 namespace {
 
-/// Polls from one look at the clock to the next, where a poll is so short that reading it would
-/// count.
-constexpr int kPollsPerClock = 32;
-
 Options with_level(Options options, Determinism level) {
   if (!options.determinism) options.determinism = level;
   return options;
@@ -38,7 +34,8 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
       order_{transport_->capabilities().tags, kUserTags}, failures_{{*transport_, order_, *calls_,
                                                                      group_.get(),
                                                                      std::move(footing.alarm)}},
-      payloads_{options.cache_bytes, group_.get()}, hook_{static_cast<bool>(options.progress)} {
+      payloads_{options.cache_bytes, group_.get()}, progress_{{*transport_, order_, *calls_,
+                                                               failures_, options_}} {
   if (options_.segments_in_flight < 1 || options_.segments_in_flight > 8)
     throw Error{ErrorCode::invalid_argument, "segments_in_flight is " +
                                                  std::to_string(options_.segments_in_flight) +
@@ -49,8 +46,6 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
                     " ns; expected more than zero, or Duration::max() to wait for ever"};
   check_enumerator("the communicator", "determinism", static_cast<int>(options_.determinism),
                    kDeterminisms);
-  polls_per_clock_ = std::clamp(transport_->capabilities().idle_spins, 1, kPollsPerClock);
-  polls_until_clock_ = polls_per_clock_;
   if (!options_.progress_thread) return;
   if (!transport_->capabilities().threads)
     throw Error{ErrorCode::invalid_argument,
@@ -91,7 +86,7 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
 }
 
 Execution* Engine::acquire(const Call& call, const Options& options) {
-  return &cache_.lend(*ready_for(call, options).shape, in_use_);
+  return &cache_.lend(*ready_for(call, options).shape, progress_.in_use());
 }
 
 /// An idle execution, which knows the call's tag.
@@ -108,37 +103,40 @@ Engine::Held& Engine::ready_for(const Call& call, const Options& options) {
 void Engine::run(const Call& call, const Options& options) {
   Held& held = ready_for(call, options);
   Shape& shape = *held.shape;
-  if (shape.binding->is_collective && !has_room(1)) return run_later(shape, call, options);
+  if (shape.binding->is_collective && !progress_.has_room(1))
+    return run_later(shape, call, options);
   Execution& execution = held.execution;
   try {
     start(execution, call.in, call.out, options.timeout);
   } catch (...) {
     cache_.recount(held);
-    if (!execution.done()) cache_.lend(shape, in_use_);  // peers may still write into its memory
+    if (!execution.done())
+      cache_.lend(shape, progress_.in_use());  // peers may still write into its memory
     throw;
   }
   if (!execution.done()) {
-    cache_.lend(shape, in_use_);
-    wait(execution);
+    cache_.lend(shape, progress_.in_use());
+    progress_.wait(execution);
     return release(&execution);
   }
   execution.rest();
   cache_.recount(held);
-  end_call(execution);
-  if (!in_use_.empty()) progress();  // what else is under way goes on whenever something is called
+  progress_.end(execution);
+  if (!progress_.in_use().empty())
+    progress_.poll();  // what else is under way goes on whenever something is called
   cache_.evict();
 }
 
 /// Of a call that older ones have to make room for.
 void Engine::run_later(Shape& shape, const Call& call, const Options& options) {
-  Execution& execution = cache_.lend(shape, in_use_);
+  Execution& execution = cache_.lend(shape, progress_.in_use());
   try {
     start(execution, call.in, call.out, options.timeout);
   } catch (...) {
     release(&execution);
     throw;
   }
-  wait(execution);
+  progress_.wait(execution);
   release(&execution);
 }
 
@@ -153,82 +151,9 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
   failures_.check();
   check_start(execution, in, out);
   if (timeout == Duration::zero()) timeout = options_.timeout;
-  if (!execution.binding().is_collective || has_room(1)) return begin(execution, in, out, timeout);
-  waiting_.push_back({.execution = &execution, .in = in, .out = out, .timeout = timeout});
-  held_.splice(held_.end(), in_use_, find_held(in_use_, execution));
-  execution.hold(timeout);
-}
-
-void Engine::begin(Execution& execution, const void* in, void* out, Duration timeout) {
-  if (execution.binding().layout().contract().collective == Collective::barrier) in = out = &token_;
-  try {
-    execution.start({in, out}, turn_of(execution), timeout);
-    while (!execution.done() && transport_->completed() > 0) deliver();
-  } catch (...) {
-    failures_.fail_as_caught();
-  }
-  if (hook_.is_asked_at_start()) help_others(transport_->now());
-}
-
-std::list<Engine::Held>::iterator Engine::find_held(std::list<Held>& held,
-                                                    const Execution& execution) noexcept {
-  return std::ranges::find_if(
-      held, [&execution](const Held& other) { return &other.execution == &execution; });
-}
-
-/// In the order of the calls, which is the same on all ranks.
-void Engine::start_waiting() {
-  while (!waiting_.empty()) {
-    const Waiting next = waiting_.front();
-    const std::uint64_t places = next.task ? next.task->places() : 1;
-    if (!is_within_window(places)) return;
-    waiting_.pop_front();
-    if (!next.task) {
-      in_use_.splice(in_use_.begin(), held_, held_.begin());
-      begin(*next.execution, next.in, next.out, next.timeout);
-      continue;
-    }
-    next.task->let_start();
-    advance_tasks();
-    next.task->started();
-  }
-}
-
-/// Collectives are counted. Messages between two ranks are not, since the others know nothing of
-/// them; they have tags of their own, behind those of the window.
-Execution::Turn Engine::turn_of(const Execution& execution) {
-  if (!execution.binding().is_collective) return {0, order_.tag_of_message(execution.user_tag())};
-  if (order_.laps() || (transport_->has_unclaimed() && !has_looked_)) {
-    const bool thoroughly = order_.laps();
-    order_.end_lap();
-    find_strays(thoroughly);
-  }
-  const Execution::Turn turn = order_.take();
-  calls_->begin(order_.count(), execution.binding().fingerprint);
-  strays_are_likely_ = strays_are_likely_ || execution.binding().may_leave_strays;
-  return turn;
-}
-
-std::size_t Engine::progress() {
-  failures_.check();
-  has_looked_ = false;
-  try {
-    transport_->poll();
-    const std::size_t count = deliver();
-    if (count == 0 && polls_until_clock_ <= 1) find_strays(false);
-    if (!waiting_.empty()) start_waiting();
-    return count;
-  } catch (...) {
-    failures_.fail_as_caught();
-  }
-}
-
-/// Tells executions what is done. @return how much; what that completes comes next.
-std::size_t Engine::deliver() {
-  const std::size_t count = transport_->completed();
-  for (std::size_t i = 0; i < count && transport_->completed() > 0; ++i)
-    Execution::complete_oldest(*transport_);
-  return count;
+  if (!execution.binding().is_collective || progress_.has_room(1))
+    return progress_.begin(execution, in, out, timeout);
+  progress_.hold(execution, in, out, timeout);
 }
 
 std::string Engine::explain(const Call& call, const Options& options) {

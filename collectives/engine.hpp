@@ -1,16 +1,12 @@
 /// @file
-/// What stands behind a Communicator: shapes bound so far, operations under way, the first failure.
+/// What stands behind a Communicator, in parts: the programs of its calls (program_cache.hpp),
+/// their order (call_order.hpp), what is under way (progress.hpp) and why it failed (failures.hpp).
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <deque>
-#include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include <tutti/communicator.hpp>
@@ -22,7 +18,7 @@
 #include "occupancy.hpp"
 #include "payload_memory.hpp"
 #include "program_cache.hpp"
-#include "progress_hook.hpp"
+#include "progress.hpp"
 #include "progress_thread.hpp"
 #include "selector.hpp"
 #include "task.hpp"
@@ -52,8 +48,6 @@ class Engine {
   /// Starts an execution that acquire gave, or has it wait until the window has room for it.
   /// `timeout` zero takes the communicator's.
   void start(Execution& execution, const void* in, void* out, Duration timeout);
-  /// Starts it at once, where the window is known to have room. `timeout` is more than zero.
-  void begin(Execution& execution, const void* in, void* out, Duration timeout);
   /// How a call of a batch runs: how long, and whether the batch waits for it, and owns it.
   struct Enlistment {
     Duration timeout{0};
@@ -67,51 +61,22 @@ class Engine {
   [[nodiscard]] bool has_awaited() const noexcept;
   /// Polls for such calls once. Throws the first failure. @return whether anything moved.
   bool step_awaited();
-  /// Others had the core: the next poll looks at the clock.
-  void wake() noexcept { polls_until_clock_ = 1; }
   /// Waits for all of them. Throws the first failure.
   void wait_awaited();
   /// Takes back what was enlisted and not started, and gives back the calls that blocked.
   void end_batch() noexcept;
   std::shared_ptr<Engine> next_in_batch{};  ///< Of the batch's list.
 
-  /// Polls once for a pending operation. Throws the first failure. @return whether anything moved.
-  bool step(const Execution& execution);
-  /// An operation is done, and is about to be reported. Throws the first failure.
-  void end(const Execution& execution) { end_call(execution); }
-  /// Makes progress on all operations. Throws the first failure. @return whether this one is done.
-  bool test(const Execution& execution);
-  /// Waits for one operation. Throws the first failure.
-  void wait(const Execution& execution);
+  /// What is under way.
+  [[nodiscard]] Progress& progress() noexcept { return progress_; }
   /// Takes the next turn for an operation that starts later, or never: between turns taken before
   /// and after on all ranks, whenever each of them comes to it.
-  [[nodiscard]] Execution::Turn keep_turn();
-  /// Starts an execution at a turn that was kept. Its buffers are not checked.
-  void start_later(Execution& execution, const void* in, void* out, Duration timeout,
-                   Execution::Turn turn);
+  [[nodiscard]] Execution::Turn keep_turn() { return order_.keep(); }
   /// Nothing will start at a turn that was kept.
   void give_up_turn(Execution::Turn turn) noexcept { order_.end_keeping(turn); }
-  /// Starts a task, and keeps it while it is under way: it goes on in whatever test or wait. Throws
-  /// as acquire and start do.
-  void start(const std::shared_ptr<Task>& task);
-  /// Whether no task that began before has to receive first.
-  [[nodiscard]] bool is_next(const Task& task) const noexcept;
   /// Memory for tasks.
   [[nodiscard]] PayloadMemory& payloads() noexcept { return payloads_; }
-  /// Does a part of an operation. What that throws fails the communicator.
-  template <class Part>
-  std::invoke_result_t<Part> attempt(Part part) {
-    failures_.check();
-    try {
-      return part();
-    } catch (...) {
-      failures_.fail_as_caught();
-    }
-  }
-  /// @copydoc test(const Execution&)
-  bool test(const Task& task);
-  /// Waits until something is so. Throws the first failure. @param is_met whether it is.
-  void wait_until(const std::function<bool()>& is_met);
+  [[nodiscard]] Failures& failures() noexcept { return failures_; }
   /// Gives an execution back. If it is pending, the communicator fails.
   void release(Execution* execution) noexcept;
   /// The communicator fails, since something is not waited for any more. @param what it is.
@@ -130,19 +95,19 @@ class Engine {
   /// The call ends.
   void leave() noexcept {
     if (has_dropped_) release_dropped();
-    const bool is_left_pending = progress_thread_ && has_anything_pending();
+    const bool is_left_pending = progress_thread_ && progress_.has_anything_pending();
     occupancy_.leave();
     if (is_left_pending) progress_thread_->wake();
   }
   /// What the progress thread found.
-  enum class Progress : std::uint8_t {
+  enum class Advance : std::uint8_t {
     none,     ///< Nothing is pending, or another thread is in a call.
     pending,  ///< Something is, and does not get on.
     moved     ///< Something has got on.
   };
   /// Goes on with what is pending, by the progress thread. @param may_doze whether it may sleep in
   /// the transport where nothing moves, until something does or another thread wants to enter.
-  [[nodiscard]] Progress go_on(bool may_doze) noexcept;
+  [[nodiscard]] Advance go_on(bool may_doze) noexcept;
   /// As Occupancy::keep.
   void keep() noexcept { occupancy_.keep(); }
   /// As Occupancy::let_go.
@@ -158,14 +123,6 @@ class Engine {
  private:
   using Shape = ProgramCache::Shape;
   using Held = ProgramCache::Held;
-  /// What starts when older operations have ended, in the order of the calls.
-  struct Waiting {
-    Execution* execution = nullptr;  // or:
-    std::shared_ptr<Task> task{};
-    const void* in = nullptr;
-    void* out = nullptr;
-    Duration timeout{0};
-  };
   struct Enlisted {
     Execution* execution;
     const void* in;
@@ -176,55 +133,11 @@ class Engine {
   Held& ready_for(const Call& call, const Options& options);
   void run_later(Shape& shape, const Call& call, const Options& options);
   [[nodiscard]] std::shared_ptr<const Binding> bind_shape(const Call& call, const Options& options);
-  /// Polls once. @return how many transfers completed.
-  std::size_t progress();
-  std::size_t deliver();
-  /// The oldest collective that has not ended, or the next one.
-  struct Oldest {
-    std::uint64_t sequence;
-    std::uint64_t summary = 0;  // as in make_fingerprint, if it is known
-  };
-  [[nodiscard]] Oldest oldest_pending() const noexcept;
   void check_start(const Execution& execution, const void* in, const void* out);
-  [[nodiscard]] bool is_within_window(std::uint64_t wanted) noexcept {
-    return order_.has_room(wanted, [this] { return oldest_pending().sequence; });
-  }
-  [[nodiscard]] bool has_room(std::uint64_t wanted) noexcept {
-    return waiting_.empty() && is_within_window(wanted);
-  }
-  [[nodiscard]] static std::list<Held>::iterator find_held(std::list<Held>& held,
-                                                           const Execution& execution) noexcept;
-  void start_waiting();
   void strike(Execution& execution) noexcept;
   void release_dropped() noexcept;
   void enter_after_progress();
   [[nodiscard]] bool enter_when_free() noexcept;
-  [[nodiscard]] bool step_for_progress();
-  void end_told_waits() noexcept;
-  [[nodiscard]] bool has_anything_pending() const noexcept;
-  [[nodiscard]] Execution::Turn turn_of(const Execution& execution);
-  [[nodiscard]] bool has_pending() const noexcept;
-  void look_back() noexcept;
-  void find_strays(bool thoroughly);
-  void find_strays_after(const Execution& execution);
-  /// A collective has ended, and is about to be reported.
-  void end_call(const Execution& execution) {
-    const Binding& binding = execution.binding();
-    if (binding.is_collective &&
-        (transport_->has_unclaimed() || (strays_are_likely_ && binding.awaits_all)))
-      find_strays_after(execution);
-  }
-  template <class Pending>
-  bool poll_for(const Pending& pending, bool blocks);
-  template <class Pending>
-  void test_for(const Pending& pending);
-  template <class Pending>
-  void wait_for(const Pending& pending);
-  void advance_tasks();
-  [[nodiscard]] const Execution& oldest_started() const noexcept;
-  void check_deadlines(const Execution* first, bool blocks, Duration now);
-  void tell_waits(const Execution* first, bool blocks, Duration now) noexcept;
-  void help_others(Duration now);
 
   Occupancy occupancy_;
   std::atomic<int> callers_{0};   // that want to enter while the progress thread is in
@@ -240,22 +153,10 @@ class Engine {
   ProgramCache cache_;
   CallOrder order_;
   Failures failures_;
-  std::list<Held> in_use_;  // the one acquired last first
-  std::list<Held> held_;    // those that wait for their start, in the order of the calls
   std::vector<Enlisted> enlisted_;
-  std::deque<Waiting> waiting_;
   std::vector<Execution*> awaited_;  // by a batch
-  bool has_looked_ = false;          // for strays, since the last poll
-  bool strays_are_likely_ = false;   // a call may have left some, and none waited for all since
   PayloadMemory payloads_;
-  std::vector<std::shared_ptr<Task>> tasks_;  // under way
-  int polls_per_clock_ = 1;
-  int polls_until_clock_ = 1;
-  Duration thorough_look_{0};  // when the next one is due
-  ProgressHook hook_;
-  Duration next_word_{0};  // when the others may next be told of waits
-  bool has_told_waits_ = false;
-  std::byte token_{1};                                 // what a barrier reduces
+  Progress progress_;                                  // whose tasks have memory of payloads_
   std::shared_ptr<ProgressThread> progress_thread_{};  // or null
 };
 

@@ -44,11 +44,11 @@ bool Engine::has_awaited() const noexcept {
 bool Engine::step_awaited() {
   const auto pending =
       std::ranges::find_if(awaited_, [](const Execution* execution) { return !execution->done(); });
-  return pending != awaited_.end() && poll_for(**pending, true);
+  return pending != awaited_.end() && progress_.step_awaited(**pending);
 }
 
 void Engine::wait_awaited() {
-  for (const Execution* execution : awaited_) wait(*execution);
+  for (const Execution* execution : awaited_) progress_.wait(*execution);
 }
 
 void Engine::end_batch() noexcept {

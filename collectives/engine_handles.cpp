@@ -8,14 +8,14 @@ namespace tutti::inline v0::detail {
 void Engine::release(Execution* execution) noexcept {
   if (execution->is_enlisted()) strike(*execution);
   if (execution->is_held()) return give_up(execution->state());
-  const auto found = find_held(in_use_, *execution);
-  if (found == in_use_.end()) return;
+  const auto found = Progress::find(progress_.in_use(), *execution);
+  if (found == progress_.in_use().end()) return;
   if (!execution->done()) {
     // Peers may still write into its memory if abort could not stop them, so it stays with us.
     return give_up(execution->state());
   }
   execution->rest();
-  cache_.take_back(in_use_, found);
+  cache_.take_back(progress_.in_use(), found);
 }
 
 void Engine::give_up(const std::string& what) noexcept {
@@ -45,11 +45,11 @@ void Engine::drop(std::shared_ptr<Task> task) noexcept {
 
 void Engine::release_dropped() noexcept {
   has_dropped_ = false;
-  for (const auto& task : tasks_)
+  for (const auto& task : progress_.tasks())
     if (task->is_dropped() && !task->done()) task->drop_pending();
-  for (Held& held : held_)
+  for (Held& held : progress_.held())
     if (held.execution.is_dropped()) give_up(held.execution.state());
-  for (auto held = in_use_.begin(); held != in_use_.end();) {
+  for (auto held = progress_.in_use().begin(); held != progress_.in_use().end();) {
     Execution& execution = (held++)->execution;
     if (!execution.is_dropped()) continue;
     execution.set_dropped(false);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include <tutti/error.hpp>
 #include <tutti/spi/alarm.hpp>
@@ -51,6 +52,16 @@ class Failures {
   [[noreturn]] void fail(const Error& cause);
   /// It fails of the exception that is being handled. Throws as check.
   [[noreturn]] void fail_as_caught();
+  /// Does a part of an operation. What that throws fails the communicator.
+  template <class Part>
+  std::invoke_result_t<Part> attempt(Part part) {
+    check();
+    try {
+      return part();
+    } catch (...) {
+      fail_as_caught();
+    }
+  }
   /// It ends with the exception that is being handled, which the other ranks are told.
   void end_as_caught() noexcept;
   /// It fails, since something is not waited for any more. @param what that is.

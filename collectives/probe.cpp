@@ -49,8 +49,8 @@ std::string words_of_sender(Rank from) {
 std::optional<Arrival> Engine::probe(Rank from, int tag) {
   failures_.check();
   check_probe(from, tag, order_.user_tags(), transport_->size());
-  progress();
-  if (!tasks_.empty()) advance_tasks();
+  progress_.poll();
+  if (!progress_.tasks().empty()) progress_.advance_tasks();
   try {
     const auto found = transport_->probe(from, order_.tag_of_message(tag));
     if (!found) return std::nullopt;
@@ -67,18 +67,17 @@ Arrival Engine::await_message(Rank from, int tag, Duration timeout) {
   ProbeIdleness idleness{transport_->capabilities().idle_spins};
   for (;;) {
     if (const auto found = probe(from, tag)) {
-      end_told_waits();
+      progress_.end_told_waits();
       return *found;
     }
     const Duration now = transport_->now();
-    check_deadlines(nullptr, true, now);
-    help_others(now);
+    progress_.look_after(now);
     if (now >= deadline)
       failures_.fail({ErrorCode::timeout,
-            "probe timed out on rank " + std::to_string(transport_->self()) +
-                ": no message with tag " + std::to_string(tag) + " came from " +
-                words_of_sender(from),
-            from});
+                      "probe timed out on rank " + std::to_string(transport_->self()) +
+                          ": no message with tag " + std::to_string(tag) + " came from " +
+                          words_of_sender(from),
+                      from});
     idleness.go_on();
   }
 }

@@ -77,9 +77,9 @@ ProgressThread::Round ProgressThread::go_round(bool may_doze) {
     const std::lock_guard lock{slot->mutex};
     if (slot->engine == nullptr) continue;
     switch (slot->engine->go_on(may_doze)) {
-      case Engine::Progress::none: break;
-      case Engine::Progress::pending: ++round.pending; break;
-      case Engine::Progress::moved:
+      case Engine::Advance::none: break;
+      case Engine::Advance::pending: ++round.pending; break;
+      case Engine::Advance::moved:
         ++round.pending;
         round.moved = true;
         break;

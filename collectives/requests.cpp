@@ -19,7 +19,7 @@ struct Requests {
   static void end(Request& request) {
     Execution& execution = *std::exchange(request.execution_, nullptr);
     const Release release{*request.engine_, execution};
-    request.engine_->end(execution);
+    request.engine_->progress().end(execution);
   }
 
   /// @param until_first whether to stop where one has ended.
@@ -33,7 +33,7 @@ struct Requests {
       Engine& engine = *request.engine_;
       if (!request.execution_->done() && &engine != polled) {
         polled = &engine;
-        result.moved = engine.step(*request.execution_) || result.moved;
+        result.moved = engine.progress().step(*request.execution_) || result.moved;
       }
       if (!request.execution_->done()) {
         result.waiting = &request.engine_;
@@ -59,7 +59,7 @@ struct Requests {
       const Use use{*made.waiting};
       Engine& waiting = **made.waiting;
       Transport& transport = waiting.transport();
-      if (idleness.go_on(transport, transport.capabilities().idle_spins)) waiting.wake();
+      if (idleness.go_on(transport, transport.capabilities().idle_spins)) waiting.progress().wake();
     }
   }
 

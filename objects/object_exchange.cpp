@@ -31,7 +31,7 @@ ObjectExchange ObjectAccess::start(Communicator& world, ObjectCall call) {
   const Use use{engine};
   BatchScope::refuse("an object collective");
   auto operation = std::make_shared<ObjectOperation>(*engine, std::move(call));
-  engine->start(operation);
+  engine->progress().start(operation);
   return ObjectExchange{engine, std::move(operation)};
 }
 
@@ -67,7 +67,7 @@ ObjectExchange::~ObjectExchange() {
 bool ObjectExchange::test() {
   if (!operation_) return true;
   const detail::Use use{engine_};
-  if (!engine_->test(*operation_)) return false;
+  if (!engine_->progress().test(*operation_)) return false;
   if (operation_->failure()) throw Error{*operation_->failure()};
   return true;
 }
@@ -81,7 +81,7 @@ void ObjectExchange::wait_to_decode() {
   const detail::SoleCaller caller = sole_caller();
   {
     const detail::Use use{engine_};
-    engine_->wait_until([this] { return operation_->done() || is_arriving(); });
+    engine_->progress().wait_until([this] { return operation_->done() || is_arriving(); });
   }
   if (!is_arriving()) end();
 }
@@ -95,7 +95,7 @@ detail::SoleCaller ObjectExchange::sole_caller() const {
 void ObjectExchange::end() const {
   const detail::Use use{engine_};
   if (is_arriving()) operation_->end_decoding();
-  engine_->wait_until([this] { return operation_->done(); });
+  engine_->progress().wait_until([this] { return operation_->done(); });
   if (operation_->failure()) throw Error{*operation_->failure()};
 }
 

@@ -34,7 +34,7 @@ void ObjectOperation::prepare_message() {
 }
 
 void ObjectOperation::start_message() {
-  if (!engine_.is_next(*this)) return;
+  if (!engine_.progress().is_next(*this)) return;
   start_frame();
 }
 

@@ -158,8 +158,8 @@ void ObjectOperation::start() {
   has_started_ = true;
   const Call frames = frames_call();
   const Duration left = std::max(Duration{1}, deadline_ - engine_.transport().now());
-  engine_.begin(*executions_[0], frames.in, frames.out, left);
-  if (has_vote()) engine_.begin(*executions_[1], vote_.numbers.data(), vote_.numbers.data(), left);
+  engine_.progress().begin(*executions_[0], frames.in, frames.out, left);
+  if (has_vote()) engine_.progress().begin(*executions_[1], vote_.numbers.data(), vote_.numbers.data(), left);
   later_ = engine_.keep_turn();
 }
 
@@ -257,7 +257,7 @@ void ObjectOperation::start_later(const Call& call, const Options& options,
   if (partitions != nullptr) executions_.back()->partition(*partitions);
   if (source_ && partitions != nullptr) source_->follow(*executions_.back());
   const Duration left = std::max(Duration{1}, deadline_ - engine_.transport().now());
-  engine_.start_later(*executions_.back(), call.in, call.out, left,
+  engine_.progress().start_later(*executions_.back(), call.in, call.out, left,
                       std::exchange(later_, std::nullopt).value());
 }
 

@@ -58,7 +58,7 @@ void ObjectSource::encode(const Encode& encode) {
                                          " were counted; a Codec must write the same whenever it "
                                          "is called"};
   } catch (...) {
-    engine_.attempt([] {});  // what ends the communicator is no problem of the codec
+    engine_.failures().attempt([] {});  // what ends the communicator is no problem of the codec
     problem_ = words_of_exception();
   }
   shape_.end(all, problem_);
@@ -72,8 +72,8 @@ std::size_t ObjectSource::encoded(std::size_t bytes) {
 
 void ObjectSource::go_on(std::size_t bytes) {
   encoded_ = bytes;
-  if (run_ != nullptr) engine_.attempt([this] { run_->resume(); });
-  engine_.test(operation_);
+  if (run_ != nullptr) engine_.failures().attempt([this] { run_->resume(); });
+  engine_.progress().test(operation_);
 }
 
 void ObjectSource::stays(std::size_t /*segment*/, const Completion& /*wait*/) {
@@ -179,16 +179,16 @@ std::size_t ObjectOperation::begin_decoding() noexcept {
 }
 
 std::span<const std::byte> ObjectOperation::await(std::size_t from, std::size_t bytes) {
-  engine_.attempt([&] { arrivals_->expect(from, bytes); });
-  engine_.wait_until([this] { return arrivals_->done(); });
-  return engine_.attempt([&] { return arrivals_->take(from, bytes); });
+  engine_.failures().attempt([&] { arrivals_->expect(from, bytes); });
+  engine_.progress().wait_until([this] { return arrivals_->done(); });
+  return engine_.failures().attempt([&] { return arrivals_->take(from, bytes); });
 }
 
 /// How encoding ended is read before the sender has its bytes back.
 void ObjectOperation::end_decoding() {
   if (!is_decoding()) return;
   const std::byte* const end = await(arrivals_->shape().object(), StreamShape::kEnd).data();
-  engine_.attempt([&] {
+  engine_.failures().attempt([&] {
     end_ = StreamShape::problem_at(end);
     arrivals_->leave();
   });

@@ -1,27 +1,12 @@
 // Messages that nobody receives: how a communicator finds out that ranks disagree, and ends.
-#include <utility>
-
 #include <tutti/spi/fingerprint.hpp>
 
-#include "engine.hpp"
+#include "progress.hpp"
 
 namespace tutti::inline v0::detail {
-/// Who destroys a communicator hears of nothing any more, but ranks that still call it do.
-Engine::~Engine() {
-  if (progress_thread_ && !failures_.is_forked()) progress_thread_->remove(*this);
-  if (failures_.is_forked())
-    static_cast<void>(new auto(std::move(progress_thread_)));  // it is the parent's
-  waiting_.clear();  // tasks give their memory back to members below it
-  if (!failures_.has_failed()) look_back();
-  if (failures_.is_quiet()) return;
-  for (Held& held : in_use_)
-    if (!held.execution.done()) held.execution.write_off();
-  // Peers may still write into their memory, so that is never freed.
-  if (!tasks_.empty()) static_cast<void>(new auto(std::move(tasks_)));
-}
 
 /// Tells the ranks of a disagreement that nobody has noticed yet.
-void Engine::look_back() noexcept {
+void Progress::look_back() noexcept {
   try {
     find_strays(false);
   } catch (...) {
@@ -29,7 +14,7 @@ void Engine::look_back() noexcept {
   }
 }
 
-Engine::Oldest Engine::oldest_pending() const noexcept {
+Progress::Oldest Progress::oldest_pending() const noexcept {
   Oldest oldest{order_.count()};
   for (const Held& held : in_use_)
     if (!held.execution.done() && !held.execution.is_held() &&
@@ -43,15 +28,15 @@ Engine::Oldest Engine::oldest_pending() const noexcept {
 /// only sends learns from nothing else that others see the call differently. Done where a message
 /// waits for its receive, where this rank waits anyway, and thoroughly once in a window and where
 /// it has waited for long.
-void Engine::find_strays(bool thoroughly) {
+void Progress::find_strays(bool thoroughly) {
   const Oldest oldest = oldest_pending();
-  transport_->find_strays(make_fingerprint(oldest.summary, oldest.sequence), thoroughly);
+  transport_.find_strays(make_fingerprint(oldest.summary, oldest.sequence), thoroughly);
   has_looked_ = true;
 }
 
 /// Whatever a rank sent before a message that this call has received has come too. So where ranks
 /// disagree about an earlier call, the first call that waits for them fails, and not the next one.
-void Engine::find_strays_after(const Execution& execution) {
+void Progress::find_strays_after(const Execution& execution) {
   if (failures_.has_failed()) return;
   if (execution.binding().awaits_all) strays_are_likely_ = has_pending();
   try {
@@ -61,7 +46,7 @@ void Engine::find_strays_after(const Execution& execution) {
   }
 }
 
-bool Engine::has_pending() const noexcept {
+bool Progress::has_pending() const noexcept {
   return oldest_pending().sequence < order_.count();
 }
 

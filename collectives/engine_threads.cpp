@@ -1,6 +1,6 @@
 // How operations go on by the progress thread, and how calls come before it.
-#include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "engine.hpp"
 
@@ -21,10 +21,11 @@ class Caller {
 
 }  // namespace
 
-bool Engine::has_anything_pending() const noexcept {
-  if (failures_.has_failed()) return false;
-  return !tasks_.empty() || !waiting_.empty() ||
-         std::ranges::any_of(in_use_, [](const Held& held) { return !held.execution.done(); });
+Engine::~Engine() {
+  if (progress_thread_ && !failures_.is_forked()) progress_thread_->remove(*this);
+  if (failures_.is_forked())
+    static_cast<void>(new auto(std::move(progress_thread_)));  // it is the parent's
+  progress_.end();
 }
 
 /// The progress thread leaves after a poll, or as soon as it is woken.
@@ -49,20 +50,20 @@ bool Engine::enter_when_free() noexcept {
   return occupancy_.enter_when_free(failures_.is_forked());
 }
 
-Engine::Progress Engine::go_on(bool may_doze) noexcept {
+Engine::Advance Engine::go_on(bool may_doze) noexcept {
   if (callers_ > 0 || failures_.is_forked() || !occupancy_.try_enter_for_progress())
-    return Progress::none;
-  Progress progress = has_anything_pending() ? Progress::pending : Progress::none;
-  if (progress == Progress::pending) {
+    return Advance::none;
+  Advance advance = progress_.has_anything_pending() ? Advance::pending : Advance::none;
+  if (advance == Advance::pending) {
     try {
-      if (step_for_progress()) progress = Progress::moved;
+      if (progress_.step_for_progress()) advance = Advance::moved;
       else if (may_doze && callers_ == 0) transport_->doze();
     } catch (...) {  // The communicator has failed, and says so to its next call.
     }
   }
   if (has_dropped_) release_dropped();
   occupancy_.leave();
-  return progress;
+  return advance;
 }
 
 }  // namespace tutti::inline v0::detail

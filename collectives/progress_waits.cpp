@@ -1,8 +1,8 @@
 // How operations come to their end while somebody waits.
 #include <utility>
 
-#include "engine.hpp"
 #include "idleness.hpp"
+#include "progress.hpp"
 
 namespace tutti::inline v0::detail {
 namespace {
@@ -31,18 +31,18 @@ const Execution* execution_of(const Pending& /*pending*/) noexcept {
 }  // namespace
 
 /// Others may have to go on before what is awaited here can come.
-void Engine::help_others(Duration now) {
+void Progress::help_others(Duration now) {
   if (!hook_.is_due(now)) return;
   try {
     options_.progress();
   } catch (...) {
     failures_.fail_as_caught();
   }
-  hook_.end_call(transport_->now());
+  hook_.end_call(transport_.now());
 }
 
 /// Tells the other ranks what is waited for: in this call first, if it is one.
-void Engine::tell_waits(const Execution* first, bool blocks, Duration now) noexcept {
+void Progress::tell_waits(const Execution* first, bool blocks, Duration now) noexcept {
   if (now < next_word_) return;
   next_word_ = now + kWords;
   std::array<CallWait, CallCounter::kMostWaits> waits{};
@@ -51,12 +51,12 @@ void Engine::tell_waits(const Execution* first, bool blocks, Duration now) noexc
   for (auto held = in_use_.rbegin(); held != in_use_.rend() && count < waits.size(); ++held)
     if (!held->execution.done() && &held->execution != first)
       waits[count++] = held->execution.wait(now);
-  calls_->wait(std::span{waits}.first(count), blocks);
+  calls_.wait(std::span{waits}.first(count), blocks);
   has_told_waits_ = true;
 }
 
 /// What those wait for that have not started.
-const Execution& Engine::oldest_started() const noexcept {
+const Execution& Progress::oldest_started() const noexcept {
   const std::uint64_t oldest = oldest_pending().sequence;
   for (const Held& held : in_use_)
     if (!held.execution.done() && held.execution.binding().is_collective &&
@@ -65,7 +65,7 @@ const Execution& Engine::oldest_started() const noexcept {
   return held_.front().execution;
 }
 
-void Engine::check_deadlines(const Execution* first, bool blocks, Duration now) {
+void Progress::check_deadlines(const Execution* first, bool blocks, Duration now) {
   tell_waits(first, blocks, now);
   for (auto held = in_use_.rbegin(); held != in_use_.rend(); ++held)
     if (!held->execution.done() && held->execution.is_late(now))
@@ -87,17 +87,17 @@ void Engine::check_deadlines(const Execution* first, bool blocks, Duration now) 
 /// CommunicatorOptions::progress is called. @param blocks whether the caller polls until it is
 /// done. @return whether something moved.
 template <class Pending>
-bool Engine::poll_for(const Pending& pending, bool blocks) {
-  const bool moved = progress() > 0;
+bool Progress::poll_for(const Pending& pending, bool blocks) {
+  const bool moved = poll() > 0;
   if (moved) hook_.end_idleness();
   if (!tasks_.empty()) {  // also what went on otherwise
     advance_tasks();
-    if (!waiting_.empty()) attempt([this] { start_waiting(); });
+    if (!waiting_.empty()) failures_.attempt([this] { start_waiting(); });
   }
   if (polls_until_clock_ > 0) --polls_until_clock_;
   if (polls_until_clock_ == 0 && !pending.done()) {
     polls_until_clock_ = polls_per_clock_;
-    const Duration now = transport_->now();
+    const Duration now = transport_.now();
     check_deadlines(execution_of(pending), blocks, now);
     help_others(now);
   }
@@ -107,17 +107,15 @@ bool Engine::poll_for(const Pending& pending, bool blocks) {
   return moved;
 }
 
-template bool Engine::poll_for(const Execution& pending, bool blocks);  // of those in batches
-
 /// A program may do other things between two tests, for long.
 template <class Pending>
-void Engine::test_for(const Pending& pending) {
+void Progress::test_for(const Pending& pending) {
   poll_for(pending, false);
-  if (hook_.exists() && !pending.done()) help_others(transport_->now());
+  if (hook_.exists() && !pending.done()) help_others(transport_.now());
 }
 
 /// The program itself does not wait, so it is told as one that looks now and then.
-bool Engine::step_for_progress() {
+bool Progress::step_for_progress() {
   struct Anything {
     [[nodiscard]] static bool done() noexcept { return false; }
   };
@@ -127,43 +125,47 @@ bool Engine::step_for_progress() {
 }
 
 /// The other ranks are told no more of waits that are over.
-void Engine::end_told_waits() noexcept {
+void Progress::end_told_waits() noexcept {
   if (!std::exchange(has_told_waits_, false)) return;
-  calls_->go_on();
+  calls_.go_on();
 }
 
-bool Engine::step(const Execution& execution) {
+bool Progress::step(const Execution& execution) {
   refuse_enlisted(execution);
   return poll_for(execution, true);
 }
 
-bool Engine::test(const Execution& execution) {
+bool Progress::step_awaited(const Execution& execution) {
+  return poll_for(execution, true);
+}
+
+bool Progress::test(const Execution& execution) {
   refuse_enlisted(execution);
   if (!execution.done()) test_for(execution);
-  if (execution.done()) end_call(execution);
+  if (execution.done()) end(execution);
   return execution.done();
 }
 
-bool Engine::test(const Task& task) {
+bool Progress::test(const Task& task) {
   if (!task.done()) test_for(task);
   return task.done();
 }
 
 template <class Pending>
-void Engine::wait_for(const Pending& pending) {
-  const int spins = transport_->capabilities().idle_spins;
+void Progress::wait_for(const Pending& pending) {
+  const int spins = transport_.capabilities().idle_spins;
   for (Idleness idleness; !pending.done();) {
     if (poll_for(pending, true)) idleness.end();
-    else if (idleness.go_on(*transport_, spins)) wake();
+    else if (idleness.go_on(transport_, spins)) wake();
   }
 }
 
-void Engine::wait(const Execution& execution) {
+void Progress::wait(const Execution& execution) {
   refuse_enlisted(execution);
   wait_for(execution);
-  end_call(execution);
+  end(execution);
 }
-void Engine::wait_until(const std::function<bool()>& is_met) {
+void Progress::wait_until(const std::function<bool()>& is_met) {
   struct Met {
     [[nodiscard]] bool done() const { return is_met(); }
     const std::function<bool()>& is_met;
