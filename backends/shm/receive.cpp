@@ -33,9 +33,7 @@ void ShmTransport::check(const Peer& peer, const Transfer& transfer, std::uint64
 // A message that meets its receive.
 void ShmTransport::meet(const Peer& peer, Record& record, const Message& message) const {
   check(peer, record.transfer, record.bytes, message.fingerprint, message.bytes);
-  record.course.exchanged = !message.is_alone;
-  record.take = message.way == Way::past ? Take::past : Take::stream;
-  record.began = began_to_take(record.bytes, record.began, message.timing);
+  record.is_exchanged = !message.is_alone;
 }
 
 void ShmTransport::deliver(Record& record, std::span<const std::byte> bytes) {
@@ -62,7 +60,6 @@ void ShmTransport::post_receive(Peer& peer, const Transfer& transfer, std::uint6
   if (arrival.message.is_request) {
     grant(peer, id, arrival.message, arrival.ranges);
   } else {
-    if (times_copies(bytes)) records_[id].began = Duration::zero();  // it was copied before
     take_bytes(peer, id, arrival.payload);
   }
   spare_arrivals_.push_back(std::move(arrival));
@@ -117,7 +114,6 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
     const bool in_place = message.way == Way::in_place;
     if (in_place) message.in_place = body_of<InPlace>(slot);
     message.bytes = in_place ? message.in_place.message.bytes : request.bytes;
-    if (!in_place) message.timing = Duration{request.timing};
     if (!in_place && message.way != Way::stream) extent = request.ranges;
   } else if (slot.kind == Kind::small) {
     payload = {slot.body, std::min<std::size_t>(slot.length, kInlineBytes)};
@@ -126,7 +122,6 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
     const auto buffered = body_of<Buffered>(slot);
     extent = buffered.extent;
     message.bytes = buffered.bytes;
-    message.timing = Duration{buffered.timing};
     if (extent.bytes > message.bytes) throw nonsense();
   }
   if (extent.bytes > 0) payload = {peer.in.at(extent), extent.bytes};
@@ -157,7 +152,6 @@ void ShmTransport::take_bytes(Peer& peer, std::uint32_t id, std::span<const std:
     return;
   }
   if (peer.partial == id) peer.partial = kNone;
-  learn(peer, record.bytes, record.course, record.began, record.take);
   peer.in.count_match(record.bytes);
   --peer.awaited;
   finish(id);
@@ -234,10 +228,9 @@ void ShmTransport::grant(Peer& peer, std::uint32_t id, const Message& message,
   records_[id].theirs = message.id;
   const Take take = take_of(peer, records_[id], message, ranges.size());
   records_[id].take = take;
-  if (take == Take::stream || take == Take::past) {
+  if (take == Take::stream) {
     records_[id].is_streamed = true;
-    const Way way = take == Take::past ? Way::past : Way::stream;
-    send_answer(peer, {.kind = Kind::grant, .theirs = message.id, .ours = id, .way = way});
+    send_answer(peer, {.kind = Kind::grant, .theirs = message.id, .ours = id});
     return;
   }
   std::uint64_t bytes = 0;
@@ -274,7 +267,6 @@ void ShmTransport::take_chunk(Peer& peer, const Slot& slot) {
   deliver(record, {peer.in.at(extent), extent.bytes});
   peer.in.consume(extent);
   if (record.moved < record.bytes) return;
-  learn(peer, record.bytes, record.course, record.began, record.take);
   --peer.awaited;
   finish(slot.id);
 }
@@ -292,7 +284,6 @@ void ShmTransport::take_answer(Peer& peer, const Slot& slot) {
     return finish(id, is_stored);
   }
   record.is_streamed = true;
-  record.take = slot.way == Way::past ? Take::past : Take::stream;
   record.theirs = body_of<Answer>(slot).ours;
   peer.streams.push_back(id);
 }
@@ -310,7 +301,6 @@ void ShmTransport::pull_all(Peer& peer) {
       ++i;
       continue;
     }
-    learn(peer, record.bytes, record.course, record.began, record.take);
     --peer.awaited;
     const std::uint32_t id = pull.record;
     spare_pulls_.push_back(std::move(pull));

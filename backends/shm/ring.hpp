@@ -39,7 +39,6 @@ enum class Kind : std::uint8_t {
 /// How a receiver may get at the bytes of a request. It may always have them streamed.
 enum class Way : std::uint8_t {
   stream,    ///< The sender copies them through the ring of bytes.
-  past,      ///< It does so past its caches. Of buffered and grant.
   visible,   ///< They lie in the sender's segment.
   in_place,  ///< They do, in one run, and the result may be stored there too; the body is InPlace.
   process    ///< The system reads them out of the sender's memory.
@@ -51,7 +50,7 @@ struct alignas(64) Slot {
   std::atomic<std::uint32_t> stamp;
   Kind kind;
   std::uint8_t length;  ///< Of small: bytes.
-  Way way;              ///< Of request, buffered and grant.
+  Way way;              ///< Of request.
   std::uint8_t alone;   ///< Of buffered and request: whether the sender had nothing else to do.
   std::uint32_t tag;    ///< Of messages.
   std::uint32_t id;     ///< Of the sender's or receiver's record of the message.
@@ -70,9 +69,6 @@ struct Extent {
 struct Buffered {
   Extent extent;        ///< Where its first bytes are.
   std::uint64_t bytes;  ///< Of the message.
-  /// When its sender began, in nanoseconds of the host, or how many it took to copy the message,
-  /// where that is what counts; 0 if not to be timed.
-  std::int64_t timing;
 };
 /// A run of bytes of a message that is read where it is.
 struct Range {
@@ -83,7 +79,6 @@ struct Range {
 struct Request {
   std::uint64_t bytes;  ///< Of the message.
   Extent ranges;        ///< Where its ranges are listed, unless it is a stream.
-  std::int64_t timing;  ///< As Buffered's.
 };
 /// The body of a request where the receiver may work in the sender's segment.
 struct InPlace {
@@ -110,9 +105,6 @@ struct alignas(64) Consumed {
   std::atomic<std::uint64_t> matched;  ///< Payload bytes of small and buffered messages that met
                                        ///< their receive.
   std::atomic<std::uint32_t> storing;  ///< How many results are being written to the sender's.
-  /// How it would have messages come, two bits for each kind of them. It changes seldom, so it has
-  /// a line of its own, which stays in the sender's cache.
-  alignas(64) std::atomic<std::uint64_t> asked;
 };
 
 /// @param byte_count of a ring of bytes. @return the most of them at once, so that the next may be
@@ -192,11 +184,6 @@ class SendEnd {
     return sent_ - std::min(sent_, seen_matched_);
   }
   void count_payload(std::size_t bytes) noexcept { sent_ += bytes; }
-  /// @param kind of a message, up to 31. @return what the receiver asks for, 0 if nothing.
-  [[nodiscard]] unsigned asked(unsigned kind) const noexcept {
-    if (consumed_ == nullptr) return 0;
-    return static_cast<unsigned>(consumed_->asked.load(std::memory_order_relaxed) >> 2 * kind & 3);
-  }
   /// @return slots sent.
   [[nodiscard]] std::uint64_t sent() const noexcept { return head_; }
   /// @return whether the receiver has consumed something that we have not seen yet.
@@ -296,20 +283,12 @@ class ReceiveEnd {
     matched_ += bytes;
     queue_.consumed->matched.store(matched_, std::memory_order_release);
   }
-  /// @param kind of messages, up to 31. @param way up to 3, how they are to come.
-  void ask(unsigned kind, unsigned way) noexcept {
-    const std::uint64_t now = (asked_ & ~(std::uint64_t{3} << 2 * kind)) | std::uint64_t{way}
-                                                                               << 2 * kind;
-    if (now != asked_) queue_.consumed->asked.store(now, std::memory_order_relaxed);
-    asked_ = now;
-  }
 
  private:
   Queue queue_{};
   int shift_ = 0;
   std::uint64_t next_ = 0;
   std::uint64_t matched_ = 0;
-  std::uint64_t asked_ = 0;
 };
 
 /// Copies a slot's body out of it. @tparam Body what it is. @param slot the slot. @return the body.

@@ -15,19 +15,13 @@ constexpr std::uint64_t kEager = 32768;
 constexpr std::uint64_t kEagerAlone = (std::uint64_t{64} << 10) - 1;
 /// in parts of so many, so that the receiver reads one while the next is written.
 constexpr std::uint64_t kPart = 8192;
+/// From here up what both ranks see is read where it lies: a request costs less than a second copy.
+constexpr std::uint64_t kReadVisible = 8192;
 /// So many bytes may be sent to a rank that has not posted their receives.
 constexpr std::uint64_t kCredit = std::uint64_t{256} << 10;
 /// Bytes of a chunk: shorter ones cost more of the time when both ends copy both ways, longer ones
 /// make the receiver wait for the first.
 constexpr std::uint64_t kChunk = 32768;
-/// Of so many copies one is timed, which takes a while itself.
-constexpr std::uint32_t kCopiesPerTimed = 16;
-
-void put(Cursor& cursor, std::byte* to, std::uint64_t bytes, Take take) noexcept {
-  if (take != Take::past) return cursor.read(to, bytes);
-  cursor.stream(to, bytes);
-  end_streams();
-}
 
 Slot& fill(SendEnd& out, Kind kind, const Transfer& transfer, std::uint32_t id) noexcept {
   Slot& slot = out.slot();
@@ -67,9 +61,9 @@ bool ShmTransport::may_be_early(Peer& peer, const Transfer& transfer,
                                 std::uint64_t bytes) noexcept {
   if (bytes > kInlineBytes) {
     if (is_in_place(transfer)) return false;
+    if (bytes >= kReadVisible && is_visible(transfer)) return false;
     const std::uint64_t limit = is_alone_ ? kEagerAlone : kEager;
     if ((bytes > limit && !crowded_) || bytes > peer.out.byte_limit()) return false;
-    if (asked_for(peer, bytes, !is_alone_) == Take::read) return false;
   }
   return peer.out.unmatched(false) + bytes <= kCredit ||
          peer.out.unmatched(true) + bytes <= kCredit;
@@ -88,25 +82,15 @@ bool ShmTransport::send_small(Peer& peer, const Transfer& transfer, std::uint64_
 bool ShmTransport::send_buffered(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
   const std::uint64_t most = is_alone_ ? kPart : kEager;
   if (!peer.out.fits(bytes, most)) return false;
-  const Take take = asked_for(peer, bytes, !is_alone_);
-  const bool is_timed =
-      bytes >= Ways::kLeast && times_copies(bytes) && ++copies_ % kCopiesPerTimed == 0;
-  Duration timing = times_copies(bytes) ? Duration::zero() : began_;
   Cursor cursor{transfer.pieces};
   for (std::uint64_t sent = 0; sent < bytes;) {
     Extent extent{};
     expects(peer.out.find_room(std::min(most, bytes - sent), extent), "there is room for a part");
-    if (is_timed && sent == 0) {
-      timing = timed_put(cursor, peer.out.at(extent), extent.bytes, take) *
-               static_cast<std::int64_t>(bytes) / extent.bytes;
-    } else {
-      put(cursor, peer.out.at(extent), extent.bytes, take);
-    }
+    put(peer, cursor, extent);
     const Kind kind = sent == 0 ? Kind::buffered : Kind::more;
     Slot& slot = fill(peer.out, kind, transfer, 0);
-    slot.way = take == Take::past ? Way::past : Way::stream;
     slot.alone = is_alone_ ? 1 : 0;
-    set_body(slot, Buffered{extent, bytes, timing.count()});
+    set_body(slot, Buffered{extent, bytes});
     peer.out.take_room(extent);
     peer.out.send();
     sent += extent.bytes;
@@ -115,12 +99,18 @@ bool ShmTransport::send_buffered(Peer& peer, const Transfer& transfer, std::uint
   return true;
 }
 
-Duration ShmTransport::timed_put(Cursor& cursor, std::byte* to, std::uint64_t bytes,
-                                 Take take) const {
+// Copies bytes into the ring, in whichever way is quick on these two cores.
+void ShmTransport::put(Peer& peer, Cursor& cursor, const Extent& extent) const {
+  std::byte* const to = peer.out.at(extent);
+  switch (peer.distance.choose(extent.bytes)) {
+    case Distance::Copy::plain: return cursor.read(to, extent.bytes);
+    case Distance::Copy::past: cursor.stream(to, extent.bytes); return end_streams();
+    case Distance::Copy::timed: break;
+  }
   const Duration began = now();
-  put(cursor, to, bytes, take);
+  cursor.read(to, extent.bytes);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // waits for the stores
-  return std::max(now() - began, Duration{1});
+  peer.distance.took(extent.bytes, now() - began);
 }
 
 InPlace ShmTransport::places_of(const Transfer& transfer) const noexcept {
@@ -150,15 +140,13 @@ bool ShmTransport::list_ranges(Peer& peer, const Record& record, Way way, Reques
 bool ShmTransport::send_request(Peer& peer, std::uint32_t id) {
   if (!peer.out.has_slot()) return false;
   const Record& record = records_[id];
-  const Way way = way_for(peer, record);
-  Request request{.bytes = record.bytes,
-                  .ranges = {},
-                  .timing = times_copies(record.bytes) ? 0 : record.began.count()};
+  const Way way = way_for(record);
+  Request request{.bytes = record.bytes, .ranges = {}};
   const bool lists = way == Way::visible || way == Way::process;
   if (lists && !list_ranges(peer, record, way, request)) return false;
   Slot& slot = fill(peer.out, Kind::request, record.transfer, id);
   slot.way = way;
-  slot.alone = record.course.exchanged ? 0 : 1;
+  slot.alone = record.is_exchanged ? 0 : 1;
   if (way == Way::in_place) set_body(slot, places_of(record.transfer));
   else set_body(slot, request);
   if (lists) peer.out.take_room(request.ranges);
@@ -176,7 +164,6 @@ void ShmTransport::send_answer(Peer& peer, const Answering& answering) {
   Slot& slot = peer.out.slot();
   slot.kind = answering.kind;
   slot.id = answering.theirs;
-  slot.way = answering.way;
   if (answering.kind == Kind::share)
     set_body(slot, Share{records_[answering.ours].rest, answering.ours});
   else set_body(slot, Answer{answering.ours, answering.is_there ? 1u : 0u});
@@ -230,7 +217,7 @@ void ShmTransport::send_chunks(Peer& peer) {
         std::min({kChunk, std::uint64_t{peer.out.byte_limit()}, record.bytes - record.moved});
     Extent extent{};
     if (!peer.out.has_slot() || !peer.out.find_room(bytes, extent)) return;
-    put(record.cursor, peer.out.at(extent), bytes, record.take);
+    put(peer, record.cursor, extent);
     record.moved += bytes;
     Slot& slot = peer.out.slot();
     slot.kind = Kind::chunk;

@@ -98,11 +98,9 @@ void ShmTransport::post_all(std::span<const Transfer> transfers) {
   for (const Transfer& transfer : transfers)
     outgoing_ += transfer.kind == Transfer::Kind::send ? 1 : 0;
   is_alone_ = transfers.size() == 1 && records_.size() == free_records_.size();
-  began_ = Duration::zero();
   for (const Transfer& transfer : transfers) {
     const std::uint64_t bytes = bytes_of(transfer.pieces);
     Peer& peer = peer_of(transfer);
-    if (bytes >= Ways::kLong && began_ == Duration::zero() && !crowded_) began_ = now();
     if (transfer.kind == Transfer::Kind::send) post_send(peer, transfer, bytes);
     else post_receive(peer, transfer, bytes);
   }
@@ -210,8 +208,7 @@ std::uint32_t ShmTransport::add_record(const Transfer& transfer, std::uint64_t b
   record.moved = 0;
   record.cursor = Cursor{transfer.pieces};
   record.theirs = 0;
-  record.began = began_;
-  record.course = {.folds = transfer.combiner != nullptr, .exchanged = !is_alone_};
+  record.is_exchanged = !is_alone_;
   record.in_use = true;
   record.is_streamed = false;
   record.is_left = false;

@@ -7,8 +7,8 @@
 
 #include <tutti/spi/pieces.hpp>
 
+#include "distance.hpp"
 #include "domain.hpp"
-#include "ways.hpp"
 
 namespace tutti::shm {
 
@@ -42,6 +42,12 @@ class ShmTransport final : public Transport {
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   static constexpr const char* kGaveUp = "has given its operations up";
+  // How the bytes of a message are taken.
+  enum class Take : std::uint8_t {
+    stream,  // they come through the ring, which both ranks copy at a time
+    read,    // the receiver reads them where they lie
+    share    // the receiver reads the first of them, the sender writes the others, at a time
+  };
   // A transfer that is not done. Records are numbered, for the other side to name them.
   struct Record {
     Transfer transfer{};
@@ -50,13 +56,12 @@ class ShmTransport final : public Transport {
     Cursor cursor{};
     std::uint32_t theirs = 0;  // the other side's number for it
     InPlace in_place{};        // of a message that stays
-    Duration began{0};         // when both ranks had, if two ways are compared
-    Course course{};           // of a receive, if so
     bool in_use = false;
-    bool is_streamed = false;  // it was granted
-    bool is_left = false;      // where the sender has it
-    bool is_storing = false;   // the result, where the sender wants it
-    Range rest{};              // what its sender writes: of a send, where; of a receive, how much
+    bool is_exchanged = false;  // its sender has something else to do meanwhile
+    bool is_streamed = false;   // it was granted
+    bool is_left = false;       // where the sender has it
+    bool is_storing = false;    // the result, where the sender wants it
+    Range rest{};               // what its sender writes: of a send, where; of a receive, how much
     Take take = Take::stream;
   };
   // What a slot says of a message.
@@ -65,7 +70,6 @@ class ShmTransport final : public Transport {
     std::uint32_t id = 0;  // of a request: the sender's record
     std::uint64_t fingerprint = 0;
     std::uint64_t bytes = 0;
-    Duration timing{0};  // as Buffered's
     bool is_request = false;
     bool is_alone = false;
     Way way{};
@@ -74,8 +78,7 @@ class ShmTransport final : public Transport {
   // The bytes of a message that has come as a whole.
   struct Whole {
     std::span<const std::byte> payload{};
-    Extent extent{};     // in the ring of bytes, if they are there
-    Duration timing{0};  // as Buffered's
+    Extent extent{};  // in the ring of bytes, if they are there
   };
   // A message that came before its receive, with its bytes, or the ranges of its request.
   struct Arrival {
@@ -96,7 +99,6 @@ class ShmTransport final : public Transport {
     std::uint32_t theirs;
     std::uint32_t ours;
     bool is_there = false;
-    Way way = Way::stream;
   };
   struct Peer {
     const Domain::Member* member = nullptr;
@@ -117,12 +119,7 @@ class ShmTransport final : public Transport {
     std::vector<Pull> pulls{};
     std::vector<std::uint32_t> pushes{};  // records of sends whose last bytes we write
     bool may_share = true;                // it can write into our memory, as far as is known
-    Duration learned{0};  // when the last one ended of which we learnt how long it took
-    std::unique_ptr<Ways> known_ways{};  // of its messages, once there are some to choose ways for
-    [[nodiscard]] Ways& ways() {
-      if (!known_ways) known_ways = std::make_unique<Ways>();
-      return *known_ways;
-    }
+    Distance distance{};                  // of what we write into the ring
     [[nodiscard]] bool idle() const noexcept {
       return awaited == 0 && waiting.empty() && answers.empty() && streams.empty() &&
              pulls.empty() && pushes.empty();
@@ -148,8 +145,6 @@ class ShmTransport final : public Transport {
   void post_send(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] bool send_small(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] bool send_buffered(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
-  [[nodiscard]] Duration timed_put(Cursor& cursor, std::byte* to, std::uint64_t bytes,
-                                   Take take) const;
   [[nodiscard]] bool send_request(Peer& peer, std::uint32_t id);
   [[nodiscard]] bool may_be_early(Peer& peer, const Transfer& transfer,
                                   std::uint64_t bytes) noexcept;
@@ -159,18 +154,14 @@ class ShmTransport final : public Transport {
   void send_answer(Peer& peer, const Answering& answering);
   void send_waiting(Peer& peer);
   void send_chunks(Peer& peer);
+  void put(Peer& peer, Cursor& cursor, const Extent& extent) const;
   [[nodiscard]] bool may_send(Peer& peer);
 
   // Which way a message takes: way.cpp.
-  [[nodiscard]] Way way_for(const Peer& peer, const Record& record) const noexcept;
-  [[nodiscard]] static Take asked_for(const Peer& peer, std::uint64_t bytes,
-                                      bool exchanged) noexcept;
-  [[nodiscard]] Take take_of(Peer& peer, const Record& record, const Message& message,
+  [[nodiscard]] bool is_visible(const Transfer& transfer) const noexcept;
+  [[nodiscard]] Way way_for(const Record& record) const noexcept;
+  [[nodiscard]] Take take_of(const Peer& peer, const Record& record, const Message& message,
                              std::size_t ranges) const;
-  [[nodiscard]] bool times_copies(std::uint64_t bytes) const noexcept;
-  [[nodiscard]] Duration began_to_take(std::uint64_t bytes, Duration ours,
-                                       Duration theirs) const noexcept;
-  void learn(Peer& peer, std::uint64_t bytes, Course course, Duration began, Take take) const;
 
   // Messages that both ranks copy at a time: share.cpp.
   void ask_for_rest(Peer& peer, Record& record, std::uint32_t id, Range& first);
@@ -185,8 +176,6 @@ class ShmTransport final : public Transport {
   [[nodiscard]] static bool find_whole(Peer& peer, const Slot& slot, Whole& whole);
   [[nodiscard]] bool take_at_once(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   void give_whole(Peer& peer, const Transfer& transfer, const Whole& whole);
-  void learn_of_whole(Peer& peer, const Transfer& transfer, const Slot& slot, const Whole& whole,
-                      Duration began) const;
   [[nodiscard]] bool take_whole(Peer& peer, const Slot& slot);
   void take_message(Peer& peer, const Slot& slot);
   void read_ranges(std::span<const std::byte> list);
@@ -225,11 +214,9 @@ class ShmTransport final : public Transport {
   std::size_t outgoing_ = 0;  // sends that are not done
   bool is_alone_ = false;     // the transfer posted last has nothing beside it
   std::uint32_t polls_ = 0;
-  Rank next_probed_ = 0;             // of all ranks the first
-  std::uint32_t copies_ = 0;         // of messages sent whose copies may be timed
-  Duration began_{0};                // when the transfers posted last did, if any is to be timed
-  std::vector<Range> ranges_{};      // of the request at hand
-  std::vector<std::byte> bounce_{};  // what was read out of another process
+  Rank next_probed_ = 0;                   // of all ranks the first
+  std::vector<Range> ranges_{};            // of the request at hand
+  std::vector<std::byte> bounce_{};        // what was read out of another process
   std::vector<Arrival> spare_arrivals_{};  // kept, so that their memory is used again
   std::vector<Pull> spare_pulls_{};
 };

@@ -18,7 +18,6 @@ bool ShmTransport::find_whole(Peer& peer, const Slot& slot, Whole& whole) {
   whole.extent = buffered.extent;
   if (whole.extent.bytes != buffered.bytes) return false;
   whole.payload = {peer.in.at(whole.extent), whole.extent.bytes};
-  whole.timing = Duration{buffered.timing};
   return true;
 }
 
@@ -30,9 +29,7 @@ bool ShmTransport::take_at_once(Peer& peer, const Transfer& transfer, std::uint6
   if (slot.tag != transfer.tag || peer.partial != kNone || !find_whole(peer, slot, whole))
     return false;
   check(peer, transfer, bytes, slot.fingerprint, whole.payload.size());
-  const Duration began = began_to_take(bytes, began_, whole.timing);
   give_whole(peer, transfer, whole);
-  learn_of_whole(peer, transfer, slot, whole, began);
   peer.in.consume();
   peer.silent = 0;
   complete(transfer.cookie);
@@ -49,13 +46,6 @@ void ShmTransport::give_whole(Peer& peer, const Transfer& transfer, const Whole&
   if (whole.extent.bytes > 0) peer.in.consume(whole.extent);
 }
 
-void ShmTransport::learn_of_whole(Peer& peer, const Transfer& transfer, const Slot& slot,
-                                  const Whole& whole, Duration began) const {
-  const Course course{.folds = transfer.combiner != nullptr, .exchanged = slot.alone == 0};
-  learn(peer, whole.payload.size(), course, began,
-        slot.way == Way::past ? Take::past : Take::stream);
-}
-
 bool ShmTransport::take_whole(Peer& peer, const Slot& slot) {
   Whole whole{};
   if (!find_whole(peer, slot, whole)) return false;
@@ -66,9 +56,7 @@ bool ShmTransport::take_whole(Peer& peer, const Slot& slot) {
   peer.receives.erase(receive);
   const Record& record = records_[id];
   check(peer, record.transfer, record.bytes, slot.fingerprint, whole.payload.size());
-  const Duration began = began_to_take(record.bytes, record.began, whole.timing);
   give_whole(peer, record.transfer, whole);
-  learn_of_whole(peer, record.transfer, slot, whole, began);
   --peer.awaited;
   finish(id);
   return true;

@@ -152,7 +152,7 @@ TEST(ShmDirectory, ABlockThatMakesNoSenseIsRefused) {
   changed(sizeof(Block) + sizeof(Pair) + offsetof(Pair, consumed), std::uint64_t{0});
   const auto misplaced = [&](std::size_t member, auto find) {
     for (const std::uint64_t offset :
-         {block + 32, std::uint64_t{kSegmentSize} - 64, std::uint64_t{kSegmentSize} + 64}) {
+         {block + 32, std::uint64_t{kSegmentSize}, std::uint64_t{kSegmentSize} + 64}) {
       written();
       const std::size_t at = sizeof(Block) + sizeof(Pair) + member;
       std::memcpy(mapping.base() + block + at, &offset, sizeof offset);

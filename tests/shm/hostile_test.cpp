@@ -43,7 +43,7 @@ class Hostile {
   }
   /// Sends a request. @param way of it. @param bytes that it says. @param ranges that it lists.
   void request(Way way, std::uint64_t bytes, std::vector<Range> ranges) {
-    Request request{.bytes = bytes, .ranges = {}, .timing = 0};
+    Request request{.bytes = bytes, .ranges = {}};
     ASSERT_TRUE(out_.find_room(ranges.size() * sizeof(Range), request.ranges));
     if (!ranges.empty())
       std::memcpy(out_.at(request.ranges), ranges.data(), ranges.size() * sizeof(Range));
@@ -90,7 +90,7 @@ constexpr std::uint32_t kNobody = 2;
 
 TEST(ShmHostile, WhatMakesSenseIsTaken) {
   Hostile hostile;
-  set_body(hostile.slot(Kind::request, 77), Request{.bytes = kExpected, .ranges = {}, .timing = 0});
+  set_body(hostile.slot(Kind::request, 77), Request{.bytes = kExpected, .ranges = {}});
   hostile.out().send();
   EXPECT_EQ(hostile.goes_on(), 0u);
   Extent extent{};
@@ -155,7 +155,7 @@ TEST(ShmHostile, MoreThanWasPromisedIsRefused) {
 
 /// @param bytes in this part. @param total of the message. @return the body that says so.
 Buffered part(std::uint32_t bytes, std::uint64_t total) {
-  return {.extent = {.end = 64, .offset = 0, .bytes = bytes}, .bytes = total, .timing = 0};
+  return {.extent = {.end = 64, .offset = 0, .bytes = bytes}, .bytes = total};
 }
 
 TEST(ShmHostile, PartsMakeOneMessage) {
@@ -222,7 +222,7 @@ TEST(ShmHostile, PartsOfWhatNobodyAwaitsAreCounted) {
     Hostile hostile;
     hostile.slot(is_request ? Kind::request : Kind::buffered).tag = 1;
     set_body(hostile.out().slot(), part(8, 16));
-    if (is_request) set_body(hostile.out().slot(), Request{.bytes = 16, .ranges = {}, .timing = 0});
+    if (is_request) set_body(hostile.out().slot(), Request{.bytes = 16, .ranges = {}});
     hostile.out().send();
     set_body(hostile.slot(Kind::more), part(is_request ? 8 : 9, 16));
     hostile.out().send();

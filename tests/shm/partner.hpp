@@ -9,7 +9,6 @@
 
 #include <unistd.h>
 
-#include "backends/shm/ways.hpp"
 #include "pair.hpp"
 
 namespace tutti::shm {
@@ -62,13 +61,8 @@ class Partner {
     }
     return kind;
   }
-  /// Sends until it is asked to write. @return where.
+  /// Sends, and is asked to write. @return where.
   Range be_asked() {
-    EXPECT_EQ(send(), Kind::grant);
-    EXPECT_EQ(way_, Way::stream);
-    EXPECT_EQ(send(), Kind::grant);
-    EXPECT_EQ(way_, Way::past);
-    EXPECT_EQ(send(), Kind::done);
     EXPECT_EQ(send(), Kind::share);
     return body<Share>().place;
   }
@@ -106,34 +100,6 @@ class Partner {
     (void)completed(*transport_, 1);
     EXPECT_EQ(next(), Kind::buffered);
   }
-  /// Rank 0 receives a message of so many bytes. @param way it came. @param timing as Buffered's.
-  void send(std::size_t bytes, Way way, std::int64_t timing) {
-    short_ = {received_.data(), bytes};
-    post(*transport_, Transfer::Kind::recv, {&short_, 1});
-    Extent extent{};
-    ASSERT_TRUE(out_.find_room(bytes, extent));
-    Slot& next = slot(Kind::buffered, 0);
-    next.way = way;
-    set_body(next, Buffered{extent, bytes, timing});
-    out_.take_room(extent);
-    out_.send();
-    EXPECT_EQ(completed(*transport_), 1u);
-  }
-  /// @return how rank 0 would have such messages.
-  [[nodiscard]] Take asked(std::size_t bytes) const {
-    return static_cast<Take>(out_.asked(Ways::kind_of(bytes, false)));
-  }
-  /// Rank 0 is to send such messages so.
-  void ask(std::size_t bytes, Take take) {
-    if (!in_.attached()) {  // which rank 0 does by sending
-      const Piece nothing{};
-      post(*transport_, Transfer::Kind::send, {&nothing, 1});
-      EXPECT_EQ(completed(*transport_), 1u);
-      in_ = receive_end();
-      in_.consume();
-    }
-    in_.ask(Ways::kind_of(bytes, false), static_cast<unsigned>(take));
-  }
   [[nodiscard]] Way way() const { return way_; }
   /// @return the bytes of the buffered message that next() saw last.
   [[nodiscard]] const std::byte* payload() const { return payload_; }
@@ -161,7 +127,7 @@ class Partner {
     return slot;
   }
   void request() {
-    Request request{.bytes = kBytes, .ranges = {}, .timing = 1};
+    Request request{.bytes = kBytes, .ranges = {}};
     const Range range{reinterpret_cast<std::uint64_t>(source_.data()), kBytes};
     ASSERT_TRUE(out_.find_room(sizeof range, request.ranges));
     std::memcpy(out_.at(request.ranges), &range, sizeof range);

@@ -45,18 +45,6 @@ TEST(ShmQueue, SlotsComeInOrderRoundAndRound) {
   }
 }
 
-TEST(ShmQueue, ASenderSeesHowItsMessagesAreToCome) {
-  Both both;
-  EXPECT_EQ(SendEnd{}.asked(0), 0u) << "nobody asks yet";
-  for (unsigned kind = 0; kind < 32; ++kind) both.in.ask(kind, kind % 4);
-  for (unsigned kind = 0; kind < 32; ++kind) EXPECT_EQ(both.out.asked(kind), kind % 4);
-  both.in.ask(30, 3);
-  both.in.ask(31, 0);
-  for (unsigned kind = 0; kind < 30; ++kind) EXPECT_EQ(both.out.asked(kind), kind % 4);
-  EXPECT_EQ(both.out.asked(30), 3u);
-  EXPECT_EQ(both.out.asked(31), 0u);
-}
-
 TEST(ShmQueue, WithoutAReceiverOnlyWhatHasRoomIsSent) {
   Both both;
   both.out = SendEnd{both.queue};
