@@ -28,6 +28,22 @@ std::int64_t messages_in(std::span<const Step> round) {
   return static_cast<std::int64_t>(peers.size());
 }
 
+detail::Accesses accesses_of(std::span<const Step> round) {
+  const auto touched = [](const Slots& slots) {
+    const detail::Area area =
+        slots.space == Space::scratch ? detail::Area::held : detail::Area::out;
+    return detail::Touched{area, slots.first, std::uint64_t{slots.first} + slots.count};
+  };
+  detail::Accesses accesses;
+  for (const Step& step : round) {
+    const Step::Kind kind = step.kind();
+    if (kind == Step::Kind::reduce || kind == Step::Kind::copy)
+      accesses.reads.push_back(touched(step.from()));
+    (kind == Step::Kind::send ? accesses.reads : accesses.writes).push_back(touched(step.slots()));
+  }
+  return accesses;
+}
+
 void check_units(std::span<const Schedule> schedules) {
   for (std::size_t rank = 1; rank < schedules.size(); ++rank)
     if (schedules[rank].units() != schedules[0].units())

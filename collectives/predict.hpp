@@ -2,8 +2,9 @@
 /// The interpreter that predicts: what a schedule costs on a single switch, in integers.
 ///
 /// A rank pays per round alpha for each message sent, beta per byte of the larger of in and out,
-/// and gamma per byte reduced. Its round starts when its previous one ended; it has received a
-/// message no earlier than the sender has paid for the round that sent it.
+/// and gamma per byte reduced. Its round starts when it has paid for what the earlier ones send and
+/// receive, and those have ended that touch what it touches, or all of them if the schedule is
+/// paced; it has received a message no earlier than the sender has paid for the round that sent it.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
 /// @file
 /// The data flow of a collective: when each rank's rounds start and end, without lock step. The
 /// price of a round is a parameter, so that times, counts and drawing positions come from one
-/// recurrence.
+/// recurrence. A round starts as its program does (program_builder.hpp): when the earlier ones have
+/// ended that touch what it touches, or, where rounds are flow control, when the one before has.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,8 @@
 
 #include <tutti/error.hpp>
 #include <tutti/spi/schedule.hpp>
+
+#include "proof/last_accesses.hpp"
 
 namespace tutti::inline v0 {
 
@@ -59,13 +62,25 @@ template <class SizeOf>
   return work;
 }
 
+/// @param round its steps. @return what it reads and writes, by slots, as if input and output were
+/// the same memory.
+[[nodiscard]] detail::Accesses accesses_of(std::span<const Step> round);
+
 /// A round of one rank.
 struct RoundOf {
   Rank rank = 0;          ///< The rank.
   std::size_t index = 0;  ///< Which of its rounds.
 };
 
+/// Which rounds start early.
+enum class Pace : std::uint8_t {
+  own,    ///< Those of schedules that are not paced, once what they touch is free.
+  strict  ///< None: one after the other.
+};
+
 /// Walks the rounds of all ranks in an order in which messages are sent before they are received.
+/// A rank sends and receives in the order of its rounds all the same: whatever starts early does so
+/// behind what it has to send and receive before.
 /// @tparam Pricing gives `Value busy(RoundOf, span<const Step>, Value start)`, when the rank has
 /// sent and received all of a round by itself; `Value later(Value, Value)`; `Value done(RoundOf,
 /// span<const Step>, Value)`, when it has reduced too; `void matched(RoundOf from, RoundOf to,
@@ -75,8 +90,9 @@ class Flow {
  public:
   /// @param schedules of all ranks; or of rank 0 only if `size` is the number of ranks of a
   /// rotational algorithm: every message then finds its like among rank 0's own.
-  Flow(std::span<const Schedule> schedules, int size, Pricing& pricing)
-      : schedules_{schedules}, size_{size}, pricing_{pricing}, ranks_(schedules.size()) {}
+  Flow(std::span<const Schedule> schedules, int size, Pricing& pricing, Pace pace = Pace::own)
+      : schedules_{schedules}, size_{size}, pricing_{pricing}, pace_{pace},
+        ranks_(schedules.size()) {}
 
   /// Walks to the end. Throws Error{invalid_argument} where a receive is never met by a send.
   /// @return the end of each rank that was walked.
@@ -91,7 +107,7 @@ class Flow {
     std::vector<Value> ends;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       if (ranks_[rank].round < schedules_[rank].rounds()) refuse(static_cast<Rank>(rank));
-      ends.push_back(ranks_[rank].now);
+      ends.push_back(ranks_[rank].end);
     }
     return ends;
   }
@@ -104,7 +120,11 @@ class Flow {
   struct State {
     std::size_t round = 0;
     bool posted = false;                   // the sends of this round are on their way
-    Value now{};                           // start of the round; once posted, when it ends
+    Value now{};                           // once posted, when the round ends
+    Value busy{};                          // until then with what earlier rounds send and receive
+    Value end{};                           // of all rounds so far
+    std::vector<Value> ends{};             // of each, where later ones need not wait for all
+    detail::LastAccesses accesses{};       // by rounds, likewise
     std::vector<Rank> awaited{};           // whom this round still has to hear, descending
     std::multimap<Rank, Message> inbox{};  // by sender, in the order of sending
   };
@@ -127,13 +147,31 @@ class Flow {
       state.awaited.pop_back();
     }
     state.now = pricing_.done(self, round, state.now);
+    state.end = pricing_.later(state.end, state.now);
+    if (!is_strict(schedule)) state.ends.push_back(state.now);
     state.posted = false;
     ++state.round;
     return true;
   }
 
+  [[nodiscard]] bool is_strict(const Schedule& schedule) const noexcept {
+    return pace_ == Pace::strict || schedule.paced();
+  }
+  /// When a round may start.
+  Value start_of(RoundOf self, std::span<const Step> round, State& state) {
+    if (is_strict(schedules_[static_cast<std::size_t>(self.rank)])) return state.end;
+    Value start = state.busy;
+    const detail::Accesses accesses = accesses_of(round);
+    before_.clear();
+    state.accesses.collect(accesses, before_);
+    state.accesses.note(accesses, static_cast<std::uint32_t>(self.index));
+    for (const std::uint32_t earlier : before_) start = pricing_.later(start, state.ends[earlier]);
+    return start;
+  }
+
   void post(RoundOf self, std::span<const Step> round, State& state) {
-    state.now = pricing_.busy(self, round, state.now);
+    state.busy = pricing_.busy(self, round, start_of(self, round, state));
+    state.now = state.busy;
     state.posted = true;
     find_peers(round, false, state.awaited);
     std::reverse(state.awaited.begin(), state.awaited.end());
@@ -166,9 +204,11 @@ class Flow {
   std::span<const Schedule> schedules_;
   int size_;
   Pricing& pricing_;
+  Pace pace_;
   std::vector<State> ranks_;
   std::vector<Rank> ready_{};
-  std::vector<Rank> receivers_{};  // of the round that is being posted
+  std::vector<Rank> receivers_{};        // of the round that is being posted
+  std::vector<std::uint32_t> before_{};  // rounds that it comes after
 };
 
 }  // namespace tutti::inline v0

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "last_accesses.hpp"
+#include "proof/last_accesses.hpp"
 #include "proof/program.hpp"
 
 namespace tutti::inline v0::detail {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "last_accesses.hpp"
+#include "proof/last_accesses.hpp"
 #include "layout.hpp"
 #include "lowering.hpp"
 #include "rounds.hpp"

@@ -168,7 +168,7 @@ Picture picture_of(const Printed& printed) {
   Picture picture{.ranks = static_cast<int>(schedules.size())};
   CountSteps steps;
   steps.rounds.resize(schedules.size());
-  for (const int end : Flow<int, CountSteps>{schedules, picture.ranks, steps}.run())
+  for (const int end : Flow<int, CountSteps>{schedules, picture.ranks, steps, Pace::strict}.run())
     picture.steps = std::max(picture.steps, end);
   for (const auto& [from, to] : steps.matches) {
     const CountSteps::Round sent = steps.of(from);

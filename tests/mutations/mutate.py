@@ -46,7 +46,7 @@ CAPABILITIES = {
     "divide": (["collectives/divide.cpp"],
                ["tutti_test_runtime_world", "tutti_test_mpi_communicator_openmpi"],
                r"^(runtime_world|mpi_communicator\.openmpi\.[1234])$"),
-    "calls": (["collectives/batch.cpp", "collectives/engine_batch.cpp", "collectives/engine_waits.cpp",
+    "calls": (["collectives/batch.cpp", "collectives/engine_batch.cpp", "collectives/progress_waits.cpp",
                "collectives/point_to_point.cpp"],
               ["tutti_test_executor_(calls|nonblocking)"],
               "^executor_(calls|nonblocking)$"),

@@ -67,7 +67,7 @@ class Relaxation {
       if (step.kind() == Step::Kind::recv_reduce || step.kind() == Step::Kind::reduce)
         reduced += bytes;
     }
-    const std::int64_t start = i == 0 ? 0 : end_[r][i - 1];
+    const std::int64_t start = start_of(r, i);
     const std::int64_t sent = start + static_cast<std::int64_t>(receivers.size()) * kCosts.alpha +
                               std::max(in, out) * kCosts.beta;
     std::int64_t arrived = sent;
@@ -79,6 +79,39 @@ class Relaxation {
     sent_[r][i] = sent;
     end_[r][i] = end;
     return changed;
+  }
+
+  /// A round comes after what earlier ones send, and after those that touch what it touches.
+  [[nodiscard]] std::int64_t start_of(std::size_t r, std::size_t i) const {
+    std::int64_t start = i == 0 ? 0 : sent_[r][i - 1];
+    for (std::size_t before = 0; before < i; ++before)
+      if (schedules_[r].paced() || meet(schedules_[r].round(before), schedules_[r].round(i)))
+        start = std::max(start, end_[r][before]);
+    return start;
+  }
+  /// Whether two rounds touch a slot that one of them writes.
+  static bool meet(std::span<const Step> earlier, std::span<const Step> later) {
+    const auto is_in = [](const Slots& slots, std::uint32_t slot, bool scratch) {
+      return (slots.space == Space::scratch) == scratch && slot >= slots.first &&
+             slot < slots.first + slots.count;
+    };
+    const auto touches = [&](const Step& step, std::uint32_t slot, bool scratch) {
+      const bool has_from = step.kind() == Step::Kind::reduce || step.kind() == Step::Kind::copy;
+      return is_in(step.slots(), slot, scratch) || (has_from && is_in(step.from(), slot, scratch));
+    };
+    const auto writes = [&](std::span<const Step> round, std::span<const Step> other) {
+      return std::ranges::any_of(round, [&](const Step& step) {
+        if (step.kind() == Step::Kind::send) return false;
+        const bool scratch = step.slots().space == Space::scratch;
+        for (std::uint32_t k = 0; k < step.slots().count; ++k)
+          if (std::ranges::any_of(other, [&](const Step& second) {
+                return touches(second, step.slots().first + k, scratch);
+              }))
+            return true;
+        return false;
+      });
+    };
+    return writes(earlier, later) || writes(later, earlier);
   }
 
   /// The sender's round of the message that rank r hears from it in round i: the k-th send matches
@@ -267,6 +300,19 @@ TEST(Predict, OverMemoryARankMovesInAndOutOneAfterTheOther) {
   EXPECT_EQ(time("binomial", true), 100 + 2000 + 1000) << "one sends, the other one receives";
   EXPECT_EQ(time("reduce_scatter_gather", false), 200 + 2000 + 500);
   EXPECT_EQ(time("reduce_scatter_gather", true), 200 + 3000 + 500) << "both do, at first";
+}
+
+// Rank 0 sends to rank 2 what has nothing to do with what it receives of rank 1.
+TEST(Predict, RoundsThatTouchOtherSlotsDoNotWait) {
+  const Slots first{Space::out, 0}, second{Space::out, 1};
+  for (const bool paced : {false, true}) {
+    const std::vector<Schedule> schedules{
+        Schedule{2, 0, paced}.round({Recv{1, first}}).round({Send{2, second}}),
+        Schedule{2}.round({Send{0, first}}), Schedule{2}.round({Recv{0, second}})};
+    const std::vector<std::size_t> bytes{200};
+    EXPECT_EQ(predict_exact(schedules, bytes, 1, kCosts),
+              (paced ? 2 * kCosts.alpha : kCosts.alpha) + 2 * 100 * kCosts.beta);
+  }
 }
 
 TEST(Predict, RoundsAreThoseOfTheBusiestRank) {

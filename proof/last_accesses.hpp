@@ -1,5 +1,5 @@
 /// @file
-/// The part of lowering that tells which operations come after which, by what they touch.
+/// Which operations come after which, by what they touch: lowering and prediction ask alike.
 #pragma once
 
 #include <array>
