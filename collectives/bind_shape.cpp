@@ -5,6 +5,7 @@
 #include <tutti/communicator.hpp>
 
 #include "algorithms/hash.hpp"
+#include "check_call.hpp"
 
 namespace tutti::inline v0::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "execution.hpp"
-#include "selector.hpp"
+#include "selector/selector.hpp"
 
 namespace tutti::inline v0::detail {
 

@@ -20,7 +20,7 @@
 #include "program_cache.hpp"
 #include "progress.hpp"
 #include "progress_thread.hpp"
-#include "selector.hpp"
+#include "selector/selector.hpp"
 #include "task.hpp"
 
 namespace tutti::inline v0::detail {

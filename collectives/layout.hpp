@@ -8,18 +8,14 @@
 
 #include <tutti/spi/contract.hpp>
 
+#include "selector/problem.hpp"
+
 namespace tutti::inline v0::detail {
 
 /// A run of elements inside a block or buffer.
 struct Extent {
   std::size_t offset = 0;  ///< First element.
   std::size_t count = 0;   ///< How many.
-};
-
-/// The sizes of blocks that one rank knows where each knows its own only.
-struct OwnCounts {
-  std::span<const std::size_t> in{};   ///< Of the input's blocks.
-  std::span<const std::size_t> out{};  ///< Of the output's blocks.
 };
 
 /// Sizes and places of all blocks, seen from one rank. Counts are elements.

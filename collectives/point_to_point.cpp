@@ -7,7 +7,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/fingerprint.hpp>
 
-#include "problem.hpp"
+#include "check_call.hpp"
 
 namespace tutti::inline v0::detail {
 namespace {

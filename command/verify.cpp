@@ -14,7 +14,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/catalog.hpp>
 
-#include "collectives/predict.hpp"
+#include "selector/predict.hpp"
 #include "command/commands.hpp"
 #include "command/traits.hpp"
 #include "perf/command_line.hpp"

@@ -8,7 +8,7 @@
 
 #include "algorithms/hash.hpp"
 #include "collectives/engine.hpp"
-#include "collectives/problem.hpp"
+#include "collectives/check_call.hpp"
 
 namespace tutti::inline v0 {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "collectives/predict_flow.hpp"
+#include "selector/predict_flow.hpp"
 
 namespace tutti::inline v0 {
 namespace {

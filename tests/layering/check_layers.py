@@ -21,15 +21,17 @@ RULES = {
     "backends/tcp": ["include"],
     "backends/hybrid": ["include"],
     "proof": ["include", "algorithms"],
-    "collectives": ["include", "algorithms", "proof"],
+    "topology": ["include", "nlohmann"],
+    "selector": ["include", "algorithms", "proof"],
+    "collectives": ["include", "algorithms", "proof", "selector"],
     "objects": ["include", "algorithms", "collectives"],
     "overlap": ["include", "nlohmann"],
     "examples/conjugate_gradient": ["include", "mpi.h"],
     "examples": ["include"],
-    "schedules": ["include", "collectives", "proof", "nlohmann", "expat.h", "fmt"],
+    "schedules": ["include", "proof", "selector", "nlohmann", "expat.h", "fmt"],
     "runtime": ["include", "algorithms", "backends", "collectives", "pmix.h"],
     "perf": ["include", "algorithms", "backends", "collectives", "overlap", "proof", "runtime",
-             "schedules", "CLI", "fmt", "gloo", "mpi.h", "nlohmann"],
+             "schedules", "selector", "CLI", "fmt", "gloo", "mpi.h", "nlohmann"],
 }
 SEES_EVERYTHING = ["tests", "command"]
 # What overlap/ needs beside, to store checkpoints, to name the host, and to share memory on it.

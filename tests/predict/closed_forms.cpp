@@ -73,11 +73,6 @@ std::int64_t gathering(const Terms& t, std::int64_t messages) {
 std::int64_t scattering(const Terms& t, std::int64_t messages) {
   return messages * kAlpha + t.w * (kBeta + kGamma);
 }
-/// Reductions of pat that go on beside messages which do not carry their results: of half of the
-/// blocks, but for as many as are first of a round. @param most blocks in a message.
-std::int64_t pat_beside(const Terms& t, std::int64_t most) {
-  return std::max<std::int64_t>(0, t.p / 2 - most / 2) * t.m / t.p * kGamma;
-}
 std::int64_t hop(const Terms& t) {
   return kAlpha + t.m * kBeta;
 }
@@ -200,8 +195,7 @@ std::vector<Form> reductions() {
       {reduce, "circulant:b=4", power_of_two,
        [](auto& t) {
          const std::int64_t rounds = t.p == 1 ? 0 : 3 + t.q;
-         // Between two ranks no block is reduced twice, so that goes on beside the next message.
-         return cost(rounds, rounds * t.m / 4, (t.p == 2 ? 1 : rounds) * t.m / 4);
+         return cost(rounds, rounds * t.m / 4, rounds * t.m / 4);
        }},
       {reduce, "chain", several,
        [](auto& t) {
@@ -222,10 +216,8 @@ std::vector<Form> reductions() {
       {reduce_scatter, "direct", any, [](auto& t) { return scattering(t, t.p - 1); }},
       {reduce_scatter, "swing", even, [](auto& t) { return scattering(t, t.q); }},
       {reduce_scatter, "bine", power_of_two, [](auto& t) { return scattering(t, t.q); }},
-      {reduce_scatter, "pat", power_of_two,
-       [](auto& t) { return scattering(t, pat_rounds(t)) - pat_beside(t, 16); }},
-      {reduce_scatter, "pat:a=1", any,
-       [](auto& t) { return scattering(t, t.p - 1) - pat_beside(t, 2); }},
+      {reduce_scatter, "pat", power_of_two, [](auto& t) { return scattering(t, pat_rounds(t)); }},
+      {reduce_scatter, "pat:a=1", any, [](auto& t) { return scattering(t, t.p - 1); }},
   };
 }
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "collectives/predict.hpp"
+#include "selector/predict.hpp"
 
 namespace tutti::inline v0 {
 namespace {

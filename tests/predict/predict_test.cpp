@@ -12,8 +12,8 @@
 #include <tutti/spi/contract.hpp>
 #include <tutti/spi/costs.hpp>
 
-#include "collectives/predict.hpp"
 #include "proof/verify_row.hpp"
+#include "selector/predict.hpp"
 
 namespace tutti::inline v0 {
 namespace {
@@ -313,6 +313,14 @@ TEST(Predict, RoundsThatTouchOtherSlotsDoNotWait) {
     EXPECT_EQ(predict_exact(schedules, bytes, 1, kCosts),
               (paced ? 2 * kCosts.alpha : kCosts.alpha) + 2 * 100 * kCosts.beta);
   }
+}
+
+// What is reduced last goes on beside no message; the other three quarters do, on a wire.
+TEST(Predict, ReductionsGoOnBesideMessagesOnAWireOnly) {
+  const Profile profile = profile_of(parse_choice(Collective::reduce, "circulant:b=4"), 2, 0);
+  LinkCosts wire = kCosts;
+  wire.overlaps = true;
+  EXPECT_EQ(profile.time(400, 0, kCosts) - profile.time(400, 0, wire), 300 * kCosts.gamma);
 }
 
 TEST(Predict, RoundsAreThoseOfTheBusiestRank) {

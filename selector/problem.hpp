@@ -10,9 +10,13 @@
 #include <tutti/spi/algorithm.hpp>
 #include <tutti/spi/contract.hpp>
 
-#include "layout.hpp"
-
 namespace tutti::inline v0::detail {
+
+/// The sizes of blocks that one rank knows where each knows its own only.
+struct OwnCounts {
+  std::span<const std::size_t> in{};   ///< Of the input's blocks.
+  std::span<const std::size_t> out{};  ///< Of the output's blocks.
+};
 
 /// A checked call. Equal on all ranks if they called alike. Views live as long as the call.
 struct Problem {
@@ -37,23 +41,5 @@ struct Problem {
   /// Whether only algorithms that keep operand order will do.
   [[nodiscard]] bool needs_order() const noexcept { return op != nullptr && !op->commutative(); }
 };
-
-/// Checks a call made on rank `self` of `size`. Throws Error{invalid_argument}.
-/// @return what it asks.
-[[nodiscard]] Problem check(const Call& call, const Options& options, Rank self, int size);
-
-/// The layout of a problem's buffers on one rank.
-[[nodiscard]] Layout layout_of(const Problem& problem, Rank self);
-
-/// Checks only where buffers lie. Throws Error{invalid_argument} that begins with the call's name.
-void check_buffers(std::string_view name, const Layout& layout, std::size_t element_bytes,
-                   const void* in, const void* out);
-/// Refuses an enumerator that there is not, as a call made by hand may name it, likewise.
-/// @param what such as "datatype". @param value of the enumerator. @param count of all there are.
-void check_enumerator(std::string_view name, std::string_view what, int value, int count);
-/// Refuses a timeout that is less than zero, likewise.
-void check_timeout(std::string_view name, Duration timeout);
-/// Refuses an element that cannot be, likewise.
-void check_elements(std::string_view name, const Call& call);
 
 }  // namespace tutti::inline v0::detail

@@ -41,7 +41,8 @@ struct Profile {
   bool one_way = false;     ///< Whether no rank waits for one that waits for it.
 
   /// The predicted time. Segments follow each other as fast as the busiest rank gets rid of them;
-  /// where costs overlap, as fast as its slowest part: messages, bytes or reductions. Where ranks
+  /// where costs overlap, as fast as its slowest part: messages, bytes or reductions. Where they do
+  /// not, no rank is done before all that it does itself would be, one after the other. Where ranks
   /// share cores, calls that flow one way follow each other like that too: whoever is first does
   /// not wait for the last, and has the core for the next call while that one has not; but not
   /// where messages wait until they are read.

@@ -1,4 +1,4 @@
-#include "problem.hpp"
+#include "check_call.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -188,14 +188,6 @@ void check_kept(const Problem& problem, Rank self) {
 }
 
 }  // namespace
-
-std::size_t Problem::bytes() const noexcept {
-  constexpr std::size_t kAssumed = std::size_t{64} << 10;
-  if (own_counts) return contract.blocks() * kAssumed;
-  std::size_t elements = count * contract.blocks();
-  if (!counts.empty()) elements = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
-  return elements * element_bytes;
-}
 
 Layout layout_of(const Problem& problem, Rank self) {
   if (problem.own_counts) return Layout{problem.contract, self, problem.own};

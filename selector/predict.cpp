@@ -245,14 +245,16 @@ Femtoseconds Profile::time(std::size_t bytes, std::size_t segment_bytes,
                 .moved = share_of(bytes, units_of.*size, whole),
                 .reduced = share_of(bytes, units_of.reduced, whole)};
   };
+  // Over memory a rank does all of its work itself, also what the path goes on without.
+  const Work first = costs.overlaps ? path : later_of(path, busiest);
   const Work rest = repeated(busiest, others);
   const Femtoseconds waiting = times(static_cast<std::int64_t>(rounds), costs.round);
   if (costs.overlaps)
-    return plus(waiting, plus(price(work(path), costs), longest_of(work(rest), costs)));
+    return plus(waiting, plus(price(work(first), costs), longest_of(work(rest), costs)));
   const Femtoseconds longest =
-      price(work({plus(path.messages, rest.messages), plus(path.moved, rest.moved),
-                  plus(path.reduced, rest.reduced), plus(path.received, rest.received),
-                  plus(path.passed, rest.passed)}),
+      price(work({plus(first.messages, rest.messages), plus(first.moved, rest.moved),
+                  plus(first.reduced, rest.reduced), plus(first.received, rest.received),
+                  plus(first.passed, rest.passed)}),
             costs);
   if (costs.shared_cores == 0) return plus(waiting, longest);
   const Femtoseconds alone =

@@ -1,0 +1,164 @@
+// tutti topology: what a network is, from its family or a file.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "command/commands.hpp"
+#include "perf/command_line.hpp"
+#include "perf/exit_code.hpp"
+#include "perf/sweep_failure.hpp"
+#include "topology/families.hpp"
+#include "topology/read.hpp"
+
+namespace tutti::perf {
+namespace {
+
+/// From so many hosts at most ways are measured.
+constexpr int kMostMeasured = 512;
+
+struct TopologyFlags {
+  std::string network;
+  std::string format = "text";
+  std::string output;
+};
+
+NamedTopology named(Topology topology) {
+  std::vector<std::string> names;
+  for (int host = 0; host < topology.hosts(); ++host) names.push_back(fmt::format("h{}", host));
+  for (int one = 0; one < topology.switches(); ++one) names.push_back(fmt::format("s{}", one));
+  return {std::move(topology), std::move(names)};
+}
+
+/// What is the name of a file is read.
+NamedTopology load(const std::string& network) {
+  if (network.find('/') != network.npos || std::filesystem::is_regular_file(network))
+    return read_topology(network);
+  return named(parse_topology(network));
+}
+
+double nanoseconds(const LinkSpeed& speed) {
+  return static_cast<double>(speed.latency) / 1e6;
+}
+double gbit_per_second(const LinkSpeed& speed) {
+  return speed.per_byte == 0 ? 1e9 : 8e6 / static_cast<double>(speed.per_byte);
+}
+
+std::string links_of(const Topology& topology) {
+  std::map<std::pair<Femtoseconds, Femtoseconds>, int> kinds;
+  for (const Topology::Link& link : topology.links())
+    ++kinds[{link.speed.per_byte, link.speed.latency}];
+  std::string text;
+  for (const auto& [kind, count] : kinds) {
+    const LinkSpeed speed{kind.second, kind.first};
+    text += fmt::format("{:<10}{} of {:.4g} Gbit/s and {:.4g} ns\n", text.empty() ? "links" : "",
+                        count, gbit_per_second(speed), nanoseconds(speed));
+  }
+  return text;
+}
+
+std::string ports_of(const Topology& topology) {
+  std::size_t fewest = ~std::size_t{0}, most = 0;
+  for (int vertex = topology.hosts(); vertex < topology.vertices(); ++vertex) {
+    fewest = std::min(fewest, topology.hops(vertex).size());
+    most = std::max(most, topology.hops(vertex).size());
+  }
+  if (most == 0) return "";
+  const std::string least = fewest == most ? "" : fmt::format("{} to ", fewest);
+  return fmt::format(" of {}{} ports", least, most);
+}
+
+/// From all hosts, or from as many as are measured, spread evenly.
+std::string ways_of(const Topology& topology) {
+  const int hosts = topology.hosts();
+  const int measured = std::min(hosts, kMostMeasured);
+  std::int64_t sum = 0;
+  int longest = 0;
+  for (int i = 0; i < measured; ++i) {
+    const auto from = static_cast<int>(std::int64_t{i} * hosts / measured);
+    const std::vector<std::uint16_t> distances = topology.distances(from);
+    for (int to = 0; to < hosts; ++to) {
+      sum += distances[static_cast<std::size_t>(to)];
+      longest = std::max<int>(longest, distances[static_cast<std::size_t>(to)]);
+    }
+  }
+  if (hosts == 1) return "";
+  const auto pairs = static_cast<double>(measured) * (hosts - 1);
+  return fmt::format("{:<10}at most {} links between two hosts, {:.2f} on average{}\n", "ways",
+                     longest, static_cast<double>(sum) / pairs,
+                     measured < hosts ? fmt::format(", from {} of them", measured) : "");
+}
+
+std::string text_of(const Topology& topology) {
+  return fmt::format("{:<10}{}\n{:<10}{}\n{:<10}{}{}\n", "network", topology.name(), "hosts",
+                     topology.hosts(), "switches", topology.switches(), ports_of(topology)) +
+         links_of(topology) + ways_of(topology);
+}
+
+std::string json_of(const NamedTopology& network) {
+  const Topology& topology = network.topology;
+  const auto hosts = network.names.begin() + topology.hosts();
+  nlohmann::ordered_json json{{"name", topology.name()},
+                              {"hosts", std::vector(network.names.begin(), hosts)},
+                              {"switches", std::vector(hosts, network.names.end())},
+                              {"links", nlohmann::ordered_json::array()}};
+  for (const Topology::Link& link : topology.links())
+    json["links"].push_back({{"from", network.names[static_cast<std::size_t>(link.a)]},
+                             {"to", network.names[static_cast<std::size_t>(link.b)]},
+                             {"latency_ns", nanoseconds(link.speed)},
+                             {"gbit_per_s", gbit_per_second(link.speed)}});
+  return json.dump(1) + "\n";
+}
+
+/// For Graphviz. Names are quoted as JSON quotes them, which is what it reads.
+std::string dot_of(const NamedTopology& network) {
+  const auto quoted = [&](int vertex) {
+    return nlohmann::json(network.names[static_cast<std::size_t>(vertex)]).dump();
+  };
+  const Topology& topology = network.topology;
+  std::string text = "graph " + nlohmann::json(topology.name()).dump() + " {\n";
+  text += "  node [shape=point];\n";
+  for (int vertex = topology.hosts(); vertex < topology.vertices(); ++vertex)
+    text += "  " + quoted(vertex) + " [shape=box];\n";
+  for (const Topology::Link& link : topology.links())
+    text += "  " + quoted(link.a) + " -- " + quoted(link.b) + ";\n";
+  return text + "}\n";
+}
+
+std::string printed(const TopologyFlags& options) try {
+  const NamedTopology network = load(options.network);
+  if (options.format == "json") return json_of(network);
+  return options.format == "dot" ? dot_of(network) : text_of(network.topology);
+} catch (const Error& error) {
+  throw Failure{ExitCode::usage, error.what()};
+}
+
+}  // namespace
+
+void add_topology(CLI::App& app, std::function<int()>& run) {
+  const auto options = std::make_shared<TopologyFlags>();
+  CLI::App* command = app.add_subcommand("topology", "what a network is, by its family or a file");
+  command
+      ->add_option("network", options->network,
+                   "such as torus:8x8, or a file: JSON or SLURM's topology.conf")
+      ->required();
+  command->add_option("--format", options->format, "text, json, or dot for Graphviz")
+      ->check(CLI::IsMember({"text", "json", "dot"}))
+      ->capture_default_str();
+  command->add_option("-o,--output", options->output, "write to this file");
+  command->callback([options, &run] {
+    const std::string text = printed(*options);
+    run = on_first_rank([options, text] {
+      write_text(text, options->output);
+      return static_cast<int>(ExitCode::good);
+    });
+  });
+}
+
+}  // namespace tutti::perf

@@ -1,0 +1,141 @@
+// Networks read from files, and files that are wrong.
+#include "topology/read.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <tutti/error.hpp>
+
+namespace tutti::inline v0 {
+namespace {
+
+constexpr const char* kJson = R"({
+  "name": "lab", "latency_ns": 500, "gbit_per_s": 200,
+  "hosts": ["a", "b", "c"], "switches": ["s", "t"],
+  "links": [{"from": "a", "to": "s"}, {"from": "b", "to": "s"}, {"from": "c", "to": "t"},
+            {"from": "s", "to": "t", "count": 2, "gbit_per_s": 400}]})";
+
+TEST(TopologyFiles, OfJsonSayWhatIsLinkedHow) {
+  const NamedTopology read = read_json_topology(kJson);
+  EXPECT_EQ(read.names, (std::vector<std::string>{"a", "b", "c", "s", "t"}));
+  EXPECT_EQ(read.topology.name(), "lab");
+  EXPECT_EQ(read.topology.hosts(), 3);
+  EXPECT_EQ(read.topology.switches(), 2);
+  const LinkSpeed slow{500'000'000, 40'000}, fast{500'000'000, 20'000};
+  EXPECT_EQ(read.topology.links(),
+            (std::vector<Topology::Link>{
+                {0, 3, slow}, {1, 3, slow}, {2, 4, slow}, {3, 4, fast}, {3, 4, fast}}));
+}
+
+TEST(TopologyFiles, OfSlurmSayWhichNodesASwitchHas) {
+  const NamedTopology read = read_slurm_topology(
+      "# two leaves\n"
+      "SwitchName=leaf1 Nodes=n[08-10,12],login LinkSpeed=900\n"
+      "\n"
+      "switchname=leaf2 \\\n"
+      "  nodes=r[1-2]c[1-2]  # racks\n"
+      "SwitchName=top Switches=leaf[1-2]");
+  EXPECT_EQ(read.names,
+            (std::vector<std::string>{"n08", "n09", "n10", "n12", "login", "r1c1", "r1c2", "r2c1",
+                                      "r2c2", "leaf1", "leaf2", "top"}));
+  EXPECT_EQ(read.topology.hosts(), 9);
+  EXPECT_EQ(read.topology.links().size(), 11U);
+  EXPECT_EQ(read.topology.distances(0)[8], 4);
+}
+
+/// Reads a text, which is refused. @return with which words.
+template <class Read>
+std::string refusal(Read read, const std::string& text) {
+  try {
+    (void)read(text);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    return error.what();
+  }
+  return "it was read";
+}
+
+TEST(TopologyFiles, OfJsonThatMakeNoSenseAreRefused) {
+  const std::pair<const char*, const char*> refused[]{
+      {"", "no JSON object"},
+      {"[]", "no JSON object"},
+      {"{", "no JSON object"},
+      {R"({"hosts": ["a"]})", "\"links\" is no array"},
+      {R"({"hosts": "a", "links": []})", "\"hosts\" is no array of names"},
+      {R"({"hosts": [1], "links": []})", "something that is no name"},
+      {R"({"hosts": ["a", "a"], "links": []})", "two vertices 'a'"},
+      {R"({"hosts": ["a"], "switches": ["a"], "links": []})", "two vertices 'a'"},
+      {R"({"links": []})", "no hosts"},
+      {R"({"hosts": ["a", "b"], "links": []})", "host 1 is not connected"},
+      {R"({"hosts": ["a"], "links": [3]})", "link 0: \"from\" is missing"},
+      {R"({"hosts": ["a"], "links": [{"from": "a"}]})", "link 0: \"to\" is missing"},
+      {R"({"hosts": ["a"], "links": [{"from": "a", "to": "x"}]})", "'x', which is no host"},
+      {R"({"hosts": ["a"], "links": [{"from": "a", "to": "a"}]})", "to itself"},
+      {R"({"hosts": ["a", "b"], "links": [{"from": "a", "to": "b", "count": 0.5}]})", "\"count\""},
+      {R"({"hosts": ["a", "b"], "links": [{"from": "a", "to": "b", "count": 1e7}]})", "\"count\""},
+      {R"({"hosts": ["a"], "gbit_per_s": 0, "links": []})", "nothing would ever arrive"},
+      {R"({"hosts": ["a"], "latency_ns": -1, "links": []})", "\"latency_ns\" is no number"},
+      {R"({"hosts": ["a"], "latency_ns": "1", "links": []})", "\"latency_ns\" is no number"},
+      {R"({"hosts": ["a"], "name": 1, "links": []})", "\"name\" is no text"},
+  };
+  for (const auto& [text, words] : refused)
+    EXPECT_NE(refusal(read_json_topology, text).find(words), std::string::npos)
+        << text << ": " << refusal(read_json_topology, text);
+}
+
+TEST(TopologyFiles, OfSlurmThatMakeNoSenseAreRefused) {
+  const auto read = [](const std::string& text) { return read_slurm_topology(text); };
+  const std::pair<const char*, const char*> refused[]{
+      {"", "no hosts"},
+      {"\n\nSwitchName", "line 3: 'SwitchName' is no key=value"},
+      {"Switch=s Nodes=a", "line 1: unknown key 'Switch'"},
+      {"Nodes=a", "line 1: there is no SwitchName"},
+      {"SwitchName=s", "line 1: switch s has to have either"},
+      {"SwitchName=s Nodes=a Switches=t", "either Nodes or Switches"},
+      {"SwitchName=s Nodes=a\nSwitchName=t Nodes=a", "line 2: node a is linked to two switches"},
+      {"SwitchName=s Nodes=a\nSwitchName=s Nodes=b", "line 2: there are two switches s"},
+      {"SwitchName=s Switches=t", "line 1: there is no switch t"},
+      {"SwitchName=s Switches=s", "line 1: switch s is linked to itself"},
+      {"SwitchName=s Nodes=a\nSwitchName=t Nodes=b", "host 1 is not connected"},
+      {"SwitchName=s Nodes=a[1-", "do not fit"},
+      {"SwitchName=s Nodes=a]1[", "do not fit"},
+      {"SwitchName=s Nodes=a[[1]]", "do not fit"},
+      {"SwitchName=s Nodes=a,,b", "a name is missing"},
+      {"SwitchName=s Nodes=a[2-1]", "line 1: the range '2-1' is empty"},
+      {"SwitchName=s Nodes=a[x]", "'x' is no number"},
+      {"SwitchName=s Nodes=a[]", "'' is no number"},
+      {"SwitchName=s Nodes=a[1-99999999999999999999]", "is no number"},
+      {"SwitchName=s Nodes=a[0-60000]b[0-60000]", "too many names"},
+  };
+  for (const auto& [text, words] : refused)
+    EXPECT_NE(refusal(read, text).find(words), std::string::npos)
+        << text << ": " << refusal(read, text);
+}
+
+TEST(TopologyFiles, OfSlurmWithMoreNamesThanThereIsRoomForAreRefused) {
+  std::string text;
+  for (int i = 0; i < 20; ++i)
+    text += "SwitchName=s" + std::to_string(i) + " Nodes=n" + std::to_string(i) + "x[1-60000]\n";
+  const auto read = [](const std::string& file) { return read_slurm_topology(file); };
+  EXPECT_EQ(refusal(read, text), "line 18: there are too many names up to here");
+}
+
+TEST(TopologyFiles, AreKnownByTheirFirstCharacter) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / "tutti_topology_test").string();
+  std::ofstream{path} << "\n  " << kJson;
+  EXPECT_EQ(read_topology(path).topology.name(), "lab");
+  std::ofstream{path} << "SwitchName=s Nodes=a[1-3]\n";
+  EXPECT_EQ(read_topology(path).topology.hosts(), 3);
+  std::ofstream{path} << "SwitchName=s\n";
+  EXPECT_EQ(refusal(read_topology, path),
+            path + ": line 1: switch s has to have either Nodes or Switches");
+  std::filesystem::remove(path);
+  EXPECT_EQ(refusal(read_topology, path), path + ": cannot be read");
+}
+
+}  // namespace
+}  // namespace tutti::inline v0

@@ -1,0 +1,81 @@
+// Paths are shortest ones, and spread over the network.
+#include "topology/routes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "topology/families.hpp"
+
+namespace tutti::inline v0 {
+namespace {
+
+constexpr const char* kNetworks[]{"switch:5",   "fat_tree:2x3x2",   "dragonfly:2x3x1",
+                                  "torus:3x4",  "mesh:2x3:hosts=2", "hypercube:3",
+                                  "slim_fly:3", "rails:2x3"};
+
+TEST(Routes, AreShortestPaths) {
+  for (const char* const text : kNetworks)
+    for (const Routing routing : {Routing::fixed, Routing::balanced}) {
+      const Topology topology = parse_topology(text);
+      Routes routes{topology, routing};
+      std::vector<int> path;
+      for (int from = 0; from < topology.hosts(); ++from)
+        for (int to = 0; to < topology.hosts(); ++to) {
+          routes.find(from, to, path);
+          int at = from;
+          for (const int channel : path) {
+            const Topology::Link& link = topology.links()[static_cast<std::size_t>(channel / 2)];
+            ASSERT_EQ(channel % 2 == 0 ? link.a : link.b, at) << text;
+            at = channel % 2 == 0 ? link.b : link.a;
+          }
+          EXPECT_EQ(at, to) << text;
+          EXPECT_EQ(path.size(), topology.distances(to)[static_cast<std::size_t>(from)]) << text;
+        }
+    }
+}
+
+/// The most messages on one channel where every host sends to the one so many further on.
+int most_on_a_channel(const Topology& topology, Routing routing, int shift) {
+  Routes routes{topology, routing};
+  std::vector<int> loads(routes.channels(), 0), path;
+  for (int host = 0; host < topology.hosts(); ++host) {
+    routes.find(host, (host + shift) % topology.hosts(), path);
+    for (const int channel : path) ++loads[static_cast<std::size_t>(channel)];
+  }
+  return *std::ranges::max_element(loads);
+}
+
+// Zahavi 2012: D-mod-k has no congestion for shifts where the bisection is full.
+TEST(Routes, OfAFullFatTreeDoNotMeetForShifts) {
+  for (const char* const text : {"fat_tree:4x4", "fat_tree:2x2x2", "fat_tree:4x4x4"}) {
+    const Topology topology = parse_topology(text);
+    for (int shift = 1; shift < topology.hosts(); ++shift)
+      EXPECT_EQ(most_on_a_channel(topology, Routing::fixed, shift), 1) << text << ", " << shift;
+  }
+  const Topology tapered = parse_topology("fat_tree:4x4:up=1x2");
+  EXPECT_EQ(most_on_a_channel(tapered, Routing::fixed, 4), 2) << "half of the links up";
+}
+
+TEST(Routes, ThatAreBalancedTakeAllWays) {
+  const Topology topology = parse_topology("fat_tree:16x2");
+  Routes routes{topology, Routing::balanced};
+  std::vector<int> loads(routes.channels(), 0), path;
+  for (int from = 0; from < 16; ++from)
+    for (int to = 16; to < 32; ++to) {
+      routes.find(from, to, path);
+      for (const int channel : path) ++loads[static_cast<std::size_t>(channel)];
+    }
+  int used = 0;
+  for (std::size_t channel = 0; channel < loads.size(); channel += 2) {
+    const Topology::Link& link = topology.links()[channel / 2];
+    if (link.a != topology.hosts()) continue;  // up from the first leaf
+    used += loads[channel] > 0 ? 1 : 0;
+    EXPECT_LE(loads[channel], 40) << "16 if all were equal";
+  }
+  EXPECT_EQ(used, 16);
+}
+
+}  // namespace
+}  // namespace tutti::inline v0

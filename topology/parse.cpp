@@ -1,0 +1,171 @@
+// Networks read from one line of text.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "families.hpp"
+#include "refuse.hpp"
+
+namespace tutti::inline v0 {
+namespace {
+
+constexpr const char* kFamilies =
+    "switch:64, fat_tree:16x8:up=1x8, dragonfly:4x8x4:groups=33, torus:8x8x8, mesh:4x4, "
+    "hypercube:10, slim_fly:5 or rails:4x8";
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> words;
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    words.push_back(text.substr(0, end));
+    if (end == text.npos) return words;
+    text.remove_prefix(end + 1);
+  }
+}
+
+/// What stands behind a number, and how often that is what the number counts.
+struct Unit {
+  std::string_view name;
+  double size;
+};
+constexpr Unit kTimes[]{{"ns", 1e6}, {"us", 1e9}, {"ms", 1e12}};
+constexpr Unit kRates[]{{"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
+
+/// One line, taken apart.
+class Line {
+ public:
+  explicit Line(std::string_view text) : text_{text} {
+    std::vector<std::string_view> words = split(text, ':');
+    family_ = words.front();
+    if (words.size() < 2) complain("says no numbers");
+    numbers_ = numbers(words[1]);
+    for (std::size_t i = 2; i < words.size(); ++i) {
+      const std::size_t equals = words[i].find('=');
+      if (equals == words[i].npos)
+        complain("has '" + std::string{words[i]} + "' where name=value should be");
+      options_.emplace_back(words[i].substr(0, equals), words[i].substr(equals + 1));
+    }
+  }
+
+  [[nodiscard]] Topology make() {
+    const LinkSpeed speed{time("latency", LinkSpeed{}.latency), rate(LinkSpeed{}.per_byte)};
+    Topology made = make(speed);
+    if (!options_.empty())
+      complain("has an option '" + std::string{options_.front().first} + "' that " +
+               std::string{family_} + " does not take, or that stands there twice");
+    return made;
+  }
+
+ private:
+  [[noreturn]] void complain(const std::string& what) const {
+    refuse_network("network '" + std::string{text_} + "' " + what + ": write such as " + kFamilies);
+  }
+  [[nodiscard]] int number(std::string_view word) const {
+    int value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc{} || end != word.data() + word.size() || value < 0)
+      complain("has '" + std::string{word} + "' where a number should be");
+    return value;
+  }
+  [[nodiscard]] std::vector<int> numbers(std::string_view words) const {
+    std::vector<int> numbers;
+    for (const std::string_view word : split(words, 'x')) numbers.push_back(number(word));
+    return numbers;
+  }
+  /// @return the value of an option, which is not looked at again, or nothing.
+  std::optional<std::string_view> take(std::string_view name) {
+    const auto found =
+        std::ranges::find(options_, name, &std::pair<std::string_view, std::string_view>::first);
+    if (found == options_.end()) return std::nullopt;
+    const std::string_view value = found->second;
+    options_.erase(found);
+    return value;
+  }
+  [[nodiscard]] int take(std::string_view name, int otherwise) {
+    const auto value = take(name);
+    return value ? number(*value) : otherwise;
+  }
+  template <std::size_t N>
+  [[nodiscard]] double measure(std::string_view value, const Unit (&units)[N]) const {
+    for (const Unit& unit : units) {
+      if (!value.ends_with(unit.name)) continue;
+      const std::string_view digits = value.substr(0, value.size() - unit.name.size());
+      double number = 0;
+      const auto [end, error] =
+          std::from_chars(digits.data(), digits.data() + digits.size(), number);
+      if (error == std::errc{} && end == digits.data() + digits.size() && number >= 0 &&
+          number * unit.size < 1e18)
+        return number * unit.size;
+    }
+    complain("has '" + std::string{value} + "' where a number and its unit should be, such as " +
+             "500ns or 100G");
+  }
+  Femtoseconds time(std::string_view name, Femtoseconds otherwise) {
+    const auto value = take(name);
+    return value ? std::llround(measure(*value, kTimes)) : otherwise;
+  }
+  Femtoseconds rate(Femtoseconds otherwise) {
+    const auto value = take("bandwidth");
+    if (!value) return otherwise;
+    const double bits = measure(*value, kRates);
+    if (bits == 0) complain("has no bandwidth");
+    return std::llround(8e15 / bits);
+  }
+  /// Throws where there are not so many numbers. @param meaning of them.
+  void expect(std::size_t count, const char* meaning) const {
+    if (numbers_.size() != count)
+      complain("has " + std::to_string(numbers_.size()) + " numbers, where " +
+               std::string{family_} + " has " + meaning);
+  }
+
+  Topology make(const LinkSpeed& speed) {
+    if (family_ == "switch") {
+      expect(1, "one, of hosts");
+      return single_switch(numbers_[0], speed);
+    }
+    if (family_ == "fat_tree") return make_fat_tree(speed);
+    if (family_ == "dragonfly") {
+      expect(3, "those of hosts of a router, routers of a group and links of a router to others");
+      const std::int64_t most = std::int64_t{numbers_[1]} * numbers_[2] + 1;
+      const int groups = static_cast<int>(std::min<std::int64_t>(most, Topology::kMost));
+      return dragonfly(numbers_[0], numbers_[1], numbers_[2], take("groups", groups), speed);
+    }
+    if (family_ == "torus") return torus(numbers_, Ends::joined, take("hosts", 1), speed);
+    if (family_ == "mesh") return torus(numbers_, Ends::open, take("hosts", 1), speed);
+    if (family_ == "hypercube") {
+      expect(1, "one, the dimension");
+      return hypercube(numbers_[0], take("hosts", 1), speed);
+    }
+    if (family_ == "slim_fly") {
+      expect(1, "one, its q");
+      return slim_fly(numbers_[0], take("hosts", 1), speed);
+    }
+    if (family_ != "rails") complain("is of no family there is");
+    expect(2, "those of islands and of devices of an island");
+    return rails(numbers_[0], numbers_[1], speed);
+  }
+  Topology make_fat_tree(const LinkSpeed& speed) {
+    std::vector<int> up{1};
+    if (const auto value = take("up")) up = numbers(*value);
+    else up.insert(up.end(), numbers_.begin(), numbers_.end() - 1);
+    return fat_tree(numbers_, up, speed);
+  }
+
+  std::string_view text_;
+  std::string_view family_;
+  std::vector<int> numbers_{};
+  std::vector<std::pair<std::string_view, std::string_view>> options_{};
+};
+
+}  // namespace
+
+Topology parse_topology(std::string_view text) {
+  return Line{text}.make();
+}
+
+}  // namespace tutti::inline v0

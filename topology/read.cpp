@@ -1,0 +1,118 @@
+#include "read.hpp"
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include <tutti/error.hpp>
+
+#include "refuse.hpp"
+
+namespace tutti::inline v0 {
+namespace {
+
+using Json = nlohmann::json;
+
+/// Vertices by name.
+class Names {
+ public:
+  void add(const Json& json, const char* field) {
+    if (!json.contains(field)) return;
+    if (!json[field].is_array())
+      refuse_network("\"" + std::string{field} + "\" is no array of names");
+    for (const Json& name : json[field]) {
+      if (!name.is_string())
+        refuse_network("\"" + std::string{field} + "\" has something that is no name");
+      names_.push_back(name.get<std::string>());
+      if (!numbers_.emplace(names_.back(), static_cast<int>(numbers_.size())).second)
+        refuse_network("there are two vertices '" + names_.back() + "'");
+    }
+  }
+  [[nodiscard]] int find(const Json& link, const char* field, std::size_t index) const {
+    const std::string where = "link " + std::to_string(index) + ": \"" + field + "\" ";
+    if (!link.is_object() || !link.contains(field) || !link[field].is_string())
+      refuse_network(where + "is missing, or no name");
+    const auto found = numbers_.find(link[field].get<std::string>());
+    if (found == numbers_.end())
+      refuse_network(where + "is '" + link[field].get<std::string>() +
+                     "', which is no host or switch");
+    return found->second;
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return names_.size(); }
+  [[nodiscard]] std::vector<std::string> take() { return std::move(names_); }
+
+ private:
+  std::vector<std::string> names_{};
+  std::map<std::string, int> numbers_{};
+};
+
+double number(const Json& json, const char* field, const std::string& where) {
+  const Json& value = json[field];
+  if (!value.is_number() || value.get<double>() < 0 || value.get<double>() > 1e9)
+    refuse_network(where + "\"" + field + "\" is no number from 0 to 1e9");
+  return value.get<double>();
+}
+
+LinkSpeed speed_of(const Json& json, LinkSpeed speed, const std::string& where) {
+  if (json.contains("latency_ns"))
+    speed.latency = std::llround(number(json, "latency_ns", where) * 1e6);
+  if (!json.contains("gbit_per_s")) return speed;
+  const double rate = number(json, "gbit_per_s", where);
+  if (rate <= 0) refuse_network(where + "\"gbit_per_s\" is 0: nothing would ever arrive");
+  speed.per_byte = std::llround(8e6 / rate);
+  return speed;
+}
+
+}  // namespace
+
+NamedTopology read_json_topology(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.is_object()) refuse_network("it is no JSON object");
+  Names names;
+  names.add(json, "hosts");
+  const std::size_t hosts = names.size();
+  names.add(json, "switches");
+  if (!json.contains("links") || !json["links"].is_array()) refuse_network("\"links\" is no array");
+  const LinkSpeed speed = speed_of(json, {}, "");
+  std::vector<Topology::Link> links;
+  const Json::array_t& listed = json["links"].get_ref<const Json::array_t&>();
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    const int from = names.find(listed[i], "from", i);
+    const int to = names.find(listed[i], "to", i);
+    const std::string where = "link " + std::to_string(i) + ": ";
+    const double count = listed[i].contains("count") ? number(listed[i], "count", where) : 1;
+    if (count < 1 || count > 1024 || count != std::floor(count))
+      refuse_network(where + "\"count\" is no whole number from 1 to 1024");
+    links.insert(links.end(), static_cast<std::size_t>(count),
+                 {from, to, speed_of(listed[i], speed, where)});
+    if (links.size() > Topology::kMost) refuse_network("there are too many links");
+  }
+  std::string name = "file";
+  if (json.contains("name")) {
+    if (!json["name"].is_string()) refuse_network("\"name\" is no text");
+    name = json["name"].get<std::string>();
+  }
+  const auto switches = static_cast<int>(names.size() - hosts);
+  return {Topology{std::move(name), static_cast<int>(hosts), switches, std::move(links)},
+          names.take()};
+}
+
+NamedTopology read_topology(const std::string& path) {
+  std::ifstream file{path, std::ios::binary};
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) refuse_network(path + ": cannot be read");
+  const std::string content = text.str();
+  const std::size_t first = content.find_first_not_of(" \t\r\n");
+  try {
+    return first != content.npos && content[first] == '{' ? read_json_topology(content)
+                                                          : read_slurm_topology(content);
+  } catch (const Error& error) {
+    refuse_network(path + ": " + error.what());
+  }
+}
+
+}  // namespace tutti::inline v0

@@ -1,0 +1,37 @@
+/// @file
+/// Networks that are written down in files.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology.hpp"
+
+namespace tutti::inline v0 {
+
+/// A network whose vertices have names.
+struct NamedTopology {
+  Topology topology;
+  std::vector<std::string> names{};  ///< Of hosts, then of switches.
+};
+
+/// Reads a network as JSON: `hosts` and `switches`, arrays of names, and `links`, an array of
+/// objects with `from` and `to`, two of those names, and perhaps `count`, how many of them there
+/// are, `latency_ns` and `gbit_per_s`; the latter two may stand beside `hosts` for all links, and
+/// `name`. Throws Error{invalid_argument} that names what is wrong. @param text of the file.
+/// @return the network.
+[[nodiscard]] NamedTopology read_json_topology(std::string_view text);
+
+/// Reads a network as SLURM's topology.conf has it: a line per switch with SwitchName, and Nodes or
+/// Switches, lists such as `node[01-16,20],login`. What follows a # is a comment, and a \ at the
+/// end of a line goes on with the next. Speeds are not told there. Throws Error{invalid_argument}
+/// that names the line and what is wrong there. @param text of the file. @param speed of all links.
+/// @return the network.
+[[nodiscard]] NamedTopology read_slurm_topology(std::string_view text, const LinkSpeed& speed = {});
+
+/// Reads a file: JSON if it begins with a brace, else topology.conf. Throws Error{invalid_argument}
+/// that begins with the path. @param path of the file. @return the network.
+[[nodiscard]] NamedTopology read_topology(const std::string& path);
+
+}  // namespace tutti::inline v0

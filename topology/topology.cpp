@@ -1,0 +1,78 @@
+#include "topology.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <tutti/error.hpp>
+
+namespace tutti::inline v0 {
+namespace {
+
+constexpr std::uint16_t kFar = std::numeric_limits<std::uint16_t>::max();
+
+[[noreturn]] void refuse(const std::string& name, const std::string& what) {
+  throw Error{ErrorCode::invalid_argument, "network " + name + ": " + what};
+}
+
+std::string words_of(int vertex, int hosts) {
+  if (vertex < hosts) return "host " + std::to_string(vertex);
+  return "switch " + std::to_string(vertex - hosts);
+}
+
+}  // namespace
+
+Topology::Topology(std::string name, int hosts, int switches, std::vector<Link> links)
+    : name_{std::move(name)}, hosts_{hosts}, links_{std::move(links)} {
+  if (hosts < 1) refuse(name_, "it has no hosts");
+  if (switches < 0 || hosts > kMost - switches)
+    refuse(name_, "it may have " + std::to_string(kMost) + " hosts and switches at most");
+  if (links_.size() > kMost)
+    refuse(name_, "it has " + std::to_string(links_.size()) + " links; expected at most " +
+                      std::to_string(kMost));
+  const int vertices = hosts + switches;
+  first_.assign(static_cast<std::size_t>(vertices) + 1, 0);
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    const Link& link = links_[i];
+    for (const int end : {link.a, link.b}) {
+      if (end < 0 || end >= vertices)
+        refuse(name_, "link " + std::to_string(i) + " ends at vertex " + std::to_string(end) +
+                          " of " + std::to_string(vertices));
+      ++first_[static_cast<std::size_t>(end) + 1];
+    }
+    if (link.a == link.b)
+      refuse(name_,
+             "link " + std::to_string(i) + " leads from " + words_of(link.a, hosts) + " to itself");
+    if (link.speed.latency < 0 || link.speed.per_byte < 0)
+      refuse(name_, "link " + std::to_string(i) + " takes less than no time");
+  }
+  for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
+  hops_.resize(2 * links_.size());
+  std::vector<std::size_t> next = first_;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    const auto [a, b, speed] = links_[i];
+    hops_[next[static_cast<std::size_t>(a)]++] = {b, static_cast<int>(i)};
+    hops_[next[static_cast<std::size_t>(b)]++] = {a, static_cast<int>(i)};
+  }
+  const std::vector<std::uint16_t> reached = distances(0);
+  const auto lost = std::ranges::find(reached, kFar);
+  if (lost != reached.end())
+    refuse(name_, words_of(static_cast<int>(lost - reached.begin()), hosts) +
+                      " is not connected to host 0");
+}
+
+std::vector<std::uint16_t> Topology::distances(int vertex) const {
+  std::vector<std::uint16_t> distances(static_cast<std::size_t>(vertices()), kFar);
+  std::vector<int> order{vertex};
+  distances[static_cast<std::size_t>(vertex)] = 0;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    for (const Hop& hop : hops(order[i])) {
+      std::uint16_t& distance = distances[static_cast<std::size_t>(hop.to)];
+      if (distance != kFar) continue;
+      distance = static_cast<std::uint16_t>(distances[static_cast<std::size_t>(order[i])] + 1);
+      order.push_back(hop.to);
+    }
+  return distances;
+}
+
+}  // namespace tutti::inline v0

@@ -1,0 +1,78 @@
+/// @file
+/// What a network is: hosts, switches, and the links between them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tutti/spi/costs.hpp>
+
+namespace tutti::inline v0 {
+
+/// What a link takes of each message, in either direction at the same time.
+struct LinkSpeed {
+  Femtoseconds latency = 1'000'000'000;  ///< From one end to the other: a microsecond.
+  Femtoseconds per_byte = 80'000;        ///< 100 Gbit/s.
+  /// Equality of both.
+  friend bool operator==(const LinkSpeed&, const LinkSpeed&) = default;
+};
+
+/// A network as a graph: vertices 0 .. hosts() - 1 are hosts, where ranks run, and those behind
+/// them are switches, which only pass messages on. Any two vertices are connected. A value that
+/// never changes.
+class Topology {
+ public:
+  /// A link between two vertices. Between the same two there may be several.
+  struct Link {
+    int a = 0;          ///< One end.
+    int b = 0;          ///< The other one.
+    LinkSpeed speed{};  ///< What it takes.
+    /// Equality of all members.
+    friend bool operator==(const Link&, const Link&) = default;
+  };
+  /// A way to a neighbour.
+  struct Hop {
+    int to = 0;    ///< The neighbour.
+    int link = 0;  ///< Index into links().
+  };
+  /// The most vertices, and the most links.
+  static constexpr int kMost = 1 << 20;
+
+  /// Throws Error{invalid_argument} that names a link to a vertex that is not there, a link of a
+  /// vertex to itself, a vertex that host 0 does not reach, no hosts, or too many of anything.
+  /// @param name for a person, such as "torus:4x4". @param hosts how many. @param switches how
+  /// many.
+  /// @param links those between them. Complexity: linear in vertices and links.
+  Topology(std::string name, int hosts, int switches, std::vector<Link> links);
+
+  /// @return what it is called.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// @return how many hosts there are.
+  [[nodiscard]] int hosts() const noexcept { return hosts_; }
+  /// @return how many switches there are.
+  [[nodiscard]] int switches() const noexcept { return vertices() - hosts_; }
+  /// @return hosts and switches together.
+  [[nodiscard]] int vertices() const noexcept { return static_cast<int>(first_.size()) - 1; }
+  /// @return the links, as given.
+  [[nodiscard]] const std::vector<Link>& links() const noexcept { return links_; }
+  /// @param vertex in [0, vertices()). @return its neighbours, in the order of the links.
+  [[nodiscard]] std::span<const Hop> hops(int vertex) const noexcept {
+    const auto at = static_cast<std::size_t>(vertex);
+    return std::span{hops_}.subspan(first_[at], first_[at + 1] - first_[at]);
+  }
+  /// @param vertex in [0, vertices()). @return the fewest links from each vertex to that one.
+  /// Complexity: linear in vertices and links.
+  [[nodiscard]] std::vector<std::uint16_t> distances(int vertex) const;
+
+ private:
+  std::string name_;
+  int hosts_;
+  std::vector<Link> links_;
+  std::vector<std::size_t> first_{};  // of each vertex in hops_, and the end
+  std::vector<Hop> hops_{};
+};
+
+}  // namespace tutti::inline v0
