@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "command/commands.hpp"
+#include "command/network.hpp"
 #include "perf/command_line.hpp"
 #include "perf/exit_code.hpp"
 #include "perf/sweep_failure.hpp"
@@ -34,13 +35,6 @@ NamedTopology named(Topology topology) {
   for (int host = 0; host < topology.hosts(); ++host) names.push_back(fmt::format("h{}", host));
   for (int one = 0; one < topology.switches(); ++one) names.push_back(fmt::format("s{}", one));
   return {std::move(topology), std::move(names)};
-}
-
-/// What is the name of a file is read.
-NamedTopology load(const std::string& network) {
-  if (network.find('/') != network.npos || std::filesystem::is_regular_file(network))
-    return read_topology(network);
-  return named(parse_topology(network));
 }
 
 double nanoseconds(const LinkSpeed& speed) {
@@ -132,7 +126,7 @@ std::string dot_of(const NamedTopology& network) {
 }
 
 std::string printed(const TopologyFlags& options) try {
-  const NamedTopology network = load(options.network);
+  const NamedTopology network = load_network(options.network);
   if (options.format == "json") return json_of(network);
   return options.format == "dot" ? dot_of(network) : text_of(network.topology);
 } catch (const Error& error) {
@@ -140,6 +134,13 @@ std::string printed(const TopologyFlags& options) try {
 }
 
 }  // namespace
+
+/// What is the name of a file is read.
+NamedTopology load_network(const std::string& network) {
+  if (network.find('/') != network.npos || std::filesystem::is_regular_file(network))
+    return read_topology(network);
+  return named(parse_topology(network));
+}
 
 void add_topology(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<TopologyFlags>();

@@ -14,13 +14,13 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/catalog.hpp>
 
-#include "selector/predict.hpp"
 #include "command/commands.hpp"
 #include "command/traits.hpp"
 #include "perf/command_line.hpp"
 #include "perf/exit_code.hpp"
 #include "perf/load.hpp"
 #include "proof/verify_row.hpp"
+#include "selector/predict.hpp"
 
 namespace tutti::perf {
 namespace {

@@ -3,8 +3,7 @@
 #include <limits>
 #include <numeric>
 
-#include <tutti/spi/contract.hpp>
-
+#include "byte_offsets.hpp"
 #include "predict_flow.hpp"
 
 namespace tutti::inline v0 {
@@ -95,19 +94,6 @@ struct CountUnits {
   void matched(RoundOf, RoundOf, const Work&) const noexcept {}
 };
 
-/// Where each unit of the whole vector begins, in bytes; scratch planes are shaped like the vector.
-struct ByteOffsets {
-  std::vector<std::int64_t> begin{};  // one more than there are units
-
-  [[nodiscard]] std::int64_t at(std::uint64_t slot) const {
-    const auto units = static_cast<std::uint64_t>(begin.size() - 1);
-    return static_cast<std::int64_t>(slot / units) * begin.back() + begin[slot % units];
-  }
-  std::int64_t operator()(const Slots& slots) const {
-    return at(std::uint64_t{slots.first} + slots.count) - at(slots.first);
-  }
-};
-
 /// Adds up time; the one path that takes longest.
 struct PriceBytes {
   const ByteOffsets& size_of;
@@ -123,24 +109,6 @@ struct PriceBytes {
   }
   void matched(RoundOf, RoundOf, Femtoseconds) const noexcept {}
 };
-
-ByteOffsets offsets_of(std::uint32_t units, std::span<const std::size_t> block_bytes,
-                       std::size_t element_bytes) {
-  if (element_bytes == 0 || block_bytes.empty() || units % block_bytes.size() != 0)
-    throw Error{ErrorCode::invalid_argument,
-                "cannot cut " + std::to_string(block_bytes.size()) + " blocks of elements of " +
-                    std::to_string(element_bytes) + " bytes into " + std::to_string(units) +
-                    " units: the units must be a multiple of the blocks"};
-  const std::size_t parts = units / block_bytes.size();
-  ByteOffsets offsets{{0}};
-  for (const std::size_t bytes : block_bytes) {
-    const Partition partition{bytes / element_bytes, parts};
-    for (std::size_t part = 0; part < parts; ++part)
-      offsets.begin.push_back(offsets.begin.back() +
-                              static_cast<std::int64_t>(partition.size(part) * element_bytes));
-  }
-  return offsets;
-}
 
 /// Whether no rank waits for one that waits for it, by itself or through others: ranks are taken
 /// away from which nobody is left to receive.

@@ -22,7 +22,7 @@ RULES = {
     "backends/hybrid": ["include"],
     "proof": ["include", "algorithms"],
     "topology": ["include", "nlohmann"],
-    "selector": ["include", "algorithms", "proof"],
+    "selector": ["include", "algorithms", "proof", "topology"],
     "collectives": ["include", "algorithms", "proof", "selector"],
     "objects": ["include", "algorithms", "collectives"],
     "overlap": ["include", "nlohmann"],

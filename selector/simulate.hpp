@@ -1,0 +1,45 @@
+/// @file
+/// What a collective takes on a network, message by message.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include <tutti/spi/costs.hpp>
+#include <tutti/spi/schedule.hpp>
+
+#include "topology/routes.hpp"
+#include "topology/topology.hpp"
+
+namespace tutti::inline v0 {
+
+/// What a rank itself takes.
+struct EndpointCosts {
+  Femtoseconds message = 1'000'000'000;  ///< To hand over a message: a microsecond.
+  Femtoseconds reduced = 50'000;         ///< To reduce a byte: 20 GB/s.
+};
+
+/// What a run was like.
+struct Simulated {
+  double nanoseconds = 0;         ///< Until the last rank is done.
+  std::size_t messages = 0;       ///< That were sent.
+  double bytes = 0;               ///< That they had together.
+  std::vector<double> carried{};  ///< Bytes by channel, see Routes::channels.
+};
+
+/// Runs schedules on a network: a rank hands its messages over one after the other, they share the
+/// links of their paths max-min fairly, arrive after the latency of these, and are reduced one
+/// after the other. A round starts when the earlier ones have ended that touch what it touches, or
+/// all, of a paced schedule; its sends end when they have left, its receives when they are reduced.
+/// Throws Error{invalid_argument} where there are more ranks than hosts, ranks that cut the vector
+/// differently, or a receive is never met by a send.
+/// @param schedules of all ranks; rank r sits on host r. @param block_bytes of each block, as
+/// predict_exact. @param element_bytes likewise. @param topology of at least as many hosts.
+/// @param routing how paths are chosen. @param costs of ranks. @return what it was like.
+[[nodiscard]] Simulated simulate(std::span<const Schedule> schedules,
+                                 std::span<const std::size_t> block_bytes,
+                                 std::size_t element_bytes, const Topology& topology,
+                                 Routing routing = Routing::fixed, const EndpointCosts& costs = {});
+
+}  // namespace tutti::inline v0
