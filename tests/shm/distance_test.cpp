@@ -70,6 +70,7 @@ TEST(Distance, DecidesHowToCopy) {
 // Whatever the cores, and however each message was copied.
 TEST(ShmDistance, WhatIsSentIsWhatWasThere) {
   Partner partner;
+  partner.be_known();
   for (int i = 0; i < 200; ++i)
     for (const std::size_t bytes : {300, 600, 4096, 8192}) {
       partner.be_sent(bytes);

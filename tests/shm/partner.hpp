@@ -72,7 +72,6 @@ class Partner {
     EXPECT_TRUE(in_.has_slot());
     const Slot& slot = in_.slot();
     const Kind kind = slot.kind;
-    way_ = slot.way;
     EXPECT_EQ(slot.id, kind == Kind::request || kind == Kind::buffered ? 0 : kOurs);
     std::memcpy(body_.data(), slot.body, kInlineBytes);
     if (kind == Kind::buffered) payload_ = in_.at(body<Buffered>().extent);
@@ -100,7 +99,17 @@ class Partner {
     (void)completed(*transport_, 1);
     EXPECT_EQ(next(), Kind::buffered);
   }
-  [[nodiscard]] Way way() const { return way_; }
+  /// Rank 0 receives a message of so many bytes, and so gets to know what we have consumed.
+  void be_known(std::size_t bytes = 100) {
+    short_ = {received_.data(), bytes};
+    post(*transport_, Transfer::Kind::recv, {&short_, 1});
+    Extent extent{};
+    ASSERT_TRUE(out_.find_room(bytes, extent));
+    set_body(slot(Kind::buffered, 0), Buffered{extent, bytes});
+    out_.take_room(extent);
+    out_.send();
+    EXPECT_EQ(completed(*transport_), 1u);
+  }
   /// @return the bytes of the buffered message that next() saw last.
   [[nodiscard]] const std::byte* payload() const { return payload_; }
   void give_up() {
@@ -163,7 +172,6 @@ class Partner {
   Piece short_{};
   const std::byte* payload_ = nullptr;
   std::array<std::byte, kInlineBytes> body_{};
-  Way way_ = Way::stream;
 };
 
 }  // namespace tutti::shm
