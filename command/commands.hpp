@@ -47,6 +47,9 @@ void add_topology(CLI::App& app, std::function<int()>& run);
 /// Adds `tutti simulate`. @param app the command. @param run set when this subcommand was chosen.
 void add_simulate(CLI::App& app, std::function<int()>& run);
 
+/// Adds `tutti explain`. @param app the command. @param run set when this subcommand was chosen.
+void add_explain(CLI::App& app, std::function<int()>& run);
+
 /// Adds `tutti gradients`. @param app the command. @param run set when this subcommand was chosen.
 void add_gradients(CLI::App& app, std::function<int()>& run);
 

@@ -90,6 +90,7 @@ int run_command(int argc, char** argv) {
   add_gradients(app, run);
   add_topology(app, run);
   add_simulate(app, run);
+  add_explain(app, run);
   add_run(app, run);
   try {
     std::vector<std::string> words = without_separator(app, {argv + 1, argv + argc});

@@ -118,7 +118,14 @@ Tariff World::tariff_of(const std::vector<Rank>& members) const {
   const bool share_memory = std::ranges::all_of(members, [&](Rank member) {
     return memory_domain(member) == memory_domain(members.front());
   });
-  if (!share_memory) return remote_tariff_;
+  if (!share_memory) {
+    Tariff tariff = remote_tariff_;
+    std::set<Rank> domains;
+    for (const Rank member : members) domains.insert(memory_domain(member));
+    const bool some_do = domains.size() < members.size() && count_hosts(members) > 1;
+    if (some_do) tariff.inside = memory_tariff(0, 0).costs;
+    return tariff;
+  }
   return memory_tariff(shared_cores_, shm::longest_buffered(members.size()));
 }
 

@@ -1,10 +1,10 @@
 #include "predict.hpp"
 
-#include <limits>
 #include <numeric>
 
 #include "byte_offsets.hpp"
 #include "predict_flow.hpp"
+#include "saturating.hpp"
 
 namespace tutti::inline v0 {
 
@@ -55,15 +55,7 @@ void check_units(std::span<const Schedule> schedules) {
 
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-
-/// Saturating arithmetic on numbers that are never negative.
-std::int64_t times(std::int64_t a, std::int64_t b) noexcept {
-  return a != 0 && b > kMost / a ? kMost : a * b;
-}
-std::int64_t plus(std::int64_t a, std::int64_t b) noexcept {
-  return b > kMost - a ? kMost : a + b;
-}
+using detail::plus, detail::share_of, detail::times;
 
 Work later_of(const Work& a, const Work& b) noexcept {
   return {std::max(a.messages, b.messages), std::max(a.moved, b.moved),
@@ -180,13 +172,6 @@ Work repeated(const Work& work, std::int64_t often) noexcept {
 Femtoseconds longest_of(const Work& work, const LinkCosts& costs) noexcept {
   return std::max({times(work.messages, costs.alpha), times(work.moved, costs.beta),
                    times(work.reduced, costs.gamma)});
-}
-
-/// ceil(bytes * share / whole) without overflow in between.
-std::int64_t share_of(std::size_t bytes, std::int64_t share, std::int64_t whole) noexcept {
-  const auto length = static_cast<std::int64_t>(std::min<std::size_t>(bytes, kMost));
-  const std::int64_t rest = times(length % whole, share);
-  return plus(times(length / whole, share), rest / whole + (rest % whole == 0 ? 0 : 1));
 }
 
 }  // namespace

@@ -84,7 +84,8 @@ enum class Pace : std::uint8_t {
 /// @tparam Pricing gives `Value busy(RoundOf, span<const Step>, Value start)`, when the rank has
 /// sent and received all of a round by itself; `Value later(Value, Value)`; `Value done(RoundOf,
 /// span<const Step>, Value)`, when it has reduced too; `void matched(RoundOf from, RoundOf to,
-/// Value sent)` for each message. Value{} is the beginning.
+/// Value sent)` for each message. Value{} is the beginning. Where messages take time on their
+/// way, it has `Value arrives(RoundOf from, Rank to, Value sent)` too.
 template <class Value, class Pricing>
 class Flow {
  public:
@@ -184,10 +185,18 @@ class Flow {
       const bool one_for_all = static_cast<int>(ranks_.size()) < size_;
       const Rank target = one_for_all ? self.rank : peer;
       const Rank source = one_for_all ? (size_ - peer) % size_ : self.rank;
-      ranks_[static_cast<std::size_t>(target)].inbox.emplace(source,
-                                                             Message{state.now, self.index});
+      ranks_[static_cast<std::size_t>(target)].inbox.emplace(
+          source, Message{arrival(self, peer), self.index});
       if (target != self.rank) ready_.push_back(target);
     }
+  }
+
+  /// When what a round sends to a peer is there, once it is posted.
+  Value arrival(RoundOf self, Rank peer) {
+    const Value& sent = ranks_[static_cast<std::size_t>(self.rank)].now;
+    if constexpr (requires { pricing_.arrives(self, peer, sent); })
+      return pricing_.arrives(self, peer, sent);
+    else return sent;
   }
 
   [[nodiscard]] static std::string where(RoundOf at) {

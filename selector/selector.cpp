@@ -4,6 +4,10 @@
 
 #include <tutti/error.hpp>
 
+#include "structured.hpp"
+#include "topology/families.hpp"
+#include "topology/placed.hpp"
+
 namespace tutti::inline v0::detail {
 namespace {
 
@@ -88,6 +92,44 @@ std::string text_of(const LinkCosts& costs) {
          (costs.gamma_read == 0 ? "" : nanoseconds(costs.gamma_read) + " where it was read, ");
 }
 
+std::string text_of(const NetworkTerms& terms) {
+  return " (latency " + microseconds(terms.latency) + ", messages " + microseconds(terms.messages) +
+         ", links " + microseconds(terms.bytes) + ", reductions " + microseconds(terms.reductions) +
+         ")";
+}
+
+/// Whether some ranks are on one host, and not all.
+bool are_mixed(std::vector<int> hosts) {
+  const std::size_t ranks = hosts.size();
+  std::ranges::sort(hosts);
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  return hosts.size() > 1 && hosts.size() < ranks;
+}
+
+/// Hosts on one switch, and ranks in their memory. A message costs what the tariff says: half of
+/// what one within a host does occupies its sender, and links take the rest.
+RankNetwork network_of_hosts(const LinkCosts& between, const LinkCosts& inside,
+                             const std::vector<int>& hosts) {
+  std::vector<int> known;
+  std::vector<int> host_of;  // numbered as they are met
+  for (const int host : hosts) {
+    const auto found = std::ranges::find(known, host);
+    host_of.push_back(static_cast<int>(found - known.begin()));
+    if (found == known.end()) known.push_back(host);
+  }
+  const LinkSpeed wire{.latency = std::max<Femtoseconds>(between.alpha - inside.alpha, 0) / 2,
+                       .per_byte = between.beta};
+  const LinkSpeed memory{.latency = inside.alpha / 4,
+                         .per_byte = inside.half_duplex ? 2 * inside.beta : inside.beta};
+  return {
+      .topology = place_ranks(single_switch(static_cast<int>(known.size()), wire), host_of, memory),
+      .endpoints = {.message = inside.alpha / 2, .reduced = between.gamma}};
+}
+
+std::shared_ptr<const Catalog> or_own(std::shared_ptr<const Catalog> catalog) {
+  return catalog ? std::move(catalog) : std::make_shared<const Catalog>();
+}
+
 }  // namespace
 
 std::size_t segment_count(std::size_t bytes, std::size_t segment_bytes,
@@ -101,15 +143,30 @@ std::string Selection::explain() const {
   std::string text = chosen.choice.text() + (forced ? " (forced" : " (least predicted time");
   if (determinism > Determinism::rank_identical) text += ", " + std::string{name_of(determinism)};
   text += ")";
-  text += "\n  at " + text_of(costs) + origin;
+  text += "\n  at " + costs;
   for (const Candidate& candidate : candidates) {
     text += "\n  " + candidate.choice.text();
     if (candidate.segment_bytes > 0)
       text += ", segments of " + std::to_string(candidate.segment_bytes) + " bytes";
-    text += ": " + (candidate.refusal.empty() ? microseconds(candidate.predicted)
-                                              : "left out, " + candidate.refusal);
+    text += ": ";
+    if (!candidate.refusal.empty()) text += "left out, " + candidate.refusal;
+    else
+      text += microseconds(candidate.predicted) +
+              (on_network ? text_of(candidate.terms) : std::string{});
   }
   return text;
+}
+
+Selector::Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog, std::vector<int> hosts)
+    : tariff_{std::move(tariff)}, hosts_{std::move(hosts)}, catalog_{or_own(std::move(catalog))} {
+  if (tariff_.inside && are_mixed(hosts_))
+    network_ = network_of_hosts(tariff_.costs, *tariff_.inside, hosts_);
+}
+
+Selector::Selector(RankNetwork network, std::shared_ptr<const Catalog> catalog,
+                   std::vector<int> hosts, std::shared_ptr<const Graph> graph)
+    : tariff_{.origin = "network " + network.topology.name()}, hosts_{std::move(hosts)},
+      catalog_{or_own(std::move(catalog))}, network_{std::move(network)}, graph_{std::move(graph)} {
 }
 
 /// What was added must be proved, for this number of ranks and this root.
@@ -129,6 +186,15 @@ const Profile& Selector::profile(const Choice& choice, const Contract& contract)
   return profiles_.emplace(key, profile_of(choice, contract.size, contract.root)).first->second;
 }
 
+const NetworkProfile& Selector::profile(const Choice& choice, const Contract& contract,
+                                        const RankNetwork& network) {
+  const Key key{choice.algorithm, choice.text(), contract.root};
+  const auto found = network_profiles_.find(key);
+  if (found != network_profiles_.end()) return found->second;
+  return network_profiles_.emplace(key, profile_on(choice, contract.size, contract.root, network))
+      .first->second;
+}
+
 /// What was measured may be another time what it is not now, and choose another expression tree.
 bool Selector::charges_what_lasts(const Problem& problem) const noexcept {
   return tariff_.lasting && problem.determinism >= Determinism::run_to_run;
@@ -146,18 +212,65 @@ Candidate Selector::judge(const Problem& problem, Choice choice) {
   if (problem.segment == 0) candidate.segment_bytes = candidate.choice.algorithm->segment_bytes;
   else if (problem.segment != Options::kWhole) candidate.segment_bytes = problem.segment;
   if (problem.bytes() <= candidate.segment_bytes) candidate.segment_bytes = 0;
-  if (candidate.refusal.empty())
+  if (candidate.refusal.empty()) predict(candidate, problem);
+  return candidate;
+}
+
+void Selector::predict(Candidate& candidate, const Problem& problem) try {
+  const RankNetwork* const network = network_for(problem);
+  if (network == nullptr) {
     candidate.predicted = profile(candidate.choice, problem.contract)
                               .time(problem.bytes(), candidate.segment_bytes, costs_of(problem));
-  return candidate;
+    return;
+  }
+  candidate.terms = profile(candidate.choice, problem.contract, *network)
+                        .time(problem.bytes(), candidate.segment_bytes);
+  candidate.predicted = candidate.terms.total();
+} catch (const Error& error) {
+  // Such as stages that do not fit the groups, which shows when they are built.
+  if (error.code() != ErrorCode::invalid_argument) throw;
+  candidate.refusal = error.what();
+}
+
+/// Null where all is charged alike.
+const RankNetwork* Selector::network_for(const Problem& problem) const noexcept {
+  return network_ && !charges_what_lasts(problem) ? &*network_ : nullptr;
+}
+
+/// All that are looked at, whether they can serve or not.
+std::vector<Choice> Selector::choices_for(const Problem& problem) const {
+  const Collective collective = problem.contract.collective;
+  std::vector<Choice> choices;
+  std::vector<Choice> built;  // of rows that need to be told of groups or a network
+  if (network_for(problem) != nullptr) {
+    if (are_mixed(hosts_)) built = hierarchies_of(*catalog_, collective, hosts_);
+    const std::vector<Choice> on_graph = choices_on(*catalog_, collective, graph_);
+    built.insert(built.end(), on_graph.begin(), on_graph.end());
+  }
+  for (const Algorithm* const row : catalog_->rows()) {
+    if (row->collective != collective) continue;
+    const auto is_row = [row](const Choice& choice) { return choice.algorithm == row; };
+    if (std::ranges::any_of(built, is_row)) continue;
+    for (const int number : numbers_of(*row, problem.contract))
+      choices.push_back({.algorithm = row, .number = number});
+  }
+  choices.insert(choices.end(), built.begin(), built.end());
+  return choices;
+}
+
+std::string Selector::costs_in_words(const Problem& problem) const {
+  if (charges_what_lasts(problem))
+    return text_of(*tariff_.lasting) + "assumed, so that every run charges it";
+  if (!network_) return text_of(costs_of(problem)) + tariff_.origin;
+  if (!tariff_.inside) return "the speeds of " + tariff_.origin;
+  return text_of(tariff_.costs) + tariff_.origin + "; within a host " + text_of(*tariff_.inside) +
+         "assumed";
 }
 
 Selection Selector::select(const Problem& problem) {
   Selection selection{.forced = !problem.algorithm.empty(),
-                      .costs = costs_of(problem),
-                      .origin = charges_what_lasts(problem)
-                                    ? "assumed, so that every run charges it"
-                                    : tariff_.origin,
+                      .costs = costs_in_words(problem),
+                      .on_network = network_for(problem) != nullptr,
                       .determinism = problem.determinism};
   const Collective collective = problem.contract.collective;
   if (selection.forced) {
@@ -170,11 +283,8 @@ Selection Selector::select(const Problem& problem) {
     selection.candidates.push_back(selection.chosen);
     return selection;
   }
-  for (const Algorithm* const row : catalog_->rows()) {
-    if (row->collective != collective) continue;
-    for (const int number : numbers_of(*row, problem.contract))
-      selection.candidates.push_back(judge(problem, {.algorithm = row, .number = number}));
-  }
+  for (Choice& choice : choices_for(problem))
+    selection.candidates.push_back(judge(problem, std::move(choice)));
   if (problem.determinism >= Determinism::size_invariant)
     keep_one_tree(selection.candidates, problem.determinism);
   const auto worse = [](const Candidate& a, const Candidate& b) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -10,6 +12,7 @@
 
 #include <tutti/spi/catalog.hpp>
 
+#include "network_profile.hpp"
 #include "predict.hpp"
 #include "problem.hpp"
 #include "proof/proof.hpp"
@@ -22,6 +25,7 @@ struct Candidate {
   std::size_t segment_bytes = 0;  ///< 0 runs the vector as a whole.
   Femtoseconds predicted = 0;     ///< Meaningful if not refused.
   std::string refusal{};          ///< Why it cannot serve; empty if it can.
+  NetworkTerms terms{};           ///< What that is made of, if it was predicted on a network.
   std::uint64_t digest = 0;       ///< As Proof::digest, of what was added to the catalog.
 };
 
@@ -30,8 +34,8 @@ struct Selection {
   Candidate chosen{};
   bool forced = false;
   std::vector<Candidate> candidates{};  ///< All that were looked at, in the catalog's order.
-  LinkCosts costs{};                    ///< What the predictions rest on,
-  std::string origin{};                 ///< and where that comes from.
+  std::string costs{};                  ///< What the predictions rest on, for a person.
+  bool on_network = false;              ///< Whether candidates have terms.
   Determinism determinism{};            ///< What was to be kept.
 
   /// Lines for a person: the winner, what was charged, every prediction, every refusal.
@@ -44,9 +48,11 @@ class Selector {
  public:
   /// @param tariff what messages and bytes are taken to cost. @param catalog what there is to
   /// choose from; null for tutti's own. @param hosts as Footing::hosts.
-  Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog, std::vector<int> hosts = {})
-      : tariff_{std::move(tariff)}, hosts_{std::move(hosts)},
-        catalog_{catalog ? std::move(catalog) : std::make_shared<const Catalog>()} {}
+  Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog, std::vector<int> hosts = {});
+  /// Chooses for a network that is described. @param network with rank r on its host r.
+  /// @param catalog likewise. @param hosts likewise. @param graph as router_graph; may be null.
+  Selector(RankNetwork network, std::shared_ptr<const Catalog> catalog, std::vector<int> hosts,
+           std::shared_ptr<const Graph> graph);
 
   /// Throws Error{invalid_argument} where a forced algorithm is unknown or cannot serve, and says
   /// why.
@@ -56,17 +62,26 @@ class Selector {
 
  private:
   [[nodiscard]] Candidate judge(const Problem& problem, Choice choice);
+  void predict(Candidate& candidate, const Problem& problem);
+  [[nodiscard]] std::vector<Choice> choices_for(const Problem& problem) const;
+  [[nodiscard]] std::string costs_in_words(const Problem& problem) const;
+  [[nodiscard]] const RankNetwork* network_for(const Problem& problem) const noexcept;
   [[nodiscard]] const LinkCosts& costs_of(const Problem& problem) const noexcept;
   [[nodiscard]] bool charges_what_lasts(const Problem& problem) const noexcept;
   void prove(Candidate& candidate, const Contract& contract);
   [[nodiscard]] const Profile& profile(const Choice& choice, const Contract& contract);
+  [[nodiscard]] const NetworkProfile& profile(const Choice& choice, const Contract& contract,
+                                              const RankNetwork& network);
 
   using Key = std::tuple<const Algorithm*, std::string, Rank>;
 
   Tariff tariff_;
   std::vector<int> hosts_;
   std::shared_ptr<const Catalog> catalog_;
+  std::optional<RankNetwork> network_{};
+  std::shared_ptr<const Graph> graph_{};
   std::map<Key, Profile> profiles_;
+  std::map<Key, NetworkProfile> network_profiles_;
   std::map<Key, Proof> proofs_;
 };
 

@@ -14,12 +14,15 @@ std::uint64_t spread(std::uint64_t key) noexcept {
 
 void Routes::find(int from, int to, std::vector<int>& path) {
   path.clear();
-  auto found = distances_.find(to);
-  if (found == distances_.end()) found = distances_.emplace(to, topology_.distances(to)).first;
+  // All that is behind one link is as far away as where that link leads.
+  const auto last = topology_.hops(to);
+  const int goal = last.size() == 1 ? last.front().to : to;
+  auto found = distances_.find(goal);
+  if (found == distances_.end()) found = distances_.emplace(goal, topology_.distances(goal)).first;
   const std::vector<std::uint16_t>& distances = found->second;
   const auto distance = [&](int vertex) { return distances[static_cast<std::size_t>(vertex)]; };
   auto digits = static_cast<std::uint64_t>(to);  // that have not chosen yet
-  for (int at = from; at != to;) {
+  for (int at = from; at != goal && from != to;) {
     const auto hops = topology_.hops(at);
     std::size_t nearer = 0;
     for (const Topology::Hop& hop : hops) nearer += distance(hop.to) < distance(at) ? 1 : 0;
@@ -36,6 +39,9 @@ void Routes::find(int from, int to, std::vector<int>& path) {
       break;
     }
   }
+  if (goal == to || from == to) return;
+  const int link = last.front().link;
+  path.push_back(2 * link + (topology_.links()[static_cast<std::size_t>(link)].b == goal ? 1 : 0));
 }
 
 }  // namespace tutti::inline v0

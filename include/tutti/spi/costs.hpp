@@ -61,6 +61,9 @@ struct Tariff {
   std::optional<LinkCosts> visible{};
   /// If the above was measured or counted: what to charge where every run must choose alike.
   std::optional<LinkCosts> lasting{};
+  /// What is charged between ranks of one host, where `costs` are those of the network between
+  /// hosts, which ranks of one host then share.
+  std::optional<LinkCosts> inside{};
 };
 
 }  // namespace tutti::inline v0
