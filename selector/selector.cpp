@@ -92,6 +92,13 @@ std::string text_of(const LinkCosts& costs) {
          (costs.gamma_read == 0 ? "" : nanoseconds(costs.gamma_read) + " where it was read, ");
 }
 
+/// Networks can have more links than a line.
+std::string shortened(std::string text) {
+  constexpr std::size_t kMost = 100;
+  if (text.size() > kMost) text.replace(kMost - 3, std::string::npos, "...");
+  return text;
+}
+
 std::string text_of(const NetworkTerms& terms) {
   return " (latency " + microseconds(terms.latency) + ", messages " + microseconds(terms.messages) +
          ", links " + microseconds(terms.bytes) + ", reductions " + microseconds(terms.reductions) +
@@ -145,7 +152,7 @@ std::string Selection::explain() const {
   text += ")";
   text += "\n  at " + costs;
   for (const Candidate& candidate : candidates) {
-    text += "\n  " + candidate.choice.text();
+    text += "\n  " + shortened(candidate.choice.text());
     if (candidate.segment_bytes > 0)
       text += ", segments of " + std::to_string(candidate.segment_bytes) + " bytes";
     text += ": ";

@@ -220,11 +220,11 @@ class Tariffs(Hosts):
     def test_a_network_is_measured(self):
         for _ in range(5):
             self.explained("at 25.0 us per message, 8.000 ns per byte moved, 0.050 ns per byte "
-                           "reduced, measured: 1 Gbit/s between hosts\n", "1gbit")
+                           "reduced, measured: 1 Gbit/s between hosts; within a host ", "1gbit")
 
     def test_a_slow_network_is_measured(self):
         self.explained("80.000 ns per byte moved, 0.050 ns per byte reduced, "
-                       "measured: 100 Mbit/s between hosts\n", "100mbit")
+                       "measured: 100 Mbit/s between hosts; within a host ", "100mbit")
 
     def test_what_cannot_be_measured_is_assumed(self):
         self.explained("assumed: 1 Gbit/s between hosts", "4mbit")

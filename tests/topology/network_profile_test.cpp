@@ -1,0 +1,198 @@
+// What choices cost on networks by their profiles, against closed forms and against the simulator.
+#include "selector/network_profile.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <tutti/error.hpp>
+#include <tutti/spi/contract.hpp>
+
+#include "selector/simulate.hpp"
+#include "topology/families.hpp"
+#include "topology/placed.hpp"
+
+namespace tutti::inline v0 {
+namespace {
+
+RankNetwork network_named(const std::string& text) {
+  return {.topology = parse_topology(text)};
+}
+
+// Of a message, a link and a byte, as the defaults are.
+constexpr Femtoseconds kMessageTime = 1'000'000'000, kLinkTime = 1'000'000'000, kByteTime = 80'000;
+
+TEST(NetworkProfile, OfARingOnASwitchIsItsClosedForm) {
+  const Choice ring = parse_choice(Collective::all_reduce, "ring");
+  for (const int n : {2, 5, 16}) {
+    const NetworkProfile profile =
+        profile_on(ring, n, 0, network_named("switch:" + std::to_string(n)));
+    const std::int64_t rounds = 2 * (n - 1);
+    const auto bytes = static_cast<std::size_t>(n) * 1000;
+    const NetworkTerms terms = profile.time(bytes, 0);
+    EXPECT_EQ(terms.messages, rounds * kMessageTime);
+    EXPECT_EQ(terms.latency, rounds * 2 * kLinkTime);
+    EXPECT_EQ(terms.bytes, rounds * 1000 * kByteTime);
+    EXPECT_EQ(terms.reductions, (n - 1) * 1000 * EndpointCosts{}.reduced);
+    EXPECT_EQ(terms.total(), terms.messages + terms.latency + terms.bytes + terms.reductions);
+  }
+}
+
+// On Slim Fly q = 5 the multitree moves 2 * 49 / 50 of the vector through each rank's link in four
+// rounds: two each way.
+TEST(NetworkProfile, OfTheMultitreeOnASlimFlyHasFourRounds) {
+  const Choice tree = parse_choice(Collective::all_reduce, "multitree:graph=slim_fly:q=5");
+  EXPECT_EQ(tree.build(50, 0, 7).rounds(), 4U);
+  const NetworkTerms terms = profile_on(tree, 50, 0, network_named("slim_fly:5")).time(50'000, 0);
+  EXPECT_EQ(terms.bytes, std::int64_t{2 * 49'000} * kByteTime);
+  EXPECT_EQ(terms.latency, 4 * 3 * kLinkTime);
+}
+
+TEST(NetworkProfile, LinksThatManyShareAreSlower) {
+  // A round of pairs across the taper: four flows through one link, or through four.
+  const Choice doubling = parse_choice(Collective::all_reduce, "recursive_doubling");
+  const auto bytes_on = [&](const char* network) {
+    return profile_on(doubling, 8, 0, network_named(network)).time(1000, 0).bytes / kByteTime;
+  };
+  EXPECT_EQ(bytes_on("fat_tree:4x2:up=1x4"), 3000);
+  EXPECT_EQ(bytes_on("fat_tree:4x2:up=1x2"), 4000);
+  EXPECT_EQ(bytes_on("fat_tree:4x2:up=1x1"), 6000);
+}
+
+TEST(NetworkProfile, SegmentsFollowTheFirstAsFastAsTheBusiestLink) {
+  const Choice chain = parse_choice(Collective::broadcast, "chain");
+  const NetworkProfile profile = profile_on(chain, 8, 0, network_named("switch:8"));
+  EXPECT_EQ(profile.time(6'400'000, 0).bytes, std::int64_t{7} * 6'400'000 * kByteTime);
+  EXPECT_EQ(profile.time(6'400'000, 100'000).bytes, std::int64_t{7 + 63} * 100'000 * kByteTime);
+  EXPECT_EQ(profile.time(6'400'000, 100'000).latency, 7 * 2 * kLinkTime);
+}
+
+// One rank's schedule stands for all where it is the others', shifted.
+TEST(NetworkProfile, OfOneForAllIsThatOfAll) {
+  for (const Algorithm& row : catalog()) {
+    if (!row.traits.rotational || !admits(row.traits.sizes, 8)) continue;
+    Algorithm all_built = row;
+    all_built.traits.rotational = false;
+    const Choice one{.algorithm = &row, .number = row.default_number};
+    const Choice all{.algorithm = &all_built, .number = row.default_number};
+    const RankNetwork network = network_named("switch:8");
+    const NetworkTerms quick = profile_on(one, 8, 0, network).time(1 << 20, 0);
+    EXPECT_EQ(quick, profile_on(all, 8, 0, network).time(1 << 20, 0)) << one.text();
+  }
+}
+
+TEST(NetworkProfile, RefusesFewerPlacesThanRanks) {
+  try {
+    (void)profile_on(parse_choice(Collective::barrier, "dissemination"), 9, 0,
+                     network_named("switch:8"));
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(std::string{error.what()}.find("places for 8 ranks, fewer than 9"), std::string::npos)
+        << error.what();
+  }
+}
+
+/// Predicted and simulated times of all rows of a collective that need nothing to be told.
+struct Compared {
+  std::vector<double> predicted{}, simulated{};
+};
+
+Compared compare(Collective collective, const RankNetwork& network, int size, std::size_t bytes) {
+  Compared compared;
+  const Contract contract{collective, size};
+  const Partition partition{bytes, contract.blocks()};
+  std::vector<std::size_t> blocks;
+  for (std::size_t block = 0; block < contract.blocks(); ++block)
+    blocks.push_back(partition.size(block));
+  for (const Algorithm& row : catalog()) {
+    if (row.collective != collective || !has_default(row.parameter) ||
+        !admits(row.traits.sizes, size))
+      continue;
+    const Choice choice{.algorithm = &row, .number = row.default_number};
+    std::vector<Schedule> schedules;
+    for (Rank rank = 0; rank < size; ++rank) schedules.push_back(choice.build(size, 0, rank));
+    compared.simulated.push_back(
+        simulate(schedules, blocks, 1, network.topology, network.routing).nanoseconds);
+    const Femtoseconds predicted = profile_on(choice, size, 0, network).time(bytes, 0).total();
+    compared.predicted.push_back(static_cast<double>(predicted) / 1e6);
+  }
+  return compared;
+}
+
+/// Each value's place in the order of all.
+std::vector<double> places_of(const std::vector<double>& values) {
+  std::vector<double> places;
+  for (const double value : values)
+    places.push_back(static_cast<double>(
+        std::ranges::count_if(values, [value](double other) { return other < value; })));
+  return places;
+}
+
+double correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto n = static_cast<double>(a.size());
+  const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / n;
+  const double mean_b = std::accumulate(b.begin(), b.end(), 0.0) / n;
+  double ab = 0, aa = 0, bb = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ab += (a[i] - mean_a) * (b[i] - mean_b);
+    aa += (a[i] - mean_a) * (a[i] - mean_a);
+    bb += (b[i] - mean_b) * (b[i] - mean_b);
+  }
+  return ab / std::sqrt(aa * bb);
+}
+
+// Most of the difference is in trees: what a rank sends in several rounds goes one after the other
+// by the profile, and shares the link by the simulator. Whoever the profile says to be the best
+// must nearly be, almost everywhere.
+TEST(NetworkProfile, ChoosesAsTheSimulatorWould) {
+  using enum Collective;
+  std::size_t cells = 0, close = 0;
+  std::vector<double> errors, orders;
+  for (const char* const text : {"switch:16", "torus:4x4", "fat_tree:4x4:up=1x2",
+                                 "dragonfly:2x4x1:groups=2", "hypercube:4", "mesh:16"})
+    for (const Collective collective :
+         {all_reduce, all_gather, reduce_scatter, broadcast, reduce, scatter, gather, all_to_all})
+      for (const std::size_t bytes :
+           {std::size_t{1} << 10, std::size_t{64} << 10, std::size_t{4} << 20}) {
+        const Compared both = compare(collective, network_named(text), 16, bytes);
+        for (std::size_t i = 0; i < both.predicted.size(); ++i)
+          errors.push_back(std::abs(both.predicted[i] / both.simulated[i] - 1));
+        if (both.predicted.size() > 3)
+          orders.push_back(correlation(places_of(both.predicted), places_of(both.simulated)));
+        const auto winner = static_cast<std::size_t>(std::ranges::min_element(both.predicted) -
+                                                     both.predicted.begin());
+        const double regret = both.simulated[winner] / std::ranges::min(both.simulated);
+        ++cells;
+        close += regret < 1.1 ? 1 : 0;
+      }
+  std::ranges::sort(errors);
+  std::ranges::sort(orders);
+  EXPECT_GE(static_cast<double>(close), 0.8 * static_cast<double>(cells));
+  EXPECT_LE(errors[errors.size() / 2], 0.05);
+  EXPECT_GE(orders[orders.size() / 2], 0.95);
+}
+
+TEST(PlacedRanks, ShareTheLinkOfTheirHost) {
+  const std::vector<int> hosts{0, 0, 1, 1};
+  const Topology placed =
+      place_ranks(parse_topology("switch:2"), hosts, {.latency = 100, .per_byte = 0});
+  EXPECT_EQ(placed.hosts(), 4);
+  const RankNetwork network{.topology = placed};
+  // Each rank sends half of the vector to everyone in its place, through one link of two hosts.
+  const NetworkTerms terms =
+      profile_on(parse_choice(Collective::all_to_all, "direct"), 4, 0, network).time(16'000, 0);
+  EXPECT_EQ(terms.bytes, 4 * 1000 * kByteTime);
+}
+
+TEST(PlacedRanks, AreRefusedWhereThereIsNoHost) {
+  const std::vector<int> hosts{0, 2};
+  EXPECT_THROW((void)place_ranks(parse_topology("switch:2"), hosts, {}), Error);
+}
+
+}  // namespace
+}  // namespace tutti::inline v0
