@@ -87,8 +87,9 @@ class Simulation {
   };
   /// From one rank to another, in order.
   struct Pair {
-    std::deque<Receive> receives{};  // that wait
-    std::size_t arrived = 0;         // messages that do
+    std::deque<std::size_t> leaving{};  // messages, of which the first is under way
+    std::deque<Receive> receives{};     // that wait
+    std::size_t arrived = 0;            // messages that do
   };
   struct State {
     std::size_t started = 0;              // rounds
@@ -182,14 +183,23 @@ class Simulation {
       ++pair.arrived;
       return match(pair, message.to);
     }
+    Pair& pair = pairs_[{message.from.rank, message.to}];
+    pair.leaving.push_back(event.message);
+    if (pair.leaving.size() == 1) depart(event.message);
+  }
+  void depart(std::size_t number) {
+    Message& message = messages_[number];
     routes_.find(message.from.rank, message.to, path_);
     for (const int channel : path_)
       message.latency +=
           nanoseconds(topology_.links()[static_cast<std::size_t>(channel / 2)].speed.latency);
-    flows_.start(path_, message.bytes, event.message);
+    flows_.start(path_, message.bytes, number);
   }
   void leave(std::size_t number) {
     const Message& message = messages_[number];
+    Pair& pair = pairs_[{message.from.rank, message.to}];
+    pair.leaving.pop_front();
+    if (!pair.leaving.empty()) depart(pair.leaving.front());
     last_ = std::max(last_, now_);
     add(now_ + message.latency, Event::Kind::arrives, number);
     add(now_, Event::Kind::part, 0, message.from);

@@ -95,6 +95,21 @@ TEST(Simulate, RoundsThatTouchOtherSlotsDoNotWait) {
   }
 }
 
+// Rank 1 passes on what comes first while the rest still comes, whether that is as long or shorter.
+TEST(Simulate, MessagesToOnePeerWaitForOneAnother) {
+  const Slots first{Space::out, 0}, second{Space::out, 1};
+  for (const std::size_t rest : {1'000'000, 10}) {
+    const std::vector<Schedule> schedules{
+        Schedule{2}.round({Send{1, first}}).round({Send{1, second}}),
+        Schedule{2}.round({Recv{0, first}}).round({Recv{0, second}}).round({Send{2, first}}),
+        Schedule{2}.round({Recv{1, first}})};
+    const std::vector<std::size_t> blocks{1'000'000, rest};
+    EXPECT_NEAR(simulate(schedules, blocks, 1, parse_topology("switch:3")).nanoseconds,
+                2 * (kMessage + 1e6 * kByte + 2 * kLatency), 1e-2)
+        << rest;
+  }
+}
+
 TEST(Simulate, EveryRowEndsOnEveryNetwork) {
   for (const Algorithm& row : catalog()) {
     const int size = 8;
