@@ -226,6 +226,9 @@ class Tariffs(Hosts):
         self.explained("80.000 ns per byte moved, 0.050 ns per byte reduced, "
                        "measured: 100 Mbit/s between hosts; within a host ", "100mbit")
 
+    def test_hierarchies_are_candidates_where_ranks_share_a_host(self):
+        self.explained("  hierarchical(circulant, ring):groups=2+1+1: ", "1gbit")
+
     def test_what_cannot_be_measured_is_assumed(self):
         self.explained("assumed: 1 Gbit/s between hosts", "4mbit")
 
