@@ -18,7 +18,7 @@ enum class LatencyModel : std::uint8_t {
   behind,  ///< After its bytes, as in simulate(); the sender does not wait for it. SimGrid shares
            ///< links max-min fairly.
   native   ///< As SimGrid does it by itself: before the bytes, the sender waits for both, and
-          ///< messages that share a link get less of it the longer their latency is.
+           ///< messages that share a link get less of it the longer their latency is.
 };
 
 /// Times schedules by SimGrid, on routing `fixed`. Shared with simulate() are the ways through the

@@ -14,8 +14,8 @@ namespace tutti::inline v0 {
 namespace {
 
 /// Both share links out in the same way, so that only roundings of doubles differ, and bytes below
-/// SimGrid's precision: together less than 5 in a million on all that is asked here. Whatever waits
-/// for the wrong message or gets the wrong rate is percents off.
+/// SimGrid's precision: together less than one in a million on all that is asked here. Whatever
+/// waits for the wrong message or gets the wrong rate is percents off.
 constexpr double kPercent = 0.01;
 
 class OnNetworks : public testing::TestWithParam<const char*> {
