@@ -1,0 +1,215 @@
+// Tuning files: read, written, and compared with the machine at hand.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include <tutti/error.hpp>
+
+#include "tuning.hpp"
+
+namespace tutti::inline v0::detail {
+namespace {
+
+using TuningJson = nlohmann::ordered_json;
+
+constexpr const char* kFormat = "tutti-tuning";
+constexpr int kVersion = 1;
+constexpr double kMostBytes = 9e15;  // whole numbers up to it are exact in JSON
+
+[[noreturn]] void refuse_tuning(const std::string& what) {
+  throw Error{ErrorCode::invalid_argument, what};
+}
+
+/// An object of the file, which knows where it stands there.
+class Field {
+ public:
+  Field(const TuningJson& json, std::string where) : json_{json}, where_{std::move(where)} {
+    if (!json.is_object()) refuse_tuning(where_ + ": it is no object");
+  }
+  [[nodiscard]] const TuningJson& at(const char* name) const {
+    if (!json_.contains(name)) refuse(name, "is missing");
+    return json_[name];
+  }
+  [[nodiscard]] std::string text(const char* name) const {
+    const TuningJson& value = at(name);
+    if (!value.is_string() || value.get<std::string>().empty()) refuse(name, "is no text");
+    return value.get<std::string>();
+  }
+  [[nodiscard]] double number(const char* name) const {
+    const TuningJson& value = at(name);
+    const double number = value.is_number() ? value.get<double>() : -1;
+    if (!std::isfinite(number) || number < 0 || number > kMostBytes)
+      refuse(name, "is no number, or less than 0");
+    return number;
+  }
+  [[nodiscard]] std::size_t whole(const char* name) const {
+    const double value = number(name);
+    if (value != std::floor(value)) refuse(name, "is no whole number");
+    return static_cast<std::size_t>(value);
+  }
+  [[nodiscard]] int count(const char* name) const {
+    const std::size_t value = whole(name);
+    if (value < 1 || value > (1U << 20)) refuse(name, "is not from 1 to 1048576");
+    return static_cast<int>(value);
+  }
+  /// Calls with each member of an array. @param name of it. @param use what to do.
+  template <class Use>
+  void each(const char* name, Use&& use) const {
+    const TuningJson& list = at(name);
+    if (!list.is_array()) refuse(name, "is no array");
+    for (std::size_t i = 0; i < list.size(); ++i)
+      use(Field{list[i], where_ + "/" + name + "/" + std::to_string(i)});
+  }
+  [[noreturn]] void refuse(const char* name, const std::string& what) const {
+    refuse_tuning(where_ + ": \"" + name + "\" " + what);
+  }
+
+ private:
+  const TuningJson& json_;
+  std::string where_;
+};
+
+Collective collective_in(const Field& field) {
+  const std::string name = field.text("collective");
+  for (int i = 0; i < kCollectives; ++i)
+    if (name_of(static_cast<Collective>(i)) == name) return static_cast<Collective>(i);
+  field.refuse("collective", "is '" + name + "', which there is not");
+}
+
+bool is_visible(const Field& field) {
+  const std::string buffers = field.text("buffers");
+  if (buffers != "private" && buffers != "visible")
+    field.refuse("buffers", "is '" + buffers + "': private or visible is right");
+  return buffers == "visible";
+}
+
+TunedTable table_in(const Field& field) {
+  TunedTable table{.place = {.collective = collective_in(field),
+                             .ranks = field.count("ranks"),
+                             .hosts = field.count("hosts"),
+                             .transport = field.text("transport"),
+                             .visible = is_visible(field)}};
+  field.each("rules", [&](const Field& rule) {
+    const std::size_t from = rule.whole("from_bytes");
+    if (table.rules.empty() ? from != 0 : from <= table.rules.back().from_bytes)
+      rule.refuse("from_bytes", "does not rise from 0");
+    table.rules.push_back({from, rule.text("algorithm"), rule.whole("segment_bytes")});
+  });
+  field.each("cells", [&](const Field& cell) {
+    table.cells.push_back({cell.whole("bytes"), cell.text("algorithm"), cell.whole("segment_bytes"),
+                           cell.number("median_us"), cell.number("low_us"),
+                           cell.number("high_us")});
+  });
+  return table;
+}
+
+TuningJson json_of(const TunedTable& table) {
+  const TunedPlace& place = table.place;
+  TuningJson json{{"collective", name_of(place.collective)},
+                  {"ranks", place.ranks},
+                  {"hosts", place.hosts},
+                  {"transport", place.transport},
+                  {"buffers", place.visible ? "visible" : "private"},
+                  {"rules", TuningJson::array()},
+                  {"cells", TuningJson::array()}};
+  for (const TunedRule& rule : table.rules)
+    json["rules"].push_back({{"from_bytes", rule.from_bytes},
+                             {"algorithm", rule.algorithm},
+                             {"segment_bytes", rule.segment_bytes}});
+  for (const TunedCell& cell : table.cells)
+    json["cells"].push_back({{"bytes", cell.bytes},
+                             {"algorithm", cell.algorithm},
+                             {"segment_bytes", cell.segment_bytes},
+                             {"median_us", cell.median_us},
+                             {"low_us", cell.low_us},
+                             {"high_us", cell.high_us}});
+  return json;
+}
+
+/// One object per line where it has no lists in it.
+void write(std::string& text, const TuningJson& json, const std::string& indent) {
+  const auto is_nested = [](const TuningJson& value) { return value.is_structured(); };
+  if (!json.is_structured() || !std::any_of(json.begin(), json.end(), is_nested)) {
+    text += json.dump();
+    return;
+  }
+  const bool is_object = json.is_object();
+  text += is_object ? "{" : "[";
+  std::string separator = "\n" + indent + " ";
+  for (auto item = json.begin(); item != json.end(); ++item) {
+    text += separator;
+    if (is_object) text += TuningJson(item.key()).dump() + ": ";
+    write(text, *item, indent + " ");
+    separator = ",\n" + indent + " ";
+  }
+  text += "\n" + indent + (is_object ? "}" : "]");
+}
+
+/// The first value of a key in /proc/cpuinfo.
+std::string processor_name() {
+  std::ifstream file{"/proc/cpuinfo"};
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != line.npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+TunedMachine this_machine() {
+  return {.processor = processor_name(),
+          .cores = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)))};
+}
+
+Tuning tuning_of(std::string_view text) try {
+  const TuningJson json = TuningJson::parse(text);
+  const Field file{json, ""};
+  if (file.text("format") != kFormat) file.refuse("format", "is not " + std::string{kFormat});
+  if (file.whole("version") != kVersion)
+    file.refuse("version", "is not " + std::to_string(kVersion) + ": measure again");
+  const Field machine{file.at("machine"), "/machine"};
+  Tuning tuning{.machine = {machine.text("processor"), machine.count("cores")}};
+  file.each("tables", [&](const Field& field) {
+    TunedTable table = table_in(field);
+    for (const TunedTable& other : tuning.tables)
+      if (other.place == table.place) field.refuse("collective", "has a table for this already");
+    tuning.tables.push_back(std::move(table));
+  });
+  return tuning;
+} catch (const TuningJson::exception& error) {
+  refuse_tuning(error.what());  // says the line and the column
+}
+
+std::string text_of(const Tuning& tuning) {
+  TuningJson json{
+      {"format", kFormat},
+      {"version", kVersion},
+      {"machine", {{"processor", tuning.machine.processor}, {"cores", tuning.machine.cores}}},
+      {"tables", TuningJson::array()}};
+  for (const TunedTable& table : tuning.tables) json["tables"].push_back(json_of(table));
+  std::string text;
+  write(text, json, "");
+  return text + "\n";
+}
+
+Tuning read_tuning(const std::string& path) {
+  std::ifstream file{path, std::ios::binary};
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) refuse_tuning(path + ": cannot be read");
+  try {
+    Tuning tuning = tuning_of(text.str());
+    tuning.origin = path;
+    return tuning;
+  } catch (const Error& error) {
+    refuse_tuning(path + ": " + error.what());
+  }
+}
+
+}  // namespace tutti::inline v0::detail
