@@ -26,8 +26,10 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
     : group_{std::move(footing.group)}, calls_{footing.calls ? std::move(footing.calls)
                                                              : std::make_shared<CallCounter>()},
       transport_{std::move(footing.transport)}, outbox_{*transport_}, memory_{std::move(memory)},
-      options_{options}, selector_{std::move(footing.tariff), options.catalog,
-                                   std::move(footing.hosts)},
+      options_{options}, selector_{std::move(footing.tariff),
+                                   options.catalog,
+                                   std::move(footing.hosts),
+                                   {std::move(footing.tuning), transport_->capabilities().name}},
       scratch_{*memory_, options.cache_bytes}, cache_{outbox_, scratch_, *calls_,
                                                       options.cache_bytes,
                                                       options.segments_in_flight},

@@ -70,6 +70,7 @@ Communicator connect(Channel& channel, const InitOptions& options, const Setting
   world.network = std::move(network);
   world.payload_checksum = options.payload_checksum;
   world.network_megabits = options.network_megabits;
+  world.tuning = runtime::find_tuning(options.tuning, runtime::process_environment());
   world.vigilance = runtime::vigilance_of(options.heartbeat_timeout);
   return make_communicator(runtime::World::connect(channel, world, settings.deadline)->footing(),
                            make_host_memory(), options.communicator);
@@ -107,6 +108,7 @@ Footing watch_ranks(Channel& channel, const InitOptions& options) {
   world.ways = runtime::Ways::none;
   world.vigilance = runtime::vigilance_of(options.heartbeat_timeout);
   world.mesh.agreed = agreed(options, nullptr);
+  world.tuning = runtime::find_tuning(options.tuning, runtime::process_environment());
   return runtime::World::connect(channel, world, settle(options, {}).deadline)->footing();
 }
 

@@ -101,7 +101,8 @@ Footing World::found(std::uint64_t communicator, const std::vector<Rank>& member
           .calls = std::move(calls),
           .alarm = alarm,
           .tariff = tariff_of(members),
-          .hosts = hosts_of(members)};
+          .hosts = hosts_of(members),
+          .tuning = tuning_};
 }
 
 std::vector<int> World::hosts_of(const std::vector<Rank>& members) const {

@@ -12,6 +12,7 @@
 
 #include "links.hpp"
 #include "memory_domain.hpp"
+#include "tuning_file.hpp"
 
 namespace tutti::runtime {
 
@@ -34,6 +35,7 @@ struct WorldOptions {
   int network_megabits = 0;            ///< Between hosts; 0 measures.
   bool payload_checksum = false;       ///< As tcp::Options.
   std::shared_ptr<Network> network{};  ///< Carries messages between hosts; null: TCP does.
+  TuningFile tuning{};                 ///< What rank 0 reads.
   std::size_t segment_bytes = shm::kSegmentBytes;  ///< Addresses of the own shared memory.
 };
 
@@ -117,6 +119,7 @@ class World : public std::enable_shared_from_this<World> {
   NetworkSpeed known_speed_ = NetworkSpeed::unknown;  // as rank 0 knew it before
   Tariff remote_tariff_{};                            // of links that share no memory
   std::shared_ptr<Network> network_{};                // instead of TCP
+  std::shared_ptr<const detail::Tuning> tuning_{};    // that rank 0 has read, or null
 };
 
 }  // namespace tutti::runtime

@@ -55,6 +55,16 @@ NetworkSpeed speed_in(std::string_view& report) {
   return said > kLast ? NetworkSpeed::unknown : static_cast<NetworkSpeed>(said);
 }
 
+/// @return what rank 0 has read, or null.
+std::shared_ptr<const detail::Tuning> tuning_in(std::string_view hello) {
+  const std::string path{take_text(hello)};
+  const std::string_view text = take_text(hello);
+  if (text.empty()) return nullptr;
+  detail::Tuning tuning = detail::tuning_of(text);
+  tuning.origin = path;
+  return std::make_shared<const detail::Tuning>(std::move(tuning));
+}
+
 }  // namespace
 
 Ways ways_of(std::string_view name) {
@@ -101,6 +111,8 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
     put(hello, links_->process());
     put(hello, links_->next_world());
     put(hello, summary_of(options));
+    put_text(hello, options.tuning.path);
+    put_text(hello, self_ == 0 ? usable_tuning(options.tuning) : std::string{});
     return hello;
   });
   bool is_known = true;
@@ -112,6 +124,7 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
     if (processes_.size() == 1) {
       id_ = id;
       summary = theirs;
+      tuning_ = tuning_in(hello);
     }
     is_known = is_known && theirs == summary;
   }

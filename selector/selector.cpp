@@ -147,9 +147,12 @@ std::size_t segment_count(std::size_t bytes, std::size_t segment_bytes,
 }
 
 std::string Selection::explain() const {
-  std::string text = chosen.choice.text() + (forced ? " (forced" : " (least predicted time");
+  std::string text = chosen.choice.text() + (forced               ? " (forced"
+                                             : chosen.is_measured ? " (measured: " + measured
+                                                                  : " (least predicted time");
   if (determinism > Determinism::rank_identical) text += ", " + std::string{name_of(determinism)};
   text += ")";
+  if (!chosen.is_measured && !measured.empty()) text += "\n  not as measured: " + measured;
   text += "\n  at " + costs;
   for (const Candidate& candidate : candidates) {
     text += "\n  " + shortened(candidate.choice.text());
@@ -164,8 +167,10 @@ std::string Selection::explain() const {
   return text;
 }
 
-Selector::Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog, std::vector<int> hosts)
-    : tariff_{std::move(tariff)}, hosts_{std::move(hosts)}, catalog_{or_own(std::move(catalog))} {
+Selector::Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog, std::vector<int> hosts,
+                   Measurements measurements)
+    : tariff_{std::move(tariff)}, hosts_{std::move(hosts)}, catalog_{or_own(std::move(catalog))},
+      measurements_{std::move(measurements)} {
   if (tariff_.inside && are_mixed(hosts_))
     network_ = network_of_hosts(tariff_.costs, *tariff_.inside, hosts_);
 }
@@ -274,6 +279,36 @@ std::string Selector::costs_in_words(const Problem& problem) const {
          "assumed";
 }
 
+/// What was measured to be the fastest, unless every run must choose alike, whatever its file says.
+/// @param origin is set to where it comes from, or why it cannot serve. @return it, if it can.
+std::optional<Candidate> Selector::look_up(const Problem& problem, std::string& origin) {
+  const Contract& contract = problem.contract;
+  if (!measurements_.tuning || problem.determinism >= Determinism::run_to_run) return {};
+  std::vector<int> hosts = hosts_;
+  std::ranges::sort(hosts);
+  const auto others = std::ranges::unique(hosts);
+  const auto count = static_cast<int>(hosts.size() - others.size());
+  const TunedTable* const table =
+      find_table(*measurements_.tuning, {contract.collective, contract.size, std::max(count, 1),
+                                         measurements_.transport, problem.visible});
+  if (table == nullptr) return {};
+  const TunedRule& rule = rule_for(*table, problem.bytes());
+  origin = measurements_.tuning->origin + ", from " + std::to_string(rule.from_bytes) + " bytes on";
+  Problem tuned = problem;
+  if (tuned.segment == 0)
+    tuned.segment = rule.segment_bytes == 0 ? Options::kWhole : rule.segment_bytes;
+  try {
+    Candidate candidate = judge(
+        tuned, on_hosts(parse_choice(*catalog_, contract.collective, rule.algorithm), hosts_));
+    candidate.is_measured = candidate.refusal.empty();
+    if (candidate.is_measured) return candidate;
+    origin += ": " + rule.algorithm + " cannot serve: " + candidate.refusal;
+  } catch (const Error& error) {
+    origin += ": " + std::string{error.what()};
+  }
+  return {};
+}
+
 Selection Selector::select(const Problem& problem) {
   Selection selection{.forced = !problem.algorithm.empty(),
                       .costs = costs_in_words(problem),
@@ -298,6 +333,10 @@ Selection Selector::select(const Problem& problem) {
     if (a.refusal.empty() != b.refusal.empty()) return a.refusal.empty();
     return a.predicted < b.predicted;
   };
+  if (std::optional<Candidate> found = look_up(problem, selection.measured)) {
+    selection.chosen = std::move(*found);
+    return selection;
+  }
   // Among equals the first row of the catalog wins, on every rank.
   selection.chosen =
       *std::min_element(selection.candidates.begin(), selection.candidates.end(), worse);

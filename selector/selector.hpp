@@ -16,6 +16,7 @@
 #include "predict.hpp"
 #include "problem.hpp"
 #include "proof/proof.hpp"
+#include "tuning.hpp"
 
 namespace tutti::inline v0::detail {
 
@@ -27,6 +28,13 @@ struct Candidate {
   std::string refusal{};          ///< Why it cannot serve; empty if it can.
   NetworkTerms terms{};           ///< What that is made of, if it was predicted on a network.
   std::uint64_t digest = 0;       ///< As Proof::digest, of what was added to the catalog.
+  bool is_measured = false;       ///< Whether it was chosen by what was measured.
+};
+
+/// What was measured, where a communicator can look for it.
+struct Measurements {
+  std::shared_ptr<const Tuning> tuning{};  ///< May be null.
+  std::string transport{};                 ///< The communicator's, as TunedPlace.
 };
 
 /// What was chosen, and from what.
@@ -35,8 +43,9 @@ struct Selection {
   bool forced = false;
   std::vector<Candidate> candidates{};  ///< All that were looked at, in the catalog's order.
   std::string costs{};                  ///< What the predictions rest on, for a person.
-  bool on_network = false;              ///< Whether candidates have terms.
-  Determinism determinism{};            ///< What was to be kept.
+  std::string measured{};     ///< The file that the choice comes from, or why its one cannot serve.
+  bool on_network = false;    ///< Whether candidates have terms.
+  Determinism determinism{};  ///< What was to be kept.
 
   /// Lines for a person: the winner, what was charged, every prediction, every refusal.
   [[nodiscard]] std::string explain() const;
@@ -48,7 +57,9 @@ class Selector {
  public:
   /// @param tariff what messages and bytes are taken to cost. @param catalog what there is to
   /// choose from; null for tutti's own. @param hosts as Footing::hosts.
-  Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog, std::vector<int> hosts = {});
+  /// @param measurements of this machine.
+  Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog, std::vector<int> hosts = {},
+           Measurements measurements = {});
   /// Chooses for a network that is described. @param network with rank r on its host r.
   /// @param catalog likewise. @param hosts likewise. @param graph as router_graph; may be null.
   Selector(RankNetwork network, std::shared_ptr<const Catalog> catalog, std::vector<int> hosts,
@@ -63,6 +74,7 @@ class Selector {
  private:
   [[nodiscard]] Candidate judge(const Problem& problem, Choice choice);
   void predict(Candidate& candidate, const Problem& problem);
+  [[nodiscard]] std::optional<Candidate> look_up(const Problem& problem, std::string& origin);
   [[nodiscard]] std::vector<Choice> choices_for(const Problem& problem) const;
   [[nodiscard]] std::string costs_in_words(const Problem& problem) const;
   [[nodiscard]] const RankNetwork* network_for(const Problem& problem) const noexcept;
@@ -80,6 +92,7 @@ class Selector {
   std::shared_ptr<const Catalog> catalog_;
   std::optional<RankNetwork> network_{};
   std::shared_ptr<const Graph> graph_{};
+  Measurements measurements_{};
   std::map<Key, Profile> profiles_;
   std::map<Key, NetworkProfile> network_profiles_;
   std::map<Key, Proof> proofs_;

@@ -61,7 +61,8 @@ class MpiGroup final : public tutti::Group {
             .calls = std::move(watched.calls),
             .alarm = std::move(watched.alarm),
             .tariff = tariff_of(ranks),
-            .hosts = ranks.host_of};
+            .hosts = ranks.host_of,
+            .tuning = std::move(watched.tuning)};
   }
 
  private:

@@ -51,6 +51,10 @@ struct InitOptions {
   /// Encrypts what goes over TCP between ranks: TLS 1.3, by which the ranks prove to each other
   /// once more that they know the job's secret. All ranks must want it, or none.
   bool tls = false;
+  /// The tuning file of `tutti tune`, by which measured algorithms are chosen; rank 0's is taken by
+  /// all. Empty: TUTTI_TUNING, or tutti/tuning.json in XDG_CONFIG_HOME or in .config of the home
+  /// folder, if it is there. "none": no file. One of another machine is warned of and not used.
+  std::string tuning{};
   CommunicatorOptions communicator{};  ///< What the communicator is made with.
 };
 

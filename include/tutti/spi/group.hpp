@@ -18,6 +18,9 @@
 namespace tutti::inline v0 {
 
 class Group;
+namespace detail {
+struct Tuning;
+}  // namespace detail
 
 /// What a communicator stands on.
 struct Footing {
@@ -28,6 +31,9 @@ struct Footing {
   Tariff tariff{};                         ///< What algorithms are chosen by; equal on all ranks.
   /// On which host each rank is, as numbers; equal on all ranks. Empty where they do not know.
   std::vector<int> hosts{};
+  /// What was measured of this machine, which is chosen by before the tariff; equal on all ranks.
+  /// May be null.
+  std::shared_ptr<const detail::Tuning> tuning{};
 };
 
 /// Makes smaller groups, and memory that peers see. A backend that can do neither has no Group.

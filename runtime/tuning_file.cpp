@@ -1,0 +1,51 @@
+#include "tuning_file.hpp"
+
+#include <cstdio>
+#include <filesystem>
+
+namespace tutti::runtime {
+namespace {
+
+constexpr std::string_view kNoFile = "none";
+
+std::string words_of(const detail::TunedMachine& machine) {
+  return std::to_string(machine.cores) + (machine.cores == 1 ? " core" : " cores") + " of " +
+         machine.processor;
+}
+
+}  // namespace
+
+std::string usual_tuning_path(const Environment& environment) {
+  constexpr const char* kName = "/tutti/tuning.json";
+  if (const auto folder = value_of(environment, "XDG_CONFIG_HOME"))
+    return std::string{*folder} + kName;
+  const auto home = value_of(environment, "HOME");
+  return home ? std::string{*home} + "/.config" + kName : std::string{};
+}
+
+TuningFile find_tuning(const std::string& asked, const Environment& environment) {
+  const std::string named =
+      !asked.empty() ? asked : std::string{value_of(environment, "TUTTI_TUNING").value_or("")};
+  if (named == kNoFile) return {};
+  if (!named.empty()) return {.path = named, .is_asked = true};
+  return {.path = usual_tuning_path(environment)};
+}
+
+std::string usable_tuning(const TuningFile& file) {
+  std::error_code ignored;
+  if (file.path.empty() || (!file.is_asked && !std::filesystem::exists(file.path, ignored)))
+    return {};
+  detail::Tuning tuning = detail::read_tuning(file.path);
+  const detail::TunedMachine machine = detail::this_machine();
+  if (tuning.machine != machine) {
+    std::fprintf(stderr,
+                 "tutti: %s was measured on %s, and this is %s: it is not used; measure here with "
+                 "tutti tune, or set TUTTI_TUNING=none\n",
+                 file.path.c_str(), words_of(tuning.machine).c_str(), words_of(machine).c_str());
+    return {};
+  }
+  for (detail::TunedTable& table : tuning.tables) table.cells.clear();
+  return detail::text_of(tuning);
+}
+
+}  // namespace tutti::runtime

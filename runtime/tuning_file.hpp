@@ -1,0 +1,33 @@
+/// @file
+/// Where the tuning file is, and whether it is of this machine.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "config.hpp"
+#include "selector/tuning.hpp"
+
+namespace tutti::runtime {
+
+/// Of the file that measured choices are taken from.
+struct TuningFile {
+  std::string path{};     ///< Empty: there is none to look for.
+  bool is_asked = false;  ///< Whether somebody named it, so that it must be there.
+};
+
+/// @param environment any. @return where the file is kept if nobody says another place:
+/// tutti/tuning.json in XDG_CONFIG_HOME, or in .config of HOME; empty without both.
+[[nodiscard]] std::string usual_tuning_path(const Environment& environment);
+
+/// @param asked by InitOptions::tuning. @param environment any. @return the file to look for.
+[[nodiscard]] TuningFile find_tuning(const std::string& asked, const Environment& environment);
+
+/// Reads what a selector needs of a file. One of another machine is told of on the standard error
+/// output, and not used. @param file see TuningFile. @return its text without the cells, or nothing
+/// where there is nothing to use. Throws Error{invalid_argument} where it cannot be read, or is
+/// malformed.
+[[nodiscard]] std::string usable_tuning(const TuningFile& file);
+
+}  // namespace tutti::runtime
