@@ -7,6 +7,7 @@
 #include <tutti/spi/communicator.hpp>
 
 #include "engine.hpp"
+#include "select_for.hpp"
 
 namespace tutti::inline v0 {
 
@@ -123,6 +124,11 @@ Result<Plan> Try::plan(const Call& call, const Options& options) noexcept {
 std::string Communicator::explain(const Call& call, const Options& options) {
   const detail::Use use{engine_};
   return engine_->explain(call, options);
+}
+
+detail::Selection select_for(Communicator& communicator, const Call& call, const Options& options) {
+  const detail::Use use{communicator.engine_};
+  return communicator.engine_->select(call, options);
 }
 
 Request::Request(std::shared_ptr<detail::Engine> engine, detail::Execution* execution) noexcept

@@ -73,13 +73,11 @@ Engine::Shape& Engine::shape_for(const Call& call, const Options& options) {
 }
 
 std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Options& options) {
-  const Rank self = transport_->self();
   if (call.point_to_point != PointToPoint::none) {
     check_point_to_point(call, options, transport_->size());
     return std::make_shared<const Binding>(bind_point_to_point(call));
   }
-  const Problem problem =
-      check(call, with_level(options, options_.determinism), self, transport_->size());
+  const Problem problem = problem_of(call, options);
   const Candidate chosen = selector_.select(problem).chosen;
   Binding binding = detail::bind_shape(problem, chosen, *transport_, options_.segments_in_flight);
   calls_->describe(binding.fingerprint,
@@ -158,13 +156,21 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
   progress_.hold(execution, in, out, timeout);
 }
 
+Problem Engine::problem_of(const Call& call, const Options& options) const {
+  return check(call, with_level(options, options_.determinism), transport_->self(),
+               transport_->size());
+}
+
+Selection Engine::select(const Call& call, const Options& options) {
+  return selector_.select(problem_of(call, options));
+}
+
 std::string Engine::explain(const Call& call, const Options& options) {
   if (call.point_to_point != PointToPoint::none) {
     check_point_to_point(call, options, transport_->size());
     return words_of(bind_point_to_point(call), call.tag) + ": as it is, without an algorithm";
   }
-  const Problem problem = check(call, with_level(options, options_.determinism), transport_->self(),
-                                transport_->size());
+  const Problem problem = problem_of(call, options);
   return std::string{name_of(call.collective)} + " of " + std::to_string(problem.bytes()) +
          " bytes on " + std::to_string(transport_->size()) +
          " ranks: " + selector_.select(problem).explain();

@@ -117,7 +117,9 @@ class Engine {
   void drop(Execution* execution) noexcept;
   /// Likewise.
   void drop(std::shared_ptr<Task> task) noexcept;
-  /// What a call would run, and why.
+  /// What a collective would run, and why. @param call what. @param options of it.
+  [[nodiscard]] Selection select(const Call& call, const Options& options);
+  /// The same in words, of any call.
   [[nodiscard]] std::string explain(const Call& call, const Options& options);
 
  private:
@@ -129,6 +131,7 @@ class Engine {
     void* out;
     Enlistment how;
   };
+  [[nodiscard]] Problem problem_of(const Call& call, const Options& options) const;
   Shape& shape_for(const Call& call, const Options& options);
   Held& ready_for(const Call& call, const Options& options);
   void run_later(Shape& shape, const Call& call, const Options& options);

@@ -1,7 +1,5 @@
 // `tutti sweep`: every candidate of every chosen collective over every size.
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
@@ -12,8 +10,8 @@
 
 #include "command/commands.hpp"
 #include "command/fail.hpp"
+#include "command/on_world.hpp"
 #include "perf/environment.hpp"
-#include "perf/spawn.hpp"
 #include "perf/sweep_baseline.hpp"
 #include "perf/sweep_context.hpp"
 #include "perf/sweep_failure.hpp"
@@ -29,10 +27,6 @@ namespace {
 
 const std::string kWho = "tutti sweep";
 constexpr int kSignalExit = 128;  // as shells report a process that a signal ended
-
-Duration duration_of(double seconds) {
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-}
 
 // All sizes of one collective, or of messages.
 struct Part {
@@ -293,49 +287,6 @@ class Sweep {
   bool is_oversubscribed_ = false;
 };
 
-// One rank's trouble ends all of them; none may wait for a message that never comes.
-int fail_for_all(std::optional<int> rank, const std::exception& error) {
-  const int code = fail_alone(kWho, rank, error);
-  end_job(code);
-  return code;
-}
-
-int sweep_on(World& world, const SweepFlags& flags, const SweepOptions& options) {
-  try {
-    catch_interrupts();
-    return Sweep{world, flags, options}.run();
-  } catch (const Failure& failure) {
-    if (failure.code() == ExitCode::usage) return fail_alike(kWho, failure);
-    return fail_for_all(world.communicator().rank(), failure);
-  } catch (const std::exception& error) {
-    return fail_for_all(world.communicator().rank(), error);
-  }
-}
-
-int sweep_as(const SweepFlags& flags, const SweepOptions& options) {
-  try {
-    const std::unique_ptr<World> world = join_world(
-        options.transport, {.timeout = duration_of(options.timeout_s), .catalog = options.catalog});
-    return sweep_on(*world, flags, options);
-  } catch (const Failure& failure) {
-    return fail_alike(kWho, failure);
-  } catch (const std::exception& error) {
-    return fail_for_all(launched_rank(), error);
-  }
-}
-
-// Becomes the `tutti run` of this very command.
-int start_ranks(int ranks) {
-  std::vector<std::string> words = own_command();
-  const std::string program = words.empty() ? "" : words.front();
-  words.insert(words.begin(), {program, "run", "-n", std::to_string(ranks)});
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execv(program.c_str(), arguments.data());
-  return fail_alike(kWho, Failure{ExitCode::environment, "cannot start ranks: /proc is missing"});
-}
-
 // The flags of the run that is to be repeated, and as many ranks, where no launcher started some.
 SweepFlags repeated(const SweepFlags& flags) {
   const RecordedRun run = recorded_run(flags.replay);
@@ -357,13 +308,11 @@ int sweep(SweepFlags flags) {
     options = understand(flags);
   } catch (const Failure& failure) {
     if (flags.replay.empty()) return fail_alike(kWho, failure);
-    return fail_for_all(launched_rank(), failure);  // another host's file may be another one
+    return fail_for_all(kWho, launched_rank(), failure);  // another host's file may be another one
   } catch (const std::exception& error) {
-    return fail_for_all(launched_rank(), error);
+    return fail_for_all(kWho, launched_rank(), error);
   }
-  if (options.ranks && *options.ranks > 1 && !is_of_mpi(options.transport) && !launched_size())
-    return start_ranks(*options.ranks);
-  return sweep_as(flags, options);
+  return on_world(kWho, options, [&](World& world) { return Sweep{world, flags, options}.run(); });
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ struct Candidate {
   std::string choice{};      ///< What Options::algorithm is given; empty unless forced.
   Kind kind = Kind::forced;  ///< How it is called.
   double inject = 0;         ///< Share of time added on purpose.
+  std::size_t segment = 0;   ///< As Options::segment; 0 takes that of the sweep.
 };
 
 /// The candidates for one collective: those named, or every row of the catalog that admits this

@@ -128,7 +128,8 @@ class Race {
     options.algorithm = measured_[i].candidate.choice;
     // What is named is measured, whatever becomes of the bits, unless they were spoken of.
     if (!options.determinism) options.determinism = Determinism::fast;
-    options.segment = setting_.options.segment;
+    const std::size_t own = measured_[i].candidate.segment;
+    options.segment = own != 0 ? own : setting_.options.segment;
     return options;
   }
 

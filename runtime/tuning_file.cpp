@@ -1,7 +1,11 @@
 #include "tuning_file.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 
 namespace tutti::runtime {
 namespace {
@@ -13,7 +17,22 @@ std::string words_of(const detail::TunedMachine& machine) {
          machine.processor;
 }
 
+/// The first value of a key in /proc/cpuinfo.
+std::string processor_name() {
+  std::ifstream file{"/proc/cpuinfo"};
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != line.npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
 }  // namespace
+
+detail::TunedMachine this_machine() {
+  return {.processor = processor_name(),
+          .cores = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)))};
+}
 
 std::string usual_tuning_path(const Environment& environment) {
   constexpr const char* kName = "/tutti/tuning.json";
@@ -36,7 +55,7 @@ std::string usable_tuning(const TuningFile& file) {
   if (file.path.empty() || (!file.is_asked && !std::filesystem::exists(file.path, ignored)))
     return {};
   detail::Tuning tuning = detail::read_tuning(file.path);
-  const detail::TunedMachine machine = detail::this_machine();
+  const detail::TunedMachine machine = this_machine();
   if (tuning.machine != machine) {
     std::fprintf(stderr,
                  "tutti: %s was measured on %s, and this is %s: it is not used; measure here with "

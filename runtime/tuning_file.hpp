@@ -17,6 +17,9 @@ struct TuningFile {
   bool is_asked = false;  ///< Whether somebody named it, so that it must be there.
 };
 
+/// @return the machine this process runs on.
+[[nodiscard]] detail::TunedMachine this_machine();
+
 /// @param environment any. @return where the file is kept if nobody says another place:
 /// tutti/tuning.json in XDG_CONFIG_HOME, or in .config of HOME; empty without both.
 [[nodiscard]] std::string usual_tuning_path(const Environment& environment);

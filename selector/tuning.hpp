@@ -25,9 +25,6 @@ struct TunedMachine {
   friend bool operator==(const TunedMachine&, const TunedMachine&) = default;
 };
 
-/// @return the machine this process runs on.
-[[nodiscard]] TunedMachine this_machine();
-
 /// What to run from a size on, until the next rule's.
 struct TunedRule {
   std::size_t from_bytes = 0;     ///< Of the whole vector, as Problem::bytes.

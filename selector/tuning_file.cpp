@@ -1,6 +1,4 @@
-// Tuning files: read, written, and compared with the machine at hand.
-#include <unistd.h>
-
+// Tuning files: read and written.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -150,22 +148,7 @@ void write(std::string& text, const TuningJson& json, const std::string& indent)
   text += "\n" + indent + (is_object ? "}" : "]");
 }
 
-/// The first value of a key in /proc/cpuinfo.
-std::string processor_name() {
-  std::ifstream file{"/proc/cpuinfo"};
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != line.npos) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
-
 }  // namespace
-
-TunedMachine this_machine() {
-  return {.processor = processor_name(),
-          .cores = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)))};
-}
 
 Tuning tuning_of(std::string_view text) try {
   const TuningJson json = TuningJson::parse(text);

@@ -25,6 +25,7 @@ class Transport;
 struct Footing;
 namespace detail {
 struct ObjectAccess;
+struct Selection;
 }  // namespace detail
 
 /// What a communicator is made with. Equal on all ranks, but for progress.
@@ -220,6 +221,8 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
   friend Communicator make_communicator(Footing footing, std::shared_ptr<Memory> memory,
                                         const CommunicatorOptions& options);
   friend Transport& transport_of(Communicator& communicator);
+  friend detail::Selection select_for(Communicator& communicator, const Call& call,
+                                      const Options& options);
 
   explicit Communicator(std::shared_ptr<detail::Engine> engine) noexcept;
   [[nodiscard]] Communicator& world() noexcept { return *this; }

@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 seconds=${1:-120}
 fuzzers=("${@:2}")
-if ((${#fuzzers[@]} == 0)); then fuzzers=(handshake object tcp_frame topology written); fi
+if ((${#fuzzers[@]} == 0)); then fuzzers=(handshake object tcp_frame topology tuning written); fi
 
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz

@@ -1,0 +1,70 @@
+#include "command/on_world.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "command/fail.hpp"
+#include "perf/environment.hpp"
+#include "perf/spawn.hpp"
+#include "perf/sweep_failure.hpp"
+#include "perf/sweep_interrupt.hpp"
+
+namespace tutti::perf {
+
+namespace {
+
+Duration duration_of(double seconds) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+int work_on(World& world, const std::string& who, const std::function<int(World&)>& work) {
+  try {
+    catch_interrupts();
+    return work(world);
+  } catch (const Failure& failure) {
+    if (failure.code() == ExitCode::usage) return fail_alike(who, failure);
+    return fail_for_all(who, world.communicator().rank(), failure);
+  } catch (const std::exception& error) {
+    return fail_for_all(who, world.communicator().rank(), error);
+  }
+}
+
+// Becomes the `tutti run` of this very command.
+int start_ranks(const std::string& who, int ranks) {
+  std::vector<std::string> words = own_command();
+  const std::string program = words.empty() ? "" : words.front();
+  words.insert(words.begin(), {program, "run", "-n", std::to_string(ranks)});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(program.c_str(), arguments.data());
+  return fail_alike(who, Failure{ExitCode::environment, "cannot start ranks: /proc is missing"});
+}
+
+}  // namespace
+
+int fail_for_all(const std::string& who, std::optional<int> rank, const std::exception& error) {
+  const int code = fail_alone(who, rank, error);
+  end_job(code);
+  return code;
+}
+
+int on_world(const std::string& who, const SweepOptions& options,
+             const std::function<int(World&)>& work) {
+  if (options.ranks && *options.ranks > 1 && !is_of_mpi(options.transport) && !launched_size())
+    return start_ranks(who, *options.ranks);
+  try {
+    const std::unique_ptr<World> world = join_world(
+        options.transport, {.timeout = duration_of(options.timeout_s), .catalog = options.catalog});
+    return work_on(*world, who, work);
+  } catch (const Failure& failure) {
+    return fail_alike(who, failure);
+  } catch (const std::exception& error) {
+    return fail_for_all(who, launched_rank(), error);
+  }
+}
+
+}  // namespace tutti::perf

@@ -1,0 +1,263 @@
+#include "perf/tune.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+
+#include <tutti/error.hpp>
+#include <tutti/spi/communicator.hpp>
+
+#include "perf/command_line.hpp"
+#include "perf/statistics.hpp"
+#include "perf/sweep_context.hpp"
+#include "perf/sweep_failure.hpp"
+#include "perf/sweep_interrupt.hpp"
+#include "perf/sweep_units.hpp"
+#include "perf/tune_candidates.hpp"
+#include "runtime/tuning_file.hpp"
+
+namespace tutti::perf {
+
+namespace {
+
+// First everybody runs a few times, and who is so much slower than the best takes no further part.
+constexpr std::size_t kScreeningRounds = 5;
+constexpr double kHopeless = 1.5;
+constexpr int kTuneSignalExit = 128;  // as shells report a process that a signal ended
+
+Problem first_problem(const SweepOptions& options, int size) {
+  return {.type = options.type, .op = options.op, .root = options.root, .size = size};
+}
+
+// Sizes of one collective; the barrier has one.
+std::vector<Problem> problems_of(Problem problem, const SweepOptions& options) {
+  std::vector<Problem> problems;
+  for (const std::size_t bytes : options.sizes()) {
+    const Problem sized = with_bytes(problem, bytes);
+    if (problems.empty() || problems.back().count != sized.count) problems.push_back(sized);
+  }
+  if (problem.collective == Collective::barrier) problems.resize(1);
+  return problems;
+}
+
+// Nanoseconds are the last digits that mean something.
+double to_nanoseconds(double microseconds) {
+  return std::round(microseconds * 1000) / 1000;
+}
+
+double median_or_nothing(const Measured& measured) {
+  return measured.times_us.empty() ? 0 : median_of(measured.times_us);
+}
+
+}  // namespace
+
+Tuner::Tuner(World& world, const TuneOptions& options) : world_{world}, options_{options} {
+  if (world_.communicator().size() == 1)
+    throw Failure{ExitCode::usage,
+                  "one rank has nothing to choose: start more, by a launcher or --ranks 4"};
+  const Context context = collect_context(world_, {});
+  hosts_ = static_cast<int>(context.hosts.size());
+  is_oversubscribed_ = context.is_oversubscribed();
+  transport_ = transport_of(world_.communicator()).capabilities().name;
+  read_file();
+}
+
+// Every rank reads it, to skip what is there already; ranks elsewhere may see another file, or
+// none.
+void Tuner::read_file() {
+  std::array<std::int64_t, 1> refused{0};
+  std::string why;  // which rank 0 tells
+  tuning_.machine = runtime::this_machine();
+  if (is_first() && std::filesystem::exists(options_.path)) {
+    try {
+      detail::Tuning found = detail::read_tuning(options_.path);
+      if (found.machine == tuning_.machine) tuning_ = std::move(found);
+      else
+        why = fmt::format(
+            "{} was measured on another machine ({} cores of {}): name another file with -o, or "
+            "remove it",
+            options_.path, found.machine.cores, found.machine.processor);
+    } catch (const Error& error) {
+      why = fmt::format("{}; name another file with -o, or remove it", error.what());
+    }
+  }
+  refused[0] = why.empty() ? 0 : 1;
+  from_rank_zero(world_.communicator(), refused);
+  if (refused[0] != 0) throw Failure{ExitCode::usage, why};
+}
+
+detail::TunedPlace Tuner::place_of(const TuneJob& job) const {
+  return {.collective = job.problem.collective,
+          .ranks = job.problem.size,
+          .hosts = hosts_,
+          .transport = transport_,
+          .visible = job.buffers == "visible"};
+}
+
+bool Tuner::is_known(const TuneJob& job) const {
+  const auto table = std::ranges::find(tuning_.tables, place_of(job), &detail::TunedTable::place);
+  return table != tuning_.tables.end() &&
+         std::ranges::find(table->cells, total_bytes(job.problem), &detail::TunedCell::bytes) !=
+             table->cells.end();
+}
+
+detail::TunedTable& Tuner::table_for(const TuneJob& job) {
+  const auto table = std::ranges::find(tuning_.tables, place_of(job), &detail::TunedTable::place);
+  if (table != tuning_.tables.end()) return *table;
+  tuning_.tables.push_back({.place = place_of(job)});
+  return tuning_.tables.back();
+}
+
+// What the file has is rank 0's to say.
+std::vector<TuneJob> Tuner::plan() {
+  std::vector<TuneJob> jobs;
+  for (const std::string& buffers : options_.buffers)
+    for (const Collective collective : options_.sweep.collectives) {
+      // It has no buffers.
+      if (collective == Collective::barrier && buffers != options_.buffers.front()) continue;
+      Problem problem = first_problem(options_.sweep, world_.communicator().size());
+      problem.collective = collective;
+      for (const Problem& sized : problems_of(problem, options_.sweep))
+        jobs.push_back({.problem = sized, .buffers = buffers});
+    }
+  std::vector<std::int64_t> known;
+  for (const TuneJob& job : jobs) known.push_back(!options_.again && is_known(job) ? 1 : 0);
+  from_rank_zero(world_.communicator(), known);
+  std::vector<TuneJob> missing;
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (known[i] == 0) missing.push_back(std::move(jobs[i]));
+  for (TuneJob& job : missing)
+    job.candidates = doubtful_candidates(world_, job.problem, job.buffers == "visible");
+  return missing;
+}
+
+void Tuner::announce(const std::vector<TuneJob>& jobs) const {
+  std::size_t cells = 0;
+  for (const TuneJob& job : jobs) cells += job.candidates.size();
+  // Warming up may take half as long again.
+  const double most_s = static_cast<double>(cells) * options_.sweep.budget_s * 1.5;
+  fmt::print("tutti tune: {} ranks on {} host{}, over {}, into {}\n", world_.communicator().size(),
+             hosts_, hosts_ == 1 ? "" : "s", transport_, options_.path);
+  if (jobs.empty()) {
+    fmt::print("nothing to measure: the file has it all; --again measures it anew\n");
+    return;
+  }
+  fmt::print(
+      "{} sizes to measure, {} choices in doubt: {} at the most; interrupt it as you like, "
+      "it goes on from where it was\n",
+      jobs.size(), cells, format_duration(most_s));
+  std::fflush(stdout);
+}
+
+// Who may still be the best after a few rounds.
+std::vector<Candidate> Tuner::screen(const TuneJob& job) {
+  SweepOptions quick = options_.sweep;
+  quick.buffers = job.buffers;
+  quick.rounds = kScreeningRounds;
+  quick.warm_up_rounds = 1;
+  quick.check = false;
+  const Setting setting{world_, quick, is_oversubscribed_, [] {}};
+  const SizeResult result = measure_size(setting, job.problem, job.candidates);
+  interrupted_ = result.interrupted;
+  std::vector<double> medians;
+  for (const Measured& measured : result.measured) medians.push_back(median_or_nothing(measured));
+  max_over_ranks(world_.communicator(), medians);  // only rank 0 knows them
+  double least = 0;
+  for (const double median : medians)
+    if (median > 0 && (least == 0 || median < least)) least = median;
+  std::vector<Candidate> hopeful;
+  for (std::size_t i = 0; i < medians.size(); ++i)
+    if (medians[i] > 0 &&
+        (medians[i] <= kHopeless * least || job.candidates[i].kind == Kind::automatic))
+      hopeful.push_back(job.candidates[i]);
+  return hopeful;
+}
+
+void Tuner::keep(const TuneJob& job, const SizeResult& result) {
+  detail::TunedTable& table = table_for(job);
+  const std::size_t bytes = total_bytes(job.problem);
+  std::erase_if(table.cells, [&](const detail::TunedCell& cell) { return cell.bytes == bytes; });
+  for (const Measured& measured : result.measured) {
+    if (measured.times_us.empty() || measured.candidate.kind != Kind::forced) continue;
+    const Summary summary = summarize(measured.times_us);
+    table.cells.push_back({.bytes = bytes,
+                           .algorithm = measured.candidate.choice,
+                           .segment_bytes = measured.segment_bytes,
+                           .median_us = to_nanoseconds(summary.median),
+                           .low_us = to_nanoseconds(summary.interval.low),
+                           .high_us = to_nanoseconds(summary.interval.high)});
+  }
+  std::ranges::stable_sort(table.cells, {}, &detail::TunedCell::bytes);
+  table.rules = detail::rules_of(table.cells);
+  write();
+}
+
+void Tuner::write() const {
+  const std::filesystem::path folder = std::filesystem::path{options_.path}.parent_path();
+  std::error_code ignored;  // the file cannot be written then, which is told
+  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+  write_text(detail::text_of(tuning_), options_.path);
+}
+
+void Tuner::report(const TuneJob& job, const SizeResult& result) {
+  const Measured* best = nullptr;
+  double automatic = 0;
+  for (const Measured& measured : result.measured) {
+    wrong_ += measured.wrong;
+    if (measured.times_us.empty()) continue;
+    const double median = median_of(measured.times_us);
+    if (measured.candidate.kind == Kind::automatic) automatic = median;
+    else if (best == nullptr || median < median_of(best->times_us)) best = &measured;
+  }
+  if (best == nullptr) return;
+  const double least = median_of(best->times_us);
+  const double loss = automatic > 0 ? std::max(automatic / least, 1.0) : 1.0;
+  losses_.push_back(loss);
+  fmt::print("{:14} {:7} {:>6}  {:>8} us  {}{}\n", name_of(job.problem), job.buffers,
+             format_bytes(total_bytes(job.problem)), format_us(least), best->candidate.label,
+             loss > 1.05 ? fmt::format("  (the model's choice: {:.2f}x)", loss) : "");
+  std::fflush(stdout);
+}
+
+void Tuner::close() const {
+  if (!losses_.empty())
+    fmt::print(
+        "without the file the model's choice takes {:.3f}x the best time in the geometric "
+        "mean, {:.2f}x at the worst\n",
+        geometric_mean(losses_), *std::ranges::max_element(losses_));
+  if (wrong_ > 0) fmt::print("{} wrong elements: do not use this file\n", wrong_);
+  if (!losses_.empty() || interrupted_)
+    fmt::print("{} {}\n", interrupted_ ? "interrupted; what is there so far is in" : "wrote",
+               options_.path);
+}
+
+int Tuner::run() {
+  const std::vector<TuneJob> jobs = plan();
+  if (is_first()) {
+    announce(jobs);
+    write();  // or fail before anything is measured
+  }
+  SweepOptions precise = options_.sweep;
+  for (const TuneJob& job : jobs) {
+    const std::vector<Candidate> hopeful = screen(job);
+    if (interrupted_) break;
+    precise.buffers = job.buffers;
+    const Setting setting{world_, precise, is_oversubscribed_, [] {}};
+    const SizeResult result = measure_size(setting, job.problem, hopeful);
+    interrupted_ = result.interrupted;
+    if (interrupted_) break;
+    if (!is_first()) continue;
+    report(job, result);
+    keep(job, result);
+  }
+  if (is_first()) close();
+  std::array<std::int64_t, 1> wrong{static_cast<std::int64_t>(wrong_)};
+  from_rank_zero(world_.communicator(), wrong);
+  if (wrong[0] > 0) return static_cast<int>(ExitCode::wrong_data);
+  return interrupted_ ? kTuneSignalExit + std::max(interrupt_signal(), 2) : 0;
+}
+
+}  // namespace tutti::perf
