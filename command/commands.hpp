@@ -41,6 +41,9 @@ void add_run(CLI::App& app, std::function<int()>& run);
 /// Adds `tutti sweep`. @param app the command. @param run set when this subcommand was chosen.
 void add_sweep(CLI::App& app, std::function<int()>& run);
 
+/// Adds `tutti calibrate`. @param app the command. @param run set when this subcommand was chosen.
+void add_calibrate(CLI::App& app, std::function<int()>& run);
+
 /// Adds `tutti tune`. @param app the command. @param run set when this subcommand was chosen.
 void add_tune(CLI::App& app, std::function<int()>& run);
 

@@ -88,6 +88,7 @@ int run_command(int argc, char** argv) {
   add_info(app, run);
   add_sweep(app, run);
   add_gradients(app, run);
+  add_calibrate(app, run);
   add_tune(app, run);
   add_topology(app, run);
   add_simulate(app, run);

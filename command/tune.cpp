@@ -1,15 +1,16 @@
-// `tutti tune`: measures what the model cannot decide, into a file that init finds.
+// `tutti tune` and `tutti calibrate`: measure what choices rest on, into a file that init finds.
 #include <cstdlib>
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <functional>
 #include <memory>
 
 #include "command/commands.hpp"
 #include "command/fail.hpp"
 #include "command/on_world.hpp"
+#include "perf/calibrate.hpp"
 #include "perf/command_line.hpp"
 #include "perf/sweep_failure.hpp"
 #include "perf/tune.hpp"
@@ -18,8 +19,6 @@
 namespace tutti::perf {
 
 namespace {
-
-const std::string kTuneWho = "tutti tune";
 
 // As written; the sweep's flags are declared here by themselves, since a table has no use for most.
 struct TuneFlags {
@@ -63,26 +62,46 @@ TuneOptions understand_tune(const TuneFlags& flags) {
   return options;
 }
 
-int tune(const TuneFlags& flags) {
+// One of the two commands of this file, which share flags.
+int measure_into_file(const std::string& who, const TuneFlags& flags,
+                      const std::function<int(World&, const TuneOptions&)>& work) {
   TuneOptions options;
   try {
     options = understand_tune(flags);
   } catch (const Failure& failure) {
-    return fail_alike(kTuneWho, failure);
+    return fail_alike(who, failure);
   }
   // What an earlier table says must not stand in for what the model chooses.
   setenv("TUTTI_TUNING", "none", 1);
-  return on_world(kTuneWho, options.sweep, [&](World& world) {
-    return Tuner{world, options}.run();
-  });
+  return on_world(who, options.sweep, [&](World& world) { return work(world, options); });
+}
+
+}  // namespace
+
+namespace {
+
+CLI::App* add_measuring(CLI::App& app, const char* name, const char* help, TuneFlags& flags) {
+  CLI::App* command = app.add_subcommand(name, help);
+  const auto add = [command](const char* names, std::string& value, const char* words) {
+    command->add_option(names, value, words)->capture_default_str();
+  };
+  SweepFlags& sweep = flags.sweep;
+  add("--transport", sweep.transport, "auto, shm, tcp, mpi, shm+mpi");
+  add("--buffers", flags.buffers, "private,visible; default: those that the transport has");
+  add("--load", sweep.load, "algorithms of one's own: module.so,schedule.json,...");
+  add("--ranks", sweep.ranks, "start so many, or insist on it");
+  add("--timeout", sweep.timeout, "deadline of one operation");
+  add("--seed", sweep.seed, "of the shuffled rounds");
+  add("-o,--output", flags.output, "the file; default: the one that init looks for");
+  return command;
 }
 
 }  // namespace
 
 void add_tune(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<TuneFlags>();
-  CLI::App* command =
-      app.add_subcommand("tune", "measure which algorithm is the fastest where, for init to use");
+  CLI::App* command = add_measuring(
+      app, "tune", "measure which algorithm is fastest where", *flags);
   SweepFlags& sweep = flags->sweep;
   sweep.factor = "4";
   const auto add = [command](const char* names, std::string& value, const char* help) {
@@ -92,16 +111,24 @@ void add_tune(CLI::App& app, std::function<int()>& run) {
   add("-b,--begin", sweep.begin, "least bytes: 8, 64K, 4M, 1G");
   add("-e,--end", sweep.end, "greatest bytes");
   add("-f,--factor", sweep.factor, "from one size to the next");
-  add("--transport", sweep.transport, "auto, shm, tcp, mpi, shm+mpi");
-  add("--buffers", flags->buffers, "private,visible; default: those that the transport has");
-  add("--load", sweep.load, "algorithms of one's own: module.so,schedule.json,...");
-  add("--ranks", sweep.ranks, "start so many, or insist on it");
   add("--budget", sweep.budget, "time per size and choice");
-  add("--timeout", sweep.timeout, "deadline of one operation");
-  add("--seed", sweep.seed, "of the shuffled rounds");
-  add("-o,--output", flags->output, "the file; default: the one that init looks for");
   command->add_flag("--again", flags->again, "measure also what the file has already");
-  command->callback([flags, &run] { run = [flags] { return tune(*flags); }; });
+  command->callback([flags, &run] {
+    run = [flags] {
+      return measure_into_file("tutti tune", *flags, [](World& world, const TuneOptions& options) {
+        return Tuner{world, options}.run();
+      });
+    };
+  });
+}
+
+void add_calibrate(CLI::App& app, std::function<int()>& run) {
+  const auto flags = std::make_shared<TuneFlags>();
+  CLI::App* command = add_measuring(
+      app, "calibrate", "measure in seconds what messages cost", *flags);
+  command->callback([flags, &run] {
+    run = [flags] { return measure_into_file("tutti calibrate", *flags, calibrate); };
+  });
 }
 
 }  // namespace tutti::perf

@@ -8,9 +8,9 @@
 #include <tutti/spi/algorithm.hpp>
 #include <tutti/spi/catalog.hpp>
 
-#include "proof/proof.hpp"
 #include "perf/command_line.hpp"
 #include "perf/sweep_failure.hpp"
+#include "proof/proof.hpp"
 
 namespace tutti::perf {
 

@@ -5,19 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 
 #include <tutti/error.hpp>
 #include <tutti/spi/communicator.hpp>
 
-#include "perf/command_line.hpp"
 #include "perf/statistics.hpp"
 #include "perf/sweep_context.hpp"
 #include "perf/sweep_failure.hpp"
 #include "perf/sweep_interrupt.hpp"
 #include "perf/sweep_units.hpp"
 #include "perf/tune_candidates.hpp"
-#include "runtime/tuning_file.hpp"
+#include "perf/tuning_store.hpp"
 
 namespace tutti::perf {
 
@@ -62,31 +60,7 @@ Tuner::Tuner(World& world, const TuneOptions& options) : world_{world}, options_
   hosts_ = static_cast<int>(context.hosts.size());
   is_oversubscribed_ = context.is_oversubscribed();
   transport_ = transport_of(world_.communicator()).capabilities().name;
-  read_file();
-}
-
-// Every rank reads it, to skip what is there already; ranks elsewhere may see another file, or
-// none.
-void Tuner::read_file() {
-  std::array<std::int64_t, 1> refused{0};
-  std::string why;  // which rank 0 tells
-  tuning_.machine = runtime::this_machine();
-  if (is_first() && std::filesystem::exists(options_.path)) {
-    try {
-      detail::Tuning found = detail::read_tuning(options_.path);
-      if (found.machine == tuning_.machine) tuning_ = std::move(found);
-      else
-        why = fmt::format(
-            "{} was measured on another machine ({} cores of {}): name another file with -o, or "
-            "remove it",
-            options_.path, found.machine.cores, found.machine.processor);
-    } catch (const Error& error) {
-      why = fmt::format("{}; name another file with -o, or remove it", error.what());
-    }
-  }
-  refused[0] = why.empty() ? 0 : 1;
-  from_rank_zero(world_.communicator(), refused);
-  if (refused[0] != 0) throw Failure{ExitCode::usage, why};
+  tuning_ = load_tuning(world_, options_.path);
 }
 
 detail::TunedPlace Tuner::place_of(const TuneJob& job) const {
@@ -192,14 +166,7 @@ void Tuner::keep(const TuneJob& job, const SizeResult& result) {
   }
   std::ranges::stable_sort(table.cells, {}, &detail::TunedCell::bytes);
   table.rules = detail::rules_of(table.cells);
-  write();
-}
-
-void Tuner::write() const {
-  const std::filesystem::path folder = std::filesystem::path{options_.path}.parent_path();
-  std::error_code ignored;  // the file cannot be written then, which is told
-  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
-  write_text(detail::text_of(tuning_), options_.path);
+  save_tuning(tuning_, options_.path);
 }
 
 void Tuner::report(const TuneJob& job, const SizeResult& result) {
@@ -238,7 +205,7 @@ int Tuner::run() {
   const std::vector<TuneJob> jobs = plan();
   if (is_first()) {
     announce(jobs);
-    write();  // or fail before anything is measured
+    save_tuning(tuning_, options_.path);  // or fail before anything is measured
   }
   SweepOptions precise = options_.sweep;
   for (const TuneJob& job : jobs) {

@@ -28,7 +28,6 @@ class Tuner {
   [[nodiscard]] int run();
 
  private:
-  void read_file();
   [[nodiscard]] std::vector<TuneJob> plan();
   void announce(const std::vector<TuneJob>& jobs) const;
   [[nodiscard]] bool is_known(const TuneJob& job) const;
@@ -36,7 +35,6 @@ class Tuner {
   [[nodiscard]] detail::TunedTable& table_for(const TuneJob& job);
   [[nodiscard]] std::vector<Candidate> screen(const TuneJob& job);
   void keep(const TuneJob& job, const SizeResult& result);
-  void write() const;
   void report(const TuneJob& job, const SizeResult& result);
   void close() const;
   [[nodiscard]] bool is_first() { return world_.communicator().rank() == 0; }

@@ -72,9 +72,13 @@ Tariff memory_tariff(int shared_cores, std::size_t buffered_bytes) {
     LinkCosts costs = kCrowdedCosts;
     costs.shared_cores = shared_cores;
     costs.buffered_bytes = static_cast<std::int64_t>(buffered_bytes);
+    LinkCosts visible = kCrowdedVisibleCosts;
+    visible.shared_cores = shared_cores;
+    visible.buffered_bytes = costs.buffered_bytes;
     return {.costs = costs,
             .origin = "assumed of shared memory and " + std::to_string(shared_cores) +
                       (shared_cores == 1 ? " core" : " cores") + " for all ranks",
+            .visible = visible,
             .lasting = kDefaultCosts};  // another run may have more cores
   }
   LinkCosts costs = kDefaultCosts;
@@ -86,8 +90,14 @@ Tariff memory_tariff(int shared_cores, std::size_t buffered_bytes) {
           .lasting = kDefaultCosts};
 }
 
-Tariff loopback_tariff() {
-  return {{.alpha = 10'000'000'000, .beta = 400'000, .gamma = 20'000}, "assumed of the loopback"};
+Tariff loopback_tariff(int shared_cores) {
+  LinkCosts costs{.alpha = 10'000'000'000, .beta = 400'000, .gamma = 20'000};
+  if (shared_cores == 0) return {costs, "assumed of the loopback"};
+  const LinkCosts lasting = costs;  // another run may have more cores
+  costs.alpha = 8'000'000'000;
+  costs.half_duplex = true;
+  costs.shared_cores = shared_cores;
+  return {.costs = costs, .origin = "assumed of the loopback", .lasting = lasting};
 }
 
 Tariff network_tariff(NetworkSpeed speed) {

@@ -35,8 +35,9 @@ enum class NetworkSpeed : std::uint8_t {
 /// @param shared_cores how many the ranks share; 0: each has one.
 /// @param buffered_bytes as LinkCosts has it, where they share some.
 [[nodiscard]] Tariff memory_tariff(int shared_cores, std::size_t buffered_bytes);
+/// @param shared_cores how many the ranks share; 0: each has one.
 /// @return what links over the loopback are taken to cost.
-[[nodiscard]] Tariff loopback_tariff();
+[[nodiscard]] Tariff loopback_tariff(int shared_cores);
 /// @param speed as measured. @return what links between hosts are taken to cost.
 [[nodiscard]] Tariff network_tariff(NetworkSpeed speed);
 /// @param megabits per second, more than zero, that somebody says. @return as above.

@@ -233,7 +233,7 @@ void World::require_memory() const {
 Tariff World::find_remote_tariff(Rank far, int megabits, Deadline deadline) {
   if (network_) return network_->tariff();
   if (far >= 0 && megabits > 0) return network_tariff(megabits);
-  if (far < 0) return loopback_tariff();
+  if (far < 0) return loopback_tariff(shared_cores_);
   const NetworkSpeed speed =
       known_speed_ == NetworkSpeed::unknown ? find_speed(far, deadline) : known_speed_;
   links_->note_speed(ends_of_network(far), speed);

@@ -1,6 +1,7 @@
 #include "selector.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <tutti/error.hpp>
 
@@ -105,12 +106,16 @@ std::string text_of(const NetworkTerms& terms) {
          ")";
 }
 
-/// Whether some ranks are on one host, and not all.
-bool are_mixed(std::vector<int> hosts) {
-  const std::size_t ranks = hosts.size();
+int count_of(std::vector<int> hosts) {
   std::ranges::sort(hosts);
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
-  return hosts.size() > 1 && hosts.size() < ranks;
+  return static_cast<int>(hosts.size());
+}
+
+/// Whether some ranks are on one host, and not all.
+bool are_mixed(const std::vector<int>& hosts) {
+  const int count = count_of(hosts);
+  return count > 1 && count < static_cast<int>(hosts.size());
 }
 
 /// Hosts on one switch, and ranks in their memory. A message costs what the tariff says: half of
@@ -171,6 +176,7 @@ Selector::Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog, std::v
                    Measurements measurements)
     : tariff_{std::move(tariff)}, hosts_{std::move(hosts)}, catalog_{or_own(std::move(catalog))},
       measurements_{std::move(measurements)} {
+  calibrate();
   if (tariff_.inside && are_mixed(hosts_))
     network_ = network_of_hosts(tariff_.costs, *tariff_.inside, hosts_);
 }
@@ -179,6 +185,38 @@ Selector::Selector(RankNetwork network, std::shared_ptr<const Catalog> catalog,
                    std::vector<int> hosts, std::shared_ptr<const Graph> graph)
     : tariff_{.origin = "network " + network.topology.name()}, hosts_{std::move(hosts)},
       catalog_{or_own(std::move(catalog))}, network_{std::move(network)}, graph_{std::move(graph)} {
+}
+
+/// What was measured stands in for what is assumed, except where every run must choose alike. Ranks
+/// of several hosts, some of which share one, are charged by two measurements: of ranks that share
+/// no host, and of ranks that share one.
+void Selector::calibrate() {
+  if (!measurements_.tuning || hosts_.empty()) return;
+  const LinkCosts assumed = tariff_.costs;
+  TunedCosts wanted{.ranks = static_cast<int>(hosts_.size()),
+                    .hosts = count_of(hosts_),
+                    .transport = measurements_.transport,
+                    .costs = assumed};
+  wanted.transport.erase(0, wanted.transport.find('+') + 1);  // between hosts
+  if (fit(tariff_.costs, wanted)) {
+    tariff_.origin = "measured: " + measurements_.tuning->origin;
+    if (!tariff_.lasting) tariff_.lasting = assumed;
+  }
+  wanted.visible = true;
+  if (tariff_.visible) fit(*tariff_.visible, wanted);
+  wanted = {.ranks = std::max(wanted.ranks / wanted.hosts, 2), .hosts = 1, .transport = "shm"};
+  if (tariff_.inside) fit(*tariff_.inside, wanted);
+}
+
+/// @param costs become those that were measured, but for what is known of these ranks. @return
+/// whether there are some.
+bool Selector::fit(LinkCosts& costs, const TunedCosts& wanted) const {
+  const TunedCosts* const found = find_costs(*measurements_.tuning, wanted);
+  if (found == nullptr) return false;
+  const LinkCosts assumed = std::exchange(costs, found->costs);
+  costs.shared_cores = assumed.shared_cores;
+  costs.buffered_bytes = assumed.buffered_bytes;
+  return true;
 }
 
 /// What was added must be proved, for this number of ranks and this root.
@@ -284,13 +322,9 @@ std::string Selector::costs_in_words(const Problem& problem) const {
 std::optional<Candidate> Selector::look_up(const Problem& problem, std::string& origin) {
   const Contract& contract = problem.contract;
   if (!measurements_.tuning || problem.determinism >= Determinism::run_to_run) return {};
-  std::vector<int> hosts = hosts_;
-  std::ranges::sort(hosts);
-  const auto others = std::ranges::unique(hosts);
-  const auto count = static_cast<int>(hosts.size() - others.size());
-  const TunedTable* const table =
-      find_table(*measurements_.tuning, {contract.collective, contract.size, std::max(count, 1),
-                                         measurements_.transport, problem.visible});
+  const TunedTable* const table = find_table(
+      *measurements_.tuning, {contract.collective, contract.size, std::max(count_of(hosts_), 1),
+                              measurements_.transport, problem.visible});
   if (table == nullptr) return {};
   const TunedRule& rule = rule_for(*table, problem.bytes());
   origin = measurements_.tuning->origin + ", from " + std::to_string(rule.from_bytes) + " bytes on";
@@ -312,6 +346,7 @@ std::optional<Candidate> Selector::look_up(const Problem& problem, std::string& 
 Selection Selector::select(const Problem& problem) {
   Selection selection{.forced = !problem.algorithm.empty(),
                       .costs = costs_in_words(problem),
+                      .charged = costs_of(problem),
                       .on_network = network_for(problem) != nullptr,
                       .determinism = problem.determinism};
   const Collective collective = problem.contract.collective;

@@ -43,6 +43,7 @@ struct Selection {
   bool forced = false;
   std::vector<Candidate> candidates{};  ///< All that were looked at, in the catalog's order.
   std::string costs{};                  ///< What the predictions rest on, for a person.
+  LinkCosts charged{};                  ///< Likewise, where candidates have no terms.
   std::string measured{};     ///< The file that the choice comes from, or why its one cannot serve.
   bool on_network = false;    ///< Whether candidates have terms.
   Determinism determinism{};  ///< What was to be kept.
@@ -79,6 +80,8 @@ class Selector {
   [[nodiscard]] std::string costs_in_words(const Problem& problem) const;
   [[nodiscard]] const RankNetwork* network_for(const Problem& problem) const noexcept;
   [[nodiscard]] const LinkCosts& costs_of(const Problem& problem) const noexcept;
+  void calibrate();
+  bool fit(LinkCosts& costs, const TunedCosts& wanted) const;
   [[nodiscard]] bool charges_what_lasts(const Problem& problem) const noexcept;
   void prove(Candidate& candidate, const Contract& contract);
   [[nodiscard]] const Profile& profile(const Choice& choice, const Contract& contract);

@@ -30,10 +30,10 @@ struct Simulated {
 
 /// Runs schedules on a network: a rank hands its messages over one after the other, those to one
 /// peer leave one after the other, they share the links of their paths max-min fairly, arrive after
-/// the latency of these, and are reduced one after the other. A round starts when the earlier ones have ended that touch what it touches, or
-/// all, of a paced schedule; its sends end when they have left, its receives when they are reduced.
-/// Throws Error{invalid_argument} where there are more ranks than hosts, ranks that cut the vector
-/// differently, or a receive is never met by a send.
+/// the latency of these, and are reduced one after the other. A round starts when the earlier ones
+/// have ended that touch what it touches, or all, of a paced schedule; its sends end when they have
+/// left, its receives when they are reduced. Throws Error{invalid_argument} where there are more
+/// ranks than hosts, ranks that cut the vector differently, or a receive is never met by a send.
 /// @param schedules of all ranks; rank r sits on host r. @param block_bytes of each block, as
 /// predict_exact. @param element_bytes likewise. @param topology of at least as many hosts.
 /// @param routing how paths are chosen. @param costs of ranks. @return what it was like.

@@ -12,6 +12,30 @@ const TunedTable* find_table(const Tuning& tuning, const TunedPlace& place) noex
   return found == tuning.tables.end() || found->rules.empty() ? nullptr : &*found;
 }
 
+const TunedCosts* find_costs(const Tuning& tuning, const TunedCosts& wanted) noexcept {
+  const auto fits = [&](const TunedCosts& costs) {
+    return costs.transport == wanted.transport && costs.visible == wanted.visible &&
+           (costs.hosts > 1) == (wanted.hosts > 1) &&
+           (costs.costs.shared_cores > 0) == (wanted.costs.shared_cores > 0);
+  };
+  const auto distance = [&](const TunedCosts& costs) {
+    return std::abs(std::log(static_cast<double>(costs.ranks) / wanted.ranks));
+  };
+  const TunedCosts* nearest = nullptr;
+  for (const TunedCosts& costs : tuning.costs)
+    if (fits(costs) && (nearest == nullptr || distance(costs) < distance(*nearest)))
+      nearest = &costs;
+  return nearest;
+}
+
+void keep_costs(Tuning& tuning, TunedCosts costs) {
+  std::erase_if(tuning.costs, [&](const TunedCosts& other) {
+    return other.ranks == costs.ranks && other.hosts == costs.hosts &&
+           other.transport == costs.transport && other.visible == costs.visible;
+  });
+  tuning.costs.push_back(std::move(costs));
+}
+
 const TunedRule& rule_for(const TunedTable& table, std::size_t bytes) noexcept {
   const TunedRule* rule = &table.rules.front();
   for (const TunedRule& next : table.rules)

@@ -2,7 +2,8 @@
 /// What was measured on a machine and is kept in a file: a person can read it, and selectors do.
 ///
 /// The file is JSON: `"format": "tutti-tuning"`, `"version": 1`, `machine` with `processor` and
-/// `cores`, and `tables`, each for one collective on one number of ranks and hosts over one
+/// `cores`; `costs`, what messages were measured to cost, which the model rests on; and `tables`,
+/// each for one collective on one number of ranks and hosts over one
 /// transport and kind of buffers: `rules`, what to run from how many bytes on, and `cells`, the
 /// measured times that they were made of.
 #pragma once
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include <tutti/spi/costs.hpp>
 #include <tutti/types.hpp>
 
 namespace tutti::inline v0::detail {
@@ -62,10 +64,23 @@ struct TunedTable {
   std::vector<TunedCell> cells{};  ///< What was measured.
 };
 
+/// What messages cost among ranks that share no hosts, or all one.
+struct TunedCosts {
+  int ranks = 0;            ///< How many took part.
+  int hosts = 1;            ///< On how many hosts they were: 1, or as many as ranks.
+  std::string transport{};  ///< As TunedPlace.
+  bool visible = false;     ///< As TunedPlace.
+  LinkCosts costs{};        ///< Its cores and buffered bytes are those of that measurement.
+  std::size_t cells = 0;    ///< How many times they were made of.
+  double loss = 1;          ///< As Fit.
+  double median_error = 0;  ///< As Fit.
+};
+
 /// A file.
 struct Tuning {
   std::string origin{};              ///< Its path, for a person.
   TunedMachine machine{};            ///< Where it was measured.
+  std::vector<TunedCosts> costs{};   ///< At most one for the same ranks, hosts and so on.
   std::vector<TunedTable> tables{};  ///< At most one for a place.
 };
 
@@ -80,6 +95,12 @@ struct Tuning {
 
 /// @param tuning any. @param place where. @return the table for it, or null.
 [[nodiscard]] const TunedTable* find_table(const Tuning& tuning, const TunedPlace& place) noexcept;
+/// Costs of as many ranks as come closest, with cores of their own or not, on one host or several.
+/// @param tuning any. @param wanted of which ranks, hosts, transport, visible and the costs' cores
+/// count. @return them, or null.
+[[nodiscard]] const TunedCosts* find_costs(const Tuning& tuning, const TunedCosts& wanted) noexcept;
+/// Adds costs, or replaces those of the same ranks. @param tuning a file. @param costs to keep.
+void keep_costs(Tuning& tuning, TunedCosts costs);
 /// @param table with rules. @param bytes of the whole vector. @return the rule for them.
 [[nodiscard]] const TunedRule& rule_for(const TunedTable& table, std::size_t bytes) noexcept;
 

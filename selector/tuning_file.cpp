@@ -55,6 +55,11 @@ class Field {
     if (value < 1 || value > (1U << 20)) refuse(name, "is not from 1 to 1048576");
     return static_cast<int>(value);
   }
+  [[nodiscard]] bool yes_or_no(const char* name) const {
+    const TuningJson& value = at(name);
+    if (!value.is_boolean()) refuse(name, "is neither true nor false");
+    return value.get<bool>();
+  }
   /// Calls with each member of an array. @param name of it. @param use what to do.
   template <class Use>
   void each(const char* name, Use&& use) const {
@@ -104,6 +109,61 @@ TunedTable table_in(const Field& field) {
                            cell.number("high_us")});
   });
   return table;
+}
+
+/// A cost per something, in the file and in LinkCosts.
+struct CostField {
+  const char* name;
+  Femtoseconds LinkCosts::*member;
+  double unit;  // in femtoseconds
+};
+constexpr CostField kCostFields[]{{"message_us", &LinkCosts::alpha, 1e9},
+                                  {"round_us", &LinkCosts::round, 1e9},
+                                  {"byte_ns", &LinkCosts::beta, 1e6},
+                                  {"reduced_byte_ns", &LinkCosts::gamma, 1e6},
+                                  {"read_and_reduced_byte_ns", &LinkCosts::gamma_read, 1e6}};
+
+TunedCosts costs_in(const Field& field) {
+  constexpr double kMostCost = 1e15;  // a second
+  TunedCosts costs{.ranks = field.count("ranks"),
+                   .hosts = field.count("hosts"),
+                   .transport = field.text("transport"),
+                   .visible = is_visible(field),
+                   .cells = field.whole("cells"),
+                   .loss = field.number("loss"),
+                   .median_error = field.number("median_error")};
+  for (const CostField& cost : kCostFields) {
+    const double value = field.number(cost.name) * cost.unit;
+    if (value > kMostCost) field.refuse(cost.name, "is more than a second");
+    costs.costs.*cost.member = std::llround(value);
+  }
+  costs.costs.shared_cores =
+      static_cast<int>(std::min<std::size_t>(field.whole("shared_cores"), 1U << 20));
+  costs.costs.buffered_bytes = static_cast<std::int64_t>(field.whole("buffered_bytes"));
+  costs.costs.overlaps = field.yes_or_no("overlaps");
+  costs.costs.half_duplex = field.yes_or_no("half_duplex");
+  return costs;
+}
+
+double to_millionths(double value) {
+  return std::round(value * 1e6) / 1e6;
+}
+
+TuningJson json_of(const TunedCosts& costs) {
+  TuningJson json{{"ranks", costs.ranks},
+                  {"hosts", costs.hosts},
+                  {"transport", costs.transport},
+                  {"buffers", costs.visible ? "visible" : "private"}};
+  for (const CostField& cost : kCostFields)
+    json[cost.name] = to_millionths(static_cast<double>(costs.costs.*cost.member) / cost.unit);
+  json["shared_cores"] = costs.costs.shared_cores;
+  json["buffered_bytes"] = costs.costs.buffered_bytes;
+  json["overlaps"] = costs.costs.overlaps;
+  json["half_duplex"] = costs.costs.half_duplex;
+  json["cells"] = costs.cells;
+  json["loss"] = std::round(costs.loss * 1000) / 1000;
+  json["median_error"] = std::round(costs.median_error * 1000) / 1000;
+  return json;
 }
 
 TuningJson json_of(const TunedTable& table) {
@@ -158,6 +218,7 @@ Tuning tuning_of(std::string_view text) try {
     file.refuse("version", "is not " + std::to_string(kVersion) + ": measure again");
   const Field machine{file.at("machine"), "/machine"};
   Tuning tuning{.machine = {machine.text("processor"), machine.count("cores")}};
+  file.each("costs", [&](const Field& field) { tuning.costs.push_back(costs_in(field)); });
   file.each("tables", [&](const Field& field) {
     TunedTable table = table_in(field);
     for (const TunedTable& other : tuning.tables)
@@ -174,7 +235,9 @@ std::string text_of(const Tuning& tuning) {
       {"format", kFormat},
       {"version", kVersion},
       {"machine", {{"processor", tuning.machine.processor}, {"cores", tuning.machine.cores}}},
+      {"costs", TuningJson::array()},
       {"tables", TuningJson::array()}};
+  for (const TunedCosts& costs : tuning.costs) json["costs"].push_back(json_of(costs));
   for (const TunedTable& table : tuning.tables) json["tables"].push_back(json_of(table));
   std::string text;
   write(text, json, "");

@@ -47,7 +47,7 @@ TEST(NetworkSpeed, ClassesCostWhatTheySay) {
   for (const NetworkSpeed speed : {NetworkSpeed::megabits_100, NetworkSpeed::gigabits_10})
     EXPECT_EQ(network_tariff(speed).lasting, network_tariff(NetworkSpeed::unknown).costs);
   EXPECT_EQ(memory_tariff(2, 1000).lasting, memory_tariff(0, 1000).lasting);
-  for (const Tariff& tariff : {memory_tariff(0, 1000), memory_tariff(2, 1000), loopback_tariff()})
+  for (const Tariff& tariff : {memory_tariff(0, 1000), memory_tariff(2, 1000), loopback_tariff(0), loopback_tariff(2)})
     EXPECT_FALSE(tariff.costs.overlaps) << tariff.origin;
   EXPECT_EQ(memory_tariff(2, 1000).costs.buffered_bytes, 1000);
   EXPECT_EQ(memory_tariff(0, 1000).costs.buffered_bytes, 0) << "nobody waits for a turn";

@@ -106,6 +106,25 @@ class Tune(unittest.TestCase):
                                "--buffers", "private")
         self.assertIn("nothing to measure", text)
 
+    def test_calibrates_in_seconds(self):
+        arguments = ["calibrate", "--ranks", "2", "--transport", "shm", "-o", str(self.path)]
+        code, text, said = run(*arguments)
+        self.assertEqual(code, 0, said)
+        self.assertIn("us per message", text)
+        costs = json.loads(self.path.read_text())["costs"]
+        self.assertEqual([(each["ranks"], each["hosts"], each["transport"], each["buffers"])
+                          for each in costs], [(2, 1, "shm", "private"), (2, 1, "shm", "visible")])
+        for each in costs:
+            self.assertGreater(each["cells"], 100)
+            self.assertGreaterEqual(each["loss"], 1)
+        code, _, said = run(*arguments)  # again, in place of the former
+        self.assertEqual((code, len(json.loads(self.path.read_text())["costs"])), (0, 2), said)
+        self.assertEqual(self.tune("-C", "all_reduce", "-e", "64")[0], 0)
+        both = json.loads(self.path.read_text())
+        self.assertEqual((len(both["costs"]), len(both["tables"])), (2, 2))
+        code, _, said = run("calibrate", "-o", str(self.path))
+        self.assertEqual((code, "--ranks 4" in said), (2, True), said)
+
     def test_auto_runs_what_the_file_says(self):
         self.write_rule("reduce_broadcast")
         self.assertEqual(self.what_auto_runs(TUTTI_TUNING=str(self.path))[0], "reduce_broadcast")

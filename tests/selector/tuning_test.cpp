@@ -115,6 +115,50 @@ TEST(Tuning, AFileThatCannotBeReadIsNamed) {
   }
 }
 
+TunedCosts costs_for(int ranks, int hosts, Femtoseconds alpha) {
+  return {.ranks = ranks, .hosts = hosts, .transport = "shm", .costs = {.alpha = alpha}};
+}
+
+TEST(TunedCosts, AreReadAsTheyWereWritten) {
+  Tuning tuning = tuning_with({{0, "ring", 0}});
+  TunedCosts costs = costs_for(4, 1, 1'500'000'000);
+  costs.costs = {.alpha = 1'500'000'000,
+                 .beta = 100'000,
+                 .gamma = 12'500,
+                 .round = 3'000'000'000,
+                 .overlaps = true,
+                 .half_duplex = true,
+                 .shared_cores = 2,
+                 .buffered_bytes = 4096,
+                 .gamma_read = 50'000};
+  keep_costs(tuning, costs);
+  const Tuning read = tuning_of(text_of(tuning));
+  ASSERT_EQ(read.costs.size(), 1U);
+  EXPECT_EQ(read.costs[0].costs, costs.costs);
+  EXPECT_EQ(text_of(read), text_of(tuning));
+}
+
+TEST(TunedCosts, ThoseOfTheClosestNumberOfRanksHold) {
+  Tuning tuning;
+  keep_costs(tuning, costs_for(2, 1, 1));
+  keep_costs(tuning, costs_for(16, 1, 2));
+  keep_costs(tuning, costs_for(4, 4, 3));
+  keep_costs(tuning, costs_for(16, 1, 4));  // instead of the earlier ones
+  EXPECT_EQ(tuning.costs.size(), 3U);
+  const auto alpha = [&](int ranks, int hosts) {
+    return find_costs(tuning, costs_for(ranks, hosts, 0))->costs.alpha;
+  };
+  EXPECT_EQ(alpha(3, 1), 1);
+  EXPECT_EQ(alpha(8, 1), 4);
+  EXPECT_EQ(alpha(64, 64), 3);
+  TunedCosts wanted = costs_for(2, 1, 0);
+  wanted.costs.shared_cores = 2;
+  EXPECT_EQ(find_costs(tuning, wanted), nullptr);
+  wanted = costs_for(2, 1, 0);
+  wanted.visible = true;
+  EXPECT_EQ(find_costs(tuning, wanted), nullptr);
+}
+
 /// A communicator of four ranks that share memory, with a file.
 Selector selector_with(std::vector<TunedRule> rules) {
   return Selector{Tariff{},
@@ -174,6 +218,20 @@ TEST(MeasuredChoice, ThatCannotServeLeavesTheChoiceToTheModelAndSaysSo) {
   };
   expect("rung", "not as measured: FILE, from 0 bytes on: ");
   expect("knomial:k=0", "not as measured: FILE");
+}
+
+TEST(MeasuredCosts, AreCharged) {
+  auto tuning = std::make_shared<Tuning>();
+  tuning->origin = "FILE";
+  keep_costs(*tuning, costs_for(4, 1, 77'000'000'000));
+  Selector selector{Tariff{}, nullptr, {0, 0, 0, 0}, {tuning, "shm"}};
+  const Selection selection = selector.select(all_reduce_of(64));
+  EXPECT_EQ(selection.charged.alpha, 77'000'000'000);
+  EXPECT_NE(selection.explain().find("77.0 us per message"), std::string::npos);
+  EXPECT_NE(selection.explain().find("measured: FILE"), std::string::npos);
+  Problem problem = all_reduce_of(64);
+  problem.determinism = Determinism::run_to_run;
+  EXPECT_EQ(selector.select(problem).charged.alpha, kDefaultCosts.alpha);
 }
 
 TEST(MeasuredChoice, GivesWayToWhatACallNames) {

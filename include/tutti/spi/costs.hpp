@@ -52,6 +52,14 @@ inline constexpr LinkCosts kCrowdedCosts{.alpha = 200'000'000,
 /// that reducing is all there is to a byte.
 inline constexpr LinkCosts kVisibleCosts{.alpha = 500'000'000, .beta = 100'000, .gamma = 400'000};
 
+/// The same in memory that all see: what is longer than some bytes is read where it lies.
+inline constexpr LinkCosts kCrowdedVisibleCosts{.alpha = 90'000'000,
+                                                .beta = 58'000,
+                                                .gamma = 37'000,
+                                                .round = 1'100'000'000,
+                                                .half_duplex = true,
+                                                .gamma_read = 50'000};
+
 /// Costs, and where they come from. The costs are equal on all ranks, since ranks that took
 /// different ones would choose different algorithms.
 struct Tariff {
