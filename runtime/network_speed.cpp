@@ -18,6 +18,9 @@ constexpr int kMostProbes = 5;
 constexpr std::chrono::milliseconds kLongProbe{60};
 constexpr std::chrono::seconds kPatience{1};
 
+// Longer messages from memory that all see are worked on where they lie.
+constexpr std::int64_t kBufferedVisible = 8192;
+
 constexpr double kClassLimit = 3.16;  // the geometric mean of two decades
 
 /// Of one connection between hosts that runs at a number of megabits per second.
@@ -74,7 +77,7 @@ Tariff memory_tariff(int shared_cores, std::size_t buffered_bytes) {
     costs.buffered_bytes = static_cast<std::int64_t>(buffered_bytes);
     LinkCosts visible = kCrowdedVisibleCosts;
     visible.shared_cores = shared_cores;
-    visible.buffered_bytes = costs.buffered_bytes;
+    visible.buffered_bytes = std::min(costs.buffered_bytes, kBufferedVisible);
     return {.costs = costs,
             .origin = "assumed of shared memory and " + std::to_string(shared_cores) +
                       (shared_cores == 1 ? " core" : " cores") + " for all ranks",
@@ -94,9 +97,11 @@ Tariff loopback_tariff(int shared_cores) {
   LinkCosts costs{.alpha = 10'000'000'000, .beta = 400'000, .gamma = 20'000};
   if (shared_cores == 0) return {costs, "assumed of the loopback"};
   const LinkCosts lasting = costs;  // another run may have more cores
-  costs.alpha = 8'000'000'000;
-  costs.half_duplex = true;
-  costs.shared_cores = shared_cores;
+  costs = {.alpha = 7'600'000'000,
+           .beta = 480'000,
+           .gamma = 1'000,
+           .half_duplex = true,
+           .shared_cores = shared_cores};
   return {.costs = costs, .origin = "assumed of the loopback", .lasting = lasting};
 }
 

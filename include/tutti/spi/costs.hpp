@@ -54,11 +54,11 @@ inline constexpr LinkCosts kVisibleCosts{.alpha = 500'000'000, .beta = 100'000, 
 
 /// The same in memory that all see: what is longer than some bytes is read where it lies.
 inline constexpr LinkCosts kCrowdedVisibleCosts{.alpha = 90'000'000,
-                                                .beta = 58'000,
-                                                .gamma = 37'000,
-                                                .round = 1'100'000'000,
+                                                .beta = 68'000,
+                                                .gamma = 26'000,
+                                                .round = 1'570'000'000,
                                                 .half_duplex = true,
-                                                .gamma_read = 50'000};
+                                                .gamma_read = 8'000};
 
 /// Costs, and where they come from. The costs are equal on all ranks, since ranks that took
 /// different ones would choose different algorithms.
