@@ -37,6 +37,10 @@ NamedTopology named(Topology topology) {
   return {std::move(topology), std::move(names)};
 }
 
+double nanoseconds_per_message(const LinkSpeed& speed) {
+  return static_cast<double>(speed.per_message) / 1e6;
+}
+
 double nanoseconds(const LinkSpeed& speed) {
   return static_cast<double>(speed.latency) / 1e6;
 }
@@ -106,6 +110,7 @@ std::string json_of(const NamedTopology& network) {
     json["links"].push_back({{"from", network.names[static_cast<std::size_t>(link.a)]},
                              {"to", network.names[static_cast<std::size_t>(link.b)]},
                              {"latency_ns", nanoseconds(link.speed)},
+                             {"per_message_ns", nanoseconds_per_message(link.speed)},
                              {"gbit_per_s", gbit_per_second(link.speed)}});
   return json.dump(1) + "\n";
 }

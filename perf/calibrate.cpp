@@ -79,9 +79,11 @@ class Calibration {
           if (!time(collective, bytes)) return {};
     const detail::Fit fit =
         world_.communicator().rank() == 0 ? detail::fit_costs(races_, start_) : detail::Fit{};
+    std::string transport = transport_of(world_.communicator()).capabilities().name;
+    transport.erase(0, transport.find('+') + 1);  // of shm+tcp, what carries between hosts
     return detail::TunedCosts{.ranks = world_.communicator().size(),
                               .hosts = hosts,
-                              .transport = transport_of(world_.communicator()).capabilities().name,
+                              .transport = std::move(transport),
                               .visible = options_.buffers == "visible",
                               .costs = fit.costs,
                               .cells = cells_,

@@ -124,7 +124,7 @@ Tariff World::tariff_of(const std::vector<Rank>& members) const {
     std::set<Rank> domains;
     for (const Rank member : members) domains.insert(memory_domain(member));
     const bool some_do = domains.size() < members.size() && count_hosts(members) > 1;
-    if (some_do) tariff.inside = memory_tariff(0, 0).costs;
+    if (some_do) tariff.inside = kInsideCosts;
     return tariff;
   }
   return memory_tariff(shared_cores_, shm::longest_buffered(members.size()));

@@ -33,8 +33,9 @@ std::vector<Outgoing> outgoing_of(std::span<const Step> round) {
 
 /// What a round's messages take of one rank.
 struct Crossing {
-  Femtoseconds bytes = 0;    // of the fullest link on their ways
-  Femtoseconds latency = 0;  // of the longest way
+  Femtoseconds bytes = 0;     // of the fullest link on their ways
+  Femtoseconds messages = 0;  // of the link on their ways that they occupy longest
+  Femtoseconds latency = 0;   // of the longest way
 };
 
 /// What links carry in one round, and in all.
@@ -42,14 +43,15 @@ class LinkLoads {
  public:
   explicit LinkLoads(const RankNetwork& network)
       : topology_{network.topology}, routes_{network.topology, network.routing},
-        now_(routes_.channels(), 0), ever_(routes_.channels(), 0) {}
+        now_(routes_.channels()), ever_(routes_.channels()) {}
 
   void add(Rank from, const Outgoing& message) {
     routes_.find(from, message.first, path_);
     for (const int channel : path_) {
-      std::int64_t& units = now_[static_cast<std::size_t>(channel)];
-      if (units == 0) used_.push_back(channel);
-      units += message.second;
+      Load& load = now_[static_cast<std::size_t>(channel)];
+      if (load.messages == 0) used_.push_back(channel);
+      ++load.messages;
+      load.units += message.second;
     }
   }
   /// Once all messages of the round have been added.
@@ -60,7 +62,8 @@ class LinkLoads {
       Femtoseconds latency = 0;
       for (const int channel : path_) {
         latency = plus(latency, speed(channel).latency);
-        crossing.bytes = std::max(crossing.bytes, time(channel, now_));
+        crossing.bytes = std::max(crossing.bytes, bytes(channel, now_));
+        crossing.messages = std::max(crossing.messages, messages_on(channel, now_));
       }
       crossing.latency = std::max(crossing.latency, latency);
     }
@@ -69,27 +72,36 @@ class LinkLoads {
   void end_round() {
     for (const int channel : used_) {
       const auto at = static_cast<std::size_t>(channel);
-      ever_[at] += std::exchange(now_[at], 0);
-      fullest_ = std::max(fullest_, time(channel, ever_));
+      const Load load = std::exchange(now_[at], {});
+      ever_[at] = {ever_[at].units + load.units, ever_[at].messages + load.messages};
+      fullest_.bytes = std::max(fullest_.bytes, bytes(channel, ever_));
+      fullest_.messages = std::max(fullest_.messages, messages_on(channel, ever_));
     }
     used_.clear();
   }
-  /// What the link takes that carries most of all rounds.
-  [[nodiscard]] Femtoseconds fullest() const noexcept { return fullest_; }
+  /// What the links take that carry most of all rounds, without latency.
+  [[nodiscard]] const Crossing& fullest() const noexcept { return fullest_; }
 
  private:
   [[nodiscard]] const LinkSpeed& speed(int channel) const {
     return topology_.links()[static_cast<std::size_t>(channel / 2)].speed;
   }
-  [[nodiscard]] Femtoseconds time(int channel, const std::vector<std::int64_t>& units) const {
-    return times(units[static_cast<std::size_t>(channel)], speed(channel).per_byte);
+  struct Load {
+    std::int64_t units = 0;
+    std::int64_t messages = 0;
+  };
+  [[nodiscard]] Femtoseconds bytes(int channel, const std::vector<Load>& loads) const {
+    return times(loads[static_cast<std::size_t>(channel)].units, speed(channel).per_byte);
+  }
+  [[nodiscard]] Femtoseconds messages_on(int channel, const std::vector<Load>& loads) const {
+    return times(loads[static_cast<std::size_t>(channel)].messages, speed(channel).per_message);
   }
 
   const Topology& topology_;
   Routes routes_;
-  std::vector<std::int64_t> now_, ever_;  // units by channel
+  std::vector<Load> now_, ever_;  // by channel
   std::vector<int> used_{}, path_{};
-  Femtoseconds fullest_ = 0;
+  Crossing fullest_{};
 };
 
 /// By rank, or of rank 0 for all, then by round.
@@ -135,6 +147,7 @@ Crossings crossings_of_all(const Schedule& first, int size, LinkLoads& loads) {
       for (Rank rank = 0; rank < size; ++rank) {
         const Crossing own = loads.crossing(rank, sent_by(rank));
         found->second = {std::max(found->second.bytes, own.bytes),
+                         std::max(found->second.messages, own.messages),
                          std::max(found->second.latency, own.latency)};
       }
       loads.end_round();
@@ -156,13 +169,15 @@ std::int64_t units_of_slots(const Slots& slots) noexcept {
 /// Each member takes its own longest path.
 struct CountOnNetwork {
   const Crossings& crossings;
+  Femtoseconds message;  // what handing one over takes
 
   [[nodiscard]] const Crossing& crossing(RoundOf at) const {
     return crossings[static_cast<std::size_t>(at.rank)][at.index];
   }
   Sum busy(RoundOf self, std::span<const Step> round, Sum now) const {
-    now.messages += messages_in(round);
-    now.bytes = plus(now.bytes, crossing(self).bytes);
+    const Crossing& own = crossing(self);
+    now.messages = plus(now.messages, plus(times(messages_in(round), message), own.messages));
+    now.bytes = plus(now.bytes, own.bytes);
     return now;
   }
   Sum arrives(RoundOf from, Rank, Sum sent) const {
@@ -196,8 +211,7 @@ NetworkTerms NetworkProfile::time(std::size_t bytes, std::size_t segment_bytes) 
     segments = static_cast<std::int64_t>((bytes - 1) / segment_bytes + 1);
   const std::int64_t whole = times(units, segments);
   const auto terms = [&](const Sum& sum) {
-    return NetworkTerms{sum.latency, times(sum.messages, endpoints.message),
-                        share_of(bytes, sum.bytes, whole),
+    return NetworkTerms{sum.latency, sum.messages, share_of(bytes, sum.bytes, whole),
                         times(share_of(bytes, sum.reduced, whole), endpoints.reduced)};
   };
   NetworkTerms all = terms(path);
@@ -223,20 +237,23 @@ NetworkProfile profile_on(const Choice& choice, int size, Rank root, const RankN
   const Crossings crossings = is_one_for_all ? crossings_of_all(schedules.front(), size, loads)
                                              : crossings_of(schedules, loads);
   NetworkProfile profile{.units = schedules.front().units(), .endpoints = network.endpoints};
-  CountOnNetwork count{crossings};
+  CountOnNetwork count{crossings, network.endpoints.message};
   for (const Sum& end : Flow<Sum, CountOnNetwork>{schedules, size, count}.run())
     profile.path = later_of_sums(profile.path, end);
   for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
     Sum own;
     for (std::size_t index = 0; index < schedules[rank].rounds(); ++index) {
       const std::span<const Step> round = schedules[rank].round(index);
-      own.messages += messages_in(round);
+      own.messages = plus(own.messages, times(messages_in(round), network.endpoints.message));
       own.reduced += work_of(round, units_of_slots).reduced;
     }
     profile.busiest = later_of_sums(profile.busiest, own);
   }
   // Of one for all every rank is as busy as the path is long.
-  profile.busiest.bytes = is_one_for_all ? profile.path.bytes : loads.fullest();
+  profile.busiest.bytes = is_one_for_all ? profile.path.bytes : loads.fullest().bytes;
+  profile.busiest.messages = is_one_for_all
+                                 ? profile.path.messages
+                                 : std::max(profile.busiest.messages, loads.fullest().messages);
   profile.path = later_of_sums(profile.path, profile.busiest);
   return profile;
 }

@@ -37,7 +37,7 @@ struct NetworkTerms {
 struct NetworkProfile {
   /// What follows each other: on a path through the data flow, or at one rank.
   struct Sum {
-    std::int64_t messages = 0;  ///< Messages sent.
+    Femtoseconds messages = 0;  ///< Handing them over, and what they occupy links for.
     Femtoseconds latency = 0;   ///< Of links.
     Femtoseconds bytes = 0;     ///< Of the fullest link of each round, if a unit is a byte.
     std::int64_t reduced = 0;   ///< Units reduced.

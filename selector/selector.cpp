@@ -118,8 +118,9 @@ bool are_mixed(const std::vector<int>& hosts) {
   return count > 1 && count < static_cast<int>(hosts.size());
 }
 
-/// Hosts on one switch, and ranks in their memory. A message costs what the tariff says: half of
-/// what one within a host does occupies its sender, and links take the rest.
+/// Hosts on one switch, and ranks in their memory. A message costs what the tariff says. Half of
+/// what one within a host does occupies its sender. Between hosts half of the rest occupies the
+/// host's link, which its ranks share, and half is latency.
 RankNetwork network_of_hosts(const LinkCosts& between, const LinkCosts& inside,
                              const std::vector<int>& hosts) {
   std::vector<int> known;
@@ -129,8 +130,8 @@ RankNetwork network_of_hosts(const LinkCosts& between, const LinkCosts& inside,
     host_of.push_back(static_cast<int>(found - known.begin()));
     if (found == known.end()) known.push_back(host);
   }
-  const LinkSpeed wire{.latency = std::max<Femtoseconds>(between.alpha - inside.alpha, 0) / 2,
-                       .per_byte = between.beta};
+  const Femtoseconds rest = std::max<Femtoseconds>(between.alpha - inside.alpha, 0);
+  const LinkSpeed wire{.latency = rest / 4, .per_byte = between.beta, .per_message = rest / 2};
   const LinkSpeed memory{.latency = inside.alpha / 4,
                          .per_byte = inside.half_duplex ? 2 * inside.beta : inside.beta};
   return {
@@ -204,8 +205,11 @@ void Selector::calibrate() {
   }
   wanted.visible = true;
   if (tariff_.visible) fit(*tariff_.visible, wanted);
+  if (!tariff_.inside) return;
   wanted = {.ranks = std::max(wanted.ranks / wanted.hosts, 2), .hosts = 1, .transport = "shm"};
-  if (tariff_.inside) fit(*tariff_.inside, wanted);
+  if (fit(*tariff_.inside, wanted)) return;
+  wanted.costs.shared_cores = 1;  // in want of a better one
+  fit(*tariff_.inside, wanted);
 }
 
 /// @param costs become those that were measured, but for what is known of these ranks. @return

@@ -190,10 +190,14 @@ class Simulation {
   void depart(std::size_t number) {
     Message& message = messages_[number];
     routes_.find(message.from.rank, message.to, path_);
-    for (const int channel : path_)
-      message.latency +=
-          nanoseconds(topology_.links()[static_cast<std::size_t>(channel / 2)].speed.latency);
-    flows_.start(path_, message.bytes, number);
+    double occupied = 0;  // in bytes that could pass the link meanwhile
+    for (const int channel : path_) {
+      const LinkSpeed& speed = topology_.links()[static_cast<std::size_t>(channel / 2)].speed;
+      message.latency += nanoseconds(speed.latency);
+      occupied = std::max(occupied, static_cast<double>(speed.per_message) /
+                                        std::max(static_cast<double>(speed.per_byte), 1e-6));
+    }
+    flows_.start(path_, message.bytes + occupied, number);
   }
   void leave(std::size_t number) {
     const Message& message = messages_[number];

@@ -59,6 +59,8 @@ double number(const Json& json, const char* field, const std::string& where) {
 LinkSpeed speed_of(const Json& json, LinkSpeed speed, const std::string& where) {
   if (json.contains("latency_ns"))
     speed.latency = std::llround(number(json, "latency_ns", where) * 1e6);
+  if (json.contains("per_message_ns"))
+    speed.per_message = std::llround(number(json, "per_message_ns", where) * 1e6);
   if (!json.contains("gbit_per_s")) return speed;
   const double rate = number(json, "gbit_per_s", where);
   if (rate <= 0) refuse_network(where + "\"gbit_per_s\" is 0: nothing would ever arrive");

@@ -18,8 +18,9 @@ struct NamedTopology {
 
 /// Reads a network as JSON: `hosts` and `switches`, arrays of names, and `links`, an array of
 /// objects with `from` and `to`, two of those names, and perhaps `count`, how many of them there
-/// are, `latency_ns` and `gbit_per_s`; the latter two may stand beside `hosts` for all links, and
-/// `name`. Throws Error{invalid_argument} that names what is wrong. @param text of the file.
+/// are, `latency_ns`, `per_message_ns` and `gbit_per_s`; the latter three may stand beside `hosts`
+/// for all links, and `name`. Throws Error{invalid_argument} that names what is wrong. @param text
+/// of the file.
 /// @return the network.
 [[nodiscard]] NamedTopology read_json_topology(std::string_view text);
 

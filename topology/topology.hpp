@@ -16,7 +16,9 @@ namespace tutti::inline v0 {
 struct LinkSpeed {
   Femtoseconds latency = 1'000'000'000;  ///< From one end to the other: a microsecond.
   Femtoseconds per_byte = 80'000;        ///< 100 Gbit/s.
-  /// Equality of both.
+  /// For which a message occupies the link beside its bytes, as where system calls hand it over.
+  Femtoseconds per_message = 0;
+  /// Equality of all.
   friend bool operator==(const LinkSpeed&, const LinkSpeed&) = default;
 };
 

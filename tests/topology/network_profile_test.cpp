@@ -52,6 +52,28 @@ TEST(NetworkProfile, OfTheMultitreeOnASlimFlyHasFourRounds) {
   EXPECT_EQ(terms.latency, 4 * 3 * kLinkTime);
 }
 
+/// A switch whose links a message occupies for a while.
+Topology occupied_switch(int hosts, Femtoseconds per_message) {
+  return single_switch(hosts, {.per_message = per_message});
+}
+
+TEST(NetworkProfile, MessagesOccupyTheLinksThatTheyShare) {
+  constexpr Femtoseconds kOccupied = 3'000'000'000;
+  const std::vector<int> host_of{0, 0, 1, 1};
+  const LinkSpeed memory{.latency = 0, .per_byte = 1};
+  const RankNetwork network{.topology =
+                                place_ranks(occupied_switch(2, kOccupied), host_of, memory)};
+  const auto messages_of = [&](const char* choice) {
+    return profile_on(parse_choice(Collective::all_reduce, choice), 4, 0, network)
+        .time(4, 0)
+        .messages;
+  };
+  // Both ranks of a host send to the other host in the second round, and nowhere else.
+  EXPECT_EQ(messages_of("recursive_doubling"), 2 * kMessageTime + 2 * kOccupied);
+  // One message each way per round, and two ranks of a host that send to it in turn.
+  EXPECT_EQ(messages_of("ring"), 6 * kMessageTime + 6 * kOccupied);
+}
+
 TEST(NetworkProfile, LinksThatManyShareAreSlower) {
   // A round of pairs across the taper: four flows through one link, or through four.
   const Choice doubling = parse_choice(Collective::all_reduce, "recursive_doubling");

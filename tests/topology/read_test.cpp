@@ -78,6 +78,7 @@ TEST(TopologyFiles, OfJsonThatMakeNoSenseAreRefused) {
       {R"({"hosts": ["a", "b"], "links": [{"from": "a", "to": "b", "count": 1e7}]})", "\"count\""},
       {R"({"hosts": ["a"], "gbit_per_s": 0, "links": []})", "nothing would ever arrive"},
       {R"({"hosts": ["a"], "latency_ns": -1, "links": []})", "\"latency_ns\" is no number"},
+      {R"({"hosts": ["a"], "per_message_ns": -1, "links": []})", "\"per_message_ns\" is no number"},
       {R"({"hosts": ["a"], "latency_ns": "1", "links": []})", "\"latency_ns\" is no number"},
       {R"({"hosts": ["a"], "name": 1, "links": []})", "\"name\" is no text"},
   };

@@ -52,6 +52,20 @@ TEST(Simulate, AMessageTakesItsOverheadItsBytesAndTheLatencyOfItsLinks) {
   EXPECT_EQ(run({Schedule{1}}, 8, "switch:1").nanoseconds, 0);
 }
 
+TEST(Simulate, MessagesOccupyTheLinksThatTheyShare) {
+  const LinkSpeed speed{.per_message = 3'000'000'000};
+  const std::vector<std::size_t> blocks{1000};
+  const auto time = [&](const std::vector<Schedule>& schedules) {
+    return simulate(schedules, blocks, 1, single_switch(3, speed)).nanoseconds;
+  };
+  EXPECT_NEAR(time(pairs(2, 1)), kMessage + 3000 + 1000 * kByte + 2 * kLatency, 1e-2);
+  const Slots first{Space::out, 0}, second{Space::out, 1};
+  const std::vector<Schedule> two_to_one{Schedule{2}.round({Recv{1, first}, Recv{2, second}}),
+                                         Schedule{2}.round({Send{0, first}}),
+                                         Schedule{2}.round({Send{0, second}})};
+  EXPECT_NEAR(time(two_to_one), kMessage + 2 * 3000 + 1000 * kByte + 2 * kLatency, 1e-2);
+}
+
 TEST(Simulate, MessagesShareLinks) {
   // Four hosts of one leaf send to the other one: by as many links up, by two and by one.
   for (const int up : {4, 2, 1}) {

@@ -48,6 +48,10 @@ inline constexpr LinkCosts kCrowdedCosts{.alpha = 200'000'000,
                                          .round = 3'600'000'000,
                                          .gamma_read = 100'000};
 
+/// What a message within a host costs, long or short, where others go between hosts.
+inline constexpr LinkCosts kInsideCosts{
+    .alpha = 300'000'000, .beta = 80'000, .gamma = 12'500, .half_duplex = true};
+
 /// Half a microsecond per message, which waits for its receiver and is worked on where it lies, so
 /// that reducing is all there is to a byte.
 inline constexpr LinkCosts kVisibleCosts{.alpha = 500'000'000, .beta = 100'000, .gamma = 400'000};
