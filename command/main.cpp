@@ -90,6 +90,7 @@ int run_command(int argc, char** argv) {
   add_gradients(app, run);
   add_calibrate(app, run);
   add_tune(app, run);
+  add_export(app, run);
   add_topology(app, run);
   add_simulate(app, run);
   add_explain(app, run);

@@ -1,0 +1,36 @@
+/// @file
+/// Which algorithm of another library is which of ours.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include <tutti/types.hpp>
+
+namespace tutti::perf {
+
+/// A library whose choices can be configured.
+enum class Library : std::uint8_t {
+  openmpi,  ///< Open MPI's component coll/tuned, 4.x to 6.x.
+  intel,    ///< Intel MPI.
+  ucc,      ///< UCC's transport layer over UCX.
+  nccl      ///< NCCL, by its example tuner plugin.
+};
+
+/// One algorithm there.
+struct Counterpart {
+  Collective collective{};    ///< The operation.
+  std::string_view ours{};    ///< Name of a row of the catalog.
+  std::string_view theirs{};  ///< What the library calls it.
+  int number = 0;             ///< Its number there, where it has one.
+  bool has_segments = false;  ///< Whether it takes a length of segments.
+};
+
+/// @param library any. @return its counterparts of ours.
+[[nodiscard]] std::span<const Counterpart> counterparts_of(Library library) noexcept;
+
+/// @param library any. @param collective any. @return what the library calls it; empty where its
+/// choice cannot be configured.
+[[nodiscard]] std::string_view name_there(Library library, Collective collective) noexcept;
+
+}  // namespace tutti::perf

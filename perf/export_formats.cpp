@@ -1,0 +1,175 @@
+// What each library reads.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "perf/export_tuning.hpp"
+
+namespace tutti::perf {
+
+namespace {
+
+using ByCollective = std::map<Collective, std::vector<const ExportedTable*>>;
+
+ByCollective by_collective(const Exported& exported) {
+  ByCollective tables;
+  for (const ExportedTable& table : exported.tables)
+    tables[table.place.collective].push_back(&table);
+  return tables;
+}
+
+// Of coll_base_functions.h's COLLTYPE.
+int number_of_collective(Collective collective) {
+  switch (collective) {
+    case Collective::all_gather: return 0;
+    case Collective::all_reduce: return 2;
+    case Collective::all_to_all: return 3;
+    case Collective::barrier: return 6;
+    case Collective::broadcast: return 7;
+    case Collective::gather: return 9;
+    case Collective::reduce: return 11;
+    case Collective::reduce_scatter: return 13;
+    case Collective::scatter: return 15;
+    default: return -1;  // has no counterparts
+  }
+}
+
+// The classic file: a number of ranks' rules hold for all above it too, up to the next.
+std::string for_openmpi(const Exported& exported, const std::string& origin) {
+  const ByCollective tables = by_collective(exported);
+  std::string text = fmt::format("{} # collectives, from {}\n", tables.size(), origin);
+  for (const auto& [collective, of_sizes] : tables) {
+    text += fmt::format("{} # MPI_{}\n{} # numbers of ranks\n", number_of_collective(collective),
+                        name_there(Library::openmpi, collective), of_sizes.size());
+    for (const ExportedTable* const table : of_sizes) {
+      text += fmt::format("{} # ranks\n{} # rules: bytes, algorithm, fan, segment\n",
+                          table->place.ranks, table->rules.size());
+      for (const ExportedTable::Rule& rule : table->rules)
+        text += fmt::format("{} {} 0 {} # {}\n", rule.from_bytes, rule.runs->number,
+                            rule.segment_bytes, rule.runs->theirs);
+    }
+  }
+  return text;
+}
+
+std::string for_openmpi6(const Exported& exported, const std::string&) {
+  nlohmann::ordered_json json{{"rule_file_version", 3},
+                              {"module", "tuned"},
+                              {"collectives", nlohmann::ordered_json::object()}};
+  for (const auto& [collective, of_sizes] : by_collective(exported)) {
+    auto& list = json["collectives"][std::string{name_there(Library::openmpi, collective)}];
+    for (const ExportedTable* const table : of_sizes) {
+      nlohmann::ordered_json rules = nlohmann::ordered_json::array();
+      for (const ExportedTable::Rule& rule : table->rules) {
+        nlohmann::ordered_json entry{{"msg_size_min", rule.from_bytes}};
+        if (rule.until_bytes > 0) entry["msg_size_max"] = rule.until_bytes - 1;
+        else entry["msg_size_max"] = "inf";
+        entry["alg"] = rule.runs->theirs;
+        if (rule.segment_bytes > 0) entry["segsize"] = rule.segment_bytes;
+        rules.push_back(std::move(entry));
+      }
+      list.push_back({{"comm_size_min", table->place.ranks},
+                      {"comm_size_max", table->place.ranks},
+                      {"rules", std::move(rules)}});
+    }
+  }
+  return json.dump(1) + "\n";
+}
+
+// Intel MPI counts what a rank passes, where blocks make up the whole vector.
+std::size_t per_call(const detail::TunedPlace& place, std::size_t bytes) {
+  const bool is_of_blocks =
+      place.collective == Collective::all_gather || place.collective == Collective::all_to_all ||
+      place.collective == Collective::gather || place.collective == Collective::scatter;
+  return is_of_blocks ? bytes / static_cast<std::size_t>(place.ranks) : bytes;
+}
+
+std::string upper(std::string_view name) {
+  std::string text{name};
+  for (char& letter : text)
+    letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  return text;
+}
+
+std::string for_intel(const Exported& exported, const std::string& origin) {
+  constexpr std::size_t kMost = 2147483647;
+  std::string text = "# from " + origin + "; to be sourced by a shell\n";
+  for (const auto& [collective, of_sizes] : by_collective(exported)) {
+    std::string rules;
+    for (const ExportedTable* const table : of_sizes)
+      for (const ExportedTable::Rule& rule : table->rules) {
+        const std::size_t until =
+            rule.until_bytes > 0 ? per_call(table->place, rule.until_bytes) - 1 : kMost;
+        const std::size_t from = per_call(table->place, rule.from_bytes);
+        if (from > until) continue;
+        rules += fmt::format("{}{}:{}-{}@{}-{}", rules.empty() ? "" : ";", rule.runs->number, from,
+                             until, table->place.ranks, table->place.ranks);
+      }
+    text += fmt::format("export I_MPI_ADJUST_{}=\"{}\"\n",
+                        upper(name_there(Library::intel, collective)), rules);
+  }
+  return text;
+}
+
+std::string for_ucc(const Exported& exported, const std::string& origin) {
+  std::string tokens;
+  for (const ExportedTable& table : exported.tables)
+    for (const ExportedTable::Rule& rule : table.rules)
+      tokens += fmt::format("{}{}:{}-{}:[{}-{}]:inf:@{}", tokens.empty() ? "" : "#",
+                            name_there(Library::ucc, table.place.collective), rule.from_bytes,
+                            rule.until_bytes > 0 ? std::to_string(rule.until_bytes) : "inf",
+                            table.place.ranks, table.place.ranks, rule.runs->theirs);
+  return fmt::format("# from {}; to be sourced by a shell\nexport UCC_TL_UCP_TUNE=\"{}\"\n", origin,
+                     tokens);
+}
+
+std::string for_nccl(const Exported& exported, const std::string& origin) {
+  constexpr std::size_t kMost = 4294967295;
+  std::string text = fmt::format(
+      "# from {}\n# collective,min_bytes,max_bytes,algorithm,protocol,channels,nodes,ranks\n",
+      origin);
+  for (const ExportedTable& table : exported.tables)
+    for (const ExportedTable::Rule& rule : table.rules)
+      text += fmt::format("{},{},{},{},simple,-1,{},{}\n",
+                          name_there(Library::nccl, table.place.collective), rule.from_bytes,
+                          rule.until_bytes > 0 ? rule.until_bytes - 1 : kMost, rule.runs->theirs,
+                          table.place.hosts, table.place.ranks);
+  return text;
+}
+
+struct Format {
+  const char* name;
+  Library library;
+  std::string (*write)(const Exported&, const std::string&);
+};
+constexpr std::array kFormats{
+    Format{"openmpi", Library::openmpi, for_openmpi},
+    Format{"openmpi6", Library::openmpi, for_openmpi6}, Format{"intel", Library::intel, for_intel},
+    Format{"ucc", Library::ucc, for_ucc}, Format{"nccl", Library::nccl, for_nccl}};
+
+const Format& format_named(const std::string& name) {
+  return *std::ranges::find(kFormats, name, &Format::name);
+}
+
+}  // namespace
+
+std::vector<std::string> export_formats() {
+  std::vector<std::string> names;
+  for (const Format& format : kFormats) names.emplace_back(format.name);
+  return names;
+}
+
+Library library_of(const std::string& format) {
+  return format_named(format).library;
+}
+
+std::string text_in_format(const std::string& format, const Exported& exported,
+                           const std::string& origin) {
+  return format_named(format).write(exported, origin);
+}
+
+}  // namespace tutti::perf

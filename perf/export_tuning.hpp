@@ -1,0 +1,50 @@
+/// @file
+/// Tuning files as the configuration of other libraries.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "perf/export_counterparts.hpp"
+#include "selector/tuning.hpp"
+
+namespace tutti::perf {
+
+/// What one library is to run of one collective.
+struct ExportedTable {
+  /// From a size on.
+  struct Rule {
+    std::size_t from_bytes = 0;         ///< Of the whole vector.
+    std::size_t until_bytes = 0;        ///< The next rule's from_bytes; 0: for ever.
+    const Counterpart* runs = nullptr;  ///< There.
+    std::size_t segment_bytes = 0;      ///< Where it has segments; 0: it decides.
+  };
+  detail::TunedPlace place{};  ///< Where it was measured.
+  std::vector<Rule> rules{};   ///< By size.
+};
+
+/// What is exported, and what cannot be.
+struct Exported {
+  std::vector<ExportedTable> tables{};  ///< With rules.
+  std::vector<std::string> left_out{};  ///< Sentences.
+};
+
+/// Takes of each size the fastest measured choice that the library has too. Throws
+/// Failure{usage} where a collective has tables of several transports or kinds of buffers for the
+/// same number of ranks. @param tuning a file. @param library whose. @param transport only tables
+/// of it; empty: any. @param visible only tables of such buffers; nothing: private ones.
+/// @return tables.
+[[nodiscard]] Exported export_for(const detail::Tuning& tuning, Library library,
+                                  const std::string& transport, bool visible);
+
+/// Formats by name: openmpi, openmpi6, intel, ucc, nccl. @return their names.
+[[nodiscard]] std::vector<std::string> export_formats();
+/// @param format one of export_formats. @return the library that reads it.
+[[nodiscard]] Library library_of(const std::string& format);
+/// @param format one of export_formats. @param exported for its library. @param origin of the
+/// tuning, for a comment. @return the file's text.
+[[nodiscard]] std::string text_in_format(const std::string& format, const Exported& exported,
+                                         const std::string& origin);
+
+}  // namespace tutti::perf
