@@ -118,9 +118,8 @@ bool are_mixed(const std::vector<int>& hosts) {
   return count > 1 && count < static_cast<int>(hosts.size());
 }
 
-/// Hosts on one switch, and ranks in their memory. A message costs what the tariff says. Half of
-/// what one within a host does occupies its sender. Between hosts half of the rest occupies the
-/// host's link, which its ranks share, and half is latency.
+/// Hosts on one switch, and ranks in their memory. A message costs what the tariff says: half of
+/// what one within a host does occupies its sender, and links take the rest.
 RankNetwork network_of_hosts(const LinkCosts& between, const LinkCosts& inside,
                              const std::vector<int>& hosts) {
   std::vector<int> known;
@@ -131,7 +130,7 @@ RankNetwork network_of_hosts(const LinkCosts& between, const LinkCosts& inside,
     if (found == known.end()) known.push_back(host);
   }
   const Femtoseconds rest = std::max<Femtoseconds>(between.alpha - inside.alpha, 0);
-  const LinkSpeed wire{.latency = rest / 4, .per_byte = between.beta, .per_message = rest / 2};
+  const LinkSpeed wire{.latency = rest / 2, .per_byte = between.beta};
   const LinkSpeed memory{.latency = inside.alpha / 4,
                          .per_byte = inside.half_duplex ? 2 * inside.beta : inside.beta};
   return {
