@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Draws a sweep, or what tutti gradients measured: plot.py run.jsonl|run.csv|- picture.svg|picture.png
 
-Of a sweep, one column of panels per collective: time over size, bandwidth over size, and a strip that
-names the winner of every size. A line is the median, its band the 95% interval of the median.
+Of a sweep, one column of panels per collective: time over size, bandwidth over size, time over that of
+the MPI's own call (of the best of ours without one), since lines over five decades lie on one another,
+and a strip that names the winner of every size. A line is the median, its band the 95% interval of the
+median.
 
 Of gradients, one bar per setting: what a step computes, and what communication adds to it.
 """
@@ -38,6 +40,7 @@ DASHED = (0, (6, 1.5))
 NATIVE = {"color": "#222222", "linestyle": (0, (4, 2)), "marker": "x", "zorder": 4}
 AUTO = {"color": "#777777", "linestyle": (0, (1, 1.5)), "marker": ".", "zorder": 3}
 CANNOT_WRITE = 4  # exit status
+MOST_RATIO = 4  # what is slower is no choice
 NUMBERS = ("bytes", "median_us", "ci_low_us", "ci_high_us", "busbw_gb_s", "ranks")
 
 
@@ -144,6 +147,35 @@ def bandwidth(cell, time_us):
     return cell["busbw_gb_s"] * cell["median_us"] / time_us
 
 
+def yardsticks(lines):
+    """What times are compared with: a name, and the time of every size."""
+    if "native" in lines:
+        return "native", {cell["bytes"]: cell["median_us"] for cell in lines["native"]}
+    least = {}
+    for label, cells in lines.items():
+        for cell in cells:
+            if label != "auto" or len(lines) == 1:
+                best = least.get(cell["bytes"], cell["median_us"])
+                least[cell["bytes"]] = min(best, cell["median_us"])
+    return "best", least
+
+
+def draw_ratios(axis, lines, styles):
+    """Times over those of the yardstick; what takes more than MOST_RATIO times as long is cut off."""
+    name, least = yardsticks(lines)
+    known = {label: [cell for cell in cells if least.get(cell["bytes"], 0) > 0]
+             for label, cells in lines.items()}
+    draw_lines(axis, {label: cells for label, cells in known.items() if cells}, styles,
+               lambda cell, time_us: time_us / least[cell["bytes"]])
+    drawn = [cell["median_us"] / least[cell["bytes"]] for cells in known.values() for cell in cells]
+    axis.set_ylim(min(min(drawn) / 1.15, 0.9), min(max(max(drawn) * 1.15, 1.1), MOST_RATIO))
+    axis.axhline(1, color="#555555", linewidth=0.9, zorder=1)
+    ticks = [tick for tick in (0.1, 0.2, 0.5, 0.75, 1, 1.5, 2, 3)
+             if axis.get_ylim()[0] <= tick <= axis.get_ylim()[1]]
+    axis.set_yticks(ticks, [f"{tick:g}x" for tick in ticks])
+    axis.set_ylabel(f"time / {name}")
+
+
 def winners(lines):
     """(bytes, label, is a tie) of every size. `auto` runs one of the others, so it is left out."""
     racers = {label: cells for label, cells in lines.items() if label != "auto"} or lines
@@ -194,11 +226,12 @@ def subtitle_of(rows, context):
 
 
 def draw_collective(figure, collective, lines, styles):
-    """One collective: time, bandwidth, winners."""
-    time_axis, rate_axis, strip = figure.subplots(
-        3, 1, sharex=True, gridspec_kw={"height_ratios": [10, 7, 4]})
+    """One collective: time, bandwidth, ratios, winners."""
+    time_axis, rate_axis, ratio_axis, strip = figure.subplots(
+        4, 1, sharex=True, gridspec_kw={"height_ratios": [10, 6, 8, 4]})
     draw_lines(time_axis, lines, styles, lambda _cell, time_us: time_us)
     draw_lines(rate_axis, lines, styles, bandwidth)
+    draw_ratios(ratio_axis, lines, styles)
     draw_strip(strip, lines, styles)
     time_axis.set_title(collective, fontsize=12, fontweight="bold", loc="left")
     time_axis.yaxis.set_major_formatter(FuncFormatter(time_text))
@@ -217,7 +250,7 @@ def draw(collectives, subtitle):
     columns = min(len(collectives), 2 if len(collectives) == 4 else 3)
     rows = -(-len(collectives) // columns)
     width = 7.2 if columns == 1 else 5.6 * columns
-    height = 8.2 * rows + 0.6
+    height = 10.4 * rows + 0.6
     figure = plt.figure(figsize=(width, height), layout="constrained")
     figure.suptitle("tutti sweep\n", x=0.1 / width, ha="left", fontsize=15, fontweight="bold")
     figure.text(0.1 / width, 1 - 0.36 / height, subtitle, fontsize=9, color="#555555", va="top")

@@ -100,6 +100,16 @@ def limit_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
 
+def check_ratios(plot):
+    """What times are compared with."""
+    def line(*times):
+        return [{"bytes": 8 ** i, "median_us": time} for i, time in enumerate(times)]
+    lines = {"ring": line(4, 1), "tree": line(2, 3), "auto": line(1, 1)}
+    assert plot.yardsticks(lines) == ("best", {1: 2, 8: 1}), plot.yardsticks(lines)
+    assert plot.yardsticks(lines | {"native": line(5, 6)}) == ("native", {1: 5, 8: 6})
+    assert plot.yardsticks({"auto": line(7)}) == ("best", {1: 7})
+
+
 class Strip:
     """An axis that notes what is drawn on it."""
 
@@ -133,7 +143,7 @@ def check_drawing(plot):
     assert styles["reduce"]["a1"] == styles["all_reduce"]["a1"]
     assert styles["reduce"]["b"]["color"] == plot.COLORS[0], "the first that is free here"
 
-    for number, inches in ((1, (7.2, 8.8)), (2, (11.2, 8.8)), (4, (11.2, 17)), (5, (16.8, 17))):
+    for number, inches in ((1, (7.2, 11)), (2, (11.2, 11)), (4, (11.2, 21.4)), (5, (16.8, 21.4))):
         rows = [dict(cell, busbw_gb_s=0, bytes=bytes_) for cell in
                 cells([f"c{i}" for i in range(number)]) for bytes_ in (0, cell["bytes"])]
         figure = plot.draw(plot.group(rows), plot.subtitle_of(rows, {"mpi": "M"}))
@@ -181,7 +191,7 @@ def main(script):
 
 if __name__ == "__main__":
     if sys.argv[1] == "--parts":
-        for check in (check_texts, check_winners, check_drawing):
+        for check in (check_texts, check_winners, check_ratios, check_drawing):
             check(load(sys.argv[2]))
     else:
         sys.exit(main(sys.argv[1]))
