@@ -8,7 +8,7 @@ TUTTI_PACKAGES=(
   libssl-dev libcereal-dev libgtest-dev libcli11-dev libfmt-dev nlohmann-json3-dev libexpat1-dev
   libsimgrid-dev
   "${TUTTI_MPI_PACKAGES[@]}"
-  python3 python3-matplotlib doxygen iproute2
+  python3 python3-matplotlib python3-venv doxygen iproute2
 )
 
 # Installs what is missing; without root it prints the one line that would, and exits 4. Arguments are
@@ -42,6 +42,17 @@ tutti_install_packages() {
   export DEBIAN_FRONTEND=noninteractive
   apt-get update --quiet
   apt-get install --quiet --yes --no-install-recommends "${missing[@]}"
+}
+
+# What only tests need: a browser that looks at the pages that sweeps write.
+tutti_install_test_tools() {
+  TUTTI_PACKAGES+=(chromium)
+  tutti_install_packages
+  if [[ ! -x build/python/bin/python3 ]]; then python3 -m venv build/python; fi
+  if ! build/python/bin/python3 -c 'import plotly' 2>/dev/null; then
+    echo "== installing plotly into build/python"
+    build/python/bin/pip install --quiet --disable-pip-version-check 'plotly>=5'
+  fi
 }
 
 # Sets what the tools need: Open MPI refuses to run as root and to start more ranks than cores

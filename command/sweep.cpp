@@ -13,6 +13,7 @@
 #include "command/on_world.hpp"
 #include "perf/environment.hpp"
 #include "perf/sweep_baseline.hpp"
+#include "perf/sweep_choice.hpp"
 #include "perf/sweep_context.hpp"
 #include "perf/sweep_failure.hpp"
 #include "perf/sweep_interrupt.hpp"
@@ -41,7 +42,7 @@ struct Reports {
   LineFile csv{};
   LineFile json{};
   std::vector<std::string> json_lines{};  // what the plot is drawn from
-  std::string plot_command{};
+  std::vector<std::string> commands{};    // that draw
   std::unique_ptr<Baseline> baseline{};
   std::vector<std::string> slower{};
 
@@ -180,7 +181,8 @@ class Sweep {
     if (is_reporter()) {
       try {
         reports_.table = Table{stdout, options_.color};
-        if (!flags_.plot.empty()) reports_.plot_command = plot_command(flags_.plot);
+        if (!flags_.plot.empty()) reports_.commands.push_back(plot_command(flags_.plot));
+        if (!flags_.html.empty()) reports_.commands.push_back(page_command(flags_.html));
         if (!flags_.baseline.empty())
           reports_.baseline = std::make_unique<Baseline>(flags_.baseline, options_.touch);
         reports_.csv = LineFile{flags_.csv};
@@ -213,6 +215,11 @@ class Sweep {
     const Verdict verdict = judge(result);
     tally_.add(result, verdict);
     reports_.table.row(result, verdict);
+    const bool has_auto = std::ranges::any_of(result.measured, [](const Measured& measured) {
+      return measured.candidate.kind == Kind::automatic && !measured.times_us.empty();
+    });
+    if (has_auto && is_collective(result.problem))
+      reports_.record(choice_of(world_, result.problem, options_.buffers == "visible"));
     for (std::size_t i = 0; i < result.measured.size(); ++i) {
       if (verdict.summaries[i].samples == 0) continue;
       const Cell cell{.problem = result.problem,
@@ -262,19 +269,20 @@ class Sweep {
           reports_.baseline->matched(), reports_.slower.size(), reports_.baseline->unmatched()));
     if (interrupted_) reports_.table.note("interrupted: the sweep is not complete");
     int code = 0;
-    if (!reports_.plot_command.empty() && tally_.cells > 0) {
-      try {
-        code = static_cast<int>(draw(reports_.plot_command, reports_.json_lines));
-      } catch (const Failure& failure) {
-        code = fail_alike(kWho, failure);
-      }
-    }
-    for (const std::string& path : {flags_.csv, flags_.json, flags_.plot})
+    if (tally_.cells > 0)
+      for (const std::string& command : reports_.commands) code = std::max(code, drawn_by(command));
+    for (const std::string& path : {flags_.csv, flags_.json, flags_.plot, flags_.html})
       if (!path.empty() && code == 0) reports_.table.note("wrote " + path);
     if (tally_.wrong > 0 || tally_.unequal > 0) return static_cast<int>(ExitCode::wrong_data);
     if (interrupted_) return kSignalExit + std::max(interrupt_signal(), 2);
     if (!reports_.slower.empty()) return static_cast<int>(ExitCode::slower);
     return code;
+  }
+
+  int drawn_by(const std::string& command) try {
+    return static_cast<int>(draw(command, reports_.json_lines));
+  } catch (const Failure& failure) {
+    return fail_alike(kWho, failure);
   }
 
   World& world_;

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <array>
-
 #include "perf/build_commit.hpp"  // the build writes it
 
 // The build defines these for this file alone; an empty one is unknown.
@@ -13,11 +11,14 @@
 #ifndef TUTTI_COMPILER
 #define TUTTI_COMPILER "compiler " __VERSION__
 #endif
-#ifndef TUTTI_PLOT_SOURCE
-#define TUTTI_PLOT_SOURCE ""
+#ifndef TUTTI_SCRIPTS_SOURCE
+#define TUTTI_SCRIPTS_SOURCE ""
 #endif
-#ifndef TUTTI_PLOT_INSTALLED
-#define TUTTI_PLOT_INSTALLED ""
+#ifndef TUTTI_SCRIPTS_INSTALLED
+#define TUTTI_SCRIPTS_INSTALLED ""
+#endif
+#ifndef TUTTI_PYTHON
+#define TUTTI_PYTHON ""
 #endif
 
 namespace tutti::perf {
@@ -31,10 +32,16 @@ std::string build_compiler() {
   return TUTTI_COMPILER;
 }
 
-std::string plot_script() {
-  for (const char* path : std::array<const char*, 2>{TUTTI_PLOT_SOURCE, TUTTI_PLOT_INSTALLED})
-    if (*path != '\0' && access(path, R_OK) == 0) return path;
+std::string script_named(const std::string& name) {
+  for (const std::string folder : {TUTTI_SCRIPTS_SOURCE, TUTTI_SCRIPTS_INSTALLED}) {
+    const std::string path = folder + "/" + name;
+    if (!folder.empty() && access(path.c_str(), R_OK) == 0) return path;
+  }
   return {};
+}
+
+std::string build_python() {
+  return TUTTI_PYTHON;
 }
 
 }  // namespace tutti::perf

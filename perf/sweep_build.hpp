@@ -12,7 +12,12 @@ namespace tutti::perf {
 /// @return the compiler and its flags: "g++ 12.2.0 -O3".
 [[nodiscard]] std::string build_compiler();
 
-/// @return where plot.py lies, most specific place first: beside the sources, then as installed.
-[[nodiscard]] std::string plot_script();
+/// @param name of a script. @return where it lies, most specific place first: beside the sources,
+/// then as installed; empty where it is gone.
+[[nodiscard]] std::string script_named(const std::string& name);
+
+/// @return a Python that the build's own scripts have made, with what theirs need; it need not be
+/// there. Empty where the build knows none.
+[[nodiscard]] std::string build_python();
 
 }  // namespace tutti::perf

@@ -54,6 +54,7 @@ constexpr std::array kFlags{
     Flag{"--csv", &SweepFlags::csv, Purpose::reports, "write a CSV file"},
     Flag{"--json", &SweepFlags::json, Purpose::reports, "write a file of JSON lines"},
     Flag{"--plot", &SweepFlags::plot, Purpose::reports, "draw an .svg or .png"},
+    Flag{"--html", &SweepFlags::html, Purpose::reports, "write a page to look at"},
     Flag{"--replay", &SweepFlags::replay, Purpose::reports, "repeat the run of a JSON file"},
     Flag{"--baseline", &SweepFlags::baseline, Purpose::reports, "compare with a JSON file"},
     Flag{"--fail-over", &SweepFlags::fail_over, Purpose::reports, "slowdown that exits with 3"},

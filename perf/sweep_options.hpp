@@ -47,6 +47,7 @@ struct SweepFlags {
   std::string csv;
   std::string json;
   std::string plot;
+  std::string html;
   std::string replay;
   std::string baseline;
   std::string fail_over = "10%";

@@ -14,12 +14,30 @@ namespace tutti::perf {
 
 namespace {
 
-// The first Python that has matplotlib. A user's own often lacks it where the system's has it.
-std::string find_python() {
-  for (const char* python : {"python3", "/usr/bin/python3"})
-    if (std::system(fmt::format("{} -c 'import matplotlib' >/dev/null 2>&1", python).c_str()) == 0)
+// The first Python that has a module. A user's own often lacks it where the system's has it, or the
+// other way round; the build may know one more.
+std::string find_python(const std::string& module) {
+  for (const std::string& python :
+       {build_python(), std::string{"python3"}, std::string{"/usr/bin/python3"}})
+    if (!python.empty() &&
+        std::system(fmt::format("{} -c 'import {}' >/dev/null 2>&1", python, module).c_str()) == 0)
       return python;
   return {};
+}
+
+// The script and what runs it.
+std::string command_of(const char* flag, const char* script_name, const std::string& module,
+                       const char* cure, const std::string& path) {
+  const std::string script = script_named(script_name);
+  if (script.empty())
+    throw Failure{ExitCode::environment,
+                  fmt::format("{}: {} is gone from where tutti was built or installed; install "
+                              "tutti again",
+                              flag, script_name)};
+  const std::string python = find_python(module);
+  if (python.empty())
+    throw Failure{ExitCode::environment, fmt::format("{} needs {}: {}", flag, module, cure)};
+  return fmt::format("{} {} - {}", python, quoted({script}), quoted({path}));
 }
 
 }  // namespace
@@ -27,17 +45,13 @@ std::string find_python() {
 std::string plot_command(const std::string& path) {
   if (!path.ends_with(".svg") && !path.ends_with(".png"))
     throw Failure{ExitCode::usage, fmt::format("--plot '{}' is not an .svg or .png file", path)};
-  const std::string script = plot_script();
-  if (script.empty())
-    throw Failure{ExitCode::environment,
-                  "--plot: plot.py is gone from where tutti was built or "
-                  "installed; install tutti again"};
-  const std::string python = find_python();
-  if (python.empty())
-    throw Failure{ExitCode::environment,
-                  "--plot needs matplotlib: apt-get install "
-                  "python3-matplotlib"};
-  return fmt::format("{} {} - {}", python, quoted({script}), quoted({path}));
+  return command_of("--plot", "plot.py", "matplotlib", "apt-get install python3-matplotlib", path);
+}
+
+std::string page_command(const std::string& path) {
+  if (!path.ends_with(".html"))
+    throw Failure{ExitCode::usage, fmt::format("--html '{}' is not an .html file", path)};
+  return command_of("--html", "sweep_page.py", "plotly", "pip install plotly", path);
 }
 
 ExitCode draw(const std::string& command, const std::vector<std::string>& lines) {

@@ -1,5 +1,5 @@
 /// @file
-/// The picture of a sweep, drawn by plot.py.
+/// The picture of a sweep, drawn by plot.py, and its page, written by sweep_page.py.
 #pragma once
 
 #include <string>
@@ -13,6 +13,11 @@ namespace tutti::perf {
 /// .png, environment where plot.py or a Python with matplotlib is missing.
 /// @param path the picture to draw. @return the command that draws it from JSON lines on its input.
 [[nodiscard]] std::string plot_command(const std::string& path);
+
+/// Checks that a page can be written. Throws Failure: usage for a file name that is no .html,
+/// environment where sweep_page.py or a Python with plotly is missing.
+/// @param path the page. @return the command that writes it from JSON lines on its input.
+[[nodiscard]] std::string page_command(const std::string& path);
 
 /// Draws. Throws Failure{environment}. @param command as plot_command gave it. @param lines JSON.
 /// @return good, or environment where the picture cannot be written, which has been told.

@@ -79,7 +79,7 @@ test_preset() {
   fi
 }
 
-tutti_install_packages
+tutti_install_test_tools
 tutti_set_environment
 mkdir -p build
 built=yes

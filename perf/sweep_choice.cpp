@@ -1,0 +1,44 @@
+#include "perf/sweep_choice.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "collectives/select_for.hpp"
+#include "perf/sweep_buffers.hpp"
+
+namespace tutti::perf {
+
+namespace {
+
+// What it would take, in microseconds.
+double in_microseconds(Femtoseconds time) {
+  return static_cast<double>(time / 1'000'000) / 1000;
+}
+
+}  // namespace
+
+nlohmann::ordered_json choice_of(World& world, const Problem& problem, bool visible) {
+  const Buffers buffers{problem, world.communicator().rank()};
+  const detail::Selection selection = select_for(world.communicator(), buffers.calls().front(),
+                                                 {.visible = visible, .counts = buffers.counts()});
+  nlohmann::ordered_json record{
+      {"record", "choice"},
+      {"collective", name_of(problem)},
+      {"bytes", total_bytes(problem)},
+      {"chosen", selection.chosen.choice.text()},
+      {"segment_bytes", selection.chosen.segment_bytes},
+      {"basis", selection.chosen.is_measured ? "measured" : "least predicted time"},
+      {"rests_on", selection.chosen.is_measured ? selection.measured : selection.costs},
+      {"candidates", nlohmann::ordered_json::array()}};
+  for (const detail::Candidate& candidate : selection.candidates) {
+    const bool serves = candidate.refusal.empty();
+    record["candidates"].push_back(
+        {{"algorithm", candidate.choice.text()},
+         {"segment_bytes", candidate.segment_bytes},
+         {"predicted_us", serves ? nlohmann::ordered_json(in_microseconds(candidate.predicted))
+                                 : nlohmann::ordered_json(nullptr)},
+         {"refusal", candidate.refusal}});
+  }
+  return record;
+}
+
+}  // namespace tutti::perf

@@ -1,0 +1,17 @@
+/// @file
+/// Why a plain call runs what it runs, for a sweep's files.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "perf/sweep_problem.hpp"
+#include "perf/world.hpp"
+
+namespace tutti::perf {
+
+/// @param world the ranks. @param problem a collective of one size. @param visible as
+/// Options::visible. @return the JSON record: what was chosen, on what grounds, and for each
+/// candidate its prediction or why it cannot serve.
+[[nodiscard]] nlohmann::ordered_json choice_of(World& world, const Problem& problem, bool visible);
+
+}  // namespace tutti::perf
