@@ -1,6 +1,7 @@
 #include "blame.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <thread>
@@ -17,6 +18,8 @@ using Memory = Whereabouts::Memory;
 
 /// How long ranks may take to say what they do.
 constexpr Duration kTimeToAnswer = std::chrono::milliseconds{500};
+/// Likewise, where nobody is late yet.
+constexpr Duration kTimeToAnswerInPassing = std::chrono::milliseconds{100};
 /// How long ranks that have not come to a call yet are waited for, so that most can be told from
 /// few.
 constexpr std::chrono::milliseconds kTimeToCome{1000};
@@ -130,6 +133,15 @@ std::optional<Error> Blame::disagreement(std::uint64_t number,
   if (!first.differs()) return {};
   const Majority last{ask_until_decided(number), number, false};
   return (last.differs() ? last : first).verdict();  // some may have gone meanwhile
+}
+
+std::optional<Error> Blame::disagreement_with_awaited(const CallWait& wait) const {
+  if (group_ == nullptr) return {};
+  const std::vector<Whereabouts> both{
+      calls_.tell(wait.number),
+      group_->inquire(std::array{wait.rank}, wait.number, kTimeToAnswerInPassing).front()};
+  if (!Majority{both, wait.number, false}.differs()) return {};
+  return disagreement(wait.number, ask(wait.number));
 }
 
 Error Blame::lateness(const Execution& execution, Duration now) const {

@@ -27,6 +27,11 @@ class Blame {
   /// @return Error{timeout} that names the rank at the end of what it waits for, and how that hangs
   /// together; Error{mismatch} if ranks are in different calls.
   [[nodiscard]] Error lateness(const Execution& execution, Duration now) const;
+  /// Asks the rank that a collective waits for whether it is in the same call. A rank to which
+  /// another call gave nothing to do has gone on, and no message of it need ever come here.
+  /// @param wait for another rank, in a collective. @return Error{mismatch} if its call of that
+  /// number is another one.
+  [[nodiscard]] std::optional<Error> disagreement_with_awaited(const CallWait& wait) const;
   /// @param mismatch that a transport found. @param latest number of the latest call, from one.
   /// @return Error{mismatch} that names a rank whose call differs from that of most, if the ranks'
   /// calls tell; else the mismatch, and what this rank called.

@@ -118,7 +118,7 @@ class Progress {
     std::uint64_t summary = 0;  // as in make_fingerprint, if it is known
   };
   [[nodiscard]] Oldest oldest_pending() const noexcept;
-  [[nodiscard]] const Execution& oldest_started() const noexcept;
+  [[nodiscard]] const Execution* oldest_started() const noexcept;
   [[nodiscard]] bool has_pending() const noexcept;
   [[nodiscard]] bool is_within_window(std::uint64_t wanted) noexcept {
     return order_.has_room(wanted, [this] { return oldest_pending().sequence; });
@@ -136,6 +136,7 @@ class Progress {
   template <class Pending>
   void wait_for(const Pending& pending);
   void check_deadlines(const Execution* first, bool blocks, Duration now);
+  void ask_awaited(Duration now);
   void tell_waits(const Execution* first, bool blocks, Duration now) noexcept;
   void help_others(Duration now);
 
@@ -153,6 +154,7 @@ class Progress {
   int polls_per_clock_;
   int polls_until_clock_;
   Duration thorough_look_{0};  // when the next one is due
+  Duration next_question_{0};  // when the awaited rank may next be asked what it does
   ProgressHook hook_;
   Duration next_word_{0};  // when the others may next be told of waits
   bool has_told_waits_ = false;

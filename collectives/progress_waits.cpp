@@ -1,4 +1,5 @@
 // How operations come to their end while somebody waits.
+#include <algorithm>
 #include <utility>
 
 #include "idleness.hpp"
@@ -10,6 +11,10 @@ namespace {
 /// From one thorough look for messages that nobody receives to the next. It costs some system
 /// calls.
 constexpr Duration kThoroughLooks = std::chrono::milliseconds{100};
+/// After so long without anything that comes, a collective asks the rank it waits for whether it is
+/// in the same call; again after twice that time, and so on, and at most so long after the last.
+constexpr Duration kPatience = std::chrono::milliseconds{200};
+constexpr Duration kLongestSilence = std::chrono::seconds{10};
 /// From one note of what is waited for here to the next. Ranks that wait in vain ask for it, and
 /// they have waited for longer than that.
 constexpr Duration kWords = std::chrono::milliseconds{2};
@@ -56,13 +61,24 @@ void Progress::tell_waits(const Execution* first, bool blocks, Duration now) noe
 }
 
 /// What those wait for that have not started.
-const Execution& Progress::oldest_started() const noexcept {
+const Execution* Progress::oldest_started() const noexcept {
   const std::uint64_t oldest = oldest_pending().sequence;
   for (const Held& held : in_use_)
     if (!held.execution.done() && held.execution.binding().is_collective &&
         held.execution.sequence() == oldest)
-      return held.execution;
-  return held_.front().execution;
+      return &held.execution;
+  return nullptr;
+}
+
+/// A disagreement of which no message tells is noticed by who waits, long before the deadline.
+void Progress::ask_awaited(Duration now) {
+  if (now < next_question_) return;
+  const Execution* const oldest = oldest_started();
+  if (oldest == nullptr) return;
+  const CallWait wait = oldest->wait(now);
+  if (wait.rank < 0 || wait.time < kPatience) return;
+  next_question_ = now + std::min(wait.time, kLongestSilence);
+  if (const auto error = failures_.blame().disagreement_with_awaited(wait)) failures_.fail(*error);
 }
 
 void Progress::check_deadlines(const Execution* first, bool blocks, Duration now) {
@@ -73,13 +89,16 @@ void Progress::check_deadlines(const Execution* first, bool blocks, Duration now
   if (now < thorough_look_) return;
   thorough_look_ = now + kThoroughLooks;
   for (Held& held : held_)
-    if (held.execution.is_late(now))
-      failures_.fail(failures_.blame().lateness(oldest_started(), now));
+    if (held.execution.is_late(now)) {
+      const Execution* const oldest = oldest_started();
+      failures_.fail(failures_.blame().lateness(oldest == nullptr ? held.execution : *oldest, now));
+    }
   try {
     find_strays(true);
   } catch (...) {
     failures_.fail_as_caught();
   }
+  ask_awaited(now);
 }
 
 /// One step of a test or wait for an operation that is pending. Now and then it looks at the clock,

@@ -169,6 +169,12 @@ void no_elements_of_broadcast(Communicator& ranks, bool is_odd, Rank odd) {
   Floats data{};
   ranks.broadcast(std::span{data}.first(is_odd ? 0 : kCount), usual_root(odd));
 }
+// Nobody who waits for the odd rank in the first call gets a message of its second one.
+void no_elements_unseen(Communicator& ranks, bool is_odd, Rank /*odd*/) {
+  Floats data{};
+  ranks.all_reduce(std::span{data}.first(is_odd ? 0 : kCount), sum, {.algorithm = "dual_root"});
+  ranks.barrier({.algorithm = "dissemination:k=2"});
+}
 void one_call_more(Communicator& ranks, bool is_odd, Rank odd) {
   Floats data{};
   if (is_odd) ranks.broadcast(std::span{data}, odd);
@@ -204,6 +210,7 @@ constexpr Difference kDifferences[] = {
      no_elements,
      {"all_reduce of 0 bytes of f32", "all_reduce of 160 bytes of f32"}},
     {"no_elements_of_broadcast", no_elements_of_broadcast, {"of 0 bytes", "of 160 bytes"}},
+    {"no_elements_unseen", no_elements_unseen, {"of 0 bytes", "of 160 bytes"}},
     {"one_call_more", one_call_more, {"broadcast of 640 bytes", "all_reduce of 640 bytes"}},
     {"algorithm", other_algorithm, {"by ring", "by recursive_doubling"}},
     {"segments", other_segments, {"in 4 segments", "in 2 segments"}},
