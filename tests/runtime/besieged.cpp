@@ -1,10 +1,10 @@
 // A rank of a job that strangers beset, and those strangers, each a process of its own.
 //
 //   besieged rank RANK SIZE PORT   Its output: "listening" when all listen, "computing"; while it
-//                                  computes the same ranks meet again in another world: "listening"
-//                                  and "connected"; at its end how many calls it made. Its input:
-//                                  the last rank reads a line before it comes to a meeting, and one
-//                                  before it connects; rank 0 one to end.
+//                                  computes the same ranks meet again in another world, which shares
+//                                  their connections: "connected"; at its end how many calls it
+//                                  made. Its input: the last rank reads a line before it comes to a
+//                                  meeting, and one before it connects; rank 0 one to end.
 //   besieged places PROCESS...     prints where they listen, a place in a line
 //   besieged beset INPUTS SEED     does bad things at the places that it reads; prints how many
 //                                  were heard there
