@@ -47,6 +47,9 @@ void add_calibrate(CLI::App& app, std::function<int()>& run);
 /// Adds `tutti tune`. @param app the command. @param run set when this subcommand was chosen.
 void add_tune(CLI::App& app, std::function<int()>& run);
 
+/// Adds `tutti lint`. @param app the command. @param run set when this subcommand was chosen.
+void add_lint(CLI::App& app, std::function<int()>& run);
+
 /// Adds `tutti export`. @param app the command. @param run set when this subcommand was chosen.
 void add_export(CLI::App& app, std::function<int()>& run);
 

@@ -79,7 +79,7 @@ int run_command(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 good, 1 wrong data or a failed proof, 2 usage,\n"
-      "3 slower than the baseline, 4 environment, 5 deadline,\n"
+      "3 slower than the baseline, or than lint allows, 4 environment, 5 deadline,\n"
       "128 + n a measurement that signal n ended.");
   std::function<int()> run;
   add_list(app, run);
@@ -91,6 +91,7 @@ int run_command(int argc, char** argv) {
   add_calibrate(app, run);
   add_tune(app, run);
   add_export(app, run);
+  add_lint(app, run);
   add_topology(app, run);
   add_simulate(app, run);
   add_explain(app, run);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tutti/error.hpp>
 #include <vector>
 
 #include "command/commands.hpp"

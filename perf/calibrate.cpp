@@ -30,20 +30,6 @@ constexpr std::array<std::size_t, 5> kCalibrationBytes{64, 1024, 16 << 10, 256 <
 constexpr std::size_t kCalibrationRounds = 7;
 constexpr int kCalibrateSignalExit = 128;  // as shells report a process that a signal ended
 
-// Some ranks of a world, as one of their own.
-class PartWorld final : public World {
- public:
-  explicit PartWorld(Communicator communicator) : communicator_{std::move(communicator)} {}
-  Communicator& communicator() override { return communicator_; }
-  bool has_library() const override { return false; }
-  bool has_native(const Call&) override { return false; }
-  void native(const Call&) override { expects(false, "there is no library to call"); }
-  std::string library() const override { return {}; }
-
- private:
-  Communicator communicator_;
-};
-
 // Ranks that share one host, or none.
 struct Level {
   std::vector<Rank> ranks;
@@ -180,12 +166,11 @@ int calibrate(World& world, const TuneOptions& options) {
   if (is_first) save_tuning(tuning, options.path);  // or fail before anything is measured
   bool interrupted = false;
   for (const Level& level : levels_of(context)) {
-    const bool takes_part = std::ranges::count(level.ranks, world.communicator().rank()) > 0;
-    PartWorld part{world.communicator().split(takes_part ? 0 : 1)};
+    const std::unique_ptr<World> part = world.part(level.ranks);
     for (const std::string& buffers : options.buffers) {
       if (buffers == "visible" && level.hosts > 1) continue;
-      if (takes_part && !interrupted) {
-        Calibration calibration{part, options, buffers, context.is_oversubscribed()};
+      if (part && !interrupted) {
+        Calibration calibration{*part, options, buffers, context.is_oversubscribed()};
         const auto costs = calibration.run(level.hosts);
         interrupted = !costs;
         if (is_first && costs) {

@@ -9,7 +9,7 @@ enum class ExitCode : int {
   good = 0,         ///< All went well.
   wrong_data = 1,   ///< A result was wrong, or a proof failed.
   usage = 2,        ///< The command line was wrong.
-  slower = 3,       ///< Slower than the baseline.
+  slower = 3,       ///< Slower than the baseline, or than a guideline allows.
   environment = 4,  ///< Launcher, MPI or packages are not as needed, or output cannot be written.
   deadline = 5,     ///< An operation missed its deadline.
 };

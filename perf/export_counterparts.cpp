@@ -43,6 +43,24 @@ constexpr std::array kOpenMpi{
     Counterpart{scatter, "linear", "linear_nb", 3},
     Counterpart{barrier, "dissemination", "bruck", 4}};
 
+// Values of MPIR_CVAR_<collective>_INTRA_ALGORITHM, the same in 4.0 to 5.0.
+constexpr std::array kMpich{Counterpart{all_reduce, "recursive_doubling", "recursive_doubling"},
+                            Counterpart{all_reduce, "rabenseifner", "reduce_scatter_allgather"},
+                            Counterpart{broadcast, "binomial", "binomial"},
+                            Counterpart{broadcast, "scatter_all_gather", "scatter_ring_allgather"},
+                            Counterpart{reduce, "binomial", "binomial"},
+                            Counterpart{reduce, "reduce_scatter_gather", "reduce_scatter_gather"},
+                            Counterpart{all_gather, "bruck", "brucks"},
+                            Counterpart{all_gather, "recursive_doubling", "recursive_doubling"},
+                            Counterpart{all_gather, "ring", "ring"},
+                            Counterpart{all_to_all, "bruck", "brucks"},
+                            Counterpart{all_to_all, "pairwise", "pairwise"},
+                            Counterpart{all_to_all, "direct", "scattered"},
+                            Counterpart{reduce_scatter, "pairwise", "pairwise"},
+                            Counterpart{reduce_scatter, "recursive_halving", "recursive_halving"},
+                            Counterpart{gather, "binomial", "binomial"},
+                            Counterpart{scatter, "binomial", "binomial"}};
+
 // Numbers of the Developer Reference, "I_MPI_ADJUST Family Environment Variables" (2019 and later).
 constexpr std::array kIntel{Counterpart{all_reduce, "recursive_doubling", "recursive doubling", 1},
                             Counterpart{all_reduce, "rabenseifner", "Rabenseifner's", 2},
@@ -95,6 +113,7 @@ constexpr std::array kNccl{Counterpart{all_reduce, "ring", "ring"},
 std::span<const Counterpart> counterparts_of(Library library) noexcept {
   switch (library) {
     case Library::openmpi: return kOpenMpi;
+    case Library::mpich: return kMpich;
     case Library::intel: return kIntel;
     case Library::ucc: return kUcc;
     case Library::nccl: break;
@@ -114,9 +133,9 @@ std::string_view name_there(Library library, Collective collective) noexcept {
     case barrier: return "barrier";
     // Equal blocks are MPI_Reduce_scatter_block's; the others have one call for both.
     case reduce_scatter:
-      return library == Library::openmpi ? "reduce_scatter_block"
-             : library == Library::nccl  ? "reducescatter"
-                                         : "reduce_scatter";
+      return library == Library::openmpi || library == Library::mpich ? "reduce_scatter_block"
+             : library == Library::nccl                               ? "reducescatter"
+                                                                      : "reduce_scatter";
     case scan:
     case exscan: break;
   }

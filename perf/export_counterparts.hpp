@@ -12,6 +12,7 @@ namespace tutti::perf {
 /// A library whose choices can be configured.
 enum class Library : std::uint8_t {
   openmpi,  ///< Open MPI's component coll/tuned, 4.x to 6.x.
+  mpich,    ///< MPICH.
   intel,    ///< Intel MPI.
   ucc,      ///< UCC's transport layer over UCX.
   nccl      ///< NCCL, by its example tuner plugin.

@@ -17,8 +17,11 @@ enum class Kind : std::uint8_t {
   forced,     ///< One of our algorithms, by name.
   automatic,  ///< A plain call: our selector decides.
   native,     ///< The launching MPI's blocking call.
+  mockup,     ///< Other calls that do the same: native ones, or plain ones where there is no MPI.
   probe       ///< Plain loads and stores, see probe.hpp. Takes part where it is named.
 };
+
+struct MockupRule;
 
 /// One way to run a collective.
 struct Candidate {
@@ -29,6 +32,7 @@ struct Candidate {
   Kind kind = Kind::forced;  ///< How it is called.
   double inject = 0;         ///< Share of time added on purpose.
   std::size_t segment = 0;   ///< As Options::segment; 0 takes that of the sweep.
+  const MockupRule* rule = nullptr;  ///< Of a mock-up: which.
 };
 
 /// The candidates for one collective: those named, or every row of the catalog that admits this

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <random>
 
+#include "perf/mockup.hpp"
 #include "perf/probe.hpp"
 #include "perf/statistics.hpp"
 #include "perf/sweep_buffers.hpp"
@@ -26,6 +28,8 @@ constexpr std::size_t kWarmUpRounds = 3;    // per block, where -w does not say 
 constexpr std::size_t kMostWarmUp = 30;     // likewise
 constexpr double kSettled = 0.05;           // two block medians this close end the warm-up
 constexpr std::size_t kMostRounds = 20000;  // where -n does not say how many
+constexpr const char* kLacking =
+    "the MPI has no such call for these buffers, datatype and operator";
 
 double seconds(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -51,13 +55,14 @@ Allocate memory_of(const Setting& setting) {
 class Race {
  public:
   Race(const Setting& setting, const Problem& problem, const std::vector<Candidate>& candidates)
-      : world_{setting.world}, setting_{setting}, problem_{problem},
-        buffers_{problem, setting.world.communicator().rank(), memory_of(setting)},
+      : world_{setting.world}, setting_{setting}, problem_{problem}, allocate_{memory_of(setting)},
+        buffers_{problem, setting.world.communicator().rank(), allocate_},
         shuffle_{setting.options.seed * 1000003 + total_bytes(problem)} {
     for (const Candidate& candidate : candidates) {
       measured_.push_back({.candidate = candidate});
     }
     spent_s_.resize(measured_.size());
+    mockups_.resize(measured_.size());
   }
 
   SizeResult run() {
@@ -90,19 +95,41 @@ class Race {
     Measured& entry = measured_[i];
     if (entry.candidate.kind == Kind::native) {
       entry.runs = "native";
-      // The answer may depend on where a rank's own block lies, so one refusal counts for all.
       const bool has = std::ranges::all_of(
           buffers_.native_calls(), [this](const Call& call) { return world_.has_native(call); });
-      std::array<double, 1> lacking{has ? 0.0 : 1.0};
-      max_over_ranks(communicator(), lacking);
-      if (lacking[0] != 0)
-        entry.refused = "the MPI has no such call for these buffers, datatype and operator";
+      if (!is_so_everywhere(has)) entry.refused = kLacking;
     } else if (entry.candidate.kind == Kind::probe) {
       entry.runs = "probe";
       if (!probe_) probe_.emplace(problem_, communicator());
+    } else if (entry.candidate.kind == Kind::mockup) {
+      prepare_mockup(i);
     } else {
       prepare_ours(i);
     }
+  }
+
+  // The answer may depend on where a rank's own block lies, so one refusal counts for all.
+  bool is_so_everywhere(bool here) {
+    std::array<double, 1> lacking{here ? 0.0 : 1.0};
+    max_over_ranks(communicator(), lacking);
+    return lacking[0] == 0;
+  }
+
+  void prepare_mockup(std::size_t i) {
+    Measured& entry = measured_[i];
+    entry.runs = entry.candidate.label;
+    const bool is_native = world_.has_library() && !setting_.own_calls;
+    mockups_[i] = std::make_unique<Mockup>(
+        *entry.candidate.rule, problem_, buffers_.calls().front(), allocate_,
+        MockupWorlds{world_, setting_.fewer, is_native, setting_.options.determinism});
+    if (!is_so_everywhere(mockups_[i]->can_run())) entry.refused = kLacking;
+  }
+
+  // What a probe and a call on fewer ranks leave behind is no result of the collective.
+  [[nodiscard]] bool gives_results(std::size_t i) const {
+    const Candidate& candidate = measured_[i].candidate;
+    return candidate.kind != Kind::probe &&
+           (candidate.rule == nullptr || !candidate.rule->leaves_last_out);
   }
 
   void prepare_ours(std::size_t i) {
@@ -134,6 +161,7 @@ class Race {
   }
 
   void invoke(std::size_t i) {
+    if (measured_[i].candidate.kind == Kind::mockup) return mockups_[i]->run();
     if (measured_[i].candidate.kind == Kind::probe) return probe_->run();
     if (measured_[i].candidate.kind == Kind::native) {
       for (const Call& call : buffers_.native_calls()) world_.native(call);
@@ -156,7 +184,7 @@ class Race {
         max_over_ranks(communicator(), time);
         measured_[i].first_us = time[0];
       }
-      if (!setting_.options.check || measured_[i].candidate.kind == Kind::probe) continue;
+      if (!setting_.options.check || !gives_results(i)) continue;
       const Check check = buffers_.check();
       std::array<double, 1> wrong{static_cast<double>(check.wrong)};
       sum_over_ranks(communicator(), wrong);
@@ -306,14 +334,16 @@ class Race {
   World& world_;
   const Setting& setting_;
   Problem problem_;
+  Allocate allocate_;
   Buffers buffers_;
   std::optional<Probe> probe_{};
   std::mt19937_64 shuffle_;
   std::vector<Measured> measured_{};
   std::vector<double> spent_s_{};
-  std::vector<std::size_t> active_{};        // still being measured
-  std::vector<std::size_t> participants_{};  // able to serve
-  volatile std::uint64_t kept_ = 0;          // what was read, so that reading is not optimised away
+  std::vector<std::unique_ptr<Mockup>> mockups_{};  // by candidate
+  std::vector<std::size_t> active_{};               // still being measured
+  std::vector<std::size_t> participants_{};         // able to serve
+  volatile std::uint64_t kept_ = 0;  // what was read, so that reading is not optimised away
   bool interrupted_ = false;
 };
 

@@ -32,6 +32,8 @@ struct Setting {
   const SweepOptions& options;   ///< The flags.
   bool is_oversubscribed;        ///< Whether a host has more ranks than cores.
   std::function<void()> tick{};  ///< Called on every rank now and then; reports progress.
+  World* fewer = nullptr;        ///< All ranks but the last, for mock-ups that leave it out.
+  bool own_calls = false;        ///< Whether mock-ups consist of our calls also under an MPI.
 };
 
 /// The outcome of measuring one size.

@@ -34,6 +34,13 @@ std::unique_ptr<World> join_own_world(const std::string& transport,
       init({.transport = transport, .timeout = options.timeout, .communicator = options}));
 }
 
+std::unique_ptr<World> World::part(std::span<const Rank> ranks) {
+  const Rank self = communicator().rank();
+  const bool is_in = std::ranges::find(ranks, self) != ranks.end();
+  Communicator some = communicator().split(is_in ? 0 : 1, self);
+  return is_in ? std::make_unique<OwnWorld>(std::move(some)) : nullptr;
+}
+
 std::string host_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);

@@ -32,6 +32,9 @@ class World {
   [[nodiscard]] virtual bool has_native(const Call& call) = 0;
   /// Runs the launching library's own blocking call. @param call what.
   virtual void native(const Call& call) = 0;
+  /// Collective. @param ranks some of this world, the same on all of its ranks. @return a world of
+  /// those; nothing on the others. This one knows no library's calls, unless it is overridden.
+  [[nodiscard]] virtual std::unique_ptr<World> part(std::span<const Rank> ranks);
   /// @return name and version of the launching library, one line; empty if there is none.
   [[nodiscard]] virtual std::string library() const = 0;
 };

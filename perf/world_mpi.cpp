@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -51,20 +53,43 @@ void check_launch(int size) {
                   launcher_name(), launched, linked_mpi(), size, linked_mpi())};
 }
 
-class MpiWorld final : public World {
+// A part of the world, which ends before the session does.
+class MpiPart : public World {
  public:
-  MpiWorld(std::unique_ptr<Session> session, Communicator communicator)
-      : session_{std::move(session)}, communicator_{std::move(communicator)} {}
+  MpiPart(MPI_Comm comm, Communicator communicator)
+      : comm_{comm}, communicator_{std::move(communicator)} {}
+  ~MpiPart() override {
+    if (comm_ != MPI_COMM_WORLD) MPI_Comm_free(&comm_);
+  }
 
   Communicator& communicator() override { return communicator_; }
   bool has_library() const override { return true; }
-  bool has_native(const Call& call) override { return mpi::has_native(call, MPI_COMM_WORLD); }
-  void native(const Call& call) override { mpi::native(call, MPI_COMM_WORLD); }
+  bool has_native(const Call& call) override { return mpi::has_native(call, comm_); }
+  void native(const Call& call) override { mpi::native(call, comm_); }
+  std::unique_ptr<World> part(std::span<const Rank> ranks) override {
+    const Rank self = communicator_.rank();
+    const bool is_in = std::ranges::find(ranks, self) != ranks.end();
+    Communicator some = communicator_.split(is_in ? 0 : 1, self);
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_split(comm_, is_in ? 0 : MPI_UNDEFINED, self, &comm);
+    return is_in ? std::make_unique<MpiPart>(comm, std::move(some)) : nullptr;
+  }
   std::string library() const override { return linked_mpi(); }
 
  private:
-  std::unique_ptr<Session> session_;
+  MPI_Comm comm_;
   Communicator communicator_;
+};
+
+struct InSession {
+  std::unique_ptr<Session> session;
+};
+
+// All ranks. The session ends after the communicator.
+class MpiWorld final : private InSession, public MpiPart {
+ public:
+  MpiWorld(std::unique_ptr<Session> joined, Communicator communicator)
+      : InSession{std::move(joined)}, MpiPart{MPI_COMM_WORLD, std::move(communicator)} {}
 };
 
 }  // namespace
