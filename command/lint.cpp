@@ -61,8 +61,7 @@ void add_lint(CLI::App& app, std::function<int()>& run) {
   sweep.end = "4M";
   sweep.budget = "60ms";
   sweep.transport = "";
-  CLI::App* command =
-      app.add_subcommand("lint", "find where an MPI contradicts itself, and what helps");
+  CLI::App* command = app.add_subcommand("lint", "find where an MPI contradicts itself");
   const auto add = [command](const char* names, std::string& value, const char* help) {
     command->add_option(names, value, help)->capture_default_str();
   };
