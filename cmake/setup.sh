@@ -5,7 +5,7 @@
 TUTTI_MPI_PACKAGES=(openmpi-bin libopenmpi-dev libpmix-dev mpich libmpich-dev)
 TUTTI_PACKAGES=(
   g++ clang libclang-rt-14-dev cmake ninja-build ccache pkg-config
-  libssl-dev libcereal-dev libgtest-dev libcli11-dev libfmt-dev nlohmann-json3-dev libexpat1-dev
+  libssl-dev libhwloc-dev libcereal-dev libgtest-dev libcli11-dev libfmt-dev nlohmann-json3-dev libexpat1-dev
   libsimgrid-dev
   "${TUTTI_MPI_PACKAGES[@]}"
   python3 python3-matplotlib python3-venv doxygen iproute2

@@ -6,6 +6,7 @@
 #include <tutti/spi/fingerprint.hpp>
 
 #include "bind_shape.hpp"
+#include "check_call.hpp"
 #include "point_to_point.hpp"
 
 namespace tutti::inline v0::detail {
@@ -28,8 +29,9 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
       transport_{std::move(footing.transport)}, outbox_{*transport_}, memory_{std::move(memory)},
       options_{options}, selector_{std::move(footing.tariff),
                                    options.catalog,
-                                   std::move(footing.hosts),
-                                   {std::move(footing.tuning), transport_->capabilities().name}},
+                                   {std::move(footing.hosts), std::move(footing.localities),
+                                    transport_->capabilities().name,
+                                    std::move(footing.background)}},
       scratch_{*memory_, options.cache_bytes}, cache_{outbox_, scratch_, *calls_,
                                                       options.cache_bytes,
                                                       options.segments_in_flight},

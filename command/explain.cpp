@@ -12,13 +12,13 @@
 #include <tutti/spi/contract.hpp>
 
 #include "command/commands.hpp"
-#include "command/network.hpp"
 #include "perf/command_line.hpp"
 #include "perf/load.hpp"
 #include "perf/sweep_failure.hpp"
 #include "perf/sweep_units.hpp"
 #include "selector/selector.hpp"
 #include "selector/structured.hpp"
+#include "topology/load.hpp"
 #include "topology/placed.hpp"
 
 namespace tutti::perf {
@@ -66,7 +66,7 @@ std::shared_ptr<detail::Selector> selector_of(const ExplainFlags& flags, const T
 }
 
 ExplainWanted understand_explain(const ExplainFlags& flags) try {
-  const Topology topology = load_network(flags.network).topology;
+  const Topology topology = read_network(find_network(flags.network)).topology;
   const int per_host = number_in("--per-host", flags.per_host, {1, kMostExplained});
   const auto places =
       std::min<std::int64_t>(std::int64_t{topology.hosts()} * per_host, kMostExplained);

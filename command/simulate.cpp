@@ -14,12 +14,12 @@
 #include <tutti/spi/contract.hpp>
 
 #include "command/commands.hpp"
-#include "command/network.hpp"
 #include "perf/command_line.hpp"
 #include "perf/load.hpp"
 #include "perf/sweep_failure.hpp"
 #include "perf/sweep_units.hpp"
 #include "selector/simulate.hpp"
+#include "topology/load.hpp"
 
 namespace tutti::perf {
 namespace {
@@ -70,7 +70,7 @@ std::vector<Choice> choices_of(const SimulateFlags& flags, const SimulateWanted&
 
 SimulateWanted understand(const SimulateFlags& flags) try {
   SimulateWanted wanted{.catalog = load_catalog(flags.load),
-                        .topology = load_network(flags.network).topology,
+                        .topology = read_network(find_network(flags.network)).topology,
                         .collective = collective_named(flags.collective)};
   const int hosts = std::min(wanted.topology.hosts(), kMostRanks);
   wanted.ranks =

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,12 +11,10 @@
 #include <vector>
 
 #include "command/commands.hpp"
-#include "command/network.hpp"
 #include "perf/command_line.hpp"
 #include "perf/exit_code.hpp"
 #include "perf/sweep_failure.hpp"
-#include "topology/families.hpp"
-#include "topology/read.hpp"
+#include "topology/load.hpp"
 
 namespace tutti::perf {
 namespace {
@@ -30,13 +27,6 @@ struct TopologyFlags {
   std::string format = "text";
   std::string output;
 };
-
-NamedTopology named(Topology topology) {
-  std::vector<std::string> names;
-  for (int host = 0; host < topology.hosts(); ++host) names.push_back(fmt::format("h{}", host));
-  for (int one = 0; one < topology.switches(); ++one) names.push_back(fmt::format("s{}", one));
-  return {std::move(topology), std::move(names)};
-}
 
 double nanoseconds_per_message(const LinkSpeed& speed) {
   return static_cast<double>(speed.per_message) / 1e6;
@@ -132,7 +122,7 @@ std::string dot_of(const NamedTopology& network) {
 }
 
 std::string printed(const TopologyFlags& options) try {
-  const NamedTopology network = load_network(options.network);
+  const NamedTopology network = read_network(find_network(options.network));
   if (options.format == "json") return json_of(network);
   return options.format == "dot" ? dot_of(network) : text_of(network.topology);
 } catch (const Error& error) {
@@ -141,19 +131,12 @@ std::string printed(const TopologyFlags& options) try {
 
 }  // namespace
 
-/// What is the name of a file is read.
-NamedTopology load_network(const std::string& network) {
-  if (network.find('/') != network.npos || std::filesystem::is_regular_file(network))
-    return read_topology(network);
-  return named(parse_topology(network));
-}
-
 void add_topology(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<TopologyFlags>();
   CLI::App* command = app.add_subcommand("topology", "what a network is, by its family or a file");
   command
       ->add_option("network", options->network,
-                   "such as torus:8x8, or a file: JSON or SLURM's topology.conf")
+                   "such as torus:8x8; machine, this one; or a file: JSON or SLURM's topology.conf")
       ->required();
   command->add_option("--format", options->format, "text, json, or dot for Graphviz")
       ->check(CLI::IsMember({"text", "json", "dot"}))

@@ -17,9 +17,10 @@ namespace tutti::runtime {
 namespace {
 
 constexpr std::string_view kPrefix = "TUTTI_";
-constexpr std::array<std::string_view, 10> kVariables{
+constexpr std::array<std::string_view, 11> kVariables{
     "TUTTI_RANK",  "TUTTI_SIZE",        "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_SIZE", "TUTTI_URL",
-    "TUTTI_HOSTS", "TUTTI_SECRET_FILE", "TUTTI_ADDRESS",    "TUTTI_TIMEOUT",    "TUTTI_TUNING"};
+    "TUTTI_HOSTS", "TUTTI_SECRET_FILE", "TUTTI_ADDRESS",    "TUTTI_TIMEOUT",    "TUTTI_TUNING",
+    "TUTTI_TOPOLOGY"};
 
 [[noreturn]] void refuse(std::string_view name, std::string_view value, const std::string& right) {
   throw Error{ErrorCode::invalid_argument,

@@ -24,7 +24,7 @@ using Environment = std::map<std::string, std::string, std::less<>>;
 [[nodiscard]] Environment process_environment();
 
 /// What our own variables say, all of which are optional. Nothing else of ours is read from the
-/// environment but TUTTI_TUNING, see find_tuning.
+/// environment but TUTTI_TUNING and TUTTI_TOPOLOGY, see find_tuning and find_topology.
 struct Config {
   std::optional<Rank> rank{};       ///< TUTTI_RANK: the own rank, together with TUTTI_SIZE.
   std::optional<int> size{};        ///< TUTTI_SIZE: the number of ranks.

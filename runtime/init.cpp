@@ -56,6 +56,12 @@ Settings settle(const InitOptions& options, const runtime::Config& config) {
   return settings;
 }
 
+runtime::BackgroundFiles background_files(const InitOptions& options) {
+  const runtime::Environment environment = runtime::process_environment();
+  return {.tuning = runtime::find_tuning(options.tuning, environment),
+          .network = runtime::find_topology(options.topology, environment)};
+}
+
 Communicator connect(Channel& channel, const InitOptions& options, const Settings& settings,
                      std::optional<runtime::HostAndPort> master,
                      std::shared_ptr<Network> network = nullptr) {
@@ -70,7 +76,7 @@ Communicator connect(Channel& channel, const InitOptions& options, const Setting
   world.network = std::move(network);
   world.payload_checksum = options.payload_checksum;
   world.network_megabits = options.network_megabits;
-  world.tuning = runtime::find_tuning(options.tuning, runtime::process_environment());
+  world.background = background_files(options);
   world.vigilance = runtime::vigilance_of(options.heartbeat_timeout);
   return make_communicator(runtime::World::connect(channel, world, settings.deadline)->footing(),
                            make_host_memory(), options.communicator);
@@ -108,7 +114,7 @@ Footing watch_ranks(Channel& channel, const InitOptions& options) {
   world.ways = runtime::Ways::none;
   world.vigilance = runtime::vigilance_of(options.heartbeat_timeout);
   world.mesh.agreed = agreed(options, nullptr);
-  world.tuning = runtime::find_tuning(options.tuning, runtime::process_environment());
+  world.background = background_files(options);
   return runtime::World::connect(channel, world, settle(options, {}).deadline)->footing();
 }
 

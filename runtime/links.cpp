@@ -1,10 +1,14 @@
 #include "links.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
 #include "address_space.hpp"
+#include "topology/machine.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -18,6 +22,14 @@ std::uint64_t random_number() {
   std::uint64_t number = 0;
   std::memcpy(&number, drawn.data(), sizeof number);
   return std::max<std::uint64_t>(number, 1);
+}
+
+/// Where the processors are that this process is bound to. To look takes milliseconds, which a
+/// process that may run on all of them is spared: it is nowhere in particular.
+Locality own_locality(const Cores& cores) {
+  long usable = 0;
+  for (const std::uint64_t word : cores.usable) usable += std::popcount(word);
+  return usable < ::sysconf(_SC_NPROCESSORS_ONLN) ? locality_of(cores.usable) : Locality{};
 }
 
 // What worlds of this process share is the process's, so this is the one thing in the library that
@@ -47,8 +59,9 @@ std::shared_ptr<Links> Links::of_process(const LinkSettings& settings, int ranks
 }
 
 Links::Links(const LinkSettings& settings, int ranks)
-    : settings_{settings}, process_{random_number()} {
-  peers_.push_back({.info = {.host = settings.host, .cores = cores_}, .process = process_});
+    : settings_{settings}, process_{random_number()}, locality_{own_locality(cores_)} {
+  peers_.push_back({.info = {.host = settings.host, .cores = cores_, .locality = locality_},
+                    .process = process_});
   if (!settings_.shares_memory) return;
   segment_ =
       shm::make_segment(mappable_bytes(settings_.segment_bytes, std::max(ranks, kLeastRanks)));

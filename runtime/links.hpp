@@ -18,7 +18,7 @@
 #include "backends/tcp/fabric.hpp"
 #include "control.hpp"
 #include "mesh.hpp"
-#include "network_speed.hpp"
+#include "topology/network_speed.hpp"
 
 namespace tutti::runtime {
 
@@ -60,6 +60,8 @@ class Links {
   [[nodiscard]] std::uint64_t next_world() noexcept { return detail::combine(process_, ++worlds_); }
   /// @return what the processors of this process were when the links were first made.
   [[nodiscard]] const Cores& cores() const noexcept { return cores_; }
+  /// @return where these are.
+  [[nodiscard]] const Locality& locality() const noexcept { return locality_; }
 
   /// @return what tells this process from its children.
   [[nodiscard]] const std::shared_ptr<const ForkGuard>& guard() const noexcept { return guard_; }
@@ -120,6 +122,7 @@ class Links {
   const LinkSettings settings_;
   const std::uint64_t process_;
   const Cores cores_ = usable_cores();
+  const Locality locality_;
   std::atomic<std::uint64_t> worlds_{0};
   const std::shared_ptr<const ForkGuard> guard_ = std::make_shared<ForkGuard>();
   mutable std::mutex mutex_{};                    // of all below that changes

@@ -42,6 +42,7 @@ PeerInfo own_info(const Channel& channel, const MeshOptions& options, Deadline d
                 .has_memory = options.memory >= 0,
                 .wants_tls = options.tls,
                 .cores = options.cores.value_or(usable_cores()),
+                .locality = options.locality,
                 .agreed = options.agreed,
                 .secret_mark = options.secret ? mark_of(*options.secret) : std::string{}};
   if (channel.rank() != 0) return info;

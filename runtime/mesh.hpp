@@ -29,6 +29,7 @@ struct MeshOptions {
   Agreed agreed{};                      ///< Options that must be equal on all ranks.
   Host host = this_host();              ///< Where this rank runs; tests pretend.
   std::optional<Cores> cores{};         ///< What it may use there; empty: what it may use now.
+  Locality locality{};                  ///< Where that is.
   Versions versions{};                  ///< What this program speaks; tests change it.
 };
 

@@ -40,6 +40,7 @@ struct PeerInfo {
   bool has_memory = false;    ///< Whether it can share memory at all.
   bool wants_tls = false;     ///< Whether it encrypts what goes over a network; all must agree.
   Cores cores{};              ///< What it may use.
+  Locality locality{};        ///< Where that is.
   Agreed agreed{};            ///< What must be equal on all ranks.
   std::string secret_mark{};  ///< mark_of the secret it was given; empty without.
   // What follows is rank 0's to say.

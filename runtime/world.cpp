@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/hybrid/hybrid.hpp"
+#include "selector/tariffs.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -102,13 +103,20 @@ Footing World::found(std::uint64_t communicator, const std::vector<Rank>& member
           .alarm = alarm,
           .tariff = tariff_of(members),
           .hosts = hosts_of(members),
-          .tuning = tuning_};
+          .localities = localities_of(members),
+          .background = background_};
 }
 
 std::vector<int> World::hosts_of(const std::vector<Rank>& members) const {
   std::vector<int> hosts;
   for (const Rank member : members) hosts.push_back(host_of_[static_cast<std::size_t>(member)]);
   return hosts;
+}
+
+std::vector<Locality> World::localities_of(const std::vector<Rank>& members) const {
+  std::vector<Locality> localities;
+  for (const Rank member : members) localities.push_back(peer(member).info.locality);
+  return localities;
 }
 
 // Ranks of several hosts wait for the network, whatever else they do.
@@ -124,10 +132,10 @@ Tariff World::tariff_of(const std::vector<Rank>& members) const {
     std::set<Rank> domains;
     for (const Rank member : members) domains.insert(memory_domain(member));
     const bool some_do = domains.size() < members.size() && count_hosts(members) > 1;
-    if (some_do) tariff.inside = kInsideCosts;
+    if (some_do) tariff.inside = detail::kInsideCosts;
     return tariff;
   }
-  return memory_tariff(shared_cores_, shm::longest_buffered(members.size()));
+  return detail::memory_tariff(shared_cores_, shm::longest_buffered(members.size()));
 }
 
 std::unique_ptr<Transport> World::connect(std::uint64_t communicator,

@@ -10,9 +10,9 @@
 #include <tutti/spi/group.hpp>
 #include <tutti/spi/network.hpp>
 
+#include "background.hpp"
 #include "links.hpp"
 #include "memory_domain.hpp"
-#include "tuning_file.hpp"
 
 namespace tutti::runtime {
 
@@ -35,7 +35,7 @@ struct WorldOptions {
   int network_megabits = 0;            ///< Between hosts; 0 measures.
   bool payload_checksum = false;       ///< As tcp::Options.
   std::shared_ptr<Network> network{};  ///< Carries messages between hosts; null: TCP does.
-  TuningFile tuning{};                 ///< What rank 0 reads.
+  BackgroundFiles background{};        ///< What rank 0 reads.
   std::size_t segment_bytes = shm::kSegmentBytes;  ///< Addresses of the own shared memory.
 };
 
@@ -103,6 +103,8 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] std::vector<Rank> everyone() const;
   [[nodiscard]] int count_hosts(const std::vector<Rank>& members) const;
   [[nodiscard]] std::vector<int> hosts_of(const std::vector<Rank>& members) const;
+  [[nodiscard]] std::vector<Locality> localities_of(const std::vector<Rank>& members) const;
+  void understand_background();
 
   Rank self_ = 0;
   std::uint64_t id_ = 0;
@@ -116,10 +118,11 @@ class World : public std::enable_shared_from_this<World> {
   bool is_encrypted_ = false;               // whether its TCP links are
   int shared_cores_ = 0;                    // of the own host; 0: each of its ranks has one
   bool has_checksums_ = false;              // of payloads
-  NetworkSpeed known_speed_ = NetworkSpeed::unknown;  // as rank 0 knew it before
-  Tariff remote_tariff_{};                            // of links that share no memory
-  std::shared_ptr<Network> network_{};                // instead of TCP
-  std::shared_ptr<const detail::Tuning> tuning_{};    // that rank 0 has read, or null
+  NetworkSpeed known_speed_ = NetworkSpeed::unknown;        // as rank 0 knew it before
+  Tariff remote_tariff_{};                                  // of links that share no memory
+  std::shared_ptr<Network> network_{};                      // instead of TCP
+  std::string said_{};                                      // what rank 0 has read, packed
+  std::shared_ptr<const detail::Background> background_{};  // that
 };
 
 }  // namespace tutti::runtime

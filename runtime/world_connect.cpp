@@ -8,6 +8,8 @@
 #include <tutti/spi/communicator.hpp>
 
 #include "fields.hpp"
+#include "measure_network.hpp"
+#include "selector/tariffs.hpp"
 #include "together.hpp"
 #include "world.hpp"
 
@@ -55,16 +57,6 @@ NetworkSpeed speed_in(std::string_view& report) {
   return said > kLast ? NetworkSpeed::unknown : static_cast<NetworkSpeed>(said);
 }
 
-/// @return what rank 0 has read, or null.
-std::shared_ptr<const detail::Tuning> tuning_in(std::string_view hello) {
-  const std::string path{take_text(hello)};
-  const std::string_view text = take_text(hello);
-  if (text.empty()) return nullptr;
-  detail::Tuning tuning = detail::tuning_of(text);
-  tuning.origin = path;
-  return std::make_shared<const detail::Tuning>(std::move(tuning));
-}
-
 }  // namespace
 
 Ways ways_of(std::string_view name) {
@@ -93,6 +85,7 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
       return std::string{};
     });
   channel.keep(world->links_);
+  world->understand_background();
   if (options.ways == Ways::none) return world;
   const std::vector<PeerInfo> infos = world->infos();
   world->shared_cores_ = shared_cores(infos, world->self_);
@@ -111,8 +104,7 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
     put(hello, links_->process());
     put(hello, links_->next_world());
     put(hello, summary_of(options));
-    put_text(hello, options.tuning.path);
-    put_text(hello, self_ == 0 ? usable_tuning(options.tuning) : std::string{});
+    if (self_ == 0) hello += pack_background(options.background);
     return hello;
   });
   bool is_known = true;
@@ -124,7 +116,7 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
     if (processes_.size() == 1) {
       id_ = id;
       summary = theirs;
-      tuning_ = tuning_in(hello);
+      said_ = hello;
     }
     is_known = is_known && theirs == summary;
   }
@@ -171,6 +163,7 @@ void World::connect_anew(Channel& channel, const LinkSettings& settings,
   mesh.carries_data = settings.carries_data;
   mesh.only_local = settings.only_local;
   mesh.cores = links_->cores();
+  mesh.locality = links_->locality();
   mesh.memory = links_->segment() ? links_->segment()->descriptor() : -1;
   Mesh connected = connect_mesh(channel, mesh, deadline);
   do_together(channel, options.mesh.host, deadline, [&] {
@@ -221,6 +214,15 @@ void World::settle(std::vector<Rank> memory_domains) {
   uses_tcp_ = uses_tcp_ || !shares_memory;
 }
 
+/// All ranks find the same, and refuse the same.
+void World::understand_background() {
+  std::vector<std::pair<int, std::string>> hosts;
+  for (const Rank rank : everyone())
+    if (const int host = host_of_[static_cast<std::size_t>(rank)]; host == rank)
+      hosts.emplace_back(host, peer(rank).info.host.name);
+  background_ = unpack_background(std::exchange(said_, {}), hosts);
+}
+
 void World::require_memory() const {
   for (const Rank rank : everyone())
     if (!peer(rank).is_local)
@@ -232,12 +234,12 @@ void World::require_memory() const {
 
 Tariff World::find_remote_tariff(Rank far, int megabits, Deadline deadline) {
   if (network_) return network_->tariff();
-  if (far >= 0 && megabits > 0) return network_tariff(megabits);
-  if (far < 0) return loopback_tariff(shared_cores_);
+  if (far >= 0 && megabits > 0) return detail::network_tariff(megabits);
+  if (far < 0) return detail::loopback_tariff(shared_cores_);
   const NetworkSpeed speed =
       known_speed_ == NetworkSpeed::unknown ? find_speed(far, deadline) : known_speed_;
   links_->note_speed(ends_of_network(far), speed);
-  return network_tariff(speed);
+  return detail::network_tariff(speed);
 }
 
 /// Collective. Rank 0 measures with the first rank of another host, and tells everyone, lest ranks

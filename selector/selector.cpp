@@ -1,141 +1,51 @@
 #include "selector.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <tutti/error.hpp>
 
 #include "structured.hpp"
-#include "topology/families.hpp"
-#include "topology/placed.hpp"
+#include "words.hpp"
 
 namespace tutti::inline v0::detail {
 namespace {
 
-/// Why an algorithm does not keep what is asked of the bits; empty if it does.
-std::string looseness_of(const Algorithm& row, const Problem& problem) {
-  const auto [collective, size, root] = problem.contract;
-  const Determinism level = problem.determinism;
-  const std::string asked = ", and " + std::string{name_of(level)} + " is asked for";
-  if (level >= Determinism::rank_identical && collective == Collective::all_reduce &&
-      !holds(row.traits.rank_identical, size, root))
-    return "it gives ranks different bits" + asked;
-  if (level >= Determinism::size_invariant && !holds(row.traits.size_invariant, size, root))
-    return "an element's bits depend on its place in the vector" + asked;
-  if (level >= Determinism::layout_invariant && !has_default(row.parameter))
-    return "its expression tree follows the network or groups that it is given" + asked;
-  return {};
+int count_of(std::vector<int> groups) {
+  std::ranges::sort(groups);
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+  return static_cast<int>(groups.size());
 }
 
-/// Whose expression tree a row has.
-std::string_view tree_of(const Algorithm& row) noexcept {
-  return row.traits.same_tree_as.empty() ? row.name : row.traits.same_tree_as;
+/// Whether some ranks are in one group, and not all.
+bool are_mixed(const std::vector<int>& groups) {
+  const int count = count_of(groups);
+  return count > 1 && count < static_cast<int>(groups.size());
 }
 
-/// So that no size runs another expression tree than the others: leaves those candidates that have
-/// that of the first one in the catalog that can serve. Nothing here depends on a size.
-void keep_one_tree(std::vector<Candidate>& candidates, Determinism level) {
-  const auto first = std::ranges::find_if(
-      candidates, [](const Candidate& candidate) { return candidate.refusal.empty(); });
-  if (first == candidates.end()) return;
-  const std::string_view tree = tree_of(*first->choice.algorithm);
-  for (Candidate& candidate : candidates)
-    if (candidate.refusal.empty() && tree_of(*candidate.choice.algorithm) != tree)
-      candidate.refusal = "its expression tree is not that of " + std::string{tree} + ", which " +
-                          std::string{name_of(level)} + " keeps to";
-}
-
-/// Why an algorithm cannot serve a problem; empty if it can.
-std::string refusal_of(const Choice& choice, const Problem& problem) {
-  const Algorithm& row = *choice.algorithm;
-  const Contract& contract = problem.contract;
-  try {
-    require(choice, contract.size);
-  } catch (const Error& error) {
-    return error.what();
+/// Equal numbers for ranks that are in the same part, numbered as they are met.
+template <class Part>
+std::vector<int> numbered(const std::vector<Part>& parts) {
+  std::vector<Part> known;
+  std::vector<int> numbers;
+  for (const Part& part : parts) {
+    const auto found = std::ranges::find(known, part);
+    numbers.push_back(static_cast<int>(found - known.begin()));
+    if (found == known.end()) known.push_back(part);
   }
-  if (problem.own_counts && !row.traits.own_counts_only)
-    return "it passes on blocks whose sizes not every rank knows";
-  if (problem.needs_order() && !holds(row.traits.ordered, contract.size, contract.root))
-    return row.traits.ordered == When::root_is_zero
-               ? "the operator does not commute, and it keeps operand order only for root 0"
-               : "the operator does not commute, and it does not keep operand order";
-  return looseness_of(row, problem);
-}
-
-/// The parameters that are tried of a row: beside the default other radices, where no bits depend
-/// on them. Fewer rounds of more messages each win where ranks wait for a core.
-std::vector<int> numbers_of(const Algorithm& row, const Contract& contract) {
-  const bool has_bits = contract.reduces() && contract.collective != Collective::barrier;
-  std::vector<int> numbers{row.default_number};
-  if (row.parameter == AlgorithmParameter::radix && !has_bits)
-    for (const int radix : {2, 4, 8})
-      if (radix != row.default_number && radix / 2 < contract.size) numbers.push_back(radix);
   return numbers;
 }
 
-std::string nanoseconds(Femtoseconds time) {
-  const std::string thousandths = std::to_string(time / 1000 % 1000);
-  return std::to_string(time / 1'000'000) + "." + std::string(3 - thousandths.size(), '0') +
-         thousandths + " ns";
-}
-std::string microseconds(Femtoseconds time) {
-  const std::int64_t tenths = time / 100'000'000;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " us";
-}
-
-std::string text_of(const LinkCosts& costs) {
-  return microseconds(costs.alpha) + " per message, " +
-         (costs.round == 0 ? "" : microseconds(costs.round) + " per round, ") +
-         nanoseconds(costs.beta) +
-         (costs.half_duplex ? " per byte in and per byte out, " : " per byte moved, ") +
-         nanoseconds(costs.gamma) + " per byte reduced, " +
-         (costs.gamma_read == 0 ? "" : nanoseconds(costs.gamma_read) + " where it was read, ");
-}
-
-/// Networks can have more links than a line.
-std::string shortened(std::string text) {
-  constexpr std::size_t kMost = 100;
-  if (text.size() > kMost) text.replace(kMost - 3, std::string::npos, "...");
-  return text;
-}
-
-std::string text_of(const NetworkTerms& terms) {
-  return " (latency " + microseconds(terms.latency) + ", messages " + microseconds(terms.messages) +
-         ", links " + microseconds(terms.bytes) + ", reductions " + microseconds(terms.reductions) +
-         ")";
-}
-
-int count_of(std::vector<int> hosts) {
-  std::ranges::sort(hosts);
-  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
-  return static_cast<int>(hosts.size());
-}
-
-/// Whether some ranks are on one host, and not all.
-bool are_mixed(const std::vector<int>& hosts) {
-  const int count = count_of(hosts);
-  return count > 1 && count < static_cast<int>(hosts.size());
-}
-
-/// Hosts on one switch, and ranks in their memory. A message costs what the tariff says: half of
-/// what one within a host does occupies its sender, and links take the rest.
-RankNetwork network_of_hosts(const LinkCosts& between, const LinkCosts& inside,
-                             const std::vector<int>& hosts) {
-  std::vector<int> known;
-  std::vector<int> host_of;  // numbered as they are met
-  for (const int host : hosts) {
-    const auto found = std::ranges::find(known, host);
-    host_of.push_back(static_cast<int>(found - known.begin()));
-    if (found == known.end()) known.push_back(host);
+/// Packages, or else caches, of the one host of all ranks; nothing where they are not known, or do
+/// not part the ranks.
+std::vector<int> groups_within(const std::vector<Locality>& localities) {
+  for (const auto part : {&Locality::package, &Locality::cache}) {
+    std::vector<std::int32_t> parts;
+    for (const Locality& at : localities) parts.push_back(at.*part);
+    if (std::ranges::find(parts, -1) == parts.end() && are_mixed(parts)) return numbered(parts);
   }
-  const Femtoseconds rest = std::max<Femtoseconds>(between.alpha - inside.alpha, 0);
-  const LinkSpeed wire{.latency = rest / 2, .per_byte = between.beta};
-  const LinkSpeed memory{.latency = inside.alpha / 4,
-                         .per_byte = inside.half_duplex ? 2 * inside.beta : inside.beta};
-  return {
-      .topology = place_ranks(single_switch(static_cast<int>(known.size()), wire), host_of, memory),
-      .endpoints = {.message = inside.alpha / 2, .reduced = between.gamma}};
+  return {};
 }
 
 std::shared_ptr<const Catalog> or_own(std::shared_ptr<const Catalog> catalog) {
@@ -151,55 +61,66 @@ std::size_t segment_count(std::size_t bytes, std::size_t segment_bytes,
   return std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(largest_block, 1));
 }
 
-std::string Selection::explain() const {
-  std::string text = chosen.choice.text() + (forced               ? " (forced"
-                                             : chosen.is_measured ? " (measured: " + measured
-                                                                  : " (least predicted time");
-  if (determinism > Determinism::rank_identical) text += ", " + std::string{name_of(determinism)};
-  text += ")";
-  if (!chosen.is_measured && !measured.empty()) text += "\n  not as measured: " + measured;
-  text += "\n  at " + costs;
-  for (const Candidate& candidate : candidates) {
-    text += "\n  " + shortened(candidate.choice.text());
-    if (candidate.segment_bytes > 0)
-      text += ", segments of " + std::to_string(candidate.segment_bytes) + " bytes";
-    text += ": ";
-    if (!candidate.refusal.empty()) text += "left out, " + candidate.refusal;
-    else
-      text += microseconds(candidate.predicted) +
-              (on_network ? text_of(candidate.terms) : std::string{});
-  }
-  return text;
-}
-
-Selector::Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog, std::vector<int> hosts,
-                   Measurements measurements)
-    : tariff_{std::move(tariff)}, hosts_{std::move(hosts)}, catalog_{or_own(std::move(catalog))},
-      measurements_{std::move(measurements)} {
+Selector::Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog, Surroundings surroundings)
+    : tariff_{std::move(tariff)}, surroundings_{std::move(surroundings)}, catalog_{or_own(
+                                                                              std::move(catalog))} {
+  if (!surroundings_.background) surroundings_.background = std::make_shared<const Background>();
   calibrate();
-  if (tariff_.inside && are_mixed(hosts_))
-    network_ = network_of_hosts(tariff_.costs, *tariff_.inside, hosts_);
+  look_around();
 }
 
 Selector::Selector(RankNetwork network, std::shared_ptr<const Catalog> catalog,
                    std::vector<int> hosts, std::shared_ptr<const Graph> graph)
-    : tariff_{.origin = "network " + network.topology.name()}, hosts_{std::move(hosts)},
-      catalog_{or_own(std::move(catalog))}, network_{std::move(network)}, graph_{std::move(graph)} {
+    : tariff_{.origin = "network " + network.topology.name()}, catalog_{or_own(std::move(catalog))},
+      network_{std::make_shared<const RankNetwork>(std::move(network))}, graph_{std::move(graph)} {
+  is_described_ = true;
+  if (are_mixed(hosts)) groups_ = numbered(hosts);
+  surroundings_.hosts = std::move(hosts);
+  surroundings_.background = std::make_shared<const Background>();
+}
+
+const Tuning* Selector::tuning() const noexcept {
+  return surroundings_.background->tuning.get();
+}
+
+/// Finds out how ranks are grouped, and whether they are to be charged by a network.
+void Selector::look_around() {
+  const std::vector<int>& hosts = surroundings_.hosts;
+  const bool is_one_host = count_of(hosts) < 2;
+  if (is_one_host) groups_ = groups_within(surroundings_.localities);
+  else if (are_mixed(hosts)) groups_ = numbered(hosts);
+  const auto& described = surroundings_.background->network;
+  if (!described && groups_.empty()) return;
+  if (is_one_host && groups_.empty()) return;
+  if (!is_one_host && !described && !tariff_.inside) return;
+  const bool knows_hosts = described != nullptr && !is_one_host;
+  network_ =
+      surroundings_.background->network_of({.hosts = knows_hosts ? hosts : numbered(hosts),
+                                            .localities = surroundings_.localities,
+                                            .between = tariff_.costs,
+                                            .inside = tariff_.inside.value_or(tariff_.costs)});
+  if (!knows_hosts) return;
+  is_described_ = true;
+  tariff_.origin = "network " + described->origin;
+  tariff_.lasting.reset();  // what somebody says, every run is told alike
+  if (count_of(hosts) == static_cast<int>(hosts.size()))
+    graph_ = router_graph(network_->topology, static_cast<int>(hosts.size()));
 }
 
 /// What was measured stands in for what is assumed, except where every run must choose alike. Ranks
 /// of several hosts, some of which share one, are charged by two measurements: of ranks that share
 /// no host, and of ranks that share one.
 void Selector::calibrate() {
-  if (!measurements_.tuning || hosts_.empty()) return;
+  const std::vector<int>& hosts = surroundings_.hosts;
+  if (tuning() == nullptr || hosts.empty()) return;
   const LinkCosts assumed = tariff_.costs;
-  TunedCosts wanted{.ranks = static_cast<int>(hosts_.size()),
-                    .hosts = count_of(hosts_),
-                    .transport = measurements_.transport,
+  TunedCosts wanted{.ranks = static_cast<int>(hosts.size()),
+                    .hosts = count_of(hosts),
+                    .transport = surroundings_.transport,
                     .costs = assumed};
   wanted.transport.erase(0, wanted.transport.find('+') + 1);  // between hosts
   if (fit(tariff_.costs, wanted)) {
-    tariff_.origin = "measured: " + measurements_.tuning->origin;
+    tariff_.origin = "measured: " + tuning()->origin;
     if (!tariff_.lasting) tariff_.lasting = assumed;
   }
   wanted.visible = true;
@@ -214,7 +135,7 @@ void Selector::calibrate() {
 /// @param costs become those that were measured, but for what is known of these ranks. @return
 /// whether there are some.
 bool Selector::fit(LinkCosts& costs, const TunedCosts& wanted) const {
-  const TunedCosts* const found = find_costs(*measurements_.tuning, wanted);
+  const TunedCosts* const found = find_costs(*tuning(), wanted);
   if (found == nullptr) return false;
   const LinkCosts assumed = std::exchange(costs, found->costs);
   costs.shared_cores = assumed.shared_cores;
@@ -232,20 +153,9 @@ void Selector::prove(Candidate& candidate, const Contract& contract) {
   candidate.digest = found->second.digest;
 }
 
-const Profile& Selector::profile(const Choice& choice, const Contract& contract) {
-  const Key key{choice.algorithm, choice.text(), contract.root};
-  const auto found = profiles_.find(key);
-  if (found != profiles_.end()) return found->second;
-  return profiles_.emplace(key, profile_of(choice, contract.size, contract.root)).first->second;
-}
-
-const NetworkProfile& Selector::profile(const Choice& choice, const Contract& contract,
-                                        const RankNetwork& network) {
-  const Key key{choice.algorithm, choice.text(), contract.root};
-  const auto found = network_profiles_.find(key);
-  if (found != network_profiles_.end()) return found->second;
-  return network_profiles_.emplace(key, profile_on(choice, contract.size, contract.root, network))
-      .first->second;
+/// Rows that were added end with their catalog, so nobody else may find their profiles.
+Profiles& Selector::profiles_for(const Choice& choice) noexcept {
+  return is_added(choice) ? *own_profiles_ : surroundings_.background->profiles();
 }
 
 /// What was measured may be another time what it is not now, and choose another expression tree.
@@ -258,25 +168,28 @@ const LinkCosts& Selector::costs_of(const Problem& problem) const noexcept {
   return problem.visible && tariff_.visible ? *tariff_.visible : tariff_.costs;
 }
 
-Candidate Selector::judge(const Problem& problem, Choice choice) {
-  Candidate candidate{.choice = std::move(choice)};
+/// Else all messages are charged alike.
+bool Selector::uses_network(const Problem& problem) const noexcept {
+  return network_ && !charges_what_lasts(problem);
+}
+
+Candidate Selector::judge(const Problem& problem, Variant variant) {
+  Candidate candidate{.choice = std::move(variant.choice), .segment_bytes = variant.segment_bytes};
   if (is_added(candidate.choice)) prove(candidate, problem.contract);
   if (candidate.refusal.empty()) candidate.refusal = refusal_of(candidate.choice, problem);
-  if (problem.segment == 0) candidate.segment_bytes = candidate.choice.algorithm->segment_bytes;
-  else if (problem.segment != Options::kWhole) candidate.segment_bytes = problem.segment;
   if (problem.bytes() <= candidate.segment_bytes) candidate.segment_bytes = 0;
   if (candidate.refusal.empty()) predict(candidate, problem);
   return candidate;
 }
 
 void Selector::predict(Candidate& candidate, const Problem& problem) try {
-  const RankNetwork* const network = network_for(problem);
-  if (network == nullptr) {
-    candidate.predicted = profile(candidate.choice, problem.contract)
+  Profiles& profiles = profiles_for(candidate.choice);
+  if (!uses_network(problem)) {
+    candidate.predicted = profiles.find(candidate.choice, problem.contract)
                               .time(problem.bytes(), candidate.segment_bytes, costs_of(problem));
     return;
   }
-  candidate.terms = profile(candidate.choice, problem.contract, *network)
+  candidate.terms = profiles.find(candidate.choice, problem.contract, network_)
                         .time(problem.bytes(), candidate.segment_bytes);
   candidate.predicted = candidate.terms.total();
 } catch (const Error& error) {
@@ -285,58 +198,59 @@ void Selector::predict(Candidate& candidate, const Problem& problem) try {
   candidate.refusal = error.what();
 }
 
-/// Null where all is charged alike.
-const RankNetwork* Selector::network_for(const Problem& problem) const noexcept {
-  return network_ && !charges_what_lasts(problem) ? &*network_ : nullptr;
-}
-
 /// All that are looked at, whether they can serve or not.
-std::vector<Choice> Selector::choices_for(const Problem& problem) const {
+std::vector<Variant> Selector::variants_for(const Problem& problem) const {
   const Collective collective = problem.contract.collective;
-  std::vector<Choice> choices;
+  std::vector<Variant> variants;
   std::vector<Choice> built;  // of rows that need to be told of groups or a network
-  if (network_for(problem) != nullptr) {
-    if (are_mixed(hosts_)) built = hierarchies_of(*catalog_, collective, hosts_);
+  if (uses_network(problem)) {
+    if (!groups_.empty()) built = hierarchies_of(*catalog_, collective, groups_);
     const std::vector<Choice> on_graph = choices_on(*catalog_, collective, graph_);
     built.insert(built.end(), on_graph.begin(), on_graph.end());
   }
+  const auto add = [&](std::vector<Variant> more) {
+    std::ranges::move(more, std::back_inserter(variants));
+  };
   for (const Algorithm* const row : catalog_->rows()) {
     if (row->collective != collective) continue;
     const auto is_row = [row](const Choice& choice) { return choice.algorithm == row; };
-    if (std::ranges::any_of(built, is_row)) continue;
-    for (const int number : numbers_of(*row, problem.contract))
-      choices.push_back({.algorithm = row, .number = number});
+    if (std::ranges::none_of(built, is_row)) add(variants_of(*row, problem));
   }
-  choices.insert(choices.end(), built.begin(), built.end());
-  return choices;
+  for (Choice& choice : built) add(with_segments(std::move(choice), problem));
+  return variants;
 }
 
 std::string Selector::costs_in_words(const Problem& problem) const {
   if (charges_what_lasts(problem))
-    return text_of(*tariff_.lasting) + "assumed, so that every run charges it";
-  if (!network_) return text_of(costs_of(problem)) + tariff_.origin;
-  if (!tariff_.inside) return "the speeds of " + tariff_.origin;
-  return text_of(tariff_.costs) + tariff_.origin + "; within a host " + text_of(*tariff_.inside) +
-         "assumed";
+    return words_of(*tariff_.lasting) + "assumed, so that every run charges it";
+  if (is_described_) return "the speeds of " + tariff_.origin;
+  const std::string words = words_of(costs_of(problem)) + tariff_.origin;
+  if (!network_ || !tariff_.inside) return words;
+  return words + "; within a host " + words_of(*tariff_.inside) + "assumed";
+}
+
+/// A choice that is written, with the segments that the call or the row says.
+Variant Selector::parsed(std::string_view text, const Problem& problem) const {
+  Choice choice =
+      on_hosts(parse_choice(*catalog_, problem.contract.collective, text), surroundings_.hosts);
+  return with_segments(std::move(choice), problem).front();
 }
 
 /// What was measured to be the fastest, unless every run must choose alike, whatever its file says.
 /// @param origin is set to where it comes from, or why it cannot serve. @return it, if it can.
 std::optional<Candidate> Selector::look_up(const Problem& problem, std::string& origin) {
   const Contract& contract = problem.contract;
-  if (!measurements_.tuning || problem.determinism >= Determinism::run_to_run) return {};
+  if (tuning() == nullptr || problem.determinism >= Determinism::run_to_run) return {};
   const TunedTable* const table = find_table(
-      *measurements_.tuning, {contract.collective, contract.size, std::max(count_of(hosts_), 1),
-                              measurements_.transport, problem.visible});
+      *tuning(), {contract.collective, contract.size, std::max(count_of(surroundings_.hosts), 1),
+                  surroundings_.transport, problem.visible});
   if (table == nullptr) return {};
   const TunedRule& rule = rule_for(*table, problem.bytes());
-  origin = measurements_.tuning->origin + ", from " + std::to_string(rule.from_bytes) + " bytes on";
-  Problem tuned = problem;
-  if (tuned.segment == 0)
-    tuned.segment = rule.segment_bytes == 0 ? Options::kWhole : rule.segment_bytes;
+  origin = tuning()->origin + ", from " + std::to_string(rule.from_bytes) + " bytes on";
   try {
-    Candidate candidate = judge(
-        tuned, on_hosts(parse_choice(*catalog_, contract.collective, rule.algorithm), hosts_));
+    Variant variant = parsed(rule.algorithm, problem);
+    if (problem.segment == 0) variant.segment_bytes = rule.segment_bytes;
+    Candidate candidate = judge(problem, std::move(variant));
     candidate.is_measured = candidate.refusal.empty();
     if (candidate.is_measured) return candidate;
     origin += ": " + rule.algorithm + " cannot serve: " + candidate.refusal;
@@ -346,40 +260,42 @@ std::optional<Candidate> Selector::look_up(const Problem& problem, std::string& 
   return {};
 }
 
+Candidate Selector::force(const Problem& problem) {
+  Candidate candidate = judge(problem, parsed(problem.algorithm, problem));
+  if (candidate.refusal.empty()) return candidate;
+  throw Error{ErrorCode::invalid_argument, std::string{name_of(problem.contract.collective)} +
+                                               ": algorithm " + candidate.choice.text() +
+                                               " cannot serve: " + candidate.refusal};
+}
+
 Selection Selector::select(const Problem& problem) {
   Selection selection{.forced = !problem.algorithm.empty(),
                       .costs = costs_in_words(problem),
                       .charged = costs_of(problem),
-                      .on_network = network_for(problem) != nullptr,
+                      .on_network = uses_network(problem),
                       .determinism = problem.determinism};
-  const Collective collective = problem.contract.collective;
   if (selection.forced) {
-    selection.chosen =
-        judge(problem, on_hosts(parse_choice(*catalog_, collective, problem.algorithm), hosts_));
-    if (!selection.chosen.refusal.empty())
-      throw Error{ErrorCode::invalid_argument, std::string{name_of(collective)} + ": algorithm " +
-                                                   selection.chosen.choice.text() +
-                                                   " cannot serve: " + selection.chosen.refusal};
+    selection.chosen = force(problem);
     selection.candidates.push_back(selection.chosen);
     return selection;
   }
-  for (Choice& choice : choices_for(problem))
-    selection.candidates.push_back(judge(problem, std::move(choice)));
+  for (Variant& variant : variants_for(problem))
+    selection.candidates.push_back(judge(problem, std::move(variant)));
   if (problem.determinism >= Determinism::size_invariant)
     keep_one_tree(selection.candidates, problem.determinism);
-  const auto worse = [](const Candidate& a, const Candidate& b) {
-    if (a.refusal.empty() != b.refusal.empty()) return a.refusal.empty();
-    return a.predicted < b.predicted;
-  };
   if (std::optional<Candidate> found = look_up(problem, selection.measured)) {
     selection.chosen = std::move(*found);
     return selection;
   }
+  const auto worse = [](const Candidate& a, const Candidate& b) {
+    if (a.refusal.empty() != b.refusal.empty()) return a.refusal.empty();
+    return a.predicted < b.predicted;
+  };
   // Among equals the first row of the catalog wins, on every rank.
   selection.chosen =
       *std::min_element(selection.candidates.begin(), selection.candidates.end(), worse);
   if (!selection.chosen.refusal.empty())
-    throw Error{ErrorCode::invalid_argument, std::string{name_of(collective)} +
+    throw Error{ErrorCode::invalid_argument, std::string{name_of(problem.contract.collective)} +
                                                  ": no algorithm can serve this call\n" +
                                                  selection.explain()};
   return selection;

@@ -12,29 +12,23 @@
 
 #include <tutti/spi/catalog.hpp>
 
+#include "background.hpp"
+#include "candidates.hpp"
 #include "network_profile.hpp"
 #include "predict.hpp"
 #include "problem.hpp"
 #include "proof/proof.hpp"
 #include "tuning.hpp"
+#include "variants.hpp"
 
 namespace tutti::inline v0::detail {
 
-/// A candidate and what became of it.
-struct Candidate {
-  Choice choice{};
-  std::size_t segment_bytes = 0;  ///< 0 runs the vector as a whole.
-  Femtoseconds predicted = 0;     ///< Meaningful if not refused.
-  std::string refusal{};          ///< Why it cannot serve; empty if it can.
-  NetworkTerms terms{};           ///< What that is made of, if it was predicted on a network.
-  std::uint64_t digest = 0;       ///< As Proof::digest, of what was added to the catalog.
-  bool is_measured = false;       ///< Whether it was chosen by what was measured.
-};
-
-/// What was measured, where a communicator can look for it.
-struct Measurements {
-  std::shared_ptr<const Tuning> tuning{};  ///< May be null.
-  std::string transport{};                 ///< The communicator's, as TunedPlace.
+/// Where the ranks of a communicator are, and what is known of that.
+struct Surroundings {
+  std::vector<int> hosts{};                        ///< As Footing::hosts.
+  std::vector<Locality> localities{};              ///< As Footing::localities.
+  std::string transport{};                         ///< What carries messages, as TunedPlace.
+  std::shared_ptr<const Background> background{};  ///< May be null.
 };
 
 /// What was chosen, and from what.
@@ -52,17 +46,16 @@ struct Selection {
   [[nodiscard]] std::string explain() const;
 };
 
-/// Chooses. Remembers profiles, so one is kept per communicator. Equal problems give equal choices
-/// on all ranks, because nothing that is known to one rank only is looked at.
+/// Chooses, for one communicator. Equal problems give equal choices on all ranks, because nothing
+/// that is known to one rank only is looked at.
 class Selector {
  public:
   /// @param tariff what messages and bytes are taken to cost. @param catalog what there is to
-  /// choose from; null for tutti's own. @param hosts as Footing::hosts.
-  /// @param measurements of this machine.
-  Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog, std::vector<int> hosts = {},
-           Measurements measurements = {});
+  /// choose from; null for tutti's own. @param surroundings of its ranks.
+  Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog, Surroundings surroundings = {});
   /// Chooses for a network that is described. @param network with rank r on its host r.
-  /// @param catalog likewise. @param hosts likewise. @param graph as router_graph; may be null.
+  /// @param catalog likewise. @param hosts as Footing::hosts. @param graph as router_graph; may be
+  /// null.
   Selector(RankNetwork network, std::shared_ptr<const Catalog> catalog, std::vector<int> hosts,
            std::shared_ptr<const Graph> graph);
 
@@ -73,32 +66,35 @@ class Selector {
   [[nodiscard]] bool shares_cores() const noexcept { return tariff_.costs.shared_cores > 0; }
 
  private:
-  [[nodiscard]] Candidate judge(const Problem& problem, Choice choice);
+  void look_around();
+  [[nodiscard]] Candidate judge(const Problem& problem, Variant variant);
   void predict(Candidate& candidate, const Problem& problem);
   [[nodiscard]] std::optional<Candidate> look_up(const Problem& problem, std::string& origin);
-  [[nodiscard]] std::vector<Choice> choices_for(const Problem& problem) const;
+  [[nodiscard]] Candidate force(const Problem& problem);
+  [[nodiscard]] Variant parsed(std::string_view text, const Problem& problem) const;
+  [[nodiscard]] std::vector<Variant> variants_for(const Problem& problem) const;
   [[nodiscard]] std::string costs_in_words(const Problem& problem) const;
-  [[nodiscard]] const RankNetwork* network_for(const Problem& problem) const noexcept;
+  [[nodiscard]] bool uses_network(const Problem& problem) const noexcept;
   [[nodiscard]] const LinkCosts& costs_of(const Problem& problem) const noexcept;
+  [[nodiscard]] const Tuning* tuning() const noexcept;
   void calibrate();
   bool fit(LinkCosts& costs, const TunedCosts& wanted) const;
   [[nodiscard]] bool charges_what_lasts(const Problem& problem) const noexcept;
   void prove(Candidate& candidate, const Contract& contract);
-  [[nodiscard]] const Profile& profile(const Choice& choice, const Contract& contract);
-  [[nodiscard]] const NetworkProfile& profile(const Choice& choice, const Contract& contract,
-                                              const RankNetwork& network);
+  [[nodiscard]] Profiles& profiles_for(const Choice& choice) noexcept;
 
   using Key = std::tuple<const Algorithm*, std::string, Rank>;
 
   Tariff tariff_;
-  std::vector<int> hosts_;
+  Surroundings surroundings_{};
   std::shared_ptr<const Catalog> catalog_;
-  std::optional<RankNetwork> network_{};
+  std::vector<int> groups_{};  // of hierarchies: hosts, or packages or caches of one host
+  std::shared_ptr<const RankNetwork> network_{};
+  bool is_described_ = false;  // whether somebody said what the network is
   std::shared_ptr<const Graph> graph_{};
-  Measurements measurements_{};
-  std::map<Key, Profile> profiles_;
-  std::map<Key, NetworkProfile> network_profiles_;
-  std::map<Key, Proof> proofs_;
+  std::shared_ptr<Profiles> own_profiles_ =
+      std::make_shared<Profiles>();  // of rows that were added
+  std::map<Key, Proof> proofs_{};
 };
 
 /// How many segments a vector is run in. @param bytes of the whole. @param segment_bytes 0 for one.

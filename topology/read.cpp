@@ -1,10 +1,8 @@
 #include "read.hpp"
 
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 
 #include <tutti/error.hpp>
@@ -49,6 +47,12 @@ class Names {
   std::map<std::string, int> numbers_{};
 };
 
+Json parsed(std::string_view text) try {
+  return Json::parse(text);
+} catch (const Json::exception& error) {
+  refuse_network("it is no JSON: " + std::string{error.what()});  // which says line and column
+}
+
 double number(const Json& json, const char* field, const std::string& where) {
   const Json& value = json[field];
   if (!value.is_number() || value.get<double>() < 0 || value.get<double>() > 1e9)
@@ -71,8 +75,8 @@ LinkSpeed speed_of(const Json& json, LinkSpeed speed, const std::string& where) 
 }  // namespace
 
 NamedTopology read_json_topology(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded() || !json.is_object()) refuse_network("it is no JSON object");
+  const Json json = parsed(text);
+  if (!json.is_object()) refuse_network("it is no JSON object");
   Names names;
   names.add(json, "hosts");
   const std::size_t hosts = names.size();
@@ -100,21 +104,6 @@ NamedTopology read_json_topology(std::string_view text) {
   const auto switches = static_cast<int>(names.size() - hosts);
   return {Topology{std::move(name), static_cast<int>(hosts), switches, std::move(links)},
           names.take()};
-}
-
-NamedTopology read_topology(const std::string& path) {
-  std::ifstream file{path, std::ios::binary};
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) refuse_network(path + ": cannot be read");
-  const std::string content = text.str();
-  const std::size_t first = content.find_first_not_of(" \t\r\n");
-  try {
-    return first != content.npos && content[first] == '{' ? read_json_topology(content)
-                                                          : read_slurm_topology(content);
-  } catch (const Error& error) {
-    refuse_network(path + ": " + error.what());
-  }
 }
 
 }  // namespace tutti::inline v0

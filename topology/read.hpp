@@ -31,8 +31,4 @@ struct NamedTopology {
 /// @return the network.
 [[nodiscard]] NamedTopology read_slurm_topology(std::string_view text, const LinkSpeed& speed = {});
 
-/// Reads a file: JSON if it begins with a brace, else topology.conf. Throws Error{invalid_argument}
-/// that begins with the path. @param path of the file. @return the network.
-[[nodiscard]] NamedTopology read_topology(const std::string& path);
-
 }  // namespace tutti::inline v0

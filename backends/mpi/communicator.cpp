@@ -61,8 +61,9 @@ class MpiGroup final : public tutti::Group {
             .calls = std::move(watched.calls),
             .alarm = std::move(watched.alarm),
             .tariff = tariff_of(ranks),
-            .hosts = ranks.host_of,
-            .tuning = std::move(watched.tuning)};
+            .hosts = std::move(watched.hosts),
+            .localities = std::move(watched.localities),
+            .background = std::move(watched.background)};
   }
 
  private:

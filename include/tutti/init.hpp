@@ -55,6 +55,11 @@ struct InitOptions {
   /// all. Empty: TUTTI_TUNING, or tutti/tuning.json in XDG_CONFIG_HOME or in .config of the home
   /// folder, if it is there. "none": no file. One of another machine is warned of and not used.
   std::string tuning{};
+  /// The network between hosts, by which algorithms are chosen, as `tutti topology` takes it: a
+  /// family such as "fat_tree:16x8:up=1x8", whose hosts are taken in the order of ranks, or a file,
+  /// whose hosts are found by their names. Rank 0's is taken by all. Empty: TUTTI_TOPOLOGY, or one
+  /// switch with the speed that is measured at the start.
+  std::string topology{};
   CommunicatorOptions communicator{};  ///< What the communicator is made with.
 };
 

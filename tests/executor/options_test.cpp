@@ -9,6 +9,7 @@
 #include <tutti/spi/memory.hpp>
 
 #include "rows.hpp"
+#include "selector/tariffs.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -211,7 +212,7 @@ TEST(OptionsTest, ChoicesFollowTheTariffAndNameIt) {
                  "round, 0.000 ns per byte moved, 0.000 ns per byte reduced, turns\n"),
       std::string::npos)
       << turns;
-  const Tariff memory{kDefaultCosts, "of memory", kVisibleCosts};
+  const Tariff memory{kDefaultCosts, "of memory", detail::kVisibleCosts};
   const std::string hidden = explained(memory);
   EXPECT_NE(hidden.find("recursive_doubling (least predicted time)\n  at 4.0 us"),
             std::string::npos)
@@ -251,7 +252,7 @@ TEST(OptionsTest, RadicesFollowTheTariffWhereNoBitsDependOnThem) {
 // as the result of a reduce elsewhere than at the root, does not count.
 TEST(OptionsTest, BuffersSayThemselvesThatPeersSeeThem) {
   sim::Cluster cluster{{.size = 4}};
-  const Tariff memory{kDefaultCosts, "of memory", kVisibleCosts};
+  const Tariff memory{kDefaultCosts, "of memory", detail::kVisibleCosts};
   Communicator rank = make_communicator({.transport = cluster.transport(0), .tariff = memory},
                                         make_host_memory(), {});
   Buffer<float> seen = rank.allocate<float>(4096);

@@ -229,6 +229,39 @@ class Tariffs(Hosts):
     def test_hierarchies_are_candidates_where_ranks_share_a_host(self):
         self.explained("  hierarchical(circulant, ring):groups=2+1+1: ", "1gbit")
 
+    def described(self, network, text=None):
+        """What ranks say, and their statuses, where rank 0 is told of a network, or of a file."""
+        if text is not None:
+            network = self.folder / network
+            network.write_text(text, encoding="utf-8")
+        return self.world(["h0", "h0", "h1", "h2"], "explain", TUTTI_TOPOLOGY=str(network)).run()
+
+    def test_a_network_that_is_described_is_chosen_by(self):
+        statuses, said = self.described("fat_tree:2x2")
+        self.assertEqual(set(statuses), {0}, said)
+        self.assertEqual(len(set(said)), 1, said)
+        self.assertIn("at the speeds of network fat_tree:2x2", said[0])
+
+    def test_hosts_are_found_in_a_file(self):
+        hosts = ["h0", "h1", "h2"]
+        links = [{"from": host, "to": "s"} for host in hosts]
+        text = json.dumps({"hosts": hosts, "switches": ["s"], "links": links})
+        statuses, said = self.described("net", text)
+        self.assertEqual(set(statuses), {0}, said)
+        self.assertRegex(said[0], "at the speeds of network /.*net")
+        for wrong, words in [(text.replace("h1", "other"), "there is no host h1 in that network"),
+                             (text[:40], "net: it is no JSON: .*line 1, column")]:
+            statuses, said = self.described("net", wrong)
+            self.assertNotIn(0, statuses, said)
+            for told in said:
+                self.assertRegex(told, words)
+
+    def test_a_network_with_too_few_places_is_refused(self):
+        statuses, said = self.described("switch:2")
+        self.assertNotIn(0, statuses, said)
+        for told in said:
+            self.assertIn("switch:2 has places for 2 hosts, and the ranks are on 3", told)
+
     def test_what_cannot_be_measured_is_assumed(self):
         self.explained("assumed: 1 Gbit/s between hosts", "4mbit")
 

@@ -21,7 +21,7 @@ RULES = {
     "backends/tcp": ["include"],
     "backends/hybrid": ["include"],
     "proof": ["include", "algorithms"],
-    "topology": ["include", "nlohmann"],
+    "topology": ["include", "nlohmann", "hwloc.h"],
     "selector": ["include", "algorithms", "proof", "topology", "nlohmann"],
     "collectives": ["include", "algorithms", "proof", "selector"],
     "objects": ["include", "algorithms", "collectives"],
@@ -29,9 +29,9 @@ RULES = {
     "examples/conjugate_gradient": ["include", "mpi.h"],
     "examples": ["include"],
     "schedules": ["include", "proof", "selector", "nlohmann", "expat.h", "fmt"],
-    "runtime": ["include", "algorithms", "backends", "collectives", "selector", "pmix.h"],
+    "runtime": ["include", "algorithms", "backends", "collectives", "selector", "topology", "pmix.h"],
     "perf": ["include", "algorithms", "backends", "collectives", "overlap", "proof", "runtime",
-             "schedules", "selector", "CLI", "fmt", "gloo", "mpi.h", "nlohmann"],
+             "schedules", "selector", "topology", "CLI", "fmt", "gloo", "mpi.h", "nlohmann"],
 }
 SEES_EVERYTHING = ["tests", "command"]
 # What overlap/ needs beside, to store checkpoints, to name the host, and to share memory on it.

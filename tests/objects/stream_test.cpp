@@ -7,6 +7,7 @@
 #include <tutti/spi/costs.hpp>
 #include <tutti/spi/schedule.hpp>
 
+#include "selector/tariffs.hpp"
 #include "tests/objects/calls.hpp"
 #include "tests/objects/streams.hpp"
 #include "tests/support/turns.hpp"
@@ -80,7 +81,7 @@ TEST(StreamedObjects, MoveByAlgorithmsThatStageThem) {
                 .summary = "stages what it receives"});
   for (const std::uint64_t seed : {2U, 3U}) {
     // One core for all of them: no round ends before all ranks have had their turn.
-    LinkCosts costs = kCrowdedCosts;
+    LinkCosts costs = detail::kCrowdedCosts;
     costs.shared_cores = 1;
     World world{{.cluster = cluster_of(10, seed),
                  .communicator = {.catalog = catalog},

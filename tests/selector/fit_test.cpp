@@ -7,6 +7,7 @@
 #include <tutti/spi/catalog.hpp>
 
 #include "selector/fit.hpp"
+#include "selector/tariffs.hpp"
 
 namespace tutti::detail {
 namespace {
@@ -54,7 +55,7 @@ void expect_found(const LinkCosts& truth, const LinkCosts& start) {
 TEST(Fit, FindsWhatTimesWereMadeOf) {
   expect_found({.alpha = 700'000'000, .beta = 60'000, .gamma = 30'000}, kDefaultCosts);
   expect_found({.alpha = 25'000'000'000, .beta = 8'000'000, .gamma = 50'000}, kDefaultCosts);
-  LinkCosts crowded = kCrowdedCosts;
+  LinkCosts crowded = detail::kCrowdedCosts;
   crowded.shared_cores = 2;
   LinkCosts truth = crowded;
   truth.alpha *= 3;

@@ -159,12 +159,17 @@ TEST(TunedCosts, ThoseOfTheClosestNumberOfRanksHold) {
   EXPECT_EQ(find_costs(tuning, wanted), nullptr);
 }
 
-/// A communicator of four ranks that share memory, with a file.
-Selector selector_with(std::vector<TunedRule> rules) {
+/// A communicator of four ranks that share memory, with what was measured.
+Selector selector_of(std::shared_ptr<const Tuning> tuning) {
+  auto background = std::make_shared<Background>();
+  background->tuning = std::move(tuning);
   return Selector{Tariff{},
                   nullptr,
-                  {0, 0, 0, 0},
-                  {std::make_shared<const Tuning>(tuning_with(std::move(rules))), "shm"}};
+                  {.hosts = {0, 0, 0, 0}, .transport = "shm", .background = std::move(background)}};
+}
+
+Selector selector_with(std::vector<TunedRule> rules) {
+  return selector_of(std::make_shared<const Tuning>(tuning_with(std::move(rules))));
 }
 
 Problem all_reduce_of(std::size_t bytes) {
@@ -224,7 +229,7 @@ TEST(MeasuredCosts, AreCharged) {
   auto tuning = std::make_shared<Tuning>();
   tuning->origin = "FILE";
   keep_costs(*tuning, costs_for(4, 1, 77'000'000'000));
-  Selector selector{Tariff{}, nullptr, {0, 0, 0, 0}, {tuning, "shm"}};
+  Selector selector = selector_of(tuning);
   const Selection selection = selector.select(all_reduce_of(64));
   EXPECT_EQ(selection.charged.alpha, 77'000'000'000);
   EXPECT_NE(selection.explain().find("77.0 us per message"), std::string::npos);

@@ -1,5 +1,5 @@
 // Networks read from files, and files that are wrong.
-#include "topology/read.hpp"
+#include "topology/load.hpp"
 
 #include <gtest/gtest.h>
 
@@ -46,6 +46,10 @@ TEST(TopologyFiles, OfSlurmSayWhichNodesASwitchHas) {
   EXPECT_EQ(read.topology.distances(0)[8], 4);
 }
 
+NamedTopology read_topology(const std::string& path) {
+  return read_network(find_network(path));
+}
+
 /// Reads a text, which is refused. @return with which words.
 template <class Read>
 std::string refusal(Read read, const std::string& text) {
@@ -60,9 +64,9 @@ std::string refusal(Read read, const std::string& text) {
 
 TEST(TopologyFiles, OfJsonThatMakeNoSenseAreRefused) {
   const std::pair<const char*, const char*> refused[]{
-      {"", "no JSON object"},
+      {"", "it is no JSON: "},
       {"[]", "no JSON object"},
-      {"{", "no JSON object"},
+      {"{\n  \"hosts\": [,", "parse error at line 2, column 13"},
       {R"({"hosts": ["a"]})", "\"links\" is no array"},
       {R"({"hosts": "a", "links": []})", "\"hosts\" is no array of names"},
       {R"({"hosts": [1], "links": []})", "something that is no name"},

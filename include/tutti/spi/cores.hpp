@@ -1,5 +1,5 @@
 /// @file
-/// How many of a machine's processors ranks may use.
+/// How many of a machine's processors ranks may use, and where these are.
 #pragma once
 
 #include <array>
@@ -18,6 +18,15 @@ struct Cores {
   /// have; 0: without limit.
   std::uint64_t quota = 0;
   std::uint64_t group = 0;  ///< Which control group has the quota.
+};
+
+/// Which part of a host a process is bound to. Numbers as hwloc counts them on that host; -1 where
+/// its processors are not all in one, or nobody knows.
+struct Locality {
+  std::int32_t package = -1;  ///< Which package (socket).
+  std::int32_t cache = -1;    ///< Behind which last-level cache.
+  /// Equality of both.
+  friend bool operator==(const Locality&, const Locality&) = default;
 };
 
 /// @param root where the system's files are; tests pretend. @return what this process may use.

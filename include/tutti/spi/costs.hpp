@@ -39,31 +39,6 @@ struct LinkCosts {
 /// processes of one host; 10 GB/s; reductions at 20 GB/s.
 inline constexpr LinkCosts kDefaultCosts{.alpha = 4'000'000'000, .beta = 100'000, .gamma = 50'000};
 
-/// What ranks of one host charge that outnumber its cores: to wait is to let another rank run,
-/// which costs more than small messages do. Without shared_cores and buffered_bytes, which whoever
-/// uses it must say.
-inline constexpr LinkCosts kCrowdedCosts{.alpha = 200'000'000,
-                                         .beta = 100'000,
-                                         .gamma = 50'000,
-                                         .round = 3'600'000'000,
-                                         .gamma_read = 100'000};
-
-/// What a message within a host costs, long or short, where others go between hosts.
-inline constexpr LinkCosts kInsideCosts{
-    .alpha = 300'000'000, .beta = 80'000, .gamma = 12'500, .half_duplex = true};
-
-/// Half a microsecond per message, which waits for its receiver and is worked on where it lies, so
-/// that reducing is all there is to a byte.
-inline constexpr LinkCosts kVisibleCosts{.alpha = 500'000'000, .beta = 100'000, .gamma = 400'000};
-
-/// The same in memory that all see: what is longer than some bytes is read where it lies.
-inline constexpr LinkCosts kCrowdedVisibleCosts{.alpha = 90'000'000,
-                                                .beta = 68'000,
-                                                .gamma = 26'000,
-                                                .round = 1'570'000'000,
-                                                .half_duplex = true,
-                                                .gamma_read = 8'000};
-
 /// Costs, and where they come from. The costs are equal on all ranks, since ranks that took
 /// different ones would choose different algorithms.
 struct Tariff {

@@ -10,6 +10,7 @@
 
 #include <tutti/export.hpp>
 #include <tutti/spi/alarm.hpp>
+#include <tutti/spi/cores.hpp>
 #include <tutti/spi/costs.hpp>
 #include <tutti/spi/memory.hpp>
 #include <tutti/spi/transport.hpp>
@@ -19,7 +20,7 @@ namespace tutti::inline v0 {
 
 class Group;
 namespace detail {
-struct Tuning;
+struct Background;
 }  // namespace detail
 
 /// What a communicator stands on.
@@ -31,9 +32,10 @@ struct Footing {
   Tariff tariff{};                         ///< What algorithms are chosen by; equal on all ranks.
   /// On which host each rank is, as numbers; equal on all ranks. Empty where they do not know.
   std::vector<int> hosts{};
-  /// What was measured of this machine, which is chosen by before the tariff; equal on all ranks.
-  /// May be null.
-  std::shared_ptr<const detail::Tuning> tuning{};
+  /// In which part of its host each rank is; equal on all ranks. Empty where they do not know.
+  std::vector<Locality> localities{};
+  /// What else choices of the world rest on; equal on all ranks. May be null.
+  std::shared_ptr<const detail::Background> background{};
 };
 
 /// Makes smaller groups, and memory that peers see. A backend that can do neither has no Group.

@@ -13,7 +13,8 @@
 namespace tutti::inline v0 {
 
 /// Connects ranks that have a way of their own to say a few words to each other. Collective over
-/// the channel, which is not needed afterwards. Of the environment only TUTTI_TUNING is asked.
+/// the channel, which is not needed afterwards. Of the environment only TUTTI_TUNING and
+/// TUTTI_TOPOLOGY are asked.
 /// @param channel of all ranks. @param options see InitOptions; not its url, rank and size.
 /// @return the communicator of all ranks. Throws as init.
 [[nodiscard]] TUTTI_API Communicator init(Channel& channel, const InitOptions& options = {});

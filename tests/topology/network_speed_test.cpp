@@ -1,7 +1,9 @@
 // Classes of networks.
+#include "topology/network_speed.hpp"
+
 #include <tutti/spi/costs.hpp>
 
-#include "runtime/network_speed.hpp"
+#include "selector/tariffs.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +11,7 @@ namespace tutti::test {
 namespace {
 
 using namespace std::chrono_literals;
-using namespace tutti::runtime;
+using namespace tutti::detail;
 
 constexpr std::size_t kGigabit = 125'000'000;
 
@@ -47,7 +49,8 @@ TEST(NetworkSpeed, ClassesCostWhatTheySay) {
   for (const NetworkSpeed speed : {NetworkSpeed::megabits_100, NetworkSpeed::gigabits_10})
     EXPECT_EQ(network_tariff(speed).lasting, network_tariff(NetworkSpeed::unknown).costs);
   EXPECT_EQ(memory_tariff(2, 1000).lasting, memory_tariff(0, 1000).lasting);
-  for (const Tariff& tariff : {memory_tariff(0, 1000), memory_tariff(2, 1000), loopback_tariff(0), loopback_tariff(2)})
+  for (const Tariff& tariff :
+       {memory_tariff(0, 1000), memory_tariff(2, 1000), loopback_tariff(0), loopback_tariff(2)})
     EXPECT_FALSE(tariff.costs.overlaps) << tariff.origin;
   EXPECT_EQ(memory_tariff(2, 1000).costs.buffered_bytes, 1000);
   EXPECT_EQ(memory_tariff(0, 1000).costs.buffered_bytes, 0) << "nobody waits for a turn";

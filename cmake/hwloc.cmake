@@ -1,0 +1,15 @@
+# hwloc, which says which caches and packages the processors of a host share. Sets TUTTI_HWLOC, and
+# TUTTI_HWLOC_WHY, and makes tutti_hwloc. Without it all processors of a host are taken for alike.
+option(TUTTI_BUILD_HWLOC "Look at the processors of the host, by hwloc" ON)
+set(TUTTI_HWLOC OFF)
+set(TUTTI_HWLOC_WHY "TUTTI_BUILD_HWLOC is OFF")
+if(TUTTI_BUILD_HWLOC)
+  find_path(TUTTI_HWLOC_INCLUDE hwloc.h)
+  find_library(TUTTI_HWLOC_LIBRARY hwloc)
+  mark_as_advanced(TUTTI_HWLOC_INCLUDE TUTTI_HWLOC_LIBRARY)
+  set(TUTTI_HWLOC_WHY "no hwloc found (libhwloc-dev): all processors of a host are taken for alike")
+  if(TUTTI_HWLOC_INCLUDE AND TUTTI_HWLOC_LIBRARY)
+    set(TUTTI_HWLOC ON)
+    set(TUTTI_HWLOC_WHY "${TUTTI_HWLOC_LIBRARY}")
+  endif()
+endif()

@@ -1,0 +1,36 @@
+/// @file
+/// What rank 0 tells all others that choices rest on: its tuning file, and the network that
+/// somebody described.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "selector/background.hpp"
+#include "tuning_file.hpp"
+
+namespace tutti::runtime {
+
+/// What rank 0 is to look for.
+struct BackgroundFiles {
+  TuningFile tuning{};    ///< See there.
+  std::string network{};  ///< As find_network takes it; empty: nobody says.
+};
+
+/// @param asked by InitOptions::topology. @param environment any. @return it, or TUTTI_TOPOLOGY.
+[[nodiscard]] std::string find_topology(const std::string& asked, const Environment& environment);
+
+/// @param files to look for. @return what they say, as bytes. Throws Error{invalid_argument} that
+/// begins with the path of what cannot be read or is malformed.
+[[nodiscard]] std::string pack_background(const BackgroundFiles& files);
+
+/// @param bytes of pack_background. @param hosts of the world: number, as Footing::hosts, and name
+/// of each. @return what they say. Throws Error{invalid_argument} where hosts are not in the
+/// network, or are too many for it.
+[[nodiscard]] std::shared_ptr<const detail::Background> unpack_background(
+    std::string_view bytes, const std::vector<std::pair<int, std::string>>& hosts);
+
+}  // namespace tutti::runtime

@@ -1,0 +1,137 @@
+#include "background.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <tutti/error.hpp>
+
+#include "topology/families.hpp"
+#include "topology/placed.hpp"
+
+namespace tutti::inline v0::detail {
+namespace {
+
+/// So many are kept at most, of worlds that make groups without end.
+constexpr std::size_t kMostKept = std::size_t{1} << 14;
+
+/// Finds or makes, outside of the lock: to profile may take long. Two threads that make the same
+/// one make equal ones.
+template <class Map, class Key, class Make>
+auto find_or_make(std::mutex& mutex, Map& map, const Key& key, const Make& make) {
+  {
+    const std::lock_guard lock{mutex};
+    if (const auto found = map.find(key); found != map.end()) return found->second;
+  }
+  auto made = make();
+  const std::lock_guard lock{mutex};
+  if (map.size() >= kMostKept) map.clear();
+  map.emplace(key, made);
+  return made;
+}
+
+/// Hosts as they are written: names up to the first dot are enough.
+std::string short_name(const std::string& name) {
+  return name.substr(0, name.find('.'));
+}
+
+std::string some_of(const std::vector<std::string>& names, std::size_t count) {
+  constexpr std::size_t kMostNamed = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(count, kMostNamed); ++i)
+    text += (i == 0 ? "" : ", ") + names[i];
+  return text + (count > kMostNamed ? ", ..." : "");
+}
+
+std::map<int, int> places_by_name(const std::string& origin, const NamedTopology& network,
+                                  const std::vector<std::pair<int, std::string>>& hosts) {
+  const auto count = static_cast<std::size_t>(network.topology.hosts());
+  std::map<std::string, int> known;
+  for (std::size_t i = 0; i < count; ++i) {
+    known.emplace(network.names[i], static_cast<int>(i));
+    known.emplace(short_name(network.names[i]), static_cast<int>(i));
+  }
+  std::map<int, int> places;
+  std::map<int, std::string> taken;
+  for (const auto& [number, name] : hosts) {
+    auto found = known.find(name);
+    if (found == known.end()) found = known.find(short_name(name));
+    if (found == known.end())
+      throw Error{ErrorCode::invalid_argument, origin + ": there is no host " + name +
+                                                   " in that network, only " +
+                                                   some_of(network.names, count)};
+    places.emplace(number, found->second);
+    const auto [other, is_first] = taken.emplace(found->second, name);
+    if (!is_first && other->second != name)
+      throw Error{ErrorCode::invalid_argument,
+                  origin + ": hosts " + other->second + " and " + name + " are both " +
+                      network.names[static_cast<std::size_t>(found->second)] + " of that network"};
+  }
+  return places;
+}
+
+/// What links take that no network says: half of what a message costs occupies its sender, and
+/// links take the rest.
+RankNetwork on_one_switch(const Placement& placement, int hosts) {
+  const LinkCosts &between = placement.between, &inside = placement.inside;
+  const Femtoseconds rest = std::max<Femtoseconds>(between.alpha - inside.alpha, 0);
+  const LinkSpeed wire{.latency = rest / 2, .per_byte = between.beta};
+  return {.topology = single_switch(hosts, wire)};
+}
+
+}  // namespace
+
+Profile Profiles::find(const Choice& choice, const Contract& contract) {
+  return find_or_make(mutex_, profiles_,
+                      Key{choice.algorithm, choice.text(), contract.size, contract.root},
+                      [&] { return profile_of(choice, contract.size, contract.root); });
+}
+
+NetworkProfile Profiles::find(const Choice& choice, const Contract& contract,
+                              const std::shared_ptr<const RankNetwork>& network) {
+  return find_or_make(
+      mutex_, on_networks_,
+      NetworkKey{network, Key{choice.algorithm, choice.text(), contract.size, contract.root}},
+      [&] { return profile_on(choice, contract.size, contract.root, *network); });
+}
+
+HostNetwork find_hosts(std::string origin, NamedTopology network, bool has_names,
+                       const std::vector<std::pair<int, std::string>>& hosts) {
+  std::map<int, int> places;
+  if (has_names) {
+    places = places_by_name(origin, network, hosts);
+  } else {
+    for (const auto& [number, name] : hosts)
+      places.emplace(number, static_cast<int>(places.size()));
+    if (static_cast<int>(places.size()) > network.topology.hosts())
+      throw Error{ErrorCode::invalid_argument,
+                  origin + " has places for " + std::to_string(network.topology.hosts()) +
+                      " hosts, and the ranks are on " + std::to_string(places.size())};
+  }
+  return {std::move(origin), std::move(network.topology), std::move(places)};
+}
+
+std::shared_ptr<const RankNetwork> Background::network_of(const Placement& placement) const {
+  const std::lock_guard lock{networks_->mutex};
+  for (const auto& [other, made] : networks_->made)
+    if (other == placement) return made;
+  if (networks_->made.size() >= kMostKept) networks_->made.clear();
+  std::vector<int> places;
+  for (const int host : placement.hosts)
+    places.push_back(network ? network->places.at(host) : host);
+  const std::set<int> hosts(places.begin(), places.end());  // some may be one
+  const LinkCosts& inside = placement.inside;
+  const LinkSpeed memory{.latency = inside.alpha / 4,
+                         .per_byte = inside.half_duplex ? 2 * inside.beta : inside.beta};
+  RankNetwork made = network ? RankNetwork{.topology = network->topology}
+                             : on_one_switch(placement, static_cast<int>(hosts.size()));
+  made.endpoints = {.message = inside.alpha / 2, .reduced = placement.between.gamma};
+  made.topology = hosts.size() == placement.hosts.size()
+                      ? with_hosts_in_order(made.topology, places)
+                      : place_ranks(made.topology, places, memory, placement.localities);
+  auto kept = std::make_shared<const RankNetwork>(std::move(made));
+  networks_->made.emplace_back(placement, kept);
+  return kept;
+}
+
+}  // namespace tutti::inline v0::detail

@@ -1,0 +1,91 @@
+/// @file
+/// What the communicators of a world choose by beside their tariffs: measurements, a network that
+/// somebody described, and profiles that one of them has made already.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tutti/spi/algorithm.hpp>
+#include <tutti/spi/contract.hpp>
+#include <tutti/spi/cores.hpp>
+
+#include "network_profile.hpp"
+#include "predict.hpp"
+#include "topology/read.hpp"
+#include "tuning.hpp"
+
+namespace tutti::inline v0::detail {
+
+/// Profiles of tutti's own algorithms, by choice, number of ranks, root and network. Any thread may
+/// ask.
+class Profiles {
+ public:
+  /// @param choice of a row that outlives this. @param contract of the call. @return its profile on
+  /// one switch; made if nobody has asked before. Throws what profile_of throws.
+  [[nodiscard]] Profile find(const Choice& choice, const Contract& contract);
+  /// @param choice likewise. @param contract likewise. @param network not null. @return its profile
+  /// there. Throws what profile_on throws.
+  [[nodiscard]] NetworkProfile find(const Choice& choice, const Contract& contract,
+                                    const std::shared_ptr<const RankNetwork>& network);
+
+ private:
+  using Key = std::tuple<const Algorithm*, std::string, int, Rank>;
+  using NetworkKey = std::pair<std::shared_ptr<const RankNetwork>, Key>;
+
+  std::mutex mutex_{};
+  std::map<Key, Profile> profiles_{};
+  std::map<NetworkKey, NetworkProfile> on_networks_{};
+};
+
+/// A network that somebody described, and where hosts of the world are in it.
+struct HostNetwork {
+  std::string origin{};         ///< What was said: a family, or a path.
+  Topology topology;            ///< See there.
+  std::map<int, int> places{};  ///< The topology's host by Footing::hosts' number.
+};
+
+/// Finds hosts in a network: those of a file by their names, as a whole or up to the first dot,
+/// those of a family in the order in which they are given. Throws Error{invalid_argument} that
+/// names a host that is not there, or says how many places there are.
+/// @param origin as HostNetwork. @param network the same. @param has_names whether hosts have names
+/// that count. @param hosts number and name of each. @return the network with places.
+[[nodiscard]] HostNetwork find_hosts(std::string origin, NamedTopology network, bool has_names,
+                                     const std::vector<std::pair<int, std::string>>& hosts);
+
+/// How ranks are placed, and what links between them cost.
+struct Placement {
+  std::vector<int> hosts{};            ///< As Footing::hosts, numbered as they are met.
+  std::vector<Locality> localities{};  ///< As Footing::localities.
+  LinkCosts between{};                 ///< Between hosts; of one host: within it.
+  LinkCosts inside{};                  ///< Within a host.
+  /// Equality of all members.
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+
+/// See the head of the file. Equal on all ranks.
+struct Background {
+  std::shared_ptr<const Tuning> tuning{};        ///< Of this machine; may be null.
+  std::shared_ptr<const HostNetwork> network{};  ///< Between hosts; may be null.
+
+  /// Networks of ranks that are placed alike are one, so that their profiles are shared.
+  /// @param placement of the ranks. @return it.
+  [[nodiscard]] std::shared_ptr<const RankNetwork> network_of(const Placement& placement) const;
+  /// @return profiles that all share.
+  [[nodiscard]] Profiles& profiles() const noexcept { return *profiles_; }
+
+ private:
+  struct Networks {
+    std::mutex mutex{};
+    std::vector<std::pair<Placement, std::shared_ptr<const RankNetwork>>> made{};
+  };
+  std::shared_ptr<Profiles> profiles_ = std::make_shared<Profiles>();
+  std::shared_ptr<Networks> networks_ = std::make_shared<Networks>();
+};
+
+}  // namespace tutti::inline v0::detail

@@ -1,0 +1,18 @@
+/// @file
+/// Times and costs in words.
+#pragma once
+
+#include <string>
+
+#include <tutti/spi/costs.hpp>
+
+namespace tutti::inline v0::detail {
+
+/// @param time any. @return it, such as "0.080 ns".
+[[nodiscard]] std::string nanoseconds(Femtoseconds time);
+/// @param time any. @return it, such as "4.0 us".
+[[nodiscard]] std::string microseconds(Femtoseconds time);
+/// @param costs any. @return what they say, a list that ends with a comma.
+[[nodiscard]] std::string words_of(const LinkCosts& costs);
+
+}  // namespace tutti::inline v0::detail

@@ -1,0 +1,51 @@
+#include "load.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "families.hpp"
+#include "machine.hpp"
+#include "refuse.hpp"
+
+namespace tutti::inline v0 {
+namespace {
+
+constexpr const char* kMachine = "machine";  // the own host, in place of a family
+
+/// Hosts and switches of families have numbers.
+NamedTopology named(Topology topology) {
+  std::vector<std::string> names;
+  for (int host = 0; host < topology.hosts(); ++host) names.push_back("h" + std::to_string(host));
+  for (int one = 0; one < topology.switches(); ++one) names.push_back("s" + std::to_string(one));
+  return {std::move(topology), std::move(names)};
+}
+
+}  // namespace
+
+NetworkText find_network(const std::string& network) {
+  std::error_code ignored;
+  if (network.find('/') == std::string::npos && !std::filesystem::is_regular_file(network, ignored))
+    return {.origin = network};
+  std::ifstream file{network, std::ios::binary};
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) refuse_network(network + ": cannot be read");
+  return {.origin = network, .content = text.str(), .is_file = true};
+}
+
+NamedTopology read_network(const NetworkText& text) {
+  if (!text.is_file)
+    return text.origin == kMachine ? machine_topology() : named(parse_topology(text.origin));
+  const std::size_t first = text.content.find_first_not_of(" \t\r\n");
+  try {
+    return first != std::string::npos && text.content[first] == '{'
+               ? read_json_topology(text.content)
+               : read_slurm_topology(text.content);
+  } catch (const Error& error) {
+    refuse_network(text.origin + ": " + error.what());
+  }
+}
+
+}  // namespace tutti::inline v0

@@ -1,0 +1,23 @@
+// Without hwloc nothing is known of the own host.
+#include <tutti/error.hpp>
+
+#include "machine.hpp"
+
+namespace tutti::inline v0 {
+
+bool knows_machines() noexcept {
+  return false;
+}
+
+Locality locality_of(std::span<const std::uint64_t>) {
+  return {};
+}
+
+NamedTopology machine_topology() {
+  throw Error{
+      ErrorCode::invalid_argument,
+      "tutti was built without hwloc (libhwloc-dev), which says what the processors of this "
+      "machine share"};
+}
+
+}  // namespace tutti::inline v0
