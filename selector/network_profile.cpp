@@ -210,9 +210,9 @@ NetworkTerms NetworkProfile::time(std::size_t bytes, std::size_t segment_bytes) 
   if (segment_bytes > 0 && bytes > segment_bytes)
     segments = static_cast<std::int64_t>((bytes - 1) / segment_bytes + 1);
   const std::int64_t whole = times(units, segments);
-  const auto terms = [&](const Sum& sum) {
-    return NetworkTerms{sum.latency, sum.messages, share_of(bytes, sum.bytes, whole),
-                        times(share_of(bytes, sum.reduced, whole), endpoints.reduced)};
+  const auto terms = [&](const Sum& of) {
+    return NetworkTerms{of.latency, of.messages, share_of(bytes, of.bytes, whole),
+                        times(share_of(bytes, of.reduced, whole), endpoints.reduced)};
   };
   NetworkTerms all = terms(path);
   const NetworkTerms each = terms(busiest);

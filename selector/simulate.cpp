@@ -6,9 +6,12 @@
 #include <map>
 #include <queue>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include <tutti/error.hpp>
+#include <tutti/spi/contract.hpp>
 
 #include "byte_offsets.hpp"
 #include "flows.hpp"
@@ -33,15 +36,16 @@ std::vector<double> capacities_of(const Topology& topology) {
 
 class Simulation {
  public:
-  Simulation(std::span<const Schedule> schedules, const ByteOffsets& offsets,
-             const Topology& topology, Routing routing, const EndpointCosts& costs)
-      : schedules_{schedules}, offsets_{offsets}, topology_{topology}, routes_{topology, routing},
-        flows_{capacities_of(topology)}, message_{nanoseconds(costs.message)}, reduced_{nanoseconds(
-                                                                                   costs.reduced)},
+  Simulation(std::span<const Schedule> schedules, std::span<const ByteOffsets> offsets,
+             const Segments& segments, const Topology& topology, Routing routing,
+             const EndpointCosts& costs)
+      : schedules_{schedules}, offsets_{offsets}, segments_{segments}, topology_{topology},
+        routes_{topology, routing}, flows_{capacities_of(topology)},
+        message_{nanoseconds(costs.message)}, reduced_{nanoseconds(costs.reduced)},
         ranks_(schedules.size()) {}
 
   Simulated run() {
-    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) start_rounds(static_cast<Rank>(rank));
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) begin(static_cast<Rank>(rank));
     std::vector<std::size_t> ended;
     while (!events_.empty() || flows_.size() > 0) {
       const double next = events_.empty() ? kNever : events_.top().time - now_;
@@ -64,8 +68,14 @@ class Simulation {
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
+  /// A round of one rank, in one of its segments.
+  struct At {
+    Rank rank = 0;
+    std::size_t segment = 0;
+    std::size_t index = 0;
+  };
   struct Message {
-    RoundOf from{};
+    At from{};
     Rank to = 0;
     double bytes = 0;
     double latency = 0;
@@ -76,7 +86,7 @@ class Simulation {
     std::size_t number = 0;  // among equals the first one happens first
     Kind kind{};
     std::size_t message = 0;
-    RoundOf round{};  // of which a part is done
+    At round{};  // of which a part is done
     friend bool operator<(const Event& a, const Event& b) noexcept {
       return std::pair{a.time, a.number} > std::pair{b.time, b.number};
     }
@@ -85,46 +95,77 @@ class Simulation {
     std::size_t round = 0;
     double reduced = 0;  // bytes
   };
-  /// From one rank to another, in order.
-  struct Pair {
-    std::deque<std::size_t> leaving{};  // messages, of which the first is under way
-    std::deque<Receive> receives{};     // that wait
-    std::size_t arrived = 0;            // messages that do
+  /// Of one segment from one rank to another, in order.
+  struct Inbox {
+    std::deque<Receive> receives{};  // that wait
+    std::size_t arrived = 0;         // messages that do
   };
+  /// A segment that a rank has under way.
   struct State {
+    std::size_t segment = 0;
     std::size_t started = 0;              // rounds
+    std::size_t done = 0;                 // rounds
     std::vector<std::size_t> parts{};     // of each round, that are not done
-    double busy = 0;                      // until when
     detail::LastAccesses accesses{};      // by rounds
     std::vector<std::uint32_t> before{};  // rounds that the next one comes after
     bool is_known = false;                // which these are
   };
+  struct RankState {
+    double busy = 0;                 // until when
+    std::size_t begun = 0;           // segments
+    std::vector<State> under_way{};  // segment s at s modulo how many may be
+  };
+  using Ends = std::pair<Rank, Rank>;
 
-  [[nodiscard]] State& state_of(Rank rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] RankState& rank_of(Rank rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] State& state_of(Rank rank, std::size_t segment) {
+    std::vector<State>& under_way = rank_of(rank).under_way;
+    return under_way[segment % under_way.size()];
+  }
   [[nodiscard]] const Schedule& schedule_of(Rank rank) const {
     return schedules_[static_cast<std::size_t>(rank)];
   }
-  void add(double time, Event::Kind kind, std::size_t message, RoundOf round = {}) {
+  [[nodiscard]] const ByteOffsets& offsets_of_segment(std::size_t segment) const {
+    return offsets_[std::min(segment, offsets_.size() - 1)];
+  }
+  void add(double time, Event::Kind kind, std::size_t message, const At& round) {
     events_.push({time, events_made_++, kind, message, round});
   }
   /// The rank does something, as soon as it has nothing else to do. @return when that is done.
   double work(Rank rank, double time) {
-    State& state = state_of(rank);
-    state.busy = std::max(state.busy, now_) + time;
-    last_ = std::max(last_, state.busy);
-    return state.busy;
+    double& busy = rank_of(rank).busy;
+    busy = std::max(busy, now_) + time;
+    last_ = std::max(last_, busy);
+    return busy;
   }
 
-  void start_rounds(Rank rank) {
-    State& state = state_of(rank);
-    while (state.started < schedule_of(rank).rounds()) {
+  /// As many segments as may be under way.
+  void begin(Rank rank) {
+    RankState& state = rank_of(rank);
+    const auto together =
+        std::min(segments_.count, static_cast<std::size_t>(std::max(segments_.in_flight, 1)));
+    state.under_way.resize(together);
+    for (std::size_t segment = 0; segment < together; ++segment) begin_segment(rank, segment);
+  }
+  void begin_segment(Rank rank, std::size_t segment) {
+    ++rank_of(rank).begun;
+    state_of(rank, segment) = State{.segment = segment};
+    start_rounds(rank, segment);
+  }
+  /// Once a segment is done, the next one that may be under way begins in its place.
+  void start_rounds(Rank rank, std::size_t segment) {
+    State& state = state_of(rank, segment);
+    const std::size_t rounds = schedule_of(rank).rounds();
+    while (state.started < rounds) {
       const std::span<const Step> round = schedule_of(rank).round(state.started);
       if (!state.is_known) find_before(state, rank, round);
       const auto is_pending = [&](std::uint32_t earlier) { return state.parts[earlier] > 0; };
       if (std::ranges::any_of(state.before, is_pending)) return;
       state.is_known = false;
-      start({rank, state.started++}, round);
+      start({rank, segment, state.started++}, round);
     }
+    const std::size_t next = segment + rank_of(rank).under_way.size();
+    if (state.done == rounds && next < segments_.count) begin_segment(rank, next);
   }
   void find_before(State& state, Rank rank, std::span<const Step> round) const {
     state.is_known = true;
@@ -138,11 +179,11 @@ class Simulation {
     state.accesses.note(accesses, static_cast<std::uint32_t>(state.started));
   }
 
-  void start(RoundOf self, std::span<const Step> round) {
+  void start(const At& self, std::span<const Step> round) {
     std::map<Rank, double> sent, received, reduced;
     double own = 0;
     for (const Step& step : round) {
-      const auto bytes = static_cast<double>(offsets_(step.slots()));
+      const auto bytes = static_cast<double>(offsets_of_segment(self.segment)(step.slots()));
       switch (step.kind()) {
         case Step::Kind::send: sent[step.peer()] += bytes; break;
         case Step::Kind::recv: received[step.peer()] += bytes; break;
@@ -154,17 +195,18 @@ class Simulation {
         default: break;
       }
     }
-    state_of(self.rank).parts.push_back(sent.size() + received.size() + (own > 0 ? 1 : 0));
+    State& state = state_of(self.rank, self.segment);
+    state.parts.push_back(sent.size() + received.size() + (own > 0 ? 1 : 0));
+    if (state.parts.back() == 0) ++state.done;
     for (const auto& [peer, bytes] : sent) send(self, peer, bytes);
     if (own > 0) add(work(self.rank, own * reduced_), Event::Kind::part, 0, self);
     for (const auto& [peer, bytes] : received) {
-      Pair& pair = pairs_[{peer, self.rank}];
-      pair.receives.push_back({self.index, reduced[peer]});
-      match(pair, self.rank);
+      inboxes_[{peer, self.rank, self.segment}].receives.push_back({self.index, reduced[peer]});
+      match(peer, self.rank, self.segment);
     }
   }
 
-  void send(RoundOf self, Rank peer, double bytes) {
+  void send(const At& self, Rank peer, double bytes) {
     if (peer < 0 || static_cast<std::size_t>(peer) >= ranks_.size())
       throw Error{ErrorCode::invalid_argument, "rank " + std::to_string(self.rank) +
                                                    " sends to rank " + std::to_string(peer) +
@@ -172,20 +214,20 @@ class Simulation {
     messages_.push_back({.from = self, .to = peer, .bytes = bytes});
     ++simulated_.messages;
     simulated_.bytes += bytes;
-    add(work(self.rank, message_), Event::Kind::departs, messages_.size() - 1);
+    add(work(self.rank, message_), Event::Kind::departs, messages_.size() - 1, self);
   }
 
   void happen(const Event& event) {
     if (event.kind == Event::Kind::part) return end_part(event.round);
-    Message& message = messages_[event.message];
+    const Message& message = messages_[event.message];
+    const auto [from, segment, index] = message.from;
     if (event.kind == Event::Kind::arrives) {
-      Pair& pair = pairs_[{message.from.rank, message.to}];
-      ++pair.arrived;
-      return match(pair, message.to);
+      ++inboxes_[{from, message.to, segment}].arrived;
+      return match(from, message.to, segment);
     }
-    Pair& pair = pairs_[{message.from.rank, message.to}];
-    pair.leaving.push_back(event.message);
-    if (pair.leaving.size() == 1) depart(event.message);
+    std::deque<std::size_t>& leaving = leaving_[{from, message.to}];
+    leaving.push_back(event.message);
+    if (leaving.size() == 1) depart(event.message);
   }
   void depart(std::size_t number) {
     Message& message = messages_[number];
@@ -201,44 +243,51 @@ class Simulation {
   }
   void leave(std::size_t number) {
     const Message& message = messages_[number];
-    Pair& pair = pairs_[{message.from.rank, message.to}];
-    pair.leaving.pop_front();
-    if (!pair.leaving.empty()) depart(pair.leaving.front());
+    std::deque<std::size_t>& leaving = leaving_[{message.from.rank, message.to}];
+    leaving.pop_front();
+    if (!leaving.empty()) depart(leaving.front());
     last_ = std::max(last_, now_);
-    add(now_ + message.latency, Event::Kind::arrives, number);
+    add(now_ + message.latency, Event::Kind::arrives, number, message.from);
     add(now_, Event::Kind::part, 0, message.from);
   }
-  void match(Pair& pair, Rank receiver) {
-    for (; pair.arrived > 0 && !pair.receives.empty(); --pair.arrived) {
-      const Receive receive = pair.receives.front();
-      pair.receives.pop_front();
+  void match(Rank sender, Rank receiver, std::size_t segment) {
+    const auto found = inboxes_.find({sender, receiver, segment});
+    Inbox& inbox = found->second;
+    for (; inbox.arrived > 0 && !inbox.receives.empty(); --inbox.arrived) {
+      const Receive receive = inbox.receives.front();
+      inbox.receives.pop_front();
       const double done = receive.reduced > 0 ? work(receiver, receive.reduced * reduced_) : now_;
       last_ = std::max(last_, done);
-      add(done, Event::Kind::part, 0, {receiver, receive.round});
+      add(done, Event::Kind::part, 0, {receiver, segment, receive.round});
     }
+    if (inbox.arrived == 0 && inbox.receives.empty()) inboxes_.erase(found);
   }
-  void end_part(RoundOf round) {
-    if (--state_of(round.rank).parts[round.index] == 0) start_rounds(round.rank);
+  void end_part(const At& round) {
+    State& state = state_of(round.rank, round.segment);
+    if (--state.parts[round.index] > 0) return;
+    ++state.done;
+    start_rounds(round.rank, round.segment);
   }
   void check_end(Rank rank) {
-    const State& state = state_of(rank);
-    const bool is_over = state.started == schedule_of(rank).rounds() &&
-                         std::ranges::count(state.parts, std::size_t{0}) ==
-                             static_cast<std::ptrdiff_t>(state.parts.size());
-    if (is_over) return;
-    for (const auto& [ends, pair] : pairs_)
-      if (ends.second == rank && !pair.receives.empty())
+    const RankState& state = rank_of(rank);
+    const auto is_over = [&](const State& segment) {
+      return segment.done == schedule_of(rank).rounds();
+    };
+    if (state.begun == segments_.count && std::ranges::all_of(state.under_way, is_over)) return;
+    for (const auto& [ends, inbox] : inboxes_)
+      if (std::get<1>(ends) == rank && !inbox.receives.empty())
         throw Error{ErrorCode::invalid_argument,
                     "rank " + std::to_string(rank) + ", round " +
-                        std::to_string(pair.receives.front().round) + ": waits for rank " +
-                        std::to_string(ends.first) + ", which never sends it",
+                        std::to_string(inbox.receives.front().round) + ": waits for rank " +
+                        std::to_string(std::get<0>(ends)) + ", which never sends it",
                     rank};
     // Whoever waits for no message waits for its own earlier rounds, which are over or do.
     throw Error{ErrorCode::bug, "rank " + std::to_string(rank) + " waits for nothing", rank};
   }
 
   std::span<const Schedule> schedules_;
-  const ByteOffsets& offsets_;
+  std::span<const ByteOffsets> offsets_;
+  Segments segments_;
   const Topology& topology_;
   Routes routes_;
   Flows flows_;
@@ -246,28 +295,49 @@ class Simulation {
   double reduced_;
   double now_ = 0;
   double last_ = 0;  // that anything happened
-  std::vector<State> ranks_;
+  std::vector<RankState> ranks_;
   std::vector<Message> messages_{};
-  std::map<std::pair<Rank, Rank>, Pair> pairs_{};
+  std::map<Ends, std::deque<std::size_t>> leaving_{};  // messages, the first one under way
+  std::map<std::tuple<Rank, Rank, std::size_t>, Inbox> inboxes_{};
   std::priority_queue<Event> events_{};
   std::size_t events_made_ = 0;
   std::vector<int> path_{};
   Simulated simulated_{};
 };
 
+/// Of each segment, which is the same fraction of every block.
+std::vector<ByteOffsets> offsets_of_segments(std::uint32_t units,
+                                             std::span<const std::size_t> block_bytes,
+                                             std::size_t element_bytes, std::size_t segments) {
+  std::vector<ByteOffsets> offsets;
+  std::vector<std::size_t> blocks(block_bytes.size());
+  for (std::size_t segment = 0; segment < segments; ++segment) {
+    for (std::size_t block = 0; block < blocks.size(); ++block) {
+      const Partition partition{block_bytes[block] / element_bytes, segments};
+      blocks[block] = partition.size(segment) * element_bytes;
+    }
+    offsets.push_back(offsets_of(units, blocks, element_bytes));
+  }
+  return offsets;
+}
+
 }  // namespace
 
 Simulated simulate(std::span<const Schedule> schedules, std::span<const std::size_t> block_bytes,
                    std::size_t element_bytes, const Topology& topology, Routing routing,
-                   const EndpointCosts& costs) {
+                   const EndpointCosts& costs, const Segments& segments) {
   if (schedules.empty()) return {};
   if (schedules.size() > static_cast<std::size_t>(topology.hosts()))
     throw Error{ErrorCode::invalid_argument,
                 "network " + topology.name() + " has " + std::to_string(topology.hosts()) +
                     " hosts, and there are " + std::to_string(schedules.size()) + " ranks"};
   check_units(schedules);
-  const ByteOffsets offsets = offsets_of(schedules.front().units(), block_bytes, element_bytes);
-  return Simulation{schedules, offsets, topology, routing, costs}.run();
+  const std::vector<ByteOffsets> offsets =
+      segments.count < 2
+          ? std::vector{offsets_of(schedules.front().units(), block_bytes, element_bytes)}
+          : offsets_of_segments(schedules.front().units(), block_bytes, element_bytes,
+                                segments.count);
+  return Simulation{schedules, offsets, segments, topology, routing, costs}.run();
 }
 
 }  // namespace tutti::inline v0

@@ -52,6 +52,42 @@ TEST(Simulate, AMessageTakesItsOverheadItsBytesAndTheLatencyOfItsLinks) {
   EXPECT_EQ(run({Schedule{1}}, 8, "switch:1").nanoseconds, 0);
 }
 
+TEST(Simulate, SegmentsFollowEachOtherDownAChain) {
+  constexpr int kRanks = 5;
+  constexpr std::size_t kBytes = 4'000'000;
+  const std::vector<Schedule> chain = build_all(Collective::broadcast, "chain", kRanks);
+  const std::vector<std::size_t> blocks{kBytes};
+  const auto time = [&](const Segments& segments) {
+    const Simulated ran =
+        simulate(chain, blocks, 1, parse_topology("switch:5"), Routing::fixed, {}, segments);
+    EXPECT_EQ(ran.messages, (kRanks - 1) * segments.count);
+    EXPECT_NEAR(ran.bytes, (kRanks - 1.) * kBytes, 1e-3);
+    return ran.nanoseconds;
+  };
+  constexpr double kHop = kMessage + 2 * kLatency;  // beside the bytes
+  for (const std::size_t count : {1U, 4U, 16U}) {
+    // The first one goes all the way, and the others follow it; a rank hands over a message while
+    // the one before is under way.
+    const double piece = static_cast<double>(kBytes) * kByte / static_cast<double>(count);
+    const double wanted = (kRanks - 1) * (kHop + piece) + (static_cast<double>(count) - 1) * piece;
+    EXPECT_NEAR(time({.count = count}), wanted, 1e-2) << count;
+  }
+  EXPECT_GT(time({.count = 16, .in_flight = 1}), time({.count = 16}));
+}
+
+TEST(Simulate, SegmentsOfEveryRowEndWithAllThatWasToBeSent) {
+  for (const Algorithm& row : catalog()) {
+    if (!has_default(row.parameter) || !admits(row.traits.sizes, 8)) continue;
+    const std::vector<Schedule> schedules = build_all(row.collective, std::string{row.name}, 8);
+    const std::vector<std::size_t> blocks(Contract{row.collective, 8, 0}.blocks(), 38'400);
+    const auto simulated = [&](std::size_t count) {
+      return simulate(schedules, blocks, 1, single_switch(8), Routing::fixed, {}, {.count = count});
+    };
+    EXPECT_EQ(simulated(6).messages, 6 * simulated(1).messages) << row.name;
+    EXPECT_NEAR(simulated(6).bytes, simulated(1).bytes, 1e-3) << row.name;
+  }
+}
+
 TEST(Simulate, MessagesOccupyTheLinksThatTheyShare) {
   const LinkSpeed speed{.per_message = 3'000'000'000};
   const std::vector<std::size_t> blocks{1000};
