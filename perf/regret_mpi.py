@@ -105,7 +105,7 @@ def reason_in(said):
     for telling in ("not usable|Invalid|Failure during", "rror|ignal|wrong"):
         for line in said.splitlines():
             if re.search(telling, line):
-                return ": " + re.sub(r"^.*(?:error, |\): )", "", line.strip())[:120]
+                return ": " + re.sub(r"^.*(?:error, |\)\.*: )", "", line.strip())[:120]
     return ""
 
 
