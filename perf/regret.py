@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Says how good the choices of `auto` are: regret.py [--json] [--run "COMMAND"] FILE...
+
+Each FILE is what `tutti sweep --json FILE` wrote with -a left out, so that all algorithms took part
+beside auto. Two or more of the same ranks, transport and buffers are compared with each other as well:
+who is best is then decided in one file and compared in another. With --run "mpirun -n 4 tutti sweep" the
+command is run for each FILE first, and writes it. docs/choices.md says what it all means.
+"""
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+
+from regret_file import Malformed, Sweep, bytes_text
+from regret_statistics import (MUCH, crossed_regrets, difference, geometric_mean, median, number,
+                               rank_correlation, regret, share, table)
+
+NOT_OURS = ("native", "probe")
+CLOSE = 1.1  # a predicted winner this near to the measured one is as good
+EXIT_USAGE = 2
+EXIT_ENVIRONMENT = 4
+
+
+def ours(here):
+    """Of the cells of a size those of our algorithms and of auto, right ones only."""
+    return {label: cell for label, cell in here.items()
+            if label.split("#")[0] not in NOT_OURS and not cell.get("wrong")}
+
+
+def compared(sweep):
+    """The cells of a file in which auto chose among several: key -> label -> cell."""
+    found = {key: ours(here) for key, here in sweep.cells.items()}
+    found = {key: here for key, here in found.items() if "auto" in here and len(here) > 1}
+    if not found:
+        raise Malformed(f"'{sweep.path}' has no size at which auto ran beside other algorithms: "
+                        "sweep with -a left out")
+    return found
+
+
+def medians(here):
+    """label -> median."""
+    return {label: cell["median_us"] for label, cell in here.items()}
+
+
+def standing_for(here, algorithm):
+    """The cell that says what an algorithm takes: its own, or that of auto where auto ran it."""
+    if algorithm in here:
+        return here[algorithm]
+    return here["auto"] if here["auto"]["runs"] == algorithm else None
+
+
+def noise_of(here):
+    """By which factor auto and what it ran differ, which are the same calls measured twice."""
+    auto = here["auto"]
+    twin = here.get(auto["runs"])
+    if twin is None or twin.get("segment_bytes") != auto.get("segment_bytes"):
+        return None
+    return difference(auto["median_us"], twin["median_us"])
+
+
+def predictions(here, choice):
+    """Pairs of predicted and measured time, and the cell of the predicted winner."""
+    known = [(candidate, standing_for(here, candidate["algorithm"]))
+             for candidate in choice["candidates"] if candidate["predicted_us"] is not None]
+    pairs = [(candidate["predicted_us"], cell["median_us"]) for candidate, cell in known if cell]
+    if choice["basis"] == "least predicted time":
+        return pairs, standing_for(here, choice["chosen"])
+    known.sort(key=lambda one: one[0]["predicted_us"])
+    return pairs, known[0][1] if known else None
+
+
+def of_cell(key, here, choice):
+    """All that is said of one cell."""
+    times = medians(here)
+    auto, best = here["auto"], min(here.values(), key=lambda cell: cell["median_us"])
+    ratio = regret(times, "auto")
+    one = {"collective": key[0], "bytes": key[1], "regret": ratio, "noise": noise_of(here),
+           "ran": auto["runs"], "best": best["label"], "auto_us": auto["median_us"],
+           "best_us": best["median_us"], "wins": None, "is_close": None, "correlation": None,
+           "errors": [],
+           "is_above": auto["ci_low_us"] > MUCH * best["ci_high_us"]}
+    if choice is not None:
+        pairs, winner = predictions(here, choice)
+        if winner is not None:
+            one["wins"] = winner["runs"] == best["runs"]
+            one["is_close"] = one["wins"] or winner["median_us"] <= CLOSE * best["median_us"]
+        one["correlation"] = rank_correlation(*zip(*pairs)) if pairs else None
+        one["errors"] = [abs(predicted / measured - 1) for predicted, measured in pairs]
+    return one
+
+
+def known(cells, name):
+    """What the cells that have it say."""
+    return [cell[name] for cell in cells if cell[name] is not None]
+
+
+def summed_up(collective, cells):
+    """One line of a file's table."""
+    return {"collective": collective, "cells": len(cells),
+            "regret": geometric_mean(known(cells, "regret")),
+            "noise": geometric_mean(known(cells, "noise")),
+            "above": sum(cell["is_above"] for cell in cells),
+            "predicted_wins": share(known(cells, "wins")),
+            "predicted_is_close": share(known(cells, "is_close")),
+            "rank_correlation": median(known(cells, "correlation")),
+            "prediction_error": median([e for cell in cells for e in cell["errors"]])}
+
+
+def by_collective(cells):
+    """(collective, its cells) in the order of the file, and all together at last."""
+    names = list(dict.fromkeys(cell["collective"] for cell in cells))
+    groups = [(name, [cell for cell in cells if cell["collective"] == name]) for name in names]
+    return groups + ([("all", cells)] if len(names) > 1 else [])
+
+
+def of_file(sweep):
+    """All that is said of one file."""
+    cells = [of_cell(key, here, sweep.choices.get(key)) for key, here in compared(sweep).items()]
+    return {"file": sweep.path, "world": sweep.world(), "interrupted": sweep.is_interrupted(),
+            "collectives": [summed_up(*group) for group in by_collective(cells)],
+            "above": [{name: cell[name] for name in ("collective", "bytes", "regret", "ran", "best",
+                                                     "auto_us", "best_us")}
+                      for cell in cells if cell["is_above"]]}
+
+
+def crossed(world, sweeps):
+    """All that is said of several files of the same world."""
+    files = [compared(sweep) for sweep in sweeps]
+    cells = []
+    for key in files[0]:
+        if all(key in file for file in files):
+            parts = [medians(file[key]) for file in files]
+            pairs = crossed_regrets(parts, "auto")
+            cells.append({"collective": key[0], "bytes": key[1], "ran": files[0][key]["auto"]["runs"],
+                          "best": [best for best, _ in pairs],
+                          "plain": [regret(part, "auto") for part in parts],
+                          "crossed": [ratio for _, ratio in pairs]})
+    if not cells:
+        raise Malformed(f"'{sweeps[0].path}' and '{sweeps[1].path}' have no size in common")
+    return {"world": world, "files": [sweep.path for sweep in sweeps],
+            "collectives": [{"collective": name, "cells": len(group),
+                             **{kind: geometric_mean([r for c in group for r in c[kind]])
+                                for kind in ("plain", "crossed")},
+                             "above": sum(min(c["crossed"]) > MUCH for c in group)}
+                            for name, group in by_collective(cells)],
+            "above": [cell for cell in cells if min(cell["crossed"]) > MUCH]}
+
+
+def lines_of_file(told):
+    """What is printed of one file."""
+    rows = [[one["collective"], str(one["cells"]), number(one["regret"], ".3f"),
+             number(one["noise"], ".3f"), str(one["above"]),
+             number(one["predicted_wins"], ".0%"),
+             number(one["predicted_is_close"], ".0%"),
+             number(one["rank_correlation"], ".2f"),
+             number(one["prediction_error"], ".0%")] for one in told["collectives"]]
+    cut = ["the sweep was cut short"] if told["interrupted"] else []
+    return [f"{told['file']}: {told['world']}", *cut,
+            *table(["collective", "cells", "regret", "noise", ">1.3x", "predicted wins",
+                               "within 10%", "rank corr.", "error"], rows),
+            *[f"  {one['collective']} {bytes_text(one['bytes'])}: auto ran {one['ran']}, "
+              f"{one['auto_us']:.4g} us, {one['regret']:.2f} times {one['best']}, "
+              f"{one['best_us']:.4g} us" for one in told["above"]], ""]
+
+
+def lines_of_world(told):
+    """What is printed of several files of the same world."""
+    rows = [[one["collective"], str(one["cells"]), f"{one['plain']:.3f}", f"{one['crossed']:.3f}",
+             str(one["above"])] for one in told["collectives"]]
+    return [f"best in the others of {len(told['files'])} files, compared in one: {told['world']}",
+            *table(["collective", "cells", "regret", "unbiased", ">1.3x"], rows),
+            *[f"  {one['collective']} {bytes_text(one['bytes'])}: auto ran {one['ran']}, "
+              f"{' and '.join(f'{ratio:.2f}' for ratio in one['crossed'])} times "
+              f"{' and '.join(dict.fromkeys(one['best']))}" for one in told["above"]], ""]
+
+
+class Unmeasured(Exception):
+    """A sweep that could not be run; the message says why."""
+
+
+def measure(command, files):
+    """Runs a sweep once for each file, in an order of the rounds that differs."""
+    for seed, path in enumerate(files, 1):
+        words = [*shlex.split(command), "--seed", str(seed), "--json", path]
+        try:
+            done = subprocess.run(words, stdout=subprocess.DEVNULL, check=False)
+        except OSError as error:
+            raise Unmeasured(f"cannot run '{words[0]}': {error.strerror}") from None
+        if done.returncode != 0:
+            raise Unmeasured(f"'{shlex.join(words)}' failed with status {done.returncode}")
+
+
+def main(arguments):
+    """Reads, computes, prints. Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="regret.py", description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--run", metavar="COMMAND", help="a sweep that writes each FILE first")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="what tutti sweep --json wrote")
+    wanted = parser.parse_args(arguments)
+    try:
+        if wanted.run:
+            measure(wanted.run, wanted.files)
+        sweeps = [Sweep(path) for path in wanted.files]
+        told = {"files": [of_file(sweep) for sweep in sweeps], "worlds": []}
+        for world in dict.fromkeys(sweep.world() for sweep in sweeps):
+            same = [sweep for sweep in sweeps if sweep.world() == world]
+            if len(same) > 1:
+                told["worlds"].append(crossed(world, same))
+    except Malformed as error:
+        print(f"regret.py: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except Unmeasured as error:
+        print(f"regret.py: {error}", file=sys.stderr)
+        return EXIT_ENVIRONMENT
+    lines = [line for one in told["files"] for line in lines_of_file(one)]
+    lines += [line for one in told["worlds"] for line in lines_of_world(one)]
+    if not told["worlds"]:
+        lines.append("The least of many noisy times is too low, so each regret is too high: give a second "
+                     "file of the same world.")
+    print(json.dumps(told, indent=1) if wanted.json else "\n".join(lines).rstrip())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

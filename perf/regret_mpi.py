@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+"""Says how good an MPI chooses among its own algorithms.
+
+Usage: regret_mpi.py --mpi openmpi|mpich|intel --launch "mpirun -n 4" --tutti build/release/bin/tutti
+
+Each collective is swept by `tutti sweep -a native` with the MPI's defaults and with each algorithm that
+the MPI lets a variable force, one launch each, in several passes over all of them, each shuffled. The
+best one is decided on the odd passes and compared on the even ones, and the other way round.
+docs/choices.md says what it all means.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from regret_file import Malformed, Sweep, bytes_text
+from regret_statistics import (MUCH, crossed_regrets, difference, geometric_mean, median, number,
+                               regret, table)
+
+EXIT_USAGE, EXIT_ENVIRONMENT = 2, 4
+DEFAULT, AGAIN = "default", "default again"  # equal, so what lies between is noise
+
+# What the MPIs call ours.
+NAMES = {"all_reduce": "allreduce", "broadcast": "bcast", "reduce": "reduce",
+         "all_gather": "allgather", "all_to_all": "alltoall", "reduce_scatter": "reduce_scatter_block",
+         "gather": "gather", "scatter": "scatter", "scan": "scan", "exscan": "exscan",
+         "barrier": "barrier"}
+
+# MPIR_CVAR_<collective>_INTRA_ALGORITHM of MPICH 4.0 to 5.0; what a version lacks is left out. nb is
+# its nonblocking call, and what needs a library of GPUs is not listed.
+MPICH = {
+    "allreduce": "nb smp recursive_doubling recursive_multiplying reduce_scatter_allgather tree recexch "
+                 "ring k_reduce_scatter_allgather",
+    "bcast": "binomial nb smp scatter_recursive_doubling_allgather scatter_ring_allgather "
+             "pipelined_tree tree",
+    "reduce": "binomial nb smp reduce_scatter_gather",
+    "allgather": "brucks k_brucks nb recursive_doubling ring recexch_doubling recexch_halving",
+    "alltoall": "brucks k_brucks nb pairwise scattered",
+    "reduce_scatter_block": "recursive_doubling pairwise recursive_halving nb",
+    "gather": "binomial nb", "scatter": "binomial nb", "scan": "nb smp recursive_doubling",
+    "exscan": "nb recursive_doubling", "barrier": "nb smp k_dissemination recexch dissemination"}
+
+# I_MPI_ADJUST_<collective> from 1 on: how many presets `impi_info -v` of 2021.18 says there are.
+INTEL = {"allreduce": 32, "bcast": 22, "reduce": 19, "allgather": 6, "alltoall": 18,
+         "reduce_scatter_block": 4, "gather": 5, "scatter": 5, "scan": 3, "exscan": 3, "barrier": 11}
+
+
+class Unusable(Exception):
+    """Nothing can be measured; the message says why."""
+
+
+def of_openmpi(collective, wanted):
+    """Algorithm -> variables of the environment, as ompi_info lists them."""
+    parameter = f"coll_tuned_{NAMES[collective]}_algorithm"
+    try:
+        text = subprocess.run([wanted.ompi_info, "--param", "coll", "tuned", "--level", "9",
+                               "--parsable"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Unusable(f"cannot ask '{wanted.ompi_info}': {error}") from None
+    found = re.findall(rf":{parameter}:enumerator:value:(\d+):(\S+)", text)
+    return {name: {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", f"OMPI_MCA_{parameter}": number_of}
+            for number_of, name in found if number_of != "0"}
+
+
+def of_mpich(collective, _wanted):
+    """Algorithm -> variables; one that cannot serve is an error instead of another algorithm."""
+    name = NAMES[collective]
+    return {one: {"MPIR_CVAR_DEVICE_COLLECTIVES": "none", "MPIR_CVAR_COLLECTIVE_FALLBACK": "error",
+                  f"MPIR_CVAR_{name.upper()}_INTRA_ALGORITHM": one} for one in MPICH[name].split()}
+
+
+def of_intel(collective, _wanted):
+    """Preset -> variables."""
+    name = NAMES[collective]
+    return {str(one): {f"I_MPI_ADJUST_{name.upper()}": str(one)} for one in range(1, INTEL[name] + 1)}
+
+
+ALGORITHMS = {"openmpi": of_openmpi, "mpich": of_mpich, "intel": of_intel}
+
+
+def stop(process):
+    """Ends a launcher and what it started."""
+    for kind in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, kind)
+            process.communicate(timeout=5)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+        except ProcessLookupError:
+            return
+
+
+def reason_in(said):
+    """What an MPI's complaint comes to, one line."""
+    for telling in ("not usable|Invalid|Failure during", "rror|ignal|wrong"):
+        for line in said.splitlines():
+            if re.search(telling, line):
+                return ": " + re.sub(r"^.*(?:error, |\)\.*: )", "", line.strip())[:120]
+    return ""
+
+
+def launch(wanted, collective, variables, seed):
+    """Bytes -> median of one launch, and why there is none."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "sweep.jsonl")
+        words = [*shlex.split(wanted.launch), wanted.tutti, "sweep", "-C", collective, "-a", "native",
+                 "--transport", "shm", "-b", wanted.begin, "-e", wanted.end, "-f", wanted.factor,
+                 "--budget", wanted.budget, "--seed", str(seed), "--json", str(path)]
+        try:
+            process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                       text=True, errors="replace", start_new_session=True,
+                                       env={**os.environ, **variables, "TUTTI_TUNING": "none"})
+        except OSError as error:
+            raise Unusable(f"cannot run '{words[0]}': {error.strerror}") from None
+        try:
+            said = process.communicate(timeout=wanted.limit)[1]
+        except subprocess.TimeoutExpired:
+            stop(process)
+            return {}, f"took more than {wanted.limit:g} s"
+        except BaseException:
+            stop(process)
+            raise
+        if process.returncode != 0:
+            return {}, f"status {process.returncode}{reason_in(said)}"
+        sweep = Sweep(path)
+        return {size: here["native"]["median_us"] for (_, size), here in sweep.cells.items()
+                if "native" in here}, None
+
+
+def settings_of(wanted):
+    """(collective, algorithm) -> variables, and what is left out beforehand."""
+    settings, left_out = {}, {}
+    for collective in wanted.collectives:
+        found = ALGORITHMS[wanted.mpi](collective, wanted)
+        if not found:
+            left_out[collective, "all"] = "the MPI lists no algorithms"
+            continue
+        settings.update({(collective, name): {} for name in (DEFAULT, AGAIN)})
+        for name, variables in found.items():
+            if name.startswith("two_proc") and wanted.ranks != 2:
+                left_out[collective, name] = "serves 2 ranks only"
+            else:
+                settings[collective, name] = variables
+    return settings, left_out
+
+
+def measure(wanted):
+    """Times as (collective, bytes) -> algorithm -> one median per pass, and what was left out."""
+    settings, left_out = settings_of(wanted)
+    times, begun, shuffle = {}, time.monotonic(), random.Random(wanted.seed)
+    for turn in range(wanted.passes):
+        order = [key for key in settings if key not in left_out]
+        shuffle.shuffle(order)
+        for done, (collective, name) in enumerate(order):
+            if sys.stderr.isatty():
+                print(f"\rpass {turn + 1} of {wanted.passes}, {done} of {len(order)}, "
+                      f"{time.monotonic() - begun:.0f} s  ", end="", file=sys.stderr, flush=True)
+            medians, failure = launch(wanted, collective, settings[collective, name], turn + 1)
+            if failure and name in (DEFAULT, AGAIN):
+                raise Unusable(f"{collective} with the defaults: {failure}")
+            if failure:
+                left_out[collective, name] = failure
+            for size, value in medians.items():
+                times.setdefault((collective, size), {}).setdefault(name, []).append(value)
+    for (collective, _), cell in times.items():  # half of the passes are no measurement
+        for name in [name for name in cell if (collective, name) in left_out]:
+            del cell[name]
+    return times, left_out
+
+
+def of_cell(key, cell):
+    """What is said of one collective at one size."""
+    cell = dict(cell)
+    again = cell.pop(AGAIN)
+    middle = {name: median(values) for name, values in cell.items()}
+    parts = [{name: median(values[first::2]) for name, values in cell.items()} for first in (0, 1)]
+    pairs = crossed_regrets(parts, DEFAULT)
+    return {"collective": key[0], "bytes": key[1], "regret": regret(middle, DEFAULT),
+            "unbiased": [ratio for _, ratio in pairs], "best": [best for best, _ in pairs],
+            "noise": difference(middle[DEFAULT], median(again)),
+            "is_above": min(ratio for _, ratio in pairs) > MUCH, "medians_us": middle}
+
+
+def summed_up(name, cells):
+    """One line of the table."""
+    return {"collective": name, "cells": len(cells),
+            "algorithms": max(len(cell["medians_us"]) - 1 for cell in cells),
+            "regret": geometric_mean([cell["regret"] for cell in cells]),
+            "unbiased": geometric_mean([ratio for cell in cells for ratio in cell["unbiased"]]),
+            "noise": geometric_mean([cell["noise"] for cell in cells]),
+            "above": sum(cell["is_above"] for cell in cells)}
+
+
+def told(wanted, times, left_out):
+    """All that was found, as JSON."""
+    cells = [of_cell(key, cell) for key, cell in sorted(times.items()) if len(cell) > 2]
+    if not cells:
+        raise Unusable("no algorithm could be forced")
+    names = [name for name in wanted.collectives if any(c["collective"] == name for c in cells)]
+    groups = [(name, [cell for cell in cells if cell["collective"] == name]) for name in names]
+    groups += [("all", cells)] if len(names) > 1 else []
+    return {"mpi": wanted.mpi, "launch": wanted.launch, "passes": wanted.passes, "cells": cells,
+            "collectives": [summed_up(*group) for group in groups],
+            "left_out": [{"collective": key[0], "algorithm": key[1], "why": why}
+                         for key, why in left_out.items()]}
+
+
+def lines_of(found):
+    """What is printed."""
+    rows = [[one["collective"], str(one["cells"]), str(one["algorithms"]),
+             *(number(one[kind], ".3f") for kind in ("regret", "unbiased", "noise")),
+             str(one["above"])] for one in found["collectives"]]
+    lines = table(["collective", "cells", "algorithms", "regret", "unbiased", "noise", ">1.3x"], rows)
+    for cell in found["cells"]:
+        if cell["is_above"]:
+            ratios = " and ".join(f"{ratio:.2f}" for ratio in cell["unbiased"])
+            lines.append(f"  {cell['collective']} {bytes_text(cell['bytes'])}: {ratios} times "
+                         f"{' and '.join(dict.fromkeys(cell['best']))}")
+    return lines + [f"  left out: {one['collective']} {one['algorithm']}: {one['why']}"
+                    for one in found["left_out"]]
+
+
+def arguments_of(arguments):
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="regret_mpi.py", description=__doc__.splitlines()[0])
+    parser.add_argument("--mpi", required=True, choices=ALGORITHMS)
+    parser.add_argument("--launch", required=True, help="launcher and ranks, such as 'mpirun -n 4'")
+    parser.add_argument("--ranks", type=int, help="how many that starts; default: what follows -n")
+    parser.add_argument("--tutti", default="tutti", help="the command built for this MPI")
+    parser.add_argument("--ompi-info", default="ompi_info", help="that of this Open MPI")
+    parser.add_argument("-C", "--collective", default="all", help="a,b,... or all")
+    parser.add_argument("-b", "--begin", default="8", help="least bytes")
+    parser.add_argument("-e", "--end", default="512K", help="greatest bytes")
+    parser.add_argument("-f", "--factor", default="16", help="from one size to the next")
+    parser.add_argument("--budget", default="50ms", help="time per size in one launch")
+    parser.add_argument("--passes", type=int, default=4, help="an even number")
+    parser.add_argument("--limit", type=float, default=30, help="seconds that a launch may take")
+    parser.add_argument("--seed", type=int, default=1, help="of the order of launches")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    wanted = parser.parse_args(arguments)
+    wanted.collectives = list(NAMES) if wanted.collective == "all" else wanted.collective.split(",")
+    for name in wanted.collectives:
+        if name not in NAMES:
+            parser.error(f"no collective '{name}': choose from {', '.join(NAMES)}")
+    if wanted.passes < 2 or wanted.passes % 2:
+        parser.error("--passes is an even number")
+    if wanted.ranks is None:
+        found = re.search(r"-np?\s+(\d+)", wanted.launch)
+        if not found:
+            parser.error("--launch says no number of ranks by -n: say it by --ranks")
+        wanted.ranks = int(found[1])
+    return wanted
+
+
+def main(arguments):
+    """Measures, computes, prints. Returns the exit status."""
+    wanted = arguments_of(arguments)
+    try:
+        found = told(wanted, *measure(wanted))
+    except (Malformed, Unusable) as error:
+        print(f"regret_mpi.py: {error}", file=sys.stderr)
+        return EXIT_ENVIRONMENT
+    print(json.dumps(found, indent=1) if wanted.json else "\n".join(lines_of(found)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
