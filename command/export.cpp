@@ -61,7 +61,8 @@ void add_export(CLI::App& app, std::function<int()>& run) {
   CLI::App* command =
       app.add_subcommand("export", "a tuning file as another library's configuration");
   command->add_option("file", flags->file, "of tutti tune; default: the one that init looks for");
-  command->add_option("--to", flags->format, "openmpi, openmpi6, intel, ucc or nccl")->required();
+  command->add_option("--to", flags->format, "openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl")
+      ->required();
   command->add_option("--transport", flags->transport, "only what was measured over it");
   command->add_option("--buffers", flags->buffers, "private or visible")->capture_default_str();
   command->add_option("-o,--output", flags->output, "file; default: standard output");

@@ -43,23 +43,32 @@ constexpr std::array kOpenMpi{
     Counterpart{scatter, "linear", "linear_nb", 3},
     Counterpart{barrier, "dissemination", "bruck", 4}};
 
-// Values of MPIR_CVAR_<collective>_INTRA_ALGORITHM, the same in 4.0 to 5.0.
-constexpr std::array kMpich{Counterpart{all_reduce, "recursive_doubling", "recursive_doubling"},
-                            Counterpart{all_reduce, "rabenseifner", "reduce_scatter_allgather"},
-                            Counterpart{broadcast, "binomial", "binomial"},
-                            Counterpart{broadcast, "scatter_all_gather", "scatter_ring_allgather"},
-                            Counterpart{reduce, "binomial", "binomial"},
-                            Counterpart{reduce, "reduce_scatter_gather", "reduce_scatter_gather"},
-                            Counterpart{all_gather, "bruck", "brucks"},
-                            Counterpart{all_gather, "recursive_doubling", "recursive_doubling"},
-                            Counterpart{all_gather, "ring", "ring"},
-                            Counterpart{all_to_all, "bruck", "brucks"},
-                            Counterpart{all_to_all, "pairwise", "pairwise"},
-                            Counterpart{all_to_all, "direct", "scattered"},
-                            Counterpart{reduce_scatter, "pairwise", "pairwise"},
-                            Counterpart{reduce_scatter, "recursive_halving", "recursive_halving"},
-                            Counterpart{gather, "binomial", "binomial"},
-                            Counterpart{scatter, "binomial", "binomial"}};
+// Values of MPIR_CVAR_<collective>_INTRA_ALGORITHM, with their parameters: those that only MPICH 5
+// has, and then, from kSince4 on, those that are the same in 4.0 to 5.0.
+constexpr std::array kMpich{
+    Counterpart{all_reduce, "ring", "ring"},
+    Counterpart{all_reduce, "recursive_multiplying", "recursive_multiplying k=4"},
+    Counterpart{broadcast, "knomial", "tree tree_type=knomial_1 k=4 is_non_blocking=1"},
+    Counterpart{broadcast, "chain",
+                "pipelined_tree tree_type=kary k=1 is_non_blocking=1 recv_pre_posted=0", 0, true},
+    Counterpart{barrier, "dissemination", "k_dissemination k=2"},
+    Counterpart{all_reduce, "recursive_doubling", "recursive_doubling"},
+    Counterpart{all_reduce, "rabenseifner", "reduce_scatter_allgather"},
+    Counterpart{broadcast, "binomial", "binomial"},
+    Counterpart{broadcast, "scatter_all_gather", "scatter_ring_allgather"},
+    Counterpart{reduce, "binomial", "binomial"},
+    Counterpart{reduce, "reduce_scatter_gather", "reduce_scatter_gather"},
+    Counterpart{all_gather, "bruck", "brucks"},
+    Counterpart{all_gather, "recursive_doubling", "recursive_doubling"},
+    Counterpart{all_gather, "ring", "ring"},
+    Counterpart{all_to_all, "bruck", "brucks"},
+    Counterpart{all_to_all, "pairwise", "pairwise"},
+    Counterpart{all_to_all, "direct", "scattered"},
+    Counterpart{reduce_scatter, "pairwise", "pairwise"},
+    Counterpart{reduce_scatter, "recursive_halving", "recursive_halving"},
+    Counterpart{gather, "binomial", "binomial"},
+    Counterpart{scatter, "binomial", "binomial"}};
+constexpr std::size_t kSince4 = 5;
 
 // Numbers of the Developer Reference, "I_MPI_ADJUST Family Environment Variables" (2019 and later).
 constexpr std::array kIntel{Counterpart{all_reduce, "recursive_doubling", "recursive doubling", 1},
@@ -113,7 +122,8 @@ constexpr std::array kNccl{Counterpart{all_reduce, "ring", "ring"},
 std::span<const Counterpart> counterparts_of(Library library) noexcept {
   switch (library) {
     case Library::openmpi: return kOpenMpi;
-    case Library::mpich: return kMpich;
+    case Library::mpich: return std::span{kMpich}.subspan(kSince4);
+    case Library::mpich5: return kMpich;
     case Library::intel: return kIntel;
     case Library::ucc: return kUcc;
     case Library::nccl: break;
@@ -133,9 +143,12 @@ std::string_view name_there(Library library, Collective collective) noexcept {
     case barrier: return "barrier";
     // Equal blocks are MPI_Reduce_scatter_block's; the others have one call for both.
     case reduce_scatter:
-      return library == Library::openmpi || library == Library::mpich ? "reduce_scatter_block"
-             : library == Library::nccl                               ? "reducescatter"
-                                                                      : "reduce_scatter";
+      switch (library) {
+        case Library::intel:
+        case Library::ucc: return "reduce_scatter";
+        case Library::nccl: return "reducescatter";
+        default: return "reduce_scatter_block";
+      }
     case scan:
     case exscan: break;
   }

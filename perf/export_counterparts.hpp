@@ -12,7 +12,8 @@ namespace tutti::perf {
 /// A library whose choices can be configured.
 enum class Library : std::uint8_t {
   openmpi,  ///< Open MPI's component coll/tuned, 4.x to 6.x.
-  mpich,    ///< MPICH.
+  mpich,    ///< MPICH 4.0.
+  mpich5,   ///< MPICH 4.1 to 5.0.
   intel,    ///< Intel MPI.
   ucc,      ///< UCC's transport layer over UCX.
   nccl      ///< NCCL, by its example tuner plugin.

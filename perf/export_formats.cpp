@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "perf/export_mpich.hpp"
 #include "perf/export_tuning.hpp"
 
 namespace tutti::perf {
@@ -146,10 +147,13 @@ struct Format {
   Library library;
   std::string (*write)(const Exported&, const std::string&);
 };
-constexpr std::array kFormats{
-    Format{"openmpi", Library::openmpi, for_openmpi},
-    Format{"openmpi6", Library::openmpi, for_openmpi6}, Format{"intel", Library::intel, for_intel},
-    Format{"ucc", Library::ucc, for_ucc}, Format{"nccl", Library::nccl, for_nccl}};
+constexpr std::array kFormats{Format{"openmpi", Library::openmpi, for_openmpi},
+                              Format{"openmpi6", Library::openmpi, for_openmpi6},
+                              Format{"mpich", Library::mpich, for_mpich},
+                              Format{"mpich5", Library::mpich5, for_mpich5},
+                              Format{"intel", Library::intel, for_intel},
+                              Format{"ucc", Library::ucc, for_ucc},
+                              Format{"nccl", Library::nccl, for_nccl}};
 
 const Format& format_named(const std::string& name) {
   return *std::ranges::find(kFormats, name, &Format::name);

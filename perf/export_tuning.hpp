@@ -38,7 +38,7 @@ struct Exported {
 [[nodiscard]] Exported export_for(const detail::Tuning& tuning, Library library,
                                   const std::string& transport, bool visible);
 
-/// Formats by name: openmpi, openmpi6, intel, ucc, nccl. @return their names.
+/// Formats by name: openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl. @return their names.
 [[nodiscard]] std::vector<std::string> export_formats();
 /// @param format one of export_formats. @return the library that reads it.
 [[nodiscard]] Library library_of(const std::string& format);
