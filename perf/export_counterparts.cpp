@@ -97,14 +97,15 @@ constexpr std::array kUcc{Counterpart{all_reduce, "recursive_multiplying", "knom
                           Counterpart{broadcast, "double_binary_tree", "dbt"},
                           Counterpart{reduce, "knomial", "knomial"},
                           Counterpart{reduce, "double_binary_tree", "dbt"},
-                          Counterpart{reduce, "reduce_scatter_gather", "srg_knomial"},
+                          Counterpart{reduce, "reduce_scatter_gather", "srg"},
                           Counterpart{all_gather, "ring", "ring"},
                           Counterpart{all_gather, "neighbor_exchange", "neighbor"},
                           Counterpart{all_gather, "bruck", "bruck"},
                           Counterpart{all_gather, "sparbit", "sparbit"},
                           Counterpart{all_to_all, "pairwise", "pairwise"},
                           Counterpart{all_to_all, "bruck", "bruck"},
-                          Counterpart{reduce_scatter, "ring", "ring"}};
+                          Counterpart{reduce_scatter, "ring", "ring"},
+                          Counterpart{reduce_scatter, "recursive_halving", "knomial"}};
 
 // Names of NCCL's ext-tuner/example.
 constexpr std::array kNccl{Counterpart{all_reduce, "ring", "ring"},
