@@ -12,9 +12,14 @@ namespace {
 
 const Counterpart* counterpart_of(Library library, Collective collective,
                                   const std::string& algorithm) {
-  const std::string_view row = std::string_view{algorithm}.substr(0, algorithm.find_first_of("(:"));
+  const std::string_view text{algorithm};
+  const std::size_t end = std::min(text.find_first_of("(:"), text.size());
+  const std::string_view parameters = text.substr(std::min(end + 1, text.size()));
   for (const Counterpart& counterpart : counterparts_of(library))
-    if (counterpart.collective == collective && counterpart.ours == row) return &counterpart;
+    if (counterpart.collective == collective && counterpart.ours == text.substr(0, end) &&
+        (counterpart.parameters.empty() || parameters.empty() ||
+         counterpart.parameters == parameters))
+      return &counterpart;
   return nullptr;
 }
 

@@ -204,6 +204,16 @@ class Export(unittest.TestCase):
         for row in rows:
             self.assertIn(tuple(row[3:5]), {("ring", "ll"), ("ring", "simple"), ("pat", "simple")})
 
+    def test_an_algorithm_with_other_parameters_is_another_one(self):
+        cells = [cell(64, "bruck:k=4", 1), cell(64, "bruck:k=2", 2), cell(64, "ring", 3)]
+        for to, name in [("openmpi6", "bruck-k-fanout"), ("mpich", "brucks"),
+                         ("mpich5", "k_brucks")]:
+            self.assertIn(name, self.text(to, table("all_gather", cells)))
+        self.assertIn('"ring"', self.text("openmpi6", table("all_gather", [cells[0], cells[2]])))
+        tree = json.loads(self.text("mpich", table("all_gather", [cells[0], cells[2]])))
+        self.assertEqual(tree["collective=allgather"]["comm_size<=4"]["comm_size=any"],
+                         {"comm_size=any": {"algorithm=MPIR_Allgather_intra_ring": {}}})
+
     def test_says_what_is_left_out(self):
         only_ours = table("all_reduce", [cell(64, "one_shot", 1)])
         code, text, said = self.export("openmpi", only_ours, BROADCAST)
