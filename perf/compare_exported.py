@@ -3,10 +3,10 @@
 
   perf/compare_exported.py TUNING --to openmpi --tutti build/release/bin/tutti -- mpirun -n 4
 
-Runs `tutti sweep -a native` under the launcher with the exported settings and without them, in turns,
-and prints for each collective the ratio of medians, with over without, in the geometric mean over its
-sizes: the median of the pairs of runs, and their range. Below stand sizes that became slower or faster
-in every pair, and by 5% in the median.
+Runs `tutti sweep -a native` of a collective under the launcher with the exported settings and without
+them, in turns, and prints for each the ratio of medians, with over without, in the geometric mean over
+its sizes: the median of the pairs of runs, and their range. Below stand sizes that became slower or
+faster in every pair, and by 5% in the median.
 """
 
 import argparse
@@ -49,8 +49,8 @@ def arguments():
     return known
 
 
-def sweep_of(tuning, collectives):
-    """The arguments of a sweep over the sizes that were measured."""
+def what_was_measured(tuning, collectives):
+    """The collectives, and the arguments of a sweep over the sizes."""
     try:
         tables = json.loads(pathlib.Path(tuning).read_text(encoding="utf-8"))["tables"]
         sizes = {cell["bytes"] for table in tables for cell in table["cells"]}
@@ -62,7 +62,7 @@ def sweep_of(tuning, collectives):
     sizes -= {0}
     if not names or not sizes:
         fail(f"{tuning} has nothing to compare")
-    return ["-C", ",".join(sorted(names)), "-b", str(min(sizes)), "-e", str(max(sizes)), "-f", "4"]
+    return sorted(names), ["-b", str(min(sizes)), "-e", str(max(sizes)), "-f", "4"]
 
 
 def settings_of(known, folder):
@@ -101,18 +101,19 @@ def medians(known, sweep, folder, settings):
 
 def measured(known):
     """Of each collective and size, times with and without, one of each for each pair."""
-    sweep = sweep_of(known.tuning, known.collective)
+    names, sizes = what_was_measured(known.tuning, known.collective)
     times = {}
     with tempfile.TemporaryDirectory() as folder:
         settings = settings_of(known, folder)
         for pair in range(known.pairs):
-            runs = {}
-            for way in [("with", "without"), ("without", "with")][pair % 2]:
-                runs[way] = medians(known, sweep, folder, settings if way == "with" else {})
-                print(f"\rpair {pair + 1} of {known.pairs}", end="", file=sys.stderr, flush=True)
-            for key in runs["with"]:
-                times.setdefault(key, []).append((runs["with"][key], runs["without"][key]))
-    print(file=sys.stderr)
+            print(f"pair {pair + 1} of {known.pairs}", file=sys.stderr)
+            for name in names:
+                runs = {}
+                for way in [("with", "without"), ("without", "with")][pair % 2]:
+                    runs[way] = medians(known, ["-C", name, *sizes], folder,
+                                        settings if way == "with" else {})
+                for key in runs["with"]:
+                    times.setdefault(key, []).append((runs["with"][key], runs["without"][key]))
     return times
 
 

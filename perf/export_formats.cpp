@@ -10,6 +10,7 @@
 
 #include "perf/export_mpich.hpp"
 #include "perf/export_tuning.hpp"
+#include "perf/sweep_failure.hpp"
 
 namespace tutti::perf {
 
@@ -104,19 +105,27 @@ std::string upper(std::string_view name) {
   return text;
 }
 
+// Conditions on the number of processes, which the reference of Intel MPI describes, make 2021.18
+// take an algorithm for all sizes and numbers, so that there are none: there is one set of rules.
 std::string for_intel(const Exported& exported, const std::string& origin) {
   constexpr std::size_t kMost = 2147483647;
   std::string text = "# from " + origin + "; to be sourced by a shell\n";
   for (const auto& [collective, of_sizes] : by_collective(exported)) {
     std::string rules;
+    if (of_sizes.size() > 1)
+      throw Failure{
+          ExitCode::usage,
+          fmt::format("{} was measured on {} and {} ranks, and Intel MPI has one set of "
+                      "rules for all: say which by --ranks",
+                      name_of(collective), of_sizes[0]->place.ranks, of_sizes[1]->place.ranks)};
     for (const ExportedTable* const table : of_sizes)
       for (const ExportedTable::Rule& rule : table->rules) {
         const std::size_t until =
             rule.until_bytes > 0 ? per_call(table->place, rule.until_bytes) - 1 : kMost;
         const std::size_t from = per_call(table->place, rule.from_bytes);
         if (from > until) continue;
-        rules += fmt::format("{}{}:{}-{}@{}-{}", rules.empty() ? "" : ";", rule.runs->number, from,
-                             until, table->place.ranks, table->place.ranks);
+        rules +=
+            fmt::format("{}{}:{}-{}", rules.empty() ? "" : ";", rule.runs->number, from, until);
       }
     text += fmt::format("export I_MPI_ADJUST_{}=\"{}\"\n",
                         upper(name_there(Library::intel, collective)), rules);

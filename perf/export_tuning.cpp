@@ -52,11 +52,12 @@ void refuse_if_ambiguous(const std::vector<const detail::TunedTable*>& tables) {
 
 }  // namespace
 
-Exported export_for(const detail::Tuning& tuning, Library library, const std::string& transport,
-                    bool visible) {
+Exported export_for(const detail::Tuning& tuning, Library library, const ExportScope& scope) {
   std::vector<const detail::TunedTable*> tables;
   for (const detail::TunedTable& table : tuning.tables)
-    if (table.place.visible == visible && (transport.empty() || table.place.transport == transport))
+    if (table.place.visible == scope.visible &&
+        (scope.transport.empty() || table.place.transport == scope.transport) &&
+        (scope.ranks == 0 || table.place.ranks == scope.ranks))
       tables.push_back(&table);
   refuse_if_ambiguous(tables);
   Exported result;

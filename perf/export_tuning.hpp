@@ -30,13 +30,18 @@ struct Exported {
   std::vector<std::string> left_out{};  ///< Sentences.
 };
 
+/// Which tables are meant.
+struct ExportScope {
+  std::string transport{};  ///< Only those of it; empty: any.
+  bool visible = false;     ///< Only those of such buffers.
+  int ranks = 0;            ///< Only those of so many; 0: any.
+};
+
 /// Takes of each size the fastest measured choice that the library has too. Throws
-/// Failure{usage} where a collective has tables of several transports or kinds of buffers for the
-/// same number of ranks. @param tuning a file. @param library whose. @param transport only tables
-/// of it; empty: any. @param visible only tables of such buffers; nothing: private ones.
-/// @return tables.
+/// Failure{usage} where a collective has tables of several transports or hosts for the same number
+/// of ranks. @param tuning a file. @param library whose. @param scope which tables. @return tables.
 [[nodiscard]] Exported export_for(const detail::Tuning& tuning, Library library,
-                                  const std::string& transport, bool visible);
+                                  const ExportScope& scope);
 
 /// Formats by name: openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl. @return their names.
 [[nodiscard]] std::vector<std::string> export_formats();

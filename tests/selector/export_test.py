@@ -157,9 +157,18 @@ class Export(unittest.TestCase):
         text = self.text("intel", ALL_REDUCE, ALL_GATHER)
         variables = dict(re.findall(r'^export (\w+)="(.*)"$', text, re.MULTILINE))
         self.assertEqual(variables, {
-            "I_MPI_ADJUST_ALLREDUCE": "8:0-2047@4-4;1:2048-2147483647@4-4",
+            "I_MPI_ADJUST_ALLREDUCE": "8:0-2047;1:2048-2147483647",
             # a rank's own block counts
-            "I_MPI_ADJUST_ALLGATHER": "2:0-4095@4-4;3:4096-2147483647@4-4"})
+            "I_MPI_ADJUST_ALLGATHER": "2:0-4095;3:4096-2147483647"})
+
+    def test_intel_mpi_has_one_number_of_ranks(self):
+        eight = table("all_reduce", [cell(64, "ring", 1)], ranks=8)
+        code, text, said = self.export("intel", ALL_REDUCE, eight)
+        self.assertEqual((code, text), (2, ""))
+        self.assertIn("measured on 4 and 8 ranks", said)
+        code, text, said = self.export("intel", ALL_REDUCE, eight, arguments=["--ranks", "8"])
+        self.assertEqual(code, 0, said)
+        self.assertIn('I_MPI_ADJUST_ALLREDUCE="8:0-2147483647"', text)
 
     def test_ucc_reads_a_string(self):
         self.assertIn('UCC_TL_UCP_TUNE="allgather:0-16384:[4-4]:inf:@bruck'
