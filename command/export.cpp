@@ -21,6 +21,7 @@ struct ExportFlags {
   std::string file;
   std::string format;
   ExportScope scope;
+  std::string collectives = "all";
   std::string buffers = "private";
   std::string output;
 };
@@ -43,6 +44,7 @@ int export_tuning(ExportFlags flags) {
     refuse_word("kind of buffers", flags.buffers, {"private", "visible"});
   const detail::Tuning tuning = tuning_to_export(flags.file);
   flags.scope.visible = flags.buffers == "visible";
+  flags.scope.collectives = collectives_named(flags.collectives);
   const Exported exported = export_for(tuning, library_of(flags.format), flags.scope);
   for (const std::string& sentence : exported.left_out)
     fmt::print(stderr, "tutti export: left out {}\n", sentence);
@@ -65,6 +67,8 @@ void add_export(CLI::App& app, std::function<int()>& run) {
   command->add_option("--to", flags->format, "openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl")
       ->required();
   command->add_option("--transport", flags->scope.transport, "only what was measured over it");
+  command->add_option("-C,--collective", flags->collectives, "a,b,... or all")
+      ->capture_default_str();
   command->add_option("--ranks", flags->scope.ranks, "only what was measured on so many");
   command->add_option("--buffers", flags->buffers, "private or visible")->capture_default_str();
   command->add_option("-o,--output", flags->output, "file; default: standard output");

@@ -37,7 +37,8 @@ def arguments():
     parser.add_argument("--tutti", required=True, help="the command, built for that MPI")
     parser.add_argument("--pairs", type=int, default=5, help="runs of each kind (%(default)s)")
     parser.add_argument("--budget", default="50ms", help="of a size, see tutti sweep (%(default)s)")
-    parser.add_argument("-C", "--collective", help="only these, such as all_reduce,broadcast")
+    parser.add_argument("-C", "--collective", default="all",
+                        help="only these, such as all_reduce,broadcast")
     parser.add_argument("--json", help="write all ratios to this file")
     if "--" not in sys.argv:
         parser.error("behind -- the launcher is missing, such as -- mpirun -n 4")
@@ -57,7 +58,7 @@ def what_was_measured(tuning, collectives):
         names = {table["collective"] for table in tables if table["collective"] != "barrier"}
     except (OSError, ValueError, KeyError, TypeError) as error:
         fail(f"{tuning} is no file of tutti tune: {error!r}")
-    if collectives:
+    if collectives != "all":
         names &= set(collectives.split(","))
     sizes -= {0}
     if not names or not sizes:
@@ -68,8 +69,8 @@ def what_was_measured(tuning, collectives):
 def settings_of(known, folder):
     """The variables by which the MPI finds what was exported."""
     path = os.path.join(folder, "exported")
-    done = subprocess.run([known.tutti, "export", known.tuning, "--to", known.to, "-o", path],
-                          check=False)
+    done = subprocess.run([known.tutti, "export", known.tuning, "--to", known.to, "-o", path,
+                           "-C", known.collective], check=False)
     if done.returncode != 0:
         sys.exit(done.returncode)
     if known.to == "intel":

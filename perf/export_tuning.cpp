@@ -55,7 +55,8 @@ void refuse_if_ambiguous(const std::vector<const detail::TunedTable*>& tables) {
 Exported export_for(const detail::Tuning& tuning, Library library, const ExportScope& scope) {
   std::vector<const detail::TunedTable*> tables;
   for (const detail::TunedTable& table : tuning.tables)
-    if (table.place.visible == scope.visible &&
+    if (std::ranges::count(scope.collectives, table.place.collective) > 0 &&
+        table.place.visible == scope.visible &&
         (scope.transport.empty() || table.place.transport == scope.transport) &&
         (scope.ranks == 0 || table.place.ranks == scope.ranks))
       tables.push_back(&table);

@@ -32,9 +32,10 @@ struct Exported {
 
 /// Which tables are meant.
 struct ExportScope {
-  std::string transport{};  ///< Only those of it; empty: any.
-  bool visible = false;     ///< Only those of such buffers.
-  int ranks = 0;            ///< Only those of so many; 0: any.
+  std::string transport{};                ///< Only those of it; empty: any.
+  bool visible = false;                   ///< Only those of such buffers.
+  int ranks = 0;                          ///< Only those of so many; 0: any.
+  std::vector<Collective> collectives{};  ///< Only those.
 };
 
 /// Takes of each size the fastest measured choice that the library has too. Throws

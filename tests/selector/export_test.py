@@ -223,6 +223,11 @@ class Export(unittest.TestCase):
         self.assertEqual(tree["collective=allgather"]["comm_size<=4"]["comm_size=any"],
                          {"comm_size=any": {"algorithm=MPIR_Allgather_intra_ring": {}}})
 
+    def test_exports_only_what_is_asked_for(self):
+        code, text, said = self.export("intel", ALL_REDUCE, BROADCAST, ALL_GATHER,
+                                       arguments=["-C", "broadcast,all_gather"])
+        self.assertEqual((code, re.findall(r"ADJUST_(\w+)", text)), (0, ["BCAST", "ALLGATHER"]), said)
+
     def test_says_what_is_left_out(self):
         only_ours = table("all_reduce", [cell(64, "one_shot", 1)])
         code, text, said = self.export("openmpi", only_ours, BROADCAST)
@@ -237,6 +242,8 @@ class Export(unittest.TestCase):
                 ("openmpi", [ALL_REDUCE, over_tcp], [], "measured over shm and tcp"),
                 ("openmpi", [ALL_REDUCE], ["--transport", "mpi"], "nothing to export over mpi"),
                 ("openmpi", [ALL_REDUCE], ["--buffers", "hidden"], "choose from private, visible"),
+                ("openmpi", [ALL_REDUCE], ["-C", "broadcast"], "nothing to export"),
+                ("openmpi", [ALL_REDUCE], ["--ranks", "5"], "nothing to export"),
                 ("openmpi", [{"collective": "all_reduce"}], [], '/tables/0: "ranks" is missing')]:
             code, text, said = self.export(to, *tables, arguments=arguments)
             self.assertEqual((code, text), (2, ""), said)
