@@ -151,6 +151,9 @@ def print_changed(times, word, has_changed):
 def main():
     """Measures, and prints."""
     known = arguments()
+    load, cores = os.getloadavg()[0], os.cpu_count()
+    if load > cores / 2:
+        print(f"a load of {load:.1f} on {cores} cores: other programs disturb this", file=sys.stderr)
     times = measured(known)
     print_table(times)
     print_changed(times, "slower", lambda ratios: min(ratios) > 1

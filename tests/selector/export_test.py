@@ -16,6 +16,7 @@ import unittest
 
 MPIRUN = sys.argv.pop()
 TUTTI = sys.argv.pop()
+COMPARE = pathlib.Path(__file__).parents[2] / "perf" / "compare_exported.py"
 
 
 def cell(size, algorithm, median, segment=0):
@@ -252,6 +253,43 @@ class Export(unittest.TestCase):
                                      arguments=["--transport", "tcp"])[0], 0)
         code, _, said = self.export("openmpi", ALL_REDUCE, arguments=["-o", "/dev/null/file"])
         self.assertEqual((code, "cannot write" in said), (4, True), said)
+
+    def compare(self, *arguments):
+        """Lets perf/compare_exported.py believe a launcher that says what the MPI's calls take: 10 us,
+        and with settings half as much at 64 bytes, and at 64 KiB three times as much."""
+        launcher = pathlib.Path(self.folder.name, "launcher.py")
+        launcher.write_text("""
+import json, os, sys
+words = sys.argv
+loaded = "I_MPI_ADJUST_ALLREDUCE" in os.environ
+with open(words[words.index("--json") + 1], "w") as file:
+    for size, median in ((64, 5), (4096, 10), (65536, 30)):
+        json.dump({"record": "cell", "collective": words[words.index("-C") + 1], "bytes": size,
+                   "median_us": median if loaded else 10}, file)
+        file.write("\\n")
+sys.exit(0 if "50ms" in words else 1)
+""")
+        done = subprocess.run([COMPARE, str(self.path), "--to", "intel", "--tutti", TUTTI, "--pairs",
+                               "2", *arguments, "--", sys.executable, str(launcher)], text=True,
+                              capture_output=True, check=False, timeout=60)
+        return done.returncode, done.stdout, done.stderr
+
+    def test_compares_what_was_exported(self):
+        self.export("intel", ALL_REDUCE)
+        code, text, said = self.compare()
+        self.assertEqual(code, 0, said)
+        self.assertRegex(text, r"all_reduce +1\.145 +1\.145 to 1\.145\n")  # the cube root of 1.5
+        self.assertIn("1 of 3 sizes became slower:\n  all_reduce of 65536 bytes: 10 us without, "
+                      "30 us with, ratio 3.00\n", text)
+        self.assertIn("1 of 3 sizes became faster:\n  all_reduce of 64 bytes", text)
+
+    def test_compares_nothing_that_fails(self):
+        self.export("intel", ALL_REDUCE)
+        for arguments, words in [(["--budget", "1ms"], "ended with 1"),
+                                 (["-C", "broadcast"], "has nothing to compare")]:
+            code, text, said = self.compare(*arguments)
+            self.assertEqual((code, text), (1, ""), said)
+            self.assertIn(words, said)
 
     @unittest.skipIf(not MPIRUN, "no Open MPI")
     def test_open_mpi_does_as_the_file_says(self):
