@@ -20,7 +20,8 @@ namespace {
 struct ExportFlags {
   std::string file;
   std::string format;
-  std::string transport;
+  ExportScope scope;
+  std::string collectives = "all";
   std::string buffers = "private";
   std::string output;
 };
@@ -35,21 +36,23 @@ detail::Tuning tuning_to_export(const std::string& file) {
   }
 }
 
-int export_tuning(const ExportFlags& flags) {
+int export_tuning(ExportFlags flags) {
   const std::vector<std::string> formats = export_formats();
   if (std::ranges::find(formats, flags.format) == formats.end())
     refuse_word("format", flags.format, formats);
   if (flags.buffers != "private" && flags.buffers != "visible")
     refuse_word("kind of buffers", flags.buffers, {"private", "visible"});
   const detail::Tuning tuning = tuning_to_export(flags.file);
-  const Exported exported =
-      export_for(tuning, library_of(flags.format), flags.transport, flags.buffers == "visible");
+  flags.scope.visible = flags.buffers == "visible";
+  flags.scope.collectives = collectives_named(flags.collectives);
+  const Exported exported = export_for(tuning, library_of(flags.format), flags.scope);
   for (const std::string& sentence : exported.left_out)
     fmt::print(stderr, "tutti export: left out {}\n", sentence);
   if (exported.tables.empty())
-    throw Failure{ExitCode::usage,
-                  fmt::format("{} has nothing to export{}", tuning.origin,
-                              flags.transport.empty() ? "" : " over " + flags.transport)};
+    throw Failure{
+        ExitCode::usage,
+        fmt::format("{} has nothing to export{}", tuning.origin,
+                    flags.scope.transport.empty() ? "" : " over " + flags.scope.transport)};
   write_text(text_in_format(flags.format, exported, tuning.origin), flags.output);
   return static_cast<int>(ExitCode::good);
 }
@@ -61,8 +64,12 @@ void add_export(CLI::App& app, std::function<int()>& run) {
   CLI::App* command =
       app.add_subcommand("export", "a tuning file as another library's configuration");
   command->add_option("file", flags->file, "of tutti tune; default: the one that init looks for");
-  command->add_option("--to", flags->format, "openmpi, openmpi6, intel, ucc or nccl")->required();
-  command->add_option("--transport", flags->transport, "only what was measured over it");
+  command->add_option("--to", flags->format, "openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl")
+      ->required();
+  command->add_option("--transport", flags->scope.transport, "only what was measured over it");
+  command->add_option("-C,--collective", flags->collectives, "a,b,... or all")
+      ->capture_default_str();
+  command->add_option("--ranks", flags->scope.ranks, "only what was measured on so many");
   command->add_option("--buffers", flags->buffers, "private or visible")->capture_default_str();
   command->add_option("-o,--output", flags->output, "file; default: standard output");
   command->callback(

@@ -18,7 +18,7 @@ constexpr std::array kOpenMpi{
     Counterpart{all_reduce, "rabenseifner", "rabenseifner", 6},
     Counterpart{broadcast, "chain", "pipeline", 3, true},
     Counterpart{broadcast, "binomial", "binomial", 6, true},
-    Counterpart{broadcast, "knomial", "knomial", 7, true},
+    Counterpart{broadcast, "knomial", "knomial", 7, true, "k=4"},
     Counterpart{broadcast, "scatter_all_gather", "scatter_allgather", 8},
     Counterpart{reduce, "direct", "linear", 1},
     Counterpart{reduce, "chain", "pipeline", 3, true},
@@ -26,13 +26,13 @@ constexpr std::array kOpenMpi{
     Counterpart{reduce, "in_order_binary", "in-order_binary", 6, true},
     Counterpart{reduce, "reduce_scatter_gather", "rabenseifner", 7},
     Counterpart{all_gather, "direct", "linear", 1},
-    Counterpart{all_gather, "bruck", "bruck", 2},
+    Counterpart{all_gather, "bruck", "bruck", 2, false, "k=2"},
     Counterpart{all_gather, "recursive_doubling", "recursive_doubling", 3},
     Counterpart{all_gather, "ring", "ring", 4},
     Counterpart{all_gather, "neighbor_exchange", "neighbor", 5},
     Counterpart{all_to_all, "direct", "linear", 1},
     Counterpart{all_to_all, "pairwise", "pairwise", 2},
-    Counterpart{all_to_all, "bruck", "modified_bruck", 3},
+    Counterpart{all_to_all, "bruck", "modified_bruck", 3, false, "k=2"},
     Counterpart{all_to_all, "linear", "linear_sync", 4},
     Counterpart{reduce_scatter, "recursive_halving", "recursive_halving", 3},
     Counterpart{gather, "direct", "basic_linear", 1},
@@ -43,23 +43,35 @@ constexpr std::array kOpenMpi{
     Counterpart{scatter, "linear", "linear_nb", 3},
     Counterpart{barrier, "dissemination", "bruck", 4}};
 
-// Values of MPIR_CVAR_<collective>_INTRA_ALGORITHM, the same in 4.0 to 5.0.
-constexpr std::array kMpich{Counterpart{all_reduce, "recursive_doubling", "recursive_doubling"},
-                            Counterpart{all_reduce, "rabenseifner", "reduce_scatter_allgather"},
-                            Counterpart{broadcast, "binomial", "binomial"},
-                            Counterpart{broadcast, "scatter_all_gather", "scatter_ring_allgather"},
-                            Counterpart{reduce, "binomial", "binomial"},
-                            Counterpart{reduce, "reduce_scatter_gather", "reduce_scatter_gather"},
-                            Counterpart{all_gather, "bruck", "brucks"},
-                            Counterpart{all_gather, "recursive_doubling", "recursive_doubling"},
-                            Counterpart{all_gather, "ring", "ring"},
-                            Counterpart{all_to_all, "bruck", "brucks"},
-                            Counterpart{all_to_all, "pairwise", "pairwise"},
-                            Counterpart{all_to_all, "direct", "scattered"},
-                            Counterpart{reduce_scatter, "pairwise", "pairwise"},
-                            Counterpart{reduce_scatter, "recursive_halving", "recursive_halving"},
-                            Counterpart{gather, "binomial", "binomial"},
-                            Counterpart{scatter, "binomial", "binomial"}};
+// Values of MPIR_CVAR_<collective>_INTRA_ALGORITHM, with their parameters: those that only MPICH 5
+// has, and then, from kSince4 on, those that are the same in 4.0 to 5.0.
+constexpr std::array kMpich{
+    Counterpart{all_reduce, "ring", "ring"},
+    Counterpart{all_reduce, "recursive_multiplying", "recursive_multiplying k=4", 0, false, "k=4"},
+    Counterpart{broadcast, "knomial", "tree tree_type=knomial_1 k=4 is_non_blocking=1", 0, false,
+                "k=4"},
+    Counterpart{broadcast, "chain",
+                "pipelined_tree tree_type=kary k=1 is_non_blocking=1 recv_pre_posted=0", 0, true},
+    Counterpart{barrier, "dissemination", "k_dissemination k=2"},
+    Counterpart{all_gather, "bruck", "k_brucks k=4", 0, false, "k=4"},
+    Counterpart{all_to_all, "bruck", "k_brucks k=4", 0, false, "k=4"},
+    Counterpart{all_reduce, "recursive_doubling", "recursive_doubling"},
+    Counterpart{all_reduce, "rabenseifner", "reduce_scatter_allgather"},
+    Counterpart{broadcast, "binomial", "binomial"},
+    Counterpart{broadcast, "scatter_all_gather", "scatter_ring_allgather"},
+    Counterpart{reduce, "binomial", "binomial"},
+    Counterpart{reduce, "reduce_scatter_gather", "reduce_scatter_gather"},
+    Counterpart{all_gather, "bruck", "brucks", 0, false, "k=2"},
+    Counterpart{all_gather, "recursive_doubling", "recursive_doubling"},
+    Counterpart{all_gather, "ring", "ring"},
+    Counterpart{all_to_all, "bruck", "brucks", 0, false, "k=2"},
+    Counterpart{all_to_all, "pairwise", "pairwise"},
+    Counterpart{all_to_all, "direct", "scattered"},
+    Counterpart{reduce_scatter, "pairwise", "pairwise"},
+    Counterpart{reduce_scatter, "recursive_halving", "recursive_halving"},
+    Counterpart{gather, "binomial", "binomial"},
+    Counterpart{scatter, "binomial", "binomial"}};
+constexpr std::size_t kSince4 = 7;
 
 // Numbers of the Developer Reference, "I_MPI_ADJUST Family Environment Variables" (2019 and later).
 constexpr std::array kIntel{Counterpart{all_reduce, "recursive_doubling", "recursive doubling", 1},
@@ -70,9 +82,9 @@ constexpr std::array kIntel{Counterpart{all_reduce, "recursive_doubling", "recur
                             Counterpart{reduce, "binomial", "binomial", 2},
                             Counterpart{reduce, "reduce_scatter_gather", "Rabenseifner's", 5},
                             Counterpart{all_gather, "recursive_doubling", "recursive doubling", 1},
-                            Counterpart{all_gather, "bruck", "Bruck's", 2},
+                            Counterpart{all_gather, "bruck", "Bruck's", 2, false, "k=2"},
                             Counterpart{all_gather, "ring", "ring", 3},
-                            Counterpart{all_to_all, "bruck", "Bruck's", 1},
+                            Counterpart{all_to_all, "bruck", "Bruck's", 1, false, "k=2"},
                             Counterpart{all_to_all, "direct", "isend, irecv, waitall", 2},
                             Counterpart{all_to_all, "pairwise", "pairwise exchange", 3},
                             Counterpart{gather, "binomial", "binomial", 1},
@@ -80,22 +92,24 @@ constexpr std::array kIntel{Counterpart{all_reduce, "recursive_doubling", "recur
                             Counterpart{barrier, "dissemination", "dissemination", 1}};
 
 // Names of components/tl/ucp, as `ucc_info -A` lists them.
-constexpr std::array kUcc{Counterpart{all_reduce, "recursive_multiplying", "knomial"},
-                          Counterpart{all_reduce, "rabenseifner", "sra_knomial"},
-                          Counterpart{all_reduce, "double_binary_tree", "dbt"},
-                          Counterpart{broadcast, "knomial", "knomial"},
-                          Counterpart{broadcast, "scatter_all_gather", "sag_knomial"},
-                          Counterpart{broadcast, "double_binary_tree", "dbt"},
-                          Counterpart{reduce, "knomial", "knomial"},
-                          Counterpart{reduce, "double_binary_tree", "dbt"},
-                          Counterpart{reduce, "reduce_scatter_gather", "srg_knomial"},
-                          Counterpart{all_gather, "ring", "ring"},
-                          Counterpart{all_gather, "neighbor_exchange", "neighbor"},
-                          Counterpart{all_gather, "bruck", "bruck"},
-                          Counterpart{all_gather, "sparbit", "sparbit"},
-                          Counterpart{all_to_all, "pairwise", "pairwise"},
-                          Counterpart{all_to_all, "bruck", "bruck"},
-                          Counterpart{reduce_scatter, "ring", "ring"}};
+constexpr std::array kUcc{
+    Counterpart{all_reduce, "recursive_multiplying", "knomial", 0, false, "k=4"},
+    Counterpart{all_reduce, "rabenseifner", "sra_knomial"},
+    Counterpart{all_reduce, "double_binary_tree", "dbt"},
+    Counterpart{broadcast, "knomial", "knomial", 0, false, "k=4"},
+    Counterpart{broadcast, "scatter_all_gather", "sag_knomial"},
+    Counterpart{broadcast, "double_binary_tree", "dbt"},
+    Counterpart{reduce, "knomial", "knomial", 0, false, "k=4"},
+    Counterpart{reduce, "double_binary_tree", "dbt"},
+    Counterpart{reduce, "reduce_scatter_gather", "srg"},
+    Counterpart{all_gather, "ring", "ring"},
+    Counterpart{all_gather, "neighbor_exchange", "neighbor"},
+    Counterpart{all_gather, "bruck", "bruck", 0, false, "k=2"},
+    Counterpart{all_gather, "sparbit", "sparbit"},
+    Counterpart{all_to_all, "pairwise", "pairwise"},
+    Counterpart{all_to_all, "bruck", "bruck", 0, false, "k=2"},
+    Counterpart{reduce_scatter, "ring", "ring"},
+    Counterpart{reduce_scatter, "recursive_halving", "knomial"}};
 
 // Names of NCCL's ext-tuner/example.
 constexpr std::array kNccl{Counterpart{all_reduce, "ring", "ring"},
@@ -113,7 +127,8 @@ constexpr std::array kNccl{Counterpart{all_reduce, "ring", "ring"},
 std::span<const Counterpart> counterparts_of(Library library) noexcept {
   switch (library) {
     case Library::openmpi: return kOpenMpi;
-    case Library::mpich: return kMpich;
+    case Library::mpich: return std::span{kMpich}.subspan(kSince4);
+    case Library::mpich5: return kMpich;
     case Library::intel: return kIntel;
     case Library::ucc: return kUcc;
     case Library::nccl: break;
@@ -133,9 +148,12 @@ std::string_view name_there(Library library, Collective collective) noexcept {
     case barrier: return "barrier";
     // Equal blocks are MPI_Reduce_scatter_block's; the others have one call for both.
     case reduce_scatter:
-      return library == Library::openmpi || library == Library::mpich ? "reduce_scatter_block"
-             : library == Library::nccl                               ? "reducescatter"
-                                                                      : "reduce_scatter";
+      switch (library) {
+        case Library::intel:
+        case Library::ucc: return "reduce_scatter";
+        case Library::nccl: return "reducescatter";
+        default: return "reduce_scatter_block";
+      }
     case scan:
     case exscan: break;
   }

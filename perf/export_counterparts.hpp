@@ -12,7 +12,8 @@ namespace tutti::perf {
 /// A library whose choices can be configured.
 enum class Library : std::uint8_t {
   openmpi,  ///< Open MPI's component coll/tuned, 4.x to 6.x.
-  mpich,    ///< MPICH.
+  mpich,    ///< MPICH 4.0.
+  mpich5,   ///< MPICH 4.1 to 5.0.
   intel,    ///< Intel MPI.
   ucc,      ///< UCC's transport layer over UCX.
   nccl      ///< NCCL, by its example tuner plugin.
@@ -20,11 +21,12 @@ enum class Library : std::uint8_t {
 
 /// One algorithm there.
 struct Counterpart {
-  Collective collective{};    ///< The operation.
-  std::string_view ours{};    ///< Name of a row of the catalog.
-  std::string_view theirs{};  ///< What the library calls it.
-  int number = 0;             ///< Its number there, where it has one.
-  bool has_segments = false;  ///< Whether it takes a length of segments.
+  Collective collective{};        ///< The operation.
+  std::string_view ours{};        ///< Name of a row of the catalog.
+  std::string_view theirs{};      ///< What the library calls it.
+  int number = 0;                 ///< Its number there, where it has one.
+  bool has_segments = false;      ///< Whether it takes a length of segments.
+  std::string_view parameters{};  ///< Of ours, such as k=2, where theirs is like no others.
 };
 
 /// @param library any. @return its counterparts of ours.

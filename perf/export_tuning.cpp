@@ -12,9 +12,14 @@ namespace {
 
 const Counterpart* counterpart_of(Library library, Collective collective,
                                   const std::string& algorithm) {
-  const std::string_view row = std::string_view{algorithm}.substr(0, algorithm.find_first_of("(:"));
+  const std::string_view text{algorithm};
+  const std::size_t end = std::min(text.find_first_of("(:"), text.size());
+  const std::string_view parameters = text.substr(std::min(end + 1, text.size()));
   for (const Counterpart& counterpart : counterparts_of(library))
-    if (counterpart.collective == collective && counterpart.ours == row) return &counterpart;
+    if (counterpart.collective == collective && counterpart.ours == text.substr(0, end) &&
+        (counterpart.parameters.empty() || parameters.empty() ||
+         counterpart.parameters == parameters))
+      return &counterpart;
   return nullptr;
 }
 
@@ -47,11 +52,13 @@ void refuse_if_ambiguous(const std::vector<const detail::TunedTable*>& tables) {
 
 }  // namespace
 
-Exported export_for(const detail::Tuning& tuning, Library library, const std::string& transport,
-                    bool visible) {
+Exported export_for(const detail::Tuning& tuning, Library library, const ExportScope& scope) {
   std::vector<const detail::TunedTable*> tables;
   for (const detail::TunedTable& table : tuning.tables)
-    if (table.place.visible == visible && (transport.empty() || table.place.transport == transport))
+    if (std::ranges::count(scope.collectives, table.place.collective) > 0 &&
+        table.place.visible == scope.visible &&
+        (scope.transport.empty() || table.place.transport == scope.transport) &&
+        (scope.ranks == 0 || table.place.ranks == scope.ranks))
       tables.push_back(&table);
   refuse_if_ambiguous(tables);
   Exported result;

@@ -30,15 +30,21 @@ struct Exported {
   std::vector<std::string> left_out{};  ///< Sentences.
 };
 
-/// Takes of each size the fastest measured choice that the library has too. Throws
-/// Failure{usage} where a collective has tables of several transports or kinds of buffers for the
-/// same number of ranks. @param tuning a file. @param library whose. @param transport only tables
-/// of it; empty: any. @param visible only tables of such buffers; nothing: private ones.
-/// @return tables.
-[[nodiscard]] Exported export_for(const detail::Tuning& tuning, Library library,
-                                  const std::string& transport, bool visible);
+/// Which tables are meant.
+struct ExportScope {
+  std::string transport{};                ///< Only those of it; empty: any.
+  bool visible = false;                   ///< Only those of such buffers.
+  int ranks = 0;                          ///< Only those of so many; 0: any.
+  std::vector<Collective> collectives{};  ///< Only those.
+};
 
-/// Formats by name: openmpi, openmpi6, intel, ucc, nccl. @return their names.
+/// Takes of each size the fastest measured choice that the library has too. Throws
+/// Failure{usage} where a collective has tables of several transports or hosts for the same number
+/// of ranks. @param tuning a file. @param library whose. @param scope which tables. @return tables.
+[[nodiscard]] Exported export_for(const detail::Tuning& tuning, Library library,
+                                  const ExportScope& scope);
+
+/// Formats by name: openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl. @return their names.
 [[nodiscard]] std::vector<std::string> export_formats();
 /// @param format one of export_formats. @return the library that reads it.
 [[nodiscard]] Library library_of(const std::string& format);
