@@ -12,8 +12,12 @@
 namespace tutti::inline v0::detail {
 namespace {
 
-Options with_level(Options options, Determinism level) {
-  if (!options.determinism) options.determinism = level;
+/// A call's options, and the communicator's where the call says nothing.
+Options completed(Options options, const Call& call, const CommunicatorOptions& usual) {
+  if (!options.determinism) options.determinism = usual.determinism;
+  const auto found = usual.algorithms.find(call.collective);
+  if (options.algorithm.empty() && found != usual.algorithms.end())
+    options.algorithm = found->second;
   return options;
 }
 
@@ -50,6 +54,9 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
                     " ns; expected more than zero, or Duration::max() to wait for ever"};
   check_enumerator("the communicator", "determinism", static_cast<int>(options_.determinism),
                    kDeterminisms);
+  for (const auto& [collective, algorithm] : options_.algorithms)
+    static_cast<void>(options_.catalog ? parse_choice(*options_.catalog, collective, algorithm)
+                                       : parse_choice(collective, algorithm));
   if (!options_.progress_thread) return;
   if (!transport_->capabilities().threads)
     throw Error{ErrorCode::invalid_argument,
@@ -159,8 +166,7 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
 }
 
 Problem Engine::problem_of(const Call& call, const Options& options) const {
-  return check(call, with_level(options, options_.determinism), transport_->self(),
-               transport_->size());
+  return check(call, completed(options, call, options_), transport_->self(), transport_->size());
 }
 
 Selection Engine::select(const Call& call, const Options& options) {

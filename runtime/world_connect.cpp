@@ -189,7 +189,9 @@ std::vector<PeerInfo> World::infos() const {
 }
 
 std::pair<std::string, std::string> World::ends_of_network(Rank far) const {
-  return {peer(0).info.host.name, peer(far).info.host.name};
+  // What else carries messages there may be faster than TCP.
+  return {peer(0).info.host.name,
+          peer(far).info.host.name + (network_ ? " by " + network_->name() : std::string{})};
 }
 
 NetworkSpeed World::known_speed() const {
@@ -233,13 +235,19 @@ void World::require_memory() const {
 }
 
 Tariff World::find_remote_tariff(Rank far, int megabits, Deadline deadline) {
-  if (network_) return network_->tariff();
-  if (far >= 0 && megabits > 0) return detail::network_tariff(megabits);
-  if (far < 0) return detail::loopback_tariff(shared_cores_);
+  if (far < 0) return network_ ? network_->tariff() : detail::loopback_tariff(shared_cores_);
+  const auto over_network = [this](Tariff tariff) {
+    if (!network_) return tariff;
+    tariff.costs.alpha = network_->tariff().costs.alpha;
+    if (tariff.lasting) tariff.lasting->alpha = tariff.costs.alpha;
+    tariff.origin += ", over " + network_->name();
+    return tariff;
+  };
+  if (megabits > 0) return over_network(detail::network_tariff(megabits));
   const NetworkSpeed speed =
       known_speed_ == NetworkSpeed::unknown ? find_speed(far, deadline) : known_speed_;
   links_->note_speed(ends_of_network(far), speed);
-  return detail::network_tariff(speed);
+  return over_network(detail::network_tariff(speed));
 }
 
 /// Collective. Rank 0 measures with the first rank of another host, and tells everyone, lest ranks

@@ -243,9 +243,48 @@ TEST(OptionsTest, RadicesFollowTheTariffWhereNoBitsDependOnThem) {
   std::vector<float> data(8);
   const Call gather = call::all_gather(std::span{data}.first(2), std::span{data});
   EXPECT_TRUE(names(explained(dear_rounds, 4, gather), "ranks: bruck:k=4 ("));
-  const std::string sums = explained(dear_rounds, 4, call::all_reduce(data, std::span{data}, sum));
-  EXPECT_TRUE(names(sums, "recursive_multiplying:k=4: "));
-  EXPECT_FALSE(names(sums, "recursive_multiplying:k=2: "));
+}
+
+TEST(OptionsTest, ParametersAreTriedWhereBitsMayDependOnSizes) {
+  sim::Cluster cluster{{.size = 4}};
+  Communicator rank =
+      make_communicator({.transport = cluster.transport(0)}, make_host_memory(), {});
+  std::vector<float> data(1 << 20);
+  const auto names = [&](const std::string& words, const Options& options = {}) {
+    return rank.explain(call::all_reduce(data, std::span{data}, sum), options).find(words) !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(names("recursive_multiplying:k=4: "));
+  EXPECT_TRUE(names("recursive_multiplying:k=2: "));
+  EXPECT_TRUE(names("circulant:skips=3+2+1: "));
+  EXPECT_TRUE(names("segmented_ring, segments of 262144 bytes: "));
+  const Options alike{.determinism = Determinism::size_invariant};
+  EXPECT_TRUE(names("recursive_multiplying:k=4: ", alike));
+  EXPECT_FALSE(names("recursive_multiplying:k=2: ", alike));
+}
+
+TEST(OptionsTest, ACommunicatorMaySayWhatItsCollectivesRun) {
+  sim::Cluster cluster{{.size = 4}};
+  const auto make = [&](std::map<Collective, std::string> algorithms) {
+    return make_communicator({.transport = cluster.transport(0)}, make_host_memory(),
+                             {.algorithms = std::move(algorithms)});
+  };
+  Communicator rank =
+      make({{Collective::all_reduce, "ring"}, {Collective::barrier, "dissemination:k=4"}});
+  std::vector<float> data(8);
+  const auto runs = [&](const Call& call, const Options& options = {}) {
+    const std::string text = rank.explain(call, options);
+    return text.substr(text.find("ranks: ") + 7, text.find(" (") - text.find("ranks: ") - 7);
+  };
+  const Call all_reduce = call::all_reduce(data, std::span{data}, sum);
+  EXPECT_EQ(runs(all_reduce), "ring");
+  EXPECT_EQ(runs(call::barrier()), "dissemination:k=4");
+  EXPECT_EQ(runs(all_reduce, {.algorithm = "rabenseifner"}), "rabenseifner") << "a call says more";
+  EXPECT_THROW(static_cast<void>(make({{Collective::reduce, "ring"}})), Error) << "no such row";
+  EXPECT_THROW(
+      static_cast<void>(rank.explain(all_reduce, {.determinism = Determinism::layout_invariant})),
+      Error)
+      << "it cannot serve";
 }
 
 // Whoever passes the Buffer itself need not say that peers see it. What a rank need not pass, such

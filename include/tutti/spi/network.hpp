@@ -34,7 +34,8 @@ class TUTTI_API Network {
                                                              std::shared_ptr<Alarm> alarm) = 0;
   /// @return what it is called, for a person.
   [[nodiscard]] virtual std::string name() const = 0;
-  /// @return what its messages and bytes are taken to cost; equal on all ranks.
+  /// @return what its messages are taken to cost, and its bytes where all ranks are on one host;
+  /// between hosts the bytes' cost is measured at the start. Equal on all ranks.
   [[nodiscard]] virtual Tariff tariff() const = 0;
 };
 
