@@ -18,6 +18,7 @@
 #include "perf/command_line.hpp"
 #include "perf/load.hpp"
 #include "perf/sweep_failure.hpp"
+#include "perf/sweep_plot.hpp"
 #include "perf/sweep_units.hpp"
 #include "selector/simulate.hpp"
 
@@ -33,6 +34,7 @@ struct SimulateFlags {
   std::string root = "0";
   std::string routing = "fixed";
   std::string load;
+  std::string heat;
   bool json = false;
 };
 
@@ -119,26 +121,50 @@ std::string table(const std::vector<SimulatedChoice>& outcomes, const SimulateFl
   return text + "\nThe busiest link is the one with most bytes in one direction.\n";
 }
 
+nlohmann::ordered_json json_of(const SimulatedChoice& outcome) {
+  return {{"algorithm", outcome.algorithm},
+          {"us", outcome.simulated.nanoseconds / 1000},
+          {"messages", outcome.simulated.messages},
+          {"bytes", outcome.simulated.bytes},
+          {"busiest_link_bytes", outcome.busiest}};
+}
+
 std::string json_of(const std::vector<SimulatedChoice>& outcomes) {
   auto json = nlohmann::ordered_json::array();
-  for (const SimulatedChoice& outcome : outcomes)
-    json.push_back({{"algorithm", outcome.algorithm},
-                    {"us", outcome.simulated.nanoseconds / 1000},
-                    {"messages", outcome.simulated.messages},
-                    {"bytes", outcome.simulated.bytes},
-                    {"busiest_link_bytes", outcome.busiest}});
+  for (const SimulatedChoice& outcome : outcomes) json.push_back(json_of(outcome));
   return json.dump(1) + "\n";
+}
+
+/// What heat.py draws: the network, and bytes by channel of each algorithm.
+std::vector<std::string> heat_lines(const std::vector<SimulatedChoice>& outcomes,
+                                    const SimulateFlags& flags, const SimulateWanted& wanted) {
+  nlohmann::ordered_json network{{"record", "network"},
+                                 {"collective", name_of(wanted.collective)},
+                                 {"vector_bytes", *parse_bytes(flags.bytes)},
+                                 {"ranks", wanted.ranks},
+                                 {"routing", flags.routing}};
+  network.update(network_json(load_network(flags.network)));
+  std::vector<std::string> lines{network.dump()};
+  for (const SimulatedChoice& outcome : outcomes) {
+    nlohmann::ordered_json record{{"record", "algorithm"}};
+    record.update(json_of(outcome));
+    record["carried"] = outcome.simulated.carried;
+    lines.push_back(record.dump());
+  }
+  return lines;
 }
 
 int run_simulation(const SimulateFlags& flags, const SimulateWanted& wanted) {
   const Routing routing = flags.routing == "fixed" ? Routing::fixed : Routing::balanced;
+  const std::string heat = flags.heat.empty() ? "" : heat_command(flags.heat);
   std::vector<SimulatedChoice> outcomes;
   for (const Choice& choice : wanted.choices)
     outcomes.push_back(outcome_of(choice, wanted, routing));
   std::ranges::stable_sort(
       outcomes, {}, [](const SimulatedChoice& outcome) { return outcome.simulated.nanoseconds; });
   write_text(flags.json ? json_of(outcomes) : table(outcomes, flags, wanted), "");
-  return static_cast<int>(ExitCode::good);
+  return static_cast<int>(heat.empty() ? ExitCode::good
+                                       : draw(heat, heat_lines(outcomes, flags, wanted)));
 }
 
 }  // namespace
@@ -160,6 +186,7 @@ void add_simulate(CLI::App& app, std::function<int()>& run) {
       ->check(CLI::IsMember({"fixed", "balanced"}))
       ->capture_default_str();
   command->add_flag("--json", flags->json, "an array with one object per algorithm");
+  command->add_option("--heat", flags->heat, "draw what each link carries: an .svg or .png");
   command->add_option("--load", flags->load, kLoadHelp);
   command->callback([flags, &run] {
     const auto wanted = std::make_shared<SimulateWanted>(understand(*flags));

@@ -100,22 +100,6 @@ std::string text_of(const Topology& topology) {
          links_of(topology) + ways_of(topology);
 }
 
-std::string json_of(const NamedTopology& network) {
-  const Topology& topology = network.topology;
-  const auto hosts = network.names.begin() + topology.hosts();
-  nlohmann::ordered_json json{{"name", topology.name()},
-                              {"hosts", std::vector(network.names.begin(), hosts)},
-                              {"switches", std::vector(hosts, network.names.end())},
-                              {"links", nlohmann::ordered_json::array()}};
-  for (const Topology::Link& link : topology.links())
-    json["links"].push_back({{"from", network.names[static_cast<std::size_t>(link.a)]},
-                             {"to", network.names[static_cast<std::size_t>(link.b)]},
-                             {"latency_ns", nanoseconds(link.speed)},
-                             {"per_message_ns", nanoseconds_per_message(link.speed)},
-                             {"gbit_per_s", gbit_per_second(link.speed)}});
-  return json.dump(1) + "\n";
-}
-
 /// For Graphviz. Names are quoted as JSON quotes them, which is what it reads.
 std::string dot_of(const NamedTopology& network) {
   const auto quoted = [&](int vertex) {
@@ -133,13 +117,29 @@ std::string dot_of(const NamedTopology& network) {
 
 std::string printed(const TopologyFlags& options) try {
   const NamedTopology network = load_network(options.network);
-  if (options.format == "json") return json_of(network);
+  if (options.format == "json") return network_json(network).dump(1) + "\n";
   return options.format == "dot" ? dot_of(network) : text_of(network.topology);
 } catch (const Error& error) {
   throw Failure{ExitCode::usage, error.what()};
 }
 
 }  // namespace
+
+nlohmann::ordered_json network_json(const NamedTopology& network) {
+  const Topology& topology = network.topology;
+  const auto hosts = network.names.begin() + topology.hosts();
+  nlohmann::ordered_json json{{"name", topology.name()},
+                              {"hosts", std::vector(network.names.begin(), hosts)},
+                              {"switches", std::vector(hosts, network.names.end())},
+                              {"links", nlohmann::ordered_json::array()}};
+  for (const Topology::Link& link : topology.links())
+    json["links"].push_back({{"from", network.names[static_cast<std::size_t>(link.a)]},
+                             {"to", network.names[static_cast<std::size_t>(link.b)]},
+                             {"latency_ns", nanoseconds(link.speed)},
+                             {"per_message_ns", nanoseconds_per_message(link.speed)},
+                             {"gbit_per_s", gbit_per_second(link.speed)}});
+  return json;
+}
 
 /// What is the name of a file is read.
 NamedTopology load_network(const std::string& network) {
