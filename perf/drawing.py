@@ -8,13 +8,13 @@ AUTO_COLOR = "#777777"
 CANNOT_WRITE = 4  # exit status
 
 
-def bytes_text(value, _position=None):
+def bytes_text(value, _position=None, digits=4):
     """8, 64K, 4M."""
     for unit in ("", "K", "M", "G"):
         if value < 1024:
-            return f"{value:.4g}{unit}"
+            return f"{value:.{digits}g}{unit}"
         value /= 1024
-    return f"{value:.4g}T"
+    return f"{value:.{digits}g}T"
 
 
 def time_text(value, _position=None):
