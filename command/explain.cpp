@@ -12,6 +12,7 @@
 #include <tutti/spi/contract.hpp>
 
 #include "command/commands.hpp"
+#include "command/network.hpp"
 #include "perf/command_line.hpp"
 #include "perf/load.hpp"
 #include "perf/sweep_failure.hpp"
@@ -19,16 +20,12 @@
 #include "selector/selector.hpp"
 #include "selector/structured.hpp"
 #include "topology/load.hpp"
-#include "topology/placed.hpp"
 
 namespace tutti::perf {
 namespace {
 
 /// More would take long to profile where nothing is alike.
 constexpr int kMostExplained = 65'536;
-/// Of a rank to its host, if several are there: memory that ten billion bytes a second go through.
-constexpr LinkSpeed kMemory{.latency = 150'000'000, .per_byte = 100'000};
-
 struct ExplainFlags {
   std::string network;
   std::string collective = "all_reduce";
@@ -47,29 +44,23 @@ struct ExplainWanted {
   std::shared_ptr<detail::Selector> selector{};
 };
 
-/// Ranks fill one host after the other.
-std::vector<int> hosts_filled(int ranks, int per_host) {
-  std::vector<int> hosts;
-  for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank / per_host);
-  return hosts;
-}
-
-std::shared_ptr<detail::Selector> selector_of(const ExplainFlags& flags, const Topology& topology,
-                                              int ranks, int per_host) {
+std::shared_ptr<detail::Selector> selector_of(const ExplainFlags& flags,
+                                              const NamedTopology& network, int ranks,
+                                              int per_host) {
   const Routing routing = flags.routing == "fixed" ? Routing::fixed : Routing::balanced;
   std::vector<int> hosts = hosts_filled(ranks, per_host);
-  auto graph = per_host == 1 ? detail::router_graph(topology, ranks) : nullptr;
-  Topology placed = per_host == 1 ? topology : place_ranks(topology, hosts, kMemory);
+  auto graph = per_host == 1 ? detail::router_graph(network.topology, ranks) : nullptr;
+  Topology placed = with_ranks(network, ranks, per_host).topology;
   return std::make_shared<detail::Selector>(RankNetwork{std::move(placed), routing},
                                             load_catalog(flags.load), std::move(hosts),
                                             std::move(graph));
 }
 
 ExplainWanted understand_explain(const ExplainFlags& flags) try {
-  const Topology topology = read_network(find_network(flags.network)).topology;
+  const NamedTopology network = read_network(find_network(flags.network));
   const int per_host = number_in("--per-host", flags.per_host, {1, kMostExplained});
   const auto places =
-      std::min<std::int64_t>(std::int64_t{topology.hosts()} * per_host, kMostExplained);
+      std::min<std::int64_t>(std::int64_t{network.topology.hosts()} * per_host, kMostExplained);
   const int most = static_cast<int>(places);
   ExplainWanted wanted;
   const int ranks = flags.ranks.empty() ? most : number_in("--ranks", flags.ranks, {1, most});
@@ -80,7 +71,7 @@ ExplainWanted understand_explain(const ExplainFlags& flags) try {
     if (!bytes) refuse_word("number of bytes", text, {"8", "64K", "1M"});
     wanted.bytes.push_back(*bytes);
   }
-  wanted.selector = selector_of(flags, topology, ranks, per_host);
+  wanted.selector = selector_of(flags, network, ranks, per_host);
   return wanted;
 } catch (const Error& error) {
   throw Failure{ExitCode::usage, error.what()};

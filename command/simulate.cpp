@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,13 @@
 #include <tutti/spi/contract.hpp>
 
 #include "command/commands.hpp"
+#include "command/network.hpp"
 #include "perf/command_line.hpp"
 #include "perf/load.hpp"
 #include "perf/sweep_failure.hpp"
+#include "perf/sweep_plot.hpp"
 #include "perf/sweep_units.hpp"
+#include "selector/selector.hpp"
 #include "selector/simulate.hpp"
 #include "topology/load.hpp"
 
@@ -30,25 +34,32 @@ struct SimulateFlags {
   std::vector<std::string> algorithms;
   std::string bytes = "1M";
   std::string ranks;
+  std::string per_host = "1";
+  std::string segment;
   std::string root = "0";
   std::string routing = "fixed";
   std::string load;
+  std::string heat;
   bool json = false;
 };
 
 /// The flags as understood.
 struct SimulateWanted {
   std::shared_ptr<const Catalog> catalog{};
-  Topology topology;
+  NamedTopology network;
   Collective collective{};
   std::vector<Choice> choices{};
   std::vector<std::size_t> blocks{};
   int ranks = 1;
+  std::vector<int> hosts{};                    // of ranks, if some share one
+  std::optional<std::size_t> segment_bytes{};  // if it is said
+  std::size_t bytes = 0;
   Rank root = 0;
 };
 
 struct SimulatedChoice {
   std::string algorithm;
+  std::size_t segments = 1;
   Simulated simulated{};
   double busiest = 0;  // bytes of the channel with most
 };
@@ -57,7 +68,9 @@ struct SimulatedChoice {
 std::vector<Choice> choices_of(const SimulateFlags& flags, const SimulateWanted& wanted) {
   std::vector<Choice> choices;
   for (const std::string& text : flags.algorithms) {
-    choices.push_back(parse_choice(*wanted.catalog, wanted.collective, with_graphs_of_files(text)));
+    choices.push_back(
+        on_hosts(parse_choice(*wanted.catalog, wanted.collective, with_graphs_of_files(text)),
+                 wanted.hosts));
     require(choices.back(), wanted.ranks);
   }
   if (!choices.empty()) return choices;
@@ -68,20 +81,36 @@ std::vector<Choice> choices_of(const SimulateFlags& flags, const SimulateWanted&
   return choices;
 }
 
+/// Puts ranks on hosts.
+void place(SimulateWanted& wanted, const SimulateFlags& flags) {
+  const Topology& topology = wanted.network.topology;
+  const int per_host = number_in("--per-host", flags.per_host, {1, kMostRanks});
+  const auto places = static_cast<int>(
+      std::min<std::int64_t>(std::int64_t{topology.hosts()} * per_host, Topology::kMost));
+  const int most = std::min(places, kMostRanks);
+  wanted.ranks = flags.ranks.empty() ? most : number_in("--ranks", flags.ranks, {1, places});
+  if (wanted.ranks < places && flags.ranks.empty())
+    throw Failure{
+        ExitCode::usage,
+        fmt::format("network {} has places for {} ranks: say how many by --ranks, at most {}",
+                    topology.name(), places, kMostRanks)};
+  if (per_host > 1) wanted.hosts = hosts_filled(wanted.ranks, per_host);
+  wanted.network = with_ranks(std::move(wanted.network), wanted.ranks, per_host);
+}
+
 SimulateWanted understand(const SimulateFlags& flags) try {
   SimulateWanted wanted{.catalog = load_catalog(flags.load),
-                        .topology = read_network(find_network(flags.network)).topology,
+                        .network = read_network(find_network(flags.network)),
                         .collective = collective_named(flags.collective)};
-  const int hosts = std::min(wanted.topology.hosts(), kMostRanks);
-  wanted.ranks =
-      flags.ranks.empty() ? hosts : number_in("--ranks", flags.ranks, {1, wanted.topology.hosts()});
-  if (wanted.ranks < wanted.topology.hosts() && flags.ranks.empty())
-    throw Failure{ExitCode::usage,
-                  fmt::format("network {} has {} hosts: say how many ranks by --ranks, at most {}",
-                              wanted.topology.name(), wanted.topology.hosts(), kMostRanks)};
+  place(wanted, flags);
   wanted.root = number_in("--root", flags.root, {0, wanted.ranks - 1});
   const auto bytes = parse_bytes(flags.bytes);
   if (!bytes) refuse_word("number of bytes", flags.bytes, {"8", "64K", "1M"});
+  wanted.bytes = *bytes;
+  if (flags.segment == "whole") wanted.segment_bytes = 0;
+  else if (!flags.segment.empty()) wanted.segment_bytes = parse_bytes(flags.segment);
+  if (!flags.segment.empty() && !wanted.segment_bytes)
+    refuse_word("length of segments", flags.segment, {"64K", "1M", "whole"});
   const Contract contract{wanted.collective, wanted.ranks, wanted.root};
   const Partition partition{*bytes, contract.blocks()};
   for (std::size_t block = 0; block < contract.blocks(); ++block)
@@ -96,49 +125,88 @@ SimulatedChoice outcome_of(const Choice& choice, const SimulateWanted& wanted, R
   std::vector<Schedule> schedules;
   for (Rank rank = 0; rank < wanted.ranks; ++rank)
     schedules.push_back(choice.build(wanted.ranks, wanted.root, rank));
+  const std::size_t segment_bytes = wanted.segment_bytes.value_or(choice.algorithm->segment_bytes);
+  const std::size_t segments =
+      detail::segment_count(wanted.bytes, segment_bytes, *std::ranges::max_element(wanted.blocks));
   SimulatedChoice outcome{
       .algorithm = choice.text(),
-      .simulated = simulate(schedules, wanted.blocks, 1, wanted.topology, routing)};
+      .segments = segments,
+      .simulated = simulate(schedules, wanted.blocks, 1, wanted.network.topology, routing, {},
+                            {.count = segments})};
   const std::vector<double>& carried = outcome.simulated.carried;
   if (!carried.empty()) outcome.busiest = *std::ranges::max_element(carried);
   return outcome;
 }
 
+std::string name_of_row(const SimulatedChoice& outcome) {
+  return outcome.segments == 1
+             ? outcome.algorithm
+             : fmt::format("{}, {} segments", outcome.algorithm, outcome.segments);
+}
+
 std::string table(const std::vector<SimulatedChoice>& outcomes, const SimulateFlags& flags,
                   const SimulateWanted& wanted) {
+  std::size_t width = 32;
+  for (const SimulatedChoice& outcome : outcomes)
+    width = std::max(width, name_of_row(outcome).size());
   std::string text = fmt::format(
-      "{} of {} bytes on {} ranks, network {}, routing {}\n\n{:<32}{:>14}{:>10}{:>12}{:>14}\n",
-      name_of(wanted.collective), *parse_bytes(flags.bytes), wanted.ranks, wanted.topology.name(),
-      flags.routing, "algorithm", "us", "x best", "messages", "busiest link");
+      "{} of {} bytes on {} ranks, network {}, routing {}\n\n{:<{}}{:>14}{:>10}{:>12}{:>14}\n",
+      name_of(wanted.collective), wanted.bytes, wanted.ranks, wanted.network.topology.name(),
+      flags.routing, "algorithm", width, "us", "x best", "messages", "busiest link");
   for (const SimulatedChoice& outcome : outcomes)
     text += fmt::format(
-        "{:<32}{:>14.1f}{:>10.2f}{:>12}{:>14.0f}\n", outcome.algorithm,
+        "{:<{}}{:>14.1f}{:>10.2f}{:>12}{:>14.0f}\n", name_of_row(outcome), width,
         outcome.simulated.nanoseconds / 1000,
         outcome.simulated.nanoseconds / std::max(outcomes.front().simulated.nanoseconds, 1.0),
         outcome.simulated.messages, outcome.busiest);
   return text + "\nThe busiest link is the one with most bytes in one direction.\n";
 }
 
+nlohmann::ordered_json json_of(const SimulatedChoice& outcome) {
+  return {{"algorithm", outcome.algorithm},
+          {"segments", outcome.segments},
+          {"us", outcome.simulated.nanoseconds / 1000},
+          {"messages", outcome.simulated.messages},
+          {"bytes", outcome.simulated.bytes},
+          {"busiest_link_bytes", outcome.busiest}};
+}
+
 std::string json_of(const std::vector<SimulatedChoice>& outcomes) {
   auto json = nlohmann::ordered_json::array();
-  for (const SimulatedChoice& outcome : outcomes)
-    json.push_back({{"algorithm", outcome.algorithm},
-                    {"us", outcome.simulated.nanoseconds / 1000},
-                    {"messages", outcome.simulated.messages},
-                    {"bytes", outcome.simulated.bytes},
-                    {"busiest_link_bytes", outcome.busiest}});
+  for (const SimulatedChoice& outcome : outcomes) json.push_back(json_of(outcome));
   return json.dump(1) + "\n";
+}
+
+/// What heat.py draws: the network, and bytes by channel of each algorithm.
+std::vector<std::string> heat_lines(const std::vector<SimulatedChoice>& outcomes,
+                                    const SimulateFlags& flags, const SimulateWanted& wanted) {
+  nlohmann::ordered_json network{{"record", "network"},
+                                 {"collective", name_of(wanted.collective)},
+                                 {"vector_bytes", wanted.bytes},
+                                 {"ranks", wanted.ranks},
+                                 {"routing", flags.routing}};
+  network.update(network_json(wanted.network));
+  std::vector<std::string> lines{network.dump()};
+  for (const SimulatedChoice& outcome : outcomes) {
+    nlohmann::ordered_json record{{"record", "algorithm"}};
+    record.update(json_of(outcome));
+    record["carried"] = outcome.simulated.carried;
+    lines.push_back(record.dump());
+  }
+  return lines;
 }
 
 int run_simulation(const SimulateFlags& flags, const SimulateWanted& wanted) {
   const Routing routing = flags.routing == "fixed" ? Routing::fixed : Routing::balanced;
+  const std::string heat = flags.heat.empty() ? "" : heat_command(flags.heat);
   std::vector<SimulatedChoice> outcomes;
   for (const Choice& choice : wanted.choices)
     outcomes.push_back(outcome_of(choice, wanted, routing));
   std::ranges::stable_sort(
       outcomes, {}, [](const SimulatedChoice& outcome) { return outcome.simulated.nanoseconds; });
   write_text(flags.json ? json_of(outcomes) : table(outcomes, flags, wanted), "");
-  return static_cast<int>(ExitCode::good);
+  return static_cast<int>(heat.empty() ? ExitCode::good
+                                       : draw(heat, heat_lines(outcomes, flags, wanted)));
 }
 
 }  // namespace
@@ -154,12 +222,16 @@ void add_simulate(CLI::App& app, std::function<int()>& run) {
       ->allow_extra_args(false);
   command->add_option("-b,--bytes", flags->bytes, "of the whole vector: 8, 64K, 4M")
       ->capture_default_str();
-  command->add_option("--ranks", flags->ranks, "the first so many hosts; else all");
+  command->add_option("--ranks", flags->ranks, "how many; else as many as there is place for");
+  command->add_option("--per-host", flags->per_host, "ranks on each host")->capture_default_str();
+  command->add_option("--segment", flags->segment,
+                      "bytes that travel at a time, or whole; else as calls of the algorithm do");
   command->add_option("--root", flags->root, "root of rooted collectives")->capture_default_str();
   command->add_option("--routing", flags->routing, "fixed, as switches' tables, or balanced")
       ->check(CLI::IsMember({"fixed", "balanced"}))
       ->capture_default_str();
   command->add_flag("--json", flags->json, "an array with one object per algorithm");
+  command->add_option("--heat", flags->heat, "draw what each link carries: an .svg or .png");
   command->add_option("--load", flags->load, kLoadHelp);
   command->callback([flags, &run] {
     const auto wanted = std::make_shared<SimulateWanted>(understand(*flags));

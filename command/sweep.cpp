@@ -183,7 +183,8 @@ class Sweep {
       try {
         reports_.table = Table{stdout, options_.color};
         if (!flags_.plot.empty()) reports_.commands.push_back(plot_command(flags_.plot));
-        if (!flags_.html.empty()) reports_.commands.push_back(page_command(flags_.html));
+        if (!flags_.html.empty())
+          reports_.commands.push_back(page_command(flags_.html, "sweep_page.py"));
         if (!flags_.baseline.empty())
           reports_.baseline = std::make_unique<Baseline>(flags_.baseline, options_.touch);
         reports_.csv = LineFile{flags_.csv};

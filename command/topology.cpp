@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "command/commands.hpp"
+#include "command/network.hpp"
 #include "perf/command_line.hpp"
 #include "perf/exit_code.hpp"
 #include "perf/sweep_failure.hpp"
@@ -27,17 +28,6 @@ struct TopologyFlags {
   std::string format = "text";
   std::string output;
 };
-
-double nanoseconds_per_message(const LinkSpeed& speed) {
-  return static_cast<double>(speed.per_message) / 1e6;
-}
-
-double nanoseconds(const LinkSpeed& speed) {
-  return static_cast<double>(speed.latency) / 1e6;
-}
-double gbit_per_second(const LinkSpeed& speed) {
-  return speed.per_byte == 0 ? 1e9 : 8e6 / static_cast<double>(speed.per_byte);
-}
 
 std::string links_of(const Topology& topology) {
   std::map<std::pair<Femtoseconds, Femtoseconds>, int> kinds;
@@ -90,22 +80,6 @@ std::string text_of(const Topology& topology) {
          links_of(topology) + ways_of(topology);
 }
 
-std::string json_of(const NamedTopology& network) {
-  const Topology& topology = network.topology;
-  const auto hosts = network.names.begin() + topology.hosts();
-  nlohmann::ordered_json json{{"name", topology.name()},
-                              {"hosts", std::vector(network.names.begin(), hosts)},
-                              {"switches", std::vector(hosts, network.names.end())},
-                              {"links", nlohmann::ordered_json::array()}};
-  for (const Topology::Link& link : topology.links())
-    json["links"].push_back({{"from", network.names[static_cast<std::size_t>(link.a)]},
-                             {"to", network.names[static_cast<std::size_t>(link.b)]},
-                             {"latency_ns", nanoseconds(link.speed)},
-                             {"per_message_ns", nanoseconds_per_message(link.speed)},
-                             {"gbit_per_s", gbit_per_second(link.speed)}});
-  return json.dump(1) + "\n";
-}
-
 /// For Graphviz. Names are quoted as JSON quotes them, which is what it reads.
 std::string dot_of(const NamedTopology& network) {
   const auto quoted = [&](int vertex) {
@@ -123,7 +97,7 @@ std::string dot_of(const NamedTopology& network) {
 
 std::string printed(const TopologyFlags& options) try {
   const NamedTopology network = read_network(find_network(options.network));
-  if (options.format == "json") return json_of(network);
+  if (options.format == "json") return network_json(network).dump(1) + "\n";
   return options.format == "dot" ? dot_of(network) : text_of(network.topology);
 } catch (const Error& error) {
   throw Failure{ExitCode::usage, error.what()};

@@ -11,6 +11,8 @@ import pathlib
 import subprocess
 import sys
 
+from drawing import bytes_text
+
 try:
     import matplotlib
     matplotlib.use("Agg")
@@ -44,15 +46,6 @@ def explained(command, network, collective, sizes):
     return cells
 
 
-def in_words(count):
-    """Bytes as people write them."""
-    for unit in ("", "K", "M", "G"):
-        if count < 1024:
-            return f"{count:.0f}{unit}"
-        count /= 1024
-    return f"{count:.0f}T"
-
-
 def draw(regimes, collective, path):
     """One row per network, one column per size; how far ahead the winner is stands in the cell."""
     matplotlib.rcParams["svg.hashsalt"] = "tutti"
@@ -69,7 +62,7 @@ def draw(regimes, collective, path):
     axes.set(xlim=(0, len(sizes)), ylim=(0, len(regimes)),
              xlabel="bytes of the vector; in the cells: time of the next algorithm over the winner's",
              title=f"{collective}: predicted winner")
-    axes.set_xticks([x + 0.5 for x in range(len(sizes))], [in_words(size) for size in sizes])
+    axes.set_xticks([x + 0.5 for x in range(len(sizes))], [bytes_text(size) for size in sizes])
     axes.set_yticks([y + 0.5 for y in range(len(regimes))], [row["network"] for row in regimes])
     axes.legend(handles=[Patch(color=colours[name], label=name) for name in names],
                 loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)

@@ -37,33 +37,41 @@ std::string command_of(const char* flag, const char* script_name, const std::str
   const std::string python = find_python(module);
   if (python.empty())
     throw Failure{ExitCode::environment, fmt::format("{} needs {}: {}", flag, module, cure)};
-  return fmt::format("{} {} - {}", python, quoted({script}), quoted({path}));
+  // Without -B modules would be compiled into the folder where tutti is installed.
+  return fmt::format("{} -B {} - {}", python, quoted({script}), quoted({path}));
+}
+
+std::string picture_command(const char* flag, const char* script, const std::string& path) {
+  if (!path.ends_with(".svg") && !path.ends_with(".png"))
+    throw Failure{ExitCode::usage, fmt::format("{} '{}' is not an .svg or .png file", flag, path)};
+  return command_of(flag, script, "matplotlib", "apt-get install python3-matplotlib", path);
 }
 
 }  // namespace
 
 std::string plot_command(const std::string& path) {
-  if (!path.ends_with(".svg") && !path.ends_with(".png"))
-    throw Failure{ExitCode::usage, fmt::format("--plot '{}' is not an .svg or .png file", path)};
-  return command_of("--plot", "plot.py", "matplotlib", "apt-get install python3-matplotlib", path);
+  return picture_command("--plot", "plot.py", path);
 }
 
-std::string page_command(const std::string& path) {
+std::string heat_command(const std::string& path) {
+  return picture_command("--heat", "heat.py", path);
+}
+
+std::string page_command(const std::string& path, const char* script) {
   if (!path.ends_with(".html"))
     throw Failure{ExitCode::usage, fmt::format("--html '{}' is not an .html file", path)};
-  return command_of("--html", "sweep_page.py", "plotly", "pip install plotly", path);
+  return command_of("--html", script, "plotly", "pip install plotly", path);
 }
 
 ExitCode draw(const std::string& command, const std::vector<std::string>& lines) {
   std::FILE* pipe = popen(command.c_str(), "w");
-  if (pipe == nullptr)
-    throw Failure{ExitCode::environment, "cannot start a shell to draw the plot"};
+  if (pipe == nullptr) throw Failure{ExitCode::environment, "cannot start a shell that draws"};
   for (const std::string& line : lines) fmt::print(pipe, "{}\n", line);
   const int status = pclose(pipe);
   if (status == 0) return ExitCode::good;
-  constexpr int kCannotWrite = 4;  // plot.py has said why
+  constexpr int kCannotWrite = 4;  // the script has said why
   if (!WIFEXITED(status) || WEXITSTATUS(status) != kCannotWrite)
-    throw Failure{ExitCode::environment, fmt::format("the plot was not drawn: {} failed", command)};
+    throw Failure{ExitCode::environment, fmt::format("nothing was drawn: {} failed", command)};
   return ExitCode::environment;
 }
 

@@ -1,5 +1,5 @@
 /// @file
-/// The picture of a sweep, drawn by plot.py, and its page, written by sweep_page.py.
+/// Pictures and pages of what was measured or simulated, made by scripts.
 #pragma once
 
 #include <string>
@@ -14,13 +14,18 @@ namespace tutti::perf {
 /// @param path the picture to draw. @return the command that draws it from JSON lines on its input.
 [[nodiscard]] std::string plot_command(const std::string& path);
 
-/// Checks that a page can be written. Throws Failure: usage for a file name that is no .html,
-/// environment where sweep_page.py or a Python with plotly is missing.
-/// @param path the page. @return the command that writes it from JSON lines on its input.
-[[nodiscard]] std::string page_command(const std::string& path);
+/// As plot_command, of what links carry, which heat.py draws. @param path the picture to draw.
+/// @return the command that draws it from JSON lines on its input.
+[[nodiscard]] std::string heat_command(const std::string& path);
 
-/// Draws. Throws Failure{environment}. @param command as plot_command gave it. @param lines JSON.
-/// @return good, or environment where the picture cannot be written, which has been told.
+/// Checks that a page can be written. Throws Failure: usage for a file name that is no .html,
+/// environment where the script or a Python with plotly is missing.
+/// @param path the page. @param script that writes it, such as sweep_page.py. @return the command
+/// that writes it from JSON lines on its input.
+[[nodiscard]] std::string page_command(const std::string& path, const char* script);
+
+/// Draws. Throws Failure{environment}. @param command as one of those above gave it. @param lines
+/// JSON. @return good, or environment where the file cannot be written, which has been told.
 [[nodiscard]] ExitCode draw(const std::string& command, const std::vector<std::string>& lines);
 
 }  // namespace tutti::perf

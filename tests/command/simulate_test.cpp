@@ -31,8 +31,8 @@ TEST(CommandSimulate, HasEveryAlgorithmThatNeedsNoNetworkOfItsOwn) {
         admits(row.traits.sizes, 8))
       expected.insert(Choice{.algorithm = &row, .number = row.default_number}.text());
   EXPECT_EQ(names, expected);
-  EXPECT_TRUE(std::ranges::is_sorted(
-      all, {}, [](const json& one) { return one.at("us").get<double>(); }));
+  EXPECT_TRUE(
+      std::ranges::is_sorted(all, {}, [](const json& one) { return one.at("us").get<double>(); }));
 }
 
 // On a torus the ring's messages go to neighbours; halving sends half of the vector far first.
@@ -48,11 +48,38 @@ TEST(CommandSimulate, FindsThatNetworksDiffer) {
   EXPECT_EQ(torus.at(0).at("messages"), 2 * 15 * 16);
 }
 
+TEST(CommandSimulate, PutsSeveralRanksOnAHost) {
+  const json all =
+      simulated("switch:4 --per-host 4 -b 4K -a ring -a 'hierarchical(binomial, ring)'");
+  EXPECT_EQ(all.at(0).at("algorithm"), "hierarchical(binomial, ring):groups=4+4+4+4");
+  EXPECT_EQ(all.at(1).at("messages"), 2 * 15 * 16);
+  // In two of its four rounds each host's link carries four vectors; in the others memory does.
+  const double ran = simulated("switch:4 --per-host 4 -b 4M -a recursive_doubling").at(0).at("us");
+  const double link = 2 * 4 * (4 << 20) * 0.08 / 1000, memory = 2 * (4 << 20) * 0.1 / 1000;
+  EXPECT_NEAR(ran, link + memory, 0.25 * ran);
+  const Answer few = tutti_run("simulate switch:4 --per-host 4 --ranks 17");
+  EXPECT_EQ(few.code, 2) << few.out;
+  EXPECT_TRUE(has(few.err, "16")) << few.err;
+}
+
+TEST(CommandSimulate, RunsSegmentsAsCallsDo) {
+  const json usual = simulated("switch:8 -b 4M -a segmented_ring");
+  EXPECT_EQ(usual.at(0).at("segments"), 16);
+  const json whole = simulated("switch:8 -b 4M -a segmented_ring --segment whole");
+  EXPECT_EQ(whole.at(0).at("segments"), 1);
+  EXPECT_EQ(usual.at(0).at("messages").get<int>(), 16 * whole.at(0).at("messages").get<int>());
+  EXPECT_EQ(simulated("switch:8 -b 4M -a chain -C broadcast --segment 1M").at(0).at("segments"), 4);
+  const Answer wrong = tutti_run("simulate switch:8 --segment some");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_TRUE(has(wrong.err, "unknown length of segments 'some'")) << wrong.err;
+}
+
 TEST(CommandSimulate, PrintsATable) {
   const Answer run = tutti_run("simulate fat_tree:4x2 -C broadcast -b 1M -a binomial -a chain");
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_TRUE(has(run.out, "broadcast of 1048576 bytes on 8 ranks, network fat_tree:4x2:up=1x4, "
-                           "routing fixed\n"))
+  EXPECT_TRUE(has(run.out,
+                  "broadcast of 1048576 bytes on 8 ranks, network fat_tree:4x2:up=1x4, "
+                  "routing fixed\n"))
       << run.out;
   EXPECT_TRUE(has(run.out, "\nbinomial ")) << run.out;
   EXPECT_TRUE(has(run.out, "  1.00 ")) << run.out;
@@ -67,7 +94,7 @@ TEST(CommandSimulate, SaysWhatWouldBeRight) {
       {"simulate switch:8 --ranks 9", "--ranks"},
       {"simulate switch:8 -b 1Q", "1Q"},
       {"simulate switch:8 --routing random", "random"},
-      {"simulate switch:9999", "say how many ranks by --ranks"},
+      {"simulate switch:9999", "9999 ranks: say how many by --ranks"},
   };
   for (const auto& [arguments, words] : refused) {
     const Answer run = tutti_run(arguments);

@@ -84,7 +84,7 @@ CAPABILITIES = {
                 ["tutti_test_command", "tutti_command_tutti", "tutti_test_sweep_record",
                  "tutti_test_(survivors|liar)_openmpi"],
                 r"^(command|command_run\..*|sweep_record|sweep_command\.openmpi\..*)$"),
-    "plot": (["perf/plot.py"], ["tutti_test_precompiled"], "^sweep_plot$"),
+    "plot": (["perf/plot*.py", "perf/curves.py", "perf/drawing.py"], ["tutti_test_precompiled"], "^sweep_plot$"),
     "sweep": (["perf/statistics.cpp", "perf/sweep_*.cpp"],
               ["tutti_test_sweep.*", "tutti_command_tutti", "tutti_test_(survivors|liar)_openmpi"],
               r"^sweep_([a-z]+|command\.openmpi\..*)$"),

@@ -5,6 +5,7 @@ before the script, asks the script's functions."""
 import importlib.util
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -47,7 +48,8 @@ def run(python, script, arguments, text=None, **how):
 
 
 def load(script):
-    """The script as a module."""
+    """The script as a module, and those that it needs."""
+    sys.path.insert(0, os.path.dirname(script))
     spec = importlib.util.spec_from_file_location("plot", script)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -110,6 +112,62 @@ def check_ratios(plot):
     assert plot.yardsticks({"auto": line(7)}) == ("best", {1: 7})
 
 
+def line_of(times):
+    """{bytes: (median, low, high)} with intervals of a tenth."""
+    return {8 ** i: (time, time * 0.9, time * 1.1) for i, time in enumerate(times)}
+
+
+def check_crossovers(plot):
+    """Where another algorithm becomes the fastest."""
+    curves = sys.modules["curves"]
+    times = {"tree": line_of([1, 1, 4, 16]), "ring": line_of([4, 4, 1, 1]), "auto": line_of([0.1] * 4)}
+    assert curves.reigns(times) == [(1, "tree"), (8, "tree"), (64, "ring"), (512, "ring")]
+    (size, before, after), = curves.crossovers(times)
+    assert (before, after) == ("tree", "ring") and abs(size - 8 * 8 ** 0.5) < 1e-9, size
+    # From 1 : 2 to 8 : 1, the curves meet after a quarter of the way.
+    times = {"tree": line_of([1, 8]), "ring": line_of([2, 1])}
+    assert abs(curves.crossovers(times)[0][0] - 8 ** 0.25) < 1e-9
+    # What intervals do not tell apart is no crossover.
+    times = {"tree": line_of([1, 1.05, 1]), "ring": line_of([2, 1, 1.05])}
+    assert curves.crossovers(times) == []
+    # One that is missing where another begins to win: in the middle.
+    times = {"tree": line_of([1]), "ring": {8: (1, 1, 1)}}
+    assert curves.crossovers(times) == [(8 ** 0.5, "tree", "ring")]
+    assert plot.winners is curves.winners, "the page says the same"
+
+
+def check_predictions(plot):
+    """What the model said, and which curves are shown beside it."""
+    curves = sys.modules["curves"]
+    def candidate(name, time):
+        return {"algorithm": name, "predicted_us": time}
+    choices = [{"bytes": size, "chosen": "ring", "candidates": [
+        candidate("ring", size), candidate("tree", 2.5), candidate("bine", None)]}
+        for size in (0, 1, 8)]
+    predicted = curves.predicted_times(choices)
+    assert set(predicted) == {"ring", "tree", "auto"}, predicted
+    assert predicted["auto"] == predicted["ring"] == {1: (1, 1, 1), 8: (8, 8, 8)}
+    measured = {"tree": line_of([3, 2]), "ring": line_of([2, 9]), "swing": line_of([1, 1])}
+    assert curves.worth_comparing(measured, predicted) == ["tree", "ring"], "swing has no prediction"
+    predicted |= {name: line_of([9, 9]) for name in ("a", "b", "c", "d", "e")}
+    measured |= {name: line_of([time, time]) for name, time in
+                 (("a", 5), ("b", 4), ("c", 7), ("d", 6), ("e", 8))}
+    assert curves.worth_comparing(measured, predicted) == ["tree", "ring", "b", "a"]
+    lines = {"native": [{"bytes": 8, "median_us": 1, "ci_low_us": 0, "ci_high_us": 2}]}
+    assert curves.measured_times(lines | {"auto": lines["native"]}) == {}
+    predicting = sys.modules["plot_predicted"]
+    times = {"tree": line_of([1, 8]), "ring": line_of([2, 1])}
+    (left, middle, first), (same, right, last) = curves.stretches(times)
+    assert (first, last, middle) == ("tree", "ring", same), (first, last)
+    assert abs(left - 8 ** -0.5) < 1e-9 and abs(right - 8 ** 1.5) < 1e-9, (left, right)
+    assert curves.stretches({}) == []
+    assert predicting.in_two_lines("recursive_doubling") == "recursive_\ndoubling"
+    assert predicting.in_two_lines("double_tree") == "double_tree"
+    text = "\n".join(map(json.dumps, [{"record": "choice", "collective": "c", "bytes": 8},
+                                      {"record": "choice", "collective": "barrier", "bytes": 0}]))
+    assert list(plot.read_choices(text)) == ["c"] and plot.read_choices("a,b\n1,2") == {}
+
+
 class Strip:
     """An axis that notes what is drawn on it."""
 
@@ -152,6 +210,33 @@ def check_drawing(plot):
         "4 ranks on 2 hosts   f32 sum   transport mpi   OVERSUBSCRIBED")
 
 
+def words_in(path):
+    """The texts of a picture; matplotlib writes each as a comment beside its outlines."""
+    with open(path, encoding="utf-8") as file:
+        return re.findall(r"<!-- (.*?) -->", file.read(), re.DOTALL)
+
+
+def check_predicted_picture(python, script, records, folder):
+    """Where choices are told, a panel says what was predicted, and who wins from where on."""
+    choices = [{"record": "choice", "collective": "reduce", "bytes": size, "chosen": "ring",
+                "candidates": [{"algorithm": "ring", "predicted_us": 5 + size * 1e-5},
+                               {"algorithm": "direct", "predicted_us": 4 + size * 1e-4},
+                               {"algorithm": "bine", "predicted_us": 3 + size * 1e-4}]}
+               for size in (8, 512, 32768, 2097152)]
+    svg = os.path.join(folder, "predicted.svg")
+    status, errors = run(python, script, ["-", svg],
+                         "\n".join(map(json.dumps, records[:1] + choices + records[1:])))
+    assert (status, errors) == (0, ""), errors
+    words = words_in(svg)
+    for word in ("measured and predicted", "fastest of ours", "predicted", "crossover, predicted"):
+        assert words.count(word) >= 1, (word, words)
+    assert words.count("fastest of ours") == 1, "one collective has predictions"
+    assert "bine" in words, "the winner that was predicted, and not measured"
+    svg = os.path.join(folder, "measured.svg")
+    status, errors = run(python, script, ["-", svg], "\n".join(map(json.dumps, records)))
+    assert status == 0 and "fastest of ours" not in words_in(svg), errors
+
+
 def main(script):
     """Exits with 1 and a reason where a picture is not as it should be."""
     python = find_python()
@@ -174,6 +259,7 @@ def main(script):
                     for cell in cells(["all_reduce", "reduce", "broadcast", "scatter"])]
         records += [{"record": "cell", "label": "x", "standing": "best",
                      **next(cells(["barrier"])), "bytes": 0}, {"record": "summary"}]
+        check_predicted_picture(python, script, records, folder)
         png = os.path.join(folder, "run.png")
         status, errors = run(python, script, ["-", png], "\n".join(map(json.dumps, records)))
         assert (status, errors) == (0, ""), errors
@@ -191,7 +277,8 @@ def main(script):
 
 if __name__ == "__main__":
     if sys.argv[1] == "--parts":
-        for check in (check_texts, check_winners, check_ratios, check_drawing):
+        for check in (check_texts, check_winners, check_ratios, check_crossovers, check_predictions,
+                      check_drawing):
             check(load(sys.argv[2]))
     else:
         sys.exit(main(sys.argv[1]))

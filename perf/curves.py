@@ -1,0 +1,132 @@
+"""What pictures and pages say of a sweep's curves: yardsticks, winners, predictions, crossovers.
+
+A line is a list of cells, ascending in bytes; lines are a dictionary from label to line.
+"""
+
+import math
+
+MOST_COMPARED = 4  # curves beside `auto`, so that predictions can be told apart
+
+
+def lines_of(cells):
+    """label -> its cells, but for those of a barrier, which has no sizes."""
+    lines = {}
+    for cell in sorted(cells, key=lambda cell: cell["bytes"]):
+        if cell["bytes"] > 0:
+            lines.setdefault(cell["label"], []).append(cell)
+    return lines
+
+
+def yardsticks(lines):
+    """What times are compared with: a name, and the time of every size."""
+    if "native" in lines:
+        return "native", {cell["bytes"]: cell["median_us"] for cell in lines["native"]}
+    least = {}
+    for label, cells in lines.items():
+        for cell in cells:
+            if label != "auto" or len(lines) == 1:
+                best = least.get(cell["bytes"], cell["median_us"])
+                least[cell["bytes"]] = min(best, cell["median_us"])
+    return "best", least
+
+
+def winners(lines):
+    """(bytes, label, is a tie) of every size. `auto` runs one of the others, so it is left out."""
+    racers = {label: cells for label, cells in lines.items() if label != "auto"} or lines
+    result = []
+    for size in sorted({cell["bytes"] for cells in racers.values() for cell in cells}):
+        here = [(cell, label) for label, cells in racers.items() for cell in cells
+                if cell["bytes"] == size]
+        best, label = min(here, key=lambda pair: pair[0]["median_us"])
+        if "standing" in best:
+            tie = any(cell["standing"] == "tie" for cell, _ in here)
+        else:  # a CSV file tells intervals only
+            tie = any(cell is not best and cell["ci_low_us"] <= best["ci_high_us"]
+                      for cell, _ in here)
+        result.append((size, label, tie))
+    return result
+
+
+def times_of(cells):
+    """{bytes: (median, least that it may be, most)}."""
+    return {cell["bytes"]: (cell["median_us"], cell["ci_low_us"], cell["ci_high_us"])
+            for cell in cells}
+
+
+def measured_times(lines):
+    """label -> times of those that the model predicts too."""
+    return {label: times_of(cells) for label, cells in lines.items()
+            if label not in ("auto", "native")}
+
+
+def predicted_times(choices):
+    """label -> {bytes: (prediction, it, it)}; `auto` is what the model says of what it chose."""
+    times = {}
+    for choice in choices:
+        for candidate in choice["candidates"]:
+            time, label = candidate["predicted_us"], candidate["algorithm"]
+            if not time or choice["bytes"] <= 0:
+                continue
+            times.setdefault(label, {})[choice["bytes"]] = (time, time, time)
+            if label == choice["chosen"]:
+                times.setdefault("auto", {})[choice["bytes"]] = (time, time, time)
+    return times
+
+
+def reigns(times):
+    """(bytes, label) of every size: who is the fastest. Who was at the size before goes on where the
+    intervals do not tell it from the fastest, or noise would make crossovers."""
+    result = []
+    racers = {label: line for label, line in times.items() if label != "auto"}
+    for size in sorted({size for line in racers.values() for size in line}):
+        here = {label: line[size] for label, line in racers.items() if size in line}
+        best = min(here, key=lambda label: here[label][0])
+        before = result[-1][1] if result else best
+        goes_on = before in here and here[before][1] <= here[best][2]
+        result.append((size, before if goes_on else best))
+    return result
+
+
+def meeting(times, before, after, a, b):
+    """The size between a and b at which two curves meet, if both are straight between these."""
+    ends = [(times[before].get(size), times[after].get(size)) for size in (a, b)]
+    where = 0.5
+    if all(one and other for one, other in ends):
+        ahead, behind = (math.log(one[0] / other[0]) for one, other in ends)
+        if ahead < 0 < behind:
+            where = -ahead / (behind - ahead)
+    return a * (b / a) ** where
+
+
+def crossovers(times):
+    """(bytes, who was the fastest, who is from there on)."""
+    reign = reigns(times)
+    return [(meeting(times, before, after, a, b), before, after)
+            for (a, before), (b, after) in zip(reign, reign[1:]) if before != after]
+
+
+def stretches(times):
+    """(from, to, label): who is the fastest from where to where. The ends reach half a step on."""
+    reign = reigns(times)
+    if not reign:
+        return []
+    sizes = [size for size, _ in reign]
+    marks = crossovers(times)
+    step = sizes[1] / sizes[0] if len(sizes) > 1 else 4
+    ends = [sizes[0] / step ** 0.5, *(size for size, _, _ in marks), sizes[-1] * step ** 0.5]
+    names = [reign[0][1], *(after for _, _, after in marks)]
+    return list(zip(ends, ends[1:], names))
+
+
+def worth_comparing(measured, predicted):
+    """The labels that win most sizes, measured or predicted; then those that are nearly as fast."""
+    wins = [label for times in (measured, predicted) for _, label in reigns(times)]
+    least = {size: min(line[size][0] for line in measured.values() if size in line)
+             for line in measured.values() for size in line}
+    known = [label for label in measured if label in predicted]
+
+    def rank(label):
+        line = measured[label]
+        loss = sum(math.log(time[0] / least[size]) for size, time in line.items()) / len(line)
+        return -wins.count(label), loss
+    return sorted(known, key=rank)[:MOST_COMPARED]

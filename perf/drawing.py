@@ -1,0 +1,33 @@
+"""Colours, and numbers as people write them, alike in all pictures and pages."""
+
+# Okabe and Ito's colours, which people with any colour vision can tell apart, and some more.
+COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#999933",
+          "#6a3d9a", "#117733", "#aa4499", "#b15928"]
+NATIVE_COLOR = "#222222"
+AUTO_COLOR = "#777777"
+CANNOT_WRITE = 4  # exit status
+
+
+def bytes_text(value, _position=None, digits=4):
+    """8, 64K, 4M."""
+    for unit in ("", "K", "M", "G"):
+        if value < 1024:
+            return f"{value:.{digits}g}{unit}"
+        value /= 1024
+    return f"{value:.{digits}g}T"
+
+
+def time_text(value, _position=None):
+    """1 us, 20 ms, 3 s."""
+    for scale, unit in ((1e6, "s"), (1e3, "ms"), (1, "us")):
+        if value >= scale * 0.9995:
+            return f"{value / scale:.4g} {unit}"
+    return f"{value * 1e3:.4g} ns"
+
+
+def rate_text(value, _position=None):
+    """2 GB/s, 30 MB/s."""
+    for scale, unit in ((1, "GB/s"), (1e-3, "MB/s"), (1e-6, "kB/s")):
+        if value >= scale * 0.9995:
+            return f"{value / scale:.4g} {unit}"
+    return f"{value * 1e9:.4g} B/s"

@@ -1,0 +1,86 @@
+"""Opens pages in a headless browser, and notes what it asks the network for."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+
+SKIPPED = 77  # exit status of tests that cannot be run here
+# What Chromium asks for by itself, whatever page it shows.
+OWN_HOSTS = ("google.com", "googleapis.com", "gvt1.com", "gstatic.com")
+
+
+def find_python(candidate):
+    """A Python with plotly, or nothing."""
+    for python in (candidate, "python3", "/usr/bin/python3"):
+        if shutil.which(python) and subprocess.run([python, "-c", "import plotly"], check=False,
+                                                   capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+def can_look(candidate):
+    """Whether there are a Python with plotly and a browser."""
+    return find_python(candidate) is not None and shutil.which("chromium") is not None
+
+
+def write_page(python, script, records, path):
+    """Exit status and complaints of a script that makes a page of records."""
+    done = subprocess.run([find_python(python), "-B", script, "-", path], capture_output=True,
+                          text=True, input="\n".join(map(json.dumps, records)), check=False,
+                          timeout=60)
+    return done.returncode, done.stderr
+
+
+class Proxy:
+    """What the browser is told to reach the network through. It answers nothing, and keeps the first
+    line of every request."""
+
+    def __init__(self):
+        self.asked = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self):
+        """Until it is closed."""
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.settimeout(5)
+                try:
+                    line = connection.recv(4096).split(b"\r\n")[0].decode(errors="replace")
+                except OSError:
+                    continue
+                if line and not any(host in line for host in OWN_HOSTS):
+                    self.asked.append(line)
+
+
+def look_at(path):
+    """What a browser has made of a page: its elements, and what it asked the network for."""
+    proxy = Proxy()
+    with tempfile.TemporaryDirectory() as profile:
+        done = subprocess.run(
+            [shutil.which("chromium"), "--headless=new", "--no-sandbox", "--disable-gpu",
+             f"--user-data-dir={profile}", f"--proxy-server=127.0.0.1:{proxy.port}",
+             "--disable-background-networking", "--disable-component-update", "--no-first-run",
+             "--virtual-time-budget=10000", "--dump-dom", "file://" + os.path.abspath(path)],
+            capture_output=True, text=True, check=False, timeout=100)
+    proxy.listener.close()
+    if done.returncode != 0:
+        raise SystemExit(done.stderr)
+    return done.stdout, proxy.asked
+
+
+def sees_requests(folder):
+    """Whether a page that asks the network for something would be noticed."""
+    path = os.path.join(folder, "asking.html")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('<img src="http://example.invalid/picture.png">')
+    return any("example.invalid" in line for line in look_at(path)[1])
