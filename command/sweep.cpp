@@ -12,6 +12,7 @@
 #include "command/fail.hpp"
 #include "command/on_world.hpp"
 #include "perf/environment.hpp"
+#include "perf/spawn.hpp"
 #include "perf/sweep_baseline.hpp"
 #include "perf/sweep_choice.hpp"
 #include "perf/sweep_context.hpp"
