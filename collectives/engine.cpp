@@ -6,6 +6,7 @@
 #include <tutti/spi/fingerprint.hpp>
 
 #include "bind_shape.hpp"
+#include "check_call.hpp"
 #include "point_to_point.hpp"
 
 namespace tutti::inline v0::detail {

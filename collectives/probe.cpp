@@ -7,6 +7,7 @@
 
 #include <tutti/batch.hpp>
 
+#include "check_call.hpp"
 #include "engine.hpp"
 #include "point_to_point.hpp"
 
