@@ -1,5 +1,6 @@
 #include "placed.hpp"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,8 +23,11 @@ Topology place_ranks(const Topology& network, std::span<const int> host_of,
   }
   for (const Topology::Link& link : network.links())
     links.push_back({ranks + link.a, ranks + link.b, link.speed});
+  // What is on a host that is beside the grid has two ways to go before it is there.
+  std::optional<Grid> grid = network.switches() == 0 ? network.grid() : std::nullopt;
+  if (grid) grid->first += ranks;
   return {network.name() + " with " + std::to_string(ranks) + " ranks", ranks, network.vertices(),
-          std::move(links)};
+          std::move(links), std::move(grid)};
 }
 
 }  // namespace tutti::inline v0
