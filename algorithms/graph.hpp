@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <tutti/spi/graph.hpp>
 
@@ -18,6 +20,13 @@ inline constexpr std::string_view kGraphPerRouter = ":per_router=";
 
 /// The size of the largest graph.
 inline constexpr int kMostRouters = 1 << 16;
+
+/// What is costly: made once, when it is asked for, and shared by all copies of a graph.
+struct Graph::Lazy {
+  std::once_flag trees_once{}, rings_once{};
+  SpanningTrees trees{};
+  std::vector<std::vector<int>> rings{};
+};
 
 /// Refuses a graph that would be too large. @param what such as "the torus". @param routers how
 /// many.

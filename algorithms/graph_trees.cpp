@@ -3,17 +3,11 @@
 // link the fewest chunks go in that round, then the one that takes in the fewest, then the next by
 // number. Greedy, deterministic, O(routers * links).
 #include <algorithm>
-#include <mutex>
 #include <tuple>
 
 #include "graph.hpp"
 
 namespace tutti::inline v0 {
-
-struct Graph::Lazy {
-  std::once_flag once{};
-  SpanningTrees trees{};
-};
 
 std::shared_ptr<Graph::Lazy> Graph::make_lazy() {
   return std::make_shared<Lazy>();
@@ -24,7 +18,7 @@ const SpanningTrees& Graph::trees() const {
   if (routers() > kMostTrees)
     refuse("trees are made for up to " + std::to_string(kMostTrees) + " routers, not " +
            std::to_string(routers()));
-  std::call_once(lazy_->once, [this] { lazy_->trees = grow_trees(); });
+  std::call_once(lazy_->trees_once, [this] { lazy_->trees = grow_trees(); });
   return lazy_->trees;
 }
 

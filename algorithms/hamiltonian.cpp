@@ -77,4 +77,9 @@ std::vector<std::vector<int>> hamiltonian_cycles(const Graph& graph) {
   return cycles;
 }
 
+const std::vector<std::vector<int>>& Graph::rings() const {
+  std::call_once(lazy_->rings_once, [this] { lazy_->rings = hamiltonian_cycles(*this); });
+  return lazy_->rings;
+}
+
 }  // namespace tutti::inline v0

@@ -12,7 +12,7 @@ namespace tutti::inline v0 {
 /// rounded down, of a complete graph; of a torus one for each side from 3 on, and for each two
 /// sides of 2, which are all that a hypercube has. Throws Error{invalid_argument} for other graphs,
 /// of which none are known here, and for large tori of more than two sides, or with sides of 2,
-/// where none are found.
+/// where none are found. Graph::rings remembers them.
 /// @param graph any. @return each cycle as its routers in turn.
 [[nodiscard]] std::vector<std::vector<int>> hamiltonian_cycles(const Graph& graph);
 

@@ -6,7 +6,6 @@
 // one link does not use up what a rank can send; multitree has fewer rounds.
 #include <tutti/spi/graph.hpp>
 
-#include "hamiltonian.hpp"
 #include "patterns.hpp"
 
 namespace tutti::inline v0::algorithms {
@@ -28,7 +27,7 @@ std::vector<Place> places_of(const Graph& graph, Rank self) {
   const std::vector<Rank> ranks = ranks_of(graph);
   const int n = graph.routers();
   std::vector<Place> places;
-  for (const std::vector<int>& ring : hamiltonian_cycles(graph)) {
+  for (const std::vector<int>& ring : graph.rings()) {
     const auto found = std::find(ring.begin(), ring.end(), graph.router_of(self));
     const Cycle cycle{n, static_cast<Rank>(found - ring.begin())};
     const auto rank = [&](int distance) {

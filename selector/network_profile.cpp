@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,142 +18,129 @@ namespace {
 using detail::plus, detail::share_of, detail::times;
 using Sum = NetworkProfile::Sum;
 
-/// A message of a round: to whom, and how many units.
+/// Pairs of more ranks cannot be numbered.
+constexpr int kMostAllToAll = 65'535;
+
+/// A message of a round: how far behind its sender the receiver is, and how many units.
 using Outgoing = std::pair<Rank, std::int64_t>;
 
-std::vector<Outgoing> outgoing_of(std::span<const Step> round) {
+/// All sends to one peer are one message. @return them by distance.
+std::vector<Outgoing> outgoing_of(std::span<const Step> round, Rank self, int size) {
   std::vector<Outgoing> messages;
   for (const Step& step : round) {
     if (step.kind() != Step::Kind::send) continue;
-    const auto same = std::ranges::find(messages, step.peer(), &Outgoing::first);
-    if (same == messages.end()) messages.emplace_back(step.peer(), step.slots().count);
-    else same->second += step.slots().count;
+    const Rank shift = (step.peer() - self + size) % size;
+    if (!messages.empty() && messages.back().first == shift)
+      messages.back().second += step.slots().count;
+    else messages.emplace_back(shift, step.slots().count);
   }
+  std::ranges::sort(messages, {}, &Outgoing::first);
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < messages.size(); ++i) {
+    if (messages[i].first == messages[last].first) messages[last].second += messages[i].second;
+    else messages[++last] = messages[i];
+  }
+  if (!messages.empty()) messages.resize(last + 1);
   return messages;
 }
 
-/// What a round's messages take of one rank.
-struct Crossing {
-  Femtoseconds bytes = 0;     // of the fullest link on their ways
-  Femtoseconds messages = 0;  // of the link on their ways that they occupy longest
-  Femtoseconds latency = 0;   // of the longest way
-};
-
-/// What links carry in one round, and in all.
-class LinkLoads {
- public:
-  explicit LinkLoads(const RankNetwork& network)
-      : topology_{network.topology}, routes_{network.topology, network.routing},
-        now_(routes_.channels()), ever_(routes_.channels()) {}
-
-  void add(Rank from, const Outgoing& message) {
-    routes_.find(from, message.first, path_);
-    for (const int channel : path_) {
-      Load& load = now_[static_cast<std::size_t>(channel)];
-      if (load.messages == 0) used_.push_back(channel);
-      ++load.messages;
-      load.units += message.second;
-    }
-  }
-  /// Once all messages of the round have been added.
-  [[nodiscard]] Crossing crossing(Rank from, std::span<const Outgoing> messages) {
-    Crossing crossing;
-    for (const Outgoing& message : messages) {
-      routes_.find(from, message.first, path_);
-      Femtoseconds latency = 0;
-      for (const int channel : path_) {
-        latency = plus(latency, speed(channel).latency);
-        crossing.bytes = std::max(crossing.bytes, bytes(channel, now_));
-        crossing.messages = std::max(crossing.messages, messages_on(channel, now_));
-      }
-      crossing.latency = std::max(crossing.latency, latency);
-    }
-    return crossing;
-  }
-  void end_round() {
-    for (const int channel : used_) {
-      const auto at = static_cast<std::size_t>(channel);
-      const Load load = std::exchange(now_[at], {});
-      ever_[at] = {ever_[at].units + load.units, ever_[at].messages + load.messages};
-      fullest_.bytes = std::max(fullest_.bytes, bytes(channel, ever_));
-      fullest_.messages = std::max(fullest_.messages, messages_on(channel, ever_));
-    }
-    used_.clear();
-  }
-  /// What the links take that carry most of all rounds, without latency.
-  [[nodiscard]] const Crossing& fullest() const noexcept { return fullest_; }
-
- private:
-  [[nodiscard]] const LinkSpeed& speed(int channel) const {
-    return topology_.links()[static_cast<std::size_t>(channel / 2)].speed;
-  }
-  struct Load {
-    std::int64_t units = 0;
-    std::int64_t messages = 0;
-  };
-  [[nodiscard]] Femtoseconds bytes(int channel, const std::vector<Load>& loads) const {
-    return times(loads[static_cast<std::size_t>(channel)].units, speed(channel).per_byte);
-  }
-  [[nodiscard]] Femtoseconds messages_on(int channel, const std::vector<Load>& loads) const {
-    return times(loads[static_cast<std::size_t>(channel)].messages, speed(channel).per_message);
-  }
-
-  const Topology& topology_;
-  Routes routes_;
-  std::vector<Load> now_, ever_;  // by channel
-  std::vector<int> used_{}, path_{};
-  Crossing fullest_{};
-};
+[[noreturn]] void refuse_length(int size, const std::string& why) {
+  throw Error{ErrorCode::invalid_argument,
+              "too long to profile on " + std::to_string(size) + " ranks: " + why};
+}
 
 /// By rank, or of rank 0 for all, then by round.
 using Crossings = std::vector<std::vector<Crossing>>;
 
 Crossings crossings_of(std::span<const Schedule> schedules, LinkLoads& loads) {
+  const auto size = static_cast<int>(schedules.size());
   Crossings crossings(schedules.size());
   std::size_t rounds = 0;
   for (const Schedule& schedule : schedules) rounds = std::max(rounds, schedule.rounds());
-  std::vector<std::vector<Outgoing>> messages(schedules.size());
   for (std::size_t index = 0; index < rounds; ++index) {
-    for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
-      messages[rank].clear();
-      if (index >= schedules[rank].rounds()) continue;
-      messages[rank] = outgoing_of(schedules[rank].round(index));
-      for (const Outgoing& message : messages[rank]) loads.add(static_cast<Rank>(rank), message);
+    std::vector<std::size_t> ends;  // of each rank's messages among those of the round
+    std::size_t messages = 0;
+    for (Rank rank = 0; rank < size; ++rank) {
+      const Schedule& schedule = schedules[static_cast<std::size_t>(rank)];
+      if (index < schedule.rounds())
+        for (const auto& [shift, units] : outgoing_of(schedule.round(index), rank, size))
+          messages = loads.add_kept(rank, (rank + shift) % size, units) + 1;
+      ends.push_back(messages);
     }
-    for (std::size_t rank = 0; rank < schedules.size(); ++rank)
-      if (index < schedules[rank].rounds())
-        crossings[rank].push_back(loads.crossing(static_cast<Rank>(rank), messages[rank]));
+    for (std::size_t rank = 0, message = 0; rank < schedules.size(); ++rank) {
+      Crossing own;
+      for (; message < ends[rank]; ++message) own = most_of(own, loads.crossing(message));
+      if (index < schedules[rank].rounds()) crossings[rank].push_back(own);
+    }
     loads.end_round();
   }
   return crossings;
 }
 
-/// Of all ranks together, since all do the same: the slowest counts. Rounds that send as far and as
-/// much are alike.
-Crossings crossings_of_all(const Schedule& first, int size, LinkLoads& loads) {
-  std::map<std::vector<Outgoing>, Crossing> known;
+/// Rounds of a rank that stands for all, since all do the same: the slowest counts. Rounds that
+/// send as far and as much are alike.
+class AlikeRounds {
+ public:
+  AlikeRounds(int size, NetworkMemory& network, LinkLoads& loads)
+      : size_{size}, network_{network}, loads_{loads} {}
+
+  [[nodiscard]] Crossing crossing(const std::vector<Outgoing>& messages) {
+    if (messages.size() == 1) return of_one(messages.front());
+    const auto [found, is_new] = known_.try_emplace(messages);
+    if (is_new) {
+      follow(static_cast<std::int64_t>(messages.size()));
+      found->second = of_several(messages);
+    }
+    return found->second;
+  }
+
+ private:
+  /// Counts messages that each rank sends. At one switch no ways are followed.
+  void follow(std::int64_t messages) {
+    if (network_.is_one_switch()) return;
+    followed_ += messages * size_;
+    if (followed_ > kMostMessages)
+      refuse_length(size_, "more than " + std::to_string(kMostMessages) + " messages differ");
+  }
+  [[nodiscard]] Crossing of_one(const Outgoing& message) {
+    if (shifts_.insert(message.first).second) follow(1);
+    Crossing crossing = network_.shifted(size_, message.first, loads_);
+    crossing.bytes = times(crossing.bytes, message.second);
+    return crossing;
+  }
+  [[nodiscard]] Crossing of_several(const std::vector<Outgoing>& messages) {
+    // At one switch each rank's link carries what it sends, and as much comes to it.
+    Crossing all;
+    if (network_.is_one_switch()) {
+      for (const auto& [shift, units] : messages) {
+        const Crossing one = network_.shifted(size_, shift, loads_);
+        all = {plus(all.bytes, times(one.bytes, units)), plus(all.messages, one.messages),
+               std::max(all.latency, one.latency)};
+      }
+      return all;
+    }
+    for (Rank rank = 0; rank < size_; ++rank)
+      for (const auto& [shift, units] : messages) loads_.add(rank, (rank + shift) % size_, units);
+    all = loads_.most();
+    loads_.end_round();
+    return all;
+  }
+
+  int size_;
+  NetworkMemory& network_;
+  LinkLoads& loads_;
+  std::int64_t followed_ = 0;
+  std::set<Rank> shifts_{};
+  std::map<std::vector<Outgoing>, Crossing> known_{};
+};
+
+Crossings crossings_of_all(const Schedule& first, int size, NetworkMemory& network,
+                           LinkLoads& loads) {
+  AlikeRounds rounds{size, network, loads};
   Crossings crossings(1);
   for (std::size_t index = 0; index < first.rounds(); ++index) {
-    const std::vector<Outgoing> messages = outgoing_of(first.round(index));
-    const auto [found, is_new] = known.try_emplace(messages);
-    if (is_new) {
-      const auto sent_by = [&](Rank rank) {
-        std::vector<Outgoing> own = messages;
-        for (std::size_t i = 0; i < own.size(); ++i)
-          own[i].first = (messages[i].first + rank) % size;
-        return own;
-      };
-      for (Rank rank = 0; rank < size; ++rank)
-        for (const Outgoing& message : sent_by(rank)) loads.add(rank, message);
-      for (Rank rank = 0; rank < size; ++rank) {
-        const Crossing own = loads.crossing(rank, sent_by(rank));
-        found->second = {std::max(found->second.bytes, own.bytes),
-                         std::max(found->second.messages, own.messages),
-                         std::max(found->second.latency, own.latency)};
-      }
-      loads.end_round();
-    }
-    crossings[0].push_back(found->second);
+    const std::vector<Outgoing> messages = outgoing_of(first.round(index), 0, size);
+    crossings[0].push_back(messages.empty() ? Crossing{} : rounds.crossing(messages));
   }
   return crossings;
 }
@@ -195,7 +183,14 @@ struct CountOnNetwork {
 std::vector<Schedule> schedules_of(const Choice& choice, int size, Rank root) {
   std::vector<Schedule> schedules;
   const int built = choice.algorithm->traits.rotational ? 1 : size;
-  for (Rank rank = 0; rank < built; ++rank) schedules.push_back(choice.build(size, root, rank));
+  std::size_t steps = 0;
+  for (Rank rank = 0; rank < built; ++rank) {
+    schedules.push_back(choice.build(size, root, rank));
+    steps += schedules.back().steps().size();
+    if (built > 1 && steps > kMostSteps)
+      refuse_length(size, "the first " + std::to_string(rank + 1) + " have more than " +
+                              std::to_string(kMostSteps) + " steps");
+  }
   return schedules;
 }
 
@@ -230,12 +225,18 @@ NetworkProfile profile_on(const Choice& choice, int size, Rank root, const RankN
                                                  " has places for " +
                                                  std::to_string(network.topology.hosts()) +
                                                  " ranks, fewer than " + std::to_string(size)};
+  if (choice.algorithm->collective == Collective::all_to_all && size > kMostAllToAll)
+    refuse_length(size, "its vector has a block for each two of them");
   const std::vector<Schedule> schedules = schedules_of(choice, size, root);
   check_units(schedules);
-  LinkLoads loads{network};
+  // Communicators of several threads may share the network.
+  const std::lock_guard lock{network.memory->mutex()};
+  network.memory->prepare(network.topology, network.routing);
+  LinkLoads loads{network.topology, network.memory->routes()};
   const bool is_one_for_all = static_cast<int>(schedules.size()) < size;
-  const Crossings crossings = is_one_for_all ? crossings_of_all(schedules.front(), size, loads)
-                                             : crossings_of(schedules, loads);
+  const Crossings crossings =
+      is_one_for_all ? crossings_of_all(schedules.front(), size, *network.memory, loads)
+                     : crossings_of(schedules, loads);
   NetworkProfile profile{.units = schedules.front().units(), .endpoints = network.endpoints};
   CountOnNetwork count{crossings, network.endpoints.message};
   for (const Sum& end : Flow<Sum, CountOnNetwork>{schedules, size, count}.run())

@@ -6,11 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include <tutti/spi/algorithm.hpp>
 
+#include "link_loads.hpp"
 #include "simulate.hpp"
-#include "topology/routes.hpp"
 
 namespace tutti::inline v0 {
 
@@ -19,6 +20,8 @@ struct RankNetwork {
   Topology topology;                 ///< Its host r is rank r; it may have more hosts than ranks.
   Routing routing = Routing::fixed;  ///< How messages get there.
   EndpointCosts endpoints{};         ///< What ranks take themselves.
+  /// What has been found out about it. Copies share it.
+  std::shared_ptr<NetworkMemory> memory = std::make_shared<NetworkMemory>();
 };
 
 /// What time goes by with.
@@ -55,14 +58,22 @@ struct NetworkProfile {
   [[nodiscard]] NetworkTerms time(std::size_t bytes, std::size_t segment_bytes) const noexcept;
 };
 
+/// The most steps of all ranks that are built for a profile: 256 MiB of them.
+inline constexpr std::size_t kMostSteps = std::size_t{1} << 24;
+/// The most messages whose ways are followed for a profile.
+inline constexpr std::int64_t kMostMessages = std::int64_t{1} << 25;
+
 /// Profiles a choice. Messages of one round share links evenly, those of different rounds do not
 /// meet; but no time is less than what the fullest link carries in all takes. Of rotational
 /// algorithms each round takes as long as it does where it takes longest.
 /// @param choice the algorithm with its parameters. @param size number of ranks.
 /// @param root the root, 0 where there is none. @param network with that many hosts at least.
 /// @return the profile. Throws what the generator throws, and Error{invalid_argument} where the
-/// network has fewer hosts than ranks. Complexity: of rotational algorithms a path for each rank
-/// and each different round, of others one for each message.
+/// network has fewer hosts than ranks, or where it would take too long: where schedules of all
+/// ranks have to be built that have more than kMostSteps steps together, or messages of more than
+/// kMostMessages have to be followed. Complexity: of rotational algorithms a way for
+/// each rank and each distance that the network has not been asked for, and at a single switch
+/// none; of others one for each message.
 [[nodiscard]] NetworkProfile profile_on(const Choice& choice, int size, Rank root,
                                         const RankNetwork& network);
 

@@ -98,8 +98,10 @@ class Flow {
   /// Walks to the end. Throws Error{invalid_argument} where a receive is never met by a send.
   /// @return the end of each rank that was walked.
   std::vector<Value> run() {
-    for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      find_before(schedules_[rank], ranks_[rank]);
       ready_.push_back(static_cast<Rank>(rank));
+    }
     while (!ready_.empty()) {
       const Rank rank = ready_.back();
       ready_.pop_back();
@@ -120,13 +122,14 @@ class Flow {
   };
   struct State {
     std::size_t round = 0;
-    bool posted = false;                   // the sends of this round are on their way
-    Value now{};                           // once posted, when the round ends
-    Value busy{};                          // until then with what earlier rounds send and receive
-    Value end{};                           // of all rounds so far
-    std::vector<Value> ends{};             // of each, where later ones need not wait for all
-    detail::LastAccesses accesses{};       // by rounds, likewise
-    std::vector<Rank> awaited{};           // whom this round still has to hear, descending
+    bool posted = false;                  // the sends of this round are on their way
+    Value now{};                          // once posted, when the round ends
+    Value busy{};                         // until then with what earlier rounds send and receive
+    Value end{};                          // of all rounds so far
+    std::vector<Value> ends{};            // of each, where later ones need not wait for all
+    std::vector<std::uint32_t> before{};  // rounds that each comes after, one list behind the other
+    std::vector<std::size_t> lists{};     // where each round's list ends, likewise
+    std::vector<Rank> awaited{};          // whom this round still has to hear, descending
     std::multimap<Rank, Message> inbox{};  // by sender, in the order of sending
   };
 
@@ -158,20 +161,36 @@ class Flow {
   [[nodiscard]] bool is_strict(const Schedule& schedule) const noexcept {
     return pace_ == Pace::strict || schedule.paced();
   }
+  /// Which rounds come after which. No time changes that, so it is found rank by rank, and what has
+  /// been touched need not be kept of all ranks at once.
+  void find_before(const Schedule& schedule, State& state) const {
+    if (is_strict(schedule)) return;
+    detail::LastAccesses last;
+    std::vector<std::uint32_t> before;
+    for (std::size_t index = 0; index < schedule.rounds(); ++index) {
+      const detail::Accesses accesses = accesses_of(schedule.round(index));
+      before.clear();
+      last.collect(accesses, before);
+      last.note(accesses, static_cast<std::uint32_t>(index));
+      std::ranges::sort(before);
+      const auto end = std::unique(before.begin(), before.end());
+      state.before.insert(state.before.end(), before.begin(), end);
+      state.lists.push_back(state.before.size());
+    }
+  }
+
   /// When a round may start.
-  Value start_of(RoundOf self, std::span<const Step> round, State& state) {
+  Value start_of(RoundOf self, const State& state) {
     if (is_strict(schedules_[static_cast<std::size_t>(self.rank)])) return state.end;
     Value start = state.busy;
-    const detail::Accesses accesses = accesses_of(round);
-    before_.clear();
-    state.accesses.collect(accesses, before_);
-    state.accesses.note(accesses, static_cast<std::uint32_t>(self.index));
-    for (const std::uint32_t earlier : before_) start = pricing_.later(start, state.ends[earlier]);
+    const std::size_t first = self.index == 0 ? 0 : state.lists[self.index - 1];
+    for (std::size_t i = first; i < state.lists[self.index]; ++i)
+      start = pricing_.later(start, state.ends[state.before[i]]);
     return start;
   }
 
   void post(RoundOf self, std::span<const Step> round, State& state) {
-    state.busy = pricing_.busy(self, round, start_of(self, round, state));
+    state.busy = pricing_.busy(self, round, start_of(self, state));
     state.now = state.busy;
     state.posted = true;
     find_peers(round, false, state.awaited);
@@ -216,8 +235,7 @@ class Flow {
   Pace pace_;
   std::vector<State> ranks_;
   std::vector<Rank> ready_{};
-  std::vector<Rank> receivers_{};        // of the round that is being posted
-  std::vector<std::uint32_t> before_{};  // rounds that it comes after
+  std::vector<Rank> receivers_{};  // of the round that is being posted
 };
 
 }  // namespace tutti::inline v0

@@ -58,12 +58,17 @@ std::vector<Choice> stages_of(const Catalog& catalog, Collective collective, con
 /// A link of routers, the lower one first.
 using Ends = std::pair<int, int>;
 
+/// The vertex that is router 0: hosts are none, unless there are no switches.
+int first_router(const Topology& topology) {
+  return topology.switches() == 0 ? 0 : topology.hosts();
+}
+
 std::vector<Ends> links_of_routers(const Topology& topology) {
+  const int first = first_router(topology);
   std::vector<Ends> links;
   for (const Topology::Link& link : topology.links())
-    if (link.a >= topology.hosts() && link.b >= topology.hosts())
-      links.emplace_back(std::min(link.a, link.b) - topology.hosts(),
-                         std::max(link.a, link.b) - topology.hosts());
+    if (link.a >= first && link.b >= first)
+      links.emplace_back(std::min(link.a, link.b) - first, std::max(link.a, link.b) - first);
   std::ranges::sort(links);
   links.erase(std::unique(links.begin(), links.end()), links.end());
   return links;
@@ -72,6 +77,10 @@ std::vector<Ends> links_of_routers(const Topology& topology) {
 /// The router of each rank; empty where one has none, or a router has no host.
 std::vector<int> routers_of(const Topology& topology, int ranks) {
   std::vector<int> routers;
+  if (topology.switches() == 0) {
+    for (int rank = 0; rank < ranks; ++rank) routers.push_back(rank);
+    return routers;
+  }
   std::vector<bool> has_host(static_cast<std::size_t>(topology.switches()), false);
   for (int host = 0; host < topology.hosts(); ++host) {
     const auto hops = topology.hops(host);
@@ -136,11 +145,12 @@ std::shared_ptr<const Graph> router_graph(const Topology& topology, int ranks) {
   std::vector<int> routers = routers_of(topology, ranks);
   if (routers.empty()) return nullptr;
   const std::vector<Ends> links = links_of_routers(topology);
-  std::unique_ptr<Graph> graph = family_of(topology.name(), links, topology.switches());
+  const int count = topology.vertices() - first_router(topology);
+  std::unique_ptr<Graph> graph = family_of(topology.name(), links, count);
   if (graph == nullptr) {
     std::vector<Graph::Edge> edges;
     for (const auto& [a, b] : links) edges.push_back({a, b});
-    graph = std::make_unique<Graph>(Graph::from_edges(topology.switches(), edges));
+    graph = std::make_unique<Graph>(Graph::from_edges(count, edges));
   }
   if (std::ranges::is_sorted(routers) && std::ranges::adjacent_find(routers) == routers.end() &&
       graph->ranks() == ranks)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,32 +35,42 @@ std::int64_t product(std::span<const int> numbers) {
   return product;
 }
 
-/// Routers with hosts: the links between routers are given by their numbers.
+/// Routers with hosts, or that are hosts: the links between routers are given by their numbers.
 class Routers {
  public:
   Routers(std::string name, std::int64_t routers, int hosts, const LinkSpeed& speed)
       : name_{std::move(name)}, speed_{speed} {
-    check("a network", "hosts of a router", hosts, 1);
+    check("a network", "hosts of a router", hosts, kDirect);
+    is_direct_ = hosts == kDirect;
     const std::int64_t all = routers * hosts;
     if (all + routers > Topology::kMost)
-      refuse_network("network " + name_ + ": " + std::to_string(all) + " hosts are too many");
+      refuse_network("network " + name_ + ": " + std::to_string(is_direct_ ? routers : all) +
+                     " hosts are too many");
     hosts_ = static_cast<int>(all);
     routers_ = static_cast<int>(routers);
     for (int host = 0; host < hosts_; ++host)
       links_.push_back({host, hosts_ + host / hosts, speed_});
   }
   void link(int a, int b) { links_.push_back({hosts_ + a, hosts_ + b, speed_}); }
-  [[nodiscard]] Topology build() { return {name_, hosts_, routers_, std::move(links_)}; }
+  /// @param sides of the grid that the routers are, if they are one. @param joined see Grid.
+  [[nodiscard]] Topology build(std::optional<std::vector<int>> sides = {}, bool joined = false) {
+    std::optional<Grid> grid;
+    if (sides) grid = Grid{std::move(*sides), joined, hosts_};
+    return {name_, is_direct_ ? routers_ : hosts_, is_direct_ ? 0 : routers_, std::move(links_),
+            std::move(grid)};
+  }
 
  private:
   std::string name_;
   LinkSpeed speed_;
-  int hosts_ = 0;
+  bool is_direct_ = false;
+  int hosts_ = 0;  // beside the routers
   int routers_ = 0;
   std::vector<Topology::Link> links_{};
 };
 
 std::string suffix(int hosts) {
+  if (hosts == kDirect) return ":direct";
   return hosts == 1 ? "" : ":hosts=" + std::to_string(hosts);
 }
 
@@ -105,6 +116,7 @@ Topology fat_tree(std::span<const int> down, std::span<const int> up, const Link
 /// Link l of a group leads to the group l % (groups - 1) behind it, and comes from a router that
 /// has a link to give.
 Topology dragonfly(int hosts, int routers, int global, int groups, const LinkSpeed& speed) {
+  check("dragonfly", "hosts of a router", hosts, 1);
   check("dragonfly", "routers of a group", routers, 1);
   check("dragonfly", "links of a router to other groups", global, 0);
   const std::int64_t ports = std::int64_t{routers} * global;
@@ -145,7 +157,7 @@ Topology torus(std::span<const int> sides, Ends ends, int hosts, const LinkSpeed
       else if (ends == Ends::joined && side > 2) network.link(router, router - at * step);
     }
   }
-  return network.build();
+  return network.build(std::vector<int>{sides.begin(), sides.end()}, ends == Ends::joined);
 }
 
 Topology hypercube(int dimensions, int hosts, const LinkSpeed& speed) {
@@ -155,7 +167,7 @@ Topology hypercube(int dimensions, int hosts, const LinkSpeed& speed) {
   for (int router = 0; router < 1 << dimensions; ++router)
     for (int bit = 0; bit < dimensions; ++bit)
       if ((router >> bit & 1) == 0) network.link(router, router | 1 << bit);
-  return network.build();
+  return network.build(std::vector<int>(static_cast<std::size_t>(dimensions), 2));
 }
 
 Topology slim_fly(int q, int hosts, const LinkSpeed& speed) {

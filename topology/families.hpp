@@ -12,6 +12,10 @@ namespace tutti::inline v0 {
 /// All of these throw Error{invalid_argument} where a number is out of range, or the network would
 /// be too large. Hosts are numbered switch by switch.
 
+/// So many hosts of a router make the routers hosts themselves, as in a torus of compute nodes:
+/// then a host has several links, and passes on what others send through it.
+inline constexpr int kDirect = 0;
+
 /// All hosts at one switch. @param hosts at least 1. @param speed of all links. @return it.
 [[nodiscard]] Topology single_switch(int hosts, const LinkSpeed& speed = {});
 
@@ -37,17 +41,17 @@ enum class Ends : std::uint8_t {
 };
 
 /// A torus or a mesh of any dimension, one router each; the last coordinate runs fastest.
-/// @param sides lengths of the sides. @param ends see Ends. @param hosts of a router.
-/// @param speed likewise. @return it.
+/// @param sides lengths of the sides. @param ends see Ends. @param hosts of a router,
+/// or kDirect. @param speed likewise. @return it.
 [[nodiscard]] Topology torus(std::span<const int> sides, Ends ends, int hosts = 1,
                              const LinkSpeed& speed = {});
 
-/// Routers whose numbers differ in one bit. @param dimensions at least 0. @param hosts of a router.
-/// @param speed likewise. @return it.
+/// Routers whose numbers differ in one bit. @param dimensions at least 0. @param hosts of a router,
+/// or kDirect. @param speed likewise. @return it.
 [[nodiscard]] Topology hypercube(int dimensions, int hosts = 1, const LinkSpeed& speed = {});
 
 /// A Slim Fly (Besta, Hoefler 2014): the MMS graph of q, any prime power from 3 on.
-/// @param q see there. @param hosts of a router. @param speed likewise. @return it.
+/// @param q see there. @param hosts of a router, or kDirect. @param speed likewise. @return it.
 [[nodiscard]] Topology slim_fly(int q, int hosts = 1, const LinkSpeed& speed = {});
 
 /// Islands of devices that a fast switch joins; device i of each island is linked to rail i, a
@@ -58,9 +62,10 @@ enum class Ends : std::uint8_t {
 
 /// Reads a network: a family and its numbers, then what else is to be said, such as `switch:64`,
 /// `fat_tree:16x8:up=1x8`, `dragonfly:4x8x4:groups=33`, `torus:8x8x8:hosts=2`, `mesh:4x4`,
-/// `hypercube:10`, `slim_fly:5:hosts=4`, `rails:4x8`; with `latency=500ns` and `bandwidth=200G`
-/// (bits in a second) of every link. Throws Error{invalid_argument} that names the offender, and
-/// what would be right. @param text as above. @return the network.
+/// `hypercube:10`, `slim_fly:5:hosts=4`, `rails:4x8`; in torus, mesh, hypercube and Slim Fly
+/// `direct` stands in place of hosts=2 where the routers are the hosts; with `latency=500ns` and
+/// `bandwidth=200G` (bits in a second) of every link. Throws Error{invalid_argument} that names the
+/// offender, and what would be right. @param text as above. @return the network.
 [[nodiscard]] Topology parse_topology(std::string_view text);
 
 }  // namespace tutti::inline v0

@@ -15,8 +15,11 @@ namespace tutti::inline v0 {
 namespace {
 
 constexpr const char* kFamilies =
-    "switch:64, fat_tree:16x8:up=1x8, dragonfly:4x8x4:groups=33, torus:8x8x8, mesh:4x4, "
+    "switch:64, fat_tree:16x8:up=1x8, dragonfly:4x8x4:groups=33, torus:8x8x8, mesh:4x4:direct, "
     "hypercube:10, slim_fly:5 or rails:4x8";
+
+/// That the routers are hosts themselves.
+constexpr std::string_view kDirectWord = "direct";
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> words;
@@ -45,10 +48,12 @@ class Line {
     if (words.size() < 2) complain("says no numbers");
     numbers_ = numbers(words[1]);
     for (std::size_t i = 2; i < words.size(); ++i) {
-      const std::size_t equals = words[i].find('=');
-      if (equals == words[i].npos)
+      const std::size_t equals = std::min(words[i].find('='), words[i].size());
+      const bool is_word = words[i] == kDirectWord;
+      if (equals == words[i].size() && !is_word)
         complain("has '" + std::string{words[i]} + "' where name=value should be");
-      options_.emplace_back(words[i].substr(0, equals), words[i].substr(equals + 1));
+      options_.emplace_back(words[i].substr(0, equals),
+                            words[i].substr(std::min(equals + 1, words[i].size())));
     }
   }
 
@@ -79,8 +84,7 @@ class Line {
   }
   /// @return the value of an option, which is not looked at again, or nothing.
   std::optional<std::string_view> take(std::string_view name) {
-    const auto found =
-        std::ranges::find(options_, name, &std::pair<std::string_view, std::string_view>::first);
+    const auto found = std::ranges::find(options_, name, &Option::first);
     if (found == options_.end()) return std::nullopt;
     const std::string_view value = found->second;
     options_.erase(found);
@@ -89,6 +93,18 @@ class Line {
   [[nodiscard]] int take(std::string_view name, int otherwise) {
     const auto value = take(name);
     return value ? number(*value) : otherwise;
+  }
+  /// @return hosts of each router.
+  [[nodiscard]] int take_hosts() {
+    if (std::ranges::find(options_, Option{kDirectWord, {}}) == options_.end()) {
+      const int hosts = take("hosts", 1);
+      if (hosts == kDirect)
+        complain("has routers of 0 hosts, where 1 or more should be, or direct");
+      return hosts;
+    }
+    (void)take(kDirectWord);
+    if (take("hosts")) complain("has hosts of routers that are the hosts themselves");
+    return kDirect;
   }
   template <std::size_t N>
   [[nodiscard]] double measure(std::string_view value, const Unit (&units)[N]) const {
@@ -135,15 +151,15 @@ class Line {
       const int groups = static_cast<int>(std::min<std::int64_t>(most, Topology::kMost));
       return dragonfly(numbers_[0], numbers_[1], numbers_[2], take("groups", groups), speed);
     }
-    if (family_ == "torus") return torus(numbers_, Ends::joined, take("hosts", 1), speed);
-    if (family_ == "mesh") return torus(numbers_, Ends::open, take("hosts", 1), speed);
+    if (family_ == "torus") return torus(numbers_, Ends::joined, take_hosts(), speed);
+    if (family_ == "mesh") return torus(numbers_, Ends::open, take_hosts(), speed);
     if (family_ == "hypercube") {
       expect(1, "one, the dimension");
-      return hypercube(numbers_[0], take("hosts", 1), speed);
+      return hypercube(numbers_[0], take_hosts(), speed);
     }
     if (family_ == "slim_fly") {
       expect(1, "one, its q");
-      return slim_fly(numbers_[0], take("hosts", 1), speed);
+      return slim_fly(numbers_[0], take_hosts(), speed);
     }
     if (family_ != "rails") complain("is of no family there is");
     expect(2, "those of islands and of devices of an island");
@@ -156,10 +172,12 @@ class Line {
     return fat_tree(numbers_, up, speed);
   }
 
+  using Option = std::pair<std::string_view, std::string_view>;  // name and value
+
   std::string_view text_;
   std::string_view family_;
   std::vector<int> numbers_{};
-  std::vector<std::pair<std::string_view, std::string_view>> options_{};
+  std::vector<Option> options_{};
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -79,8 +80,11 @@ Topology place_ranks(const Topology& network, std::span<const int> host_of, cons
   }
   for (const Topology::Link& link : network.links())
     links.push_back({ranks + link.a, ranks + link.b, link.speed});
+  // What is on a host that is beside the grid has two ways to go before it is there.
+  std::optional<Grid> grid = network.switches() == 0 ? network.grid() : std::nullopt;
+  if (grid) grid->first += ranks;
   return {network.name() + " with " + std::to_string(ranks) + " ranks", ranks, vertices - ranks,
-          std::move(links)};
+          std::move(links), std::move(grid)};
 }
 
 Topology with_hosts_in_order(const Topology& network, std::span<const int> host_of) {

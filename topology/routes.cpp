@@ -1,7 +1,12 @@
 #include "routes.hpp"
 
+#include <algorithm>
+
 namespace tutti::inline v0 {
 namespace {
+
+/// Of all goals together: half a gibibyte.
+constexpr std::size_t kMostWays = std::size_t{1} << 26;
 
 /// Spreads numbers that follow each other (the finalizer of MurmurHash3, by Appleby).
 std::uint64_t spread(std::uint64_t key) noexcept {
@@ -12,36 +17,149 @@ std::uint64_t spread(std::uint64_t key) noexcept {
 
 }  // namespace
 
+Routes::Routes(const Topology& topology, Routing routing) : topology_{topology}, routing_{routing} {
+  for (int vertex = 0; vertex < topology.vertices(); ++vertex)
+    inner_.push_back(is_leaf(vertex) ? -1 : static_cast<int>(inners_++));
+  if (!topology.grid()) {
+    ways_.resize(inners_);
+    return;
+  }
+  const auto& [sides, joined, first] = *topology.grid();
+  for (int cell = 0; cell < topology.vertices() - first; ++cell) {
+    const std::size_t begin = places_.size();
+    int rest = cell;
+    for (std::size_t side = sides.size(); side-- > 0; rest /= sides[side])
+      places_.push_back(static_cast<std::uint16_t>(rest % sides[side]));
+    std::reverse(places_.begin() + static_cast<std::ptrdiff_t>(begin), places_.end());
+  }
+}
+
 void Routes::find(int from, int to, std::vector<int>& path) {
   path.clear();
+  if (from == to) return;
   // All that is behind one link is as far away as where that link leads.
   const auto last = topology_.hops(to);
   const int goal = last.size() == 1 ? last.front().to : to;
-  auto found = distances_.find(goal);
-  if (found == distances_.end()) found = distances_.emplace(goal, topology_.distances(goal)).first;
-  const std::vector<std::uint16_t>& distances = found->second;
-  const auto distance = [&](int vertex) { return distances[static_cast<std::size_t>(vertex)]; };
+  int at = from;
+  if (at != goal && is_leaf(at)) go(at, topology_.hops(at).front(), path);
   auto digits = static_cast<std::uint64_t>(to);  // that have not chosen yet
-  for (int at = from; at != goal && from != to;) {
-    const auto hops = topology_.hops(at);
-    std::size_t nearer = 0;
-    for (const Topology::Hop& hop : hops) nearer += distance(hop.to) < distance(at) ? 1 : 0;
-    if (routing_ == Routing::balanced)
-      digits = spread(static_cast<std::uint64_t>(to) << 32U ^ static_cast<std::uint64_t>(from) ^
-                      static_cast<std::uint64_t>(distance(at)) << 20U);
-    std::size_t left = digits % nearer;
-    digits /= nearer;
-    for (const Topology::Hop& hop : hops) {
-      if (distance(hop.to) >= distance(at) || left-- > 0) continue;
-      const Topology::Link& link = topology_.links()[static_cast<std::size_t>(hop.link)];
-      path.push_back(2 * hop.link + (link.b == at ? 1 : 0));
-      at = hop.to;
-      break;
+  if (topology_.grid())
+    while (at != goal) go(at, next_in_grid(at, from, to, goal, digits), path);
+  else if (at != goal) {
+    const Ways& ways = ways_to(goal);
+    while (at != goal) go(at, next(ways, at, from, to, digits), path);
+  }
+  if (goal != to) go(at, {to, last.front().link}, path);
+}
+
+void Routes::go(int& at, const Topology::Hop& hop, std::vector<int>& path) const {
+  const Topology::Link& link = topology_.links()[static_cast<std::size_t>(hop.link)];
+  path.push_back(2 * hop.link + (link.b == at ? 1 : 0));
+  at = hop.to;
+}
+
+/// @return which of so many ways is taken.
+std::uint64_t Routes::choose(std::uint64_t& digits, int from, int to, int distance,
+                             std::uint64_t count) const noexcept {
+  if (routing_ == Routing::balanced)
+    digits = spread(static_cast<std::uint64_t>(to) << 32U ^ static_cast<std::uint64_t>(from) ^
+                    static_cast<std::uint64_t>(distance) << 20U);
+  const std::uint64_t chosen = digits % count;
+  digits /= count;
+  return chosen;
+}
+
+/// @return the distance of two cells.
+int Routes::in_grid(int vertex, int goal) const noexcept {
+  const auto& [sides, joined, first] = *topology_.grid();
+  const std::uint16_t* const a = &places_[static_cast<std::size_t>(vertex - first) * sides.size()];
+  const std::uint16_t* const b = &places_[static_cast<std::size_t>(goal - first) * sides.size()];
+  int distance = 0;
+  for (std::size_t side = 0; side < sides.size(); ++side) {
+    const int far = std::abs(a[side] - b[side]);
+    distance += joined ? std::min(far, sides[side] - far) : far;
+  }
+  return distance;
+}
+
+Topology::Hop Routes::next_in_grid(int at, int from, int to, int goal,
+                                   std::uint64_t& digits) const {
+  const int distance = in_grid(at, goal);
+  const int first = topology_.grid()->first;
+  const auto hops = topology_.hops(at);
+  const auto leads_nearer = [&](const Topology::Hop& hop) {
+    return hop.to >= first && in_grid(hop.to, goal) < distance;
+  };
+  std::uint64_t nearer = 0;  // as a set, of the first of its hops
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < hops.size(); ++i) {
+    if (!leads_nearer(hops[i])) continue;
+    if (i < 64) nearer |= std::uint64_t{1} << i;
+    ++count;
+  }
+  std::uint64_t left = choose(digits, from, to, distance, count);
+  for (std::size_t i = 0; i < hops.size(); ++i) {
+    const bool is_nearer = i < 64 ? (nearer >> i & 1) == 1 : leads_nearer(hops[i]);
+    if (is_nearer && left-- == 0) return hops[i];
+  }
+  return hops.front();
+}
+
+Topology::Hop Routes::next(const Ways& ways, int at, int from, int to,
+                           std::uint64_t& digits) const {
+  const Way& way = ways[static_cast<std::size_t>(inner_[static_cast<std::size_t>(at)])];
+  const auto hops = topology_.hops(at);
+  std::uint64_t left = choose(digits, from, to, way.distance, way.count);
+  if ((way.first & kScattered) == 0) return hops[way.first + left];
+  for (std::size_t i = way.first & ~kScattered;; ++i) {
+    const int inner = inner_[static_cast<std::size_t>(hops[i].to)];
+    if (inner < 0 || ways[static_cast<std::size_t>(inner)].distance >= way.distance) continue;
+    if (left-- == 0) return hops[i];
+  }
+}
+
+const Routes::Ways& Routes::ways_to(int goal) {
+  Ways& ways = ways_[static_cast<std::size_t>(inner_[static_cast<std::size_t>(goal)])];
+  if (!ways.empty()) return ways;
+  if (++searched_ * inners_ > kMostWays) {
+    for (Ways& earlier : ways_) earlier = {};
+    searched_ = 1;
+  }
+  ways = search(goal);
+  return ways;
+}
+
+Routes::Ways Routes::search(int goal) const {
+  Ways ways(inners_);
+  const auto way_of = [&](int vertex) -> Way& {
+    return ways[static_cast<std::size_t>(inner_[static_cast<std::size_t>(vertex)])];
+  };
+  std::vector<int> order{goal};
+  way_of(goal).distance = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto farther = static_cast<std::uint16_t>(way_of(order[i]).distance + 1);
+    for (const Topology::Hop& hop : topology_.hops(order[i])) {
+      if (is_leaf(hop.to) || way_of(hop.to).distance != kFar) continue;
+      way_of(hop.to).distance = farther;
+      order.push_back(hop.to);
     }
   }
-  if (goal == to || from == to) return;
-  const int link = last.front().link;
-  path.push_back(2 * link + (topology_.links()[static_cast<std::size_t>(link)].b == goal ? 1 : 0));
+  for (const int vertex : order) point(vertex, ways);
+  return ways;
+}
+
+/// Notes which hops of a vertex lead nearer.
+void Routes::point(int vertex, Ways& ways) const {
+  Way& way = ways[static_cast<std::size_t>(inner_[static_cast<std::size_t>(vertex)])];
+  const auto hops = topology_.hops(vertex);
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < hops.size() && way.count < kFar; ++i) {
+    const int inner = inner_[static_cast<std::size_t>(hops[i].to)];
+    if (inner < 0 || ways[static_cast<std::size_t>(inner)].distance >= way.distance) continue;
+    if (way.count++ == 0) way.first = static_cast<std::uint32_t>(i);
+    last = i;
+  }
+  if (way.count > 0 && last - way.first + 1 > way.count) way.first |= kScattered;
 }
 
 }  // namespace tutti::inline v0

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "topology.hpp"
@@ -21,20 +20,50 @@ enum class Routing : std::uint8_t {
 class Routes {
  public:
   /// @param topology outlives this. @param routing see there.
-  explicit Routes(const Topology& topology, Routing routing = Routing::fixed)
-      : topology_{topology}, routing_{routing} {}
+  explicit Routes(const Topology& topology, Routing routing = Routing::fixed);
 
   /// @param from a host. @param to another one. @param path is set to the channels it takes: twice
   /// the index of each link, and one more where it goes from the link's b to its a. Nothing where
-  /// both are the same. Complexity: linear in the path, after a search per receiver.
+  /// both are the same. Complexity: linear in the path; in a network that is no grid after a search
+  /// per receiver, or per switch with receivers that have no other link.
   void find(int from, int to, std::vector<int>& path);
   /// @return how many channels there are: each link has two.
   [[nodiscard]] std::size_t channels() const noexcept { return 2 * topology_.links().size(); }
 
  private:
+  /// How a vertex goes on towards a goal.
+  struct Way {
+    std::uint32_t first = 0;  // of its hops that lead nearer to the goal
+    std::uint16_t count = 0;  // how many do
+    std::uint16_t distance = kFar;
+  };
+  using Ways = std::vector<Way>;  // by inner vertex
+  static constexpr std::uint16_t kFar = 0xffff;
+  /// Marks Way::first where others stand between the hops that lead nearer.
+  static constexpr std::uint32_t kScattered = std::uint32_t{1} << 31;
+
+  [[nodiscard]] bool is_leaf(int vertex) const noexcept {
+    return topology_.hops(vertex).size() == 1;
+  }
+  [[nodiscard]] const Ways& ways_to(int goal);
+  [[nodiscard]] Ways search(int goal) const;
+  void point(int vertex, Ways& ways) const;
+  [[nodiscard]] int in_grid(int vertex, int goal) const noexcept;
+  [[nodiscard]] std::uint64_t choose(std::uint64_t& digits, int from, int to, int distance,
+                                     std::uint64_t count) const noexcept;
+  [[nodiscard]] Topology::Hop next_in_grid(int at, int from, int to, int goal,
+                                           std::uint64_t& digits) const;
+  [[nodiscard]] Topology::Hop next(const Ways& ways, int at, int from, int to,
+                                   std::uint64_t& digits) const;
+  void go(int& at, const Topology::Hop& hop, std::vector<int>& path) const;
+
   const Topology& topology_;
   Routing routing_;
-  std::unordered_map<int, std::vector<std::uint16_t>> distances_{};  // by receiver
+  std::vector<int> inner_{};             // number of each vertex among those with several links
+  std::size_t inners_ = 0;               // how many these are
+  std::vector<std::uint16_t> places_{};  // coordinates of each cell of a grid
+  std::vector<Ways> ways_{};             // by goal, an inner vertex; empty if not searched
+  std::size_t searched_ = 0;             // how many are not
 };
 
 }  // namespace tutti::inline v0

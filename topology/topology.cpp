@@ -22,8 +22,9 @@ std::string words_of(int vertex, int hosts) {
 
 }  // namespace
 
-Topology::Topology(std::string name, int hosts, int switches, std::vector<Link> links)
-    : name_{std::move(name)}, hosts_{hosts}, links_{std::move(links)} {
+Topology::Topology(std::string name, int hosts, int switches, std::vector<Link> links,
+                   std::optional<Grid> grid)
+    : name_{std::move(name)}, hosts_{hosts}, links_{std::move(links)}, grid_{std::move(grid)} {
   if (hosts < 1) refuse(name_, "it has no hosts");
   if (switches < 0 || hosts > kMost - switches)
     refuse(name_, "it may have " + std::to_string(kMost) + " hosts and switches at most");

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,13 @@ struct LinkSpeed {
   Femtoseconds per_message = 0;
   /// Equality of all.
   friend bool operator==(const LinkSpeed&, const LinkSpeed&) = default;
+};
+
+/// Cells in rows, along which one goes from cell to cell, so that ways are known without a search.
+struct Grid {
+  std::vector<int> sides{};  ///< Lengths of the sides; the last coordinate runs fastest.
+  bool joined = false;       ///< Whether the last cell of a row is next to the first.
+  int first = 0;             ///< The vertex that is cell 0; the others follow it.
 };
 
 /// A network as a graph: vertices 0 .. hosts() - 1 are hosts, where ranks run, and those behind
@@ -47,8 +55,10 @@ class Topology {
   /// vertex to itself, a vertex that host 0 does not reach, no hosts, or too many of anything.
   /// @param name for a person, such as "torus:4x4". @param hosts how many. @param switches how
   /// many.
-  /// @param links those between them. Complexity: linear in vertices and links.
-  Topology(std::string name, int hosts, int switches, std::vector<Link> links);
+  /// @param links those between them. @param grid if they are one, beside hosts with a single link;
+  /// it is not checked. Complexity: linear in vertices and links.
+  Topology(std::string name, int hosts, int switches, std::vector<Link> links,
+           std::optional<Grid> grid = {});
 
   /// @return what it is called.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -60,6 +70,8 @@ class Topology {
   [[nodiscard]] int vertices() const noexcept { return static_cast<int>(first_.size()) - 1; }
   /// @return the links, as given.
   [[nodiscard]] const std::vector<Link>& links() const noexcept { return links_; }
+  /// @return the grid that the vertices with several links are, if they are known to be one.
+  [[nodiscard]] const std::optional<Grid>& grid() const noexcept { return grid_; }
   /// @param vertex in [0, vertices()). @return its neighbours, in the order of the links.
   [[nodiscard]] std::span<const Hop> hops(int vertex) const noexcept {
     const auto at = static_cast<std::size_t>(vertex);
@@ -73,6 +85,7 @@ class Topology {
   std::string name_;
   int hosts_;
   std::vector<Link> links_;
+  std::optional<Grid> grid_;
   std::vector<std::size_t> first_{};  // of each vertex in hops_, and the end
   std::vector<Hop> hops_{};
 };

@@ -232,6 +232,16 @@ void expect_cycles(const Graph& graph, std::size_t count) {
   }
 }
 
+// A search for each rank would take longer than all else of a profile.
+TEST(HamiltonianCycles, AreSearchedOnceForAllCopiesOfAGraph) {
+  const Graph graph = parse_graph("torus:4x4x4");
+  const Graph copy = graph.with_ranks_on({3, 2, 1, 0});
+  EXPECT_EQ(&graph.rings(), &copy.rings());
+  EXPECT_EQ(graph.rings(), hamiltonian_cycles(graph));
+  EXPECT_NE(&graph.rings(), &parse_graph("torus:4x4x4").rings());
+  EXPECT_THROW((void)parse_graph("slim_fly:q=5").rings(), Error);
+}
+
 TEST(HamiltonianCycles, ShareNoLink) {
   struct Known {
     const char* graph;

@@ -64,6 +64,12 @@ TEST(Topologies, AreWhatTheirDefinitionsSay) {
       {"slim_fly:5", 50, 50, 50 + 175, 4, {{7, 50}}},
       {"slim_fly:4:hosts=2", 64, 32, 64 + 96, 4, {{6, 32}}},
       {"rails:4x8", 32, 12, 64, 4, {{0, 12}}},
+      {"torus:4x4:direct", 16, 0, 32, 4, {}},
+      {"torus:2x3:direct", 6, 0, 3 + 6, 2, {}},
+      {"torus:1:direct", 1, 0, 0, 0, {}},
+      {"mesh:3x3:direct", 9, 0, 12, 4, {}},
+      {"hypercube:4:direct", 16, 0, 32, 4, {}},
+      {"slim_fly:5:direct", 50, 0, 175, 2, {}},
   };
   for (const Expected& expected : all) {
     const Topology topology = parse_topology(expected.text);
@@ -86,6 +92,17 @@ TEST(Topologies, JoinEachTwoGroupsOfADragonflyAlike) {
     const bool is_full = topology.switches() == 36;
     EXPECT_EQ(counts.size(), is_full ? 36U : 10U) << "all pairs of groups";
     for (const auto& [groups, count] : counts) EXPECT_EQ(count, is_full ? 1 : 2) << text;
+  }
+}
+
+// So each host's messages leave through several links at once.
+TEST(Topologies, OfDirectRoutersHaveHostsWithAllLinks) {
+  for (const auto& [text, links] : std::initializer_list<std::pair<const char*, std::size_t>>{
+           {"torus:4x4x4:direct", 6}, {"hypercube:5:direct", 5}, {"slim_fly:5:direct", 7}}) {
+    const Topology topology = parse_topology(text);
+    EXPECT_EQ(topology.name(), text);
+    for (int host = 0; host < topology.hosts(); ++host)
+      EXPECT_EQ(topology.hops(host).size(), links) << text;
   }
 }
 
@@ -113,7 +130,13 @@ TEST(Topologies, ThatMakeNoSenseAreRefused) {
       {"torus:4x0", "a side is 0, expected 1 .. "},
       {"torus:1024x1024x1024", "too many"},
       {"torus:4x4:hosts", "'hosts' where name=value"},
-      {"torus:4x4:hosts=0", "hosts of a router is 0"},
+      {"torus:4x4:hosts=0", "routers of 0 hosts, where 1 or more should be, or direct"},
+      {"torus:4x4:direct=1", "option 'direct' that torus does not take"},
+      {"torus:4x4:direct:hosts=2", "hosts of routers that are the hosts themselves"},
+      {"dragonfly:0x4x1", "hosts of a router is 0, expected 1 .. "},
+      {"dragonfly:1x4x1:direct", "option 'direct' that dragonfly does not take"},
+      {"switch:4:direct", "option 'direct' that switch does not take"},
+      {"torus:2048x1024:direct", "2097152 hosts are too many"},
       {"torus:4x4:host=2", "option 'host' that torus does not take"},
       {"torus:4x4:hosts=2:hosts=2", "or that stands there twice"},
       {"switch:0", "the number of hosts is 0"},

@@ -85,6 +85,20 @@ TEST(NetworkProfile, LinksThatManyShareAreSlower) {
   EXPECT_EQ(bytes_on("fat_tree:4x2:up=1x1"), 6000);
 }
 
+// On a torus of hosts the rings in all four directions have links of their own.
+TEST(NetworkProfile, LinksOfAHostThatIsARouterWorkAtOnce) {
+  const auto bytes_on = [](const char* choice, const char* network) {
+    return profile_on(parse_choice(Collective::all_reduce, choice), 16, 0, network_named(network))
+               .time(64'000, 0)
+               .bytes /
+           kByteTime;
+  };
+  const char* const rings = "multi_ring:graph=torus:4x4";
+  EXPECT_EQ(bytes_on(rings, "torus:4x4"), 30 * 4000);
+  EXPECT_EQ(bytes_on(rings, "torus:4x4:direct"), 30 * 1000);
+  EXPECT_EQ(bytes_on("ring", "torus:4x4:direct"), 30 * 4000);
+}
+
 TEST(NetworkProfile, SegmentsFollowTheFirstAsFastAsTheBusiestLink) {
   const Choice chain = parse_choice(Collective::broadcast, "chain");
   const NetworkProfile profile = profile_on(chain, 8, 0, network_named("switch:8"));
@@ -105,6 +119,62 @@ TEST(NetworkProfile, OfOneForAllIsThatOfAll) {
     const NetworkTerms quick = profile_on(one, 8, 0, network).time(1 << 20, 0);
     EXPECT_EQ(quick, profile_on(all, 8, 0, network).time(1 << 20, 0)) << one.text();
   }
+}
+
+// A network is asked once for all choices: what one has found out changes nothing for the next.
+TEST(NetworkProfile, IsTheSameOnANetworkThatHasBeenAsked) {
+  for (const char* const text : {"switch:16", "fat_tree:4x4:up=1x2", "torus:4x4:direct"}) {
+    const RankNetwork asked = network_named(text);
+    for (const Collective collective : {Collective::all_reduce, Collective::all_to_all})
+      for (const Algorithm& row : catalog()) {
+        if (row.collective != collective || !has_default(row.parameter) ||
+            !admits(row.traits.sizes, 16))
+          continue;
+        const Choice choice{.algorithm = &row, .number = row.default_number};
+        EXPECT_EQ(profile_on(choice, 16, 0, asked).time(1 << 20, 0),
+                  profile_on(choice, 16, 0, network_named(text)).time(1 << 20, 0))
+            << text << ", " << choice.text();
+      }
+    RankNetwork other = asked;
+    other.topology = parse_topology("mesh:16");
+    const Choice ring = parse_choice(Collective::all_reduce, "ring");
+    EXPECT_EQ(profile_on(ring, 16, 0, other).time(1 << 20, 0),
+              profile_on(ring, 16, 0, network_named("mesh:16")).time(1 << 20, 0));
+  }
+}
+
+// The ring is its closed form however many ranks there are, and who sends to all others at a switch
+// fills its own link.
+TEST(NetworkProfile, OfManyRanksIsAClosedForm) {
+  constexpr int n = 65'536;
+  const RankNetwork network = network_named("switch:65536");
+  const auto terms_of = [&](const char* choice) {
+    return profile_on(parse_choice(Collective::all_reduce, choice), n, 0, network)
+        .time(std::size_t{n} * 8, 0);
+  };
+  const NetworkTerms ring = terms_of("ring"), direct = terms_of("direct");
+  EXPECT_EQ(ring.messages, std::int64_t{2} * (n - 1) * kMessageTime);
+  EXPECT_EQ(ring.bytes, std::int64_t{2} * (n - 1) * 8 * kByteTime);
+  EXPECT_EQ(direct.bytes, ring.bytes);
+  EXPECT_EQ(direct.latency, 2 * 2 * kLinkTime);
+}
+
+TEST(NetworkProfile, SaysWhereItWouldTakeTooLong) {
+  const auto refusal = [](Collective collective, const char* choice, const char* network, int n) {
+    try {
+      (void)profile_on(parse_choice(collective, choice), n, 0, network_named(network));
+      return std::string{};
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      return std::string{error.what()};
+    }
+  };
+  const char* const far = "fat_tree:256x256:up=1x16";
+  for (const std::string& words : {refusal(Collective::all_gather, "swing", far, 65'536),
+                                   refusal(Collective::all_reduce, "direct", far, 65'536),
+                                   refusal(Collective::all_to_all, "bruck", far, 65'536)})
+    EXPECT_EQ(words.find("too long to profile on 65536 ranks: "), 0U) << words;
+  EXPECT_EQ(refusal(Collective::all_reduce, "circulant", far, 65'536), "");
 }
 
 TEST(NetworkProfile, RefusesFewerPlacesThanRanks) {

@@ -7,13 +7,16 @@
 #include <vector>
 
 #include "topology/families.hpp"
+#include "topology/placed.hpp"
 
 namespace tutti::inline v0 {
 namespace {
 
-constexpr const char* kNetworks[]{"switch:5",   "fat_tree:2x3x2",   "dragonfly:2x3x1",
-                                  "torus:3x4",  "mesh:2x3:hosts=2", "hypercube:3",
-                                  "slim_fly:3", "rails:2x3"};
+constexpr const char* kNetworks[]{"switch:5",       "fat_tree:2x3x2",     "dragonfly:2x3x1",
+                                  "torus:3x4",      "mesh:2x3:hosts=2",   "hypercube:3",
+                                  "slim_fly:3",     "rails:2x3",          "torus:4x3x2:direct",
+                                  "mesh:5",         "mesh:4x2:direct",    "torus:5:direct",
+                                  "torus:2:direct", "hypercube:3:direct", "slim_fly:3:direct"};
 
 TEST(Routes, AreShortestPaths) {
   for (const char* const text : kNetworks)
@@ -34,6 +37,40 @@ TEST(Routes, AreShortestPaths) {
           EXPECT_EQ(path.size(), topology.distances(to)[static_cast<std::size_t>(from)]) << text;
         }
     }
+}
+
+// What is known of a grid chooses the ways that a search would.
+TEST(Routes, OfAGridAreThoseOfASearch) {
+  for (const char* const text : {"torus:3x4", "torus:4x4x2:hosts=2", "mesh:2x5", "hypercube:4",
+                                 "torus:4x5:direct", "mesh:3x3:direct", "hypercube:4:direct"})
+    for (const Routing routing : {Routing::fixed, Routing::balanced}) {
+      const Topology known = parse_topology(text);
+      ASSERT_TRUE(known.grid().has_value()) << text;
+      const Topology searched{known.name(), known.hosts(), known.switches(), known.links()};
+      Routes quick{known, routing}, slow{searched, routing};
+      std::vector<int> path, other;
+      for (int from = 0; from < known.hosts(); ++from)
+        for (int to = 0; to < known.hosts(); ++to) {
+          quick.find(from, to, path);
+          slow.find(from, to, other);
+          ASSERT_EQ(path, other) << text << ", from " << from << " to " << to;
+        }
+    }
+}
+
+// Ranks of a host that is a router reach others through it.
+TEST(Routes, OfPlacedRanksAreShortestPaths) {
+  const std::vector<int> hosts{0, 0, 1, 1, 4, 5, 5};
+  for (const char* const text : {"torus:3x2", "torus:3x2:direct", "mesh:6:direct", "switch:6"}) {
+    const Topology placed = place_ranks(parse_topology(text), hosts, {});
+    Routes routes{placed};
+    std::vector<int> path;
+    for (int from = 0; from < placed.hosts(); ++from)
+      for (int to = 0; to < placed.hosts(); ++to) {
+        routes.find(from, to, path);
+        EXPECT_EQ(path.size(), placed.distances(to)[static_cast<std::size_t>(from)]) << text;
+      }
+  }
 }
 
 /// The most messages on one channel where every host sends to the one so many further on.

@@ -79,6 +79,12 @@ TEST(Structured, RoutersBecomeTheGraphOfTheirFamily) {
   EXPECT_EQ(text("slim_fly:5", 50), "slim_fly:q=5");
   EXPECT_EQ(text("mesh:3", 3), "edges:0-1+1-2");
   EXPECT_EQ(text("torus:4x4:hosts=2", 32), "torus:4x4:per_router=2");
+  // Hosts that are routers.
+  EXPECT_EQ(text("torus:4x4:direct", 16), "torus:4x4");
+  EXPECT_EQ(text("hypercube:3:direct", 8), "hypercube:3");
+  EXPECT_EQ(text("slim_fly:5:direct", 50), "slim_fly:q=5");
+  EXPECT_EQ(text("mesh:3:direct", 3), "edges:0-1+1-2");
+  EXPECT_EQ(text("torus:2x2:direct", 3), "torus:2x2:ranks=0+1+2");
   // Switches without hosts are no place for a rank, and one switch has no links.
   EXPECT_EQ(text("fat_tree:4x4", 16), "");
   EXPECT_EQ(text("rails:2x4", 8), "");

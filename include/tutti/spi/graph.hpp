@@ -88,6 +88,11 @@ class TUTTI_API Graph {
   /// choice can. Made at the first call, by one thread, for all copies of this graph. Throws
   /// Error{invalid_argument} beyond 4,096 routers. @return one tree per router.
   [[nodiscard]] const SpanningTrees& trees() const;
+  /// The rings of the multi_ring algorithm: cycles through all routers that share no link, as many
+  /// as half of a router's links. Known of rings, complete graphs, tori and hypercubes. Searched at
+  /// the first call, as trees(). Throws Error{invalid_argument} where none are known, or none are
+  /// found. @return each as its routers in turn.
+  [[nodiscard]] const std::vector<std::vector<int>>& rings() const;
 
   /// @return how many ranks there are.
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(router_of_.size()); }
