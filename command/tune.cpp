@@ -148,8 +148,7 @@ namespace {
 CLI::App* add_measuring(CLI::App& app, const char* name, const char* help, TuneFlags& flags) {
   CLI::App* command = app.add_subcommand(name, help);
   add_flags(*command, kWorldFlags, flags.sweep);
-  command->add_option("--buffers", flags.buffers,
-                      "private,visible; default: those that the transport has");
+  command->add_option("--buffers", flags.buffers, "private,visible; default: those that are there");
   command->add_option("-o,--output", flags.output,
                       "the file; default: the one that init looks for");
   return command;
