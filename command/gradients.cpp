@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <fstream>
@@ -79,7 +80,8 @@ class GradientsReports {
   explicit GradientsReports(const GradientsFlags& flags) : flags_{flags} {}
 
   void open() {
-    if (!flags_.plot.empty()) plot_command_ = plot_command(flags_.plot);
+    if (!flags_.plot.empty()) commands_.push_back(plot_command(flags_.plot));
+    if (!flags_.html.empty()) commands_.push_back(page_command(flags_.html, "gradients_page.py"));
     if (!flags_.settings.empty()) check_writable(flags_.settings);
     json_ = LineFile{flags_.json};
   }
@@ -97,19 +99,21 @@ class GradientsReports {
     std::ofstream file{flags_.settings, std::ios::app};
     file << "// " << comment << "\n";
   }
-  [[nodiscard]] ExitCode draw_plot() const {
-    return plot_command_.empty() ? ExitCode::good : draw(plot_command_, lines_);
+  [[nodiscard]] ExitCode draw_all() const {
+    ExitCode code = ExitCode::good;
+    for (const std::string& command : commands_) code = std::max(code, draw(command, lines_));
+    return code;
   }
   void close() const {
-    for (const std::string& path : {flags_.json, flags_.plot, flags_.settings})
+    for (const std::string& path : {flags_.json, flags_.plot, flags_.html, flags_.settings})
       if (!path.empty()) write_out("# wrote " + path + "\n", stdout);
   }
 
  private:
   const GradientsFlags& flags_;
   LineFile json_{};
-  std::vector<std::string> lines_{};  // what the plot is drawn from
-  std::string plot_command_{};
+  std::vector<std::string> lines_{};     // what pictures are made of
+  std::vector<std::string> commands_{};  // that make them
 };
 
 class GradientsCommand {
@@ -199,7 +203,7 @@ class GradientsCommand {
     }
     reports_.record(gradients_summary(verdict, times.is_interrupted));
     if (verdict.steps > 0) {
-      code_ = static_cast<int>(reports_.draw_plot());
+      code_ = static_cast<int>(reports_.draw_all());
       if (code_ == 0) reports_.close();
     }
     if (!times.is_interrupted) return;

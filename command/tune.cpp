@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <functional>
 #include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "command/commands.hpp"
 #include "command/fail.hpp"
@@ -13,6 +17,7 @@
 #include "perf/calibrate.hpp"
 #include "perf/command_line.hpp"
 #include "perf/sweep_failure.hpp"
+#include "perf/sweep_plot.hpp"
 #include "perf/tune.hpp"
 #include "runtime/tuning_file.hpp"
 
@@ -25,8 +30,53 @@ struct TuneFlags {
   SweepFlags sweep;
   std::string buffers;
   std::string output;
+  std::string html;
   bool again = false;
 };
+
+// A flag that steers the measurement: declared and repeated from here.
+struct TuneFlag {
+  const char* names;
+  std::string SweepFlags::*member;
+  const char* help;
+};
+
+constexpr std::array kWorldFlags{
+    TuneFlag{"--transport", &SweepFlags::transport, "auto, shm, tcp, mpi, shm+mpi"},
+    TuneFlag{"--load", &SweepFlags::load, "algorithms of one's own: module.so,schedule.json,..."},
+    TuneFlag{"--ranks", &SweepFlags::ranks, "start so many, or insist on it"},
+    TuneFlag{"--timeout", &SweepFlags::timeout, "deadline of one operation"},
+    TuneFlag{"--seed", &SweepFlags::seed, "of the shuffled rounds"},
+};
+constexpr std::array kTableFlags{
+    TuneFlag{"-C,--collective", &SweepFlags::collective, "a,b,... or all"},
+    TuneFlag{"-b,--begin", &SweepFlags::begin, "least bytes: 8, 64K, 4M, 1G"},
+    TuneFlag{"-e,--end", &SweepFlags::end, "greatest bytes"},
+    TuneFlag{"-f,--factor", &SweepFlags::factor, "from one size to the next"},
+    TuneFlag{"--budget", &SweepFlags::budget, "time per size and choice"},
+};
+
+void add_flags(CLI::App& command, std::span<const TuneFlag> flags, SweepFlags& values) {
+  for (const TuneFlag& flag : flags)
+    command.add_option(flag.names, values.*flag.member, flag.help)->capture_default_str();
+}
+
+// A command line that measures the same again, without where results go.
+std::vector<std::string> repeat_arguments(const TuneFlags& flags) {
+  std::vector<std::string> arguments;
+  const auto repeat = [&](std::span<const TuneFlag> list) {
+    for (const TuneFlag& flag : list) {
+      const std::string names = flag.names;
+      if (const std::string& value = flags.sweep.*flag.member; !value.empty())
+        arguments.push_back(names.substr(names.find("--")) + "=" + value);
+    }
+  };
+  repeat(kTableFlags);
+  repeat(kWorldFlags);
+  if (!flags.buffers.empty()) arguments.push_back("--buffers=" + flags.buffers);
+  arguments.emplace_back("--again");
+  return arguments;
+}
 
 // Where peers see each other's memory, both kinds are worth a table.
 std::vector<std::string> kinds_of(const TuneFlags& flags) {
@@ -43,7 +93,8 @@ std::vector<std::string> kinds_of(const TuneFlags& flags) {
 }
 
 TuneOptions understand_tune(const TuneFlags& flags) {
-  TuneOptions options{.again = flags.again};
+  TuneOptions options{
+      .again = flags.again, .html = flags.html, .arguments = repeat_arguments(flags)};
   for (const std::string& kind : kinds_of(flags)) {
     SweepFlags sweep = flags.sweep;
     sweep.buffers = kind;
@@ -60,6 +111,20 @@ TuneOptions understand_tune(const TuneFlags& flags) {
     throw Failure{ExitCode::environment,
                   "neither XDG_CONFIG_HOME nor HOME says where the file belongs: name one by -o"};
   return options;
+}
+
+// Rank 0 writes the page; whether it can is everybody's business, before minutes of measuring.
+int tune(World& world, TuneOptions options) {
+  std::int64_t code = 0;
+  if (!options.html.empty() && world.communicator().rank() == 0) {
+    try {
+      options.page_command = page_command(options.html, "tune_page.py");
+    } catch (const Failure& failure) {
+      code = fail_alike("tutti tune", failure);
+    }
+  }
+  from_rank_zero(world.communicator(), std::span{&code, 1});
+  return code != 0 ? static_cast<int>(code) : Tuner{world, options}.run();
 }
 
 // One of the two commands of this file, which share flags.
@@ -82,17 +147,10 @@ namespace {
 
 CLI::App* add_measuring(CLI::App& app, const char* name, const char* help, TuneFlags& flags) {
   CLI::App* command = app.add_subcommand(name, help);
-  const auto add = [command](const char* names, std::string& value, const char* words) {
-    command->add_option(names, value, words)->capture_default_str();
-  };
-  SweepFlags& sweep = flags.sweep;
-  add("--transport", sweep.transport, "auto, shm, tcp, mpi, shm+mpi");
-  add("--buffers", flags.buffers, "private,visible; default: those that the transport has");
-  add("--load", sweep.load, "algorithms of one's own: module.so,schedule.json,...");
-  add("--ranks", sweep.ranks, "start so many, or insist on it");
-  add("--timeout", sweep.timeout, "deadline of one operation");
-  add("--seed", sweep.seed, "of the shuffled rounds");
-  add("-o,--output", flags.output, "the file; default: the one that init looks for");
+  add_flags(*command, kWorldFlags, flags.sweep);
+  command->add_option("--buffers", flags.buffers, "private,visible; default: those that are there");
+  command->add_option("-o,--output", flags.output,
+                      "the file; default: the one that init looks for");
   return command;
 }
 
@@ -100,32 +158,20 @@ CLI::App* add_measuring(CLI::App& app, const char* name, const char* help, TuneF
 
 void add_tune(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<TuneFlags>();
-  CLI::App* command = add_measuring(
-      app, "tune", "measure which algorithm is fastest where", *flags);
-  SweepFlags& sweep = flags->sweep;
-  sweep.factor = "4";
-  const auto add = [command](const char* names, std::string& value, const char* help) {
-    command->add_option(names, value, help)->capture_default_str();
-  };
-  add("-C,--collective", sweep.collective, "a,b,... or all");
-  add("-b,--begin", sweep.begin, "least bytes: 8, 64K, 4M, 1G");
-  add("-e,--end", sweep.end, "greatest bytes");
-  add("-f,--factor", sweep.factor, "from one size to the next");
-  add("--budget", sweep.budget, "time per size and choice");
+  CLI::App* command =
+      add_measuring(app, "tune", "measure which algorithm is fastest where", *flags);
+  flags->sweep.factor = "4";
+  add_flags(*command, kTableFlags, flags->sweep);
   command->add_flag("--again", flags->again, "measure also what the file has already");
-  command->callback([flags, &run] {
-    run = [flags] {
-      return measure_into_file("tutti tune", *flags, [](World& world, const TuneOptions& options) {
-        return Tuner{world, options}.run();
-      });
-    };
-  });
+  command->add_option("--html", flags->html, "write a page to look at");
+  command->callback(
+      [flags, &run] { run = [flags] { return measure_into_file("tutti tune", *flags, tune); }; });
 }
 
 void add_calibrate(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<TuneFlags>();
-  CLI::App* command = add_measuring(
-      app, "calibrate", "measure in seconds what messages cost", *flags);
+  CLI::App* command =
+      add_measuring(app, "calibrate", "measure in seconds what messages cost", *flags);
   command->callback([flags, &run] {
     run = [flags] { return measure_into_file("tutti calibrate", *flags, calibrate); };
   });

@@ -59,6 +59,7 @@ constexpr std::array kGradientsFlags{
     GradientsFlag{"--timeout", &GradientsFlags::timeout, false, "deadline of one operation"},
     GradientsFlag{"--json", &GradientsFlags::json, true, "write a file of JSON lines"},
     GradientsFlag{"--plot", &GradientsFlags::plot, true, "draw an .svg or .png"},
+    GradientsFlag{"--html", &GradientsFlags::html, true, "write a page to look at"},
     GradientsFlag{"--settings", &GradientsFlags::settings, true,
                   "write the best for tutti::load_gradient_options"},
 };

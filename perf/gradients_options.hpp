@@ -34,6 +34,7 @@ struct GradientsFlags {
   std::string timeout = "60s";
   std::string json;
   std::string plot;
+  std::string html;
   std::string settings;
 };
 

@@ -78,7 +78,7 @@ def figure_of(lines, choices, styles, sizes):
         add_reigns(figure, times, styles, kind)
         for size, _, _ in crossovers(times):
             figure.add_shape(type="line", x0=size, x1=size, y0=0, y1=1, xref="x",
-                             yref="y domain", layer="below",
+                             yref="y domain", layer="below", opacity=1,
                              line={"color": "#444444", "width": 1,
                                    "dash": "solid" if kind == "measured" else "dot"})
     return figure

@@ -13,6 +13,7 @@
 #include "perf/sweep_context.hpp"
 #include "perf/sweep_failure.hpp"
 #include "perf/sweep_interrupt.hpp"
+#include "perf/sweep_plot.hpp"
 #include "perf/sweep_units.hpp"
 #include "perf/tune_candidates.hpp"
 #include "perf/tuning_store.hpp"
@@ -52,13 +53,13 @@ double median_or_nothing(const Measured& measured) {
 
 }  // namespace
 
-Tuner::Tuner(World& world, const TuneOptions& options) : world_{world}, options_{options} {
+Tuner::Tuner(World& world, const TuneOptions& options)
+    : world_{world}, options_{options}, context_{collect_context(world, options.arguments)} {
   if (world_.communicator().size() == 1)
     throw Failure{ExitCode::usage,
                   "one rank has nothing to choose: start more, by a launcher or --ranks 4"};
-  const Context context = collect_context(world_, {});
-  hosts_ = static_cast<int>(context.hosts.size());
-  is_oversubscribed_ = context.is_oversubscribed();
+  hosts_ = static_cast<int>(context_.hosts.size());
+  is_oversubscribed_ = context_.is_oversubscribed();
   transport_ = transport_of(world_.communicator()).capabilities().name;
   tuning_ = load_tuning(world_, options_.path);
 }
@@ -176,8 +177,10 @@ void Tuner::report(const TuneJob& job, const SizeResult& result) {
     wrong_ += measured.wrong;
     if (measured.times_us.empty()) continue;
     const double median = median_of(measured.times_us);
-    if (measured.candidate.kind == Kind::automatic) automatic = median;
-    else if (best == nullptr || median < median_of(best->times_us)) best = &measured;
+    if (measured.candidate.kind == Kind::automatic) {
+      automatic = median;
+      automatic_.push_back({place_of(job), total_bytes(job.problem), summarize(measured.times_us)});
+    } else if (best == nullptr || median < median_of(best->times_us)) best = &measured;
   }
   if (best == nullptr) return;
   const double least = median_of(best->times_us);
@@ -201,6 +204,20 @@ void Tuner::close() const {
                options_.path);
 }
 
+// Of all that the file has of these ranks, whenever it was measured.
+int Tuner::write_page() {
+  if (options_.page_command.empty()) return 0;
+  const TunePage page{.context = context_,
+                      .options = options_,
+                      .tuning = tuning_,
+                      .automatic = automatic_,
+                      .transport = transport_,
+                      .hosts = hosts_};
+  const ExitCode code = draw(options_.page_command, lines_of(page, world_));
+  if (code == ExitCode::good) fmt::print("wrote {}\n", options_.html);
+  return static_cast<int>(code);
+}
+
 int Tuner::run() {
   const std::vector<TuneJob> jobs = plan();
   if (is_first()) {
@@ -220,11 +237,15 @@ int Tuner::run() {
     report(job, result);
     keep(job, result);
   }
-  if (is_first()) close();
-  std::array<std::int64_t, 1> wrong{static_cast<std::int64_t>(wrong_)};
-  from_rank_zero(world_.communicator(), wrong);
-  if (wrong[0] > 0) return static_cast<int>(ExitCode::wrong_data);
-  return interrupted_ ? kTuneSignalExit + std::max(interrupt_signal(), 2) : 0;
+  std::array<std::int64_t, 2> ends{0, static_cast<std::int64_t>(wrong_)};
+  if (is_first()) {
+    close();
+    ends[0] = write_page();
+  }
+  from_rank_zero(world_.communicator(), ends);
+  if (ends[1] > 0) return static_cast<int>(ExitCode::wrong_data);
+  return interrupted_ ? kTuneSignalExit + std::max(interrupt_signal(), 2)
+                      : static_cast<int>(ends[0]);
 }
 
 }  // namespace tutti::perf

@@ -4,8 +4,10 @@
 
 #include <vector>
 
+#include "perf/sweep_context.hpp"
 #include "perf/sweep_measure.hpp"
 #include "perf/tune_options.hpp"
+#include "perf/tune_page.hpp"
 #include "selector/tuning.hpp"
 
 namespace tutti::perf {
@@ -37,15 +39,18 @@ class Tuner {
   void keep(const TuneJob& job, const SizeResult& result);
   void report(const TuneJob& job, const SizeResult& result);
   void close() const;
+  [[nodiscard]] int write_page();
   [[nodiscard]] bool is_first() { return world_.communicator().rank() == 0; }
 
   World& world_;
   const TuneOptions& options_;
+  Context context_;
   std::string transport_;
   int hosts_ = 1;
   bool is_oversubscribed_ = false;
   detail::Tuning tuning_{};
-  std::vector<double> losses_{};  // of the model's choice, over the best
+  std::vector<double> losses_{};        // of the model's choice, over the best
+  std::vector<ModelTime> automatic_{};  // what the model's choices took
   std::size_t wrong_ = 0;
   bool interrupted_ = false;
 };

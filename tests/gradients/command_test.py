@@ -72,7 +72,8 @@ def test_usage():
         (2, "compression 'int3'", [*small, "--compression", "int3"]),
         (2, "cannot write", [*small, "--json", "/nowhere/at/all.jsonl"]),
         (2, "cannot write", [*small, "--settings", "/nowhere/at/all.txt"]),
-        (2, "not an .svg or .png", [*small, "--plot", "x.pdf"])])
+        (2, "not an .svg or .png", [*small, "--plot", "x.pdf"]),
+        (2, "not an .html file", [*small, "--html", "x.pdf"])])
 
 
 def test_files():
