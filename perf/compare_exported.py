@@ -63,7 +63,8 @@ def what_was_measured(tuning, collectives):
     sizes -= {0}
     if not names or not sizes:
         fail(f"{tuning} has nothing to compare")
-    return sorted(names), ["-b", str(min(sizes)), "-e", str(max(sizes)), "-f", "4"]
+    factor = min((large // small for small, large in zip(sorted(sizes), sorted(sizes)[1:])), default=2)
+    return sorted(names), ["-b", str(min(sizes)), "-e", str(max(sizes)), "-f", str(max(factor, 2))]
 
 
 def settings_of(known, folder):
