@@ -79,7 +79,8 @@ def settings_of(known, folder):
         text = pathlib.Path(path).read_text(encoding="utf-8")
         return dict(re.findall(r'^export (\w+)="(.*)"$', text, re.MULTILINE))
     if known.to.startswith("mpich"):
-        return {"MPIR_CVAR_DEVICE_COLLECTIVES": "none",
+        device = "MPIR_CVAR_DEVICE_COLLECTIVES"  # with others, set it before
+        return {device: os.environ.get(device, "none"),
                 "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": path}
     return {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
             "OMPI_MCA_coll_tuned_dynamic_rules_filename": path}
