@@ -154,6 +154,11 @@ class Export(unittest.TestCase):
         for inner in branch.values():
             self.ends_well(inner)
 
+    def test_open_mpi_does_not_ask_for_blocks(self):
+        text = self.text("openmpi", table("gather", [cell(64, "linear:k=4", 1),
+                                                     cell(64, "direct", 2)]))
+        self.assertIn("0 1 0 0 # basic_linear", text)
+
     def test_intel_mpi_reads_variables(self):
         text = self.text("intel", ALL_REDUCE, ALL_GATHER)
         variables = dict(re.findall(r'^export (\w+)="(.*)"$', text, re.MULTILINE))
