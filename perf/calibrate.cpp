@@ -95,9 +95,11 @@ class Calibration {
     std::vector<const detail::Candidate*> judged;
     for (const detail::Candidate& candidate : selection.candidates)
       if (candidate.refusal.empty()) {
-        candidates.push_back({.label = candidate.choice.text(),
-                              .algorithm = candidate.choice.name(),
-                              .choice = candidate.choice.text()});
+        candidates.push_back(
+            {.label = candidate.choice.text(),
+             .algorithm = candidate.choice.name(),
+             .choice = candidate.choice.text(),
+             .segment = candidate.segment_bytes == 0 ? Options::kWhole : candidate.segment_bytes});
         judged.push_back(&candidate);
       }
     const Setting setting{world_, options_, is_oversubscribed_, [] {}};

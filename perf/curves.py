@@ -59,16 +59,21 @@ def measured_times(lines):
             if label not in ("auto", "native")}
 
 
+def label_of(candidate):
+    """As a sweep calls it, with the segments where they are not those of every call."""
+    return candidate.get("label", candidate["algorithm"])
+
+
 def predicted_times(choices):
     """label -> {bytes: (prediction, it, it)}; `auto` is what the model says of what it chose."""
     times = {}
     for choice in choices:
         for candidate in choice["candidates"]:
-            time, label = candidate["predicted_us"], candidate["algorithm"]
+            time, label = candidate["predicted_us"], label_of(candidate)
             if not time or choice["bytes"] <= 0:
                 continue
             times.setdefault(label, {})[choice["bytes"]] = (time, time, time)
-            if label == choice["chosen"]:
+            if label == choice.get("label", choice["chosen"]):
                 times.setdefault("auto", {})[choice["bytes"]] = (time, time, time)
     return times
 

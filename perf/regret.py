@@ -44,11 +44,13 @@ def medians(here):
     return {label: cell["median_us"] for label, cell in here.items()}
 
 
-def standing_for(here, algorithm):
-    """The cell that says what an algorithm takes: its own, or that of auto where auto ran it."""
-    if algorithm in here:
-        return here[algorithm]
-    return here["auto"] if here["auto"]["runs"] == algorithm else None
+def standing_for(here, one, name):
+    """The cell that says what a choice takes: its own, or that of auto where auto ran it."""
+    label, auto = one.get("label", one[name]), here["auto"]
+    if label in here:
+        return here[label]
+    is_run = (auto["runs"], auto.get("segment_bytes")) == (one[name], one.get("segment_bytes"))
+    return auto if is_run else None
 
 
 def noise_of(here):
@@ -62,11 +64,11 @@ def noise_of(here):
 
 def predictions(here, choice):
     """Pairs of predicted and measured time, and the cell of the predicted winner."""
-    known = [(candidate, standing_for(here, candidate["algorithm"]))
+    known = [(candidate, standing_for(here, candidate, "algorithm"))
              for candidate in choice["candidates"] if candidate["predicted_us"] is not None]
     pairs = [(candidate["predicted_us"], cell["median_us"]) for candidate, cell in known if cell]
     if choice["basis"] == "least predicted time":
-        return pairs, standing_for(here, choice["chosen"])
+        return pairs, standing_for(here, choice, "chosen")
     known.sort(key=lambda one: one[0]["predicted_us"])
     return pairs, known[0][1] if known else None
 

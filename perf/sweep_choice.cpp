@@ -4,6 +4,7 @@
 
 #include "collectives/select_for.hpp"
 #include "perf/sweep_buffers.hpp"
+#include "perf/sweep_units.hpp"
 
 namespace tutti::perf {
 
@@ -12,6 +13,15 @@ namespace {
 // What it would take, in microseconds.
 double in_microseconds(Femtoseconds time) {
   return static_cast<double>(time / 1'000'000) / 1000;
+}
+
+// The choice as a sweep calls it, which measures each with its usual segments; others are named.
+std::string label_of(const detail::Candidate& candidate, std::size_t bytes) {
+  const std::size_t usual = candidate.choice.algorithm->segment_bytes;
+  const bool is_usual = candidate.segment_bytes == (usual < bytes ? usual : 0);
+  if (is_usual) return candidate.choice.text();
+  return candidate.choice.text() + "/" +
+         (candidate.segment_bytes == 0 ? "whole" : format_bytes(candidate.segment_bytes));
 }
 
 }  // namespace
@@ -25,6 +35,7 @@ nlohmann::ordered_json choice_of(World& world, const Problem& problem, bool visi
       {"collective", name_of(problem)},
       {"bytes", total_bytes(problem)},
       {"chosen", selection.chosen.choice.text()},
+      {"label", label_of(selection.chosen, total_bytes(problem))},
       {"segment_bytes", selection.chosen.segment_bytes},
       {"basis", selection.chosen.is_measured ? "measured" : "least predicted time"},
       {"rests_on", selection.chosen.is_measured ? selection.measured : selection.costs},
@@ -33,6 +44,7 @@ nlohmann::ordered_json choice_of(World& world, const Problem& problem, bool visi
     const bool serves = candidate.refusal.empty();
     record["candidates"].push_back(
         {{"algorithm", candidate.choice.text()},
+         {"label", label_of(candidate, total_bytes(problem))},
          {"segment_bytes", candidate.segment_bytes},
          {"predicted_us", serves ? nlohmann::ordered_json(in_microseconds(candidate.predicted))
                                  : nlohmann::ordered_json(nullptr)},

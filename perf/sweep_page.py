@@ -9,7 +9,7 @@ measures it again.
 import html
 import sys
 
-from curves import lines_of, yardsticks
+from curves import label_of, lines_of, yardsticks
 from drawing import bytes_text, time_text
 from page import (add_lines, figure_over_sizes, launched, main, page_around, picture, styles_of,
                   table_of)
@@ -28,7 +28,7 @@ def explained(choices):
         items = []
         for candidate in sorted(choice["candidates"], key=lambda one: one["predicted_us"] or 1e30):
             what = candidate["refusal"] or f"{time_text(candidate['predicted_us'])} predicted"
-            items.append(f"<li>{html.escape(candidate['algorithm'])}: {html.escape(what)}</li>")
+            items.append(f"<li>{html.escape(label_of(candidate))}: {html.escape(what)}</li>")
         parts.append(
             f"<details><summary>{bytes_text(choice['bytes'])}: "
             f"<b>{html.escape(choice['chosen'])}</b>, {html.escape(choice['basis'])}</summary>"

@@ -12,15 +12,10 @@ namespace tutti::perf {
 
 namespace {
 
-// Beside the default one: a quarter, four times as much, and the vector as a whole.
-std::vector<std::size_t> segments_of(const detail::Candidate& candidate, std::size_t bytes) {
-  const std::size_t usual = candidate.segment_bytes;
-  if (usual == 0) return {Options::kWhole};
-  std::vector<std::size_t> segments;
-  for (const std::size_t segment : {usual / 4, usual, usual * 4})
-    if (segment > 0 && segment < bytes) segments.push_back(segment);
-  segments.push_back(Options::kWhole);
-  return segments;
+// Beside those segments that the model tries, the vector as a whole.
+std::vector<std::size_t> segments_of(const detail::Candidate& candidate) {
+  if (candidate.segment_bytes == 0) return {Options::kWhole};
+  return {candidate.segment_bytes, Options::kWhole};
 }
 
 Candidate tried(const Choice& choice, std::size_t segment) {
@@ -47,8 +42,11 @@ std::vector<Candidate> doubtful_candidates(World& world, const Problem& problem,
     const bool is_doubtful = static_cast<double>(candidate.predicted) <=
                              kDoubtful * static_cast<double>(std::max<Femtoseconds>(least, 1));
     if (!candidate.refusal.empty() || !is_doubtful) continue;
-    for (const std::size_t segment : segments_of(candidate, total_bytes(problem)))
-      candidates.push_back(tried(candidate.choice, segment));
+    for (const std::size_t segment : segments_of(candidate)) {
+      Candidate next = tried(candidate.choice, segment);
+      if (std::ranges::find(candidates, next.label, &Candidate::label) == candidates.end())
+        candidates.push_back(std::move(next));
+    }
   }
   candidates.push_back({.label = "auto", .algorithm = "auto", .kind = Kind::automatic});
   return candidates;

@@ -43,9 +43,12 @@ def with_standing(cells):
 
 def with_labels(choice):
     """A choice whose algorithms are named as the cells are."""
-    return {**choice, "chosen": label_of(choice["chosen"], choice["segment_bytes"]),
-            "candidates": [{**one, "algorithm": label_of(one["algorithm"], one["segment_bytes"])}
-                           for one in choice["candidates"]]}
+    chosen = label_of(choice["chosen"], choice["segment_bytes"])
+    candidates = []
+    for one in choice["candidates"]:
+        label = label_of(one["algorithm"], one["segment_bytes"])
+        candidates.append({**one, "algorithm": label, "label": label})
+    return {**choice, "chosen": chosen, "label": chosen, "candidates": candidates}
 
 
 def verdict_of(fastest, label, time):
