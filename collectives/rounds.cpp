@@ -7,6 +7,31 @@
 #include <tutti/error.hpp>
 
 namespace tutti::inline v0::detail {
+namespace {
+
+/// A step of a message, behind the first one of that message.
+using StepOfMessage = std::pair<std::size_t, std::size_t>;
+
+/// The steps with peers by message, as first mentioned: sorted, since a round may have a message to
+/// every rank.
+std::vector<StepOfMessage> by_message(std::span<const Step> steps) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (steps[i].has_peer()) order.push_back(i);
+  const auto message_of = [&](std::size_t i) {
+    return std::pair{steps[i].peer(), steps[i].kind() == Step::Kind::send};
+  };
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair{message_of(i), i}; });
+  std::vector<StepOfMessage> found;
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    const bool goes_on = at > 0 && message_of(order[at]) == message_of(order[at - 1]);
+    found.emplace_back(goes_on ? found.back().first : order[at], order[at]);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+}  // namespace
 
 bool overlap(const Run& a, const Run& b, bool in_place) noexcept {
   if (a.base == Base::message || b.base == Base::message) return false;
@@ -179,26 +204,18 @@ void Rounds::mark(const Step& step) {
 }
 
 void Rounds::add_messages(std::span<const Step> steps) {
-  std::vector<bool> is_added(steps.size(), false);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (is_added[i] || !steps[i].has_peer()) continue;
-    const bool is_send = steps[i].kind() == Step::Kind::send;
-    RoundMessage message{.peer = steps[i].peer(), .is_send = is_send};
-    for (std::size_t k = i; k < steps.size(); ++k) {
-      const Step& step = steps[k];
-      if (is_added[k] || !step.has_peer() || step.peer() != message.peer ||
-          (step.kind() == Step::Kind::send) != is_send)
-        continue;
-      is_added[k] = true;
-      if (!is_send) {
-        add_receive(step, k, message.runs);
-        continue;
-      }
-      split(
-          step.slots(), [&](std::uint32_t id) { return source_base(step.slots().space, id); },
-          [&](const Slots& part) { message.runs.push_back(source(part)); });
+  for (const auto& [first, index] : by_message(steps)) {
+    const Step& step = steps[index];
+    const bool is_send = step.kind() == Step::Kind::send;
+    if (first == index) round_.messages.push_back({.peer = step.peer(), .is_send = is_send});
+    std::vector<Run>& runs = round_.messages.back().runs;
+    if (!is_send) {
+      add_receive(step, index, runs);
+      continue;
     }
-    round_.messages.push_back(std::move(message));
+    split(
+        step.slots(), [&](std::uint32_t id) { return source_base(step.slots().space, id); },
+        [&](const Slots& part) { runs.push_back(source(part)); });
   }
 }
 
@@ -331,7 +348,12 @@ std::vector<RoundFold> Rounds::results() const {
   const Contract& contract = layout_.contract();
   std::vector<RoundFold> results;
   const auto is_missing = [&](std::uint32_t unit) { return !is_written(unit); };
-  for (std::uint32_t block = 0; block < contract.blocks(); ++block) {
+  // Of the n * n blocks of an all_to_all one only is input and output of the same rank.
+  const bool is_pairs = contract.collective == Collective::all_to_all;
+  const auto self = static_cast<std::uint32_t>(layout_.self());
+  const std::uint32_t first = is_pairs ? self * static_cast<std::uint32_t>(contract.size + 1) : 0;
+  const std::uint32_t last = is_pairs ? first + 1 : contract.blocks();
+  for (std::uint32_t block = first; block < last; ++block) {
     if (!contract.wants_output(layout_.self(), block) || !contract.has_input(layout_.self(), block))
       continue;
     const std::uint32_t end = (block + 1) * parts_;
