@@ -1,7 +1,6 @@
 #include "levels.hpp"
 
 #include <numeric>
-#include <set>
 
 #include <tutti/spi/contract.hpp>
 
@@ -18,11 +17,6 @@ const Hierarchy* hierarchy_in(const Shape& shape) {
   return shape.hierarchy.get();
 }
 
-int index_of(const std::vector<Rank>& ranks, Rank rank) {
-  const auto found = std::find(ranks.begin(), ranks.end(), rank);
-  return found == ranks.end() ? -1 : static_cast<int>(found - ranks.begin());
-}
-
 Schedule build(const Choice& choice, int size, Rank root, Rank self) {
   try {
     require(choice.algorithm->traits.sizes, size);
@@ -36,18 +30,11 @@ Schedule build(const Choice& choice, int size, Rank root, Rank self) {
 }  // namespace
 
 Levels::Levels(const Shape& shape, Rank self)
-    : hierarchy_{hierarchy_in(shape)}, groups_{groups_of(*hierarchy_, shape.size)},
-      smallest_{shape.size} {
-  for (int group = 0; group < groups(); ++group) {
-    const std::vector<Rank>& ranks = this->group(group);
-    smallest_ = std::min(smallest_, static_cast<int>(ranks.size()));
-    leaders_.push_back(std::max(0, index_of(ranks, shape.root)));
-    if (index_of(ranks, shape.root) >= 0) root_group_ = group;
-    if (const int index = index_of(ranks, self); index >= 0) {
-      group_ = group;
-      index_ = index;
-    }
-  }
+    : hierarchy_{hierarchy_in(shape)}, grouping_{grouping_of(*hierarchy_, shape.size)},
+      group_{grouping_->group_of[static_cast<std::size_t>(self)]},
+      index_{grouping_->index_of[static_cast<std::size_t>(self)]},
+      root_group_{grouping_->group_of[static_cast<std::size_t>(shape.root)]},
+      root_index_{grouping_->index_of[static_cast<std::size_t>(shape.root)]} {
   lanes_ = count_lanes();
 }
 
@@ -56,7 +43,7 @@ bool Levels::scatters() const {
 }
 
 std::uint32_t Levels::count_lanes() const {
-  const int most = scatters() ? smallest_ : 1;
+  const int most = scatters() ? grouping_->smallest : 1;
   if (hierarchy_->lanes > most)
     refuse("it would have " + std::to_string(hierarchy_->lanes) + " lanes, and " +
            (scatters() ? "the smallest group has " + std::to_string(most) + " ranks"
@@ -73,10 +60,8 @@ Schedule Levels::part(std::size_t stage, int group, int index, std::uint32_t lan
 Schedule Levels::within(std::size_t stage, std::uint32_t lanes) const {
   // All ranks cut the vector alike, though groups of different sizes would do it differently.
   std::uint32_t units = 1;
-  std::set<std::size_t> sizes;
-  for (int group = 0; group < groups(); ++group)
-    if (sizes.insert(this->group(group).size()).second)
-      units = std::lcm(units, part(stage, group, 0, lanes).units());
+  for (const int group : grouping_->kinds)
+    units = std::lcm(units, part(stage, group, 0, lanes).units());
   return refine(on(group(group_), part(stage, group_, index_, lanes)), units);
 }
 
@@ -91,10 +76,8 @@ std::uint32_t Levels::parts() const {
            Contract{choice.algorithm->collective, size}.blocks();
   };
   std::uint32_t parts = parts_of(stage(1), groups());
-  std::set<std::size_t> sizes;
-  for (const std::vector<Rank>& group : groups_)
-    if (sizes.insert(group.size()).second)
-      parts = std::lcm(parts, parts_of(stage(0), static_cast<int>(group.size())));
+  for (const int group : grouping_->kinds)
+    parts = std::lcm(parts, parts_of(stage(0), static_cast<int>(size_of(group))));
   return parts;
 }
 

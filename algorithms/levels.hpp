@@ -2,8 +2,10 @@
 /// Groups of ranks, and algorithms within and between them.
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "grouping.hpp"
 #include "patterns.hpp"
 
 namespace tutti::inline v0::algorithms {
@@ -15,7 +17,7 @@ class Levels {
  public:
   Levels(const Shape& shape, Rank self);
 
-  [[nodiscard]] int groups() const { return static_cast<int>(groups_.size()); }
+  [[nodiscard]] int groups() const { return static_cast<int>(grouping_->groups.size()); }
   /// Whether results are scattered over the ranks of a group, and not on its leader only.
   [[nodiscard]] bool scatters() const;
   /// On how many lanes the groups work with each other.
@@ -59,20 +61,20 @@ class Levels {
  private:
   [[nodiscard]] const Choice& stage(std::size_t index) const { return hierarchy_->stages[index]; }
   [[nodiscard]] const std::vector<Rank>& group(int index) const {
-    return groups_[static_cast<std::size_t>(index)];
+    return grouping_->groups[static_cast<std::size_t>(index)];
   }
   [[nodiscard]] std::uint32_t count_lanes() const;
-  [[nodiscard]] int leader_of(int group) const { return leaders_[static_cast<std::size_t>(group)]; }
+  /// The index of a group's leader.
+  [[nodiscard]] int leader_of(int group) const { return group == root_group_ ? root_index_ : 0; }
   [[nodiscard]] Schedule part(std::size_t stage, int group, int index, std::uint32_t lanes) const;
 
   const Hierarchy* hierarchy_;
-  std::vector<std::vector<Rank>> groups_{};
-  std::vector<int> leaders_{};  // the index of each group's
-  int smallest_ = 0;
+  std::shared_ptr<const Grouping> grouping_;
   std::uint32_t lanes_ = 0;
-  int group_ = 0;
-  int index_ = 0;
-  int root_group_ = 0;
+  int group_;
+  int index_;
+  int root_group_;
+  int root_index_;
 };
 
 }  // namespace tutti::inline v0::algorithms

@@ -12,14 +12,15 @@ Schedule parameter_server_all_reduce(const Shape& shape, Rank self) {
   const auto piece = [](Rank server) { return Slots{Space::out, unsigned_of(server)}; };
   Schedule schedule{unsigned_of(servers)};
   const bool serves = self < servers;
-  for (Rank peer = 0; peer < shape.size; ++peer) {
+  const int peers = serves ? shape.size : servers;  // the first ranks
+  for (Rank peer = 0; peer < peers; ++peer) {
     if (peer == self) continue;
     if (peer < servers) schedule.add(Send{peer, piece(peer)});
     if (serves) schedule.add(RecvReduce{peer, piece(self), side_of(peer, self)});
   }
   schedule.end_round();
   if (serves) schedule.finish(piece(self));
-  for (Rank peer = 0; peer < shape.size; ++peer) {
+  for (Rank peer = 0; peer < peers; ++peer) {
     if (peer == self) continue;
     if (serves) schedule.add(Send{peer, piece(self)});
     if (peer < servers) schedule.add(Recv{peer, piece(peer)});
