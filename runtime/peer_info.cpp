@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "cryptography.hpp"
 #include "descriptors.hpp"
@@ -112,6 +113,17 @@ int shared_cores(const std::vector<PeerInfo>& infos, Rank self) {
   for (const PeerInfo& info : infos)
     if (info.host.boot == own.host.boot) machine.push_back(info.cores);
   return tutti::shared_cores(machine, own.cores);
+}
+
+int fewest_shared_cores(const std::vector<PeerInfo>& infos) {
+  std::set<std::string> machines;
+  int fewest = 0;
+  for (std::size_t rank = 0; rank < infos.size(); ++rank) {
+    if (!machines.insert(infos[rank].host.boot).second) continue;
+    const int cores = shared_cores(infos, static_cast<Rank>(rank));
+    if (cores > 0 && (fewest == 0 || cores < fewest)) fewest = cores;
+  }
+  return fewest;
 }
 
 Rank first_far_from_rank_0(const std::vector<PeerInfo>& infos) {

@@ -60,6 +60,10 @@ void check_secrets(const std::vector<PeerInfo>& infos);
 /// machine share, as tutti::shared_cores counts them.
 [[nodiscard]] int shared_cores(const std::vector<PeerInfo>& infos, Rank self);
 
+/// @param infos of all ranks. @return the fewest cores that ranks of a machine share; 0 where each
+/// rank of every machine has one.
+[[nodiscard]] int fewest_shared_cores(const std::vector<PeerInfo>& infos);
+
 /// @param infos of all ranks. @return the first rank that rank 0 reaches over no loopback, or -1.
 [[nodiscard]] Rank first_far_from_rank_0(const std::vector<PeerInfo>& infos);
 

@@ -132,7 +132,10 @@ Tariff World::tariff_of(const std::vector<Rank>& members) const {
     std::set<Rank> domains;
     for (const Rank member : members) domains.insert(memory_domain(member));
     const bool some_do = domains.size() < members.size() && count_hosts(members) > 1;
-    if (some_do) tariff.inside = detail::kInsideCosts;
+    if (some_do) {
+      tariff.inside = detail::kInsideCosts;
+      tariff.inside->shared_cores = fewest_cores_;  // the same on all hosts
+    }
     return tariff;
   }
   return detail::memory_tariff(shared_cores_, shm::longest_buffered(members.size()));

@@ -117,6 +117,7 @@ class World : public std::enable_shared_from_this<World> {
   bool uses_tcp_ = false;                   // between any two of its ranks
   bool is_encrypted_ = false;               // whether its TCP links are
   int shared_cores_ = 0;                    // of the own host; 0: each of its ranks has one
+  int fewest_cores_ = 0;                    // of the host whose ranks share the fewest, likewise
   bool has_checksums_ = false;              // of payloads
   NetworkSpeed known_speed_ = NetworkSpeed::unknown;        // as rank 0 knew it before
   Tariff remote_tariff_{};                                  // of links that share no memory

@@ -89,6 +89,7 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
   if (options.ways == Ways::none) return world;
   const std::vector<PeerInfo> infos = world->infos();
   world->shared_cores_ = shared_cores(infos, world->self_);
+  world->fewest_cores_ = fewest_shared_cores(infos);
   world->remote_tariff_ =
       world->find_remote_tariff(first_far_from_rank_0(infos), options.network_megabits, deadline);
   return world;
@@ -237,6 +238,7 @@ void World::require_memory() const {
 Tariff World::find_remote_tariff(Rank far, int megabits, Deadline deadline) {
   if (far < 0) return network_ ? network_->tariff() : detail::loopback_tariff(shared_cores_);
   const auto over_network = [this](Tariff tariff) {
+    tariff.costs.shared_cores = fewest_cores_;
     if (!network_) return tariff;
     tariff.costs.alpha = network_->tariff().costs.alpha;
     if (tariff.lasting) tariff.lasting->alpha = tariff.costs.alpha;

@@ -6,6 +6,7 @@
 
 #include <tutti/error.hpp>
 
+#include "tariffs.hpp"
 #include "topology/families.hpp"
 #include "topology/placed.hpp"
 
@@ -70,12 +71,15 @@ std::map<int, int> places_by_name(const std::string& origin, const NamedTopology
   return places;
 }
 
-/// What links take that no network says: half of what a message costs occupies its sender, and
-/// links take the rest.
+/// What links take that no network says: half of what a message within a host costs occupies its
+/// sender, and what more it costs between hosts occupies their links, or passes on the way.
 RankNetwork on_one_switch(const Placement& placement, int hosts) {
   const LinkCosts &between = placement.between, &inside = placement.inside;
   const Femtoseconds rest = std::max<Femtoseconds>(between.alpha - inside.alpha, 0);
-  const LinkSpeed wire{.latency = rest / 2, .per_byte = between.beta};
+  const Femtoseconds handled =
+      std::min(rest, inside.shared_cores > 0 ? kCrowdedMessageOnLink : kMessageOnLink);
+  const LinkSpeed wire{
+      .latency = (rest - handled) / 2, .per_byte = between.beta, .per_message = handled};
   return {.topology = single_switch(hosts, wire)};
 }
 

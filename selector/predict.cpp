@@ -59,8 +59,8 @@ using detail::plus, detail::share_of, detail::times;
 
 Work later_of(const Work& a, const Work& b) noexcept {
   return {std::max(a.messages, b.messages), std::max(a.moved, b.moved),
-          std::max(a.reduced, b.reduced), std::max(a.received, b.received),
-          std::max(a.passed, b.passed)};
+          std::max(a.reduced, b.reduced),   std::max(a.received, b.received),
+          std::max(a.stored, b.stored),     std::max(a.passed, b.passed)};
 }
 
 std::int64_t units_in(const Slots& slots) noexcept {
@@ -81,6 +81,7 @@ struct CountUnits {
     const RoundWork work = work_of(round, units_in);
     now.reduced += work.reduced;
     now.received += work.in;
+    now.stored += work.stored;
     return now;
   }
   void matched(RoundOf, RoundOf, const Work&) const noexcept {}
@@ -139,21 +140,23 @@ Profile profile_flow(std::span<const Schedule> schedules, int size) {
       sum.messages += work.messages;
       sum.in += work.in;
       sum.out += work.out;
+      sum.stored += work.stored;
       sum.reduced += work.reduced;
     }
     profile.rounds = std::max(profile.rounds, rounds);
     // Segments overlap, so that one is received while another is sent.
-    const Work own{sum.messages, std::max(sum.in, sum.out), sum.reduced, sum.in, sum.in + sum.out};
+    const Work own{sum.messages, std::max(sum.in, sum.out), sum.reduced, sum.in,
+                   sum.stored,   sum.in + sum.out};
     profile.busiest = later_of(profile.busiest, own);
     profile.all = {profile.all.messages + own.messages, profile.all.moved + sum.in,
-                   profile.all.reduced + own.reduced, profile.all.received + sum.in,
-                   profile.all.passed + own.passed};
+                   profile.all.reduced + own.reduced,   profile.all.received + sum.in,
+                   profile.all.stored + own.stored,     profile.all.passed + own.passed};
   }
   if (schedules.size() == 1) {
     const std::int64_t alike = size;
     profile.all = {profile.all.messages * alike, profile.all.moved * alike,
-                   profile.all.reduced * alike, profile.all.received * alike,
-                   profile.all.passed * alike};
+                   profile.all.reduced * alike,  profile.all.received * alike,
+                   profile.all.stored * alike,   profile.all.passed * alike};
   }
   CountUnits count;
   for (const Work& end : Flow<Work, CountUnits>{schedules, size, count}.run())
@@ -164,8 +167,8 @@ Profile profile_flow(std::span<const Schedule> schedules, int size) {
 }
 
 Work repeated(const Work& work, std::int64_t often) noexcept {
-  return {times(work.messages, often), times(work.moved, often), times(work.reduced, often),
-          times(work.received, often), times(work.passed, often)};
+  return {times(work.messages, often), times(work.moved, often),  times(work.reduced, often),
+          times(work.received, often), times(work.stored, often), times(work.passed, often)};
 }
 
 /// The price of what goes on side by side.
@@ -192,7 +195,8 @@ Femtoseconds Profile::time(std::size_t bytes, std::size_t segment_bytes,
   const bool reads = costs.buffered_bytes > 0 && all.messages > 0 &&
                      share_of(bytes, all.moved, times(whole, all.messages)) > costs.buffered_bytes;
   if (reads && costs.gamma_read > 0) costs.gamma = costs.gamma_read;
-  const auto size = reads ? &Work::received : costs.half_duplex ? &Work::passed : &Work::moved;
+  const auto read = costs.fuses ? &Work::stored : &Work::received;
+  const auto size = reads ? read : costs.half_duplex ? &Work::passed : &Work::moved;
   const auto work = [&](const Work& units_of) {
     return Work{.messages = units_of.messages,
                 .moved = share_of(bytes, units_of.*size, whole),
@@ -202,19 +206,33 @@ Femtoseconds Profile::time(std::size_t bytes, std::size_t segment_bytes,
   const Work first = costs.overlaps ? path : later_of(path, busiest);
   const Work rest = repeated(busiest, others);
   const Femtoseconds waiting = times(static_cast<std::int64_t>(rounds), costs.round);
-  if (costs.overlaps)
-    return plus(waiting, plus(price(work(first), costs), longest_of(work(rest), costs)));
+  const bool is_stream = one_way && !reads && costs.shared_cores > 0;
+  if (costs.overlaps) {
+    // Calls that flow one way follow each other: bytes of the next ones fill what a rank waits.
+    const Work lead = is_stream ? Work{.messages = first.messages,
+                                       .moved = busiest.moved,
+                                       .reduced = busiest.reduced,
+                                       .passed = busiest.passed}
+                                : first;
+    return plus(waiting, plus(price(work(lead), costs), longest_of(work(rest), costs)));
+  }
   const Femtoseconds longest =
       price(work({plus(first.messages, rest.messages), plus(first.moved, rest.moved),
                   plus(first.reduced, rest.reduced), plus(first.received, rest.received),
-                  plus(first.passed, rest.passed)}),
+                  plus(first.stored, rest.stored), plus(first.passed, rest.passed)}),
             costs);
   if (costs.shared_cores == 0) return plus(waiting, longest);
-  const Femtoseconds alone =
-      one_way && !reads ? price(work(repeated(busiest, segments)), costs) : longest;
-  const Work together{times(all.messages, segments), share_of(bytes, all.moved, units),
+  // Copied by who sends and by who receives, but for what is reduced as it comes.
+  const std::int64_t copied = all.passed - all.reduced;
+  const std::int64_t moved = is_stream ? copied : reads && costs.fuses ? all.stored : all.moved;
+  const Work together{times(all.messages, segments), share_of(bytes, moved, units),
                       share_of(bytes, all.reduced, units)};
-  return plus(waiting, std::max(alone, price(together, costs) / costs.shared_cores));
+  const Femtoseconds cores = price(together, costs) / costs.shared_cores;
+  if (!is_stream) return plus(waiting, std::max(longest, cores));
+  // Whoever has its turn serves all calls that have come to it meanwhile. Among those that take the
+  // cores alike that one is the first to end whose ranks do less one after the other.
+  const Femtoseconds alone = price(work(repeated(busiest, segments)), costs);
+  return plus(std::max(alone, cores), plus(alone, longest) / 1024);
 }
 
 Profile profile_of(const Choice& choice, int size, Rank root) {

@@ -23,6 +23,8 @@ struct Work {
   std::int64_t reduced = 0;   ///< Size of reduced operands.
   std::int64_t received = 0;  ///< Size of in alone, which is all there is to move where receivers
                               ///< read what is sent.
+  std::int64_t stored = 0;    ///< Size of what that becomes, where operands of a round are read in
+                              ///< one pass.
   std::int64_t passed = 0;    ///< Sum of in and out, where a rank moves one after the other.
   /// Equality of all members.
   friend bool operator==(const Work&, const Work&) = default;
@@ -44,8 +46,9 @@ struct Profile {
   /// where costs overlap, as fast as its slowest part: messages, bytes or reductions. Where they do
   /// not, no rank is done before all that it does itself would be, one after the other. Where ranks
   /// share cores, calls that flow one way follow each other like that too: whoever is first does
-  /// not wait for the last, and has the core for the next call while that one has not; but not
-  /// where messages wait until they are read.
+  /// not wait for the last, and has the core for the next call while that one has not, so that only
+  /// what the busiest rank does counts, and what all do on the cores that there are; but not where
+  /// messages wait until they are read.
   /// @param bytes of the whole vector: of all blocks, so n times a rank's own in an all_gather and
   ///        n times a rank's input in an all_to_all.
   /// @param segment_bytes of the whole vector that travel at a time; 0 for all of it.

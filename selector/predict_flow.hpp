@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct RoundWork {
   std::int64_t messages = 0;  ///< Messages sent; all sends to one peer are one.
   std::int64_t in = 0;        ///< Size received.
   std::int64_t out = 0;       ///< Size sent.
+  std::int64_t stored = 0;    ///< Size of what that becomes: operands of one slot are one.
   std::int64_t reduced = 0;   ///< Size of all operands that are reduced into own slots.
 };
 
@@ -44,13 +46,19 @@ void check_units(std::span<const Schedule> schedules);
 template <class SizeOf>
 [[nodiscard]] RoundWork work_of(std::span<const Step> round, const SizeOf& size_of) {
   RoundWork work;
+  std::optional<Slots> folded;  // by the receive before
   for (const Step& step : round) {
     const std::int64_t size = size_of(step.slots());
     switch (step.kind()) {
       case Step::Kind::send: work.out += size; break;
-      case Step::Kind::recv: work.in += size; break;
+      case Step::Kind::recv:
+        work.in += size;
+        work.stored += size;
+        break;
       case Step::Kind::recv_reduce:
         work.in += size;
+        if (folded != step.slots()) work.stored += size;
+        folded = step.slots();
         work.reduced += size;
         break;
       case Step::Kind::reduce: work.reduced += size; break;

@@ -23,6 +23,12 @@ inline constexpr LinkCosts kCrowdedCosts{.alpha = 200'000'000,
 inline constexpr LinkCosts kInsideCosts{
     .alpha = 300'000'000, .beta = 80'000, .gamma = 12'500, .half_duplex = true};
 
+/// How long a message between hosts keeps the link of its host from others, beside its bytes: both
+/// systems handle it, on cores that ranks leave to them.
+inline constexpr Femtoseconds kMessageOnLink = 1'000'000'000;
+/// The same where ranks outnumber cores: as much as a message over the loopback takes of these.
+inline constexpr Femtoseconds kCrowdedMessageOnLink = 7'600'000'000;
+
 /// Half a microsecond per message, which waits for its receiver and is worked on where it lies, so
 /// that reducing is all there is to a byte.
 inline constexpr LinkCosts kVisibleCosts{.alpha = 500'000'000, .beta = 100'000, .gamma = 400'000};
@@ -33,7 +39,8 @@ inline constexpr LinkCosts kCrowdedVisibleCosts{.alpha = 90'000'000,
                                                 .gamma = 26'000,
                                                 .round = 1'570'000'000,
                                                 .half_duplex = true,
-                                                .gamma_read = 8'000};
+                                                .gamma_read = 8'000,
+                                                .fuses = true};
 
 /// @return what links through memory are taken to cost.
 /// @param shared_cores how many the ranks share; 0: each has one.

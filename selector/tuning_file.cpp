@@ -142,6 +142,7 @@ TunedCosts costs_in(const Field& field) {
   costs.costs.buffered_bytes = static_cast<std::int64_t>(field.whole("buffered_bytes"));
   costs.costs.overlaps = field.yes_or_no("overlaps");
   costs.costs.half_duplex = field.yes_or_no("half_duplex");
+  costs.costs.fuses = field.yes_or_no("fuses");
   return costs;
 }
 
@@ -160,6 +161,7 @@ TuningJson json_of(const TunedCosts& costs) {
   json["buffered_bytes"] = costs.costs.buffered_bytes;
   json["overlaps"] = costs.costs.overlaps;
   json["half_duplex"] = costs.costs.half_duplex;
+  json["fuses"] = costs.costs.fuses;
   json["cells"] = costs.cells;
   json["loss"] = std::round(costs.loss * 1000) / 1000;
   json["median_error"] = std::round(costs.median_error * 1000) / 1000;

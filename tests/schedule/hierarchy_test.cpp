@@ -48,24 +48,6 @@ double between_groups(const char* text, int size, Collective collective = all_re
   return units / schedules.front().units();
 }
 
-// The groups of the last hierarchy are remembered, those of others are not taken for them.
-TEST(Hierarchy, ScheduleOfARankDoesNotDependOnWhatWasBuiltBefore) {
-  const Choice even = parse_choice(all_reduce, "hierarchical(circulant, ring):groups=4");
-  const Choice odd = parse_choice(all_reduce, "hierarchical(circulant, ring):groups=5+3");
-  const Choice apart =
-      parse_choice(all_reduce, "hierarchical(circulant, ring):ranks=0+1+0+1+0+1+0+1");
-  const auto all_even = build_all(even, 8), all_odd = build_all(odd, 8),
-             all_apart = build_all(apart, 8), more = build_all(even, 16);
-  for (Rank rank = 0; rank < 8; ++rank) {
-    const auto at = static_cast<std::size_t>(rank);
-    EXPECT_EQ(even.build(8, 0, rank), all_even[at]);
-    EXPECT_EQ(odd.build(8, 0, rank), all_odd[at]);
-    EXPECT_EQ(apart.build(8, 0, rank), all_apart[at]);
-    EXPECT_EQ(even.build(16, 0, rank), more[at]);
-    EXPECT_NE(all_even[at], all_odd[at]);
-  }
-}
-
 TEST(Hierarchy, TextReadsBack) {
   for (const char* const text :
        {"hierarchical(circulant, ring):groups=4",

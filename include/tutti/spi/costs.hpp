@@ -31,6 +31,9 @@ struct LinkCosts {
   std::int64_t buffered_bytes = 0;
   /// Per byte reduced of a message that is read so, which is copied before it is. 0: gamma.
   Femtoseconds gamma_read = 0;
+  /// Whether all that is reduced into a place in one round is read in one pass, where it lies: then
+  /// what is read so costs a byte's price where it is stored, and not once for each sender.
+  bool fuses = false;
   /// Equality of all members.
   friend bool operator==(const LinkCosts&, const LinkCosts&) = default;
 };
