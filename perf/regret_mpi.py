@@ -180,15 +180,15 @@ def measure(wanted):
 
 def of_cell(key, cell):
     """What is said of one collective at one size."""
-    cell = dict(cell)
-    again = cell.pop(AGAIN)
-    middle = {name: median(values) for name, values in cell.items()}
     parts = [{name: median(values[first::2]) for name, values in cell.items()} for first in (0, 1)]
+    noise = [difference(part[DEFAULT], part.pop(AGAIN)) for part in parts]
+    middle = {name: median(values) for name, values in cell.items() if name != AGAIN}
     pairs = crossed_regrets(parts, DEFAULT)
     return {"collective": key[0], "bytes": key[1], "regret": regret(middle, DEFAULT),
             "unbiased": [ratio for _, ratio in pairs], "best": [best for best, _ in pairs],
-            "noise": difference(middle[DEFAULT], median(again)),
-            "is_above": min(ratio for _, ratio in pairs) > MUCH, "medians_us": middle}
+            "noise": noise,
+            "is_above": min(ratio for _, ratio in pairs) > MUCH, "medians_us": middle,
+            "passes_us": cell}
 
 
 def summed_up(name, cells):
@@ -197,7 +197,7 @@ def summed_up(name, cells):
             "algorithms": max(len(cell["medians_us"]) - 1 for cell in cells),
             "regret": geometric_mean([cell["regret"] for cell in cells]),
             "unbiased": geometric_mean([ratio for cell in cells for ratio in cell["unbiased"]]),
-            "noise": geometric_mean([cell["noise"] for cell in cells]),
+            "noise": geometric_mean([ratio for cell in cells for ratio in cell["noise"]]),
             "above": sum(cell["is_above"] for cell in cells)}
 
 
