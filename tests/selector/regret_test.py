@@ -242,7 +242,9 @@ class RegretOfMpi(Case):
 
     def test_noise_is_not_above(self):
         # One launch of two with the defaults takes three times as long: 3.3 times the best is that.
-        self.assertEqual(self.measure("mpich", "barrier", "--passes", "2")["collectives"][0]["above"], 0)
+        found = self.measure("mpich", "barrier", "--passes", "2", "--seed", "13")
+        self.assertGreater(min(found["cells"][0]["unbiased"]), 3)  # seed 13 makes it that launch twice
+        self.assertEqual(found["collectives"][0]["above"], 0)
 
     def test_least_of_the_passes(self):
         found = self.measure("mpich", "all_to_all", "--passes", "2", "--over", "least")["cells"][0]
