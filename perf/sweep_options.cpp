@@ -133,7 +133,7 @@ void understand_what(const SweepFlags& flags, SweepOptions& options) {
   options.op = by_name<OperatorKind>("operator", familiar(flags.op), kOperatorKinds - 1);
   options.root = static_cast<Rank>(number_of("--root", flags.root, {}));
   options.transport =
-      word_of("transport", flags.transport, {"auto", "shm", "tcp", "mpi", "shm+mpi"});
+      word_of("transport", flags.transport, {"auto", "shm", "tcp", "mpi", "shm+mpi", "fastest"});
   options.buffers = word_of("kind of buffers", flags.buffers, {"private", "visible"});
   if (options.buffers == "visible" && (options.transport == "tcp" || options.transport == "mpi"))
     refuse(fmt::format(

@@ -48,7 +48,7 @@ class World {
 
 /// @param transport see join_world. @return whether messages of the launching MPI are in it.
 [[nodiscard]] inline bool is_of_mpi(std::string_view transport) {
-  return transport.ends_with("mpi");
+  return transport.ends_with("mpi") || transport == "fastest";
 }
 
 /// Joins ranks that no MPI launched. @param transport see InitOptions. @param options as

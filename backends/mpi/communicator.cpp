@@ -9,6 +9,7 @@
 
 #include "channel.hpp"
 #include "check.hpp"
+#include "fastest.hpp"
 #include "network.hpp"
 #include "progress.hpp"
 #include "transport.hpp"
@@ -106,10 +107,16 @@ Communicator init(MPI_Comm comm, const InitOptions& options) {
   MpiChannel channel{comm};
   check_threads(options.communicator);
   InitOptions own = with_progress(options);
-  if (options.transport != "shm+mpi") return tutti::init(channel, own);
+  const bool is_fastest = options.transport == "fastest";
+  if (options.transport != "shm+mpi" && !is_fastest) return tutti::init(channel, own);
   own.transport = "auto";
   const Duration timeout = options.timeout > Duration::zero() ? options.timeout : kInitTimeout;
-  return tutti::init(channel, own, std::make_shared<MpiNetwork>(comm, Options{.timeout = timeout}));
+  auto network = std::make_shared<MpiNetwork>(comm, Options{.timeout = timeout});
+  if (!is_fastest) return tutti::init(channel, own, std::move(network));
+  Communicator over_tcp = tutti::init(channel, own);
+  if (network->is_one_host()) return over_tcp;
+  Communicator over_mpi = tutti::init(channel, own, std::move(network));
+  return is_faster(over_tcp, over_mpi) ? std::move(over_mpi) : std::move(over_tcp);
 }
 
 }  // namespace tutti::inline v0::mpi

@@ -26,6 +26,8 @@ class MpiNetwork final : public Network {
   [[nodiscard]] std::unique_ptr<Transport> transport(std::span<const Rank> members,
                                                      std::uint64_t communicator,
                                                      std::shared_ptr<Alarm> alarm) override;
+  /// @return whether no message goes between hosts.
+  [[nodiscard]] bool is_one_host() const noexcept { return count_hosts(ranks_) == 1; }
   [[nodiscard]] std::string name() const override { return "MPI"; }
   [[nodiscard]] Tariff tariff() const override { return {kDefaultCosts, "assumed of MPI"}; }
 

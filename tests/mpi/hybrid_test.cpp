@@ -7,6 +7,7 @@
 
 #include <tutti/spi/communicator.hpp>
 
+#include "backends/mpi/fastest.hpp"
 #include "two_hosts.hpp"
 
 namespace tutti::test {
@@ -48,7 +49,19 @@ TEST(MpiHybrid, RunsCollectives) {
       << world.describe();
   std::vector<float> values(100);
   const std::string why = world.explain(call::all_reduce(values, std::span{values}, sum));
-  EXPECT_NE(why.find("assumed of MPI"), std::string::npos) << why;
+  EXPECT_NE(why.find("at 4.0 us per message, "), std::string::npos) << why;
+  EXPECT_NE(why.find(" between hosts, over MPI"), std::string::npos) << why;
+}
+
+TEST(MpiHybrid, FindsTheFasterOfTwoWorlds) {
+  Communicator shm = mpi::init(MPI_COMM_WORLD, {.transport = "shm", .timeout = 15s});
+  Communicator tcp = mpi::init(MPI_COMM_WORLD, {.transport = "tcp", .timeout = 15s});
+  if (shm.size() == 1) return;
+  EXPECT_TRUE(mpi::is_faster(tcp, shm));
+  EXPECT_FALSE(mpi::is_faster(shm, tcp));
+  Communicator fastest = mpi::init(MPI_COMM_WORLD, {.transport = "fastest", .timeout = 15s});
+  check_sums(fastest, everyone(fastest));
+  EXPECT_EQ(transport_of(fastest).capabilities().name, "shm") << "all ranks are on one host";
 }
 
 TEST(MpiHybrid, TakesHostsForGroups) {

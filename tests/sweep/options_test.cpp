@@ -176,7 +176,7 @@ TEST(Options, WrongOnesAreNamedInOneLine) {
       {{"-n", "0"}, "--rounds '0'"},
       {{"-c", "maybe"}, "--check 'maybe'"},
       {{"--budget", "soon"}, "--budget 'soon'"},
-      {{"--transport", "tpc"}, "choose from auto, shm, tcp, mpi, shm+mpi"},
+      {{"--transport", "tpc"}, "choose from auto, shm, tcp, mpi, shm+mpi, fastest"},
       {{"--buffers", "visible", "--transport", "mpi"}, "--buffers private"},
       {{"--buffers", "visible", "--transport", "tcp"}, "--transport shm"},
       {{"--determinism", "run_to_runs"}, "did you mean run_to_run?"},
