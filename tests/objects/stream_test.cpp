@@ -80,9 +80,11 @@ TEST(StreamedObjects, MoveByAlgorithmsThatStageThem) {
                 .build = staged_star,
                 .summary = "stages what it receives"});
   for (const std::uint64_t seed : {2U, 3U}) {
-    // One core for all of them: no round ends before all ranks have had their turn.
+    // One core for all of them, and messages that wait until they are read: no round ends before
+    // all ranks have had their turn.
     LinkCosts costs = detail::kCrowdedCosts;
     costs.shared_cores = 1;
+    costs.buffered_bytes = 1;
     World world{{.cluster = cluster_of(10, seed),
                  .communicator = {.catalog = catalog},
                  .tariff = {.costs = costs}}};
