@@ -40,7 +40,7 @@ constexpr std::array kFlags{
     Flag{"-o,--op", &SweepFlags::op, Purpose::steers, "sum, max, bit_or, average, ..."},
     Flag{"-r,--root", &SweepFlags::root, Purpose::steers, "of rooted collectives"},
     Flag{"--transport", &SweepFlags::transport, Purpose::steers,
-         "of our algorithms: auto, shm, tcp, mpi, shm+mpi, fastest"},
+         "of ours: auto, shm, tcp, mpi, shm+mpi, fastest"},
     Flag{"--buffers", &SweepFlags::buffers, Purpose::steers, "private, or visible to peers"},
     Flag{"--segment", &SweepFlags::segment, Purpose::steers, "bytes in a pipeline stage"},
     Flag{"--determinism", &SweepFlags::determinism, Purpose::steers,
