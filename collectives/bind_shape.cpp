@@ -23,7 +23,7 @@ std::uint64_t fingerprint_of(const Problem& problem, const Binding& binding) noe
   hash = combine(hash, problem.own_counts ? ~std::uint64_t{0} : problem.count);
   for (const std::size_t count : problem.counts) hash = combine(hash, count);
   hash = combine(hash, std::string_view{binding.algorithm});
-  return combine(hash, binding.segments);
+  return combine(combine(hash, binding.segments), binding.way);
 }
 
 std::string words_of_counts(std::span<const std::size_t> counts) {
@@ -80,6 +80,7 @@ Binding bind_shape(const Problem& problem, const Candidate& chosen, const Transp
                   .segments = segments,
                   .segment_bytes = segments == 1 ? 0 : chosen.segment_bytes,
                   .algorithm = chosen.choice.text(),
+                  .way = chosen.way,
                   .name = name_of(problem.contract.collective),
                   .has_own_counts = problem.own_counts,
                   .may_leave_strays = problem.own_counts || is_rooted(problem.contract.collective),
@@ -105,6 +106,7 @@ std::string words_of(const Problem& problem, const Candidate& chosen, const Bind
   if (is_rooted(problem.contract.collective))
     text += ", root " + std::to_string(problem.contract.root);
   text += ", by " + binding.algorithm;
+  if (chosen.way != 0) text += ", way " + std::to_string(chosen.way);
   if (chosen.digest != 0) text += " of digest " + hexadecimal(chosen.digest);
   if (binding.segments > 1) text += " in " + std::to_string(binding.segments) + " segments";
   if (binding.segments > 1 || in_flight != CommunicatorOptions{}.segments_in_flight)

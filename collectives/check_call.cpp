@@ -242,6 +242,7 @@ Problem check(const Call& call, const Options& options, Rank self, int size) {
                   .count = options.counts.empty() && !call.own_counts ? block_count(call, size) : 0,
                   .counts = options.counts,
                   .algorithm = options.algorithm,
+                  .transport = options.transport,
                   .segment = options.segment,
                   .visible = call.visible || options.visible,
                   .determinism = level_of(call, options, size),

@@ -12,12 +12,26 @@
 namespace tutti::inline v0::detail {
 namespace {
 
+std::vector<std::string> ways_of(const Transport& transport) {
+  const Capabilities& can = transport.capabilities();
+  return can.ways.empty() ? std::vector<std::string>{can.name} : can.ways;
+}
+
+/// Those that nobody tells are assumed.
+std::vector<Tariff> tariffs_of(Footing& footing, std::size_t ways) {
+  std::vector<Tariff> tariffs{std::move(footing.tariff)};
+  std::ranges::move(footing.other_ways, std::back_inserter(tariffs));
+  tariffs.resize(ways);
+  return tariffs;
+}
+
 /// A call's options, and the communicator's where the call says nothing.
 Options completed(Options options, const Call& call, const CommunicatorOptions& usual) {
   if (!options.determinism) options.determinism = usual.determinism;
   const auto found = usual.algorithms.find(call.collective);
   if (options.algorithm.empty() && found != usual.algorithms.end())
     options.algorithm = found->second;
+  if (options.transport.empty()) options.transport = usual.transport;
   return options;
 }
 
@@ -31,11 +45,13 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
     : group_{std::move(footing.group)}, calls_{footing.calls ? std::move(footing.calls)
                                                              : std::make_shared<CallCounter>()},
       transport_{std::move(footing.transport)}, outbox_{*transport_}, memory_{std::move(memory)},
-      options_{options}, selector_{std::move(footing.tariff),
-                                   options.catalog,
-                                   {std::move(footing.hosts), std::move(footing.localities),
-                                    transport_->capabilities().name,
-                                    std::move(footing.background)}},
+      options_{options}, selectors_{tariffs_of(footing, ways_of(*transport_).size()),
+                                    ways_of(*transport_),
+                                    options.catalog,
+                                    {std::move(footing.hosts),
+                                     std::move(footing.localities),
+                                     {},
+                                     std::move(footing.background)}},
       scratch_{*memory_, options.cache_bytes}, cache_{outbox_, scratch_, *calls_,
                                                       options.cache_bytes,
                                                       options.segments_in_flight},
@@ -57,6 +73,7 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
   for (const auto& [collective, algorithm] : options_.algorithms)
     static_cast<void>(options_.catalog ? parse_choice(*options_.catalog, collective, algorithm)
                                        : parse_choice(collective, algorithm));
+  static_cast<void>(selectors_.way_of(options_.transport));
   if (!options_.progress_thread) return;
   if (!transport_->capabilities().threads)
     throw Error{ErrorCode::invalid_argument,
@@ -87,7 +104,7 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
     return std::make_shared<const Binding>(bind_point_to_point(call));
   }
   const Problem problem = problem_of(call, options);
-  const Candidate chosen = selector_.select(problem).chosen;
+  const Candidate chosen = selectors_.select(problem).chosen;
   Binding binding = detail::bind_shape(problem, chosen, *transport_, options_.segments_in_flight);
   calls_->describe(binding.fingerprint,
                    words_of(problem, chosen, binding, options_.segments_in_flight));
@@ -170,7 +187,7 @@ Problem Engine::problem_of(const Call& call, const Options& options) const {
 }
 
 Selection Engine::select(const Call& call, const Options& options) {
-  return selector_.select(problem_of(call, options));
+  return selectors_.select(problem_of(call, options));
 }
 
 std::string Engine::explain(const Call& call, const Options& options) {
@@ -181,7 +198,7 @@ std::string Engine::explain(const Call& call, const Options& options) {
   const Problem problem = problem_of(call, options);
   return std::string{name_of(call.collective)} + " of " + std::to_string(problem.bytes()) +
          " bytes on " + std::to_string(transport_->size()) +
-         " ranks: " + selector_.select(problem).explain();
+         " ranks: " + selectors_.select(problem).explain();
 }
 
 }  // namespace tutti::inline v0::detail

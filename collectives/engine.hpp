@@ -20,7 +20,7 @@
 #include "program_cache.hpp"
 #include "progress.hpp"
 #include "progress_thread.hpp"
-#include "selector/selector.hpp"
+#include "selector/selectors.hpp"
 #include "task.hpp"
 
 namespace tutti::inline v0::detail {
@@ -36,7 +36,7 @@ class Engine {
   [[nodiscard]] const CommunicatorOptions& options() const noexcept { return options_; }
   [[nodiscard]] bool has_group() const noexcept { return group_ != nullptr; }
   /// Whether ranks outnumber the cores that they have; the same on all ranks.
-  [[nodiscard]] bool shares_cores() const noexcept { return selector_.shares_cores(); }
+  [[nodiscard]] bool shares_cores() const noexcept { return selectors_.shares_cores(); }
   /// What the ranks can make among themselves. Throws Error{invalid_argument} if nothing.
   [[nodiscard]] Group& group() const;
 
@@ -151,7 +151,7 @@ class Engine {
   Outbox outbox_;
   std::shared_ptr<Memory> memory_;
   CommunicatorOptions options_;
-  Selector selector_;
+  Selectors selectors_;
   Scratch scratch_;
   ProgramCache cache_;
   CallOrder order_;

@@ -180,7 +180,8 @@ void Execution::place(Instance& instance) {
          .peer = operation.peer,
          .cookie = reinterpret_cast<std::uint64_t>(&instance.pending[i]),
          .pieces = std::span{instance.pieces}.subspan(operation.first_piece, operation.pieces),
-         .reduced = reduces});
+         .reduced = reduces,
+         .way = binding_->way});
   }
   place_combiners(instance);
   if (!program.forwards.empty()) place_results(instance);

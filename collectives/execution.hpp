@@ -30,6 +30,7 @@ struct Binding {
   std::size_t segments = 1;              ///< Pieces the vector is run in.
   std::size_t segment_bytes = 0;         ///< As asked; 0 if whole.
   std::string algorithm{};               ///< With parameters.
+  std::uint8_t way = 0;                  ///< As Transfer::way.
   std::uint64_t fingerprint = 0;         ///< Of all that must be equal on all ranks but the number.
   std::string_view name{};               ///< What is called, such as "all_reduce".
   bool is_collective = true;             ///< Else it is messages between two ranks.

@@ -66,6 +66,9 @@ void check_point_to_point(const Call& call, const Options& options, int size) {
   if (!options.algorithm.empty())
     refuse(call,
            "a message has no algorithm; leave \"" + std::string{options.algorithm} + "\" out");
+  if (!options.transport.empty())
+    refuse(call, "a message goes the first way; leave transport \"" +
+                     std::string{options.transport} + "\" out");
   if (options.segment != 0 && options.segment != Options::kWhole)
     refuse(call, "a message has no segments; leave Options::segment as it is");
   if (!options.counts.empty() || call.own_counts)

@@ -6,10 +6,12 @@
 namespace tutti::inline v0::detail {
 
 ProgramCache::Shape::Shape(const ShapeKey& shape)
-    : key{shape}, algorithm{shape.algorithm}, counts{shape.counts.begin(), shape.counts.end()},
-      in_counts{shape.own.in.begin(), shape.own.in.end()},
+    : key{shape}, algorithm{shape.algorithm}, transport{shape.transport},
+      counts{shape.counts.begin(), shape.counts.end()}, in_counts{shape.own.in.begin(),
+                                                                  shape.own.in.end()},
       out_counts{shape.own.out.begin(), shape.own.out.end()}, hash{shape.hash()} {
   key.algorithm = algorithm;
+  key.transport = transport;
   key.counts = counts;
   key.own = {in_counts, out_counts};
 }

@@ -33,6 +33,7 @@ class ProgramCache {
   struct Shape {
     ShapeKey key;  // views into the members below
     std::string algorithm;
+    std::string transport;
     std::vector<std::size_t> counts;
     std::vector<std::size_t> in_counts;
     std::vector<std::size_t> out_counts;

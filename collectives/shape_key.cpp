@@ -19,9 +19,11 @@ ShapeKey::ShapeKey(const Call& call, const Options& options) noexcept
       commutative{call.op == nullptr || call.op->commutative()}, root{call.root},
       element_bytes{call.element_bytes}, in_count{call.in_count}, out_count{call.out_count},
       segment{options.segment}, visible{call.visible || options.visible}, is_bool{call.is_bool},
-      determinism{number_of(options.determinism)},
-      function{call.op == nullptr ? nullptr : call.op->function()}, algorithm{options.algorithm},
-      counts{options.counts}, own_counts{call.own_counts}, own{call.in_counts, call.out_counts},
+      determinism{number_of(options.determinism)}, function{call.op == nullptr
+                                                                ? nullptr
+                                                                : call.op->function()},
+      algorithm{options.algorithm}, transport{options.transport}, counts{options.counts},
+      own_counts{call.own_counts}, own{call.in_counts, call.out_counts},
       point_to_point{call.point_to_point}, to{call.to}, from{call.from} {}
 
 bool ShapeKey::fits(const Call& call, const Options& options) const noexcept {
@@ -29,7 +31,8 @@ bool ShapeKey::fits(const Call& call, const Options& options) const noexcept {
   const std::size_t differing_sizes =
       (in_count ^ call.in_count) | (out_count ^ call.out_count) |
       (element_bytes ^ call.element_bytes) | (segment ^ options.segment) |
-      (algorithm.size() ^ options.algorithm.size()) | (counts.size() ^ options.counts.size());
+      (algorithm.size() ^ options.algorithm.size()) |
+      (transport.size() ^ options.transport.size()) | (counts.size() ^ options.counts.size());
   const bool differs = (collective != call.collective) | (type != call.type) | (root != call.root) |
                        (visible != (call.visible | options.visible)) | (is_bool != call.is_bool) |
                        (own_counts != call.own_counts) | (point_to_point != call.point_to_point) |
@@ -44,6 +47,7 @@ bool ShapeKey::fits(const Call& call, const Options& options) const noexcept {
                  function != call.op->function()))
     return false;
   return (algorithm.empty() || algorithm == options.algorithm) &&
+         (transport.empty() || transport == options.transport) &&
          (counts.empty() || std::ranges::equal(counts, options.counts));
 }
 
@@ -57,7 +61,7 @@ std::size_t ShapeKey::hash() const noexcept {
     for (const std::size_t count : list) hash = combine(hash, count);
   hash = combine(hash, static_cast<std::uint64_t>(point_to_point));
   hash = combine(combine(hash, static_cast<std::uint64_t>(to)), static_cast<std::uint64_t>(from));
-  return combine(hash, algorithm);
+  return combine(combine(hash, algorithm), transport);
 }
 
 }  // namespace tutti::inline v0::detail

@@ -29,6 +29,7 @@ struct ShapeKey {
   int determinism = kDeterminisms;  // none said
   const UserFunction* function = nullptr;
   std::string_view algorithm{};
+  std::string_view transport{};
   Counts counts{};
   bool own_counts = false;
   OwnCounts own{};

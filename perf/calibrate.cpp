@@ -65,7 +65,7 @@ class Calibration {
           if (!time(collective, bytes)) return {};
     const detail::Fit fit =
         world_.communicator().rank() == 0 ? detail::fit_costs(races_, start_) : detail::Fit{};
-    std::string transport = transport_of(world_.communicator()).capabilities().name;
+    std::string transport = measured_transport(world_.communicator());
     transport.erase(0, transport.find('+') + 1);  // of shm+tcp, what carries between hosts
     return detail::TunedCosts{.ranks = world_.communicator().size(),
                               .hosts = hosts,

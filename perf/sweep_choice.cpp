@@ -37,6 +37,7 @@ nlohmann::ordered_json choice_of(World& world, const Problem& problem, bool visi
       {"chosen", selection.chosen.choice.text()},
       {"label", label_of(selection.chosen, total_bytes(problem))},
       {"segment_bytes", selection.chosen.segment_bytes},
+      {"transport", selection.transport},
       {"basis", selection.chosen.is_measured ? "measured" : "least predicted time"},
       {"rests_on", selection.chosen.is_measured ? selection.measured : selection.costs},
       {"candidates", nlohmann::ordered_json::array()}};

@@ -60,7 +60,7 @@ Tuner::Tuner(World& world, const TuneOptions& options)
                   "one rank has nothing to choose: start more, by a launcher or --ranks 4"};
   hosts_ = static_cast<int>(context_.hosts.size());
   is_oversubscribed_ = context_.is_oversubscribed();
-  transport_ = transport_of(world_.communicator()).capabilities().name;
+  transport_ = measured_transport(world_.communicator());
   tuning_ = load_tuning(world_, options_.path);
 }
 

@@ -1,5 +1,6 @@
 #include "perf/world.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,9 @@
 #include <utility>
 
 #include <tutti/init.hpp>
+#include <tutti/spi/communicator.hpp>
+
+#include "perf/sweep_failure.hpp"
 
 namespace tutti::perf {
 namespace {
@@ -39,6 +43,14 @@ std::unique_ptr<World> World::part(std::span<const Rank> ranks) {
   const bool is_in = std::ranges::find(ranks, self) != ranks.end();
   Communicator some = communicator().split(is_in ? 0 : 1, self);
   return is_in ? std::make_unique<OwnWorld>(std::move(some)) : nullptr;
+}
+
+std::string measured_transport(Communicator& communicator) {
+  const Capabilities& can = transport_of(communicator).capabilities();
+  if (can.ways.empty()) return can.name;
+  throw Failure{ExitCode::usage, fmt::format("messages go by {} here, which are measured one at a "
+                                             "time: choose --transport auto, then shm+mpi",
+                                             fmt::join(can.ways, " or "))};
 }
 
 std::string host_name() {

@@ -57,6 +57,10 @@ class World {
 [[nodiscard]] std::unique_ptr<World> join_own_world(const std::string& transport,
                                                     const CommunicatorOptions& options);
 
+/// @param communicator any. @return what its messages go by, for a file of measurements. Throws
+/// Failure{usage} where that is not one transport.
+[[nodiscard]] std::string measured_transport(Communicator& communicator);
+
 /// @return name of this host.
 [[nodiscard]] std::string host_name();
 

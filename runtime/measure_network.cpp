@@ -10,7 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::array<std::size_t, 2> kProbeBytes{kShortProbeBytes, kLongProbeBytes};
+constexpr std::array<std::size_t, 3> kProbeBytes{1, kShortProbeBytes, kLongProbeBytes};
 constexpr int kMostProbes = 5;
 // A network on which the bytes take so long is measured well enough by them.
 constexpr std::chrono::milliseconds kLongProbe{60};
@@ -19,11 +19,12 @@ constexpr std::chrono::seconds kPatience{1};
 }  // namespace
 
 // What disturbs a probe makes it longer, so the shortest counts.
-NetworkSpeed measure_network(Communicator& pair) {
+Probes measure_network(Communicator& pair, std::string_view transport) {
   std::vector<std::uint8_t> probe(kProbeBytes.back());
   std::uint8_t answer = 0;
-  const Options whole{.algorithm = "binomial", .timeout = kPatience};
-  std::array<Duration, 2> shortest{Duration::max(), Duration::max()};
+  const Options whole{.algorithm = "binomial", .transport = transport, .timeout = kPatience};
+  std::array<Duration, kProbeBytes.size()> shortest{};
+  shortest.fill(Duration::max());
   bool is_slow = false;
   for (int probes = 1; probe.front() == 0; ++probes) {
     if (pair.rank() == 0)  // the first byte says whether there is another one
@@ -34,10 +35,9 @@ NetworkSpeed measure_network(Communicator& pair) {
       pair.broadcast(std::span{&answer, 1}, 1, whole);
       shortest[i] = std::min<Duration>(shortest[i], Clock::now() - begin);
     }
-    is_slow = shortest[1] - shortest[0] > kLongProbe;
+    is_slow = shortest[2] - shortest[1] > kLongProbe;
   }
-  if (pair.rank() != 0) return NetworkSpeed::unknown;
-  return speed_between(shortest[0], shortest[1]);
+  return {shortest[0], shortest[1], shortest[2]};
 }
 
 }  // namespace tutti::runtime

@@ -97,11 +97,16 @@ Footing World::found(std::uint64_t communicator, const std::vector<Rank>& member
   const std::shared_ptr<Alarm> alarm =
       control != nullptr ? control->watch(communicator, numbers_of(members), calls, members)
                          : std::make_shared<Alarm>(Alarm::Tell{}, links_->guard());
-  return {.transport = connect(communicator, members, alarm),
+  std::unique_ptr<Transport> transport = connect(communicator, members, alarm);
+  std::vector<Tariff> other_ways;
+  const std::size_t ways = transport ? transport->capabilities().ways.size() : 0;
+  for (std::size_t way = 1; way < ways; ++way) other_ways.push_back(tariff_of(members, way));
+  return {.transport = std::move(transport),
           .group = std::make_shared<WorldGroup>(shared_from_this(), communicator, members),
           .calls = std::move(calls),
           .alarm = alarm,
           .tariff = tariff_of(members),
+          .other_ways = std::move(other_ways),
           .hosts = hosts_of(members),
           .localities = localities_of(members),
           .background = background_};
@@ -120,7 +125,7 @@ std::vector<Locality> World::localities_of(const std::vector<Rank>& members) con
 }
 
 // Ranks of several hosts wait for the network, whatever else they do.
-Tariff World::tariff_of(const std::vector<Rank>& members) const {
+Tariff World::tariff_of(const std::vector<Rank>& members, std::size_t way) const {
   const auto memory_domain = [this](Rank rank) {
     return memory_domains_[static_cast<std::size_t>(rank)];
   };
@@ -128,7 +133,7 @@ Tariff World::tariff_of(const std::vector<Rank>& members) const {
     return memory_domain(member) == memory_domain(members.front());
   });
   if (!share_memory) {
-    Tariff tariff = remote_tariff_;
+    Tariff tariff = remote_tariffs_[way];
     std::set<Rank> domains;
     for (const Rank member : members) domains.insert(memory_domain(member));
     const bool some_do = domains.size() < members.size() && count_hosts(members) > 1;
@@ -152,7 +157,7 @@ std::unique_ptr<Transport> World::connect(std::uint64_t communicator,
                              {.oversubscribed = shared_cores_ > 0});
   };
   if (!domain && !network_ && !links_->fabric()) return nullptr;  // Ways::none
-  if (!domain) return connect_remotely(communicator, members, alarm);
+  if (!domain) return std::move(connect_remotely(communicator, members, alarm).front());
   if (std::ranges::count(is_local, false) == 0) return local();
   return hybrid::make_transport({.local = local(),
                                  .remote = connect_remotely(communicator, members, alarm),
@@ -160,11 +165,16 @@ std::unique_ptr<Transport> World::connect(std::uint64_t communicator,
                                  .alarm = alarm});
 }
 
-std::unique_ptr<Transport> World::connect_remotely(std::uint64_t communicator,
-                                                   const std::vector<Rank>& members,
-                                                   const std::shared_ptr<Alarm>& alarm) {
-  if (network_) return network_->transport(members, communicator, alarm);
-  return links_->fabric()->transport(communicator, numbers_of(members), alarm, shared_cores_ > 0);
+/// One for each way.
+std::vector<std::unique_ptr<Transport>> World::connect_remotely(
+    std::uint64_t communicator, const std::vector<Rank>& members,
+    const std::shared_ptr<Alarm>& alarm) {
+  std::vector<std::unique_ptr<Transport>> ways;
+  if (!network_ || has_tcp_too_)
+    ways.push_back(
+        links_->fabric()->transport(communicator, numbers_of(members), alarm, shared_cores_ > 0));
+  if (network_) ways.push_back(network_->transport(members, communicator, alarm));
+  return ways;
 }
 
 int World::count_hosts(const std::vector<Rank>& members) const {

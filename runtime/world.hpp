@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <tutti/communicator.hpp>
 #include <tutti/spi/group.hpp>
 #include <tutti/spi/network.hpp>
 
@@ -35,6 +37,7 @@ struct WorldOptions {
   int network_megabits = 0;            ///< Between hosts; 0 measures.
   bool payload_checksum = false;       ///< As tcp::Options.
   std::shared_ptr<Network> network{};  ///< Carries messages between hosts; null: TCP does.
+  bool has_tcp_too = false;            ///< Whether each call takes TCP or the network.
   BackgroundFiles background{};        ///< What rank 0 reads.
   std::size_t segment_bytes = shm::kSegmentBytes;  ///< Addresses of the own shared memory.
 };
@@ -94,12 +97,16 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] std::unique_ptr<Transport> connect(std::uint64_t communicator,
                                                    const std::vector<Rank>& members,
                                                    const std::shared_ptr<Alarm>& alarm);
-  [[nodiscard]] std::unique_ptr<Transport> connect_remotely(std::uint64_t communicator,
-                                                            const std::vector<Rank>& members,
-                                                            const std::shared_ptr<Alarm>& alarm);
+  [[nodiscard]] std::vector<std::unique_ptr<Transport>> connect_remotely(
+      std::uint64_t communicator, const std::vector<Rank>& members,
+      const std::shared_ptr<Alarm>& alarm);
   [[nodiscard]] Tariff find_remote_tariff(Rank far, int megabits, Deadline deadline);
-  [[nodiscard]] NetworkSpeed find_speed(Rank far, Deadline deadline);
-  [[nodiscard]] Tariff tariff_of(const std::vector<Rank>& members) const;
+  [[nodiscard]] std::vector<Tariff> find_tariffs_of_ways(Rank far, int megabits, Deadline deadline);
+  [[nodiscard]] Tariff by_network(Tariff tariff) const;
+  template <class Found>
+  void find_out(Rank far, Deadline deadline, Found& found,
+                const std::function<void(Communicator& pair)>& measure);
+  [[nodiscard]] Tariff tariff_of(const std::vector<Rank>& members, std::size_t way = 0) const;
   [[nodiscard]] std::vector<Rank> everyone() const;
   [[nodiscard]] int count_hosts(const std::vector<Rank>& members) const;
   [[nodiscard]] std::vector<int> hosts_of(const std::vector<Rank>& members) const;
@@ -119,10 +126,11 @@ class World : public std::enable_shared_from_this<World> {
   int shared_cores_ = 0;                    // of the own host; 0: each of its ranks has one
   int fewest_cores_ = 0;                    // of the host whose ranks share the fewest, likewise
   bool has_checksums_ = false;              // of payloads
-  NetworkSpeed known_speed_ = NetworkSpeed::unknown;        // as rank 0 knew it before
-  Tariff remote_tariff_{};                                  // of links that share no memory
-  std::shared_ptr<Network> network_{};                      // instead of TCP
-  std::string said_{};                                      // what rank 0 has read, packed
+  NetworkSpeed known_speed_ = NetworkSpeed::unknown;  // as rank 0 knew it before
+  std::vector<Tariff> remote_tariffs_{};              // of links that share no memory, for each way
+  std::shared_ptr<Network> network_{};                // instead of TCP, or beside it
+  bool has_tcp_too_ = false;                          // then the first way is TCP
+  std::string said_{};                                // what rank 0 has read, packed
   std::shared_ptr<const detail::Background> background_{};  // that
 };
 

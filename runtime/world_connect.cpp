@@ -1,8 +1,10 @@
 // How the ranks of a world are connected, or found to be connected already.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include <tutti/spi/communicator.hpp>
@@ -29,7 +31,8 @@ std::string name_of(Rank rank, const std::string& host) {
 LinkSettings settings_of(const WorldOptions& options) {
   const bool shares_memory = options.ways == Ways::any || options.ways == Ways::shm;
   LinkSettings settings{.shares_memory = shares_memory,
-                        .carries_data = options.network == nullptr && options.ways != Ways::none,
+                        .carries_data = (options.network == nullptr || options.has_tcp_too) &&
+                                        options.ways != Ways::none,
                         .only_local = options.ways == Ways::none,
                         .tls = options.mesh.tls,
                         .payload_checksum = options.payload_checksum,
@@ -49,6 +52,15 @@ std::uint64_t summary_of(const WorldOptions& options) {
   for (const auto& [name, value] : options.mesh.agreed)
     summary = combine(combine(summary, std::string_view{name}), std::string_view{value});
   return summary;
+}
+
+/// A message takes half of what two of them take.
+void charge_as_measured(LinkCosts& costs, const Probes& probes) {
+  constexpr Femtoseconds kPerNanosecond = 1'000'000;
+  const Duration bytes = std::max(probes.longer - probes.shorter, Duration{1});
+  costs.alpha = probes.message.count() * kPerNanosecond / 2;
+  costs.beta = bytes.count() * kPerNanosecond /
+               static_cast<Femtoseconds>(kLongProbeBytes - kShortProbeBytes);
 }
 
 NetworkSpeed speed_in(std::string_view& report) {
@@ -75,6 +87,7 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
   world->self_ = channel.rank();
   world->origin_ = channel.describe();
   world->network_ = options.network;
+  world->has_tcp_too_ = options.has_tcp_too;
   world->has_checksums_ = options.payload_checksum;
   const LinkSettings settings = settings_of(options);
   if (!world->share(channel, settings, options, deadline))
@@ -90,8 +103,12 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
   const std::vector<PeerInfo> infos = world->infos();
   world->shared_cores_ = shared_cores(infos, world->self_);
   world->fewest_cores_ = fewest_shared_cores(infos);
-  world->remote_tariff_ =
-      world->find_remote_tariff(first_far_from_rank_0(infos), options.network_megabits, deadline);
+  const Rank far = first_far_from_rank_0(infos);
+  world->remote_tariffs_.resize(options.has_tcp_too ? 2 : 1);
+  if (options.has_tcp_too)
+    world->remote_tariffs_ = world->find_tariffs_of_ways(far, options.network_megabits, deadline);
+  else
+    world->remote_tariffs_ = {world->find_remote_tariff(far, options.network_megabits, deadline)};
   return world;
 }
 
@@ -211,7 +228,7 @@ void World::settle(std::vector<Rank> memory_domains) {
     if (!shares_memory)
       host_of_[static_cast<std::size_t>(rank)] =
           hosts.emplace(at.info.host.name, rank).first->second;
-    uses_tcp_ = uses_tcp_ || (!at.is_local && network_ == nullptr);
+    uses_tcp_ = uses_tcp_ || (!at.is_local && (network_ == nullptr || has_tcp_too_));
     is_encrypted_ = is_encrypted_ || at.is_encrypted;
   }
   uses_tcp_ = uses_tcp_ || !shares_memory;
@@ -235,26 +252,62 @@ void World::require_memory() const {
                   rank};
 }
 
+/// @param tariff of TCP. @return that of the network, whose bytes take as long.
+Tariff World::by_network(Tariff tariff) const {
+  tariff.costs.alpha = network_->tariff().costs.alpha;
+  if (tariff.lasting) tariff.lasting->alpha = tariff.costs.alpha;
+  tariff.origin += ", over " + network_->name();
+  return tariff;
+}
+
 Tariff World::find_remote_tariff(Rank far, int megabits, Deadline deadline) {
   if (far < 0) return network_ ? network_->tariff() : detail::loopback_tariff(shared_cores_);
-  const auto over_network = [this](Tariff tariff) {
+  NetworkSpeed speed = known_speed_;
+  if (megabits == 0 && speed == NetworkSpeed::unknown)
+    find_out(far, deadline, speed, [&](Communicator& pair) {
+      const Probes probes = measure_network(pair);
+      speed = speed_between(probes.shorter, probes.longer);
+    });
+  if (megabits == 0) links_->note_speed(ends_of_network(far), speed);
+  Tariff tariff = megabits > 0 ? detail::network_tariff(megabits) : detail::network_tariff(speed);
+  tariff.costs.shared_cores = fewest_cores_;
+  return network_ ? by_network(std::move(tariff)) : tariff;
+}
+
+/// Which way is the faster one the classes of speeds do not say, so messages and bytes are charged
+/// as they were measured.
+std::vector<Tariff> World::find_tariffs_of_ways(Rank far, int megabits, Deadline deadline) {
+  if (far < 0) return {detail::loopback_tariff(shared_cores_), network_->tariff()};
+  std::array<Probes, 2> ways{};
+  if (megabits == 0)
+    find_out(far, deadline, ways, [&](Communicator& pair) {
+      const std::vector<std::string> names = transport_of(pair).capabilities().ways;
+      for (std::size_t way = 0; way < ways.size(); ++way)
+        ways[way] = measure_network(pair, names[way]);
+    });
+  std::vector<Tariff> tariffs;
+  for (const Probes& probes : ways) {
+    Tariff tariff = megabits > 0 ? detail::network_tariff(megabits)
+                                 : detail::network_tariff(NetworkSpeed::unknown);
+    if (!tariffs.empty()) tariff = by_network(std::move(tariff));
+    if (probes.message > Duration::zero()) {
+      charge_as_measured(tariff.costs, probes);
+      tariff.origin = "measured: between hosts";
+      if (!tariffs.empty()) tariff.origin += ", over " + network_->name();
+    }
     tariff.costs.shared_cores = fewest_cores_;
-    if (!network_) return tariff;
-    tariff.costs.alpha = network_->tariff().costs.alpha;
-    if (tariff.lasting) tariff.lasting->alpha = tariff.costs.alpha;
-    tariff.origin += ", over " + network_->name();
-    return tariff;
-  };
-  if (megabits > 0) return over_network(detail::network_tariff(megabits));
-  const NetworkSpeed speed =
-      known_speed_ == NetworkSpeed::unknown ? find_speed(far, deadline) : known_speed_;
-  links_->note_speed(ends_of_network(far), speed);
-  return over_network(detail::network_tariff(speed));
+    tariffs.push_back(std::move(tariff));
+  }
+  return tariffs;
 }
 
 /// Collective. Rank 0 measures with the first rank of another host, and tells everyone, lest ranks
 /// choose differently. That nothing could be measured is no reason not to start.
-NetworkSpeed World::find_speed(Rank far, Deadline deadline) {
+/// @param found is what it has found out. @param measure sets it, on rank 0; others call it too.
+template <class Found>
+void World::find_out(Rank far, Deadline deadline, Found& found_out,
+                     const std::function<void(Communicator& pair)>& measure) {
+  static_assert(std::is_trivially_copyable_v<Found>);
   const auto left = [deadline] {
     const Duration time = deadline - std::chrono::steady_clock::now();
     return std::max<Duration>(time, std::chrono::milliseconds{1});
@@ -264,18 +317,17 @@ NetworkSpeed World::find_speed(Rank far, Deadline deadline) {
     return make_communicator(found(id_of(id_, members, number), members), make_host_memory(),
                              {.timeout = left()});
   };
-  auto speed = NetworkSpeed::unknown;
+  const Found unknown = found_out;
   if ((self_ == 0 || self_ == far) && left() >= kTimeToMeasure) {
     try {
       Communicator pair = among({0, far}, 1);
-      speed = measure_network(pair);
+      measure(pair);
     } catch (const Error&) {
-      speed = NetworkSpeed::unknown;
+      found_out = unknown;
     }
   }
   Communicator all = among(everyone(), 2);
-  all.broadcast(std::span{&speed, 1}, 0);
-  return speed;
+  all.broadcast(std::as_writable_bytes(std::span{&found_out, 1}), 0);
 }
 
 }  // namespace tutti::runtime

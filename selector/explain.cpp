@@ -43,9 +43,11 @@ std::string words_of(const LinkCosts& costs) {
 }
 
 std::string Selection::explain() const {
-  std::string text = chosen.choice.text() + (forced               ? " (forced"
-                                             : chosen.is_measured ? " (measured: " + measured
-                                                                  : " (least predicted time");
+  std::string text = chosen.choice.text();
+  if (!transport.empty()) text += " by " + transport;
+  text += forced               ? " (forced"
+          : chosen.is_measured ? " (measured: " + measured
+                               : " (least predicted time";
   if (determinism > Determinism::rank_identical) text += ", " + std::string{name_of(determinism)};
   text += ")";
   if (!chosen.is_measured && !measured.empty()) text += "\n  not as measured: " + measured;
@@ -60,6 +62,8 @@ std::string Selection::explain() const {
       text += microseconds(candidate.predicted) +
               (on_network ? words_of(candidate.terms) : std::string{});
   }
+  for (const Selection& other : other_ways)
+    text += "\nnot taken, " + microseconds(other.chosen.predicted) + ": " + other.explain();
   return text;
 }
 

@@ -27,6 +27,7 @@ struct Problem {
   std::size_t count = 0;                  ///< Elements per block, where blocks are equal.
   std::span<const std::size_t> counts{};  ///< Elements per block, where they differ.
   std::string_view algorithm{};           ///< Forced choice, or empty.
+  std::string_view transport{};           ///< As Options::transport.
   std::size_t segment = 0;                ///< As Options::segment.
   bool visible = false;                   ///< As Options::visible.
   /// What the choice must keep: `fast` where every choice gives the same bits.

@@ -41,6 +41,8 @@ struct Selection {
   std::string measured{};     ///< The file that the choice comes from, or why its one cannot serve.
   bool on_network = false;    ///< Whether candidates have terms.
   Determinism determinism{};  ///< What was to be kept.
+  std::string transport{};    ///< What messages go by, where there are several ways.
+  std::vector<Selection> other_ways{};  ///< What would have run there.
 
   /// Lines for a person: the winner, what was charged, every prediction, every refusal.
   [[nodiscard]] std::string explain() const;

@@ -9,30 +9,43 @@ namespace tutti::hybrid {
 namespace {
 
 constexpr unsigned kPollsPerLook = 64;
-/// Where both parts have something pending: neither wakes a thread that sleeps in the other one.
+/// Where several parts have something pending: none wakes a thread that sleeps in another one.
 constexpr std::chrono::microseconds kShortSleep{50};
 
-Capabilities common(const Parts& parts) {
+/// The first part is the local one.
+constexpr std::size_t kLocal = 0;
+
+Capabilities common(const Parts& parts, const std::vector<bool>& is_local) {
   const Capabilities& local = parts.local->capabilities();
-  const Capabilities& remote = parts.remote->capabilities();
-  const bool is_one_host = std::ranges::find(parts.is_local, false) == parts.is_local.end();
-  return {
-      .name = local.name + "+" + remote.name,
-      .tags = std::min(local.tags, remote.tags),
-      .combines = local.combines && remote.combines,
-      .visible = local.visible,  // what goes by the other part is moved
-      .threads = local.threads && remote.threads,
-      .idle_spins = is_one_host ? local.idle_spins : std::min(local.idle_spins, remote.idle_spins)};
+  const bool is_one_host = std::ranges::find(is_local, false) == is_local.end();
+  Capabilities common = local;  // what goes by the other parts is moved, where this sees memory
+  std::vector<std::string> ways;
+  for (const auto& part : parts.remote) {
+    const Capabilities& remote = part->capabilities();
+    ways.push_back(local.name + "+" + remote.name);
+    common.name += (ways.size() == 1 ? "+" : "|") + remote.name;
+    common.tags = std::min(common.tags, remote.tags);
+    common.combines = common.combines && remote.combines;
+    common.threads = common.threads && remote.threads;
+    if (!is_one_host) common.idle_spins = std::min(common.idle_spins, remote.idle_spins);
+  }
+  if (ways.size() > 1) common.ways = std::move(ways);
+  return common;
 }
 
 class HybridTransport final : public Transport {
  public:
-  explicit HybridTransport(Parts parts) : parts_{std::move(parts)}, capabilities_{common(parts_)} {}
+  explicit HybridTransport(Parts parts)
+      : is_local_{std::move(parts.is_local)}, alarm_{std::move(parts.alarm)},
+        capabilities_{common(parts, is_local_)} {
+    parts_.push_back({std::move(parts.local)});
+    for (auto& remote : parts.remote) parts_.push_back({std::move(remote)});
+  }
 
-  [[nodiscard]] Rank self() const noexcept override { return parts_.local->self(); }
-  [[nodiscard]] int size() const noexcept override { return parts_.local->size(); }
+  [[nodiscard]] Rank self() const noexcept override { return local().self(); }
+  [[nodiscard]] int size() const noexcept override { return local().size(); }
   [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
-  [[nodiscard]] Duration now() const noexcept override { return parts_.local->now(); }
+  [[nodiscard]] Duration now() const noexcept override { return local().now(); }
 
   void post(std::span<const Transfer> transfers) override {
     if (failure_) return complain();
@@ -48,8 +61,8 @@ class HybridTransport final : public Transport {
     if (failure_) return complain();
     try {
       poll_parts();
-      unclaimed_ =
-          (parts_.local->has_unclaimed() ? 1U : 0U) + (parts_.remote->has_unclaimed() ? 1U : 0U);
+      unclaimed_ = 0;
+      for (const Part& part : parts_) unclaimed_ += part.transport->has_unclaimed() ? 1U : 0U;
     } catch (const Error& error) {
       fail(error);
       complain();
@@ -58,69 +71,80 @@ class HybridTransport final : public Transport {
 
   [[nodiscard]] std::byte* open_result(AccessId access, std::uint32_t ordinal,
                                        std::size_t bytes) override {
-    return parts_.local->open_result(access, ordinal, bytes);
+    return local().open_result(access, ordinal, bytes);
   }
-  void signal(AccessId access, bool is_stored) override { parts_.local->signal(access, is_stored); }
+  void signal(AccessId access, bool is_stored) override { local().signal(access, is_stored); }
 
-  // Asleep in one part, this thread would see nothing of the other. What it has to do in the
+  // Asleep in one part, this thread would see nothing of the others. What it has to do in the
   // network for others has waited, so the next poll looks.
   void doze() override {
-    if (failure_ || (outstanding_ > 0 && near_ > 0)) {
+    std::size_t busy = kLocal;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      if (parts_[i].outstanding > 0) busy = i, ++count;
+    if (failure_ || count > 1) {
       if (dozes_) return std::this_thread::sleep_for(kShortSleep);
       return std::this_thread::yield();
     }
-    if (outstanding_ > 0) return parts_.remote->doze();
-    skipped_ = kPollsPerLook - 1;
-    parts_.local->doze();
+    if (busy == kLocal) skipped_ = kPollsPerLook - 1;
+    parts_[busy].transport->doze();
   }
 
   void expect_dozing() override {
     dozes_ = true;
-    parts_.local->expect_dozing();
-    parts_.remote->expect_dozing();
+    for (const Part& part : parts_) part.transport->expect_dozing();
   }
   void end_doze() noexcept override {
-    parts_.local->end_doze();
-    parts_.remote->end_doze();
+    for (const Part& part : parts_) part.transport->end_doze();
   }
 
   void find_strays(std::uint64_t pending, bool thoroughly) override {
-    parts_.local->find_strays(pending, thoroughly);
-    parts_.remote->find_strays(pending, thoroughly);
+    for (const Part& part : parts_) part.transport->find_strays(pending, thoroughly);
   }
 
+  // What probe finds is received by a message between two ranks, which goes the first way.
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override {
-    if (from != any_rank) return (is_local(from) ? parts_.local : parts_.remote)->probe(from, tag);
+    if (from != any_rank) return parts_[part_to(from, 0)].transport->probe(from, tag);
     is_remote_first_ = !is_remote_first_;
-    const auto found = (is_remote_first_ ? parts_.remote : parts_.local)->probe(from, tag);
-    return found ? found : (is_remote_first_ ? parts_.local : parts_.remote)->probe(from, tag);
+    const std::size_t first = is_remote_first_ ? 1 : kLocal;
+    const auto found = parts_[first].transport->probe(from, tag);
+    return found ? found : parts_[1 - first].transport->probe(from, tag);
   }
 
-  // Both have the same alarm, which the first call sets off.
+  // All have the same alarm, which the first call sets off.
   bool abort(const Error& cause) noexcept override {
-    const bool local = parts_.local->abort(cause);
-    return parts_.remote->abort(cause) && local;
+    bool is_quiet = true;
+    for (const Part& part : parts_) is_quiet = part.transport->abort(cause) && is_quiet;
+    return is_quiet;
   }
 
  private:
-  [[nodiscard]] bool is_local(Rank peer) const {
+  struct Part {
+    std::unique_ptr<Transport> transport;
+    std::size_t outstanding = 0;  // transfers
+  };
+
+  [[nodiscard]] Transport& local() const noexcept { return *parts_[kLocal].transport; }
+  [[nodiscard]] std::size_t part_to(Rank peer, std::uint8_t way) const {
     expects(peer >= 0 && peer < size(), "a transfer names no rank of the group");
-    return parts_.is_local[static_cast<std::size_t>(peer)];
+    expects(way + 1U < parts_.size(), "a transfer takes no way of the transport");
+    return is_local_[static_cast<std::size_t>(peer)] ? kLocal : way + 1U;
   }
 
   // Runs of transfers that go the same way stay together.
   void post_runs(std::span<const Transfer> transfers) {
     while (!transfers.empty()) {
-      const bool local = is_local(transfers.front().peer);
-      const auto end = std::ranges::find_if(
-          transfers, [&](const Transfer& transfer) { return is_local(transfer.peer) != local; });
+      const std::size_t to = part_to(transfers.front().peer, transfers.front().way);
+      const auto end = std::ranges::find_if(transfers, [&](const Transfer& transfer) {
+        return part_to(transfer.peer, transfer.way) != to;
+      });
       const auto count = static_cast<std::size_t>(end - transfers.begin());
       const auto run = transfers.first(count);
-      if (local) parts_.local->post(run);
-      else parts_.remote->post(moved(run));
-      (local ? near_ : outstanding_) += count;
-      if (local) take_all(*parts_.local, near_);
-      else take_all(*parts_.remote, outstanding_);
+      Part& part = parts_[to];
+      part.transport->post(to == kLocal ? run : moved(run));
+      part.outstanding += count;
+      if (to != kLocal) remote_ += count;
+      take_all(part);
       transfers = transfers.subspan(count);
     }
   }
@@ -139,23 +163,28 @@ class HybridTransport final : public Transport {
     return moved_;
   }
 
-  // Asking the network costs a system call, so it is asked where something is expected of it, and
-  // now and then for what it still has to do for others. Then the two take turns at being first,
-  // lest one that always has something to say keeps the other from being asked.
+  // Asking a network costs a system call, so one is asked where something is expected of it, and
+  // now and then for what it still has to do for others. The parts take turns at being first, lest
+  // one that always has something to say keeps the others from being asked.
   void poll_parts() {
-    if (outstanding_ == 0 && ++skipped_ % kPollsPerLook != 0) return poll_part(false);
-    is_remote_first_ = !is_remote_first_;
-    poll_part(is_remote_first_);
-    poll_part(!is_remote_first_);
+    const bool looks = remote_ > 0 || ++skipped_ % kPollsPerLook == 0;
+    if (!looks) return poll_part(parts_[kLocal]);
+    const bool looks_at_all = ++looks_ % kPollsPerLook == 0 || remote_ == 0;
+    first_ = (first_ + 1) % parts_.size();
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const std::size_t at = (first_ + i) % parts_.size();
+      if (at == kLocal || looks_at_all || parts_[at].outstanding > 0) poll_part(parts_[at]);
+    }
   }
-  void poll_part(bool remote) {
-    Transport& part = remote ? *parts_.remote : *parts_.local;
-    part.poll();
-    take_all(part, remote ? outstanding_ : near_);
+  void poll_part(Part& part) {
+    part.transport->poll();
+    take_all(part);
   }
-  void take_all(Transport& part, std::size_t& outstanding) {
-    for (; part.completed() > 0; part.take_oldest(), --outstanding)
-      complete(part.oldest_completed());
+  void take_all(Part& part) {
+    const std::size_t before = part.outstanding;
+    for (; part.transport->completed() > 0; part.transport->take_oldest(), --part.outstanding)
+      complete(part.transport->oldest_completed());
+    if (&part != parts_.data()) remote_ -= before - part.outstanding;
   }
 
   void fail(const Error& error) {
@@ -166,17 +195,20 @@ class HybridTransport final : public Transport {
   // Where several ranks die at once, each part sees another one die. Control sees all of them, and
   // says the same on all ranks; so it has the first word.
   void complain() const {
-    parts_.alarm->check();
+    alarm_->check();
     if (failure_->code() == ErrorCode::peer_dead && now() - failed_at_ < kAlarmPatience) return;
     throw Error{*failure_};
   }
 
-  Parts parts_;
-  std::vector<Transfer> moved_{};  // of the last post, for the other part
+  std::vector<bool> is_local_;
+  std::shared_ptr<Alarm> alarm_;
   Capabilities capabilities_;
-  std::size_t outstanding_ = 0;  // transfers of the remote part
-  std::size_t near_ = 0;         // transfers of the local part
-  unsigned skipped_ = 0;         // polls that did not ask it
+  std::vector<Part> parts_{};      // the local one, then one for each way
+  std::vector<Transfer> moved_{};  // of the last post, for another part
+  std::size_t remote_ = 0;         // transfers of all remote parts
+  unsigned skipped_ = 0;           // polls that asked none of these
+  unsigned looks_ = 0;             // polls that asked some of them
+  std::size_t first_ = kLocal;     // which part the last poll asked first
   bool is_remote_first_ = false;
   bool dozes_ = false;
   std::optional<Error> failure_{};  // what a part threw first
@@ -188,8 +220,11 @@ class HybridTransport final : public Transport {
 std::unique_ptr<Transport> make_transport(Parts parts) {
   const auto self = static_cast<std::size_t>(parts.local->self());
   expects(parts.alarm != nullptr, "a hybrid was given no alarm");
-  expects(parts.local->self() == parts.remote->self() &&
-              parts.local->size() == parts.remote->size() &&
+  expects(!parts.remote.empty(), "a hybrid was given no part for other hosts");
+  const auto fits = [&](const std::unique_ptr<Transport>& part) {
+    return part->self() == parts.local->self() && part->size() == parts.local->size();
+  };
+  expects(std::ranges::all_of(parts.remote, fits) &&
               parts.is_local.size() == static_cast<std::size_t>(parts.local->size()),
           "the parts of a hybrid are of different communicators");
   expects(parts.is_local[self], "a hybrid reaches the own rank through its local part");

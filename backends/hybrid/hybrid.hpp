@@ -1,5 +1,5 @@
 /// @file
-/// A transport of two: one for the ranks of the own host, one for all others.
+/// A transport of several: one for the ranks of the own host, and one or more for all others.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 
 namespace tutti::hybrid {
 
-/// What a hybrid is made of. Both transports know all ranks of the communicator by the same
-/// numbers.
+/// What a hybrid is made of. All transports know all ranks of the communicator by the same numbers.
 struct Parts {
-  std::unique_ptr<Transport> local;   ///< Reaches the ranks of the own host, the own rank too.
-  std::unique_ptr<Transport> remote;  ///< Reaches the others.
-  std::vector<bool> is_local;         ///< Per rank: which of the two.
-  std::shared_ptr<Alarm> alarm;       ///< Of the communicator; both transports have it too.
+  std::unique_ptr<Transport> local;  ///< Reaches the ranks of the own host, the own rank too.
+  /// Reach the others, each by itself: Transfer::way says which one does. One at least.
+  std::vector<std::unique_ptr<Transport>> remote;
+  std::vector<bool> is_local;    ///< Per rank: which of the two.
+  std::shared_ptr<Alarm> alarm;  ///< Of the communicator; all transports have it too.
 };
 
 /// @param parts see Parts. @return a transport that gives every transfer to the part that reaches

@@ -9,7 +9,6 @@
 
 #include "channel.hpp"
 #include "check.hpp"
-#include "fastest.hpp"
 #include "network.hpp"
 #include "progress.hpp"
 #include "transport.hpp"
@@ -107,16 +106,11 @@ Communicator init(MPI_Comm comm, const InitOptions& options) {
   MpiChannel channel{comm};
   check_threads(options.communicator);
   InitOptions own = with_progress(options);
-  const bool is_fastest = options.transport == "fastest";
-  if (options.transport != "shm+mpi" && !is_fastest) return tutti::init(channel, own);
-  own.transport = "auto";
+  if (options.transport != "shm+mpi" && options.transport != "fastest")
+    return tutti::init(channel, own);
+  if (options.transport == "shm+mpi") own.transport = "auto";
   const Duration timeout = options.timeout > Duration::zero() ? options.timeout : kInitTimeout;
-  auto network = std::make_shared<MpiNetwork>(comm, Options{.timeout = timeout});
-  if (!is_fastest) return tutti::init(channel, own, std::move(network));
-  Communicator over_tcp = tutti::init(channel, own);
-  if (network->is_one_host()) return over_tcp;
-  Communicator over_mpi = tutti::init(channel, own, std::move(network));
-  return is_faster(over_tcp, over_mpi) ? std::move(over_mpi) : std::move(over_tcp);
+  return tutti::init(channel, own, std::make_shared<MpiNetwork>(comm, Options{.timeout = timeout}));
 }
 
 }  // namespace tutti::inline v0::mpi

@@ -41,10 +41,12 @@ struct CommunicatorOptions {
   /// What there is to choose from; null: tutti's own algorithms. Where ranks have different
   /// algorithms under one name, calls that run it are Error{mismatch}.
   std::shared_ptr<const Catalog> catalog{};
-  /// What collectives run where a call does not say, such as {{Collective::all_reduce, "ring"}}; all
-  /// others choose. A name that is not there is an error of whoever makes the communicator, and a
-  /// choice that cannot serve a call is one of that call. Inherited by groups and splits.
+  /// What collectives run where a call does not say, such as {{Collective::all_reduce, "ring"}};
+  /// all others choose. A name that is not there is an error of whoever makes the communicator, and
+  /// a choice that cannot serve a call is one of that call. Inherited by groups and splits.
   std::map<Collective, std::string> algorithms{};
+  /// As Options::transport, where a call does not say. Inherited by groups and splits.
+  std::string transport{};
   /// What the bits of reductions may depend on, where a call does not say.
   Determinism determinism = Determinism::rank_identical;
   /// For libraries whose messages move only while a thread calls them, as those of many MPIs do:

@@ -23,8 +23,8 @@ struct InitOptions {
   std::optional<int> size{};   ///< The number of ranks. Empty: as launched.
   /// "auto": shared memory inside a host, TCP between hosts. "shm": shared memory or an error.
   /// "tcp": TCP between all ranks. "shm+mpi", for tutti::mpi::init: shared memory inside a host,
-  /// MPI between hosts; "fastest", likewise, the faster of the two, by a few calls at the start.
-  /// Equal on all ranks.
+  /// MPI between hosts; "fastest", likewise, TCP and MPI between hosts, whichever is predicted to
+  /// be faster for a call, by what both were measured to take at the start. Equal on all ranks.
   std::string transport = "auto";
   /// How long ranks wait for each other; zero takes TUTTI_TIMEOUT, or kInitTimeout without it, less
   /// is Error{invalid_argument}, and Duration::max() is for ever.

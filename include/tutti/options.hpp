@@ -29,7 +29,10 @@ struct Options {
   static constexpr std::size_t kWhole = ~std::size_t{0};
 
   std::string_view algorithm{};  ///< A choice such as "ring" or "knomial:k=4"; empty chooses.
-  std::size_t segment = 0;       ///< Bytes per pipelined segment; 0 takes the algorithm's default.
+  /// What messages go by where a world has several transports between hosts, such as "tcp" and
+  /// "mpi"; empty chooses. Equal on all ranks.
+  std::string_view transport{};
+  std::size_t segment = 0;  ///< Bytes per pipelined segment; 0 takes the algorithm's default.
   /// Whether all ranks pass memory of Communicator::allocate, as they do where they pass a Buffer
   /// itself and need not say so. Then what is chosen suits memory that peers read and write in
   /// place. Equal on all ranks; where it is said and not so, calls are slow and right.

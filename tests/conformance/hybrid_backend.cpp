@@ -19,17 +19,20 @@ struct Process {
   std::shared_ptr<shm::Segment> segment{};
   std::shared_ptr<shm::Domain> domain{};
   std::shared_ptr<tcp::Fabric> fabric{};
+  std::shared_ptr<shm::Segment> wide_segment{};
+  std::shared_ptr<shm::Domain> wide{};  // a second way, to ranks of all hosts
   std::unique_ptr<runtime::Control> control{};
   std::vector<runtime::Descriptor> voice{};  // what its control speaks through, for kill
 };
 
 class HybridLinks final : public Links {
  public:
-  HybridLinks(const LinksOptions& options, std::vector<int> hosts)
+  HybridLinks(const LinksOptions& options, std::vector<int> hosts, int ways)
       : hosts_{std::move(hosts)}, processes_(static_cast<std::size_t>(options.size)) {
     for (Process& process : processes_) process.segment = shm::make_segment(kSegmentBytes);
     connect_locally();
     connect_remotely();
+    if (ways > 1) connect_widely();
     connect_control();
   }
 
@@ -40,11 +43,13 @@ class HybridLinks final : public Links {
     const auto alarm = process.control->watch(communicator, members);
     std::vector<bool> is_local;
     for (const Rank member : members) is_local.push_back(share_host(world, member));
-    return hybrid::make_transport(
-        {.local = process.domain->transport(communicator, members, alarm),
-         .remote = process.fabric->transport(communicator, members, alarm),
-         .is_local = std::move(is_local),
-         .alarm = alarm});
+    std::vector<std::unique_ptr<Transport>> remote;
+    remote.push_back(process.fabric->transport(communicator, members, alarm));
+    if (process.wide) remote.push_back(process.wide->transport(communicator, members, alarm));
+    return hybrid::make_transport({.local = process.domain->transport(communicator, members, alarm),
+                                   .remote = std::move(remote),
+                                   .is_local = std::move(is_local),
+                                   .alarm = alarm});
   }
 
   // The others see the end of its sockets; what they answer, it may hear.
@@ -53,6 +58,7 @@ class HybridLinks final : public Links {
     for (const runtime::Descriptor& voice : process.voice) ::shutdown(voice.get(), SHUT_WR);
     process.fabric.reset();
     process.domain.reset();
+    process.wide.reset();
   }
 
  private:
@@ -69,6 +75,15 @@ class HybridLinks final : public Links {
         if (other != rank && share_host(rank, other))
           neighbours.push_back({other, at(other).segment->descriptor()});
       at(rank).domain = std::make_shared<shm::Domain>(rank, at(rank).segment, neighbours);
+    }
+  }
+  void connect_widely() {
+    for (Process& process : processes_) process.wide_segment = shm::make_segment(kSegmentBytes);
+    for (Rank rank = 0; rank < size(); ++rank) {
+      std::vector<shm::Neighbour> neighbours;
+      for (Rank other = 0; other < size(); ++other)
+        if (other != rank) neighbours.push_back({other, at(other).wide_segment->descriptor()});
+      at(rank).wide = std::make_shared<shm::Domain>(rank, at(rank).wide_segment, neighbours);
     }
   }
   void connect_remotely() {
@@ -111,17 +126,19 @@ class HybridLinks final : public Links {
 };
 
 /// @param variant see Backend. @param sizes see Backend. @param host_of (rank, size) -> host.
-Backend backend(std::string variant, std::vector<int> sizes, int (*host_of)(Rank, int)) {
+/// @param ways between hosts.
+Backend backend(std::string variant, std::vector<int> sizes, int (*host_of)(Rank, int),
+                int ways = 1) {
   return {.name = "shm+tcp",
           .variant = std::move(variant),
           .helps_others = false,
           .heeds_alarm = false,
           .sizes = std::move(sizes),
-          .connect = [host_of](const LinksOptions& options) {
+          .connect = [host_of, ways](const LinksOptions& options) {
             std::vector<int> hosts;
             for (Rank rank = 0; rank < options.size; ++rank)
               hosts.push_back(host_of(rank, options.size));
-            return std::make_unique<HybridLinks>(options, std::move(hosts));
+            return std::make_unique<HybridLinks>(options, std::move(hosts), ways);
           }};
 }
 
@@ -131,7 +148,9 @@ std::vector<Backend> hybrid_backends() {
   return {backend("_alternating", {1, 2, 3, 4, 7}, [](Rank rank, int) { return rank % 2; }),
           backend("_blocked", {4, 8}, [](Rank rank, int size) { return 2 * rank / size; }),
           backend("_one_host", {3}, [](Rank, int) { return 0; }),
-          backend("_spread", {3}, [](Rank rank, int) { return rank; })};
+          backend("_spread", {3}, [](Rank rank, int) { return rank; }),
+          backend(
+              "_two_ways", {4}, [](Rank rank, int) { return rank % 2; }, 2)};
 }
 
 }  // namespace tutti::conformance

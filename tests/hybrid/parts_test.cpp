@@ -53,6 +53,14 @@ class Part final : public Transport {
   int size_;
 };
 
+/// @return them, as Parts has them.
+template <class... Remote>
+std::vector<std::unique_ptr<Transport>> ways(Remote... remote) {
+  std::vector<std::unique_ptr<Transport>> all;
+  (all.push_back(std::move(remote)), ...);
+  return all;
+}
+
 /// Rank 0, which shares its host with rank 2 of four.
 class Hybrid : public ::testing::Test {
  protected:
@@ -64,7 +72,7 @@ class Hybrid : public ::testing::Test {
     near_ = near.get();
     far_ = far.get();
     transport_ = make_transport({.local = std::move(near),
-                                 .remote = std::move(far),
+                                 .remote = ways(std::move(far)),
                                  .is_local = {true, false, true, false},
                                  .alarm = alarm_});
   }
@@ -103,22 +111,22 @@ TEST_F(Hybrid, CanWhatBothCan) {
 }
 
 TEST_F(Hybrid, WaitsAsItsLocalPartWhereAllRanksAreLocal) {
-  const auto transport = make_transport(
-      {.local =
-           std::make_unique<Part>(Capabilities{.name = "part", .tags = 9, .idle_spins = 20000}),
-       .remote =
-           std::make_unique<Part>(Capabilities{.name = "part", .tags = 9, .idle_spins = 1000}),
-       .is_local = {true, true, true, true},
-       .alarm = alarm_});
+  const auto transport = make_transport({.local = std::make_unique<Part>(Capabilities{
+                                             .name = "part", .tags = 9, .idle_spins = 20000}),
+                                         .remote = ways(std::make_unique<Part>(Capabilities{
+                                             .name = "part", .tags = 9, .idle_spins = 1000})),
+                                         .is_local = {true, true, true, true},
+                                         .alarm = alarm_});
   EXPECT_EQ(transport->capabilities().idle_spins, 20000);
 }
 
 TEST_F(Hybrid, IsMadeOfPartsThatAgree) {
   const auto make = [&](int local, int remote, std::vector<bool> is_local) {
-    return make_transport({.local = std::make_unique<Part>(Capabilities{.name = "part"}, local),
-                           .remote = std::make_unique<Part>(Capabilities{.name = "part"}, remote),
-                           .is_local = std::move(is_local),
-                           .alarm = alarm_});
+    return make_transport(
+        {.local = std::make_unique<Part>(Capabilities{.name = "part"}, local),
+         .remote = ways(std::make_unique<Part>(Capabilities{.name = "part"}, remote)),
+         .is_local = std::move(is_local),
+         .alarm = alarm_});
   };
   EXPECT_NO_THROW(static_cast<void>(make(2, 2, {true, false})));
   EXPECT_THROW(static_cast<void>(make(2, 3, {true, false})), Error);
@@ -237,6 +245,85 @@ TEST_F(Hybrid, AbortsBoth) {
   EXPECT_FALSE(transport_->abort({ErrorCode::timeout, "late"}));
   EXPECT_EQ(near_->aborts, 2);
   EXPECT_EQ(far_->aborts, 2);
+}
+
+/// As Hybrid, with two ways to the other hosts.
+class TwoWays : public Hybrid {
+ protected:
+  TwoWays() {
+    auto near = std::make_unique<Part>(Capabilities{.name = "near", .tags = 900});
+    auto far = std::make_unique<Part>(Capabilities{.name = "far", .tags = 500, .idle_spins = 70});
+    auto wide = std::make_unique<Part>(Capabilities{.name = "wide", .tags = 600, .idle_spins = 50});
+    near_ = near.get();
+    far_ = far.get();
+    wide_ = wide.get();
+    transport_ = make_transport({.local = std::move(near),
+                                 .remote = ways(std::move(far), std::move(wide)),
+                                 .is_local = {true, false, true, false},
+                                 .alarm = alarm_});
+  }
+  void post_by(std::uint8_t way, std::initializer_list<Rank> peers) {
+    std::vector<Transfer> transfers;
+    for (const Rank peer : peers)
+      transfers.push_back(
+          {.kind = Transfer::Kind::recv, .peer = peer, .cookie = ++cookies_, .way = way});
+    transport_->post(transfers);
+  }
+
+  Part* wide_ = nullptr;
+};
+
+TEST_F(TwoWays, AreNamedAndCanWhatAllCan) {
+  const Capabilities& capabilities = transport_->capabilities();
+  EXPECT_EQ(capabilities.name, "near+far|wide");
+  EXPECT_EQ(capabilities.ways, (std::vector<std::string>{"near+far", "near+wide"}));
+  EXPECT_EQ(capabilities.tags, 500U);
+  EXPECT_EQ(capabilities.idle_spins, 50);
+}
+
+TEST_F(TwoWays, AreTakenAsTransfersSay) {
+  post_by(0, {1, 2});
+  post_by(1, {0, 3, 1});
+  EXPECT_EQ(near_->cookies, (std::vector<std::uint64_t>{2, 3}));
+  EXPECT_EQ(far_->cookies, (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(wide_->cookies, (std::vector<std::uint64_t>{4, 5}));
+  EXPECT_THROW(post_by(2, {1}), Error);
+}
+
+TEST_F(TwoWays, AreAskedWhereSomethingIsExpected) {
+  post_by(1, {1});
+  for (int i = 0; i < 64; ++i) static_cast<void>(poll());
+  EXPECT_EQ(wide_->polls, 64);
+  EXPECT_EQ(far_->polls, 1);  // for others
+  wide_->ready = 1;
+  EXPECT_EQ(poll(), 1U);
+  for (int i = 0; i < 64; ++i) static_cast<void>(poll());
+  EXPECT_EQ(wide_->polls, 66);
+  EXPECT_EQ(far_->polls, 2);
+}
+
+TEST_F(TwoWays, SleepsInTheOnlyOneItExpectsSomethingOf) {
+  post_by(1, {1});
+  transport_->doze();
+  EXPECT_EQ(wide_->dozes, 1);
+  post_by(0, {1});
+  transport_->doze();
+  EXPECT_EQ(near_->dozes + far_->dozes, 0);
+  EXPECT_EQ(wide_->dozes, 1);
+  wide_->ready = 1;
+  EXPECT_EQ(poll(), 1U);
+  transport_->doze();
+  EXPECT_EQ(far_->dozes, 1);
+}
+
+TEST_F(TwoWays, FailAndEndAsOne) {
+  wide_->failure = Error{ErrorCode::mismatch, "lengths differ", 1};
+  post_by(0, {1});
+  EXPECT_THROW(post_by(1, {1}), Error);
+  EXPECT_THROW(post_by(0, {1}), Error);
+  wide_->is_quiet = false;
+  EXPECT_FALSE(transport_->abort({ErrorCode::timeout, "late"}));
+  EXPECT_EQ(near_->aborts + far_->aborts + wide_->aborts, 3);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include <tutti/spi/communicator.hpp>
 
-#include "backends/mpi/fastest.hpp"
 #include "two_hosts.hpp"
 
 namespace tutti::test {
@@ -39,6 +38,14 @@ std::vector<Rank> everyone(const Communicator& world) {
   return ranks;
 }
 
+/// @return the ranks that are equal to the own one modulo a number of colors.
+std::vector<Rank> of_color(const Communicator& world, int colors) {
+  std::vector<Rank> members;
+  for (const Rank rank : everyone(world))
+    if (rank % colors == world.rank() % colors) members.push_back(rank);
+  return members;
+}
+
 TEST(MpiHybrid, RunsCollectives) {
   Communicator world = make_world();
   check_sums(world, everyone(world));
@@ -53,12 +60,30 @@ TEST(MpiHybrid, RunsCollectives) {
   EXPECT_NE(why.find(" between hosts, over MPI"), std::string::npos) << why;
 }
 
-TEST(MpiHybrid, FindsTheFasterOfTwoWorlds) {
-  Communicator shm = mpi::init(MPI_COMM_WORLD, {.transport = "shm", .timeout = 15s});
-  Communicator tcp = mpi::init(MPI_COMM_WORLD, {.transport = "tcp", .timeout = 15s});
-  if (shm.size() == 1) return;
-  EXPECT_TRUE(mpi::is_faster(tcp, shm));
-  EXPECT_FALSE(mpi::is_faster(shm, tcp));
+// Which one a call takes is what was measured; both give the right results.
+TEST(MpiHybrid, TakesTcpOrTheMpiByTheCall) {
+  Communicator world = world_on_two_hosts(15s, true);
+  check_sums(world, everyone(world));
+  if (world.size() == 1) return;
+  EXPECT_EQ(transport_of(world).capabilities().name, "shm+tcp|mpi");
+  EXPECT_NE(world.describe().find("over shared memory and TCP and MPI"), std::string::npos)
+      << world.describe();
+  std::vector<std::int64_t> values(1000, 1);
+  for (const char* const way : {"tcp", "mpi", "mpi", "tcp"}) {
+    const std::string why =
+        world.explain(call::all_reduce(values, std::span{values}, sum), {.transport = way});
+    EXPECT_NE(why.find(" by shm+" + std::string{way} + " ("), std::string::npos) << why;
+    world.all_reduce(std::span{values}, sum, {.transport = way});
+  }
+  EXPECT_EQ(values.back(), std::int64_t{world.size()} * world.size() * world.size() * world.size());
+  const std::string why = world.explain(call::all_reduce(values, std::span{values}, sum));
+  EXPECT_NE(why.find("measured: between hosts"), std::string::npos) << why;
+  EXPECT_NE(why.find("\nnot taken, "), std::string::npos) << why;
+  Communicator part = world.split(world.rank() % 2);  // of one host
+  check_sums(part, of_color(world, 2));
+}
+
+TEST(MpiHybrid, IsOfOneWayWithinAHost) {
   Communicator fastest = mpi::init(MPI_COMM_WORLD, {.transport = "fastest", .timeout = 15s});
   check_sums(fastest, everyone(fastest));
   EXPECT_EQ(transport_of(fastest).capabilities().name, "shm") << "all ranks are on one host";
@@ -92,10 +117,7 @@ TEST(MpiHybrid, DividesWithinAndAcrossHosts) {
   for (const int colors : {2, 3}) {  // hosts, and mixtures of them
     const int color = world.rank() % colors;
     Communicator part = world.split(color);
-    std::vector<Rank> members;
-    for (const Rank rank : everyone(world))
-      if (rank % colors == color) members.push_back(rank);
-    check_sums(part, members);
+    check_sums(part, of_color(world, colors));
   }
 }
 

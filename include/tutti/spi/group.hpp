@@ -30,6 +30,9 @@ struct Footing {
   std::shared_ptr<CallCounter> calls{};    ///< Kept up to date by the communicator. May be null.
   std::shared_ptr<Alarm> alarm{};          ///< The transport's, if its ranks agree. May be null.
   Tariff tariff{};                         ///< What algorithms are chosen by; equal on all ranks.
+  /// Of the transport's second way, and those after it: Capabilities::ways. Equal on all ranks. Of
+  /// ways without one the costs are those of any host.
+  std::vector<Tariff> other_ways{};
   /// On which host each rank is, as numbers; equal on all ranks. Empty where they do not know.
   std::vector<int> hosts{};
   /// In which part of its host each rank is; equal on all ranks. Empty where they do not know.

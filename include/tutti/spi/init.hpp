@@ -19,9 +19,11 @@ namespace tutti::inline v0 {
 /// @return the communicator of all ranks. Throws as init.
 [[nodiscard]] TUTTI_API Communicator init(Channel& channel, const InitOptions& options = {});
 /// As above, with a network of one's own in place of TCP, which then carries only what ranks tell
-/// each other of failures. @param channel of all ranks. @param options see InitOptions; its
-/// transport must be "auto". @param network carries messages between hosts; of the same kind on all
-/// ranks. @return the communicator of all ranks. Throws as init.
+/// each other of failures; or beside it, where each call takes the one that is predicted to be
+/// faster for it, by what both were measured to take. @param channel of all ranks. @param options
+/// see InitOptions; its transport must be "auto", or "fastest" to have both. @param network carries
+/// messages between hosts; of the same kind on all ranks. @return the communicator of all ranks.
+/// Throws as init.
 [[nodiscard]] TUTTI_API Communicator init(Channel& channel, const InitOptions& options,
                                           std::shared_ptr<Network> network);
 

@@ -80,6 +80,7 @@ struct Transfer {
                                  ///< many there are. Needs Capabilities::combines, and `reduced`.
   bool reduced = false;          ///< Whether it is of a call that reduces; equal at both ends, so
                                  ///< that a transport may move it in parts that stay warm.
+  std::uint8_t way = 0;          ///< Which of Capabilities::ways it takes; the same at both ends.
   ResultPlace result{};          ///< Of a send. Needs Capabilities::visible.
 };
 
@@ -118,6 +119,9 @@ struct Capabilities {
   bool threads = true;
   int idle_spins = 1000;  ///< Empty polls before a waiting thread yields; small where ranks
                           ///< outnumber cores.
+  /// Where messages may go by several transports, what each of them is called. A message matches
+  /// only those that go the same way. Else empty, and there is way 0.
+  std::vector<std::string> ways{};
 };
 
 /// Moves messages. Between two ranks, messages of equal tag match in the order in which they were

@@ -52,8 +52,10 @@ struct Options {
 ///
 /// With the transport "shm+mpi" messages between hosts are MPI's instead, and only the control
 /// plane uses TCP. Then groups that span hosts are made as `communicator` makes them, and MPI must
-/// live as long as what is made here. "fastest" makes both worlds where ranks are on several hosts,
-/// times a few calls on each, and keeps the one that rank 0 finds faster; describe() says which.
+/// live as long as what is made here. With "fastest" hosts are connected by both, which rank 0 and
+/// one rank of another host measure at the start; each call takes what is predicted to be faster
+/// for it, or what Options::transport says, and explain() says what and why. Messages between two
+/// ranks go by TCP.
 /// @param comm an intra-communicator. @param options as of tutti::init; not its url, rank and size.
 /// @return the communicator, with the ranks of `comm`. Throws Error.
 [[nodiscard]] TUTTI_API Communicator init(MPI_Comm comm, const InitOptions& options = {});

@@ -1,0 +1,54 @@
+#include "selectors.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <tutti/error.hpp>
+
+namespace tutti::inline v0::detail {
+
+Selectors::Selectors(const std::vector<Tariff>& tariffs, std::vector<std::string> names,
+                     const std::shared_ptr<const Catalog>& catalog,
+                     const Surroundings& surroundings)
+    : names_{std::move(names)} {
+  expects(!tariffs.empty() && tariffs.size() == names_.size(),
+          "each way of a transport has a tariff");
+  for (std::size_t way = 0; way < names_.size(); ++way) {
+    Surroundings own = surroundings;
+    own.transport = names_[way];
+    selectors_.emplace_back(tariffs[way], catalog, std::move(own));
+  }
+}
+
+std::size_t Selectors::way_of(std::string_view transport) const {
+  if (transport.empty()) return 0;
+  for (std::size_t way = 0; way < names_.size(); ++way) {
+    const std::string_view name = names_[way];
+    if (transport == name || transport == name.substr(name.find('+') + 1)) return way;
+  }
+  std::string text = "messages of this communicator cannot go by '" + std::string{transport} + "'";
+  for (std::size_t way = 0; way < names_.size(); ++way)
+    text += (way == 0 ? "; choose " : " or ") + names_[way];
+  throw Error{ErrorCode::invalid_argument, text};
+}
+
+Selection Selectors::select(const Problem& problem, std::size_t way) {
+  Selection selection = selectors_[way].select(problem);
+  selection.chosen.way = static_cast<std::uint8_t>(way);
+  if (names_.size() > 1) selection.transport = names_[way];
+  return selection;
+}
+
+Selection Selectors::select(const Problem& problem) {
+  if (!problem.transport.empty()) return select(problem, way_of(problem.transport));
+  std::vector<Selection> ways;
+  for (std::size_t way = 0; way < names_.size(); ++way) ways.push_back(select(problem, way));
+  const auto least = std::ranges::min_element(
+      ways, {}, [](const Selection& selection) { return selection.chosen.predicted; });
+  Selection selection = std::move(*least);
+  ways.erase(least);
+  selection.other_ways = std::move(ways);
+  return selection;
+}
+
+}  // namespace tutti::inline v0::detail

@@ -1,0 +1,41 @@
+/// @file
+/// Which of several transports a call goes by, and which algorithm it runs there.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "selector.hpp"
+
+namespace tutti::inline v0::detail {
+
+/// A Selector for each way that a communicator's messages may go. Equal problems give equal choices
+/// on all ranks.
+class Selectors {
+ public:
+  /// @param tariffs of each way, one at least. @param names of each, as Capabilities::ways.
+  /// @param catalog as Selector. @param surroundings as Selector, but for the transport.
+  Selectors(const std::vector<Tariff>& tariffs, std::vector<std::string> names,
+            const std::shared_ptr<const Catalog>& catalog, const Surroundings& surroundings);
+
+  /// Chooses the way with the least predicted time; among equals the first one. What was measured
+  /// decides about the algorithm of a way, and is compared by what is predicted of it.
+  /// @param problem any. @return what was chosen, and what the other ways would run. Throws as
+  /// Selector::select, and as way_of where the problem says the transport.
+  [[nodiscard]] Selection select(const Problem& problem);
+  /// @param transport a way's name, or what of it goes between hosts; empty for the first one.
+  /// @return its number. Throws Error{invalid_argument} that lists the names.
+  [[nodiscard]] std::size_t way_of(std::string_view transport) const;
+  /// As Selector::shares_cores.
+  [[nodiscard]] bool shares_cores() const noexcept { return selectors_.front().shares_cores(); }
+
+ private:
+  [[nodiscard]] Selection select(const Problem& problem, std::size_t way);
+
+  std::vector<std::string> names_;
+  std::vector<Selector> selectors_{};  // one for each name
+};
+
+}  // namespace tutti::inline v0::detail
