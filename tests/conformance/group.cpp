@@ -94,6 +94,9 @@ std::uint64_t Group::post(Rank rank, Transfer transfer) {
   ++own.pending;
   if (!are_all_here_) follow(rank, transfer);
   if (!own.is_here) return transfer.cookie;
+  // The last way, if there are several: the first is what others have.
+  const std::size_t ways = own.transport->capabilities().ways.size();
+  transfer.way = static_cast<std::uint8_t>(ways == 0 ? 0 : ways - 1);
   try {
     own.transport->post(std::span{&transfer, 1});
   } catch (const Error& error) {
@@ -237,7 +240,8 @@ std::vector<Setting> settings(int least) {
 std::string name_of(const ::testing::TestParamInfo<Setting>& info) {
   std::string name = info.param.backend.name + info.param.backend.variant + "_on_" +
                      std::to_string(info.param.size);
-  std::ranges::replace(name, '+', '_');  // GoogleTest takes no such sign
+  for (const char sign : {'+', '|'})  // GoogleTest takes no such signs
+    std::ranges::replace(name, sign, '_');
   return name;
 }
 

@@ -129,7 +129,7 @@ class HybridLinks final : public Links {
 /// @param ways between hosts.
 Backend backend(std::string variant, std::vector<int> sizes, int (*host_of)(Rank, int),
                 int ways = 1) {
-  return {.name = "shm+tcp",
+  return {.name = ways == 1 ? "shm+tcp" : "shm+tcp|shm",
           .variant = std::move(variant),
           .helps_others = false,
           .heeds_alarm = false,
