@@ -14,6 +14,7 @@
 #include <tutti/spi/algorithm.hpp>
 #include <tutti/types.hpp>
 
+#include "backends/cuda/survey.hpp"
 #include "backends/host/instruction_set.hpp"
 #include "command/commands.hpp"
 #include "perf/command_line.hpp"
@@ -44,6 +45,7 @@ struct Info {
   unsigned cores = 0;
   std::vector<std::string> instruction_sets{};  ///< From narrow to wide; the last one is used.
   std::vector<Feature> backends{};
+  cuda::Survey cuda{};
   std::vector<std::string> datatypes{};
   std::vector<std::string> operators{};
   std::size_t algorithms = 0;
@@ -74,7 +76,7 @@ std::vector<Feature> backends_of(const std::string& mpi) {
           {"tls", runtime::has_tls(),
            runtime::has_tls() ? "encrypts tcp where it is asked for"
                               : "built without OpenSSL (libssl-dev)"},
-          {"nccl", false, "not in this version: host memory only"}};
+          {"cuda", false, "not in this version: collectives are on host memory only"}};
 }
 
 Info collect() {
@@ -87,6 +89,7 @@ Info collect() {
   for (const host::InstructionSet set : host::supported_instruction_sets())
     info.instruction_sets.emplace_back(host::name_of(set));
   info.backends = backends_of(info.mpi);
+  info.cuda = cuda::survey();
   info.datatypes = names_of<Datatype>(kDatatypes);
   info.operators = names_of<OperatorKind>(kOperatorKinds);
   info.algorithms = catalog().size();
@@ -109,6 +112,21 @@ std::string paragraph(const std::string& name, const std::vector<std::string>& w
   return text + line + "\n";
 }
 
+/// The libraries for GPUs, and the GPUs, or why there are none.
+std::string gpus_in_words(const cuda::Survey& cuda) {
+  const auto line = [](const char* name, const std::string& version, const std::string& why) {
+    return fmt::format("  {:<12}{:<4}{}\n", name, version.empty() ? "no" : "yes",
+                       version.empty() ? why : "version " + version);
+  };
+  std::string text = "gpus\n" + line("driver", cuda.driver, cuda.why_no_driver) +
+                     line("nccl", cuda.nccl, cuda.why_no_nccl);
+  for (std::size_t i = 0; i < cuda.gpus.size(); ++i)
+    text += fmt::format("  {:<16}{}, compute capability {}, {:.1f} GiB\n", fmt::format("gpu {}", i),
+                        cuda.gpus[i].name, cuda.gpus[i].capability,
+                        static_cast<double>(cuda.gpus[i].bytes) / (1U << 30));
+  return text;
+}
+
 std::string text_of(const Info& info) {
   std::string text = fmt::format("tutti {}\n", info.version);
   text += fmt::format("{:<14}{}\n", "compiler", info.compiler);
@@ -127,7 +145,7 @@ std::string text_of(const Info& info) {
   for (const Feature& backend : info.backends)
     text += fmt::format("  {:<12}{:<4}{}\n", backend.name, backend.available ? "yes" : "no",
                         backend.remark);
-  return text;
+  return text + gpus_in_words(info.cuda);
 }
 
 std::string json_of(const Info& info) {
@@ -143,6 +161,14 @@ std::string json_of(const Info& info) {
                               {"algorithms", info.algorithms}};
   for (const Feature& backend : info.backends)
     json["backends"][backend.name] = {{"available", backend.available}, {"remark", backend.remark}};
+  json["cuda"] = {{"driver", info.cuda.driver},
+                  {"why_no_driver", info.cuda.why_no_driver},
+                  {"nccl", info.cuda.nccl},
+                  {"why_no_nccl", info.cuda.why_no_nccl},
+                  {"gpus", nlohmann::ordered_json::array()}};
+  for (const cuda::Gpu& gpu : info.cuda.gpus)
+    json["cuda"]["gpus"].push_back(
+        {{"name", gpu.name}, {"capability", gpu.capability}, {"bytes", gpu.bytes}});
   return json.dump(1) + "\n";
 }
 

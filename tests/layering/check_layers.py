@@ -16,6 +16,7 @@ RULES = {
     "algorithms": ["include"],
     "backends/host": ["include"],
     "backends/sim": ["include"],
+    "backends/cuda": ["include", "cuda.h"],
     "backends/mpi": ["include", "mpi.h"],
     "backends/shm": ["include"],
     "backends/tcp": ["include"],
@@ -36,7 +37,7 @@ RULES = {
 SEES_EVERYTHING = ["tests", "command"]
 # What overlap/ needs beside, to store checkpoints, to name the host, and to share memory on it.
 OVERLAP_SYSTEM_HEADERS = {"fcntl.h", "sys/mman.h", "sys/stat.h", "unistd.h"}
-SOURCES = {".cpp", ".hpp", ".inl", ".h"}
+SOURCES = {".cpp", ".hpp", ".inl", ".h", ".cu"}
 LONGEST_FILE = 400
 LONGEST_ALGORITHM = 120
 # Operating system and vector headers that only backends, the runtime and perf may use, but for those below.

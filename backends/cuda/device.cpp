@@ -1,0 +1,93 @@
+#include "device.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <tutti/error.hpp>
+
+#include "kernel_image.hpp"
+
+namespace tutti::cuda {
+namespace {
+
+constexpr unsigned kThreadsPerBlock = 256;
+/// So many blocks of each processor hide each other's waits for memory.
+constexpr unsigned kBlocksPerProcessor = 8;
+
+}  // namespace
+
+Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
+    : driver_{std::move(driver)}, ordinal_{ordinal} {
+  const int devices = driver_->devices();
+  if (ordinal < 0 || ordinal >= devices)
+    throw Error{ErrorCode::invalid_argument, "there is no GPU " + std::to_string(ordinal) +
+                                                 "; this process sees " + std::to_string(devices)};
+  const DriverCalls& calls = driver_->calls();
+  driver_->check(calls.device(&device_, ordinal), "find a GPU");
+  driver_->check(
+      calls.device_attribute(&processors_, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device_),
+      "ask a GPU for its processors");
+  driver_->check(calls.retain_context(&context_, device_), "make the context of a GPU");
+  try {
+    const Current current{*this};
+    driver_->check(calls.load_module(&module_, kernel_image()), "load tutti's kernels");
+    for (int type = 0; type < static_cast<int>(Datatype::opaque); ++type) {
+      const std::string name = "tutti_fold_" + std::string{name_of(static_cast<Datatype>(type))};
+      driver_->check(
+          calls.function(&kernels_.at(static_cast<std::size_t>(type)), module_, name.c_str()),
+          "find one of tutti's kernels");
+    }
+  } catch (...) {
+    if (module_ != nullptr) calls.unload_module(module_);
+    calls.release_context(device_);
+    throw;
+  }
+}
+
+Device::~Device() {
+  const DriverCalls& calls = driver_->calls();
+  CUcontext before = nullptr;
+  calls.current_context(&before);
+  if (calls.set_context(context_) == CUDA_SUCCESS) calls.unload_module(module_);
+  calls.set_context(before);
+  calls.release_context(device_);
+}
+
+Device::Current::Current(const Device& device) : calls_{device.driver().calls()} {
+  device.driver().check(calls_.current_context(&before_), "ask for the current context");
+  device.driver().check(calls_.set_context(device.context_), "make a GPU current");
+}
+
+Device::Current::~Current() {
+  calls_.set_context(before_);
+}
+
+std::string Device::name() const {
+  std::array<char, 128> name{};
+  driver_->check(driver_->calls().device_name(name.data(), static_cast<int>(name.size()), device_),
+                 "ask a GPU for its name");
+  return name.data();
+}
+
+std::array<std::uint8_t, 16> Device::uuid() const {
+  CUuuid uuid{};
+  driver_->check(driver_->calls().device_uuid(&uuid, device_), "ask a GPU for its number");
+  std::array<std::uint8_t, 16> bytes{};
+  std::copy(std::begin(uuid.bytes), std::end(uuid.bytes), bytes.begin());
+  return bytes;
+}
+
+void Device::launch(Datatype type, const KernelWork& work, CUstream stream) const {
+  const std::uint64_t in_chunks = work.chunks * (kChunkBytes / size_of(type));
+  const std::uint64_t wanted = std::max(work.chunks, work.count - in_chunks);
+  const std::uint64_t blocks = (wanted + kThreadsPerBlock - 1) / kThreadsPerBlock;
+  const auto most = static_cast<std::uint64_t>(processors_) * kBlocksPerProcessor;
+  KernelWork passed = work;
+  void* parameters[] = {&passed};
+  driver_->check(driver_->calls().launch(kernels_.at(static_cast<std::size_t>(type)),
+                                         static_cast<unsigned>(std::min(blocks, most)), 1, 1,
+                                         kThreadsPerBlock, 1, 1, 0, stream, parameters, nullptr),
+                 "run one of tutti's kernels");
+}
+
+}  // namespace tutti::cuda

@@ -1,0 +1,63 @@
+/// @file
+/// Device: one GPU, as this process uses it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <tutti/types.hpp>
+
+#include "driver.hpp"
+#include "kernel_work.hpp"
+
+namespace tutti::cuda {
+
+/// A GPU with its primary context, which the CUDA runtime and NCCL use too, and our kernels in it.
+/// Calls from several threads at once are safe.
+class Device {
+ public:
+  /// @param driver not null. @param ordinal in [0, driver->devices()). Throws Error{transport}, and
+  /// Error{invalid_argument} where there is no such GPU.
+  Device(std::shared_ptr<const Driver> driver, int ordinal);
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  ~Device();
+
+  /// Makes the context this thread's as long as it lives, then the one that was it before.
+  class Current {
+   public:
+    /// @param device whose context. Throws Error{transport}.
+    explicit Current(const Device& device);
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+    ~Current();
+
+   private:
+    const DriverCalls& calls_;
+    CUcontext before_ = nullptr;
+  };
+
+  [[nodiscard]] const Driver& driver() const noexcept { return *driver_; }
+  [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
+  /// @return what it is called, such as "NVIDIA H100 80GB HBM3".
+  [[nodiscard]] std::string name() const;
+  /// @return its number among all GPUs of the world, equal in all processes that see it.
+  [[nodiscard]] std::array<std::uint8_t, 16> uuid() const;
+  /// Runs the kernel of a datatype. @param type any but opaque. @param work see KernelWork; not
+  /// null-sized. @param stream of this device's context, which is current. Throws Error{transport}.
+  void launch(Datatype type, const KernelWork& work, CUstream stream) const;
+
+ private:
+  std::shared_ptr<const Driver> driver_;
+  int ordinal_;
+  CUdevice device_ = 0;
+  CUcontext context_ = nullptr;
+  CUmodule module_ = nullptr;
+  int processors_ = 1;
+  std::array<CUfunction, kDatatypes> kernels_{};
+};
+
+}  // namespace tutti::cuda

@@ -1,0 +1,61 @@
+#include "driver.hpp"
+
+#include <tutti/error.hpp>
+
+namespace tutti::cuda {
+
+Driver::Driver() {
+  library_.find("cuInit", calls_.init);
+  library_.find("cuDriverGetVersion", calls_.driver_version);
+  library_.find("cuGetErrorName", calls_.error_name);
+  library_.find("cuGetErrorString", calls_.error_string);
+  library_.find("cuDeviceGetCount", calls_.device_count);
+  library_.find("cuDeviceGet", calls_.device);
+  library_.find("cuDeviceGetName", calls_.device_name);
+  library_.find("cuDeviceGetUuid_v2", calls_.device_uuid);
+  library_.find("cuDeviceTotalMem_v2", calls_.device_memory);
+  library_.find("cuDeviceGetAttribute", calls_.device_attribute);
+  library_.find("cuDevicePrimaryCtxRetain", calls_.retain_context);
+  library_.find("cuDevicePrimaryCtxRelease_v2", calls_.release_context);
+  library_.find("cuCtxGetCurrent", calls_.current_context);
+  library_.find("cuCtxSetCurrent", calls_.set_context);
+  library_.find("cuMemAllocAsync", calls_.allocate);
+  library_.find("cuMemFreeAsync", calls_.free);
+  library_.find("cuMemcpyAsync", calls_.copy);
+  library_.find("cuMemsetD8Async", calls_.fill);
+  library_.find("cuStreamCreate", calls_.create_stream);
+  library_.find("cuStreamDestroy_v2", calls_.destroy_stream);
+  library_.find("cuStreamSynchronize", calls_.synchronize);
+  library_.find("cuModuleLoadData", calls_.load_module);
+  library_.find("cuModuleUnload", calls_.unload_module);
+  library_.find("cuModuleGetFunction", calls_.function);
+  library_.find("cuLaunchKernel", calls_.launch);
+  library_.find("cuPointerGetAttributes", calls_.pointer_attributes);
+  check(calls_.init(0), "start the CUDA driver");
+}
+
+void Driver::check(CUresult result, const char* what) const {
+  if (result == CUDA_SUCCESS) return;
+  const char* name = nullptr;
+  const char* words = nullptr;
+  calls_.error_name(result, &name);
+  calls_.error_string(result, &words);
+  std::string text = std::string{"cannot "} + what + ": ";
+  text += name == nullptr ? "error " + std::to_string(result) : name;
+  if (words != nullptr) text += std::string{", "} + words;
+  throw Error{ErrorCode::transport, text};
+}
+
+std::string Driver::version() const {
+  int version = 0;
+  check(calls_.driver_version(&version), "ask the CUDA driver for its version");
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+int Driver::devices() const {
+  int count = 0;
+  check(calls_.device_count(&count), "count GPUs");
+  return count;
+}
+
+}  // namespace tutti::cuda

@@ -1,0 +1,66 @@
+/// @file
+/// The CUDA driver, which is loaded at run time.
+#pragma once
+
+#include <cuda.h>
+
+#include <memory>
+#include <string>
+
+#include "library.hpp"
+
+namespace tutti::cuda {
+
+/// Functions of the driver that are called here; see <cuda.h>.
+struct DriverCalls {
+  decltype(&::cuInit) init = nullptr;
+  decltype(&::cuDriverGetVersion) driver_version = nullptr;
+  decltype(&::cuGetErrorName) error_name = nullptr;
+  decltype(&::cuGetErrorString) error_string = nullptr;
+  decltype(&::cuDeviceGetCount) device_count = nullptr;
+  decltype(&::cuDeviceGet) device = nullptr;
+  decltype(&::cuDeviceGetName) device_name = nullptr;
+  decltype(&::cuDeviceGetUuid) device_uuid = nullptr;
+  decltype(&::cuDeviceTotalMem) device_memory = nullptr;
+  decltype(&::cuDeviceGetAttribute) device_attribute = nullptr;
+  decltype(&::cuDevicePrimaryCtxRetain) retain_context = nullptr;
+  decltype(&::cuDevicePrimaryCtxRelease) release_context = nullptr;
+  decltype(&::cuCtxGetCurrent) current_context = nullptr;
+  decltype(&::cuCtxSetCurrent) set_context = nullptr;
+  decltype(&::cuMemAllocAsync) allocate = nullptr;
+  decltype(&::cuMemFreeAsync) free = nullptr;
+  decltype(&::cuMemcpyAsync) copy = nullptr;
+  decltype(&::cuMemsetD8Async) fill = nullptr;
+  decltype(&::cuStreamCreate) create_stream = nullptr;
+  decltype(&::cuStreamDestroy) destroy_stream = nullptr;
+  decltype(&::cuStreamSynchronize) synchronize = nullptr;
+  decltype(&::cuModuleLoadData) load_module = nullptr;
+  decltype(&::cuModuleUnload) unload_module = nullptr;
+  decltype(&::cuModuleGetFunction) function = nullptr;
+  decltype(&::cuLaunchKernel) launch = nullptr;
+  decltype(&::cuPointerGetAttributes) pointer_attributes = nullptr;
+};
+
+/// The driver of this machine, ready to be called. Any thread may.
+class Driver {
+ public:
+  /// Loads and starts it. Throws Error{transport} that says what is missing: the driver, a newer
+  /// one, or a GPU.
+  Driver();
+
+  /// @return its functions.
+  [[nodiscard]] const DriverCalls& calls() const noexcept { return calls_; }
+  /// @param result of a call. @param what was to be done, after "cannot". Throws Error{transport}
+  /// with the driver's own words where it failed.
+  void check(CUresult result, const char* what) const;
+  /// @return its version, such as "13.0".
+  [[nodiscard]] std::string version() const;
+  /// @return how many GPUs it knows.
+  [[nodiscard]] int devices() const;
+
+ private:
+  Library library_{"libcuda.so.1"};
+  DriverCalls calls_{};
+};
+
+}  // namespace tutti::cuda

@@ -1,0 +1,24 @@
+/// @file
+/// From a fold to what a kernel is given.
+#pragma once
+
+#include <vector>
+
+#include <tutti/spi/memory.hpp>
+
+#include "kernel_work.hpp"
+
+namespace tutti::cuda {
+
+/// A kernel's work, and the addresses that it is about.
+struct FoldWork {
+  KernelWork kernel{};          ///< With all places, if they are no more than kPassedPlaces.
+  std::vector<void*> places{};  ///< Of the operands, then of the results.
+};
+
+/// @param fold with an operator that is defined for its datatype; one element or more. @return it
+/// for a kernel: with the elements that can be loaded 16 bytes at a time, if all places agree on
+/// where these begin. Throws Error{invalid_argument} where a place is none of an element.
+[[nodiscard]] FoldWork work_of(const Fold& fold);
+
+}  // namespace tutti::cuda

@@ -1,0 +1,14 @@
+#include "kernel_image.hpp"
+
+namespace tutti::cuda {
+namespace {
+
+#include "kernels.fatbin.c"
+
+}  // namespace
+
+const void* kernel_image() noexcept {
+  return kKernels;
+}
+
+}  // namespace tutti::cuda

@@ -1,0 +1,79 @@
+// The kernels: one for each datatype, of all its operators. Compiled by nvcc to one image for all
+// GPUs, which the driver loads at run time.
+#include "fold_body.hpp"
+
+namespace {
+
+template <class Element>
+__device__ void run(const tutti::cuda::KernelWork& work) {
+  const std::size_t thread = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  tutti::cuda::fold<Element>(work, thread, std::size_t{gridDim.x} * blockDim.x);
+}
+
+}  // namespace
+
+using tutti::cuda::ComplexElement;
+using tutti::cuda::HalfElement;
+using tutti::cuda::IndexedElement;
+using tutti::cuda::IntegerElement;
+using tutti::cuda::KernelWork;
+using tutti::cuda::RealElement;
+
+extern "C" {
+
+__global__ void tutti_fold_i8(const __grid_constant__ KernelWork work) {
+  run<IntegerElement<std::int8_t>>(work);
+}
+__global__ void tutti_fold_i16(const __grid_constant__ KernelWork work) {
+  run<IntegerElement<std::int16_t>>(work);
+}
+__global__ void tutti_fold_i32(const __grid_constant__ KernelWork work) {
+  run<IntegerElement<std::int32_t>>(work);
+}
+__global__ void tutti_fold_i64(const __grid_constant__ KernelWork work) {
+  run<IntegerElement<std::int64_t>>(work);
+}
+__global__ void tutti_fold_u8(const __grid_constant__ KernelWork work) {
+  run<IntegerElement<std::uint8_t>>(work);
+}
+__global__ void tutti_fold_u16(const __grid_constant__ KernelWork work) {
+  run<IntegerElement<std::uint16_t>>(work);
+}
+__global__ void tutti_fold_u32(const __grid_constant__ KernelWork work) {
+  run<IntegerElement<std::uint32_t>>(work);
+}
+__global__ void tutti_fold_u64(const __grid_constant__ KernelWork work) {
+  run<IntegerElement<std::uint64_t>>(work);
+}
+__global__ void tutti_fold_f16(const __grid_constant__ KernelWork work) {
+  run<HalfElement<tutti::Float16>>(work);
+}
+__global__ void tutti_fold_bf16(const __grid_constant__ KernelWork work) {
+  run<HalfElement<tutti::BFloat16>>(work);
+}
+__global__ void tutti_fold_f32(const __grid_constant__ KernelWork work) {
+  run<RealElement<float>>(work);
+}
+__global__ void tutti_fold_f64(const __grid_constant__ KernelWork work) {
+  run<RealElement<double>>(work);
+}
+__global__ void tutti_fold_c32(const __grid_constant__ KernelWork work) {
+  run<ComplexElement<float>>(work);
+}
+__global__ void tutti_fold_c64(const __grid_constant__ KernelWork work) {
+  run<ComplexElement<double>>(work);
+}
+__global__ void tutti_fold_i32_index(const __grid_constant__ KernelWork work) {
+  run<IndexedElement<std::int32_t>>(work);
+}
+__global__ void tutti_fold_i64_index(const __grid_constant__ KernelWork work) {
+  run<IndexedElement<std::int64_t>>(work);
+}
+__global__ void tutti_fold_f32_index(const __grid_constant__ KernelWork work) {
+  run<IndexedElement<float>>(work);
+}
+__global__ void tutti_fold_f64_index(const __grid_constant__ KernelWork work) {
+  run<IndexedElement<double>>(work);
+}
+
+}  // extern "C"

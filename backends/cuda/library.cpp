@@ -1,0 +1,30 @@
+#include "library.hpp"
+
+#include <dlfcn.h>
+
+#include <utility>
+
+#include <tutti/error.hpp>
+
+namespace tutti::cuda {
+
+Library::Library(std::string name)
+    : name_{std::move(name)}, handle_{::dlopen(name_.c_str(), RTLD_NOW | RTLD_LOCAL)} {
+  if (handle_) return;
+  const char* const why = ::dlerror();
+  throw Error{ErrorCode::transport,
+              why == nullptr ? name_ + " cannot be loaded" : "cannot load " + std::string{why}};
+}
+
+void Library::Close::operator()(void* handle) const noexcept {
+  ::dlclose(handle);
+}
+
+void* Library::address_of(const char* symbol) const {
+  void* const address = ::dlsym(handle_.get(), symbol);
+  if (address != nullptr) return address;
+  throw Error{ErrorCode::transport,
+              name_ + " has no function " + symbol + ": it is too old; install a newer one"};
+}
+
+}  // namespace tutti::cuda

@@ -1,0 +1,34 @@
+/// @file
+/// A library that is loaded at run time, since it may not be there.
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace tutti::cuda {
+
+/// Keeps a library loaded as long as it lives.
+class Library {
+ public:
+  /// @param name as the dynamic linker looks for it, such as "libcuda.so.1". Throws
+  /// Error{transport} with what the linker says.
+  explicit Library(std::string name);
+
+  /// @param symbol of a function. @param function is set to it. Throws Error{transport} where the
+  /// library has none: it is too old.
+  template <class Function>
+  void find(const char* symbol, Function& function) const {
+    function = reinterpret_cast<Function>(address_of(symbol));
+  }
+
+ private:
+  struct Close {
+    void operator()(void* handle) const noexcept;
+  };
+  [[nodiscard]] void* address_of(const char* symbol) const;
+
+  std::string name_;
+  std::unique_ptr<void, Close> handle_;
+};
+
+}  // namespace tutti::cuda

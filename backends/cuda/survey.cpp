@@ -1,0 +1,63 @@
+#include "survey.hpp"
+
+#include <array>
+
+#include <tutti/error.hpp>
+
+#include "driver.hpp"
+
+namespace tutti::cuda {
+namespace {
+
+Gpu gpu_of(const Driver& driver, int ordinal) {
+  const DriverCalls& calls = driver.calls();
+  CUdevice device = 0;
+  driver.check(calls.device(&device, ordinal), "find a GPU");
+  std::array<char, 128> name{};
+  driver.check(calls.device_name(name.data(), static_cast<int>(name.size()), device),
+               "ask a GPU for its name");
+  Gpu gpu{.name = name.data()};
+  driver.check(calls.device_memory(&gpu.bytes, device), "ask a GPU for its memory");
+  int major = 0;
+  int minor = 0;
+  driver.check(calls.device_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
+               "ask a GPU what it can");
+  driver.check(calls.device_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
+               "ask a GPU what it can");
+  gpu.capability = std::to_string(major) + "." + std::to_string(minor);
+  return gpu;
+}
+
+/// NCCL counts as 22803 what is called 2.28.3.
+std::string nccl_version() {
+  const Library library{"libnccl.so.2"};
+  int (*get)(int*) = nullptr;
+  library.find("ncclGetVersion", get);
+  int version = 0;
+  if (get(&version) != 0)
+    throw Error{ErrorCode::transport, "libnccl.so.2 does not tell its version"};
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+}  // namespace
+
+Survey survey() {
+  Survey found;
+  try {
+    const Driver driver;
+    found.driver = driver.version();
+    for (int ordinal = 0; ordinal < driver.devices(); ++ordinal)
+      found.gpus.push_back(gpu_of(driver, ordinal));
+  } catch (const Error& error) {
+    found.why_no_driver = error.what();
+  }
+  try {
+    found.nccl = nccl_version();
+  } catch (const Error& error) {
+    found.why_no_nccl = error.what();
+  }
+  return found;
+}
+
+}  // namespace tutti::cuda

@@ -1,0 +1,40 @@
+#include "bodies.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "backends/cuda/fold_body.hpp"
+
+namespace tutti::cuda {
+namespace {
+
+constexpr std::array kBodies{
+    std::pair<std::string_view, Body>{"tutti_fold_i8", fold<IntegerElement<std::int8_t>>},
+    std::pair<std::string_view, Body>{"tutti_fold_i16", fold<IntegerElement<std::int16_t>>},
+    std::pair<std::string_view, Body>{"tutti_fold_i32", fold<IntegerElement<std::int32_t>>},
+    std::pair<std::string_view, Body>{"tutti_fold_i64", fold<IntegerElement<std::int64_t>>},
+    std::pair<std::string_view, Body>{"tutti_fold_u8", fold<IntegerElement<std::uint8_t>>},
+    std::pair<std::string_view, Body>{"tutti_fold_u16", fold<IntegerElement<std::uint16_t>>},
+    std::pair<std::string_view, Body>{"tutti_fold_u32", fold<IntegerElement<std::uint32_t>>},
+    std::pair<std::string_view, Body>{"tutti_fold_u64", fold<IntegerElement<std::uint64_t>>},
+    std::pair<std::string_view, Body>{"tutti_fold_f16", fold<HalfElement<Float16>>},
+    std::pair<std::string_view, Body>{"tutti_fold_bf16", fold<HalfElement<BFloat16>>},
+    std::pair<std::string_view, Body>{"tutti_fold_f32", fold<RealElement<float>>},
+    std::pair<std::string_view, Body>{"tutti_fold_f64", fold<RealElement<double>>},
+    std::pair<std::string_view, Body>{"tutti_fold_c32", fold<ComplexElement<float>>},
+    std::pair<std::string_view, Body>{"tutti_fold_c64", fold<ComplexElement<double>>},
+    std::pair<std::string_view, Body>{"tutti_fold_i32_index", fold<IndexedElement<std::int32_t>>},
+    std::pair<std::string_view, Body>{"tutti_fold_i64_index", fold<IndexedElement<std::int64_t>>},
+    std::pair<std::string_view, Body>{"tutti_fold_f32_index", fold<IndexedElement<float>>},
+    std::pair<std::string_view, Body>{"tutti_fold_f64_index", fold<IndexedElement<double>>},
+};
+
+}  // namespace
+
+Body body_of(std::string_view name) noexcept {
+  const auto found = std::ranges::find(kBodies, name, &std::pair<std::string_view, Body>::first);
+  return found == kBodies.end() ? nullptr : found->second;
+}
+
+}  // namespace tutti::cuda

@@ -1,0 +1,18 @@
+/// @file
+/// The bodies of kernels, compiled for the host.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "backends/cuda/kernel_work.hpp"
+
+namespace tutti::cuda {
+
+/// What one thread of a kernel does: see fold.
+using Body = void (*)(const KernelWork& work, std::size_t thread, std::size_t threads);
+
+/// @param name of a kernel, such as "tutti_fold_f32". @return its body; null if there is none.
+[[nodiscard]] Body body_of(std::string_view name) noexcept;
+
+}  // namespace tutti::cuda
