@@ -16,7 +16,7 @@ RULES = {
     "algorithms": ["include"],
     "backends/host": ["include"],
     "backends/sim": ["include"],
-    "backends/cuda": ["include", "cuda.h"],
+    "backends/cuda": ["include", "cuda.h", "kernels.fatbin.c", "nccl.h"],
     "backends/mpi": ["include", "mpi.h"],
     "backends/shm": ["include"],
     "backends/tcp": ["include"],
