@@ -51,34 +51,24 @@ bool awaits_all(const Problem& problem) {
 
 }  // namespace
 
-Binding bind_shape(const Problem& problem, const Candidate& chosen, const Transport& transport,
-                   int in_flight) {
-  const Rank self = transport.self();
-  const Capabilities& can = transport.capabilities();
-  Layout layout = layout_of(problem, self);
-  // Where a rank does not know how long the others' blocks are they could not agree on segments.
-  const std::size_t segments =
-      problem.own_counts ? 1
-                         : segment_count(problem.bytes(), chosen.segment_bytes, layout.largest());
+namespace {
+
+Binding bind_lowered(const Problem& problem, const Candidate& chosen, Rank self, Layout layout,
+                     LoweringOptions lowering, int in_flight) {
   const Operator& op = problem.op == nullptr ? sum : *problem.op;
-  // A transport may combine on another thread, which a user's function need not expect.
-  const bool is_user = op.kind() == OperatorKind::user;
   // Of graphs and hierarchies, which are the user's own, the verifier has seen some only.
   const bool is_seen = !chosen.choice.graph && !chosen.choice.hierarchy;
-  const LoweringOptions lowering{.element_bytes = problem.element_bytes,
-                                 .segments = segments,
-                                 .divides = op.kind() == OperatorKind::average,
-                                 .combines = can.combines && !is_user,
-                                 .visible = can.visible && problem.visible && !is_user,
-                                 .lockstep = is_seen && chosen.choice.algorithm->traits.lockstep};
+  lowering.element_bytes = problem.element_bytes;
+  lowering.divides = op.kind() == OperatorKind::average;
+  lowering.lockstep = is_seen && chosen.choice.algorithm->traits.lockstep;
   Binding binding{.programs = std::make_unique<Programs>(
                       chosen.choice.build(problem.contract.size, problem.contract.root, self),
                       std::move(layout), lowering),
                   .op = op,
                   .type = problem.type,
                   .element_bytes = problem.element_bytes,
-                  .segments = segments,
-                  .segment_bytes = segments == 1 ? 0 : chosen.segment_bytes,
+                  .segments = lowering.segments,
+                  .segment_bytes = lowering.segments == 1 ? 0 : chosen.segment_bytes,
                   .algorithm = chosen.choice.text(),
                   .way = chosen.way,
                   .name = name_of(problem.contract.collective),
@@ -89,6 +79,29 @@ Binding bind_shape(const Problem& problem, const Candidate& chosen, const Transp
   binding.fingerprint = combine(combine(fingerprint_of(problem, binding), chosen.digest),
                                 static_cast<std::uint64_t>(in_flight));
   return binding;
+}
+
+}  // namespace
+
+Binding bind_shape(const Problem& problem, const Candidate& chosen, const Transport& transport,
+                   int in_flight) {
+  const Capabilities& can = transport.capabilities();
+  Layout layout = layout_of(problem, transport.self());
+  // Where a rank does not know how long the others' blocks are they could not agree on segments.
+  const std::size_t segments =
+      problem.own_counts ? 1
+                         : segment_count(problem.bytes(), chosen.segment_bytes, layout.largest());
+  // A transport may combine on another thread, which a user's function need not expect.
+  const bool is_user = problem.op != nullptr && problem.op->kind() == OperatorKind::user;
+  return bind_lowered(problem, chosen, transport.self(), std::move(layout),
+                      {.segments = segments,
+                       .combines = can.combines && !is_user,
+                       .visible = can.visible && problem.visible && !is_user},
+                      in_flight);
+}
+
+Binding bind_for_streams(const Problem& problem, const Candidate& chosen, Rank self) {
+  return bind_lowered(problem, chosen, self, layout_of(problem, self), {}, 1);
 }
 
 std::string words_of(const Problem& problem, const Candidate& chosen, const Binding& binding,

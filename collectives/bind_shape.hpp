@@ -14,6 +14,9 @@ namespace tutti::inline v0::detail {
 /// @param in_flight as CommunicatorOptions::segments_in_flight. @return what its calls share.
 [[nodiscard]] Binding bind_shape(const Problem& problem, const Candidate& chosen,
                                  const Transport& transport, int in_flight);
+/// The same for streams, where nothing is combined while it comes, and there is one segment.
+/// @param self the own rank.
+[[nodiscard]] Binding bind_for_streams(const Problem& problem, const Candidate& chosen, Rank self);
 /// @param problem a checked call. @param chosen for it. @param binding of both.
 /// @param in_flight as bind_shape. @return all that the binding's fingerprint is made of, for a
 /// person, but for very many counts.

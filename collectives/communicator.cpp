@@ -79,6 +79,7 @@ void start_or_enlist(const std::shared_ptr<detail::Engine>& engine, detail::Exec
 void Communicator::run(const Call& call, const Options& options) {
   const detail::Use use{engine_};
   if (detail::BatchScope::current() == nullptr) {
+    if (options.stream.is_some()) return engine_->run_on_stream(call, options);
     if (call.from != any_rank) return engine_->run(call, options);
     return engine_->run(with_sender(*engine_, call, options), options);
   }

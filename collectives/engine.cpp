@@ -44,14 +44,15 @@ void refuse_empty() {
 Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options)
     : group_{std::move(footing.group)}, calls_{footing.calls ? std::move(footing.calls)
                                                              : std::make_shared<CallCounter>()},
-      transport_{std::move(footing.transport)}, outbox_{*transport_}, memory_{std::move(memory)},
-      options_{options}, selectors_{tariffs_of(footing, ways_of(*transport_).size()),
-                                    ways_of(*transport_),
-                                    options.catalog,
-                                    {std::move(footing.hosts),
-                                     std::move(footing.localities),
-                                     {},
-                                     std::move(footing.background)}},
+      transport_{std::move(footing.transport)}, streams_{std::move(footing.streams)},
+      outbox_{*transport_}, memory_{std::move(memory)}, options_{options},
+      selectors_{tariffs_of(footing, ways_of(*transport_).size()),
+                 ways_of(*transport_),
+                 options.catalog,
+                 {std::move(footing.hosts),
+                  std::move(footing.localities),
+                  {},
+                  std::move(footing.background)}},
       scratch_{*memory_, options.cache_bytes}, cache_{outbox_, scratch_, *calls_,
                                                       options.cache_bytes,
                                                       options.segments_in_flight},
@@ -105,6 +106,8 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
   }
   const Problem problem = problem_of(call, options);
   const Candidate chosen = selectors_.select(problem).chosen;
+  if (options.stream.is_some())
+    return std::make_shared<const Binding>(bind_for_streams(problem, chosen, transport_->self()));
   Binding binding = detail::bind_shape(problem, chosen, *transport_, options_.segments_in_flight);
   calls_->describe(binding.fingerprint,
                    words_of(problem, chosen, binding, options_.segments_in_flight));
@@ -112,6 +115,10 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
 }
 
 Execution* Engine::acquire(const Call& call, const Options& options) {
+  if (options.stream.is_some())
+    throw Error{ErrorCode::invalid_argument,
+                "a call on a stream returns at once; call it by the communicator itself, without a "
+                "handle, plan or batch"};
   return &cache_.lend(*ready_for(call, options).shape, progress_.in_use());
 }
 

@@ -45,6 +45,9 @@ class Engine {
   [[nodiscard]] Execution* acquire(const Call& call, const Options& options);
   /// A call that blocks. Throws as acquire, and the first failure.
   void run(const Call& call, const Options& options);
+  /// A call that is enqueued on Options::stream. Throws as acquire, and what failed since the last
+  /// one.
+  void run_on_stream(const Call& call, const Options& options);
   /// Starts an execution that acquire gave, or has it wait until the window has room for it.
   /// `timeout` zero takes the communicator's.
   void start(Execution& execution, const void* in, void* out, Duration timeout);
@@ -148,6 +151,7 @@ class Engine {
   std::shared_ptr<Group> group_;  // outlives the transport
   std::shared_ptr<CallCounter> calls_;
   std::unique_ptr<Transport> transport_;
+  std::shared_ptr<StreamTransport> streams_;  // or null
   Outbox outbox_;
   std::shared_ptr<Memory> memory_;
   CommunicatorOptions options_;

@@ -82,7 +82,7 @@ void Execution::start(Buffers buffers, Turn turn, Duration timeout) {
 /// Makes the first segments ready. Where those are all, and their scratch is kept, they stay so.
 void Execution::prepare(bool moved) {
   has_run_ = true;
-  if (moved) in_place_ = is_in_place();
+  if (moved) in_place_ = is_in_place(*binding_, buffers_);
   take_input();
   for (std::size_t index = 0; index < instances_.size(); ++index) {
     Instance& instance = instances_[index];
@@ -214,11 +214,11 @@ void Execution::place_combiners(Instance& instance) {
   }
 }
 
-bool Execution::is_in_place() const noexcept {
-  const auto in = reinterpret_cast<std::uintptr_t>(buffers_.in);
-  const auto out = reinterpret_cast<std::uintptr_t>(buffers_.out);
-  return in < out + binding_->layout().out_total() * binding_->element_bytes &&
-         out < in + binding_->layout().in_total() * binding_->element_bytes;
+bool is_in_place(const Binding& binding, RunBuffers buffers) noexcept {
+  const auto in = reinterpret_cast<std::uintptr_t>(buffers.in);
+  const auto out = reinterpret_cast<std::uintptr_t>(buffers.out);
+  return in < out + binding.layout().out_total() * binding.element_bytes &&
+         out < in + binding.layout().in_total() * binding.element_bytes;
 }
 
 Fold Execution::fold_of(const Combination& combination) const noexcept {

@@ -43,6 +43,14 @@ struct Binding {
   [[nodiscard]] const Layout& layout() const noexcept { return programs->layout(); }
 };
 
+/// What a run reads and writes. Passed by value, in registers.
+struct RunBuffers {
+  const void* in = nullptr;
+  void* out = nullptr;
+};
+/// @return whether a run's input and output share memory.
+[[nodiscard]] bool is_in_place(const Binding& binding, RunBuffers buffers) noexcept;
+
 /// Segments in flight at most; each has a tag of its own.
 inline constexpr std::uint32_t kInstances = 8;
 
@@ -57,12 +65,8 @@ class Execution {
   Execution& operator=(const Execution&) = delete;
   ~Execution();
 
-  /// What to run on. This and the next are passed by value, in registers.
-  struct Buffers {
-    const void* in = nullptr;
-    void* out = nullptr;
-  };
-  /// How the run is known to the other ranks.
+  using Buffers = RunBuffers;  ///< What to run on.
+  /// How the run is known to the other ranks. Passed by value, in registers.
   struct Turn {
     std::uint64_t sequence = 0;  ///< Number of the collective on this communicator.
     std::uint32_t tag = 0;       ///< The first of kInstances tags, or, of two ranks, the only one.
@@ -192,7 +196,6 @@ class Execution {
   void place_results(Instance& instance);
   void place_partitioned(Instance& instance) const;
   void set_partitioned(Partitioned* partitions) noexcept;
-  [[nodiscard]] bool is_in_place() const noexcept;
   [[nodiscard]] bool aliases() const noexcept;
   void go_on(Instance& instance);
   [[nodiscard]] static Batch take_ready(const Instance& instance, std::size_t& index);

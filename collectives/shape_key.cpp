@@ -14,11 +14,12 @@ int number_of(const std::optional<Determinism>& level) noexcept {
 }  // namespace
 
 ShapeKey::ShapeKey(const Call& call, const Options& options) noexcept
-    : collective{call.collective}, type{call.type},
-      op{call.op == nullptr ? OperatorKind::sum : call.op->kind()}, has_op{call.op != nullptr},
-      commutative{call.op == nullptr || call.op->commutative()}, root{call.root},
-      element_bytes{call.element_bytes}, in_count{call.in_count}, out_count{call.out_count},
-      segment{options.segment}, visible{call.visible || options.visible}, is_bool{call.is_bool},
+    : collective{call.collective}, type{call.type}, op{call.op == nullptr ? OperatorKind::sum
+                                                                          : call.op->kind()},
+      has_op{call.op != nullptr}, commutative{call.op == nullptr || call.op->commutative()},
+      root{call.root}, element_bytes{call.element_bytes}, in_count{call.in_count},
+      out_count{call.out_count}, segment{options.segment}, visible{call.visible || options.visible},
+      on_stream{options.stream.is_some()}, is_bool{call.is_bool},
       determinism{number_of(options.determinism)}, function{call.op == nullptr
                                                                 ? nullptr
                                                                 : call.op->function()},
@@ -35,7 +36,8 @@ bool ShapeKey::fits(const Call& call, const Options& options) const noexcept {
       (transport.size() ^ options.transport.size()) | (counts.size() ^ options.counts.size());
   const bool differs = (collective != call.collective) | (type != call.type) | (root != call.root) |
                        (visible != (call.visible | options.visible)) | (is_bool != call.is_bool) |
-                       (own_counts != call.own_counts) | (point_to_point != call.point_to_point) |
+                       (on_stream != options.stream.is_some()) | (own_counts != call.own_counts) |
+                       (point_to_point != call.point_to_point) |
                        (determinism != number_of(options.determinism)) |
                        (has_op != (call.op != nullptr));
   if (differing_sizes != 0 || differs) return false;

@@ -25,6 +25,7 @@ struct ShapeKey {
   std::size_t out_count = 0;
   std::size_t segment = 0;
   bool visible = false;
+  bool on_stream = false;
   bool is_bool = false;
   int determinism = kDeterminisms;  // none said
   const UserFunction* function = nullptr;

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "proof/last_accesses.hpp"
 #include "layout.hpp"
 #include "lowering.hpp"
+#include "proof/last_accesses.hpp"
 #include "rounds.hpp"
 
 namespace tutti::inline v0::detail {

@@ -23,6 +23,25 @@ consteval std::size_t operator""_MiB(unsigned long long value) {
 }
 }  // namespace literals
 
+/// A queue of work of a GPU, or none.
+class Stream {
+ public:
+  /// None: the call is the host's.
+  constexpr Stream() = default;
+  /// @param handle a cudaStream_t or CUstream; null is the default stream.
+  constexpr Stream(void* handle) noexcept  // NOLINT(google-explicit-constructor)
+      : handle_{handle}, is_some_{true} {}
+
+  /// @return whether there is one.
+  [[nodiscard]] constexpr bool is_some() const noexcept { return is_some_; }
+  /// @return the handle.
+  [[nodiscard]] constexpr void* handle() const noexcept { return handle_; }
+
+ private:
+  void* handle_ = nullptr;
+  bool is_some_ = false;
+};
+
 /// What may be asked of one call beside its data.
 struct Options {
   /// As Options::segment: run the vector as a whole.
@@ -44,6 +63,11 @@ struct Options {
   /// What the bits of a reduction may depend on; empty takes the communicator's. Equal on all
   /// ranks.
   std::optional<Determinism> determinism{};
+  /// Buffers in memory of a GPU: the call is enqueued on this stream, in whose order its buffers are
+  /// read and written, and returns at once. It needs a communicator of <tutti/cuda.hpp>. Results
+  /// are there when the stream has got so far; what fails meanwhile the next call throws. There are
+  /// no segments, and the timeout is not looked at.
+  Stream stream{};
   /// Elements per block where blocks differ, equal on all ranks: one per rank, or, for all_to_all,
   /// one per pair of ranks, source-major. Empty: equal blocks. Read during the call only.
   std::span<const std::size_t> counts{};

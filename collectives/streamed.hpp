@@ -1,0 +1,19 @@
+/// @file
+/// The stream lowering: a collective is enqueued on a stream as a whole, and the host waits for
+/// nothing. A round's messages are one group, so nothing is kept between rounds but in memory of
+/// the run; that no schedule needs more is what the verifier proves.
+#pragma once
+
+#include <tutti/spi/streams.hpp>
+
+#include "execution.hpp"
+
+namespace tutti::inline v0::detail {
+
+/// Enqueues a run. @param binding lowered for streams: nothing is combined while it comes. @param
+/// buffers device memory, checked. @param streams of the communicator. @param stream of the call.
+/// Throws what StreamTransport throws: then some of it may have been enqueued.
+void enqueue(const Binding& binding, Execution::Buffers buffers, StreamTransport& streams,
+             Stream stream);
+
+}  // namespace tutti::inline v0::detail

@@ -1,0 +1,62 @@
+/// @file
+/// StreamTransport: what a collective on a stream of a GPU is made of.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include <tutti/export.hpp>
+#include <tutti/options.hpp>
+#include <tutti/spi/memory.hpp>
+#include <tutti/spi/transport.hpp>
+
+namespace tutti::inline v0 {
+
+/// One message of a group: a run of device memory.
+struct StreamMessage {
+  Transfer::Kind kind = Transfer::Kind::send;  ///< Send or recv.
+  Rank peer = 0;                               ///< The other end; may be the own rank.
+  std::byte* data = nullptr;                   ///< Where. A send only reads it.
+  std::size_t bytes = 0;                       ///< How many; more than zero.
+};
+
+/// Enqueues messages, copies and folds on streams, for the ranks of one communicator. All runs in
+/// the order of its stream, and the host waits for nothing. One thread at a time.
+class TUTTI_API StreamTransport {
+ public:
+  StreamTransport() = default;
+  StreamTransport(const StreamTransport&) = delete;
+  StreamTransport& operator=(const StreamTransport&) = delete;
+  virtual ~StreamTransport() = default;
+
+  /// @return what it is called, such as "nccl".
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// Refuses what cannot be enqueued, before anything is. Throws Error{invalid_argument} where the
+  /// stream is none of its device, or bytes lie where the device does not see them; and what failed
+  /// since the last call, such as Error{peer_dead, transport}. @param stream of the call. @param in
+  /// the input. @param out the output; both may be empty.
+  virtual void check(Stream stream, std::span<const std::byte> in, std::span<std::byte> out) = 0;
+  /// @param bytes more than zero. @param stream in whose order the memory may be used. @return
+  /// device memory, aligned to 64 bytes. Throws std::bad_alloc, Error.
+  [[nodiscard]] virtual std::byte* allocate(std::size_t bytes, Stream stream) = 0;
+  /// Gives memory back, in the order of the stream. @param data what allocate gave. @param stream
+  /// the same.
+  virtual void deallocate(std::byte* data, Stream stream) noexcept = 0;
+  /// Enqueues messages that all start at once, and end before what is enqueued next begins. Between
+  /// two ranks they match in the order in which they are enqueued, and both sides give a message
+  /// the same number of bytes. Nothing of a message need be kept anywhere before it is received.
+  /// @param messages one or more. @param stream of the call. Throws Error.
+  virtual void exchange(std::span<const StreamMessage> messages, Stream stream) = 0;
+  /// Enqueues a copy without overlap. @param to destination. @param from source. @param bytes how
+  /// many. @param stream of the call. Throws Error.
+  virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) = 0;
+  /// Enqueues a fold, as Memory::fold. @param work with a built-in operator. @param stream of the
+  /// call. Throws Error.
+  virtual void fold(const Fold& work, Stream stream) = 0;
+  /// Fails all that is under way, on all ranks, so that streams go on. Idempotent. @param cause
+  /// what other ranks are told, as far as they can be.
+  virtual void abort(const Error& cause) noexcept = 0;
+};
+
+}  // namespace tutti::inline v0
