@@ -18,6 +18,13 @@ foreach(name IN LISTS TUTTI_MPIS)
   set_target_properties(tutti_mpi_library_${name} PROPERTIES EXPORT_NAME mpi_library_${name})
 endforeach()
 
+if(TUTTI_CUDA)
+  list(APPEND libraries tutti_cuda)
+  set_target_properties(tutti_cuda PROPERTIES EXPORT_NAME cuda INSTALL_RPATH "$ORIGIN"
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/backends/cuda/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
+
 # Shared libraries are found from where the file that needs them lies, so that the tree may be moved.
 file(RELATIVE_PATH to_libraries /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR})
 foreach(command IN ITEMS tutti_command_tutti tutti_command_tutti-mpich)

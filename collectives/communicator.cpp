@@ -26,6 +26,13 @@ Transport& transport_of(Communicator& communicator) {
   return detail::engine_of(communicator.engine_).transport();
 }
 
+void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams) {
+  detail::engine_of(communicator.engine_).attach_streams(std::move(streams));
+}
+std::shared_ptr<StreamTransport> streams_of(Communicator& communicator) {
+  return detail::engine_of(communicator.engine_).streams();
+}
+
 Communicator::Communicator(std::shared_ptr<detail::Engine> engine) noexcept
     : engine_{std::move(engine)} {}
 Communicator::Communicator(Communicator&&) noexcept = default;

@@ -44,7 +44,7 @@ void refuse_empty() {
 Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options)
     : group_{std::move(footing.group)}, calls_{footing.calls ? std::move(footing.calls)
                                                              : std::make_shared<CallCounter>()},
-      transport_{std::move(footing.transport)}, streams_{std::move(footing.streams)},
+      transport_{std::move(footing.transport)},
       outbox_{*transport_}, memory_{std::move(memory)}, options_{options},
       selectors_{tariffs_of(footing, ways_of(*transport_).size()),
                  ways_of(*transport_),

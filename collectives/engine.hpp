@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <tutti/communicator.hpp>
+#include <tutti/spi/streams.hpp>
 #include <tutti/spi/communicator.hpp>
 
 #include "call_order.hpp"
@@ -45,6 +46,11 @@ class Engine {
   [[nodiscard]] Execution* acquire(const Call& call, const Options& options);
   /// A call that blocks. Throws as acquire, and the first failure.
   void run(const Call& call, const Options& options);
+  /// Takes calls with Options::stream from now on. @param streams what they are enqueued on.
+  void attach_streams(std::shared_ptr<StreamTransport> streams);
+  [[nodiscard]] const std::shared_ptr<StreamTransport>& streams() const noexcept {
+    return streams_;
+  }
   /// A call that is enqueued on Options::stream. Throws as acquire, and what failed since the last
   /// one.
   void run_on_stream(const Call& call, const Options& options);
@@ -151,7 +157,7 @@ class Engine {
   std::shared_ptr<Group> group_;  // outlives the transport
   std::shared_ptr<CallCounter> calls_;
   std::unique_ptr<Transport> transport_;
-  std::shared_ptr<StreamTransport> streams_;  // or null
+  std::shared_ptr<StreamTransport> streams_{};  // or null
   Outbox outbox_;
   std::shared_ptr<Memory> memory_;
   CommunicatorOptions options_;

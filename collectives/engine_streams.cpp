@@ -1,4 +1,6 @@
 // Calls on streams of a GPU.
+#include <utility>
+
 #include "check_call.hpp"
 #include "engine.hpp"
 #include "streamed.hpp"
@@ -13,13 +15,18 @@ namespace {
 /// What can be seen without the GPU.
 void check_streamed(const Call& call, const StreamTransport* streams) {
   if (streams == nullptr)
-    refuse("this communicator runs nothing on streams; make one by tutti::cuda::communicator");
+    refuse("this communicator runs nothing on streams; attach a GPU to it by tutti::cuda::attach");
   if (call.from == any_rank) refuse("on a stream a message has a sender; any_rank is none");
   if (call.op != nullptr && call.op->kind() == OperatorKind::user)
     refuse("a user's operator is a function of the host, which a GPU cannot run");
 }
 
 }  // namespace
+
+void Engine::attach_streams(std::shared_ptr<StreamTransport> streams) {
+  expects(streams != nullptr, "there are streams to attach");
+  streams_ = std::move(streams);
+}
 
 void Engine::run_on_stream(const Call& call, const Options& options) {
   failures_.check();

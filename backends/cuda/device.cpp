@@ -7,7 +7,7 @@
 
 #include "kernel_image.hpp"
 
-namespace tutti::cuda {
+namespace tutti::inline v0::cuda {
 namespace {
 
 constexpr unsigned kThreadsPerBlock = 256;
@@ -90,4 +90,4 @@ void Device::launch(Datatype type, const KernelWork& work, CUstream stream) cons
                  "run one of tutti's kernels");
 }
 
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

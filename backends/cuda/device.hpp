@@ -13,7 +13,7 @@
 #include "driver.hpp"
 #include "kernel_work.hpp"
 
-namespace tutti::cuda {
+namespace tutti::inline v0::cuda {
 
 /// A GPU with its primary context, which the CUDA runtime and NCCL use too, and our kernels in it.
 /// Calls from several threads at once are safe.
@@ -42,6 +42,7 @@ class Device {
 
   [[nodiscard]] const Driver& driver() const noexcept { return *driver_; }
   [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
+  [[nodiscard]] CUcontext context() const noexcept { return context_; }
   /// @return what it is called, such as "NVIDIA H100 80GB HBM3".
   [[nodiscard]] std::string name() const;
   /// @return its number among all GPUs of the world, equal in all processes that see it.
@@ -60,4 +61,4 @@ class Device {
   std::array<CUfunction, kDatatypes> kernels_{};
 };
 
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

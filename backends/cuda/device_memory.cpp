@@ -1,46 +1,11 @@
 #include "device_memory.hpp"
 
 #include <new>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include <tutti/error.hpp>
+#include "enqueue.hpp"
 
-#include "fold_work.hpp"
-
-namespace tutti::cuda {
-namespace {
-
-CUdeviceptr address_of(const void* data) noexcept {
-  return reinterpret_cast<CUdeviceptr>(data);
-}
-
-/// Addresses in memory of a device, from where it is made until where it ends in the stream.
-class Table {
- public:
-  Table(const Device& device, const std::vector<void*>& places, CUstream stream)
-      : calls_{device.driver().calls()}, stream_{stream} {
-    const std::size_t bytes = places.size() * sizeof(void*);
-    device.driver().check(calls_.allocate(&data_, bytes, stream), "allocate memory of a GPU");
-    // Memory of the host that is not pinned is read before the call returns.
-    const CUresult copied = calls_.copy(data_, address_of(places.data()), bytes, stream);
-    if (copied != CUDA_SUCCESS) calls_.free(data_, stream_);
-    device.driver().check(copied, "copy on a GPU");
-  }
-  Table(const Table&) = delete;
-  Table& operator=(const Table&) = delete;
-  ~Table() { calls_.free(data_, stream_); }
-
-  [[nodiscard]] void* const* data() const noexcept { return reinterpret_cast<void* const*>(data_); }
-
- private:
-  const DriverCalls& calls_;
-  CUstream stream_;
-  CUdeviceptr data_ = 0;
-};
-
-}  // namespace
+namespace tutti::inline v0::cuda {
 
 DeviceMemory::DeviceMemory(std::shared_ptr<const Device> device) : device_{std::move(device)} {
   const Device::Current current{*device_};
@@ -69,46 +34,14 @@ void DeviceMemory::deallocate(std::byte* data, std::size_t) noexcept {
 
 void DeviceMemory::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   const Device::Current current{*device_};
-  enqueue_copy(to, from, bytes, stream_);
+  enqueue_copy(*device_, to, from, bytes, stream_);
   device_->driver().check(device_->driver().calls().synchronize(stream_), "copy on a GPU");
 }
 
 void DeviceMemory::fold(const Fold& work) {
   const Device::Current current{*device_};
-  enqueue_fold(work, stream_);
+  enqueue_fold(*device_, work, stream_);
   device_->driver().check(device_->driver().calls().synchronize(stream_), "reduce on a GPU");
 }
 
-void DeviceMemory::enqueue_copy(std::byte* to, const std::byte* from, std::size_t bytes,
-                                CUstream stream) const {
-  if (bytes == 0 || to == from) return;
-  device_->driver().check(
-      device_->driver().calls().copy(address_of(to), address_of(from), bytes, stream),
-      "copy on a GPU");
-}
-
-void DeviceMemory::enqueue_fold(const Fold& fold, CUstream stream) const {
-  expects(!fold.operands.empty() && fold.divisor >= 1, "a fold has operands and a divisor");
-  if (fold.op != nullptr && fold.op->kind() == OperatorKind::user)
-    throw Error{ErrorCode::invalid_argument,
-                "a user's operator is a function of the host, which a GPU cannot run"};
-  if (fold.count == 0) return;
-  if (fold.operands.size() == 1 && fold.divisor == 1) {
-    const std::size_t bytes =
-        fold.count * (fold.type == Datatype::opaque ? fold.element_bytes : size_of(fold.type));
-    const auto* const from = static_cast<const std::byte*>(fold.operands.front());
-    enqueue_copy(static_cast<std::byte*>(fold.destination), from, bytes, stream);
-    for (void* const also : fold.copies)
-      enqueue_copy(static_cast<std::byte*>(also), from, bytes, stream);
-    return;
-  }
-  expects(fold.op != nullptr && is_defined(fold.op->kind(), fold.type),
-          "a fold's operator fits its datatype");
-  FoldWork work = work_of(fold);
-  if (work.places.size() <= kPassedPlaces) return device_->launch(fold.type, work.kernel, stream);
-  const Table table{*device_, work.places, stream};
-  work.kernel.table = table.data();
-  device_->launch(fold.type, work.kernel, stream);
-}
-
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

@@ -2,7 +2,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::cuda {
+namespace tutti::inline v0::cuda {
 
 Driver::Driver() {
   library_.find("cuInit", calls_.init);
@@ -19,12 +19,15 @@ Driver::Driver() {
   library_.find("cuDevicePrimaryCtxRelease_v2", calls_.release_context);
   library_.find("cuCtxGetCurrent", calls_.current_context);
   library_.find("cuCtxSetCurrent", calls_.set_context);
+  library_.find("cuCtxGetDevice", calls_.current_device);
   library_.find("cuMemAllocAsync", calls_.allocate);
   library_.find("cuMemFreeAsync", calls_.free);
   library_.find("cuMemcpyAsync", calls_.copy);
   library_.find("cuMemsetD8Async", calls_.fill);
   library_.find("cuStreamCreate", calls_.create_stream);
   library_.find("cuStreamDestroy_v2", calls_.destroy_stream);
+  library_.find("cuStreamGetCtx", calls_.stream_context);
+  library_.find("cuStreamQuery", calls_.query);
   library_.find("cuStreamSynchronize", calls_.synchronize);
   library_.find("cuModuleLoadData", calls_.load_module);
   library_.find("cuModuleUnload", calls_.unload_module);
@@ -58,4 +61,4 @@ int Driver::devices() const {
   return count;
 }
 
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

@@ -9,7 +9,7 @@
 
 #include "library.hpp"
 
-namespace tutti::cuda {
+namespace tutti::inline v0::cuda {
 
 /// Functions of the driver that are called here; see <cuda.h>.
 struct DriverCalls {
@@ -27,12 +27,15 @@ struct DriverCalls {
   decltype(&::cuDevicePrimaryCtxRelease) release_context = nullptr;
   decltype(&::cuCtxGetCurrent) current_context = nullptr;
   decltype(&::cuCtxSetCurrent) set_context = nullptr;
+  decltype(&::cuCtxGetDevice) current_device = nullptr;
   decltype(&::cuMemAllocAsync) allocate = nullptr;
   decltype(&::cuMemFreeAsync) free = nullptr;
   decltype(&::cuMemcpyAsync) copy = nullptr;
   decltype(&::cuMemsetD8Async) fill = nullptr;
   decltype(&::cuStreamCreate) create_stream = nullptr;
   decltype(&::cuStreamDestroy) destroy_stream = nullptr;
+  decltype(&::cuStreamGetCtx) stream_context = nullptr;
+  decltype(&::cuStreamQuery) query = nullptr;
   decltype(&::cuStreamSynchronize) synchronize = nullptr;
   decltype(&::cuModuleLoadData) load_module = nullptr;
   decltype(&::cuModuleUnload) unload_module = nullptr;
@@ -63,4 +66,4 @@ class Driver {
   DriverCalls calls_{};
 };
 
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

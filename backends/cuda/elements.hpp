@@ -12,7 +12,7 @@
 #include <tutti/float16.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti::cuda {
+namespace tutti::inline v0::cuda {
 
 /// The one NaN that results carry.
 template <class T>
@@ -198,4 +198,4 @@ struct IndexedElement {
   }
 };
 
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

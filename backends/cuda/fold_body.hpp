@@ -9,7 +9,7 @@
 #include "elements.hpp"
 #include "kernel_work.hpp"
 
-namespace tutti::cuda {
+namespace tutti::inline v0::cuda {
 
 /// Elements that are loaded and stored at once.
 template <class Element, std::size_t count>
@@ -85,4 +85,4 @@ constexpr void fold(const KernelWork& work, std::size_t thread, std::size_t thre
   }
 }
 
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

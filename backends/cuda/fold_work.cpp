@@ -7,7 +7,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::cuda {
+namespace tutti::inline v0::cuda {
 namespace {
 
 std::size_t offset_in_chunk(const void* place) noexcept {
@@ -69,4 +69,4 @@ FoldWork work_of(const Fold& fold) {
   return {work, std::move(places)};
 }
 
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

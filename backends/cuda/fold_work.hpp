@@ -8,7 +8,7 @@
 
 #include "kernel_work.hpp"
 
-namespace tutti::cuda {
+namespace tutti::inline v0::cuda {
 
 /// A kernel's work, and the addresses that it is about.
 struct FoldWork {
@@ -21,4 +21,4 @@ struct FoldWork {
 /// where these begin. Throws Error{invalid_argument} where a place is none of an element.
 [[nodiscard]] FoldWork work_of(const Fold& fold);
 
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::cuda {
+namespace tutti::inline v0::cuda {
 
 /// So many bytes are loaded and stored at once.
 inline constexpr std::size_t kChunkBytes = 16;
@@ -28,4 +28,4 @@ struct KernelWork {
   void* places[kPassedPlaces]{};  ///< Addresses of the operands, then of the results.
 };
 
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

@@ -6,7 +6,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::cuda {
+namespace tutti::inline v0::cuda {
 
 Library::Library(std::string name)
     : name_{std::move(name)}, handle_{::dlopen(name_.c_str(), RTLD_NOW | RTLD_LOCAL)} {
@@ -27,4 +27,4 @@ void* Library::address_of(const char* symbol) const {
               name_ + " has no function " + symbol + ": it is too old; install a newer one"};
 }
 
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

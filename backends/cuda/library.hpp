@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-namespace tutti::cuda {
+namespace tutti::inline v0::cuda {
 
 /// Keeps a library loaded as long as it lives.
 class Library {
@@ -31,4 +31,4 @@ class Library {
   std::unique_ptr<void, Close> handle_;
 };
 
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

@@ -5,8 +5,9 @@
 #include <tutti/error.hpp>
 
 #include "driver.hpp"
+#include "nccl.hpp"
 
-namespace tutti::cuda {
+namespace tutti::inline v0::cuda {
 namespace {
 
 Gpu gpu_of(const Driver& driver, int ordinal) {
@@ -28,18 +29,6 @@ Gpu gpu_of(const Driver& driver, int ordinal) {
   return gpu;
 }
 
-/// NCCL counts as 22803 what is called 2.28.3.
-std::string nccl_version() {
-  const Library library{"libnccl.so.2"};
-  int (*get)(int*) = nullptr;
-  library.find("ncclGetVersion", get);
-  int version = 0;
-  if (get(&version) != 0)
-    throw Error{ErrorCode::transport, "libnccl.so.2 does not tell its version"};
-  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
-}
-
 }  // namespace
 
 Survey survey() {
@@ -53,11 +42,11 @@ Survey survey() {
     found.why_no_driver = error.what();
   }
   try {
-    found.nccl = nccl_version();
+    found.nccl = Nccl{}.version();
   } catch (const Error& error) {
     found.why_no_nccl = error.what();
   }
   return found;
 }
 
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

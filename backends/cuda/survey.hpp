@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::cuda {
+namespace tutti::inline v0::cuda {
 
 /// A GPU.
 struct Gpu {
@@ -26,4 +26,4 @@ struct Survey {
 /// Loads the libraries and looks. @return what is there. Throws nothing but std::bad_alloc.
 [[nodiscard]] Survey survey();
 
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

@@ -77,6 +77,7 @@ struct NoColor {};
 inline constexpr NoColor no_color{};
 
 class Communicator;
+class StreamTransport;
 
 /// The calls of Communicator::async. It refers to its communicator, which must live.
 class TUTTI_API Async : public Collectives<Async, Request> {
@@ -228,6 +229,8 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
   friend Communicator make_communicator(Footing footing, std::shared_ptr<Memory> memory,
                                         const CommunicatorOptions& options);
   friend Transport& transport_of(Communicator& communicator);
+  friend void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams);
+  friend std::shared_ptr<StreamTransport> streams_of(Communicator& communicator);
   friend detail::Selection select_for(Communicator& communicator, const Call& call,
                                       const Options& options);
 

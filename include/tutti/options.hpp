@@ -64,7 +64,7 @@ struct Options {
   /// ranks.
   std::optional<Determinism> determinism{};
   /// Buffers in memory of a GPU: the call is enqueued on this stream, in whose order its buffers are
-  /// read and written, and returns at once. It needs a communicator of <tutti/cuda.hpp>. Results
+  /// read and written, and returns at once. It needs tutti::cuda::attach, see <tutti/cuda.hpp>. Results
   /// are there when the stream has got so far; what fails meanwhile the next call throws. There are
   /// no segments, and the timeout is not looked at.
   Stream stream{};

@@ -6,7 +6,7 @@
 
 #include "backends/cuda/fold_body.hpp"
 
-namespace tutti::cuda {
+namespace tutti::inline v0::cuda {
 namespace {
 
 constexpr std::array kBodies{
@@ -37,4 +37,4 @@ Body body_of(std::string_view name) noexcept {
   return found == kBodies.end() ? nullptr : found->second;
 }
 
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

@@ -7,7 +7,7 @@
 
 #include "backends/cuda/kernel_work.hpp"
 
-namespace tutti::cuda {
+namespace tutti::inline v0::cuda {
 
 /// What one thread of a kernel does: see fold.
 using Body = void (*)(const KernelWork& work, std::size_t thread, std::size_t threads);
@@ -15,4 +15,4 @@ using Body = void (*)(const KernelWork& work, std::size_t thread, std::size_t th
 /// @param name of a kernel, such as "tutti_fold_f32". @return its body; null if there is none.
 [[nodiscard]] Body body_of(std::string_view name) noexcept;
 
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

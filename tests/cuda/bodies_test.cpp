@@ -13,7 +13,7 @@
 #include "bodies.hpp"
 #include "tests/host/oracle.hpp"
 
-namespace tutti::cuda {
+namespace tutti::inline v0::cuda {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -210,4 +210,4 @@ TEST(FoldWork, LoadsSixteenBytesAtATimeWhereAllPlacesAllowIt) {
 }
 
 }  // namespace
-}  // namespace tutti::cuda
+}  // namespace tutti::inline v0::cuda

@@ -22,10 +22,10 @@ const Stream kStream{nullptr};
 class StreamWorld {
  public:
   explicit StreamWorld(int size) : cluster_{{.size = size}} {
-    for (Rank rank = 0; rank < size; ++rank)
-      ranks_.push_back(make_communicator(
-          Footing{.transport = cluster_.transport(rank), .streams = hub_.transport(rank)},
-          make_host_memory()));
+    for (Rank rank = 0; rank < size; ++rank) {
+      ranks_.push_back(make_communicator(cluster_.transport(rank), make_host_memory()));
+      attach_streams(ranks_.back(), hub_.transport(rank));
+    }
   }
   Communicator& operator[](Rank rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] StreamHub& hub() noexcept { return hub_; }
@@ -119,7 +119,7 @@ TEST(StreamCalls, NeedACommunicatorThatHasStreams) {
   Communicator alone = make_communicator(cluster.transport(0), make_host_memory());
   std::vector<float> data(4);
   EXPECT_EQ(refusal_of([&] { alone.all_reduce(data, sum, {.stream = kStream}); }),
-            "this communicator runs nothing on streams; make one by tutti::cuda::communicator");
+            "this communicator runs nothing on streams; attach a GPU to it by tutti::cuda::attach");
 }
 
 TEST(StreamCalls, AreRefusedBeforeAnythingIsEnqueued) {

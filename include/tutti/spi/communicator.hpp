@@ -8,6 +8,7 @@
 #include <tutti/export.hpp>
 #include <tutti/spi/group.hpp>
 #include <tutti/spi/memory.hpp>
+#include <tutti/spi/streams.hpp>
 #include <tutti/spi/transport.hpp>
 
 namespace tutti::inline v0 {
@@ -23,6 +24,13 @@ namespace tutti::inline v0 {
 [[nodiscard]] TUTTI_API Communicator make_communicator(std::unique_ptr<Transport> transport,
                                                        std::shared_ptr<Memory> memory,
                                                        const CommunicatorOptions& options = {});
+
+/// Has a communicator take calls with Options::stream. @param communicator of ranks, each of which
+/// does the same. Its groups and splits have none of it. @param streams what such calls are
+/// enqueued on; not null. Throws Error{invalid_argument} where the communicator is empty.
+TUTTI_API void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams);
+/// @param communicator of ranks. @return what was attached, or null. Throws likewise.
+[[nodiscard]] TUTTI_API std::shared_ptr<StreamTransport> streams_of(Communicator& communicator);
 
 /// @param communicator of ranks. @return the transport underneath. Throws Error{invalid_argument}
 /// where the communicator is empty.

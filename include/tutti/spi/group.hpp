@@ -13,7 +13,6 @@
 #include <tutti/spi/cores.hpp>
 #include <tutti/spi/costs.hpp>
 #include <tutti/spi/memory.hpp>
-#include <tutti/spi/streams.hpp>
 #include <tutti/spi/transport.hpp>
 #include <tutti/spi/whereabouts.hpp>
 
@@ -27,7 +26,6 @@ struct Background;
 /// What a communicator stands on.
 struct Footing {
   std::unique_ptr<Transport> transport{};  ///< Connects its ranks.
-  std::shared_ptr<StreamTransport> streams{};  ///< For Options::stream. May be null.
   std::shared_ptr<Group> group{};          ///< Outlives the transport. May be null.
   std::shared_ptr<CallCounter> calls{};    ///< Kept up to date by the communicator. May be null.
   std::shared_ptr<Alarm> alarm{};          ///< The transport's, if its ranks agree. May be null.

@@ -1,0 +1,40 @@
+/// @file
+/// Collectives on memory of GPUs. The CUDA driver and NCCL are loaded when they are first needed,
+/// so a program that is linked to this runs on machines without them too.
+#pragma once
+
+#include <chrono>
+
+#include <tutti/communicator.hpp>
+#include <tutti/export.hpp>
+
+namespace tutti::inline v0::cuda {
+
+/// How a GPU is attached.
+struct Options {
+  /// Which one, as cudaGetDevice counts them; -1: the calling thread's current one, or else the
+  /// only one that the process sees.
+  int device = -1;
+  /// How long NCCL's start, and its end, may take.
+  Duration timeout = std::chrono::seconds{60};
+};
+
+/// Attaches a GPU on each rank, so that the communicator takes calls with Options::stream: our
+/// algorithms then run on the GPU, as messages of NCCL and kernels of our own, in the order of the
+/// stream, and the host waits for nothing. Collective, over the host's transport. Calls without a
+/// stream are the host's as before. Groups and splits of it have no GPU until one is attached.
+/// @param world of ranks, no two of which have the same GPU. @param options see Options.
+/// Throws, on all ranks alike, Error{transport} that says which rank lacks what: the driver, a GPU,
+/// NCCL 2.18 or newer; Error{invalid_argument} that names two ranks with one GPU, or a GPU that is
+/// not there; Error{timeout}.
+TUTTI_API void attach(Communicator& world, const Options& options = {});
+
+/// Waits until a stream has done all that was enqueued on it, as cudaStreamSynchronize does, but
+/// not for ever: where another rank fails, or the timeout passes, all that is under way is aborted,
+/// so that the stream goes on, and the communicator has failed.
+/// @param world to which a GPU is attached. @param stream as Options::stream of its calls. @param
+/// timeout how long to wait. Throws Error{invalid_argument, timeout, peer_dead, transport}.
+TUTTI_API void wait(Communicator& world, Stream stream,
+                    Duration timeout = std::chrono::seconds{300});
+
+}  // namespace tutti::inline v0::cuda

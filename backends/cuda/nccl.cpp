@@ -1,0 +1,56 @@
+#include "nccl.hpp"
+
+#include <tutti/error.hpp>
+
+namespace tutti::inline v0::cuda {
+namespace {
+
+constexpr int kOldest = 21800;
+
+/// NCCL counts as 22803 what is called 2.28.3.
+std::string words_of(int version) {
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+}  // namespace
+
+Nccl::Nccl() {
+  library_.find("ncclGetVersion", calls_.version);
+  library_.find("ncclGetErrorString", calls_.error_string);
+  if (const int version = number(); version < kOldest)
+    throw Error{ErrorCode::transport,
+                "NCCL " + words_of(version) + " is too old; install 2.18 or newer"};
+  library_.find("ncclGetLastError", calls_.last_error);
+  library_.find("ncclGetUniqueId", calls_.unique_id);
+  library_.find("ncclCommInitRankConfig", calls_.init);
+  library_.find("ncclCommGetAsyncError", calls_.state);
+  library_.find("ncclCommFinalize", calls_.finalize);
+  library_.find("ncclCommDestroy", calls_.destroy);
+  library_.find("ncclCommAbort", calls_.abort);
+  library_.find("ncclGroupStart", calls_.begin_group);
+  library_.find("ncclGroupEnd", calls_.end_group);
+  library_.find("ncclSend", calls_.send);
+  library_.find("ncclRecv", calls_.receive);
+}
+
+int Nccl::number() const {
+  int version = 0;
+  check(calls_.version(&version), "ask NCCL for its version");
+  return version;
+}
+
+std::string Nccl::version() const {
+  return words_of(number());
+}
+
+void Nccl::check(ncclResult_t result, const char* what, ncclComm_t communicator) const {
+  if (result == ncclSuccess) return;
+  std::string text = std::string{"cannot "} + what + ": " + calls_.error_string(result);
+  if (const char* const last = calls_.last_error ? calls_.last_error(communicator) : nullptr;
+      last != nullptr && *last != '\0')
+    text += std::string{"; "} + last;
+  throw Error{result == ncclRemoteError ? ErrorCode::peer_dead : ErrorCode::transport, text};
+}
+
+}  // namespace tutti::inline v0::cuda

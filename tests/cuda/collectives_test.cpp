@@ -1,0 +1,228 @@
+// Collectives on GPUs, on the stand-ins for the driver and NCCL: a thread and a device for each
+// rank, and shared memory for what the host says.
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <tutti/cuda.hpp>
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/memory.hpp>
+
+#include "device_buffers.hpp"
+#include "tests/conformance/backends.hpp"
+#include "tests/executor/rows.hpp"
+
+namespace tutti::harness {
+namespace {
+
+using namespace std::chrono_literals;
+using test::DeviceBuffers;
+
+/// A stream of a device, made without our library.
+class OwnStream {
+ public:
+  explicit OwnStream(const cuda::Device& device) : device_{device} {
+    const cuda::Device::Current current{device_};
+    device_.driver().check(device_.driver().calls().create_stream(&stream_, CU_STREAM_NON_BLOCKING),
+                           "make a stream");
+  }
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+  ~OwnStream() { device_.driver().calls().destroy_stream(stream_); }
+  [[nodiscard]] Stream get() const { return stream_; }
+
+ private:
+  const cuda::Device& device_;
+  CUstream stream_ = nullptr;
+};
+
+/// All ranks of one process, each with a device of its own.
+class GpuWorld {
+ public:
+  explicit GpuWorld(int size) : links_{conformance::shm_backend().connect({.size = size})} {
+    std::vector<Rank> members;
+    for (Rank rank = 0; rank < size; ++rank) members.push_back(rank);
+    for (Rank rank = 0; rank < size; ++rank) {
+      ranks_.push_back(make_communicator(
+          links_->transport(rank, {.communicator = 1, .members = members, .alarm = alarm_}),
+          make_host_memory(), {.timeout = 30s}));
+      devices_.push_back(std::make_shared<const cuda::Device>(driver_, rank));
+      memories_.push_back(std::make_shared<cuda::DeviceMemory>(devices_.back()));
+    }
+  }
+  Communicator& operator[](Rank rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] const cuda::Device& device(Rank rank) const {
+    return *devices_[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] const std::shared_ptr<cuda::DeviceMemory>& memory(Rank rank) const {
+    return memories_[static_cast<std::size_t>(rank)];
+  }
+  /// Runs a function on each rank, in threads. @return what each threw, or nothing.
+  template <class Body>
+  std::vector<std::string> run(Body body) {
+    std::vector<std::string> errors(ranks_.size());
+    std::vector<std::thread> threads;
+    for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank)
+      threads.emplace_back([&, rank] {
+        try {
+          body(rank);
+        } catch (const Error& error) {
+          errors[static_cast<std::size_t>(rank)] = error.what();
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    return errors;
+  }
+  /// Attaches a device to each rank.
+  void attach() {
+    for (const std::string& error :
+         run([&](Rank rank) { cuda::attach((*this)[rank], {.device = rank, .timeout = 20s}); }))
+      ASSERT_EQ(error, "");
+  }
+
+ private:
+  std::shared_ptr<Alarm> alarm_ = std::make_shared<Alarm>();
+  std::unique_ptr<conformance::Links> links_;
+  std::shared_ptr<const cuda::Driver> driver_ = std::make_shared<const cuda::Driver>();
+  std::vector<Communicator> ranks_{};
+  std::vector<std::shared_ptr<const cuda::Device>> devices_{};
+  std::vector<std::shared_ptr<cuda::DeviceMemory>> memories_{};
+};
+
+std::string run_on_gpus(GpuWorld& world, const Case& what) {
+  Experiment experiment{what};
+  const auto errors = world.run([&](Rank rank) {
+    DeviceBuffers buffers{world.memory(rank), experiment.call(rank)};
+    const OwnStream stream{world.device(rank)};
+    Options options = experiment.options();
+    options.stream = stream.get();
+    world[rank].run(buffers.call(), options);
+    cuda::wait(world[rank], stream.get(), 20s);
+    buffers.fetch();
+  });
+  for (Rank rank = 0; rank < what.size; ++rank) {
+    if (!errors[static_cast<std::size_t>(rank)].empty())
+      return what.describe() + ": " + errors[static_cast<std::size_t>(rank)];
+    if (const auto wrong = experiment.problem(rank)) return what.describe() + ": " + *wrong;
+  }
+  return {};
+}
+
+class GpuCollectives : public ::testing::TestWithParam<int> {};
+
+TEST_P(GpuCollectives, GiveTheRightResults) {
+  GpuWorld world{GetParam()};
+  world.attach();
+  const std::vector<int> sizes{GetParam()};
+  std::size_t ordinal = 0;
+  for (const Row& row : rows_of(sizes))
+    for (const Case& one : cases_of(row, 1)) {
+      // Not every case of every row: those are run on streams without a device.
+      if (one.model.op.kind() == OperatorKind::user || ordinal++ % 5 != 0) continue;
+      ASSERT_EQ(run_on_gpus(world, one), "");
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, GpuCollectives, ::testing::Values(1, 2, 3, 4));
+
+TEST(GpuCalls, ReturnBeforeTheyAreDone) {
+  GpuWorld world{2};
+  world.attach();
+  for (const std::string& error : world.run([&](Rank rank) {
+         const OwnStream stream{world.device(rank)};
+         std::vector<float> data(1000, 1.0F);
+         const std::size_t bytes = data.size() * sizeof(float);
+         auto* const there = reinterpret_cast<float*>(world.memory(rank)->allocate(bytes));
+         auto* const raw = reinterpret_cast<std::byte*>(there);
+         world.memory(rank)->copy(raw, reinterpret_cast<std::byte*>(data.data()), bytes);
+         const std::span<float> all{there, data.size()};
+         for (int i = 0; i < 10; ++i) world[rank].all_reduce(all, sum, {.stream = stream.get()});
+         cuda::wait(world[rank], stream.get(), 20s);
+         world.memory(rank)->copy(reinterpret_cast<std::byte*>(data.data()), raw, bytes);
+         EXPECT_EQ(data.back(), 1024.0F);
+         world.memory(rank)->deallocate(raw, bytes);
+       }))
+    EXPECT_EQ(error, "");
+}
+
+TEST(GpuCalls, SayWhatIsWrongWithMemoryAndStreams) {
+  GpuWorld world{2};
+  world.attach();
+  for (const std::string& error : world.run([&](Rank rank) {
+         const Rank other = 1 - rank;
+         const OwnStream stream{world.device(rank)};
+         const OwnStream foreign{world.device(other)};
+         std::vector<float> host(4);
+         auto* const theirs = reinterpret_cast<float*>(world.memory(other)->allocate(64));
+         const auto refusal = [&](std::span<float> data, Stream on) -> std::string {
+           try {
+             world[rank].all_reduce(data, sum, {.stream = on});
+           } catch (const Error& caught) {
+             EXPECT_EQ(caught.code(), ErrorCode::invalid_argument);
+             return caught.what();
+           }
+           return "no error";
+         };
+         const std::string own = "GPU " + std::to_string(rank);
+         EXPECT_EQ(refusal(host, stream.get()),
+                   "the input lies in memory that " + own +
+                       " does not see; give memory of it, or leave Options::stream out");
+         EXPECT_EQ(refusal({theirs, 4}, stream.get()),
+                   "the input lies in memory of GPU " + std::to_string(other) +
+                       "; give memory of " + own + ", which is attached to this communicator");
+         EXPECT_EQ(refusal(host, foreign.get()),
+                   "the stream is none of " + own + ", which is attached to this communicator");
+         world[rank].all_reduce(host, sum);  // the host's calls go on
+         world.memory(other)->deallocate(reinterpret_cast<std::byte*>(theirs), 64);
+       }))
+    EXPECT_EQ(error, "");
+}
+
+TEST(GpuCalls, AreWaitedForInTimeOnly) {
+  GpuWorld world{2};
+  world.attach();
+  const auto errors = world.run([&](Rank rank) {
+    const OwnStream stream{world.device(rank)};
+    auto* const data = reinterpret_cast<float*>(world.memory(rank)->allocate(400));
+    const std::span<float> all{data, 100};
+    if (rank == 0) {
+      world[0].all_reduce(all, sum, {.stream = stream.get()});
+      EXPECT_THROW(cuda::wait(world[0], stream.get(), 200ms), Error);
+      EXPECT_THROW(world[0].all_reduce(all, sum, {.stream = stream.get()}), Error);
+    }
+    world.memory(rank)->deallocate(reinterpret_cast<std::byte*>(data), 400);
+  });
+  for (const std::string& error : errors) EXPECT_EQ(error, "");
+}
+
+TEST(GpuAttach, NamesRanksThatHaveOneDevice) {
+  GpuWorld world{3};
+  const auto errors = world.run([&](Rank rank) {
+    cuda::attach(world[rank], {.device = rank == 2 ? 0 : rank, .timeout = 20s});
+  });
+  for (const std::string& error : errors)
+    EXPECT_EQ(error,
+              "ranks 0 and 2 have the same GPU; give each rank its own, such as by "
+              "cudaSetDevice(local rank) before");
+}
+
+TEST(GpuAttach, SaysOnAllRanksWhichOneHasNone) {
+  GpuWorld world{2};
+  const auto errors = world.run([&](Rank rank) {
+    cuda::attach(world[rank], {.device = rank == 1 ? 77 : 0, .timeout = 20s});
+  });
+  for (const std::string& error : errors)
+    EXPECT_NE(error.find("rank 1 has no GPU: there is no GPU 77"), std::string::npos) << error;
+  for (const std::string& error : world.run([&](Rank rank) { world[rank].barrier(); }))
+    EXPECT_EQ(error, "");
+}
+
+TEST(GpuAttach, IsNeededToWait) {
+  GpuWorld world{1};
+  EXPECT_THROW(cuda::wait(world[0], nullptr, 1s), Error);
+}
+
+}  // namespace
+}  // namespace tutti::harness

@@ -1,0 +1,41 @@
+#include "device_buffers.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti::test {
+
+DeviceBuffers::DeviceBuffers(std::shared_ptr<cuda::DeviceMemory> memory, const Call& call)
+    : memory_{std::move(memory)}, call_{call} {
+  auto* const in = static_cast<std::byte*>(const_cast<void*>(call.in));
+  auto* const out = static_cast<std::byte*>(call.out);
+  const std::size_t in_bytes = in == nullptr ? 0 : call.in_count * call.element_bytes;
+  const std::size_t out_bytes = out == nullptr ? 0 : call.out_count * call.element_bytes;
+  if (in_bytes > 0 && out_bytes > 0 && in < out + out_bytes && out < in + in_bytes) {
+    std::byte* const begin = std::min(in, out);
+    in_ = region(begin, static_cast<std::size_t>(std::max(in + in_bytes, out + out_bytes) - begin));
+    call_.in = in_.device.get() + (in - begin);
+    call_.out = in_.device.get() + (out - begin);
+    return;
+  }
+  in_ = region(in, in_bytes);
+  out_ = region(out, out_bytes);
+  call_.in = in_.device.get();
+  call_.out = out_.device.get();
+}
+
+DeviceBuffers::Region DeviceBuffers::region(std::byte* host, std::size_t bytes) {
+  if (bytes == 0) return {};
+  std::byte* const data = memory_->allocate(bytes);
+  memory_->copy(data, host, bytes);
+  return {host, bytes, {data, [memory = memory_, bytes](std::byte* allocated) {
+                          memory->deallocate(allocated, bytes);
+                        }}};
+}
+
+void DeviceBuffers::fetch() {
+  for (const Region* const region : {&in_, &out_})
+    if (region->bytes > 0) memory_->copy(region->host, region->device.get(), region->bytes);
+}
+
+}  // namespace tutti::test
