@@ -1,0 +1,123 @@
+#include "arena.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace tutti::standin {
+namespace {
+
+constexpr CUdeviceptr kAlignment = 512;  // as the driver's
+constexpr int kFreshByte = 0xA5;
+
+CUdeviceptr aligned(CUdeviceptr address) {
+  return (address + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// Pages are taken when they are written to, so that most of it is never there.
+std::byte* reserve_mapping(std::size_t bytes) {
+  void* const start =
+      mmap(nullptr, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) throw std::bad_alloc{};
+  auto* const mapping = static_cast<std::byte*>(start);
+  if (mprotect(mapping + bytes, bytes, PROT_READ | PROT_WRITE) == 0) return mapping;
+  munmap(start, 2 * bytes);
+  throw std::bad_alloc{};
+}
+
+}  // namespace
+
+Arena::Arena(std::size_t bytes)
+    : bytes_{bytes}, mapping_{reserve_mapping(bytes)},
+      fence_{reinterpret_cast<CUdeviceptr>(mapping_)}, next_{fence_} {}
+
+Arena::~Arena() {
+  munmap(mapping_, 2 * bytes_);
+}
+
+CUdeviceptr Arena::reserve(std::size_t bytes, bool pooled) {
+  if (bytes > bytes_) return 0;
+  const std::scoped_lock lock{mutex_};
+  CUdeviceptr start = gap(next_, bytes);
+  if (start == 0) start = gap(fence_, bytes);
+  if (start == 0) return 0;
+  blocks_.emplace(start, Block{bytes, pooled});
+  next_ = aligned(start + bytes);
+  return start;
+}
+
+void Arena::open(CUdeviceptr start) {
+  const std::scoped_lock lock{mutex_};
+  Block& block = blocks_.at(start);
+  std::memset(alias(start), kFreshByte, block.bytes);
+  block.open = true;
+}
+
+bool Arena::retire(CUdeviceptr start) {
+  const std::scoped_lock lock{mutex_};
+  const auto found = blocks_.find(start);
+  if (found == blocks_.end() || found->second.retired) return false;
+  found->second.retired = true;
+  return true;
+}
+
+void Arena::close(CUdeviceptr start) {
+  const std::scoped_lock lock{mutex_};
+  const auto found = blocks_.find(start);
+  const auto page = static_cast<CUdeviceptr>(sysconf(_SC_PAGESIZE));
+  const CUdeviceptr first = (start + page - 1) / page * page;
+  const CUdeviceptr last = (start + found->second.bytes) / page * page;
+  if (last > first) madvise(alias(first), last - first, MADV_DONTNEED);
+  blocks_.erase(found);
+}
+
+std::byte* Arena::reach(CUdeviceptr address, std::size_t bytes) const {
+  const std::scoped_lock lock{mutex_};
+  const auto found = block_at(address);
+  if (found == blocks_.end() || !found->second.open) return nullptr;
+  const std::size_t left = found->second.bytes - (address - found->first);
+  return bytes <= left ? alias(address) : nullptr;
+}
+
+std::optional<Range> Arena::find(CUdeviceptr address) const {
+  const std::scoped_lock lock{mutex_};
+  const auto found = block_at(address);
+  if (found == blocks_.end() || found->second.retired) return {};
+  return Range{found->first, found->second.bytes, found->second.pooled};
+}
+
+void Arena::write_leaks(std::ostream& out) const {
+  const std::scoped_lock lock{mutex_};
+  for (const auto& [start, block] : blocks_) {
+    if (block.retired) continue;
+    out << (block.pooled ? "cuMemAllocAsync " : "cuMemAlloc ") << block.bytes << " bytes\n";
+  }
+}
+
+std::byte* Arena::alias(CUdeviceptr address) const noexcept {
+  return mapping_ + bytes_ + (address - fence_);
+}
+
+// The first room at or behind an address; zero if there is none.
+CUdeviceptr Arena::gap(CUdeviceptr from, std::size_t bytes) const {
+  CUdeviceptr start = from;
+  for (auto block = blocks_.lower_bound(from); block != blocks_.end(); ++block) {
+    if (block->first - start >= bytes) return start;
+    start = aligned(block->first + block->second.bytes);
+  }
+  const CUdeviceptr end = fence_ + bytes_;
+  return start <= end && end - start >= bytes ? start : 0;
+}
+
+// The allocation that an address lies in.
+Arena::Blocks::const_iterator Arena::block_at(CUdeviceptr address) const {
+  auto after = blocks_.upper_bound(address);
+  if (after == blocks_.begin()) return blocks_.end();
+  const auto block = std::prev(after);
+  return address - block->first < block->second.bytes ? block : blocks_.end();
+}
+
+}  // namespace tutti::standin

@@ -1,0 +1,34 @@
+#include "calls.hpp"
+
+#include <cstdlib>
+
+#include "runtime/config.hpp"
+
+namespace tutti::standin {
+
+std::string setting(std::string_view name) {
+  const runtime::Environment environment = runtime::process_environment();
+  const auto found = environment.find("CUDA_STANDIN_" + std::string{name});
+  return found == environment.end() ? std::string{} : found->second;
+}
+
+Calls::Calls() {
+  const std::string fault = setting("FAULT");
+  const std::size_t colon = fault.find(':');
+  if (colon == std::string::npos) return;
+  faulty_ = fault.substr(0, colon);
+  faulty_call_ = std::strtoull(fault.c_str() + colon + 1, nullptr, 10);
+}
+
+bool Calls::count(std::string_view function) {
+  const std::scoped_lock lock{mutex_};
+  const std::uint64_t calls = ++counts_.try_emplace(std::string{function}).first->second;
+  return calls == faulty_call_ && function == faulty_;
+}
+
+void Calls::write(std::ostream& out) const {
+  const std::scoped_lock lock{mutex_};
+  for (const auto& [function, calls] : counts_) out << function << ' ' << calls << '\n';
+}
+
+}  // namespace tutti::standin

@@ -1,0 +1,51 @@
+#include "driver.hpp"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace tutti::standin {
+namespace {
+
+thread_local Context* current = nullptr;
+thread_local bool in_host_function = false;
+
+}  // namespace
+
+Driver& driver() {
+  static auto* const only = new Driver;
+  return *only;
+}
+
+Context* Driver::find(CUcontext handle) {
+  const auto found = std::find_if(contexts.begin(), contexts.end(),
+                                  [&](Context& context) { return context.handle() == handle; });
+  return found == contexts.end() ? nullptr : &*found;
+}
+
+Context* current_context() noexcept {
+  return current;
+}
+
+void set_current_context(Context* context) noexcept {
+  current = context;
+}
+
+void set_in_host_function(bool inside) noexcept {
+  in_host_function = inside;
+}
+
+CUresult begin(std::string_view function, Needs needs) {
+  Driver& state = driver();
+  if (state.calls.count(function)) return CUDA_ERROR_UNKNOWN;
+  if (needs == Needs::nothing) return CUDA_SUCCESS;
+  if (state.ended) return CUDA_ERROR_DEINITIALIZED;
+  if (in_host_function) return CUDA_ERROR_NOT_PERMITTED;
+  // As with the real one, a child of the process that initialised it has no driver.
+  if (state.process != getpid()) return CUDA_ERROR_NOT_INITIALIZED;
+  if (needs == Needs::initialisation) return CUDA_SUCCESS;
+  if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return current->is_active() ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+}  // namespace tutti::standin

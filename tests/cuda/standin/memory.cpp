@@ -1,0 +1,82 @@
+#include "memory.hpp"
+
+#include <new>
+
+namespace tutti::standin {
+namespace {
+
+constexpr std::size_t kDeviceBytes = std::size_t{512} << 20U;
+constexpr std::align_val_t kPageBytes{4096};
+
+}  // namespace
+
+void Memory::add_devices(int devices) {
+  for (int device = 0; device < devices; ++device)
+    arenas_.push_back(std::make_unique<Arena>(kDeviceBytes));
+}
+
+int Memory::device_of(CUdeviceptr address) const noexcept {
+  for (std::size_t device = 0; device < arenas_.size(); ++device)
+    if (arenas_[device]->contains(address)) return static_cast<int>(device);
+  return CU_DEVICE_INVALID;
+}
+
+void* Memory::allocate_pinned(std::size_t bytes, int device) {
+  void* const start = ::operator new(bytes, kPageBytes);
+  const std::scoped_lock lock{mutex_};
+  pinned_.emplace(address_of(start), Pinned{bytes, device});
+  return start;
+}
+
+bool Memory::is_pinned(void* start) const {
+  const std::scoped_lock lock{mutex_};
+  return pinned_.contains(address_of(start));
+}
+
+void Memory::free_pinned(void* start) {
+  {
+    const std::scoped_lock lock{mutex_};
+    pinned_.erase(address_of(start));
+  }
+  ::operator delete(start, kPageBytes);
+}
+
+Place Memory::find(CUdeviceptr address) const {
+  if (const int device = device_of(address); device >= 0) {
+    const auto range = arenas_[static_cast<std::size_t>(device)]->find(address);
+    return range ? Place{CU_MEMORYTYPE_DEVICE, device, *range} : Place{};
+  }
+  return find_pinned(address).value_or(Place{});
+}
+
+std::byte* Memory::reach(CUdeviceptr address, std::size_t bytes) const {
+  const int device = device_of(address);
+  return device < 0 ? static_cast<std::byte*>(pointer_of(address))
+                    : arenas_[static_cast<std::size_t>(device)]->reach(address, bytes);
+}
+
+std::byte* Memory::reach_from(int device, CUdeviceptr address, std::size_t bytes) const {
+  const int owner = device_of(address);
+  if (owner >= 0) return owner == device ? reach(address, bytes) : nullptr;
+  const auto place = find_pinned(address);
+  if (!place || bytes > place->range.bytes - (address - place->range.start)) return nullptr;
+  return static_cast<std::byte*>(pointer_of(address));
+}
+
+void Memory::write_leaks(std::ostream& out) const {
+  for (const auto& arena : arenas_) arena->write_leaks(out);
+  const std::scoped_lock lock{mutex_};
+  for (const auto& [start, pinned] : pinned_)
+    out << "cuMemHostAlloc " << pinned.bytes << " bytes\n";
+}
+
+std::optional<Place> Memory::find_pinned(CUdeviceptr address) const {
+  const std::scoped_lock lock{mutex_};
+  const auto after = pinned_.upper_bound(address);
+  if (after == pinned_.begin()) return {};
+  const auto& [start, pinned] = *std::prev(after);
+  if (address - start >= pinned.bytes) return {};
+  return Place{CU_MEMORYTYPE_HOST, pinned.device, {start, pinned.bytes}};
+}
+
+}  // namespace tutti::standin

@@ -1,0 +1,67 @@
+/// @file
+/// All memory: that of each device, pinned memory of the host, and what else there is.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tests/cuda/standin/arena.hpp"
+
+namespace tutti::standin {
+
+/// Whose memory an address is in.
+struct Place {
+  CUmemorytype type{};  ///< Zero: memory that the driver does not know.
+  int device = CU_DEVICE_INVALID;
+  Range range{};
+};
+
+class Memory {
+ public:
+  /// Makes the memory of so many devices.
+  void add_devices(int devices);
+
+  /// @return the memory of a device.
+  Arena& arena(int device) { return *arenas_[static_cast<std::size_t>(device)]; }
+  /// @return the device whose memory an address lies in, or less than zero.
+  int device_of(CUdeviceptr address) const noexcept;
+
+  void* allocate_pinned(std::size_t bytes, int device);
+  /// @return false if it was not allocated, or is freed.
+  bool is_pinned(void* start) const;
+  void free_pinned(void* start);
+
+  /// @return what is known of an address.
+  Place find(CUdeviceptr address) const;
+  /// @return where a copy accesses bytes of any memory; null if it may not.
+  std::byte* reach(CUdeviceptr address, std::size_t bytes) const;
+  /// @return where a kernel of this device accesses bytes, which lie in the device's own memory or
+  /// in pinned memory; null if it may not.
+  std::byte* reach_from(int device, CUdeviceptr address, std::size_t bytes) const;
+  /// Writes a line for each allocation that was not freed.
+  void write_leaks(std::ostream& out) const;
+
+ private:
+  struct Pinned {
+    std::size_t bytes;
+    int device;
+  };
+
+  std::optional<Place> find_pinned(CUdeviceptr address) const;
+
+  std::vector<std::unique_ptr<Arena>> arenas_;
+  mutable std::mutex mutex_;
+  std::map<CUdeviceptr, Pinned> pinned_;
+};
+
+/// @return an address as a pointer.
+inline void* pointer_of(CUdeviceptr address) noexcept {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+/// @return a pointer as an address.
+inline CUdeviceptr address_of(const void* pointer) noexcept {
+  return reinterpret_cast<CUdeviceptr>(pointer);
+}
+
+}  // namespace tutti::standin

@@ -1,0 +1,98 @@
+// The driver's functions of modules and kernels.
+#include <array>
+#include <utility>
+
+#include "tests/cuda/standin/driver.hpp"
+#include "tests/cuda/standin/launch.hpp"
+
+using namespace tutti::standin;
+
+namespace {
+
+constexpr std::size_t kMostThreadsPerBlock = 1024;
+constexpr std::size_t kMostSharedBytes = 48 << 10;
+
+constexpr std::array kAttributes{
+    std::pair{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, static_cast<int>(kMostThreadsPerBlock)},
+    std::pair{CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 0},
+    std::pair{CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, 0},
+    std::pair{CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 0},
+    std::pair{CU_FUNC_ATTRIBUTE_NUM_REGS, 32},
+    std::pair{CU_FUNC_ATTRIBUTE_PTX_VERSION, 90},
+    std::pair{CU_FUNC_ATTRIBUTE_BINARY_VERSION, 90},
+    std::pair{CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(kMostSharedBytes)},
+};
+
+/// How many threads a kernel is launched with.
+struct Extent {
+  std::size_t x, y, z;
+
+  std::size_t product() const noexcept { return x * y * z; }
+};
+
+bool may_launch(const Extent& grid, const Extent& block) {
+  return grid.product() > 0 && grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535 &&
+         block.product() > 0 && block.product() <= kMostThreadsPerBlock && block.z <= 64;
+}
+
+}  // namespace
+
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  return call_in_context(__func__, [&](Context& context) {
+    if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *module = driver().modules.add(std::make_shared<Module>(context));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuModuleUnload(CUmodule module) {
+  return call_that_releases(__func__, [&](Context&) {
+    const auto taken = driver().modules.take(module);
+    if (taken == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    taken->unload(driver().functions);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  return call_in_context(__func__, [&](Context&) {
+    if (function == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const auto found = driver().modules.find(module);
+    if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    *function = found->find(name, driver().functions);
+    return *function == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+  });
+}
+
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
+  return call_in_context(__func__, [&](Context&) {
+    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (driver().functions.find(function) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    for (const auto& [known, known_value] : kAttributes) {
+      if (known != attribute) continue;
+      *value = known_value;
+      return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
+                        unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                        unsigned int block_z, unsigned int shared_bytes, CUstream stream,
+                        void** parameters, void** extra) {
+  return call_on_stream(__func__, stream, [&](Stream& on) {
+    const auto kernel = driver().functions.find(function);
+    if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    const Extent grid{grid_x, grid_y, grid_z};
+    const Extent block{block_x, block_y, block_z};
+    if (parameters == nullptr || parameters[0] == nullptr || extra != nullptr ||
+        shared_bytes > kMostSharedBytes || !may_launch(grid, block))
+      return CUDA_ERROR_INVALID_VALUE;
+    const auto& work = *static_cast<const tutti::cuda::KernelWork*>(parameters[0]);
+    return on.enqueue({.run = [kernel, work, threads = grid.product() * block.product(),
+                               device = on.context().device()] {
+      return run_kernel(*kernel, work, threads, driver().memory, device);
+    }});
+  });
+}

@@ -1,0 +1,76 @@
+#include "stream.hpp"
+
+namespace tutti::standin {
+
+Stream::Stream(Context& context) : context_{context}, thread_{[this] { run(); }} {}
+
+Stream::~Stream() {
+  end();
+}
+
+CUresult Stream::enqueue(Work work) {
+  const std::scoped_lock lock{mutex_};
+  if (retired_) return CUDA_ERROR_INVALID_HANDLE;
+  queue_.push_back(std::move(work));
+  ++pending_;
+  changed_.notify_all();
+  return CUDA_SUCCESS;
+}
+
+bool Stream::is_idle() const {
+  const std::scoped_lock lock{mutex_};
+  return pending_ == 0;
+}
+
+void Stream::wait() const {
+  std::unique_lock lock{mutex_};
+  changed_.wait(lock, [this] { return pending_ == 0; });
+}
+
+void Stream::retire() {
+  const std::scoped_lock lock{mutex_};
+  retired_ = true;
+  changed_.notify_all();
+}
+
+void Stream::end() {
+  retire();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool Stream::has_ended() const {
+  const std::scoped_lock lock{mutex_};
+  return ended_;
+}
+
+void Stream::abandon() {
+  abandoned_ = true;
+}
+
+void Stream::run() {
+  std::unique_lock lock{mutex_};
+  while (true) {
+    changed_.wait(lock, [this] { return retired_ || !queue_.empty(); });
+    if (queue_.empty()) break;
+    Work work = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    perform(work);
+    work = {};  // what it holds is gone before anybody learns that it is done
+    lock.lock();
+    if (--pending_ == 0) changed_.notify_all();
+  }
+  ended_ = true;
+}
+
+void Stream::perform(const Work& work) noexcept {
+  const bool in_vain = abandoned_ || context_.error() != CUDA_SUCCESS;
+  if (in_vain && !work.always) return;
+  try {
+    if (const CUresult result = work.run(); result != CUDA_SUCCESS) context_.fail(result);
+  } catch (...) {
+    context_.fail(CUDA_ERROR_LAUNCH_FAILED);
+  }
+}
+
+}  // namespace tutti::standin

@@ -1,0 +1,56 @@
+/// @file
+/// A stream: a thread that does what is enqueued, one after the other.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "tests/cuda/standin/context.hpp"
+
+namespace tutti::standin {
+
+/// Something enqueued.
+struct Work {
+  std::function<CUresult()> run;  ///< What it returns but success fails the context.
+  bool always = false;  ///< Done in a failed context, too; else others would wait forever.
+};
+
+class Stream {
+ public:
+  explicit Stream(Context& context);
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream();
+
+  Context& context() const noexcept { return context_; }
+  CUresult enqueue(Work work);
+  bool is_idle() const;
+  void wait() const;
+
+  /// The thread ends once all is done; nothing may be enqueued any more.
+  void retire();
+  /// Retires it and waits for the end of the thread. One thread at a time may ask for that.
+  void end();
+  bool has_ended() const;
+  /// From now on only what is always done is done.
+  void abandon();
+
+ private:
+  void run();
+  void perform(const Work& work) noexcept;
+
+  Context& context_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::deque<Work> queue_;
+  std::size_t pending_ = 0;  ///< What is enqueued, and what is being done.
+  bool retired_ = false;
+  bool ended_ = false;
+  std::atomic<bool> abandoned_{false};
+  std::thread thread_;
+};
+
+}  // namespace tutti::standin

@@ -1,0 +1,63 @@
+#include "streams.hpp"
+
+#include <algorithm>
+
+namespace tutti::standin {
+
+CUstream Streams::create(Context& context) {
+  forget_ended();
+  return created_.add(std::make_shared<Stream>(context));
+}
+
+std::shared_ptr<Stream> Streams::find(CUstream handle, Context& context) {
+  if (handle != nullptr && handle != CU_STREAM_LEGACY) return created_.find(handle);
+  const std::scoped_lock lock{mutex_};
+  const auto found = std::find_if(defaults_.begin(), defaults_.end(), [&](const auto& stream) {
+    return &stream->context() == &context;
+  });
+  return found != defaults_.end() ? *found
+                                  : defaults_.emplace_back(std::make_shared<Stream>(context));
+}
+
+bool Streams::destroy(CUstream handle) {
+  forget_ended();
+  const std::shared_ptr<Stream> stream = created_.take(handle);
+  if (stream == nullptr) return false;
+  {
+    const std::scoped_lock lock{mutex_};
+    retired_.push_back(stream);
+  }
+  stream->retire();
+  return true;
+}
+
+void Streams::wait_for(int device) {
+  for (const auto& stream : all())
+    if (stream->context().device() == device) stream->wait();
+}
+
+void Streams::end() {
+  const auto streams = all();
+  for (const auto& stream : streams) stream->abandon();
+  for (const auto& stream : streams) stream->end();
+}
+
+std::vector<std::shared_ptr<Stream>> Streams::all() {
+  auto streams = created_.all();
+  const std::scoped_lock lock{mutex_};
+  streams.insert(streams.end(), defaults_.begin(), defaults_.end());
+  streams.insert(streams.end(), retired_.begin(), retired_.end());
+  return streams;
+}
+
+// The last reference joins the thread, which has nothing left to do.
+void Streams::forget_ended() {
+  std::vector<std::shared_ptr<Stream>> ended;
+  const std::scoped_lock lock{mutex_};
+  const auto first = std::partition(retired_.begin(), retired_.end(),
+                                    [](const auto& stream) { return !stream->has_ended(); });
+  ended.assign(first, retired_.end());
+  retired_.erase(first, retired_.end());
+}
+
+}  // namespace tutti::standin

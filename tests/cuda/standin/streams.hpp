@@ -1,0 +1,43 @@
+/// @file
+/// All streams: those created, each context's default stream, and those destroyed with work left.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tests/cuda/standin/handles.hpp"
+#include "tests/cuda/standin/stream.hpp"
+
+namespace tutti::standin {
+
+class Streams {
+ public:
+  CUstream create(Context& context);
+
+  /// @param handle zero and CU_STREAM_LEGACY mean the default stream of the context.
+  /// @return null if there is no such stream.
+  std::shared_ptr<Stream> find(CUstream handle, Context& context);
+
+  /// Its work is still done, and nobody waits for that. @return false if there is no such stream.
+  bool destroy(CUstream handle);
+
+  /// Waits for all work of a device.
+  void wait_for(int device);
+
+  /// Ends all threads, and abandons what they had to do.
+  void end();
+
+  /// @return how many were created and not destroyed.
+  std::size_t alive() const { return created_.size(); }
+
+ private:
+  std::vector<std::shared_ptr<Stream>> all();
+  void forget_ended();
+
+  Handles<CUstream, Stream> created_;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Stream>> defaults_;
+  std::vector<std::shared_ptr<Stream>> retired_;
+};
+
+}  // namespace tutti::standin
