@@ -20,6 +20,14 @@ namespace {
 using namespace std::chrono_literals;
 using test::DeviceBuffers;
 
+/// @param ranks that a test has. @return why it cannot run here, or nothing.
+std::string lack_of(int ranks) {
+  const int devices = cuda::Driver{}.devices();
+  return devices >= ranks ? std::string{}
+                          : std::to_string(ranks) + " ranks need as many GPUs; here are " +
+                                std::to_string(devices);
+}
+
 /// A stream of a device, made without our library.
 class OwnStream {
  public:
@@ -110,7 +118,12 @@ std::string run_on_gpus(GpuWorld& world, const Case& what) {
   return {};
 }
 
-class GpuCollectives : public ::testing::TestWithParam<int> {};
+class GpuCollectives : public ::testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = lack_of(GetParam()); !why.empty()) GTEST_SKIP() << why;
+  }
+};
 
 TEST_P(GpuCollectives, GiveTheRightResults) {
   GpuWorld world{GetParam()};
@@ -128,6 +141,7 @@ TEST_P(GpuCollectives, GiveTheRightResults) {
 INSTANTIATE_TEST_SUITE_P(Ranks, GpuCollectives, ::testing::Values(1, 2, 3, 4));
 
 TEST(GpuCalls, ReturnBeforeTheyAreDone) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
   world.attach();
   for (const std::string& error : world.run([&](Rank rank) {
@@ -148,6 +162,7 @@ TEST(GpuCalls, ReturnBeforeTheyAreDone) {
 }
 
 TEST(GpuCalls, SayWhatIsWrongWithMemoryAndStreams) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
   world.attach();
   for (const std::string& error : world.run([&](Rank rank) {
@@ -181,6 +196,7 @@ TEST(GpuCalls, SayWhatIsWrongWithMemoryAndStreams) {
 }
 
 TEST(GpuCalls, AreWaitedForInTimeOnly) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
   world.attach();
   const auto errors = world.run([&](Rank rank) {
@@ -198,6 +214,7 @@ TEST(GpuCalls, AreWaitedForInTimeOnly) {
 }
 
 TEST(GpuAttach, NamesRanksThatHaveOneDevice) {
+  if (const std::string why = lack_of(3); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{3};
   const auto errors = world.run([&](Rank rank) {
     cuda::attach(world[rank], {.device = rank == 2 ? 0 : rank, .timeout = 20s});
@@ -209,6 +226,7 @@ TEST(GpuAttach, NamesRanksThatHaveOneDevice) {
 }
 
 TEST(GpuAttach, SaysOnAllRanksWhichOneHasNone) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
   const auto errors = world.run([&](Rank rank) {
     cuda::attach(world[rank], {.device = rank == 1 ? 77 : 0, .timeout = 20s});
@@ -220,6 +238,7 @@ TEST(GpuAttach, SaysOnAllRanksWhichOneHasNone) {
 }
 
 TEST(GpuAttach, IsNeededToWait) {
+  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{1};
   EXPECT_THROW(cuda::wait(world[0], nullptr, 1s), Error);
 }
