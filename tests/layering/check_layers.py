@@ -79,7 +79,7 @@ def box_of(path):
 def target_of(root, file, quote, name):
     """Where an include leads: a path relative to the root, "std", or the name itself."""
     if name.startswith("tutti/"):
-        for folder in ("include", "backends/mpi/include"):
+        for folder in ("include", "backends/mpi/include", "backends/cuda/include"):
             if (root / folder / name).is_file():
                 return f"{folder}/{name}"
         return name
