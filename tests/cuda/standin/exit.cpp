@@ -10,11 +10,12 @@ namespace tutti::standin {
 namespace {
 
 // The file that a variable names, with the number of the process for %p; none without the variable.
+// The stand-in for NCCL, which ends earlier, may have written to it.
 std::ofstream file_of(std::string_view variable) {
   std::string path = setting(variable);
   if (const std::size_t at = path.find("%p"); at != std::string::npos)
     path.replace(at, 2, std::to_string(getpid()));
-  return path.empty() ? std::ofstream{} : std::ofstream{path};
+  return path.empty() ? std::ofstream{} : std::ofstream{path, std::ios::app};
 }
 
 void write_leaks(const Driver& state, std::ostream& out) {

@@ -1,0 +1,132 @@
+// Collectives by the plainest algorithms: operands go to rank 0, which reduces them in the order of
+// the ranks, and results come from there.
+#include <cstring>
+#include <vector>
+
+#include "datatypes.hpp"
+#include "failure.hpp"
+#include "operation.hpp"
+
+namespace tutti::nccl_standin {
+namespace {
+
+constexpr int kReducer = 0;
+
+/// A collective of one rank, with its buffers where the host may access them.
+struct Collective {
+  Operation operation;
+  Mesh& mesh;
+  Purpose purpose{};
+  const std::byte* from = reach(operation.from, bytes_read(operation, mesh.seat()));
+  std::byte* into = reach(operation.into, bytes_written(operation, mesh.seat()));
+  int rank = mesh.seat().rank;
+  int size = mesh.seat().size;
+  std::size_t bytes = bytes_of(operation);
+
+  /// @return where the part of a rank begins.
+  std::size_t offset(int of) const { return static_cast<std::size_t>(of) * bytes; }
+  void send(Stage& stage, int peer, const std::byte* what, std::size_t size_bytes) const {
+    stage.sends.push_back({.peer = peer, .purpose = purpose, .from = what, .bytes = size_bytes});
+  }
+  void receive(Stage& stage, int peer, std::byte* where, std::size_t size_bytes) const {
+    stage.receives.push_back(
+        {.peer = peer, .purpose = purpose, .into = where, .bytes = size_bytes});
+  }
+};
+
+void copy(const std::byte* from, std::byte* into, std::size_t bytes) {
+  if (from != into) std::memmove(into, from, bytes);
+}
+
+// Reduces so many elements of every rank. The result is returned at rank 0, and nothing elsewhere.
+std::vector<std::byte> reduce_there(const Collective& collective, std::size_t count) {
+  const Reduction reduction{collective.operation.datatype, collective.operation.op, count};
+  const std::size_t bytes = count * size_of(reduction.datatype);
+  Stage stage;
+  if (collective.rank != kReducer) {
+    collective.send(stage, kReducer, collective.from, bytes);
+    collective.mesh.exchange(stage);
+    return {};
+  }
+  std::vector<std::byte> result{collective.from, collective.from + bytes};
+  std::vector<std::vector<std::byte>> operands(static_cast<std::size_t>(collective.size) - 1,
+                                               std::vector<std::byte>(bytes));
+  for (int peer = 1; peer < collective.size; ++peer)
+    collective.receive(stage, peer, operands[static_cast<std::size_t>(peer) - 1].data(), bytes);
+  collective.mesh.exchange(stage);
+  for (const auto& operand : operands) accumulate(reduction, result.data(), operand.data());
+  finish(reduction, result.data(), collective.size);
+  return result;
+}
+
+void all_reduce(const Collective& collective) {
+  const auto result = reduce_there(collective, collective.operation.count);
+  Stage stage;
+  if (collective.rank == kReducer)
+    for (int peer = 0; peer < collective.size; ++peer)
+      collective.send(stage, peer, result.data(), collective.bytes);
+  collective.receive(stage, kReducer, collective.into, collective.bytes);
+  collective.mesh.exchange(stage);
+}
+
+void reduce(const Collective& collective) {
+  const int root = collective.operation.peer;
+  const auto result = reduce_there(collective, collective.operation.count);
+  Stage stage;
+  if (collective.rank == kReducer) collective.send(stage, root, result.data(), collective.bytes);
+  if (collective.rank == root)
+    collective.receive(stage, kReducer, collective.into, collective.bytes);
+  collective.mesh.exchange(stage);
+}
+
+void reduce_scatter(const Collective& collective) {
+  const std::size_t parts = static_cast<std::size_t>(collective.size);
+  const auto result = reduce_there(collective, collective.operation.count * parts);
+  Stage stage;
+  if (collective.rank == kReducer)
+    for (int peer = 0; peer < collective.size; ++peer)
+      collective.send(stage, peer, result.data() + collective.offset(peer), collective.bytes);
+  collective.receive(stage, kReducer, collective.into, collective.bytes);
+  collective.mesh.exchange(stage);
+}
+
+void broadcast(const Collective& collective) {
+  const int root = collective.operation.peer;
+  Stage stage;
+  if (collective.rank == root) {
+    for (int peer = 0; peer < collective.size; ++peer)
+      if (peer != root) collective.send(stage, peer, collective.from, collective.bytes);
+    copy(collective.from, collective.into, collective.bytes);
+  } else {
+    collective.receive(stage, root, collective.into, collective.bytes);
+  }
+  collective.mesh.exchange(stage);
+}
+
+void all_gather(const Collective& collective) {
+  Stage stage;
+  for (int peer = 0; peer < collective.size; ++peer) {
+    if (peer == collective.rank) continue;
+    collective.send(stage, peer, collective.from, collective.bytes);
+    collective.receive(stage, peer, collective.into + collective.offset(peer), collective.bytes);
+  }
+  copy(collective.from, collective.into + collective.offset(collective.rank), collective.bytes);
+  collective.mesh.exchange(stage);
+}
+
+}  // namespace
+
+void perform_collective(const Operation& operation, Mesh& mesh) {
+  if (operation.count == 0) return;
+  switch (operation.kind) {
+    case Kind::all_reduce: return all_reduce({operation, mesh, Purpose::all_reduce});
+    case Kind::broadcast: return broadcast({operation, mesh, Purpose::broadcast});
+    case Kind::reduce: return reduce({operation, mesh, Purpose::reduce});
+    case Kind::all_gather: return all_gather({operation, mesh, Purpose::all_gather});
+    case Kind::reduce_scatter: return reduce_scatter({operation, mesh, Purpose::reduce_scatter});
+    case Kind::send:
+    case Kind::receive: return;
+  }
+}
+
+}  // namespace tutti::nccl_standin

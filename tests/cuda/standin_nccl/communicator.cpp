@@ -1,0 +1,199 @@
+#include "communicator.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "failure.hpp"
+#include "library.hpp"
+
+namespace tutti::nccl_standin {
+
+Communicator::Communicator(Seat seat, const Device& device, bool blocking)
+    : blocking_{blocking}, context_{device.context}, mesh_{std::move(seat)},
+      connecting_{[this, device] { connect(device); }} {}
+
+Communicator::~Communicator() {
+  mesh_.stop();
+  if (connecting_.joinable()) connecting_.join();
+}
+
+void Communicator::connect(const Device& device) noexcept {
+  try {
+    mesh_.connect(device);
+  } catch (const Failure& failure) {
+    fail(failure);
+  } catch (const std::exception& error) {
+    fail({ncclSystemError, error.what()});
+  }
+  const std::scoped_lock lock{mutex_};
+  phase_ = Phase::connected;
+  changed_.notify_all();
+}
+
+void Communicator::fail(const Failure& failure) {
+  const std::scoped_lock lock{mutex_};
+  if (error_ == ncclSuccess) {
+    error_ = failure.result();
+    reason_ = failure.what();
+  }
+  mesh_.stop();
+  changed_.notify_all();
+}
+
+ncclResult_t Communicator::wait_until_connected() {
+  if (!blocking_) return ncclInProgress;
+  std::unique_lock lock{mutex_};
+  changed_.wait(lock, [this] { return phase_ != Phase::connecting; });
+  return error_;
+}
+
+ncclResult_t Communicator::state() {
+  std::unique_lock lock{mutex_};
+  if (error_ != ncclSuccess) return error_;
+  if (phase_ == Phase::connecting) return ncclInProgress;
+  lock.unlock();
+  try {
+    mesh_.check_peers();
+  } catch (const Failure& failure) {
+    fail(failure);
+  }
+  lock.lock();
+  if (phase_ == Phase::finalized) check_streams(lock);
+  if (error_ != ncclSuccess) return error_;
+  if (phase_ == Phase::finalized && !pending_.empty()) return ncclInProgress;
+  return std::exchange(announced_, false) ? ncclInProgress : ncclSuccess;
+}
+
+const char* Communicator::reason() const {
+  const std::scoped_lock lock{mutex_};
+  return error_ == ncclSuccess ? nullptr : reason_.c_str();
+}
+
+void Communicator::require_ready() {
+  const std::scoped_lock lock{mutex_};
+  require(error_ == ncclSuccess, error_, reason_.c_str());
+  require(phase_ != Phase::finalized, ncclInvalidUsage, "the communicator was finalized");
+  require(phase_ == Phase::connected && !announced_, ncclInvalidArgument,
+          "the communicator is used before its state is ncclSuccess again");
+}
+
+ncclResult_t Communicator::enqueue(std::shared_ptr<Communicator> communicator,
+                                   std::vector<Operation> operations, CUstream stream) {
+  Communicator& self = *communicator;
+  self.require_ready();
+  const ContextScope scope{self.context_};
+  auto launch = std::make_unique<Launch>(
+      Launch{.communicator = std::move(communicator), .operations = std::move(operations)});
+  // The order of tickets and the order in the stream are the same.
+  const std::scoped_lock lock{self.mutex_};
+  launch->ticket = self.next_ticket_;
+  void* const argument = library().launches.add(std::move(launch));
+  const CUresult result = cuLaunchHostFunc(stream, run, argument);
+  if (result != CUDA_SUCCESS) library().launches.take(argument);
+  check(result, "cuLaunchHostFunc");
+  self.pending_.emplace(self.next_ticket_++, stream);
+  self.announced_ = !self.blocking_;
+  return self.blocking_ ? ncclSuccess : ncclInProgress;
+}
+
+void Communicator::run(void* launch) noexcept {
+  const std::unique_ptr<Launch> taken = library().launches.take(launch);
+  taken->communicator->perform(*taken);
+}
+
+void Communicator::perform(const Launch& launch) noexcept {
+  std::unique_lock lock{mutex_};
+  changed_.wait(lock, [&] { return turn_ == launch.ticket || mesh_.is_stopped(); });
+  if (!mesh_.is_stopped()) {
+    running_ = true;
+    lock.unlock();
+    try {
+      perform(launch.operations);
+    } catch (const Failure& failure) {
+      fail(failure);
+    } catch (const std::exception& error) {
+      fail({ncclSystemError, error.what()});
+    }
+    lock.lock();
+    running_ = false;
+  }
+  ++turn_;
+  pending_.erase(launch.ticket);
+  changed_.notify_all();
+}
+
+// Collectives come first, in their order, then all other messages at once.
+void Communicator::perform(const std::vector<Operation>& operations) {
+  Stage stage;
+  for (const Operation& operation : operations) {
+    const std::size_t bytes = bytes_of(operation);
+    if (operation.kind == Kind::send) {
+      stage.sends.push_back({operation.peer, Purpose::pair, reach(operation.from, bytes), bytes});
+    } else if (operation.kind == Kind::receive) {
+      stage.receives.push_back(
+          {operation.peer, Purpose::pair, reach(operation.into, bytes), bytes});
+    } else {
+      perform_collective(operation, mesh_);
+    }
+  }
+  mesh_.exchange(stage);
+}
+
+void Communicator::wait_until_idle(std::unique_lock<std::mutex>& lock) {
+  constexpr std::chrono::milliseconds kPatience{100};
+  const auto idle = [this] { return pending_.empty() || mesh_.is_stopped(); };
+  while (!changed_.wait_for(lock, kPatience, idle)) check_streams(lock);
+}
+
+// What is enqueued in a context that has failed is never done.
+void Communicator::check_streams(std::unique_lock<std::mutex>& lock) {
+  if (pending_.empty()) return;
+  const CUstream stream = pending_.begin()->second;
+  lock.unlock();
+  if (!still_works(context_, stream)) fail({ncclUnhandledCudaError, "a stream has failed"});
+  lock.lock();
+}
+
+ncclResult_t Communicator::finalize() {
+  require_ready();
+  std::unique_lock lock{mutex_};
+  phase_ = Phase::finalized;
+  announced_ = !blocking_;
+  if (!blocking_) return ncclInProgress;
+  wait_until_idle(lock);
+  return error_;
+}
+
+void Communicator::destroy() {
+  std::unique_lock lock{mutex_};
+  require(phase_ != Phase::connecting, ncclInvalidArgument,
+          "the communicator is destroyed while it connects");
+  wait_until_idle(lock);
+  const bool failed = error_ != ncclSuccess;
+  lock.unlock();
+  if (!failed) mesh_.leave();
+  abort();
+}
+
+void Communicator::abort() {
+  mesh_.stop();
+  std::unique_lock lock{mutex_};
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return phase_ != Phase::connecting && !running_; });
+  std::thread connecting = std::exchange(connecting_, {});
+  lock.unlock();
+  if (connecting.joinable()) connecting.join();
+}
+
+void* Communicator::add_registration() {
+  const std::scoped_lock lock{mutex_};
+  return registrations_.insert(std::make_unique<char>()).first->get();
+}
+
+bool Communicator::remove_registration(void* handle) {
+  const std::scoped_lock lock{mutex_};
+  return std::erase_if(registrations_, [&](const auto& one) { return one.get() == handle; }) > 0;
+}
+
+}  // namespace tutti::nccl_standin

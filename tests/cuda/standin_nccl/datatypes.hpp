@@ -1,0 +1,28 @@
+/// @file
+/// Elements: how large they are, and what the operators do with them.
+#pragma once
+
+#include <cstddef>
+
+#include <nccl.h>
+
+namespace tutti::nccl_standin {
+
+/// @return the bytes of an element, or zero for a datatype that there is not.
+std::size_t size_of(ncclDataType_t datatype) noexcept;
+bool is_operator(ncclRedOp_t op) noexcept;
+
+/// What a reduction does.
+struct Reduction {
+  ncclDataType_t datatype{};
+  ncclRedOp_t op{};
+  std::size_t count = 0;
+};
+
+/// into = into op from, by element. The mean is only summed here.
+void accumulate(const Reduction& reduction, std::byte* into, const std::byte* from);
+
+/// What is done at the end: a sum becomes a mean of so many.
+void finish(const Reduction& reduction, std::byte* sums, int ranks);
+
+}  // namespace tutti::nccl_standin

@@ -1,0 +1,57 @@
+#include "driver.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "failure.hpp"
+
+namespace tutti::nccl_standin {
+
+void check(CUresult result, const char* call) {
+  if (result != CUDA_SUCCESS)
+    throw Failure{ncclUnhandledCudaError,
+                  std::string{call} + " returned " + std::to_string(static_cast<int>(result))};
+}
+
+Device current_device() {
+  Device device;
+  CUdevice number = 0;
+  CUuuid uuid{};
+  check(cuCtxGetCurrent(&device.context), "cuCtxGetCurrent");
+  check(cuCtxGetDevice(&number), "cuCtxGetDevice");
+  check(cuDeviceGetUuid(&uuid, number), "cuDeviceGetUuid");
+  std::copy_n(uuid.bytes, device.uuid.size(), device.uuid.begin());
+  return device;
+}
+
+ContextScope::ContextScope(CUcontext context) {
+  check(cuCtxGetCurrent(&before_), "cuCtxGetCurrent");
+  check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+}
+
+ContextScope::~ContextScope() {
+  cuCtxSetCurrent(before_);
+}
+
+std::byte* reach(void* address, std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  auto* const first = static_cast<std::byte*>(tutti_standin_alias(address));
+  const void* const last = tutti_standin_alias(static_cast<std::byte*>(address) + (bytes - 1));
+  require(first != nullptr && last == first + (bytes - 1), ncclUnhandledCudaError,
+          "a buffer does not lie in memory that was allocated");
+  return first;
+}
+
+bool still_works(CUcontext context, CUstream stream) noexcept {
+  try {
+    const ContextScope scope{context};
+    const CUresult result = cuStreamQuery(stream);
+    // A stream that was destroyed still does what was enqueued.
+    return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY ||
+           result == CUDA_ERROR_INVALID_HANDLE;
+  } catch (const Failure&) {
+    return false;
+  }
+}
+
+}  // namespace tutti::nccl_standin

@@ -1,0 +1,51 @@
+/// @file
+/// What the stand-in needs of the CUDA driver, which is a stand-in as well.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include <cuda.h>
+
+/// @return where the host may access what lies at a device's address, or null if nothing does;
+/// other addresses stay as they are. It may be called by any thread, also in a host function.
+extern "C" void* tutti_standin_alias(void* address);
+
+namespace tutti::nccl_standin {
+
+/// A device and the context that is used for it.
+struct Device {
+  CUcontext context = nullptr;
+  std::array<char, sizeof(CUuuid)> uuid{};
+};
+
+/// @return the device that is current for this thread; throws Failure if there is none.
+Device current_device();
+
+/// Throws Failure if a call of the driver has failed. @param call its name.
+void check(CUresult result, const char* call);
+
+/// Makes a context current as long as it lives.
+class ContextScope {
+ public:
+  explicit ContextScope(CUcontext context);
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
+  ~ContextScope();
+
+ private:
+  CUcontext before_ = nullptr;
+};
+
+/// @return whether what is enqueued on a stream of this context is still going to be done.
+bool still_works(CUcontext context, CUstream stream) noexcept;
+
+/// @return where the host may write so many bytes at an address; null if there are none. Throws
+/// Failure if they are not in memory.
+std::byte* reach(void* address, std::size_t bytes);
+/// The same for bytes to be read.
+inline const std::byte* reach(const void* address, std::size_t bytes) {
+  return reach(const_cast<void*>(address), bytes);
+}
+
+}  // namespace tutti::nccl_standin

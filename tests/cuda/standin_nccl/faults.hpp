@@ -1,0 +1,41 @@
+/// @file
+/// Which functions of NCCL were called how often, and the calls that are to fail.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <ostream>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tutti::nccl_standin {
+
+/// What the process's environment asks for. CUDA_STANDIN_FAULT: calls that are to fail.
+/// CUDA_STANDIN_CALLS and CUDA_STANDIN_LEAKS: files to which is appended when the process ends, all
+/// calls and what was not given back; %p in their names is the number of the process.
+/// CUDA_STANDIN_SHARE_DEVICE: 1 lets ranks of one communicator have the same device.
+/// @param name such as "FAULT". @return the value of that variable, or an empty text.
+std::string setting(std::string_view name);
+
+class Calls {
+ public:
+  /// @param faults the calls that are to fail, such as "ncclSend:2,ncclGroupEnd:1"; counted from
+  /// one. What does not read like this makes nothing fail.
+  explicit Calls(std::string_view faults);
+
+  /// Counts a call. @return whether this one is to fail.
+  bool count(std::string_view function);
+
+  /// Writes a line "function count" for every function that was called.
+  void write(std::ostream& out) const;
+
+ private:
+  std::set<std::pair<std::string, std::uint64_t>> faults_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::uint64_t, std::less<>> counts_;
+};
+
+}  // namespace tutti::nccl_standin

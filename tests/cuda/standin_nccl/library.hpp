@@ -1,0 +1,68 @@
+/// @file
+/// What all functions of the stand-in share.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include <nccl.h>
+
+#include "communicator.hpp"
+#include "faults.hpp"
+
+namespace tutti::nccl_standin {
+
+/// The communicators that were not destroyed, by handle.
+class Communicators {
+ public:
+  ncclComm_t add(std::shared_ptr<Communicator> communicator);
+  /// Throws Failure if there is no such communicator.
+  std::shared_ptr<Communicator> find(ncclComm_t handle) const;
+  void remove(ncclComm_t handle);
+  std::vector<std::shared_ptr<Communicator>> all() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<ncclComm_t, std::shared_ptr<Communicator>> by_handle_;
+};
+
+/// What is enqueued and was not begun. It is kept here, as a stream that has failed never begins
+/// it.
+class Launches {
+ public:
+  void* add(std::unique_ptr<Communicator::Launch> launch);
+  std::unique_ptr<Communicator::Launch> take(void* handle);
+
+ private:
+  std::mutex mutex_;
+  std::map<void*, std::unique_ptr<Communicator::Launch>> by_handle_;
+};
+
+/// Memory from ncclMemAlloc.
+class Allocations {
+ public:
+  void add(void* start);
+  /// @return whether it was there.
+  bool remove(void* start);
+  std::size_t size() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<void*> starts_;
+};
+
+/// The functions of NCCL have no object to hold what they share, so it is one per process.
+struct Library {
+  Calls calls{setting("FAULT")};
+  Communicators communicators;
+  Launches launches;
+  Allocations memory;
+};
+
+/// It is never destroyed: streams may be using it to the very end.
+Library& library();
+
+}  // namespace tutti::nccl_standin

@@ -1,0 +1,98 @@
+#include "mesh.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "bootstrap.hpp"
+#include "failure.hpp"
+
+namespace tutti::nccl_standin {
+
+Mesh::Mesh(Seat seat) : seat_{std::move(seat)}, wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
+  require(static_cast<bool>(wake_), ncclSystemError, "there is no more file");
+}
+
+void Mesh::connect(const Device& device) {
+  // Whoever is not there yet is looked for again after a while.
+  constexpr int kAgain_ms = 2;
+  Bootstrap bootstrap{seat_, device};
+  std::vector<pollfd> events;
+  while (!bootstrap.progress()) {
+    require_going_on();
+    events.clear();
+    wait(events, kAgain_ms);
+  }
+  bootstrap.check_devices();
+  const std::scoped_lock lock{exchanging_, links_mutex_};
+  links_ = bootstrap.take_links();
+  require_going_on();
+}
+
+void Mesh::exchange(const Stage& stage) {
+  const std::scoped_lock lock{exchanging_};
+  copy_own(seat_.rank, stage);
+  const auto link_of = [&](int peer) -> Link& { return links_[static_cast<std::size_t>(peer)]; };
+  for (const Send& send : stage.sends)
+    if (send.peer != seat_.rank) link_of(send.peer).enqueue(send);
+  for (const Receive& receive : stage.receives)
+    if (receive.peer != seat_.rank) link_of(receive.peer).enqueue(receive);
+  std::vector<pollfd> events;
+  while (true) {
+    require_going_on();
+    bool moved = false;
+    for (Link& link : links_) moved |= link.progress();
+    if (std::none_of(links_.begin(), links_.end(), [](const Link& link) { return link.is_busy(); }))
+      return;
+    if (moved) continue;
+    events.clear();
+    for (const Link& link : links_) link.add_events(events);
+    wait(events, -1);
+  }
+}
+
+void Mesh::copy_own(int rank, const Stage& stage) {
+  auto receive = stage.receives.begin();
+  const auto is_own = [rank](const auto& message) { return message.peer == rank; };
+  for (const Send& send : stage.sends) {
+    if (!is_own(send)) continue;
+    receive = std::find_if(receive, stage.receives.end(), is_own);
+    require(receive != stage.receives.end() && receive->bytes == send.bytes, ncclInternalError,
+            "a message to the own rank has another length than the one that was to be received");
+    if (send.bytes > 0) std::memmove(receive->into, send.from, send.bytes);
+    ++receive;
+  }
+}
+
+void Mesh::check_peers() {
+  const std::unique_lock lock{exchanging_, std::try_to_lock};
+  if (!lock.owns_lock()) return;
+  for (Link& link : links_) link.listen();
+}
+
+void Mesh::leave() {
+  const std::scoped_lock lock{exchanging_};
+  for (const Link& link : links_) link.leave();
+}
+
+void Mesh::stop() noexcept {
+  if (stopped_.exchange(true)) return;
+  constexpr std::uint64_t kOne = 1;
+  [[maybe_unused]] const ssize_t written = write(wake_.file(), &kOne, sizeof kOne);
+  const std::scoped_lock lock{links_mutex_};
+  for (const Link& link : links_) link.shut_down();
+}
+
+void Mesh::require_going_on() const {
+  require(!stopped_, ncclInternalError, "the communicator was aborted");
+}
+
+void Mesh::wait(std::vector<pollfd>& events, int timeout_ms) const {
+  events.push_back({.fd = wake_.file(), .events = POLLIN, .revents = 0});
+  poll(events.data(), events.size(), timeout_ms);
+}
+
+}  // namespace tutti::nccl_standin

@@ -1,0 +1,61 @@
+/// @file
+/// All connections of one rank of a communicator.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "driver.hpp"
+#include "link.hpp"
+
+namespace tutti::nccl_standin {
+
+/// A rank of a communicator.
+struct Seat {
+  std::string name;  ///< Of the communicator, from the unique id.
+  int rank = 0;
+  int size = 1;
+};
+
+class Mesh {
+ public:
+  explicit Mesh(Seat seat);
+
+  const Seat& seat() const noexcept { return seat_; }
+
+  /// Waits for all ranks and connects with them. Throws Failure if that fails, or if two ranks have
+  /// the same device.
+  void connect(const Device& device);
+
+  /// Sends and receives messages; ends when all are at their destinations. Throws Failure.
+  void exchange(const Stage& stage);
+
+  /// Throws Failure if a peer is gone without having left. Does nothing during an exchange, which
+  /// finds this out by itself.
+  void check_peers();
+
+  /// Tells the peers that this rank leaves.
+  void leave();
+
+  /// Ends what another thread does here, for good, with a Failure. The peers find their connections
+  /// closed.
+  void stop() noexcept;
+  bool is_stopped() const noexcept { return stopped_; }
+
+ private:
+  void require_going_on() const;
+  void wait(std::vector<pollfd>& events, int timeout_ms) const;
+  static void copy_own(int rank, const Stage& stage);
+
+  const Seat seat_;
+  Socket wake_;  ///< Readable once this is stopped.
+  std::atomic<bool> stopped_{false};
+  std::mutex exchanging_;
+  std::mutex
+      links_mutex_;  ///< Held while the links are put in place, and while they are shut down.
+  std::vector<Link> links_;  ///< By rank; the own one is empty.
+};
+
+}  // namespace tutti::nccl_standin

@@ -1,0 +1,57 @@
+#include "operation.hpp"
+
+#include <limits>
+
+#include "datatypes.hpp"
+#include "failure.hpp"
+
+namespace tutti::nccl_standin {
+namespace {
+
+bool reduces(Kind kind) {
+  return kind == Kind::all_reduce || kind == Kind::reduce || kind == Kind::reduce_scatter;
+}
+
+}  // namespace
+
+std::size_t bytes_of(const Operation& operation) {
+  return operation.count * size_of(operation.datatype);
+}
+
+std::size_t bytes_read(const Operation& operation, const Seat& seat) {
+  const std::size_t bytes = bytes_of(operation);
+  switch (operation.kind) {
+    case Kind::receive: return 0;
+    case Kind::broadcast: return operation.peer == seat.rank ? bytes : 0;
+    case Kind::reduce_scatter: return bytes * static_cast<std::size_t>(seat.size);
+    default: return bytes;
+  }
+}
+
+std::size_t bytes_written(const Operation& operation, const Seat& seat) {
+  const std::size_t bytes = bytes_of(operation);
+  switch (operation.kind) {
+    case Kind::send: return 0;
+    case Kind::reduce: return operation.peer == seat.rank ? bytes : 0;
+    case Kind::all_gather: return bytes * static_cast<std::size_t>(seat.size);
+    default: return bytes;
+  }
+}
+
+void check(const Operation& operation, const Seat& seat) {
+  const std::size_t element = size_of(operation.datatype);
+  require(element != 0, ncclInvalidArgument, "there is no such datatype");
+  require(operation.peer >= 0 && operation.peer < seat.size, ncclInvalidArgument,
+          "there is no such rank");
+  require(!reduces(operation.kind) || is_operator(operation.op), ncclInvalidArgument,
+          "there is no such operator");
+  const std::size_t most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) /
+                           element / static_cast<std::size_t>(seat.size);
+  require(operation.count <= most, ncclInvalidArgument, "no memory has so many elements");
+  require(operation.from != nullptr || bytes_read(operation, seat) == 0, ncclInvalidArgument,
+          "the buffer to send is null");
+  require(operation.into != nullptr || bytes_written(operation, seat) == 0, ncclInvalidArgument,
+          "the buffer to receive is null");
+}
+
+}  // namespace tutti::nccl_standin
