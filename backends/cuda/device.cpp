@@ -44,13 +44,27 @@ Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
   }
 }
 
-Device::~Device() {
+/// Does what ends something in our context; what fails then cannot be helped.
+template <class End>
+void Device::end(End end) const noexcept {
   const DriverCalls& calls = driver_->calls();
   CUcontext before = nullptr;
   calls.current_context(&before);
-  if (calls.set_context(context_) == CUDA_SUCCESS) calls.unload_module(module_);
+  if (calls.set_context(context_) == CUDA_SUCCESS) end(calls);
   calls.set_context(before);
-  calls.release_context(device_);
+}
+
+void Device::free(CUdeviceptr data, CUstream stream) const noexcept {
+  end([=](const DriverCalls& calls) { calls.free(data, stream); });
+}
+
+void Device::destroy(CUstream stream) const noexcept {
+  end([=](const DriverCalls& calls) { calls.destroy_stream(stream); });
+}
+
+Device::~Device() {
+  end([this](const DriverCalls& calls) { calls.unload_module(module_); });
+  driver_->calls().release_context(device_);
 }
 
 Device::Current::Current(const Device& device) : calls_{device.driver().calls()} {

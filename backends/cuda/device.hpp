@@ -50,8 +50,16 @@ class Device {
   /// Runs the kernel of a datatype. @param type any but opaque. @param work see KernelWork; not
   /// null-sized. @param stream of this device's context, which is current. Throws Error{transport}.
   void launch(Datatype type, const KernelWork& work, CUstream stream) const;
+  /// Gives memory back, whatever context is current. @param data of cuMemAllocAsync. @param stream
+  /// in whose order.
+  void free(CUdeviceptr data, CUstream stream) const noexcept;
+  /// Ends a stream, likewise. @param stream of this device.
+  void destroy(CUstream stream) const noexcept;
 
  private:
+  template <class End>
+  void end(End end) const noexcept;
+
   std::shared_ptr<const Driver> driver_;
   int ordinal_;
   CUdevice device_ = 0;

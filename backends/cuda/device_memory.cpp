@@ -14,7 +14,7 @@ DeviceMemory::DeviceMemory(std::shared_ptr<const Device> device) : device_{std::
 }
 
 DeviceMemory::~DeviceMemory() {
-  device_->driver().calls().destroy_stream(stream_);
+  device_->destroy(stream_);
 }
 
 std::byte* DeviceMemory::allocate(std::size_t bytes) {
@@ -29,7 +29,7 @@ std::byte* DeviceMemory::allocate(std::size_t bytes) {
 }
 
 void DeviceMemory::deallocate(std::byte* data, std::size_t) noexcept {
-  device_->driver().calls().free(address_of(data), stream_);
+  device_->free(address_of(data), stream_);
 }
 
 void DeviceMemory::copy(std::byte* to, const std::byte* from, std::size_t bytes) {

@@ -123,7 +123,7 @@ std::byte* NcclStreams::allocate(std::size_t bytes, Stream stream) {
 }
 
 void NcclStreams::deallocate(std::byte* data, Stream stream) noexcept {
-  parts_.device->driver().calls().free(address_of(data), of(stream));
+  parts_.device->free(address_of(data), of(stream));
 }
 
 void NcclStreams::send_or_receive(const StreamMessage& message, CUstream stream) const {

@@ -38,7 +38,7 @@ class OwnStream {
   }
   OwnStream(const OwnStream&) = delete;
   OwnStream& operator=(const OwnStream&) = delete;
-  ~OwnStream() { device_.driver().calls().destroy_stream(stream_); }
+  ~OwnStream() { device_.destroy(stream_); }
   [[nodiscard]] Stream get() const { return stream_; }
 
  private:
