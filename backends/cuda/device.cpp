@@ -16,6 +16,16 @@ constexpr unsigned kBlocksPerProcessor = 8;
 
 }  // namespace
 
+/// Does what ends something in our context; what fails then cannot be helped.
+template <class End>
+void Device::end(End end) const noexcept {
+  const DriverCalls& calls = driver_->calls();
+  CUcontext before = nullptr;
+  calls.current_context(&before);
+  if (calls.set_context(context_) == CUDA_SUCCESS) end(calls);
+  calls.set_context(before);
+}
+
 Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
     : driver_{std::move(driver)}, ordinal_{ordinal} {
   const int devices = driver_->devices();
@@ -38,20 +48,10 @@ Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
           "find one of tutti's kernels");
     }
   } catch (...) {
-    if (module_ != nullptr) calls.unload_module(module_);
+    if (module_ != nullptr) end([this](const DriverCalls& ends) { ends.unload_module(module_); });
     calls.release_context(device_);
     throw;
   }
-}
-
-/// Does what ends something in our context; what fails then cannot be helped.
-template <class End>
-void Device::end(End end) const noexcept {
-  const DriverCalls& calls = driver_->calls();
-  CUcontext before = nullptr;
-  calls.current_context(&before);
-  if (calls.set_context(context_) == CUDA_SUCCESS) end(calls);
-  calls.set_context(before);
 }
 
 void Device::free(CUdeviceptr data, CUstream stream) const noexcept {

@@ -24,7 +24,9 @@ std::byte* DeviceMemory::allocate(std::size_t bytes) {
   const CUresult result = calls.allocate(&data, bytes, stream_);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) throw std::bad_alloc{};
   device_->driver().check(result, "allocate memory of a GPU");
-  device_->driver().check(calls.synchronize(stream_), "allocate memory of a GPU");
+  const CUresult waited = calls.synchronize(stream_);
+  if (waited != CUDA_SUCCESS) device_->free(data, stream_);
+  device_->driver().check(waited, "allocate memory of a GPU");
   return reinterpret_cast<std::byte*>(data);
 }
 

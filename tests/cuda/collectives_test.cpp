@@ -1,17 +1,14 @@
 // Collectives on GPUs, on the stand-ins for the driver and NCCL: a thread and a device for each
 // rank, and shared memory for what the host says.
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <tutti/cuda.hpp>
-#include <tutti/spi/communicator.hpp>
-#include <tutti/spi/memory.hpp>
 
 #include "device_buffers.hpp"
-#include "tests/conformance/backends.hpp"
+#include "gpu_world.hpp"
 #include "tests/executor/rows.hpp"
 
 namespace tutti::harness {
@@ -20,84 +17,12 @@ namespace {
 using namespace std::chrono_literals;
 using test::DeviceBuffers;
 
-/// @param ranks that a test has. @return why it cannot run here, or nothing.
-std::string lack_of(int ranks) {
-  const int devices = cuda::Driver{}.devices();
-  return devices >= ranks ? std::string{}
-                          : std::to_string(ranks) + " ranks need as many GPUs; here are " +
-                                std::to_string(devices);
+/// Attaches a device to each rank.
+void attach(GpuWorld& world) {
+  for (const std::string& error :
+       world.run([&](Rank rank) { cuda::attach(world[rank], {.device = rank, .timeout = 20s}); }))
+    ASSERT_EQ(error, "");
 }
-
-/// A stream of a device, made without our library.
-class OwnStream {
- public:
-  explicit OwnStream(const cuda::Device& device) : device_{device} {
-    const cuda::Device::Current current{device_};
-    device_.driver().check(device_.driver().calls().create_stream(&stream_, CU_STREAM_NON_BLOCKING),
-                           "make a stream");
-  }
-  OwnStream(const OwnStream&) = delete;
-  OwnStream& operator=(const OwnStream&) = delete;
-  ~OwnStream() { device_.destroy(stream_); }
-  [[nodiscard]] Stream get() const { return stream_; }
-
- private:
-  const cuda::Device& device_;
-  CUstream stream_ = nullptr;
-};
-
-/// All ranks of one process, each with a device of its own.
-class GpuWorld {
- public:
-  explicit GpuWorld(int size) : links_{conformance::shm_backend().connect({.size = size})} {
-    std::vector<Rank> members;
-    for (Rank rank = 0; rank < size; ++rank) members.push_back(rank);
-    for (Rank rank = 0; rank < size; ++rank) {
-      ranks_.push_back(make_communicator(
-          links_->transport(rank, {.communicator = 1, .members = members, .alarm = alarm_}),
-          make_host_memory(), {.timeout = 30s}));
-      devices_.push_back(std::make_shared<const cuda::Device>(driver_, rank));
-      memories_.push_back(std::make_shared<cuda::DeviceMemory>(devices_.back()));
-    }
-  }
-  Communicator& operator[](Rank rank) { return ranks_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] const cuda::Device& device(Rank rank) const {
-    return *devices_[static_cast<std::size_t>(rank)];
-  }
-  [[nodiscard]] const std::shared_ptr<cuda::DeviceMemory>& memory(Rank rank) const {
-    return memories_[static_cast<std::size_t>(rank)];
-  }
-  /// Runs a function on each rank, in threads. @return what each threw, or nothing.
-  template <class Body>
-  std::vector<std::string> run(Body body) {
-    std::vector<std::string> errors(ranks_.size());
-    std::vector<std::thread> threads;
-    for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank)
-      threads.emplace_back([&, rank] {
-        try {
-          body(rank);
-        } catch (const Error& error) {
-          errors[static_cast<std::size_t>(rank)] = error.what();
-        }
-      });
-    for (std::thread& thread : threads) thread.join();
-    return errors;
-  }
-  /// Attaches a device to each rank.
-  void attach() {
-    for (const std::string& error :
-         run([&](Rank rank) { cuda::attach((*this)[rank], {.device = rank, .timeout = 20s}); }))
-      ASSERT_EQ(error, "");
-  }
-
- private:
-  std::shared_ptr<Alarm> alarm_ = std::make_shared<Alarm>();
-  std::unique_ptr<conformance::Links> links_;
-  std::shared_ptr<const cuda::Driver> driver_ = std::make_shared<const cuda::Driver>();
-  std::vector<Communicator> ranks_{};
-  std::vector<std::shared_ptr<const cuda::Device>> devices_{};
-  std::vector<std::shared_ptr<cuda::DeviceMemory>> memories_{};
-};
 
 std::string run_on_gpus(GpuWorld& world, const Case& what) {
   Experiment experiment{what};
@@ -127,7 +52,7 @@ class GpuCollectives : public ::testing::TestWithParam<int> {
 
 TEST_P(GpuCollectives, GiveTheRightResults) {
   GpuWorld world{GetParam()};
-  world.attach();
+  attach(world);
   const std::vector<int> sizes{GetParam()};
   std::size_t ordinal = 0;
   for (const Row& row : rows_of(sizes))
@@ -143,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, GpuCollectives, ::testing::Values(1, 2, 3, 4));
 TEST(GpuCalls, ReturnBeforeTheyAreDone) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
-  world.attach();
+  attach(world);
   for (const std::string& error : world.run([&](Rank rank) {
          const OwnStream stream{world.device(rank)};
          std::vector<float> data(1000, 1.0F);
@@ -164,7 +89,7 @@ TEST(GpuCalls, ReturnBeforeTheyAreDone) {
 TEST(GpuCalls, SayWhatIsWrongWithMemoryAndStreams) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
-  world.attach();
+  attach(world);
   for (const std::string& error : world.run([&](Rank rank) {
          const Rank other = 1 - rank;
          const OwnStream stream{world.device(rank)};
@@ -198,7 +123,7 @@ TEST(GpuCalls, SayWhatIsWrongWithMemoryAndStreams) {
 TEST(GpuCalls, AreWaitedForInTimeOnly) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
-  world.attach();
+  attach(world);
   const auto errors = world.run([&](Rank rank) {
     const OwnStream stream{world.device(rank)};
     auto* const data = reinterpret_cast<float*>(world.memory(rank)->allocate(400));

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Faults at calls of CUDA and NCCL: faults_test.py PROGRAM [--most CALLS]
+
+PROGRAM is that of faulted.cpp, on the stand-ins. It runs once to count calls, then once for each of
+the first CALLS (default: 2) of every function, which then fails. It must end in time, by itself, with
+nothing left that was not itself to be given back by the call that failed.
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PATIENCE = 60
+# What these were to end is left where they fail, and what is to be ended in a context that cannot be
+# made current.
+ENDS = {"cuMemFreeAsync", "cuStreamDestroy_v2", "cuModuleUnload", "cuDevicePrimaryCtxRelease_v2",
+        "cuCtxSetCurrent", "cuCtxGetCurrent", "ncclCommDestroy", "ncclCommFinalize",
+        "ncclCommAbort"}
+
+
+def run(program, **variables):
+    """Runs it. Returns its status, and what it wrote."""
+    named = {f"CUDA_STANDIN_{name}": value for name, value in variables.items()}
+    try:
+        done = subprocess.run([program], env={**os.environ, **named}, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, check=False)
+    except subprocess.TimeoutExpired as late:
+        return "no end", str(late.stdout)
+    return done.returncode, done.stdout
+
+
+def main():
+    """Runs all. Returns how many went wrong."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--most", type=int, default=2)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        calls, leaks = pathlib.Path(folder, "calls"), pathlib.Path(folder, "leaks")
+        status, said = run(arguments.program, CALLS=str(calls), LEAKS=str(leaks))
+        if status != 0 or leaks.read_text(encoding="utf-8"):
+            print(f"FAILED without a fault, {status}: {said}")
+            return 1
+        counts = dict(line.split() for line in calls.read_text(encoding="utf-8").splitlines())
+        wrong = runs = met = 0
+        for function, count in counts.items():
+            for call in range(1, min(int(count), arguments.most) + 1):
+                leaks.unlink(missing_ok=True)
+                status, said = run(arguments.program, FAULT=f"{function}:{call}", LEAKS=str(leaks))
+                left = leaks.read_text(encoding="utf-8") if leaks.exists() else "no report"
+                runs += 1
+                met += "cannot" in said
+                if status != 0 or (left and function not in ENDS):
+                    wrong += 1
+                    print(f"FAILED {function} call {call}, {status}: {said}left: {left}")
+    print(f"{runs} faults in {len(counts)} functions, {met} of which a rank tells; {wrong} went wrong")
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(), 1))
