@@ -31,7 +31,8 @@ Options completed(Options options, const Call& call, const CommunicatorOptions& 
   const auto found = usual.algorithms.find(call.collective);
   if (options.algorithm.empty() && found != usual.algorithms.end())
     options.algorithm = found->second;
-  if (options.transport.empty()) options.transport = usual.transport;
+  if (options.stream.is_some()) options.segment = Options::kWhole;
+  else if (options.transport.empty()) options.transport = usual.transport;
   return options;
 }
 
@@ -44,15 +45,14 @@ void refuse_empty() {
 Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options)
     : group_{std::move(footing.group)}, calls_{footing.calls ? std::move(footing.calls)
                                                              : std::make_shared<CallCounter>()},
-      transport_{std::move(footing.transport)},
-      outbox_{*transport_}, memory_{std::move(memory)}, options_{options},
-      selectors_{tariffs_of(footing, ways_of(*transport_).size()),
-                 ways_of(*transport_),
-                 options.catalog,
-                 {std::move(footing.hosts),
-                  std::move(footing.localities),
-                  {},
-                  std::move(footing.background)}},
+      transport_{std::move(footing.transport)}, outbox_{*transport_}, memory_{std::move(memory)},
+      options_{options}, selectors_{tariffs_of(footing, ways_of(*transport_).size()),
+                                    ways_of(*transport_),
+                                    options.catalog,
+                                    {std::move(footing.hosts),
+                                     std::move(footing.localities),
+                                     {},
+                                     std::move(footing.background)}},
       scratch_{*memory_, options.cache_bytes}, cache_{outbox_, scratch_, *calls_,
                                                       options.cache_bytes,
                                                       options.segments_in_flight},
@@ -105,7 +105,7 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
     return std::make_shared<const Binding>(bind_point_to_point(call));
   }
   const Problem problem = problem_of(call, options);
-  const Candidate chosen = selectors_.select(problem).chosen;
+  const Candidate chosen = select_for(problem, options).chosen;
   if (options.stream.is_some())
     return std::make_shared<const Binding>(bind_for_streams(problem, chosen, transport_->self()));
   Binding binding = detail::bind_shape(problem, chosen, *transport_, options_.segments_in_flight);
@@ -193,8 +193,13 @@ Problem Engine::problem_of(const Call& call, const Options& options) const {
   return check(call, completed(options, call, options_), transport_->self(), transport_->size());
 }
 
+Selection Engine::select_for(const Problem& problem, const Options& options) {
+  return (options.stream.is_some() && stream_selectors_ ? *stream_selectors_ : selectors_)
+      .select(problem);
+}
+
 Selection Engine::select(const Call& call, const Options& options) {
-  return selectors_.select(problem_of(call, options));
+  return select_for(problem_of(call, options), options);
 }
 
 std::string Engine::explain(const Call& call, const Options& options) {
@@ -205,7 +210,7 @@ std::string Engine::explain(const Call& call, const Options& options) {
   const Problem problem = problem_of(call, options);
   return std::string{name_of(call.collective)} + " of " + std::to_string(problem.bytes()) +
          " bytes on " + std::to_string(transport_->size()) +
-         " ranks: " + selectors_.select(problem).explain();
+         " ranks: " + select_for(problem, options).explain();
 }
 
 }  // namespace tutti::inline v0::detail

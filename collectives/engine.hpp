@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <tutti/communicator.hpp>
-#include <tutti/spi/streams.hpp>
 #include <tutti/spi/communicator.hpp>
+#include <tutti/spi/streams.hpp>
 
 #include "call_order.hpp"
 #include "execution.hpp"
@@ -141,6 +141,7 @@ class Engine {
     Enlistment how;
   };
   [[nodiscard]] Problem problem_of(const Call& call, const Options& options) const;
+  [[nodiscard]] Selection select_for(const Problem& problem, const Options& options);
   Shape& shape_for(const Call& call, const Options& options);
   Held& ready_for(const Call& call, const Options& options);
   void run_later(Shape& shape, const Call& call, const Options& options);
@@ -157,7 +158,8 @@ class Engine {
   std::shared_ptr<Group> group_;  // outlives the transport
   std::shared_ptr<CallCounter> calls_;
   std::unique_ptr<Transport> transport_;
-  std::shared_ptr<StreamTransport> streams_{};  // or null
+  std::shared_ptr<StreamTransport> streams_{};     // or null
+  std::unique_ptr<Selectors> stream_selectors_{};  // of these
   Outbox outbox_;
   std::shared_ptr<Memory> memory_;
   CommunicatorOptions options_;

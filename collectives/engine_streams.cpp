@@ -25,6 +25,9 @@ void check_streamed(const Call& call, const StreamTransport* streams) {
 
 void Engine::attach_streams(std::shared_ptr<StreamTransport> streams) {
   expects(streams != nullptr, "there are streams to attach");
+  stream_selectors_ =
+      std::make_unique<Selectors>(std::vector{streams->tariff()}, std::vector{streams->name()},
+                                  options_.catalog, Surroundings{});
   streams_ = std::move(streams);
 }
 

@@ -8,7 +8,7 @@ source cmake/setup.sh
 
 tutti_install_packages
 tutti_set_environment
-tutti_build release --target tutti_command_tutti tutti_test_cuda_memory tutti_test_cuda_collectives
+tutti_build ci --target tutti_command_tutti tutti_test_cuda_memory tutti_test_cuda_collectives
 build/release/bin/tutti info | sed -n '/^gpus/,$p'
 gpus=$(build/release/bin/tutti info --json | python3 -c 'import json,sys; print(len(json.load(sys.stdin)["cuda"]["gpus"]))')
 if ((gpus == 0)); then

@@ -31,6 +31,7 @@ class NcclStreams final : public StreamTransport {
   ~NcclStreams() override;
 
   [[nodiscard]] std::string name() const override { return "nccl"; }
+  [[nodiscard]] Tariff tariff() const override;
   void check(Stream stream, std::span<const std::byte> in, std::span<std::byte> out) override;
   [[nodiscard]] std::byte* allocate(std::size_t bytes, Stream stream) override;
   void deallocate(std::byte* data, Stream stream) noexcept override;

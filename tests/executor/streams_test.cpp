@@ -122,6 +122,16 @@ TEST(StreamCalls, NeedACommunicatorThatHasStreams) {
             "this communicator runs nothing on streams; attach a GPU to it by tutti::cuda::attach");
 }
 
+TEST(StreamCalls, AreChosenByWhatStreamsCost) {
+  StreamWorld world{4};
+  std::vector<float> data(1 << 20);
+  const Call call = call::all_reduce(data, std::span{data}, sum);
+  const std::string text = world[0].explain(call, {.segment = 4096, .stream = kStream});
+  EXPECT_NE(text.find("assumed of threads"), std::string::npos) << text;
+  EXPECT_EQ(text.find("segments of"), std::string::npos) << text;
+  EXPECT_EQ(world[0].explain(call).find("assumed of threads"), std::string::npos);
+}
+
 TEST(StreamCalls, AreRefusedBeforeAnythingIsEnqueued) {
   StreamWorld world{1};
   std::vector<float> data(4);

@@ -8,6 +8,7 @@
 
 #include <tutti/export.hpp>
 #include <tutti/options.hpp>
+#include <tutti/spi/costs.hpp>
 #include <tutti/spi/memory.hpp>
 #include <tutti/spi/transport.hpp>
 
@@ -32,6 +33,9 @@ class TUTTI_API StreamTransport {
 
   /// @return what it is called, such as "nccl".
   [[nodiscard]] virtual std::string name() const = 0;
+  /// @return what messages and bytes are taken to cost, by which algorithms are chosen; equal on
+  /// all ranks.
+  [[nodiscard]] virtual Tariff tariff() const = 0;
   /// Refuses what cannot be enqueued, before anything is. Throws Error{invalid_argument} where the
   /// stream is none of its device, or bytes lie where the device does not see them; and what failed
   /// since the last call, such as Error{peer_dead, transport}. @param stream of the call. @param in
