@@ -26,8 +26,9 @@ Transport& transport_of(Communicator& communicator) {
   return detail::engine_of(communicator.engine_).transport();
 }
 
-void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams) {
-  detail::engine_of(communicator.engine_).attach_streams(std::move(streams));
+void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams,
+                    bool compares) {
+  detail::engine_of(communicator.engine_).attach_streams(std::move(streams), compares);
 }
 std::shared_ptr<StreamTransport> streams_of(Communicator& communicator) {
   return detail::engine_of(communicator.engine_).streams();

@@ -47,7 +47,8 @@ class Engine {
   /// A call that blocks. Throws as acquire, and the first failure.
   void run(const Call& call, const Options& options);
   /// Takes calls with Options::stream from now on. @param streams what they are enqueued on.
-  void attach_streams(std::shared_ptr<StreamTransport> streams);
+  /// @param compares whether ranks compare what they call first.
+  void attach_streams(std::shared_ptr<StreamTransport> streams, bool compares);
   [[nodiscard]] const std::shared_ptr<StreamTransport>& streams() const noexcept {
     return streams_;
   }
@@ -141,6 +142,7 @@ class Engine {
     Enlistment how;
   };
   [[nodiscard]] Problem problem_of(const Call& call, const Options& options) const;
+  void compare(const Binding& binding);
   [[nodiscard]] Selection select_for(const Problem& problem, const Options& options);
   Shape& shape_for(const Call& call, const Options& options);
   Held& ready_for(const Call& call, const Options& options);
@@ -160,6 +162,7 @@ class Engine {
   std::unique_ptr<Transport> transport_;
   std::shared_ptr<StreamTransport> streams_{};     // or null
   std::unique_ptr<Selectors> stream_selectors_{};  // of these
+  bool compares_streamed_ = false;                 // whether ranks compare calls on streams
   Outbox outbox_;
   std::shared_ptr<Memory> memory_;
   CommunicatorOptions options_;

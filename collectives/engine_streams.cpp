@@ -1,5 +1,8 @@
 // Calls on streams of a GPU.
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "check_call.hpp"
 #include "engine.hpp"
@@ -23,18 +26,40 @@ void check_streamed(const Call& call, const StreamTransport* streams) {
 
 }  // namespace
 
-void Engine::attach_streams(std::shared_ptr<StreamTransport> streams) {
+void Engine::attach_streams(std::shared_ptr<StreamTransport> streams, bool compares) {
   expects(streams != nullptr, "there are streams to attach");
   stream_selectors_ =
       std::make_unique<Selectors>(std::vector{streams->tariff()}, std::vector{streams->name()},
                                   options_.catalog, Surroundings{});
   streams_ = std::move(streams);
+  compares_streamed_ = compares;
+}
+
+/// Over the host's transport. All ranks find the same difference.
+void Engine::compare(const Binding& binding) {
+  const std::uint64_t own = binding.fingerprint;
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(transport_->size()));
+  run(call::all_gather(std::span{&own, 1}, std::span{all}), {});
+  const auto other = std::ranges::find_if(
+      all, [&](std::uint64_t fingerprint) { return fingerprint != all.front(); });
+  if (other == all.end()) return;
+  const auto rank = static_cast<Rank>(other - all.begin());
+  const Error error{ErrorCode::mismatch,
+                    "rank " + std::to_string(rank) +
+                        " calls something else on its stream than rank 0; all ranks must call the "
+                        "same with equal counts, types and options. This rank calls " +
+                        std::string{binding.name} + " by " + binding.algorithm,
+                    rank};
+  streams_->abort(error);
+  failures_.fail(error);
 }
 
 void Engine::run_on_stream(const Call& call, const Options& options) {
   failures_.check();
   check_streamed(call, streams_.get());
-  const Binding& binding = *shape_for(call, options).binding;
+  // Comparing runs another call, for which the cache may forget this one.
+  const std::shared_ptr<const Binding> kept = shape_for(call, options).binding;
+  const Binding& binding = *kept;
   const Layout& layout = binding.layout();
   const bool is_barrier =
       binding.is_collective && layout.contract().collective == Collective::barrier;
@@ -43,6 +68,7 @@ void Engine::run_on_stream(const Call& call, const Options& options) {
   const std::size_t out_bytes = is_barrier ? 0 : layout.out_total() * binding.element_bytes;
   streams_->check(options.stream, {static_cast<const std::byte*>(call.in), in_bytes},
                   {static_cast<std::byte*>(call.out), out_bytes});
+  if (compares_streamed_ && binding.is_collective) compare(binding);
   try {
     enqueue(binding, {call.in, call.out}, *streams_, options.stream);
   } catch (const Error& error) {

@@ -95,7 +95,7 @@ void attach(Communicator& world, const Options& options) {
     streams = std::make_shared<NcclStreams>(parts, all.front().id, world.rank(), world.size());
   });
   static_cast<void>(agree(world, own));
-  attach_streams(world, std::move(streams));
+  attach_streams(world, std::move(streams), options.compare_calls);
 }
 
 void wait(Communicator& world, Stream stream, Duration timeout) {

@@ -229,7 +229,8 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
   friend Communicator make_communicator(Footing footing, std::shared_ptr<Memory> memory,
                                         const CommunicatorOptions& options);
   friend Transport& transport_of(Communicator& communicator);
-  friend void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams);
+  friend void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams,
+                             bool compares);
   friend std::shared_ptr<StreamTransport> streams_of(Communicator& communicator);
   friend detail::Selection select_for(Communicator& communicator, const Call& call,
                                       const Options& options);

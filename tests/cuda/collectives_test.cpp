@@ -138,6 +138,28 @@ TEST(GpuCalls, AreWaitedForInTimeOnly) {
   for (const std::string& error : errors) EXPECT_EQ(error, "");
 }
 
+TEST(GpuCalls, AreComparedWhereThatIsAskedFor) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2};
+  const auto errors = world.run([&](Rank rank) {
+    cuda::attach(world[rank], {.device = rank, .compare_calls = true, .timeout = 20s});
+    const OwnStream stream{world.device(rank)};
+    auto* const data = reinterpret_cast<float*>(world.memory(rank)->allocate(400));
+    const auto call = [&](std::size_t count) {
+      world[rank].all_reduce(std::span<float>{data, count}, sum, {.stream = stream.get()});
+    };
+    call(100);
+    cuda::wait(world[rank], stream.get(), 20s);
+    EXPECT_THROW(call(rank == 0 ? 50 : 51), Error);
+    world.memory(rank)->deallocate(reinterpret_cast<std::byte*>(data), 400);
+    call(100);
+  });
+  for (const std::string& error : errors)
+    EXPECT_NE(error.find("rank 1 calls something else on its stream than rank 0"),
+              std::string::npos)
+        << error;
+}
+
 TEST(GpuAttach, NamesRanksThatHaveOneDevice) {
   if (const std::string why = lack_of(3); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{3};

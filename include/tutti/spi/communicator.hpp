@@ -27,8 +27,11 @@ namespace tutti::inline v0 {
 
 /// Has a communicator take calls with Options::stream. @param communicator of ranks, each of which
 /// does the same. Its groups and splits have none of it. @param streams what such calls are
-/// enqueued on; not null. Throws Error{invalid_argument} where the communicator is empty.
-TUTTI_API void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams);
+/// enqueued on; not null. @param compares whether ranks compare over the host's transport what they
+/// call, before it is enqueued; equal on all ranks. Throws Error{invalid_argument} where the
+/// communicator is empty.
+TUTTI_API void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams,
+                              bool compares = false);
 /// @param communicator of ranks. @return what was attached, or null. Throws likewise.
 [[nodiscard]] TUTTI_API std::shared_ptr<StreamTransport> streams_of(Communicator& communicator);
 

@@ -15,6 +15,10 @@ struct Options {
   /// Which one, as cudaGetDevice counts them; -1: the calling thread's current one, or else the
   /// only one that the process sees.
   int device = -1;
+  /// Whether ranks compare what they call, over the host's transport, before it is enqueued: calls
+  /// that differ are then Error{mismatch} on all ranks, and each costs a small all_gather of the
+  /// host. Without it they wait for each other until `wait` gives up. Equal on all ranks.
+  bool compare_calls = false;
   /// How long NCCL's start, and its end, may take.
   Duration timeout = std::chrono::seconds{60};
 };
