@@ -34,9 +34,10 @@ bool ShapeKey::fits(const Call& call, const Options& options) const noexcept {
       (element_bytes ^ call.element_bytes) | (segment ^ options.segment) |
       (algorithm.size() ^ options.algorithm.size()) |
       (transport.size() ^ options.transport.size()) | (counts.size() ^ options.counts.size());
+  const bool streams = options.stream.is_some();
   const bool differs = (collective != call.collective) | (type != call.type) | (root != call.root) |
                        (visible != (call.visible | options.visible)) | (is_bool != call.is_bool) |
-                       (on_stream != options.stream.is_some()) | (own_counts != call.own_counts) |
+                       (on_stream != streams) | (own_counts != call.own_counts) |
                        (point_to_point != call.point_to_point) |
                        (determinism != number_of(options.determinism)) |
                        (has_op != (call.op != nullptr));

@@ -9,7 +9,8 @@
 namespace tutti::inline v0::cuda {
 
 Library::Library(std::string name)
-    : name_{std::move(name)}, handle_{::dlopen(name_.c_str(), RTLD_NOW | RTLD_LOCAL)} {
+    : name_{std::move(name)}, handle_{
+                                  ::dlopen(name_.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)} {
   if (handle_) return;
   const char* const why = ::dlerror();
   throw Error{ErrorCode::transport,

@@ -7,7 +7,7 @@
 
 namespace tutti::inline v0::cuda {
 
-/// Keeps a library loaded as long as it lives.
+/// A library, which stays loaded for good: threads of its own may run in it.
 class Library {
  public:
   /// @param name as the dynamic linker looks for it, such as "libcuda.so.1". Throws
