@@ -50,7 +50,9 @@ std::vector<Level> levels_of(const Context& context) {
 class Calibration {
  public:
   Calibration(World& world, const TuneOptions& options, std::string buffers, bool is_oversubscribed)
-      : world_{world}, options_{options.sweep}, is_oversubscribed_{is_oversubscribed} {
+      : world_{world}, options_{options.sweep},
+        transport_{measured_transport(world.communicator())}, is_oversubscribed_{
+                                                                  is_oversubscribed} {
     options_.buffers = std::move(buffers);
     options_.rounds = kCalibrationRounds;
     options_.warm_up_rounds = 2;
@@ -65,7 +67,7 @@ class Calibration {
           if (!time(collective, bytes)) return {};
     const detail::Fit fit =
         world_.communicator().rank() == 0 ? detail::fit_costs(races_, start_) : detail::Fit{};
-    std::string transport = measured_transport(world_.communicator());
+    std::string transport = transport_;
     transport.erase(0, transport.find('+') + 1);  // of shm+tcp, what carries between hosts
     return detail::TunedCosts{.ranks = world_.communicator().size(),
                               .hosts = hosts,
@@ -132,6 +134,7 @@ class Calibration {
 
   World& world_;
   SweepOptions options_;
+  std::string transport_;  // what its messages go by
   bool is_oversubscribed_;
   LinkCosts start_{};
   std::map<std::pair<Collective, std::string>, Profile> profiles_{};

@@ -104,7 +104,7 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] std::vector<Tariff> find_tariffs_of_ways(Rank far, int megabits, Deadline deadline);
   [[nodiscard]] Tariff by_network(Tariff tariff) const;
   template <class Found>
-  void find_out(Rank far, Deadline deadline, Found& found,
+  void find_out(Rank far, Deadline deadline, Found& found_out,
                 const std::function<void(Communicator& pair)>& measure);
   [[nodiscard]] Tariff tariff_of(const std::vector<Rank>& members, std::size_t way = 0) const;
   [[nodiscard]] std::vector<Rank> everyone() const;

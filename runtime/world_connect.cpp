@@ -303,7 +303,8 @@ std::vector<Tariff> World::find_tariffs_of_ways(Rank far, int megabits, Deadline
 
 /// Collective. Rank 0 measures with the first rank of another host, and tells everyone, lest ranks
 /// choose differently. That nothing could be measured is no reason not to start.
-/// @param found is what it has found out. @param measure sets it, on rank 0; others call it too.
+/// @param found_out what it has found out; as it was where nothing could be. @param measure sets
+/// it, on rank 0; the other rank of the pair calls it too.
 template <class Found>
 void World::find_out(Rank far, Deadline deadline, Found& found_out,
                      const std::function<void(Communicator& pair)>& measure) {
