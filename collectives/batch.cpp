@@ -109,6 +109,8 @@ void BatchScope::run() {
   if (first_ != nullptr && first_.get() == last_)
     errors.attempt([this] { first_->wait_awaited(); });
   else wait_for_all(first_.get(), errors);
+  for (Engine* engine = first_.get(); engine != nullptr; engine = engine->next_in_batch.get())
+    errors.attempt([engine] { engine->wait_awaited_streamed(); });
   errors.raise();
 }
 

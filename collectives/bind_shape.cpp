@@ -104,6 +104,19 @@ Binding bind_for_streams(const Problem& problem, const Candidate& chosen, Rank s
   return bind_lowered(problem, chosen, self, layout_of(problem, self), {}, 1);
 }
 
+Binding bind_native(const Problem& problem, Rank self, std::string_view name) {
+  Layout layout = layout_of(problem, self);
+  Binding binding{.programs = std::make_unique<Programs>(Schedule{problem.contract.blocks()},
+                                                         std::move(layout), LoweringOptions{}),
+                  .op = problem.op == nullptr ? sum : *problem.op,
+                  .type = problem.type,
+                  .element_bytes = problem.element_bytes,
+                  .algorithm = std::string{name},
+                  .name = name_of(problem.contract.collective)};
+  binding.fingerprint = fingerprint_of(problem, binding);
+  return binding;
+}
+
 std::string words_of(const Problem& problem, const Candidate& chosen, const Binding& binding,
                      int in_flight) {
   std::string text{binding.name};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "execution.hpp"
 #include "selector/selector.hpp"
@@ -17,6 +18,8 @@ namespace tutti::inline v0::detail {
 /// The same for streams, where nothing is combined while it comes, and there is one segment.
 /// @param self the own rank.
 [[nodiscard]] Binding bind_for_streams(const Problem& problem, const Candidate& chosen, Rank self);
+/// The same of a call that a library has, which knows no schedule. @param name of the algorithm.
+[[nodiscard]] Binding bind_native(const Problem& problem, Rank self, std::string_view name);
 /// @param problem a checked call. @param chosen for it. @param binding of both.
 /// @param in_flight as bind_shape. @return all that the binding's fingerprint is made of, for a
 /// person, but for very many counts.

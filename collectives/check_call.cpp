@@ -228,6 +228,12 @@ void check_buffers(std::string_view name, const Layout& layout, std::size_t elem
   if (reads && writes) check_overlap(name, layout, element_bytes, in, out);
 }
 
+void check_started(bool is_enlisted) {
+  if (is_enlisted)
+    throw Error{ErrorCode::invalid_argument,
+                "the call is of a batch that has not started yet; wait for it after the batch"};
+}
+
 Problem check(const Call& call, const Options& options, Rank self, int size) {
   check_enumerator("the call", "collective", static_cast<int>(call.collective), kCollectives);
   if (is_rooted(call.collective) && (call.root < 0 || call.root >= size))

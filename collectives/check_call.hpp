@@ -27,6 +27,9 @@ void check_buffers(std::string_view name, const Layout& layout, std::size_t elem
 void check_enumerator(std::string_view name, std::string_view what, int value, int count);
 /// Refuses a timeout that is less than zero, likewise.
 void check_timeout(std::string_view name, Duration timeout);
+/// Refuses to look for the end of a call whose batch has not started. @param is_enlisted whether it
+/// is one. Throws Error{invalid_argument}.
+void check_started(bool is_enlisted);
 /// Refuses an element that cannot be, likewise.
 void check_elements(std::string_view name, const Call& call);
 

@@ -54,13 +54,22 @@ void check_members(std::span<const Rank> members, Rank self, int size) {
                     " makes a group in which it is not; only the members make it"};
 }
 
+/// It has the GPU that the whole has.
+Communicator part_of(const detail::Engine& engine, std::span<const Rank> members, std::uint64_t key,
+                     const CommunicatorOptions& options) {
+  Communicator part =
+      make_communicator(engine.group().subgroup(members, key), engine.memory(), options);
+  if (const auto streams = engine.streams())
+    attach_streams(part, streams->divide(part), engine.compares_streamed());
+  return part;
+}
+
 }  // namespace
 
 Communicator Communicator::group(std::span<const Rank> members, std::uint64_t key) {
   const detail::Engine& engine = detail::engine_of(engine_);
   check_members(members, rank(), size());
-  return make_communicator(engine.group().subgroup(members, key), engine.memory(),
-                           engine.options());
+  return part_of(engine, members, key, engine.options());
 }
 
 Result<Communicator> Communicator::try_group(std::span<const Rank> members,
@@ -72,7 +81,7 @@ Communicator Communicator::duplicate(const CommunicatorOptions& options, std::ui
   const detail::Engine& engine = detail::engine_of(engine_);
   std::vector<Rank> everyone(static_cast<std::size_t>(size()));
   std::iota(everyone.begin(), everyone.end(), 0);
-  return make_communicator(engine.group().subgroup(everyone, key), engine.memory(), options);
+  return part_of(engine, everyone, key, options);
 }
 
 const CommunicatorOptions& Communicator::options() const {

@@ -105,9 +105,9 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
     return std::make_shared<const Binding>(bind_point_to_point(call));
   }
   const Problem problem = problem_of(call, options);
-  const Candidate chosen = select_for(problem, options).chosen;
   if (options.stream.is_some())
-    return std::make_shared<const Binding>(bind_for_streams(problem, chosen, transport_->self()));
+    return std::make_shared<const Binding>(streamed().bind(problem, transport_->self()));
+  const Candidate chosen = selectors_.select(problem).chosen;
   Binding binding = detail::bind_shape(problem, chosen, *transport_, options_.segments_in_flight);
   calls_->describe(binding.fingerprint,
                    words_of(problem, chosen, binding, options_.segments_in_flight));
@@ -115,10 +115,6 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
 }
 
 Execution* Engine::acquire(const Call& call, const Options& options) {
-  if (options.stream.is_some())
-    throw Error{ErrorCode::invalid_argument,
-                "a call on a stream returns at once; call it by the communicator itself, without a "
-                "handle, plan or batch"};
   return &cache_.lend(*ready_for(call, options).shape, progress_.in_use());
 }
 
@@ -193,13 +189,10 @@ Problem Engine::problem_of(const Call& call, const Options& options) const {
   return check(call, completed(options, call, options_), transport_->self(), transport_->size());
 }
 
-Selection Engine::select_for(const Problem& problem, const Options& options) {
-  return (options.stream.is_some() && stream_selectors_ ? *stream_selectors_ : selectors_)
-      .select(problem);
-}
-
 Selection Engine::select(const Call& call, const Options& options) {
-  return select_for(problem_of(call, options), options);
+  const Options where = placed(call, options);
+  const Problem problem = problem_of(call, where);
+  return where.stream.is_some() ? streamed().select(problem) : selectors_.select(problem);
 }
 
 std::string Engine::explain(const Call& call, const Options& options) {
@@ -207,10 +200,12 @@ std::string Engine::explain(const Call& call, const Options& options) {
     check_point_to_point(call, options, transport_->size());
     return words_of(bind_point_to_point(call), call.tag) + ": as it is, without an algorithm";
   }
-  const Problem problem = problem_of(call, options);
+  const Options where = placed(call, options);
+  const Problem problem = problem_of(call, where);
   return std::string{name_of(call.collective)} + " of " + std::to_string(problem.bytes()) +
-         " bytes on " + std::to_string(transport_->size()) +
-         " ranks: " + select_for(problem, options).explain();
+         " bytes on " + std::to_string(transport_->size()) + " ranks: " +
+         (where.stream.is_some() ? streamed().explain(problem)
+                                 : selectors_.select(problem).explain());
 }
 
 }  // namespace tutti::inline v0::detail

@@ -22,6 +22,7 @@
 #include "progress.hpp"
 #include "progress_thread.hpp"
 #include "selector/selectors.hpp"
+#include "stream_calls.hpp"
 #include "task.hpp"
 
 namespace tutti::inline v0::detail {
@@ -49,12 +50,33 @@ class Engine {
   /// Takes calls with Options::stream from now on. @param streams what they are enqueued on.
   /// @param compares whether ranks compare what they call first.
   void attach_streams(std::shared_ptr<StreamTransport> streams, bool compares);
-  [[nodiscard]] const std::shared_ptr<StreamTransport>& streams() const noexcept {
-    return streams_;
+  /// Those, or null.
+  [[nodiscard]] std::shared_ptr<StreamTransport> streams() const noexcept {
+    return streamed_ ? streamed_->transport() : nullptr;
   }
-  /// A call that is enqueued on Options::stream. Throws as acquire, and what failed since the last
-  /// one.
-  void run_on_stream(const Call& call, const Options& options);
+  /// Whether ranks compare what they call on streams first.
+  [[nodiscard]] bool compares_streamed() const noexcept { return compares_streamed_; }
+  /// Whether a call is enqueued on a stream: it says one, or its buffers lie on a GPU.
+  [[nodiscard]] bool takes_streamed(const Call& call, const Options& options) const {
+    return options.stream.is_some() || (streamed_ && streamed_->takes(call, options));
+  }
+  /// What is attached. Throws Error{invalid_argument} where nothing is.
+  [[nodiscard]] StreamCalls& streamed() const;
+  /// Chooses and lowers such a call. Throws as acquire.
+  [[nodiscard]] std::shared_ptr<StreamedCall> bind_streamed(const Call& call, Options options);
+  /// Enqueues it. Throws Error, and what failed since the last one.
+  void start_streamed(StreamedCall& call);
+  /// Waits until a stream has done all that is enqueued on it. Throws likewise, and
+  /// Error{timeout}.
+  void wait_for_stream(Stream stream, Duration timeout);
+  /// Notes that it starts with others. @param blocks whether their batch waits for it.
+  void enlist_streamed(std::shared_ptr<StreamedCall> call, bool blocks);
+  /// @return the options of a call, with a stream of our own where it is enqueued on one and says
+  /// none.
+  [[nodiscard]] Options placed(const Call& call, Options options) const;
+  /// A call that is enqueued on Options::stream, or, where it says none, has ended on a stream of
+  /// our own.
+  void run_streamed(const Call& call, const Options& options);
   /// Starts an execution that acquire gave, or has it wait until the window has room for it.
   /// `timeout` zero takes the communicator's.
   void start(Execution& execution, const void* in, void* out, Duration timeout);
@@ -73,6 +95,10 @@ class Engine {
   bool step_awaited();
   /// Waits for all of them. Throws the first failure.
   void wait_awaited();
+  /// Likewise for those on streams.
+  void wait_awaited_streamed() {
+    if (streamed_) streamed_->wait_awaited();
+  }
   /// Takes back what was enlisted and not started, and gives back the calls that blocked.
   void end_batch() noexcept;
   std::shared_ptr<Engine> next_in_batch{};  ///< Of the batch's list.
@@ -143,7 +169,6 @@ class Engine {
   };
   [[nodiscard]] Problem problem_of(const Call& call, const Options& options) const;
   void compare(const Binding& binding);
-  [[nodiscard]] Selection select_for(const Problem& problem, const Options& options);
   Shape& shape_for(const Call& call, const Options& options);
   Held& ready_for(const Call& call, const Options& options);
   void run_later(Shape& shape, const Call& call, const Options& options);
@@ -160,9 +185,6 @@ class Engine {
   std::shared_ptr<Group> group_;  // outlives the transport
   std::shared_ptr<CallCounter> calls_;
   std::unique_ptr<Transport> transport_;
-  std::shared_ptr<StreamTransport> streams_{};     // or null
-  std::unique_ptr<Selectors> stream_selectors_{};  // of these
-  bool compares_streamed_ = false;                 // whether ranks compare calls on streams
   Outbox outbox_;
   std::shared_ptr<Memory> memory_;
   CommunicatorOptions options_;
@@ -174,6 +196,8 @@ class Engine {
   std::vector<Enlisted> enlisted_;
   std::vector<Execution*> awaited_;  // by a batch
   PayloadMemory payloads_;
+  std::unique_ptr<StreamCalls> streamed_{};            // or null
+  bool compares_streamed_ = false;                     // whether ranks compare those
   Progress progress_;                                  // whose tasks have memory of payloads_
   std::shared_ptr<ProgressThread> progress_thread_{};  // or null
 };

@@ -33,6 +33,7 @@ void Engine::start_enlisted() {
     failures_.fail_as_caught();
   }
   enlisted_.clear();
+  if (streamed_) streamed_->start_enlisted();
 }
 
 bool Engine::has_awaited() const noexcept {
@@ -59,6 +60,7 @@ void Engine::end_batch() noexcept {
   enlisted_.clear();
   for (Execution* execution : awaited_) release(execution);
   awaited_.clear();
+  if (streamed_) streamed_->end_batch();
 }
 
 }  // namespace tutti::inline v0::detail

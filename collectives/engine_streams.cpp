@@ -6,33 +6,20 @@
 
 #include "check_call.hpp"
 #include "engine.hpp"
-#include "streamed.hpp"
 
 namespace tutti::inline v0::detail {
-namespace {
-
-[[noreturn]] void refuse(const std::string& why) {
-  throw Error{ErrorCode::invalid_argument, why};
-}
-
-/// What can be seen without the GPU.
-void check_streamed(const Call& call, const StreamTransport* streams) {
-  if (streams == nullptr)
-    refuse("this communicator runs nothing on streams; attach a GPU to it by tutti::cuda::attach");
-  if (call.from == any_rank) refuse("on a stream a message has a sender; any_rank is none");
-  if (call.op != nullptr && call.op->kind() == OperatorKind::user)
-    refuse("a user's operator is a function of the host, which a GPU cannot run");
-}
-
-}  // namespace
 
 void Engine::attach_streams(std::shared_ptr<StreamTransport> streams, bool compares) {
   expects(streams != nullptr, "there are streams to attach");
-  stream_selectors_ =
-      std::make_unique<Selectors>(std::vector{streams->tariff()}, std::vector{streams->name()},
-                                  options_.catalog, Surroundings{});
-  streams_ = std::move(streams);
+  streamed_ = std::make_unique<StreamCalls>(std::move(streams), options_.catalog, failures_);
   compares_streamed_ = compares;
+}
+
+StreamCalls& Engine::streamed() const {
+  if (streamed_ != nullptr) return *streamed_;
+  throw Error{
+      ErrorCode::invalid_argument,
+      "this communicator runs nothing on streams; attach a GPU to it by tutti::cuda::attach"};
 }
 
 /// Over the host's transport. All ranks find the same difference.
@@ -50,33 +37,59 @@ void Engine::compare(const Binding& binding) {
                         "same with equal counts, types and options. This rank calls " +
                         std::string{binding.name} + " by " + binding.algorithm,
                     rank};
-  streams_->abort(error);
+  streamed_->transport()->abort(error);
   failures_.fail(error);
 }
 
-void Engine::run_on_stream(const Call& call, const Options& options) {
+Options Engine::placed(const Call& call, Options options) const {
+  if (!options.stream.is_some() && takes_streamed(call, options))
+    options.stream = streamed().transport()->own_stream();
+  return options;
+}
+
+std::shared_ptr<StreamedCall> Engine::bind_streamed(const Call& call, Options options) {
+  static_cast<void>(streamed());
   failures_.check();
-  check_streamed(call, streams_.get());
-  // Comparing runs another call, for which the cache may forget this one.
-  const std::shared_ptr<const Binding> kept = shape_for(call, options).binding;
-  const Binding& binding = *kept;
-  const Layout& layout = binding.layout();
-  const bool is_barrier =
-      binding.is_collective && layout.contract().collective == Collective::barrier;
-  if (!is_barrier) check_buffers(binding.name, layout, binding.element_bytes, call.in, call.out);
-  const std::size_t in_bytes = is_barrier ? 0 : layout.in_total() * binding.element_bytes;
-  const std::size_t out_bytes = is_barrier ? 0 : layout.out_total() * binding.element_bytes;
-  streams_->check(options.stream, {static_cast<const std::byte*>(call.in), in_bytes},
-                  {static_cast<std::byte*>(call.out), out_bytes});
-  if (compares_streamed_ && binding.is_collective) compare(binding);
-  try {
-    enqueue(binding, {call.in, call.out}, *streams_, options.stream);
-  } catch (const Error& error) {
-    // Other ranks may wait for what is not enqueued any more.
-    streams_->abort(error);
-    failures_.fail(error);
-  }
+  if (options.timeout < Duration::zero()) check_timeout("the call", options.timeout);
+  StreamCalls::check_call(call);
+  auto bound = std::make_shared<StreamedCall>();
+  bound->is_marked = !options.stream.is_some();  // somebody waits for it
+  options = placed(call, options);
+  bound->binding = shape_for(call, options).binding;
+  bound->buffers = {call.in, call.out};
+  bound->stream = options.stream;
+  bound->timeout = options.timeout == Duration::zero() ? options_.timeout : options.timeout;
   cache_.evict();
+  return bound;
+}
+
+void Engine::start_streamed(StreamedCall& call) {
+  StreamCalls& calls = streamed();
+  calls.check(call);
+  if (compares_streamed_ && call.binding->is_collective) compare(*call.binding);
+  calls.start(call);
+}
+
+void Engine::wait_for_stream(Stream stream, Duration timeout) {
+  StreamCalls& calls = streamed();
+  failures_.check();
+  check_timeout("the wait", timeout);
+  StreamedCall all{.stream = stream, .timeout = timeout, .is_marked = true};
+  calls.mark(all);
+  calls.wait(all);
+}
+
+void Engine::enlist_streamed(std::shared_ptr<StreamedCall> call, bool blocks) {
+  StreamCalls& calls = streamed();
+  calls.check(*call);
+  if (compares_streamed_ && call->binding->is_collective) compare(*call->binding);
+  calls.enlist(std::move(call), blocks);
+}
+
+void Engine::run_streamed(const Call& call, const Options& options) {
+  const std::shared_ptr<StreamedCall> bound = bind_streamed(call, options);
+  start_streamed(*bound);
+  if (bound->is_marked) streamed_->wait(*bound);
 }
 
 }  // namespace tutti::inline v0::detail

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "check_call.hpp"
 #include "idleness.hpp"
 #include "progress.hpp"
 
@@ -18,12 +19,6 @@ constexpr Duration kLongestSilence = std::chrono::seconds{10};
 /// From one note of what is waited for here to the next. Ranks that wait in vain ask for it, and
 /// they have waited for longer than that.
 constexpr Duration kWords = std::chrono::milliseconds{2};
-
-void refuse_enlisted(const Execution& execution) {
-  if (execution.is_enlisted())
-    throw Error{ErrorCode::invalid_argument,
-                "the call is of a batch that has not started yet; wait for it after the batch"};
-}
 
 const Execution* execution_of(const Execution& pending) noexcept {
   return &pending;
@@ -150,7 +145,7 @@ void Progress::end_told_waits() noexcept {
 }
 
 bool Progress::step(const Execution& execution) {
-  refuse_enlisted(execution);
+  check_started(execution.is_enlisted());
   return poll_for(execution, true);
 }
 
@@ -159,7 +154,7 @@ bool Progress::step_awaited(const Execution& execution) {
 }
 
 bool Progress::test(const Execution& execution) {
-  refuse_enlisted(execution);
+  check_started(execution.is_enlisted());
   if (!execution.done()) test_for(execution);
   if (execution.done()) end(execution);
   return execution.done();
@@ -180,7 +175,7 @@ void Progress::wait_for(const Pending& pending) {
 }
 
 void Progress::wait(const Execution& execution) {
-  refuse_enlisted(execution);
+  check_started(execution.is_enlisted());
   wait_for(execution);
   end(execution);
 }

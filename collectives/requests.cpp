@@ -31,6 +31,16 @@ struct Requests {
       if (request.is_empty()) continue;
       const Use use{request.engine_};
       Engine& engine = *request.engine_;
+      if (request.streamed_ != nullptr) {
+        if (!engine.streamed().test(*request.streamed_)) {
+          result.waiting = &request.engine_;
+          continue;
+        }
+        request.streamed_.reset();
+        if (!result.ended) result.ended = i;
+        if (until_first) return result;
+        continue;
+      }
       if (!request.execution_->done() && &engine != polled) {
         polled = &engine;
         result.moved = engine.progress().step(*request.execution_) || result.moved;

@@ -1,6 +1,9 @@
 #include "streamed.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <iterator>
+#include <optional>
 #include <vector>
 
 #include <tutti/error.hpp>
@@ -39,33 +42,58 @@ std::size_t bytes_of(std::span<const PlacedPiece> pieces) noexcept {
 /// A run of a program while it is enqueued.
 class StreamRun {
  public:
-  StreamRun(const Binding& binding, StreamTransport& streams, Stream stream)
-      : binding_{binding}, streams_{streams}, stream_{stream} {}
+  StreamRun(const Binding& binding, const Program& program, Execution::Buffers buffers,
+            StreamTransport& streams, Stream stream)
+      : binding_{binding}, program_{program}, in_{static_cast<const std::byte*>(buffers.in)},
+        out_{static_cast<std::byte*>(buffers.out)}, streams_{streams}, stream_{stream},
+        held_{program.held_bytes, streams, stream} {}
 
-  void enqueue(const Program& program, const std::byte* in, std::byte* out) {
-    const StreamMemory held{program.held_bytes, streams_, stream_};
-    in_ = in;
-    out_ = out;
-    held_ = held.data();
-    const std::span operations = std::span{program.operations}.first(program.size());
-    for (std::size_t i = 0; i < operations.size();) {
-      const std::size_t end = end_of_group(operations, i);
-      if (end > i) exchange(program, operations.subspan(i, end - i));
-      else combine(program, operations[i]);
-      i = std::max(end, i + 1);
+  /// @return the messages of the next round, which is over once they are exchanged.
+  [[nodiscard]] std::vector<StreamMessage> next_messages() {
+    const std::span group = operations().subspan(next_, end_of_group() - next_);
+    std::size_t packed = 0;
+    for (const Operation& operation : group)
+      if (operation.pieces > 1) packed += bytes_of(program_.pieces_of(operation));
+    pack_.emplace(packed, streams_, stream_);
+    std::byte* room = pack_->data();
+    std::vector<StreamMessage> messages;
+    for (const Operation& operation : group) add_message(operation, room, messages);
+    return messages;
+  }
+  /// Goes on behind the messages, to those of the next round or the end. @return whether there are
+  /// some.
+  bool go_on() {
+    std::byte* room = pack_ ? pack_->data() : nullptr;
+    for (const std::size_t end = end_of_group(); next_ < end; ++next_) {
+      const std::span<const PlacedPiece> pieces = program_.pieces_of(operations()[next_]);
+      if (pieces.size() < 2) continue;
+      if (operations()[next_].verb == Verb::recv) move(pieces, room, false);
+      room += bytes_of(pieces);
     }
+    pack_.reset();
+    for (; next_ < operations().size() && !is_message(operations()[next_]); ++next_)
+      combine(operations()[next_]);
+    return next_ < operations().size();
+  }
+  void run() {
+    do {
+      const std::vector<StreamMessage> messages = next_messages();
+      if (!messages.empty()) streams_.exchange(messages, stream_);
+    } while (go_on());
   }
 
  private:
   [[nodiscard]] static bool is_message(const Operation& operation) noexcept {
     return operation.verb == Verb::send || operation.verb == Verb::recv;
   }
-  /// The messages of one round, which start at once.
-  [[nodiscard]] static std::size_t end_of_group(std::span<const Operation> operations,
-                                                std::size_t first) noexcept {
-    std::size_t end = first;
-    while (end < operations.size() && is_message(operations[end]) &&
-           operations[end].round == operations[first].round)
+  [[nodiscard]] std::span<const Operation> operations() const noexcept {
+    return std::span{program_.operations}.first(program_.size());
+  }
+  /// The messages of one round start at once.
+  [[nodiscard]] std::size_t end_of_group() const noexcept {
+    std::size_t end = next_;
+    while (end < operations().size() && is_message(operations()[end]) &&
+           operations()[end].round == operations()[next_].round)
       ++end;
     return end;
   }
@@ -74,7 +102,7 @@ class StreamRun {
       // Nothing writes through a pointer into the input.
       case Base::in: return const_cast<std::byte*>(in_) + place.offset;
       case Base::out: return out_ + place.offset;
-      case Base::held: return held_ + place.offset;
+      case Base::held: return held_.data() + place.offset;
       case Base::message:
       case Base::result: break;
     }
@@ -84,35 +112,20 @@ class StreamRun {
 
   /// A message of several pieces goes through memory where they lie one after the other, since the
   /// pieces of the other side may be cut in other places.
-  void exchange(const Program& program, std::span<const Operation> group) {
-    std::size_t packed = 0;
-    for (const Operation& operation : group)
-      if (operation.pieces > 1) packed += bytes_of(program.pieces_of(operation));
-    const StreamMemory pack{packed, streams_, stream_};
-    std::byte* next = pack.data();
-    std::vector<StreamMessage> messages;
-    for (const Operation& operation : group) {
-      const std::span<const PlacedPiece> pieces = program.pieces_of(operation);
-      const bool is_send = operation.verb == Verb::send;
-      const std::size_t bytes = bytes_of(pieces);
-      std::byte* data = next;
-      if (pieces.size() == 1) data = at(pieces.front().place);
-      else next += bytes;
-      if (pieces.size() > 1 && is_send) move(pieces, data, true);
-      if (bytes == 0) continue;
-      messages.push_back({.kind = is_send ? Transfer::Kind::send : Transfer::Kind::recv,
-                          .peer = operation.peer,
-                          .data = data,
-                          .bytes = bytes});
-    }
-    if (!messages.empty()) streams_.exchange(messages, stream_);
-    next = pack.data();
-    for (const Operation& operation : group) {
-      const std::span<const PlacedPiece> pieces = program.pieces_of(operation);
-      if (pieces.size() < 2) continue;
-      if (operation.verb == Verb::recv) move(pieces, next, false);
-      next += bytes_of(pieces);
-    }
+  void add_message(const Operation& operation, std::byte*& room,
+                   std::vector<StreamMessage>& messages) {
+    const std::span<const PlacedPiece> pieces = program_.pieces_of(operation);
+    const bool is_send = operation.verb == Verb::send;
+    const std::size_t bytes = bytes_of(pieces);
+    if (bytes == 0) return;
+    std::byte* data = room;
+    if (pieces.size() == 1) data = at(pieces.front().place);
+    else room += bytes;
+    if (pieces.size() > 1 && is_send) move(pieces, data, true);
+    messages.push_back({.kind = is_send ? Transfer::Kind::send : Transfer::Kind::recv,
+                        .peer = operation.peer,
+                        .data = data,
+                        .bytes = bytes});
   }
   void move(std::span<const PlacedPiece> pieces, std::byte* pack, bool packs) {
     for (const PlacedPiece& piece : pieces) {
@@ -122,10 +135,10 @@ class StreamRun {
     }
   }
 
-  void combine(const Program& program, const Operation& operation) {
+  void combine(const Operation& operation) {
     expects(operation.verb == Verb::combine, "on a stream nobody waits for a signal");
-    for (const Combination& combination : program.combinations_of(operation)) {
-      const std::span<const Place> places = program.operands_of(combination);
+    for (const Combination& combination : program_.combinations_of(operation)) {
+      const std::span<const Place> places = program_.operands_of(combination);
       std::byte* const destination = at(combination.destination);
       if (places.size() == 1 && !combination.finish) {
         streams_.copy(destination, at(places.front()), combination.count * binding_.element_bytes,
@@ -146,11 +159,14 @@ class StreamRun {
   }
 
   const Binding& binding_;
+  const Program& program_;
+  const std::byte* in_;
+  std::byte* out_;
   StreamTransport& streams_;
   Stream stream_;
-  const std::byte* in_ = nullptr;
-  std::byte* out_ = nullptr;
-  std::byte* held_ = nullptr;
+  StreamMemory held_;
+  std::optional<StreamMemory> pack_{};  // of the messages under way
+  std::size_t next_ = 0;                // operation
 };
 
 }  // namespace
@@ -175,8 +191,26 @@ void enqueue(const Binding& binding, Execution::Buffers buffers, StreamTransport
   }
   for (std::size_t segment = 0; segment < binding.segments; ++segment) {
     const Programs::Found found = binding.programs->find(segment, in_place && !copies);
-    StreamRun{binding, streams, stream}.enqueue(*found.program, in + found.shift,
-                                                out + found.shift);
+    StreamRun{binding, *found.program, {in + found.shift, out + found.shift}, streams, stream}
+        .run();
+  }
+}
+
+void enqueue_together(std::span<const StreamedMessage> calls, StreamTransport& streams,
+                      Stream stream) {
+  std::deque<StreamRun> runs;
+  std::vector<StreamMessage> messages;
+  for (const StreamedMessage& call : calls) {
+    const bool in_place = is_in_place(call.binding, call.buffers);
+    const Program& program = *call.binding.programs->find(0, in_place).program;
+    std::ranges::copy(
+        runs.emplace_back(call.binding, program, call.buffers, streams, stream).next_messages(),
+        std::back_inserter(messages));
+  }
+  if (!messages.empty()) streams.exchange(messages, stream);
+  for (StreamRun& run : runs) {
+    const bool has_more = run.go_on();
+    expects(!has_more, "messages of two ranks are one round");
   }
 }
 

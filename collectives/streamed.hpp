@@ -16,4 +16,14 @@ namespace tutti::inline v0::detail {
 void enqueue(const Binding& binding, Execution::Buffers buffers, StreamTransport& streams,
              Stream stream);
 
+/// A message between two ranks that starts with others.
+struct StreamedMessage {
+  const Binding& binding;
+  Execution::Buffers buffers;
+};
+/// Enqueues messages between two ranks as one group, so that none waits for another one. @param
+/// calls with such bindings. @param streams and @param stream as above. Throws likewise.
+void enqueue_together(std::span<const StreamedMessage> calls, StreamTransport& streams,
+                      Stream stream);
+
 }  // namespace tutti::inline v0::detail

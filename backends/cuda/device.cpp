@@ -16,16 +16,6 @@ constexpr unsigned kBlocksPerProcessor = 8;
 
 }  // namespace
 
-/// Does what ends something in our context; what fails then cannot be helped.
-template <class End>
-void Device::end(End end) const noexcept {
-  const DriverCalls& calls = driver_->calls();
-  CUcontext before = nullptr;
-  calls.current_context(&before);
-  if (calls.set_context(context_) == CUDA_SUCCESS) end(calls);
-  calls.set_context(before);
-}
-
 Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
     : driver_{std::move(driver)}, ordinal_{ordinal} {
   const int devices = driver_->devices();
@@ -48,32 +38,41 @@ Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
           "find one of tutti's kernels");
     }
   } catch (...) {
-    if (module_ != nullptr) end([this](const DriverCalls& ends) { ends.unload_module(module_); });
+    if (module_ != nullptr) within([this] { driver_->calls().unload_module(module_); });
     calls.release_context(device_);
     throw;
   }
 }
 
 void Device::free(CUdeviceptr data, CUstream stream) const noexcept {
-  end([=](const DriverCalls& calls) { calls.free(data, stream); });
+  within([=, this] { driver_->calls().free(data, stream); });
+}
+
+void Device::free(CUdeviceptr data) const noexcept {
+  within([=, this] { driver_->calls().free_now(data); });
+}
+
+void Device::destroy(CUevent event) const noexcept {
+  within([=, this] { driver_->calls().destroy_event(event); });
 }
 
 void Device::destroy(CUstream stream) const noexcept {
-  end([=](const DriverCalls& calls) { calls.destroy_stream(stream); });
+  within([=, this] { driver_->calls().destroy_stream(stream); });
 }
 
 Device::~Device() {
-  end([this](const DriverCalls& calls) { calls.unload_module(module_); });
+  within([this] { driver_->calls().unload_module(module_); });
   driver_->calls().release_context(device_);
 }
 
 Device::Current::Current(const Device& device) : calls_{device.driver().calls()} {
   device.driver().check(calls_.current_context(&before_), "ask for the current context");
-  device.driver().check(calls_.set_context(device.context_), "make a GPU current");
+  is_other_ = before_ != device.context_;
+  if (is_other_) device.driver().check(calls_.set_context(device.context_), "make a GPU current");
 }
 
 Device::Current::~Current() {
-  calls_.set_context(before_);
+  if (is_other_) calls_.set_context(before_);
 }
 
 std::string Device::name() const {

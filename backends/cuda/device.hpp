@@ -29,7 +29,7 @@ class Device {
   /// Makes the context this thread's as long as it lives, then the one that was it before.
   class Current {
    public:
-    /// @param device whose context. Throws Error{transport}.
+    /// @param device whose context, which mostly is current already. Throws Error{transport}.
     explicit Current(const Device& device);
     Current(const Current&) = delete;
     Current& operator=(const Current&) = delete;
@@ -38,6 +38,7 @@ class Device {
    private:
     const DriverCalls& calls_;
     CUcontext before_ = nullptr;
+    bool is_other_ = false;  // before
   };
 
   [[nodiscard]] const Driver& driver() const noexcept { return *driver_; }
@@ -50,16 +51,26 @@ class Device {
   /// Runs the kernel of a datatype. @param type any but opaque. @param work see KernelWork; not
   /// null-sized. @param stream of this device's context, which is current. Throws Error{transport}.
   void launch(Datatype type, const KernelWork& work, CUstream stream) const;
+  /// Does what ends something, in the context of this device; what fails then cannot be helped.
+  /// @param end called once, or not where there is no context any more.
+  template <class End>
+  void within(End end) const noexcept {
+    CUcontext before = nullptr;
+    driver_->calls().current_context(&before);
+    if (driver_->calls().set_context(context_) == CUDA_SUCCESS) end();
+    driver_->calls().set_context(before);
+  }
   /// Gives memory back, whatever context is current. @param data of cuMemAllocAsync. @param stream
   /// in whose order.
   void free(CUdeviceptr data, CUstream stream) const noexcept;
+  /// Gives memory back that was not allocated in a stream's order, likewise. @param data of it.
+  void free(CUdeviceptr data) const noexcept;
   /// Ends a stream, likewise. @param stream of this device.
   void destroy(CUstream stream) const noexcept;
+  /// Ends an event, likewise. @param event of this device.
+  void destroy(CUevent event) const noexcept;
 
  private:
-  template <class End>
-  void end(End end) const noexcept;
-
   std::shared_ptr<const Driver> driver_;
   int ordinal_;
   CUdevice device_ = 0;

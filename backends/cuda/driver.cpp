@@ -34,6 +34,15 @@ Driver::Driver() {
   library_.find("cuModuleGetFunction", calls_.function);
   library_.find("cuLaunchKernel", calls_.launch);
   library_.find("cuPointerGetAttributes", calls_.pointer_attributes);
+  library_.find("cuStreamIsCapturing", calls_.capturing);
+  library_.find("cuStreamWaitEvent", calls_.wait_event);
+  library_.find("cuStreamWriteValue64_v2", calls_.write_64);
+  library_.find("cuEventCreate", calls_.create_event);
+  library_.find("cuEventDestroy_v2", calls_.destroy_event);
+  library_.find("cuEventRecord", calls_.record_event);
+  library_.find("cuEventQuery", calls_.query_event);
+  library_.find("cuMemAlloc_v2", calls_.allocate_now);
+  library_.find("cuMemFree_v2", calls_.free_now);
   check(calls_.init(0), "start the CUDA driver");
 }
 

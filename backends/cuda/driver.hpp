@@ -42,6 +42,15 @@ struct DriverCalls {
   decltype(&::cuModuleGetFunction) function = nullptr;
   decltype(&::cuLaunchKernel) launch = nullptr;
   decltype(&::cuPointerGetAttributes) pointer_attributes = nullptr;
+  decltype(&::cuStreamIsCapturing) capturing = nullptr;
+  decltype(&::cuStreamWaitEvent) wait_event = nullptr;
+  decltype(&::cuStreamWriteValue64) write_64 = nullptr;
+  decltype(&::cuEventCreate) create_event = nullptr;
+  decltype(&::cuEventDestroy) destroy_event = nullptr;
+  decltype(&::cuEventRecord) record_event = nullptr;
+  decltype(&::cuEventQuery) query_event = nullptr;
+  decltype(&::cuMemAlloc) allocate_now = nullptr;
+  decltype(&::cuMemFree) free_now = nullptr;
 };
 
 /// The driver of this machine, ready to be called. Any thread may.

@@ -17,10 +17,13 @@ class Table {
       : calls_{device.driver().calls()}, stream_{stream} {
     const std::size_t bytes = places.size() * sizeof(void*);
     device.driver().check(calls_.allocate(&data_, bytes, stream), "allocate memory of a GPU");
-    // Memory of the host that is not pinned is read before the call returns.
-    const CUresult copied = calls_.copy(data_, address_of(places.data()), bytes, stream);
-    if (copied != CUDA_SUCCESS) calls_.free(data_, stream_);
-    device.driver().check(copied, "copy on a GPU");
+    // A graph that captures this keeps the addresses, but would keep no memory of the host.
+    CUresult result = CUDA_SUCCESS;
+    for (std::size_t i = 0; i < places.size() && result == CUDA_SUCCESS; ++i)
+      result = calls_.write_64(stream, data_ + i * sizeof(void*), address_of(places[i]),
+                               CU_STREAM_WRITE_VALUE_DEFAULT);
+    if (result != CUDA_SUCCESS) calls_.free(data_, stream_);
+    device.driver().check(result, "write to memory of a GPU");
   }
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;

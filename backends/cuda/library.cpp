@@ -22,10 +22,14 @@ void Library::Close::operator()(void* handle) const noexcept {
 }
 
 void* Library::address_of(const char* symbol) const {
-  void* const address = ::dlsym(handle_.get(), symbol);
+  void* const address = address_or_null(symbol);
   if (address != nullptr) return address;
   throw Error{ErrorCode::transport,
               name_ + " has no function " + symbol + ": it is too old; install a newer one"};
+}
+
+void* Library::address_or_null(const char* symbol) const noexcept {
+  return ::dlsym(handle_.get(), symbol);
 }
 
 }  // namespace tutti::inline v0::cuda

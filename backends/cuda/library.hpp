@@ -20,12 +20,19 @@ class Library {
   void find(const char* symbol, Function& function) const {
     function = reinterpret_cast<Function>(address_of(symbol));
   }
+  /// The same of a function that newer versions have. @return whether this one has it.
+  template <class Function>
+  bool find_newer(const char* symbol, Function& function) const noexcept {
+    function = reinterpret_cast<Function>(address_or_null(symbol));
+    return function != nullptr;
+  }
 
  private:
   struct Close {
     void operator()(void* handle) const noexcept;
   };
   [[nodiscard]] void* address_of(const char* symbol) const;
+  [[nodiscard]] void* address_or_null(const char* symbol) const noexcept;
 
   std::string name_;
   std::unique_ptr<void, Close> handle_;

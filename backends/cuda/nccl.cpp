@@ -32,6 +32,27 @@ Nccl::Nccl() {
   library_.find("ncclGroupEnd", calls_.end_group);
   library_.find("ncclSend", calls_.send);
   library_.find("ncclRecv", calls_.receive);
+  library_.find("ncclAllReduce", calls_.all_reduce);
+  library_.find("ncclReduce", calls_.reduce);
+  library_.find("ncclBroadcast", calls_.broadcast);
+  library_.find("ncclAllGather", calls_.all_gather);
+  library_.find("ncclReduceScatter", calls_.reduce_scatter);
+  find_newer();
+}
+
+void Nccl::find_newer() {
+  library_.find_newer("ncclAlltoAll", calls_.all_to_all);
+  library_.find_newer("ncclGather", calls_.gather);
+  library_.find_newer("ncclScatter", calls_.scatter);
+  if (!library_.find_newer("ncclMemAlloc", calls_.allocate) ||
+      !library_.find_newer("ncclMemFree", calls_.free))
+    calls_.allocate = nullptr;
+  if (!library_.find_newer("ncclCommRegister", calls_.enroll) ||
+      !library_.find_newer("ncclCommDeregister", calls_.dismiss))
+    calls_.enroll = nullptr;
+  if (!library_.find_newer("ncclCommWindowRegister", calls_.open_window) ||
+      !library_.find_newer("ncclCommWindowDeregister", calls_.close_window))
+    calls_.open_window = nullptr;
 }
 
 int Nccl::number() const {

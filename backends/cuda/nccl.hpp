@@ -4,6 +4,7 @@
 
 #include <nccl.h>
 
+#include <cstddef>
 #include <string>
 
 #include "library.hpp"
@@ -25,6 +26,30 @@ struct NcclCalls {
   decltype(&::ncclGroupEnd) end_group = nullptr;
   decltype(&::ncclSend) send = nullptr;
   decltype(&::ncclRecv) receive = nullptr;
+  decltype(&::ncclAllReduce) all_reduce = nullptr;
+  decltype(&::ncclReduce) reduce = nullptr;
+  decltype(&::ncclBroadcast) broadcast = nullptr;
+  decltype(&::ncclAllGather) all_gather = nullptr;
+  decltype(&::ncclReduceScatter) reduce_scatter = nullptr;
+
+  // Of versions after 2.18, whose headers this may be compiled with; null where there are none.
+  using BlocksCall = ncclResult_t (*)(const void* in, void* out, std::size_t count,
+                                      ncclDataType_t type, ncclComm_t communicator,
+                                      cudaStream_t stream);
+  using RootedCall = ncclResult_t (*)(const void* in, void* out, std::size_t count,
+                                      ncclDataType_t type, int root, ncclComm_t communicator,
+                                      cudaStream_t stream);
+  BlocksCall all_to_all = nullptr;                                     ///< 2.28.
+  RootedCall gather = nullptr;                                         ///< 2.28.
+  RootedCall scatter = nullptr;                                        ///< 2.28.
+  ncclResult_t (*allocate)(void** data, std::size_t bytes) = nullptr;  ///< 2.19.
+  ncclResult_t (*free)(void* data) = nullptr;                          ///< 2.19.
+  ncclResult_t (*enroll)(ncclComm_t communicator, void* data, std::size_t bytes,
+                         void** handle) = nullptr;  ///< ncclCommRegister, 2.19.
+  ncclResult_t (*dismiss)(ncclComm_t communicator, void* handle) = nullptr;  ///< Its end.
+  ncclResult_t (*open_window)(ncclComm_t communicator, void* data, std::size_t bytes, void** window,
+                              int flags) = nullptr;  ///< ncclCommWindowRegister, 2.27.
+  ncclResult_t (*close_window)(ncclComm_t communicator, void* window) = nullptr;  ///< Its end.
 };
 
 /// NCCL of this machine, 2.18 or newer: the first whose communicators start and end without
@@ -45,6 +70,7 @@ class Nccl {
 
  private:
   [[nodiscard]] int number() const;
+  void find_newer();
 
   Library library_{"libnccl.so.2"};
   NcclCalls calls_{};

@@ -231,6 +231,7 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
   friend Transport& transport_of(Communicator& communicator);
   friend void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams,
                              bool compares);
+  friend void wait_for_stream(Communicator& communicator, Stream stream, Duration timeout);
   friend std::shared_ptr<StreamTransport> streams_of(Communicator& communicator);
   friend detail::Selection select_for(Communicator& communicator, const Call& call,
                                       const Options& options);

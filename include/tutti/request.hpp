@@ -17,6 +17,7 @@ namespace detail {
 class Engine;
 class Execution;
 struct Requests;
+struct StreamedCall;
 }  // namespace detail
 
 /// A message that has come, or is announced, and waits to be received.
@@ -37,6 +38,9 @@ struct Arrival {
 /// soon as older ones have ended. Move-only. Dropping a pending one fails its communicator: the
 /// other ranks wait for messages that will never come. A call of it is one of its communicator,
 /// which serves one thread at a time.
+///
+/// Of a call on a stream of a GPU it says how far the stream is. Dropping it changes nothing: what
+/// is enqueued runs.
 class [[nodiscard]] TUTTI_API Request {
  public:
   /// No operation: test() is true.
@@ -51,7 +55,9 @@ class [[nodiscard]] TUTTI_API Request {
   ~Request();
 
   /// @return whether there is no operation, or it has been found to be done.
-  [[nodiscard]] bool is_empty() const noexcept { return execution_ == nullptr; }
+  [[nodiscard]] bool is_empty() const noexcept {
+    return execution_ == nullptr && streamed_ == nullptr;
+  }
   /// Makes progress. Throws the communicator's Error, in this and all later calls.
   /// @return whether the operation is done.
   bool test();
@@ -66,8 +72,11 @@ class [[nodiscard]] TUTTI_API Request {
   friend class Async;
   friend struct detail::Requests;
   Request(std::shared_ptr<detail::Engine> engine, detail::Execution* execution) noexcept;
+  Request(std::shared_ptr<detail::Engine> engine,
+          std::shared_ptr<detail::StreamedCall> call) noexcept;
   std::shared_ptr<detail::Engine> engine_;
   detail::Execution* execution_ = nullptr;
+  std::shared_ptr<detail::StreamedCall> streamed_;  // in its place, or null
 };
 
 /// Waits for all. @param requests of one communicator or several, which all make progress; empty
@@ -123,8 +132,12 @@ class [[nodiscard]] TUTTI_API Plan {
   friend class Plans;
   Plan(std::shared_ptr<detail::Engine> engine, detail::Execution* execution, const void* in,
        void* out, Duration timeout) noexcept;
+  Plan(std::shared_ptr<detail::Engine> engine, std::shared_ptr<detail::StreamedCall> call) noexcept;
+  void start_streamed(const void* in, void* out);
+  [[nodiscard]] bool is_empty() const noexcept;
   std::shared_ptr<detail::Engine> engine_;
   detail::Execution* execution_ = nullptr;
+  std::shared_ptr<detail::StreamedCall> streamed_;  // in its place, or null
   const void* in_ = nullptr;
   void* out_ = nullptr;
   Duration timeout_{0};

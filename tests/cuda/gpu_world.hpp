@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <tutti/cuda.hpp>
@@ -14,6 +13,7 @@
 
 #include "backends/cuda/device_memory.hpp"
 #include "tests/conformance/backends.hpp"
+#include "tests/support/each_rank.hpp"
 
 namespace tutti::harness {
 
@@ -66,19 +66,8 @@ class GpuWorld {
   }
   /// Runs a function on each rank, in threads. @return what each threw, or nothing.
   template <class Body>
-  std::vector<std::string> run(Body body) {
-    std::vector<std::string> errors(ranks_.size());
-    std::vector<std::thread> threads;
-    for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank)
-      threads.emplace_back([&, rank] {
-        try {
-          body(rank);
-        } catch (const Error& error) {
-          errors[static_cast<std::size_t>(rank)] = error.what();
-        }
-      });
-    for (std::thread& thread : threads) thread.join();
-    return errors;
+  std::vector<std::string> run(const Body& body) {
+    return errors_of_ranks(static_cast<int>(ranks_.size()), body);
   }
 
  private:

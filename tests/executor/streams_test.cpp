@@ -1,16 +1,20 @@
 // Calls on streams: every row of the catalog, on streams that keep no message.
+#include <algorithm>
+#include <array>
 #include <barrier>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include <tutti/batch.hpp>
 #include <tutti/spi/communicator.hpp>
 #include <tutti/spi/memory.hpp>
 
 #include "backends/sim/sim.hpp"
 #include "rows.hpp"
+#include "tests/runtime/worlds.hpp"
+#include "tests/support/each_rank.hpp"
 #include "threaded_streams.hpp"
 
 namespace tutti::harness {
@@ -21,7 +25,7 @@ const Stream kStream{nullptr};
 /// All ranks of a communicator that has streams, a thread for each.
 class StreamWorld {
  public:
-  explicit StreamWorld(int size) : cluster_{{.size = size}} {
+  explicit StreamWorld(int size) : hub_{size}, cluster_{{.size = size}} {
     for (Rank rank = 0; rank < size; ++rank) {
       ranks_.push_back(make_communicator(cluster_.transport(rank), make_host_memory()));
       attach_streams(ranks_.back(), hub_.transport(rank));
@@ -31,22 +35,11 @@ class StreamWorld {
   [[nodiscard]] StreamHub& hub() noexcept { return hub_; }
   /// @return the first error of each rank, or nothing.
   std::vector<std::string> run(const std::function<void(Rank)>& body) {
-    std::vector<std::string> errors(ranks_.size());
-    std::vector<std::thread> threads;
-    for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank)
-      threads.emplace_back([&, rank] {
-        try {
-          body(rank);
-        } catch (const Error& error) {
-          errors[static_cast<std::size_t>(rank)] = error.what();
-        }
-      });
-    for (std::thread& thread : threads) thread.join();
-    return errors;
+    return errors_of_ranks(static_cast<int>(ranks_.size()), body);
   }
 
  private:
-  StreamHub hub_{};
+  StreamHub hub_;
   sim::Cluster cluster_;
   std::vector<Communicator> ranks_{};
 };
@@ -141,18 +134,119 @@ TEST(StreamCalls, AreRefusedBeforeAnythingIsEnqueued) {
             }).find("a user's operator is a function of the host"),
             std::string::npos);
   EXPECT_NE(refusal_of([&] {
-              (void)world[0].async().all_reduce(data, sum, {.stream = kStream});
-            }).find("returns at once"),
-            std::string::npos);
-  EXPECT_NE(refusal_of([&] {
-              (void)world[0].plan().all_reduce(data, sum, {.stream = kStream});
-            }).find("returns at once"),
-            std::string::npos);
-  EXPECT_NE(refusal_of([&] {
               world[0].recv(std::span{data}, any_rank, 0, {.stream = kStream});
             }).find("any_rank"),
             std::string::npos);
   EXPECT_NO_THROW(world[0].all_reduce(data, sum, {.stream = kStream}));
+}
+
+/// Runs a body on all ranks of a world whose communicator has streams.
+void on_streams(StreamHub& hub, const std::function<void(Communicator&)>& body) {
+  test::expect_no_error(test::in_world({hub.size(), "shm", 1}, [&](Communicator& world) {
+    attach_streams(world, hub.transport(world.rank()));
+    body(world);
+  }));
+}
+
+TEST(StreamCalls, GiveHandlesAndPlans) {
+  StreamHub hub{3};
+  on_streams(hub, [](Communicator& world) {
+    std::vector<float> data(100, 1.0F), other(100, 2.0F);
+    Request one = world.async().all_reduce(data, sum, {.stream = kStream});
+    Request two = world.async().all_reduce(other, sum, {.stream = kStream});
+    one.wait();
+    EXPECT_TRUE(one.is_empty());
+    while (!two.test()) {
+    }
+    EXPECT_EQ(data[99] + other[99], 9.0F);
+    Plan plan = world.plan().all_reduce(data, sum, {.algorithm = "ring", .stream = kStream});
+    EXPECT_EQ(plan.algorithm(), "ring");
+    for (int i = 0; i < 3; ++i) plan.start();
+    plan.wait();
+    EXPECT_EQ(data[0], 81.0F);
+    plan.start(other.data(), other.data());
+    EXPECT_TRUE(plan.test());
+    EXPECT_EQ(other[0], 18.0F);
+    std::array<Request, 2> both{world.async().all_reduce(data, sum, {.stream = kStream}),
+                                world.async().all_reduce(other, sum)};
+    wait_all(both);
+    EXPECT_EQ(data[5] + other[5], 243.0F + 54.0F);
+  });
+}
+
+TEST(StreamCalls, MayStartTogether) {
+  StreamHub hub{4};
+  on_streams(hub, [](Communicator& world) {
+    const Rank rank = world.rank();
+    const Rank next = (rank + 1) % 4;
+    const Rank before = (rank + 3) % 4;
+    std::vector<int> mine(50, rank), theirs(50, -1), all(8, 1);
+    // One after the other these would wait for each other for ever.
+    batch([&] {
+      world.send(std::span<const int>{mine}, next, 0, {.stream = kStream});
+      world.recv(std::span{theirs}, before, 0, {.stream = kStream});
+      world.all_reduce(all, sum, {.stream = kStream});
+      Request dropped = world.async().all_reduce(all, sum, {.stream = kStream});
+      EXPECT_THROW((void)dropped.test(), Error);
+    });
+    EXPECT_EQ(theirs, std::vector<int>(50, before));
+    EXPECT_EQ(all, std::vector<int>(8, 4));
+  });
+}
+
+TEST(StreamCalls, AreThoseWhoseBuffersLieOnADevice) {
+  StreamHub hub{2};
+  std::vector<std::byte> device(4096);
+  hub.put_on_device(device);
+  on_streams(hub, [&](Communicator& world) {
+    const Rank rank = world.rank();
+    const std::span all{reinterpret_cast<float*>(device.data()) + 100 * rank, 100};
+    std::ranges::fill(all, 1.0F);
+    const Call call = call::all_reduce(all, all, sum);
+    EXPECT_NE(world.explain(call).find("assumed of threads"), std::string::npos);
+    world.all_reduce(all);
+    world.async().all_reduce(all, sum).wait();
+    batch([&] { world.all_reduce(all); });
+    EXPECT_EQ(all[99], 8.0F);
+    std::vector<float> host(100, 1.0F);
+    world.all_reduce(host);
+    EXPECT_EQ(host[0], 2.0F);
+  });
+}
+
+TEST(StreamCalls, TakeWhatTheLibraryHasOfItsOwn) {
+  StreamHub hub{3};
+  on_streams(hub, [](Communicator& world) {
+    const Rank rank = world.rank();
+    std::vector<std::uint8_t> data(100, static_cast<std::uint8_t>(rank));
+    world.broadcast(data, 2, {.stream = kStream});
+    EXPECT_EQ(data[99], 2);
+    world.broadcast(data, 1, {.algorithm = "native", .stream = kStream});
+    world.broadcast(data, 0, {.algorithm = "binomial", .stream = kStream});
+    std::vector<float> other(100);
+    world.broadcast(other, 2, {.stream = kStream});
+    EXPECT_EQ(
+        refusal_of([&] { world.broadcast(other, 2, {.algorithm = "native", .stream = kStream}); }),
+        "the algorithm 'native' cannot serve: threads has no such call");
+    const auto words = [&](const Call& call) { return world.explain(call, {.stream = kStream}); };
+    EXPECT_NE(words(call::broadcast(std::span{data}, 0)).find("native, threads's own call"),
+              std::string::npos);
+    EXPECT_NE(words(call::broadcast(std::span{other}, 0))
+                  .find("native cannot serve: threads has no such call"),
+              std::string::npos);
+  });
+  EXPECT_EQ(hub.native_calls(), 6);
+}
+
+TEST(StreamCalls, AreForGroupsToo) {
+  StreamHub hub{4};
+  on_streams(hub, [](Communicator& world) {
+    const Rank rank = world.rank();
+    Communicator half = world.split(rank % 2, 0);
+    std::vector<int> data(20, rank);
+    half.all_reduce(data, sum, {.stream = kStream});
+    EXPECT_EQ(data, std::vector<int>(20, rank % 2 == 0 ? 2 : 4));
+  });
 }
 
 TEST(StreamCalls, FailOnAllRanksWhereOneFails) {

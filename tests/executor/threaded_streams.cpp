@@ -12,6 +12,12 @@ namespace {
 constexpr std::chrono::seconds kPatience{20};
 constexpr int kRubbish = 0xa5;
 
+/// What is enqueued here has run.
+class Mark final : public StreamMark {
+ public:
+  [[nodiscard]] bool is_done() override { return true; }
+};
+
 class ThreadedStreams final : public StreamTransport {
  public:
   ThreadedStreams(StreamHub& hub, Rank self) : hub_{hub}, self_{self} {}
@@ -35,13 +41,36 @@ class ThreadedStreams final : public StreamTransport {
     sizes_.erase(found);
     hub_.count(-1);
   }
+  [[nodiscard]] std::shared_ptr<StreamTransport> divide(Communicator& part) override {
+    return hub_.divide(part);
+  }
+  [[nodiscard]] bool is_on_device(const void* data) const override {
+    return hub_.is_on_device(data);
+  }
+  [[nodiscard]] Stream own_stream() override { return nullptr; }
+  [[nodiscard]] bool is_captured(Stream) const override { return false; }
+  [[nodiscard]] std::unique_ptr<StreamMark> mark(Stream) override {
+    return std::make_unique<Mark>();
+  }
+  void follow(Stream, Stream) override {}
+  [[nodiscard]] std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) override {
+    return allocate_zeroed(memory_, bytes);
+  }
   void exchange(std::span<const StreamMessage> messages, Stream) override {
     hub_.exchange(self_, messages);
   }
+  void clear(std::byte* to, std::size_t bytes, Stream) override { std::memset(to, 0, bytes); }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream) override {
     memory_->copy(to, from, bytes);
   }
   void fold(const Fold& work, Stream) override { memory_->fold(work); }
+  /// The library under these streams has a broadcast, of bytes.
+  [[nodiscard]] bool has_native(const NativeCall& call) const override {
+    return call.collective == Collective::broadcast && call.type == Datatype::u8;
+  }
+  void run_native(const NativeCall& call, const std::byte* in, std::byte* out, Stream) override {
+    hub_.broadcast(self_, call.root, {in, call.count}, {out, call.count});
+  }
   void abort(const Error& cause) noexcept override { hub_.abort(cause); }
 
  private:
@@ -93,6 +122,29 @@ void StreamHub::exchange(Rank self, std::span<const StreamMessage> messages) {
   routes_.clear();
   changed_.notify_all();
   throw Error{*failure_};
+}
+
+void StreamHub::broadcast(Rank self, Rank root, std::span<const std::byte> in,
+                          std::span<std::byte> out) {
+  ++native_calls_;
+  std::vector<StreamMessage> messages;
+  if (self != root) messages.push_back({Transfer::Kind::recv, root, out.data(), out.size()});
+  for (Rank peer = 0; self == root && peer < size_; ++peer)
+    if (peer != root)
+      messages.push_back(
+          {Transfer::Kind::send, peer, const_cast<std::byte*>(in.data()), in.size()});
+  if (self == root && in.data() != out.data()) std::ranges::copy(in, out.begin());
+  exchange(self, messages);
+}
+
+std::shared_ptr<StreamTransport> StreamHub::divide(Communicator& part) {
+  StreamHub* hub = nullptr;
+  if (part.rank() == 0) {
+    const std::lock_guard lock{mutex_};
+    hub = &parts_.emplace_back(part.size());
+  }
+  part.broadcast(std::span{&hub, 1}, 0);
+  return hub->transport(part.rank());
 }
 
 void StreamHub::abort(const Error& cause) noexcept {

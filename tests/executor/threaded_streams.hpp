@@ -4,8 +4,10 @@
 /// that would never end.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include <tutti/communicator.hpp>
 #include <tutti/spi/streams.hpp>
 
 namespace tutti::harness {
@@ -20,6 +23,9 @@ namespace tutti::harness {
 /// Where ranks meet.
 class StreamHub {
  public:
+  /// @param size ranks.
+  explicit StreamHub(int size) : size_{size} {}
+  [[nodiscard]] int size() const noexcept { return size_; }
   /// @param rank whose. @return what its communicator enqueues on. The hub outlives it.
   [[nodiscard]] std::shared_ptr<StreamTransport> transport(Rank rank);
   /// @return allocations that are not given back yet.
@@ -27,8 +33,22 @@ class StreamHub {
   /// The exchange after so many others fails. @param exchanges how many, of all ranks.
   void fail_after(int exchanges) { left_ = exchanges; }
 
+  /// From now on these bytes pass for memory of a device. @param bytes which.
+  void put_on_device(std::span<const std::byte> bytes) { device_ = bytes; }
+  /// @param data any address. @return whether it lies there.
+  [[nodiscard]] bool is_on_device(const void* data) const noexcept {
+    const auto* const at = static_cast<const std::byte*>(data);
+    return at >= device_.data() && at < device_.data() + device_.size();
+  }
+  /// @return calls of the library's own so far, of all ranks.
+  [[nodiscard]] int native_calls() const noexcept { return native_calls_; }
+  /// @param part ranks that have a hub of their own. @return what one of them enqueues on.
+  [[nodiscard]] std::shared_ptr<StreamTransport> divide(Communicator& part);
+
   /// What a rank enqueues.
   void exchange(Rank self, std::span<const StreamMessage> messages);
+  /// A call of the library's own.
+  void broadcast(Rank self, Rank root, std::span<const std::byte> in, std::span<std::byte> out);
   /// Wakes all. @param cause what they throw.
   void abort(const Error& cause) noexcept;
   /// Throws what abort was told.
@@ -44,6 +64,10 @@ class StreamHub {
   using Queue = std::deque<Pending*>;
   void match(Queue& sends, Queue& receives);
 
+  int size_;
+  std::span<const std::byte> device_{};
+  std::atomic<int> native_calls_{0};
+  std::list<StreamHub> parts_{};
   std::mutex mutex_{};
   std::condition_variable changed_{};
   std::map<std::pair<Rank, Rank>, std::pair<Queue, Queue>> routes_{};  // sends and receives

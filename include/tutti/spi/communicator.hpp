@@ -26,14 +26,20 @@ namespace tutti::inline v0 {
                                                        const CommunicatorOptions& options = {});
 
 /// Has a communicator take calls with Options::stream. @param communicator of ranks, each of which
-/// does the same. Its groups and splits have none of it. @param streams what such calls are
-/// enqueued on; not null. @param compares whether ranks compare over the host's transport what they
-/// call, before it is enqueued; equal on all ranks. Throws Error{invalid_argument} where the
-/// communicator is empty.
+/// does the same. Its groups and splits take them too, by StreamTransport::divide. @param streams
+/// what such calls are enqueued on; not null. @param compares whether ranks compare over the host's
+/// transport what they call, before it is enqueued; equal on all ranks. Throws
+/// Error{invalid_argument} where the communicator is empty.
 TUTTI_API void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams,
                               bool compares = false);
 /// @param communicator of ranks. @return what was attached, or null. Throws likewise.
 [[nodiscard]] TUTTI_API std::shared_ptr<StreamTransport> streams_of(Communicator& communicator);
+
+/// Waits until a stream has done all that was enqueued on it. Where another rank fails, or the
+/// timeout passes, all that is under way is aborted, and the communicator has failed.
+/// @param communicator that has streams. @param stream of its calls. @param timeout how long.
+/// Throws Error{invalid_argument, timeout, peer_dead, transport}.
+TUTTI_API void wait_for_stream(Communicator& communicator, Stream stream, Duration timeout);
 
 /// @param communicator of ranks. @return the transport underneath. Throws Error{invalid_argument}
 /// where the communicator is empty.

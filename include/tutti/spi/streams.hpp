@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -14,12 +16,35 @@
 
 namespace tutti::inline v0 {
 
+class Communicator;
+
 /// One message of a group: a run of device memory.
 struct StreamMessage {
   Transfer::Kind kind = Transfer::Kind::send;  ///< Send or recv.
   Rank peer = 0;                               ///< The other end; may be the own rank.
   std::byte* data = nullptr;                   ///< Where. A send only reads it.
   std::size_t bytes = 0;                       ///< How many; more than zero.
+};
+
+/// A collective with equal blocks, which a library may have a call for.
+struct NativeCall {
+  Collective collective{};           ///< Which one.
+  Datatype type{};                   ///< Of the elements.
+  std::size_t element_bytes = 1;     ///< Of one element.
+  std::optional<OperatorKind> op{};  ///< Of a reduction.
+  Rank root = 0;                     ///< Where there is one.
+  std::size_t count = 0;             ///< Elements of the vector, or of a block; more than zero.
+};
+
+/// A point in a stream.
+class TUTTI_API StreamMark {
+ public:
+  StreamMark() = default;
+  StreamMark(const StreamMark&) = delete;
+  StreamMark& operator=(const StreamMark&) = delete;
+  virtual ~StreamMark() = default;
+  /// @return whether all that was enqueued before it is done. Throws Error what failed of that.
+  [[nodiscard]] virtual bool is_done() = 0;
 };
 
 /// Enqueues messages, copies and folds on streams, for the ranks of one communicator. All runs in
@@ -36,17 +61,42 @@ class TUTTI_API StreamTransport {
   /// @return what messages and bytes are taken to cost, by which algorithms are chosen; equal on
   /// all ranks.
   [[nodiscard]] virtual Tariff tariff() const = 0;
+  /// Makes the same for a part of its ranks. Collective over them. @param part a communicator of
+  /// them, the own one among them. @return what its calls are enqueued on. Throws, on all of them,
+  /// Error.
+  [[nodiscard]] virtual std::shared_ptr<StreamTransport> divide(Communicator& part) = 0;
+
   /// Refuses what cannot be enqueued, before anything is. Throws Error{invalid_argument} where the
   /// stream is none of its device, or bytes lie where the device does not see them; and what failed
   /// since the last call, such as Error{peer_dead, transport}. @param stream of the call. @param in
   /// the input. @param out the output; both may be empty.
   virtual void check(Stream stream, std::span<const std::byte> in, std::span<std::byte> out) = 0;
+  /// @param data any address. @return whether it lies in memory of a device, which the host cannot
+  /// touch.
+  [[nodiscard]] virtual bool is_on_device(const void* data) const = 0;
+  /// @return a stream for calls that say none; the same each time.
+  [[nodiscard]] virtual Stream own_stream() = 0;
+  /// @param stream of the device. @return whether what is enqueued on it is not run, but captured
+  /// in a graph.
+  [[nodiscard]] virtual bool is_captured(Stream stream) const = 0;
+  /// @param stream of the device, which is not captured. @return where it is now; it may outlive
+  /// this. Throws Error.
+  [[nodiscard]] virtual std::unique_ptr<StreamMark> mark(Stream stream) = 0;
+  /// What is enqueued from now on waits until another stream has come to where it is now.
+  /// @param stream that waits. @param other for which. Both of the device. Throws Error.
+  virtual void follow(Stream stream, Stream other) = 0;
+
   /// @param bytes more than zero. @param stream in whose order the memory may be used. @return
   /// device memory, aligned to 64 bytes. Throws std::bad_alloc, Error.
   [[nodiscard]] virtual std::byte* allocate(std::size_t bytes, Stream stream) = 0;
   /// Gives memory back, in the order of the stream. @param data what allocate gave. @param stream
   /// the same.
   virtual void deallocate(std::byte* data, Stream stream) noexcept = 0;
+  /// Allocates what messages move best. Collective. @param bytes more than zero, equal on all
+  /// ranks. @return device memory, zeroed, aligned to 64 bytes, which may outlive this. Throws
+  /// std::bad_alloc, Error.
+  [[nodiscard]] virtual std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) = 0;
+
   /// Enqueues messages that all start at once, and end before what is enqueued next begins. Between
   /// two ranks they match in the order in which they are enqueued, and both sides give a message
   /// the same number of bytes. Nothing of a message need be kept anywhere before it is received.
@@ -55,9 +105,19 @@ class TUTTI_API StreamTransport {
   /// Enqueues a copy without overlap. @param to destination. @param from source. @param bytes how
   /// many. @param stream of the call. Throws Error.
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) = 0;
+  /// Enqueues zeros. @param to where. @param bytes how many. @param stream of the call. Throws
+  /// Error.
+  virtual void clear(std::byte* to, std::size_t bytes, Stream stream) = 0;
   /// Enqueues a fold, as Memory::fold. @param work with a built-in operator. @param stream of the
   /// call. Throws Error.
   virtual void fold(const Fold& work, Stream stream) = 0;
+  /// @param call any. @return whether the library underneath has a call of its own for it; equal
+  /// on all ranks.
+  [[nodiscard]] virtual bool has_native(const NativeCall& call) const = 0;
+  /// Enqueues that call. @param call that has one. @param in the input. @param out the output; of
+  /// ranks that have none, null. @param stream of the call. Throws Error.
+  virtual void run_native(const NativeCall& call, const std::byte* in, std::byte* out,
+                          Stream stream) = 0;
   /// Fails all that is under way, on all ranks, so that streams go on. Idempotent. @param cause
   /// what other ranks are told, as far as they can be.
   virtual void abort(const Error& cause) noexcept = 0;

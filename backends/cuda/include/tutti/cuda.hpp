@@ -4,7 +4,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <memory>
 
+#include <tutti/buffer.hpp>
 #include <tutti/communicator.hpp>
 #include <tutti/export.hpp>
 
@@ -26,7 +29,8 @@ struct Options {
 /// Attaches a GPU on each rank, so that the communicator takes calls with Options::stream: our
 /// algorithms then run on the GPU, as messages of NCCL and kernels of our own, in the order of the
 /// stream, and the host waits for nothing. Collective, over the host's transport. Calls without a
-/// stream are the host's as before. Groups and splits of it have no GPU until one is attached.
+/// stream on memory of the host are the host's as before; on memory of the GPU they run on a stream
+/// of our own, and end before they return. Groups and splits of it have the same GPU.
 /// @param world of ranks, no two of which have the same GPU. @param options see Options.
 /// Throws, on all ranks alike, Error{transport} that says which rank lacks what: the driver, a GPU,
 /// NCCL 2.18 or newer; Error{invalid_argument} that names two ranks with one GPU, or a GPU that is
@@ -40,5 +44,19 @@ TUTTI_API void attach(Communicator& world, const Options& options = {});
 /// timeout how long to wait. Throws Error{invalid_argument, timeout, peer_dead, transport}.
 TUTTI_API void wait(Communicator& world, Stream stream,
                     Duration timeout = std::chrono::seconds{300});
+
+/// @param world to which a GPU is attached. @param bytes equal on all ranks. @return memory of the
+/// GPU, as of allocate. Throws likewise.
+[[nodiscard]] TUTTI_API std::shared_ptr<std::byte> allocate_bytes(Communicator& world,
+                                                                  std::size_t bytes);
+/// Allocates memory that NCCL moves best: registered with it, and, where it has that, symmetric
+/// (ncclCommWindowRegister). Collective. The host cannot touch the elements.
+/// @tparam T type of the elements. @param world to which a GPU is attached. @param count of
+/// elements, equal on all ranks. @return them, zeroed, in memory of the GPU. Throws std::bad_alloc,
+/// Error{invalid_argument, transport}.
+template <class T>
+[[nodiscard]] Buffer<T> allocate(Communicator& world, std::size_t count) {
+  return Buffer<T>{allocate_bytes(world, Buffer<T>::bytes_of(count)), count, false};
+}
 
 }  // namespace tutti::inline v0::cuda

@@ -1,0 +1,38 @@
+#include "event.hpp"
+
+#include <utility>
+
+#include <tutti/error.hpp>
+
+namespace tutti::inline v0::cuda {
+
+Event::Event(std::shared_ptr<const Device> device, CUstream stream) : device_{std::move(device)} {
+  const Device::Current current{*device_};
+  const Driver& driver = device_->driver();
+  driver.check(driver.calls().create_event(&event_, CU_EVENT_DISABLE_TIMING), "make an event");
+  const CUresult result = driver.calls().record_event(event_, stream);
+  if (result != CUDA_SUCCESS) device_->destroy(event_);
+  driver.check(result, "record an event");
+}
+
+Event::~Event() {
+  device_->destroy(event_);
+}
+
+bool Event::is_done() {
+  const Device::Current current{*device_};
+  const Driver& driver = device_->driver();
+  const CUresult result = driver.calls().query_event(event_);
+  if (result == CUDA_ERROR_NOT_READY) return false;
+  driver.check(result, "run what was enqueued on a stream");
+  return true;
+}
+
+void Event::hold(CUstream stream) const {
+  const Device::Current current{*device_};
+  const Driver& driver = device_->driver();
+  driver.check(driver.calls().wait_event(stream, event_, CU_EVENT_WAIT_DEFAULT),
+               "have a stream wait for another one");
+}
+
+}  // namespace tutti::inline v0::cuda

@@ -1,0 +1,29 @@
+/// @file
+/// Points in streams.
+#pragma once
+
+#include <memory>
+
+#include <tutti/spi/streams.hpp>
+
+#include "device.hpp"
+
+namespace tutti::inline v0::cuda {
+
+/// An event of a device, recorded in a stream.
+class Event final : public StreamMark {
+ public:
+  /// @param device not null. @param stream of it; where it is now. Throws Error{transport}.
+  Event(std::shared_ptr<const Device> device, CUstream stream);
+  ~Event() override;
+
+  [[nodiscard]] bool is_done() override;
+  /// What is enqueued from now on waits for it. @param stream of the same device. Throws Error.
+  void hold(CUstream stream) const;
+
+ private:
+  std::shared_ptr<const Device> device_;
+  CUevent event_ = nullptr;
+};
+
+}  // namespace tutti::inline v0::cuda

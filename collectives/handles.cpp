@@ -1,0 +1,160 @@
+// Handles of calls under way, and of calls that run again and again.
+#include <tutti/request.hpp>
+
+#include <utility>
+
+#include <tutti/attempt.hpp>
+#include <tutti/batch.hpp>
+
+#include "engine.hpp"
+#include "start_or_enlist.hpp"
+
+namespace tutti::inline v0 {
+
+Request::Request(std::shared_ptr<detail::Engine> engine, detail::Execution* execution) noexcept
+    : engine_{std::move(engine)}, execution_{execution} {}
+
+Request::Request(std::shared_ptr<detail::Engine> engine,
+                 std::shared_ptr<detail::StreamedCall> call) noexcept
+    : engine_{std::move(engine)}, streamed_{std::move(call)} {}
+
+Request::Request(Request&& other) noexcept
+    : engine_{std::move(other.engine_)},
+      execution_{std::exchange(other.execution_, nullptr)}, streamed_{std::move(other.streamed_)} {}
+
+Request& Request::operator=(Request&& other) noexcept {
+  Request taken{std::move(other)};  // ends with what was ours
+  std::swap(engine_, taken.engine_);
+  std::swap(execution_, taken.execution_);
+  std::swap(streamed_, taken.streamed_);
+  return *this;
+}
+
+Request::~Request() {
+  if (execution_ != nullptr) engine_->drop(execution_);
+  if (streamed_ != nullptr && streamed_->is_enlisted) engine_->streamed().strike(*streamed_);
+}
+
+bool Request::test() {
+  if (engine_ == nullptr) return true;
+  const detail::Use use{engine_};
+  if (streamed_ != nullptr) {
+    if (!engine_->streamed().test(*streamed_)) return false;
+    streamed_.reset();
+  }
+  if (execution_ == nullptr) return true;
+  if (!engine_->progress().test(*execution_)) return false;
+  engine_->release(std::exchange(execution_, nullptr));
+  return true;
+}
+
+void Request::wait() {
+  if (engine_ == nullptr) return;
+  const detail::Use use{engine_};
+  if (streamed_ != nullptr) engine_->streamed().wait(*std::exchange(streamed_, nullptr));
+  if (execution_ == nullptr) return;
+  engine_->progress().wait(*execution_);
+  engine_->release(std::exchange(execution_, nullptr));
+}
+
+Result<bool> Request::try_test() noexcept {
+  return detail::attempt([this] { return test(); });
+}
+Result<void> Request::try_wait() noexcept {
+  return detail::attempt([this] { wait(); });
+}
+
+Plan::Plan(std::shared_ptr<detail::Engine> engine, detail::Execution* execution, const void* in,
+           void* out, Duration timeout) noexcept
+    : engine_{std::move(engine)}, execution_{execution}, in_{in}, out_{out}, timeout_{timeout} {}
+
+Plan::Plan(std::shared_ptr<detail::Engine> engine,
+           std::shared_ptr<detail::StreamedCall> call) noexcept
+    : engine_{std::move(engine)}, streamed_{std::move(call)}, in_{streamed_->buffers.in},
+      out_{streamed_->buffers.out} {}
+
+Plan::Plan(Plan&& other) noexcept
+    : engine_{std::move(other.engine_)},
+      execution_{std::exchange(other.execution_, nullptr)}, streamed_{std::move(other.streamed_)},
+      in_{other.in_}, out_{other.out_}, timeout_{other.timeout_} {}
+
+Plan& Plan::operator=(Plan&& other) noexcept {
+  Plan taken{std::move(other)};  // ends with what was ours
+  std::swap(engine_, taken.engine_);
+  std::swap(execution_, taken.execution_);
+  std::swap(streamed_, taken.streamed_);
+  in_ = taken.in_;
+  out_ = taken.out_;
+  timeout_ = taken.timeout_;
+  return *this;
+}
+
+Plan::~Plan() {
+  if (execution_ != nullptr) engine_->drop(execution_);
+  if (streamed_ != nullptr && streamed_->is_enlisted) engine_->streamed().strike(*streamed_);
+}
+
+void Plan::start() {
+  start(in_, out_);
+}
+
+/// The run before need not be over: runs follow each other on their stream.
+void Plan::start_streamed(const void* in, void* out) {
+  const detail::Use use{engine_};
+  if (streamed_->is_enlisted)
+    throw Error{ErrorCode::invalid_argument,
+                "the plan is in a batch that has not started yet; start it again after the batch"};
+  streamed_->buffers = {in, out};
+  detail::start_or_enlist(engine_, streamed_, false);
+}
+
+void Plan::start(const void* in, void* out) {
+  if (streamed_ != nullptr) return start_streamed(in, out);
+  if (execution_ == nullptr)
+    throw Error{ErrorCode::invalid_argument,
+                "the plan is empty, because it was moved from; start the one it was moved to"};
+  const detail::Use use{engine_};
+  if (!execution_->done() || execution_->is_enlisted())
+    throw Error{ErrorCode::invalid_argument,
+                "the plan is running; wait for it before starting again"};
+  detail::start_or_enlist(engine_, *execution_, in, out, {.timeout = timeout_});
+}
+
+bool Plan::test() {
+  if (is_empty()) return true;
+  const detail::Use use{engine_};
+  if (streamed_ != nullptr) return engine_->streamed().test(*streamed_);
+  return engine_->progress().test(*execution_);
+}
+void Plan::wait() {
+  if (is_empty()) return;
+  const detail::Use use{engine_};
+  if (streamed_ != nullptr) return engine_->streamed().wait(*streamed_);
+  engine_->progress().wait(*execution_);
+}
+Result<void> Plan::try_start() noexcept {
+  return detail::attempt([this] { start(); });
+}
+Result<void> Plan::try_start(const void* in, void* out) noexcept {
+  return detail::attempt([&] { start(in, out); });
+}
+Result<bool> Plan::try_test() noexcept {
+  return detail::attempt([this] { return test(); });
+}
+Result<void> Plan::try_wait() noexcept {
+  return detail::attempt([this] { wait(); });
+}
+
+const std::string& Plan::algorithm() const noexcept {
+  static const std::string none{};
+  if (streamed_ != nullptr) return streamed_->binding->algorithm;
+  return execution_ == nullptr ? none : execution_->binding().algorithm;
+}
+bool Plan::is_empty() const noexcept {
+  return execution_ == nullptr && streamed_ == nullptr;
+}
+std::size_t Plan::segment() const noexcept {
+  return execution_ == nullptr ? 0 : execution_->binding().segment_bytes;
+}
+
+}  // namespace tutti::inline v0

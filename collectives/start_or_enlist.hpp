@@ -1,0 +1,31 @@
+/// @file
+/// How a call starts that may be one of a batch.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <tutti/batch.hpp>
+
+#include "engine.hpp"
+
+namespace tutti::inline v0::detail {
+
+/// Starts a call, at once or with the others of this thread's batch.
+inline void start_or_enlist(const std::shared_ptr<Engine>& engine, Execution& execution,
+                            const void* in, void* out, const Engine::Enlistment& how) {
+  BatchScope* const batch = BatchScope::current();
+  if (batch == nullptr) return engine->start(execution, in, out, how.timeout);
+  engine->enlist(execution, in, out, how);
+  batch->add(engine);
+}
+/// The same of a call on a stream. @param blocks whether a batch waits for it.
+inline void start_or_enlist(const std::shared_ptr<Engine>& engine,
+                            const std::shared_ptr<StreamedCall>& call, bool blocks) {
+  BatchScope* const batch = BatchScope::current();
+  if (batch == nullptr) return engine->start_streamed(*call);
+  engine->enlist_streamed(call, blocks);
+  batch->add(engine);
+}
+
+}  // namespace tutti::inline v0::detail

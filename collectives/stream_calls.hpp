@@ -1,0 +1,91 @@
+/// @file
+/// Calls on streams of a GPU: what they run, how they start, alone or in a batch, and how their
+/// ends are found.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <tutti/spi/streams.hpp>
+
+#include "execution.hpp"
+#include "failures.hpp"
+#include "selector/selectors.hpp"
+
+namespace tutti::inline v0::detail {
+
+/// A call on a stream, as its handle and its batch know it.
+struct StreamedCall {
+  std::shared_ptr<const Binding> binding{};  ///< What to do.
+  RunBuffers buffers{};                      ///< On which memory.
+  Stream stream{};                           ///< Where.
+  Duration timeout{0};                       ///< Of a wait for its end.
+  bool is_marked = false;                    ///< Whether somebody asks for its end.
+  bool is_enlisted = false;                  ///< Whether its batch has not started.
+  std::unique_ptr<StreamMark> mark{};        ///< Its end; null: it has not begun, or is done.
+};
+
+/// Those of one communicator. Called by the thread that is in its engine.
+class StreamCalls {
+ public:
+  /// @param streams what they are enqueued on; not null. @param catalog as Selectors. @param
+  /// failures of the communicator.
+  StreamCalls(std::shared_ptr<StreamTransport> streams,
+              const std::shared_ptr<const Catalog>& catalog, Failures& failures);
+
+  [[nodiscard]] const std::shared_ptr<StreamTransport>& transport() const noexcept {
+    return streams_;
+  }
+  /// @param call any. @param options of it. @return whether it is one of these: by its stream, or
+  /// by where its buffers lie.
+  [[nodiscard]] bool takes(const Call& call, const Options& options) const;
+  /// What a problem runs, as a binding. @param problem checked. @param self the own rank.
+  /// Throws Error{invalid_argument} where a forced algorithm cannot serve.
+  [[nodiscard]] Binding bind(const Problem& problem, Rank self);
+  /// @return what it would run on a stream by schedules, and why.
+  [[nodiscard]] Selection select(const Problem& problem) { return selectors_.select(problem); }
+  /// @return what it would run, in words.
+  [[nodiscard]] std::string explain(const Problem& problem);
+  /// Refuses what cannot run on streams. Throws Error{invalid_argument}.
+  static void check_call(const Call& call);
+  /// Refuses buffers and streams that cannot serve. @param call with a binding. Throws
+  /// Error{invalid_argument}, and what failed before.
+  void check(const StreamedCall& call);
+  /// Has a call know where its stream is. @param call that is marked. Throws as check.
+  void mark(StreamedCall& call);
+  /// Enqueues. @param call that was checked. Throws Error, of which the communicator has failed.
+  void start(StreamedCall& call);
+  /// @return whether it is done. Throws Error, of which the communicator has failed.
+  [[nodiscard]] bool test(StreamedCall& call);
+  /// Waits until it is. Throws likewise, and Error{timeout}.
+  void wait(StreamedCall& call);
+
+  /// Notes that a call starts with others. @param call that was checked. @param blocks whether the
+  /// batch waits for it.
+  void enlist(std::shared_ptr<StreamedCall> call, bool blocks);
+  /// Takes a call out of its batch.
+  void strike(StreamedCall& call) noexcept;
+  /// Enqueues what was enlisted, messages between two ranks as one group. Throws as start.
+  void start_enlisted();
+  /// Waits for those that block. Throws as wait.
+  void wait_awaited();
+  /// Forgets those that have not started.
+  void end_batch() noexcept;
+
+ private:
+  void check_captured(const StreamedCall& call) const;
+  [[nodiscard]] std::string why_not_native(const Problem& problem) const;
+  template <class Part>
+  void attempt(Part part);
+  void enqueue_messages(std::span<const std::shared_ptr<StreamedCall>> calls);
+
+  std::shared_ptr<StreamTransport> streams_;
+  Selectors selectors_;
+  Failures& failures_;
+  std::vector<std::shared_ptr<StreamedCall>> enlisted_{};
+  std::vector<std::shared_ptr<StreamedCall>> awaited_{};  // by a batch
+};
+
+}  // namespace tutti::inline v0::detail
