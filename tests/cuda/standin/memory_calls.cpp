@@ -98,7 +98,7 @@ CUresult cuMemAllocAsync(CUdeviceptr* start, size_t bytes, CUstream stream) {
     const CUdeviceptr room = arena.reserve(bytes, true);
     if (room == 0) return CUDA_ERROR_OUT_OF_MEMORY;
     *start = room;
-    return on.enqueue({.run = [&arena, room] {
+    return on.enqueue({.run = [&arena, room](const Stream&) {
       arena.open(room);
       return CUDA_SUCCESS;
     }});
@@ -112,7 +112,7 @@ CUresult cuMemFreeAsync(CUdeviceptr start, CUstream stream) {
     Arena* const arena = retire(start);
     if (arena == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return on->enqueue({.run =
-                            [arena, start] {
+                            [arena, start](const Stream&) {
                               arena->close(start);
                               return CUDA_SUCCESS;
                             },
@@ -149,11 +149,14 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
     if (to == 0 || from == 0) return CUDA_ERROR_INVALID_VALUE;
     const bool is_staged =
         driver().memory.find(from).type == 0 && driver().memory.device_of(from) < 0;
-    if (!is_staged) return on.enqueue({.run = [to, from, bytes] { return copy(to, from, bytes); }});
+    if (!is_staged)
+      return on.enqueue(
+          {.run = [to, from, bytes](const Stream&) { return copy(to, from, bytes); }});
     const auto* const begin = static_cast<const std::byte*>(pointer_of(from));
     const auto stage = std::make_shared<std::vector<std::byte>>(begin, begin + bytes);
-    return on.enqueue(
-        {.run = [to, stage, bytes] { return copy(to, address_of(stage->data()), bytes); }});
+    return on.enqueue({.run = [to, stage, bytes](const Stream&) {
+      return copy(to, address_of(stage->data()), bytes);
+    }});
   });
 }
 
@@ -161,7 +164,8 @@ CUresult cuMemsetD8Async(CUdeviceptr start, unsigned char value, size_t bytes, C
   return call_on_stream(__func__, stream, [&](Stream& on) {
     if (bytes == 0) return CUDA_SUCCESS;
     if (start == 0) return CUDA_ERROR_INVALID_VALUE;
-    return on.enqueue({.run = [start, value, bytes] { return fill(start, value, bytes); }});
+    return on.enqueue(
+        {.run = [start, value, bytes](const Stream&) { return fill(start, value, bytes); }});
   });
 }
 
