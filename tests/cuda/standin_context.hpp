@@ -2,6 +2,7 @@
 /// What tests of the stand-in for the CUDA driver share: a context with a stream and memory.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <latch>
@@ -20,6 +21,28 @@ inline constexpr std::size_t kBytes = kCount * sizeof(float);
 
 inline CUdeviceptr address_of(const void* pointer) {
   return reinterpret_cast<CUdeviceptr>(pointer);
+}
+
+/// What the driver tells of a pointer.
+struct Known {
+  unsigned type = 99;
+  int device = 99;
+  CUdeviceptr on_device = 0;
+  void* on_host = nullptr;
+  void* start = nullptr;
+  std::size_t bytes = 0;
+};
+
+inline Known known_of(CUdeviceptr pointer) {
+  Known known;
+  std::array attributes{CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                        CU_POINTER_ATTRIBUTE_DEVICE_POINTER,   CU_POINTER_ATTRIBUTE_HOST_POINTER,
+                        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+  std::array<void*, 6> data{&known.type,    &known.device, &known.on_device,
+                            &known.on_host, &known.start,  &known.bytes};
+  EXPECT_EQ(cuPointerGetAttributes(attributes.size(), attributes.data(), data.data(), pointer),
+            CUDA_SUCCESS);
+  return known;
 }
 
 /// Holds a stream back until it is opened.
@@ -43,8 +66,13 @@ class CudaStandin : public ::testing::Test {
     ASSERT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
     ASSERT_EQ(cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
     ASSERT_EQ(cuMemAlloc(&memory_, kBytes), CUDA_SUCCESS);
+    void* pinned = nullptr;
+    ASSERT_EQ(cuMemHostAlloc(&pinned, 2 * kBytes, 0), CUDA_SUCCESS);
+    pinned_ = static_cast<float*>(pinned);
+    std::fill_n(pinned_, 2 * kCount, 0.0F);
   }
   void TearDown() override {
+    cuMemFreeHost(pinned_);
     cuMemFree(memory_);
     cuStreamDestroy(stream_);
     EXPECT_EQ(cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
@@ -78,13 +106,13 @@ class CudaStandin : public ::testing::Test {
   }
 
   CUresult copy_out(CUdeviceptr from, std::size_t bytes) {
-    return cuMemcpyAsync(address_of(host_.data()), from, bytes, stream_);
+    return cuMemcpyAsync(address_of(pinned_), from, bytes, stream_);
   }
 
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
   CUdeviceptr memory_ = 0;
-  std::array<std::byte, 2 * kBytes> host_{};
+  float* pinned_ = nullptr;  ///< 2 * kCount, full of zeros.
 };
 
 /// The same with a kernel and what it folds.

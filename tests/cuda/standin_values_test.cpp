@@ -15,17 +15,17 @@ class CudaStandinValues : public CudaStandin {
  protected:
   void SetUp() override {
     CudaStandin::SetUp();
-    ASSERT_EQ(cuMemHostAlloc(&pinned_, kWords * sizeof(std::uint64_t), 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemHostAlloc(&words_, kWords * sizeof(std::uint64_t), 0), CUDA_SUCCESS);
     for (std::size_t i = 0; i < kWords; ++i) word(i) = 0;
     ASSERT_EQ(cuStreamCreate(&other_, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
   }
   void TearDown() override {
     cuStreamDestroy(other_);
-    cuMemFreeHost(pinned_);
+    cuMemFreeHost(words_);
     CudaStandin::TearDown();
   }
 
-  std::uint64_t& word(std::size_t i) { return static_cast<std::uint64_t*>(pinned_)[i]; }
+  std::uint64_t& word(std::size_t i) { return static_cast<std::uint64_t*>(words_)[i]; }
   CUdeviceptr place(std::size_t i) { return address_of(&word(i)); }
   void store(std::size_t i, std::uint64_t value) { std::atomic_ref{word(i)}.store(value); }
 
@@ -53,7 +53,7 @@ class CudaStandinValues : public CudaStandin {
   }
 
   static constexpr std::size_t kWords = 4;
-  void* pinned_ = nullptr;
+  void* words_ = nullptr;
   CUstream other_ = nullptr;
 };
 
