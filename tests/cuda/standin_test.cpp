@@ -1,93 +1,14 @@
 // The stand-in for the CUDA driver: whether it does what tests of the backend rely on.
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <latch>
-#include <vector>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cuda.h>
-#include <gtest/gtest.h>
-
-#include <tutti/types.hpp>
-#include "backends/cuda/kernel_work.hpp"
+#include "tests/cuda/standin_context.hpp"
 
 namespace tutti::standin {
 namespace {
-
-constexpr std::size_t kCount = 1000;
-constexpr std::size_t kBytes = kCount * sizeof(float);
-
-CUdeviceptr address_of(const void* pointer) {
-  return reinterpret_cast<CUdeviceptr>(pointer);
-}
-
-/// Holds a stream back until it is opened.
-class Gate {
- public:
-  void close(CUstream stream) { EXPECT_EQ(cuLaunchHostFunc(stream, &wait, this), CUDA_SUCCESS); }
-  void open() { opened_.count_down(); }
-
- private:
-  static void wait(void* gate) { static_cast<Gate*>(gate)->opened_.wait(); }
-
-  std::latch opened_{1};
-};
-
-class CudaStandin : public ::testing::Test {
- protected:
-  void SetUp() override {
-    ::testing::GTEST_FLAG(death_test_style) = "threadsafe";
-    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
-    ASSERT_EQ(cuDevicePrimaryCtxRetain(&context_, 0), CUDA_SUCCESS);
-    ASSERT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
-    ASSERT_EQ(cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-    ASSERT_EQ(cuMemAlloc(&memory_, kBytes), CUDA_SUCCESS);
-  }
-  void TearDown() override {
-    cuMemFree(memory_);
-    cuStreamDestroy(stream_);
-    EXPECT_EQ(cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
-  }
-
-  /// What the device's memory holds.
-  std::vector<float> read(CUdeviceptr from) {
-    std::vector<float> values(kCount);
-    EXPECT_EQ(cuMemcpyAsync(address_of(values.data()), from, kBytes, stream_), CUDA_SUCCESS);
-    EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
-    return values;
-  }
-
-  /// Device memory full of a value.
-  CUdeviceptr filled(float value) {
-    CUdeviceptr memory = 0;
-    const std::vector<float> values(kCount, value);
-    EXPECT_EQ(cuMemAlloc(&memory, kBytes), CUDA_SUCCESS);
-    EXPECT_EQ(cuMemcpyAsync(memory, address_of(values.data()), kBytes, stream_), CUDA_SUCCESS);
-    EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
-    return memory;
-  }
-
-  /// Expects that the context has failed, and that no call hides it.
-  void expect_illegal_address() {
-    CUdeviceptr memory = 0;
-    EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_ERROR_ILLEGAL_ADDRESS);
-    EXPECT_EQ(cuStreamQuery(stream_), CUDA_ERROR_ILLEGAL_ADDRESS);
-    EXPECT_EQ(cuMemAlloc(&memory, kBytes), CUDA_ERROR_ILLEGAL_ADDRESS);
-    EXPECT_EQ(cuMemsetD8Async(memory_, 0, 1, nullptr), CUDA_ERROR_ILLEGAL_ADDRESS);
-  }
-
-  CUresult copy_out(CUdeviceptr from, std::size_t bytes) {
-    return cuMemcpyAsync(address_of(host_.data()), from, bytes, stream_);
-  }
-
-  CUcontext context_ = nullptr;
-  CUstream stream_ = nullptr;
-  CUdeviceptr memory_ = 0;
-  std::array<std::byte, 2 * kBytes> host_{};
-};
 
 TEST_F(CudaStandin, FreshMemoryHoldsNoZeros) {
   std::array<unsigned char, sizeof(float)> expected{};
@@ -101,18 +22,17 @@ TEST_F(CudaStandin, AStreamKeepsItsOrderAndNobodyWaits) {
   Gate gate;
   gate.close(stream_);
   std::vector<float> sent(kCount, 1.0F);
-  std::vector<float> got(kCount);
   EXPECT_EQ(cuMemsetD8Async(memory_, 0xFF, kBytes, stream_), CUDA_SUCCESS);
   EXPECT_EQ(cuMemcpyAsync(memory_, address_of(sent.data()), kBytes, stream_), CUDA_SUCCESS);
   EXPECT_EQ(cuMemsetD8Async(memory_, 0, kBytes / 2, stream_), CUDA_SUCCESS);
-  EXPECT_EQ(cuMemcpyAsync(address_of(got.data()), memory_, kBytes, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(copy_out(memory_, kBytes), CUDA_SUCCESS);
   EXPECT_EQ(cuStreamQuery(stream_), CUDA_ERROR_NOT_READY);
   gate.open();
   EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
   EXPECT_EQ(cuStreamQuery(stream_), CUDA_SUCCESS);
   std::vector<float> expected(kCount, 1.0F);
   std::fill_n(expected.begin(), kCount / 2, 0.0F);
-  EXPECT_EQ(got, expected);
+  EXPECT_EQ(std::vector<float>(pinned_, pinned_ + kCount), expected);
 }
 
 TEST_F(CudaStandin, AnEventOrdersTwoStreams) {
@@ -128,8 +48,8 @@ TEST_F(CudaStandin, AnEventOrdersTwoStreams) {
   EXPECT_EQ(cuMemsetD8Async(memory_, 0, kBytes, stream_), CUDA_SUCCESS);
   EXPECT_EQ(cuEventRecord(events[1], stream_), CUDA_SUCCESS);
   EXPECT_EQ(cuStreamWaitEvent(other, events[1], CU_EVENT_WAIT_DEFAULT), CUDA_SUCCESS);
-  std::vector<float> got(kCount, 1.0F);
-  EXPECT_EQ(cuMemcpyAsync(address_of(got.data()), memory_, kBytes, other), CUDA_SUCCESS);
+  std::fill_n(pinned_, kCount, 1.0F);
+  EXPECT_EQ(cuMemcpyAsync(address_of(pinned_), memory_, kBytes, other), CUDA_SUCCESS);
   EXPECT_EQ(cuEventQuery(events[1]), CUDA_ERROR_NOT_READY);
   EXPECT_EQ(cuStreamQuery(other), CUDA_ERROR_NOT_READY);
   float milliseconds = -1;
@@ -138,7 +58,7 @@ TEST_F(CudaStandin, AnEventOrdersTwoStreams) {
   gate.open();
   EXPECT_EQ(cuEventSynchronize(events[1]), CUDA_SUCCESS);
   EXPECT_EQ(cuStreamSynchronize(other), CUDA_SUCCESS);
-  EXPECT_EQ(got, std::vector<float>(kCount));
+  EXPECT_EQ(std::vector<float>(pinned_, pinned_ + kCount), std::vector<float>(kCount));
   EXPECT_EQ(cuEventElapsedTime(&milliseconds, events[0], events[1]), CUDA_SUCCESS);
   EXPECT_GE(milliseconds, 0);
   for (CUevent event : events) EXPECT_EQ(cuEventDestroy(event), CUDA_SUCCESS);
@@ -217,66 +137,18 @@ TEST_F(CudaStandin, MemoryEndsAndComesBack) {
   }
 }
 
-struct Known {
-  unsigned type = 99;
-  int device = 99;
-};
-
-Known known_of(CUdeviceptr pointer) {
-  Known known;
-  std::array attributes{CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
-  std::array<void*, 2> data{&known.type, &known.device};
-  EXPECT_EQ(cuPointerGetAttributes(2, attributes.data(), data.data(), pointer), CUDA_SUCCESS);
-  return known;
-}
-
 TEST_F(CudaStandin, PointersAreKnown) {
   void* pinned = nullptr;
   EXPECT_EQ(cuMemHostAlloc(&pinned, kBytes, CU_MEMHOSTALLOC_PORTABLE), CUDA_SUCCESS);
   EXPECT_EQ(known_of(memory_ + kBytes - 1).type, CU_MEMORYTYPE_DEVICE);
   EXPECT_EQ(known_of(memory_).device, 0);
   EXPECT_EQ(known_of(address_of(pinned) + 1).type, CU_MEMORYTYPE_HOST);
-  EXPECT_EQ(known_of(address_of(host_.data())).type, 0U);
+  const int local = 0;
+  EXPECT_EQ(known_of(address_of(&local)).type, 0U);
   EXPECT_EQ(cuMemFreeHost(pinned), CUDA_SUCCESS);
   EXPECT_EQ(known_of(address_of(pinned)).type, 0U);
   EXPECT_EQ(cuMemFreeHost(pinned), CUDA_ERROR_INVALID_VALUE);
 }
-
-class CudaStandinKernels : public CudaStandin {
- protected:
-  void SetUp() override {
-    CudaStandin::SetUp();
-    ASSERT_EQ(cuModuleLoadData(&module_, "image"), CUDA_SUCCESS);
-    ASSERT_EQ(cuModuleGetFunction(&kernel_, module_, "tutti_fold_f32"), CUDA_SUCCESS);
-    for (int i = 0; i < 2; ++i) operands_.push_back(filled(static_cast<float>(i + 1)));
-  }
-  void TearDown() override {
-    for (const CUdeviceptr memory : operands_) cuMemFree(memory);
-    cuModuleUnload(module_);
-    CudaStandin::TearDown();
-  }
-
-  /// The sum of both operands.
-  cuda::KernelWork sum_into(CUdeviceptr result) const {
-    cuda::KernelWork work{.op = static_cast<std::uint32_t>(OperatorKind::sum),
-                          .operands = 2,
-                          .results = 1,
-                          .count = kCount};
-    const std::array places{operands_[0], operands_[1], result};
-    for (std::size_t i = 0; i < places.size(); ++i)
-      work.places[i] = reinterpret_cast<void*>(places[i]);
-    return work;
-  }
-
-  CUresult launch(cuda::KernelWork work) {
-    std::array<void*, 1> parameters{&work};
-    return cuLaunchKernel(kernel_, 2, 1, 1, 64, 1, 1, 0, stream_, parameters.data(), nullptr);
-  }
-
-  CUmodule module_ = nullptr;
-  CUfunction kernel_ = nullptr;
-  std::vector<CUdeviceptr> operands_;
-};
 
 TEST_F(CudaStandinKernels, AKernelFolds) {
   EXPECT_EQ(launch(sum_into(memory_)), CUDA_SUCCESS);
@@ -304,7 +176,8 @@ TEST_F(CudaStandinKernels, PinnedMemoryIsSeenAndOtherMemoryIsNot) {
   EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
   EXPECT_EQ(static_cast<float*>(pinned)[kCount - 1], 3.0F);
   EXPECT_EQ(cuMemFreeHost(pinned), CUDA_SUCCESS);
-  EXPECT_EQ(launch(sum_into(address_of(host_.data()))), CUDA_SUCCESS);
+  std::vector<float> local(kCount);
+  EXPECT_EQ(launch(sum_into(address_of(local.data()))), CUDA_SUCCESS);
   expect_illegal_address();
 }
 

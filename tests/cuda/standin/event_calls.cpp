@@ -57,7 +57,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
     const auto found = driver().events.find(event);
     if (found == nullptr || &found->context() != &on.context()) return CUDA_ERROR_INVALID_HANDLE;
     return on.enqueue({.run =
-                           [mark = found->renew()] {
+                           [mark = found->renew()](const Stream&) {
                              mark->reach();
                              return CUDA_SUCCESS;
                            },

@@ -24,21 +24,36 @@ int Memory::device_of(CUdeviceptr address) const noexcept {
 void* Memory::allocate_pinned(std::size_t bytes, int device) {
   void* const start = ::operator new(bytes, kPageBytes);
   const std::scoped_lock lock{mutex_};
-  pinned_.emplace(address_of(start), Pinned{bytes, device});
+  pinned_.emplace(address_of(start), Pinned{bytes, device, Origin::allocated});
   return start;
 }
 
-bool Memory::is_pinned(void* start) const {
-  const std::scoped_lock lock{mutex_};
-  return pinned_.contains(address_of(start));
+void Memory::free_pinned(void* start) {
+  unregister_pinned(start);
+  ::operator delete(start, kPageBytes);
 }
 
-void Memory::free_pinned(void* start) {
-  {
-    const std::scoped_lock lock{mutex_};
-    pinned_.erase(address_of(start));
+bool Memory::register_pinned(void* start, std::size_t bytes, int device) {
+  const CUdeviceptr first = address_of(start);
+  const std::scoped_lock lock{mutex_};
+  const auto after = pinned_.lower_bound(first + bytes);
+  if (after != pinned_.begin()) {
+    const auto& [other, pinned] = *std::prev(after);
+    if (other + pinned.bytes > first) return false;
   }
-  ::operator delete(start, kPageBytes);
+  pinned_.emplace(first, Pinned{bytes, device, Origin::registered});
+  return true;
+}
+
+void Memory::unregister_pinned(void* start) {
+  const std::scoped_lock lock{mutex_};
+  pinned_.erase(address_of(start));
+}
+
+bool Memory::is_pinned(void* start, Origin origin) const {
+  const std::scoped_lock lock{mutex_};
+  const auto found = pinned_.find(address_of(start));
+  return found != pinned_.end() && found->second.origin == origin;
 }
 
 Place Memory::find(CUdeviceptr address) const {
@@ -67,7 +82,8 @@ void Memory::write_leaks(std::ostream& out) const {
   for (const auto& arena : arenas_) arena->write_leaks(out);
   const std::scoped_lock lock{mutex_};
   for (const auto& [start, pinned] : pinned_)
-    out << "cuMemHostAlloc " << pinned.bytes << " bytes\n";
+    out << (pinned.origin == Origin::allocated ? "cuMemHostAlloc " : "cuMemHostRegister ")
+        << pinned.bytes << " bytes\n";
 }
 
 std::optional<Place> Memory::find_pinned(CUdeviceptr address) const {

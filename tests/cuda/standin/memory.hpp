@@ -26,10 +26,16 @@ class Memory {
   /// @return the device whose memory an address lies in, or less than zero.
   int device_of(CUdeviceptr address) const noexcept;
 
+  /// How memory of the host came to be pinned.
+  enum class Origin { allocated, registered };
+
   void* allocate_pinned(std::size_t bytes, int device);
-  /// @return false if it was not allocated, or is freed.
-  bool is_pinned(void* start) const;
   void free_pinned(void* start);
+  /// Pins memory of the program's own. @return false if any of it is pinned already.
+  bool register_pinned(void* start, std::size_t bytes, int device);
+  void unregister_pinned(void* start);
+  /// @return false if no memory was pinned from here on, or not in this way, or not any more.
+  bool is_pinned(void* start, Origin origin) const;
 
   /// @return what is known of an address.
   Place find(CUdeviceptr address) const;
@@ -45,6 +51,7 @@ class Memory {
   struct Pinned {
     std::size_t bytes;
     int device;
+    Origin origin;
   };
 
   std::optional<Place> find_pinned(CUdeviceptr address) const;

@@ -1,28 +1,9 @@
 // The driver's functions of memory.
-#include <cstring>
-#include <memory>
-#include <vector>
-
 #include "tests/cuda/standin/driver.hpp"
 
 using namespace tutti::standin;
 
 namespace {
-
-CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
-  std::byte* const target = driver().memory.reach(to, bytes);
-  const std::byte* const source = driver().memory.reach(from, bytes);
-  if (target == nullptr || source == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
-  std::memmove(target, source, bytes);
-  return CUDA_SUCCESS;
-}
-
-CUresult fill(CUdeviceptr start, unsigned char value, std::size_t bytes) {
-  std::byte* const target = driver().memory.reach(start, bytes);
-  if (target == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
-  std::memset(target, value, bytes);
-  return CUDA_SUCCESS;
-}
 
 // The memory that an allocation is freed of, or null if it is none, or one that was freed.
 Arena* retire(CUdeviceptr start) {
@@ -61,6 +42,10 @@ CUresult give_attribute(CUpointer_attribute attribute, void* to, CUdeviceptr poi
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: give(to, place.range.bytes); break;
     case CU_POINTER_ATTRIBUTE_MAPPED: give(to, on_device || on_host); break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: give(to, false); break;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: give(to, false); break;
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      give(to, on_device && !place.range.pooled);
+      break;
     default: return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;
@@ -98,7 +83,7 @@ CUresult cuMemAllocAsync(CUdeviceptr* start, size_t bytes, CUstream stream) {
     const CUdeviceptr room = arena.reserve(bytes, true);
     if (room == 0) return CUDA_ERROR_OUT_OF_MEMORY;
     *start = room;
-    return on.enqueue({.run = [&arena, room] {
+    return on.enqueue({.run = [&arena, room](const Stream&) {
       arena.open(room);
       return CUDA_SUCCESS;
     }});
@@ -112,56 +97,11 @@ CUresult cuMemFreeAsync(CUdeviceptr start, CUstream stream) {
     Arena* const arena = retire(start);
     if (arena == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return on->enqueue({.run =
-                            [arena, start] {
+                            [arena, start](const Stream&) {
                               arena->close(start);
                               return CUDA_SUCCESS;
                             },
                         .always = true});
-  });
-}
-
-CUresult cuMemHostAlloc(void** start, size_t bytes, unsigned int flags) {
-  return call_in_context(__func__, [&](Context& context) {
-    constexpr unsigned kAll =
-        CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
-    if (start == nullptr || bytes == 0 || (flags & ~kAll) != 0) return CUDA_ERROR_INVALID_VALUE;
-    *start = driver().memory.allocate_pinned(bytes, context.device());
-    return CUDA_SUCCESS;
-  });
-}
-
-// As the driver's, it waits for all that the devices have to do.
-CUresult cuMemFreeHost(void* start) {
-  return call_that_releases(__func__, [&](Context&) {
-    Driver& state = driver();
-    if (!state.memory.is_pinned(start)) return CUDA_ERROR_INVALID_VALUE;
-    for (const Context& context : state.contexts) state.streams.wait_for(context.device());
-    state.memory.free_pinned(start);
-    return CUDA_SUCCESS;
-  });
-}
-
-// Memory of the host that is not pinned is read before the call returns where it is the source, and
-// written by the stream, however late, where it is the destination.
-CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
-  return call_on_stream(__func__, stream, [&](Stream& on) {
-    if (bytes == 0) return CUDA_SUCCESS;
-    if (to == 0 || from == 0) return CUDA_ERROR_INVALID_VALUE;
-    const bool is_staged =
-        driver().memory.find(from).type == 0 && driver().memory.device_of(from) < 0;
-    if (!is_staged) return on.enqueue({.run = [to, from, bytes] { return copy(to, from, bytes); }});
-    const auto* const begin = static_cast<const std::byte*>(pointer_of(from));
-    const auto stage = std::make_shared<std::vector<std::byte>>(begin, begin + bytes);
-    return on.enqueue(
-        {.run = [to, stage, bytes] { return copy(to, address_of(stage->data()), bytes); }});
-  });
-}
-
-CUresult cuMemsetD8Async(CUdeviceptr start, unsigned char value, size_t bytes, CUstream stream) {
-  return call_on_stream(__func__, stream, [&](Stream& on) {
-    if (bytes == 0) return CUDA_SUCCESS;
-    if (start == 0) return CUDA_ERROR_INVALID_VALUE;
-    return on.enqueue({.run = [start, value, bytes] { return fill(start, value, bytes); }});
   });
 }
 
@@ -177,6 +117,14 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attribu
       if (result != CUDA_SUCCESS) return result;
     }
     return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
+  return call(Needs::initialisation, __func__, [&] {
+    const Place place = driver().memory.find(pointer);
+    if (data == nullptr || place.type == 0) return CUDA_ERROR_INVALID_VALUE;
+    return give_attribute(attribute, data, pointer, place);
   });
 }
 

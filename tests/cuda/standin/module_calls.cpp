@@ -91,7 +91,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
       return CUDA_ERROR_INVALID_VALUE;
     const auto& work = *static_cast<const tutti::cuda::KernelWork*>(parameters[0]);
     return on.enqueue({.run = [kernel, work, threads = grid.product() * block.product(),
-                               device = on.context().device()] {
+                               device = on.context().device()](const Stream&) {
       return run_kernel(*kernel, work, threads, driver().memory, device);
     }});
   });

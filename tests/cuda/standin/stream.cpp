@@ -64,10 +64,9 @@ void Stream::run() {
 }
 
 void Stream::perform(const Work& work) noexcept {
-  const bool in_vain = abandoned_ || context_.error() != CUDA_SUCCESS;
-  if (in_vain && !work.always) return;
+  if (is_in_vain() && !work.always) return;
   try {
-    if (const CUresult result = work.run(); result != CUDA_SUCCESS) context_.fail(result);
+    if (const CUresult result = work.run(*this); result != CUDA_SUCCESS) context_.fail(result);
   } catch (...) {
     context_.fail(CUDA_ERROR_LAUNCH_FAILED);
   }

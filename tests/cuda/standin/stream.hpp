@@ -12,9 +12,12 @@
 
 namespace tutti::standin {
 
+class Stream;
+
 /// Something enqueued.
 struct Work {
-  std::function<CUresult()> run;  ///< What it returns but success fails the context.
+  /// Does it, given the stream that it is done on. What it returns but success fails the context.
+  std::function<CUresult(const Stream&)> run;
   bool always = false;  ///< Done in a failed context, too; else others would wait forever.
 };
 
@@ -37,6 +40,8 @@ class Stream {
   bool has_ended() const;
   /// From now on only what is always done is done.
   void abandon();
+  /// @return whether what waits on this stream should give up: only what is always done is done.
+  bool is_in_vain() const { return abandoned_ || context_.error() != CUDA_SUCCESS; }
 
  private:
   void run();

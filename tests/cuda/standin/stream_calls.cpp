@@ -38,7 +38,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
     const auto mark = found->last();
     if (mark == nullptr) return CUDA_SUCCESS;
     return on.enqueue({.run =
-                           [mark] {
+                           [mark](const Stream&) {
                              mark->wait();
                              return CUDA_SUCCESS;
                            },
@@ -65,7 +65,7 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* argument) {
   return call_on_stream(__func__, stream, [&](Stream& on) {
     if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return on.enqueue({.run = [function, argument] {
+    return on.enqueue({.run = [function, argument](const Stream&) {
       set_in_host_function(true);
       function(argument);
       set_in_host_function(false);

@@ -1,0 +1,116 @@
+// The driver's functions that let a stream write a value to memory, and wait for one.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <type_traits>
+
+#include "tests/cuda/standin/driver.hpp"
+
+using namespace tutti::standin;
+
+namespace {
+
+template <class T>
+bool holds(T found, T wanted, unsigned int condition) {
+  switch (condition) {
+    case CU_STREAM_WAIT_VALUE_EQ: return found == wanted;
+    case CU_STREAM_WAIT_VALUE_AND: return (found & wanted) != 0;
+    case CU_STREAM_WAIT_VALUE_NOR: return ~(found | wanted) != 0;
+    // Greater or equal, in numbers that wrap around.
+    default: return static_cast<std::make_signed_t<T>>(found - wanted) >= 0;
+  }
+}
+
+// Where the stream's device accesses a value; null if it may not.
+template <class T>
+T* reach(const Stream& on, CUdeviceptr address) {
+  return reinterpret_cast<T*>(
+      driver().memory.reach_from(on.context().device(), address, sizeof(T)));
+}
+
+/// Waits a little, and longer each time, as all streams together have few processors.
+class Patience {
+ public:
+  void wait() {
+    constexpr std::chrono::microseconds kLongest{500};
+    if (++tries_ <= kYields) return std::this_thread::yield();
+    std::this_thread::sleep_for(pause_);
+    pause_ = std::min(2 * pause_, kLongest);
+  }
+
+ private:
+  static constexpr int kYields = 50;
+  int tries_ = 0;
+  std::chrono::microseconds pause_{10};
+};
+
+template <class T>
+CUresult write_value(const Stream& on, CUdeviceptr address, T value) {
+  T* const place = reach<T>(on, address);
+  if (place == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
+  std::atomic_ref<T>{*place}.store(value);
+  return CUDA_SUCCESS;
+}
+
+// Anybody may write the value, so there is nothing but to look again and again.
+template <class T>
+CUresult wait_for_value(const Stream& on, CUdeviceptr address, T value, unsigned int condition) {
+  for (Patience patience; !on.is_in_vain(); patience.wait()) {
+    T* const place = reach<T>(on, address);
+    if (place == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    if (holds(std::atomic_ref<T>{*place}.load(), value, condition)) return CUDA_SUCCESS;
+  }
+  return CUDA_SUCCESS;
+}
+
+// Only memory that the driver knows can be named.
+template <class T>
+bool is_place(CUdeviceptr address) {
+  return address % sizeof(T) == 0 && driver().memory.find(address).type != 0;
+}
+
+template <class T>
+CUresult call_write(std::string_view function, CUstream stream, CUdeviceptr address, T value,
+                    unsigned int flags) {
+  return call_on_stream(function, stream, [&](Stream& on) {
+    if (flags > CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER || !is_place<T>(address))
+      return CUDA_ERROR_INVALID_VALUE;
+    return on.enqueue(
+        {.run = [=](const Stream& where) { return write_value<T>(where, address, value); }});
+  });
+}
+
+template <class T>
+CUresult call_wait(std::string_view function, CUstream stream, CUdeviceptr address, T value,
+                   unsigned int flags) {
+  return call_on_stream(function, stream, [&](Stream& on) {
+    if ((flags & CU_STREAM_WAIT_VALUE_FLUSH) != 0) return CUDA_ERROR_NOT_SUPPORTED;
+    if (flags > CU_STREAM_WAIT_VALUE_NOR || !is_place<T>(address)) return CUDA_ERROR_INVALID_VALUE;
+    return on.enqueue({.run = [=](const Stream& where) {
+      return wait_for_value<T>(where, address, value, flags);
+    }});
+  });
+}
+
+}  // namespace
+
+CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value,
+                              unsigned int flags) {
+  return call_write<cuuint32_t>(__func__, stream, address, value, flags);
+}
+
+CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, cuuint64_t value,
+                              unsigned int flags) {
+  return call_write<cuuint64_t>(__func__, stream, address, value, flags);
+}
+
+CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, cuuint32_t value,
+                             unsigned int flags) {
+  return call_wait<cuuint32_t>(__func__, stream, address, value, flags);
+}
+
+CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr address, cuuint64_t value,
+                             unsigned int flags) {
+  return call_wait<cuuint64_t>(__func__, stream, address, value, flags);
+}
