@@ -91,7 +91,8 @@ void run_streamed(const std::shared_ptr<detail::Engine>& engine, const Call& cal
 
 void Communicator::run(const Call& call, const Options& options) {
   const detail::Use use{engine_};
-  if (engine_->takes_streamed(call, options)) return run_streamed(engine_, call, options);
+  if (options.stream.is_some()) return run_streamed(engine_, call, options);
+  engine_->check_on_host(call);
   if (detail::BatchScope::current() == nullptr) {
     if (call.from != any_rank) return engine_->run(call, options);
     return engine_->run(with_sender(*engine_, call, options), options);
@@ -111,12 +112,13 @@ void Communicator::run_now(const Call& call, const Options& options) {
 Request Async::run(const Call& call, const Options& options) {
   const std::shared_ptr<detail::Engine>& engine = world_->engine_;
   const detail::Use use{engine};
-  if (engine->takes_streamed(call, options)) {
+  if (options.stream.is_some()) {
     auto bound = engine->bind_streamed(call, options);
     bound->is_marked = true;
     detail::start_or_enlist(engine, bound, false);
     return Request{engine, std::move(bound)};
   }
+  engine->check_on_host(call);
   detail::Execution* execution = engine->acquire(call, options);
   Acquired acquired{*engine, execution};
   detail::start_or_enlist(engine, *execution, call.in, call.out, {.timeout = options.timeout});
@@ -126,11 +128,12 @@ Request Async::run(const Call& call, const Options& options) {
 Plan Plans::run(const Call& call, const Options& options) {
   const std::shared_ptr<detail::Engine>& engine = world_->engine_;
   const detail::Use use{engine};
-  if (engine->takes_streamed(call, options)) {
+  if (options.stream.is_some()) {
     auto bound = engine->bind_streamed(call, options);
     bound->is_marked = true;
     return Plan{engine, std::move(bound)};
   }
+  engine->check_on_host(call);
   return Plan{engine, engine->acquire(call, options), call.in, call.out, options.timeout};
 }
 

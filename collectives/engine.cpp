@@ -190,9 +190,8 @@ Problem Engine::problem_of(const Call& call, const Options& options) const {
 }
 
 Selection Engine::select(const Call& call, const Options& options) {
-  const Options where = placed(call, options);
-  const Problem problem = problem_of(call, where);
-  return where.stream.is_some() ? streamed().select(problem) : selectors_.select(problem);
+  const Problem problem = problem_of(call, options);
+  return options.stream.is_some() ? streamed().select(problem) : selectors_.select(problem);
 }
 
 std::string Engine::explain(const Call& call, const Options& options) {
@@ -200,12 +199,11 @@ std::string Engine::explain(const Call& call, const Options& options) {
     check_point_to_point(call, options, transport_->size());
     return words_of(bind_point_to_point(call), call.tag) + ": as it is, without an algorithm";
   }
-  const Options where = placed(call, options);
-  const Problem problem = problem_of(call, where);
+  const Problem problem = problem_of(call, options);
   return std::string{name_of(call.collective)} + " of " + std::to_string(problem.bytes()) +
          " bytes on " + std::to_string(transport_->size()) + " ranks: " +
-         (where.stream.is_some() ? streamed().explain(problem)
-                                 : selectors_.select(problem).explain());
+         (options.stream.is_some() ? streamed().explain(problem)
+                                   : selectors_.select(problem).explain());
 }
 
 }  // namespace tutti::inline v0::detail

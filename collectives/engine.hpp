@@ -56,9 +56,9 @@ class Engine {
   }
   /// Whether ranks compare what they call on streams first.
   [[nodiscard]] bool compares_streamed() const noexcept { return compares_streamed_; }
-  /// Whether a call is enqueued on a stream: it says one, or its buffers lie on a GPU.
-  [[nodiscard]] bool takes_streamed(const Call& call, const Options& options) const {
-    return options.stream.is_some() || (streamed_ && streamed_->takes(call, options));
+  /// Refuses a call of the host on memory of a GPU. Throws Error{invalid_argument}.
+  void check_on_host(const Call& call) const {
+    if (streamed_) streamed_->check_on_host(call);
   }
   /// What is attached. Throws Error{invalid_argument} where nothing is.
   [[nodiscard]] StreamCalls& streamed() const;
@@ -71,11 +71,7 @@ class Engine {
   void wait_for_stream(Stream stream, Duration timeout);
   /// Notes that it starts with others. @param blocks whether their batch waits for it.
   void enlist_streamed(std::shared_ptr<StreamedCall> call, bool blocks);
-  /// @return the options of a call, with a stream of our own where it is enqueued on one and says
-  /// none.
-  [[nodiscard]] Options placed(const Call& call, Options options) const;
-  /// A call that is enqueued on Options::stream, or, where it says none, has ended on a stream of
-  /// our own.
+  /// A call that is enqueued on Options::stream, or has ended on a stream of our own.
   void run_streamed(const Call& call, const Options& options);
   /// Starts an execution that acquire gave, or has it wait until the window has room for it.
   /// `timeout` zero takes the communicator's.

@@ -41,23 +41,16 @@ void Engine::compare(const Binding& binding) {
   failures_.fail(error);
 }
 
-Options Engine::placed(const Call& call, Options options) const {
-  if (!options.stream.is_some() && takes_streamed(call, options))
-    options.stream = streamed().transport()->own_stream();
-  return options;
-}
-
 std::shared_ptr<StreamedCall> Engine::bind_streamed(const Call& call, Options options) {
-  static_cast<void>(streamed());
+  const StreamCalls& calls = streamed();
   failures_.check();
   if (options.timeout < Duration::zero()) check_timeout("the call", options.timeout);
   StreamCalls::check_call(call);
   auto bound = std::make_shared<StreamedCall>();
-  bound->is_marked = !options.stream.is_some();  // somebody waits for it
-  options = placed(call, options);
+  bound->is_marked = options.stream.is_own();  // somebody waits for it
   bound->binding = shape_for(call, options).binding;
   bound->buffers = {call.in, call.out};
-  bound->stream = options.stream;
+  bound->stream = options.stream.is_own() ? calls.transport()->own_stream() : options.stream;
   bound->timeout = options.timeout == Duration::zero() ? options_.timeout : options.timeout;
   cache_.evict();
   return bound;
@@ -74,7 +67,9 @@ void Engine::wait_for_stream(Stream stream, Duration timeout) {
   StreamCalls& calls = streamed();
   failures_.check();
   check_timeout("the wait", timeout);
-  StreamedCall all{.stream = stream, .timeout = timeout, .is_marked = true};
+  StreamedCall all{.stream = stream.is_own() ? calls.transport()->own_stream() : stream,
+                   .timeout = timeout,
+                   .is_marked = true};
   calls.mark(all);
   calls.wait(all);
 }

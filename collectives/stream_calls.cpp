@@ -62,10 +62,15 @@ StreamCalls::StreamCalls(std::shared_ptr<StreamTransport> streams,
                                                Surroundings{}},
       failures_{failures} {}
 
-bool StreamCalls::takes(const Call& call, const Options& options) const {
-  if (options.stream.is_some()) return true;
-  return (call.in != nullptr && streams_->is_on_device(call.in)) ||
-         (call.out != nullptr && streams_->is_on_device(call.out));
+void StreamCalls::check_on_host(const Call& call) const {
+  const auto check = [&](const char* which, const void* data) {
+    if (data != nullptr && streams_->is_on_device(data))
+      refuse(std::string{"the "} + which +
+             " lies in memory of a GPU, which calls of the host cannot touch; say Options::stream, "
+             "or Stream::own() where there is none");
+  };
+  check("input", call.in);
+  check("output", call.out);
 }
 
 /// Of what chooses by itself: the library's own call is taken where it keeps what is promised.
@@ -109,8 +114,11 @@ std::string StreamCalls::explain(const Problem& problem) {
 void StreamCalls::check_call(const Call& call) {
   if (call.point_to_point == PointToPoint::recv && call.from == any_rank)
     refuse("on a stream a message has a sender; any_rank is none");
-  if (call.op != nullptr && call.op->kind() == OperatorKind::user)
-    refuse("a user's operator is a function of the host, which a GPU cannot run");
+  if (call.op != nullptr && call.op->kind() == OperatorKind::user &&
+      call.op->device_function() == nullptr)
+    refuse(
+        "a user's operator is a function of the host, which a GPU cannot run; give it one of the "
+        "GPU by Operator::with_device");
 }
 
 void StreamCalls::check_captured(const StreamedCall& call) const {
@@ -145,6 +153,11 @@ void StreamCalls::attempt(Part part) {
   } catch (const Error& error) {
     streams_->abort(error);
     failures_.fail(error);
+  } catch (const std::exception& error) {
+    // Such as a user's device function throws.
+    const Error cause{ErrorCode::transport, error.what()};
+    streams_->abort(cause);
+    failures_.fail(cause);
   }
 }
 

@@ -38,9 +38,9 @@ class StreamCalls {
   [[nodiscard]] const std::shared_ptr<StreamTransport>& transport() const noexcept {
     return streams_;
   }
-  /// @param call any. @param options of it. @return whether it is one of these: by its stream, or
-  /// by where its buffers lie.
-  [[nodiscard]] bool takes(const Call& call, const Options& options) const;
+  /// Refuses a call without a stream whose buffers the host cannot touch. Throws
+  /// Error{invalid_argument}.
+  void check_on_host(const Call& call) const;
   /// What a problem runs, as a binding. @param problem checked. @param self the own rank.
   /// Throws Error{invalid_argument} where a forced algorithm cannot serve.
   [[nodiscard]] Binding bind(const Problem& problem, Rank self);

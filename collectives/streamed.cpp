@@ -169,43 +169,58 @@ class StreamRun {
   std::size_t next_ = 0;                // operation
 };
 
+/// What a call reads: in place, a result of an all_to_all, or of a message both ways, may stand
+/// where an input does that is still to be sent, and so that is copied first.
+class StreamInput {
+ public:
+  StreamInput(const Binding& binding, Execution::Buffers buffers, StreamTransport& streams,
+              Stream stream)
+      : in_{static_cast<const std::byte*>(buffers.in)}, in_place_{is_in_place(binding, buffers)} {
+    if (!in_place_ || binding.layout().contract().collective != Collective::all_to_all) return;
+    const std::size_t bytes = binding.layout().in_total() * binding.element_bytes;
+    copy_.emplace(bytes, streams, stream);
+    streams.copy(copy_->data(), in_, bytes, stream);
+    in_ = copy_->data();
+    in_place_ = false;
+  }
+  [[nodiscard]] const std::byte* data() const noexcept { return in_; }
+  [[nodiscard]] bool is_shared() const noexcept { return in_place_; }
+
+ private:
+  const std::byte* in_;
+  bool in_place_;
+  std::optional<StreamMemory> copy_{};
+};
+
 }  // namespace
 
 void enqueue(const Binding& binding, Execution::Buffers buffers, StreamTransport& streams,
              Stream stream) {
-  const Collective collective = binding.layout().contract().collective;
   // The tokens of a barrier are nobody's.
-  const bool is_barrier = binding.is_collective && collective == Collective::barrier;
+  const bool is_barrier =
+      binding.is_collective && binding.layout().contract().collective == Collective::barrier;
   const StreamMemory tokens{is_barrier ? kTokenBytes : 0, streams, stream};
   if (is_barrier) buffers = {tokens.data(), tokens.data() + kTokenBytes / 2};
-  const auto* in = static_cast<const std::byte*>(buffers.in);
+  const StreamInput input{binding, buffers, streams, stream};
   auto* const out = static_cast<std::byte*>(buffers.out);
-  const std::size_t in_bytes = binding.layout().in_total() * binding.element_bytes;
-  const bool in_place = is_in_place(binding, buffers);
-  // In place, a result of an all_to_all may stand where an input of another round does.
-  const bool copies = in_place && binding.is_collective && collective == Collective::all_to_all;
-  const StreamMemory copy{copies ? in_bytes : 0, streams, stream};
-  if (copies) {
-    streams.copy(copy.data(), in, in_bytes, stream);
-    in = copy.data();
-  }
   for (std::size_t segment = 0; segment < binding.segments; ++segment) {
-    const Programs::Found found = binding.programs->find(segment, in_place && !copies);
-    StreamRun{binding, *found.program, {in + found.shift, out + found.shift}, streams, stream}
-        .run();
+    const Programs::Found found = binding.programs->find(segment, input.is_shared());
+    const RunBuffers shifted{input.data() + found.shift, out + found.shift};
+    StreamRun{binding, *found.program, shifted, streams, stream}.run();
   }
 }
 
 void enqueue_together(std::span<const StreamedMessage> calls, StreamTransport& streams,
                       Stream stream) {
+  std::deque<StreamInput> inputs;
   std::deque<StreamRun> runs;
   std::vector<StreamMessage> messages;
-  for (const StreamedMessage& call : calls) {
-    const bool in_place = is_in_place(call.binding, call.buffers);
-    const Program& program = *call.binding.programs->find(0, in_place).program;
-    std::ranges::copy(
-        runs.emplace_back(call.binding, program, call.buffers, streams, stream).next_messages(),
-        std::back_inserter(messages));
+  for (const auto& [binding, buffers] : calls) {
+    const StreamInput& input = inputs.emplace_back(binding, buffers, streams, stream);
+    const Program& program = *binding.programs->find(0, input.is_shared()).program;
+    const RunBuffers own{input.data(), buffers.out};
+    std::ranges::copy(runs.emplace_back(binding, program, own, streams, stream).next_messages(),
+                      std::back_inserter(messages));
   }
   if (!messages.empty()) streams.exchange(messages, stream);
   for (StreamRun& run : runs) {

@@ -34,6 +34,12 @@ void DeviceMemory::deallocate(std::byte* data, std::size_t) noexcept {
   device_->free(address_of(data), stream_);
 }
 
+void DeviceMemory::wait(void* stream) {
+  const Device::Current current{*device_};
+  device_->driver().check(device_->driver().calls().synchronize(static_cast<CUstream>(stream)),
+                          "wait for a stream");
+}
+
 void DeviceMemory::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   const Device::Current current{*device_};
   enqueue_copy(*device_, to, from, bytes, stream_);

@@ -23,6 +23,9 @@ class DeviceMemory final : public Memory {
   // As Memory says; when they return it is done. Throw Error{transport}.
   [[nodiscard]] std::byte* allocate(std::size_t bytes) override;
   void deallocate(std::byte* data, std::size_t bytes) noexcept override;
+  /// Waits until a stream has done all that was enqueued on it. @param stream of the device, as
+  /// cudaStream_t. Throws Error{transport}.
+  void wait(void* stream);
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override;
   /// Throws Error{invalid_argument} where the operator is a user's: it is a function of the host;
   /// and where an address is none of an element.

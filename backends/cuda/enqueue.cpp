@@ -10,32 +10,55 @@
 namespace tutti::inline v0::cuda {
 namespace {
 
-/// Addresses in memory of a device, from where it is made until where it ends in the stream.
-class Table {
+/// Memory of a device, from where it is made until where it ends in the stream.
+class Scratch {
  public:
-  Table(const Device& device, const std::vector<void*>& places, CUstream stream)
+  Scratch(const Device& device, std::size_t bytes, CUstream stream)
       : calls_{device.driver().calls()}, stream_{stream} {
-    const std::size_t bytes = places.size() * sizeof(void*);
     device.driver().check(calls_.allocate(&data_, bytes, stream), "allocate memory of a GPU");
-    // A graph that captures this keeps the addresses, but would keep no memory of the host.
-    CUresult result = CUDA_SUCCESS;
-    for (std::size_t i = 0; i < places.size() && result == CUDA_SUCCESS; ++i)
-      result = calls_.write_64(stream, data_ + i * sizeof(void*), address_of(places[i]),
-                               CU_STREAM_WRITE_VALUE_DEFAULT);
-    if (result != CUDA_SUCCESS) calls_.free(data_, stream_);
-    device.driver().check(result, "write to memory of a GPU");
   }
-  Table(const Table&) = delete;
-  Table& operator=(const Table&) = delete;
-  ~Table() { calls_.free(data_, stream_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() { calls_.free(data_, stream_); }
 
-  [[nodiscard]] void* const* data() const noexcept { return reinterpret_cast<void* const*>(data_); }
+  [[nodiscard]] CUdeviceptr data() const noexcept { return data_; }
 
  private:
   const DriverCalls& calls_;
   CUstream stream_;
   CUdeviceptr data_ = 0;
 };
+
+/// A graph that captures this keeps the addresses, but would keep no memory of the host.
+void enqueue_table(const Device& device, CUdeviceptr table, const std::vector<void*>& places,
+                   CUstream stream) {
+  for (const void* const place : places) {
+    device.driver().check(device.driver().calls().write_64(stream, table, address_of(place),
+                                                           CU_STREAM_WRITE_VALUE_DEFAULT),
+                          "write to memory of a GPU");
+    table += sizeof(void*);
+  }
+}
+
+/// A user's function takes two operands at a time. More of them go through scratch, since the
+/// destination may be an operand that is still to be read.
+void enqueue_user_fold(const Device& device, const Fold& fold, CUstream stream) {
+  const DeviceFunction* const function = fold.op->device_function();
+  if (function == nullptr)
+    throw Error{ErrorCode::invalid_argument,
+                "a user's operator is a function of the host, which a GPU cannot run"};
+  expects(fold.divisor == 1 && fold.copies.empty(), "a user's reduction is that alone");
+  const void* left = fold.operands.front();
+  if (fold.operands.size() == 2)
+    return (*function)(left, fold.operands.back(), fold.destination, fold.count, stream);
+  const Scratch scratch{device, fold.count * fold.element_bytes, stream};
+  auto* const between = reinterpret_cast<void*>(scratch.data());
+  for (const void* const operand : fold.operands.subspan(1, fold.operands.size() - 2)) {
+    (*function)(left, operand, between, fold.count, stream);
+    left = between;
+  }
+  (*function)(left, fold.operands.back(), fold.destination, fold.count, stream);
+}
 
 }  // namespace
 
@@ -49,9 +72,6 @@ void enqueue_copy(const Device& device, std::byte* to, const std::byte* from, st
 
 void enqueue_fold(const Device& device, const Fold& fold, CUstream stream) {
   expects(!fold.operands.empty() && fold.divisor >= 1, "a fold has operands and a divisor");
-  if (fold.op != nullptr && fold.op->kind() == OperatorKind::user)
-    throw Error{ErrorCode::invalid_argument,
-                "a user's operator is a function of the host, which a GPU cannot run"};
   if (fold.count == 0) return;
   if (fold.operands.size() == 1 && fold.divisor == 1) {
     const std::size_t bytes =
@@ -62,12 +82,15 @@ void enqueue_fold(const Device& device, const Fold& fold, CUstream stream) {
       enqueue_copy(device, static_cast<std::byte*>(also), from, bytes, stream);
     return;
   }
+  if (fold.op != nullptr && fold.op->kind() == OperatorKind::user)
+    return enqueue_user_fold(device, fold, stream);
   expects(fold.op != nullptr && is_defined(fold.op->kind(), fold.type),
           "a fold's operator fits its datatype");
   FoldWork work = work_of(fold);
   if (work.places.size() <= kPassedPlaces) return device.launch(fold.type, work.kernel, stream);
-  const Table table{device, work.places, stream};
-  work.kernel.table = table.data();
+  const Scratch table{device, work.places.size() * sizeof(void*), stream};
+  enqueue_table(device, table.data(), work.places, stream);
+  work.kernel.table = reinterpret_cast<void* const*>(table.data());
   device.launch(fold.type, work.kernel, stream);
 }
 

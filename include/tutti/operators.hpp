@@ -19,6 +19,11 @@ namespace tutti::inline v0 {
 using UserFunction =
     std::function<void(const void* left, const void* right, void* out, std::size_t count)>;
 
+/// The same on a GPU: enqueues it on a stream (a cudaStream_t), for elements in memory of the GPU.
+/// <tutti/cuda_operator.cuh> makes one of a device functor. What it throws fails the communicator.
+using DeviceFunction = std::function<void(const void* left, const void* right, void* out,
+                                          std::size_t count, void* stream)>;
+
 /// A reduction operator as a value: cheap to copy, comparable.
 class TUTTI_API Operator {
  public:
@@ -33,19 +38,39 @@ class TUTTI_API Operator {
   template <std::convertible_to<UserFunction> Function>
   Operator(Function&& function, bool commutative)
       : kind_{OperatorKind::user}, commutative_{commutative},
-        function_{std::make_shared<const UserFunction>(std::forward<Function>(function))} {}
+        functions_{std::make_shared<const Functions>(
+            Functions{UserFunction{std::forward<Function>(function)}, {}})} {}
+
+  /// @param function what a user's operator does on a GPU; the same as on the host. @return that
+  /// operator, which is another one than this.
+  [[nodiscard]] Operator with_device(DeviceFunction function) const {
+    Operator other{*this};
+    other.functions_ = std::make_shared<const Functions>(
+        Functions{functions_ ? functions_->host : UserFunction{}, std::move(function)});
+    return other;
+  }
 
   /// @return which operator it is.
   [[nodiscard]] OperatorKind kind() const noexcept { return kind_; }
   /// @return whether operands may be exchanged.
   [[nodiscard]] bool commutative() const noexcept { return commutative_; }
   /// @return the user's function, or null for built-in operators.
-  [[nodiscard]] const UserFunction* function() const noexcept { return function_.get(); }
+  [[nodiscard]] const UserFunction* function() const noexcept {
+    return functions_ ? &functions_->host : nullptr;
+  }
+  /// @return what it does on a GPU, or null.
+  [[nodiscard]] const DeviceFunction* device_function() const noexcept {
+    return functions_ && functions_->device ? &functions_->device : nullptr;
+  }
 
  private:
   OperatorKind kind_;
   bool commutative_ = true;
-  std::shared_ptr<const UserFunction> function_;
+  struct Functions {
+    UserFunction host{};
+    DeviceFunction device{};
+  };
+  std::shared_ptr<const Functions> functions_{};
 };
 
 /// @param kind any enumerator. @return its name, such as "sum".

@@ -32,14 +32,25 @@ class Stream {
   constexpr Stream(void* handle) noexcept  // NOLINT(google-explicit-constructor)
       : handle_{handle}, is_some_{true} {}
 
+  /// @return one of the communicator's own, for programs that have none: a call on it returns when
+  /// its results are there, and what was to be done to its buffers before must be done.
+  [[nodiscard]] static constexpr Stream own() noexcept {
+    Stream stream{nullptr};
+    stream.is_own_ = true;
+    return stream;
+  }
+
   /// @return whether there is one.
   [[nodiscard]] constexpr bool is_some() const noexcept { return is_some_; }
+  /// @return whether it is the communicator's own.
+  [[nodiscard]] constexpr bool is_own() const noexcept { return is_own_; }
   /// @return the handle.
   [[nodiscard]] constexpr void* handle() const noexcept { return handle_; }
 
  private:
   void* handle_ = nullptr;
   bool is_some_ = false;
+  bool is_own_ = false;
 };
 
 /// What may be asked of one call beside its data.
@@ -63,10 +74,10 @@ struct Options {
   /// What the bits of a reduction may depend on; empty takes the communicator's. Equal on all
   /// ranks.
   std::optional<Determinism> determinism{};
-  /// Buffers in memory of a GPU: the call is enqueued on this stream, in whose order its buffers are
-  /// read and written, and returns at once. It needs tutti::cuda::attach, see <tutti/cuda.hpp>. Results
-  /// are there when the stream has got so far; what fails meanwhile the next call throws. There are
-  /// no segments, and the timeout is not looked at.
+  /// Buffers in memory of a GPU: the call is enqueued on this stream, in whose order its buffers
+  /// are read and written, and returns at once. It needs tutti::cuda::attach, see <tutti/cuda.hpp>.
+  /// Results are there when the stream has got so far; what fails meanwhile the next call throws.
+  /// Equal on all ranks whether there is one. There are no segments; the timeout is that of a wait.
   Stream stream{};
   /// Elements per block where blocks differ, equal on all ranks: one per rank, or, for all_to_all,
   /// one per pair of ranks, source-major. Empty: equal blocks. Read during the call only.

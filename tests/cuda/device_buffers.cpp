@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace tutti::test {
 
 DeviceBuffers::DeviceBuffers(std::shared_ptr<cuda::DeviceMemory> memory, const Call& call)
     : memory_{std::move(memory)}, call_{call} {
+  give_device_function();
   auto* const in = static_cast<std::byte*>(const_cast<void*>(call.in));
   auto* const out = static_cast<std::byte*>(call.out);
   const std::size_t in_bytes = in == nullptr ? 0 : call.in_count * call.element_bytes;
@@ -24,6 +26,22 @@ DeviceBuffers::DeviceBuffers(std::shared_ptr<cuda::DeviceMemory> memory, const C
   call_.out = out_.device.get();
 }
 
+/// What stands in the stream before must be done when the host reads what it made.
+void DeviceBuffers::give_device_function() {
+  if (call_.op == nullptr || call_.op->kind() != OperatorKind::user) return;
+  op_ = call_.op->with_device(
+      [memory = memory_, host = *call_.op->function(), bytes = call_.element_bytes](
+          const void* left, const void* right, void* out, std::size_t count, void* stream) {
+        memory->wait(stream);
+        std::vector<std::byte> a(count * bytes), b(count * bytes);
+        memory->copy(a.data(), static_cast<const std::byte*>(left), a.size());
+        memory->copy(b.data(), static_cast<const std::byte*>(right), b.size());
+        host(a.data(), b.data(), a.data(), count);
+        memory->copy(static_cast<std::byte*>(out), a.data(), a.size());
+      });
+  call_.op = &*op_;
+}
+
 DeviceBuffers::Region DeviceBuffers::region(std::byte* host, std::size_t bytes) {
   if (bytes == 0) return {};
   std::byte* const data = memory_->allocate(bytes);
@@ -31,6 +49,11 @@ DeviceBuffers::Region DeviceBuffers::region(std::byte* host, std::size_t bytes) 
   return {host, bytes, {data, [memory = memory_, bytes](std::byte* allocated) {
                           memory->deallocate(allocated, bytes);
                         }}};
+}
+
+void DeviceBuffers::store() {
+  for (const Region* const region : {&in_, &out_})
+    if (region->bytes > 0) memory_->copy(region->device.get(), region->host, region->bytes);
 }
 
 void DeviceBuffers::fetch() {

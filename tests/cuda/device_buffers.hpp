@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include <tutti/call.hpp>
 
@@ -12,7 +13,7 @@
 namespace tutti::test {
 
 /// Copies of a call's input and output in memory of a device, where they overlap as they do on the
-/// host.
+/// host. A user's operator gets a function of the device, which goes to the host and back.
 class DeviceBuffers {
  public:
   /// @param memory of the device. @param call whose buffers are copied.
@@ -20,6 +21,8 @@ class DeviceBuffers {
 
   /// @return the call, on the device's memory.
   [[nodiscard]] const Call& call() const noexcept { return call_; }
+  /// Copies all to the device again.
+  void store();
   /// Copies all back to the host.
   void fetch();
 
@@ -31,9 +34,11 @@ class DeviceBuffers {
     std::shared_ptr<std::byte> device{};
   };
   [[nodiscard]] Region region(std::byte* host, std::size_t bytes);
+  void give_device_function();
 
   std::shared_ptr<cuda::DeviceMemory> memory_;
   Call call_;
+  std::optional<Operator> op_{};  // a user's, with a function of the device
   Region in_{};
   Region out_{};
 };

@@ -194,7 +194,7 @@ TEST(StreamCalls, MayStartTogether) {
   });
 }
 
-TEST(StreamCalls, AreThoseWhoseBuffersLieOnADevice) {
+TEST(StreamCalls, RunOnAStreamOfTheCommunicatorsOwn) {
   StreamHub hub{2};
   std::vector<std::byte> device(4096);
   hub.put_on_device(device);
@@ -202,11 +202,12 @@ TEST(StreamCalls, AreThoseWhoseBuffersLieOnADevice) {
     const Rank rank = world.rank();
     const std::span all{reinterpret_cast<float*>(device.data()) + 100 * rank, 100};
     std::ranges::fill(all, 1.0F);
-    const Call call = call::all_reduce(all, all, sum);
-    EXPECT_NE(world.explain(call).find("assumed of threads"), std::string::npos);
-    world.all_reduce(all);
-    world.async().all_reduce(all, sum).wait();
-    batch([&] { world.all_reduce(all); });
+    EXPECT_EQ(refusal_of([&] { world.all_reduce(all); }),
+              "the input lies in memory of a GPU, which calls of the host cannot touch; say "
+              "Options::stream, or Stream::own() where there is none");
+    world.all_reduce(all, sum, {.stream = Stream::own()});
+    world.async().all_reduce(all, sum, {.stream = Stream::own()}).wait();
+    batch([&] { world.all_reduce(all, sum, {.stream = Stream::own()}); });
     EXPECT_EQ(all[99], 8.0F);
     std::vector<float> host(100, 1.0F);
     world.all_reduce(host);

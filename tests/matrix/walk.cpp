@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tutti/batch.hpp>
+
 namespace tutti::matrix {
 namespace {
 
@@ -12,6 +14,17 @@ using harness::Experiment;
 
 constexpr int kTag = 5;
 constexpr const char* kInPlace = " in place";
+
+/// The host's own memory.
+class OnHost final : public Placement {
+ public:
+  [[nodiscard]] Call place(const Call& call) override { return call; }
+  void store() override {}
+  void fetch() override {}
+  void clear() override {}
+  [[nodiscard]] bool runs_in_order() const override { return false; }
+  [[nodiscard]] Options options(Options options) const override { return options; }
+};
 
 /// The calls of one rank: one, or two of messages that go one way.
 std::vector<Call> calls_of(const Cell& cell, Experiment& experiment, Rank rank) {
@@ -33,9 +46,21 @@ std::vector<Call> calls_of(const Cell& cell, Experiment& experiment, Rank rank) 
   return {send, recv};
 }
 
+/// Starts calls, together where they have to.
+template <class Start>
+void start_all(const Placement& placement, const Start& start) {
+  if (placement.runs_in_order()) batch(start);
+  else start();
+}
+
 /// Around the ring a message may have to wait for its receiver: so every other rank receives first,
 /// and the only rank of one begins to.
-void run_blocking(Communicator& world, std::vector<Call> calls, const Options& options) {
+void run_blocking(Communicator& world, std::vector<Call> calls, const Options& options,
+                  const Placement& placement) {
+  if (calls.size() > 1 && placement.runs_in_order() && world.size() % 2 == 1)
+    return batch([&] {
+      for (const Call& call : calls) world.run(call, options);
+    });
   if (calls.size() > 1 && world.size() == 1) {
     Request recv = world.async().run(calls[1], options);
     world.run(calls[0], options);
@@ -45,29 +70,40 @@ void run_blocking(Communicator& world, std::vector<Call> calls, const Options& o
   for (const Call& call : calls) world.run(call, options);
 }
 
-void run_nonblocking(Communicator& world, const std::vector<Call>& calls, const Options& options) {
+void run_nonblocking(Communicator& world, const std::vector<Call>& calls, const Options& options,
+                     const Placement& placement) {
   std::vector<Request> requests;
-  for (const Call& call : calls) requests.push_back(world.async().run(call, options));
+  start_all(placement, [&] {
+    for (const Call& call : calls) requests.push_back(world.async().run(call, options));
+  });
   for (Request& request : requests)
     if (!request.test()) request.wait();
 }
 
 /// Runs a cell, a prepared one twice. @return what is wrong, if anything is.
-std::string run(Communicator& world, const Cell& cell) {
+std::string run(Communicator& world, const Cell& cell, Placement& placement) {
   const Rank self = world.rank();
   Experiment experiment{cell.problem()};
-  const std::vector<Call> calls = calls_of(cell, experiment, self);
-  const Options options =
-      cell.operation->messages == PointToPoint::none ? experiment.options() : Options{};
-  const auto problem = [&] { return experiment.problem(self).value_or(""); };
-  if (cell.form == Form::blocking) run_blocking(world, calls, options);
-  if (cell.form == Form::nonblocking) run_nonblocking(world, calls, options);
+  placement.clear();
+  std::vector<Call> calls = calls_of(cell, experiment, self);
+  for (Call& call : calls) call = placement.place(call);
+  const Options options = placement.options(
+      cell.operation->messages == PointToPoint::none ? experiment.options() : Options{});
+  const auto problem = [&] {
+    placement.fetch();
+    return experiment.problem(self).value_or("");
+  };
+  if (cell.form == Form::blocking) run_blocking(world, calls, options, placement);
+  if (cell.form == Form::nonblocking) run_nonblocking(world, calls, options, placement);
   if (cell.form != Form::persistent) return problem();
   std::vector<Plan> plans;
   for (const Call& call : calls) plans.push_back(world.plan().run(call, options));
   for (int turn = 0; turn < 2; ++turn) {
     experiment.restore(self);
-    for (Plan& plan : plans) plan.start();
+    placement.store();
+    start_all(placement, [&] {
+      for (Plan& plan : plans) plan.start();
+    });
     for (Plan& plan : plans) plan.wait();
     if (std::string wrong = problem(); !wrong.empty()) return wrong;
   }
@@ -75,10 +111,10 @@ std::string run(Communicator& world, const Cell& cell) {
 }
 
 /// A barrier has no result: all must have entered before any leaves, by the clock of the machine.
-std::string run_barrier(Communicator& world, const Cell& cell) {
+std::string run_barrier(Communicator& world, const Cell& cell, Placement& placement) {
   const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch().count(); };
   const std::int64_t entered = now();
-  const std::string problem = run(world, cell);
+  const std::string problem = run(world, cell, placement);
   const std::int64_t left = now();
   std::vector<std::int64_t> all(static_cast<std::size_t>(cell.size));
   world.all_gather(std::span{&entered, 1}, std::span{all});
@@ -101,12 +137,14 @@ void Report::add(std::string_view what, std::string_view type) {
   if (std::ranges::find(types, type) == types.end()) types.emplace_back(type);
 }
 
-Report walk(Communicator& world, std::span<const Cell> cells) {
+Report walk(Communicator& world, std::span<const Cell> cells, Placement* placement) {
+  OnHost on_host;
+  Placement& place = placement == nullptr ? on_host : *placement;
   Report report;
   for (const Cell& cell : cells) {
     const bool is_barrier = cell.operation->collective == Collective::barrier;
     try {
-      std::string problem = is_barrier ? run_barrier(world, cell) : run(world, cell);
+      std::string problem = is_barrier ? run_barrier(world, cell, place) : run(world, cell, place);
       if (!problem.empty()) {
         report.problems.push_back(cell.describe() + ": " + problem);
         continue;
@@ -122,7 +160,9 @@ Report walk(Communicator& world, std::span<const Cell> cells) {
   return report;
 }
 
-Report try_operators(Communicator& world) {
+Report try_operators(Communicator& world, Placement* placement) {
+  OnHost on_host;
+  Placement& place = placement == nullptr ? on_host : *placement;
   Report report;
   const UserFunction nothing = [](const void*, const void*, void*, std::size_t) {};
   // Without elements: what operators make of some the cells show.
@@ -131,8 +171,10 @@ Report try_operators(Communicator& world) {
       const auto kind = static_cast<OperatorKind>(i);
       const auto type = static_cast<Datatype>(j);
       const Operator op = kind == OperatorKind::user ? Operator{nothing, true} : Operator{kind};
-      const Result<void> result = world.try_().run(
+      place.clear();
+      const Call call = place.place(
           {.type = type, .element_bytes = type == Datatype::opaque ? 3 : size_of(type), .op = &op});
+      const Result<void> result = world.try_().run(call, place.options({}));
       const std::string what = std::string{name_of(kind)} + " of " + std::string{name_of(type)};
       if (fits(kind, type) && result) report.add(name_of(kind), name_of(type));
       else if (fits(kind, type)) report.problems.push_back(what + ": " + result.error().what());
@@ -141,10 +183,10 @@ Report try_operators(Communicator& world) {
   return report;
 }
 
-Report walk_all(Communicator& world, std::span<const Cell> cells) {
-  Report report = walk(world, cells);
+Report walk_all(Communicator& world, std::span<const Cell> cells, Placement* placement) {
+  Report report = walk(world, cells, placement);
   if (!report.problems.empty()) return report;
-  for (Report more : {try_operators(world), pass_objects(world)}) {
+  for (Report more : {try_operators(world, placement), pass_objects(world)}) {
     report.right.merge(more.right);
     for (std::string& problem : more.problems) report.problems.push_back(std::move(problem));
   }
