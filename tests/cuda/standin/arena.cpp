@@ -71,7 +71,32 @@ void Arena::close(CUdeviceptr start) {
   const CUdeviceptr first = (start + page - 1) / page * page;
   const CUdeviceptr last = (start + found->second.bytes) / page * page;
   if (last > first) madvise(alias(first), last - first, MADV_DONTNEED);
-  blocks_.erase(found);
+  if (found->second.kept) found->second.open = false;
+  else blocks_.erase(found);
+}
+
+void Arena::keep(CUdeviceptr start) {
+  const std::scoped_lock lock{mutex_};
+  Block& block = blocks_.at(start);
+  block.kept = true;
+  block.retired = true;
+}
+
+void Arena::revive(CUdeviceptr start) {
+  const std::scoped_lock lock{mutex_};
+  blocks_.at(start).retired = false;
+}
+
+bool Arena::is_live(CUdeviceptr start) const {
+  const std::scoped_lock lock{mutex_};
+  return !blocks_.at(start).retired;
+}
+
+void Arena::release(CUdeviceptr start) {
+  const std::scoped_lock lock{mutex_};
+  const auto found = blocks_.find(start);
+  found->second.kept = false;
+  if (found->second.retired && !found->second.open) blocks_.erase(found);
 }
 
 std::byte* Arena::reach(CUdeviceptr address, std::size_t bytes) const {
@@ -85,7 +110,7 @@ std::byte* Arena::reach(CUdeviceptr address, std::size_t bytes) const {
 std::optional<Range> Arena::find(CUdeviceptr address) const {
   const std::scoped_lock lock{mutex_};
   const auto found = block_at(address);
-  if (found == blocks_.end() || found->second.retired) return {};
+  if (found == blocks_.end() || (found->second.retired && !found->second.kept)) return {};
   return Range{found->first, found->second.bytes, found->second.pooled};
 }
 

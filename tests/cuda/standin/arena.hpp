@@ -45,9 +45,18 @@ class Arena {
   /// From now on it may not be accessed, and its room is used again.
   void close(CUdeviceptr start);
 
+  /// From now on its room is never used for anything else, though it is not allocated, but for
+  /// between revive and retire.
+  void keep(CUdeviceptr start);
+  void revive(CUdeviceptr start);
+  /// @return whether it is allocated, and was not freed.
+  bool is_live(CUdeviceptr start) const;
+  /// It is like any other allocation again: once it is freed, its room is used again.
+  void release(CUdeviceptr start);
+
   /// @return where the stand-in accesses these bytes; null unless all lie in one open allocation.
   std::byte* reach(CUdeviceptr address, std::size_t bytes) const;
-  /// @return the allocation that an address lies in, if it was not freed.
+  /// @return the allocation that an address lies in, if it was not freed, or its room is kept.
   std::optional<Range> find(CUdeviceptr address) const;
   /// Writes a line for each allocation that was not freed.
   void write_leaks(std::ostream& out) const;
@@ -58,6 +67,7 @@ class Arena {
     bool pooled;
     bool open = false;
     bool retired = false;
+    bool kept = false;
   };
   using Blocks = std::map<CUdeviceptr, Block>;
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tests/cuda/standin/driver.hpp"
+#include "tests/cuda/standin/hooks.hpp"
 
 using namespace tutti::standin;
 
@@ -188,6 +189,11 @@ CUresult cuCtxSetCurrent(CUcontext context) {
     set_current_context(found);
     return CUDA_SUCCESS;
   });
+}
+
+CUresult tutti_standin_state(CUcontext context) {
+  const Context* const found = driver().find(context);
+  return found == nullptr ? CUDA_ERROR_INVALID_CONTEXT : found->error();
 }
 
 CUresult cuCtxGetDevice(CUdevice* device) {

@@ -31,8 +31,16 @@ void set_current_context(Context* context) noexcept {
   current = context;
 }
 
-void set_in_host_function(bool inside) noexcept {
-  in_host_function = inside;
+void run_host_function(CUhostFn function, void* argument) {
+  in_host_function = true;
+  function(argument);
+  in_host_function = false;
+}
+
+CUresult submit(Stream& on, Work work) {
+  if (!driver().captures.records(on)) return on.enqueue(std::move(work));
+  const auto recorded = driver().captures.record_work(on, work);
+  return recorded ? *recorded : on.enqueue(std::move(work));
 }
 
 CUresult begin(std::string_view function, Needs needs) {

@@ -1,5 +1,6 @@
 // The driver's functions of memory.
 #include "tests/cuda/standin/driver.hpp"
+#include "tests/cuda/standin/hooks.hpp"
 
 using namespace tutti::standin;
 
@@ -54,7 +55,7 @@ CUresult give_attribute(CUpointer_attribute attribute, void* to, CUdeviceptr poi
 }  // namespace
 
 CUresult cuMemAlloc(CUdeviceptr* start, size_t bytes) {
-  return call_in_context(__func__, [&](Context& context) {
+  return call_outside_captures(__func__, [&](Context& context) {
     if (start == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     Arena& arena = driver().memory.arena(context.device());
     const CUdeviceptr room = arena.reserve(bytes, false);
@@ -67,7 +68,7 @@ CUresult cuMemAlloc(CUdeviceptr* start, size_t bytes) {
 
 // As the driver's, it waits for all that the device has to do.
 CUresult cuMemFree(CUdeviceptr start) {
-  return call_that_releases(__func__, [&](Context&) {
+  return call_that_releases_outside_captures(__func__, [&](Context&) {
     Arena* const arena = retire(start);
     if (arena == nullptr) return CUDA_ERROR_INVALID_VALUE;
     driver().streams.wait_for(driver().memory.device_of(start));
@@ -79,6 +80,8 @@ CUresult cuMemFree(CUdeviceptr start) {
 CUresult cuMemAllocAsync(CUdeviceptr* start, size_t bytes, CUstream stream) {
   return call_on_stream(__func__, stream, [&](Stream& on) {
     if (start == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    const auto recorded = driver().captures.record_allocation(on, bytes, *start);
+    if (recorded) return *recorded;
     Arena& arena = driver().memory.arena(on.context().device());
     const CUdeviceptr room = arena.reserve(bytes, true);
     if (room == 0) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -94,6 +97,7 @@ CUresult cuMemFreeAsync(CUdeviceptr start, CUstream stream) {
   return call_that_releases(__func__, [&](Context& context) {
     const auto on = driver().streams.find(stream, context);
     if (on == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (const auto recorded = driver().captures.record_free(*on, start)) return *recorded;
     Arena* const arena = retire(start);
     if (arena == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return on->enqueue({.run =
@@ -128,8 +132,7 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
   });
 }
 
-// For the stand-in of NCCL: where it may touch what lies at an address.
-extern "C" __attribute__((visibility("default"))) void* tutti_standin_alias(void* address) {
+void* tutti_standin_alias(void* address) {
   if (driver().memory.device_of(address_of(address)) < 0) return address;
   return driver().memory.reach(address_of(address), 1);
 }

@@ -41,7 +41,7 @@ CUresult unpin(void* start, Memory::Origin origin) {
 }  // namespace
 
 CUresult cuMemHostAlloc(void** start, size_t bytes, unsigned int flags) {
-  return call_in_context(__func__, [&](Context& context) {
+  return call_outside_captures(__func__, [&](Context& context) {
     constexpr unsigned kAll =
         CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
     if (start == nullptr || bytes == 0 || (flags & ~kAll) != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -51,12 +51,12 @@ CUresult cuMemHostAlloc(void** start, size_t bytes, unsigned int flags) {
 }
 
 CUresult cuMemFreeHost(void* start) {
-  return call_that_releases(__func__,
-                            [&](Context&) { return unpin(start, Memory::Origin::allocated); });
+  return call_that_releases_outside_captures(
+      __func__, [&](Context&) { return unpin(start, Memory::Origin::allocated); });
 }
 
 CUresult cuMemHostRegister(void* start, size_t bytes, unsigned int flags) {
-  return call_in_context(__func__, [&](Context& context) {
+  return call_outside_captures(__func__, [&](Context& context) {
     constexpr unsigned kUnsupported = CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
     constexpr unsigned kAll =
         CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | kUnsupported;
@@ -70,7 +70,7 @@ CUresult cuMemHostRegister(void* start, size_t bytes, unsigned int flags) {
 }
 
 CUresult cuMemHostUnregister(void* start) {
-  return call_that_releases(__func__, [&](Context&) {
+  return call_that_releases_outside_captures(__func__, [&](Context&) {
     if (start == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return unpin(start, Memory::Origin::registered);
   });
