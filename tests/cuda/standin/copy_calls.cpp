@@ -12,7 +12,7 @@ namespace {
 enum class Side { device, pinned, pageable };
 
 Side side_of(CUdeviceptr address) {
-  if (driver().memory.device_of(address) >= 0) return Side::device;
+  if (driver().memory.is_on_device(address)) return Side::device;
   return driver().memory.find(address).type == 0 ? Side::pageable : Side::pinned;
 }
 

@@ -168,7 +168,9 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
     if (!driver().has_device(device)) return CUDA_ERROR_INVALID_DEVICE;
     Context& primary = driver().contexts[static_cast<std::size_t>(device)];
     if (!primary.release()) return CUDA_ERROR_INVALID_CONTEXT;
-    if (!primary.is_active()) driver().streams.wait_for(device);
+    if (primary.is_active()) return CUDA_SUCCESS;
+    driver().streams.wait_for(device);
+    driver().memory.peers().forget(device);
     return CUDA_SUCCESS;
   });
 }

@@ -37,6 +37,11 @@ void run_host_function(CUhostFn function, void* argument) {
   in_host_function = false;
 }
 
+void wait_for_all_devices() {
+  Driver& state = driver();
+  for (const Context& context : state.contexts) state.streams.wait_for(context.device());
+}
+
 CUresult submit(Stream& on, Work work) {
   if (!driver().captures.records(on)) return on.enqueue(std::move(work));
   const auto recorded = driver().captures.record_work(on, work);

@@ -13,6 +13,7 @@
 #include "tests/cuda/standin/captures.hpp"
 #include "tests/cuda/standin/event.hpp"
 #include "tests/cuda/standin/handles.hpp"
+#include "tests/cuda/standin/links.hpp"
 #include "tests/cuda/standin/memory.hpp"
 #include "tests/cuda/standin/module.hpp"
 #include "tests/cuda/standin/streams.hpp"
@@ -26,6 +27,7 @@ struct Driver {
   std::deque<Context> contexts;  ///< One per device; fixed once the driver is initialised.
   Memory memory;
   Streams streams;
+  Links links{setting("LINKS")};
   Handles<CUevent, Event> events;
   Handles<CUmodule, Module> modules;
   Functions functions;
@@ -51,6 +53,9 @@ void set_current_context(Context* context) noexcept;
 
 /// Runs a host function, which may call nothing of the driver's.
 void run_host_function(CUhostFn function, void* argument);
+
+/// Waits for all that the devices have to do.
+void wait_for_all_devices();
 
 /// Enqueues work, or records it where the stream records.
 CUresult submit(Stream& on, Work work);

@@ -21,7 +21,7 @@ void give(void* to, T value) {
 
 // As the driver's: what is allocated in the order of a stream is in no context.
 CUcontext context_of(const Place& place) {
-  if (place.type == 0 || place.range.pooled) return nullptr;
+  if (place.type == 0 || place.range.pooled || place.opened) return nullptr;
   return driver().contexts[static_cast<std::size_t>(place.device)].handle();
 }
 
@@ -45,7 +45,7 @@ CUresult give_attribute(CUpointer_attribute attribute, void* to, CUdeviceptr poi
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: give(to, false); break;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: give(to, false); break;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      give(to, on_device && !place.range.pooled);
+      give(to, on_device && !place.range.pooled && !place.opened);
       break;
     default: return CUDA_ERROR_INVALID_VALUE;
   }
@@ -109,6 +109,16 @@ CUresult cuMemFreeAsync(CUdeviceptr start, CUstream stream) {
   });
 }
 
+CUresult cuMemGetAddressRange(CUdeviceptr* start, size_t* bytes, CUdeviceptr address) {
+  return call_in_context(__func__, [&](Context&) {
+    const Place place = driver().memory.find(address);
+    if (place.type != CU_MEMORYTYPE_DEVICE) return CUDA_ERROR_NOT_FOUND;
+    if (start != nullptr) *start = place.range.start;
+    if (bytes != nullptr) *bytes = place.range.bytes;
+    return CUDA_SUCCESS;
+  });
+}
+
 // Needs no current context. Of memory that the driver does not know it tells zeros.
 CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attributes, void** data,
                                 CUdeviceptr pointer) {
@@ -133,6 +143,6 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
 }
 
 void* tutti_standin_alias(void* address) {
-  if (driver().memory.device_of(address_of(address)) < 0) return address;
+  if (!driver().memory.is_on_device(address_of(address))) return address;
   return driver().memory.reach(address_of(address), 1);
 }
