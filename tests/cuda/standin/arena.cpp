@@ -1,11 +1,7 @@
 #include "arena.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <new>
-
-#include <sys/mman.h>
-#include <unistd.h>
+#include <iterator>
 
 namespace tutti::standin {
 namespace {
@@ -17,34 +13,18 @@ CUdeviceptr aligned(CUdeviceptr address) {
   return (address + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Pages are taken when they are written to, so that most of it is never there.
-std::byte* reserve_mapping(std::size_t bytes) {
-  void* const start =
-      mmap(nullptr, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (start == MAP_FAILED) throw std::bad_alloc{};
-  auto* const mapping = static_cast<std::byte*>(start);
-  if (mprotect(mapping + bytes, bytes, PROT_READ | PROT_WRITE) == 0) return mapping;
-  munmap(start, 2 * bytes);
-  throw std::bad_alloc{};
-}
-
 }  // namespace
 
 Arena::Arena(std::size_t bytes)
-    : bytes_{bytes}, mapping_{reserve_mapping(bytes)},
-      fence_{reinterpret_cast<CUdeviceptr>(mapping_)}, next_{fence_} {}
-
-Arena::~Arena() {
-  munmap(mapping_, 2 * bytes_);
-}
+    : file_{bytes}, mapping_{file_, 0, bytes}, next_{mapping_.fence()} {}
 
 CUdeviceptr Arena::reserve(std::size_t bytes, bool pooled) {
-  if (bytes > bytes_) return 0;
+  if (bytes > mapping_.bytes()) return 0;
   const std::scoped_lock lock{mutex_};
   CUdeviceptr start = gap(next_, bytes);
-  if (start == 0) start = gap(fence_, bytes);
+  if (start == 0) start = gap(mapping_.fence(), bytes);
   if (start == 0) return 0;
-  blocks_.emplace(start, Block{bytes, pooled});
+  blocks_.emplace(start, Block{bytes, pooled, next_serial_++});
   next_ = aligned(start + bytes);
   return start;
 }
@@ -52,7 +32,7 @@ CUdeviceptr Arena::reserve(std::size_t bytes, bool pooled) {
 void Arena::open(CUdeviceptr start) {
   const std::scoped_lock lock{mutex_};
   Block& block = blocks_.at(start);
-  std::memset(alias(start), kFreshByte, block.bytes);
+  std::memset(mapping_.alias(start), kFreshByte, block.bytes);
   block.open = true;
 }
 
@@ -67,11 +47,36 @@ bool Arena::retire(CUdeviceptr start) {
 void Arena::close(CUdeviceptr start) {
   const std::scoped_lock lock{mutex_};
   const auto found = blocks_.find(start);
-  const auto page = static_cast<CUdeviceptr>(sysconf(_SC_PAGESIZE));
+  const CUdeviceptr page = page_bytes();
   const CUdeviceptr first = (start + page - 1) / page * page;
   const CUdeviceptr last = (start + found->second.bytes) / page * page;
-  if (last > first) madvise(alias(first), last - first, MADV_DONTNEED);
-  blocks_.erase(found);
+  if (last > first) file_.drop(first - mapping_.fence(), last - first);
+  if (found->second.kept) found->second.open = false;
+  else blocks_.erase(found);
+}
+
+void Arena::keep(CUdeviceptr start) {
+  const std::scoped_lock lock{mutex_};
+  Block& block = blocks_.at(start);
+  block.kept = true;
+  block.retired = true;
+}
+
+void Arena::revive(CUdeviceptr start) {
+  const std::scoped_lock lock{mutex_};
+  blocks_.at(start).retired = false;
+}
+
+bool Arena::is_live(CUdeviceptr start) const {
+  const std::scoped_lock lock{mutex_};
+  return !blocks_.at(start).retired;
+}
+
+void Arena::release(CUdeviceptr start) {
+  const std::scoped_lock lock{mutex_};
+  const auto found = blocks_.find(start);
+  found->second.kept = false;
+  if (found->second.retired && !found->second.open) blocks_.erase(found);
 }
 
 std::byte* Arena::reach(CUdeviceptr address, std::size_t bytes) const {
@@ -79,14 +84,14 @@ std::byte* Arena::reach(CUdeviceptr address, std::size_t bytes) const {
   const auto found = block_at(address);
   if (found == blocks_.end() || !found->second.open) return nullptr;
   const std::size_t left = found->second.bytes - (address - found->first);
-  return bytes <= left ? alias(address) : nullptr;
+  return bytes <= left ? mapping_.alias(address) : nullptr;
 }
 
 std::optional<Range> Arena::find(CUdeviceptr address) const {
   const std::scoped_lock lock{mutex_};
   const auto found = block_at(address);
-  if (found == blocks_.end() || found->second.retired) return {};
-  return Range{found->first, found->second.bytes, found->second.pooled};
+  if (found == blocks_.end() || (found->second.retired && !found->second.kept)) return {};
+  return Range{found->first, found->second.bytes, found->second.pooled, found->second.serial};
 }
 
 void Arena::write_leaks(std::ostream& out) const {
@@ -97,10 +102,6 @@ void Arena::write_leaks(std::ostream& out) const {
   }
 }
 
-std::byte* Arena::alias(CUdeviceptr address) const noexcept {
-  return mapping_ + bytes_ + (address - fence_);
-}
-
 // The first room at or behind an address; zero if there is none.
 CUdeviceptr Arena::gap(CUdeviceptr from, std::size_t bytes) const {
   CUdeviceptr start = from;
@@ -108,7 +109,7 @@ CUdeviceptr Arena::gap(CUdeviceptr from, std::size_t bytes) const {
     if (block->first - start >= bytes) return start;
     start = aligned(block->first + block->second.bytes);
   }
-  const CUdeviceptr end = fence_ + bytes_;
+  const CUdeviceptr end = mapping_.fence() + mapping_.bytes();
   return start <= end && end - start >= bytes ? start : 0;
 }
 

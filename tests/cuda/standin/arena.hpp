@@ -1,6 +1,5 @@
 /// @file
-/// A device's memory. It is handed out at addresses that nobody may touch: the same bytes lie, for
-/// the stand-in alone, at an alias a constant distance away.
+/// A device's memory, handed out at addresses that nobody may touch: see Mapping.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +9,7 @@
 #include <optional>
 #include <ostream>
 
-#include <cuda.h>
+#include "tests/cuda/standin/mapping.hpp"
 
 namespace tutti::standin {
 
@@ -18,7 +17,8 @@ namespace tutti::standin {
 struct Range {
   std::uintptr_t start = 0;
   std::size_t bytes = 0;
-  bool pooled = false;  ///< Allocated in the order of a stream.
+  bool pooled = false;       ///< Allocated in the order of a stream.
+  std::uint64_t serial = 0;  ///< No other allocation has this number.
 };
 
 class Arena {
@@ -26,12 +26,12 @@ class Arena {
   explicit Arena(std::size_t bytes);
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
-  ~Arena();
 
-  std::size_t bytes() const noexcept { return bytes_; }
-  bool contains(CUdeviceptr address) const noexcept {
-    return address >= fence_ && address - fence_ < bytes_;
-  }
+  std::size_t bytes() const noexcept { return mapping_.bytes(); }
+  bool contains(CUdeviceptr address) const noexcept { return mapping_.contains(address); }
+  /// The file that it lies in, for other processes, and where an address is in there.
+  const SharedFile& file() const noexcept { return file_; }
+  std::size_t offset_of(CUdeviceptr address) const noexcept { return address - mapping_.fence(); }
 
   /// Finds room, which may not be accessed before it is opened.
   /// @param pooled whether it is allocated in the order of a stream.
@@ -45,9 +45,18 @@ class Arena {
   /// From now on it may not be accessed, and its room is used again.
   void close(CUdeviceptr start);
 
+  /// From now on its room is never used for anything else, though it is not allocated, but for
+  /// between revive and retire.
+  void keep(CUdeviceptr start);
+  void revive(CUdeviceptr start);
+  /// @return whether it is allocated, and was not freed.
+  bool is_live(CUdeviceptr start) const;
+  /// It is like any other allocation again: once it is freed, its room is used again.
+  void release(CUdeviceptr start);
+
   /// @return where the stand-in accesses these bytes; null unless all lie in one open allocation.
   std::byte* reach(CUdeviceptr address, std::size_t bytes) const;
-  /// @return the allocation that an address lies in, if it was not freed.
+  /// @return the allocation that an address lies in, if it was not freed, or its room is kept.
   std::optional<Range> find(CUdeviceptr address) const;
   /// Writes a line for each allocation that was not freed.
   void write_leaks(std::ostream& out) const;
@@ -56,19 +65,20 @@ class Arena {
   struct Block {
     std::size_t bytes;
     bool pooled;
+    std::uint64_t serial;
     bool open = false;
     bool retired = false;
+    bool kept = false;
   };
   using Blocks = std::map<CUdeviceptr, Block>;
 
-  std::byte* alias(CUdeviceptr address) const noexcept;
   CUdeviceptr gap(CUdeviceptr from, std::size_t bytes) const;
   Blocks::const_iterator block_at(CUdeviceptr address) const;
 
-  const std::size_t bytes_;
-  std::byte* const mapping_;  ///< The fence, then the alias.
-  const CUdeviceptr fence_;
+  const SharedFile file_;
+  const Mapping mapping_;
   mutable std::mutex mutex_;
+  std::uint64_t next_serial_ = 1;
   Blocks blocks_;
   CUdeviceptr next_;  ///< Where room is looked for first, so that what was freed stays unused long.
 };

@@ -14,7 +14,8 @@ namespace tutti::standin {
 /// What the process's environment asks for. CUDA_STANDIN_DEVICES: how many devices there are, one
 /// by default. CUDA_STANDIN_FAULT: "function:n", whose n-th call fails. CUDA_STANDIN_CALLS and
 /// CUDA_STANDIN_LEAKS: files that are written when the process ends, with all calls and with what
-/// was not given back; %p in their names is the number of the process.
+/// was not given back; %p in their names is the number of the process. CUDA_STANDIN_LINKS: see
+/// Links.
 /// @param name such as "DEVICES". @return the value of that variable, or an empty text.
 std::string setting(std::string_view name);
 

@@ -12,7 +12,7 @@ namespace {
 enum class Side { device, pinned, pageable };
 
 Side side_of(CUdeviceptr address) {
-  if (driver().memory.device_of(address) >= 0) return Side::device;
+  if (driver().memory.is_on_device(address)) return Side::device;
   return driver().memory.find(address).type == 0 ? Side::pageable : Side::pinned;
 }
 
@@ -35,12 +35,7 @@ CUresult fill(CUdeviceptr start, unsigned char value, std::size_t bytes) {
 CUresult enqueue_and_wait(Stream& on, Work work) {
   const auto mark = std::make_shared<Mark>();
   if (const CUresult result = on.enqueue(std::move(work)); result != CUDA_SUCCESS) return result;
-  const CUresult result = on.enqueue({.run =
-                                          [mark](const Stream&) {
-                                            mark->reach();
-                                            return CUDA_SUCCESS;
-                                          },
-                                      .always = true});
+  const CUresult result = on.enqueue(work_that_reaches(mark));
   if (result != CUDA_SUCCESS) return result;
   mark->wait();
   return on.context().error();
@@ -58,15 +53,17 @@ CUresult copy_staged(Stream& on, CUdeviceptr to, CUdeviceptr from, std::size_t b
 }  // namespace
 
 // As with the driver, the host waits for a copy from memory of the host to such, and for one to
-// memory that is not pinned; what is copied from such memory to a device is read at once.
+// memory that is not pinned; what is copied from such memory to a device is read at once. What is
+// recorded is read at each launch.
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   return call_on_stream(__func__, stream, [&](Stream& on) {
     if (bytes == 0) return CUDA_SUCCESS;
     if (to == 0 || from == 0) return CUDA_ERROR_INVALID_VALUE;
+    Work work{.run = [to, from, bytes](const Stream&) { return copy(to, from, bytes); }};
+    if (driver().captures.records(on)) return submit(on, std::move(work));
     const Side target = side_of(to);
     const Side source = side_of(from);
     if (target == Side::device && source == Side::pageable) return copy_staged(on, to, from, bytes);
-    Work work{.run = [to, from, bytes](const Stream&) { return copy(to, from, bytes); }};
     const bool waits =
         target == Side::pageable || (target != Side::device && source != Side::device);
     return waits ? enqueue_and_wait(on, std::move(work)) : on.enqueue(std::move(work));
@@ -77,7 +74,7 @@ CUresult cuMemsetD8Async(CUdeviceptr start, unsigned char value, size_t bytes, C
   return call_on_stream(__func__, stream, [&](Stream& on) {
     if (bytes == 0) return CUDA_SUCCESS;
     if (start == 0) return CUDA_ERROR_INVALID_VALUE;
-    return on.enqueue(
-        {.run = [start, value, bytes](const Stream&) { return fill(start, value, bytes); }});
+    return submit(
+        on, {.run = [start, value, bytes](const Stream&) { return fill(start, value, bytes); }});
   });
 }

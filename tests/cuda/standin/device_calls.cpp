@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tests/cuda/standin/driver.hpp"
+#include "tests/cuda/standin/hooks.hpp"
 
 using namespace tutti::standin;
 
@@ -167,7 +168,9 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
     if (!driver().has_device(device)) return CUDA_ERROR_INVALID_DEVICE;
     Context& primary = driver().contexts[static_cast<std::size_t>(device)];
     if (!primary.release()) return CUDA_ERROR_INVALID_CONTEXT;
-    if (!primary.is_active()) driver().streams.wait_for(device);
+    if (primary.is_active()) return CUDA_SUCCESS;
+    driver().streams.wait_for(device);
+    driver().memory.peers().forget(device);
     return CUDA_SUCCESS;
   });
 }
@@ -188,6 +191,11 @@ CUresult cuCtxSetCurrent(CUcontext context) {
     set_current_context(found);
     return CUDA_SUCCESS;
   });
+}
+
+CUresult tutti_standin_state(CUcontext context) {
+  const Context* const found = driver().find(context);
+  return found == nullptr ? CUDA_ERROR_INVALID_CONTEXT : found->error();
 }
 
 CUresult cuCtxGetDevice(CUdevice* device) {

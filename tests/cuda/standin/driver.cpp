@@ -31,8 +31,21 @@ void set_current_context(Context* context) noexcept {
   current = context;
 }
 
-void set_in_host_function(bool inside) noexcept {
-  in_host_function = inside;
+void run_host_function(CUhostFn function, void* argument) {
+  in_host_function = true;
+  function(argument);
+  in_host_function = false;
+}
+
+void wait_for_all_devices() {
+  Driver& state = driver();
+  for (const Context& context : state.contexts) state.streams.wait_for(context.device());
+}
+
+CUresult submit(Stream& on, Work work) {
+  if (!driver().captures.records(on)) return on.enqueue(std::move(work));
+  const auto recorded = driver().captures.record_work(on, work);
+  return recorded ? *recorded : on.enqueue(std::move(work));
 }
 
 CUresult begin(std::string_view function, Needs needs) {

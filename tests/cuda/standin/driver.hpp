@@ -10,8 +10,10 @@
 #include <cuda.h>
 
 #include "tests/cuda/standin/calls.hpp"
+#include "tests/cuda/standin/captures.hpp"
 #include "tests/cuda/standin/event.hpp"
 #include "tests/cuda/standin/handles.hpp"
+#include "tests/cuda/standin/links.hpp"
 #include "tests/cuda/standin/memory.hpp"
 #include "tests/cuda/standin/module.hpp"
 #include "tests/cuda/standin/streams.hpp"
@@ -25,9 +27,13 @@ struct Driver {
   std::deque<Context> contexts;  ///< One per device; fixed once the driver is initialised.
   Memory memory;
   Streams streams;
+  Links links{setting("LINKS")};
   Handles<CUevent, Event> events;
   Handles<CUmodule, Module> modules;
   Functions functions;
+  Graphs graphs;
+  Handles<CUgraphExec, Executable> executables;
+  Captures captures{graphs};
   std::atomic<int> process{0};  ///< The process that initialised it; zero: none.
   std::atomic<bool> ended{false};
 
@@ -45,8 +51,14 @@ Driver& driver();
 Context* current_context() noexcept;
 void set_current_context(Context* context) noexcept;
 
-/// Set for a thread that runs a host function, which may call nothing of the driver's.
-void set_in_host_function(bool inside) noexcept;
+/// Runs a host function, which may call nothing of the driver's.
+void run_host_function(CUhostFn function, void* argument);
+
+/// Waits for all that the devices have to do.
+void wait_for_all_devices();
+
+/// Enqueues work, or records it where the stream records.
+CUresult submit(Stream& on, Work work);
 
 /// What has to be there before a function may be called.
 enum class Needs { nothing, initialisation, context };
@@ -77,6 +89,15 @@ CUresult call_in_context(std::string_view function, Body body) noexcept {
   });
 }
 
+/// The same for a call that is unsafe while streams record: see cuThreadExchangeStreamCaptureMode.
+template <class Body>
+CUresult call_outside_captures(std::string_view function, Body body) noexcept {
+  return call_in_context(function, [&](Context& context) {
+    const CUresult refusal = driver().captures.refuse_unsafe();
+    return refusal == CUDA_SUCCESS ? body(context) : refusal;
+  });
+}
+
 /// A call that gives something back, which is done in a failed context, too.
 /// @param function its name. @param body does it, given the context.
 template <class Body>
@@ -88,6 +109,15 @@ CUresult call_that_releases(std::string_view function, Body body) noexcept {
   });
 }
 
+/// A call that gives something back, and is unsafe while streams record.
+template <class Body>
+CUresult call_that_releases_outside_captures(std::string_view function, Body body) noexcept {
+  return call_that_releases(function, [&](Context& context) {
+    const CUresult refusal = driver().captures.refuse_unsafe();
+    return refusal == CUDA_SUCCESS ? body(context) : refusal;
+  });
+}
+
 /// A call of a stream, in the current context; the stream's own has not failed, either.
 /// @param function its name. @param handle of the stream. @param body does it, given the stream.
 template <class Body>
@@ -95,6 +125,10 @@ CUresult call_on_stream(std::string_view function, CUstream handle, Body body) n
   return call_in_context(function, [&](Context& context) {
     const auto stream = driver().streams.find(handle, context);
     if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->is_default()) {
+      const CUresult refusal = driver().captures.refuse_default(context);
+      if (refusal != CUDA_SUCCESS) return refusal;
+    }
     const CUresult error = stream->context().error();
     return error == CUDA_SUCCESS ? body(*stream) : error;
   });

@@ -1,5 +1,7 @@
 #include "event.hpp"
 
+#include <utility>
+
 namespace tutti::standin {
 
 void Mark::reach() {
@@ -28,7 +30,37 @@ std::shared_ptr<const Mark> Event::last() const {
 std::shared_ptr<Mark> Event::renew() {
   const std::scoped_lock lock{mutex_};
   last_ = std::make_shared<Mark>();
+  captured_ = {};
   return last_;
+}
+
+CapturedPoint Event::captured() const {
+  const std::scoped_lock lock{mutex_};
+  return captured_;
+}
+
+void Event::set_captured(CapturedPoint point) {
+  const std::scoped_lock lock{mutex_};
+  last_ = nullptr;
+  captured_ = std::move(point);
+}
+
+Work work_that_reaches(std::shared_ptr<Mark> mark) {
+  return {.run =
+              [mark = std::move(mark)](const Stream&) {
+                mark->reach();
+                return CUDA_SUCCESS;
+              },
+          .always = true};
+}
+
+Work work_that_waits_for(std::shared_ptr<const Mark> mark) {
+  return {.run =
+              [mark = std::move(mark)](const Stream&) {
+                mark->wait();
+                return CUDA_SUCCESS;
+              },
+          .always = true};
 }
 
 }  // namespace tutti::standin

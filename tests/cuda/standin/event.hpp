@@ -6,8 +6,9 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <set>
 
-#include "tests/cuda/standin/context.hpp"
+#include "tests/cuda/standin/stream.hpp"
 
 namespace tutti::standin {
 
@@ -28,6 +29,19 @@ class Mark {
   Time time_{};
 };
 
+/// @return what reaches a mark, even in a context that has failed: else others wait forever.
+Work work_that_reaches(std::shared_ptr<Mark> mark);
+/// @return what waits for a mark.
+Work work_that_waits_for(std::shared_ptr<const Mark> mark);
+
+struct Capture;
+
+/// A point in what a stream has recorded.
+struct CapturedPoint {
+  std::shared_ptr<Capture> capture;  ///< Null: none.
+  std::set<std::size_t> tails;       ///< The nodes that come before the point.
+};
+
 class Event {
  public:
   Event(Context& context, bool timed) : context_{context}, timed_{timed} {}
@@ -38,12 +52,16 @@ class Event {
   std::shared_ptr<const Mark> last() const;
   /// Puts a new mark in the place of the last one.
   std::shared_ptr<Mark> renew();
+  /// @return where it was recorded last, if that was in a recording of a stream.
+  CapturedPoint captured() const;
+  void set_captured(CapturedPoint point);
 
  private:
   Context& context_;
   const bool timed_;
   mutable std::mutex mutex_;
   std::shared_ptr<Mark> last_;
+  CapturedPoint captured_;
 };
 
 }  // namespace tutti::standin

@@ -11,14 +11,31 @@ bool has_happened(const Event& event) {
   return mark == nullptr || mark->is_reached();
 }
 
+// Refused while streams record what the event may depend on, or the event itself.
 template <class Body>
 CUresult call_of_event(std::string_view function, CUevent handle, Body body) noexcept {
-  return call_in_context(function, [&](Context&) {
+  return call_outside_captures(function, [&](Context&) {
     const auto event = driver().events.find(handle);
     if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (const auto refusal = driver().captures.refuse(*event)) return *refusal;
     const CUresult error = event->context().error();
     return error == CUDA_SUCCESS ? body(*event) : error;
   });
+}
+
+// An external event is recorded anew by each launch; any other orders what streams record.
+CUresult record(CUevent event, Stream& on, unsigned int flags) {
+  Captures& captures = driver().captures;
+  const auto found = driver().events.find(event);
+  if (found == nullptr || &found->context() != &on.context()) return CUDA_ERROR_INVALID_HANDLE;
+  if ((flags & CU_EVENT_RECORD_EXTERNAL) == 0) {
+    if (const auto recorded = captures.record_event(on, *found)) return *recorded;
+    return on.enqueue(work_that_reaches(found->renew()));
+  }
+  const auto add = [found](std::vector<Work>& to) {
+    to.push_back(work_that_reaches(found->renew()));
+  };
+  return captures.record(on, {.add = add, .after = {}}).value_or(CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult elapsed(float& milliseconds, const Event& start, const Event& end) {
@@ -53,15 +70,13 @@ CUresult cuEventDestroy(CUevent event) {
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
+  return call_on_stream(__func__, stream,
+                        [&](Stream& on) { return record(event, on, CU_EVENT_RECORD_DEFAULT); });
+}
+
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags) {
   return call_on_stream(__func__, stream, [&](Stream& on) {
-    const auto found = driver().events.find(event);
-    if (found == nullptr || &found->context() != &on.context()) return CUDA_ERROR_INVALID_HANDLE;
-    return on.enqueue({.run =
-                           [mark = found->renew()](const Stream&) {
-                             mark->reach();
-                             return CUDA_SUCCESS;
-                           },
-                       .always = true});
+    return flags > CU_EVENT_RECORD_EXTERNAL ? CUDA_ERROR_INVALID_VALUE : record(event, on, flags);
   });
 }
 

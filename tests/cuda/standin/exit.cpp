@@ -26,6 +26,8 @@ void write_leaks(const Driver& state, std::ostream& out) {
   write(state.streams.alive(), "cuStreamCreate");
   write(state.events.size(), "cuEventCreate");
   write(state.modules.size(), "cuModuleLoadData");
+  write(state.graphs.size(), "cuStreamEndCapture");
+  write(state.executables.size(), "cuGraphInstantiate");
 }
 
 // This comes later than all destructors of the program's own objects. A child of the process that

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "tests/cuda/standin/arena.hpp"
+#include "tests/cuda/standin/window.hpp"
 
 namespace tutti::standin {
 
@@ -14,6 +17,22 @@ struct Place {
   CUmemorytype type{};  ///< Zero: memory that the driver does not know.
   int device = CU_DEVICE_INVALID;
   Range range{};
+  bool opened = false;  ///< It is another process's.
+};
+
+/// Which devices may access the memory of which others.
+class Peers {
+ public:
+  /// @return false if it was so already.
+  bool enable(int device, int owner);
+  bool disable(int device, int owner);
+  bool may_access(int device, int owner) const;
+  /// Ends whatever one device has to do with others.
+  void forget(int device);
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<std::pair<int, int>> enabled_;
 };
 
 class Memory {
@@ -23,8 +42,17 @@ class Memory {
 
   /// @return the memory of a device.
   Arena& arena(int device) { return *arenas_[static_cast<std::size_t>(device)]; }
-  /// @return the device whose memory an address lies in, or less than zero.
+  /// @return the device whose memory an address lies in, or less than zero. That of other processes
+  /// does not count.
   int device_of(CUdeviceptr address) const noexcept;
+  /// @return whether no part of the host lies at an address.
+  bool is_on_device(CUdeviceptr address) const;
+
+  Peers& peers() noexcept { return peers_; }
+  Windows& windows() noexcept { return windows_; }
+  /// @return the allocation that an address lies in, for other processes; nothing if there is none
+  /// that they may open.
+  std::optional<SharedPiece> share(CUdeviceptr address) const;
 
   /// How memory of the host came to be pinned.
   enum class Origin { allocated, registered };
@@ -41,8 +69,8 @@ class Memory {
   Place find(CUdeviceptr address) const;
   /// @return where a copy accesses bytes of any memory; null if it may not.
   std::byte* reach(CUdeviceptr address, std::size_t bytes) const;
-  /// @return where a kernel of this device accesses bytes, which lie in the device's own memory or
-  /// in pinned memory; null if it may not.
+  /// @return where a kernel of this device accesses bytes, which lie in the device's own memory, in
+  /// that of a peer, in what the device has opened, or in pinned memory; null if it may not.
   std::byte* reach_from(int device, CUdeviceptr address, std::size_t bytes) const;
   /// Writes a line for each allocation that was not freed.
   void write_leaks(std::ostream& out) const;
@@ -56,7 +84,11 @@ class Memory {
 
   std::optional<Place> find_pinned(CUdeviceptr address) const;
 
+  std::byte* reach_at_peer(int device, int owner, CUdeviceptr address, std::size_t bytes) const;
+
   std::vector<std::unique_ptr<Arena>> arenas_;
+  Windows windows_;
+  Peers peers_;
   mutable std::mutex mutex_;
   std::map<CUdeviceptr, Pinned> pinned_;
 };

@@ -1,5 +1,6 @@
 // The driver's functions of memory.
 #include "tests/cuda/standin/driver.hpp"
+#include "tests/cuda/standin/hooks.hpp"
 
 using namespace tutti::standin;
 
@@ -20,7 +21,7 @@ void give(void* to, T value) {
 
 // As the driver's: what is allocated in the order of a stream is in no context.
 CUcontext context_of(const Place& place) {
-  if (place.type == 0 || place.range.pooled) return nullptr;
+  if (place.type == 0 || place.range.pooled || place.opened) return nullptr;
   return driver().contexts[static_cast<std::size_t>(place.device)].handle();
 }
 
@@ -44,7 +45,7 @@ CUresult give_attribute(CUpointer_attribute attribute, void* to, CUdeviceptr poi
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: give(to, false); break;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: give(to, false); break;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      give(to, on_device && !place.range.pooled);
+      give(to, on_device && !place.range.pooled && !place.opened);
       break;
     default: return CUDA_ERROR_INVALID_VALUE;
   }
@@ -54,7 +55,7 @@ CUresult give_attribute(CUpointer_attribute attribute, void* to, CUdeviceptr poi
 }  // namespace
 
 CUresult cuMemAlloc(CUdeviceptr* start, size_t bytes) {
-  return call_in_context(__func__, [&](Context& context) {
+  return call_outside_captures(__func__, [&](Context& context) {
     if (start == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     Arena& arena = driver().memory.arena(context.device());
     const CUdeviceptr room = arena.reserve(bytes, false);
@@ -67,7 +68,7 @@ CUresult cuMemAlloc(CUdeviceptr* start, size_t bytes) {
 
 // As the driver's, it waits for all that the device has to do.
 CUresult cuMemFree(CUdeviceptr start) {
-  return call_that_releases(__func__, [&](Context&) {
+  return call_that_releases_outside_captures(__func__, [&](Context&) {
     Arena* const arena = retire(start);
     if (arena == nullptr) return CUDA_ERROR_INVALID_VALUE;
     driver().streams.wait_for(driver().memory.device_of(start));
@@ -79,6 +80,8 @@ CUresult cuMemFree(CUdeviceptr start) {
 CUresult cuMemAllocAsync(CUdeviceptr* start, size_t bytes, CUstream stream) {
   return call_on_stream(__func__, stream, [&](Stream& on) {
     if (start == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    const auto recorded = driver().captures.record_allocation(on, bytes, *start);
+    if (recorded) return *recorded;
     Arena& arena = driver().memory.arena(on.context().device());
     const CUdeviceptr room = arena.reserve(bytes, true);
     if (room == 0) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -94,6 +97,7 @@ CUresult cuMemFreeAsync(CUdeviceptr start, CUstream stream) {
   return call_that_releases(__func__, [&](Context& context) {
     const auto on = driver().streams.find(stream, context);
     if (on == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (const auto recorded = driver().captures.record_free(*on, start)) return *recorded;
     Arena* const arena = retire(start);
     if (arena == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return on->enqueue({.run =
@@ -102,6 +106,16 @@ CUresult cuMemFreeAsync(CUdeviceptr start, CUstream stream) {
                               return CUDA_SUCCESS;
                             },
                         .always = true});
+  });
+}
+
+CUresult cuMemGetAddressRange(CUdeviceptr* start, size_t* bytes, CUdeviceptr address) {
+  return call_in_context(__func__, [&](Context&) {
+    const Place place = driver().memory.find(address);
+    if (place.type != CU_MEMORYTYPE_DEVICE) return CUDA_ERROR_NOT_FOUND;
+    if (start != nullptr) *start = place.range.start;
+    if (bytes != nullptr) *bytes = place.range.bytes;
+    return CUDA_SUCCESS;
   });
 }
 
@@ -128,8 +142,7 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
   });
 }
 
-// For the stand-in of NCCL: where it may touch what lies at an address.
-extern "C" __attribute__((visibility("default"))) void* tutti_standin_alias(void* address) {
-  if (driver().memory.device_of(address_of(address)) < 0) return address;
+void* tutti_standin_alias(void* address) {
+  if (!driver().memory.is_on_device(address_of(address))) return address;
   return driver().memory.reach(address_of(address), 1);
 }

@@ -38,7 +38,7 @@ bool may_launch(const Extent& grid, const Extent& block) {
 }  // namespace
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
-  return call_in_context(__func__, [&](Context& context) {
+  return call_outside_captures(__func__, [&](Context& context) {
     if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *module = driver().modules.add(std::make_shared<Module>(context));
     return CUDA_SUCCESS;
@@ -46,7 +46,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
 }
 
 CUresult cuModuleUnload(CUmodule module) {
-  return call_that_releases(__func__, [&](Context&) {
+  return call_that_releases_outside_captures(__func__, [&](Context&) {
     const auto taken = driver().modules.take(module);
     if (taken == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     taken->unload(driver().functions);
@@ -90,9 +90,9 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
         shared_bytes > kMostSharedBytes || !may_launch(grid, block))
       return CUDA_ERROR_INVALID_VALUE;
     const auto& work = *static_cast<const tutti::cuda::KernelWork*>(parameters[0]);
-    return on.enqueue({.run = [kernel, work, threads = grid.product() * block.product(),
+    return submit(on, {.run = [kernel, work, threads = grid.product() * block.product(),
                                device = on.context().device()](const Stream&) {
-      return run_kernel(*kernel, work, threads, driver().memory, device);
-    }});
+                    return run_kernel(*kernel, work, threads, driver().memory, device);
+                  }});
   });
 }

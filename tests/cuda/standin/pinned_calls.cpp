@@ -1,9 +1,7 @@
 // The driver's functions of pinned memory.
-#include <cerrno>
 #include <vector>
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "tests/cuda/standin/driver.hpp"
 
@@ -11,16 +9,10 @@ using namespace tutti::standin;
 
 namespace {
 
-// What devices have to do may still access the memory.
-void wait_for_all_devices() {
-  Driver& state = driver();
-  for (const Context& context : state.contexts) state.streams.wait_for(context.device());
-}
-
 // Whether all of it is memory of the host.
 bool is_host_memory(void* start, std::size_t bytes) {
-  if (driver().memory.device_of(address_of(start)) >= 0) return false;
-  const auto page = static_cast<CUdeviceptr>(sysconf(_SC_PAGESIZE));
+  if (driver().memory.is_on_device(address_of(start))) return false;
+  const auto page = CUdeviceptr{page_bytes()};
   const CUdeviceptr first = address_of(start) / page * page;
   const CUdeviceptr length = address_of(start) + bytes - first;
   std::vector<unsigned char> resident(length / page + 1);
@@ -32,7 +24,7 @@ CUresult unpin(void* start, Memory::Origin origin) {
   const bool allocated = origin == Memory::Origin::allocated;
   if (!memory.is_pinned(start, origin))
     return allocated ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-  wait_for_all_devices();
+  wait_for_all_devices();  // what they have to do may still access the memory
   if (allocated) memory.free_pinned(start);
   else memory.unregister_pinned(start);
   return CUDA_SUCCESS;
@@ -41,7 +33,7 @@ CUresult unpin(void* start, Memory::Origin origin) {
 }  // namespace
 
 CUresult cuMemHostAlloc(void** start, size_t bytes, unsigned int flags) {
-  return call_in_context(__func__, [&](Context& context) {
+  return call_outside_captures(__func__, [&](Context& context) {
     constexpr unsigned kAll =
         CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
     if (start == nullptr || bytes == 0 || (flags & ~kAll) != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -51,12 +43,12 @@ CUresult cuMemHostAlloc(void** start, size_t bytes, unsigned int flags) {
 }
 
 CUresult cuMemFreeHost(void* start) {
-  return call_that_releases(__func__,
-                            [&](Context&) { return unpin(start, Memory::Origin::allocated); });
+  return call_that_releases_outside_captures(
+      __func__, [&](Context&) { return unpin(start, Memory::Origin::allocated); });
 }
 
 CUresult cuMemHostRegister(void* start, size_t bytes, unsigned int flags) {
-  return call_in_context(__func__, [&](Context& context) {
+  return call_outside_captures(__func__, [&](Context& context) {
     constexpr unsigned kUnsupported = CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
     constexpr unsigned kAll =
         CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | kUnsupported;
@@ -70,7 +62,7 @@ CUresult cuMemHostRegister(void* start, size_t bytes, unsigned int flags) {
 }
 
 CUresult cuMemHostUnregister(void* start) {
-  return call_that_releases(__func__, [&](Context&) {
+  return call_that_releases_outside_captures(__func__, [&](Context&) {
     if (start == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return unpin(start, Memory::Origin::registered);
   });

@@ -2,17 +2,24 @@
 
 namespace tutti::standin {
 
-Stream::Stream(Context& context) : context_{context}, thread_{[this] { run(); }} {}
+Stream::Stream(Context& context, StreamKind kind)
+    : context_{context}, kind_{kind}, thread_{[this] { run(); }} {}
 
 Stream::~Stream() {
   end();
 }
 
 CUresult Stream::enqueue(Work work) {
+  std::vector<Work> works;
+  works.push_back(std::move(work));
+  return enqueue(std::move(works));
+}
+
+CUresult Stream::enqueue(std::vector<Work> works) {
   const std::scoped_lock lock{mutex_};
   if (retired_) return CUDA_ERROR_INVALID_HANDLE;
-  queue_.push_back(std::move(work));
-  ++pending_;
+  for (Work& work : works) queue_.push_back(std::move(work));
+  pending_ += works.size();
   changed_.notify_all();
   return CUDA_SUCCESS;
 }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "tests/cuda/standin/context.hpp"
 
@@ -21,15 +22,24 @@ struct Work {
   bool always = false;  ///< Done in a failed context, too; else others would wait forever.
 };
 
+/// What a stream has to do with the default stream of its context. The stand-in does not let them
+/// wait for each other; but see Captures.
+enum class StreamKind { blocking, non_blocking, default_stream };
+
 class Stream {
  public:
-  explicit Stream(Context& context);
+  Stream(Context& context, StreamKind kind);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream();
 
   Context& context() const noexcept { return context_; }
+  bool is_default() const noexcept { return kind_ == StreamKind::default_stream; }
+  bool is_blocking() const noexcept { return kind_ == StreamKind::blocking; }
+
   CUresult enqueue(Work work);
+  /// Enqueues all of it, with nothing else in between.
+  CUresult enqueue(std::vector<Work> works);
   bool is_idle() const;
   void wait() const;
 
@@ -48,6 +58,7 @@ class Stream {
   void perform(const Work& work) noexcept;
 
   Context& context_;
+  const StreamKind kind_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::deque<Work> queue_;

@@ -3,22 +3,44 @@
 
 using namespace tutti::standin;
 
+namespace {
+
+CUresult wait(Stream& on, const Event& event) {
+  if (const auto recorded = driver().captures.wait_for_event(on, event)) return *recorded;
+  const auto mark = event.last();
+  return mark == nullptr ? CUDA_SUCCESS : on.enqueue(work_that_waits_for(mark));
+}
+
+// Waits for what the event stands for when the graph is launched.
+CUresult wait_at_each_launch(const Stream& on, const std::shared_ptr<Event>& event) {
+  const auto add = [event](std::vector<Work>& to) {
+    if (const auto mark = event->last(); mark != nullptr) to.push_back(work_that_waits_for(mark));
+  };
+  return driver().captures.record(on, {.add = add, .after = {}}).value_or(CUDA_ERROR_INVALID_VALUE);
+}
+
+}  // namespace
+
 CUresult cuStreamCreate(CUstream* stream, unsigned int flags) {
   return call_in_context(__func__, [&](Context& context) {
     if (stream == nullptr || flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
-    *stream = driver().streams.create(context);
+    *stream = driver().streams.create(
+        context, flags == CU_STREAM_DEFAULT ? StreamKind::blocking : StreamKind::non_blocking);
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuStreamDestroy(CUstream stream) {
-  return call_that_releases(__func__, [&](Context&) {
+  return call_that_releases(__func__, [&](Context& context) {
+    if (const auto found = driver().streams.find(stream, context); found != nullptr)
+      driver().captures.forget(*found);
     return driver().streams.destroy(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
   });
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
   return call_on_stream(__func__, stream, [](const Stream& on) {
+    if (const auto refusal = driver().captures.refuse(on)) return *refusal;
     on.wait();
     return on.context().error();
   });
@@ -26,6 +48,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
 
 CUresult cuStreamQuery(CUstream stream) {
   return call_on_stream(__func__, stream, [](const Stream& on) {
+    if (const auto refusal = driver().captures.refuse(on)) return *refusal;
     return on.is_idle() ? on.context().error() : CUDA_ERROR_NOT_READY;
   });
 }
@@ -35,22 +58,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
     if (flags > CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
     const auto found = driver().events.find(event);
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    const auto mark = found->last();
-    if (mark == nullptr) return CUDA_SUCCESS;
-    return on.enqueue({.run =
-                           [mark](const Stream&) {
-                             mark->wait();
-                             return CUDA_SUCCESS;
-                           },
-                       .always = true});
-  });
-}
-
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-  return call_on_stream(__func__, stream, [&](const Stream&) {
-    if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
+    return flags == CU_EVENT_WAIT_EXTERNAL ? wait_at_each_launch(on, found) : wait(on, *found);
   });
 }
 
@@ -65,11 +73,9 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* argument) {
   return call_on_stream(__func__, stream, [&](Stream& on) {
     if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return on.enqueue({.run = [function, argument](const Stream&) {
-      set_in_host_function(true);
-      function(argument);
-      set_in_host_function(false);
-      return CUDA_SUCCESS;
-    }});
+    return submit(on, {.run = [function, argument](const Stream&) {
+                    run_host_function(function, argument);
+                    return CUDA_SUCCESS;
+                  }});
   });
 }

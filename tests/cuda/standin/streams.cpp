@@ -4,9 +4,9 @@
 
 namespace tutti::standin {
 
-CUstream Streams::create(Context& context) {
+CUstream Streams::create(Context& context, StreamKind kind) {
   forget_ended();
-  return created_.add(std::make_shared<Stream>(context));
+  return created_.add(std::make_shared<Stream>(context, kind));
 }
 
 std::shared_ptr<Stream> Streams::find(CUstream handle, Context& context) {
@@ -16,7 +16,8 @@ std::shared_ptr<Stream> Streams::find(CUstream handle, Context& context) {
     return &stream->context() == &context;
   });
   return found != defaults_.end() ? *found
-                                  : defaults_.emplace_back(std::make_shared<Stream>(context));
+                                  : defaults_.emplace_back(std::make_shared<Stream>(
+                                        context, StreamKind::default_stream));
 }
 
 bool Streams::destroy(CUstream handle) {

@@ -12,7 +12,7 @@ namespace tutti::standin {
 
 class Streams {
  public:
-  CUstream create(Context& context);
+  CUstream create(Context& context, StreamKind kind);
 
   /// @param handle zero and CU_STREAM_LEGACY mean the default stream of the context.
   /// @return null if there is no such stream.

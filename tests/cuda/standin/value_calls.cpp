@@ -22,11 +22,10 @@ bool holds(T found, T wanted, unsigned int condition) {
   }
 }
 
-// Where the stream's device accesses a value; null if it may not.
+// Where a device accesses a value; null if it may not.
 template <class T>
-T* reach(const Stream& on, CUdeviceptr address) {
-  return reinterpret_cast<T*>(
-      driver().memory.reach_from(on.context().device(), address, sizeof(T)));
+T* reach(int device, CUdeviceptr address) {
+  return reinterpret_cast<T*>(driver().memory.reach_from(device, address, sizeof(T)));
 }
 
 /// Waits a little, and longer each time, as all streams together have few processors.
@@ -46,8 +45,8 @@ class Patience {
 };
 
 template <class T>
-CUresult write_value(const Stream& on, CUdeviceptr address, T value) {
-  T* const place = reach<T>(on, address);
+CUresult write_value(int device, CUdeviceptr address, T value) {
+  T* const place = reach<T>(device, address);
   if (place == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
   std::atomic_ref<T>{*place}.store(value);
   return CUDA_SUCCESS;
@@ -55,9 +54,10 @@ CUresult write_value(const Stream& on, CUdeviceptr address, T value) {
 
 // Anybody may write the value, so there is nothing but to look again and again.
 template <class T>
-CUresult wait_for_value(const Stream& on, CUdeviceptr address, T value, unsigned int condition) {
+CUresult wait_for_value(const Stream& on, int device, CUdeviceptr address, T value,
+                        unsigned int condition) {
   for (Patience patience; !on.is_in_vain(); patience.wait()) {
-    T* const place = reach<T>(on, address);
+    T* const place = reach<T>(device, address);
     if (place == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
     if (holds(std::atomic_ref<T>{*place}.load(), value, condition)) return CUDA_SUCCESS;
   }
@@ -76,8 +76,9 @@ CUresult call_write(std::string_view function, CUstream stream, CUdeviceptr addr
   return call_on_stream(function, stream, [&](Stream& on) {
     if (flags > CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER || !is_place<T>(address))
       return CUDA_ERROR_INVALID_VALUE;
-    return on.enqueue(
-        {.run = [=](const Stream& where) { return write_value<T>(where, address, value); }});
+    return submit(on, {.run = [=, device = on.context().device()](const Stream&) {
+                    return write_value<T>(device, address, value);
+                  }});
   });
 }
 
@@ -87,9 +88,9 @@ CUresult call_wait(std::string_view function, CUstream stream, CUdeviceptr addre
   return call_on_stream(function, stream, [&](Stream& on) {
     if ((flags & CU_STREAM_WAIT_VALUE_FLUSH) != 0) return CUDA_ERROR_NOT_SUPPORTED;
     if (flags > CU_STREAM_WAIT_VALUE_NOR || !is_place<T>(address)) return CUDA_ERROR_INVALID_VALUE;
-    return on.enqueue({.run = [=](const Stream& where) {
-      return wait_for_value<T>(where, address, value, flags);
-    }});
+    return submit(on, {.run = [=, device = on.context().device()](const Stream& where) {
+                    return wait_for_value<T>(where, device, address, value, flags);
+                  }});
   });
 }
 

@@ -59,7 +59,7 @@ ncclResult_t Communicator::state() {
     fail(failure);
   }
   lock.lock();
-  if (phase_ == Phase::finalized) check_streams(lock);
+  if (phase_ == Phase::finalized) check_context(lock);
   if (error_ != ncclSuccess) return error_;
   if (phase_ == Phase::finalized && !pending_.empty()) return ncclInProgress;
   return std::exchange(announced_, false) ? ncclInProgress : ncclSuccess;
@@ -83,18 +83,58 @@ ncclResult_t Communicator::enqueue(std::shared_ptr<Communicator> communicator,
   Communicator& self = *communicator;
   self.require_ready();
   const ContextScope scope{self.context_};
-  auto launch = std::make_unique<Launch>(
-      Launch{.communicator = std::move(communicator), .operations = std::move(operations)});
-  // The order of tickets and the order in the stream are the same.
+  if (records(stream)) {
+    record(std::make_unique<Recorded>(Recorded{communicator, std::move(operations)}), stream);
+  } else {
+    // The order of tickets and the order in the stream are the same.
+    const std::scoped_lock lock{self.enqueuing_};
+    void* const launch = add_launch(communicator, std::move(operations));
+    const CUresult result = cuLaunchHostFunc(stream, run, launch);
+    if (result != CUDA_SUCCESS) self.remove_launch(launch);
+    check(result, "cuLaunchHostFunc");
+  }
   const std::scoped_lock lock{self.mutex_};
-  launch->ticket = self.next_ticket_;
-  void* const argument = library().launches.add(std::move(launch));
-  const CUresult result = cuLaunchHostFunc(stream, run, argument);
-  if (result != CUDA_SUCCESS) library().launches.take(argument);
-  check(result, "cuLaunchHostFunc");
-  self.pending_.emplace(self.next_ticket_++, stream);
   self.announced_ = !self.blocking_;
   return self.blocking_ ? ncclSuccess : ncclInProgress;
+}
+
+// Whoever adds the next one has to keep others from enqueueing in between.
+void* Communicator::add_launch(std::shared_ptr<Communicator> communicator,
+                               std::vector<Operation> operations) {
+  Communicator& self = *communicator;
+  auto launch = std::make_unique<Launch>(
+      Launch{.communicator = std::move(communicator), .operations = std::move(operations)});
+  const std::scoped_lock lock{self.mutex_};
+  launch->ticket = self.next_ticket_++;
+  self.pending_.insert(launch->ticket);
+  return library().launches.add(std::move(launch));
+}
+
+// The last one that was added is not enqueued after all.
+void Communicator::remove_launch(void* launch) {
+  const auto taken = library().launches.take(launch);
+  const std::scoped_lock lock{mutex_};
+  pending_.erase(taken->ticket);
+  --next_ticket_;
+}
+
+void Communicator::record(std::unique_ptr<Recorded> recorded, CUstream stream) {
+  const auto prepare = [](void* what) {
+    const Recorded& again = *static_cast<Recorded*>(what);
+    return add_launch(again.communicator, again.operations);
+  };
+  const auto forget = [](void* what) {
+    const std::unique_ptr<Recorded> ended{static_cast<Recorded*>(what)};
+    const std::scoped_lock lock{ended->communicator->mutex_};
+    --ended->communicator->recorded_;
+  };
+  {
+    const std::scoped_lock lock{recorded->communicator->mutex_};
+    ++recorded->communicator->recorded_;
+  }
+  check(tutti_standin_record(
+            stream, {.what = recorded.release(), .prepare = prepare, .run = run, .forget = forget}),
+        "recording");
 }
 
 void Communicator::run(void* launch) noexcept {
@@ -143,15 +183,15 @@ void Communicator::perform(const std::vector<Operation>& operations) {
 void Communicator::wait_until_idle(std::unique_lock<std::mutex>& lock) {
   constexpr std::chrono::milliseconds kPatience{100};
   const auto idle = [this] { return pending_.empty() || mesh_.is_stopped(); };
-  while (!changed_.wait_for(lock, kPatience, idle)) check_streams(lock);
+  while (!changed_.wait_for(lock, kPatience, idle)) check_context(lock);
 }
 
 // What is enqueued in a context that has failed is never done.
-void Communicator::check_streams(std::unique_lock<std::mutex>& lock) {
+void Communicator::check_context(std::unique_lock<std::mutex>& lock) {
   if (pending_.empty()) return;
-  const CUstream stream = pending_.begin()->second;
   lock.unlock();
-  if (!still_works(context_, stream)) fail({ncclUnhandledCudaError, "a stream has failed"});
+  if (tutti_standin_state(context_) != CUDA_SUCCESS)
+    fail({ncclUnhandledCudaError, "a context has failed"});
   lock.lock();
 }
 
@@ -169,6 +209,7 @@ void Communicator::destroy() {
   std::unique_lock lock{mutex_};
   require(phase_ != Phase::connecting, ncclInvalidArgument,
           "the communicator is destroyed while it connects");
+  require(recorded_ == 0, ncclInvalidUsage, "graphs have operations of the communicator");
   wait_until_idle(lock);
   const bool failed = error_ != ncclSuccess;
   lock.unlock();

@@ -4,7 +4,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -45,15 +44,16 @@ class Communicator {
     std::vector<Operation> operations;
     std::uint64_t ticket = 0;
   };
-  /// Enqueues operations, as one host function. @return ncclInProgress if this does not block: the
-  /// state has to be asked for before anything else. Throws Failure.
+  /// Enqueues operations, as one host function, or lets the stream record them. @return
+  /// ncclInProgress if this does not block: the state has to be asked for before anything else.
+  /// Throws Failure.
   static ncclResult_t enqueue(std::shared_ptr<Communicator> communicator,
                               std::vector<Operation> operations, CUstream stream);
 
   /// From now on nothing can be enqueued. @return ncclInProgress if this does not block.
   ncclResult_t finalize();
   /// Waits for what is enqueued, and tells the peers that this rank leaves. Throws Failure if it is
-  /// still connecting.
+  /// still connecting, or if graphs have operations of it, for which NCCL would wait without end.
   void destroy();
   /// Ends everything. Host functions have ended when this returns, and later ones do nothing.
   void abort();
@@ -64,14 +64,25 @@ class Communicator {
  private:
   enum class Phase { connecting, connected, finalized };
 
+  /// What a graph does at each launch.
+  struct Recorded {
+    std::shared_ptr<Communicator> communicator;
+    std::vector<Operation> operations;
+  };
+
   void connect(const Device& device) noexcept;
   void fail(const Failure& failure);
+  static void* add_launch(std::shared_ptr<Communicator> communicator,
+                          std::vector<Operation> operations);
+  void remove_launch(void* launch);
+  static void record(std::unique_ptr<Recorded> recorded, CUstream stream);
   static void run(void* launch) noexcept;
   void perform(const Launch& launch) noexcept;
   void perform(const std::vector<Operation>& operations);
   void wait_until_idle(std::unique_lock<std::mutex>& lock);
-  void check_streams(std::unique_lock<std::mutex>& lock);
+  void check_context(std::unique_lock<std::mutex>& lock);
 
+  std::mutex enqueuing_;  ///< Held between taking a ticket and enqueueing what has it.
   const bool blocking_;
   const CUcontext context_;
   Mesh mesh_;
@@ -84,7 +95,8 @@ class Communicator {
   bool running_ = false;    ///< A host function is exchanging messages.
   std::uint64_t next_ticket_ = 0;
   std::uint64_t turn_ = 0;  ///< Operations of one communicator are done in order, on any stream.
-  std::map<std::uint64_t, CUstream> pending_;  ///< What is enqueued and has not ended, by ticket.
+  std::set<std::uint64_t> pending_;  ///< The tickets of what is enqueued and has not ended.
+  int recorded_ = 0;                 ///< What graphs have of this.
   std::set<std::unique_ptr<char>> registrations_;
   std::thread connecting_;
 };

@@ -42,16 +42,12 @@ std::byte* reach(void* address, std::size_t bytes) {
   return first;
 }
 
-bool still_works(CUcontext context, CUstream stream) noexcept {
-  try {
-    const ContextScope scope{context};
-    const CUresult result = cuStreamQuery(stream);
-    // A stream that was destroyed still does what was enqueued.
-    return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY ||
-           result == CUDA_ERROR_INVALID_HANDLE;
-  } catch (const Failure&) {
-    return false;
-  }
+bool records(CUstream stream) {
+  CUstreamCaptureStatus status{};
+  check(cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing");
+  require(status != CU_STREAM_CAPTURE_STATUS_INVALIDATED, ncclUnhandledCudaError,
+          "what the stream records is spoilt");
+  return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
 }  // namespace tutti::nccl_standin

@@ -7,9 +7,7 @@
 
 #include <cuda.h>
 
-/// @return where the host may access what lies at a device's address, or null if nothing does;
-/// other addresses stay as they are. It may be called by any thread, also in a host function.
-extern "C" void* tutti_standin_alias(void* address);
+#include "tests/cuda/standin/hooks.hpp"
 
 namespace tutti::nccl_standin {
 
@@ -37,8 +35,8 @@ class ContextScope {
   CUcontext before_ = nullptr;
 };
 
-/// @return whether what is enqueued on a stream of this context is still going to be done.
-bool still_works(CUcontext context, CUstream stream) noexcept;
+/// @return whether a stream records what it is asked for. Throws Failure if it cannot.
+bool records(CUstream stream);
 
 /// @return where the host may write so many bytes at an address; null if there are none. Throws
 /// Failure if they are not in memory.

@@ -1,0 +1,98 @@
+#include "graph.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tests/cuda/standin/handles.hpp"
+
+namespace tutti::standin {
+
+Node node_of(Work work, Context& context) {
+  work.run = [run = std::move(work.run), &context](const Stream& on) {
+    const CUresult result = run(on);
+    if (result != CUDA_SUCCESS) context.fail(result);
+    return result;
+  };
+  return {.add = [work = std::move(work)](std::vector<Work>& to) { to.push_back(work); },
+          .after = {}};
+}
+
+Graph::~Graph() {
+  for (const Room& room : rooms_) room.arena->release(room.start);
+}
+
+std::size_t Graph::add(Node node) {
+  nodes_.push_back(std::move(node));
+  const std::uintptr_t handle = next_handle.fetch_add(0x10);
+  handles_.push_back(reinterpret_cast<CUgraphNode>(handle));  // NOLINT(performance-no-int-to-ptr)
+  return nodes_.size() - 1;
+}
+
+// A node comes later than all that it depends on.
+bool Graph::is_covered_by(const std::set<std::size_t>& tails) const {
+  std::set<std::size_t> covered = tails;
+  for (std::size_t node = nodes_.size(); node-- > 0;) {
+    if (!covered.contains(node)) return false;
+    covered.insert(nodes_[node].after.begin(), nodes_[node].after.end());
+  }
+  return true;
+}
+
+void Graph::keep_room(Arena& arena, CUdeviceptr start) {
+  arena.keep(start);
+  rooms_.push_back({.arena = &arena, .start = start});
+}
+
+bool Graph::free_room(CUdeviceptr start) {
+  const auto found =
+      std::ranges::find_if(rooms_, [&](const Room& room) { return room.start == start; });
+  return found != rooms_.end() && !std::exchange(found->freed, true);
+}
+
+bool Graph::allocate(bool frees, std::vector<Work>& works) const {
+  const auto is_left = [](const Room& room) {
+    return !room.freed && room.arena->is_live(room.start);
+  };
+  if (!frees && std::ranges::any_of(rooms_, is_left)) return false;
+  for (const Room& room : rooms_) {
+    if (room.freed) continue;
+    if (room.arena->retire(room.start))
+      works.push_back({.run =
+                           [room](const Stream&) {
+                             room.arena->close(room.start);
+                             return CUDA_SUCCESS;
+                           },
+                       .always = true});
+    room.arena->revive(room.start);
+  }
+  return true;
+}
+
+void Graph::append(std::vector<Work>& works) const {
+  for (const Node& node : nodes_) node.add(works);
+}
+
+Executable::Executable(std::shared_ptr<Graph> graph, bool frees)
+    : graph_{std::move(graph)}, frees_{frees} {
+  ++graph_->instances();
+}
+
+Executable::~Executable() {
+  --graph_->instances();
+}
+
+CUresult Executable::launch(Stream& on) {
+  const std::scoped_lock lock{mutex_};
+  std::vector<Work> works;
+  if (last_ != nullptr) works.push_back(work_that_waits_for(last_));
+  if (!graph_->allocate(frees_, works)) return CUDA_ERROR_INVALID_VALUE;
+  graph_->append(works);
+  const auto end = std::make_shared<Mark>();
+  works.push_back(work_that_reaches(end));
+  // The graph lives as long as it has something to do.
+  works.push_back({.run = [graph = graph_](const Stream&) { return CUDA_SUCCESS; }});
+  last_ = end;
+  return on.enqueue(std::move(works));
+}
+
+}  // namespace tutti::standin

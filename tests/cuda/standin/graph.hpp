@@ -1,0 +1,97 @@
+/// @file
+/// Graphs: what streams have recorded, and its launches.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "tests/cuda/standin/arena.hpp"
+#include "tests/cuda/standin/event.hpp"
+#include "tests/cuda/standin/stream.hpp"
+
+namespace tutti::standin {
+
+/// Something recorded, which each launch enqueues anew.
+struct Node {
+  std::function<void(std::vector<Work>&)> add;  ///< Appends what is to be enqueued.
+  std::vector<std::size_t> after;               ///< The nodes that come before it.
+};
+
+/// @return a node that is the same work each time.
+/// @param context of the stream that records it; it fails with the work, whoever launches.
+Node node_of(Work work, Context& context);
+
+/// What was recorded, in an order that it may be done in. It is not changed any more once the
+/// recording has ended.
+class Graph {
+ public:
+  Graph() = default;
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  /// What is allocated in it has no addresses from then on.
+  ~Graph();
+
+  /// @return the number of the node.
+  std::size_t add(Node node);
+  std::size_t size() const noexcept { return nodes_.size(); }
+  /// @return a handle of a node, the same each time.
+  CUgraphNode handle_of(std::size_t node) const { return handles_.at(node); }
+  /// @return whether all nodes are among these or come before them.
+  bool is_covered_by(const std::set<std::size_t>& tails) const;
+
+  /// Keeps room for memory that each launch allocates at the same address.
+  void keep_room(Arena& arena, CUdeviceptr start);
+  /// Each launch frees this memory, which it has allocated. @return false if it does not, or twice.
+  bool free_room(CUdeviceptr start);
+  bool has_memory() const noexcept { return !rooms_.empty(); }
+  /// A launch allocates what it does not free. @param frees whether it first frees what the last
+  /// one has left, for which it appends the work. @return false if something is left.
+  bool allocate(bool frees, std::vector<Work>& works) const;
+  /// Appends the work of all nodes.
+  void append(std::vector<Work>& works) const;
+
+  /// Notes that it has been recorded.
+  void close() noexcept { closed_ = true; }
+  bool is_closed() const noexcept { return closed_; }
+  /// How many executables there are.
+  std::atomic<int>& instances() noexcept { return instances_; }
+
+ private:
+  struct Room {
+    Arena* arena;
+    CUdeviceptr start;
+    bool freed = false;  ///< By the graph itself.
+  };
+
+  std::vector<Node> nodes_;
+  std::vector<CUgraphNode> handles_;
+  std::vector<Room> rooms_;
+  std::atomic<bool> closed_{false};
+  std::atomic<int> instances_{0};
+};
+
+/// A graph that can be launched, again and again.
+class Executable {
+ public:
+  /// @param frees whether a launch frees what the last one has left allocated.
+  Executable(std::shared_ptr<Graph> graph, bool frees);
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+  ~Executable();
+
+  const std::shared_ptr<Graph>& graph() const noexcept { return graph_; }
+  /// Enqueues all of it, behind its last launch.
+  CUresult launch(Stream& on);
+
+ private:
+  const std::shared_ptr<Graph> graph_;
+  const bool frees_;
+  std::mutex mutex_;
+  std::shared_ptr<const Mark> last_;  ///< The end of the last launch.
+};
+
+}  // namespace tutti::standin

@@ -1,0 +1,114 @@
+// Calls of the stand-in for NCCL that streams record, and launches of them.
+#include "standin_nccl_rank.hpp"
+
+namespace tutti::nccl_standin {
+namespace {
+
+constexpr std::size_t kCount = 100;
+
+/// What a stream records while this is there; then it can be launched.
+class Recording {
+ public:
+  explicit Recording(CUstream stream) : stream_{stream} {
+    EXPECT_EQ(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
+  }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+  ~Recording() { EXPECT_EQ(cuGraphExecDestroy(executable_), CUDA_SUCCESS); }
+
+  void end() {
+    CUgraph graph = nullptr;
+    EXPECT_EQ(cuStreamEndCapture(stream_, &graph), CUDA_SUCCESS);
+    EXPECT_EQ(cuGraphInstantiate(&executable_, graph, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+  }
+  void launch() const { EXPECT_EQ(cuGraphLaunch(executable_, stream_), CUDA_SUCCESS); }
+
+ private:
+  CUstream stream_;
+  CUgraphExec executable_ = nullptr;
+};
+
+void sum(const Rank& rank, float* values) {
+  const ncclResult_t result =
+      ncclAllReduce(values, values, kCount, ncclFloat, ncclSum, rank.communicator, rank.stream());
+  EXPECT_TRUE(result == ncclSuccess || result == ncclInProgress) << result;
+  EXPECT_EQ(rank.state(), ncclSuccess);
+}
+
+class CudaNcclStandinGraphs : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Sizes, CudaNcclStandinGraphs, ::testing::Range(1, kDevices + 1));
+
+// Launches and other calls take turns; both multiply by the number of ranks.
+TEST_P(CudaNcclStandinGraphs, AreLaunchedBetweenOtherCalls) {
+  for (const bool blocking : {true, false})
+    with_ranks(
+        GetParam(),
+        [](Rank& rank) {
+          float* const values = rank.put(std::vector<float>(kCount, 1.0F));
+          {
+            Recording recording{rank.stream()};
+            sum(rank, values);
+            recording.end();
+            for (int i = 0; i < 3; ++i) {
+              recording.launch();
+              sum(rank, values);
+            }
+          }
+          const auto n = static_cast<float>(rank.size);
+          EXPECT_EQ(rank.get(values, kCount), std::vector<float>(kCount, n * n * n * n * n * n));
+          EXPECT_EQ(rank.state(), ncclSuccess);
+        },
+        blocking);
+}
+
+TEST_P(CudaNcclStandinGraphs, MayHaveGroupsOfMessages) {
+  with_ranks(GetParam(), [](Rank& rank) {
+    int* const values = rank.put(std::vector<int>(2, rank.rank));
+    {
+      Recording recording{rank.stream()};
+      EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+      ncclSend(values, 1, ncclInt, rank.next(), rank.communicator, rank.stream());
+      ncclRecv(values + 1, 1, ncclInt, rank.previous(), rank.communicator, rank.stream());
+      EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
+      cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(values),
+                    reinterpret_cast<CUdeviceptr>(values + 1), sizeof(int), rank.stream());
+      recording.end();
+      for (int i = 0; i < rank.size; ++i) recording.launch();
+      EXPECT_EQ(rank.get(values, 1).front(), rank.rank) << "once around";
+    }
+    EXPECT_EQ(rank.state(), ncclSuccess);
+  });
+}
+
+TEST(CudaNcclStandinGraph, KeepsItsCommunicatorFromBeingDestroyed) {
+  with_ranks(1, [](Rank& rank) {
+    float* const values = rank.put(std::vector<float>(kCount, 1.0F));
+    Recording recording{rank.stream()};
+    sum(rank, values);
+    recording.end();
+    EXPECT_EQ(ncclCommDestroy(rank.communicator), ncclInvalidUsage);
+    rank.abort();
+    recording.launch();
+    EXPECT_EQ(rank.wait(), CUDA_SUCCESS) << "it does nothing";
+  });
+}
+
+TEST(CudaNcclStandinGraph, IsNotMadeOfASpoiltRecording) {
+  with_ranks(1, [](Rank& rank) {
+    float* const values = rank.put(std::vector<float>(kCount, 1.0F));
+    CUgraph graph = nullptr;
+    EXPECT_EQ(cuStreamBeginCapture(rank.stream(), CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+    sum(rank, values);
+    EXPECT_EQ(rank.wait(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EXPECT_EQ(
+        ncclAllReduce(values, values, kCount, ncclFloat, ncclSum, rank.communicator, rank.stream()),
+        ncclUnhandledCudaError);
+    EXPECT_EQ(cuStreamEndCapture(rank.stream(), &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    sum(rank, values);
+    EXPECT_EQ(rank.get(values, kCount), std::vector<float>(kCount, 1.0F));
+  });
+}
+
+}  // namespace
+}  // namespace tutti::nccl_standin
