@@ -1,0 +1,146 @@
+// Calls on streams that are captured in graphs, and run as often as these are launched, on the
+// stand-ins for the driver and NCCL.
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <tutti/batch.hpp>
+#include <tutti/cuda.hpp>
+
+#include "gpu_world.hpp"
+#include "graph.hpp"
+
+namespace tutti::harness {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kRanks = 3;
+constexpr std::size_t kCount = 999;
+
+/// A rank's values, which differ in their last bits.
+std::vector<float> values_of(Rank rank, int round) {
+  std::vector<float> values(kCount);
+  for (std::size_t i = 0; i < kCount; ++i)
+    values[i] = 1.0F / static_cast<float>(i + 1 + 7 * static_cast<std::size_t>(rank + round));
+  return values;
+}
+
+/// Memory of a device that ends with this.
+class DeviceFloats {
+ public:
+  DeviceFloats(std::shared_ptr<cuda::DeviceMemory> memory, std::size_t count)
+      : memory_{std::move(memory)}, data_{memory_->allocate(count * sizeof(float))}, count_{count} {
+  }
+  DeviceFloats(const DeviceFloats&) = delete;
+  DeviceFloats& operator=(const DeviceFloats&) = delete;
+  ~DeviceFloats() { memory_->deallocate(data_, count_ * sizeof(float)); }
+  [[nodiscard]] std::span<float> span() const { return {reinterpret_cast<float*>(data_), count_}; }
+  void store(const std::vector<float>& values) {
+    memory_->copy(data_, reinterpret_cast<const std::byte*>(values.data()), count_ * sizeof(float));
+  }
+  [[nodiscard]] std::vector<float> load() const {
+    std::vector<float> values(count_);
+    memory_->copy(reinterpret_cast<std::byte*>(values.data()), data_, count_ * sizeof(float));
+    return values;
+  }
+
+ private:
+  std::shared_ptr<cuda::DeviceMemory> memory_;
+  std::byte* data_;
+  std::size_t count_;
+};
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+class GpuGraphs : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = lack_of(kRanks); !why.empty()) GTEST_SKIP() << why;
+  }
+};
+
+/// Three calls, which read what the one before has written, are one graph; each launch gives the
+/// bits that the same calls give by themselves.
+TEST_P(GpuGraphs, GiveTheSameBitsAsCalls) {
+  GpuWorld world{kRanks};
+  for (const std::string& error : world.run([&](Rank rank) {
+         cuda::attach(world[rank], {.device = rank, .timeout = 20s});
+         const OwnStream stream{world.device(rank)};
+         const Options how{.algorithm = GetParam(), .stream = stream.get()};
+         DeviceFloats data{world.memory(rank), kCount};
+         DeviceFloats all{world.memory(rank), kCount * kRanks};
+         const auto call = [&] {
+           world[rank].all_reduce(data.span(), sum, how);
+           world[rank].all_reduce(data.span(), average, {.stream = stream.get()});
+           world[rank].all_gather(std::span<const float>{data.span()}, all.span(),
+                                  {.stream = stream.get()});
+           world[rank].barrier({.stream = stream.get()});
+         };
+         std::vector<std::vector<float>> wanted;
+         for (int round = 0; round < 3; ++round) {
+           data.store(values_of(rank, round));
+           call();
+           cuda::wait(world[rank], stream.get(), 20s);
+           wanted.push_back(all.load());
+         }
+         data.store(values_of(rank, 0));
+         Graph graph{world.device(rank), stream.get()};
+         call();
+         graph.end();
+         EXPECT_TRUE(same_bits(data.load(), values_of(rank, 0)));  // nothing has run
+         for (int round = 0; round < 3; ++round) {
+           data.store(values_of(rank, round));
+           all.store(std::vector<float>(kCount * kRanks, -1.0F));
+           graph.launch();
+           cuda::wait(world[rank], stream.get(), 20s);
+           EXPECT_TRUE(same_bits(all.load(), wanted[static_cast<std::size_t>(round)])) << round;
+         }
+       }))
+    EXPECT_EQ(error, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, GpuGraphs,
+                         ::testing::Values("", "native", "ring", "recursive_doubling", "direct"));
+
+TEST(GpuCaptures, RefuseWhatWaitsForThem) {
+  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{1};
+  for (const std::string& error : world.run([&](Rank rank) {
+         cuda::attach(world[rank], {.device = rank, .timeout = 20s});
+         const OwnStream stream{world.device(rank)};
+         DeviceFloats data{world.memory(rank), kCount};
+         data.store(values_of(rank, 0));
+         const auto refusal = [](const auto& body) -> std::string {
+           try {
+             body();
+           } catch (const Error& caught) {
+             EXPECT_EQ(caught.code(), ErrorCode::invalid_argument);
+             return caught.what();
+           }
+           return "no error";
+         };
+         const std::string expected =
+             "a stream that is captured in a graph does nothing now; what waits for it, such as a "
+             "call with a handle, cannot be captured";
+         Graph graph{world.device(rank), stream.get()};
+         EXPECT_EQ(refusal([&] {
+                     static_cast<void>(world[rank].async().all_reduce(data.span(), sum,
+                                                                      {.stream = stream.get()}));
+                   }),
+                   expected);
+         EXPECT_EQ(refusal([&] { cuda::wait(world[rank], stream.get(), 1s); }), expected);
+         world[rank].all_reduce(data.span(), sum, {.stream = stream.get()});
+         graph.end();
+         graph.launch();
+         cuda::wait(world[rank], stream.get(), 20s);
+       }))
+    EXPECT_EQ(error, "");
+}
+
+}  // namespace
+}  // namespace tutti::harness
