@@ -4,10 +4,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -116,6 +118,30 @@ TEST(CudaNcclStandinProcesses, ThatDieAreFoundOut) {
   EXPECT_NE(child.wait(), 0);
   EXPECT_EQ(rank.wait(), CUDA_SUCCESS);
   EXPECT_NE(rank.error(), ncclSuccess);
+}
+
+TEST(CudaNcclStandinVersion, IsThatOfTheHeaderOrOfTheEnvironment) {
+  int version = 0;
+  EXPECT_EQ(ncclGetVersion(&version), ncclSuccess);
+  EXPECT_EQ(version, NCCL_VERSION_CODE);
+  setenv("CUDA_STANDIN_NCCL_VERSION", "21800", 1);
+  EXPECT_EQ(ncclGetVersion(&version), ncclSuccess);
+  EXPECT_EQ(version, 21800);
+  unsetenv("CUDA_STANDIN_NCCL_VERSION");
+}
+
+TEST(CudaNcclStandinVersion, AnOldLibraryHasNoNewFunctions) {
+  std::array<char, 4096> program{};
+  ASSERT_GT(readlink("/proc/self/exe", program.data(), program.size() - 1), 0);
+  const std::string folder = std::string{program.data()} + "/../../standin_old/";
+  const std::string path = std::filesystem::path{folder}.lexically_normal() / "libnccl.so.2";
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  for (const char* const old : {"ncclCommSplit", "ncclRedOpDestroy", "ncclSend"})
+    EXPECT_NE(dlsym(library, old), nullptr) << old;
+  for (const char* const recent : {"ncclAlltoAll", "ncclMemAlloc", "ncclCommWindowRegister"})
+    EXPECT_EQ(dlsym(library, recent), nullptr) << recent;
+  EXPECT_EQ(dlclose(library), 0);
 }
 
 // The library is loaded once per process, so each of these tests looks at a child process.
