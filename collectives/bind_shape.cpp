@@ -100,8 +100,11 @@ Binding bind_shape(const Problem& problem, const Candidate& chosen, const Transp
                       in_flight);
 }
 
-Binding bind_for_streams(const Problem& problem, const Candidate& chosen, Rank self) {
-  return bind_lowered(problem, chosen, self, layout_of(problem, self), {}, 1);
+Binding bind_for_streams(const Problem& problem, const Candidate& chosen, Rank self, bool visible) {
+  Binding binding = bind_lowered(problem, chosen, self, layout_of(problem, self),
+                                 {.visible = visible, .stores_results = false}, 1);
+  binding.is_visible = visible;
+  return binding;
 }
 
 Binding bind_native(const Problem& problem, Rank self, std::string_view name) {

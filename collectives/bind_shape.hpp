@@ -16,8 +16,10 @@ namespace tutti::inline v0::detail {
 [[nodiscard]] Binding bind_shape(const Problem& problem, const Candidate& chosen,
                                  const Transport& transport, int in_flight);
 /// The same for streams, where nothing is combined while it comes, and there is one segment.
-/// @param self the own rank.
-[[nodiscard]] Binding bind_for_streams(const Problem& problem, const Candidate& chosen, Rank self);
+/// @param self the own rank. @param visible whether messages are read where their senders have
+/// them.
+[[nodiscard]] Binding bind_for_streams(const Problem& problem, const Candidate& chosen, Rank self,
+                                       bool visible);
 /// The same of a call that a library has, which knows no schedule. @param name of the algorithm.
 [[nodiscard]] Binding bind_native(const Problem& problem, Rank self, std::string_view name);
 /// @param problem a checked call. @param chosen for it. @param binding of both.

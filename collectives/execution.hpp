@@ -37,6 +37,7 @@ struct Binding {
   bool has_own_counts = false;           ///< As Call::own_counts.
   /// Whether ranks that call it differently may all end, with messages left over.
   bool may_leave_strays = false;
+  bool is_visible = false;  ///< Whether it is lowered for memory that peers see, on streams.
   bool awaits_all = false;  ///< Whether no rank ends it before all have begun it.
 
   /// @return sizes and places.

@@ -27,6 +27,8 @@ struct LoweringOptions {
   bool divides = false;      ///< Whether Finish does something: where averages are made.
   bool combines = false;     ///< As Capabilities::combines, where the operator allows it.
   bool visible = false;      ///< Whether ranks see each other's memory, in this call.
+  /// Whether what is made of a message is stored at its sender's too, where that spares a message.
+  bool stores_results = true;
   /// Shorter messages are sent: two flags and a cache line's journey cost more than two copies.
   std::size_t least_visible = 2048;
   bool lockstep = false;     ///< As Traits::lockstep.

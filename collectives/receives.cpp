@@ -37,11 +37,13 @@ Received Receives::decide(const Round& round, const Round& next) {
     const Use& use = uses_[i];
     std::uint32_t& forward = received.forwards[i];
     if (message.is_send) {
-      forward = find_spared(round, message, next);
+      if (lowering_.stores_results) forward = find_spared(round, message, next);
     } else if (use.is_staged && use.units == 0 && use.is_alone) {
       const bool waits = may_wait(message, use);
-      if (waits) forward = find_answer(round, message, use, next);
-      if (waits && (forward != kNoMessage || !use.is_only)) received.messages[i] = Receiving::wait;
+      if (waits && lowering_.stores_results) forward = find_answer(round, message, use, next);
+      // What is not stored at its sender's is worth a wait where stages are spared by it.
+      const bool spares = forward != kNoMessage || !use.is_only || !lowering_.stores_results;
+      if (waits && spares) received.messages[i] = Receiving::wait;
       else if (lowering_.combines && use.has_two) received.messages[i] = Receiving::combine;
     }
   }

@@ -90,6 +90,16 @@ std::string StreamCalls::why_not_native(const Problem& problem) const {
   return {};
 }
 
+/// What a round sends of memory that peers do not see is less than what every rank has.
+bool StreamCalls::sees_peers(const Problem& problem) const {
+  StreamPeers* const peers = streams_->peers();
+  const bool is_user = problem.op != nullptr && problem.op->kind() == OperatorKind::user;
+  return peers != nullptr && problem.visible && !problem.own_counts && !is_user &&
+         problem.contract.collective != Collective::barrier &&
+         problem.bytes() <=
+             peers->scratch_bytes() / static_cast<std::size_t>(problem.contract.size);
+}
+
 Binding StreamCalls::bind(const Problem& problem, Rank self) {
   const bool is_forced = problem.algorithm == kNative;
   if (is_forced || problem.algorithm.empty()) {
@@ -97,7 +107,7 @@ Binding StreamCalls::bind(const Problem& problem, Rank self) {
     if (why.empty()) return bind_native(problem, self, kNative);
     if (is_forced) refuse("the algorithm 'native' cannot serve: " + why);
   }
-  return bind_for_streams(problem, selectors_.select(problem).chosen, self);
+  return bind_for_streams(problem, selectors_.select(problem).chosen, self, sees_peers(problem));
 }
 
 std::string StreamCalls::explain(const Problem& problem) {
@@ -173,6 +183,7 @@ void StreamCalls::start(StreamedCall& call) {
     if (binding.algorithm == kNative)
       streams_->run_native(native_call_of(binding), static_cast<const std::byte*>(call.buffers.in),
                            static_cast<std::byte*>(call.buffers.out), call.stream);
+    else if (binding.is_visible) enqueue_visible(binding, call.buffers, *streams_, call.stream);
     else enqueue(binding, call.buffers, *streams_, call.stream);
     if (call.is_marked) call.mark = streams_->mark(call.stream);
   });

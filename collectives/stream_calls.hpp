@@ -76,6 +76,7 @@ class StreamCalls {
 
  private:
   void check_captured(const StreamedCall& call) const;
+  [[nodiscard]] bool sees_peers(const Problem& problem) const;
   [[nodiscard]] std::string why_not_native(const Problem& problem) const;
   template <class Part>
   void attempt(Part part);

@@ -8,45 +8,23 @@
 
 #include <tutti/error.hpp>
 
+#include "stream_memory.hpp"
+
 namespace tutti::inline v0::detail {
 namespace {
 
 /// For those that a rank has, and those that it gets.
 constexpr std::size_t kTokenBytes = 128;
 
-/// Device memory from here in the stream until where this ends.
-class StreamMemory {
- public:
-  StreamMemory(std::size_t bytes, StreamTransport& streams, Stream stream)
-      : streams_{streams}, stream_{stream}, data_{bytes == 0 ? nullptr
-                                                             : streams.allocate(bytes, stream)} {}
-  StreamMemory(const StreamMemory&) = delete;
-  StreamMemory& operator=(const StreamMemory&) = delete;
-  ~StreamMemory() {
-    if (data_ != nullptr) streams_.deallocate(data_, stream_);
-  }
-  [[nodiscard]] std::byte* data() const noexcept { return data_; }
-
- private:
-  StreamTransport& streams_;
-  Stream stream_;
-  std::byte* data_;
-};
-
-std::size_t bytes_of(std::span<const PlacedPiece> pieces) noexcept {
-  std::size_t bytes = 0;
-  for (const PlacedPiece& piece : pieces) bytes += piece.bytes;
-  return bytes;
-}
-
 /// A run of a program while it is enqueued.
 class StreamRun {
  public:
   StreamRun(const Binding& binding, const Program& program, Execution::Buffers buffers,
             StreamTransport& streams, Stream stream)
-      : binding_{binding}, program_{program}, in_{static_cast<const std::byte*>(buffers.in)},
-        out_{static_cast<std::byte*>(buffers.out)}, streams_{streams}, stream_{stream},
-        held_{program.held_bytes, streams, stream} {}
+      : binding_{binding}, program_{program}, streams_{streams}, stream_{stream}, places_{program,
+                                                                                          buffers,
+                                                                                          streams,
+                                                                                          stream} {}
 
   /// @return the messages of the next round, which is over once they are exchanged.
   [[nodiscard]] std::vector<StreamMessage> next_messages() {
@@ -97,18 +75,7 @@ class StreamRun {
       ++end;
     return end;
   }
-  [[nodiscard]] std::byte* at(const Place& place) const {
-    switch (place.base) {
-      // Nothing writes through a pointer into the input.
-      case Base::in: return const_cast<std::byte*>(in_) + place.offset;
-      case Base::out: return out_ + place.offset;
-      case Base::held: return held_.data() + place.offset;
-      case Base::message:
-      case Base::result: break;
-    }
-    expects(false, "what is enqueued on a stream knows no place in a message");
-    return nullptr;
-  }
+  [[nodiscard]] std::byte* at(const Place& place) const { return places_.at(place); }
 
   /// A message of several pieces goes through memory where they lie one after the other, since the
   /// pieces of the other side may be cut in other places.
@@ -160,36 +127,11 @@ class StreamRun {
 
   const Binding& binding_;
   const Program& program_;
-  const std::byte* in_;
-  std::byte* out_;
   StreamTransport& streams_;
   Stream stream_;
-  StreamMemory held_;
+  StreamPlaces places_;
   std::optional<StreamMemory> pack_{};  // of the messages under way
   std::size_t next_ = 0;                // operation
-};
-
-/// What a call reads: in place, a result of an all_to_all, or of a message both ways, may stand
-/// where an input does that is still to be sent, and so that is copied first.
-class StreamInput {
- public:
-  StreamInput(const Binding& binding, Execution::Buffers buffers, StreamTransport& streams,
-              Stream stream)
-      : in_{static_cast<const std::byte*>(buffers.in)}, in_place_{is_in_place(binding, buffers)} {
-    if (!in_place_ || binding.layout().contract().collective != Collective::all_to_all) return;
-    const std::size_t bytes = binding.layout().in_total() * binding.element_bytes;
-    copy_.emplace(bytes, streams, stream);
-    streams.copy(copy_->data(), in_, bytes, stream);
-    in_ = copy_->data();
-    in_place_ = false;
-  }
-  [[nodiscard]] const std::byte* data() const noexcept { return in_; }
-  [[nodiscard]] bool is_shared() const noexcept { return in_place_; }
-
- private:
-  const std::byte* in_;
-  bool in_place_;
-  std::optional<StreamMemory> copy_{};
 };
 
 }  // namespace

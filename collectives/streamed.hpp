@@ -16,6 +16,11 @@ namespace tutti::inline v0::detail {
 void enqueue(const Binding& binding, Execution::Buffers buffers, StreamTransport& streams,
              Stream stream);
 
+/// The same where ranks see each other's memory: a message stays where its sender has it, and is
+/// combined from there. @param binding lowered for that. @param streams that have peers.
+void enqueue_visible(const Binding& binding, Execution::Buffers buffers, StreamTransport& streams,
+                     Stream stream);
+
 /// A message between two ranks that starts with others.
 struct StreamedMessage {
   const Binding& binding;

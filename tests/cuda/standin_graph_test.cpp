@@ -61,6 +61,31 @@ TEST_F(CudaStandinGraphs, OtherStreamsTakePartByEvents) {
   EXPECT_EQ(read(memory_), std::vector<float>(kCount));
 }
 
+// Each waits for a value that the other writes later than it is recorded.
+TEST_F(CudaStandinGraphs, StreamsThatTakePartRunAtTheSameTime) {
+  const CUdeviceptr words = address_of(pinned_);
+  const auto write = [&](CUstream stream, std::size_t word) {
+    EXPECT_EQ(cuStreamWriteValue32(stream, words + 4 * word, 1, 0), CUDA_SUCCESS);
+  };
+  const auto wait_for = [&](CUstream stream, std::size_t word) {
+    EXPECT_EQ(cuStreamWaitValue32(stream, words + 4 * word, 1, CU_STREAM_WAIT_VALUE_EQ),
+              CUDA_SUCCESS);
+  };
+  begin();
+  EXPECT_EQ(cuMemsetD8Async(words, 0, 8, stream_), CUDA_SUCCESS);
+  order(stream_, other_, 0);
+  wait_for(other_, 0);
+  write(other_, 1);
+  write(stream_, 0);
+  wait_for(stream_, 1);
+  order(other_, stream_, 1);
+  EXPECT_EQ(end(), 5U);
+  for (int i = 0; i < 3; ++i) launch_graph();
+  EXPECT_EQ(cuGraphExecDestroy(executable_), CUDA_SUCCESS);
+  executable_ = nullptr;
+  wait();
+}
+
 TEST_F(CudaStandinGraphs, ValuesAreWaitedForAndWritten) {
   auto* const words = reinterpret_cast<cuuint32_t*>(pinned_);
   begin();

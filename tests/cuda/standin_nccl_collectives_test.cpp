@@ -182,6 +182,49 @@ TEST_P(CudaNcclStandinSizes, ReduceScatterGivesEachRankItsPart) {
   });
 }
 
+// Rank i sends its own number times ten and the peer's to each peer.
+TEST_P(CudaNcclStandinSizes, AllToAllTurnsPartsAround) {
+  with_ranks(GetParam(), [](Rank& rank) {
+    std::vector<int> numbers;
+    std::vector<int> expected;
+    for (int peer = 0; peer < rank.size; ++peer) {
+      numbers.insert(numbers.end(), kElements, 10 * rank.rank + peer);
+      expected.insert(expected.end(), kElements, 10 * peer + rank.rank);
+    }
+    const int* const from = rank.put(numbers);
+    int* const into = rank.put(std::vector<int>(numbers.size()));
+    EXPECT_EQ(ncclAlltoAll(from, into, kElements, ncclInt, rank.communicator, rank.stream()),
+              ncclSuccess);
+    EXPECT_EQ(rank.get(into, numbers.size()), expected);
+    EXPECT_EQ(ncclAlltoAll(into, into, kElements, ncclInt, rank.communicator, rank.stream()),
+              ncclInvalidArgument);
+  });
+}
+
+TEST_P(CudaNcclStandinSizes, GatherAndScatterGoByTheRoot) {
+  with_ranks(GetParam(), [](Rank& rank) {
+    const std::size_t all = kElements * static_cast<std::size_t>(rank.size);
+    for (int root = 0; root < rank.size; ++root) {
+      const bool is_root = root == rank.rank;
+      int* const own = rank.put(std::vector<int>(kElements, rank.rank));
+      int* const gathered = is_root ? rank.put(std::vector<int>(all)) : nullptr;
+      EXPECT_EQ(
+          ncclGather(own, gathered, kElements, ncclInt, root, rank.communicator, rank.stream()),
+          ncclSuccess);
+      EXPECT_EQ(
+          cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(own), 0xFF, sizeof(int), rank.stream()),
+          CUDA_SUCCESS);
+      EXPECT_EQ(
+          ncclScatter(gathered, own, kElements, ncclInt, root, rank.communicator, rank.stream()),
+          ncclSuccess);
+      EXPECT_EQ(rank.get(own, kElements), std::vector<int>(kElements, rank.rank));
+      if (is_root) {
+        EXPECT_EQ(rank.get(gathered, all).back(), rank.size - 1);
+      }
+    }
+  });
+}
+
 // All in one group, which a ring of messages is in as well.
 TEST_P(CudaNcclStandinSizes, AllMayBeInPlace) {
   with_ranks(GetParam(), [](Rank& rank) {

@@ -4,10 +4,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -118,6 +120,30 @@ TEST(CudaNcclStandinProcesses, ThatDieAreFoundOut) {
   EXPECT_NE(rank.error(), ncclSuccess);
 }
 
+TEST(CudaNcclStandinVersion, IsThatOfTheHeaderOrOfTheEnvironment) {
+  int version = 0;
+  EXPECT_EQ(ncclGetVersion(&version), ncclSuccess);
+  EXPECT_EQ(version, NCCL_VERSION_CODE);
+  setenv("CUDA_STANDIN_NCCL_VERSION", "21800", 1);
+  EXPECT_EQ(ncclGetVersion(&version), ncclSuccess);
+  EXPECT_EQ(version, 21800);
+  unsetenv("CUDA_STANDIN_NCCL_VERSION");
+}
+
+TEST(CudaNcclStandinVersion, AnOldLibraryHasNoNewFunctions) {
+  std::array<char, 4096> program{};
+  ASSERT_GT(readlink("/proc/self/exe", program.data(), program.size() - 1), 0);
+  const std::string folder = std::string{program.data()} + "/../../standin_old/";
+  const std::string path = std::filesystem::path{folder}.lexically_normal() / "libnccl.so.2";
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  for (const char* const old : {"ncclCommSplit", "ncclRedOpDestroy", "ncclSend"})
+    EXPECT_NE(dlsym(library, old), nullptr) << old;
+  for (const char* const recent : {"ncclAlltoAll", "ncclMemAlloc", "ncclCommWindowRegister"})
+    EXPECT_EQ(dlsym(library, recent), nullptr) << recent;
+  EXPECT_EQ(dlclose(library), 0);
+}
+
 // The library is loaded once per process, so each of these tests looks at a child process.
 class CudaNcclStandinProcess : public ::testing::Test {
  protected:
@@ -157,9 +183,19 @@ TEST_F(CudaNcclStandinProcess, AnyCallMayFail) {
 void leak() {
   static std::array<Rank*, 2> ranks{};
   const ncclUniqueId id = make_id();
-  std::thread other{[&] { ranks[1] = new Rank{1, 2, id}; }};
-  ranks[0] = new Rank{0, 2, id};
+  const auto start = [&](int number) {
+    Rank* const rank = new Rank{number, 2, id};
+    ncclComm_t half = nullptr;
+    ncclCommSplit(rank->communicator, number == 0 ? 0 : NCCL_SPLIT_NOCOLOR, 0, &half, nullptr);
+    ranks.at(static_cast<std::size_t>(number)) = rank;
+  };
+  std::thread other{start, 1};
+  start(0);
   other.join();
+  float scalar = 1;
+  ncclRedOp_t op{};
+  ncclRedOpCreatePreMulSum(&op, &scalar, ncclFloat, ncclScalarHostImmediate,
+                           ranks[0]->communicator);
   void* memory = nullptr;
   ncclMemAlloc(&memory, 8);
   ncclRecv(memory, 1, ncclFloat, 1, ranks[0]->communicator, ranks[0]->stream());
@@ -171,9 +207,9 @@ TEST_F(CudaNcclStandinProcess, TellsOfLeaksAndCallsAtTheEnd) {
   const SharedFile calls{"CUDA_STANDIN_CALLS"};
   EXPECT_EXIT(leak(), ::testing::ExitedWithCode(0), "");
   const std::string found = leaks.text();
-  EXPECT_NE(found.find("ncclCommInitRankConfig\nncclCommInitRankConfig\nncclMemAlloc\n"),
-            std::string::npos)
-      << found;
+  for (const char* const one :
+       {"ncclCommInitRankConfig\n", "ncclCommSplit\n", "ncclMemAlloc\nncclRedOpCreatePreMulSum\n"})
+    EXPECT_NE(found.find(one), std::string::npos) << found;
   EXPECT_NE(calls.text().find("ncclCommInitRankConfig 2\n"), std::string::npos) << calls.text();
   EXPECT_NE(calls.text().find("ncclMemAlloc 1\n"), std::string::npos);
 }

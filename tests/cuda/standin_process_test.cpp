@@ -166,6 +166,70 @@ TEST_F(CudaStandinProcess, LeaksAreTold) {
             "cuStreamCreate\ncuEventCreate\ncuModuleLoadData\n");
 }
 
+void leave_graphs_behind() {
+  const CUstream stream = start();
+  static std::array<char, 64> pinned{};
+  CUgraph graph = nullptr;
+  CUgraphExec executable = nullptr;
+  cuMemHostRegister(pinned.data(), pinned.size(), 0);
+  cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+  cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(pinned.data()), 0, 1, stream);
+  cuStreamEndCapture(stream, &graph);
+  cuGraphInstantiate(&executable, graph, 0);
+  leave(true);
+}
+
+TEST_F(CudaStandinProcess, LeaksOfGraphsAreTold) {
+  const Report leaks{"CUDA_STANDIN_LEAKS"};
+  EXPECT_EXIT(leave_graphs_behind(), ::testing::ExitedWithCode(0), "");
+  EXPECT_EQ(leaks.text(),
+            "cuMemHostRegister 64 bytes\ncuStreamCreate\ncuStreamEndCapture\n"
+            "cuGraphInstantiate\n");
+}
+
+// A call that fails leaves the recording as it was.
+void fail_to_end_a_recording() {
+  const CUstream stream = start();
+  CUgraph graph = nullptr;
+  cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  const bool failed = cuStreamEndCapture(stream, &graph) == CUDA_ERROR_UNKNOWN;
+  leave(failed && cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS &&
+        cuGraphDestroy(graph) == CUDA_SUCCESS);
+}
+
+TEST_F(CudaStandinProcess, RecordingsMayFailToo) {
+  const Variable fault{"CUDA_STANDIN_FAULT", "cuStreamEndCapture:1"};
+  EXPECT_EXIT(fail_to_end_a_recording(), ::testing::ExitedWithCode(0), "");
+}
+
+// Streams of graphs wait for each other and for values when the process ends.
+void leave_in_the_middle_of_a_graph() {
+  const CUstream stream = start();
+  CUstream other = nullptr;
+  std::array<CUevent, 2> events{};
+  void* pinned = nullptr;
+  CUgraph graph = nullptr;
+  CUgraphExec executable = nullptr;
+  cuStreamCreate(&other, CU_STREAM_NON_BLOCKING);
+  for (CUevent& event : events) cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+  cuMemHostAlloc(&pinned, sizeof(cuuint32_t), 0);
+  *static_cast<cuuint32_t*>(pinned) = 0;
+  cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  cuEventRecord(events[0], stream);
+  cuStreamWaitEvent(other, events[0], 0);
+  cuStreamWriteValue32(stream, reinterpret_cast<CUdeviceptr>(pinned), 0, 0);
+  cuStreamWaitValue32(other, reinterpret_cast<CUdeviceptr>(pinned), 1, CU_STREAM_WAIT_VALUE_EQ);
+  cuEventRecord(events[1], other);
+  cuStreamWaitEvent(stream, events[1], 0);
+  cuStreamEndCapture(stream, &graph);
+  cuGraphInstantiate(&executable, graph, 0);
+  leave(cuGraphLaunch(executable, stream) == CUDA_SUCCESS);
+}
+
+TEST_F(CudaStandinProcess, EndsWithAGraphLeft) {
+  EXPECT_EXIT(leave_in_the_middle_of_a_graph(), ::testing::ExitedWithCode(0), "");
+}
+
 void leave_nothing_behind() {
   const CUstream stream = start();
   CUdeviceptr memory = 0;

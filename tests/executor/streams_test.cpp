@@ -46,17 +46,20 @@ class StreamWorld {
 
 class Streams : public ::testing::TestWithParam<Row> {};
 
-TEST_P(Streams, GiveTheRightResults) {
-  const int size = GetParam().size;
+/// Runs cases of a row on streams. @param visible whether ranks see each other's memory.
+void expect_right_results(const Row& row, bool visible) {
+  const int size = row.size;
   StreamWorld world{size};
+  if (visible) world.hub().show_memory();
   std::vector<Experiment> experiments;
-  for (const Case& one : cases_of(GetParam(), 2))
+  for (const Case& one : cases_of(row, 2))
     if (one.model.op.kind() != OperatorKind::user) experiments.emplace_back(one);
   std::barrier together{size};
   const auto errors = world.run([&](Rank rank) {
     for (Experiment& experiment : experiments) {
       Options options = experiment.options();
       options.stream = kStream;
+      options.visible = visible;
       together.arrive_and_wait();
       try {
         world[rank].run(experiment.call(rank), options);
@@ -72,6 +75,17 @@ TEST_P(Streams, GiveTheRightResults) {
       if (const auto wrong = experiment.problem(rank))
         FAIL() << experiment.what().describe() << ": " << *wrong;
   EXPECT_EQ(world.hub().live(), 0);
+  if (visible && size > 1 && row.collective != Collective::barrier) {
+    EXPECT_GT(world.hub().announcements(), 0);
+  }
+}
+
+TEST_P(Streams, GiveTheRightResults) {
+  expect_right_results(GetParam(), false);
+}
+
+TEST_P(Streams, GiveTheRightResultsWherePeersSeeMemory) {
+  expect_right_results(GetParam(), true);
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalog, Streams, ::testing::ValuesIn(rows_of({1, 2, 3, 4, 5, 8})),
@@ -237,6 +251,18 @@ TEST(StreamCalls, TakeWhatTheLibraryHasOfItsOwn) {
               std::string::npos);
   });
   EXPECT_EQ(hub.native_calls(), 6);
+}
+
+TEST(StreamCalls, ReduceWhatLiesInMemoryOfPeers) {
+  StreamHub hub{4};
+  hub.show_memory();
+  on_streams(hub, [](Communicator& world) {
+    std::vector<float> data(10'000, 1.0F);
+    for (const char* const algorithm : {"ring", "direct", "recursive_doubling"})
+      world.all_reduce(data, sum, {.algorithm = algorithm, .visible = true, .stream = kStream});
+    EXPECT_EQ(data, std::vector<float>(10'000, 64.0F));
+  });
+  EXPECT_GT(hub.folds_of_peers(), 0);
 }
 
 TEST(StreamCalls, AreForGroupsToo) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 
 #include <tutti/error.hpp>
@@ -18,9 +19,50 @@ class Mark final : public StreamMark {
   [[nodiscard]] bool is_done() override { return true; }
 };
 
+/// Memory of all ranks, of which each one reads what others announce. Half of it passes for memory
+/// that they do not see.
+class ThreadedPeers final : public StreamPeers {
+ public:
+  ThreadedPeers(StreamHub& hub, Rank self) : hub_{hub}, self_{self} {}
+
+  [[nodiscard]] std::size_t scratch_bytes() const noexcept override { return std::size_t{1} << 30; }
+  [[nodiscard]] bool are_seen(const std::byte* data, std::size_t) const noexcept override {
+    return reinterpret_cast<std::uintptr_t>(data) % 128 < 64;
+  }
+  void begin(Stream) override {}
+  void end(Stream) override {
+    if (!lent_.empty()) throw Error{ErrorCode::bug, "what was lent is not given back"};
+  }
+  [[nodiscard]] std::byte* lend(std::size_t bytes) override {
+    return lent_.emplace_back(std::make_unique<std::byte[]>(bytes)).get();
+  }
+  void give_back() noexcept override { lent_.clear(); }
+  void announce(Rank peer, const std::byte* data, Stream) override {
+    hub_.announce(self_, peer, data);
+  }
+  void await(Rank peer, Stream) override { static_cast<void>(hub_.await(peer, self_)); }
+  void release(Rank peer, Stream) override { hub_.release(peer, self_); }
+  void await_release(Rank peer, Stream) override { hub_.await_release(self_, peer); }
+  void fold(const Fold& work, std::span<const PeerOperand> peers, Stream) override {
+    std::vector<const void*> operands{work.operands.begin(), work.operands.end()};
+    for (const PeerOperand& there : peers)
+      operands[there.operand] = hub_.await(there.peer, self_) + there.offset;
+    if (work.op != nullptr && !peers.empty()) hub_.count_fold();
+    Fold own = work;
+    own.operands = operands;
+    memory_->fold(own);
+  }
+
+ private:
+  StreamHub& hub_;
+  Rank self_;
+  std::shared_ptr<Memory> memory_ = make_host_memory();
+  std::vector<std::unique_ptr<std::byte[]>> lent_{};
+};
+
 class ThreadedStreams final : public StreamTransport {
  public:
-  ThreadedStreams(StreamHub& hub, Rank self) : hub_{hub}, self_{self} {}
+  ThreadedStreams(StreamHub& hub, Rank self) : hub_{hub}, self_{self}, peers_{hub, self} {}
 
   [[nodiscard]] std::string name() const override { return "threads"; }
   [[nodiscard]] Tariff tariff() const override {
@@ -71,11 +113,15 @@ class ThreadedStreams final : public StreamTransport {
   void run_native(const NativeCall& call, const std::byte* in, std::byte* out, Stream) override {
     hub_.broadcast(self_, call.root, {in, call.count}, {out, call.count});
   }
+  [[nodiscard]] StreamPeers* peers() noexcept override {
+    return hub_.shows_memory() ? &peers_ : nullptr;
+  }
   void abort(const Error& cause) noexcept override { hub_.abort(cause); }
 
  private:
   StreamHub& hub_;
   Rank self_;
+  ThreadedPeers peers_;
   std::shared_ptr<Memory> memory_ = make_host_memory();
   std::map<std::byte*, std::size_t> sizes_{};
 };
@@ -145,6 +191,45 @@ std::shared_ptr<StreamTransport> StreamHub::divide(Communicator& part) {
   }
   part.broadcast(std::span{&hub, 1}, 0);
   return hub->transport(part.rank());
+}
+
+template <class Condition>
+void StreamHub::wait(std::unique_lock<std::mutex>& lock, Condition condition) {
+  if (!changed_.wait_for(lock, kPatience, [&] { return failure_ || condition(); }))
+    failure_.emplace(ErrorCode::timeout, "a message is never read");
+  if (!failure_) return;
+  changed_.notify_all();
+  throw Error{*failure_};
+}
+
+void StreamHub::announce(Rank from, Rank to, const std::byte* data) {
+  const std::lock_guard lock{mutex_};
+  if (left_ && (*left_)-- == 0) throw Error{ErrorCode::transport, "the stream is broken"};
+  Announced& announced = announced_[{from, to}];
+  if (announced.data != nullptr) failure_.emplace(ErrorCode::bug, "two messages at a time");
+  announced = {data, false};
+  ++announcements_;
+  changed_.notify_all();
+}
+
+const std::byte* StreamHub::await(Rank from, Rank to) {
+  std::unique_lock lock{mutex_};
+  const Announced& announced = announced_[{from, to}];
+  wait(lock, [&] { return announced.data != nullptr && !announced.is_released; });
+  return announced.data;
+}
+
+void StreamHub::release(Rank from, Rank to) {
+  const std::lock_guard lock{mutex_};
+  announced_[{from, to}].is_released = true;
+  changed_.notify_all();
+}
+
+void StreamHub::await_release(Rank from, Rank to) {
+  std::unique_lock lock{mutex_};
+  Announced& announced = announced_[{from, to}];
+  wait(lock, [&] { return announced.is_released; });
+  announced = {};
 }
 
 void StreamHub::abort(const Error& cause) noexcept {

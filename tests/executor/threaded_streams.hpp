@@ -47,6 +47,22 @@ class StreamHub {
 
   /// What a rank enqueues.
   void exchange(Rank self, std::span<const StreamMessage> messages);
+  /// From now on ranks see each other's memory.
+  void show_memory() { shows_memory_ = true; }
+  [[nodiscard]] bool shows_memory() const noexcept { return shows_memory_; }
+  /// @return reductions so far that read a peer's memory.
+  [[nodiscard]] int folds_of_peers() const noexcept { return folds_of_peers_; }
+  void count_fold() noexcept { ++folds_of_peers_; }
+  /// @return messages that were announced so far.
+  [[nodiscard]] int announcements() const noexcept { return announcements_; }
+  /// A message that its receiver reads where it is. @param from and @param to whom.
+  void announce(Rank from, Rank to, const std::byte* data);
+  /// Waits for it. @return where it is.
+  [[nodiscard]] const std::byte* await(Rank from, Rank to);
+  /// Its receiver has read it.
+  void release(Rank from, Rank to);
+  /// Waits for that.
+  void await_release(Rank from, Rank to);
   /// A call of the library's own.
   void broadcast(Rank self, Rank root, std::span<const std::byte> in, std::span<std::byte> out);
   /// Wakes all. @param cause what they throw.
@@ -62,11 +78,21 @@ class StreamHub {
     bool is_done = false;
   };
   using Queue = std::deque<Pending*>;
+  struct Announced {
+    const std::byte* data = nullptr;
+    bool is_released = false;
+  };
+  template <class Condition>
+  void wait(std::unique_lock<std::mutex>& lock, Condition condition);
   void match(Queue& sends, Queue& receives);
 
   int size_;
   std::span<const std::byte> device_{};
   std::atomic<int> native_calls_{0};
+  bool shows_memory_ = false;
+  std::atomic<int> announcements_{0};
+  std::atomic<int> folds_of_peers_{0};
+  std::map<std::pair<Rank, Rank>, Announced> announced_{};  // sender and receiver
   std::list<StreamHub> parts_{};
   std::mutex mutex_{};
   std::condition_variable changed_{};

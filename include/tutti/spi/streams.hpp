@@ -47,6 +47,55 @@ class TUTTI_API StreamMark {
   [[nodiscard]] virtual bool is_done() = 0;
 };
 
+/// An operand of a fold that lies in memory of a peer.
+struct PeerOperand {
+  std::size_t operand = 0;  ///< Which one of Fold::operands, where it is null.
+  Rank peer = 0;            ///< Whose message it is a part of.
+  std::size_t offset = 0;   ///< Bytes of that part from the message's beginning.
+};
+
+/// Memory of the ranks in which each other one reads, on streams. A message stays where its sender
+/// has it: the sender announces it, its receiver waits for that, reads it there and releases it,
+/// and the sender waits for that. Between two ranks there is one message each way at a time.
+class TUTTI_API StreamPeers {
+ public:
+  StreamPeers() = default;
+  StreamPeers(const StreamPeers&) = delete;
+  StreamPeers& operator=(const StreamPeers&) = delete;
+  virtual ~StreamPeers() = default;
+
+  /// @return how many bytes lend has in all; equal on all ranks.
+  [[nodiscard]] virtual std::size_t scratch_bytes() const noexcept = 0;
+  /// @param data of the own rank. @param bytes how many. @return whether peers see them: memory of
+  /// StreamTransport::allocate_registered.
+  [[nodiscard]] virtual bool are_seen(const std::byte* data, std::size_t bytes) const noexcept = 0;
+  /// A call begins: what it enqueues comes after all calls before, be they on other streams. Throws
+  /// Error. @param stream of the call.
+  virtual void begin(Stream stream) = 0;
+  /// The call ends, likewise.
+  virtual void end(Stream stream) = 0;
+  /// @param bytes more than zero. @return memory that peers see, until give_back. Throws Error
+  /// where there is no more.
+  [[nodiscard]] virtual std::byte* lend(std::size_t bytes) = 0;
+  /// All that was lent is free again, in the order of the call's stream.
+  virtual void give_back() noexcept = 0;
+  /// Enqueues that a message is there. @param peer who may read it. @param data of it, which peers
+  /// see. @param stream of the call. Throws Error.
+  virtual void announce(Rank peer, const std::byte* data, Stream stream) = 0;
+  /// Enqueues a wait for a peer's message. @param peer its sender. @param stream of the call.
+  /// Throws Error.
+  virtual void await(Rank peer, Stream stream) = 0;
+  /// Enqueues that a peer's message is not needed any more. @param peer its sender. @param stream
+  /// of the call. Throws Error.
+  virtual void release(Rank peer, Stream stream) = 0;
+  /// Enqueues a wait for that. @param peer its receiver. @param stream of the call. Throws Error.
+  virtual void await_release(Rank peer, Stream stream) = 0;
+  /// Enqueues a fold, as StreamTransport::fold. @param work with a built-in operator, or none.
+  /// @param peers operands that are parts of messages which were awaited. @param stream of the
+  /// call. Throws Error.
+  virtual void fold(const Fold& work, std::span<const PeerOperand> peers, Stream stream) = 0;
+};
+
 /// Enqueues messages, copies and folds on streams, for the ranks of one communicator. All runs in
 /// the order of its stream, and the host waits for nothing. One thread at a time.
 class TUTTI_API StreamTransport {
@@ -111,6 +160,9 @@ class TUTTI_API StreamTransport {
   /// Enqueues a fold, as Memory::fold. @param work with a built-in operator. @param stream of the
   /// call. Throws Error.
   virtual void fold(const Fold& work, Stream stream) = 0;
+  /// @return what ranks see of each other's memory, which is this one's; null where they do not;
+  /// the same on all ranks.
+  [[nodiscard]] virtual StreamPeers* peers() noexcept { return nullptr; }
   /// @param call any. @return whether the library underneath has a call of its own for it; equal
   /// on all ranks.
   [[nodiscard]] virtual bool has_native(const NativeCall& call) const = 0;

@@ -6,11 +6,13 @@
 namespace tutti::standin {
 namespace {
 
-constexpr CUdeviceptr kAlignment = 512;  // as the driver's
+constexpr std::size_t kPage = 4096;
 constexpr int kFreshByte = 0xA5;
 
-CUdeviceptr aligned(CUdeviceptr address) {
-  return (address + kAlignment - 1) / kAlignment * kAlignment;
+// Where an allocation of so many bytes may begin. The driver aligns large ones to more than a page.
+CUdeviceptr aligned(CUdeviceptr address, std::size_t bytes) {
+  const CUdeviceptr alignment = bytes < kPage ? 512 : kPage;
+  return (address + alignment - 1) / alignment * alignment;
 }
 
 }  // namespace
@@ -25,7 +27,7 @@ CUdeviceptr Arena::reserve(std::size_t bytes, bool pooled) {
   if (start == 0) start = gap(mapping_.fence(), bytes);
   if (start == 0) return 0;
   blocks_.emplace(start, Block{bytes, pooled, next_serial_++});
-  next_ = aligned(start + bytes);
+  next_ = start + bytes;
   return start;
 }
 
@@ -104,10 +106,10 @@ void Arena::write_leaks(std::ostream& out) const {
 
 // The first room at or behind an address; zero if there is none.
 CUdeviceptr Arena::gap(CUdeviceptr from, std::size_t bytes) const {
-  CUdeviceptr start = from;
+  CUdeviceptr start = aligned(from, bytes);
   for (auto block = blocks_.lower_bound(from); block != blocks_.end(); ++block) {
-    if (block->first - start >= bytes) return start;
-    start = aligned(block->first + block->second.bytes);
+    if (block->first >= start && block->first - start >= bytes) return start;
+    start = aligned(block->first + block->second.bytes, bytes);
   }
   const CUdeviceptr end = mapping_.fence() + mapping_.bytes();
   return start <= end && end - start >= bytes ? start : 0;

@@ -17,7 +17,7 @@ CUresult spoil(Capture& capture, CUresult result) {
 void append(Capture& capture, const Stream& stream, Node node) {
   std::set<std::size_t>& tails = capture.tails.at(&stream);
   node.after.assign(tails.begin(), tails.end());
-  tails = {capture.graph->add(std::move(node))};
+  tails = {capture.graph->add(std::move(node), stream)};
 }
 
 }  // namespace

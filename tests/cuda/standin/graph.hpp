@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -19,6 +20,7 @@ namespace tutti::standin {
 struct Node {
   std::function<void(std::vector<Work>&)> add;  ///< Appends what is to be enqueued.
   std::vector<std::size_t> after;               ///< The nodes that come before it.
+  std::size_t lane = 0;                         ///< Which of the streams has recorded it.
 };
 
 /// @return a node that is the same work each time.
@@ -35,8 +37,8 @@ class Graph {
   /// What is allocated in it has no addresses from then on.
   ~Graph();
 
-  /// @return the number of the node.
-  std::size_t add(Node node);
+  /// @param recorder that records the node. @return the number of the node.
+  std::size_t add(Node node, const Stream& recorder);
   std::size_t size() const noexcept { return nodes_.size(); }
   /// @return a handle of a node, the same each time.
   CUgraphNode handle_of(std::size_t node) const { return handles_.at(node); }
@@ -53,6 +55,10 @@ class Graph {
   bool allocate(bool frees, std::vector<Work>& works) const;
   /// Appends the work of all nodes.
   void append(std::vector<Work>& works) const;
+  /// @return the contexts of the streams that have recorded, one per lane.
+  const std::vector<Context*>& lanes() const noexcept { return lanes_; }
+  /// Appends the work of all nodes, by lane. They wait for each other.
+  void append(std::vector<std::vector<Work>>& works) const;
 
   /// Notes that it has been recorded.
   void close() noexcept { closed_ = true; }
@@ -69,12 +75,15 @@ class Graph {
 
   std::vector<Node> nodes_;
   std::vector<CUgraphNode> handles_;
+  std::map<const Stream*, std::size_t> lane_of_;
+  std::vector<Context*> lanes_;
   std::vector<Room> rooms_;
   std::atomic<bool> closed_{false};
   std::atomic<int> instances_{0};
 };
 
-/// A graph that can be launched, again and again.
+/// A graph that can be launched, again and again. What the first stream has recorded is done on the
+/// stream that it is launched on, what others have on streams of its own, at the same time.
 class Executable {
  public:
   /// @param frees whether a launch frees what the last one has left allocated.
@@ -90,6 +99,7 @@ class Executable {
  private:
   const std::shared_ptr<Graph> graph_;
   const bool frees_;
+  std::vector<std::shared_ptr<Stream>> others_;  ///< For the lanes but the first.
   std::mutex mutex_;
   std::shared_ptr<const Mark> last_;  ///< The end of the last launch.
 };

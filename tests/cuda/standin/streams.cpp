@@ -24,12 +24,21 @@ bool Streams::destroy(CUstream handle) {
   forget_ended();
   const std::shared_ptr<Stream> stream = created_.take(handle);
   if (stream == nullptr) return false;
-  {
-    const std::scoped_lock lock{mutex_};
-    retired_.push_back(stream);
-  }
-  stream->retire();
+  retire(stream);
   return true;
+}
+
+std::shared_ptr<Stream> Streams::create_unnamed(Context& context) {
+  forget_ended();
+  const std::scoped_lock lock{mutex_};
+  return unnamed_.emplace_back(std::make_shared<Stream>(context, StreamKind::non_blocking));
+}
+
+void Streams::retire(std::shared_ptr<Stream> stream) {
+  stream->retire();
+  const std::scoped_lock lock{mutex_};
+  std::erase(unnamed_, stream);
+  retired_.push_back(std::move(stream));
 }
 
 void Streams::wait_for(int device) {
@@ -47,6 +56,7 @@ std::vector<std::shared_ptr<Stream>> Streams::all() {
   auto streams = created_.all();
   const std::scoped_lock lock{mutex_};
   streams.insert(streams.end(), defaults_.begin(), defaults_.end());
+  streams.insert(streams.end(), unnamed_.begin(), unnamed_.end());
   streams.insert(streams.end(), retired_.begin(), retired_.end());
   return streams;
 }

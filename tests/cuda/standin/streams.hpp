@@ -14,6 +14,11 @@ class Streams {
  public:
   CUstream create(Context& context, StreamKind kind);
 
+  /// @return a stream that nobody can name; it has to be retired.
+  std::shared_ptr<Stream> create_unnamed(Context& context);
+  /// Its work is still done, and nobody waits for that.
+  void retire(std::shared_ptr<Stream> stream);
+
   /// @param handle zero and CU_STREAM_LEGACY mean the default stream of the context.
   /// @return null if there is no such stream.
   std::shared_ptr<Stream> find(CUstream handle, Context& context);
@@ -37,6 +42,7 @@ class Streams {
   Handles<CUstream, Stream> created_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<Stream>> defaults_;
+  std::vector<std::shared_ptr<Stream>> unnamed_;
   std::vector<std::shared_ptr<Stream>> retired_;
 };
 

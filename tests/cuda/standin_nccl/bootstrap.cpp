@@ -110,4 +110,10 @@ std::vector<Link> Bootstrap::take_links() {
   return links;
 }
 
+std::vector<Socket> Bootstrap::take_sockets() {
+  std::vector<Socket> sockets;
+  for (Peer& peer : peers_) sockets.push_back(std::move(peer.sockets[2]));
+  return sockets;
+}
+
 }  // namespace tutti::nccl_standin

@@ -22,9 +22,11 @@ class Bootstrap {
   void check_devices() const;
   /// @return the connections, by rank.
   std::vector<Link> take_links();
+  /// @return the connections for notes, by rank.
+  std::vector<Socket> take_sockets();
 
  private:
-  static constexpr std::size_t kChannels = 2;  ///< For data, and for control.
+  static constexpr std::size_t kChannels = 3;  ///< For data, for control, for notes.
 
   struct Hello {
     std::uint64_t magic = 0;

@@ -38,17 +38,28 @@ void copy(const std::byte* from, std::byte* into, std::size_t bytes) {
   if (from != into) std::memmove(into, from, bytes);
 }
 
+// What a rank adds to a reduction.
+std::vector<std::byte> operand_of(const Collective& collective, const Reduction& reduction) {
+  const std::size_t element = size_of(reduction.datatype);
+  std::vector<std::byte> operand{collective.from, collective.from + reduction.count * element};
+  const Scale& scale = collective.operation.scale;
+  if (!scale.exists) return operand;
+  multiply(reduction, operand.data(),
+           scale.place == nullptr ? scale.value.data() : reach(scale.place, element));
+  return operand;
+}
+
 // Reduces so many elements of every rank. The result is returned at rank 0, and nothing elsewhere.
 std::vector<std::byte> reduce_there(const Collective& collective, std::size_t count) {
   const Reduction reduction{collective.operation.datatype, collective.operation.op, count};
   const std::size_t bytes = count * size_of(reduction.datatype);
+  std::vector<std::byte> result = operand_of(collective, reduction);
   Stage stage;
   if (collective.rank != kReducer) {
-    collective.send(stage, kReducer, collective.from, bytes);
+    collective.send(stage, kReducer, result.data(), bytes);
     collective.mesh.exchange(stage);
     return {};
   }
-  std::vector<std::byte> result{collective.from, collective.from + bytes};
   std::vector<std::vector<std::byte>> operands(static_cast<std::size_t>(collective.size) - 1,
                                                std::vector<std::byte>(bytes));
   for (int peer = 1; peer < collective.size; ++peer)
@@ -114,6 +125,36 @@ void all_gather(const Collective& collective) {
   collective.mesh.exchange(stage);
 }
 
+void all_to_all(const Collective& collective) {
+  Stage stage;
+  for (int peer = 0; peer < collective.size; ++peer) {
+    const std::size_t offset = collective.offset(peer);
+    collective.send(stage, peer, collective.from + offset, collective.bytes);
+    collective.receive(stage, peer, collective.into + offset, collective.bytes);
+  }
+  collective.mesh.exchange(stage);
+}
+
+void gather(const Collective& collective) {
+  const int root = collective.operation.peer;
+  Stage stage;
+  collective.send(stage, root, collective.from, collective.bytes);
+  if (collective.rank == root)
+    for (int peer = 0; peer < collective.size; ++peer)
+      collective.receive(stage, peer, collective.into + collective.offset(peer), collective.bytes);
+  collective.mesh.exchange(stage);
+}
+
+void scatter(const Collective& collective) {
+  const int root = collective.operation.peer;
+  Stage stage;
+  if (collective.rank == root)
+    for (int peer = 0; peer < collective.size; ++peer)
+      collective.send(stage, peer, collective.from + collective.offset(peer), collective.bytes);
+  collective.receive(stage, root, collective.into, collective.bytes);
+  collective.mesh.exchange(stage);
+}
+
 }  // namespace
 
 void perform_collective(const Operation& operation, Mesh& mesh) {
@@ -124,6 +165,9 @@ void perform_collective(const Operation& operation, Mesh& mesh) {
     case Kind::reduce: return reduce({operation, mesh, Purpose::reduce});
     case Kind::all_gather: return all_gather({operation, mesh, Purpose::all_gather});
     case Kind::reduce_scatter: return reduce_scatter({operation, mesh, Purpose::reduce_scatter});
+    case Kind::all_to_all: return all_to_all({operation, mesh, Purpose::all_to_all});
+    case Kind::gather: return gather({operation, mesh, Purpose::gather});
+    case Kind::scatter: return scatter({operation, mesh, Purpose::scatter});
     case Kind::send:
     case Kind::receive: return;
   }

@@ -9,18 +9,18 @@
 
 namespace tutti::nccl_standin {
 
-Communicator::Communicator(Seat seat, const Device& device, bool blocking)
-    : blocking_{blocking}, context_{device.context}, mesh_{std::move(seat)},
-      connecting_{[this, device] { connect(device); }} {}
+Communicator::Communicator(Seating seating, const Device& device, bool blocking,
+                           std::string_view maker)
+    : blocking_{blocking}, device_{device}, maker_{maker},
+      connecting_{[this, seating = std::move(seating)] { connect(seating); }} {}
 
 Communicator::~Communicator() {
-  mesh_.stop();
-  if (connecting_.joinable()) connecting_.join();
+  abort();
 }
 
-void Communicator::connect(const Device& device) noexcept {
+void Communicator::connect(const Seating& seating) noexcept {
   try {
-    mesh_.connect(device);
+    if (const auto seat = seating(mesh_)) mesh_.connect(*seat, device_);
   } catch (const Failure& failure) {
     fail(failure);
   } catch (const std::exception& error) {
@@ -51,7 +51,7 @@ ncclResult_t Communicator::wait_until_connected() {
 ncclResult_t Communicator::state() {
   std::unique_lock lock{mutex_};
   if (error_ != ncclSuccess) return error_;
-  if (phase_ == Phase::connecting) return ncclInProgress;
+  if (phase_ == Phase::connecting || agreement_ != next_agreement_) return ncclInProgress;
   lock.unlock();
   try {
     mesh_.check_peers();
@@ -74,15 +74,22 @@ void Communicator::require_ready() {
   const std::scoped_lock lock{mutex_};
   require(error_ == ncclSuccess, error_, reason_.c_str());
   require(phase_ != Phase::finalized, ncclInvalidUsage, "the communicator was finalized");
-  require(phase_ == Phase::connected && !announced_, ncclInvalidArgument,
+  const bool agrees = !blocking_ && agreement_ != next_agreement_;
+  require(phase_ == Phase::connected && !announced_ && !agrees, ncclInvalidArgument,
           "the communicator is used before its state is ncclSuccess again");
+}
+
+void Communicator::require_connected() {
+  const std::scoped_lock lock{mutex_};
+  require(phase_ != Phase::connecting, ncclInvalidArgument,
+          "the communicator is used before its state is ncclSuccess");
 }
 
 ncclResult_t Communicator::enqueue(std::shared_ptr<Communicator> communicator,
                                    std::vector<Operation> operations, CUstream stream) {
   Communicator& self = *communicator;
   self.require_ready();
-  const ContextScope scope{self.context_};
+  const ContextScope scope{self.device_.context};
   if (records(stream)) {
     record(std::make_unique<Recorded>(Recorded{communicator, std::move(operations)}), stream);
   } else {
@@ -190,7 +197,7 @@ void Communicator::wait_until_idle(std::unique_lock<std::mutex>& lock) {
 void Communicator::check_context(std::unique_lock<std::mutex>& lock) {
   if (pending_.empty()) return;
   lock.unlock();
-  if (tutti_standin_state(context_) != CUDA_SUCCESS)
+  if (tutti_standin_state(device_.context) != CUDA_SUCCESS)
     fail({ncclUnhandledCudaError, "a context has failed"});
   lock.lock();
 }
@@ -221,20 +228,15 @@ void Communicator::abort() {
   mesh_.stop();
   std::unique_lock lock{mutex_};
   changed_.notify_all();
-  changed_.wait(lock, [this] { return phase_ != Phase::connecting && !running_; });
-  std::thread connecting = std::exchange(connecting_, {});
+  changed_.wait(lock, [this] {
+    return phase_ != Phase::connecting && !running_ && agreement_ == next_agreement_;
+  });
+  std::vector<std::thread> threads = std::exchange(agreeing_, {});
+  threads.push_back(std::exchange(connecting_, {}));
+  const auto kept = std::exchange(kept_, {});  // they end when others may lock again
   lock.unlock();
-  if (connecting.joinable()) connecting.join();
-}
-
-void* Communicator::add_registration() {
-  const std::scoped_lock lock{mutex_};
-  return registrations_.insert(std::make_unique<char>()).first->get();
-}
-
-bool Communicator::remove_registration(void* handle) {
-  const std::scoped_lock lock{mutex_};
-  return std::erase_if(registrations_, [&](const auto& one) { return one.get() == handle; }) > 0;
+  for (std::thread& thread : threads)
+    if (thread.joinable()) thread.join();
 }
 
 }  // namespace tutti::nccl_standin

@@ -4,16 +4,21 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "driver.hpp"
 #include "mesh.hpp"
 #include "operation.hpp"
+#include "operators.hpp"
+#include "tokens.hpp"
 
 namespace tutti::nccl_standin {
 
@@ -21,13 +26,21 @@ class Failure;
 
 class Communicator {
  public:
-  Communicator(Seat seat, const Device& device, bool blocking);
+  /// Finds out which seat it has, perhaps none, in the thread that connects it. Throws Failure.
+  /// @param own what it is going to be connected by.
+  using Seating = std::function<std::optional<Seat>(const Mesh& own)>;
+
+  /// @param maker the function of NCCL that makes it.
+  Communicator(Seating seating, const Device& device, bool blocking, std::string_view maker);
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator();
 
+  /// Once it is connected.
   const Seat& seat() const noexcept { return mesh_.seat(); }
+  const Device& device() const noexcept { return device_; }
   bool is_blocking() const noexcept { return blocking_; }
+  std::string_view maker() const noexcept { return maker_; }
 
   /// @return ncclInProgress for one that does not block, else what became of the connections.
   ncclResult_t wait_until_connected();
@@ -37,6 +50,8 @@ class Communicator {
   const char* reason() const;
   /// Throws Failure if nothing may be enqueued.
   void require_ready();
+  /// Throws Failure if it is not known yet which rank this is.
+  void require_connected();
 
   /// Where the launched operations find out when it is their turn.
   struct Launch {
@@ -55,11 +70,23 @@ class Communicator {
   /// Waits for what is enqueued, and tells the peers that this rank leaves. Throws Failure if it is
   /// still connecting, or if graphs have operations of it, for which NCCL would wait without end.
   void destroy();
+  /// Begins to end everything.
+  void stop() noexcept { mesh_.stop(); }
   /// Ends everything. Host functions have ended when this returns, and later ones do nothing.
   void abort();
 
-  void* add_registration();
-  bool remove_registration(void* handle);
+  /// What ncclCommSplit makes; it has no seat without a colour.
+  std::shared_ptr<Communicator> split(int color, int key, bool blocking);
+  /// Keeps a communicator that has no seat as long as it may be needed.
+  void keep(std::shared_ptr<Communicator> other);
+  /// Lets all ranks register a window of that size.
+  void register_window(std::size_t bytes);
+  /// @return ncclInProgress for one that does not block, else what became of windows.
+  ncclResult_t wait_until_agreed();
+
+  Tokens& registrations() noexcept { return registrations_; }
+  Tokens& windows() noexcept { return windows_; }
+  Operators& operators() noexcept { return operators_; }
 
  private:
   enum class Phase { connecting, connected, finalized };
@@ -70,7 +97,9 @@ class Communicator {
     std::vector<Operation> operations;
   };
 
-  void connect(const Device& device) noexcept;
+  void connect(const Seating& seating) noexcept;
+  std::uint64_t begin_agreement();
+  std::vector<Note> agree(std::uint64_t ticket, const Note& own, const Mesh& other);
   void fail(const Failure& failure);
   static void* add_launch(std::shared_ptr<Communicator> communicator,
                           std::vector<Operation> operations);
@@ -84,7 +113,8 @@ class Communicator {
 
   std::mutex enqueuing_;  ///< Held between taking a ticket and enqueueing what has it.
   const bool blocking_;
-  const CUcontext context_;
+  const Device device_;
+  const std::string_view maker_;
   Mesh mesh_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -97,7 +127,13 @@ class Communicator {
   std::uint64_t turn_ = 0;  ///< Operations of one communicator are done in order, on any stream.
   std::set<std::uint64_t> pending_;  ///< The tickets of what is enqueued and has not ended.
   int recorded_ = 0;                 ///< What graphs have of this.
-  std::set<std::unique_ptr<char>> registrations_;
+  std::uint64_t next_agreement_ = 0;
+  std::uint64_t agreement_ = 0;  ///< All ranks agree on one thing after the other, in this order.
+  std::vector<std::thread> agreeing_;
+  std::vector<std::shared_ptr<Communicator>> kept_;
+  Tokens registrations_;
+  Tokens windows_;
+  Operators operators_;
   std::thread connecting_;
 };
 

@@ -1,9 +1,6 @@
 // NCCL's functions of communicators.
-#include <array>
 #include <cstring>
 #include <string>
-
-#include <sys/random.h>
 
 #include "call.hpp"
 #include "group.hpp"
@@ -13,20 +10,8 @@ using namespace tutti::nccl_standin;
 namespace {
 
 constexpr std::string_view kPrefix = "tutti stand-in ";
-constexpr std::size_t kNameLength = 32;
+constexpr std::size_t kNameLength = sizeof(Note::name);
 constexpr unsigned kConfigMagic = 0xcafebeef;
-
-std::string random_name() {
-  std::array<unsigned char, kNameLength / 2> bytes{};
-  require(getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()),
-          ncclSystemError, "getrandom failed");
-  std::string name;
-  for (const unsigned char byte : bytes) {
-    name += "0123456789abcdef"[byte >> 4];
-    name += "0123456789abcdef"[byte & 15];
-  }
-  return name;
-}
 
 std::string name_of(const ncclUniqueId& id) {
   const std::string_view text{id.internal, kPrefix.size() + kNameLength};
@@ -34,13 +19,14 @@ std::string name_of(const ncclUniqueId& id) {
   return std::string{text.substr(kPrefix.size())};
 }
 
-bool is_blocking(const ncclConfig_t* config) {
-  if (config == nullptr) return true;
+// @param inherited what it is where the configuration does not say.
+bool is_blocking(const ncclConfig_t* config, bool inherited) {
+  if (config == nullptr) return inherited;
   require(config->magic == kConfigMagic && config->size >= offsetof(ncclConfig_t, cgaClusterSize),
           ncclInvalidArgument, "the configuration was not initialised");
   require(config->blocking == NCCL_CONFIG_UNDEF_INT || (config->blocking | 1) == 1,
           ncclInvalidArgument, "blocking is neither 0 nor 1");
-  return config->blocking != 0;
+  return config->blocking == NCCL_CONFIG_UNDEF_INT ? inherited : config->blocking != 0;
 }
 
 }  // namespace
@@ -48,9 +34,10 @@ bool is_blocking(const ncclConfig_t* config) {
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   return call(__func__, [&] {
     require(id != nullptr, ncclInvalidArgument, "the unique id is null");
-    const std::string text = std::string{kPrefix} + random_name();
+    const auto name = random_name();
     *id = {};
-    std::memcpy(id->internal, text.data(), text.size());
+    std::memcpy(id->internal, kPrefix.data(), kPrefix.size());
+    std::memcpy(id->internal + kPrefix.size(), name.data(), name.size());
     return ncclSuccess;
   });
 }
@@ -62,8 +49,9 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* handle, int size, ncclUniqueId i
     *handle = nullptr;
     require(size > 0 && rank >= 0 && rank < size, ncclInvalidArgument, "there is no such rank");
     const Seat seat{.name = name_of(id), .rank = rank, .size = size};
-    const bool blocking = is_blocking(config);
-    auto communicator = std::make_shared<Communicator>(seat, current_device(), blocking);
+    const bool blocking = is_blocking(config, true);
+    auto communicator = std::make_shared<Communicator>(
+        [seat](const Mesh&) { return seat; }, current_device(), blocking, "ncclCommInitRankConfig");
     *handle = library().communicators.add(communicator);
     group().start();
     group().add(std::move(communicator), handle);
@@ -105,6 +93,7 @@ ncclResult_t ncclCommAbort(ncclComm_t handle) {
 ncclResult_t ncclCommCount(const ncclComm_t handle, int* count) {
   return call_on(__func__, handle, [&](const auto& communicator) {
     require(count != nullptr, ncclInvalidArgument, "the count is null");
+    communicator->require_connected();
     *count = communicator->seat().size;
     return ncclSuccess;
   });
@@ -113,25 +102,37 @@ ncclResult_t ncclCommCount(const ncclComm_t handle, int* count) {
 ncclResult_t ncclCommUserRank(const ncclComm_t handle, int* rank) {
   return call_on(__func__, handle, [&](const auto& communicator) {
     require(rank != nullptr, ncclInvalidArgument, "the rank is null");
+    communicator->require_connected();
     *rank = communicator->seat().rank;
     return ncclSuccess;
   });
 }
 
-ncclResult_t ncclCommRegister(const ncclComm_t handle, void* buffer, size_t bytes,
-                              void** registration) {
+ncclResult_t ncclCommCuDevice(const ncclComm_t handle, int* device) {
   return call_on(__func__, handle, [&](const auto& communicator) {
-    require(buffer != nullptr && bytes > 0 && registration != nullptr, ncclInvalidArgument,
-            "there is nothing to register");
-    *registration = communicator->add_registration();
+    require(device != nullptr, ncclInvalidArgument, "the device is null");
+    *device = communicator->device().number;
     return ncclSuccess;
   });
 }
 
-ncclResult_t ncclCommDeregister(const ncclComm_t handle, void* registration) {
-  return call_on(__func__, handle, [&](const auto& communicator) {
-    require(communicator->remove_registration(registration), ncclInvalidArgument,
-            "there is no such registration");
-    return ncclSuccess;
+ncclResult_t ncclCommSplit(ncclComm_t handle, int color, int key, ncclComm_t* made,
+                           ncclConfig_t* config) {
+  const ncclResult_t result = call_on(__func__, handle, [&](const auto& parent) {
+    require(made != nullptr, ncclInvalidArgument, "the communicator is null");
+    *made = nullptr;
+    require(color >= 0 || color == NCCL_SPLIT_NOCOLOR, ncclInvalidArgument,
+            "there is no such colour");
+    parent->require_ready();
+    const bool blocking = is_blocking(config, parent->is_blocking());
+    const bool has_seat = color != NCCL_SPLIT_NOCOLOR;
+    auto child = parent->split(color, key, blocking);
+    if (has_seat) *made = library().communicators.add(child);
+    else parent->keep(child);
+    group().start();
+    group().add(std::move(child), has_seat ? made : nullptr);
+    return group().end();
   });
+  group().note(result);
+  return result;
 }

@@ -15,11 +15,10 @@ void check(CUresult result, const char* call) {
 
 Device current_device() {
   Device device;
-  CUdevice number = 0;
   CUuuid uuid{};
   check(cuCtxGetCurrent(&device.context), "cuCtxGetCurrent");
-  check(cuCtxGetDevice(&number), "cuCtxGetDevice");
-  check(cuDeviceGetUuid(&uuid, number), "cuDeviceGetUuid");
+  check(cuCtxGetDevice(&device.number), "cuCtxGetDevice");
+  check(cuDeviceGetUuid(&uuid, device.number), "cuDeviceGetUuid");
   std::copy_n(uuid.bytes, device.uuid.size(), device.uuid.begin());
   return device;
 }

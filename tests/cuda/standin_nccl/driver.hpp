@@ -13,6 +13,7 @@ namespace tutti::nccl_standin {
 
 /// A device and the context that is used for it.
 struct Device {
+  int number = 0;
   CUcontext context = nullptr;
   std::array<char, sizeof(CUuuid)> uuid{};
 };

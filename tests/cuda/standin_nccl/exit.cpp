@@ -20,9 +20,10 @@ std::ofstream file_of(std::string_view variable) {
 }
 
 void write_leaks(const Library& state, std::ostream& out) {
-  for (std::size_t i = state.communicators.all().size(); i > 0; --i)
-    out << "ncclCommInitRankConfig\n";
+  for (const auto& communicator : state.communicators.all()) out << communicator->maker() << '\n';
   for (std::size_t i = state.memory.size(); i > 0; --i) out << "ncclMemAlloc\n";
+  for (int i = state.operators; i > 0; --i) out << "ncclRedOpCreatePreMulSum\n";
+  for (int i = state.windows; i > 0; --i) out << "ncclCommWindowRegister\n";
 }
 
 // This comes later than all destructors of the program's own objects, and earlier than the end of
@@ -33,7 +34,9 @@ void write_leaks(const Library& state, std::ostream& out) {
   const Library& state = library();
   if (std::ofstream file = file_of("LEAKS"); file.is_open()) write_leaks(state, file);
   if (std::ofstream file = file_of("CALLS"); file.is_open()) state.calls.write(file);
-  for (const auto& communicator : state.communicators.all()) communicator->abort();
+  const auto communicators = state.communicators.all();
+  for (const auto& communicator : communicators) communicator->stop();  // they wait for each other
+  for (const auto& communicator : communicators) communicator->abort();
 }
 
 }  // namespace

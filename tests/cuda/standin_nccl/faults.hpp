@@ -16,7 +16,9 @@ namespace tutti::nccl_standin {
 /// What the process's environment asks for. CUDA_STANDIN_FAULT: calls that are to fail.
 /// CUDA_STANDIN_CALLS and CUDA_STANDIN_LEAKS: files to which is appended when the process ends, all
 /// calls and what was not given back; %p in their names is the number of the process.
-/// CUDA_STANDIN_SHARE_DEVICE: 1 lets ranks of one communicator have the same device.
+/// CUDA_STANDIN_NCCL_VERSION: what ncclGetVersion tells, such as 21800; see CMakeLists.txt for a
+/// library that has no newer functions. CUDA_STANDIN_SHARE_DEVICE: 1 lets ranks of one communicator
+/// have the same device.
 /// @param name such as "FAULT". @return the value of that variable, or an empty text.
 std::string setting(std::string_view name);
 

@@ -50,6 +50,10 @@ void Group::add(std::shared_ptr<Communicator> communicator, ncclComm_t* handle) 
   connecting_.push_back({std::move(communicator), handle});
 }
 
+void Group::add(std::shared_ptr<Communicator> communicator) {
+  agreeing_.push_back(std::move(communicator));
+}
+
 void Group::note(ncclResult_t result) noexcept {
   if (depth_ > 0 && is_error(result) && error_ == ncclSuccess) error_ = result;
 }
@@ -59,9 +63,12 @@ ncclResult_t Group::end() {
   if (--depth_ > 0) return ncclSuccess;
   std::vector<Batch> batches = std::exchange(batches_, {});
   const std::vector<Connecting> connecting = std::exchange(connecting_, {});
+  const std::vector<std::shared_ptr<Communicator>> agreeing = std::exchange(agreeing_, {});
   ncclResult_t result = std::exchange(error_, ncclSuccess);
   const bool gives_up = is_error(result);
   for (const Connecting& one : connecting) result = worse(result, wait_for(one, gives_up));
+  if (is_error(result)) return result;
+  for (const auto& one : agreeing) result = worse(result, one->wait_until_agreed());
   if (is_error(result)) return result;
   for (Batch& batch : batches) result = worse(result, enqueue(batch));
   return result;
@@ -77,7 +84,7 @@ ncclResult_t Group::wait_for(const Connecting& connecting, bool gives_up) {
   if (gives_up) connecting.communicator->abort();
   const ncclResult_t result =
       gives_up ? ncclInternalError : connecting.communicator->wait_until_connected();
-  if (!is_error(result)) return result;
+  if (!is_error(result) || connecting.handle == nullptr) return result;
   library().communicators.remove(*connecting.handle);
   *connecting.handle = nullptr;
   return result;

@@ -17,7 +17,10 @@ class Group {
   /// operations of another stream in this group.
   void add(std::shared_ptr<Communicator> communicator, const Operation& operation, CUstream stream);
   /// The end of the group waits for this communicator if it blocks.
+  /// @param handle becomes null if that fails; it may be null itself.
   void add(std::shared_ptr<Communicator> communicator, ncclComm_t* handle);
+  /// The end of the group waits for what the ranks agree on, if the communicator blocks.
+  void add(std::shared_ptr<Communicator> communicator);
 
   /// A call in this group has failed: its end enqueues nothing and returns that.
   void note(ncclResult_t result) noexcept;
@@ -44,6 +47,7 @@ class Group {
   ncclResult_t error_ = ncclSuccess;
   std::vector<Batch> batches_;
   std::vector<Connecting> connecting_;
+  std::vector<std::shared_ptr<Communicator>> agreeing_;
 };
 
 /// @return the group of this thread.

@@ -2,6 +2,7 @@
 /// What all functions of the stand-in share.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -60,6 +61,8 @@ struct Library {
   Communicators communicators;
   Launches launches;
   Allocations memory;
+  std::atomic<int> operators{0};  ///< From ncclRedOpCreatePreMulSum, and not destroyed.
+  std::atomic<int> windows{0};    ///< From ncclCommWindowRegister, and not deregistered.
 };
 
 /// It is never destroyed: streams may be using it to the very end.

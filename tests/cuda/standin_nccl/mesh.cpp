@@ -1,7 +1,9 @@
 #include "mesh.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include <sys/eventfd.h>
@@ -12,11 +14,12 @@
 
 namespace tutti::nccl_standin {
 
-Mesh::Mesh(Seat seat) : seat_{std::move(seat)}, wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
+Mesh::Mesh() : wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
   require(static_cast<bool>(wake_), ncclSystemError, "there is no more file");
 }
 
-void Mesh::connect(const Device& device) {
+void Mesh::connect(Seat seat, const Device& device) {
+  seat_ = std::move(seat);
   // Whoever is not there yet is looked for again after a while.
   constexpr int kAgain_ms = 2;
   Bootstrap bootstrap{seat_, device};
@@ -29,6 +32,7 @@ void Mesh::connect(const Device& device) {
   bootstrap.check_devices();
   const std::scoped_lock lock{exchanging_, links_mutex_};
   links_ = bootstrap.take_links();
+  sockets_ = bootstrap.take_sockets();
   require_going_on();
 }
 
@@ -67,6 +71,33 @@ void Mesh::copy_own(int rank, const Stage& stage) {
   }
 }
 
+std::vector<Note> Mesh::tell(const Note& own, const Mesh& other) {
+  std::vector<Note> notes(sockets_.size(), own);
+  std::vector<std::size_t> received(sockets_.size(), 0);
+  received[static_cast<std::size_t>(seat_.rank)] = sizeof own;
+  for (const Socket& socket : sockets_) {
+    std::array parts{iovec{.iov_base = const_cast<Note*>(&own), .iov_len = sizeof own}};
+    require(!socket || send_some(socket, parts) == sizeof own, ncclSystemError,
+            "a peer does not listen");
+  }
+  while (true) {
+    require_going_on();
+    other.require_going_on();
+    std::vector<pollfd> events{other.wake_event()};
+    for (std::size_t peer = 0; peer < notes.size(); ++peer) {
+      if (received[peer] == sizeof own) continue;
+      const auto into = std::as_writable_bytes(std::span{&notes[peer], 1});
+      const auto got = receive_some(sockets_[peer], into.subspan(received[peer]));
+      require(got.has_value(), ncclRemoteError, "a peer has closed its connection");
+      received[peer] += *got;
+      if (received[peer] < sizeof own)
+        events.push_back({.fd = sockets_[peer].file(), .events = POLLIN, .revents = 0});
+    }
+    if (events.size() == 1) return notes;
+    wait(events, -1);
+  }
+}
+
 void Mesh::check_peers() {
   const std::unique_lock lock{exchanging_, std::try_to_lock};
   if (!lock.owns_lock()) return;
@@ -84,6 +115,7 @@ void Mesh::stop() noexcept {
   [[maybe_unused]] const ssize_t written = write(wake_.file(), &kOne, sizeof kOne);
   const std::scoped_lock lock{links_mutex_};
   for (const Link& link : links_) link.shut_down();
+  for (const Socket& socket : sockets_) socket.shut_down();
 }
 
 void Mesh::require_going_on() const {
@@ -91,7 +123,7 @@ void Mesh::require_going_on() const {
 }
 
 void Mesh::wait(std::vector<pollfd>& events, int timeout_ms) const {
-  events.push_back({.fd = wake_.file(), .events = POLLIN, .revents = 0});
+  events.push_back(wake_event());
   poll(events.data(), events.size(), timeout_ms);
 }
 

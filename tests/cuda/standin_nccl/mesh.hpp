@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "agreement.hpp"
 #include "driver.hpp"
 #include "link.hpp"
 
@@ -21,16 +22,22 @@ struct Seat {
 
 class Mesh {
  public:
-  explicit Mesh(Seat seat);
+  Mesh();
 
+  /// Once it is connected.
   const Seat& seat() const noexcept { return seat_; }
 
   /// Waits for all ranks and connects with them. Throws Failure if that fails, or if two ranks have
   /// the same device.
-  void connect(const Device& device);
+  void connect(Seat seat, const Device& device);
 
   /// Sends and receives messages; ends when all are at their destinations. Throws Failure.
   void exchange(const Stage& stage);
+
+  /// Tells all ranks something, and waits until all have. One thread at a time may do that, also
+  /// during an exchange. @param other ends this as well when it is stopped.
+  /// @return what was told, by rank. Throws Failure.
+  std::vector<Note> tell(const Note& own, const Mesh& other);
 
   /// Throws Failure if a peer is gone without having left. Does nothing during an exchange, which
   /// finds this out by itself.
@@ -49,13 +56,16 @@ class Mesh {
   void wait(std::vector<pollfd>& events, int timeout_ms) const;
   static void copy_own(int rank, const Stage& stage);
 
-  const Seat seat_;
+  pollfd wake_event() const { return {.fd = wake_.file(), .events = POLLIN, .revents = 0}; }
+
+  Seat seat_;
   Socket wake_;  ///< Readable once this is stopped.
   std::atomic<bool> stopped_{false};
   std::mutex exchanging_;
   std::mutex
       links_mutex_;  ///< Held while the links are put in place, and while they are shut down.
-  std::vector<Link> links_;  ///< By rank; the own one is empty.
+  std::vector<Link> links_;      ///< By rank; the own one is empty.
+  std::vector<Socket> sockets_;  ///< For notes, likewise.
 };
 
 }  // namespace tutti::nccl_standin

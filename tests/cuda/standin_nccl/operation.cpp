@@ -6,13 +6,10 @@
 #include "failure.hpp"
 
 namespace tutti::nccl_standin {
-namespace {
 
 bool reduces(Kind kind) {
   return kind == Kind::all_reduce || kind == Kind::reduce || kind == Kind::reduce_scatter;
 }
-
-}  // namespace
 
 std::size_t bytes_of(const Operation& operation) {
   return operation.count * size_of(operation.datatype);
@@ -20,20 +17,26 @@ std::size_t bytes_of(const Operation& operation) {
 
 std::size_t bytes_read(const Operation& operation, const Seat& seat) {
   const std::size_t bytes = bytes_of(operation);
+  const std::size_t all = bytes * static_cast<std::size_t>(seat.size);
   switch (operation.kind) {
     case Kind::receive: return 0;
     case Kind::broadcast: return operation.peer == seat.rank ? bytes : 0;
-    case Kind::reduce_scatter: return bytes * static_cast<std::size_t>(seat.size);
+    case Kind::reduce_scatter:
+    case Kind::all_to_all: return all;
+    case Kind::scatter: return operation.peer == seat.rank ? all : 0;
     default: return bytes;
   }
 }
 
 std::size_t bytes_written(const Operation& operation, const Seat& seat) {
   const std::size_t bytes = bytes_of(operation);
+  const std::size_t all = bytes * static_cast<std::size_t>(seat.size);
   switch (operation.kind) {
     case Kind::send: return 0;
     case Kind::reduce: return operation.peer == seat.rank ? bytes : 0;
-    case Kind::all_gather: return bytes * static_cast<std::size_t>(seat.size);
+    case Kind::all_gather:
+    case Kind::all_to_all: return all;
+    case Kind::gather: return operation.peer == seat.rank ? all : 0;
     default: return bytes;
   }
 }
@@ -43,8 +46,8 @@ void check(const Operation& operation, const Seat& seat) {
   require(element != 0, ncclInvalidArgument, "there is no such datatype");
   require(operation.peer >= 0 && operation.peer < seat.size, ncclInvalidArgument,
           "there is no such rank");
-  require(!reduces(operation.kind) || is_operator(operation.op), ncclInvalidArgument,
-          "there is no such operator");
+  require(!reduces(operation.kind) || operation.scale.exists || is_operator(operation.op),
+          ncclInvalidArgument, "there is no such operator");
   const std::size_t most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) /
                            element / static_cast<std::size_t>(seat.size);
   require(operation.count <= most, ncclInvalidArgument, "no memory has so many elements");
@@ -52,6 +55,9 @@ void check(const Operation& operation, const Seat& seat) {
           "the buffer to send is null");
   require(operation.into != nullptr || bytes_written(operation, seat) == 0, ncclInvalidArgument,
           "the buffer to receive is null");
+  require(operation.kind != Kind::all_to_all || operation.from != operation.into ||
+              operation.count == 0,
+          ncclInvalidArgument, "ncclAlltoAll may not be in place");
 }
 
 }  // namespace tutti::nccl_standin

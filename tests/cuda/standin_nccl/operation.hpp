@@ -6,11 +6,23 @@
 
 #include <nccl.h>
 
+#include "datatypes.hpp"
 #include "mesh.hpp"
 
 namespace tutti::nccl_standin {
 
-enum class Kind { send, receive, all_reduce, broadcast, reduce, all_gather, reduce_scatter };
+enum class Kind {
+  send,
+  receive,
+  all_reduce,
+  broadcast,
+  reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  gather,
+  scatter
+};
 
 struct Operation {
   Kind kind{};
@@ -19,8 +31,12 @@ struct Operation {
   std::size_t count = 0;  ///< As the function of NCCL takes it.
   ncclDataType_t datatype{};
   ncclRedOp_t op = ncclSum;
-  int peer = 0;  ///< The other rank, or the root.
+  int peer = 0;   ///< The other rank, or the root.
+  Scale scale{};  ///< What operands are multiplied with before they are summed.
 };
+
+/// @return whether an operation has an operator.
+bool reduces(Kind kind);
 
 /// Throws Failure if no rank of such a communicator may call this.
 void check(const Operation& operation, const Seat& seat);

@@ -8,10 +8,11 @@ namespace {
 
 /// An operation by itself is a group of its own.
 ncclResult_t call_operation(std::string_view function, ncclComm_t handle, cudaStream_t stream,
-                            const Operation& operation) noexcept {
+                            Operation operation) noexcept {
   const ncclResult_t result = call_on(function, handle, [&](const auto& communicator) {
-    check(operation, communicator->seat());
     communicator->require_ready();
+    if (reduces(operation.kind)) operation.scale = communicator->operators().scale_of(operation);
+    check(operation, communicator->seat());
     group().start();
     try {
       group().add(communicator, operation, stream_of(stream));
@@ -106,4 +107,33 @@ ncclResult_t ncclReduceScatter(const void* from, void* into, size_t count, ncclD
                          .count = count,
                          .datatype = datatype,
                          .op = op});
+}
+
+ncclResult_t ncclAlltoAll(const void* from, void* into, size_t count, ncclDataType_t datatype,
+                          ncclComm_t communicator, cudaStream_t stream) {
+  return call_operation(
+      __func__, communicator, stream,
+      {.kind = Kind::all_to_all, .from = from, .into = into, .count = count, .datatype = datatype});
+}
+
+ncclResult_t ncclGather(const void* from, void* into, size_t count, ncclDataType_t datatype,
+                        int root, ncclComm_t communicator, cudaStream_t stream) {
+  return call_operation(__func__, communicator, stream,
+                        {.kind = Kind::gather,
+                         .from = from,
+                         .into = into,
+                         .count = count,
+                         .datatype = datatype,
+                         .peer = root});
+}
+
+ncclResult_t ncclScatter(const void* from, void* into, size_t count, ncclDataType_t datatype,
+                         int root, ncclComm_t communicator, cudaStream_t stream) {
+  return call_operation(__func__, communicator, stream,
+                        {.kind = Kind::scatter,
+                         .from = from,
+                         .into = into,
+                         .count = count,
+                         .datatype = datatype,
+                         .peer = root});
 }

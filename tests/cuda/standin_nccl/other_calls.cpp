@@ -1,4 +1,8 @@
 // NCCL's functions of versions, errors and memory.
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
 #include "call.hpp"
 
 using namespace tutti::nccl_standin;
@@ -18,7 +22,8 @@ void* pointer_of(CUdeviceptr address) {
 ncclResult_t ncclGetVersion(int* version) {
   return call(__func__, [&] {
     require(version != nullptr, ncclInvalidArgument, "the version is null");
-    *version = 22809;
+    const std::string asked = setting("NCCL_VERSION");
+    *version = asked.empty() ? NCCL_VERSION_CODE : std::atoi(asked.c_str());
     return ncclSuccess;
   });
 }
@@ -53,7 +58,9 @@ ncclResult_t ncclMemAlloc(void** start, size_t bytes) {
     *start = nullptr;
     if (bytes == 0) return ncclSuccess;
     CUdeviceptr address = 0;
-    check(cuMemAlloc(&address, bytes), "cuMemAlloc");
+    // Large enough to begin at a page, as a window has to.
+    check(cuMemAlloc(&address, std::max<std::size_t>(bytes, NCCL_WIN_REQUIRED_ALIGNMENT)),
+          "cuMemAlloc");
     *start = pointer_of(address);
     library().memory.add(*start);
     return ncclSuccess;

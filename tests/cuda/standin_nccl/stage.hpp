@@ -15,7 +15,10 @@ enum class Purpose : std::uint64_t {
   broadcast,
   reduce,
   all_gather,
-  reduce_scatter
+  reduce_scatter,
+  all_to_all,
+  gather,
+  scatter
 };
 
 struct Send {

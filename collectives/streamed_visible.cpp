@@ -1,0 +1,143 @@
+// Calls on streams where ranks see each other's memory.
+#include <algorithm>
+#include <vector>
+
+#include <tutti/error.hpp>
+
+#include "stream_memory.hpp"
+#include "streamed.hpp"
+
+namespace tutti::inline v0::detail {
+namespace {
+
+/// A run of a program while it is enqueued, round by round. A rank announces all that it sends
+/// before it waits for anything, reads what others have announced, and waits until what it has
+/// announced was read before it goes on; so ranks wait for each other as with messages that nobody
+/// keeps.
+class VisibleRun {
+ public:
+  VisibleRun(const Binding& binding, const Program& program, RunBuffers buffers,
+             StreamTransport& streams, Stream stream)
+      : binding_{binding}, program_{program}, streams_{streams}, peers_{*streams.peers()},
+        stream_{stream}, places_{program, buffers, streams, stream} {}
+
+  void run() {
+    const std::span all = std::span{program_.operations}.first(program_.size());
+    for (std::size_t first = 0; first < all.size();) {
+      std::size_t end = first;
+      while (end < all.size() && all[end].round == all[first].round) ++end;
+      run_round(all.subspan(first, end - first));
+      first = end;
+    }
+  }
+
+ private:
+  using Round = std::span<const Operation>;
+  template <class Act>
+  static void for_each(Round round, Verb verb, Act act) {
+    for (const Operation& operation : round)
+      if (operation.verb == verb) act(operation);
+  }
+
+  void run_round(Round round) {
+    for_each(round, Verb::send, [&](const Operation& send) { announce(send); });
+    for_each(round, Verb::wait, [&](const Operation& wait) { peers_.await(wait.peer, stream_); });
+    for_each(round, Verb::recv, [&](const Operation& recv) { fetch(recv); });
+    for_each(round, Verb::combine, [&](const Operation& combine) {
+      if (reads_peers(combine)) combine_all(combine);
+    });
+    for_each(round, Verb::signal,
+             [&](const Operation& signal) { peers_.release(signal.peer, stream_); });
+    for_each(round, Verb::send, [&](const Operation& send) {
+      if (send.pieces > 0) peers_.await_release(send.peer, stream_);
+    });
+    // What is written now nobody reads any more.
+    for_each(round, Verb::combine, [&](const Operation& combine) {
+      if (!reads_peers(combine)) combine_all(combine);
+    });
+    peers_.give_back();
+  }
+
+  void announce(const Operation& send) {
+    const std::span<const PlacedPiece> pieces = program_.pieces_of(send);
+    const std::size_t bytes = bytes_of(pieces);
+    if (bytes == 0) return;
+    const std::byte* data = places_.at(pieces.front().place);
+    if (pieces.size() > 1 || !peers_.are_seen(data, bytes)) {
+      std::byte* room = peers_.lend(bytes);
+      data = room;
+      for (const PlacedPiece& piece : pieces) {
+        streams_.copy(room, places_.at(piece.place), piece.bytes, stream_);
+        room += piece.bytes;
+      }
+    }
+    peers_.announce(send.peer, data, stream_);
+  }
+
+  void fetch(const Operation& recv) {
+    const std::span<const PlacedPiece> pieces = program_.pieces_of(recv);
+    if (bytes_of(pieces) == 0) return;
+    peers_.await(recv.peer, stream_);
+    std::size_t offset = 0;
+    for (const PlacedPiece& piece : pieces) {
+      const void* const none = nullptr;
+      const PeerOperand there{.peer = recv.peer, .offset = offset};
+      peers_.fold(
+          {.destination = places_.at(piece.place), .operands = {&none, 1}, .count = piece.bytes},
+          {&there, 1}, stream_);
+      offset += piece.bytes;
+    }
+    peers_.release(recv.peer, stream_);
+  }
+
+  [[nodiscard]] bool reads_peers(const Operation& operation) const {
+    const auto is_theirs = [](const Place& place) { return place.base == Base::message; };
+    return std::ranges::any_of(program_.combinations_of(operation), [&](const Combination& each) {
+      return std::ranges::any_of(program_.operands_of(each), is_theirs);
+    });
+  }
+
+  void combine_all(const Operation& operation) {
+    for (const Combination& combination : program_.combinations_of(operation)) {
+      std::vector<const void*> operands;
+      std::vector<PeerOperand> theirs;
+      for (const Place& place : program_.operands_of(combination)) {
+        if (place.base == Base::message)
+          theirs.push_back({.operand = operands.size(),
+                            .peer = program_.operations[program_.messages[place.message]].peer,
+                            .offset = place.offset});
+        operands.push_back(place.base == Base::message ? nullptr : places_.at(place));
+      }
+      const bool is_copy = operands.size() == 1 && !combination.finish;
+      peers_.fold({.type = binding_.type,
+                   .element_bytes = binding_.element_bytes,
+                   .op = is_copy ? nullptr : &binding_.op,
+                   .destination = places_.at(combination.destination),
+                   .operands = operands,
+                   .count = combination.count,
+                   .divisor = combination.finish ? binding_.layout().contract().size : 1},
+                  theirs, stream_);
+    }
+  }
+
+  const Binding& binding_;
+  const Program& program_;
+  StreamTransport& streams_;
+  StreamPeers& peers_;
+  Stream stream_;
+  StreamPlaces places_;
+};
+
+}  // namespace
+
+void enqueue_visible(const Binding& binding, Execution::Buffers buffers, StreamTransport& streams,
+                     Stream stream) {
+  const StreamInput input{binding, buffers, streams, stream};
+  StreamPeers& peers = *streams.peers();
+  peers.begin(stream);
+  const Program& program = *binding.programs->find(0, input.is_shared()).program;
+  VisibleRun{binding, program, {input.data(), buffers.out}, streams, stream}.run();
+  peers.end(stream);
+}
+
+}  // namespace tutti::inline v0::detail

@@ -1,0 +1,72 @@
+// What all ranks of a communicator have to agree on: splits of it, and windows.
+#include <utility>
+
+#include "communicator.hpp"
+#include "failure.hpp"
+
+namespace tutti::nccl_standin {
+
+std::uint64_t Communicator::begin_agreement() {
+  const std::scoped_lock lock{mutex_};
+  return next_agreement_++;
+}
+
+// Each is told of once all those before it have ended, in whatever way.
+std::vector<Note> Communicator::agree(std::uint64_t ticket, const Note& own, const Mesh& other) {
+  std::unique_lock lock{mutex_};
+  changed_.wait(lock, [&] { return agreement_ == ticket; });
+  lock.unlock();
+  std::vector<Note> notes;
+  std::optional<Failure> failure;
+  try {
+    notes = mesh_.tell(own, other);
+    require_agreement(notes);
+  } catch (const Failure& error) {
+    failure = error;
+    fail(error);
+  }
+  lock.lock();
+  ++agreement_;
+  changed_.notify_all();
+  lock.unlock();
+  if (failure) throw *failure;
+  return notes;
+}
+
+// This outlives the agreement: its end waits for it.
+std::shared_ptr<Communicator> Communicator::split(int color, int key, bool blocking) {
+  const Note own{
+      .purpose = Note::Purpose::split, .color = color, .key = key, .name = random_name()};
+  const auto seating = [this, own, rank = seat().rank,
+                        ticket = begin_agreement()](const Mesh& child) {
+    return seat_after_split(agree(ticket, own, child), rank);
+  };
+  return std::make_shared<Communicator>(seating, device_, blocking, "ncclCommSplit");
+}
+
+void Communicator::keep(std::shared_ptr<Communicator> other) {
+  const std::scoped_lock lock{mutex_};
+  kept_.push_back(std::move(other));
+}
+
+void Communicator::register_window(std::size_t bytes) {
+  const Note own{.purpose = Note::Purpose::window, .bytes = bytes, .name = {}};
+  const auto run = [this, own, ticket = begin_agreement()] {
+    try {
+      agree(ticket, own, mesh_);
+    } catch (const Failure&) {
+      return;  // the state tells of it
+    }
+  };
+  const std::scoped_lock lock{mutex_};
+  agreeing_.emplace_back(run);
+}
+
+ncclResult_t Communicator::wait_until_agreed() {
+  if (!blocking_) return ncclInProgress;
+  std::unique_lock lock{mutex_};
+  changed_.wait(lock, [this] { return agreement_ == next_agreement_; });
+  return error_;
+}
+
+}  // namespace tutti::nccl_standin
