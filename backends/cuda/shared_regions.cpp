@@ -38,12 +38,11 @@ struct SharedRegion::Offer {
 
 SharedRegion::SharedRegion(std::shared_ptr<const Device> device, Communicator& ranks,
                            std::size_t bytes)
-    : device_{std::move(device)}, bytes_{bytes},
-      mapped_(static_cast<std::size_t>(ranks.size())), seen_(mapped_.size()) {
+    : device_{std::move(device)}, bytes_{bytes}, mapped_(static_cast<std::size_t>(ranks.size())),
+      seen_(mapped_.size()) {
   const Driver& driver = device_->driver();
-  Offer own{.system = system_of_this_process(),
-            .process = ::getpid(),
-            .device = device_->ordinal()};
+  Offer own{
+      .system = system_of_this_process(), .process = ::getpid(), .device = device_->ordinal()};
   Attempt attempt;
   attempt.make([&] {
     const Device::Current current{*device_};
@@ -83,9 +82,8 @@ void SharedRegion::open(Rank rank, const Offer& offer, const Offer& own) {
     return;
   }
   const Driver& driver = device_->driver();
-  driver.check(
-      driver.calls().open_shared(&place, offer.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
-      ("open memory of the GPU of rank " + std::to_string(rank)).c_str());
+  driver.check(driver.calls().open_shared(&place, offer.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+               ("open memory of the GPU of rank " + std::to_string(rank)).c_str());
   opened_.push_back(place);
 }
 

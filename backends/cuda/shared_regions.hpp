@@ -30,7 +30,9 @@ class SharedRegion {
   [[nodiscard]] CUdeviceptr own() const noexcept { return own_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   /// @param rank any. @return where this rank sees that one's memory.
-  [[nodiscard]] CUdeviceptr of(Rank rank) const { return mapped_.at(static_cast<std::size_t>(rank)); }
+  [[nodiscard]] CUdeviceptr of(Rank rank) const {
+    return mapped_.at(static_cast<std::size_t>(rank));
+  }
   /// @param rank any. @return where that one sees this rank's memory.
   [[nodiscard]] CUdeviceptr seen_by(Rank rank) const {
     return seen_.at(static_cast<std::size_t>(rank));
