@@ -90,6 +90,32 @@ std::array<std::uint8_t, 16> Device::uuid() const {
   return bytes;
 }
 
+void Device::see(int ordinal) const {
+  if (ordinal == ordinal_) return;
+  const DriverCalls& calls = driver_->calls();
+  CUdevice other = 0;
+  driver_->check(calls.device(&other, ordinal), "find a GPU");
+  int can = 0;
+  driver_->check(calls.can_see(&can, device_, other), "ask whether GPUs see each other");
+  if (can == 0)
+    throw Error{ErrorCode::transport, "nothing joins GPU " + std::to_string(ordinal_) +
+                                          " and GPU " + std::to_string(ordinal)};
+  CUcontext theirs = nullptr;
+  driver_->check(calls.retain_context(&theirs, other), "find the context of a GPU");
+  const Current current{*this};
+  const CUresult result = calls.see(theirs, 0);
+  calls.release_context(other);  // that rank has it
+  if (result != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
+    driver_->check(result, "have a GPU see memory of another one");
+}
+
+CUstream Device::make_stream() const {
+  const Current current{*this};
+  CUstream stream = nullptr;
+  driver_->check(driver_->calls().create_stream(&stream, CU_STREAM_NON_BLOCKING), "make a stream");
+  return stream;
+}
+
 void Device::launch(Datatype type, const KernelWork& work, CUstream stream) const {
   const std::uint64_t in_chunks = work.chunks * (kChunkBytes / size_of(type));
   const std::uint64_t wanted = std::max(work.chunks, work.count - in_chunks);

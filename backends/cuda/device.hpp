@@ -48,6 +48,13 @@ class Device {
   [[nodiscard]] std::string name() const;
   /// @return its number among all GPUs of the world, equal in all processes that see it.
   [[nodiscard]] std::array<std::uint8_t, 16> uuid() const;
+  /// Has kernels of this device read and write memory of another one of this process, from now on.
+  /// @param ordinal of that one; its own is nothing to do. Throws Error{transport} where nothing
+  /// joins them.
+  void see(int ordinal) const;
+  /// @return a stream of this device, for destroy, that waits for no other one. Throws
+  /// Error{transport}.
+  [[nodiscard]] CUstream make_stream() const;
   /// Runs the kernel of a datatype. @param type any but opaque. @param work see KernelWork; not
   /// null-sized. @param stream of this device's context, which is current. Throws Error{transport}.
   void launch(Datatype type, const KernelWork& work, CUstream stream) const;

@@ -7,11 +7,8 @@
 
 namespace tutti::inline v0::cuda {
 
-DeviceMemory::DeviceMemory(std::shared_ptr<const Device> device) : device_{std::move(device)} {
-  const Device::Current current{*device_};
-  device_->driver().check(device_->driver().calls().create_stream(&stream_, CU_STREAM_NON_BLOCKING),
-                          "make a stream");
-}
+DeviceMemory::DeviceMemory(std::shared_ptr<const Device> device)
+    : device_{std::move(device)}, stream_{device_->make_stream()} {}
 
 DeviceMemory::~DeviceMemory() {
   device_->destroy(stream_);

@@ -11,6 +11,11 @@
 
 namespace tutti::inline v0::cuda {
 
+/// @param data any. @return its address, as the driver has it.
+[[nodiscard]] inline CUdeviceptr address_of(const void* data) noexcept {
+  return reinterpret_cast<CUdeviceptr>(data);
+}
+
 /// Functions of the driver that are called here; see <cuda.h>.
 struct DriverCalls {
   decltype(&::cuInit) init = nullptr;
@@ -59,6 +64,12 @@ struct DriverCalls {
   decltype(&::cuGraphDestroy) destroy_graph = nullptr;
   decltype(&::cuMemAlloc) allocate_now = nullptr;
   decltype(&::cuMemFree) free_now = nullptr;
+  decltype(&::cuStreamWaitValue64) wait_64 = nullptr;
+  decltype(&::cuIpcGetMemHandle) share = nullptr;
+  decltype(&::cuIpcOpenMemHandle) open_shared = nullptr;
+  decltype(&::cuIpcCloseMemHandle) close_shared = nullptr;
+  decltype(&::cuDeviceCanAccessPeer) can_see = nullptr;
+  decltype(&::cuCtxEnablePeerAccess) see = nullptr;
 };
 
 /// The driver of this machine, ready to be called. Any thread may.

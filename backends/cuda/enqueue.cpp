@@ -94,4 +94,22 @@ void enqueue_fold(const Device& device, const Fold& fold, CUstream stream) {
   device.launch(fold.type, work.kernel, stream);
 }
 
+/// A copy is one of bytes.
+void enqueue_fold(const Device& device, const Fold& fold, std::span<const PeerPlace> peers,
+                  CUstream stream) {
+  if (peers.empty()) return enqueue_fold(device, fold, stream);
+  if (fold.count == 0) return;
+  Fold told = fold;
+  const bool is_copy = fold.operands.size() == 1 && fold.divisor == 1;
+  if (is_copy) {
+    told.count *= fold.type == Datatype::opaque ? fold.element_bytes : size_of(fold.type);
+    told.type = Datatype::u8;
+    told.op = &bit_or;
+  }
+  FoldWork work = work_of(told);
+  expects(work.places.size() <= kPassedPlaces, "operands of peers are passed with a launch");
+  put_peers(work.kernel, peers);
+  device.launch(told.type, work.kernel, stream);
+}
+
 }  // namespace tutti::inline v0::cuda

@@ -5,13 +5,9 @@
 #include <tutti/spi/memory.hpp>
 
 #include "device.hpp"
+#include "fold_work.hpp"
 
 namespace tutti::inline v0::cuda {
-
-/// @param data any. @return its address, as the driver has it.
-[[nodiscard]] inline CUdeviceptr address_of(const void* data) noexcept {
-  return reinterpret_cast<CUdeviceptr>(data);
-}
 
 /// @param device whose context is current. @param to destination. @param from source, which does
 /// not overlap. @param bytes how many. @param stream of the device. Throws Error{transport}.
@@ -22,5 +18,9 @@ void enqueue_copy(const Device& device, std::byte* to, const std::byte* from, st
 /// operator is a user's, which is a function of the host, or where an address is none of an
 /// element.
 void enqueue_fold(const Device& device, const Fold& work, CUstream stream);
+/// The same where operands lie where only the device knows. @param peers these, which are null in
+/// the work, among the first kPeerPlaces operands.
+void enqueue_fold(const Device& device, const Fold& work, std::span<const PeerPlace> peers,
+                  CUstream stream);
 
 }  // namespace tutti::inline v0::cuda

@@ -17,12 +17,6 @@ struct alignas(count * sizeof(typename Element::Stored)) ChunkOf {
   typename Element::Stored elements[count];
 };
 
-/// @param work see KernelWork. @param index of an operand, or behind all of them of a result.
-/// @return its address.
-[[nodiscard]] constexpr void* place_of(const KernelWork& work, std::size_t index) noexcept {
-  return work.table != nullptr ? work.table[index] : work.places[index];
-}
-
 /// Folds `count` elements from one on, all of which a thread holds at a time.
 /// @param first the number of the first element.
 template <class Element, OperatorKind op, std::size_t count>
@@ -54,11 +48,14 @@ template <class Element, OperatorKind op>
 constexpr void fold_by(const KernelWork& work, std::size_t thread, std::size_t threads) {
   if constexpr (Element::has(op)) {
     constexpr std::size_t kCount = kChunkBytes / sizeof(typename Element::Stored);
-    for (std::size_t chunk = thread; chunk < work.chunks; chunk += threads)
-      fold_some<Element, op, kCount>(work, work.head + chunk * kCount);
-    const std::size_t in_chunks = work.chunks * kCount;
+    const auto [head, chunks] = work.peers == 0
+                                    ? Chunks{work.head, work.chunks}
+                                    : chunks_of(work, sizeof(typename Element::Stored));
+    for (std::size_t chunk = thread; chunk < chunks; chunk += threads)
+      fold_some<Element, op, kCount>(work, head + chunk * kCount);
+    const std::size_t in_chunks = chunks * kCount;
     for (std::size_t rest = thread; rest < work.count - in_chunks; rest += threads)
-      fold_some<Element, op, 1>(work, rest < work.head ? rest : rest + in_chunks);
+      fold_some<Element, op, 1>(work, rest < head ? rest : rest + in_chunks);
   }
 }
 

@@ -10,10 +10,6 @@
 namespace tutti::inline v0::cuda {
 namespace {
 
-std::size_t offset_in_chunk(const void* place) noexcept {
-  return reinterpret_cast<std::uintptr_t>(place) % kChunkBytes;
-}
-
 /// The least alignment of an element: that of its parts.
 std::size_t alignment_of(Datatype type) noexcept {
   switch (type) {
@@ -33,26 +29,13 @@ std::vector<void*> places_of(const Fold& fold) {
   for (const void* const operand : fold.operands) places.push_back(const_cast<void*>(operand));
   places.push_back(fold.destination);
   places.insert(places.end(), fold.copies.begin(), fold.copies.end());
-  for (const void* const place : places)
+  for (const void* const place : places)  // of those that are not known none is wrong
     if (reinterpret_cast<std::uintptr_t>(place) % alignment_of(fold.type) != 0)
       throw Error{ErrorCode::invalid_argument, "elements of " + std::string{name_of(fold.type)} +
                                                    " in memory of a GPU begin at multiples of " +
                                                    std::to_string(alignment_of(fold.type)) +
                                                    " bytes"};
   return places;
-}
-
-/// Finds the elements that can be loaded 16 bytes at a time: all places must agree on where those
-/// begin.
-void find_chunks(KernelWork& work, const std::vector<void*>& places, std::size_t element_bytes) {
-  work.head = work.count;
-  const std::size_t offset = offset_in_chunk(places.front());
-  for (const void* const place : places)
-    if (offset_in_chunk(place) != offset) return;
-  const std::size_t bytes = (kChunkBytes - offset) % kChunkBytes;
-  if (bytes % element_bytes != 0 || bytes / element_bytes >= work.count) return;
-  work.head = bytes / element_bytes;
-  work.chunks = (work.count - work.head) / (kChunkBytes / element_bytes);
 }
 
 }  // namespace
@@ -64,9 +47,25 @@ FoldWork work_of(const Fold& fold) {
                   .results = static_cast<std::uint32_t>(1 + fold.copies.size()),
                   .divisor = fold.divisor,
                   .count = fold.count};
-  find_chunks(work, places, size_of(fold.type));
+  KernelWork told = work;
+  told.table = places.data();
+  const Chunks chunks = chunks_of(told, size_of(fold.type));
+  work.head = chunks.head;
+  work.chunks = chunks.chunks;
   if (places.size() <= kPassedPlaces) std::ranges::copy(places, std::begin(work.places));
   return {work, std::move(places)};
+}
+
+void put_peers(KernelWork& work, std::span<const PeerPlace> peers) {
+  for (const auto& [operand, cell, offset] : peers) {
+    expects(operand < std::min<std::size_t>(kPeerPlaces, work.operands),
+            "a kernel knows of so many operands where their addresses stand");
+    work.peers |= 1U << operand;
+    work.places[operand] = cell;
+    work.offsets[operand] = offset;
+  }
+  if (work.peers != 0) work.head = work.count;  // the device finds out
+  if (work.peers != 0) work.chunks = 0;
 }
 
 }  // namespace tutti::inline v0::cuda

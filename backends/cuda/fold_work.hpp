@@ -2,6 +2,8 @@
 /// From a fold to what a kernel is given.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include <tutti/spi/memory.hpp>
@@ -20,5 +22,15 @@ struct FoldWork {
 /// for a kernel: with the elements that can be loaded 16 bytes at a time, if all places agree on
 /// where these begin. Throws Error{invalid_argument} where a place is none of an element.
 [[nodiscard]] FoldWork work_of(const Fold& fold);
+
+/// An operand whose address only the device knows.
+struct PeerPlace {
+  std::size_t operand = 0;  ///< Which one.
+  void* cell = nullptr;     ///< Where on the device its address stands.
+  std::size_t offset = 0;   ///< Bytes that are added to that.
+};
+/// Has a kernel find operands by itself. @param work of a fold where these are null; not by a table.
+/// @param peers of the first kPeerPlaces operands.
+void put_peers(KernelWork& work, std::span<const PeerPlace> peers);
 
 }  // namespace tutti::inline v0::cuda

@@ -9,15 +9,14 @@
 #include <string>
 
 #include <tutti/error.hpp>
-#include <tutti/spi/streams.hpp>
 
-#include "device.hpp"
+#include "device_streams.hpp"
 #include "nccl.hpp"
 
 namespace tutti::inline v0::cuda {
 
 /// A communicator of NCCL, of the same ranks as ours.
-class NcclStreams final : public StreamTransport, public std::enable_shared_from_this<NcclStreams> {
+class NcclStreams final : public DeviceStreams, public std::enable_shared_from_this<NcclStreams> {
  public:
   /// What all of it stands on.
   struct Parts {
@@ -33,40 +32,26 @@ class NcclStreams final : public StreamTransport, public std::enable_shared_from
   [[nodiscard]] std::string name() const override { return "nccl"; }
   [[nodiscard]] Tariff tariff() const override;
   [[nodiscard]] std::shared_ptr<StreamTransport> divide(Communicator& part) override;
-  void check(Stream stream, std::span<const std::byte> in, std::span<std::byte> out) override;
-  [[nodiscard]] bool is_on_device(const void* data) const override;
-  [[nodiscard]] Stream own_stream() override;
-  [[nodiscard]] bool is_captured(Stream stream) const override;
-  [[nodiscard]] std::unique_ptr<StreamMark> mark(Stream stream) override;
-  void follow(Stream stream, Stream other) override;
-  [[nodiscard]] std::byte* allocate(std::size_t bytes, Stream stream) override;
-  void deallocate(std::byte* data, Stream stream) noexcept override;
   [[nodiscard]] std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) override;
   void exchange(std::span<const StreamMessage> messages, Stream stream) override;
-  void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) override;
-  void clear(std::byte* to, std::size_t bytes, Stream stream) override;
-  void fold(const Fold& work, Stream stream) override;
   [[nodiscard]] bool has_native(const NativeCall& call) const override;
   void run_native(const NativeCall& call, const std::byte* in, std::byte* out,
                   Stream stream) override;
   void abort(const Error& cause) noexcept override;
-
   /// Throws what NCCL, or abort, says.
-  void check_health() const;
+  void check_health() const override;
 
  private:
   using Clock = std::chrono::steady_clock;
   void settle(ncclResult_t result, const char* what) const;
-  void check_stream(CUstream stream) const;
+  [[nodiscard]] std::shared_ptr<std::byte> allocate_best(std::size_t bytes) const;
   [[nodiscard]] void* enroll(std::byte* data, std::size_t bytes) const;
   void dismiss(void* handle) const noexcept;
-  void check_memory(const char* which, const void* data) const;
   void send_or_receive(const StreamMessage& message, CUstream stream) const;
 
   Parts parts_;
   int size_;
   ncclComm_t communicator_ = nullptr;  // null after abort
-  CUstream own_stream_ = nullptr;      // or null
   std::optional<Error> failure_{};     // what abort was told
 };
 

@@ -56,6 +56,7 @@ struct Case {
   std::size_t further = 0;  // of the results beyond that
   std::size_t threads = 5;
   bool in_place = false;
+  bool by_peers = false;  // operands lie where their addresses stand, all but the first
 };
 
 Bytes expected(const Case& which, const std::vector<Array>& operands) {
@@ -94,6 +95,14 @@ void check(const Case& which) {
                            .divisor = which.fold.divisor,
                            .copies = copies});
   if (work.places.size() > kPassedPlaces) work.kernel.table = work.places.data();
+  std::vector<std::byte*> cells(which.operands);
+  std::vector<PeerPlace> peers;
+  for (std::size_t i = 1; i < which.operands && which.by_peers; ++i) {
+    const std::size_t offset = 16 * i;
+    cells[i] = operands[i].data() - offset;
+    peers.push_back({.operand = i, .cell = &cells[i], .offset = offset});
+  }
+  put_peers(work.kernel, peers);
   const Body body = body_of("tutti_fold_" + std::string{name_of(type)});
   ASSERT_NE(body, nullptr);
   for (std::size_t thread = 0; thread < which.threads; ++thread)
@@ -166,6 +175,17 @@ TEST_P(Bodies, TakeMoreOperandsThanALaunchCanPass) {
          .operands = kPassedPlaces + 10,
          .results = 2,
          .count = 40});
+}
+
+TEST_P(Bodies, FindOperandsOfPeersByThemselves) {
+  for (const std::size_t operands : {2, 8})
+    for (const std::size_t count : {1, 17, 640})
+      for (const std::size_t further : {std::size_t{0}, alignment()})
+        check({.fold = {type(), test::operators_of(type()).back()},
+               .operands = operands,
+               .count = count,
+               .further = further,
+               .by_peers = true});
 }
 
 std::string name_of_case(const ::testing::TestParamInfo<int>& info) {

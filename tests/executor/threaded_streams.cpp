@@ -43,6 +43,7 @@ class ThreadedPeers final : public StreamPeers {
   void await(Rank peer, Stream) override { static_cast<void>(hub_.await(peer, self_)); }
   void release(Rank peer, Stream) override { hub_.release(peer, self_); }
   void await_release(Rank peer, Stream) override { hub_.await_release(self_, peer); }
+  void check() override { hub_.check(); }
   void fold(const Fold& work, std::span<const PeerOperand> peers, Stream) override {
     std::vector<const void*> operands{work.operands.begin(), work.operands.end()};
     for (const PeerOperand& there : peers)

@@ -94,6 +94,9 @@ class TUTTI_API StreamPeers {
   /// @param peers operands that are parts of messages which were awaited. @param stream of the
   /// call. Throws Error.
   virtual void fold(const Fold& work, std::span<const PeerOperand> peers, Stream stream) = 0;
+  /// Throws Error{aborted} where a peer has failed, so that what was read of its memory is wrong. To
+  /// be asked when a stream has come to its end.
+  virtual void check() = 0;
 };
 
 /// Enqueues messages, copies and folds on streams, for the ranks of one communicator. All runs in

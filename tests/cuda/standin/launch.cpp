@@ -1,6 +1,7 @@
 #include "launch.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 namespace tutti::standin {
@@ -25,10 +26,21 @@ CUresult run_kernel(const Function& function, cuda::KernelWork work, std::size_t
   if (addresses == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
 
   std::vector<void*> reached(addresses, addresses + count);
-  for (void*& place : reached) {
-    if (bytes == 0) break;
-    place = memory.reach_from(device, address_of(place), bytes);
-    if (place == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
+  std::vector<std::byte*> cells(count);  // of operands whose addresses stand in memory
+  for (std::size_t i = 0; i < count && bytes > 0; ++i) {
+    const bool is_peers = i < cuda::kPeerPlaces && (work.peers >> i & 1U) != 0;
+    CUdeviceptr place = address_of(reached[i]);
+    if (is_peers) {
+      const std::byte* const cell = memory.reach_from(device, place, sizeof(CUdeviceptr));
+      if (cell == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
+      std::memcpy(&place, cell, sizeof(place));
+      place += work.offsets[i];
+    }
+    reached[i] = memory.reach_from(device, place, bytes);
+    if (reached[i] == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    if (!is_peers) continue;
+    cells[i] = static_cast<std::byte*>(reached[i]) - work.offsets[i];
+    reached[i] = &cells[i];
   }
   if (work.table == nullptr) std::copy(reached.begin(), reached.end(), work.places);
   else work.table = reached.data();

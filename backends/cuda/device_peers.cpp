@@ -1,0 +1,208 @@
+#include "device_peers.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "enqueue.hpp"
+
+namespace tutti::inline v0::cuda {
+namespace {
+
+/// What is lent is a multiple of so many bytes.
+constexpr std::size_t kLend = 256;
+/// How long streams have to go on that were let go, and how often they are.
+constexpr std::chrono::seconds kLetGo{5};
+constexpr std::chrono::microseconds kNap{100};
+
+CUstream on(Stream stream) noexcept {
+  return static_cast<CUstream>(stream.handle());
+}
+
+}  // namespace
+
+DevicePeers::DevicePeers(std::shared_ptr<const Device> device, Communicator ranks,
+                         std::size_t scratch)
+    : device_{std::move(device)}, ranks_{std::move(ranks)},
+      boxes_{device_, ranks_, sizeof(Box) * static_cast<std::size_t>(ranks_.size())},
+      scratch_{device_, ranks_, scratch} {
+  clear(boxes_.own(), boxes_.bytes());
+  ranks_.barrier();  // before it peers may tell nothing
+}
+
+void DevicePeers::clear(CUdeviceptr data, std::size_t bytes) const {
+  const Device::Current current{*device_};
+  const Driver& driver = device_->driver();
+  driver.check(driver.calls().fill(data, 0, bytes, side_.stream), "clear memory of a GPU");
+  driver.check(driver.calls().synchronize(side_.stream), "clear memory of a GPU");
+}
+
+const SharedRegion* DevicePeers::region_of(const std::byte* data,
+                                           std::size_t bytes) const noexcept {
+  if (scratch_.contains(data, bytes)) return &scratch_;
+  const auto found = std::ranges::find_if(
+      owned_, [&](const Owned& owned) { return owned.region->contains(data, bytes); });
+  return found == owned_.end() ? nullptr : found->region.get();
+}
+
+/// What all ranks have dropped. The first that is large enough and not too large.
+SharedRegion* DevicePeers::find_free(std::size_t bytes) {
+  std::vector<std::uint8_t> is_used(owned_.size());
+  for (std::size_t i = 0; i < owned_.size(); ++i) is_used[i] = owned_[i].user.expired() ? 0 : 1;
+  ranks_.all_reduce(is_used, max);
+  for (std::size_t i = 0; i < owned_.size(); ++i) {
+    SharedRegion& region = *owned_[i].region;
+    if (is_used[i] == 0 && region.bytes() >= bytes && region.bytes() / 2 <= bytes) return &region;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<std::byte> DevicePeers::allocate(std::size_t bytes) {
+  SharedRegion* region = find_free(bytes);
+  if (region == nullptr)
+    region = owned_.emplace_back(std::make_unique<SharedRegion>(device_, ranks_, bytes)).region.get();
+  clear(region->own(), bytes);
+  // The region stays; this only tells whether somebody uses it.
+  const std::shared_ptr<std::byte> user{reinterpret_cast<std::byte*>(region->own()),
+                                        [](std::byte*) {}};
+  const auto owned = std::ranges::find(owned_, region, [](const Owned& each) {
+    return each.region.get();
+  });
+  owned->user = user;
+  return user;
+}
+
+/// Calls on two streams would tell each other's peers the same things. In a graph it is the
+/// program that keeps launches apart.
+void DevicePeers::begin(Stream stream) {
+  lent_ = 0;
+  if (before_ && current_.handle() != stream.handle() && !is_captured(stream))
+    before_->hold(on(stream));
+  current_ = stream;
+}
+
+void DevicePeers::end(Stream stream) {
+  if (!is_captured(stream)) before_ = std::make_unique<Event>(device_, on(stream));
+}
+
+bool DevicePeers::is_captured(Stream stream) const {
+  const Device::Current current{*device_};
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const Driver& driver = device_->driver();
+  driver.check(driver.calls().capturing(on(stream), &status), "ask whether a stream is captured");
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+std::byte* DevicePeers::lend(std::size_t bytes) {
+  const std::size_t rounded = (bytes + kLend - 1) / kLend * kLend;
+  if (rounded > scratch_.bytes() - lent_)
+    throw Error{ErrorCode::invalid_argument,
+                "a call needs more than the " + std::to_string(scratch_.bytes()) +
+                    " bytes of scratch that peers see; leave Options::visible out"};
+  return reinterpret_cast<std::byte*>(scratch_.own() + std::exchange(lent_, lent_ + rounded));
+}
+
+CUdeviceptr DevicePeers::own_box(Rank peer, std::size_t member) const {
+  return boxes_.own() + static_cast<std::size_t>(peer) * sizeof(Box) + member;
+}
+
+CUdeviceptr DevicePeers::box_of(Rank peer, std::size_t member) const {
+  return boxes_.of(peer) + static_cast<std::size_t>(ranks_.rank()) * sizeof(Box) + member;
+}
+
+void DevicePeers::store(CUdeviceptr to, std::uint64_t value, Stream stream) const {
+  const Driver& driver = device_->driver();
+  driver.check(driver.calls().write_64(on(stream), to, value, CU_STREAM_WRITE_VALUE_DEFAULT),
+               "tell a peer of a message");
+}
+
+void DevicePeers::await_flag(CUdeviceptr flag, Stream stream) const {
+  const Driver& driver = device_->driver();
+  driver.check(driver.calls().wait_64(on(stream), flag, 1, CU_STREAM_WAIT_VALUE_EQ),
+               "have a stream wait for a peer");
+}
+
+void DevicePeers::announce(Rank peer, const std::byte* data, Stream stream) {
+  const Device::Current current{*device_};
+  const SharedRegion* const region = region_of(data, 1);
+  expects(region != nullptr, "what is announced peers see");
+  const CUdeviceptr seen = region->seen_by(peer) + (address_of(data) - region->own());
+  store(box_of(peer, offsetof(Box, address)), seen, stream);
+  store(box_of(peer, offsetof(Box, is_there)), 1, stream);
+}
+
+void DevicePeers::await(Rank peer, Stream stream) {
+  const Device::Current current{*device_};
+  await_flag(own_box(peer, offsetof(Box, is_there)), stream);
+}
+
+/// The flag is taken down before the peer may put it up again.
+void DevicePeers::release(Rank peer, Stream stream) {
+  const Device::Current current{*device_};
+  store(own_box(peer, offsetof(Box, is_there)), 0, stream);
+  store(box_of(peer, offsetof(Box, was_read)), 1, stream);
+}
+
+void DevicePeers::await_release(Rank peer, Stream stream) {
+  const Device::Current current{*device_};
+  await_flag(own_box(peer, offsetof(Box, was_read)), stream);
+  store(own_box(peer, offsetof(Box, was_read)), 0, stream);
+}
+
+void DevicePeers::fold(const Fold& work, std::span<const PeerOperand> peers, Stream stream) {
+  const Device::Current current{*device_};
+  std::vector<PeerPlace> places;
+  for (const auto& [operand, peer, offset] : peers)
+    places.push_back({.operand = operand,
+                      .cell = reinterpret_cast<void*>(own_box(peer, offsetof(Box, address))),
+                      .offset = offset});
+  enqueue_fold(*device_, work, places, on(stream));
+}
+
+/// A peer that fails says so before it goes on with what is wrong.
+void DevicePeers::check() {
+  const Device::Current current{*device_};
+  std::vector<Box> boxes(static_cast<std::size_t>(ranks_.size()));
+  const Driver& driver = device_->driver();
+  driver.check(driver.calls().copy(address_of(boxes.data()), boxes_.own(), boxes_.bytes(),
+                                   side_.stream),
+               "read memory of a GPU");
+  driver.check(driver.calls().synchronize(side_.stream), "read memory of a GPU");
+  const auto failed = std::ranges::find_if(boxes, [](const Box& box) { return box.has_failed != 0; });
+  if (failed == boxes.end()) return;
+  const auto rank = static_cast<Rank>(failed - boxes.begin());
+  throw Error{ErrorCode::aborted, "rank " + std::to_string(rank) + " has given up", rank};
+}
+
+void DevicePeers::store_beside(CUdeviceptr to) const noexcept {
+  device_->driver().calls().write_64(side_.stream, to, 1, CU_STREAM_WRITE_VALUE_DEFAULT);
+}
+
+/// Flags that streams take down again, so it is called again and again.
+void DevicePeers::let_go() const noexcept {
+  for (Rank peer = 0; peer < ranks_.size(); ++peer)
+    for (const std::size_t member : {offsetof(Box, is_there), offsetof(Box, was_read)})
+      store_beside(own_box(peer, member));
+  device_->driver().calls().synchronize(side_.stream);
+}
+
+void DevicePeers::abort() noexcept {
+  if (!current_.is_some()) return;
+  device_->within([this] {
+    const DriverCalls& calls = device_->driver().calls();
+    for (Rank peer = 0; peer < ranks_.size(); ++peer)
+      store_beside(box_of(peer, offsetof(Box, has_failed)));
+    calls.synchronize(side_.stream);
+    const auto deadline = std::chrono::steady_clock::now() + kLetGo;
+    while (calls.query(on(current_)) == CUDA_ERROR_NOT_READY &&
+           std::chrono::steady_clock::now() < deadline) {
+      let_go();
+      std::this_thread::sleep_for(kNap);
+    }
+  });
+}
+
+}  // namespace tutti::inline v0::cuda

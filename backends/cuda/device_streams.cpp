@@ -1,0 +1,154 @@
+#include "device_streams.hpp"
+
+#include <array>
+#include <new>
+#include <string>
+#include <utility>
+
+#include <tutti/error.hpp>
+
+#include "enqueue.hpp"
+#include "event.hpp"
+
+namespace tutti::inline v0::cuda {
+namespace {
+
+/// Where memory lies.
+struct Place {
+  unsigned type = 0;  ///< As CUmemorytype; 0: the driver knows nothing of it.
+  int ordinal = -1;   ///< Of its device.
+};
+
+/// In a context that is current.
+Place place_of(const Device& device, const void* data) {
+  Place place;
+  std::array<CUpointer_attribute, 2> asked{CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                           CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+  std::array<void*, 2> answers{&place.type, &place.ordinal};
+  const Driver& driver = device.driver();
+  driver.check(driver.calls().pointer_attributes(static_cast<unsigned>(asked.size()), asked.data(),
+                                                 answers.data(), address_of(data)),
+               "ask what memory that is");
+  return place;
+}
+
+}  // namespace
+
+DeviceStreams::DeviceStreams(std::shared_ptr<const Device> device) : device_{std::move(device)} {}
+
+DeviceStreams::~DeviceStreams() {
+  if (own_stream_ != nullptr) device_->destroy(own_stream_);
+}
+
+void DeviceStreams::check_stream(CUstream stream) const {
+  CUcontext context = nullptr;
+  const CUresult result = device_->driver().calls().stream_context(stream, &context);
+  if (result == CUDA_SUCCESS && context == device_->context()) return;
+  throw Error{ErrorCode::invalid_argument,
+              result == CUDA_SUCCESS
+                  ? "the stream is none of GPU " + std::to_string(device_->ordinal()) +
+                        ", which is attached to this communicator"
+                  : "Options::stream is no stream, or one that has ended"};
+}
+
+void DeviceStreams::check_memory(const char* which, const void* data) const {
+  const auto [type, ordinal] = place_of(*device_, data);
+  const std::string own = "GPU " + std::to_string(device_->ordinal());
+  if (type == 0)
+    throw Error{ErrorCode::invalid_argument,
+                std::string{"the "} + which + " lies in memory that " + own +
+                    " does not see; give memory of it, or leave Options::stream out"};
+  if (type == CU_MEMORYTYPE_DEVICE && ordinal != device_->ordinal())
+    throw Error{ErrorCode::invalid_argument,
+                std::string{"the "} + which + " lies in memory of GPU " + std::to_string(ordinal) +
+                    "; give memory of " + own + ", which is attached to this communicator"};
+}
+
+void DeviceStreams::check(Stream stream, std::span<const std::byte> in, std::span<std::byte> out) {
+  check_health();
+  const Device::Current current{*device_};
+  check_stream(of(stream));
+  if (!in.empty()) check_memory("input", in.data());
+  if (!out.empty()) check_memory("output", out.data());
+}
+
+bool DeviceStreams::is_on_device(const void* data) const {
+  const Device::Current current{*device_};
+  return place_of(*device_, data).type == CU_MEMORYTYPE_DEVICE;
+}
+
+Stream DeviceStreams::own_stream() {
+  if (own_stream_ == nullptr) {
+    const Device::Current current{*device_};
+    const Driver& driver = device_->driver();
+    driver.check(driver.calls().create_stream(&own_stream_, CU_STREAM_NON_BLOCKING),
+                 "make a stream");
+  }
+  return own_stream_;
+}
+
+bool DeviceStreams::is_captured(Stream stream) const {
+  const Device::Current current{*device_};
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const Driver& driver = device_->driver();
+  driver.check(driver.calls().capturing(of(stream), &status), "ask whether a stream is captured");
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+std::unique_ptr<StreamMark> DeviceStreams::mark(Stream stream) {
+  return std::make_unique<Event>(device_, of(stream));
+}
+
+void DeviceStreams::follow(Stream stream, Stream other) {
+  if (stream.handle() != other.handle()) Event{device_, of(other)}.hold(of(stream));
+}
+
+std::byte* DeviceStreams::allocate(std::size_t bytes, Stream stream) {
+  const Device::Current current{*device_};
+  CUdeviceptr data = 0;
+  const Driver& driver = device_->driver();
+  const CUresult result = driver.calls().allocate(&data, bytes, of(stream));
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw std::bad_alloc{};
+  driver.check(result, "allocate memory of a GPU");
+  return reinterpret_cast<std::byte*>(data);
+}
+
+void DeviceStreams::deallocate(std::byte* data, Stream stream) noexcept {
+  device_->free(address_of(data), of(stream));
+}
+
+std::shared_ptr<std::byte> DeviceStreams::allocate_unordered(std::size_t bytes) const {
+  const Device::Current current{*device_};
+  CUdeviceptr data = 0;
+  const CUresult result = device_->driver().calls().allocate_now(&data, bytes);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw std::bad_alloc{};
+  device_->driver().check(result, "allocate memory of a GPU");
+  return {reinterpret_cast<std::byte*>(data),
+          [device = device_](std::byte* end) { device->free(address_of(end)); }};
+}
+
+void DeviceStreams::clear_now(std::byte* data, std::size_t bytes) {
+  const Device::Current current{*device_};
+  clear(data, bytes, own_stream());
+  const Driver& driver = device_->driver();
+  driver.check(driver.calls().synchronize(own_stream_), "clear memory of a GPU");
+}
+
+void DeviceStreams::copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) {
+  const Device::Current current{*device_};
+  enqueue_copy(*device_, to, from, bytes, of(stream));
+}
+
+void DeviceStreams::clear(std::byte* to, std::size_t bytes, Stream stream) {
+  if (bytes == 0) return;
+  const Device::Current current{*device_};
+  const Driver& driver = device_->driver();
+  driver.check(driver.calls().fill(address_of(to), 0, bytes, of(stream)), "clear memory of a GPU");
+}
+
+void DeviceStreams::fold(const Fold& work, Stream stream) {
+  const Device::Current current{*device_};
+  enqueue_fold(*device_, work, of(stream));
+}
+
+}  // namespace tutti::inline v0::cuda

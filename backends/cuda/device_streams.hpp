@@ -1,0 +1,58 @@
+/// @file
+/// What calls on streams of a GPU are, whatever moves their messages.
+#pragma once
+
+#include <memory>
+
+#include <tutti/spi/streams.hpp>
+
+#include "device.hpp"
+
+namespace tutti::inline v0::cuda {
+
+/// @param stream of a call. @return it, as the driver has it.
+[[nodiscard]] inline CUstream of(Stream stream) noexcept {
+  return static_cast<CUstream>(stream.handle());
+}
+
+/// Memory, copies and folds of one GPU, on its streams.
+class DeviceStreams : public StreamTransport {
+ public:
+  ~DeviceStreams() override;
+
+  void check(Stream stream, std::span<const std::byte> in, std::span<std::byte> out) override;
+  [[nodiscard]] bool is_on_device(const void* data) const override;
+  [[nodiscard]] Stream own_stream() override;
+  [[nodiscard]] bool is_captured(Stream stream) const override;
+  [[nodiscard]] std::unique_ptr<StreamMark> mark(Stream stream) override;
+  void follow(Stream stream, Stream other) override;
+  [[nodiscard]] std::byte* allocate(std::size_t bytes, Stream stream) override;
+  void deallocate(std::byte* data, Stream stream) noexcept override;
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) override;
+  void clear(std::byte* to, std::size_t bytes, Stream stream) override;
+  void fold(const Fold& work, Stream stream) override;
+
+  /// Throws what failed since it was made, such as what abort was told.
+  virtual void check_health() const = 0;
+
+ protected:
+  /// @param device not null.
+  explicit DeviceStreams(std::shared_ptr<const Device> device);
+
+  [[nodiscard]] const std::shared_ptr<const Device>& device() const noexcept { return device_; }
+  /// @param bytes more than zero. @return memory of the GPU that belongs to no stream, and may
+  /// outlive this. Throws std::bad_alloc, Error.
+  [[nodiscard]] std::shared_ptr<std::byte> allocate_unordered(std::size_t bytes) const;
+  /// Clears memory, and waits for that. @param data of the GPU. @param bytes how many. Throws
+  /// Error.
+  void clear_now(std::byte* data, std::size_t bytes);
+
+ private:
+  void check_stream(CUstream stream) const;
+  void check_memory(const char* which, const void* data) const;
+
+  std::shared_ptr<const Device> device_;
+  CUstream own_stream_ = nullptr;  // or null
+};
+
+}  // namespace tutti::inline v0::cuda
