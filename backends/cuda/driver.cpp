@@ -37,6 +37,10 @@ Driver::Driver() {
   library_.find("cuStreamIsCapturing", calls_.capturing);
   library_.find("cuStreamWaitEvent", calls_.wait_event);
   library_.find("cuStreamWriteValue64_v2", calls_.write_64);
+  library_.find("cuMemHostAlloc", calls_.allocate_pinned);
+  library_.find("cuMemFreeHost", calls_.free_pinned);
+  library_.find("cuMemHostGetDevicePointer_v2", calls_.pinned_address);
+  library_.find("cuThreadExchangeStreamCaptureMode", calls_.exchange_capture_mode);
   library_.find("cuEventCreate", calls_.create_event);
   library_.find("cuEventDestroy_v2", calls_.destroy_event);
   library_.find("cuEventRecord", calls_.record_event);

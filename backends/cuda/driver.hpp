@@ -50,6 +50,10 @@ struct DriverCalls {
   decltype(&::cuStreamIsCapturing) capturing = nullptr;
   decltype(&::cuStreamWaitEvent) wait_event = nullptr;
   decltype(&::cuStreamWriteValue64) write_64 = nullptr;
+  decltype(&::cuMemHostAlloc) allocate_pinned = nullptr;
+  decltype(&::cuMemFreeHost) free_pinned = nullptr;
+  decltype(&::cuMemHostGetDevicePointer) pinned_address = nullptr;
+  decltype(&::cuThreadExchangeStreamCaptureMode) exchange_capture_mode = nullptr;
   decltype(&::cuEventCreate) create_event = nullptr;
   decltype(&::cuEventDestroy) destroy_event = nullptr;
   decltype(&::cuEventRecord) record_event = nullptr;
