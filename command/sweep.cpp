@@ -359,7 +359,7 @@ int sweep(SweepFlags flags) {
 void add_sweep(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<SweepFlags>();
   CLI::App* command =
-      app.add_subcommand("sweep", "measure every algorithm beside the MPI's, or NCCL's, own");
+      app.add_subcommand("sweep", "measure every algorithm beside the MPI's or NCCL's");
   declare_flags(*command, *flags);
   command->callback([flags, command, &run] {
     if (!flags->replay.empty()) refuse_beside_replay(*command);
