@@ -251,7 +251,7 @@ class Sweep {
                       .against_best = verdict.against_best[i],
                       .standing = verdict.standings[i],
                       .transport = transport_name(),
-                      .buffers = options_.buffers,
+                      .buffers = buffers_name(),
                       .hosts = hosts_,
                       .graph = options_.graph};
       reports_.csv.write(csv_row(cell));
@@ -263,6 +263,10 @@ class Sweep {
     return verdict;
   }
 
+  [[nodiscard]] std::string buffers_name() const {
+    if (!options_.on_gpus) return options_.buffers;
+    return options_.buffers == "visible" ? "cuda:visible" : "cuda";
+  }
   [[nodiscard]] std::string transport_name() {
     Communicator& communicator = world_.communicator();
     if (world_.gpu() != nullptr) return streams_of(communicator)->name();
