@@ -6,8 +6,15 @@
 
 namespace tutti::test {
 
-DeviceBuffers::DeviceBuffers(std::shared_ptr<cuda::DeviceMemory> memory, const Call& call)
-    : memory_{std::move(memory)}, call_{call} {
+DeviceBuffers::DeviceBuffers(std::shared_ptr<cuda::DeviceMemory> memory, const Call& call,
+                             Allocate allocate)
+    : memory_{std::move(memory)}, allocate_{std::move(allocate)}, call_{call} {
+  if (!allocate_)
+    allocate_ = [own = memory_](std::size_t bytes) {
+      return std::shared_ptr<std::byte>{own->allocate(bytes), [own, bytes](std::byte* data) {
+                                          own->deallocate(data, bytes);
+                                        }};
+    };
   give_device_function();
   auto* const in = static_cast<std::byte*>(const_cast<void*>(call.in));
   auto* const out = static_cast<std::byte*>(call.out);
@@ -44,11 +51,9 @@ void DeviceBuffers::give_device_function() {
 
 DeviceBuffers::Region DeviceBuffers::region(std::byte* host, std::size_t bytes) {
   if (bytes == 0) return {};
-  std::byte* const data = memory_->allocate(bytes);
-  memory_->copy(data, host, bytes);
-  return {host, bytes, {data, [memory = memory_, bytes](std::byte* allocated) {
-                          memory->deallocate(allocated, bytes);
-                        }}};
+  std::shared_ptr<std::byte> device = allocate_(bytes);
+  memory_->copy(device.get(), host, bytes);
+  return {host, bytes, std::move(device)};
 }
 
 void DeviceBuffers::store() {

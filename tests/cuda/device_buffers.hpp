@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -16,8 +17,12 @@ namespace tutti::test {
 /// host. A user's operator gets a function of the device, which goes to the host and back.
 class DeviceBuffers {
  public:
-  /// @param memory of the device. @param call whose buffers are copied.
-  DeviceBuffers(std::shared_ptr<cuda::DeviceMemory> memory, const Call& call);
+  /// Gives so many bytes of the device.
+  using Allocate = std::function<std::shared_ptr<std::byte>(std::size_t bytes)>;
+  /// @param memory of the device. @param call whose buffers are copied. @param allocate where they
+  /// are copied to; null: memory that the device's has.
+  DeviceBuffers(std::shared_ptr<cuda::DeviceMemory> memory, const Call& call,
+                Allocate allocate = {});
 
   /// @return the call, on the device's memory.
   [[nodiscard]] const Call& call() const noexcept { return call_; }
@@ -37,6 +42,7 @@ class DeviceBuffers {
   void give_device_function();
 
   std::shared_ptr<cuda::DeviceMemory> memory_;
+  Allocate allocate_;
   Call call_;
   std::optional<Operator> op_{};  // a user's, with a function of the device
   Region in_{};

@@ -51,7 +51,7 @@ ncclResult_t Communicator::wait_until_connected() {
 ncclResult_t Communicator::state() {
   std::unique_lock lock{mutex_};
   if (error_ != ncclSuccess) return error_;
-  if (phase_ == Phase::connecting || agreement_ != next_agreement_) return ncclInProgress;
+  if (phase_ == Phase::connecting || is_agreeing()) return ncclInProgress;
   lock.unlock();
   try {
     mesh_.check_peers();
@@ -74,7 +74,7 @@ void Communicator::require_ready() {
   const std::scoped_lock lock{mutex_};
   require(error_ == ncclSuccess, error_, reason_.c_str());
   require(phase_ != Phase::finalized, ncclInvalidUsage, "the communicator was finalized");
-  const bool agrees = !blocking_ && agreement_ != next_agreement_;
+  const bool agrees = !blocking_ && is_agreeing();
   require(phase_ == Phase::connected && !announced_ && !agrees, ncclInvalidArgument,
           "the communicator is used before its state is ncclSuccess again");
 }

@@ -98,6 +98,8 @@ class Communicator {
   };
 
   void connect(const Seating& seating) noexcept;
+  bool is_connecting() const;
+  bool is_agreeing();
   std::uint64_t begin_agreement();
   std::vector<Note> agree(std::uint64_t ticket, const Note& own, const Mesh& other);
   void fail(const Failure& failure);
@@ -131,6 +133,7 @@ class Communicator {
   std::uint64_t agreement_ = 0;  ///< All ranks agree on one thing after the other, in this order.
   std::vector<std::thread> agreeing_;
   std::vector<std::shared_ptr<Communicator>> kept_;
+  std::vector<std::weak_ptr<Communicator>> parts_;  ///< Those that were perhaps not connected yet.
   Tokens registrations_;
   Tokens windows_;
   Operators operators_;

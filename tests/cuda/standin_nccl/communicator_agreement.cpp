@@ -6,6 +6,20 @@
 
 namespace tutti::nccl_standin {
 
+bool Communicator::is_connecting() const {
+  const std::scoped_lock lock{mutex_};
+  return phase_ == Phase::connecting && error_ == ncclSuccess;
+}
+
+// As NCCL, which is in progress until what a split makes is connected. The lock is held.
+bool Communicator::is_agreeing() {
+  std::erase_if(parts_, [](const auto& part) {
+    const auto made = part.lock();
+    return made == nullptr || !made->is_connecting();
+  });
+  return agreement_ != next_agreement_ || !parts_.empty();
+}
+
 std::uint64_t Communicator::begin_agreement() {
   const std::scoped_lock lock{mutex_};
   return next_agreement_++;
@@ -41,7 +55,10 @@ std::shared_ptr<Communicator> Communicator::split(int color, int key, bool block
                         ticket = begin_agreement()](const Mesh& child) {
     return seat_after_split(agree(ticket, own, child), rank);
   };
-  return std::make_shared<Communicator>(seating, device_, blocking, "ncclCommSplit");
+  auto part = std::make_shared<Communicator>(seating, device_, blocking, "ncclCommSplit");
+  const std::scoped_lock lock{mutex_};
+  parts_.push_back(part);
+  return part;
 }
 
 void Communicator::keep(std::shared_ptr<Communicator> other) {

@@ -1,0 +1,200 @@
+// Ranks that see memory of each other's GPUs, on the stand-in for the driver: threads of one
+// process, and streams that have no other way to move anything.
+#include <barrier>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <tutti/cuda.hpp>
+#include <tutti/spi/communicator.hpp>
+
+#include "backends/cuda/device_peers.hpp"
+#include "backends/cuda/device_streams.hpp"
+#include "device_buffers.hpp"
+#include "gpu_world.hpp"
+#include "graph.hpp"
+#include "tests/executor/rows.hpp"
+#include "tests/runtime/worlds.hpp"
+
+namespace tutti::harness {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kScratch = std::size_t{8} << 20;
+
+/// Streams whose ranks see each other, and that move no messages otherwise.
+class OnlyPeers final : public cuda::DeviceStreams {
+ public:
+  OnlyPeers(std::shared_ptr<const cuda::Device> device, Communicator& world)
+      : DeviceStreams{device}, peers_{std::move(device), world.duplicate({}), kScratch} {}
+  [[nodiscard]] std::string name() const override { return "peers"; }
+  [[nodiscard]] Tariff tariff() const override { return {}; }
+  [[nodiscard]] std::shared_ptr<StreamTransport> divide(Communicator&) override { return nullptr; }
+  [[nodiscard]] std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) override {
+    return peers_.allocate(bytes);
+  }
+  void exchange(std::span<const StreamMessage>, Stream) override {
+    throw Error{ErrorCode::bug, "a message is moved"};
+  }
+  [[nodiscard]] StreamPeers* peers() noexcept override { return &peers_; }
+  [[nodiscard]] bool has_native(const NativeCall&) const override { return false; }
+  void run_native(const NativeCall&, const std::byte*, std::byte*, Stream) override {}
+  void check_health() const override {
+    if (failure_) throw Error{*failure_};
+  }
+  void abort(const Error& cause) noexcept override {
+    failure_ = cause;
+    peers_.abort();
+  }
+
+ private:
+  cuda::DevicePeers peers_;
+  std::optional<Error> failure_{};
+};
+
+/// What a rank has of its own.
+struct Own {
+  Communicator& world;
+  std::shared_ptr<const cuda::Device> device;
+  std::shared_ptr<OnlyPeers> streams;
+  std::shared_ptr<cuda::DeviceMemory> memory;
+};
+
+void on_peers(int size, const std::function<void(Own&)>& body) {
+  const auto driver = std::make_shared<const cuda::Driver>();
+  std::barrier together{size};  // memory is there as long as peers may read it
+  test::expect_no_error(test::in_world({size, "shm", 1}, [&](Communicator& world) {
+    const auto device = std::make_shared<const cuda::Device>(driver, world.rank());
+    const auto streams = std::make_shared<OnlyPeers>(device, world);
+    attach_streams(world, streams);
+    Own own{world, device, streams, std::make_shared<cuda::DeviceMemory>(device)};
+    body(own);
+    together.arrive_and_wait();
+  }));
+}
+
+class GpuPeers : public ::testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = lack_of(GetParam()); !why.empty()) GTEST_SKIP() << why;
+  }
+};
+
+/// All that cases need lies in memory that peers see, or none of it.
+TEST_P(GpuPeers, GiveTheRightResults) {
+  const int size = GetParam();
+  std::vector<Experiment> experiments;
+  std::size_t ordinal = 0;
+  for (const Row& row : rows_of({size}))
+    for (const Case& one : cases_of(row, 1))
+      if (one.model.op.kind() != OperatorKind::user && row.collective != Collective::barrier &&
+          one.counts_are != CountsAre::own &&
+          ordinal++ % 5 == 0)
+        experiments.emplace_back(one);
+  on_peers(size, [&](Own& own) {
+    const Rank rank = own.world.rank();
+    const std::shared_ptr<std::byte> seen = own.streams->allocate_registered(kScratch);
+    const OwnStream stream{*own.device};
+    bool is_seen = false;
+    for (Experiment& experiment : experiments) {
+      std::size_t next = 0;
+      const auto allocate = [&](std::size_t bytes) {
+        const std::size_t first = std::exchange(next, next + (bytes + 63) / 64 * 64);
+        return std::shared_ptr<std::byte>{seen, seen.get() + first};
+      };
+      is_seen = !is_seen;
+      test::DeviceBuffers buffers{own.memory, experiment.call(rank),
+                                  is_seen ? test::DeviceBuffers::Allocate{allocate}
+                                          : test::DeviceBuffers::Allocate{}};
+      Options options = experiment.options();
+      options.stream = stream.get();
+      options.visible = true;
+      own.world.run(buffers.call(), options);
+      wait_for_stream(own.world, stream.get(), 20s);
+      buffers.fetch();
+      const auto wrong = experiment.problem(rank);
+      ASSERT_FALSE(wrong) << experiment.what().describe() << ": " << *wrong;
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, GpuPeers, ::testing::Values(1, 2, 3, 4));
+
+TEST(GpuPeerCalls, AreCapturedInGraphs) {
+  if (const std::string why = lack_of(3); !why.empty()) GTEST_SKIP() << why;
+  on_peers(3, [](Own& own) {
+    constexpr std::size_t kCount = 10'000;
+    const OwnStream stream{*own.device};
+    const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
+    const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
+    std::vector<float> host(kCount, 1.0F);
+    const std::span raw = std::as_writable_bytes(std::span{host});
+    own.memory->copy(seen.get(), raw.data(), raw.size());
+    Graph graph{*own.device, stream.get()};
+    own.world.all_reduce(data, sum, {.algorithm = "ring", .visible = true, .stream = stream.get()});
+    own.world.all_reduce(data, sum,
+                         {.algorithm = "recursive_doubling", .visible = true, .stream = stream.get()});
+    graph.end();
+    for (int i = 0; i < 3; ++i) graph.launch();
+    wait_for_stream(own.world, stream.get(), 20s);
+    own.memory->copy(raw.data(), seen.get(), raw.size());
+    EXPECT_EQ(host, std::vector<float>(kCount, 729.0F));
+  });
+}
+
+TEST(GpuPeerCalls, ComeAfterThoseOfOtherStreams) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  on_peers(2, [](Own& own) {
+    constexpr std::size_t kCount = 5'000;
+    const OwnStream one{*own.device};
+    const OwnStream two{*own.device};
+    const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
+    const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
+    std::vector<float> host(kCount, 1.0F);
+    const std::span raw = std::as_writable_bytes(std::span{host});
+    own.memory->copy(seen.get(), raw.data(), raw.size());
+    for (int i = 0; i < 10; ++i)
+      own.world.all_reduce(data, sum,
+                           {.visible = true, .stream = i % 2 == 0 ? one.get() : two.get()});
+    wait_for_stream(own.world, two.get(), 20s);
+    own.memory->copy(raw.data(), seen.get(), raw.size());
+    EXPECT_EQ(host, std::vector<float>(kCount, 1024.0F));
+  });
+}
+
+TEST(GpuPeerCalls, FailOnAllRanksWhereOneDoesNotCome) {
+  if (const std::string why = lack_of(3); !why.empty()) GTEST_SKIP() << why;
+  on_peers(3, [](Own& own) {
+    constexpr std::size_t kCount = 5'000;
+    const OwnStream stream{*own.device};
+    const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
+    const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
+    if (own.world.rank() != 2) {
+      own.world.all_reduce(data, sum, {.algorithm = "ring", .visible = true, .stream = stream.get()});
+      EXPECT_THROW(wait_for_stream(own.world, stream.get(), own.world.rank() == 0 ? 200ms : 20s),
+                   Error);
+      own.memory->wait(stream.get().handle());  // it has gone on
+    }
+  });
+}
+
+TEST(GpuPeerMemory, IsUsedAgain) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  on_peers(2, [](Own& own) {
+    auto one = own.streams->allocate_registered(4096);
+    const std::byte* const first = one.get();
+    auto two = own.streams->allocate_registered(4096);
+    EXPECT_NE(two.get(), first);
+    one.reset();
+    own.world.barrier();
+    EXPECT_EQ(own.streams->allocate_registered(4000).get(), first);
+    if (own.world.rank() == 0) two.reset();  // not the other rank's
+    EXPECT_NE(own.streams->allocate_registered(8192).get(), first);
+  });
+}
+
+}  // namespace
+}  // namespace tutti::harness
