@@ -47,10 +47,10 @@ inline void agree(Communicator& ranks, const Attempt& own, std::string_view what
   ranks.all_gather(std::as_bytes(std::span{&own, 1}), std::as_writable_bytes(std::span{all}));
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     if (all[rank].why.front() != '\0')
-      throw Error{all[rank].code,
-                  "rank " + std::to_string(rank) + " " + std::string{what} + ": " +
-                      all[rank].why.data(),
-                  static_cast<Rank>(rank)};
+      throw Error{
+          all[rank].code,
+          "rank " + std::to_string(rank) + " " + std::string{what} + ": " + all[rank].why.data(),
+          static_cast<Rank>(rank)};
 }
 
 }  // namespace tutti::inline v0::cuda

@@ -27,10 +27,20 @@ CUstream on(Stream stream) noexcept {
 DevicePeers::DevicePeers(std::shared_ptr<const Device> device, Communicator ranks,
                          std::size_t scratch)
     : device_{std::move(device)}, ranks_{std::move(ranks)},
-      boxes_{device_, ranks_, sizeof(Box) * static_cast<std::size_t>(ranks_.size())},
-      scratch_{device_, ranks_, scratch} {
+      boxes_{device_, ranks_, sizeof(Box) * static_cast<std::size_t>(ranks_.size())}, scratch_{
+                                                                                          device_,
+                                                                                          ranks_,
+                                                                                          scratch} {
   clear(boxes_.own(), boxes_.bytes());
   ranks_.barrier();  // before it peers may tell nothing
+}
+
+/// Memory that peers still see must not be given back.
+DevicePeers::~DevicePeers() {
+  boxes_.close();
+  scratch_.close();
+  for (const Owned& owned : owned_) owned.region->close();
+  static_cast<void>(ranks_.try_().barrier({.timeout = kLetGo}));
 }
 
 void DevicePeers::clear(CUdeviceptr data, std::size_t bytes) const {
@@ -63,14 +73,14 @@ SharedRegion* DevicePeers::find_free(std::size_t bytes) {
 std::shared_ptr<std::byte> DevicePeers::allocate(std::size_t bytes) {
   SharedRegion* region = find_free(bytes);
   if (region == nullptr)
-    region = owned_.emplace_back(std::make_unique<SharedRegion>(device_, ranks_, bytes)).region.get();
+    region =
+        owned_.emplace_back(std::make_unique<SharedRegion>(device_, ranks_, bytes)).region.get();
   clear(region->own(), bytes);
   // The region stays; this only tells whether somebody uses it.
   const std::shared_ptr<std::byte> user{reinterpret_cast<std::byte*>(region->own()),
                                         [](std::byte*) {}};
-  const auto owned = std::ranges::find(owned_, region, [](const Owned& each) {
-    return each.region.get();
-  });
+  const auto owned =
+      std::ranges::find(owned_, region, [](const Owned& each) { return each.region.get(); });
   owned->user = user;
   return user;
 }
@@ -167,25 +177,29 @@ void DevicePeers::check() {
   const Device::Current current{*device_};
   std::vector<Box> boxes(static_cast<std::size_t>(ranks_.size()));
   const Driver& driver = device_->driver();
-  driver.check(driver.calls().copy(address_of(boxes.data()), boxes_.own(), boxes_.bytes(),
-                                   side_.stream),
-               "read memory of a GPU");
+  driver.check(
+      driver.calls().copy(address_of(boxes.data()), boxes_.own(), boxes_.bytes(), side_.stream),
+      "read memory of a GPU");
   driver.check(driver.calls().synchronize(side_.stream), "read memory of a GPU");
-  const auto failed = std::ranges::find_if(boxes, [](const Box& box) { return box.has_failed != 0; });
+  const auto failed =
+      std::ranges::find_if(boxes, [](const Box& box) { return box.has_failed != 0; });
   if (failed == boxes.end()) return;
   const auto rank = static_cast<Rank>(failed - boxes.begin());
   throw Error{ErrorCode::aborted, "rank " + std::to_string(rank) + " has given up", rank};
 }
 
-void DevicePeers::store_beside(CUdeviceptr to) const noexcept {
-  device_->driver().calls().write_64(side_.stream, to, 1, CU_STREAM_WRITE_VALUE_DEFAULT);
+void DevicePeers::store_beside(CUdeviceptr to, std::uint64_t value) const noexcept {
+  device_->driver().calls().write_64(side_.stream, to, value, CU_STREAM_WRITE_VALUE_DEFAULT);
 }
 
-/// Flags that streams take down again, so it is called again and again.
+/// Streams take flags down again, so it is called again and again. What they read then is anything,
+/// but memory: no message is longer than the scratch.
 void DevicePeers::let_go() const noexcept {
-  for (Rank peer = 0; peer < ranks_.size(); ++peer)
-    for (const std::size_t member : {offsetof(Box, is_there), offsetof(Box, was_read)})
-      store_beside(own_box(peer, member));
+  for (Rank peer = 0; peer < ranks_.size(); ++peer) {
+    store_beside(own_box(peer, offsetof(Box, address)), scratch_.own());
+    store_beside(own_box(peer, offsetof(Box, is_there)), 1);
+    store_beside(own_box(peer, offsetof(Box, was_read)), 1);
+  }
   device_->driver().calls().synchronize(side_.stream);
 }
 
@@ -194,7 +208,7 @@ void DevicePeers::abort() noexcept {
   device_->within([this] {
     const DriverCalls& calls = device_->driver().calls();
     for (Rank peer = 0; peer < ranks_.size(); ++peer)
-      store_beside(box_of(peer, offsetof(Box, has_failed)));
+      store_beside(box_of(peer, offsetof(Box, has_failed)), 1);
     calls.synchronize(side_.stream);
     const auto deadline = std::chrono::steady_clock::now() + kLetGo;
     while (calls.query(on(current_)) == CUDA_ERROR_NOT_READY &&

@@ -21,9 +21,12 @@ namespace tutti::inline v0::cuda {
 class DevicePeers final : public StreamPeers {
  public:
   /// Collective. @param device of the own rank, not null. @param ranks that see each other, no more
-  /// than kPeerPlaces; for whatever is collective. @param scratch bytes that lend has, equal on all.
-  /// Throws as SharedRegion.
+  /// than kPeerPlaces; for whatever is collective. @param scratch bytes that lend has, equal on
+  /// all. Throws as SharedRegion.
   DevicePeers(std::shared_ptr<const Device> device, Communicator ranks, std::size_t scratch);
+
+  /// Ends when all ranks have come to this, or some seconds are over.
+  ~DevicePeers() override;
 
   /// Collective. @param bytes more than zero, equal on all ranks. @return memory that peers see,
   /// zeroed; when all ranks have dropped theirs it is given to whoever asks for as much. Throws
@@ -52,9 +55,9 @@ class DevicePeers final : public StreamPeers {
  private:
   /// What a rank and one of its peers tell each other, in memory of the former: one cache line.
   struct alignas(64) Box {
-    std::uint64_t address = 0;   // of the peer's message, as seen here
-    std::uint64_t is_there = 0;  // whether there is one
-    std::uint64_t was_read = 0;  // whether the peer has read what it was told of
+    std::uint64_t address = 0;     // of the peer's message, as seen here
+    std::uint64_t is_there = 0;    // whether there is one
+    std::uint64_t was_read = 0;    // whether the peer has read what it was told of
     std::uint64_t has_failed = 0;  // whether the peer has failed, so that what it told is wrong
   };
   /// Memory that was allocated, in the order of its making, which is the same on all ranks.
@@ -71,7 +74,7 @@ class DevicePeers final : public StreamPeers {
   [[nodiscard]] SharedRegion* find_free(std::size_t bytes);
   void clear(CUdeviceptr data, std::size_t bytes) const;
   [[nodiscard]] bool is_captured(Stream stream) const;
-  void store_beside(CUdeviceptr to) const noexcept;
+  void store_beside(CUdeviceptr to, std::uint64_t value) const noexcept;
   void let_go() const noexcept;
 
   /// A stream that ends with this.
@@ -88,7 +91,7 @@ class DevicePeers final : public StreamPeers {
   SharedRegion scratch_;
   std::vector<Owned> owned_{};
   std::size_t lent_ = 0;
-  Stream current_{};                // of the call
+  Stream current_{};                 // of the call
   std::unique_ptr<Event> before_{};  // the end of the call before, if it is in no graph
 };
 

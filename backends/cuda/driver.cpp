@@ -45,6 +45,14 @@ Driver::Driver() {
   library_.find("cuEventDestroy_v2", calls_.destroy_event);
   library_.find("cuEventRecord", calls_.record_event);
   library_.find("cuEventQuery", calls_.query_event);
+  if (!library_.find_newer("cuEventElapsedTime_v2", calls_.elapsed))  // 12.8
+    library_.find("cuEventElapsedTime", calls_.elapsed);
+  library_.find("cuStreamBeginCapture_v2", calls_.begin_capture);
+  library_.find("cuStreamEndCapture", calls_.end_capture);
+  library_.find("cuGraphInstantiateWithFlags", calls_.make_executable);
+  library_.find("cuGraphLaunch", calls_.launch_graph);
+  library_.find("cuGraphExecDestroy", calls_.destroy_executable);
+  library_.find("cuGraphDestroy", calls_.destroy_graph);
   library_.find("cuMemAlloc_v2", calls_.allocate_now);
   library_.find("cuMemFree_v2", calls_.free_now);
   library_.find("cuStreamWaitValue64_v2", calls_.wait_64);

@@ -38,24 +38,27 @@ HostStreams::~HostStreams() {
 /// Twenty microseconds for a message, which is copied twice and handed to a thread, and 12 GB/s of
 /// PCIe; reductions as those of NcclStreams.
 Tariff HostStreams::tariff() const {
-  return {.costs = {.alpha = 20'000'000'000, .beta = 83'333, .gamma = 1'000},
-          .origin = "assumed of copies through the host"};
+  Tariff tariff{.costs = {.alpha = 20'000'000'000, .beta = 83'333, .gamma = 1'000},
+                .origin = "assumed of copies through the host"};
+  if (!parts_.peers) return tariff;
+  // A kernel and three stores that a stream waits for, and what GPUs read of each other.
+  tariff.visible = {.alpha = 8'000'000'000, .beta = 20'000, .gamma = 1'000, .fuses = true};
+  tariff.origin += ", and of memory of peers";
+  return tariff;
 }
 
 std::shared_ptr<StreamTransport> HostStreams::divide(Communicator& part) {
   check_health();
-  return connect_host(part, parts_);
+  return connect_host(part, {.device = parts_.device, .timeout = parts_.timeout});
 }
 
-void HostStreams::check(Stream stream, std::span<const std::byte> in, std::span<std::byte> out) {
-  DeviceStreams::check(stream, in, out);
-  if (is_captured(stream))
-    throw Error{ErrorCode::invalid_argument,
-                "calls on this stream cannot be captured in a graph: their messages go over the "
-                "host, by a thread that moves each of them once; attach the GPU by \"nccl\""};
+void HostStreams::abort(const Error& cause) noexcept {
+  worker_->abort(cause);
+  if (parts_.peers) parts_.peers->abort();
 }
 
 std::shared_ptr<std::byte> HostStreams::allocate_registered(std::size_t bytes) {
+  if (parts_.peers) return parts_.peers->allocate(bytes);
   std::shared_ptr<std::byte> memory = allocate_unordered(bytes);
   clear_now(memory.get(), bytes);
   return memory;

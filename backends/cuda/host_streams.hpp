@@ -8,6 +8,7 @@
 #include <tutti/communicator.hpp>
 #include <tutti/spi/streams.hpp>
 
+#include "device_peers.hpp"
 #include "device_streams.hpp"
 #include "stream_worker.hpp"
 
@@ -22,6 +23,7 @@ class HostStreams final : public DeviceStreams {
   struct Parts {
     std::shared_ptr<const Device> device;
     Duration timeout;  ///< Of the end: how long calls have that are not done.
+    std::shared_ptr<DevicePeers> peers{};  ///< Null where ranks do not see each other's memory.
   };
   /// @param parts see there. @param ranks whose transport is used by nothing else. @param plan
   /// equal on all of them. Throws Error{transport}, std::system_error.
@@ -31,13 +33,14 @@ class HostStreams final : public DeviceStreams {
   [[nodiscard]] std::string name() const override { return "host"; }
   [[nodiscard]] Tariff tariff() const override;
   [[nodiscard]] std::shared_ptr<StreamTransport> divide(Communicator& part) override;
-  void check(Stream stream, std::span<const std::byte> in, std::span<std::byte> out) override;
+  [[nodiscard]] bool is_capturable() const noexcept override { return false; }
+  [[nodiscard]] StreamPeers* peers() noexcept override { return parts_.peers.get(); }
   [[nodiscard]] std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) override;
   void exchange(std::span<const StreamMessage> messages, Stream stream) override;
   [[nodiscard]] bool has_native(const NativeCall&) const override { return false; }
   void run_native(const NativeCall& call, const std::byte* in, std::byte* out,
                   Stream stream) override;
-  void abort(const Error& cause) noexcept override { worker_->abort(cause); }
+  void abort(const Error& cause) noexcept override;
   void check_health() const override { worker_->check(); }
 
  private:

@@ -38,12 +38,11 @@ struct SharedRegion::Offer {
 
 SharedRegion::SharedRegion(std::shared_ptr<const Device> device, Communicator& ranks,
                            std::size_t bytes)
-    : device_{std::move(device)}, bytes_{bytes},
-      mapped_(static_cast<std::size_t>(ranks.size())), seen_(mapped_.size()) {
+    : device_{std::move(device)}, bytes_{bytes}, mapped_(static_cast<std::size_t>(ranks.size())),
+      seen_(mapped_.size()) {
   const Driver& driver = device_->driver();
-  Offer own{.system = system_of_this_process(),
-            .process = ::getpid(),
-            .device = device_->ordinal()};
+  Offer own{
+      .system = system_of_this_process(), .process = ::getpid(), .device = device_->ordinal()};
   Attempt attempt;
   attempt.make([&] {
     const Device::Current current{*device_};
@@ -61,16 +60,22 @@ SharedRegion::SharedRegion(std::shared_ptr<const Device> device, Communicator& r
       for (Rank rank = 0; rank < ranks.size(); ++rank)
         open(rank, offers[static_cast<std::size_t>(rank)], own);
     });
-    agree(ranks, attempt, "cannot see memory of other GPUs");
+    try {
+      agree(ranks, attempt, "cannot see memory of other GPUs");
+    } catch (const Error& error) {
+      throw Unseen{error};
+    }
     ranks.all_to_all(std::span<const CUdeviceptr>{mapped_}, std::span{seen_});
   } catch (...) {
     close();
+    give_back();
     throw;
   }
 }
 
 SharedRegion::~SharedRegion() {
   close();
+  give_back();
 }
 
 void SharedRegion::open(Rank rank, const Offer& offer, const Offer& own) {
@@ -83,19 +88,20 @@ void SharedRegion::open(Rank rank, const Offer& offer, const Offer& own) {
     return;
   }
   const Driver& driver = device_->driver();
-  driver.check(
-      driver.calls().open_shared(&place, offer.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
-      ("open memory of the GPU of rank " + std::to_string(rank)).c_str());
+  driver.check(driver.calls().open_shared(&place, offer.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+               ("open memory of the GPU of rank " + std::to_string(rank)).c_str());
   opened_.push_back(place);
 }
 
 void SharedRegion::close() noexcept {
   device_->within([this] {
     for (const CUdeviceptr place : opened_) device_->driver().calls().close_shared(place);
-    if (own_ != 0) device_->driver().calls().free_now(own_);
   });
   opened_.clear();
-  own_ = 0;
+}
+
+void SharedRegion::give_back() noexcept {
+  if (own_ != 0) device_->free(std::exchange(own_, 0));
 }
 
 }  // namespace tutti::inline v0::cuda

@@ -11,9 +11,8 @@ DeviceBuffers::DeviceBuffers(std::shared_ptr<cuda::DeviceMemory> memory, const C
     : memory_{std::move(memory)}, allocate_{std::move(allocate)}, call_{call} {
   if (!allocate_)
     allocate_ = [own = memory_](std::size_t bytes) {
-      return std::shared_ptr<std::byte>{own->allocate(bytes), [own, bytes](std::byte* data) {
-                                          own->deallocate(data, bytes);
-                                        }};
+      return std::shared_ptr<std::byte>{
+          own->allocate(bytes), [own, bytes](std::byte* data) { own->deallocate(data, bytes); }};
     };
   give_device_function();
   auto* const in = static_cast<std::byte*>(const_cast<void*>(call.in));

@@ -91,8 +91,7 @@ TEST_P(GpuPeers, GiveTheRightResults) {
   for (const Row& row : rows_of({size}))
     for (const Case& one : cases_of(row, 1))
       if (one.model.op.kind() != OperatorKind::user && row.collective != Collective::barrier &&
-          one.counts_are != CountsAre::own &&
-          ordinal++ % 5 == 0)
+          one.counts_are != CountsAre::own && ordinal++ % 5 == 0)
         experiments.emplace_back(one);
   on_peers(size, [&](Own& own) {
     const Rank rank = own.world.rank();
@@ -106,9 +105,9 @@ TEST_P(GpuPeers, GiveTheRightResults) {
         return std::shared_ptr<std::byte>{seen, seen.get() + first};
       };
       is_seen = !is_seen;
-      test::DeviceBuffers buffers{own.memory, experiment.call(rank),
-                                  is_seen ? test::DeviceBuffers::Allocate{allocate}
-                                          : test::DeviceBuffers::Allocate{}};
+      test::DeviceBuffers buffers{
+          own.memory, experiment.call(rank),
+          is_seen ? test::DeviceBuffers::Allocate{allocate} : test::DeviceBuffers::Allocate{}};
       Options options = experiment.options();
       options.stream = stream.get();
       options.visible = true;
@@ -135,8 +134,8 @@ TEST(GpuPeerCalls, AreCapturedInGraphs) {
     own.memory->copy(seen.get(), raw.data(), raw.size());
     Graph graph{*own.device, stream.get()};
     own.world.all_reduce(data, sum, {.algorithm = "ring", .visible = true, .stream = stream.get()});
-    own.world.all_reduce(data, sum,
-                         {.algorithm = "recursive_doubling", .visible = true, .stream = stream.get()});
+    own.world.all_reduce(
+        data, sum, {.algorithm = "recursive_doubling", .visible = true, .stream = stream.get()});
     graph.end();
     for (int i = 0; i < 3; ++i) graph.launch();
     wait_for_stream(own.world, stream.get(), 20s);
@@ -173,7 +172,8 @@ TEST(GpuPeerCalls, FailOnAllRanksWhereOneDoesNotCome) {
     const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
     const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
     if (own.world.rank() != 2) {
-      own.world.all_reduce(data, sum, {.algorithm = "ring", .visible = true, .stream = stream.get()});
+      own.world.all_reduce(data, sum,
+                           {.algorithm = "ring", .visible = true, .stream = stream.get()});
       EXPECT_THROW(wait_for_stream(own.world, stream.get(), own.world.rank() == 0 ? 200ms : 20s),
                    Error);
       own.memory->wait(stream.get().handle());  // it has gone on

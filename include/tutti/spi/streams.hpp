@@ -131,6 +131,8 @@ class TUTTI_API StreamTransport {
   /// @param stream of the device. @return whether what is enqueued on it is not run, but captured
   /// in a graph.
   [[nodiscard]] virtual bool is_captured(Stream stream) const = 0;
+  /// @return whether exchange can be captured in a graph.
+  [[nodiscard]] virtual bool is_capturable() const noexcept { return true; }
   /// @param stream of the device, which is not captured. @return where it is now; it may outlive
   /// this. Throws Error.
   [[nodiscard]] virtual std::unique_ptr<StreamMark> mark(Stream stream) = 0;
