@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <tutti/communicator.hpp>
@@ -40,17 +41,48 @@ struct Attempt {
   }
 };
 
+/// Collective. @tparam Told trivially copyable. @param ranks who tell each other. @param own of
+/// this one. @return what all of them say.
+template <class Told>
+[[nodiscard]] std::vector<Told> tell(Communicator& ranks, const Told& own) {
+  static_assert(std::is_trivially_copyable_v<Told>);
+  std::vector<Told> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(std::as_bytes(std::span{&own, 1}), std::as_writable_bytes(std::span{all}));
+  return all;
+}
+
+/// @param attempt of a rank. @param rank which one. @param what it could not do, after "rank 1".
+/// Throws what that one says, if its part went wrong.
+inline void require_good(const Attempt& attempt, std::size_t rank, std::string_view what) {
+  if (attempt.why.front() == '\0') return;
+  throw Error{attempt.code,
+              "rank " + std::to_string(rank) + " " + std::string{what} + ": " + attempt.why.data(),
+              static_cast<Rank>(rank)};
+}
+
 /// Collective. @param ranks who tell each other. @param own of this one. @param what they could not
 /// do, after "rank 1". Throws, on all, what the first one says whose part went wrong.
 inline void agree(Communicator& ranks, const Attempt& own, std::string_view what) {
-  std::vector<Attempt> all(static_cast<std::size_t>(ranks.size()));
-  ranks.all_gather(std::as_bytes(std::span{&own, 1}), std::as_writable_bytes(std::span{all}));
-  for (std::size_t rank = 0; rank < all.size(); ++rank)
-    if (all[rank].why.front() != '\0')
-      throw Error{
-          all[rank].code,
-          "rank " + std::to_string(rank) + " " + std::string{what} + ": " + all[rank].why.data(),
-          static_cast<Rank>(rank)};
+  const std::vector<Attempt> all = tell(ranks, own);
+  for (std::size_t rank = 0; rank < all.size(); ++rank) require_good(all[rank], rank, what);
+}
+
+/// Likewise. @tparam Told trivially copyable. @param result of the part. @return those of all
+/// ranks.
+template <class Told>
+[[nodiscard]] std::vector<Told> agree(Communicator& ranks, const Attempt& own, const Told& result,
+                                      std::string_view what) {
+  struct Said {
+    Attempt attempt{};
+    Told result{};
+  };
+  std::vector<Told> results;
+  std::size_t rank = 0;
+  for (const Said& said : tell(ranks, Said{own, result})) {
+    require_good(said.attempt, rank++, what);
+    results.push_back(said.result);
+  }
+  return results;
 }
 
 }  // namespace tutti::inline v0::cuda

@@ -2,16 +2,25 @@
 #include <tutti/cuda.hpp>
 #include <tutti/spi/communicator.hpp>
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "agree.hpp"
 #include "chosen_device.hpp"
 #include "host_connect.hpp"
 #include "nccl_connect.hpp"
 
 namespace tutti::inline v0::cuda {
 namespace {
+
+/// What a rank tells all others, so that they go on together or not at all.
+struct Report {
+  std::array<std::uint8_t, 16> uuid{};  // of its GPU
+  bool takes_nccl = true;               // whether its messages go by NCCL
+};
 
 void require_distinct(const std::vector<Report>& all) {
   for (std::size_t rank = 0; rank < all.size(); ++rank)
@@ -55,8 +64,9 @@ std::shared_ptr<StreamTransport> streams_or_refusal(Communicator& world) {
 void attach(Communicator& world, const Options& options) {
   std::shared_ptr<const Device> device;
   std::shared_ptr<const Nccl> nccl;
+  Attempt attempt;
   Report own;
-  attempt(own, [&] {
+  attempt.make([&] {
     own.takes_nccl = takes_nccl(options);
     if (options.timeout <= Duration::zero())
       throw Error{ErrorCode::invalid_argument, "the timeout must be more than zero"};
@@ -65,7 +75,7 @@ void attach(Communicator& world, const Options& options) {
     own.uuid = device->uuid();
     if (own.takes_nccl) nccl = std::make_shared<const Nccl>();
   });
-  const std::vector<Report> all = agree(world, own);
+  const std::vector<Report> all = agree(world, attempt, own, "cannot attach a GPU");
   require_alike(all);
   std::shared_ptr<StreamTransport> streams;
   if (own.takes_nccl) {

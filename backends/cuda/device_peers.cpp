@@ -25,22 +25,46 @@ CUstream on(Stream stream) noexcept {
 }  // namespace
 
 DevicePeers::DevicePeers(std::shared_ptr<const Device> device, Communicator ranks,
-                         std::size_t scratch)
+                         std::size_t scratch, Duration patience)
     : device_{std::move(device)}, ranks_{std::move(ranks)},
-      boxes_{device_, ranks_, sizeof(Box) * static_cast<std::size_t>(ranks_.size())}, scratch_{
-                                                                                          device_,
-                                                                                          ranks_,
-                                                                                          scratch} {
+      boxes_{device_, ranks_, sizeof(Box) * static_cast<std::size_t>(ranks_.size())},
+      scratch_{device_, ranks_, scratch}, patience_{patience} {
   clear(boxes_.own(), boxes_.bytes());
   ranks_.barrier();  // before it peers may tell nothing
 }
 
-/// Memory that peers still see must not be given back.
 DevicePeers::~DevicePeers() {
+  finish_calls();
   boxes_.close();
   scratch_.close();
   for (const Owned& owned : owned_) owned.region->close();
-  static_cast<void>(ranks_.try_().barrier({.timeout = kLetGo}));
+  await_processes();
+}
+
+/// The streams of calls access memory of peers.
+void DevicePeers::finish_calls() noexcept {
+  if (!before_) return;
+  const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
+  const Duration deadline = deadline_after(now(), patience_);
+  try {
+    while (!before_->is_done()) {
+      if (now() >= deadline) return abort();
+      std::this_thread::sleep_for(kNap);
+    }
+  } catch (const Error&) {
+    abort();  // the GPU does nothing any more
+  }
+}
+
+/// Memory that another process sees must not be given back. Where calls have failed it may be that
+/// one never comes.
+void DevicePeers::await_processes() noexcept {
+  if (!boxes_.is_seen_by_processes()) return;
+  const Duration most = is_aborted_ ? std::min<Duration>(patience_, kLetGo) : patience_;
+  if (ranks_.try_().barrier({.timeout = most})) return;
+  boxes_.allocation()->keep();
+  scratch_.allocation()->keep();
+  for (const Owned& owned : owned_) owned.region->allocation()->keep();
 }
 
 void DevicePeers::clear(CUdeviceptr data, std::size_t bytes) const {
@@ -76,9 +100,9 @@ std::shared_ptr<std::byte> DevicePeers::allocate(std::size_t bytes) {
     region =
         owned_.emplace_back(std::make_unique<SharedRegion>(device_, ranks_, bytes)).region.get();
   clear(region->own(), bytes);
-  // The region stays; this only tells whether somebody uses it.
+  // The region stays; this tells whether somebody uses it, who may do so longer than it lives.
   const std::shared_ptr<std::byte> user{reinterpret_cast<std::byte*>(region->own()),
-                                        [](std::byte*) {}};
+                                        [memory = region->allocation()](std::byte*) {}};
   const auto owned =
       std::ranges::find(owned_, region, [](const Owned& each) { return each.region.get(); });
   owned->user = user;
@@ -204,6 +228,7 @@ void DevicePeers::let_go() const noexcept {
 }
 
 void DevicePeers::abort() noexcept {
+  is_aborted_ = true;
   if (!current_.is_some()) return;
   device_->within([this] {
     const DriverCalls& calls = device_->driver().calls();

@@ -22,10 +22,12 @@ class DevicePeers final : public StreamPeers {
  public:
   /// Collective. @param device of the own rank, not null. @param ranks that see each other, no more
   /// than kPeerPlaces; for whatever is collective. @param scratch bytes that lend has, equal on
-  /// all. Throws as SharedRegion.
-  DevicePeers(std::shared_ptr<const Device> device, Communicator ranks, std::size_t scratch);
-
-  /// Ends when all ranks have come to this, or some seconds are over.
+  /// all. @param patience how long the end waits: for calls that are not done, and then until other
+  /// processes see this rank's memory no more. Throws as SharedRegion.
+  DevicePeers(std::shared_ptr<const Device> device, Communicator ranks, std::size_t scratch,
+              Duration patience);
+  /// Calls that are not done in time are aborted. What another process may still see stays until
+  /// this one ends.
   ~DevicePeers() override;
 
   /// Collective. @param bytes more than zero, equal on all ranks. @return memory that peers see,
@@ -76,6 +78,8 @@ class DevicePeers final : public StreamPeers {
   [[nodiscard]] bool is_captured(Stream stream) const;
   void store_beside(CUdeviceptr to, std::uint64_t value) const noexcept;
   void let_go() const noexcept;
+  void finish_calls() noexcept;
+  void await_processes() noexcept;
 
   /// A stream that ends with this.
   struct Side {
@@ -91,6 +95,8 @@ class DevicePeers final : public StreamPeers {
   SharedRegion scratch_;
   std::vector<Owned> owned_{};
   std::size_t lent_ = 0;
+  Duration patience_;
+  bool is_aborted_ = false;
   Stream current_{};                 // of the call
   std::unique_ptr<Event> before_{};  // the end of the call before, if it is in no graph
 };

@@ -36,14 +36,14 @@ Communicator second_of(Communicator& world) {
 }
 
 /// @return memory that all ranks see of each other; null, on all alike, where they do not.
-std::shared_ptr<DevicePeers> peers_of(Communicator& world,
-                                      const std::shared_ptr<const Device>& device) {
+std::shared_ptr<DevicePeers> peers_of(Communicator& world, const HostStreams::Parts& parts) {
   if (world.size() == 1 || world.size() > static_cast<int>(kPeerPlaces)) return nullptr;
   CommunicatorOptions options = world.options();
   options.progress = {};
   options.progress_thread = false;
   try {
-    return std::make_shared<DevicePeers>(device, world.duplicate(options, kKey), kPeerScratch);
+    return std::make_shared<DevicePeers>(parts.device, world.duplicate(options, kKey), kPeerScratch,
+                                         parts.timeout);
   } catch (const SharedRegion::Unseen&) {
     return nullptr;  // messages go over the host, as between hosts
   }
@@ -59,7 +59,7 @@ std::shared_ptr<HostStreams> connect_host(Communicator& world, const HostStreams
   std::uint64_t direct_bytes = transport_of(*second).capabilities().device_bytes;
   world.all_reduce(std::span{&direct_bytes, 1}, max);
   HostStreams::Parts all = parts;
-  all.peers = peers_of(world, parts.device);
+  all.peers = peers_of(world, parts);
   std::shared_ptr<HostStreams> streams;
   own.make([&] {
     streams = std::make_shared<HostStreams>(all, std::move(*second),

@@ -1,30 +1,23 @@
 #include "nccl_connect.hpp"
 
-#include <string>
+#include "agree.hpp"
 
 namespace tutti::inline v0::cuda {
+namespace {
 
-std::vector<Report> agree(Communicator& world, const Report& own) {
-  std::vector<Report> all(static_cast<std::size_t>(world.size()));
-  world.all_gather(std::as_bytes(std::span{&own, 1}), std::as_writable_bytes(std::span{all}));
-  for (std::size_t rank = 0; rank < all.size(); ++rank)
-    if (all[rank].why.front() != '\0')
-      throw Error{all[rank].code,
-                  "rank " + std::to_string(rank) + " cannot attach a GPU: " + all[rank].why.data(),
-                  static_cast<Rank>(rank)};
-  return all;
-}
+constexpr const char* kAttach = "cannot attach a GPU";
+
+}  // namespace
 
 std::shared_ptr<NcclStreams> connect_nccl(Communicator& world, const NcclStreams::Parts& parts) {
-  Report own;
+  Attempt own;
+  ncclUniqueId id{};
   if (world.rank() == 0)
-    attempt(own, [&] { parts.nccl->check(parts.nccl->calls().unique_id(&own.id), "start NCCL"); });
-  const std::vector<Report> all = agree(world, own);
+    own.make([&] { parts.nccl->check(parts.nccl->calls().unique_id(&id), "start NCCL"); });
+  id = agree(world, own, id, kAttach).front();
   std::shared_ptr<NcclStreams> streams;
-  attempt(own, [&] {
-    streams = std::make_shared<NcclStreams>(parts, all.front().id, world.rank(), world.size());
-  });
-  static_cast<void>(agree(world, own));
+  own.make([&] { streams = std::make_shared<NcclStreams>(parts, id, world.rank(), world.size()); });
+  agree(world, own, kAttach);
   return streams;
 }
 

@@ -1,11 +1,10 @@
 #include "shared_regions.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 #include <fstream>
-#include <new>
 #include <utility>
 
 #include <tutti/error.hpp>
@@ -25,68 +24,110 @@ std::array<char, kLine> system_of_this_process() {
   return text;
 }
 
+/// Processes of other namespaces may have equal numbers.
+std::uint64_t namespace_of_this_process() {
+  struct stat about {};
+  return ::stat("/proc/self/ns/pid", &about) == 0 ? about.st_ino : 0;
+}
+
 }  // namespace
+
+SharedRegion::Allocation::Allocation(std::shared_ptr<const Device> device, std::size_t bytes)
+    : device_{std::move(device)} {
+  const Device::Current current{*device_};
+  const Driver& driver = device_->driver();
+  const CUresult result = driver.calls().allocate_now(&data_, bytes);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    throw Error{ErrorCode::transport, "memory of the GPU is exhausted"};
+  driver.check(result, "allocate memory of a GPU");
+}
+
+SharedRegion::Allocation::~Allocation() {
+  if (!is_kept_) device_->free(data_);
+}
 
 /// What a rank tells others of its memory.
 struct SharedRegion::Offer {
   std::array<char, kLine> system{};
   std::int64_t process = 0;
-  int device = 0;  // as that process counts
-  CUdeviceptr data = 0;
+  std::uint64_t processes = 0;  // the namespace in which that number is one process'
+  int device = 0;               // as that process counts
+  const std::shared_ptr<Allocation>* memory = nullptr;  // in that process
   CUipcMemHandle handle{};
+
+  [[nodiscard]] bool is_of_process_of(const Offer& other) const noexcept {
+    return process == other.process && processes == other.processes;
+  }
 };
 
 SharedRegion::SharedRegion(std::shared_ptr<const Device> device, Communicator& ranks,
                            std::size_t bytes)
     : device_{std::move(device)}, bytes_{bytes}, mapped_(static_cast<std::size_t>(ranks.size())),
       seen_(mapped_.size()) {
-  const Driver& driver = device_->driver();
-  Offer own{
-      .system = system_of_this_process(), .process = ::getpid(), .device = device_->ordinal()};
+  Offer own{.system = system_of_this_process(),
+            .process = ::getpid(),
+            .processes = namespace_of_this_process(),
+            .device = device_->ordinal()};
   Attempt attempt;
   attempt.make([&] {
+    own_ = std::make_shared<Allocation>(device_, bytes_);
     const Device::Current current{*device_};
-    if (driver.calls().allocate_now(&own_, bytes_) == CUDA_ERROR_OUT_OF_MEMORY)
-      throw Error{ErrorCode::transport, "memory of the GPU is exhausted"};
-    own.data = own_;
-    driver.check(driver.calls().share(&own.handle, own_), "share memory of a GPU");
+    const Driver& driver = device_->driver();
+    driver.check(driver.calls().share(&own.handle, own_->data()), "share memory of a GPU");
   });
+  agree(ranks, attempt, "shares no memory of its GPU");
   try {
-    agree(ranks, attempt, "shares no memory of its GPU");
-    std::vector<Offer> offers(mapped_.size());
-    ranks.all_gather(std::as_bytes(std::span{&own, 1}), std::as_writable_bytes(std::span{offers}));
-    attempt.make([&] {
-      const Device::Current current{*device_};
-      for (Rank rank = 0; rank < ranks.size(); ++rank)
-        open(rank, offers[static_cast<std::size_t>(rank)], own);
-    });
-    try {
-      agree(ranks, attempt, "cannot see memory of other GPUs");
-    } catch (const Error& error) {
-      throw Unseen{error};
-    }
+    open_all(ranks, own);
     ranks.all_to_all(std::span<const CUdeviceptr>{mapped_}, std::span{seen_});
   } catch (...) {
     close();
-    give_back();
     throw;
   }
 }
 
 SharedRegion::~SharedRegion() {
   close();
-  give_back();
+}
+
+/// Threads take a share in what an offer points at, which is there until all have said that they
+/// are through; for ever if they cannot say so.
+void SharedRegion::open_all(Communicator& ranks, const Offer& own) {
+  auto shared = std::make_unique<std::shared_ptr<Allocation>>(own_);
+  Offer offer = own;
+  offer.memory = shared.get();
+  Attempt attempt;
+  std::vector<Attempt> all;
+  try {
+    const std::vector<Offer> offers = tell(ranks, offer);
+    attempt.make([&] {
+      const Device::Current current{*device_};
+      for (Rank rank = 0; rank < ranks.size(); ++rank)
+        open(rank, offers[static_cast<std::size_t>(rank)], own);
+    });
+    all = tell(ranks, attempt);
+  } catch (...) {
+    static_cast<void>(shared.release());
+    throw;
+  }
+  try {
+    for (std::size_t rank = 0; rank < all.size(); ++rank)
+      require_good(all[rank], rank, "cannot see memory of other GPUs");
+  } catch (const Error& error) {
+    throw Unseen{error};
+  }
 }
 
 void SharedRegion::open(Rank rank, const Offer& offer, const Offer& own) {
   CUdeviceptr& place = mapped_[static_cast<std::size_t>(rank)];
   if (offer.system != own.system)
     throw Error{ErrorCode::transport, "rank " + std::to_string(rank) + " is on another host"};
-  if (offer.process == own.process) {
+  if (offer.is_of_process_of(own)) {
     device_->see(offer.device);
-    place = offer.data;
+    borrowed_.push_back(*offer.memory);
+    place = borrowed_.back()->data();
     return;
   }
+  has_processes_ = true;
   const Driver& driver = device_->driver();
   driver.check(driver.calls().open_shared(&place, offer.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
                ("open memory of the GPU of rank " + std::to_string(rank)).c_str());
@@ -98,10 +139,7 @@ void SharedRegion::close() noexcept {
     for (const CUdeviceptr place : opened_) device_->driver().calls().close_shared(place);
   });
   opened_.clear();
-}
-
-void SharedRegion::give_back() noexcept {
-  if (own_ != 0) device_->free(std::exchange(own_, 0));
+  borrowed_.clear();
 }
 
 }  // namespace tutti::inline v0::cuda

@@ -2,6 +2,7 @@
 /// Memory of GPUs that the ranks of one host see of each other.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -16,17 +17,36 @@
 namespace tutti::inline v0::cuda {
 
 /// Memory of equal size on each rank, in which all others read and write: of another process by
-/// CUDA IPC, of another thread by peer access. It ends with this, when no peer uses it any more.
+/// CUDA IPC, of another thread by peer access. Among threads it ends with the last region that sees
+/// it. Another process is to close its region before this one ends.
 class SharedRegion {
  public:
+  /// Memory of a GPU, which ends with this.
+  class Allocation {
+   public:
+    /// @param device not null. @param bytes more than zero. Throws Error{transport}.
+    Allocation(std::shared_ptr<const Device> device, std::size_t bytes);
+    Allocation(const Allocation&) = delete;
+    Allocation& operator=(const Allocation&) = delete;
+    ~Allocation();
+    [[nodiscard]] CUdeviceptr data() const noexcept { return data_; }
+    /// It is not given back before the process ends: another one may still see it.
+    void keep() noexcept { is_kept_ = true; }
+
+   private:
+    std::shared_ptr<const Device> device_;
+    CUdeviceptr data_ = 0;
+    std::atomic<bool> is_kept_{false};
+  };
+
   /// Ranks do not see each other's memory: they are on other hosts, or nothing joins their GPUs.
   class Unseen : public Error {
    public:
     explicit Unseen(const Error& why) : Error{why} {}
   };
   /// Collective. @param device of the own rank, not null. @param ranks that take part. @param bytes
-  /// of each rank, equal on all; more than zero. Throws, on all alike, Unseen; Error{transport} where there is
-  /// no memory.
+  /// of each rank, equal on all; more than zero. Throws, on all alike, Unseen; Error{transport}
+  /// where there is no memory.
   SharedRegion(std::shared_ptr<const Device> device, Communicator& ranks, std::size_t bytes);
   SharedRegion(const SharedRegion&) = delete;
   SharedRegion& operator=(const SharedRegion&) = delete;
@@ -34,8 +54,12 @@ class SharedRegion {
 
   /// This rank sees the others' memory no more: before they give it back.
   void close() noexcept;
+  /// @return whether another process sees the own memory.
+  [[nodiscard]] bool is_seen_by_processes() const noexcept { return has_processes_; }
+  /// @return what the own memory lies in; whoever has it may use it longer than this lives.
+  [[nodiscard]] const std::shared_ptr<Allocation>& allocation() const noexcept { return own_; }
   /// @return the own memory.
-  [[nodiscard]] CUdeviceptr own() const noexcept { return own_; }
+  [[nodiscard]] CUdeviceptr own() const noexcept { return own_->data(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   /// @param rank any. @return where this rank sees that one's memory.
   [[nodiscard]] CUdeviceptr of(Rank rank) const {
@@ -48,20 +72,22 @@ class SharedRegion {
   /// @param data any address of the own rank. @param bytes from there on. @return whether they lie
   /// here.
   [[nodiscard]] bool contains(const std::byte* data, std::size_t bytes) const noexcept {
-    return address_of(data) >= own_ && address_of(data) + bytes <= own_ + bytes_;
+    return address_of(data) >= own() && address_of(data) + bytes <= own() + bytes_;
   }
 
  private:
   struct Offer;
+  void open_all(Communicator& ranks, const Offer& own);
   void open(Rank rank, const Offer& offer, const Offer& own);
-  void give_back() noexcept;
 
   std::shared_ptr<const Device> device_;
   std::size_t bytes_;
-  CUdeviceptr own_ = 0;
+  std::shared_ptr<Allocation> own_{};
   std::vector<CUdeviceptr> mapped_{};
   std::vector<CUdeviceptr> seen_{};
-  std::vector<CUdeviceptr> opened_{};  // by CUDA IPC
+  std::vector<CUdeviceptr> opened_{};                    // by CUDA IPC
+  std::vector<std::shared_ptr<Allocation>> borrowed_{};  // of threads
+  bool has_processes_ = false;
 };
 
 }  // namespace tutti::inline v0::cuda

@@ -29,7 +29,7 @@ constexpr std::size_t kScratch = std::size_t{8} << 20;
 class OnlyPeers final : public cuda::DeviceStreams {
  public:
   OnlyPeers(std::shared_ptr<const cuda::Device> device, Communicator& world)
-      : DeviceStreams{device}, peers_{std::move(device), world.duplicate({}), kScratch} {}
+      : DeviceStreams{device}, peers_{std::move(device), world.duplicate({}), kScratch, 5s} {}
   [[nodiscard]] std::string name() const override { return "peers"; }
   [[nodiscard]] Tariff tariff() const override { return {}; }
   [[nodiscard]] std::shared_ptr<StreamTransport> divide(Communicator&) override { return nullptr; }

@@ -1,6 +1,10 @@
 // Ranks that are processes, each with a GPU, on the stand-ins for the driver and NCCL: messages by
 // NCCL, over the host's shared memory, over an MPI, and in memory of peers by CUDA IPC.
+#include <chrono>
+#include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -15,6 +19,7 @@ namespace tutti::harness {
 namespace {
 
 using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kCount = 50'000;
 
@@ -75,6 +80,49 @@ TEST(GpuProcesses, SendOverAnMpi) {
     EXPECT_NE(std::string{error.what()}.find("MPI_THREAD_MULTIPLE"), std::string::npos)
         << error.what();
   }
+}
+
+/// A process that is through waits until the others see memory of its GPU no more.
+TEST(GpuProcesses, EndTogether) {
+  std::optional<Communicator> world{mpi::init(MPI_COMM_WORLD)};
+  const Rank rank = world->rank();
+  const int size = world->size();
+  cuda::attach(*world, {.device = rank, .transport = "host", .timeout = 20s});
+  if (rank > 0) std::this_thread::sleep_for(300ms);
+  const auto start = Clock::now();
+  world.reset();
+  const auto elapsed = Clock::now() - start;
+  EXPECT_LT(elapsed, 10s);
+  if (rank == 0 && size > 1) {
+    EXPECT_GT(elapsed, 200ms);
+  }
+}
+
+/// But not for ever: those that go on then find out that it is gone.
+TEST(GpuProcesses, FindARankThatHasEnded) {
+  std::optional<Communicator> world{mpi::init(MPI_COMM_WORLD)};
+  const Rank rank = world->rank();
+  if (world->size() == 1) GTEST_SKIP() << "there is nobody to go on";
+  cuda::attach(*world, {.device = rank, .transport = "host", .timeout = 300ms});
+  const auto start = Clock::now();
+  if (rank == 0) {
+    world.reset();
+    EXPECT_GT(Clock::now() - start, 250ms);
+    EXPECT_LT(Clock::now() - start, 5s);
+    return;
+  }
+  cuda::DeviceMemory memory{
+      std::make_shared<const cuda::Device>(std::make_shared<const cuda::Driver>(), rank)};
+  std::byte* const data = memory.allocate(kCount * sizeof(float));
+  const std::span<float> elements{reinterpret_cast<float*>(data), kCount};
+  try {
+    world->all_reduce(elements, sum, {.timeout = 20s, .stream = Stream::own()});
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(error.code(), ErrorCode::timeout) << error.what();
+  }
+  EXPECT_LT(Clock::now() - start, 15s);
+  memory.deallocate(data, kCount * sizeof(float));
 }
 
 }  // namespace

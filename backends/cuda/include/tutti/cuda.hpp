@@ -27,20 +27,24 @@ struct Options {
   /// that differ are then Error{mismatch} on all ranks, and each costs a small all_gather of the
   /// host. Without it they wait for each other until `wait` gives up. Equal on all ranks.
   bool compare_calls = false;
-  /// How long NCCL's start, and its end, may take; or over the host the end of calls that are not
-  /// done when the communicator ends.
+  /// How long NCCL's start, and its end, may take. Over the host: how long the end of the
+  /// communicator waits for calls that are not done, and then until other processes of the host,
+  /// which see memory of this GPU, end theirs too.
   Duration timeout = std::chrono::seconds{60};
 };
 
 /// Attaches a GPU on each rank, so that the communicator takes calls with Options::stream: our
-/// algorithms then run on the GPU, as messages of NCCL and kernels of our own, in the order of the
-/// stream, and the host waits for nothing. Collective, over the host's transport. Calls without a
-/// stream on memory of the host are the host's as before; on memory of the GPU they run on a stream
-/// of our own, and end before they return. Groups and splits of it have the same GPU.
-/// @param world of ranks, no two of which have the same GPU. @param options see Options.
+/// algorithms then run on the GPU, as messages and kernels of our own, in the order of the stream,
+/// and the host waits for nothing. Collective, over the host's transport. Calls without a stream on
+/// memory of the host are the host's as before; on memory of the GPU they run on a stream of our
+/// own, and end before they return. Groups and splits of it have the same GPU.
+/// @param world of ranks, no two of which have the same GPU unless messages go by "host"; then it
+/// can be divided, and its transport may be called by a thread of ours: over an MPI that needs
+/// MPI_THREAD_MULTIPLE. @param options see Options.
 /// Throws, on all ranks alike, Error{transport} that says which rank lacks what: the driver, a GPU,
-/// NCCL 2.18 or newer; Error{invalid_argument} that names two ranks with one GPU, or a GPU that is
-/// not there; Error{timeout}.
+/// NCCL 2.18 or newer; Error{invalid_argument} that names two ranks with one GPU, a GPU that is not
+/// there, or what the communicator cannot; Error{mismatch} where ranks differ in
+/// Options::transport; Error{timeout}.
 TUTTI_API void attach(Communicator& world, const Options& options = {});
 
 /// Waits until a stream has done all that was enqueued on it, as cudaStreamSynchronize does, but
