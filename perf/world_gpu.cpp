@@ -40,7 +40,7 @@ class GpuWorld final : public World {
 
   std::unique_ptr<World> world_;
   std::unique_ptr<cuda::TimedStream> gpu_;  // of the world, so it ends first
-  bool has_library_ = streams_of(world_->communicator())->name() == "nccl";
+  bool has_library_ = streams_of(world_->communicator())->name() != "host";
 };
 
 }  // namespace
