@@ -20,6 +20,7 @@ namespace {
 struct Report {
   std::array<std::uint8_t, 16> uuid{};  // of its GPU
   bool takes_nccl = true;               // whether its messages go by NCCL
+  bool is_visible = false;              // whether peers are to see its memory
 };
 
 void require_distinct(const std::vector<Report>& all) {
@@ -42,15 +43,28 @@ bool takes_nccl(const Options& options) {
   return options.transport == "nccl";
 }
 
+[[noreturn]] void refuse_difference(std::size_t rank, const std::string& own,
+                                    const std::string& first) {
+  throw Error{ErrorCode::mismatch,
+              "rank " + std::to_string(rank) + " attaches its GPU " + own + ", and rank 0 " +
+                  first + "; all ranks must say the same",
+              static_cast<Rank>(rank)};
+}
+
 /// Ranks that go on differently would wait for each other.
 void require_alike(const std::vector<Report>& all) {
-  for (std::size_t rank = 1; rank < all.size(); ++rank)
+  const auto by = [](const Report& report) {
+    return report.takes_nccl ? "by 'nccl'" : "by 'host'";
+  };
+  const auto with = [](const Report& report) {
+    return report.is_visible ? "with visible memory" : "without visible memory";
+  };
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank].takes_nccl != all.front().takes_nccl)
-      throw Error{ErrorCode::mismatch,
-                  "rank " + std::to_string(rank) + " attaches its GPU by '" +
-                      (all[rank].takes_nccl ? "nccl" : "host") + "', and rank 0 by '" +
-                      (all.front().takes_nccl ? "nccl" : "host") + "'; all ranks must say the same",
-                  static_cast<Rank>(rank)};
+      refuse_difference(rank, by(all[rank]), by(all.front()));
+    if (all[rank].is_visible != all.front().is_visible)
+      refuse_difference(rank, with(all[rank]), with(all.front()));
+  }
 }
 
 std::shared_ptr<StreamTransport> streams_or_refusal(Communicator& world) {
@@ -68,6 +82,7 @@ void attach(Communicator& world, const Options& options) {
   Report own;
   attempt.make([&] {
     own.takes_nccl = takes_nccl(options);
+    own.is_visible = options.visible;
     if (options.timeout <= Duration::zero())
       throw Error{ErrorCode::invalid_argument, "the timeout must be more than zero"};
     const auto driver = std::make_shared<const Driver>();
@@ -80,7 +95,7 @@ void attach(Communicator& world, const Options& options) {
   std::shared_ptr<StreamTransport> streams;
   if (own.takes_nccl) {
     require_distinct(all);
-    streams = connect_nccl(world, {nccl, device, options.timeout});
+    streams = connect_nccl(world, {nccl, device, options.timeout, options.visible});
   } else streams = connect_host(world, {device, options.timeout});
   attach_streams(world, std::move(streams), options.compare_calls);
 }
