@@ -12,6 +12,7 @@
 
 #include "device_streams.hpp"
 #include "nccl.hpp"
+#include "places.hpp"
 
 namespace tutti::inline v0::cuda {
 
@@ -23,6 +24,7 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
     std::shared_ptr<const Nccl> nccl;
     std::shared_ptr<const Device> device;
     Duration timeout;  ///< Of NCCL's start and end.
+    Places places{};   ///< Of the ranks.
   };
   /// Collective: connects the ranks. @param parts see there. @param id of rank 0's making, the same
   /// on all. @param self the own rank. @param size how many. Throws Error{timeout, transport}.
@@ -30,7 +32,10 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
   ~NcclStreams() override;
 
   [[nodiscard]] std::string name() const override { return "nccl"; }
-  [[nodiscard]] Tariff tariff() const override;
+  [[nodiscard]] Tariff tariff() const override { return nccl_tariff(parts_.places); }
+  [[nodiscard]] std::vector<Locality> localities() const override {
+    return parts_.places.localities;
+  }
   [[nodiscard]] std::shared_ptr<StreamTransport> divide(Communicator& part) override;
   [[nodiscard]] std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) override;
   void exchange(std::span<const StreamMessage> messages, Stream stream) override;
@@ -50,6 +55,7 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
   void send_or_receive(const StreamMessage& message, CUstream stream) const;
 
   Parts parts_;
+  Rank self_;
   int size_;
   ncclComm_t communicator_ = nullptr;  // null after abort
   std::optional<Error> failure_{};     // what abort was told
