@@ -2,8 +2,6 @@
 #include <tutti/cuda.hpp>
 #include <tutti/spi/communicator.hpp>
 
-#include <array>
-#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,15 +16,15 @@ namespace {
 
 /// What a rank tells all others, so that they go on together or not at all.
 struct Report {
-  std::array<std::uint8_t, 16> uuid{};  // of its GPU
-  bool takes_nccl = true;               // whether its messages go by NCCL
-  bool is_visible = false;              // whether peers are to see its memory
+  Place place{};            // of its GPU
+  bool takes_nccl = true;   // whether its messages go by NCCL
+  bool is_visible = false;  // whether peers are to see its memory
 };
 
 void require_distinct(const std::vector<Report>& all) {
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     for (std::size_t other = 0; other < rank; ++other)
-      if (all[rank].uuid == all[other].uuid)
+      if (all[rank].place.uuid == all[other].place.uuid)
         throw Error{ErrorCode::invalid_argument,
                     "ranks " + std::to_string(other) + " and " + std::to_string(rank) +
                         " have the same GPU; give each rank its own, such as by "
@@ -87,16 +85,19 @@ void attach(Communicator& world, const Options& options) {
       throw Error{ErrorCode::invalid_argument, "the timeout must be more than zero"};
     const auto driver = std::make_shared<const Driver>();
     device = std::make_shared<const Device>(driver, chosen_device(*driver, options.device));
-    own.uuid = device->uuid();
+    own.place = place_of(*device);
     if (own.takes_nccl) nccl = std::make_shared<const Nccl>();
   });
   const std::vector<Report> all = agree(world, attempt, own, "cannot attach a GPU");
   require_alike(all);
+  std::vector<Place> told;
+  for (const Report& report : all) told.push_back(report.place);
+  const Places places = places_of(told, hosts_of(world));
   std::shared_ptr<StreamTransport> streams;
   if (own.takes_nccl) {
     require_distinct(all);
-    streams = connect_nccl(world, {nccl, device, options.timeout, options.visible});
-  } else streams = connect_host(world, {device, options.timeout});
+    streams = connect_nccl(world, {nccl, device, options.timeout, places, options.visible});
+  } else streams = connect_host(world, {device, options.timeout, places});
   attach_streams(world, std::move(streams), options.compare_calls);
 }
 

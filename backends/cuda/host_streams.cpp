@@ -48,7 +48,9 @@ Tariff HostStreams::tariff() const {
 
 std::shared_ptr<StreamTransport> HostStreams::divide(Communicator& part) {
   check_health();
-  return connect_host(part, {.device = parts_.device, .timeout = parts_.timeout});
+  return connect_host(part, {.device = parts_.device,
+                             .timeout = parts_.timeout,
+                             .places = places_in(part, parts_.places, ranks_.rank())});
 }
 
 void HostStreams::abort(const Error& cause) noexcept {

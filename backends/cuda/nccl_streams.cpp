@@ -18,7 +18,7 @@ constexpr int kLooks = 200;
 }  // namespace
 
 NcclStreams::NcclStreams(Parts parts, const ncclUniqueId& id, Rank self, int size)
-    : DeviceStreams{parts.device}, parts_{std::move(parts)}, size_{size} {
+    : DeviceStreams{parts.device}, parts_{std::move(parts)}, self_{self}, size_{size} {
   const Device::Current current{*parts_.device};
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
@@ -64,18 +64,17 @@ void NcclStreams::settle(ncclResult_t result, const char* what) const {
   parts_.nccl->check(result, what, communicator_);
 }
 
-/// Ten microseconds for a group, 200 GB/s between GPUs of a host, and three accesses to memory of
-/// 3 TB/s for a byte that is reduced.
 Tariff NcclStreams::tariff() const {
-  Tariff tariff{.costs = {.alpha = 10'000'000'000, .beta = 5'000, .gamma = 1'000},
-                .origin = "assumed of GPUs of one host"};
+  Tariff tariff = nccl_tariff(parts_.places);
   if (parts_.peers) tariff.visible = DevicePeers::costs();
   return tariff;
 }
 
 std::shared_ptr<StreamTransport> NcclStreams::divide(Communicator& part) {
   check_health();
-  return connect_nccl(part, parts_);
+  Parts parts = parts_;
+  parts.places = places_in(part, parts_.places, self_);
+  return connect_nccl(part, parts);
 }
 
 void NcclStreams::check_health() const {

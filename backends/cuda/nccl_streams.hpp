@@ -13,6 +13,7 @@
 #include "device_peers.hpp"
 #include "device_streams.hpp"
 #include "nccl.hpp"
+#include "places.hpp"
 
 namespace tutti::inline v0::cuda {
 
@@ -24,6 +25,7 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
     std::shared_ptr<const Nccl> nccl;
     std::shared_ptr<const Device> device;
     Duration timeout;                      ///< Of NCCL's start and end.
+    Places places{};                       ///< Of the ranks.
     bool is_visible = false;               ///< Whether ranks are to see each other's memory.
     std::shared_ptr<DevicePeers> peers{};  ///< Then; null where a rank is alone.
   };
@@ -34,6 +36,9 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
 
   [[nodiscard]] std::string name() const override { return "nccl"; }
   [[nodiscard]] Tariff tariff() const override;
+  [[nodiscard]] std::vector<Locality> localities() const override {
+    return parts_.places.localities;
+  }
   [[nodiscard]] std::shared_ptr<StreamTransport> divide(Communicator& part) override;
   [[nodiscard]] std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) override;
   [[nodiscard]] StreamPeers* peers() noexcept override { return parts_.peers.get(); }
@@ -55,6 +60,7 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
   void send_or_receive(const StreamMessage& message, CUstream stream) const;
 
   Parts parts_;
+  Rank self_;
   int size_;
   ncclComm_t communicator_ = nullptr;  // null after abort
   std::optional<Error> failure_{};     // what abort was told

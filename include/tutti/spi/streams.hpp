@@ -7,9 +7,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <tutti/export.hpp>
 #include <tutti/options.hpp>
+#include <tutti/spi/cores.hpp>
 #include <tutti/spi/costs.hpp>
 #include <tutti/spi/memory.hpp>
 #include <tutti/spi/transport.hpp>
@@ -113,6 +115,9 @@ class TUTTI_API StreamTransport {
   /// @return what messages and bytes are taken to cost, by which algorithms are chosen; equal on
   /// all ranks.
   [[nodiscard]] virtual Tariff tariff() const = 0;
+  /// @return in which part of its host each rank's GPU is; equal on all ranks; empty where they do
+  /// not know.
+  [[nodiscard]] virtual std::vector<Locality> localities() const { return {}; }
   /// Makes the same for a part of its ranks. Collective over them. @param part a communicator of
   /// them, the own one among them. @return what its calls are enqueued on. Throws, on all of them,
   /// Error.
