@@ -66,6 +66,7 @@ void GradientSync::State::end_step() {
   report_step(ending);
   if (is_every(options_.resync_every) && report_.active == world.size())
     broadcast_arrays(options_.state, 0);
+  if (streams_) streams_->hold_program();
 }
 
 /// The same on all ranks.
@@ -168,6 +169,10 @@ void GradientSync::State::verify_gradients() {
 }
 
 void GradientSync::verify_state(std::span<const Parameter> arrays) {
+  if (state_->streams_)
+    throw Error{ErrorCode::invalid_argument,
+                "GradientSync: verify_state is not there on a GPU, whose memory the host does not "
+                "touch"};
   state_->check_arrays(arrays);
   std::string problem;
   for (const Parameter& array : arrays)
