@@ -132,7 +132,13 @@ void StreamCalls::check_call(const Call& call) {
 }
 
 void StreamCalls::check_captured(const StreamedCall& call) const {
-  if (call.is_marked && streams_->is_captured(call.stream))
+  const bool has_messages = call.binding != nullptr && !call.binding->is_visible;
+  const bool moves_once = has_messages && !streams_->is_capturable();
+  if ((!call.is_marked && !moves_once) || !streams_->is_captured(call.stream)) return;
+  if (moves_once)
+    refuse("calls on this stream cannot be captured in a graph: '" + streams_->name() +
+           "' moves each message once; attach the GPU by \"nccl\"");
+  if (call.is_marked)
     refuse(
         "a stream that is captured in a graph does nothing now; what waits for it, such as a "
         "call with a handle, cannot be captured");

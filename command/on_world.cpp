@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "command/fail.hpp"
+#include "command/with_gpus.hpp"
 #include "perf/environment.hpp"
 #include "perf/spawn.hpp"
 #include "perf/sweep_failure.hpp"
@@ -57,8 +59,10 @@ int on_world(const std::string& who, const SweepOptions& options,
   if (options.ranks && *options.ranks > 1 && !is_of_mpi(options.transport) && !launched_size())
     return start_ranks(who, *options.ranks);
   try {
-    const std::unique_ptr<World> world = join_world(
-        options.transport, {.timeout = duration_of(options.timeout_s), .catalog = options.catalog});
+    const Duration timeout = duration_of(options.timeout_s);
+    std::unique_ptr<World> world =
+        join_world(options.transport, {.timeout = timeout, .catalog = options.catalog});
+    if (options.on_gpus) world = with_gpus(std::move(world), timeout);
     return work_on(*world, who, work);
   } catch (const Failure& failure) {
     return fail_alike(who, failure);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <tutti/spi/communicator.hpp>
 
@@ -171,9 +172,17 @@ class Sweep {
       const Problem sized = with_bytes(problem, bytes);
       // Small wishes may round to the same number of elements.
       if (part.problems.empty() || part.problems.back().count != sized.count)
-        part.problems.push_back(sized);
+        add_forms(sized, part.problems);
     }
     return part;
+  }
+
+  // On GPUs each size is measured in place too, as by nccl-tests.
+  void add_forms(Problem problem, std::vector<Problem>& problems) const {
+    problems.push_back(problem);
+    if (!options_.on_gpus || options_.in_place) return;
+    problem.in_place = true;
+    if (has_in_place(problem) && total_bytes(problem) > 0) problems.push_back(problem);
   }
 
   // Rank 0 opens its files; whether that went well is everybody's business.
@@ -199,28 +208,40 @@ class Sweep {
   }
 
   void run_part(const Part& part, ProgressLine& progress) {
-    if (is_reporter()) reports_.table.open(part.name);
+    if (is_reporter())
+      options_.on_gpus ? reports_.table.open_on_gpus(part.name) : reports_.table.open(part.name);
     const Setting setting{world_, options_, is_oversubscribed_, [&] {
                             if (is_reporter()) progress.tick();
                           }};
-    for (const Problem& problem : part.problems) {
+    Halves halves;  // of the size under way
+    for (std::size_t next = 0; next < part.problems.size() && !interrupted_; ++next) {
+      const Problem& problem = part.problems[next];
       progress.at(fmt::format("{} {}", part.name, format_bytes(total_bytes(problem))));
-      const SizeResult result = measure_size(setting, problem, part.candidates);
+      SizeResult result = measure_size(setting, problem, part.candidates);
       progress.done(part.candidates.size());
       interrupted_ = result.interrupted;
-      if (is_reporter()) report(result);
-      if (interrupted_) return;
+      if (!is_reporter()) continue;
+      const Verdict verdict = report(result);
+      if (!options_.on_gpus) {
+        reports_.table.row(result, verdict);
+        continue;
+      }
+      (problem.in_place ? halves.in_place : halves.out_of_place) = {std::move(result), verdict};
+      const bool has_more = next + 1 < part.problems.size() &&
+                            part.problems[next + 1].count == problem.count && !interrupted_;
+      if (!has_more) reports_.table.rows_on_gpus(std::exchange(halves, {}));
     }
   }
 
-  void report(const SizeResult& result) {
+  // Writes it to the files. Returns who won.
+  Verdict report(const SizeResult& result) {
     const Verdict verdict = judge(result);
     tally_.add(result, verdict);
-    reports_.table.row(result, verdict);
     const bool has_auto = std::ranges::any_of(result.measured, [](const Measured& measured) {
       return measured.candidate.kind == Kind::automatic && !measured.times_us.empty();
     });
-    if (has_auto && is_collective(result.problem))
+    const bool is_told = result.problem.in_place && !options_.in_place;  // out of place
+    if (has_auto && is_collective(result.problem) && !is_told)
       reports_.record(choice_of(world_, result.problem, options_.buffers == "visible"));
     for (std::size_t i = 0; i < result.measured.size(); ++i) {
       if (verdict.summaries[i].samples == 0) continue;
@@ -229,15 +250,23 @@ class Sweep {
                       .summary = verdict.summaries[i],
                       .against_best = verdict.against_best[i],
                       .standing = verdict.standings[i],
-                      .transport = transport_of(world_.communicator()).capabilities().name,
+                      .transport = transport_name(),
                       .buffers = options_.buffers,
-                      .hosts = hosts_};
+                      .hosts = hosts_,
+                      .graph = options_.graph};
       reports_.csv.write(csv_row(cell));
       reports_.record(json_of(cell));
       if (!reports_.baseline) continue;
       if (const auto line = reports_.baseline->slower(cell, options_.fail_over))
         reports_.slower.push_back(*line);
     }
+    return verdict;
+  }
+
+  [[nodiscard]] std::string transport_name() {
+    Communicator& communicator = world_.communicator();
+    if (world_.gpu() != nullptr) return streams_of(communicator)->name();
+    return transport_of(communicator).capabilities().name;
   }
 
   [[nodiscard]] nlohmann::ordered_json summary() const {
@@ -329,7 +358,8 @@ int sweep(SweepFlags flags) {
 
 void add_sweep(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<SweepFlags>();
-  CLI::App* command = app.add_subcommand("sweep", "measure every algorithm beside the MPI's own");
+  CLI::App* command =
+      app.add_subcommand("sweep", "measure every algorithm beside the MPI's, or NCCL's, own");
   declare_flags(*command, *flags);
   command->callback([flags, command, &run] {
     if (!flags->replay.empty()) refuse_beside_replay(*command);

@@ -17,6 +17,12 @@ def lines_of(cells):
     return lines
 
 
+def in_one_form(cells):
+    """Those out of place, where a sweep on GPUs measured sizes in place too; else all."""
+    apart = [cell for cell in cells if str(cell.get("in_place")).lower() != "true"]
+    return apart or cells
+
+
 def yardsticks(lines):
     """What times are compared with: a name, and the time of every size."""
     if "native" in lines:

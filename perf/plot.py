@@ -14,7 +14,7 @@ import io
 import json
 import sys
 
-from curves import winners, yardsticks
+from curves import in_one_form, winners, yardsticks
 from drawing import AUTO_COLOR, COLORS, NATIVE_COLOR, bytes_text, rate_text, time_text
 from pictures import plt, read_text, save
 from plot_gradients import draw_gradients
@@ -60,7 +60,7 @@ def label_of(row):
 def group(rows):
     """collective -> label -> cells, ascending in bytes."""
     collectives = {}
-    for row in rows:
+    for row in in_one_form(rows):
         for name in NUMBERS:
             row[name] = float(row[name])
         if row["bytes"] > 0:  # a barrier has no size to draw over

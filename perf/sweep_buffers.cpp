@@ -22,36 +22,53 @@ std::shared_ptr<std::byte> allocate_private(std::size_t bytes) {
   return {memory, [](std::byte* given) { std::free(given); }};
 }
 
-Buffers::Block::Block(std::size_t size, const Allocate& allocate) : bytes{size} {
-  const std::size_t whole = (bytes + kGuard - 1) / kGuard * kGuard + 2 * kGuard;
-  memory = allocate(whole);
-  std::memset(memory.get(), static_cast<int>(kGuardByte), whole);
+Buffers::Block::Block(std::size_t size, const Allocate& allocate, cuda::TimedStream* stream)
+    : bytes{size}, whole{(bytes + kGuard - 1) / kGuard * kGuard + 2 * kGuard}, memory{allocate(
+                                                                                   whole)},
+      host{stream == nullptr ? memory : allocate_private(whole)}, gpu{stream} {
+  std::memset(host.get(), static_cast<int>(kGuardByte), whole);
+  if (gpu != nullptr) gpu->copy(memory.get(), host.get(), whole);
 }
 
 std::byte* Buffers::Block::data() const noexcept {
   return memory.get() + kGuard;
 }
 
+std::byte* Buffers::Block::on_host(const void* address) const noexcept {
+  return host.get() + (static_cast<const std::byte*>(address) - memory.get());
+}
+
+void Buffers::Block::store(void* to, std::size_t count) const {
+  if (gpu != nullptr) gpu->copy(static_cast<std::byte*>(to), on_host(to), count);
+}
+
+void Buffers::Block::load() const {
+  if (gpu != nullptr) gpu->copy(host.get(), memory.get(), whole);
+}
+
 bool Buffers::Block::is_intact() const {
   const auto is_guard = [](std::byte b) { return b == kGuardByte; };
-  return std::all_of(memory.get(), data(), is_guard) &&
-         std::all_of(data() + bytes, data() + bytes + kGuard, is_guard);
+  const std::byte* const first = on_host(data());
+  return std::all_of(host.get(), host.get() + kGuard, is_guard) &&
+         std::all_of(first + bytes, first + bytes + kGuard, is_guard);
 }
 
+// An MPI has broadcasts in place only.
 bool Buffers::shares_memory() const noexcept {
-  return problem_.in_place ||
-         (is_collective(problem_) && problem_.collective == Collective::broadcast);
+  return problem_.in_place || (is_collective(problem_) && gpu_ == nullptr &&
+                               problem_.collective == Collective::broadcast);
 }
 
-Buffers::Buffers(const Problem& problem, Rank rank, const Allocate& allocate)
-    : problem_{problem}, layout_{layout_of(problem, rank)}, pattern_{problem}, op_{problem.op},
-      element_bytes_{size_of(problem.type)}, in_{(shares_memory() ? std::max(layout_.in_count,
-                                                                             layout_.out_count)
-                                                                  : layout_.in_count) *
-                                                     element_bytes_,
-                                                 allocate},
-      out_{shares_memory() ? 0 : layout_.out_count * element_bytes_, allocate} {
+Buffers::Buffers(const Problem& problem, Rank rank, const Allocate& allocate,
+                 cuda::TimedStream* gpu)
+    : problem_{problem}, gpu_{gpu}, layout_{layout_of(problem, rank)}, pattern_{problem},
+      op_{problem.op}, element_bytes_{size_of(problem.type)},
+      in_{(shares_memory() ? std::max(layout_.in_count, layout_.out_count) : layout_.in_count) *
+              element_bytes_,
+          allocate, gpu},
+      out_{shares_memory() ? 0 : layout_.out_count * element_bytes_, allocate, gpu} {
   place();
+  if (gpu != nullptr) keep_input(allocate);
   if (problem.uneven) place_blocks(rank);
   if (is_collective(problem)) calls_ = {call_};
   else if (layout_.in_count > 0) calls_ = messages(rank);
@@ -121,36 +138,56 @@ std::vector<Call> Buffers::messages(Rank rank) const {
   return {reply, call};
 }
 
+// All ranks allocate, also those without an input.
+void Buffers::keep_input(const Allocate& allocate) {
+  kept_input_.emplace(call_.in_count * element_bytes_, allocate, gpu_);
+  std::byte* const data = kept_input_->data();
+  pattern_.fill(layout_.input, kept_input_->on_host(data));
+  kept_input_->store(data, kept_input_->bytes);
+}
+
 void Buffers::refresh() {
-  // The pattern writes through the memory that the call only reads.
-  if (call_.in != nullptr)
-    pattern_.fill(layout_.input,
-                  in_.data() + (static_cast<const std::byte*>(call_.in) - in_.data()));
+  if (call_.in == nullptr) return;
+  // Written is the memory that the call only reads.
+  auto* const in = static_cast<std::byte*>(const_cast<void*>(call_.in));
+  if (kept_input_) gpu_->copy(in, kept_input_->data(), kept_input_->bytes);
+  else pattern_.fill(layout_.input, in);
 }
 
 void Buffers::poison() {
-  if (call_.out != nullptr)
-    std::memset(call_.out, static_cast<int>(kPoisonByte), call_.out_count * element_bytes_);
+  if (call_.out == nullptr) return;
+  std::memset(out_block().on_host(call_.out), static_cast<int>(kPoisonByte), out_bytes());
+  out_block().store(call_.out, out_bytes());
 }
 
 std::uint64_t Buffers::read() const {
+  if (gpu_ != nullptr || call_.out == nullptr) return 0;
   const auto* bytes = static_cast<const std::byte*>(call_.out);
   std::uint64_t sum = 0;
-  for (std::size_t at = 0; at < call_.out_count * element_bytes_; at += kCacheLine)
+  for (std::size_t at = 0; at < out_bytes(); at += kCacheLine)
     sum += static_cast<std::uint64_t>(bytes[at]);
   return sum;
 }
 
 Check Buffers::check() {
   if (call_.out == nullptr) return {};
-  const auto* out = static_cast<const std::byte*>(call_.out);
+  in_.load();
+  out_.load();
+  const std::byte* const out = out_block().on_host(call_.out);
   Check result{.wrong = pattern_.count_wrong(layout_.output, out),
                .hash = pattern_.hash(layout_.output, out)};
   if (call_.in != nullptr && !shares_memory())  // an input is only read
-    result.wrong += pattern_.count_wrong(layout_.input, in_.data());
+    result.wrong += pattern_.count_wrong(layout_.input, in_.on_host(call_.in));
   // A stray write counts as one wrong element: nobody knows how many it would have spoiled.
   if (!in_.is_intact() || !out_.is_intact()) ++result.wrong;
   return result;
+}
+
+std::vector<std::byte> Buffers::output() {
+  if (call_.out == nullptr) return {};
+  out_block().load();
+  const std::byte* const out = out_block().on_host(call_.out);
+  return {out, out + out_bytes()};
 }
 
 }  // namespace tutti::perf

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include <tutti/call.hpp>
 
+#include "backends/cuda/timed_stream.hpp"
 #include "perf/sweep_pattern.hpp"
 #include "perf/sweep_problem.hpp"
 
@@ -31,8 +33,10 @@ using Allocate = std::function<std::shared_ptr<std::byte>(std::size_t bytes)>;
 class Buffers {
  public:
   /// Allocates. @param problem what is measured. @param rank whose buffers. @param allocate gives
-  /// the memory.
-  Buffers(const Problem& problem, Rank rank, const Allocate& allocate = allocate_private);
+  /// the memory. @param gpu copies from and to it, where it is a GPU's; else null. It outlives
+  /// this.
+  Buffers(const Problem& problem, Rank rank, const Allocate& allocate = allocate_private,
+          cuda::TimedStream* gpu = nullptr);
 
   /// @return the calls, one after the other: two in a ping-pong, none on a rank that has no part
   /// in it, one else.
@@ -46,32 +50,47 @@ class Buffers {
   void refresh();
   /// Overwrites the output, so that results of an earlier call cannot pass for new ones.
   void poison();
-  /// Reads the output as an application would: every cache line. @return something to keep.
+  /// Reads the output as an application would: every cache line, but where a GPU has it. @return
+  /// something to keep.
   [[nodiscard]] std::uint64_t read() const;
   /// Compares the output, and the bytes around it, with what must stand there. @return the outcome.
   [[nodiscard]] Check check();
+  /// @return the bytes of the output.
+  [[nodiscard]] std::vector<std::byte> output();
 
  private:
-  // A buffer between two guards.
+  // A buffer between two guards. Memory of a GPU has a copy in memory of the host.
   struct Block {
-    Block(std::size_t bytes, const Allocate& allocate);
+    Block(std::size_t bytes, const Allocate& allocate, cuda::TimedStream* gpu);
     [[nodiscard]] bool is_intact() const;
     [[nodiscard]] std::byte* data() const noexcept;
+    // What the host has of an address in it.
+    [[nodiscard]] std::byte* on_host(const void* address) const noexcept;
+    void store(void* to, std::size_t count) const;  // from the copy
+    void load() const;                              // to the copy, with the guards
     std::size_t bytes;
+    std::size_t whole;  // with the guards
     std::shared_ptr<std::byte> memory;
+    std::shared_ptr<std::byte> host;
+    cuda::TimedStream* gpu;
   };
   [[nodiscard]] bool shares_memory() const noexcept;
+  [[nodiscard]] const Block& out_block() const noexcept { return shares_memory() ? in_ : out_; }
+  [[nodiscard]] std::size_t out_bytes() const noexcept { return call_.out_count * element_bytes_; }
   void place();
   void place_blocks(Rank rank);
+  void keep_input(const Allocate& allocate);
   [[nodiscard]] std::vector<Call> messages(Rank rank) const;
 
   Problem problem_;
+  cuda::TimedStream* gpu_;
   Layout layout_;
   Pattern pattern_;
   Operator op_;
   std::size_t element_bytes_;
   Block in_;
   Block out_;
+  std::optional<Block> kept_input_{};  // on a GPU, from which it is written anew
   Call call_{};                        // with both buffers
   std::vector<Call> calls_{};          // what it comes to
   std::vector<Call> native_calls_{};   // likewise

@@ -10,6 +10,8 @@ namespace tutti::perf {
 
 namespace {
 
+constexpr const char* kNative = "native";
+
 // What it would take, in microseconds.
 double in_microseconds(Femtoseconds time) {
   return static_cast<double>(time / 1'000'000) / 1000;
@@ -28,8 +30,11 @@ std::string label_of(const detail::Candidate& candidate, std::size_t bytes) {
 
 nlohmann::ordered_json choice_of(World& world, const Problem& problem, bool visible) {
   const Buffers buffers{problem, world.communicator().rank()};
-  const detail::Selection selection = select_for(world.communicator(), buffers.calls().front(),
-                                                 {.visible = visible, .counts = buffers.counts()});
+  const Options options{.visible = visible,
+                        .stream = world.gpu() == nullptr ? Stream{} : world.gpu()->stream(),
+                        .counts = buffers.counts()};
+  const Call& call = buffers.calls().front();
+  const detail::Selection selection = select_for(world.communicator(), call, options);
   nlohmann::ordered_json record{
       {"record", "choice"},
       {"collective", name_of(problem)},
@@ -51,6 +56,13 @@ nlohmann::ordered_json choice_of(World& world, const Problem& problem, bool visi
                                  : nlohmann::ordered_json(nullptr)},
          {"refusal", candidate.refusal}});
   }
+  if (world.gpu() != nullptr &&
+      world.communicator().plan().run(call, options).algorithm() == kNative)
+    record.update({{"chosen", kNative},
+                   {"label", kNative},
+                   {"segment_bytes", 0},
+                   {"basis", "a call of the library's own"},
+                   {"rests_on", world.communicator().explain(call, options)}});
   return record;
 }
 

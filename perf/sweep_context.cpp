@@ -55,6 +55,8 @@ bool Context::is_oversubscribed() const {
 }
 
 Context collect_context(World& world, std::vector<std::string> arguments) {
+  std::vector<std::string> gpus;
+  if (world.gpu() != nullptr) gpus = gather_texts(world.communicator(), world.gpu()->gpu());
   return {.version = build_version(),
           .library = world.library(),
           .compiler = build_compiler(),
@@ -63,7 +65,9 @@ Context collect_context(World& world, std::vector<std::string> arguments) {
           .ranks = world.communicator().size(),
           .hosts = placement(world),
           .environment = recorded_environment(),
-          .arguments = std::move(arguments)};
+          .arguments = std::move(arguments),
+          .gpus = std::move(gpus),
+          .nccl = world.gpu() == nullptr ? "" : world.gpu()->nccl()};
 }
 
 nlohmann::ordered_json json_of(const Context& context) {
@@ -74,13 +78,17 @@ nlohmann::ordered_json json_of(const Context& context) {
                                 {"ranks", context.ranks},
                                 {"oversubscribed", context.is_oversubscribed()},
                                 {"processor", context.processor},
-                                {"clock", "steady_clock of each rank"},
+                                {"clock", context.gpus.empty() ? "steady_clock of each rank"
+                                                               : "events on a stream of each rank"},
                                 {"start_line", "dissemination barrier"},
                                 {"arguments", context.arguments},
                                 {"environment", context.environment}};
   record["hosts"] = nlohmann::ordered_json::array();
   for (const Host& host : context.hosts)
     record["hosts"].push_back({{"host", host.name}, {"cores", host.cores}, {"ranks", host.ranks}});
+  if (context.gpus.empty()) return record;
+  record["gpus"] = context.gpus;
+  record["nccl"] = context.nccl;
   return record;
 }
 

@@ -31,6 +31,8 @@ struct Context {
   std::vector<Host> hosts{};  ///< Placement.
   std::map<std::string, std::string> environment{};  ///< The allow-listed variables.
   std::vector<std::string> arguments{};              ///< Flags that repeat the measurement.
+  std::vector<std::string> gpus{};  ///< Of each rank, in a sweep on GPUs; else empty.
+  std::string nccl{};               ///< Version of NCCL, likewise.
 
   /// @return whether a host has more ranks than cores.
   [[nodiscard]] bool is_oversubscribed() const;

@@ -42,6 +42,7 @@ constexpr std::array kFlags{
     Flag{"--transport", &SweepFlags::transport, Purpose::steers,
          "of ours: auto, shm, tcp, mpi, shm+mpi, fastest"},
     Flag{"--buffers", &SweepFlags::buffers, Purpose::steers, "private, or visible to peers"},
+    Flag{"--memory", &SweepFlags::memory, Purpose::steers, "host, or cuda: a GPU for each rank"},
     Flag{"--segment", &SweepFlags::segment, Purpose::steers, "bytes in a pipeline stage"},
     Flag{"--determinism", &SweepFlags::determinism, Purpose::steers,
          "what ours keep: run_to_run, ..."},
@@ -74,6 +75,7 @@ void declare_flags(CLI::App& app, SweepFlags& flags) {
     app.add_option(flag.names, flags.*flag.member, flag.help)->capture_default_str();
   app.get_option("--check")->expected(0, 1);  // by itself it means yes
   app.add_flag("--in-place", flags.in_place, "input and output share memory");
+  app.add_flag("--graph", flags.graph, "on GPUs: replay each call from a graph");
   app.add_flag("--touch,!--no-touch", flags.touch, "rewrite inputs between samples (default)");
 }
 
@@ -84,8 +86,7 @@ void refuse_beside_replay(const CLI::App& app) {
   };
   for (const Flag& flag : kFlags)
     if (flag.purpose == Purpose::steers) refuse_if_given(long_name(flag));
-  refuse_if_given("--in-place");
-  refuse_if_given("--no-touch");
+  for (const char* const name : {"--in-place", "--graph", "--no-touch"}) refuse_if_given(name);
 }
 
 std::vector<std::string> repeat_arguments(const SweepFlags& flags) {
@@ -96,6 +97,7 @@ std::vector<std::string> repeat_arguments(const SweepFlags& flags) {
       arguments.push_back(long_name(flag) + "=" + value);
   }
   if (flags.in_place) arguments.emplace_back("--in-place");
+  if (flags.graph) arguments.emplace_back("--graph");
   if (!flags.touch) arguments.emplace_back("--no-touch");
   return arguments;
 }
@@ -113,6 +115,7 @@ SweepFlags flags_of(const std::vector<std::string>& arguments, const SweepFlags&
   for (const Flag& flag : kFlags)
     if (flag.purpose == Purpose::steers) flags.*flag.member = read.*flag.member;
   flags.in_place = read.in_place;
+  flags.graph = read.graph;
   flags.touch = read.touch;
   return flags;
 }

@@ -124,6 +124,31 @@ void understand_names(const SweepFlags& flags, SweepOptions& options) {
     options.collectives = collectives_named(collectives);
 }
 
+void understand_where(const SweepFlags& flags, SweepOptions& options) {
+  options.transport =
+      word_of("transport", flags.transport, {"auto", "shm", "tcp", "mpi", "shm+mpi", "fastest"});
+  options.buffers = word_of("kind of buffers", flags.buffers, {"private", "visible"});
+  options.on_gpus = word_of("memory", flags.memory, {"host", "cuda"}) == "cuda";
+  options.graph = flags.graph;
+  options.in_place = flags.in_place;
+  if (!flags.segment.empty()) options.segment = bytes_of("--segment", flags.segment);
+  if (options.graph && !options.on_gpus)
+    refuse("--graph replays graphs of a GPU: add --memory cuda");
+  if (!options.on_gpus) {
+    if (options.buffers == "visible" && (options.transport == "tcp" || options.transport == "mpi"))
+      refuse(fmt::format(
+          "--buffers visible: ranks cannot see each other's memory over transport {}; use "
+          "--transport shm, or --buffers private",
+          options.transport));
+    return;
+  }
+  if (options.buffers != "private")
+    refuse("--buffers visible is memory of the host: leave it out beside --memory cuda");
+  if (options.segment != 0)
+    refuse("--segment: calls on streams of a GPU have none; leave it out beside --memory cuda");
+  options.buffers = "cuda";
+}
+
 void understand_what(const SweepFlags& flags, SweepOptions& options) {
   understand_names(flags, options);
   options.catalog = load_catalog(flags.load);
@@ -132,16 +157,7 @@ void understand_what(const SweepFlags& flags, SweepOptions& options) {
   options.type = by_name<Datatype>("datatype", familiar(flags.type), kDatatypes - 1);
   options.op = by_name<OperatorKind>("operator", familiar(flags.op), kOperatorKinds - 1);
   options.root = static_cast<Rank>(number_of("--root", flags.root, {}));
-  options.transport =
-      word_of("transport", flags.transport, {"auto", "shm", "tcp", "mpi", "shm+mpi", "fastest"});
-  options.buffers = word_of("kind of buffers", flags.buffers, {"private", "visible"});
-  if (options.buffers == "visible" && (options.transport == "tcp" || options.transport == "mpi"))
-    refuse(fmt::format(
-        "--buffers visible: ranks cannot see each other's memory over transport {}; use "
-        "--transport shm, or --buffers private",
-        options.transport));
-  options.in_place = flags.in_place;
-  if (!flags.segment.empty()) options.segment = bytes_of("--segment", flags.segment);
+  understand_where(flags, options);
   if (!flags.determinism.empty())
     options.determinism = by_name<Determinism>("level", flags.determinism, kDeterminisms);
   if (!flags.ranks.empty())

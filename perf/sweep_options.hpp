@@ -36,6 +36,7 @@ struct SweepFlags {
   std::string root = "0";
   std::string transport = "auto";
   std::string buffers = "private";
+  std::string memory = "host";
   std::string segment;
   std::string determinism;
   std::string load;
@@ -54,6 +55,7 @@ struct SweepFlags {
   std::string color = "never";
   bool in_place = false;
   bool touch = true;
+  bool graph = false;
 };
 
 /// The flags as understood.
@@ -73,6 +75,8 @@ struct SweepOptions {
   Rank root = 0;                                ///< Of rooted collectives.
   std::string transport{};                      ///< Which transport carries our own algorithms.
   std::string buffers{};                        ///< What kind of memory the buffers are.
+  bool on_gpus = false;                         ///< Whether that is memory of GPUs.
+  bool graph = false;                           ///< There: whether calls are replayed by a graph.
   bool in_place = false;                        ///< Whether input and output share memory.
   bool touch = true;                            ///< Whether inputs are rewritten before a sample.
   std::size_t segment = 0;                      ///< Forced segment, or 0.

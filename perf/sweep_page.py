@@ -9,13 +9,13 @@ measures it again.
 import html
 import sys
 
-from curves import label_of, lines_of, yardsticks
+from curves import in_one_form, label_of, lines_of, yardsticks
 from drawing import bytes_text, time_text
 from page import (add_lines, figure_over_sizes, launched, main, page_around, picture, styles_of,
                   table_of)
 from page_predicted import crossovers_in_words, figure_of
 
-COLUMNS = [("bytes", "bytes"), ("algorithm", "label"), ("median, us", "median_us"),
+COLUMNS = [("bytes", "bytes"), ("algorithm", "label"), ("in place", "in_place"), ("median, us", "median_us"),
            ("from, us", "ci_low_us"), ("to, us", "ci_high_us"), ("over the best", "ratio_to_best"),
            ("GB/s on the bus", "busbw_gb_s"), ("segments, bytes", "segment_bytes"),
            ("wrong", "wrong")]
@@ -60,7 +60,7 @@ def curves_of(lines, choices):
 
 def section_of(collective, cells, choices):
     """One collective."""
-    lines = lines_of(cells)
+    lines = lines_of(in_one_form(cells))
     rows = sorted(cells, key=lambda cell: (cell["bytes"], cell["median_us"]))
     return (f"<section><h2>{html.escape(collective)}</h2>"
             f"{curves_of(lines, choices) if lines else ''}{explained(choices)}"

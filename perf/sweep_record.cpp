@@ -66,6 +66,12 @@ constexpr std::array kColumns{
     Column{
         "wrong",
         [](const Cell& c) { return c.measured.checked ? Json(c.measured.wrong) : Json(nullptr); }},
+    Column{"root",
+           [](const Cell& c) {
+             const bool has_root = is_collective(c.problem) && is_rooted(c.problem.collective);
+             return has_root ? Json(c.problem.root) : Json(nullptr);
+           }},
+    Column{"graph", [](const Cell& c) { return Json(c.graph); }},
 };
 
 std::string csv_field(const Json& value) {
@@ -105,8 +111,6 @@ std::string csv_row(const Cell& cell) {
 Json json_of(const Cell& cell) {
   Json record{{"record", "cell"}};
   for (const Column& column : kColumns) record[column.name] = column.value(cell);
-  const bool has_root = is_collective(cell.problem) && is_rooted(cell.problem.collective);
-  record["root"] = has_root ? Json(cell.problem.root) : Json(nullptr);
   record["label"] = cell.measured.candidate.label;
   record["runs"] = cell.measured.runs;
   record["samples"] = cell.summary.samples;

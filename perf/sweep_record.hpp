@@ -20,6 +20,7 @@ struct Cell {
   std::string transport{};    ///< What carried it.
   std::string buffers{};      ///< Kind of memory.
   int hosts = 1;              ///< Hosts the ranks are spread over.
+  bool graph = false;         ///< Whether calls were replayed by graphs of GPUs.
 
   /// @return algorithm bandwidth in 1e9 bytes per second.
   [[nodiscard]] double algbw_gb_s() const;

@@ -23,6 +23,8 @@ inline constexpr double kCloseRace = 1.15;
 inline constexpr double kSample_us = 50;
 /// The same where ranks outnumber cores and each has to have its turn to start.
 inline constexpr double kCrowdedSample_us = 1000;
+/// The same on a stream of a GPU, which is idle until the host has enqueued the first call.
+inline constexpr double kStreamSample_us = 500;
 /// Most calls in one sample.
 inline constexpr double kMostCalls = 1000;
 /// How long the sample of a slow candidate may take to have as many calls as the others.

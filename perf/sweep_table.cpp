@@ -128,15 +128,31 @@ void Table::header(const Context& context, const SweepOptions& options) {
   for (const auto& [label, share] : options.inject)
     line(
         fmt::format("# !! {} IS SLOWED DOWN BY {:.1f}% ON PURPOSE (--inject)", label, share * 100));
-  line(fmt::format(
-      "# ours over {}, {} buffers; {} {}; {}; {}{}", options.transport, options.buffers,
-      tutti::name_of(options.type), tutti::name_of(options.op),
-      options.in_place ? "in place" : "out of place",
-      options.touch ? "inputs rewritten before each sample" : "inputs left alone",
-      options.determinism ? fmt::format("; {}", tutti::name_of(*options.determinism)) : ""));
+  const std::string type =
+      fmt::format("{} {}", tutti::name_of(options.type), tutti::name_of(options.op));
+  const std::string inputs =
+      options.touch ? "inputs rewritten before each sample" : "inputs left alone";
+  const std::string level =
+      options.determinism ? fmt::format("; {}", tutti::name_of(*options.determinism)) : "";
+  if (options.on_gpus) return header_on_gpus(context, options, type + "; " + inputs + level);
+  line(fmt::format("# ours over {}, {} buffers; {}; {}; {}{}", options.transport, options.buffers,
+                   type, options.in_place ? "in place" : "out of place", inputs, level));
   line("# median microseconds of the slowest rank, the fastest first, +N: N more are in the files");
   line("# * best  ~ as good as the best (paired test, p >= 0.01, or less than 2% apart)");
   line("# vs native: how many times faster our best is than the MPI. auto: a plain call");
+}
+
+void Table::header_on_gpus(const Context& context, const SweepOptions& options,
+                           const std::string& how) {
+  for (std::size_t rank = 0; rank < context.gpus.size(); ++rank)
+    line(fmt::format("# rank {}: {}", rank, context.gpus[rank]));
+  line(fmt::format("# memory of GPUs, NCCL {}; {}", context.nccl, how));
+  line(options.graph ? "# each call is a graph, replayed on one stream"
+                     : "# calls on one stream, one after the other");
+  line("# time: median of the slowest rank. native: NCCL's own call. auto: a plain call");
+  line(
+      "# * best  ~ as good as the best (paired test, p >= 0.01, or less than 2% apart): out of "
+      "place, in place");
 }
 
 void Table::open(std::string_view name) {
@@ -157,6 +173,23 @@ void Table::row(const SizeResult& result, const Verdict& verdict) {
                    times(verdict.ours_vs_native), time_of(result, verdict, Kind::native),
                    time_of(result, verdict, Kind::automatic), loss_of(verdict),
                    checked ? fmt::format("{}", wrong) : "-", fastest_of(result, verdict, color_)));
+  remark(result);
+}
+
+void Table::open_on_gpus(std::string_view name) {
+  line("#");
+  line(fmt::format("# {}", name));
+  for (const std::string& text : bandwidth_heading()) line(text);
+}
+
+void Table::rows_on_gpus(const Halves& halves) {
+  for (const std::string& text : bandwidth_rows(halves)) line(text);
+  for (const std::optional<Raced>& raced : {halves.out_of_place, halves.in_place})
+    if (raced) remark(raced->result);
+}
+
+// What is wrong, or missing.
+void Table::remark(const SizeResult& result) {
   for (const Measured& measured : result.measured) {
     const std::string& label = measured.candidate.label;
     if (!measured.refused.empty())

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "perf/sweep_bandwidths.hpp"
 #include "perf/sweep_context.hpp"
 #include "perf/sweep_verdict.hpp"
 
@@ -43,6 +44,10 @@ class Table {
   void open(std::string_view name);
   /// Writes a row. @param result the samples. @param verdict the outcome.
   void row(const SizeResult& result, const Verdict& verdict);
+  /// The same on GPUs. @param name as open.
+  void open_on_gpus(std::string_view name);
+  /// Writes the rows of a size. @param halves as bandwidth_rows.
+  void rows_on_gpus(const Halves& halves);
   /// Writes the last lines. @param tally of the whole sweep. @param checked whether results were.
   void close(const Tally& tally, bool checked);
   /// Writes a remark. @param text one line.
@@ -50,6 +55,8 @@ class Table {
 
  private:
   void line(const std::string& text);
+  void header_on_gpus(const Context& context, const SweepOptions& options, const std::string& how);
+  void remark(const SizeResult& result);
 
   std::FILE* out_;
   bool color_;

@@ -14,7 +14,8 @@ std::optional<std::size_t> find(const SizeResult& result, Kind kind) {
   return {};
 }
 
-// Our own algorithms; auto stands for the one it runs where that was not named.
+// Our own algorithms; auto stands for what it runs where that was not named, such as, on GPUs, the
+// library's own call.
 Indices find_ours(const SizeResult& result) {
   Indices ours;
   for (std::size_t i = 0; i < result.measured.size(); ++i)
@@ -22,7 +23,9 @@ Indices find_ours(const SizeResult& result) {
       ours.push_back(i);
   const auto automatic = find(result, Kind::automatic);
   if (!automatic) return ours;
-  const bool is_named = std::ranges::any_of(ours, [&](std::size_t i) {
+  Indices named = ours;
+  if (const auto native = find(result, Kind::native)) named.push_back(*native);
+  const bool is_named = std::ranges::any_of(named, [&](std::size_t i) {
     return result.measured[i].runs == result.measured[*automatic].runs;
   });
   if (!is_named) ours.push_back(*automatic);
@@ -77,7 +80,7 @@ Verdict judge(const SizeResult& result) {
   verdict.standings[*verdict.best] = Standing::best;
   for (const std::size_t i : race)
     if (verdict.standings[i] == Standing::tie) verdict.equals.push_back(i);
-  if (automatic && *automatic != *verdict.ours) {
+  if (automatic && verdict.ours && *automatic != *verdict.ours) {
     const Comparison loss = ratio(*automatic, *verdict.ours);
     verdict.auto_loss = loss.slower() ? loss.ratio - 1 : 0;
   }

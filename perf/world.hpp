@@ -13,6 +13,8 @@
 
 #include <tutti/communicator.hpp>
 
+#include "backends/cuda/timed_stream.hpp"
+
 namespace tutti::perf {
 
 /// A launched group of ranks.
@@ -25,13 +27,17 @@ class World {
 
   /// @return the communicator of all ranks.
   [[nodiscard]] virtual Communicator& communicator() = 0;
-  /// @return whether a library with calls of its own launched the ranks.
+  /// @return whether a library with calls of its own launched the ranks, or connects their GPUs.
   [[nodiscard]] virtual bool has_library() const = 0;
-  /// @return whether the launching library has a blocking call of its own for this.
+  /// @return what that library is called in a sentence, such as "the MPI".
+  [[nodiscard]] virtual std::string library_in_words() const { return "the MPI"; }
+  /// @return whether that library has a call of its own for this.
   /// @param call what. It must be equal on all ranks but for its pointers.
   [[nodiscard]] virtual bool has_native(const Call& call) = 0;
-  /// Runs the launching library's own blocking call. @param call what.
+  /// Runs that call, which blocks, but for one on GPUs. @param call what.
   virtual void native(const Call& call) = 0;
+  /// @return the stream of this rank's GPU on which all calls are, or null: they are the host's.
+  [[nodiscard]] virtual cuda::TimedStream* gpu() { return nullptr; }
   /// Collective. @param ranks some of this world, the same on all of its ranks. @return a world of
   /// those; nothing on the others. This one knows no library's calls, unless it is overridden.
   [[nodiscard]] virtual std::unique_ptr<World> part(std::span<const Rank> ranks);

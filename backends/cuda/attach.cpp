@@ -3,8 +3,10 @@
 #include <tutti/spi/communicator.hpp>
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "host_connect.hpp"
 #include "nccl_connect.hpp"
 
 namespace tutti::inline v0::cuda {
@@ -32,6 +34,26 @@ int chosen_device(const Driver& driver, int wanted) {
                   " GPUs; say which by Options::device, or by cudaSetDevice before"};
 }
 
+/// @return whether messages go by NCCL, and else over the host.
+bool takes_nccl(const Options& options) {
+  if (options.transport != "nccl" && options.transport != "host")
+    throw Error{ErrorCode::invalid_argument, "messages of GPUs do not go by '" +
+                                                 std::string{options.transport} +
+                                                 "'; say \"nccl\" or \"host\""};
+  return options.transport == "nccl";
+}
+
+/// Ranks that go on differently would wait for each other.
+void require_alike(const std::vector<Report>& all) {
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank].takes_nccl != all.front().takes_nccl)
+      throw Error{ErrorCode::mismatch,
+                  "rank " + std::to_string(rank) + " attaches its GPU by '" +
+                      (all[rank].takes_nccl ? "nccl" : "host") + "', and rank 0 by '" +
+                      (all.front().takes_nccl ? "nccl" : "host") + "'; all ranks must say the same",
+                  static_cast<Rank>(rank)};
+}
+
 std::shared_ptr<StreamTransport> streams_or_refusal(Communicator& world) {
   if (auto streams = streams_of(world)) return streams;
   throw Error{ErrorCode::invalid_argument,
@@ -41,18 +63,26 @@ std::shared_ptr<StreamTransport> streams_or_refusal(Communicator& world) {
 }  // namespace
 
 void attach(Communicator& world, const Options& options) {
-  NcclStreams::Parts parts{.nccl = nullptr, .device = nullptr, .timeout = options.timeout};
+  std::shared_ptr<const Device> device;
+  std::shared_ptr<const Nccl> nccl;
   Report own;
   attempt(own, [&] {
+    own.takes_nccl = takes_nccl(options);
     if (options.timeout <= Duration::zero())
       throw Error{ErrorCode::invalid_argument, "the timeout must be more than zero"};
     const auto driver = std::make_shared<const Driver>();
-    parts.device = std::make_shared<const Device>(driver, chosen_device(*driver, options.device));
-    own.uuid = parts.device->uuid();
-    parts.nccl = std::make_shared<const Nccl>();
+    device = std::make_shared<const Device>(driver, chosen_device(*driver, options.device));
+    own.uuid = device->uuid();
+    if (own.takes_nccl) nccl = std::make_shared<const Nccl>();
   });
-  require_distinct(agree(world, own));
-  attach_streams(world, connect_nccl(world, parts), options.compare_calls);
+  const std::vector<Report> all = agree(world, own);
+  require_alike(all);
+  std::shared_ptr<StreamTransport> streams;
+  if (own.takes_nccl) {
+    require_distinct(all);
+    streams = connect_nccl(world, {nccl, device, options.timeout});
+  } else streams = connect_host(world, {device, options.timeout});
+  attach_streams(world, std::move(streams), options.compare_calls);
 }
 
 void wait(Communicator& world, Stream stream, Duration timeout) {

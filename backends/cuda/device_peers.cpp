@@ -35,6 +35,14 @@ DevicePeers::DevicePeers(std::shared_ptr<const Device> device, Communicator rank
   ranks_.barrier();  // before it peers may tell nothing
 }
 
+/// Memory that peers still see must not be given back.
+DevicePeers::~DevicePeers() {
+  boxes_.close();
+  scratch_.close();
+  for (const Owned& owned : owned_) owned.region->close();
+  static_cast<void>(ranks_.try_().barrier({.timeout = kLetGo}));
+}
+
 void DevicePeers::clear(CUdeviceptr data, std::size_t bytes) const {
   const Device::Current current{*device_};
   const Driver& driver = device_->driver();

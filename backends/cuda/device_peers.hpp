@@ -25,6 +25,9 @@ class DevicePeers final : public StreamPeers {
   /// all. Throws as SharedRegion.
   DevicePeers(std::shared_ptr<const Device> device, Communicator ranks, std::size_t scratch);
 
+  /// Ends when all ranks have come to this, or some seconds are over.
+  ~DevicePeers() override;
+
   /// Collective. @param bytes more than zero, equal on all ranks. @return memory that peers see,
   /// zeroed; when all ranks have dropped theirs it is given to whoever asks for as much. Throws
   /// Error.

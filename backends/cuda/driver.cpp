@@ -37,10 +37,22 @@ Driver::Driver() {
   library_.find("cuStreamIsCapturing", calls_.capturing);
   library_.find("cuStreamWaitEvent", calls_.wait_event);
   library_.find("cuStreamWriteValue64_v2", calls_.write_64);
+  library_.find("cuMemHostAlloc", calls_.allocate_pinned);
+  library_.find("cuMemFreeHost", calls_.free_pinned);
+  library_.find("cuMemHostGetDevicePointer_v2", calls_.pinned_address);
+  library_.find("cuThreadExchangeStreamCaptureMode", calls_.exchange_capture_mode);
   library_.find("cuEventCreate", calls_.create_event);
   library_.find("cuEventDestroy_v2", calls_.destroy_event);
   library_.find("cuEventRecord", calls_.record_event);
   library_.find("cuEventQuery", calls_.query_event);
+  if (!library_.find_newer("cuEventElapsedTime_v2", calls_.elapsed))  // 12.8
+    library_.find("cuEventElapsedTime", calls_.elapsed);
+  library_.find("cuStreamBeginCapture_v2", calls_.begin_capture);
+  library_.find("cuStreamEndCapture", calls_.end_capture);
+  library_.find("cuGraphInstantiateWithFlags", calls_.make_executable);
+  library_.find("cuGraphLaunch", calls_.launch_graph);
+  library_.find("cuGraphExecDestroy", calls_.destroy_executable);
+  library_.find("cuGraphDestroy", calls_.destroy_graph);
   library_.find("cuMemAlloc_v2", calls_.allocate_now);
   library_.find("cuMemFree_v2", calls_.free_now);
   library_.find("cuStreamWaitValue64_v2", calls_.wait_64);

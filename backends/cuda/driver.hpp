@@ -50,10 +50,22 @@ struct DriverCalls {
   decltype(&::cuStreamIsCapturing) capturing = nullptr;
   decltype(&::cuStreamWaitEvent) wait_event = nullptr;
   decltype(&::cuStreamWriteValue64) write_64 = nullptr;
+  decltype(&::cuMemHostAlloc) allocate_pinned = nullptr;
+  decltype(&::cuMemFreeHost) free_pinned = nullptr;
+  decltype(&::cuMemHostGetDevicePointer) pinned_address = nullptr;
+  decltype(&::cuThreadExchangeStreamCaptureMode) exchange_capture_mode = nullptr;
   decltype(&::cuEventCreate) create_event = nullptr;
   decltype(&::cuEventDestroy) destroy_event = nullptr;
   decltype(&::cuEventRecord) record_event = nullptr;
   decltype(&::cuEventQuery) query_event = nullptr;
+  decltype(&::cuEventElapsedTime) elapsed = nullptr;
+  decltype(&::cuStreamBeginCapture) begin_capture = nullptr;
+  decltype(&::cuStreamEndCapture) end_capture = nullptr;
+  CUresult (*make_executable)(CUgraphExec* executable, CUgraph graph,
+                              unsigned long long flags) = nullptr;  ///< cuGraphInstantiateWithFlags
+  decltype(&::cuGraphLaunch) launch_graph = nullptr;
+  decltype(&::cuGraphExecDestroy) destroy_executable = nullptr;
+  decltype(&::cuGraphDestroy) destroy_graph = nullptr;
   decltype(&::cuMemAlloc) allocate_now = nullptr;
   decltype(&::cuMemFree) free_now = nullptr;
   decltype(&::cuStreamWaitValue64) wait_64 = nullptr;

@@ -6,13 +6,20 @@
 
 namespace tutti::inline v0::cuda {
 
-Event::Event(std::shared_ptr<const Device> device, CUstream stream) : device_{std::move(device)} {
+Event::Event(std::shared_ptr<const Device> device) : device_{std::move(device)} {
   const Device::Current current{*device_};
   const Driver& driver = device_->driver();
   driver.check(driver.calls().create_event(&event_, CU_EVENT_DISABLE_TIMING), "make an event");
-  const CUresult result = driver.calls().record_event(event_, stream);
-  if (result != CUDA_SUCCESS) device_->destroy(event_);
-  driver.check(result, "record an event");
+}
+
+Event::Event(std::shared_ptr<const Device> device, CUstream stream) : Event{std::move(device)} {
+  record(stream);
+}
+
+void Event::record(CUstream stream) {
+  const Device::Current current{*device_};
+  const Driver& driver = device_->driver();
+  driver.check(driver.calls().record_event(event_, stream), "record an event");
 }
 
 Event::~Event() {

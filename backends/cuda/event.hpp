@@ -13,9 +13,14 @@ namespace tutti::inline v0::cuda {
 /// An event of a device, recorded in a stream.
 class Event final : public StreamMark {
  public:
+  /// Not recorded yet, which counts as done. @param device not null. Throws Error{transport}.
+  explicit Event(std::shared_ptr<const Device> device);
   /// @param device not null. @param stream of it; where it is now. Throws Error{transport}.
   Event(std::shared_ptr<const Device> device, CUstream stream);
   ~Event() override;
+
+  /// From now on it is where a stream is now. @param stream of the device. Throws Error{transport}.
+  void record(CUstream stream);
 
   [[nodiscard]] bool is_done() override;
   /// What is enqueued from now on waits for it. @param stream of the same device. Throws Error.

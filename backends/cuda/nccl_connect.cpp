@@ -10,7 +10,7 @@ std::vector<Report> agree(Communicator& world, const Report& own) {
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     if (all[rank].why.front() != '\0')
       throw Error{all[rank].code,
-                  "rank " + std::to_string(rank) + " has no GPU: " + all[rank].why.data(),
+                  "rank " + std::to_string(rank) + " cannot attach a GPU: " + all[rank].why.data(),
                   static_cast<Rank>(rank)};
   return all;
 }

@@ -19,7 +19,8 @@ struct Report {
   std::array<std::uint8_t, 16> uuid{};  ///< Of its GPU.
   std::array<char, 384> why{};          ///< What it lacks, or nothing.
   ErrorCode code = ErrorCode::transport;
-  ncclUniqueId id{};  ///< Rank 0's.
+  bool takes_nccl = true;  ///< Whether its messages go by NCCL.
+  ncclUniqueId id{};       ///< Rank 0's.
 };
 
 /// Does a part of the start. @param report says what it threw.

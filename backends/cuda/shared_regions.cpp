@@ -60,16 +60,22 @@ SharedRegion::SharedRegion(std::shared_ptr<const Device> device, Communicator& r
       for (Rank rank = 0; rank < ranks.size(); ++rank)
         open(rank, offers[static_cast<std::size_t>(rank)], own);
     });
-    agree(ranks, attempt, "cannot see memory of other GPUs");
+    try {
+      agree(ranks, attempt, "cannot see memory of other GPUs");
+    } catch (const Error& error) {
+      throw Unseen{error};
+    }
     ranks.all_to_all(std::span<const CUdeviceptr>{mapped_}, std::span{seen_});
   } catch (...) {
     close();
+    give_back();
     throw;
   }
 }
 
 SharedRegion::~SharedRegion() {
   close();
+  give_back();
 }
 
 void SharedRegion::open(Rank rank, const Offer& offer, const Offer& own) {
@@ -90,10 +96,12 @@ void SharedRegion::open(Rank rank, const Offer& offer, const Offer& own) {
 void SharedRegion::close() noexcept {
   device_->within([this] {
     for (const CUdeviceptr place : opened_) device_->driver().calls().close_shared(place);
-    if (own_ != 0) device_->driver().calls().free_now(own_);
   });
   opened_.clear();
-  own_ = 0;
+}
+
+void SharedRegion::give_back() noexcept {
+  if (own_ != 0) device_->free(std::exchange(own_, 0));
 }
 
 }  // namespace tutti::inline v0::cuda

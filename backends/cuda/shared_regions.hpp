@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <tutti/communicator.hpp>
+#include <tutti/error.hpp>
 
 #include "device.hpp"
 
@@ -18,14 +19,21 @@ namespace tutti::inline v0::cuda {
 /// CUDA IPC, of another thread by peer access. It ends with this, when no peer uses it any more.
 class SharedRegion {
  public:
+  /// Ranks do not see each other's memory: they are on other hosts, or nothing joins their GPUs.
+  class Unseen : public Error {
+   public:
+    explicit Unseen(const Error& why) : Error{why} {}
+  };
   /// Collective. @param device of the own rank, not null. @param ranks that take part. @param bytes
-  /// of each rank, equal on all; more than zero. Throws, on all alike, Error{transport} where one
-  /// cannot see the memory of another one: they are on other hosts, or nothing joins their GPUs.
+  /// of each rank, equal on all; more than zero. Throws, on all alike, Unseen; Error{transport} where there is
+  /// no memory.
   SharedRegion(std::shared_ptr<const Device> device, Communicator& ranks, std::size_t bytes);
   SharedRegion(const SharedRegion&) = delete;
   SharedRegion& operator=(const SharedRegion&) = delete;
   ~SharedRegion();
 
+  /// This rank sees the others' memory no more: before they give it back.
+  void close() noexcept;
   /// @return the own memory.
   [[nodiscard]] CUdeviceptr own() const noexcept { return own_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
@@ -46,7 +54,7 @@ class SharedRegion {
  private:
   struct Offer;
   void open(Rank rank, const Offer& offer, const Offer& own);
-  void close() noexcept;
+  void give_back() noexcept;
 
   std::shared_ptr<const Device> device_;
   std::size_t bytes_;

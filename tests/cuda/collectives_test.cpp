@@ -1,5 +1,6 @@
 // Collectives on GPUs, on the stand-ins for the driver and NCCL: a thread and a device for each
-// rank, and shared memory for what the host says.
+// rank, whose messages go by NCCL or over the host.
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,21 @@ namespace {
 using namespace std::chrono_literals;
 using test::DeviceBuffers;
 
+/// How many ranks, and what their messages go by.
+struct Setting {
+  int ranks;
+  std::string ways = "shm";        // of the host
+  std::string transport = "nccl";  // of the GPUs
+};
+std::ostream& operator<<(std::ostream& out, const Setting& setting) {
+  return out << setting.ranks << "_ranks_" << setting.transport << "_" << setting.ways;
+}
+
 /// Attaches a device to each rank.
-void attach(GpuWorld& world) {
-  for (const std::string& error :
-       world.run([&](Rank rank) { cuda::attach(world[rank], {.device = rank, .timeout = 20s}); }))
+void attach(GpuWorld& world, const std::string& transport = "nccl") {
+  for (const std::string& error : world.run([&](Rank rank) {
+         cuda::attach(world[rank], {.device = rank, .transport = transport, .timeout = 20s});
+       }))
     ASSERT_EQ(error, "");
 }
 
@@ -43,17 +55,18 @@ std::string run_on_gpus(GpuWorld& world, const Case& what) {
   return {};
 }
 
-class GpuCollectives : public ::testing::TestWithParam<int> {
+class GpuCollectives : public ::testing::TestWithParam<Setting> {
  protected:
   void SetUp() override {
-    if (const std::string why = lack_of(GetParam()); !why.empty()) GTEST_SKIP() << why;
+    if (const std::string why = lack_of(GetParam().ranks); !why.empty()) GTEST_SKIP() << why;
   }
 };
 
 TEST_P(GpuCollectives, GiveTheRightResults) {
-  GpuWorld world{GetParam()};
-  attach(world);
-  const std::vector<int> sizes{GetParam()};
+  const Setting& setting = GetParam();
+  GpuWorld world{setting.ranks, setting.ways};
+  attach(world, setting.transport);
+  const std::vector<int> sizes{setting.ranks};
   std::size_t ordinal = 0;
   for (const Row& row : rows_of(sizes))
     for (const Case& one : cases_of(row, 1)) {
@@ -63,7 +76,14 @@ TEST_P(GpuCollectives, GiveTheRightResults) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, GpuCollectives, ::testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Nccl, GpuCollectives,
+                         ::testing::Values(Setting{1}, Setting{2}, Setting{3}, Setting{4}),
+                         ::testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Host, GpuCollectives,
+                         ::testing::Values(Setting{1, "shm", "host"}, Setting{2, "shm", "host"},
+                                           Setting{3, "shm", "host"}, Setting{4, "shm", "host"},
+                                           Setting{2, "tcp", "host"}, Setting{3, "tcp", "host"}),
+                         ::testing::PrintToStringParamName());
 
 TEST(GpuCalls, ReturnBeforeTheyAreDone) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
@@ -179,7 +199,8 @@ TEST(GpuAttach, SaysOnAllRanksWhichOneHasNone) {
     cuda::attach(world[rank], {.device = rank == 1 ? 77 : 0, .timeout = 20s});
   });
   for (const std::string& error : errors)
-    EXPECT_NE(error.find("rank 1 has no GPU: there is no GPU 77"), std::string::npos) << error;
+    EXPECT_NE(error.find("rank 1 cannot attach a GPU: there is no GPU 77"), std::string::npos)
+        << error;
   for (const std::string& error : world.run([&](Rank rank) { world[rank].barrier(); }))
     EXPECT_EQ(error, "");
 }

@@ -1,10 +1,12 @@
 /// @file
-/// Ranks of one process, each with a device of its own: threads, and shared memory for what the
-/// host says.
+/// Ranks of one process, which are threads, and their devices.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <tutti/cuda.hpp>
@@ -12,7 +14,8 @@
 #include <tutti/spi/memory.hpp>
 
 #include "backends/cuda/device_memory.hpp"
-#include "tests/conformance/backends.hpp"
+#include "runtime/world.hpp"
+#include "tests/runtime/ranks.hpp"
 #include "tests/support/each_rank.hpp"
 
 namespace tutti::harness {
@@ -43,21 +46,35 @@ class OwnStream {
   CUstream stream_ = nullptr;
 };
 
-/// All ranks of one process, each with a device of its own.
+/// All ranks of one process.
 class GpuWorld {
  public:
-  explicit GpuWorld(int size) : links_{conformance::shm_backend().connect({.size = size})} {
-    std::vector<Rank> members;
-    for (Rank rank = 0; rank < size; ++rank) members.push_back(rank);
+  /// @param size ranks. @param ways what the host's messages go by, such as "shm". @param devices
+  /// that the ranks share; 0: each has its own.
+  explicit GpuWorld(int size, const std::string& ways = "shm", int devices = 0) {
+    const auto channels = test::local_channels(size, true);
+    std::vector<std::optional<Communicator>> ranks(static_cast<std::size_t>(size));
+    test::expect_no_error(test::run_ranks(size, [&](Rank rank) {
+      runtime::WorldOptions options{.ways = runtime::ways_of(ways),
+                                    .segment_bytes = std::size_t{1} << 30U};
+      options.mesh.interface = "127.0.0.1";
+      Channel& channel = *channels[static_cast<std::size_t>(rank)];
+      const auto world = runtime::World::connect(channel, options, test::in(kPatience));
+      ranks[static_cast<std::size_t>(rank)] =
+          make_communicator(world->footing(), make_host_memory(), {.timeout = kPatience});
+    }));
     for (Rank rank = 0; rank < size; ++rank) {
-      ranks_.push_back(make_communicator(
-          links_->transport(rank, {.communicator = 1, .members = members, .alarm = alarm_}),
-          make_host_memory(), {.timeout = std::chrono::seconds{30}}));
-      devices_.push_back(std::make_shared<const cuda::Device>(driver_, rank));
+      ranks_.push_back(std::move(ranks[static_cast<std::size_t>(rank)]).value());
+      const int device = devices == 0 ? rank : rank % devices;
+      devices_.push_back(std::make_shared<const cuda::Device>(driver_, device));
       memories_.push_back(std::make_shared<cuda::DeviceMemory>(devices_.back()));
     }
   }
   Communicator& operator[](Rank rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  /// A rank drops its communicator, and all that is attached.
+  void end(Rank rank) {
+    const Communicator ended = std::move(ranks_[static_cast<std::size_t>(rank)]);
+  }
   [[nodiscard]] const cuda::Device& device(Rank rank) const {
     return *devices_[static_cast<std::size_t>(rank)];
   }
@@ -71,8 +88,8 @@ class GpuWorld {
   }
 
  private:
-  std::shared_ptr<Alarm> alarm_ = std::make_shared<Alarm>();
-  std::unique_ptr<conformance::Links> links_;
+  static constexpr std::chrono::seconds kPatience{30};
+
   std::shared_ptr<const cuda::Driver> driver_ = std::make_shared<const cuda::Driver>();
   std::vector<Communicator> ranks_{};
   std::vector<std::shared_ptr<const cuda::Device>> devices_{};

@@ -198,8 +198,7 @@ struct GpuRank {
 };
 
 /// Runs a body on ranks that have a GPU each. @return what came of each.
-inline std::vector<Outcome> outcomes_on_gpus(int ranks,
-                                             const std::function<void(GpuRank)>& body) {
+inline std::vector<Outcome> outcomes_on_gpus(int ranks, const std::function<void(GpuRank)>& body) {
   return in_world({ranks, "shm", 1}, [&](Communicator& world) {
     const Gpu gpu{world.rank()};
     cuda::attach(world, {.device = world.rank(), .timeout = std::chrono::seconds{30}});

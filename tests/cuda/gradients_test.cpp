@@ -1,5 +1,5 @@
-// Gradients in memory of GPUs, on the stand-ins for the driver and NCCL: the mean on all ranks, with
-// the host's bits, in the order of the program's stream, and without the host waiting for it.
+// Gradients in memory of GPUs, on the stand-ins for the driver and NCCL: the mean on all ranks,
+// with the host's bits, in the order of the program's stream, and without the host waiting for it.
 #include "gradients.hpp"
 
 #include <thread>
@@ -101,10 +101,12 @@ TEST_P(GpuGradients, AreNotReadEarlyNorWaitedFor) {
          {GradientStorage::copies, GradientStorage::views, GradientStorage::flat})
       for (const auto order : {GradientOrder::reversed, GradientOrder::observed}) {
         if (storage != GradientStorage::copies && order == GradientOrder::observed) continue;
-        GradientSync sync{own.world, model.parameters(), {.bucket_bytes = 16'000,
-                                                          .order = order,
-                                                          .storage = storage,
-                                                          .stream = own.gpu.compute.get()}};
+        GradientSync sync{own.world,
+                          model.parameters(),
+                          {.bucket_bytes = 16'000,
+                           .order = order,
+                           .storage = storage,
+                           .stream = own.gpu.compute.get()}};
         for (int step = 0; step < 3; ++step) {
           model.prepare(own.world.rank(), step);
           Hold hold{own.gpu};
@@ -130,16 +132,16 @@ TEST_P(GpuGradients, OfManyStepsAreEnqueuedAtOnce) {
       models.back()->prepare(own.world.rank(), step);
     }
     Hold hold{own.gpu};
-    GradientSync sync{own.world, models[0]->parameters(), {.bucket_bytes = 8'000,
-                                                           .stream = own.gpu.compute.get()}};
+    GradientSync sync{own.world,
+                      models[0]->parameters(),
+                      {.bucket_bytes = 8'000, .stream = own.gpu.compute.get()}};
     for (const auto& model : models) {
       for (std::size_t i = kSizes.size(); i-- > 0;) {
         model->enqueue_gradient(i, models[0]->place(i));
         sync.ready(i);
       }
       sync.wait();
-      for (std::size_t i = 0; i < kSizes.size(); ++i)
-        model->enqueue_result(i, models[0]->place(i));
+      for (std::size_t i = 0; i < kSizes.size(); ++i) model->enqueue_result(i, models[0]->place(i));
     }
     EXPECT_FALSE(own.gpu.is_idle());
     hold.release();
@@ -155,7 +157,8 @@ TEST_P(GpuGradients, AreReducedInPlace) {
   on_gpus(GetParam(), [](GpuRank own) {
     GpuModel model{own.gpu, kSizes};
     int called = 0;
-    GradientSync sync{own.world, model.parameters(),
+    GradientSync sync{own.world,
+                      model.parameters(),
                       {.bucket_bytes = 16'000,
                        .in_place_bytes = 4'000,
                        .on_bucket = [&](const ReducedBucket&) { ++called; },
@@ -176,9 +179,10 @@ TEST_P(GpuGradients, AreReducedInPlace) {
 TEST_P(GpuGradients, AreReadyByAnyThread) {
   on_gpus(GetParam(), [](GpuRank own) {
     GpuModel model{own.gpu, kSizes};
-    GradientSync sync{own.world, model.parameters(), {.bucket_bytes = 0,
-                                                      .order = GradientOrder::negotiated,
-                                                      .stream = own.gpu.compute.get()}};
+    GradientSync sync{
+        own.world,
+        model.parameters(),
+        {.bucket_bytes = 0, .order = GradientOrder::negotiated, .stream = own.gpu.compute.get()}};
     for (int step = 0; step < 5; ++step) {
       model.prepare(own.world.rank(), step);
       std::vector<std::thread> threads;
@@ -204,8 +208,7 @@ TEST(GpuGradientGroups, AreMeansOfTheirRanks) {
     GpuModel model{own.gpu, {3000, 2000}};
     std::vector<Parameter> parameters = model.parameters();
     parameters[1].group = 1;
-    GradientSync sync{own.world, parameters,
-                      {.groups = {&part}, .stream = own.gpu.compute.get()}};
+    GradientSync sync{own.world, parameters, {.groups = {&part}, .stream = own.gpu.compute.get()}};
     for (int step = 0; step < 3; ++step) {
       model.prepare(own.world.rank(), step);
       model.go_backward(sync);

@@ -179,6 +179,10 @@ TEST(Options, WrongOnesAreNamedInOneLine) {
       {{"--transport", "tpc"}, "choose from auto, shm, tcp, mpi, shm+mpi, fastest"},
       {{"--buffers", "visible", "--transport", "mpi"}, "--buffers private"},
       {{"--buffers", "visible", "--transport", "tcp"}, "--transport shm"},
+      {{"--memory", "gpu"}, "choose from host, cuda"},
+      {{"--graph"}, "add --memory cuda"},
+      {{"--memory", "cuda", "--buffers", "visible"}, "leave it out beside --memory cuda"},
+      {{"--memory", "cuda", "--segment", "64K"}, "leave it out beside --memory cuda"},
       {{"--determinism", "run_to_runs"}, "did you mean run_to_run?"},
       {{"--inject", "ring"}, "'ring'"},
       {{"--inject", "ring#2=5%"}, "does not take part"},
@@ -218,6 +222,18 @@ TEST(Options, RepeatArgumentsRepeatTheMeasurement) {
   EXPECT_EQ(again.json, "here.jsonl");
 }
 
+TEST(Options, SweepsOfGpusAreRepeatedToo) {
+  const SweepFlags flags = parse({"--memory", "cuda", "--graph"});
+  const SweepOptions again = understand(flags_of(repeat_arguments(flags), {}));
+  EXPECT_TRUE(again.on_gpus);
+  EXPECT_TRUE(again.graph);
+  EXPECT_EQ(again.buffers, "cuda");
+  const SweepOptions host = understand(flags_of(repeat_arguments(parse({})), {}));
+  EXPECT_FALSE(host.on_gpus);
+  EXPECT_FALSE(host.graph);
+  EXPECT_EQ(host.buffers, "private");
+}
+
 TEST(Options, ReplayTakesNoFlagThatSteers) {
   const auto refusal_beside = [](std::vector<std::string> arguments) -> std::string {
     SweepFlags flags;
@@ -234,8 +250,8 @@ TEST(Options, ReplayTakesNoFlagThatSteers) {
     }
     return {};
   };
-  for (const char* flag :
-       {"--budget=1s", "--collective=all", "--in-place", "--no-touch", "--rounds=4"}) {
+  for (const char* flag : {"--budget=1s", "--collective=all", "--in-place", "--no-touch",
+                           "--rounds=4", "--memory=cuda", "--graph"}) {
     const std::string name = std::string{flag}.substr(0, std::string{flag}.find('='));
     EXPECT_NE(refusal_beside({flag}).find("leave " + name + " out"), std::string::npos) << flag;
   }

@@ -56,17 +56,27 @@ TEST(Record, CsvHasTheColumnsPeopleRelyOn) {
   EXPECT_EQ(csv_header(),
             "collective,algorithm,parameters,transport,ranks,hosts,bytes,count,dtype,op,in_place,"
             "buffers,segment_bytes,iterations,min_us,p10_us,median_us,ci_low_us,ci_high_us,p90_us,"
-            "p99_us,max_us,algbw_gb_s,busbw_gb_s,wrong");
+            "p99_us,max_us,algbw_gb_s,busbw_gb_s,wrong,root,graph");
   EXPECT_EQ(csv_row(sample_cell()),
             "all_reduce,knomial#2,k=4,mpi,4,1,4000,1000,f32,sum,false,private,0,100,9.0,9.5,10.0,"
-            "9.9,10.1,11.0,12.0,13.0,0.4,0.6,0");
+            "9.9,10.1,11.0,12.0,13.0,0.4,0.6,0,,false");
 }
 
 TEST(Record, UncheckedIsNotCalledRight) {
   Cell cell = sample_cell();
   cell.measured.checked = false;
-  EXPECT_EQ(csv_row(cell).back(), ',');
+  EXPECT_TRUE(csv_row(cell).ends_with(",0.4,0.6,,,false")) << csv_row(cell);
   EXPECT_TRUE(json_of(cell)["wrong"].is_null());
+}
+
+TEST(Record, HasTheRootOfThoseThatHaveOneAndWhetherGraphsRan) {
+  Cell cell = sample_cell();
+  cell.problem.collective = Collective::reduce;
+  cell.problem.root = 2;
+  cell.graph = true;
+  EXPECT_TRUE(csv_row(cell).ends_with(",0,2,true")) << csv_row(cell);
+  EXPECT_EQ(json_of(cell)["root"], 2);
+  EXPECT_EQ(json_of(cell)["graph"], true);
 }
 
 TEST(Record, JsonIsTypedAndHasEveryColumn) {
@@ -120,9 +130,21 @@ TEST(Baseline, WhatWasMeasuredOtherwiseIsNotCompared) {
   now.buffers = "private";
   now.hosts = 2;
   EXPECT_FALSE(baseline.slower(now, 0.1));
+  now.hosts = 1;
+  now.graph = true;
+  EXPECT_FALSE(baseline.slower(now, 0.1));
   EXPECT_EQ(baseline.matched(), 2u);
-  EXPECT_EQ(baseline.unmatched(), 2u);
+  EXPECT_EQ(baseline.unmatched(), 3u);
   EXPECT_THROW(Baseline(file.path(), false), Failure);
+}
+
+TEST(Baseline, OlderFilesKnowNoGraphs) {
+  auto old = json_of(sample_cell());
+  old.erase("graph");
+  const Scratch file{old.dump() + "\n"};
+  Baseline baseline{file.path(), true};
+  EXPECT_FALSE(baseline.slower(sample_cell(), 0.1));
+  EXPECT_EQ(baseline.matched(), 1u);
 }
 
 TEST(Baseline, WrongFilesAreUsageErrors) {

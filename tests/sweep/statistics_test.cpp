@@ -244,5 +244,24 @@ TEST(Verdict, AutoStandsForOursWhereItIsAlone) {
   EXPECT_FALSE(verdict.auto_loss);
 }
 
+// As on GPUs, where a plain call may be the library's own.
+TEST(Verdict, AutoThatRunsTheLibrarysCallIsNoneOfOurs) {
+  SizeResult result{.measured = {runner("ring", Kind::forced, 20),
+                                 runner("auto", Kind::automatic, 10),
+                                 runner("native", Kind::native, 10)}};
+  result.measured[1].runs = "native";
+  const Verdict verdict = judge(result);
+  EXPECT_EQ(verdict.best.value_or(9), 2u);
+  EXPECT_EQ(verdict.ours.value_or(9), 0u);
+  EXPECT_EQ(verdict.standings[1], Standing::tie);
+  EXPECT_NEAR(verdict.ours_vs_native.value_or(0), 0.5, 0.05);
+  EXPECT_EQ(verdict.auto_loss.value_or(9), 0);
+  result.measured.erase(result.measured.begin());
+  EXPECT_EQ(judge(result).best.value_or(9), 1u) << "native, with nothing of ours beside it";
+  EXPECT_FALSE(judge(result).ours);
+  result.measured.pop_back();
+  EXPECT_EQ(judge(result).best.value_or(9), 0u) << "auto alone";
+}
+
 }  // namespace
 }  // namespace tutti::perf

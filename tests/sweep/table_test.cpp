@@ -192,6 +192,72 @@ TEST(Table, ColoursTheBestOnly) {
   EXPECT_EQ(row, plain.text());
 }
 
+// A size of a sweep on GPUs, on four ranks.
+Raced raced_on_gpus(bool in_place, double ring_us) {
+  Raced raced;
+  raced.result = {
+      .problem = {
+          .collective = Collective::all_reduce, .count = 250000, .size = 4, .in_place = in_place}};
+  raced.result.measured = {measured("ring", Kind::forced, ring_us),
+                           measured("auto", Kind::automatic, 20),
+                           measured("native", Kind::native, 20)};
+  raced.result.measured[0].wrong = 3;
+  raced.result.measured[1].runs = "native";
+  raced.verdict = judge(raced.result);
+  return raced;
+}
+
+TEST(Table, OnGpusHasTheColumnsOfNcclTests) {
+  Printed printed;
+  printed.table.open_on_gpus("all_reduce");
+  printed.table.rows_on_gpus({raced_on_gpus(false, 10), raced_on_gpus(true, 40)});
+  const std::string blank(46, ' ');
+  EXPECT_EQ(
+      printed.lines(),
+      (std::vector<std::string>{
+          "#", "# all_reduce",
+          "#" + blank + "                   out-of-place                         in-place",
+          "#       size       count   type   redop root      time   algbw   busbw #wrong      time"
+          "   algbw   busbw #wrong     algorithm",
+          "#        (B)  (elements)                          (us)  (GB/s)  (GB/s)             (us)"
+          "  (GB/s)  (GB/s)",
+          "     1000000      250000    f32     sum   -1      20.0   49.98   74.96      0      20.0"
+          "   49.98   74.96      0   * native",
+          "     1000000      250000    f32     sum   -1      20.0   49.98   74.96      0      20.0"
+          "   49.98   74.96      0   ~ auto: native",
+          "     1000000      250000    f32     sum   -1      10.0   99.91  149.86      3      40.0"
+          "   24.99   37.49      3  *  ring",
+          "# !! ring gives 3 WRONG ELEMENTS at 1000000 bytes"}));
+}
+
+TEST(Table, OnGpusHasRootsAndNoNumbersOfWhatWasNotMeasured) {
+  Raced raced = raced_on_gpus(false, 0);
+  raced.result.problem.collective = Collective::gather;
+  raced.result.problem.root = 2;
+  for (Measured& measured : raced.result.measured) measured.checked = false;
+  EXPECT_EQ(bandwidth_rows({.out_of_place = raced}),
+            (std::vector<std::string>{
+                "     4000000      250000    f32    none    2      20.0  199.91  149.93      -"
+                "         -       -       -      -  *  native",
+                "     4000000      250000    f32    none    2      20.0  199.91  149.93      -"
+                "         -       -       -      -  ~  auto: native"}));
+}
+
+TEST(Table, OnGpusTheHeaderSaysWhichAndWhatRuns) {
+  const auto header = [](bool graph) {
+    Printed printed;
+    SweepOptions options;
+    options.on_gpus = true;
+    options.graph = graph;
+    printed.table.header({.ranks = 1, .gpus = {"GPU 3 Some Model"}, .nccl = "2.28.9"}, options);
+    return printed.text();
+  };
+  EXPECT_NE(header(false).find("# rank 0: GPU 3 Some Model\n"), std::string::npos);
+  EXPECT_NE(header(false).find("NCCL 2.28.9"), std::string::npos);
+  EXPECT_EQ(header(false).find("graph"), std::string::npos);
+  EXPECT_NE(header(true).find("each call is a graph"), std::string::npos);
+}
+
 TEST(Tally, CountsRacesAndWhatAutoLost) {
   Tally tally;
   const SizeResult result = sample_result();

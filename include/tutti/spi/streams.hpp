@@ -132,8 +132,10 @@ class TUTTI_API StreamTransport {
   /// May be called by any thread, while others call anything. @param stream of the device. @return
   /// whether what is enqueued on it is not run, but captured in a graph.
   [[nodiscard]] virtual bool is_captured(Stream stream) const = 0;
-  /// May be called likewise. @param stream of the device, which is not captured. @return where it
-  /// is now; it may outlive this. Throws Error.
+  /// @return whether exchange can be captured in a graph.
+  [[nodiscard]] virtual bool is_capturable() const noexcept { return true; }
+  /// May be called by any thread, while others call anything. @param stream of the device, which is
+  /// not captured. @return where it is now; it may outlive this. Throws Error.
   [[nodiscard]] virtual std::unique_ptr<StreamMark> mark(Stream stream) = 0;
   /// What is enqueued from now on waits until another stream has come to where it is now.
   /// @param stream that waits. @param other for which. Both of the device. Throws Error.

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <string_view>
 
 #include <tutti/buffer.hpp>
 #include <tutti/communicator.hpp>
@@ -18,11 +19,16 @@ struct Options {
   /// Which one, as cudaGetDevice counts them; -1: the calling thread's current one, or else the
   /// only one that the process sees.
   int device = -1;
+  /// What messages between GPUs go by: "nccl"; or "host", over the transport that the communicator
+  /// has anyway, which needs no NCCL. Then they go through pinned memory of the host, up to 32 MiB
+  /// for each communicator; a CUDA-aware MPI takes them as they are. Equal on all ranks.
+  std::string_view transport = "nccl";
   /// Whether ranks compare what they call, over the host's transport, before it is enqueued: calls
   /// that differ are then Error{mismatch} on all ranks, and each costs a small all_gather of the
   /// host. Without it they wait for each other until `wait` gives up. Equal on all ranks.
   bool compare_calls = false;
-  /// How long NCCL's start, and its end, may take.
+  /// How long NCCL's start, and its end, may take; or over the host the end of calls that are not
+  /// done when the communicator ends.
   Duration timeout = std::chrono::seconds{60};
 };
 

@@ -1,0 +1,161 @@
+#include "stream_worker.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include <tutti/spi/service_thread.hpp>
+
+namespace tutti::inline v0::cuda {
+namespace {
+
+/// Where a stream has much to do before a group is ready, looks at it become rarer.
+constexpr unsigned kLooks = 200;
+constexpr std::chrono::microseconds kShortNap{10};
+constexpr std::chrono::microseconds kLongNap{50};
+
+}  // namespace
+
+StreamWorker::StreamWorker(const StagedMessages::Parts& parts)
+    : device_{parts.device}, transport_{*parts.transport},
+      spins_{parts.transport->capabilities().idle_spins}, done_{device_}, staged_{parts} {
+  transport_.expect_dozing();
+  thread_ = start_service_thread("tutti-streams", [this] { run(); });
+}
+
+StreamWorker::~StreamWorker() {
+  if (guard_.is_forked()) {  // the thread is the parent's
+    static_cast<void>(new auto(std::move(thread_)));
+    return;
+  }
+  end(Duration::zero());
+  thread_.join();
+}
+
+void StreamWorker::check() const {
+  guard_.check();
+  const std::lock_guard lock{mutex_};
+  if (failure_) throw Error{*failure_};
+}
+
+/// The stream is held before the thread knows of the group, so that nothing is moved for a call
+/// that fails here; and without the mutex, since a stream that is full takes nothing until the
+/// thread has done a group.
+void StreamWorker::enqueue(std::vector<StreamMessage> messages, CUstream stream) {
+  check();
+  auto ready = std::make_unique<Event>(device_, stream);
+  done_.hold(++enqueued_, stream);
+  const std::lock_guard lock{mutex_};
+  groups_.push_back({enqueued_, std::move(ready), std::move(messages)});
+  changed_.notify_all();
+}
+
+void StreamWorker::abort(const Error& cause) noexcept {
+  {
+    const std::lock_guard lock{mutex_};
+    if (!failure_) failure_ = cause;
+    is_aborted_ = true;
+  }
+  changed_.notify_all();
+  transport_.end_doze();
+}
+
+void StreamWorker::end(Duration patience) noexcept {
+  if (guard_.is_forked()) return;
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const std::chrono::steady_clock::time_point deadline{deadline_after(now, patience)};
+  std::unique_lock lock{mutex_};
+  is_ending_ = true;
+  changed_.notify_all();
+  if (changed_.wait_until(lock, deadline, [this] { return has_ended_; })) return;
+  const bool is_late = !groups_.empty();
+  lock.unlock();
+  if (is_late)
+    abort({ErrorCode::aborted, "a communicator ended with calls pending on its streams",
+           transport_.self()});
+}
+
+/// Whoever captures a stream is not to be disturbed by what this thread calls.
+void StreamWorker::run() noexcept {
+  try {
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    const Device::Current current{*device_};
+    device_->driver().check(device_->driver().calls().exchange_capture_mode(&mode),
+                            "keep a thread out of captures");
+    work();
+  } catch (const Error& error) {
+    fail(error);
+  } catch (const std::exception& error) {
+    fail({ErrorCode::transport, error.what()});
+  }
+  const std::lock_guard lock{mutex_};
+  has_ended_ = true;
+  changed_.notify_all();
+}
+
+void StreamWorker::work() {
+  while (const Group* const group = next()) {
+    await(*group->ready);
+    move(*group);
+    take_front(group->number);
+  }
+}
+
+/// @return the oldest group, which stays where it is until it is done; null at the end.
+const StreamWorker::Group* StreamWorker::next() {
+  std::unique_lock lock{mutex_};
+  changed_.wait(lock, [this] { return is_aborted_ || is_ending_ || !groups_.empty(); });
+  if (is_aborted_) throw Error{*failure_};
+  return groups_.empty() ? nullptr : &groups_.front();
+}
+
+void StreamWorker::check_abort() const {
+  if (!is_aborted_) return;
+  const std::lock_guard lock{mutex_};
+  throw Error{*failure_};
+}
+
+void StreamWorker::await(Event& ready) {
+  for (unsigned looks = 0; !ready.is_done(); ++looks) {
+    check_abort();
+    if (looks < kLooks) std::this_thread::yield();
+    else std::this_thread::sleep_for(looks < 2 * kLooks ? kShortNap : kLongNap);
+  }
+}
+
+void StreamWorker::move(const Group& group) {
+  staged_.begin(group.messages);
+  for (unsigned idle = 0; !staged_.is_done();) {
+    check_abort();
+    idle = staged_.step() ? 0 : idle + 1;
+    if (idle > 0) rest(idle);
+  }
+}
+
+/// A transport in which this thread sleeps does not see when a copy ends.
+void StreamWorker::rest(unsigned idle) {
+  if (!staged_.is_copying()) {
+    if (std::cmp_greater_equal(idle, spins_)) transport_.doze();
+  } else if (idle < kLooks) std::this_thread::yield();
+  else std::this_thread::sleep_for(kShortNap);
+}
+
+void StreamWorker::take_front(std::uint64_t number) {
+  Group done;
+  {
+    const std::lock_guard lock{mutex_};
+    done = std::move(groups_.front());
+    groups_.pop_front();
+  }
+  done_.reach(number);
+}
+
+void StreamWorker::fail(const Error& cause) noexcept {
+  {
+    const std::lock_guard lock{mutex_};
+    if (!failure_) failure_ = cause;
+  }
+  staged_.stop(cause);
+  done_.reach_all();
+}
+
+}  // namespace tutti::inline v0::cuda

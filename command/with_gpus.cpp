@@ -1,0 +1,49 @@
+#include "command/with_gpus.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tutti/error.hpp>
+
+#include "backends/cuda/timed_stream.hpp"
+#include "perf/sweep_failure.hpp"
+#include "perf/world_gpu.hpp"
+
+namespace tutti::perf {
+namespace {
+
+// The own rank among those of this host.
+int local_rank_of(Communicator& communicator) {
+  const std::vector<std::string> names = gather_texts(communicator, host_name());
+  const auto own = names.begin() + communicator.rank();
+  return static_cast<int>(std::count(names.begin(), own, *own));
+}
+
+// What attaching throws for want of something it throws on all ranks alike.
+int attached(Communicator& communicator, Duration timeout) {
+  const int local_rank = local_rank_of(communicator);
+  try {
+    return cuda::attach_in_turn(communicator, local_rank, timeout);
+  } catch (const Error& error) {
+    const std::string what = std::string{"--memory cuda: "} + error.what();
+    if (error.code() == ErrorCode::transport) throw Failure{ExitCode::environment, what};
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    throw Failure{ExitCode::environment,
+                  what +
+                      " (the ranks of a host take its GPUs in turn: start no more of them than it "
+                      "has)"};
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<World> with_gpus(std::unique_ptr<World> world, Duration timeout) {
+  Communicator& communicator = world->communicator();
+  const int device = attached(communicator, timeout);
+  auto stream = cuda::make_timed_stream(communicator, device, timeout);
+  return make_gpu_world(std::move(world), std::move(stream));
+}
+
+}  // namespace tutti::perf

@@ -1,0 +1,17 @@
+/// @file
+/// How the ranks of a command get their GPUs.
+#pragma once
+
+#include <memory>
+
+#include "perf/world.hpp"
+
+namespace tutti::perf {
+
+/// Attaches a GPU to each rank. Collective. @param world of ranks. @param timeout of the start, and
+/// of each wait. @return the world, whose calls are on streams. Throws Failure{environment} on all
+/// ranks alike where a rank has no GPU of its own; Error where the ranks do not come together, or
+/// the GPU of one fails.
+[[nodiscard]] std::unique_ptr<World> with_gpus(std::unique_ptr<World> world, Duration timeout);
+
+}  // namespace tutti::perf
