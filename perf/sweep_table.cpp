@@ -146,7 +146,8 @@ void Table::header_on_gpus(const Context& context, const SweepOptions& options,
                            const std::string& how) {
   for (std::size_t rank = 0; rank < context.gpus.size(); ++rank)
     line(fmt::format("# rank {}: {}", rank, context.gpus[rank]));
-  line(fmt::format("# memory of GPUs, NCCL {}; {}", context.nccl, how));
+  line(fmt::format("# memory of GPUs, {}; {}",
+                   context.nccl.empty() ? "no NCCL" : "NCCL " + context.nccl, how));
   line(options.graph ? "# each call is a graph, replayed on one stream"
                      : "# calls on one stream, one after the other");
   line("# time: median of the slowest rank. native: NCCL's own call. auto: a plain call");

@@ -7,7 +7,7 @@
 
 #include "device.hpp"
 #include "enqueue.hpp"
-#include "nccl.hpp"
+#include "survey.hpp"
 
 namespace tutti::inline v0::cuda {
 namespace {
@@ -110,7 +110,7 @@ class DeviceStream final : public TimedStream {
   std::string gpu() const override {
     return "GPU " + std::to_string(device_.ordinal()) + " " + device_.name();
   }
-  std::string nccl() const override { return Nccl{}.version(); }
+  std::string nccl() const override { return survey().nccl; }
   Stream stream() const override { return stream_; }
   void wait() override { cuda::wait(world_, stream_, timeout_); }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {

@@ -35,7 +35,7 @@ class TimedStream {
 
   /// @return the GPU, such as "GPU 0 NVIDIA H100 80GB HBM3".
   [[nodiscard]] virtual std::string gpu() const = 0;
-  /// @return the version of NCCL, such as "2.28.3".
+  /// @return the version of NCCL, such as "2.28.3"; empty: there is none.
   [[nodiscard]] virtual std::string nccl() const = 0;
   /// @return as Options::stream.
   [[nodiscard]] virtual Stream stream() const = 0;

@@ -148,7 +148,8 @@ def test_refusals(tutti):
         os.symlink(folder / "libcuda.so.1", os.path.join(lonely, "libcuda.so.1"))
         pathlib.Path(lonely, "libnccl.so.2").write_text("no library", encoding="utf-8")
         cases = [
-            (4, "rank 0 has no GPU: cannot load libcuda.so.1", [], {"LD_LIBRARY_PATH": "/nowhere"}),
+            (4, "rank 0 cannot attach a GPU: cannot load libcuda.so.1", [],
+             {"LD_LIBRARY_PATH": "/nowhere"}),
             (4, "libnccl.so.2: file too short", [], {"LD_LIBRARY_PATH": lonely}),
             (4, "CUDA_ERROR_NO_DEVICE", [], {"CUDA_STANDIN_DEVICES": "0"}),
             (4, "ranks 0 and 1 have the same GPU", [], {"CUDA_STANDIN_DEVICES": "1"}),

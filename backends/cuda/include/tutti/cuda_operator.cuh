@@ -1,0 +1,49 @@
+/// @file
+/// Users' operators on GPUs, for source files that nvcc compiles.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include <tutti/error.hpp>
+#include <tutti/operators.hpp>
+
+namespace tutti::inline v0::cuda {
+
+/// out[i] = apply(left[i], right[i]); `out` may be one of the others.
+/// @tparam T type of the elements. @tparam Apply a functor with `T operator()(T, T) const` of the
+/// device.
+template <class T, class Apply>
+__global__ void apply_to_all(const T* left, const T* right, T* out, std::size_t count, Apply apply) {
+  const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += threads)
+    out[i] = apply(left[i], right[i]);
+}
+
+/// Makes what Operator::with_device takes of a functor, as in
+/// `Operator{host_function, true}.with_device(cuda::device_function<float>(Functor{}))`.
+/// @tparam T type of the elements. @param apply a functor with `T operator()(T, T) const` of the
+/// device, which is copied. @return the function; it throws Error{transport} where the kernel does
+/// not start.
+template <class T, class Apply>
+[[nodiscard]] DeviceFunction device_function(Apply apply) {
+  return [apply](const void* left, const void* right, void* out, std::size_t count, void* stream) {
+    constexpr std::size_t kThreads = 256;
+    constexpr std::size_t kMostBlocks = 1024;
+    if (count == 0) return;
+    const std::size_t blocks = std::min((count + kThreads - 1) / kThreads, kMostBlocks);
+    apply_to_all<<<static_cast<unsigned>(blocks), static_cast<unsigned>(kThreads), 0,
+                   static_cast<cudaStream_t>(stream)>>>(
+        static_cast<const T*>(left), static_cast<const T*>(right), static_cast<T*>(out), count,
+        apply);
+    if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
+      throw Error{ErrorCode::transport,
+                  std::string{"cannot run a user's operator on a GPU: "} +
+                      cudaGetErrorString(error)};
+  };
+}
+
+}  // namespace tutti::inline v0::cuda

@@ -1,0 +1,241 @@
+// What StreamTransport promises, of every one that there is, on the stand-ins for the driver and
+// NCCL: the collectives rest on nothing else.
+#include <cstring>
+#include <numeric>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <tutti/cuda.hpp>
+#include <tutti/spi/communicator.hpp>
+
+#include "gpu_world.hpp"
+
+namespace tutti::harness {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What messages go by.
+struct Way {
+  std::string transport;  // of GPUs
+  std::string ways;       // of the host
+};
+std::ostream& operator<<(std::ostream& out, const Way& way) {
+  return out << way.transport << "_" << way.ways;
+}
+
+/// A rank with a stream, and memory of its device.
+struct Own {
+  Rank rank;
+  int size;
+  StreamTransport& streams;
+  Stream stream;
+  cuda::DeviceMemory& memory;
+  Communicator& world;
+
+  /// @return so many bytes of the device with these values. They are the stream's.
+  [[nodiscard]] std::byte* upload(const std::vector<std::byte>& values) const {
+    std::byte* const data = streams.allocate(std::max<std::size_t>(values.size(), 1), stream);
+    finish();
+    memory.copy(data, values.data(), values.size());
+    return data;
+  }
+  [[nodiscard]] std::vector<std::byte> download(const std::byte* data, std::size_t bytes) const {
+    finish();
+    std::vector<std::byte> values(bytes);
+    memory.copy(values.data(), data, bytes);
+    return values;
+  }
+  void finish() const { wait_for_stream(world, stream, 20s); }
+};
+
+/// What a rank sends another one in a round: other bytes for all three.
+std::vector<std::byte> message_of(Rank from, Rank to, int round, std::size_t bytes) {
+  std::vector<std::byte> values(bytes);
+  std::minstd_rand random{static_cast<unsigned>(1 + from * 100 + to * 10 + round * 1000)};
+  for (std::byte& value : values) value = static_cast<std::byte>(random() & 0xffU);
+  return values;
+}
+
+class StreamConformance : public ::testing::TestWithParam<Way> {
+ protected:
+  void run(int size, const std::function<void(const Own&)>& body) {
+    if (const std::string why = lack_of(size); !why.empty()) GTEST_SKIP() << why;
+    GpuWorld world{size, GetParam().ways};
+    for (const std::string& error : world.run([&](Rank rank) {
+           cuda::attach(world[rank], {.device = rank,
+                                      .transport = GetParam().transport,
+                                      .timeout = 20s});
+           const OwnStream stream{world.device(rank)};
+           const auto streams = streams_of(world[rank]);
+           const Own own{rank, size, *streams, stream.get(), *world.memory(rank), world[rank]};
+           body(own);
+           own.finish();
+         }))
+      EXPECT_EQ(error, "");
+  }
+};
+
+/// Everyone sends everyone, itself too, messages from one byte to more than any window holds.
+TEST_P(StreamConformance, MovesMessagesOfAnyLengthBetweenAll) {
+  run(3, [](const Own& own) {
+    const std::vector<std::size_t> lengths{1, 7, 4096, 70'001, std::size_t{3} << 20};
+    for (int round = 0; round < static_cast<int>(lengths.size()); ++round) {
+      const std::size_t bytes = lengths[static_cast<std::size_t>(round)];
+      std::vector<StreamMessage> messages;
+      std::vector<std::byte*> taken;
+      for (Rank peer = 0; peer < own.size; ++peer) {
+        taken.push_back(own.upload(std::vector<std::byte>(bytes)));
+        messages.push_back({Transfer::Kind::recv, peer, taken.back(), bytes});
+        messages.push_back({Transfer::Kind::send, peer,
+                            own.upload(message_of(own.rank, peer, round, bytes)), bytes});
+      }
+      own.streams.exchange(messages, own.stream);
+      for (Rank peer = 0; peer < own.size; ++peer)
+        ASSERT_EQ(own.download(taken[static_cast<std::size_t>(peer)], bytes),
+                  message_of(peer, own.rank, round, bytes))
+            << bytes << " bytes from " << peer;
+      for (const StreamMessage& message : messages)
+        own.streams.deallocate(message.data, own.stream);
+    }
+  });
+}
+
+/// Between two ranks messages match in their order, also within a group and of other lengths.
+TEST_P(StreamConformance, KeepsTheOrderOfMessages) {
+  run(2, [](const Own& own) {
+    const Rank peer = 1 - own.rank;
+    const std::vector<std::size_t> lengths{100, 5000, 3, 200'000};
+    std::vector<std::byte*> sent;
+    std::vector<std::byte*> taken;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      sent.push_back(own.upload(message_of(own.rank, peer, static_cast<int>(i), lengths[i])));
+      taken.push_back(own.upload(std::vector<std::byte>(lengths[i])));
+    }
+    // Two groups of two each, and nothing waits in between.
+    for (const std::size_t first : {std::size_t{0}, std::size_t{2}}) {
+      std::vector<StreamMessage> group;
+      for (std::size_t i = first; i < first + 2; ++i) {
+        group.push_back({Transfer::Kind::send, peer, sent[i], lengths[i]});
+        group.push_back({Transfer::Kind::recv, peer, taken[i], lengths[i]});
+      }
+      own.streams.exchange(group, own.stream);
+    }
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      EXPECT_EQ(own.download(taken[i], lengths[i]),
+                message_of(peer, own.rank, static_cast<int>(i), lengths[i]))
+          << i;
+      own.streams.deallocate(sent[i], own.stream);
+      own.streams.deallocate(taken[i], own.stream);
+    }
+  });
+}
+
+/// What is enqueued before a group it sends, and what is enqueued behind reads what it brought.
+TEST_P(StreamConformance, RunsInTheOrderOfTheStream) {
+  run(2, [](const Own& own) {
+    constexpr std::size_t kCount = 10'000;
+    constexpr std::size_t kBytes = kCount * sizeof(float);
+    const auto raw = [](float value) {
+      const std::vector<float> values(kCount, value);
+      std::vector<std::byte> bytes(kBytes);
+      std::memcpy(bytes.data(), values.data(), kBytes);
+      return bytes;
+    };
+    std::byte* const mine = own.upload(raw(static_cast<float>(own.rank + 1)));
+    std::byte* const theirs = own.upload(raw(0));
+    std::byte* const copied = own.upload(raw(-1));
+    const std::array<const void*, 2> both{mine, theirs};
+    for (int i = 0; i < 3; ++i) {
+      const std::array<StreamMessage, 2> group{
+          StreamMessage{Transfer::Kind::send, 1 - own.rank, mine, kBytes},
+          StreamMessage{Transfer::Kind::recv, 1 - own.rank, theirs, kBytes}};
+      own.streams.exchange(group, own.stream);
+      own.streams.fold({.type = Datatype::f32,
+                        .element_bytes = sizeof(float),
+                        .op = &sum,
+                        .destination = mine,
+                        .operands = both,
+                        .count = kCount},
+                       own.stream);
+      own.streams.copy(copied, mine, kBytes, own.stream);
+    }
+    EXPECT_EQ(own.download(copied, kBytes), raw(12));
+    own.streams.clear(copied, kBytes, own.stream);
+    EXPECT_EQ(own.download(copied, kBytes), std::vector<std::byte>(kBytes));
+    for (std::byte* const data : {mine, theirs, copied}) own.streams.deallocate(data, own.stream);
+  });
+}
+
+TEST_P(StreamConformance, HasMarksAndStreamsThatFollowEachOther) {
+  run(2, [](const Own& own) {
+    constexpr std::size_t kBytes = 100'000;
+    const Stream second = own.streams.own_stream();
+    std::byte* const data = own.upload(message_of(own.rank, 1 - own.rank, 0, kBytes));
+    std::byte* const taken = own.upload(std::vector<std::byte>(kBytes));
+    std::byte* const copied = own.upload(std::vector<std::byte>(kBytes));
+    const std::array<StreamMessage, 2> group{
+        StreamMessage{Transfer::Kind::send, 1 - own.rank, data, kBytes},
+        StreamMessage{Transfer::Kind::recv, 1 - own.rank, taken, kBytes}};
+    own.streams.exchange(group, own.stream);
+    own.streams.follow(second, own.stream);
+    own.streams.copy(copied, taken, kBytes, second);
+    const auto mark = own.streams.mark(second);
+    while (!mark->is_done()) std::this_thread::yield();
+    EXPECT_EQ(own.download(copied, kBytes), message_of(1 - own.rank, own.rank, 0, kBytes));
+    for (std::byte* const each : {data, taken, copied}) own.streams.deallocate(each, own.stream);
+  });
+}
+
+TEST_P(StreamConformance, KnowsMemoryOfItsDevice) {
+  run(2, [](const Own& own) {
+    std::byte host{};
+    std::byte* const data = own.upload(std::vector<std::byte>(64));
+    EXPECT_TRUE(own.streams.is_on_device(data));
+    EXPECT_FALSE(own.streams.is_on_device(&host));
+    EXPECT_NO_THROW(own.streams.check(own.stream, {data, 64}, {}));
+    EXPECT_THROW(own.streams.check(own.stream, {&host, 1}, {}), Error);
+    const std::shared_ptr<std::byte> registered = own.streams.allocate_registered(1000);
+    EXPECT_TRUE(own.streams.is_on_device(registered.get()));
+    EXPECT_EQ(own.download(registered.get(), 1000), std::vector<std::byte>(1000));
+    own.streams.deallocate(data, own.stream);
+  });
+}
+
+/// A group that nobody answers ends with abort, and so does everything that is enqueued behind it.
+TEST_P(StreamConformance, EndsWhatIsUnderWayByAbort) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2, GetParam().ways};
+  const auto errors = world.run([&](Rank rank) {
+    cuda::attach(world[rank],
+                 {.device = rank, .transport = GetParam().transport, .timeout = 20s});
+    if (rank == 1) return;
+    const OwnStream stream{world.device(rank)};
+    const auto streams = streams_of(world[rank]);
+    std::byte* const data = world.memory(rank)->allocate(1000);
+    const StreamMessage never{Transfer::Kind::recv, 1, data, 1000};
+    streams->exchange({&never, 1}, stream.get());
+    streams->abort(Error{ErrorCode::aborted, "given up by the test"});
+    streams->abort(Error{ErrorCode::aborted, "and again"});
+    world.memory(rank)->wait(stream.get().handle());
+    try {
+      streams->check(stream.get(), {}, {});
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string{error.what()}, "given up by the test");
+    }
+    world.memory(rank)->deallocate(data, 1000);
+  });
+  for (const std::string& error : errors) EXPECT_EQ(error, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, StreamConformance,
+                         ::testing::Values(Way{"nccl", "shm"}, Way{"host", "shm"},
+                                           Way{"host", "tcp"}));
+
+}  // namespace
+}  // namespace tutti::harness
