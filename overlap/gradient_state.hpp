@@ -99,6 +99,7 @@ class GradientSync::State {
     has_failed_.store(true, std::memory_order_release);
   }
   void note(std::string problem) noexcept;
+  void note_unmarked(const Error& cause) noexcept;
   [[nodiscard]] std::string problem() {
     const std::lock_guard lock{mutex_};
     return problem_;
@@ -133,6 +134,7 @@ class GradientSync::State {
 
   // By the own thread, at the end of a step: gradient_ending.cpp.
   void end_step();
+  void check_stream() noexcept;
   void report_step(Ending& ending);
   void keep_unused(Ending& ending);
   void verify_gradients();
@@ -195,7 +197,8 @@ class GradientSync::State {
   std::vector<std::uint8_t> agreeing_{};        // by bucket: whether it is ready
   Request agreement_{};                         // on them
   bool is_agreeing_ = false;
-  Clock::time_point agreed_{};         // when ranks last found no bucket ready on all of them
+  bool is_cut_short_ = false;   // a bucket of this step was not marked, so the rest is not reduced
+  Clock::time_point agreed_{};  // when ranks last found no bucket ready on all of them
   Clock::time_point last_finished_{};  // when the last bucket was finished
   detail::Findings findings_{};
   StepReport report_{};

@@ -63,6 +63,7 @@ void GradientSync::State::run() noexcept {
 /// @return whether all buckets were reduced, and wait was called.
 bool GradientSync::State::reduce_all(std::uint32_t step) {
   sequence_.clear();
+  is_cut_short_ = false;
   is_in_sequence_.assign(plan_.buckets.size(), 0);
   Reached reached;
   Clock::time_point moved = Clock::now();
@@ -175,9 +176,11 @@ void GradientSync::State::copy_in(std::size_t index) {
 }
 
 void GradientSync::State::begin(std::size_t index) {
-  if (streams_) streams_->await_program(index);
-  copy_in(index);
   Flight& flight = flights_[index];
+  // Other ranks would take the next bucket for this one.
+  if (streams_ && !streams_->await_program(index)) is_cut_short_ = true;
+  if (is_cut_short_) return;
+  copy_in(index);
   flight.times = {.begun = Clock::now()};
   flight.request = flight.reduction->begin();
   next_report_.sent_bytes += flight.reduction->sent_bytes();
@@ -185,6 +188,7 @@ void GradientSync::State::begin(std::size_t index) {
 }
 
 void GradientSync::State::end(std::size_t index) {
+  if (is_cut_short_) return;
   Flight& flight = flights_[index];
   flight.reduction->end();
   const Clock::time_point now = Clock::now();

@@ -142,20 +142,26 @@ std::vector<Buffer<std::byte>> GradientStreams::divide(std::span<const std::uint
   return buckets;
 }
 
-void GradientStreams::mark(std::size_t bucket) {
-  marks_[bucket].reset();
+void GradientStreams::check_program() const {
   if (transports_.front()->is_captured(program_))
     throw Error{ErrorCode::invalid_argument,
                 "GradientOptions::stream is captured in a graph, so no gradient is computed now"};
+}
+
+void GradientStreams::mark(std::size_t bucket) {
+  marks_[bucket].reset();
+  check_program();
   marks_[bucket] = transports_.front()->mark(program_);
 }
 
-void GradientStreams::await_program(std::size_t bucket) {
-  if (marks_[bucket] != nullptr) transports_.front()->follow(own_, *marks_[bucket]);
+bool GradientStreams::await_program(std::size_t bucket) {
+  if (marks_[bucket] == nullptr) return false;
+  transports_.front()->follow(own_, *marks_[bucket]);
+  return true;
 }
 
 void GradientStreams::hold_program() {
-  if (!transports_.front()->is_captured(program_)) transports_.front()->follow(program_, own_);
+  transports_.front()->follow(program_, own_);
 }
 
 void GradientStreams::copy(std::byte* to, const std::byte* from, std::size_t bytes) {

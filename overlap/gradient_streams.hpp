@@ -57,12 +57,14 @@ class GradientStreams {
   [[nodiscard]] std::vector<Buffer<std::byte>> divide(std::span<const std::uint32_t> groups,
                                                       std::span<const std::size_t> bytes);
 
+  /// By any thread. Throws Error{invalid_argument} where the program's stream is captured.
+  void check_program() const;
   /// Keeps where the program's stream is. By any thread, but of one bucket one at a time. @param
   /// bucket whose gradients are enqueued. Throws Error.
   void mark(std::size_t bucket);
-  /// Our stream waits for that. @param bucket that was marked; what could not be, is not waited
-  /// for. Throws Error.
-  void await_program(std::size_t bucket);
+  /// Our stream waits for that. @param bucket whose mark was asked for. @return whether there is
+  /// one; without it our stream must not touch what the program's stream may be at. Throws Error.
+  [[nodiscard]] bool await_program(std::size_t bucket);
   /// The program's stream waits for ours. Throws Error.
   void hold_program();
   /// Enqueues a copy on our stream. @param to where. @param from what. @param bytes how many.

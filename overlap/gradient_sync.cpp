@@ -214,6 +214,11 @@ void GradientSync::State::note(std::string problem) noexcept {
   if (problem_.empty()) problem_ = std::move(problem);
 }
 
+/// The step must then be cut short.
+void GradientSync::State::note_unmarked(const Error& cause) noexcept {
+  note(std::string{"the stream cannot be followed, which ends GradientSync: "} + cause.what());
+}
+
 /// Before a call that takes arrays.
 void GradientSync::State::check_arrays(std::span<const Parameter> arrays) {
   check_failure();
@@ -249,7 +254,7 @@ void GradientSync::State::count_down(std::size_t bucket) noexcept {
   if (before == 1) return wake();
   if (!streams_ || before > 2) return;
   const Result<void> outcome = detail::attempt([&] { streams_->mark(bucket); });
-  if (!outcome) note(std::string{"marks no point of its stream: "} + outcome.error().what());
+  if (!outcome) note_unmarked(outcome.error());
   missing_[bucket].store(0, std::memory_order_release);
   wake();
 }

@@ -251,12 +251,14 @@ class TUTTI_API GradientSync {
   /// A gradient is done, and is GradientSync's until wait returns. With GradientOptions::stream:
   /// what makes it is enqueued there, and what is enqueued after wait comes after its reduction.
   /// Wait-free: some 20 ns, and a system call where it completes a bucket and the thread sleeps, or
-  /// the driver's time to record an event. An index that is none, and one that is ready already, are
-  /// told by wait. @param parameter an index.
+  /// the driver's time to record an event. An index that is none, and one that is ready already,
+  /// are told by wait. @param parameter an index.
   void ready(std::size_t parameter) noexcept;
   /// Waits until all are reduced. With GradientOptions::stream: until that is enqueued on all
   /// ranks, and the stream waits for it, but the host does not; times in reports are those of
-  /// enqueuing, and what fails on the GPU is thrown by a later call. Throws Error, see above.
+  /// enqueuing, and what fails on the GPU is thrown by a later call, or by tutti::cuda::wait; where
+  /// a rank has ended the stream goes on when this one's GradientSync ends. A stream that is
+  /// captured in a graph ends GradientSync on all ranks. Throws Error, see above.
   /// @return how the step went.
   const StepReport& wait();
   /// Takes part in the steps of others with zeros, which do not count for the mean, until no rank

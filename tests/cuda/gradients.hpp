@@ -78,21 +78,29 @@ class Hold {
   }
   Hold(const Hold&) = delete;
   Hold& operator=(const Hold&) = delete;
+  /// The word is free when no stream reads or writes it any more.
   ~Hold() {
-    release();
-    gpu_.wait();
+    if (!is_released_) static_cast<void>(enqueue_release());
+    for (const Stream stream : {gpu_.other.get(), gpu_.compute.get()}) {
+      const cuda::Device::Current current{*gpu_.device};
+      gpu_.device->driver().calls().synchronize(static_cast<CUstream>(stream.handle()));
+    }
   }
   void release() {
-    const cuda::Device::Current current{*gpu_.device};
-    const cuda::Driver& driver = gpu_.device->driver();
-    driver.check(driver.calls().write_64(static_cast<CUstream>(gpu_.other.get().handle()),
-                                         cuda::address_of(word_.get()), 1, 0),
-                 "write");
+    is_released_ = true;
+    gpu_.device->driver().check(enqueue_release(), "write");
   }
 
  private:
+  CUresult enqueue_release() const {
+    const cuda::Device::Current current{*gpu_.device};
+    return gpu_.device->driver().calls().write_64(static_cast<CUstream>(gpu_.other.get().handle()),
+                                                  cuda::address_of(word_.get()), 1, 0);
+  }
+
   const Gpu& gpu_;
   std::shared_ptr<std::byte> word_;
+  bool is_released_ = false;
 };
 
 /// A model of f32 whose backward copies what it computed from one place of the GPU to another.
@@ -195,19 +203,25 @@ class GpuModel {
 struct GpuRank {
   Communicator& world;
   const Gpu& gpu;
+  Communicator& host;  ///< The same ranks without GPUs.
 };
 
 /// Runs a body on ranks that have a GPU each. @return what came of each.
-inline std::vector<Outcome> outcomes_on_gpus(int ranks, const std::function<void(GpuRank)>& body) {
+inline std::vector<Outcome> outcomes_on_gpus(int ranks, const std::string& transport,
+                                             const std::function<void(GpuRank)>& body) {
   return in_world({ranks, "shm", 1}, [&](Communicator& world) {
     const Gpu gpu{world.rank()};
-    cuda::attach(world, {.device = world.rank(), .timeout = std::chrono::seconds{30}});
-    body({world, gpu});
+    Communicator host = world.split(0);
+    cuda::attach(
+        world,
+        {.device = world.rank(), .transport = transport, .timeout = std::chrono::seconds{30}});
+    body({world, gpu, host});
   });
 }
 /// The same, where none fails.
-inline void on_gpus(int ranks, const std::function<void(GpuRank)>& body) {
-  expect_no_error(outcomes_on_gpus(ranks, body));
+inline void on_gpus(int ranks, const std::string& transport,
+                    const std::function<void(GpuRank)>& body) {
+  expect_no_error(outcomes_on_gpus(ranks, transport, body));
 }
 
 }  // namespace tutti::test

@@ -9,10 +9,21 @@ namespace {
 
 const std::vector<std::size_t> kSizes{1000, 10, 0, 5000, 300, 1, 20'000};
 
-class GpuGradients : public ::testing::TestWithParam<int> {
+/// How many ranks, and what their messages go by.
+struct GpuSetting {
+  int ranks;
+  std::string transport;
+};
+
+std::ostream& operator<<(std::ostream& out, const GpuSetting& setting) {
+  return out << setting.ranks << "_over_" << setting.transport;
+}
+
+class GpuGradients : public ::testing::TestWithParam<GpuSetting> {
  protected:
   void SetUp() override {
-    if (const std::string why = harness::lack_of(GetParam()); !why.empty()) GTEST_SKIP() << why;
+    if (const std::string why = harness::lack_of(GetParam().ranks); !why.empty())
+      GTEST_SKIP() << why;
   }
 };
 
@@ -32,6 +43,13 @@ std::vector<Way> ways() {
         if (storage == GradientStorage::copies || order != GradientOrder::observed)
           all.push_back({storage, order, bytes});
   return all;
+}
+
+/// Over the host, where each GradientSync takes its time to start.
+std::vector<Way> few_ways() {
+  return {{GradientStorage::copies, GradientOrder::observed, 16'000},
+          {GradientStorage::views, GradientOrder::negotiated, 16'000},
+          {GradientStorage::flat, GradientOrder::reversed, 0}};
 }
 
 /// The same steps on the host.
@@ -63,17 +81,18 @@ std::vector<std::vector<float>> host_results(Communicator& world, GradientOption
 }
 
 TEST_P(GpuGradients, HaveTheBitsOfTheHost) {
-  on_gpus(GetParam(), [](GpuRank own) {
+  const std::vector<Way> chosen = GetParam().transport == "nccl" ? ways() : few_ways();
+  on_gpus(GetParam().ranks, GetParam().transport, [&](GpuRank own) {
     constexpr int kSteps = 3;
     GpuModel model{own.gpu, kSizes};
-    for (const Way& way : ways()) {
+    for (const Way& way : chosen) {
       const GradientOptions options{.bucket_bytes = way.bucket_bytes,
                                     .first_bucket_bytes = 4'000,
                                     .order = way.order,
                                     .storage = way.storage,
                                     .algorithm = "ring",
                                     .stream = own.gpu.compute.get()};
-      const auto wanted = host_results(own.world, options, model, kSteps);
+      const auto wanted = host_results(own.host, options, model, kSteps);
       GradientSync sync{own.world, model.parameters(), options};
       for (int step = 0; step < kSteps; ++step) {
         model.prepare(own.world.rank(), step);
@@ -95,7 +114,7 @@ TEST_P(GpuGradients, HaveTheBitsOfTheHost) {
 
 /// The stream comes to nothing before the program lets it, which is after wait.
 TEST_P(GpuGradients, AreNotReadEarlyNorWaitedFor) {
-  on_gpus(GetParam(), [](GpuRank own) {
+  on_gpus(GetParam().ranks, GetParam().transport, [](GpuRank own) {
     GpuModel model{own.gpu, kSizes};
     for (const auto storage :
          {GradientStorage::copies, GradientStorage::views, GradientStorage::flat})
@@ -125,7 +144,7 @@ TEST_P(GpuGradients, AreNotReadEarlyNorWaitedFor) {
 
 /// Several steps may be enqueued before the first one runs.
 TEST_P(GpuGradients, OfManyStepsAreEnqueuedAtOnce) {
-  on_gpus(GetParam(), [](GpuRank own) {
+  on_gpus(GetParam().ranks, GetParam().transport, [](GpuRank own) {
     std::vector<std::unique_ptr<GpuModel>> models;
     for (int step = 0; step < 4; ++step) {
       models.push_back(std::make_unique<GpuModel>(own.gpu, kSizes));
@@ -154,7 +173,7 @@ TEST_P(GpuGradients, OfManyStepsAreEnqueuedAtOnce) {
 
 /// Where they are large, and NCCL chooses.
 TEST_P(GpuGradients, AreReducedInPlace) {
-  on_gpus(GetParam(), [](GpuRank own) {
+  on_gpus(GetParam().ranks, GetParam().transport, [](GpuRank own) {
     GpuModel model{own.gpu, kSizes};
     int called = 0;
     GradientSync sync{own.world,
@@ -177,7 +196,7 @@ TEST_P(GpuGradients, AreReducedInPlace) {
 
 /// Of each parameter another thread says that it is ready.
 TEST_P(GpuGradients, AreReadyByAnyThread) {
-  on_gpus(GetParam(), [](GpuRank own) {
+  on_gpus(GetParam().ranks, GetParam().transport, [](GpuRank own) {
     GpuModel model{own.gpu, kSizes};
     GradientSync sync{
         own.world,
@@ -202,7 +221,7 @@ TEST_P(GpuGradients, AreReadyByAnyThread) {
 /// Gradients of layer 0 are those of all ranks, and of layer 1 those of its half of the world.
 TEST(GpuGradientGroups, AreMeansOfTheirRanks) {
   if (const std::string why = harness::lack_of(3); !why.empty()) GTEST_SKIP() << why;
-  on_gpus(3, [](GpuRank own) {
+  on_gpus(3, "nccl", [](GpuRank own) {
     const bool is_alone = own.world.rank() == 2;
     Communicator part = own.world.split(is_alone ? 1 : 0);
     GpuModel model{own.gpu, {3000, 2000}};
@@ -227,7 +246,7 @@ TEST(GpuGradientGroups, AreMeansOfTheirRanks) {
 
 /// In the stream's order too: arrays are written late, and read behind the call.
 TEST_P(GpuGradients, ComeWithStateThatIsMadeEqual) {
-  on_gpus(GetParam(), [](GpuRank own) {
+  on_gpus(GetParam().ranks, GetParam().transport, [](GpuRank own) {
     const Rank root = own.world.size() - 1;
     GpuModel model{own.gpu, kSizes};
     GradientSync sync{own.world, model.parameters(), {.stream = own.gpu.compute.get()}};
@@ -241,7 +260,9 @@ TEST_P(GpuGradients, ComeWithStateThatIsMadeEqual) {
       EXPECT_FALSE(own.gpu.is_idle());
       hold.release();
       const std::vector<float> results = model.results();
-      if (averages) EXPECT_EQ(model.problem(results, own.world.size(), 7), "");
+      if (averages) {
+        EXPECT_EQ(model.problem(results, own.world.size(), 7), "");
+      }
       for (std::size_t i = 0; i < kSizes.size() && !averages; ++i)
         for (std::size_t e = 0; e < kSizes[i]; ++e)
           ASSERT_EQ(results[model.offset(i) + e], rough_value(i, e, root, 7));
@@ -249,7 +270,11 @@ TEST_P(GpuGradients, ComeWithStateThatIsMadeEqual) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, GpuGradients, ::testing::Values(1, 2, 3));
+INSTANTIATE_TEST_SUITE_P(Ranks, GpuGradients,
+                         ::testing::Values(GpuSetting{1, "nccl"}, GpuSetting{2, "nccl"},
+                                           GpuSetting{3, "nccl"}, GpuSetting{1, "host"},
+                                           GpuSetting{2, "host"}, GpuSetting{3, "host"}),
+                         ::testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace tutti::test
