@@ -160,6 +160,13 @@ class GpuModel {
   void enqueue_results(GradientSync& sync) const {
     for (std::size_t i = 0; i < sizes_.size(); ++i) enqueue_result(i, place(sync, i));
   }
+  /// Waits for no stream. @return what is in a gradient now.
+  [[nodiscard]] std::vector<float> gradient(std::size_t layer) const {
+    std::vector<float> values(sizes_[layer]);
+    gpu_.memory->copy(reinterpret_cast<std::byte*>(values.data()),
+                      reinterpret_cast<const std::byte*>(place(layer)), values.size() * 4);
+    return values;
+  }
   /// Waits for the stream. @return the results of all layers.
   [[nodiscard]] std::vector<float> results() const {
     gpu_.wait();

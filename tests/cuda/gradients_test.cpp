@@ -142,6 +142,45 @@ TEST_P(GpuGradients, AreNotReadEarlyNorWaitedFor) {
   });
 }
 
+bool is_mean(const std::vector<float>& values, std::size_t layer, int ranks, int step) {
+  for (std::size_t e = 0; e < values.size(); ++e)
+    if (!(std::abs(values[e] - rough_mean(layer, e, ranks, step)) < 1e-5)) return false;
+  return true;
+}
+
+/// The stream has not come to the layers before.
+TEST_P(GpuGradients, AreReducedWhileTheStreamComputes) {
+  on_gpus(GetParam().ranks, GetParam().transport, [](GpuRank own) {
+    GpuModel model{own.gpu, kSizes};
+    GradientSync sync{
+        own.world,
+        model.parameters(),
+        {.bucket_bytes = 0, .order = GradientOrder::reversed, .stream = own.gpu.compute.get()}};
+    for (int step = 0; step < 2; ++step) {
+      model.prepare(own.world.rank(), step);
+      std::size_t layer = kSizes.size() - 1;
+      const std::size_t last = layer;
+      model.enqueue_gradient(layer, model.place(layer));
+      sync.ready(layer);
+      Hold hold{own.gpu};
+      while (layer-- > 0) {
+        model.enqueue_gradient(layer, model.place(layer));
+        sync.ready(layer);
+      }
+      const auto end = Clock::now() + std::chrono::seconds{20};
+      while (!is_mean(model.gradient(last), last, own.world.size(), step) && Clock::now() < end)
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+      EXPECT_LT(Clock::now(), end);
+      EXPECT_FALSE(own.gpu.is_idle());
+      EXPECT_TRUE(std::isnan(model.gradient(0).front()));
+      sync.wait();
+      model.enqueue_results(sync);
+      hold.release();
+      EXPECT_EQ(model.problem(model.results(), own.world.size(), step), "");
+    }
+  });
+}
+
 /// Several steps may be enqueued before the first one runs.
 TEST_P(GpuGradients, OfManyStepsAreEnqueuedAtOnce) {
   on_gpus(GetParam().ranks, GetParam().transport, [](GpuRank own) {
