@@ -23,12 +23,12 @@ std::shared_ptr<PinnedMemory> room_for(const StagingPlan& plan,
 }  // namespace
 
 HostStreams::HostStreams(const Parts& parts, Communicator ranks, const StagingPlan& plan)
-    : DeviceStreams{parts.device}, parts_{parts}, memory_{room_for(plan, parts.device)},
-      ranks_{std::move(ranks)}, worker_{std::make_unique<StreamWorker>(
-                                    StagedMessages::Parts{.device = parts.device,
-                                                          .transport = &transport_of(ranks_),
-                                                          .memory = memory_,
-                                                          .plan = plan})} {}
+    : DeviceStreams{parts.device}, parts_{parts}, done_{parts.device},
+      memory_{room_for(plan, parts.device)}, ranks_{std::move(ranks)} {
+  const StagedMessages::Parts staged{
+      .device = parts.device, .transport = &transport_of(ranks_), .memory = memory_, .plan = plan};
+  worker_ = std::make_unique<StreamWorker>(staged, done_);
+}
 
 /// Ends what was enqueued, as far as that ends in time.
 HostStreams::~HostStreams() {
@@ -62,6 +62,15 @@ std::shared_ptr<std::byte> HostStreams::allocate_registered(std::size_t bytes) {
   std::shared_ptr<std::byte> memory = allocate_unordered(bytes);
   clear_now(memory.get(), bytes);
   return memory;
+}
+
+void HostStreams::deallocate(std::byte* data, Stream stream) noexcept {
+  bool is_later = false;
+  try {
+    is_later = !is_captured(stream) && worker_->release(address_of(data), of(stream));
+  } catch (const std::exception&) {  // of a GPU that does nothing any more
+  }
+  if (!is_later) DeviceStreams::deallocate(data, stream);
 }
 
 void HostStreams::exchange(std::span<const StreamMessage> messages, Stream stream) {

@@ -22,7 +22,7 @@ class HostStreams final : public DeviceStreams {
   /// What all of it stands on.
   struct Parts {
     std::shared_ptr<const Device> device;
-    Duration timeout;  ///< Of the end: how long calls have that are not done.
+    Duration timeout;                      ///< Of the end: how long calls have that are not done.
     std::shared_ptr<DevicePeers> peers{};  ///< Null where ranks do not see each other's memory.
   };
   /// @param parts see there. @param ranks whose transport is used by nothing else. @param plan
@@ -36,6 +36,7 @@ class HostStreams final : public DeviceStreams {
   [[nodiscard]] bool is_capturable() const noexcept override { return false; }
   [[nodiscard]] StreamPeers* peers() noexcept override { return parts_.peers.get(); }
   [[nodiscard]] std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) override;
+  void deallocate(std::byte* data, Stream stream) noexcept override;
   void exchange(std::span<const StreamMessage> messages, Stream stream) override;
   [[nodiscard]] bool has_native(const NativeCall&) const override { return false; }
   void run_native(const NativeCall& call, const std::byte* in, std::byte* out,
@@ -47,8 +48,9 @@ class HostStreams final : public DeviceStreams {
   void copy_to_itself(std::span<const StreamMessage> messages, Stream stream);
 
   Parts parts_;
-  // The transport ends before its memory does: other ranks then wait no more for this one, and so
-  // neither do their streams, for which the end of pinned memory may wait.
+  // The transport ends before pinned memory does: other ranks then wait no more for this one, and
+  // so neither do their streams, for which the end of pinned memory may wait.
+  Milestone done_;
   std::shared_ptr<PinnedMemory> memory_;  // or null
   Communicator ranks_;
   std::unique_ptr<StreamWorker> worker_;
