@@ -96,6 +96,9 @@ int run_command(int argc, char** argv) {
   add_simulate(app, run);
   add_explain(app, run);
   add_run(app, run);
+  for (CLI::App* command : app.get_subcommands({}))  // in one line: --help fits a terminal
+    command->footer(
+        "Exit codes: 0 good, 1 wrong data, 2 usage, 3 slower, 4 environment, 5 deadline.");
   try {
     std::vector<std::string> words = without_separator(app, {argv + 1, argv + argc});
     std::reverse(words.begin(), words.end());  // as the parser wants them

@@ -62,7 +62,7 @@ int on_world(const std::string& who, const SweepOptions& options,
     const Duration timeout = duration_of(options.timeout_s);
     std::unique_ptr<World> world =
         join_world(options.transport, {.timeout = timeout, .catalog = options.catalog});
-    if (options.on_gpus) world = with_gpus(std::move(world), timeout);
+    if (options.on_gpus) world = with_gpus(std::move(world), options, timeout);
     return work_on(*world, who, work);
   } catch (const Failure& failure) {
     return fail_alike(who, failure);

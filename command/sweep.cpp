@@ -251,7 +251,7 @@ class Sweep {
                       .against_best = verdict.against_best[i],
                       .standing = verdict.standings[i],
                       .transport = transport_name(),
-                      .buffers = options_.buffers,
+                      .buffers = buffers_name(),
                       .hosts = hosts_,
                       .graph = options_.graph};
       reports_.csv.write(csv_row(cell));
@@ -263,6 +263,10 @@ class Sweep {
     return verdict;
   }
 
+  [[nodiscard]] std::string buffers_name() const {
+    if (!options_.on_gpus) return options_.buffers;
+    return options_.buffers == "visible" ? "cuda:visible" : "cuda";
+  }
   [[nodiscard]] std::string transport_name() {
     Communicator& communicator = world_.communicator();
     if (world_.gpu() != nullptr) return streams_of(communicator)->name();
@@ -359,7 +363,7 @@ int sweep(SweepFlags flags) {
 void add_sweep(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<SweepFlags>();
   CLI::App* command =
-      app.add_subcommand("sweep", "measure every algorithm beside the MPI's, or NCCL's, own");
+      app.add_subcommand("sweep", "measure every algorithm beside the MPI's or NCCL's");
   declare_flags(*command, *flags);
   command->callback([flags, command, &run] {
     if (!flags->replay.empty()) refuse_beside_replay(*command);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <tutti/error.hpp>
+#include <tutti/spi/communicator.hpp>
 
 #include "backends/cuda/timed_stream.hpp"
 #include "perf/sweep_failure.hpp"
@@ -22,10 +23,10 @@ int local_rank_of(Communicator& communicator) {
 }
 
 // What attaching throws for want of something it throws on all ranks alike.
-int attached(Communicator& communicator, Duration timeout) {
+int attached(Communicator& communicator, const std::string& transport, Duration timeout) {
   const int local_rank = local_rank_of(communicator);
   try {
-    return cuda::attach_in_turn(communicator, local_rank, timeout);
+    return cuda::attach_in_turn(communicator, local_rank, transport, timeout);
   } catch (const Error& error) {
     const std::string what = std::string{"--memory cuda: "} + error.what();
     if (error.code() == ErrorCode::transport) throw Failure{ExitCode::environment, what};
@@ -39,9 +40,15 @@ int attached(Communicator& communicator, Duration timeout) {
 
 }  // namespace
 
-std::unique_ptr<World> with_gpus(std::unique_ptr<World> world, Duration timeout) {
+std::unique_ptr<World> with_gpus(std::unique_ptr<World> world, const SweepOptions& options,
+                                 Duration timeout) {
   Communicator& communicator = world->communicator();
-  const int device = attached(communicator, timeout);
+  const int device = attached(communicator, options.gpu_transport, timeout);
+  // All ranks have peers or none has.
+  if (options.buffers == "visible" && streams_of(communicator)->peers() == nullptr)
+    throw Failure{ExitCode::environment,
+                  "--buffers visible: these GPUs do not see each other's memory (NVLink, or peer "
+                  "access within a host); leave it out"};
   auto stream = cuda::make_timed_stream(communicator, device, timeout);
   return make_gpu_world(std::move(world), std::move(stream));
 }

@@ -4,14 +4,18 @@
 
 #include <memory>
 
+#include "perf/sweep_options.hpp"
 #include "perf/world.hpp"
 
 namespace tutti::perf {
 
-/// Attaches a GPU to each rank. Collective. @param world of ranks. @param timeout of the start, and
-/// of each wait. @return the world, whose calls are on streams. Throws Failure{environment} on all
-/// ranks alike where a rank has no GPU of its own; Error where the ranks do not come together, or
-/// the GPU of one fails.
-[[nodiscard]] std::unique_ptr<World> with_gpus(std::unique_ptr<World> world, Duration timeout);
+/// Attaches a GPU to each rank. Collective. @param world of ranks. @param options of the sweep:
+/// what messages go by, and whether buffers are visible. @param timeout of the start, and of each
+/// wait.
+/// @return the world, whose calls are on streams. Throws Failure{environment} on all ranks alike
+/// where a rank has no GPU of its own, or they do not see each other's memory and should; Error
+/// where the ranks do not come together, or the GPU of one fails.
+[[nodiscard]] std::unique_ptr<World> with_gpus(std::unique_ptr<World> world,
+                                               const SweepOptions& options, Duration timeout);
 
 }  // namespace tutti::perf

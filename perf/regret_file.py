@@ -58,7 +58,7 @@ class Sweep:
     def _take_cell(self, record):
         _require_texts(record, TEXTS)
         _require_numbers(record, NUMBERS)
-        here = self.cells.setdefault(_key(record), {})
+        here = self.cells.setdefault((*_key(record), bool(record.get("in_place"))), {})
         if record["label"] in here:
             raise ValueError(f"a second cell of {record['collective']} {record['label']} "
                              f"with {record['bytes']} bytes")
@@ -77,7 +77,8 @@ class Sweep:
         hosts = len(self.context["hosts"])
         facts = [f"{self.context['ranks']} ranks on {hosts} host" + "s" * (hosts != 1),
                  names["transport"], f"{names['buffers']} buffers", f"{names['dtype']} {ops}".strip()]
-        facts += ["in place"] if any(cell.get("in_place") for cell in cells) else []
+        places = {bool(cell.get("in_place")) for cell in cells}
+        facts += ["out of place and in place" if len(places) > 1 else "in place"] if True in places else []
         facts += [str(self.context[name]) for name in ("determinism", "mpi") if self.context.get(name)]
         facts += ["oversubscribed"] if self.context.get("oversubscribed") else []
         return ", ".join([*facts, f"tutti {self.context.get('tutti')}"])

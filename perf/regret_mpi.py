@@ -133,7 +133,7 @@ def launch(wanted, collective, variables, seed):
         if process.returncode != 0:
             return {}, f"status {process.returncode}{reason_in(said)}"
         sweep = Sweep(path)
-        return {size: here["native"]["median_us"] for (_, size), here in sweep.cells.items()
+        return {size: here["native"]["median_us"] for (_, size, _), here in sweep.cells.items()
                 if "native" in here}, None
 
 

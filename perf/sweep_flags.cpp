@@ -42,7 +42,7 @@ constexpr std::array kFlags{
     Flag{"--transport", &SweepFlags::transport, Purpose::steers,
          "of ours: auto, shm, tcp, mpi, shm+mpi, fastest"},
     Flag{"--buffers", &SweepFlags::buffers, Purpose::steers, "private, or visible to peers"},
-    Flag{"--memory", &SweepFlags::memory, Purpose::steers, "host, or cuda: a GPU for each rank"},
+    Flag{"--memory", &SweepFlags::memory, Purpose::steers, "host, cuda (a GPU per rank), or cuda:host"},
     Flag{"--segment", &SweepFlags::segment, Purpose::steers, "bytes in a pipeline stage"},
     Flag{"--determinism", &SweepFlags::determinism, Purpose::steers,
          "what ours keep: run_to_run, ..."},

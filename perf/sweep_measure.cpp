@@ -241,7 +241,9 @@ std::string refusal_of(World& world, const Problem& problem, const Candidate& ca
   if (candidate.kind == Kind::probe && world.gpu() != nullptr)
     return "the probe is one of memory of the host: leave --memory cuda out";
   if (candidate.kind == Kind::probe) return Probe::refusal(problem, world.communicator());
-  if (candidate.kind == Kind::native && !world.has_library()) return "no MPI launched these ranks";
+  if (candidate.kind == Kind::native && !world.has_library())
+    return world.gpu() == nullptr ? "no MPI launched these ranks"
+                                  : "there are no calls but ours where messages go over the host";
   return {};
 }
 

@@ -128,7 +128,9 @@ void understand_where(const SweepFlags& flags, SweepOptions& options) {
   options.transport =
       word_of("transport", flags.transport, {"auto", "shm", "tcp", "mpi", "shm+mpi", "fastest"});
   options.buffers = word_of("kind of buffers", flags.buffers, {"private", "visible"});
-  options.on_gpus = word_of("memory", flags.memory, {"host", "cuda"}) == "cuda";
+  const std::string memory = word_of("memory", flags.memory, {"host", "cuda", "cuda:host"});
+  options.on_gpus = memory != "host";
+  if (options.on_gpus) options.gpu_transport = memory == "cuda" ? "nccl" : "host";
   options.graph = flags.graph;
   options.in_place = flags.in_place;
   if (!flags.segment.empty()) options.segment = bytes_of("--segment", flags.segment);
@@ -142,11 +144,10 @@ void understand_where(const SweepFlags& flags, SweepOptions& options) {
           options.transport));
     return;
   }
-  if (options.buffers != "private")
-    refuse("--buffers visible is memory of the host: leave it out beside --memory cuda");
+  if (options.graph && options.gpu_transport == "host")
+    refuse("--graph: messages over the host cannot be captured; use --memory cuda");
   if (options.segment != 0)
     refuse("--segment: calls on streams of a GPU have none; leave it out beside --memory cuda");
-  options.buffers = "cuda";
 }
 
 void understand_what(const SweepFlags& flags, SweepOptions& options) {

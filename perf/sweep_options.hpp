@@ -76,10 +76,11 @@ struct SweepOptions {
   std::string transport{};                      ///< Which transport carries our own algorithms.
   std::string buffers{};                        ///< What kind of memory the buffers are.
   bool on_gpus = false;                         ///< Whether that is memory of GPUs.
-  bool graph = false;                           ///< There: whether calls are replayed by a graph.
-  bool in_place = false;                        ///< Whether input and output share memory.
-  bool touch = true;                            ///< Whether inputs are rewritten before a sample.
-  std::size_t segment = 0;                      ///< Forced segment, or 0.
+  std::string gpu_transport{};  ///< As cuda::Options::transport; empty: not on GPUs.
+  bool graph = false;           ///< There: whether calls are replayed by a graph.
+  bool in_place = false;        ///< Whether input and output share memory.
+  bool touch = true;            ///< Whether inputs are rewritten before a sample.
+  std::size_t segment = 0;      ///< Forced segment, or 0.
   /// What our algorithms keep; nothing: auto what a plain call does, those named anything.
   std::optional<Determinism> determinism{};
   /// What there is to choose from.

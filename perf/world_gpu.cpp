@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <tutti/error.hpp>
+#include <tutti/spi/communicator.hpp>
 
 namespace tutti::perf {
 namespace {
@@ -13,7 +14,7 @@ class GpuWorld final : public World {
       : world_{std::move(world)}, gpu_{std::move(gpu)} {}
 
   Communicator& communicator() override { return world_->communicator(); }
-  bool has_library() const override { return true; }
+  bool has_library() const override { return has_library_; }
   std::string library_in_words() const override { return "NCCL"; }
   bool has_native(const Call& call) override {
     // Blocks that differ stand in the options of our calls, and NCCL has none of those.
@@ -39,6 +40,7 @@ class GpuWorld final : public World {
 
   std::unique_ptr<World> world_;
   std::unique_ptr<cuda::TimedStream> gpu_;  // of the world, so it ends first
+  bool has_library_ = streams_of(world_->communicator())->name() != "host";
 };
 
 }  // namespace

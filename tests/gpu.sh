@@ -8,7 +8,8 @@ source cmake/setup.sh
 
 tutti_install_packages
 tutti_set_environment
-tutti_build ci --target tutti_command_tutti tutti_test_cuda_memory tutti_test_cuda_collectives
+tests=(memory collectives conformance peers graphs array)
+tutti_build ci --target tutti_command_tutti tutti_test_cuda_figures "${tests[@]/#/tutti_test_cuda_}"
 build/release/bin/tutti info | sed -n '/^gpus/,$p'
 gpus=$(build/release/bin/tutti info --json | python3 -c 'import json,sys; print(len(json.load(sys.stdin)["cuda"]["gpus"]))')
 if ((gpus == 0)); then
@@ -16,6 +17,21 @@ if ((gpus == 0)); then
   exit 4
 fi
 
-build/release/tests/bin/tutti_test_cuda_memory
 # A test of more ranks than there are GPUs is skipped, and says so.
-build/release/tests/bin/tutti_test_cuda_collectives
+failed=()
+for test in "${tests[@]}"; do
+  echo "== $test"
+  "build/release/tests/bin/tutti_test_cuda_$test" --gtest_brief=1 || failed+=("$test")
+done
+echo "== figures"
+build/release/tests/bin/tutti_test_cuda_figures || failed+=(figures)
+for graph in "" --graph; do
+  echo "== sweep --memory cuda $graph"
+  # shellcheck disable=SC2086
+  build/release/bin/tutti sweep --ranks "$gpus" --memory cuda $graph -C all_reduce,all_gather -e 64M -f 32 ||
+    failed+=("sweep $graph")
+done
+if ((${#failed[@]} > 0)); then
+  echo "failed: ${failed[*]}" >&2
+  exit 1
+fi

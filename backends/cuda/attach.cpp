@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agree.hpp"
+#include "chosen_device.hpp"
 #include "host_connect.hpp"
 #include "nccl_connect.hpp"
 
@@ -30,17 +31,6 @@ void require_distinct(const std::vector<Report>& all) {
                         " have the same GPU; give each rank its own, such as by "
                         "cudaSetDevice(local rank) before",
                     static_cast<Rank>(rank)};
-}
-
-int chosen_device(const Driver& driver, int wanted) {
-  if (wanted >= 0) return wanted;
-  CUdevice current = 0;
-  if (driver.calls().current_device(&current) == CUDA_SUCCESS) return current;
-  const int devices = driver.devices();
-  if (devices == 1) return 0;
-  throw Error{ErrorCode::invalid_argument,
-              "the process sees " + std::to_string(devices) +
-                  " GPUs; say which by Options::device, or by cudaSetDevice before"};
 }
 
 /// @return whether messages go by NCCL, and else over the host.

@@ -142,14 +142,15 @@ class DeviceStream final : public TimedStream {
 
 }  // namespace
 
-int attach_in_turn(Communicator& world, int local_rank, Duration timeout) {
+int attach_in_turn(Communicator& world, int local_rank, std::string_view transport,
+                   Duration timeout) {
   int device = 0;
   try {
     device = local_rank % std::max(Driver{}.devices(), 1);
   } catch (const Error&) {
     // The other ranks are told by attach, which finds the same.
   }
-  attach(world, {.device = device, .timeout = timeout});
+  attach(world, {.device = device, .transport = transport, .timeout = timeout});
   return device;
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <tutti/communicator.hpp>
 #include <tutti/options.hpp>
@@ -57,9 +58,11 @@ class TimedStream {
 
 /// Attaches a GPU to each rank. Collective. @param world of ranks. @param local_rank the own rank
 /// among those of this host, which take its GPUs, or those that CUDA_VISIBLE_DEVICES leaves to this
-/// process, in turn. @param timeout as Options::timeout. @return the GPU's number. Throws, on all
+/// process, in turn. @param transport and @param timeout
+/// as Options. @return the GPU's number. Throws, on all
 /// ranks alike, as attach; Error{transport} in builds without the CUDA toolkit.
-[[nodiscard]] int attach_in_turn(Communicator& world, int local_rank, Duration timeout);
+[[nodiscard]] int attach_in_turn(Communicator& world, int local_rank, std::string_view transport,
+                                 Duration timeout);
 
 /// @param world to which a GPU is attached; outlives what is returned. @param device its number.
 /// @param timeout of each wait. @return a stream of it. Throws Error{transport}.

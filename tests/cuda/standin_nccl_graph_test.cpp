@@ -4,7 +4,7 @@
 namespace tutti::nccl_standin {
 namespace {
 
-constexpr std::size_t kCount = 100;
+constexpr std::size_t kGraphCount = 100;
 
 /// What a stream records while this is there; then it can be launched.
 class Recording {
@@ -31,7 +31,7 @@ class Recording {
 
 void sum(const Rank& rank, float* values) {
   const ncclResult_t result =
-      ncclAllReduce(values, values, kCount, ncclFloat, ncclSum, rank.communicator, rank.stream());
+      ncclAllReduce(values, values, kGraphCount, ncclFloat, ncclSum, rank.communicator, rank.stream());
   EXPECT_TRUE(result == ncclSuccess || result == ncclInProgress) << result;
   EXPECT_EQ(rank.state(), ncclSuccess);
 }
@@ -45,7 +45,7 @@ TEST_P(CudaNcclStandinGraphs, AreLaunchedBetweenOtherCalls) {
     with_ranks(
         GetParam(),
         [](Rank& rank) {
-          float* const values = rank.put(std::vector<float>(kCount, 1.0F));
+          float* const values = rank.put(std::vector<float>(kGraphCount, 1.0F));
           {
             Recording recording{rank.stream()};
             sum(rank, values);
@@ -56,7 +56,7 @@ TEST_P(CudaNcclStandinGraphs, AreLaunchedBetweenOtherCalls) {
             }
           }
           const auto n = static_cast<float>(rank.size);
-          EXPECT_EQ(rank.get(values, kCount), std::vector<float>(kCount, n * n * n * n * n * n));
+          EXPECT_EQ(rank.get(values, kGraphCount), std::vector<float>(kGraphCount, n * n * n * n * n * n));
           EXPECT_EQ(rank.state(), ncclSuccess);
         },
         blocking);
@@ -83,7 +83,7 @@ TEST_P(CudaNcclStandinGraphs, MayHaveGroupsOfMessages) {
 
 TEST(CudaNcclStandinGraph, KeepsItsCommunicatorFromBeingDestroyed) {
   with_ranks(1, [](Rank& rank) {
-    float* const values = rank.put(std::vector<float>(kCount, 1.0F));
+    float* const values = rank.put(std::vector<float>(kGraphCount, 1.0F));
     Recording recording{rank.stream()};
     sum(rank, values);
     recording.end();
@@ -96,17 +96,17 @@ TEST(CudaNcclStandinGraph, KeepsItsCommunicatorFromBeingDestroyed) {
 
 TEST(CudaNcclStandinGraph, IsNotMadeOfASpoiltRecording) {
   with_ranks(1, [](Rank& rank) {
-    float* const values = rank.put(std::vector<float>(kCount, 1.0F));
+    float* const values = rank.put(std::vector<float>(kGraphCount, 1.0F));
     CUgraph graph = nullptr;
     EXPECT_EQ(cuStreamBeginCapture(rank.stream(), CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
     sum(rank, values);
     EXPECT_EQ(rank.wait(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     EXPECT_EQ(
-        ncclAllReduce(values, values, kCount, ncclFloat, ncclSum, rank.communicator, rank.stream()),
+        ncclAllReduce(values, values, kGraphCount, ncclFloat, ncclSum, rank.communicator, rank.stream()),
         ncclUnhandledCudaError);
     EXPECT_EQ(cuStreamEndCapture(rank.stream(), &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     sum(rank, values);
-    EXPECT_EQ(rank.get(values, kCount), std::vector<float>(kCount, 1.0F));
+    EXPECT_EQ(rank.get(values, kGraphCount), std::vector<float>(kGraphCount, 1.0F));
   });
 }
 

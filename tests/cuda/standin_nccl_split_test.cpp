@@ -10,7 +10,7 @@
 namespace tutti::nccl_standin {
 namespace {
 
-constexpr std::size_t kCount = 100;
+constexpr std::size_t kSplitCount = 100;
 
 /// @return the first state of a communicator that is not ncclInProgress.
 ncclResult_t state_of(ncclComm_t communicator) {
@@ -230,7 +230,7 @@ TEST(CudaNcclStandinWindows, ArgumentsAreChecked) {
 
 TEST(CudaNcclStandinOperators, MultiplyWhatEachRankAdds) {
   with_ranks(3, [](Rank& rank) {
-    std::vector<float> values(kCount);
+    std::vector<float> values(kSplitCount);
     std::iota(values.begin(), values.end(), 0.0F);
     float* const from = rank.put(values);
     float* const into = rank.put(values);
@@ -246,13 +246,13 @@ TEST(CudaNcclStandinOperators, MultiplyWhatEachRankAdds) {
         ncclRedOpCreatePreMulSum(&ops[1], scalar, ncclFloat, ncclScalarDevice, rank.communicator),
         ncclSuccess);
     const auto reduce = [&](ncclRedOp_t op, ncclDataType_t datatype = ncclFloat) {
-      return ncclAllReduce(from, into, kCount, datatype, op, rank.communicator, rank.stream());
+      return ncclAllReduce(from, into, kSplitCount, datatype, op, rank.communicator, rank.stream());
     };
     EXPECT_EQ(reduce(ops[0]), ncclSuccess);
-    EXPECT_EQ(rank.get(into, kCount)[5], 15.0F);
+    EXPECT_EQ(rank.get(into, kSplitCount)[5], 15.0F);
     EXPECT_EQ(reduce(ops[1]), ncclSuccess);
-    EXPECT_EQ(rank.get(into, kCount)[5], 1500.0F);
-    EXPECT_EQ(rank.get(from, kCount), values);
+    EXPECT_EQ(rank.get(into, kSplitCount)[5], 1500.0F);
+    EXPECT_EQ(rank.get(from, kSplitCount), values);
     EXPECT_EQ(reduce(ops[0], ncclInt), ncclInvalidArgument);
     // One that was used may be destroyed before it is all done.
     EXPECT_EQ(reduce(ops[0]), ncclSuccess);
@@ -261,7 +261,7 @@ TEST(CudaNcclStandinOperators, MultiplyWhatEachRankAdds) {
       EXPECT_EQ(ncclRedOpDestroy(op, rank.communicator), ncclInvalidArgument);
       EXPECT_EQ(reduce(op), ncclInvalidArgument);
     }
-    EXPECT_EQ(rank.get(into, kCount)[5], 15.0F);
+    EXPECT_EQ(rank.get(into, kSplitCount)[5], 15.0F);
     EXPECT_EQ(ncclRedOpDestroy(ncclSum, rank.communicator), ncclInvalidArgument);
   });
 }

@@ -186,6 +186,18 @@ class Regret(Case):
         self.assertEqual((code, text), (4, ""))
         self.assertIn("failed with status 1", said)
 
+    def test_gpus_have_both_places_and_native_is_a_choice(self):
+        gpu = {"buffers": "cuda", "transport": "nccl"}
+        cells = [cell(label, time, in_place=place, **gpu)
+                 for place, times in ((False, {"ring": 30, "native": 10, "auto": 20}),
+                                      (True, {"ring": 10, "native": 40, "auto": 40}))
+                 for label, time in times.items()]
+        _, text, _ = self.run_script("regret.py", "--json", self.write("gpus", *cells))
+        told = json.loads(text)["files"][0]
+        self.assertIn("out of place and in place", told["world"])
+        self.assertEqual([(one["in_place"], one["best"], one["regret"]) for one in told["above"]],
+                         [(False, "native", 2), (True, "ring", 4)])
+
     def test_malformed_files(self):
         # json.dumps writes NaN, which JSON does not have and Python reads
         for name, records, text, words in [

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs `tutti sweep --memory cuda` on stand-ins for the driver and NCCL: gpu_test.py CASE TUTTI [FACTS]
 
-CASE is columns, graphs, lies (FACTS: the library that lies), refusals, replays, launched (FACTS: the
+CASE is columns, graphs, ways, lies (FACTS: the library that lies), refusals, replays, launched (FACTS: the
 launcher), or none, for a build without the CUDA toolkit.
 """
 
@@ -154,10 +154,16 @@ def test_refusals(tutti):
             (4, "CUDA_ERROR_NO_DEVICE", [], {"CUDA_STANDIN_DEVICES": "0"}),
             (4, "ranks 0 and 1 have the same GPU", [], {"CUDA_STANDIN_DEVICES": "1"}),
             (2, "the probe is one of memory of the host", ["-C", "all_reduce", "-a", "probe"], {}),
-            (2, "leave it out beside --memory cuda", ["--buffers", "visible"], {}),
+            (2, "leave it out beside --memory cuda", ["--segment", "64K"], {}),
+            (2, "messages over the host cannot be captured", ["--memory", "cuda:host", "--graph"], {}),
+            (2, "there are no calls but ours", ["--memory", "cuda:host", "-C", "all_reduce", "-a", "native"],
+             {}),
+            (4, "these GPUs do not see each other's memory", ["--buffers", "visible"],
+             {"CUDA_STANDIN_LINKS": "none"}),
             (2, "did you mean ring?", ["-C", "all_reduce", "-a", "rng"], {})]
         for status, text, arguments, variables in cases:
-            run = Sweep(tutti, 2, "--memory", "cuda", *arguments, **variables)
+            memory = [] if "--memory" in arguments else ["--memory", "cuda"]
+            run = Sweep(tutti, 2, *memory, *arguments, **variables)
             expect(run.status == status and len(run.said) == 1 and text in run.said[0],
                    text, run.status, run.said, run.output)
             expect("bytes" not in run.output and not run.rows, "a table was begun", run.output)
@@ -187,6 +193,18 @@ def test_launched(tutti, launcher):
     expect("native takes no part: NCCL has no such call" in run.output, run.output)
 
 
+def test_ways(tutti):
+    """Without NCCL, and with buffers that peers see."""
+    for memory, buffers, transport, kind in (
+            ("cuda", "private", "nccl", "cuda"), ("cuda:host", "private", "host", "cuda"),
+            ("cuda:host", "visible", "host", "cuda:visible")):
+        racers = ["auto", "ring", "direct"] + (["native"] if transport == "nccl" else [])
+        run = Sweep(tutti, 2, "--memory", memory, "--buffers", buffers, "-C", "all_reduce,all_gather",
+                    "-a", ",".join(racers), *FEW).expect_good()
+        expect({(c["transport"], c["buffers"]) for c in run.cells()} == {(transport, kind)}, run.cells())
+        expect({c["label"] for c in run.cells()} == set(racers), run.output)
+
+
 def test_none(tutti):
     """A build without the CUDA toolkit says so once."""
     run = Sweep(tutti, 2, "--memory", "cuda", "-C", "all_reduce")
@@ -197,7 +215,7 @@ def test_none(tutti):
 def main(case, tutti, *facts):
     """Runs one case."""
     {"columns": test_columns, "graphs": test_graphs, "lies": test_lies, "refusals": test_refusals,
-     "replays": test_replays, "launched": test_launched, "none": test_none}[case](tutti, *facts)
+     "replays": test_replays, "launched": test_launched, "ways": test_ways, "none": test_none}[case](tutti, *facts)
     return 0
 
 

@@ -181,7 +181,7 @@ TEST(Options, WrongOnesAreNamedInOneLine) {
       {{"--buffers", "visible", "--transport", "tcp"}, "--transport shm"},
       {{"--memory", "gpu"}, "choose from host, cuda"},
       {{"--graph"}, "add --memory cuda"},
-      {{"--memory", "cuda", "--buffers", "visible"}, "leave it out beside --memory cuda"},
+      {{"--memory", "cuda:host", "--graph"}, "use --memory cuda"},
       {{"--memory", "cuda", "--segment", "64K"}, "leave it out beside --memory cuda"},
       {{"--determinism", "run_to_runs"}, "did you mean run_to_run?"},
       {{"--inject", "ring"}, "'ring'"},
@@ -227,7 +227,13 @@ TEST(Options, SweepsOfGpusAreRepeatedToo) {
   const SweepOptions again = understand(flags_of(repeat_arguments(flags), {}));
   EXPECT_TRUE(again.on_gpus);
   EXPECT_TRUE(again.graph);
-  EXPECT_EQ(again.buffers, "cuda");
+  EXPECT_EQ(again.gpu_transport, "nccl");
+  EXPECT_EQ(again.buffers, "private");
+  const SweepFlags seen = parse({"--memory", "cuda:host", "--buffers", "visible"});
+  const SweepOptions through_host = understand(flags_of(repeat_arguments(seen), {}));
+  EXPECT_TRUE(through_host.on_gpus);
+  EXPECT_EQ(through_host.gpu_transport, "host");
+  EXPECT_EQ(through_host.buffers, "visible");
   const SweepOptions host = understand(flags_of(repeat_arguments(parse({})), {}));
   EXPECT_FALSE(host.on_gpus);
   EXPECT_FALSE(host.graph);
