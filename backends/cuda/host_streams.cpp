@@ -30,9 +30,11 @@ HostStreams::HostStreams(const Parts& parts, Communicator ranks, const StagingPl
   worker_ = std::make_unique<StreamWorker>(staged, done_);
 }
 
-/// Ends what was enqueued, as far as that ends in time.
+/// Ends what was enqueued, as far as that ends in time. The end of pinned memory may wait for
+/// streams, and so for peers.
 HostStreams::~HostStreams() {
   worker_->end(parts_.timeout);
+  if (parts_.peers) parts_.peers->finish_calls();
 }
 
 /// Twenty microseconds for a message, which is copied twice and handed to a thread, and 12 GB/s of

@@ -144,6 +144,27 @@ TEST(HostFailures, EndWithTheirCommunicatorInTime) {
     EXPECT_EQ(error, "");
 }
 
+/// Calls that read memory of a rank that does not come. Their stream is no more when they end.
+TEST(HostFailures, EndCallsOnMemoryOfPeersInTime) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2};
+  for (const std::string& error : world.run([&](Rank rank) {
+         attach_by_host(world, rank, 300ms);
+         Buffer<float> data = cuda::allocate<float>(world[rank], kCount);
+         if (rank == 1) return;
+         {
+           const OwnStream stream{world.device(0)};
+           world[0].all_reduce(data.span(), sum,
+                               {.algorithm = "ring", .visible = true, .stream = stream.get()});
+         }
+         const auto start = Clock::now();
+         world.end(0);
+         EXPECT_LT(Clock::now() - start, 10s);
+         EXPECT_GE(Clock::now() - start, 300ms);
+       }))
+    EXPECT_EQ(error, "");
+}
+
 /// A call whose stream is held by something else, for ever as far as we know.
 TEST(HostFailures, EndACallThatIsNotReady) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
