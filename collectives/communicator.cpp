@@ -27,6 +27,10 @@ Transport& transport_of(Communicator& communicator) {
   return detail::engine_of(communicator.engine_).transport();
 }
 
+const std::vector<int>& hosts_of(Communicator& communicator) {
+  return detail::engine_of(communicator.engine_).hosts();
+}
+
 void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams,
                     bool compares) {
   const detail::Use use{communicator.engine_};

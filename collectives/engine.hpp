@@ -36,6 +36,8 @@ class Engine {
   [[nodiscard]] Transport& transport() noexcept { return *transport_; }
   [[nodiscard]] const std::shared_ptr<Memory>& memory() const noexcept { return memory_; }
   [[nodiscard]] const CommunicatorOptions& options() const noexcept { return options_; }
+  /// As Footing::hosts.
+  [[nodiscard]] const std::vector<int>& hosts() const noexcept { return hosts_; }
   [[nodiscard]] bool has_group() const noexcept { return group_ != nullptr; }
   /// Whether ranks outnumber the cores that they have; the same on all ranks.
   [[nodiscard]] bool shares_cores() const noexcept { return selectors_.shares_cores(); }
@@ -184,6 +186,7 @@ class Engine {
   Outbox outbox_;
   std::shared_ptr<Memory> memory_;
   CommunicatorOptions options_;
+  std::vector<int> hosts_;  // of ranks
   Selectors selectors_;
   Scratch scratch_;
   ProgramCache cache_;

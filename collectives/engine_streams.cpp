@@ -11,7 +11,8 @@ namespace tutti::inline v0::detail {
 
 void Engine::attach_streams(std::shared_ptr<StreamTransport> streams, bool compares) {
   expects(streams != nullptr, "there are streams to attach");
-  streamed_ = std::make_unique<StreamCalls>(std::move(streams), options_.catalog, failures_);
+  streamed_ =
+      std::make_unique<StreamCalls>(std::move(streams), options_.catalog, hosts_, failures_);
   compares_streamed_ = compares;
 }
 

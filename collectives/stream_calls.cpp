@@ -49,6 +49,14 @@ bool is_real(Datatype type) noexcept {
          type == Datatype::f64;
 }
 
+/// Where the ranks' GPUs are. What was measured or told of the host's network is none of theirs.
+Surroundings surroundings_of(const StreamTransport& streams, const std::vector<int>& hosts) {
+  std::vector<Locality> localities = streams.localities();
+  expects(localities.empty() || localities.size() == hosts.size(),
+          "where it is known in which part of its host a GPU is, each rank's host is known");
+  return {.hosts = hosts, .localities = std::move(localities)};
+}
+
 bool is_barrier(const Binding& binding) noexcept {
   return binding.is_collective && binding.layout().contract().collective == Collective::barrier;
 }
@@ -56,10 +64,11 @@ bool is_barrier(const Binding& binding) noexcept {
 }  // namespace
 
 StreamCalls::StreamCalls(std::shared_ptr<StreamTransport> streams,
-                         const std::shared_ptr<const Catalog>& catalog, Failures& failures)
+                         const std::shared_ptr<const Catalog>& catalog,
+                         const std::vector<int>& hosts, Failures& failures)
     : streams_{std::move(streams)}, selectors_{std::vector{streams_->tariff()},
                                                std::vector{streams_->name()}, catalog,
-                                               Surroundings{}},
+                                               surroundings_of(*streams_, hosts)},
       failures_{failures} {}
 
 void StreamCalls::check_on_host(const Call& call) const {

@@ -30,10 +30,11 @@ struct StreamedCall {
 /// Those of one communicator. Called by the thread that is in its engine.
 class StreamCalls {
  public:
-  /// @param streams what they are enqueued on; not null. @param catalog as Selectors. @param
-  /// failures of the communicator.
+  /// @param streams what they are enqueued on; not null. @param catalog as Selectors. @param hosts
+  /// of the ranks, as Footing::hosts. @param failures of the communicator.
   StreamCalls(std::shared_ptr<StreamTransport> streams,
-              const std::shared_ptr<const Catalog>& catalog, Failures& failures);
+              const std::shared_ptr<const Catalog>& catalog, const std::vector<int>& hosts,
+              Failures& failures);
 
   [[nodiscard]] const std::shared_ptr<StreamTransport>& transport() const noexcept {
     return streams_;

@@ -59,7 +59,8 @@ std::vector<std::string> names_of(int count) {
   return names;
 }
 
-std::vector<Feature> backends_of(const std::string& mpi) {
+std::vector<Feature> backends_of(const std::string& mpi, const cuda::Survey& cuda) {
+  const bool has_gpus = !cuda.gpus.empty();
   return {{"sim", true, "all ranks in one process, for tests"},
           {"mpi", !mpi.empty(),
            mpi.empty() ? "built without one: install openmpi-bin libopenmpi-dev (or mpich "
@@ -76,7 +77,9 @@ std::vector<Feature> backends_of(const std::string& mpi) {
           {"tls", runtime::has_tls(),
            runtime::has_tls() ? "encrypts tcp where it is asked for"
                               : "built without OpenSSL (libssl-dev)"},
-          {"cuda", false, "not in this version: collectives are on host memory only"}};
+          {"cuda", has_gpus,
+           has_gpus ? "collectives on streams of GPUs: tutti::cuda::attach"
+                    : "no driver or no GPU: see below"}};
 }
 
 Info collect() {
@@ -88,8 +91,8 @@ Info collect() {
             .cores = std::thread::hardware_concurrency()};
   for (const host::InstructionSet set : host::supported_instruction_sets())
     info.instruction_sets.emplace_back(host::name_of(set));
-  info.backends = backends_of(info.mpi);
   info.cuda = cuda::survey();
+  info.backends = backends_of(info.mpi, info.cuda);
   info.datatypes = names_of<Datatype>(kDatatypes);
   info.operators = names_of<OperatorKind>(kOperatorKinds);
   info.algorithms = catalog().size();
@@ -112,6 +115,20 @@ std::string paragraph(const std::string& name, const std::vector<std::string>& w
   return text + line + "\n";
 }
 
+/// A line for each GPU, with what joins it with each other one.
+std::string links_in_words(const cuda::Survey& cuda) {
+  std::string text = fmt::format("  {:<16}", "links");
+  for (std::size_t i = 0; i < cuda.links.size(); ++i)
+    text += fmt::format("{:<8}", fmt::format("gpu {}", i));
+  for (std::size_t i = 0; i < cuda.links.size(); ++i) {
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += fmt::format("\n    {:<14}", fmt::format("gpu {}", i));
+    for (const std::string& link : cuda.links[i]) text += fmt::format("{:<8}", link);
+  }
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text + "\n";
+}
+
 /// The libraries for GPUs, and the GPUs, or why there are none.
 std::string gpus_in_words(const cuda::Survey& cuda) {
   const auto line = [](const char* name, const std::string& version, const std::string& why) {
@@ -124,7 +141,7 @@ std::string gpus_in_words(const cuda::Survey& cuda) {
     text += fmt::format("  {:<16}{}, compute capability {}, {:.1f} GiB\n", fmt::format("gpu {}", i),
                         cuda.gpus[i].name, cuda.gpus[i].capability,
                         static_cast<double>(cuda.gpus[i].bytes) / (1U << 30));
-  return text;
+  return cuda.gpus.size() > 1 ? text + links_in_words(cuda) : text;
 }
 
 std::string text_of(const Info& info) {
@@ -169,6 +186,7 @@ std::string json_of(const Info& info) {
   for (const cuda::Gpu& gpu : info.cuda.gpus)
     json["cuda"]["gpus"].push_back(
         {{"name", gpu.name}, {"capability", gpu.capability}, {"bytes", gpu.bytes}});
+  json["cuda"]["links"] = info.cuda.links;
   return json.dump(1) + "\n";
 }
 

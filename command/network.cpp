@@ -1,5 +1,6 @@
 #include "command/network.hpp"
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -13,6 +14,16 @@ constexpr LinkSpeed kMemory{.latency = 150'000'000, .per_byte = 100'000};
 
 double nanoseconds_per_message(const LinkSpeed& speed) {
   return static_cast<double>(speed.per_message) / 1e6;
+}
+
+/// Names of the hosts of each part.
+nlohmann::ordered_json parts_json(const Level& level, const NamedTopology& network) {
+  std::map<int, std::vector<std::string>> parts;
+  for (std::size_t host = 0; host < level.part_of.size(); ++host)
+    parts[level.part_of[host]].push_back(network.names[host]);
+  auto json = nlohmann::ordered_json::array();
+  for (const auto& [part, names] : parts) json.push_back(names);
+  return json;
 }
 
 }  // namespace
@@ -32,6 +43,14 @@ nlohmann::ordered_json network_json(const NamedTopology& network) {
                               {"hosts", std::vector(network.names.begin(), hosts)},
                               {"switches", std::vector(hosts, network.names.end())},
                               {"links", nlohmann::ordered_json::array()}};
+  if (topology.endpoints() != EndpointCosts{}) {
+    json["message_ns"] = static_cast<double>(topology.endpoints().message) / 1e6;
+    const Femtoseconds reduced = topology.endpoints().reduced;
+    json["reduce_gb_per_s"] = reduced == 0 ? 1e9 : 1e6 / static_cast<double>(reduced);
+  }
+  if (!topology.assumed().empty()) json["assumed"] = topology.assumed();
+  for (const Level& level : topology.levels())
+    json["levels"].push_back({{"name", level.name}, {"parts", parts_json(level, network)}});
   for (const Topology::Link& link : topology.links())
     json["links"].push_back({{"from", network.names[static_cast<std::size_t>(link.a)]},
                              {"to", network.names[static_cast<std::size_t>(link.b)]},

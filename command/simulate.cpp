@@ -51,7 +51,7 @@ struct SimulateWanted {
   std::vector<Choice> choices{};
   std::vector<std::size_t> blocks{};
   int ranks = 1;
-  std::vector<int> hosts{};                    // of ranks, if some share one
+  std::vector<int> hosts{};  // of ranks, if some share one, or another part of the network
   std::optional<std::size_t> segment_bytes{};  // if it is said
   std::size_t bytes = 0;
   Rank root = 0;
@@ -95,6 +95,9 @@ void place(SimulateWanted& wanted, const SimulateFlags& flags) {
         fmt::format("network {} has places for {} ranks: say how many by --ranks, at most {}",
                     topology.name(), places, kMostRanks)};
   if (per_host > 1) wanted.hosts = hosts_filled(wanted.ranks, per_host);
+  else if (!topology.levels().empty())
+    wanted.hosts.assign(topology.levels().back().part_of.begin(),
+                        topology.levels().back().part_of.begin() + wanted.ranks);
   wanted.network = with_ranks(std::move(wanted.network), wanted.ranks, per_host);
 }
 
@@ -131,8 +134,8 @@ SimulatedChoice outcome_of(const Choice& choice, const SimulateWanted& wanted, R
   SimulatedChoice outcome{
       .algorithm = choice.text(),
       .segments = segments,
-      .simulated = simulate(schedules, wanted.blocks, 1, wanted.network.topology, routing, {},
-                            {.count = segments})};
+      .simulated = simulate(schedules, wanted.blocks, 1, wanted.network.topology, routing,
+                            wanted.network.topology.endpoints(), {.count = segments})};
   const std::vector<double>& carried = outcome.simulated.carried;
   if (!carried.empty()) outcome.busiest = *std::ranges::max_element(carried);
   return outcome;

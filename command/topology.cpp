@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <string>
 #include <tutti/error.hpp>
 #include <vector>
@@ -74,10 +75,38 @@ std::string ways_of(const Topology& topology) {
                      measured < hosts ? fmt::format(", from {} of them", measured) : "");
 }
 
+/// Parts of hosts that are near each other, from the inmost.
+std::string levels_of(const Topology& topology) {
+  std::string text;
+  for (const Level& level : topology.levels()) {
+    std::map<int, int> sizes;
+    for (const int part : level.part_of) ++sizes[part];
+    const auto [least, most] = std::ranges::minmax(sizes | std::views::values);
+    text +=
+        fmt::format("{:<10}{}: {} parts of {}{} hosts\n", text.empty() ? "levels" : "", level.name,
+                    sizes.size(), least == most ? "" : fmt::format("{} to ", least), most);
+  }
+  return text;
+}
+
+/// Where they are not those of any host.
+std::string costs_of(const Topology& topology) {
+  std::string text;
+  const auto& [message, reduced] = topology.endpoints();
+  if (topology.endpoints() != EndpointCosts{})
+    text +=
+        fmt::format("{:<10}a host takes {:.4g} ns for a message, and reduces {}\n", "costs",
+                    static_cast<double>(message) / 1e6,
+                    reduced == 0 ? "at no cost"
+                                 : fmt::format("{:.4g} GB/s", 1e6 / static_cast<double>(reduced)));
+  if (!topology.assumed().empty()) text += fmt::format("{:<10}{}\n", "assumed", topology.assumed());
+  return text;
+}
+
 std::string text_of(const Topology& topology) {
   return fmt::format("{:<10}{}\n{:<10}{}\n{:<10}{}{}\n", "network", topology.name(), "hosts",
                      topology.hosts(), "switches", topology.switches(), ports_of(topology)) +
-         links_of(topology) + ways_of(topology);
+         links_of(topology) + levels_of(topology) + costs_of(topology) + ways_of(topology);
 }
 
 /// For Graphviz. Names are quoted as JSON quotes them, which is what it reads.

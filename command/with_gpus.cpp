@@ -23,10 +23,11 @@ int local_rank_of(Communicator& communicator) {
 }
 
 // What attaching throws for want of something it throws on all ranks alike.
-int attached(Communicator& communicator, const std::string& transport, Duration timeout) {
+int attached(Communicator& communicator, const SweepOptions& options, Duration timeout) {
   const int local_rank = local_rank_of(communicator);
   try {
-    return cuda::attach_in_turn(communicator, local_rank, transport, timeout);
+    return cuda::attach_in_turn(communicator, local_rank, options.gpu_transport,
+                                options.buffers == "visible", timeout);
   } catch (const Error& error) {
     const std::string what = std::string{"--memory cuda: "} + error.what();
     if (error.code() == ErrorCode::transport) throw Failure{ExitCode::environment, what};
@@ -43,9 +44,10 @@ int attached(Communicator& communicator, const std::string& transport, Duration 
 std::unique_ptr<World> with_gpus(std::unique_ptr<World> world, const SweepOptions& options,
                                  Duration timeout) {
   Communicator& communicator = world->communicator();
-  const int device = attached(communicator, options.gpu_transport, timeout);
+  const int device = attached(communicator, options, timeout);
   // All ranks have peers or none has.
-  if (options.buffers == "visible" && streams_of(communicator)->peers() == nullptr)
+  if (options.buffers == "visible" && communicator.size() > 1 &&
+      streams_of(communicator)->peers() == nullptr)
     throw Failure{ExitCode::environment,
                   "--buffers visible: these GPUs do not see each other's memory (NVLink, or peer "
                   "access within a host); leave it out"};

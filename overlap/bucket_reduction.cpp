@@ -28,6 +28,11 @@ class WholeReduction final : public BucketReduction {
   Request begin() override {
     Options options = call_options();
     options.algorithm = context().options->algorithm;
+    options.stream = context().stream;
+    if (options.stream.is_some()) {
+      context().first->run(whole_call(context(), Collective::all_reduce), options);
+      return {};  // it is enqueued, and what comes after it is too
+    }
     return context().first->async().run(whole_call(context(), Collective::all_reduce), options);
   }
 };

@@ -57,6 +57,7 @@ struct BucketContext {
   bool is_visible = false;            ///< As Call::visible.
   std::vector<MatrixPlace> places{};  ///< Its parameters, in the order in which they lie.
   const GradientOptions* options = nullptr;
+  Stream stream{};               ///< On which to enqueue; none: the host reduces.
   bool is_compressed = false;    ///< Whether GradientOptions::compression holds already.
   const Operator* op = nullptr;  ///< Sum or average.
   Findings* findings = nullptr;  ///< Where to add what was seen.

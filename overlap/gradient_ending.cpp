@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <tutti/attempt.hpp>
+
 #include "agreement.hpp"
 #include "bytes.hpp"
 #include "gradient_state.hpp"
@@ -10,7 +12,7 @@ namespace tutti::inline v0 {
 
 /// One small all_reduce has all that must be agreed.
 struct GradientSync::State::Ending {
-  static constexpr std::size_t kWords = 8;
+  static constexpr std::size_t kWords = 9;
   std::size_t ranks;
   std::vector<double> sums;
 
@@ -23,6 +25,7 @@ struct GradientSync::State::Ending {
   double& norm_squared() { return sums[5]; }
   double& callbacks() { return sums[6]; }
   double& hash() { return sums[7]; }  // of 32 bits on each rank, so it is exact
+  double& cut_short() { return sums[8]; }
   std::span<double> waits() { return std::span{sums}.subspan(kWords, ranks); }
   double& used(std::size_t parameter) { return sums[kWords + ranks + parameter]; }
 };
@@ -31,6 +34,7 @@ void GradientSync::State::end_step() {
   Communicator& world = groups_[0];
   Ending ending{static_cast<std::size_t>(world.size()), is_detecting() ? parameters_.size() : 0};
   report_ = next_report_;
+  check_stream();
   if (is_every(options_.verify_every)) {
     verify_gradients();
     for (const Parameter& array : options_.state)
@@ -46,6 +50,7 @@ void GradientSync::State::end_step() {
   ending.active() = is_active_ ? 1 : 0;
   ending.norm_squared() = findings_.squares;
   ending.hash() = findings_.hash;
+  ending.cut_short() = is_cut_short_ ? 1 : 0;
   ending.callbacks() = options_.on_bucket || options_.on_shard ? 1 : 0;
   ending.waits()[static_cast<std::size_t>(world.rank())] =
       std::chrono::duration<double>(Clock::now() - wait_began_).count();
@@ -63,9 +68,20 @@ void GradientSync::State::end_step() {
         "not for a GradientSync that has one of them on any rank");
   const bool is_void_everywhere = is_other_step || is_seen_too_early;
   step_error_ = agreed_problem(is_void_everywhere ? size : ending.problems(), ending.not_finite());
+  if (ending.cut_short() > 0)
+    throw Error{step_error_.value()};  // ranks wait on their GPUs for each other
   report_step(ending);
   if (is_every(options_.resync_every) && report_.active == world.size())
     broadcast_arrays(options_.state, 0);
+  if (streams_) streams_->hold_program();
+}
+
+/// What follows wait is to come after the reductions.
+void GradientSync::State::check_stream() noexcept {
+  if (!streams_ || is_cut_short_) return;
+  const Result<void> outcome = detail::attempt([&] { streams_->check_program(); });
+  is_cut_short_ = !outcome;
+  if (!outcome) note_unmarked(outcome.error());
 }
 
 /// The same on all ranks.
@@ -168,6 +184,10 @@ void GradientSync::State::verify_gradients() {
 }
 
 void GradientSync::verify_state(std::span<const Parameter> arrays) {
+  if (state_->streams_)
+    throw Error{ErrorCode::invalid_argument,
+                "GradientSync: verify_state is not there on a GPU, whose memory the host does not "
+                "touch"};
   state_->check_arrays(arrays);
   std::string problem;
   for (const Parameter& array : arrays)

@@ -198,7 +198,8 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
 std::string describe(std::span<const Parameter> parameters, const GradientOptions& options) {
   std::ostringstream text;
   text << "options: " << text_of(options) << ", resync_every " << options.resync_every
-       << ", on_shard " << (options.on_shard ? "set" : "not set") << ", " << options.groups.size()
+       << ", on_shard " << (options.on_shard ? "set" : "not set") << ", stream "
+       << (options.stream.is_some() ? "set" : "not set") << ", " << options.groups.size()
        << " groups, known_order";
   for (const std::size_t i : options.known_order) text << " " << i;
   text << "\n" << describe_arrays(parameters);
@@ -230,9 +231,11 @@ void compare(Communicator& world, const std::function<std::string()>& describe) 
               is_majority ? rank : -1};
 }
 
-void compare_arrays(Communicator& world, std::span<const Parameter> arrays, std::size_t groups) {
+void compare_arrays(Communicator& world, std::span<const Parameter> arrays, std::size_t groups,
+                    const std::function<void()>& check) {
   compare(world, [&] {
     for (std::size_t i = 0; i < arrays.size(); ++i) check_array(arrays[i], i, groups, true);
+    if (check) check();
     return "arrays:\n" + describe_arrays(arrays);
   });
 }

@@ -57,9 +57,9 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
 void compare(Communicator& world, const std::function<std::string()>& describe);
 
 /// Compares what ranks say of arrays. Collective. @param world the ranks. @param arrays of this
-/// one.
-/// @param groups how many there are beside all ranks. Throws Error{invalid_argument} as compare,
-/// and for an array of none of them.
-void compare_arrays(Communicator& world, std::span<const Parameter> arrays, std::size_t groups);
+/// one. @param groups how many there are beside all ranks. @param check refuses arrays for other
+/// reasons. Throws Error{invalid_argument} as compare and check, and for an array of no group.
+void compare_arrays(Communicator& world, std::span<const Parameter> arrays, std::size_t groups,
+                    const std::function<void()>& check = {});
 
 }  // namespace tutti::inline v0::detail

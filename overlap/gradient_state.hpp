@@ -16,6 +16,7 @@
 
 #include "bucket_reduction.hpp"
 #include "gradient_plan.hpp"
+#include "gradient_streams.hpp"
 
 namespace tutti::inline v0 {
 
@@ -74,6 +75,12 @@ class GradientSync::State {
   void ready(std::size_t parameter) noexcept;
   const StepReport& wait(bool is_active);
   void connect();
+  [[nodiscard]] bool is_ours(const detail::Bucket& bucket) const noexcept {
+    return options_.storage != GradientStorage::flat && !bucket.is_in_place;
+  }
+  [[nodiscard]] std::vector<Buffer<std::byte>> make_buffers();
+  [[nodiscard]] std::vector<Buffer<std::byte>> make_buffers_on_gpu();
+  void count_down(std::size_t bucket) noexcept;
   void adopt(std::span<const std::size_t> order);
   [[nodiscard]] detail::BucketContext context_of(std::size_t bucket);
   [[nodiscard]] bool is_visible(std::size_t bucket) const;
@@ -92,6 +99,7 @@ class GradientSync::State {
     has_failed_.store(true, std::memory_order_release);
   }
   void note(std::string problem) noexcept;
+  void note_unmarked(const Error& cause) noexcept;
   [[nodiscard]] std::string problem() {
     const std::lock_guard lock{mutex_};
     return problem_;
@@ -107,13 +115,18 @@ class GradientSync::State {
   [[nodiscard]] bool advance(Reached& reached);
   void sequence();
   void negotiate();
+  void abort_streams(const Error& cause) noexcept {
+    if (streams_) streams_->abort(cause);
+  }
   [[nodiscard]] bool is_ready_for_sequence(std::size_t bucket) const noexcept;
   [[nodiscard]] bool is_waiting_for_gradients() const noexcept;
   template <class Condition>
   [[nodiscard]] bool await(Condition condition) noexcept;
   void begin(std::size_t bucket);
   void end(std::size_t bucket);
-  void copy_in(std::size_t bucket) noexcept;
+  void copy_in(std::size_t bucket);
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes);
+  void clear(std::byte* to, std::size_t bytes);
   void store(std::size_t parameter);
   template <class Function>
   bool guarded(const char* name, Function function) noexcept;
@@ -121,6 +134,7 @@ class GradientSync::State {
 
   // By the own thread, at the end of a step: gradient_ending.cpp.
   void end_step();
+  void check_stream() noexcept;
   void report_step(Ending& ending);
   void keep_unused(Ending& ending);
   void verify_gradients();
@@ -153,11 +167,13 @@ class GradientSync::State {
   std::vector<Communicator> groups_{};     // copies of the program's; the first has all ranks
   std::vector<Communicator> seconds_{};    // and of these, for second collectives
   std::optional<Communicator> control_{};  // for GradientOrder::negotiated
+  std::unique_ptr<detail::GradientStreams> streams_{};  // or null
   const Operator operator_;
   detail::GradientPlan plan_{};
   bool is_observing_ = false;
-  std::vector<Buffer<std::byte>> buffers_{};         // by bucket, where they are ours
-  std::vector<std::atomic<std::uint32_t>> missing_;  // by bucket: gradients that are not ready
+  std::vector<Buffer<std::byte>> buffers_{};  // by bucket, where they are ours
+  // By bucket: gradients that are not ready, and on a GPU its mark.
+  std::vector<std::atomic<std::uint32_t>> missing_;
   // By parameter: 0 where it is not ready; numbers grow in the order of ready, where it is
   // observed.
   std::vector<std::atomic<std::uint32_t>> arrivals_;
@@ -181,7 +197,8 @@ class GradientSync::State {
   std::vector<std::uint8_t> agreeing_{};        // by bucket: whether it is ready
   Request agreement_{};                         // on them
   bool is_agreeing_ = false;
-  Clock::time_point agreed_{};         // when ranks last found no bucket ready on all of them
+  bool is_cut_short_ = false;   // a bucket of this step was not marked, so the rest is not reduced
+  Clock::time_point agreed_{};  // when ranks last found no bucket ready on all of them
   Clock::time_point last_finished_{};  // when the last bucket was finished
   detail::Findings findings_{};
   StepReport report_{};

@@ -26,8 +26,7 @@ void nap(std::chrono::steady_clock::duration waited) {
 std::span<std::byte> GradientSync::State::memory_of(std::size_t index) noexcept {
   const detail::Bucket& bucket = plan_.buckets[index];
   const std::size_t bytes = bucket.count * size_of(bucket.type);
-  if (options_.storage != GradientStorage::flat && !bucket.is_in_place)
-    return {buffers_[index].data(), bytes};
+  if (is_ours(bucket)) return {buffers_[index].data(), bytes};
   return {static_cast<std::byte*>(parameters_[bucket.parameters.front()].data), bytes};
 }
 
@@ -49,6 +48,9 @@ void GradientSync::State::run() noexcept {
       is_reduced = reduce_all(step);
       if (is_reduced) end_step();
     });
+    if (!outcome) abort_streams(outcome.error());
+    else if (!is_reduced && !sequence_.empty())
+      abort_streams(Error{ErrorCode::aborted, "the GradientSync ended in the midst of a step"});
     if (!is_reduced) return;
     if (!outcome) fail(outcome.error());
     if (has_failed_ && !await([&] { return asked_ >= step; })) return;
@@ -61,6 +63,7 @@ void GradientSync::State::run() noexcept {
 /// @return whether all buckets were reduced, and wait was called.
 bool GradientSync::State::reduce_all(std::uint32_t step) {
   sequence_.clear();
+  is_cut_short_ = false;
   is_in_sequence_.assign(plan_.buckets.size(), 0);
   Reached reached;
   Clock::time_point moved = Clock::now();
@@ -89,7 +92,8 @@ bool GradientSync::State::reduce_all(std::uint32_t step) {
 /// the two orders alike, however they follow each other. @return whether something has happened.
 bool GradientSync::State::advance(Reached& reached) {
   const auto flight = [this](std::size_t i) -> Flight& { return flights_[sequence_[i]]; };
-  const auto most = static_cast<std::size_t>(options_.in_flight);
+  // On a stream they follow each other, so that none need wait for gradients of the next.
+  const auto most = static_cast<std::size_t>(streams_ ? 1 : options_.in_flight);
   if (reached.begun < sequence_.size() && reached.begun - reached.ended < most) {
     begin(sequence_[reached.begun++]);
     return true;
@@ -148,21 +152,35 @@ bool GradientSync::State::is_waiting_for_gradients() const noexcept {
   return true;
 }
 
-void GradientSync::State::copy_in(std::size_t index) noexcept {
+void GradientSync::State::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (streams_) streams_->copy(to, from, bytes);
+  else std::memcpy(to, from, bytes);
+}
+
+void GradientSync::State::clear(std::byte* to, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (streams_) streams_->clear(to, bytes);
+  else std::memset(to, 0, bytes);
+}
+
+void GradientSync::State::copy_in(std::size_t index) {
   const detail::Bucket& bucket = plan_.buckets[index];
   const std::size_t bytes = size_of(bucket.type);
   for (const std::size_t i : bucket.parameters) {
     std::byte* const place = place_of(i);
-    if (is_used_[i] == 0) std::memset(place, 0, parameters_[i].count * bytes);
-    else if (options_.storage == GradientStorage::copies && !bucket.is_in_place &&
-             parameters_[i].count > 0)
-      std::memcpy(place, parameters_[i].data, parameters_[i].count * bytes);
+    if (is_used_[i] == 0) clear(place, parameters_[i].count * bytes);
+    else if (options_.storage == GradientStorage::copies && !bucket.is_in_place)
+      copy(place, static_cast<const std::byte*>(parameters_[i].data), parameters_[i].count * bytes);
   }
 }
 
 void GradientSync::State::begin(std::size_t index) {
-  copy_in(index);
   Flight& flight = flights_[index];
+  // Other ranks would take the next bucket for this one.
+  if (streams_ && !streams_->await_program(index)) is_cut_short_ = true;
+  if (is_cut_short_) return;
+  copy_in(index);
   flight.times = {.begun = Clock::now()};
   flight.request = flight.reduction->begin();
   next_report_.sent_bytes += flight.reduction->sent_bytes();
@@ -170,6 +188,7 @@ void GradientSync::State::begin(std::size_t index) {
 }
 
 void GradientSync::State::end(std::size_t index) {
+  if (is_cut_short_) return;
   Flight& flight = flights_[index];
   flight.reduction->end();
   const Clock::time_point now = Clock::now();
@@ -187,8 +206,8 @@ void GradientSync::State::store(std::size_t index) {
   void* to = options_.on_shard ? parameter.result : nullptr;
   if (to == nullptr && options_.storage == GradientStorage::copies) to = parameter.data;
   const std::byte* const from = place_of(index);
-  if (to == nullptr || to == from || parameter.count == 0) return;
-  std::memcpy(to, from, parameter.count * size_of(parameter.type));
+  if (to == nullptr || to == from) return;
+  copy(static_cast<std::byte*>(to), from, parameter.count * size_of(parameter.type));
 }
 
 /// Calls a function of the program's. @return whether it has not thrown, which makes the step void.

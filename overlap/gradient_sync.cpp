@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include <tutti/attempt.hpp>
 #include <tutti/batch.hpp>
 #include <tutti/spi/catalog.hpp>
 #include <tutti/spi/service_thread.hpp>
@@ -28,8 +29,8 @@ Communicator copy_of(Communicator& group, std::uint64_t key) {
 }
 
 /// Throws Error{invalid_argument} where there is no such algorithm.
-void check_algorithm(const Communicator& world, const std::string& name) {
-  if (name.empty()) return;
+void check_algorithm(const Communicator& world, const std::string& name, bool on_stream) {
+  if (name.empty() || (on_stream && name == "native")) return;
   const Catalog usual;
   const auto& given = world.options().catalog;
   static_cast<void>(parse_choice(given ? *given : usual, Collective::all_reduce, name));
@@ -45,7 +46,8 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
   groups_.push_back(copy_of(world, kKey));
   detail::compare(groups_[0], [&] {
     detail::check_parameters(parameters_, options_);
-    check_algorithm(world, options_.algorithm);
+    check_algorithm(world, options_.algorithm, options_.stream.is_some());
+    detail::check_streams(world, parameters_, options_);
     return detail::describe(parameters_, options_);
   });
   connect();
@@ -63,6 +65,8 @@ void GradientSync::State::connect() {
   if (detail::has_midpoint(options_) || !options_.compression.empty())
     for (Communicator& group : groups_) seconds_.push_back(copy_of(group, kKeyOfSeconds));
   if (is_negotiating()) control_ = copy_of(groups_[0], kKeyOfControl);
+  if (options_.stream.is_some())
+    streams_ = std::make_unique<detail::GradientStreams>(groups_, options_.stream);
 }
 
 GradientSync::State::~State() {
@@ -71,22 +75,48 @@ GradientSync::State::~State() {
   thread_.join();
 }
 
-/// Buckets are memory that peers see, where there is such memory: then what is copied there is
-/// copied by nobody else.
 void GradientSync::State::adopt(std::span<const std::size_t> order) {
-  const bool may_lie_in_place = !groups_[0].allocate<std::byte>(1).is_visible();
+  const bool may_lie_in_place =
+      streams_ ? !streams_->are_seen() : !groups_[0].allocate<std::byte>(1).is_visible();
   plan_ = detail::make_plan(parameters_, options_, order, may_lie_in_place);
-  buffers_.clear();
   missing_ = std::vector<std::atomic<std::uint32_t>>(plan_.buckets.size());
   agreeing_.resize(plan_.buckets.size());
-  for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
-    const detail::Bucket& bucket = plan_.buckets[i];
-    const bool is_ours = options_.storage != GradientStorage::flat && !bucket.is_in_place;
-    buffers_.push_back(
-        ranks_of(i).allocate<std::byte>(is_ours ? bucket.count * size_of(bucket.type) : 0));
-  }
+  buffers_.clear();
+  buffers_ = streams_ ? make_buffers_on_gpu() : make_buffers();
   make_reductions();
   reset();
+}
+
+/// Buckets are memory that peers see, where there is such memory: then what is copied there is
+/// copied by nobody else.
+std::vector<Buffer<std::byte>> GradientSync::State::make_buffers() {
+  std::vector<Buffer<std::byte>> buffers;
+  for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
+    const detail::Bucket& bucket = plan_.buckets[i];
+    buffers.push_back(
+        ranks_of(i).allocate<std::byte>(is_ours(bucket) ? bucket.count * size_of(bucket.type) : 0));
+  }
+  return buffers;
+}
+
+/// A plan that follows lies in the same memory, which the GPU may still be at work on: so nothing
+/// need be waited for.
+std::vector<Buffer<std::byte>> GradientSync::State::make_buffers_on_gpu() {
+  if (!streams_->has_memory()) {
+    std::vector<std::size_t> most(groups_.size());  // bytes by group, of whatever plan
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      if (is_ours(plan_.buckets[plan_.places[i].bucket]))
+        most[parameters_[i].group] +=
+            detail::GradientStreams::padded(parameters_[i].count * size_of(parameters_[i].type));
+    streams_->allocate(most);
+  }
+  std::vector<std::uint32_t> groups;
+  std::vector<std::size_t> bytes;
+  for (const detail::Bucket& bucket : plan_.buckets) {
+    groups.push_back(bucket.group);
+    bytes.push_back(is_ours(bucket) ? bucket.count * size_of(bucket.type) : 0);
+  }
+  return streams_->divide(groups, bytes);
 }
 
 void GradientSync::State::make_reductions() {
@@ -104,6 +134,7 @@ detail::BucketContext GradientSync::State::context_of(std::size_t index) {
       .type = bucket.type,
       .is_visible = is_visible(index),
       .options = &options_,
+      .stream = streams_ ? streams_->own() : Stream{},
       // What observing changes would lose what codecs have kept.
       .is_compressed = !options_.compression.empty() && !is_observing_ &&
                        report_.step >= static_cast<std::uint64_t>(options_.compression_after),
@@ -124,8 +155,7 @@ detail::BucketContext GradientSync::State::context_of(std::size_t index) {
 /// Peers see the program's memory only where it says so.
 bool GradientSync::State::is_visible(std::size_t index) const {
   const detail::Bucket& bucket = plan_.buckets[index];
-  if (options_.storage != GradientStorage::flat && !bucket.is_in_place)
-    return buffers_[index].is_visible();
+  if (is_ours(bucket)) return buffers_[index].is_visible();
   return std::ranges::all_of(bucket.parameters,
                              [this](std::size_t i) { return parameters_[i].visible; });
 }
@@ -153,8 +183,9 @@ std::vector<ParameterShard> GradientSync::State::parts_of(std::size_t index,
 /// Before a step begins.
 void GradientSync::State::reset() noexcept {
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i)
-    missing_[i].store(static_cast<std::uint32_t>(plan_.buckets[i].parameters.size()),
-                      std::memory_order_relaxed);
+    missing_[i].store(
+        static_cast<std::uint32_t>(plan_.buckets[i].parameters.size() + (streams_ ? 1 : 0)),
+        std::memory_order_relaxed);
   for (auto& arrival : arrivals_) arrival.store(0, std::memory_order_relaxed);
   std::ranges::fill(is_used_, std::uint8_t{1});
   arrived_.store(0, std::memory_order_relaxed);
@@ -183,16 +214,23 @@ void GradientSync::State::note(std::string problem) noexcept {
   if (problem_.empty()) problem_ = std::move(problem);
 }
 
+/// The step must then be cut short.
+void GradientSync::State::note_unmarked(const Error& cause) noexcept {
+  note(std::string{"the stream cannot be followed, which ends GradientSync: "} + cause.what());
+}
+
 /// Before a call that takes arrays.
 void GradientSync::State::check_arrays(std::span<const Parameter> arrays) {
   check_failure();
-  detail::compare_arrays(groups_[0], arrays, options_.groups.size());
+  detail::compare_arrays(groups_[0], arrays, options_.groups.size(), [&] {
+    if (streams_) detail::check_on_device(groups_[0], arrays, options_.stream);
+  });
 }
 
 void GradientSync::State::broadcast_arrays(std::span<const Parameter> arrays, Rank root) {
   batch([&] {
     for (const Parameter& array : arrays)
-      groups_[array.group].broadcast(detail::bytes_of(array), root);
+      groups_[array.group].broadcast(detail::bytes_of(array), root, {.stream = options_.stream});
   });
 }
 
@@ -207,7 +245,18 @@ void GradientSync::State::ready(std::size_t parameter) noexcept {
   if (options_.record > 0)
     ready_times_[parameter].store(Clock::now().time_since_epoch().count(),
                                   std::memory_order_relaxed);
-  if (missing_[plan_.places[parameter].bucket].fetch_sub(1, std::memory_order_acq_rel) == 1) wake();
+  count_down(plan_.places[parameter].bucket);
+}
+
+/// One gradient fewer is missing. On a GPU the last one leaves one to its mark.
+void GradientSync::State::count_down(std::size_t bucket) noexcept {
+  const std::uint32_t before = missing_[bucket].fetch_sub(1, std::memory_order_acq_rel);
+  if (before == 1) return wake();
+  if (!streams_ || before > 2) return;
+  const Result<void> outcome = detail::attempt([&] { streams_->mark(bucket); });
+  if (!outcome) note_unmarked(outcome.error());
+  missing_[bucket].store(0, std::memory_order_release);
+  wake();
 }
 
 void GradientSync::State::finish_missing(bool is_active) {
@@ -218,7 +267,7 @@ void GradientSync::State::finish_missing(bool is_active) {
     if (is_active && options_.unused == UnusedGradients::error)
       note("parameter " + std::to_string(i) + " '" + parameters_[i].name +
            "' was not ready when wait was called; UnusedGradients says what else it may be");
-    if (missing_[plan_.places[i].bucket].fetch_sub(1, std::memory_order_acq_rel) == 1) wake();
+    count_down(plan_.places[i].bucket);
   }
 }
 
@@ -228,6 +277,8 @@ const StepReport& GradientSync::State::wait(bool is_active) {
   is_active_ = is_active;
   if (!is_active && (options_.groups.size() > 0 || !options_.state.empty()))
     note("join is not for a GradientSync that has groups or state, which joined ranks do not keep");
+  if (!is_active && streams_)
+    note("join is not there on a GPU, whose memory the host does not touch");
   finish_missing(is_active);
   const std::uint32_t before = ended_.load(std::memory_order_acquire);
   asked_.fetch_add(1, std::memory_order_release);
@@ -276,7 +327,8 @@ void GradientSync::average_buffers(std::span<const Parameter> arrays) {
                                         .out_count = array.count,
                                         .type = array.type,
                                         .element_bytes = size_of(array.type),
-                                        .op = &average});
+                                        .op = &average},
+                                       {.stream = state_->options_.stream});
   });
 }
 

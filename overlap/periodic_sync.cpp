@@ -21,6 +21,8 @@ void check_options(const PeriodicOptions& options) {
          "the outer momentum is " + std::to_string(outer.momentum) + ", expected 0 to below 1");
   expect(!options.exchange.on_bucket && !options.exchange.on_shard,
          "on_bucket and on_shard are for gradients");
+  expect(!options.exchange.stream.is_some(),
+         "GradientOptions::stream is for gradients; weights lie in memory of the host");
 }
 
 /// Compares options, which takes all ranks. @return them, with what is PeriodicSync's own.

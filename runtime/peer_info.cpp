@@ -143,7 +143,8 @@ std::string pack(const PeerInfo& info) {
   put(bytes, info.has_memory);
   put(bytes, info.wants_tls);
   put(bytes, info.cores);
-  put(bytes, info.locality);
+  put(bytes, info.locality.package);
+  put(bytes, info.locality.cache);
   put(bytes, static_cast<std::uint32_t>(info.agreed.size()));
   for (const auto& [name, value] : info.agreed) {
     put_text(bytes, name);
@@ -170,7 +171,8 @@ PeerInfo unpack(std::string_view bytes, Rank rank, const Versions& own) {
   info.has_memory = take<std::uint8_t>(bytes) != 0;
   info.wants_tls = take<std::uint8_t>(bytes) != 0;
   info.cores = take<Cores>(bytes);
-  info.locality = take<Locality>(bytes);
+  info.locality.package = take<std::int32_t>(bytes);
+  info.locality.cache = take<std::int32_t>(bytes);
   for (auto left = take<std::uint32_t>(bytes); left > 0; --left) {
     const std::string_view name = take_text(bytes);
     info.agreed.emplace_back(name, take_text(bytes));

@@ -8,6 +8,7 @@
 
 #include "tariffs.hpp"
 #include "topology/families.hpp"
+#include "topology/gpus.hpp"
 #include "topology/placed.hpp"
 
 namespace tutti::inline v0::detail {
@@ -83,6 +84,12 @@ RankNetwork on_one_switch(const Placement& placement, int hosts) {
   return {.topology = single_switch(hosts, wire)};
 }
 
+RankNetwork on_rails(const Placement& placement) {
+  const GpuSpeeds speeds =
+      gpu_speeds(placement.inside, placement.across.value_or(placement.inside), placement.between);
+  return {.topology = gpu_network("gpus", placement.hosts, placement.localities, speeds)};
+}
+
 }  // namespace
 
 Profile Profiles::find(const Choice& choice, const Contract& contract) {
@@ -101,6 +108,11 @@ NetworkProfile Profiles::find(const Choice& choice, const Contract& contract,
 
 HostNetwork find_hosts(std::string origin, NamedTopology network, bool has_names,
                        const std::vector<std::pair<int, std::string>>& hosts) {
+  const auto is_host = [](const Level& level) { return level.name == kHostLevel; };
+  if (std::ranges::any_of(network.topology.levels(), is_host))
+    throw Error{
+        ErrorCode::invalid_argument,
+        origin + " is a network of GPUs, several of which are a host; expected one of hosts"};
   std::map<int, int> places;
   if (has_names) {
     places = places_by_name(origin, network, hosts);
@@ -115,11 +127,8 @@ HostNetwork find_hosts(std::string origin, NamedTopology network, bool has_names
   return {std::move(origin), std::move(network.topology), std::move(places)};
 }
 
-std::shared_ptr<const RankNetwork> Background::network_of(const Placement& placement) const {
-  const std::lock_guard lock{networks_->mutex};
-  for (const auto& [other, made] : networks_->made)
-    if (other == placement) return made;
-  if (networks_->made.size() >= kMostKept) networks_->made.clear();
+/// Ranks that share hosts of a network, or have each their own.
+RankNetwork Background::on_hosts_of(const Placement& placement) const {
   std::vector<int> places;
   for (const int host : placement.hosts)
     places.push_back(network ? network->places.at(host) : host);
@@ -133,7 +142,17 @@ std::shared_ptr<const RankNetwork> Background::network_of(const Placement& place
   made.topology = hosts.size() == placement.hosts.size()
                       ? with_hosts_in_order(made.topology, places)
                       : place_ranks(made.topology, places, memory, placement.localities);
-  auto kept = std::make_shared<const RankNetwork>(std::move(made));
+  return made;
+}
+
+std::shared_ptr<const RankNetwork> Background::network_of(const Placement& placement) const {
+  const std::lock_guard lock{networks_->mutex};
+  for (const auto& [other, made] : networks_->made)
+    if (other == placement) return made;
+  if (networks_->made.size() >= kMostKept) networks_->made.clear();
+  auto kept = std::make_shared<const RankNetwork>(!network && are_on_rails(placement.localities)
+                                                      ? on_rails(placement)
+                                                      : on_hosts_of(placement));
   networks_->made.emplace_back(placement, kept);
   return kept;
 }

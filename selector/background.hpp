@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -52,7 +53,8 @@ struct HostNetwork {
 
 /// Finds hosts in a network: those of a file by their names, as a whole or up to the first dot,
 /// those of a family in the order in which they are given. Throws Error{invalid_argument} that
-/// names a host that is not there, or says how many places there are.
+/// names a host that is not there, or says how many places there are, and where the network's hosts
+/// are GPUs.
 /// @param origin as HostNetwork. @param network the same. @param has_names whether hosts have names
 /// that count. @param hosts number and name of each. @return the network with places.
 [[nodiscard]] HostNetwork find_hosts(std::string origin, NamedTopology network, bool has_names,
@@ -63,7 +65,8 @@ struct Placement {
   std::vector<int> hosts{};            ///< As Footing::hosts, numbered as they are met.
   std::vector<Locality> localities{};  ///< As Footing::localities.
   LinkCosts between{};                 ///< Between hosts; of one host: within it.
-  LinkCosts inside{};                  ///< Within a host.
+  LinkCosts inside{};                  ///< Within a host, or an island of GPUs.
+  std::optional<LinkCosts> across{};   ///< As Tariff::across.
   /// Equality of all members.
   friend bool operator==(const Placement&, const Placement&) = default;
 };
@@ -84,6 +87,8 @@ struct Background {
     std::mutex mutex{};
     std::vector<std::pair<Placement, std::shared_ptr<const RankNetwork>>> made{};
   };
+  [[nodiscard]] RankNetwork on_hosts_of(const Placement& placement) const;
+
   std::shared_ptr<Profiles> profiles_ = std::make_shared<Profiles>();
   std::shared_ptr<Networks> networks_ = std::make_shared<Networks>();
 };

@@ -19,7 +19,7 @@ namespace tutti::inline v0 {
 struct RankNetwork {
   Topology topology;                 ///< Its host r is rank r; it may have more hosts than ranks.
   Routing routing = Routing::fixed;  ///< How messages get there.
-  EndpointCosts endpoints{};         ///< What ranks take themselves.
+  EndpointCosts endpoints = topology.endpoints();  ///< What ranks take themselves.
   /// What has been found out about it. Copies share it.
   std::shared_ptr<NetworkMemory> memory = std::make_shared<NetworkMemory>();
 };

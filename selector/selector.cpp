@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 
 #include <tutti/error.hpp>
 
 #include "structured.hpp"
+#include "topology/gpus.hpp"
 #include "words.hpp"
 
 namespace tutti::inline v0::detail {
@@ -39,13 +41,49 @@ std::vector<int> numbered(const std::vector<Part>& parts) {
 
 /// Packages, or else caches, of the one host of all ranks; nothing where they are not known, or do
 /// not part the ranks.
-std::vector<int> groups_within(const std::vector<Locality>& localities) {
-  for (const auto part : {&Locality::package, &Locality::cache}) {
+std::vector<Level> levels_within(const std::vector<Locality>& localities) {
+  using Part = std::pair<const char*, std::int32_t Locality::*>;
+  for (const auto& [name, part] :
+       {Part{"package", &Locality::package}, {"cache", &Locality::cache}}) {
     std::vector<std::int32_t> parts;
     for (const Locality& at : localities) parts.push_back(at.*part);
-    if (std::ranges::find(parts, -1) == parts.end() && are_mixed(parts)) return numbered(parts);
+    if (std::ranges::find(parts, -1) == parts.end() && are_mixed(parts))
+      return {{.name = name, .part_of = numbered(parts)}};
   }
   return {};
+}
+
+/// Islands of GPUs on whatever hosts, likewise.
+std::vector<Level> levels_of_islands(const std::vector<int>& hosts,
+                                     const std::vector<Locality>& localities) {
+  std::vector<std::pair<int, std::int32_t>> islands;
+  for (std::size_t rank = 0; rank < localities.size(); ++rank) {
+    if (localities[rank].island < 0) return {};
+    islands.emplace_back(hosts[rank], localities[rank].island);
+  }
+  std::vector<int> parts = numbered(islands);
+  if (!are_mixed(parts) || parts == numbered(hosts)) return {};
+  return {{.name = "island", .part_of = std::move(parts)}};
+}
+
+/// All levels that part the ranks, from the inmost.
+std::vector<Level> levels_among(const std::vector<int>& hosts,
+                                const std::vector<Locality>& localities) {
+  std::vector<Level> levels = levels_of_islands(hosts, localities);
+  if (are_mixed(hosts)) levels.push_back({.name = kHostLevel, .part_of = numbered(hosts)});
+  else if (levels.empty() && count_of(hosts) < 2) levels = levels_within(localities);
+  return levels;
+}
+
+/// Those of a described network that part so many ranks.
+std::vector<Level> levels_among(const Topology& topology, std::size_t ranks) {
+  std::vector<Level> levels;
+  for (const Level& level : topology.levels()) {
+    std::vector<int> parts{level.part_of.begin(),
+                           level.part_of.begin() + static_cast<std::ptrdiff_t>(ranks)};
+    if (are_mixed(parts)) levels.push_back({.name = level.name, .part_of = numbered(parts)});
+  }
+  return levels;
 }
 
 std::shared_ptr<const Catalog> or_own(std::shared_ptr<const Catalog> catalog) {
@@ -74,8 +112,11 @@ Selector::Selector(RankNetwork network, std::shared_ptr<const Catalog> catalog,
     : tariff_{.origin = "network " + network.topology.name()}, catalog_{or_own(std::move(catalog))},
       network_{std::make_shared<const RankNetwork>(std::move(network))}, graph_{std::move(graph)} {
   is_described_ = true;
-  if (are_mixed(hosts)) groups_ = numbered(hosts);
-  surroundings_.hosts = std::move(hosts);
+  if (are_mixed(hosts)) levels_.push_back({.name = kHostLevel, .part_of = numbered(hosts)});
+  else if (network_->topology.hosts() >= static_cast<int>(hosts.size()))
+    levels_ = levels_among(network_->topology, hosts.size());
+  // A hierarchy that does not say its groups has those of the outmost level.
+  surroundings_.hosts = levels_.empty() ? std::move(hosts) : levels_.back().part_of;
   surroundings_.background = std::make_shared<const Background>();
 }
 
@@ -87,20 +128,22 @@ const Tuning* Selector::tuning() const noexcept {
 void Selector::look_around() {
   const std::vector<int>& hosts = surroundings_.hosts;
   const bool is_one_host = count_of(hosts) < 2;
-  if (is_one_host) groups_ = groups_within(surroundings_.localities);
-  else if (are_mixed(hosts)) groups_ = numbered(hosts);
+  levels_ = levels_among(hosts, surroundings_.localities);
   const auto& described = surroundings_.background->network;
-  if (!described && groups_.empty()) return;
-  if (is_one_host && groups_.empty()) return;
-  if (!is_one_host && !described && !tariff_.inside) return;
+  if (!described && levels_.empty()) return;
+  if (is_one_host && levels_.empty()) return;
+  // Who says what is charged between hosts, or islands of GPUs, says what is within them.
+  const bool has_parts = !is_one_host || are_on_rails(surroundings_.localities);
+  if (has_parts && !described && !tariff_.inside) return;
   const bool knows_hosts = described != nullptr && !is_one_host;
-  network_ =
-      surroundings_.background->network_of({.hosts = knows_hosts ? hosts : numbered(hosts),
-                                            .localities = surroundings_.localities,
-                                            .between = tariff_.costs,
-                                            .inside = tariff_.inside.value_or(tariff_.costs)});
+  network_ = surroundings_.background->network_of({.hosts = knows_hosts ? hosts : numbered(hosts),
+                                                   .localities = surroundings_.localities,
+                                                   .between = tariff_.costs,
+                                                   .inside = tariff_.inside.value_or(tariff_.costs),
+                                                   .across = tariff_.across});
   if (!knows_hosts) return;
   is_described_ = true;
+  std::ranges::move(levels_among(network_->topology, hosts.size()), std::back_inserter(levels_));
   tariff_.origin = "network " + described->origin;
   tariff_.lasting.reset();  // what somebody says, every run is told alike
   if (count_of(hosts) == static_cast<int>(hosts.size()))
@@ -204,9 +247,12 @@ std::vector<Variant> Selector::variants_for(const Problem& problem) const {
   std::vector<Variant> variants;
   std::vector<Choice> built;  // of rows that need to be told of groups or a network
   if (uses_network(problem)) {
-    if (!groups_.empty()) built = hierarchies_of(*catalog_, collective, groups_);
-    const std::vector<Choice> on_graph = choices_on(*catalog_, collective, graph_);
-    built.insert(built.end(), on_graph.begin(), on_graph.end());
+    const auto build = [&built](const std::vector<Choice>& more) {
+      built.insert(built.end(), more.begin(), more.end());
+    };
+    for (const Level& level : std::views::reverse(levels_))
+      build(hierarchies_of(*catalog_, collective, level.part_of));
+    build(choices_on(*catalog_, collective, graph_));
   }
   const auto add = [&](std::vector<Variant> more) {
     std::ranges::move(more, std::back_inserter(variants));
@@ -223,10 +269,32 @@ std::vector<Variant> Selector::variants_for(const Problem& problem) const {
 std::string Selector::costs_in_words(const Problem& problem) const {
   if (charges_what_lasts(problem))
     return words_of(*tariff_.lasting) + "assumed, so that every run charges it";
-  if (is_described_) return "the speeds of " + tariff_.origin;
+  if (is_described_) {
+    const std::string& assumed = network_->topology.assumed();
+    return "the speeds of " + tariff_.origin + (assumed.empty() ? "" : ", assumed of " + assumed) +
+           levels_in_words();
+  }
   const std::string words = words_of(costs_of(problem)) + tariff_.origin;
-  if (!network_ || !tariff_.inside) return words;
-  return words + "; within a host " + words_of(*tariff_.inside) + "assumed";
+  if (!network_) return words;
+  if (!tariff_.inside) return words + levels_in_words();
+  const std::string inside = words_of(*tariff_.inside) + "assumed" + levels_in_words();
+  if (!tariff_.across) return words + "; within a host " + inside;
+  return words + "; between islands of a host " + words_of(*tariff_.across) + "within an island " +
+         inside;
+}
+
+/// What hierarchies are made of.
+std::string Selector::levels_in_words() const {
+  std::string text;
+  for (const Level& level : levels_) {
+    std::map<int, int> sizes;
+    for (const int part : level.part_of) ++sizes[part];
+    const auto [least, most] = std::ranges::minmax(sizes | std::views::values);
+    text += (text.empty() ? "; levels: " : ", ") + std::to_string(sizes.size()) + " " + level.name +
+            "s of " + (least == most ? "" : std::to_string(least) + " to ") + std::to_string(most) +
+            " ranks";
+  }
+  return text;
 }
 
 /// A choice that is written, with the segments that the call or the row says.

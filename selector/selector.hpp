@@ -69,6 +69,7 @@ class Selector {
 
  private:
   void look_around();
+  [[nodiscard]] std::string levels_in_words() const;
   [[nodiscard]] Candidate judge(const Problem& problem, Variant variant);
   void predict(Candidate& candidate, const Problem& problem);
   [[nodiscard]] std::optional<Candidate> look_up(const Problem& problem, std::string& origin);
@@ -90,7 +91,7 @@ class Selector {
   Tariff tariff_;
   Surroundings surroundings_{};
   std::shared_ptr<const Catalog> catalog_;
-  std::vector<int> groups_{};  // of hierarchies: hosts, or packages or caches of one host
+  std::vector<Level> levels_{};  // that part the ranks into groups of hierarchies
   std::shared_ptr<const RankNetwork> network_{};
   bool is_described_ = false;  // whether somebody said what the network is
   std::shared_ptr<const Graph> graph_{};

@@ -14,12 +14,6 @@
 
 namespace tutti::inline v0 {
 
-/// What a rank itself takes.
-struct EndpointCosts {
-  Femtoseconds message = 1'000'000'000;  ///< To hand over a message: a microsecond.
-  Femtoseconds reduced = 50'000;         ///< To reduce a byte: 20 GB/s.
-};
-
 /// How a vector travels: in segments, each the same fraction of every block.
 struct Segments {
   std::size_t count = 1;  ///< How many there are.

@@ -25,12 +25,18 @@ for test in "${tests[@]}"; do
 done
 echo "== figures"
 build/release/tests/bin/tutti_test_cuda_figures || failed+=(figures)
-for graph in "" --graph; do
-  echo "== sweep --memory cuda $graph"
-  # shellcheck disable=SC2086
-  build/release/bin/tutti sweep --ranks "$gpus" --memory cuda $graph -C all_reduce,all_gather -e 64M -f 32 ||
-    failed+=("sweep $graph")
-done
+sweep() {
+  echo "== sweep $*"
+  build/release/bin/tutti sweep -C all_reduce,all_gather -e 64M -f 32 "$@" || failed+=("sweep $*")
+}
+sweep --ranks "$gpus" --memory cuda
+sweep --ranks "$gpus" --memory cuda --graph
+sweep --ranks 2 --memory cuda:host # which may share one
+if ((gpus > 1)); then
+  sweep --ranks "$gpus" --memory cuda --buffers visible
+else
+  echo "one GPU: no messages of NCCL between GPUs, and no memory of peers"
+fi
 if ((${#failed[@]} > 0)); then
   echo "failed: ${failed[*]}" >&2
   exit 1

@@ -54,10 +54,10 @@ class Routers {
   void link(int a, int b) { links_.push_back({hosts_ + a, hosts_ + b, speed_}); }
   /// @param sides of the grid that the routers are, if they are one. @param joined see Grid.
   [[nodiscard]] Topology build(std::optional<std::vector<int>> sides = {}, bool joined = false) {
-    std::optional<Grid> grid;
-    if (sides) grid = Grid{std::move(*sides), joined, hosts_};
+    TopologyFacts facts;
+    if (sides) facts.grid = Grid{std::move(*sides), joined, hosts_};
     return {name_, is_direct_ ? routers_ : hosts_, is_direct_ ? 0 : routers_, std::move(links_),
-            std::move(grid)};
+            std::move(facts)};
   }
 
  private:
@@ -191,6 +191,33 @@ Topology rails(int islands, int devices, const LinkSpeed& speed, const LinkSpeed
     links.push_back({host, count + islands + host % devices, speed});
   }
   return {name, count, islands + devices, std::move(links)};
+}
+
+Topology gpu_hosts(int gpus, int hosts, int islands, const LinkSpeed& rail) {
+  check("gpus", "GPUs of a host", gpus, 1);
+  check("gpus", "hosts", hosts, 1);
+  check("gpus", "islands of a host", islands, 1, gpus);
+  const int sizes[]{gpus, hosts};
+  std::string name = "gpus:" + joined(sizes);
+  if (islands > 1) name += ":islands=" + std::to_string(islands);
+  if (gpus % islands != 0)
+    refuse_network("network " + name + ": " + std::to_string(gpus) + " GPUs do not make " +
+                   std::to_string(islands) + " islands of one size");
+  if (std::int64_t{gpus} * hosts > Topology::kMost / 4)
+    refuse_network("network " + name + ": it is too large");
+  std::vector<int> host_of;
+  std::vector<Locality> localities;
+  for (int host = 0; host < hosts; ++host)
+    for (int gpu = 0; gpu < gpus; ++gpu) {
+      host_of.push_back(host);
+      localities.push_back({.island = gpu / (gpus / islands), .rail = gpu});
+    }
+  GpuSpeeds speeds = gpu_speeds();
+  speeds.assumed = "kernels, NVLink and PCIe";
+  if (rail == speeds.rail) speeds.assumed += ", and rails";
+  speeds.rail = rail;
+  speeds.spine.per_byte = rail.per_byte;
+  return gpu_network(std::move(name), host_of, localities, speeds);
 }
 
 }  // namespace tutti::inline v0

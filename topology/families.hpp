@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "gpus.hpp"
 #include "topology.hpp"
 
 namespace tutti::inline v0 {
@@ -60,12 +61,20 @@ enum class Ends : std::uint8_t {
 [[nodiscard]] Topology rails(int islands, int devices, const LinkSpeed& speed = {},
                              const LinkSpeed& inside = {.latency = 300'000'000, .per_byte = 2'222});
 
+/// Hosts with GPUs, each on a rail of its own: see gpu_network. @param gpus of a host. @param hosts
+/// how many. @param islands of a host: NVLink joins those of each; they divide the GPUs evenly.
+/// @param rail the speed of links to rails; the others are those of gpu_speeds. @return it: GPU k
+/// of host h is its host h * gpus + k.
+[[nodiscard]] Topology gpu_hosts(int gpus, int hosts, int islands = 1,
+                                 const LinkSpeed& rail = gpu_speeds().rail);
+
 /// Reads a network: a family and its numbers, then what else is to be said, such as `switch:64`,
 /// `fat_tree:16x8:up=1x8`, `dragonfly:4x8x4:groups=33`, `torus:8x8x8:hosts=2`, `mesh:4x4`,
-/// `hypercube:10`, `slim_fly:5:hosts=4`, `rails:4x8`; in torus, mesh, hypercube and Slim Fly
-/// `direct` stands in place of hosts=2 where the routers are the hosts; with `latency=500ns` and
-/// `bandwidth=200G` (bits in a second) of every link. Throws Error{invalid_argument} that names the
-/// offender, and what would be right. @param text as above. @return the network.
+/// `hypercube:10`, `slim_fly:5:hosts=4`, `rails:4x8`, `gpus:8x4:islands=2`; in torus, mesh,
+/// hypercube and Slim Fly `direct` stands in place of hosts=2 where the routers are the hosts; with
+/// `latency=500ns` and `bandwidth=200G` (bits in a second) of every link, but for those inside
+/// islands or hosts. Throws Error{invalid_argument} that names the offender, and what would be
+/// right. @param text as above. @return the network.
 [[nodiscard]] Topology parse_topology(std::string_view text);
 
 }  // namespace tutti::inline v0

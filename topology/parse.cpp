@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kFamilies =
     "switch:64, fat_tree:16x8:up=1x8, dragonfly:4x8x4:groups=33, torus:8x8x8, mesh:4x4:direct, "
-    "hypercube:10, slim_fly:5 or rails:4x8";
+    "hypercube:10, slim_fly:5, rails:4x8 or gpus:8x4";
 
 /// That the routers are hosts themselves.
 constexpr std::string_view kDirectWord = "direct";
@@ -58,7 +58,8 @@ class Line {
   }
 
   [[nodiscard]] Topology make() {
-    const LinkSpeed speed{time("latency", LinkSpeed{}.latency), rate(LinkSpeed{}.per_byte)};
+    const LinkSpeed usual = family_ == "gpus" ? gpu_speeds().rail : LinkSpeed{};
+    const LinkSpeed speed{time("latency", usual.latency), rate(usual.per_byte)};
     Topology made = make(speed);
     if (!options_.empty())
       complain("has an option '" + std::string{options_.front().first} + "' that " +
@@ -160,6 +161,10 @@ class Line {
     if (family_ == "slim_fly") {
       expect(1, "one, its q");
       return slim_fly(numbers_[0], take_hosts(), speed);
+    }
+    if (family_ == "gpus") {
+      expect(2, "those of GPUs of a host and of hosts");
+      return gpu_hosts(numbers_[0], numbers_[1], take("islands", 1), speed);
     }
     if (family_ != "rails") complain("is of no family there is");
     expect(2, "those of islands and of devices of an island");

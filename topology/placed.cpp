@@ -23,6 +23,19 @@ void require_host(const Topology& network, std::size_t rank, int host) {
                                                std::to_string(network.hosts()) + " hosts"};
 }
 
+/// What is known of hosts that ranks are on becomes known of these.
+TopologyFacts facts_at(const Topology& network, std::span<const int> host_of) {
+  TopologyFacts facts = network.facts();
+  facts.grid.reset();
+  for (std::size_t i = 0; i < facts.levels.size(); ++i) {
+    std::vector<int>& parts = facts.levels[i].part_of;
+    parts.clear();
+    for (const int host : host_of)
+      parts.push_back(network.levels()[i].part_of[static_cast<std::size_t>(host)]);
+  }
+  return facts;
+}
+
 /// A part of a host: the host and, of what is known, the package and the cache.
 using Part = std::array<int, 3>;
 
@@ -81,10 +94,11 @@ Topology place_ranks(const Topology& network, std::span<const int> host_of, cons
   for (const Topology::Link& link : network.links())
     links.push_back({ranks + link.a, ranks + link.b, link.speed});
   // What is on a host that is beside the grid has two ways to go before it is there.
-  std::optional<Grid> grid = network.switches() == 0 ? network.grid() : std::nullopt;
-  if (grid) grid->first += ranks;
+  TopologyFacts facts = facts_at(network, host_of);
+  facts.grid = network.switches() == 0 ? network.grid() : std::nullopt;
+  if (facts.grid) facts.grid->first += ranks;
   return {network.name() + " with " + std::to_string(ranks) + " ranks", ranks, vertices - ranks,
-          std::move(links), std::move(grid)};
+          std::move(links), std::move(facts)};
 }
 
 Topology with_hosts_in_order(const Topology& network, std::span<const int> host_of) {
@@ -107,7 +121,8 @@ Topology with_hosts_in_order(const Topology& network, std::span<const int> host_
     link.a = number[static_cast<std::size_t>(link.a)];
     link.b = number[static_cast<std::size_t>(link.b)];
   }
-  return {network.name(), ranks, network.vertices() - ranks, std::move(links)};
+  return {network.name(), ranks, network.vertices() - ranks, std::move(links),
+          facts_at(network, host_of)};
 }
 
 }  // namespace tutti::inline v0

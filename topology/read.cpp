@@ -1,5 +1,6 @@
 #include "read.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -33,11 +34,19 @@ class Names {
     const std::string where = "link " + std::to_string(index) + ": \"" + field + "\" ";
     if (!link.is_object() || !link.contains(field) || !link[field].is_string())
       refuse_network(where + "is missing, or no name");
-    const auto found = numbers_.find(link[field].get<std::string>());
-    if (found == numbers_.end())
+    const int found = find(link[field].get<std::string>());
+    if (found < 0)
       refuse_network(where + "is '" + link[field].get<std::string>() +
                      "', which is no host or switch");
-    return found->second;
+    return found;
+  }
+  /// @return its number, or -1.
+  [[nodiscard]] int find(const std::string& name) const {
+    const auto found = numbers_.find(name);
+    return found == numbers_.end() ? -1 : found->second;
+  }
+  [[nodiscard]] const std::string& of(std::ptrdiff_t number) const {
+    return names_[static_cast<std::size_t>(number)];
   }
   [[nodiscard]] std::size_t size() const noexcept { return names_.size(); }
   [[nodiscard]] std::vector<std::string> take() { return std::move(names_); }
@@ -72,6 +81,51 @@ LinkSpeed speed_of(const Json& json, LinkSpeed speed, const std::string& where) 
   return speed;
 }
 
+Level level_of(const Json& json, const Names& names, std::size_t hosts) {
+  if (!json.is_object() || !json.contains("name") || !json["name"].is_string())
+    refuse_network("\"levels\" has something without a \"name\"");
+  Level level{.name = json["name"].get<std::string>(), .part_of = std::vector<int>(hosts, -1)};
+  const std::string where = "level '" + level.name + "': ";
+  if (!json.contains("parts") || !json["parts"].is_array())
+    refuse_network(where + "\"parts\" is no array of arrays of hosts");
+  int part = 0;
+  for (const Json& members : json["parts"]) {
+    if (!members.is_array()) refuse_network(where + "\"parts\" is no array of arrays of hosts");
+    for (const Json& name : members) {
+      const int host = name.is_string() ? names.find(name.get<std::string>()) : -1;
+      if (host < 0 || host >= static_cast<int>(hosts))
+        refuse_network(where + name.dump() + " is no host");
+      int& at = level.part_of[static_cast<std::size_t>(host)];
+      if (at >= 0) refuse_network(where + name.dump() + " is in two parts");
+      at = part;
+    }
+    ++part;
+  }
+  const auto lost = std::ranges::find(level.part_of, -1);
+  if (lost != level.part_of.end())
+    refuse_network(where + "host '" + names.of(lost - level.part_of.begin()) + "' is in no part");
+  return level;
+}
+
+TopologyFacts facts_of(const Json& json, const Names& names, std::size_t hosts) {
+  TopologyFacts facts;
+  if (json.contains("message_ns"))
+    facts.endpoints.message = std::llround(number(json, "message_ns", "") * 1e6);
+  if (json.contains("reduce_gb_per_s")) {
+    const double rate = number(json, "reduce_gb_per_s", "");
+    if (rate <= 0) refuse_network("\"reduce_gb_per_s\" is 0: nothing would ever be reduced");
+    facts.endpoints.reduced = std::llround(1e6 / rate);
+  }
+  if (json.contains("assumed")) {
+    if (!json["assumed"].is_string()) refuse_network("\"assumed\" is no text");
+    facts.assumed = json["assumed"].get<std::string>();
+  }
+  if (!json.contains("levels")) return facts;
+  if (!json["levels"].is_array()) refuse_network("\"levels\" is no array");
+  for (const Json& level : json["levels"]) facts.levels.push_back(level_of(level, names, hosts));
+  return facts;
+}
+
 }  // namespace
 
 NamedTopology read_json_topology(std::string_view text) {
@@ -102,7 +156,9 @@ NamedTopology read_json_topology(std::string_view text) {
     name = json["name"].get<std::string>();
   }
   const auto switches = static_cast<int>(names.size() - hosts);
-  return {Topology{std::move(name), static_cast<int>(hosts), switches, std::move(links)},
+  TopologyFacts facts = facts_of(json, names, hosts);
+  return {Topology{std::move(name), static_cast<int>(hosts), switches, std::move(links),
+                   std::move(facts)},
           names.take()};
 }
 

@@ -19,8 +19,11 @@ struct NamedTopology {
 /// Reads a network as JSON: `hosts` and `switches`, arrays of names, and `links`, an array of
 /// objects with `from` and `to`, two of those names, and perhaps `count`, how many of them there
 /// are, `latency_ns`, `per_message_ns` and `gbit_per_s`; the latter three may stand beside `hosts`
-/// for all links, and `name`. Throws Error{invalid_argument} that names what is wrong. @param text
-/// of the file.
+/// for all links, and `name`. What is near each other, such as GPUs of one host, is told by
+/// `levels`, from the inmost: objects with `name` and `parts`, an array of arrays of names of
+/// hosts, in which each host is once; what hosts take by `message_ns`, to hand one over, and
+/// `reduce_gb_per_s`; and what of all that is assumed by `assumed`, a text. Throws
+/// Error{invalid_argument} that names what is wrong. @param text of the file.
 /// @return the network.
 [[nodiscard]] NamedTopology read_json_topology(std::string_view text);
 

@@ -23,14 +23,19 @@ std::string words_of(int vertex, int hosts) {
 }  // namespace
 
 Topology::Topology(std::string name, int hosts, int switches, std::vector<Link> links,
-                   std::optional<Grid> grid)
-    : name_{std::move(name)}, hosts_{hosts}, links_{std::move(links)}, grid_{std::move(grid)} {
+                   TopologyFacts facts)
+    : name_{std::move(name)}, hosts_{hosts}, links_{std::move(links)}, facts_{std::move(facts)} {
   if (hosts < 1) refuse(name_, "it has no hosts");
   if (switches < 0 || hosts > kMost - switches)
     refuse(name_, "it may have " + std::to_string(kMost) + " hosts and switches at most");
   if (links_.size() > kMost)
     refuse(name_, "it has " + std::to_string(links_.size()) + " links; expected at most " +
                       std::to_string(kMost));
+  for (const Level& level : facts_.levels)
+    if (level.part_of.size() != static_cast<std::size_t>(hosts))
+      refuse(name_, "level '" + level.name + "' has parts for " +
+                        std::to_string(level.part_of.size()) + " hosts of " +
+                        std::to_string(hosts));
   const int vertices = hosts + switches;
   first_.assign(static_cast<std::size_t>(vertices) + 1, 0);
   for (std::size_t i = 0; i < links_.size(); ++i) {

@@ -30,6 +30,33 @@ struct Grid {
   int first = 0;             ///< The vertex that is cell 0; the others follow it.
 };
 
+/// The name of a level whose parts are hosts of a machine room, where a network's own are GPUs.
+inline constexpr const char* kHostLevel = "host";
+
+/// Hosts in parts, in each of which they are nearer to each other than to hosts of other parts.
+struct Level {
+  std::string name{};          ///< Of one part, such as "island" or "host".
+  std::vector<int> part_of{};  ///< The part of each host of the network.
+  /// Equality of both.
+  friend bool operator==(const Level&, const Level&) = default;
+};
+
+/// What a host itself takes.
+struct EndpointCosts {
+  Femtoseconds message = 1'000'000'000;  ///< To hand over a message: a microsecond.
+  Femtoseconds reduced = 50'000;         ///< To reduce a byte: 20 GB/s.
+  /// Equality of both.
+  friend bool operator==(const EndpointCosts&, const EndpointCosts&) = default;
+};
+
+/// What is known of a network beside its links.
+struct TopologyFacts {
+  std::optional<Grid> grid{};   ///< Of the vertices with several links, if they are one.
+  std::vector<Level> levels{};  ///< From the inmost; may be empty.
+  EndpointCosts endpoints{};    ///< What its hosts take.
+  std::string assumed{};        ///< What of its costs nobody said, for a person; may be empty.
+};
+
 /// A network as a graph: vertices 0 .. hosts() - 1 are hosts, where ranks run, and those behind
 /// them are switches, which only pass messages on. Any two vertices are connected. A value that
 /// never changes.
@@ -52,13 +79,14 @@ class Topology {
   static constexpr int kMost = 1 << 20;
 
   /// Throws Error{invalid_argument} that names a link to a vertex that is not there, a link of a
-  /// vertex to itself, a vertex that host 0 does not reach, no hosts, or too many of anything.
+  /// vertex to itself, a vertex that host 0 does not reach, a level that has not a part for each
+  /// host, no hosts, or too many of anything.
   /// @param name for a person, such as "torus:4x4". @param hosts how many. @param switches how
   /// many.
-  /// @param links those between them. @param grid if they are one, beside hosts with a single link;
-  /// it is not checked. Complexity: linear in vertices and links.
+  /// @param links those between them. @param facts see there; that a grid is one is not checked.
+  /// Complexity: linear in vertices and links.
   Topology(std::string name, int hosts, int switches, std::vector<Link> links,
-           std::optional<Grid> grid = {});
+           TopologyFacts facts = {});
 
   /// @return what it is called.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -71,7 +99,15 @@ class Topology {
   /// @return the links, as given.
   [[nodiscard]] const std::vector<Link>& links() const noexcept { return links_; }
   /// @return the grid that the vertices with several links are, if they are known to be one.
-  [[nodiscard]] const std::optional<Grid>& grid() const noexcept { return grid_; }
+  [[nodiscard]] const std::optional<Grid>& grid() const noexcept { return facts_.grid; }
+  /// @return parts of its hosts that are near each other, from the inmost; empty if none are known.
+  [[nodiscard]] const std::vector<Level>& levels() const noexcept { return facts_.levels; }
+  /// @return what its hosts take.
+  [[nodiscard]] const EndpointCosts& endpoints() const noexcept { return facts_.endpoints; }
+  /// @return what of its costs is assumed, such as "links of NVLink", or nothing.
+  [[nodiscard]] const std::string& assumed() const noexcept { return facts_.assumed; }
+  /// @return all that is known beside the links.
+  [[nodiscard]] const TopologyFacts& facts() const noexcept { return facts_; }
   /// @param vertex in [0, vertices()). @return its neighbours, in the order of the links.
   [[nodiscard]] std::span<const Hop> hops(int vertex) const noexcept {
     const auto at = static_cast<std::size_t>(vertex);
@@ -85,7 +121,7 @@ class Topology {
   std::string name_;
   int hosts_;
   std::vector<Link> links_;
-  std::optional<Grid> grid_;
+  TopologyFacts facts_;
   std::vector<std::size_t> first_{};  // of each vertex in hops_, and the end
   std::vector<Hop> hops_{};
 };

@@ -2,8 +2,6 @@
 #include <tutti/cuda.hpp>
 #include <tutti/spi/communicator.hpp>
 
-#include <array>
-#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,14 +16,15 @@ namespace {
 
 /// What a rank tells all others, so that they go on together or not at all.
 struct Report {
-  std::array<std::uint8_t, 16> uuid{};  // of its GPU
-  bool takes_nccl = true;               // whether its messages go by NCCL
+  Place place{};            // of its GPU
+  bool takes_nccl = true;   // whether its messages go by NCCL
+  bool is_visible = false;  // whether peers are to see its memory
 };
 
 void require_distinct(const std::vector<Report>& all) {
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     for (std::size_t other = 0; other < rank; ++other)
-      if (all[rank].uuid == all[other].uuid)
+      if (all[rank].place.uuid == all[other].place.uuid)
         throw Error{ErrorCode::invalid_argument,
                     "ranks " + std::to_string(other) + " and " + std::to_string(rank) +
                         " have the same GPU; give each rank its own, such as by "
@@ -42,15 +41,28 @@ bool takes_nccl(const Options& options) {
   return options.transport == "nccl";
 }
 
+[[noreturn]] void refuse_difference(std::size_t rank, const std::string& own,
+                                    const std::string& first) {
+  throw Error{ErrorCode::mismatch,
+              "rank " + std::to_string(rank) + " attaches its GPU " + own + ", and rank 0 " +
+                  first + "; all ranks must say the same",
+              static_cast<Rank>(rank)};
+}
+
 /// Ranks that go on differently would wait for each other.
 void require_alike(const std::vector<Report>& all) {
-  for (std::size_t rank = 1; rank < all.size(); ++rank)
+  const auto by = [](const Report& report) {
+    return report.takes_nccl ? "by 'nccl'" : "by 'host'";
+  };
+  const auto with = [](const Report& report) {
+    return report.is_visible ? "with visible memory" : "without visible memory";
+  };
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank].takes_nccl != all.front().takes_nccl)
-      throw Error{ErrorCode::mismatch,
-                  "rank " + std::to_string(rank) + " attaches its GPU by '" +
-                      (all[rank].takes_nccl ? "nccl" : "host") + "', and rank 0 by '" +
-                      (all.front().takes_nccl ? "nccl" : "host") + "'; all ranks must say the same",
-                  static_cast<Rank>(rank)};
+      refuse_difference(rank, by(all[rank]), by(all.front()));
+    if (all[rank].is_visible != all.front().is_visible)
+      refuse_difference(rank, with(all[rank]), with(all.front()));
+  }
 }
 
 std::shared_ptr<StreamTransport> streams_or_refusal(Communicator& world) {
@@ -68,20 +80,24 @@ void attach(Communicator& world, const Options& options) {
   Report own;
   attempt.make([&] {
     own.takes_nccl = takes_nccl(options);
+    own.is_visible = options.visible;
     if (options.timeout <= Duration::zero())
       throw Error{ErrorCode::invalid_argument, "the timeout must be more than zero"};
     const auto driver = std::make_shared<const Driver>();
     device = std::make_shared<const Device>(driver, chosen_device(*driver, options.device));
-    own.uuid = device->uuid();
+    own.place = place_of(*device);
     if (own.takes_nccl) nccl = std::make_shared<const Nccl>();
   });
   const std::vector<Report> all = agree(world, attempt, own, "cannot attach a GPU");
   require_alike(all);
+  std::vector<Place> told;
+  for (const Report& report : all) told.push_back(report.place);
+  const Places places = places_of(told, hosts_of(world));
   std::shared_ptr<StreamTransport> streams;
   if (own.takes_nccl) {
     require_distinct(all);
-    streams = connect_nccl(world, {nccl, device, options.timeout});
-  } else streams = connect_host(world, {device, options.timeout});
+    streams = connect_nccl(world, {nccl, device, options.timeout, places, options.visible});
+  } else streams = connect_host(world, {device, options.timeout, places});
   attach_streams(world, std::move(streams), options.compare_calls);
 }
 

@@ -82,14 +82,6 @@ std::string Device::name() const {
   return name.data();
 }
 
-std::array<std::uint8_t, 16> Device::uuid() const {
-  CUuuid uuid{};
-  driver_->check(driver_->calls().device_uuid(&uuid, device_), "ask a GPU for its number");
-  std::array<std::uint8_t, 16> bytes{};
-  std::copy(std::begin(uuid.bytes), std::end(uuid.bytes), bytes.begin());
-  return bytes;
-}
-
 void Device::see(int ordinal) const {
   if (ordinal == ordinal_) return;
   const DriverCalls& calls = driver_->calls();

@@ -46,8 +46,6 @@ class Device {
   [[nodiscard]] CUcontext context() const noexcept { return context_; }
   /// @return what it is called, such as "NVIDIA H100 80GB HBM3".
   [[nodiscard]] std::string name() const;
-  /// @return its number among all GPUs of the world, equal in all processes that see it.
-  [[nodiscard]] std::array<std::uint8_t, 16> uuid() const;
   /// Has kernels of this device read and write memory of another one of this process, from now on.
   /// @param ordinal of that one; its own is nothing to do. Throws Error{transport} where nothing
   /// joins them.

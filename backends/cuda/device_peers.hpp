@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <tutti/communicator.hpp>
+#include <tutti/spi/costs.hpp>
 #include <tutti/spi/streams.hpp>
 
 #include "event.hpp"
@@ -26,6 +27,11 @@ class DevicePeers final : public StreamPeers {
   /// processes see this rank's memory no more. Throws as SharedRegion.
   DevicePeers(std::shared_ptr<const Device> device, Communicator ranks, std::size_t scratch,
               Duration patience);
+  /// @return what calls on such memory are assumed to cost: a kernel and three stores that a stream
+  /// waits for, and what GPUs read of each other.
+  [[nodiscard]] static LinkCosts costs() noexcept {
+    return {.alpha = 8'000'000'000, .beta = 20'000, .gamma = 1'000, .fuses = true};
+  }
   /// Calls that are not done in time are aborted. What another process may still see stays until
   /// this one ends.
   ~DevicePeers() override;

@@ -103,6 +103,12 @@ void DeviceStreams::follow(Stream stream, Stream other) {
   if (stream.handle() != other.handle()) Event{device_, of(other)}.hold(of(stream));
 }
 
+void DeviceStreams::follow(Stream stream, const StreamMark& mark) {
+  const auto* const event = dynamic_cast<const Event*>(&mark);
+  expects(event != nullptr, "marks of one transport are not followed by another one");
+  event->hold(of(stream));
+}
+
 std::byte* DeviceStreams::allocate(std::size_t bytes, Stream stream) {
   const Device::Current current{*device_};
   CUdeviceptr data = 0;

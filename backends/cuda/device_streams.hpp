@@ -26,6 +26,7 @@ class DeviceStreams : public StreamTransport {
   [[nodiscard]] bool is_captured(Stream stream) const override;
   [[nodiscard]] std::unique_ptr<StreamMark> mark(Stream stream) override;
   void follow(Stream stream, Stream other) override;
+  void follow(Stream stream, const StreamMark& mark) override;
   [[nodiscard]] std::byte* allocate(std::size_t bytes, Stream stream) override;
   void deallocate(std::byte* data, Stream stream) noexcept override;
   void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) override;

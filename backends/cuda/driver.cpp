@@ -61,6 +61,7 @@ Driver::Driver() {
   library_.find("cuIpcCloseMemHandle", calls_.close_shared);
   library_.find("cuDeviceCanAccessPeer", calls_.can_see);
   library_.find("cuCtxEnablePeerAccess", calls_.see);
+  library_.find("cuDeviceGetP2PAttribute", calls_.peer_attribute);
   check(calls_.init(0), "start the CUDA driver");
 }
 

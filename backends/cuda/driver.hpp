@@ -74,6 +74,7 @@ struct DriverCalls {
   decltype(&::cuIpcCloseMemHandle) close_shared = nullptr;
   decltype(&::cuDeviceCanAccessPeer) can_see = nullptr;
   decltype(&::cuCtxEnablePeerAccess) see = nullptr;
+  decltype(&::cuDeviceGetP2PAttribute) peer_attribute = nullptr;
 };
 
 /// The driver of this machine, ready to be called. Any thread may.

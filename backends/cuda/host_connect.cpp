@@ -10,14 +10,13 @@
 #include <tutti/spi/communicator.hpp>
 
 #include "agree.hpp"
+#include "connect_peers.hpp"
 
 namespace tutti::inline v0::cuda {
 namespace {
 
 /// None of a program's, and not that of splits.
 constexpr std::uint64_t kKey = kKeyOfSplits - 1;
-/// What calls on memory of peers may lend: vectors of so many bytes by the number of ranks.
-constexpr std::size_t kPeerScratch = std::size_t{64} << 20U;
 constexpr const char* kWhat = "cannot move memory of its GPU over the host";
 
 /// The thread of streams alone calls its transport.
@@ -35,17 +34,12 @@ Communicator second_of(Communicator& world) {
   return second;
 }
 
-/// @return memory that all ranks see of each other; null, on all alike, where they do not.
-std::shared_ptr<DevicePeers> peers_of(Communicator& world, const HostStreams::Parts& parts) {
-  if (world.size() == 1 || world.size() > static_cast<int>(kPeerPlaces)) return nullptr;
-  CommunicatorOptions options = world.options();
-  options.progress = {};
-  options.progress_thread = false;
+/// Where ranks do not see each other's memory messages go over the host, as between hosts.
+std::shared_ptr<DevicePeers> peers_or_none(Communicator& world, const HostStreams::Parts& parts) {
   try {
-    return std::make_shared<DevicePeers>(parts.device, world.duplicate(options, kKey), kPeerScratch,
-                                         parts.timeout);
+    return connect_peers(world, parts.device, parts.timeout);
   } catch (const SharedRegion::Unseen&) {
-    return nullptr;  // messages go over the host, as between hosts
+    return nullptr;
   }
 }
 
@@ -59,7 +53,7 @@ std::shared_ptr<HostStreams> connect_host(Communicator& world, const HostStreams
   std::uint64_t direct_bytes = transport_of(*second).capabilities().device_bytes;
   world.all_reduce(std::span{&direct_bytes, 1}, max);
   HostStreams::Parts all = parts;
-  all.peers = peers_of(world, parts);
+  all.peers = peers_or_none(world, parts);
   std::shared_ptr<HostStreams> streams;
   own.make([&] {
     streams = std::make_shared<HostStreams>(all, std::move(*second),

@@ -43,15 +43,16 @@ Tariff HostStreams::tariff() const {
   Tariff tariff{.costs = {.alpha = 20'000'000'000, .beta = 83'333, .gamma = 1'000},
                 .origin = "assumed of copies through the host"};
   if (!parts_.peers) return tariff;
-  // A kernel and three stores that a stream waits for, and what GPUs read of each other.
-  tariff.visible = {.alpha = 8'000'000'000, .beta = 20'000, .gamma = 1'000, .fuses = true};
+  tariff.visible = DevicePeers::costs();
   tariff.origin += ", and of memory of peers";
   return tariff;
 }
 
 std::shared_ptr<StreamTransport> HostStreams::divide(Communicator& part) {
   check_health();
-  return connect_host(part, {.device = parts_.device, .timeout = parts_.timeout});
+  return connect_host(part, {.device = parts_.device,
+                             .timeout = parts_.timeout,
+                             .places = places_in(part, parts_.places, ranks_.rank())});
 }
 
 void HostStreams::abort(const Error& cause) noexcept {

@@ -10,6 +10,7 @@
 
 #include "device_peers.hpp"
 #include "device_streams.hpp"
+#include "places.hpp"
 #include "stream_worker.hpp"
 
 namespace tutti::inline v0::cuda {
@@ -23,6 +24,7 @@ class HostStreams final : public DeviceStreams {
   struct Parts {
     std::shared_ptr<const Device> device;
     Duration timeout;                      ///< Of the end: how long calls have that are not done.
+    Places places{};                       ///< Of the ranks.
     std::shared_ptr<DevicePeers> peers{};  ///< Null where ranks do not see each other's memory.
   };
   /// @param parts see there. @param ranks whose transport is used by nothing else. @param plan
@@ -32,6 +34,9 @@ class HostStreams final : public DeviceStreams {
 
   [[nodiscard]] std::string name() const override { return "host"; }
   [[nodiscard]] Tariff tariff() const override;
+  [[nodiscard]] std::vector<Locality> localities() const override {
+    return parts_.places.localities;
+  }
   [[nodiscard]] std::shared_ptr<StreamTransport> divide(Communicator& part) override;
   [[nodiscard]] bool is_capturable() const noexcept override { return false; }
   [[nodiscard]] StreamPeers* peers() noexcept override { return parts_.peers.get(); }

@@ -18,7 +18,7 @@ constexpr int kLooks = 200;
 }  // namespace
 
 NcclStreams::NcclStreams(Parts parts, const ncclUniqueId& id, Rank self, int size)
-    : DeviceStreams{parts.device}, parts_{std::move(parts)}, size_{size} {
+    : DeviceStreams{parts.device}, parts_{std::move(parts)}, self_{self}, size_{size} {
   const Device::Current current{*parts_.device};
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
@@ -34,6 +34,7 @@ NcclStreams::NcclStreams(Parts parts, const ncclUniqueId& id, Rank self, int siz
 
 /// Ends what was enqueued, as far as that ends in time.
 NcclStreams::~NcclStreams() {
+  if (parts_.peers) parts_.peers->finish_calls();  // the end of NCCL's memory may wait for them
   if (communicator_ == nullptr) return;
   const NcclCalls& calls = parts_.nccl->calls();
   try {
@@ -64,16 +65,17 @@ void NcclStreams::settle(ncclResult_t result, const char* what) const {
   parts_.nccl->check(result, what, communicator_);
 }
 
-/// Ten microseconds for a group, 200 GB/s between GPUs of a host, and three accesses to memory of
-/// 3 TB/s for a byte that is reduced.
 Tariff NcclStreams::tariff() const {
-  return {.costs = {.alpha = 10'000'000'000, .beta = 5'000, .gamma = 1'000},
-          .origin = "assumed of GPUs of one host"};
+  Tariff tariff = nccl_tariff(parts_.places);
+  if (parts_.peers) tariff.visible = DevicePeers::costs();
+  return tariff;
 }
 
 std::shared_ptr<StreamTransport> NcclStreams::divide(Communicator& part) {
   check_health();
-  return connect_nccl(part, parts_);
+  Parts parts = parts_;
+  parts.places = places_in(part, parts_.places, self_);
+  return connect_nccl(part, parts);
 }
 
 void NcclStreams::check_health() const {
@@ -89,7 +91,7 @@ void NcclStreams::check_health() const {
 void* NcclStreams::enroll(std::byte* data, std::size_t bytes) const {
   const NcclCalls& calls = parts_.nccl->calls();
   void* handle = nullptr;
-  if (calls.open_window != nullptr)
+  if (has_windows())
     settle(calls.open_window(communicator_, data, bytes, &handle, kSymmetric), "register memory");
   else if (calls.enroll != nullptr)
     settle(calls.enroll(communicator_, data, bytes, &handle), "register memory");
@@ -99,12 +101,18 @@ void* NcclStreams::enroll(std::byte* data, std::size_t bytes) const {
 void NcclStreams::dismiss(void* handle) const noexcept {
   if (handle == nullptr || communicator_ == nullptr) return;
   const NcclCalls& calls = parts_.nccl->calls();
-  if (calls.open_window != nullptr) calls.close_window(communicator_, handle);
+  if (has_windows()) calls.close_window(communicator_, handle);
   else calls.dismiss(communicator_, handle);
 }
 
-/// Memory as NCCL has it best, or, of old versions, any.
+/// Windows are of memory that NCCL allocates, which peers cannot open by CUDA IPC.
+bool NcclStreams::has_windows() const noexcept {
+  return parts_.nccl->calls().open_window != nullptr && !parts_.peers;
+}
+
+/// Memory that peers see, or as NCCL has it best, or, of old versions, any.
 std::shared_ptr<std::byte> NcclStreams::allocate_best(std::size_t bytes) const {
+  if (parts_.peers) return parts_.peers->allocate(bytes);
   if (parts_.nccl->calls().allocate == nullptr) return allocate_unordered(bytes);
   void* data = nullptr;
   parts_.nccl->check(parts_.nccl->calls().allocate(&data, bytes), "allocate memory of a GPU");
@@ -151,6 +159,7 @@ void NcclStreams::exchange(std::span<const StreamMessage> messages, Stream strea
 void NcclStreams::abort(const Error& cause) noexcept {
   if (failure_) return;
   failure_ = cause;
+  if (parts_.peers) parts_.peers->abort();
   if (communicator_ != nullptr) parts_.nccl->calls().abort(std::exchange(communicator_, nullptr));
 }
 

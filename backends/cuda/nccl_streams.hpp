@@ -10,8 +10,10 @@
 
 #include <tutti/error.hpp>
 
+#include "device_peers.hpp"
 #include "device_streams.hpp"
 #include "nccl.hpp"
+#include "places.hpp"
 
 namespace tutti::inline v0::cuda {
 
@@ -22,7 +24,10 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
   struct Parts {
     std::shared_ptr<const Nccl> nccl;
     std::shared_ptr<const Device> device;
-    Duration timeout;  ///< Of NCCL's start and end.
+    Duration timeout;                      ///< Of NCCL's start and end.
+    Places places{};                       ///< Of the ranks.
+    bool is_visible = false;               ///< Whether ranks are to see each other's memory.
+    std::shared_ptr<DevicePeers> peers{};  ///< Then; null where a rank is alone.
   };
   /// Collective: connects the ranks. @param parts see there. @param id of rank 0's making, the same
   /// on all. @param self the own rank. @param size how many. Throws Error{timeout, transport}.
@@ -31,8 +36,12 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
 
   [[nodiscard]] std::string name() const override { return "nccl"; }
   [[nodiscard]] Tariff tariff() const override;
+  [[nodiscard]] std::vector<Locality> localities() const override {
+    return parts_.places.localities;
+  }
   [[nodiscard]] std::shared_ptr<StreamTransport> divide(Communicator& part) override;
   [[nodiscard]] std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) override;
+  [[nodiscard]] StreamPeers* peers() noexcept override { return parts_.peers.get(); }
   void exchange(std::span<const StreamMessage> messages, Stream stream) override;
   [[nodiscard]] bool has_native(const NativeCall& call) const override;
   void run_native(const NativeCall& call, const std::byte* in, std::byte* out,
@@ -45,11 +54,13 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
   using Clock = std::chrono::steady_clock;
   void settle(ncclResult_t result, const char* what) const;
   [[nodiscard]] std::shared_ptr<std::byte> allocate_best(std::size_t bytes) const;
+  [[nodiscard]] bool has_windows() const noexcept;
   [[nodiscard]] void* enroll(std::byte* data, std::size_t bytes) const;
   void dismiss(void* handle) const noexcept;
   void send_or_receive(const StreamMessage& message, CUstream stream) const;
 
   Parts parts_;
+  Rank self_;
   int size_;
   ncclComm_t communicator_ = nullptr;  // null after abort
   std::optional<Error> failure_{};     // what abort was told

@@ -6,6 +6,7 @@
 
 #include "driver.hpp"
 #include "nccl.hpp"
+#include "places.hpp"
 
 namespace tutti::inline v0::cuda {
 namespace {
@@ -29,6 +30,16 @@ Gpu gpu_of(const Driver& driver, int ordinal) {
   return gpu;
 }
 
+std::vector<std::string> links_of(const Driver& driver, int ordinal, int devices) {
+  constexpr std::array kNames{"none", "P2P", "NVLink"};
+  std::vector<std::string> links;
+  for (int other = 0; other < devices; ++other)
+    links.emplace_back(other == ordinal
+                           ? "-"
+                           : kNames.at(static_cast<std::size_t>(joint_of(driver, ordinal, other))));
+  return links;
+}
+
 }  // namespace
 
 Survey survey() {
@@ -36,8 +47,11 @@ Survey survey() {
   try {
     const Driver driver;
     found.driver = driver.version();
-    for (int ordinal = 0; ordinal < driver.devices(); ++ordinal)
+    const int devices = driver.devices();
+    for (int ordinal = 0; ordinal < devices; ++ordinal) {
       found.gpus.push_back(gpu_of(driver, ordinal));
+      found.links.push_back(links_of(driver, ordinal, devices));
+    }
   } catch (const Error& error) {
     found.why_no_driver = error.what();
   }

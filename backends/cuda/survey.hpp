@@ -21,6 +21,9 @@ struct Survey {
   std::string nccl{};  ///< Version of NCCL, such as "2.28.3"; empty: none.
   std::string why_no_nccl{};
   std::vector<Gpu> gpus{};  ///< That this process sees.
+  /// What joins each GPU with each other one: "NVLink", "P2P", over PCIe, or "none"; with itself
+  /// "-".
+  std::vector<std::vector<std::string>> links{};
 };
 
 /// Loads the libraries and looks. @return what is there. Throws nothing but std::bad_alloc.

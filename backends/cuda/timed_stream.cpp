@@ -142,7 +142,7 @@ class DeviceStream final : public TimedStream {
 
 }  // namespace
 
-int attach_in_turn(Communicator& world, int local_rank, std::string_view transport,
+int attach_in_turn(Communicator& world, int local_rank, std::string_view transport, bool visible,
                    Duration timeout) {
   int device = 0;
   try {
@@ -150,7 +150,7 @@ int attach_in_turn(Communicator& world, int local_rank, std::string_view transpo
   } catch (const Error&) {
     // The other ranks are told by attach, which finds the same.
   }
-  attach(world, {.device = device, .transport = transport, .timeout = timeout});
+  attach(world, {.device = device, .transport = transport, .visible = visible, .timeout = timeout});
   return device;
 }
 

@@ -58,11 +58,11 @@ class TimedStream {
 
 /// Attaches a GPU to each rank. Collective. @param world of ranks. @param local_rank the own rank
 /// among those of this host, which take its GPUs, or those that CUDA_VISIBLE_DEVICES leaves to this
-/// process, in turn. @param transport and @param timeout
-/// as Options. @return the GPU's number. Throws, on all
-/// ranks alike, as attach; Error{transport} in builds without the CUDA toolkit.
+/// process, in turn. @param transport as Options. @param visible likewise. @param timeout likewise.
+/// @return the GPU's number. Throws, on all ranks alike, as attach; Error{transport} in builds
+/// without the CUDA toolkit.
 [[nodiscard]] int attach_in_turn(Communicator& world, int local_rank, std::string_view transport,
-                                 Duration timeout);
+                                 bool visible, Duration timeout);
 
 /// @param world to which a GPU is attached; outlives what is returned. @param device its number.
 /// @param timeout of each wait. @return a stream of it. Throws Error{transport}.

@@ -14,7 +14,7 @@ namespace {
 
 }  // namespace
 
-int attach_in_turn(Communicator&, int, std::string_view, Duration) {
+int attach_in_turn(Communicator&, int, std::string_view, bool, Duration) {
   refuse();
 }
 

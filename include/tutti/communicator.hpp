@@ -229,6 +229,7 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
   friend Communicator make_communicator(Footing footing, std::shared_ptr<Memory> memory,
                                         const CommunicatorOptions& options);
   friend Transport& transport_of(Communicator& communicator);
+  friend const std::vector<int>& hosts_of(Communicator& communicator);
   friend void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams,
                              bool compares);
   friend void wait_for_stream(Communicator& communicator, Stream stream, Duration timeout);

@@ -17,8 +17,10 @@ namespace tutti::inline v0 {
 
 /// An array of the program's that GradientSync reduces, or makes equal.
 struct Parameter {
-  std::string name{};             ///< For error texts; equal on all ranks.
-  void* data = nullptr;           ///< Its gradient; null where GradientStorage::views.
+  std::string name{};  ///< For error texts; equal on all ranks.
+  /// Its gradient; null where GradientStorage::views. With GradientOptions::stream in memory of a
+  /// GPU.
+  void* data = nullptr;
   std::size_t count = 0;          ///< Elements.
   Datatype type = Datatype::f32;  ///< f16, bf16, f32 or f64.
   std::uint32_t group = 0;        ///< 0: all ranks; k: GradientOptions::groups[k - 1].
@@ -137,7 +139,8 @@ struct GradientOptions {
   std::string algorithm{};
   /// Called by GradientSync's thread for each bucket that has been reduced, in their order, so that
   /// an optimizer runs while others are under way. What it throws makes the step void. Gradients of
-  /// a step that is void may have been seen by it.
+  /// a step that is void may have been seen by it. With `stream`: when its reduction is enqueued,
+  /// so that nothing has been reduced yet.
   std::function<void(const ReducedBucket&)> on_bucket{};
   /// Called by GradientSync's thread for the part of each bucket that this rank owns, when it is
   /// reduced: an optimizer replaces the gradients by updated weights, with moments for its own part
@@ -149,6 +152,13 @@ struct GradientOptions {
   std::function<void(std::span<const ParameterShard>)> on_shard{};
   /// Of how many steps, the last ones, GradientSync::write_trace tells; 0: of none.
   std::size_t record = 0;
+  /// The stream of a GPU on which the program computes gradients; none: they lie in memory of the
+  /// host. Parameters lie in memory of the GPU that tutti::cuda::attach attached to the
+  /// communicator, buckets too, and a stream of GradientSync's own reduces them beside this one,
+  /// which lives as long as the GradientSync. All ranks have one, or none. See docs/gradients.md.
+  /// Not with norm, hash, check_finite, verify_every, resync_every, state, compression, and
+  /// on_shard, nor are join and verify_state there; buckets follow each other whatever in_flight.
+  Stream stream{};
 };
 
 /// @param path of a file that save_gradient_options, or `tutti gradients --settings`, wrote: an
@@ -217,10 +227,13 @@ class TUTTI_API GradientSync {
   GradientSync(GradientSync&& other) noexcept;
   /// Takes the other over and ends its own. @param other is empty afterwards. @return this.
   GradientSync& operator=(GradientSync&& other) noexcept;
-  /// A step that has begun and was not waited for fails on the other ranks.
+  /// A step that has begun and was not waited for fails on the other ranks. With
+  /// GradientOptions::stream it waits until what was enqueued is done, for the communicator's
+  /// timeout at most.
   ~GradientSync();
 
-  /// Makes arrays equal, such as parameters before the first step. Collective.
+  /// Makes arrays equal, such as parameters before the first step. Collective. With
+  /// GradientOptions::stream it and average_buffers take memory of the GPU, and enqueue on it.
   /// @param arrays equal on all ranks but for data. @param root whose values count. Throws Error.
   void broadcast_state(std::span<const Parameter> arrays, Rank root = 0);
   /// Compares arrays that should be equal, such as parameters. Collective.
@@ -235,11 +248,17 @@ class TUTTI_API GradientSync {
   /// @param parameter an index. @return where its gradient lies, with GradientStorage::views.
   [[nodiscard]] void* view(std::size_t parameter) const noexcept;
 
-  /// A gradient is done, and is GradientSync's until wait returns. Wait-free: some 20 ns, and a
-  /// system call where it completes a bucket and the thread sleeps. An index that is none, and one
-  /// that is ready already, are told by wait. @param parameter an index.
+  /// A gradient is done, and is GradientSync's until wait returns. With GradientOptions::stream:
+  /// what makes it is enqueued there, and what is enqueued after wait comes after its reduction.
+  /// Wait-free: some 20 ns, and a system call where it completes a bucket and the thread sleeps, or
+  /// the driver's time to record an event. An index that is none, and one that is ready already,
+  /// are told by wait. @param parameter an index.
   void ready(std::size_t parameter) noexcept;
-  /// Waits until all are reduced. Throws Error, see above.
+  /// Waits until all are reduced. With GradientOptions::stream: until that is enqueued on all
+  /// ranks, and the stream waits for it, but the host does not; times in reports are those of
+  /// enqueuing, and what fails on the GPU is thrown by a later call, or by tutti::cuda::wait; where
+  /// a rank has ended the stream goes on when this one's GradientSync ends. A stream that is
+  /// captured in a graph ends GradientSync on all ranks. Throws Error, see above.
   /// @return how the step went.
   const StepReport& wait();
   /// Takes part in the steps of others with zeros, which do not count for the mean, until no rank

@@ -103,5 +103,14 @@ TEST(CommandSimulate, SaysWhatWouldBeRight) {
   }
 }
 
+// A hierarchy that says no groups takes the outmost level's, which are hosts.
+TEST(CommandSimulate, KnowsTheHostsOfGpus) {
+  const std::string two = "hierarchical(circulant, ring)";
+  const json all = simulated("gpus:4x2 -b 64M -a ring -a \"" + two + "\"");
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].at("algorithm"), two + ":groups=4+4") << all.dump(1);
+  EXPECT_LT(all[0].at("busiest_link_bytes"), all[1].at("busiest_link_bytes"));
+}
+
 }  // namespace
 }  // namespace tutti::inline v0

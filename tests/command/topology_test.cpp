@@ -23,12 +23,27 @@ TEST(CommandTopology, SaysWhatANetworkIs) {
             "ways      at most 4 links between two hosts, 3.76 on average\n");
 }
 
+TEST(CommandTopology, SaysWhatLevelsOfGpusThereAre) {
+  const Answer run = tutti_run("topology gpus:8x4:islands=2");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(has(run.out,
+                  "\nlevels    island: 8 parts of 4 hosts\n"
+                  "          host: 4 parts of 8 hosts\n"
+                  "costs     a host takes 5000 ns for a message, and reduces 1000 GB/s\n"
+                  "assumed   kernels, NVLink and PCIe, and rails\n"))
+      << run.out;
+}
+
 TEST(CommandTopology, WritesWhatItReads) {
-  for (const char* const text : {"rails:2x3:latency=1.5us", "torus:3x3:bandwidth=400G"}) {
+  for (const char* const text :
+       {"rails:2x3:latency=1.5us", "torus:3x3:bandwidth=400G", "gpus:4x2:islands=2"}) {
     const Answer run = tutti_run(std::string{"topology --format json "} + text);
     EXPECT_EQ(run.code, 0) << run.err;
     const Topology read = read_json_topology(run.out).topology, made = parse_topology(text);
     EXPECT_EQ(read.hosts(), made.hosts());
+    EXPECT_EQ(read.levels(), made.levels());
+    EXPECT_EQ(read.endpoints(), made.endpoints());
+    EXPECT_EQ(read.assumed(), made.assumed());
     EXPECT_EQ(read.links().size(), made.links().size());
     for (std::size_t i = 0; i < made.links().size(); ++i) {
       EXPECT_EQ(read.links()[i].a, made.links()[i].a);

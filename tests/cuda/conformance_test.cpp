@@ -1,5 +1,6 @@
 // What StreamTransport promises, of every one that there is, on the stand-ins for the driver and
 // NCCL: the collectives rest on nothing else.
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <ostream>
@@ -63,11 +64,15 @@ std::vector<std::byte> message_of(Rank from, Rank to, int round, std::size_t byt
 
 class StreamConformance : public ::testing::TestWithParam<Way> {
  protected:
+  /// @return of how many devices so many ranks have one each, or, over the host, share them.
+  static int devices_for(int size) {
+    return GetParam().transport == "host" ? std::min(size, cuda::Driver{}.devices()) : size;
+  }
   void run(int size, const std::function<void(const Own&)>& body) {
-    if (const std::string why = lack_of(size); !why.empty()) GTEST_SKIP() << why;
-    GpuWorld world{size, GetParam().ways};
+    if (const std::string why = lack_of(devices_for(size)); !why.empty()) GTEST_SKIP() << why;
+    GpuWorld world{size, GetParam().ways, devices_for(size)};
     for (const std::string& error : world.run([&](Rank rank) {
-           cuda::attach(world[rank], {.device = rank,
+           cuda::attach(world[rank], {.device = world.device(rank).ordinal(),
                                       .transport = GetParam().transport,
                                       .timeout = 20s});
            const OwnStream stream{world.device(rank)};
@@ -208,11 +213,12 @@ TEST_P(StreamConformance, KnowsMemoryOfItsDevice) {
 
 /// A group that nobody answers ends with abort, and so does everything that is enqueued behind it.
 TEST_P(StreamConformance, EndsWhatIsUnderWayByAbort) {
-  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
-  GpuWorld world{2, GetParam().ways};
+  if (const std::string why = lack_of(devices_for(2)); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2, GetParam().ways, devices_for(2)};
   const auto errors = world.run([&](Rank rank) {
-    cuda::attach(world[rank],
-                 {.device = rank, .transport = GetParam().transport, .timeout = 20s});
+    cuda::attach(world[rank], {.device = world.device(rank).ordinal(),
+                               .transport = GetParam().transport,
+                               .timeout = 20s});
     if (rank == 1) return;
     const OwnStream stream{world.device(rank)};
     const auto streams = streams_of(world[rank]);

@@ -96,6 +96,7 @@ class ThreadedStreams final : public StreamTransport {
     return std::make_unique<Mark>();
   }
   void follow(Stream, Stream) override {}
+  void follow(Stream, const StreamMark&) override {}
   [[nodiscard]] std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) override {
     return allocate_zeroed(memory_, bytes);
   }

@@ -50,6 +50,18 @@ TEST(HostNetworks, OfFamiliesTakeHostsInOrder) {
             "lab.json has places for 3 hosts, and the ranks are on 4");
 }
 
+TEST(HostNetworks, AreNoneOfGpus) {
+  try {
+    (void)find_hosts("gpus:4x2", read_network(find_network("gpus:4x2")), false, {{0, "x"}});
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_STREQ(
+        error.what(),
+        "gpus:4x2 is a network of GPUs, several of which are a host; expected one of hosts");
+  }
+}
+
 std::shared_ptr<Background> background_of(const std::string& network, std::vector<int> hosts) {
   auto background = std::make_shared<Background>();
   std::vector<std::pair<int, std::string>> named;

@@ -158,8 +158,10 @@ def test_refusals(tutti):
             (2, "messages over the host cannot be captured", ["--memory", "cuda:host", "--graph"], {}),
             (2, "there are no calls but ours", ["--memory", "cuda:host", "-C", "all_reduce", "-a", "native"],
              {}),
-            (4, "these GPUs do not see each other's memory", ["--buffers", "visible"],
-             {"CUDA_STANDIN_LINKS": "none"}),
+            (4, "cannot see memory of other GPUs", ["--buffers", "visible"],
+             {"CUDA_STANDIN_LINKS": "0x1"}),
+            (4, "these GPUs do not see each other's memory", ["--memory", "cuda:host", "--buffers", "visible"],
+             {"CUDA_STANDIN_LINKS": "0x1"}),
             (2, "did you mean ring?", ["-C", "all_reduce", "-a", "rng"], {})]
         for status, text, arguments, variables in cases:
             memory = [] if "--memory" in arguments else ["--memory", "cuda"]
@@ -196,7 +198,8 @@ def test_launched(tutti, launcher):
 def test_ways(tutti):
     """Without NCCL, and with buffers that peers see."""
     for memory, buffers, transport, kind in (
-            ("cuda", "private", "nccl", "cuda"), ("cuda:host", "private", "host", "cuda"),
+            ("cuda", "private", "nccl", "cuda"), ("cuda", "visible", "nccl", "cuda:visible"),
+            ("cuda:host", "private", "host", "cuda"),
             ("cuda:host", "visible", "host", "cuda:visible")):
         racers = ["auto", "ring", "direct"] + (["native"] if transport == "nccl" else [])
         run = Sweep(tutti, 2, "--memory", memory, "--buffers", buffers, "-C", "all_reduce,all_gather",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include <tutti/communicator.hpp>
 #include <tutti/export.hpp>
@@ -40,6 +41,10 @@ TUTTI_API void attach_streams(Communicator& communicator, std::shared_ptr<Stream
 /// @param communicator that has streams. @param stream of its calls. @param timeout how long.
 /// Throws Error{invalid_argument, timeout, peer_dead, transport}.
 TUTTI_API void wait_for_stream(Communicator& communicator, Stream stream, Duration timeout);
+
+/// @param communicator of ranks. @return on which host each rank is, as Footing::hosts. Throws
+/// Error{invalid_argument} where the communicator is empty.
+[[nodiscard]] TUTTI_API const std::vector<int>& hosts_of(Communicator& communicator);
 
 /// @param communicator of ranks. @return the transport underneath. Throws Error{invalid_argument}
 /// where the communicator is empty.

@@ -20,12 +20,15 @@ struct Cores {
   std::uint64_t group = 0;  ///< Which control group has the quota.
 };
 
-/// Which part of a host a process is bound to. Numbers as hwloc counts them on that host; -1 where
-/// its processors are not all in one, or nobody knows.
+/// In which part of a host a rank is: its processors, or its GPU. -1 where nobody knows.
 struct Locality {
-  std::int32_t package = -1;  ///< Which package (socket).
-  std::int32_t cache = -1;    ///< Behind which last-level cache.
-  /// Equality of both.
+  /// Which package (socket) the process is bound to, as hwloc counts them on that host; -1 also
+  /// where its processors are not all in one.
+  std::int32_t package = -1;
+  std::int32_t cache = -1;   ///< Behind which last-level cache, likewise.
+  std::int32_t island = -1;  ///< Among which GPUs of that host, joined by NVLink, its GPU is.
+  std::int32_t rail = -1;    ///< Which rail, one network of several, its GPU is on.
+  /// Equality of all members.
   friend bool operator==(const Locality&, const Locality&) = default;
 };
 

@@ -42,6 +42,14 @@ struct LinkCosts {
 /// processes of one host; 10 GB/s; reductions at 20 GB/s.
 inline constexpr LinkCosts kDefaultCosts{.alpha = 4'000'000'000, .beta = 100'000, .gamma = 50'000};
 
+/// Between GPUs that NVLink joins: ten microseconds for a message, which is a kernel; 200 GB/s; a
+/// byte that is reduced is three accesses to memory of 3 TB/s.
+inline constexpr LinkCosts kNvlinkCosts{.alpha = 10'000'000'000, .beta = 5'000, .gamma = 1'000};
+/// Between GPUs of a host that only PCIe joins: 20 GB/s.
+inline constexpr LinkCosts kPcieCosts{.alpha = 10'000'000'000, .beta = 50'000, .gamma = 1'000};
+/// Between GPUs of different hosts, each on a rail of 25 GB/s, which is 200 Gbit/s.
+inline constexpr LinkCosts kRailCosts{.alpha = 15'000'000'000, .beta = 40'000, .gamma = 1'000};
+
 /// Costs, and where they come from. The costs are equal on all ranks, since ranks that took
 /// different ones would choose different algorithms.
 struct Tariff {
@@ -54,6 +62,9 @@ struct Tariff {
   /// What is charged between ranks of one host, where `costs` are those of the network between
   /// hosts, which ranks of one host then share.
   std::optional<LinkCosts> inside{};
+  /// Of GPUs: what is charged between islands of one host, where `inside` is within an island. If
+  /// not said: as `inside`.
+  std::optional<LinkCosts> across{};
 };
 
 }  // namespace tutti::inline v0

@@ -7,9 +7,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <tutti/export.hpp>
 #include <tutti/options.hpp>
+#include <tutti/spi/cores.hpp>
 #include <tutti/spi/costs.hpp>
 #include <tutti/spi/memory.hpp>
 #include <tutti/spi/transport.hpp>
@@ -36,7 +38,7 @@ struct NativeCall {
   std::size_t count = 0;             ///< Elements of the vector, or of a block; more than zero.
 };
 
-/// A point in a stream.
+/// A point in a stream. One thread at a time, whichever that is.
 class TUTTI_API StreamMark {
  public:
   StreamMark() = default;
@@ -94,13 +96,14 @@ class TUTTI_API StreamPeers {
   /// @param peers operands that are parts of messages which were awaited. @param stream of the
   /// call. Throws Error.
   virtual void fold(const Fold& work, std::span<const PeerOperand> peers, Stream stream) = 0;
-  /// Throws Error{aborted} where a peer has failed, so that what was read of its memory is wrong. To
-  /// be asked when a stream has come to its end.
+  /// Throws Error{aborted} where a peer has failed, so that what was read of its memory is wrong.
+  /// To be asked when a stream has come to its end.
   virtual void check() = 0;
 };
 
 /// Enqueues messages, copies and folds on streams, for the ranks of one communicator. All runs in
-/// the order of its stream, and the host waits for nothing. One thread at a time.
+/// the order of its stream, and the host waits for nothing. One thread at a time, but for mark
+/// and is_captured.
 class TUTTI_API StreamTransport {
  public:
   StreamTransport() = default;
@@ -113,6 +116,9 @@ class TUTTI_API StreamTransport {
   /// @return what messages and bytes are taken to cost, by which algorithms are chosen; equal on
   /// all ranks.
   [[nodiscard]] virtual Tariff tariff() const = 0;
+  /// @return in which part of its host each rank's GPU is; equal on all ranks; empty where they do
+  /// not know.
+  [[nodiscard]] virtual std::vector<Locality> localities() const { return {}; }
   /// Makes the same for a part of its ranks. Collective over them. @param part a communicator of
   /// them, the own one among them. @return what its calls are enqueued on. Throws, on all of them,
   /// Error.
@@ -128,17 +134,20 @@ class TUTTI_API StreamTransport {
   [[nodiscard]] virtual bool is_on_device(const void* data) const = 0;
   /// @return a stream for calls that say none; the same each time.
   [[nodiscard]] virtual Stream own_stream() = 0;
-  /// @param stream of the device. @return whether what is enqueued on it is not run, but captured
-  /// in a graph.
+  /// May be called by any thread, while others call anything. @param stream of the device. @return
+  /// whether what is enqueued on it is not run, but captured in a graph.
   [[nodiscard]] virtual bool is_captured(Stream stream) const = 0;
   /// @return whether exchange can be captured in a graph.
   [[nodiscard]] virtual bool is_capturable() const noexcept { return true; }
-  /// @param stream of the device, which is not captured. @return where it is now; it may outlive
-  /// this. Throws Error.
+  /// May be called by any thread, while others call anything. @param stream of the device, which is
+  /// not captured. @return where it is now; it may outlive this. Throws Error.
   [[nodiscard]] virtual std::unique_ptr<StreamMark> mark(Stream stream) = 0;
   /// What is enqueued from now on waits until another stream has come to where it is now.
   /// @param stream that waits. @param other for which. Both of the device. Throws Error.
   virtual void follow(Stream stream, Stream other) = 0;
+  /// The same of a point that is known already. @param stream that waits. @param mark for which; of
+  /// this, or of another one of the same device and name. Throws Error.
+  virtual void follow(Stream stream, const StreamMark& mark) = 0;
 
   /// @param bytes more than zero. @param stream in whose order the memory may be used. @return
   /// device memory, aligned to 64 bytes. Throws std::bad_alloc, Error.

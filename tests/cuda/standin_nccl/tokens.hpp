@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <utility>
 
 namespace tutti::nccl_standin {
 
@@ -18,6 +19,11 @@ class Tokens {
   bool remove(const void* handle) {
     const std::scoped_lock lock{mutex_};
     return std::erase_if(tokens_, [&](const auto& one) { return one.get() == handle; }) > 0;
+  }
+  /// Forgets all. @return how many there were.
+  int clear() {
+    const std::scoped_lock lock{mutex_};
+    return static_cast<int>(std::exchange(tokens_, {}).size());
   }
 
  private:

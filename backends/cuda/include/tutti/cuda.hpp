@@ -23,6 +23,10 @@ struct Options {
   /// has anyway, which needs no NCCL. Then they go through pinned memory of the host, up to 32 MiB
   /// for each communicator; a CUDA-aware MPI takes them as they are. Equal on all ranks.
   std::string_view transport = "nccl";
+  /// Over NCCL: whether peers, all of one host, see memory of `allocate`, by CUDA IPC and peer
+  /// access, for calls with Options::visible; it is then not symmetric for NCCL. Over the host
+  /// peers see that memory wherever they can. Equal on all ranks.
+  bool visible = false;
   /// Whether ranks compare what they call, over the host's transport, before it is enqueued: calls
   /// that differ are then Error{mismatch} on all ranks, and each costs a small all_gather of the
   /// host. Without it they wait for each other until `wait` gives up. Equal on all ranks.
@@ -44,7 +48,7 @@ struct Options {
 /// Throws, on all ranks alike, Error{transport} that says which rank lacks what: the driver, a GPU,
 /// NCCL 2.18 or newer; Error{invalid_argument} that names two ranks with one GPU, a GPU that is not
 /// there, or what the communicator cannot; Error{mismatch} where ranks differ in
-/// Options::transport; Error{timeout}.
+/// Options::transport or Options::visible; Error{timeout}.
 TUTTI_API void attach(Communicator& world, const Options& options = {});
 
 /// Waits until a stream has done all that was enqueued on it, as cudaStreamSynchronize does, but
@@ -60,7 +64,8 @@ TUTTI_API void wait(Communicator& world, Stream stream,
 [[nodiscard]] TUTTI_API std::shared_ptr<std::byte> allocate_bytes(Communicator& world,
                                                                   std::size_t bytes);
 /// Allocates memory that NCCL moves best: registered with it, and, where it has that, symmetric
-/// (ncclCommWindowRegister). Collective. The host cannot touch the elements.
+/// (ncclCommWindowRegister), or that peers see, see Options::visible. Collective. The host cannot
+/// touch the elements.
 /// @tparam T type of the elements. @param world to which a GPU is attached. @param count of
 /// elements, equal on all ranks. @return them, zeroed, in memory of the GPU. Throws std::bad_alloc,
 /// Error{invalid_argument, transport}.

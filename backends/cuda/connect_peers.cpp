@@ -1,0 +1,33 @@
+#include "connect_peers.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <tutti/spi/communicator.hpp>
+
+namespace tutti::inline v0::cuda {
+namespace {
+
+/// None of a program's, and not that of splits.
+constexpr std::uint64_t kKey = kKeyOfSplits - 1;
+/// What calls on memory of peers may lend: vectors of so many bytes by the number of ranks.
+constexpr std::size_t kScratch = std::size_t{64} << 20U;
+
+}  // namespace
+
+std::shared_ptr<DevicePeers> connect_peers(Communicator& world,
+                                           const std::shared_ptr<const Device>& device,
+                                           Duration patience) {
+  if (world.size() == 1) return nullptr;
+  if (world.size() > static_cast<int>(kPeerPlaces))
+    throw SharedRegion::Unseen{
+        Error{ErrorCode::transport, "more than " + std::to_string(kPeerPlaces) +
+                                        " ranks do not see memory of each other's GPUs"}};
+  CommunicatorOptions options = world.options();
+  options.progress = {};
+  options.progress_thread = false;
+  return std::make_shared<DevicePeers>(device, world.duplicate(options, kKey), kScratch, patience);
+}
+
+}  // namespace tutti::inline v0::cuda

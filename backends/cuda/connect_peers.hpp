@@ -1,0 +1,19 @@
+/// @file
+/// How ranks come to see memory of each other's GPUs.
+#pragma once
+
+#include <memory>
+
+#include <tutti/communicator.hpp>
+
+#include "device_peers.hpp"
+
+namespace tutti::inline v0::cuda {
+
+/// Collective. @param world of ranks. @param device of this one, not null. @param patience as
+/// DevicePeers. @return memory that all ranks see of each other; null for a rank that is alone.
+/// Throws, on all alike, SharedRegion::Unseen where they do not; Error{transport}.
+[[nodiscard]] std::shared_ptr<DevicePeers> connect_peers(
+    Communicator& world, const std::shared_ptr<const Device>& device, Duration patience);
+
+}  // namespace tutti::inline v0::cuda

@@ -1,0 +1,180 @@
+#include "gradient_streams.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <tutti/attempt.hpp>
+
+namespace tutti::inline v0::detail {
+namespace {
+
+/// For what was aborted to end.
+constexpr std::chrono::seconds kGrace{1};
+/// Between two looks at it.
+constexpr std::chrono::microseconds kNap{100};
+
+[[noreturn]] void refuse_gpu(const std::string& text) {
+  throw Error{ErrorCode::invalid_argument, "GradientSync: " + text};
+}
+
+std::string described(std::span<const Parameter> arrays, std::size_t index) {
+  return "parameter " + std::to_string(index) + " '" + arrays[index].name + "'";
+}
+
+void check_options(const GradientOptions& options) {
+  const std::array<std::pair<bool, const char*>, 8> all{
+      {{options.norm, "norm"},
+       {options.hash, "hash"},
+       {options.check_finite, "check_finite"},
+       {options.verify_every > 0, "verify_every"},
+       {options.resync_every > 0, "resync_every"},
+       {!options.state.empty(), "state"},
+       {!options.compression.empty(), "compression"},
+       {options.on_shard != nullptr, "on_shard"}}};
+  for (const auto& [is_set, name] : all)
+    if (is_set)
+      refuse_gpu(std::string{"GradientOptions::"} + name +
+                 " is not there on a GPU, whose memory the host does not touch; leave it, or "
+                 "GradientOptions::stream, out");
+}
+
+void check_stream(Communicator& world, Stream stream) {
+  if (stream.is_own())
+    refuse_gpu(
+        "GradientOptions::stream is the stream on which the program computes gradients; "
+        "Stream::own() is none of the program's");
+  const auto streams = streams_of(world);
+  if (streams == nullptr)
+    refuse_gpu(
+        "GradientOptions::stream needs a GPU, and none is attached to the communicator; call "
+        "tutti::cuda::attach before");
+  streams->check(stream, {}, {});
+  if (streams->is_captured(stream))
+    refuse_gpu("GradientOptions::stream is captured in a graph, so what is enqueued does not run");
+}
+
+}  // namespace
+
+void check_on_device(Communicator& group, std::span<const Parameter> arrays, Stream stream) {
+  const auto streams = streams_of(group);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const Parameter& array = arrays[i];
+    if (array.data == nullptr || array.count == 0) continue;
+    if (!streams->is_on_device(array.data))
+      refuse_gpu(described(arrays, i) +
+                 " lies in memory of the host; with GradientOptions::stream arrays lie in memory "
+                 "of the GPU that is attached");
+    const std::size_t bytes = array.count * size_of(array.type);
+    const Result<void> outcome = attempt([&] {
+      streams->check(stream, {}, {static_cast<std::byte*>(array.data), bytes});
+    });
+    if (!outcome) refuse_gpu(described(arrays, i) + ": " + outcome.error().what());
+  }
+}
+
+void check_streams(Communicator& world, std::span<const Parameter> parameters,
+                   const GradientOptions& options) {
+  if (options.stream.is_some()) {
+    check_stream(world, options.stream);
+    for (std::size_t i = 0; i < options.groups.size(); ++i)
+      if (streams_of(*options.groups[i]) == nullptr)
+        refuse_gpu("no GPU is attached to group " + std::to_string(i + 1) +
+                   "; make it of a communicator that has one");
+    check_options(options);
+    check_on_device(world, parameters, options.stream);
+    return;
+  }
+  const auto streams = streams_of(world);
+  for (std::size_t i = 0; streams != nullptr && i < parameters.size(); ++i)
+    if (parameters[i].data != nullptr && streams->is_on_device(parameters[i].data))
+      refuse_gpu(described(parameters, i) +
+                 " lies in memory of a GPU; say GradientOptions::stream, on which it is computed");
+}
+
+GradientStreams::GradientStreams(std::span<Communicator> groups, Stream program)
+    : groups_{groups}, program_{program} {
+  for (Communicator& group : groups_) transports_.push_back(streams_of(group));
+  own_ = transports_.front()->own_stream();
+}
+
+/// Memory of buckets may be used until then.
+GradientStreams::~GradientStreams() {
+  const Clock::time_point begin = Clock::now();
+  const Duration timeout = groups_.front().options().timeout;
+  if (!is_aborted_) {
+    const Result<void> outcome = attempt([&] { wait_for_stream(groups_.front(), own_, timeout); });
+    if (outcome) return;
+    abort(outcome.error());
+  }
+  drain(std::max(begin + timeout, Clock::now() + kGrace));
+}
+
+/// What was aborted comes to its end, unless the program's stream does not. Where even this fails
+/// nothing runs any more.
+void GradientStreams::drain(Clock::time_point deadline) noexcept {
+  static_cast<void>(attempt([&] {
+    const std::unique_ptr<StreamMark> end = transports_.front()->mark(own_);
+    while (!end->is_done() && Clock::now() < deadline) std::this_thread::sleep_for(kNap);
+  }));
+}
+
+void GradientStreams::allocate(std::span<const std::size_t> bytes) {
+  for (std::size_t group = 0; group < bytes.size(); ++group)
+    memory_.push_back(bytes[group] == 0 ? nullptr
+                                        : transports_[group]->allocate_registered(bytes[group]));
+}
+
+std::vector<Buffer<std::byte>> GradientStreams::divide(std::span<const std::uint32_t> groups,
+                                                       std::span<const std::size_t> bytes) {
+  std::vector<std::size_t> used(memory_.size());
+  std::vector<Buffer<std::byte>> buckets;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const std::shared_ptr<std::byte>& memory = memory_[groups[i]];
+    const std::size_t first = std::exchange(used[groups[i]], used[groups[i]] + padded(bytes[i]));
+    std::shared_ptr<std::byte> part{memory, bytes[i] == 0 ? nullptr : memory.get() + first};
+    buckets.emplace_back(std::move(part), bytes[i], are_seen());
+  }
+  marks_.clear();
+  marks_.resize(groups.size());
+  return buckets;
+}
+
+void GradientStreams::check_program() const {
+  if (transports_.front()->is_captured(program_))
+    throw Error{ErrorCode::invalid_argument,
+                "GradientOptions::stream is captured in a graph, so no gradient is computed now"};
+}
+
+void GradientStreams::mark(std::size_t bucket) {
+  marks_[bucket].reset();
+  check_program();
+  marks_[bucket] = transports_.front()->mark(program_);
+}
+
+bool GradientStreams::await_program(std::size_t bucket) {
+  if (marks_[bucket] == nullptr) return false;
+  transports_.front()->follow(own_, *marks_[bucket]);
+  return true;
+}
+
+void GradientStreams::hold_program() {
+  transports_.front()->follow(program_, own_);
+}
+
+void GradientStreams::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  transports_.front()->copy(to, from, bytes, own_);
+}
+
+void GradientStreams::clear(std::byte* to, std::size_t bytes) {
+  transports_.front()->clear(to, bytes, own_);
+}
+
+void GradientStreams::abort(const Error& cause) noexcept {
+  is_aborted_ = true;
+  for (const auto& transport : transports_) transport->abort(cause);
+}
+
+}  // namespace tutti::inline v0::detail

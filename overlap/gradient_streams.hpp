@@ -1,0 +1,91 @@
+/// @file
+/// Gradients in memory of a GPU: buckets there, and the stream on which they are reduced beside the
+/// program's.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <tutti/gradient_sync.hpp>
+#include <tutti/spi/communicator.hpp>
+
+namespace tutti::inline v0::detail {
+
+/// Refuses, where GradientOptions::stream is given, what is not there on a GPU, and arrays that do
+/// not lie there; where it is not, arrays that the host cannot touch. @param world that the program
+/// gave. @param parameters and @param options likewise, checked otherwise. Throws
+/// Error{invalid_argument}.
+void check_streams(Communicator& world, std::span<const Parameter> parameters,
+                   const GradientOptions& options);
+/// Refuses arrays that do not lie in memory of the communicator's GPU. @param group has one.
+/// @param arrays of the program. @param stream of it. Throws Error{invalid_argument}.
+void check_on_device(Communicator& group, std::span<const Parameter> arrays, Stream stream);
+
+/// The program's stream makes gradients, and one of our own reduces them. Each waits for points of
+/// the other, and the host for neither.
+class GradientStreams {
+ public:
+  /// @param groups of a GradientSync, the first of all ranks; they live longer. @param program its
+  /// stream. Throws Error.
+  GradientStreams(std::span<Communicator> groups, Stream program);
+  GradientStreams(const GradientStreams&) = delete;
+  GradientStreams& operator=(const GradientStreams&) = delete;
+  /// Waits until what was enqueued is done, as long as a call may take; then aborts it.
+  ~GradientStreams();
+
+  /// @return the stream of our own.
+  [[nodiscard]] Stream own() const noexcept { return own_; }
+  /// @return whether ranks see each other's buckets.
+  [[nodiscard]] bool are_seen() const { return transports_.front()->peers() != nullptr; }
+
+  /// Makes memory for buckets, of any plan. Collective. @param bytes by group, equal on all ranks.
+  /// Throws std::bad_alloc, Error.
+  void allocate(std::span<const std::size_t> bytes);
+  /// @return whether that was done.
+  [[nodiscard]] bool has_memory() const noexcept { return !memory_.empty(); }
+  /// @param bytes of a bucket. @return how much of the memory it takes.
+  [[nodiscard]] static std::size_t padded(std::size_t bytes) noexcept {
+    constexpr std::size_t kLine = 256;
+    return (bytes + kLine - 1) / kLine * kLine;
+  }
+  /// Divides the memory into buckets; those of a plan before must not be used any more, but by
+  /// what is enqueued. @param groups by bucket. @param bytes by bucket. @return the buckets.
+  [[nodiscard]] std::vector<Buffer<std::byte>> divide(std::span<const std::uint32_t> groups,
+                                                      std::span<const std::size_t> bytes);
+
+  /// By any thread. Throws Error{invalid_argument} where the program's stream is captured.
+  void check_program() const;
+  /// Keeps where the program's stream is. By any thread, but of one bucket one at a time. @param
+  /// bucket whose gradients are enqueued. Throws Error.
+  void mark(std::size_t bucket);
+  /// Our stream waits for that. @param bucket whose mark was asked for. @return whether there is
+  /// one; without it our stream must not touch what the program's stream may be at. Throws Error.
+  [[nodiscard]] bool await_program(std::size_t bucket);
+  /// The program's stream waits for ours. Throws Error.
+  void hold_program();
+  /// Enqueues a copy on our stream. @param to where. @param from what. @param bytes how many.
+  /// Throws Error.
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes);
+  /// Enqueues zeros on our stream. @param to where. @param bytes how many. Throws Error.
+  void clear(std::byte* to, std::size_t bytes);
+  /// Fails all that is enqueued, so that streams go on. @param cause why.
+  void abort(const Error& cause) noexcept;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void drain(Clock::time_point deadline) noexcept;
+
+  std::span<Communicator> groups_;
+  Stream program_;
+  std::vector<std::shared_ptr<StreamTransport>> transports_{};  // by group
+  Stream own_{};
+  std::vector<std::shared_ptr<std::byte>> memory_{};  // by group
+  std::vector<std::unique_ptr<StreamMark>> marks_{};  // by bucket
+  bool is_aborted_ = false;
+};
+
+}  // namespace tutti::inline v0::detail
