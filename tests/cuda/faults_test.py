@@ -19,7 +19,8 @@ PATIENCE = 60
 ENDS = {"cuMemFreeAsync", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload",
         "cuDevicePrimaryCtxRelease_v2",
         "cuCtxSetCurrent", "cuCtxGetCurrent", "ncclCommDestroy", "ncclCommFinalize",
-        "ncclCommAbort", "cuMemFree_v2", "cuMemFreeHost"}
+        "ncclCommAbort", "ncclCommWindowDeregister", "ncclCommDeregister", "ncclMemFree", "cuMemFree_v2",
+        "cuMemFreeHost"}
 
 
 def run(program, **variables):
