@@ -41,18 +41,22 @@ DevicePeers::~DevicePeers() {
   await_processes();
 }
 
-/// The streams of calls access memory of peers.
+/// The streams of calls access memory of peers. The program may have ended them.
 void DevicePeers::finish_calls() noexcept {
-  if (!before_) return;
   const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
-  const Duration deadline = deadline_after(now(), patience_);
+  const Duration deadline = deadline_after(now(), is_aborted_ ? Duration::zero() : patience_);
+  while (before_ && !has_passed(*before_)) {
+    if (now() >= deadline) return let_streams_go([this] { return has_passed(*before_); });
+    std::this_thread::sleep_for(kNap);
+  }
+}
+
+/// A GPU that does nothing any more has passed all.
+bool DevicePeers::has_passed(Event& event) noexcept {
   try {
-    while (!before_->is_done()) {
-      if (now() >= deadline) return abort();
-      std::this_thread::sleep_for(kNap);
-    }
+    return event.is_done();
   } catch (const Error&) {
-    abort();  // the GPU does nothing any more
+    return true;
   }
 }
 
@@ -227,21 +231,32 @@ void DevicePeers::let_go() const noexcept {
   device_->driver().calls().synchronize(side_.stream);
 }
 
-void DevicePeers::abort() noexcept {
+/// @param have_gone whether they have.
+template <class HaveGone>
+void DevicePeers::let_streams_go(HaveGone have_gone) noexcept {
   is_aborted_ = true;
-  if (!current_.is_some()) return;
-  device_->within([this] {
-    const DriverCalls& calls = device_->driver().calls();
+  device_->within([&] {
     for (Rank peer = 0; peer < ranks_.size(); ++peer)
       store_beside(box_of(peer, offsetof(Box, has_failed)), 1);
-    calls.synchronize(side_.stream);
+    device_->driver().calls().synchronize(side_.stream);
     const auto deadline = std::chrono::steady_clock::now() + kLetGo;
-    while (calls.query(on(current_)) == CUDA_ERROR_NOT_READY &&
-           std::chrono::steady_clock::now() < deadline) {
+    while (!have_gone() && std::chrono::steady_clock::now() < deadline) {
       let_go();
       std::this_thread::sleep_for(kNap);
     }
   });
+}
+
+/// What is enqueued of a call that failed counts too, should it not have gone by the end.
+void DevicePeers::abort() noexcept {
+  is_aborted_ = true;
+  if (!current_.is_some()) return;
+  try {
+    end(current_);
+  } catch (const std::exception&) {  // then the end knows of the calls before
+  }
+  let_streams_go(
+      [this] { return device_->driver().calls().query(on(current_)) != CUDA_ERROR_NOT_READY; });
 }
 
 }  // namespace tutti::inline v0::cuda

@@ -59,6 +59,9 @@ class DevicePeers final : public StreamPeers {
 
   /// Fails all that is under way: peers are told, and own streams that wait for them go on.
   void abort() noexcept;
+  /// Waits for the calls so far, then aborts them: as the end does, for those who have something
+  /// to end before that streams may not wait for any more.
+  void finish_calls() noexcept;
 
  private:
   /// What a rank and one of its peers tell each other, in memory of the former: one cache line.
@@ -84,7 +87,9 @@ class DevicePeers final : public StreamPeers {
   [[nodiscard]] bool is_captured(Stream stream) const;
   void store_beside(CUdeviceptr to, std::uint64_t value) const noexcept;
   void let_go() const noexcept;
-  void finish_calls() noexcept;
+  [[nodiscard]] static bool has_passed(Event& event) noexcept;
+  template <class HaveGone>
+  void let_streams_go(HaveGone have_gone) noexcept;
   void await_processes() noexcept;
 
   /// A stream that ends with this.

@@ -23,16 +23,18 @@ std::shared_ptr<PinnedMemory> room_for(const StagingPlan& plan,
 }  // namespace
 
 HostStreams::HostStreams(const Parts& parts, Communicator ranks, const StagingPlan& plan)
-    : DeviceStreams{parts.device}, parts_{parts}, memory_{room_for(plan, parts.device)},
-      ranks_{std::move(ranks)}, worker_{std::make_unique<StreamWorker>(
-                                    StagedMessages::Parts{.device = parts.device,
-                                                          .transport = &transport_of(ranks_),
-                                                          .memory = memory_,
-                                                          .plan = plan})} {}
+    : DeviceStreams{parts.device}, parts_{parts}, done_{parts.device},
+      memory_{room_for(plan, parts.device)}, ranks_{std::move(ranks)} {
+  const StagedMessages::Parts staged{
+      .device = parts.device, .transport = &transport_of(ranks_), .memory = memory_, .plan = plan};
+  worker_ = std::make_unique<StreamWorker>(staged, done_);
+}
 
-/// Ends what was enqueued, as far as that ends in time.
+/// Ends what was enqueued, as far as that ends in time. The end of pinned memory may wait for
+/// streams, and so for peers.
 HostStreams::~HostStreams() {
   worker_->end(parts_.timeout);
+  if (parts_.peers) parts_.peers->finish_calls();
 }
 
 /// Twenty microseconds for a message, which is copied twice and handed to a thread, and 12 GB/s of
@@ -63,6 +65,15 @@ std::shared_ptr<std::byte> HostStreams::allocate_registered(std::size_t bytes) {
   std::shared_ptr<std::byte> memory = allocate_unordered(bytes);
   clear_now(memory.get(), bytes);
   return memory;
+}
+
+void HostStreams::deallocate(std::byte* data, Stream stream) noexcept {
+  bool is_later = false;
+  try {
+    is_later = !is_captured(stream) && worker_->release(address_of(data), of(stream));
+  } catch (const std::exception&) {  // of a GPU that does nothing any more
+  }
+  if (!is_later) DeviceStreams::deallocate(data, stream);
 }
 
 void HostStreams::exchange(std::span<const StreamMessage> messages, Stream stream) {

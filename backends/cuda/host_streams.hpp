@@ -41,6 +41,7 @@ class HostStreams final : public DeviceStreams {
   [[nodiscard]] bool is_capturable() const noexcept override { return false; }
   [[nodiscard]] StreamPeers* peers() noexcept override { return parts_.peers.get(); }
   [[nodiscard]] std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) override;
+  void deallocate(std::byte* data, Stream stream) noexcept override;
   void exchange(std::span<const StreamMessage> messages, Stream stream) override;
   [[nodiscard]] bool has_native(const NativeCall&) const override { return false; }
   void run_native(const NativeCall& call, const std::byte* in, std::byte* out,
@@ -52,8 +53,9 @@ class HostStreams final : public DeviceStreams {
   void copy_to_itself(std::span<const StreamMessage> messages, Stream stream);
 
   Parts parts_;
-  // The transport ends before its memory does: other ranks then wait no more for this one, and so
-  // neither do their streams, for which the end of pinned memory may wait.
+  // The transport ends before pinned memory does: other ranks then wait no more for this one, and
+  // so neither do their streams, for which the end of pinned memory may wait.
+  Milestone done_;
   std::shared_ptr<PinnedMemory> memory_;  // or null
   Communicator ranks_;
   std::unique_ptr<StreamWorker> worker_;

@@ -1,4 +1,5 @@
 // NCCL's own collectives.
+#include <memory>
 #include <optional>
 
 #include "enqueue.hpp"
@@ -100,9 +101,11 @@ void NcclStreams::run_native(const NativeCall& call, const std::byte* in, std::b
   // NCCL does not exchange blocks in place.
   const bool copies = call.collective == Collective::all_to_all && in == out;
   const std::size_t bytes = copies ? count * static_cast<std::size_t>(size_) : 0;
-  std::byte* const copied = copies ? allocate(bytes, stream) : nullptr;
-  if (copies) copy(copied, in, bytes, stream);
-  if (copies) in = copied;
+  const auto give_back = [&](std::byte* data) { deallocate(data, stream); };
+  const std::unique_ptr<std::byte, decltype(give_back)> copied{
+      copies ? allocate(bytes, stream) : nullptr, give_back};
+  if (copies) copy(copied.get(), in, bytes, stream);
+  if (copies) in = copied.get();
   const auto enqueued = [&] {
     switch (call.collective) {
       case Collective::all_reduce:
@@ -120,9 +123,7 @@ void NcclStreams::run_native(const NativeCall& call, const std::byte* in, std::b
       default: return calls.scatter(in, out, count, type, call.root, communicator_, on);
     }
   };
-  const ncclResult_t result = enqueued();
-  if (copies) deallocate(copied, stream);
-  settle(result, "enqueue a collective");
+  settle(enqueued(), "enqueue a collective");
 }
 
 }  // namespace tutti::inline v0::cuda

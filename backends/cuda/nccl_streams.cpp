@@ -34,6 +34,7 @@ NcclStreams::NcclStreams(Parts parts, const ncclUniqueId& id, Rank self, int siz
 
 /// Ends what was enqueued, as far as that ends in time.
 NcclStreams::~NcclStreams() {
+  if (parts_.peers) parts_.peers->finish_calls();  // the end of NCCL's memory may wait for them
   if (communicator_ == nullptr) return;
   const NcclCalls& calls = parts_.nccl->calls();
   try {

@@ -157,6 +157,14 @@ void StagedMessages::end(std::size_t index) noexcept {
   --used_;
 }
 
+void StagedMessages::release(CUdeviceptr data, const Event& after) noexcept {
+  try {
+    after.hold(up_stream_);
+  } catch (const Error&) {  // where the GPU does nothing any more, nothing uses it
+  }
+  parts_.device->free(data, up_stream_);
+}
+
 bool StagedMessages::is_idle(CUstream stream) const noexcept {
   return parts_.device->driver().calls().query(stream) != CUDA_ERROR_NOT_READY;
 }

@@ -48,6 +48,9 @@ class StagedMessages {
   [[nodiscard]] bool is_done() const noexcept { return uncut_ == 0 && used_ == 0; }
   /// @return whether copies are under way, of which nothing tells when they end.
   [[nodiscard]] bool is_copying() const noexcept { return !down_.empty() || !up_.empty(); }
+  /// Gives memory back. @param data of cuMemAllocAsync. @param after what still uses it, which
+  /// waits for no group that is not done.
+  void release(CUdeviceptr data, const Event& after) noexcept;
   /// Ends all that is under way, for good; tells other ranks. @param cause why.
   void stop(const Error& cause) noexcept;
 

@@ -12,12 +12,13 @@ namespace {
 constexpr unsigned kLooks = 200;
 constexpr std::chrono::microseconds kShortNap{10};
 constexpr std::chrono::microseconds kLongNap{50};
+constexpr std::uint64_t kAllGroups = ~std::uint64_t{0};
 
 }  // namespace
 
-StreamWorker::StreamWorker(const StagedMessages::Parts& parts)
+StreamWorker::StreamWorker(const StagedMessages::Parts& parts, Milestone& done)
     : device_{parts.device}, transport_{*parts.transport},
-      spins_{parts.transport->capabilities().idle_spins}, done_{device_}, staged_{parts} {
+      spins_{parts.transport->capabilities().idle_spins}, done_{done}, staged_{parts} {
   transport_.expect_dozing();
   thread_ = start_service_thread("tutti-streams", [this] { run(); });
 }
@@ -47,6 +48,30 @@ void StreamWorker::enqueue(std::vector<StreamMessage> messages, CUstream stream)
   const std::lock_guard lock{mutex_};
   groups_.push_back({enqueued_, std::move(ready), std::move(messages)});
   changed_.notify_all();
+}
+
+/// While there are groups the thread has the last of them to do, or to fail.
+bool StreamWorker::release(CUdeviceptr data, CUstream stream) {
+  const auto is_idle = [this] { return has_ended_ || groups_.empty(); };
+  std::unique_lock lock{mutex_};
+  if (guard_.is_forked() || is_idle()) return false;
+  lock.unlock();
+  auto after = std::make_unique<Event>(device_, stream);
+  lock.lock();
+  if (is_idle()) return false;
+  releases_.push_back({groups_.back().number, std::move(after), data});
+  return true;
+}
+
+void StreamWorker::release_up_to(std::uint64_t number) noexcept {
+  for (;;) {
+    std::unique_lock lock{mutex_};
+    if (releases_.empty() || releases_.front().number > number) return;
+    const Release release = std::move(releases_.front());
+    releases_.pop_front();
+    lock.unlock();
+    staged_.release(release.data, *release.after);
+  }
 }
 
 void StreamWorker::abort(const Error& cause) noexcept {
@@ -87,8 +112,11 @@ void StreamWorker::run() noexcept {
   } catch (const std::exception& error) {
     fail({ErrorCode::transport, error.what()});
   }
-  const std::lock_guard lock{mutex_};
-  has_ended_ = true;
+  {
+    const std::lock_guard lock{mutex_};
+    has_ended_ = true;
+  }
+  release_up_to(kAllGroups);
   changed_.notify_all();
 }
 
@@ -147,6 +175,7 @@ void StreamWorker::take_front(std::uint64_t number) {
     groups_.pop_front();
   }
   done_.reach(number);
+  release_up_to(number);
 }
 
 void StreamWorker::fail(const Error& cause) noexcept {

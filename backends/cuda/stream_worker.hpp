@@ -27,8 +27,9 @@ namespace tutti::inline v0::cuda {
 /// sleeps where there is no group. Any thread may call this, but one at a time enqueues.
 class StreamWorker {
  public:
-  /// Starts the thread. @param parts see there. Throws Error{transport}, std::system_error.
-  explicit StreamWorker(const StagedMessages::Parts& parts);
+  /// Starts the thread. @param parts see there. @param done which nobody has reached yet; it lives
+  /// longer. Throws Error{transport}, std::system_error.
+  StreamWorker(const StagedMessages::Parts& parts, Milestone& done);
   StreamWorker(const StreamWorker&) = delete;
   StreamWorker& operator=(const StreamWorker&) = delete;
   /// Ends the thread, and what is under way. See end.
@@ -37,6 +38,11 @@ class StreamWorker {
   /// Enqueues a group on a stream. @param messages of which none is to the own rank. @param stream
   /// of the device, whose context is current. Throws Error, also what failed before.
   void enqueue(std::vector<StreamMessage> messages, CUstream stream);
+  /// Gives memory back behind the groups so far: whatever moves their messages may ask what memory
+  /// that is, which nobody knows after cuMemFreeAsync. @param data of cuMemAllocAsync. @param
+  /// stream in whose order, which is not captured. @return whether that is taken care of; if not,
+  /// all groups are done. Throws Error{transport}, std::bad_alloc.
+  [[nodiscard]] bool release(CUdeviceptr data, CUstream stream);
   /// Throws what failed.
   void check() const;
   /// Fails all that is under way; streams go on within a second or two. Does not wait for that.
@@ -52,6 +58,12 @@ class StreamWorker {
     std::unique_ptr<Event> ready;  // what came before in its stream
     std::vector<StreamMessage> messages;
   };
+  /// Memory to be given back.
+  struct Release {
+    std::uint64_t number;          // of the last group that may use it
+    std::unique_ptr<Event> after;  // what its stream may do with it
+    CUdeviceptr data;
+  };
   void run() noexcept;
   void work();
   [[nodiscard]] const Group* next();
@@ -61,16 +73,18 @@ class StreamWorker {
   void take_front(std::uint64_t number);
   void check_abort() const;
   void fail(const Error& cause) noexcept;
+  void release_up_to(std::uint64_t number) noexcept;
 
   std::shared_ptr<const Device> device_;
   Transport& transport_;
   const int spins_;  // before the thread rests
-  Milestone done_;   // the number of the last group that is
+  Milestone& done_;  // the number of the last group that is
   StagedMessages staged_;
   ForkGuard guard_{};
   mutable std::mutex mutex_{};
   std::condition_variable changed_{};
   std::deque<Group> groups_{};           // that are not done; the thread alone takes one out
+  std::deque<Release> releases_{};       // oldest first
   std::uint64_t enqueued_ = 0;           // groups so far, for whoever enqueues
   bool is_ending_ = false;               // there will be no more
   bool has_ended_ = false;               // the thread does nothing any more

@@ -205,6 +205,17 @@ TEST(GpuAttach, SaysOnAllRanksWhichOneHasNone) {
     EXPECT_EQ(error, "");
 }
 
+TEST(GpuAttach, IsByTheSameOnAllRanks) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2};
+  for (const std::string& error : world.run([&](Rank rank) {
+         cuda::attach(world[rank], {.device = rank, .transport = rank == 0 ? "nccl" : "host"});
+       }))
+    EXPECT_EQ(
+        error,
+        "rank 1 attaches its GPU by 'host', and rank 0 by 'nccl'; all ranks must say the same");
+}
+
 TEST(GpuAttach, IsNeededToWait) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{1};

@@ -1,6 +1,7 @@
-// Two ranks that attach a GPU and call on streams, for faults_test.py: wherever a call of CUDA or
-// NCCL fails, every rank ends with an error, unless it is through already. Prints what each rank
-// met, and ends with 3 where one ends early and another one does not.
+// Two ranks that attach a GPU by a transport, "nccl" or "host", and call on streams, for
+// faults_test.py: wherever a call of CUDA or NCCL fails, every rank ends with an error, unless it
+// is through already. Prints what each rank met, and ends with 3 where one ends early and another
+// one does not.
 #include <iostream>
 
 #include "gpu_world.hpp"
@@ -18,8 +19,8 @@ struct Met {
   std::string error{};
 };
 
-void take_part(GpuWorld& world, Rank rank, Met& met) {
-  cuda::attach(world[rank], {.device = rank, .timeout = 3s});
+void take_part(GpuWorld& world, Rank rank, const std::string& transport, Met& met) {
+  cuda::attach(world[rank], {.device = rank, .transport = transport, .timeout = 3s});
   const OwnStream stream{world.device(rank)};
   constexpr std::size_t kCount = 1000;
   const auto free = [&](std::byte* data) {
@@ -28,18 +29,22 @@ void take_part(GpuWorld& world, Rank rank, Met& met) {
   const std::unique_ptr<std::byte, decltype(free)> memory{
       world.memory(rank)->allocate(kCount * sizeof(float)), free};
   const std::span<float> data{reinterpret_cast<float*>(memory.get()), kCount};
+  // Which over the host other ranks see.
+  Buffer<float> shared = cuda::allocate<float>(world[rank], kCount);
   for (; met.rounds < kRounds; ++met.rounds) {
     world[rank].all_reduce(data, sum, {.algorithm = "ring", .stream = stream.get()});
     world[rank].all_to_all(std::span<const float>{data}, data, {.stream = stream.get()});
+    world[rank].all_reduce(shared.span(), sum,
+                           {.algorithm = "ring", .visible = true, .stream = stream.get()});
     cuda::wait(world[rank], stream.get(), 2s);
   }
 }
 
-int run() {
+int run(const std::string& transport) {
   GpuWorld world{2};
   std::vector<Met> met(2);
-  const auto errors =
-      world.run([&](Rank rank) { take_part(world, rank, met[static_cast<std::size_t>(rank)]); });
+  const auto errors = world.run(
+      [&](Rank rank) { take_part(world, rank, transport, met[static_cast<std::size_t>(rank)]); });
   bool is_early = false;
   bool is_good = false;
   for (std::size_t rank = 0; rank < met.size(); ++rank) {
@@ -53,9 +58,9 @@ int run() {
 }  // namespace
 }  // namespace tutti::harness
 
-int main() {
+int main(int count, char** words) {
   try {
-    return tutti::harness::run();
+    return tutti::harness::run(count > 1 ? words[1] : "nccl");
   } catch (const tutti::Error& error) {
     std::cout << "before there are ranks: " << error.what() << "\n";
     return 0;

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Faults at calls of CUDA and NCCL: faults_test.py PROGRAM [--most CALLS]
+"""Faults at calls of CUDA and NCCL: faults_test.py PROGRAM [--transport NAME] [--most CALLS] [--sample RUNS]
 
 PROGRAM is that of faulted.cpp, on the stand-ins. It runs once to count calls, then once for each of
-the first CALLS (default: 2) of every function, which then fails. It must end in time, by itself, with
-nothing left that was not itself to be given back by the call that failed.
+the first CALLS (default: 2) of every function, or for RUNS of all these, equally spaced; that call then
+fails. It must end in time, by itself, with nothing left that was not itself to be given back by the
+call that failed.
 """
 import argparse
 import os
@@ -18,14 +19,15 @@ PATIENCE = 60
 ENDS = {"cuMemFreeAsync", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload",
         "cuDevicePrimaryCtxRelease_v2",
         "cuCtxSetCurrent", "cuCtxGetCurrent", "ncclCommDestroy", "ncclCommFinalize",
-        "ncclCommAbort"}
+        "ncclCommAbort", "ncclCommWindowDeregister", "ncclCommDeregister", "ncclMemFree", "cuMemFree_v2",
+        "cuMemFreeHost"}
 
 
 def run(program, **variables):
-    """Runs it. Returns its status, and what it wrote."""
+    """Runs it: a list of words. Returns its status, and what it wrote."""
     named = {f"CUDA_STANDIN_{name}": value for name, value in variables.items()}
     try:
-        done = subprocess.run([program], env={**os.environ, **named}, stdout=subprocess.PIPE,
+        done = subprocess.run(program, env={**os.environ, **named}, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, check=False)
     except subprocess.TimeoutExpired as late:
         return "no end", str(late.stdout)
@@ -36,27 +38,32 @@ def main():
     """Runs all. Returns how many went wrong."""
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
+    parser.add_argument("--transport", default="nccl")
     parser.add_argument("--most", type=int, default=2)
+    parser.add_argument("--sample", type=int)
     arguments = parser.parse_args()
+    program = [arguments.program, arguments.transport]
     with tempfile.TemporaryDirectory() as folder:
         calls, leaks = pathlib.Path(folder, "calls"), pathlib.Path(folder, "leaks")
-        status, said = run(arguments.program, CALLS=str(calls), LEAKS=str(leaks))
+        status, said = run(program, CALLS=str(calls), LEAKS=str(leaks))
         if status != 0 or leaks.read_text(encoding="utf-8"):
             print(f"FAILED without a fault, {status}: {said}")
             return 1
         counts = dict(line.split() for line in calls.read_text(encoding="utf-8").splitlines())
-        wrong = runs = met = 0
-        for function, count in counts.items():
-            for call in range(1, min(int(count), arguments.most) + 1):
-                leaks.unlink(missing_ok=True)
-                status, said = run(arguments.program, FAULT=f"{function}:{call}", LEAKS=str(leaks))
-                left = leaks.read_text(encoding="utf-8") if leaks.exists() else "no report"
-                runs += 1
-                met += "cannot" in said
-                if status != 0 or (left and function not in ENDS):
-                    wrong += 1
-                    print(f"FAILED {function} call {call}, {status}: {said}left: {left}")
-    print(f"{runs} faults in {len(counts)} functions, {met} of which a rank tells; {wrong} went wrong")
+        faults = [(function, call) for function, count in counts.items()
+                  for call in range(1, min(int(count), arguments.most) + 1)]
+        if arguments.sample:
+            faults = faults[::max(1, len(faults) // arguments.sample)]
+        wrong = met = 0
+        for function, call in faults:
+            leaks.unlink(missing_ok=True)
+            status, said = run(program, FAULT=f"{function}:{call}", LEAKS=str(leaks))
+            left = leaks.read_text(encoding="utf-8") if leaks.exists() else "no report"
+            met += "cannot" in said
+            if status != 0 or (left and function not in ENDS):
+                wrong += 1
+                print(f"FAILED {function} call {call}, {status}: {said}left: {left}", flush=True)
+    print(f"{len(faults)} faults in {len(counts)} functions, {met} of which a rank tells; {wrong} went wrong")
     return wrong
 
 

@@ -9,6 +9,7 @@
 #include <tutti/batch.hpp>
 #include <tutti/cuda.hpp>
 
+#include "device_floats.hpp"
 #include "gpu_world.hpp"
 #include "graph.hpp"
 
@@ -27,31 +28,6 @@ std::vector<float> values_of(Rank rank, int round) {
     values[i] = 1.0F / static_cast<float>(i + 1 + 7 * static_cast<std::size_t>(rank + round));
   return values;
 }
-
-/// Memory of a device that ends with this.
-class DeviceFloats {
- public:
-  DeviceFloats(std::shared_ptr<cuda::DeviceMemory> memory, std::size_t count)
-      : memory_{std::move(memory)}, data_{memory_->allocate(count * sizeof(float))}, count_{count} {
-  }
-  DeviceFloats(const DeviceFloats&) = delete;
-  DeviceFloats& operator=(const DeviceFloats&) = delete;
-  ~DeviceFloats() { memory_->deallocate(data_, count_ * sizeof(float)); }
-  [[nodiscard]] std::span<float> span() const { return {reinterpret_cast<float*>(data_), count_}; }
-  void store(const std::vector<float>& values) {
-    memory_->copy(data_, reinterpret_cast<const std::byte*>(values.data()), count_ * sizeof(float));
-  }
-  [[nodiscard]] std::vector<float> load() const {
-    std::vector<float> values(count_);
-    memory_->copy(reinterpret_cast<std::byte*>(values.data()), data_, count_ * sizeof(float));
-    return values;
-  }
-
- private:
-  std::shared_ptr<cuda::DeviceMemory> memory_;
-  std::byte* data_;
-  std::size_t count_;
-};
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;

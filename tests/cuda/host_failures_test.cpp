@@ -1,0 +1,221 @@
+// Messages of GPUs over the host's transport, on the stand-in for the driver: what goes wrong, and
+// that streams then go on.
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <tutti/cuda.hpp>
+#include <tutti/spi/communicator.hpp>
+
+#include "backends/sim/sim.hpp"
+#include "device_floats.hpp"
+#include "host_world.hpp"
+
+namespace tutti::harness {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kCount = 1'000'000;
+
+/// @return whether a text has another one in it.
+bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(HostFailures, AreTheSameOnAllRanksWhereCallsDiffer) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2};
+  const auto errors = world.run([&](Rank rank) {
+    attach_by_host(world, rank);
+    const OwnStream stream{world.device(rank)};
+    DeviceFloats data{world.memory(rank), kCount};
+    const std::span<float> mine = data.span().first(rank == 0 ? kCount : kCount - 1);
+    world[rank].all_reduce(mine, sum, {.algorithm = "direct", .stream = stream.get()});
+    try {
+      cuda::wait(world[rank], stream.get(), 20s);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.cause(), ErrorCode::mismatch);
+      EXPECT_TRUE(comes_to_an_end(world.device(rank), stream.get()));
+      throw;
+    }
+  });
+  EXPECT_TRUE(says(errors[0], "runs another call")) << errors[0];
+  EXPECT_EQ(errors[0], errors[1]);
+}
+
+TEST(HostFailures, AreToldByTheDeadline) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2};
+  const auto errors = world.run([&](Rank rank) {
+    attach_by_host(world, rank);
+    const OwnStream stream{world.device(rank)};
+    DeviceFloats data{world.memory(rank), kCount};
+    const auto call = [&] {
+      world[rank].all_reduce(data.span(), sum, {.algorithm = "ring", .stream = stream.get()});
+    };
+    if (rank == 0) {
+      for (int i = 0; i < 3; ++i) call();
+      try {
+        cuda::wait(world[0], stream.get(), 200ms);
+        ADD_FAILURE() << "no error";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::timeout) << error.what();
+      }
+      EXPECT_TRUE(comes_to_an_end(world.device(0), stream.get()));
+      EXPECT_THROW(call(), Error);
+      return;
+    }
+    std::this_thread::sleep_for(600ms);
+    call();  // throws, or
+    cuda::wait(world[1], stream.get(), 20s);
+  });
+  EXPECT_EQ(errors[0], "");
+  EXPECT_TRUE(says(errors[1], "has not ended in time")) << errors[1];
+}
+
+/// A rank that has ended. Over TCP others find that out when its process ends, which here is ours
+/// too: so it may be their own time that is over.
+TEST(HostFailures, AreFoundWhereARankEnds) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  for (const char* const ways : {"shm", "tcp"}) {
+    GpuWorld world{2, ways};
+    const bool is_tcp = std::string_view{ways} == "tcp";
+    const auto errors = world.run([&](Rank rank) {
+      attach_by_host(world, rank, 300ms);
+      const OwnStream stream{world.device(rank)};
+      DeviceFloats data{world.memory(rank), kCount};
+      world[rank].all_reduce(data.span(), sum, {.algorithm = "ring", .stream = stream.get()});
+      cuda::wait(world[rank], stream.get(), 20s);
+      if (rank == 1) return world.end(1);
+      world[0].all_reduce(data.span(), sum, {.algorithm = "ring", .stream = stream.get()});
+      try {
+        cuda::wait(world[0], stream.get(), is_tcp ? 500ms : 20s);
+      } catch (const Error& error) {
+        EXPECT_TRUE(is_tcp || error.code() != ErrorCode::timeout) << error.what();
+        EXPECT_TRUE(comes_to_an_end(world.device(0), stream.get()));
+        throw;
+      }
+    });
+    EXPECT_NE(errors[0], "") << ways;
+    EXPECT_EQ(errors[1], "") << ways;
+  }
+}
+
+/// What one rank's call throws ends those of the others.
+TEST(HostFailures, ReachOtherRanks) {
+  if (const std::string why = lack_of(3); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{3};
+  const auto errors = world.run([&](Rank rank) {
+    attach_by_host(world, rank);
+    const OwnStream stream{world.device(rank)};
+    DeviceFloats data{world.memory(rank), 100};
+    const Operator op =
+        Operator{[](const void*, const void*, void*, std::size_t) {}, true}.with_device(
+            [&](const void*, const void*, void*, std::size_t, Stream) {
+              if (rank == 1) throw std::runtime_error{"the kernel is missing"};
+            });
+    world[rank].all_reduce(data.span(), op, {.stream = stream.get()});
+    cuda::wait(world[rank], stream.get(), 20s);
+  });
+  for (const std::string& error : errors)
+    EXPECT_TRUE(says(error, "the kernel is missing")) << error;
+}
+
+TEST(HostFailures, EndWithTheirCommunicatorInTime) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2};
+  for (const std::string& error : world.run([&](Rank rank) {
+         attach_by_host(world, rank, 300ms);
+         if (rank == 1) return;
+         const OwnStream stream{world.device(0)};
+         DeviceFloats data{world.memory(0), kCount};
+         for (int i = 0; i < 3; ++i)
+           world[0].all_reduce(data.span(), sum, {.stream = stream.get()});
+         const auto start = Clock::now();
+         world.end(0);
+         EXPECT_LT(Clock::now() - start, 10s);
+         EXPECT_GE(Clock::now() - start, 300ms);
+         EXPECT_TRUE(comes_to_an_end(world.device(0), stream.get()));
+       }))
+    EXPECT_EQ(error, "");
+}
+
+/// Calls that read memory of a rank that does not come. Their stream is no more when they end.
+TEST(HostFailures, EndCallsOnMemoryOfPeersInTime) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2};
+  for (const std::string& error : world.run([&](Rank rank) {
+         attach_by_host(world, rank, 300ms);
+         Buffer<float> data = cuda::allocate<float>(world[rank], kCount);
+         if (rank == 1) return;
+         {
+           const OwnStream stream{world.device(0)};
+           world[0].all_reduce(data.span(), sum,
+                               {.algorithm = "ring", .visible = true, .stream = stream.get()});
+         }
+         const auto start = Clock::now();
+         world.end(0);
+         EXPECT_LT(Clock::now() - start, 10s);
+         EXPECT_GE(Clock::now() - start, 300ms);
+       }))
+    EXPECT_EQ(error, "");
+}
+
+/// A call whose stream is held by something else, for ever as far as we know.
+TEST(HostFailures, EndACallThatIsNotReady) {
+  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2, "shm", 1};
+  on_host(world, [&](Rank rank) {
+    const OwnStream stream{world.device(rank)};
+    DeviceFloats data{world.memory(rank), 100};
+    {
+      const Barrier closed{world.device(rank), stream.get()};
+      world[rank].all_reduce(data.span(), sum, {.stream = stream.get()});
+      EXPECT_THROW(cuda::wait(world[rank], stream.get(), 100ms), Error);
+    }
+    EXPECT_TRUE(comes_to_an_end(world.device(rank), stream.get()));
+  });
+}
+
+TEST(HostFailures, AreRefusedOnAllRanksAtTheStart) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2};
+  auto errors = world.run([&](Rank rank) {
+    cuda::attach(world[rank], {.device = rank, .transport = rank == 1 ? "pigeons" : "host"});
+  });
+  for (const std::string& error : errors)
+    EXPECT_EQ(
+        error,
+        "rank 1 cannot attach a GPU: messages of GPUs do not go by 'pigeons'; say \"nccl\" or "
+        "\"host\"");
+  errors = world.run([&](Rank rank) {
+    cuda::attach(world[rank], {.device = rank == 1 ? 77 : 0, .transport = "host"});
+  });
+  for (const std::string& error : errors)
+    EXPECT_TRUE(says(error, "rank 1 cannot attach a GPU: there is no GPU 77")) << error;
+  for (const std::string& error : world.run([&](Rank rank) { world[rank].barrier(); }))
+    EXPECT_EQ(error, "");
+}
+
+TEST(HostFailures, NameACommunicatorThatCannotBeDivided) {
+  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
+  sim::Cluster cluster{{.size = 1}};
+  Communicator alone = make_communicator(cluster.transport(0), make_host_memory());
+  try {
+    cuda::attach(alone, {.device = 0, .transport = "host"});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_TRUE(says(error.what(),
+                     "rank 0 cannot move memory of its GPU over the host: a communicator made from "
+                     "a transport alone cannot make groups"))
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace tutti::harness

@@ -1,0 +1,84 @@
+/// @file
+/// What tests of messages over the host share.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <tutti/cuda.hpp>
+
+#include "gpu_world.hpp"
+
+namespace tutti::harness {
+
+/// Attaches a rank's device by "host". @param timeout as cuda::Options.
+inline void attach_by_host(GpuWorld& world, Rank rank,
+                           Duration timeout = std::chrono::seconds{20}) {
+  cuda::attach(world[rank],
+               {.device = world.device(rank).ordinal(), .transport = "host", .timeout = timeout});
+}
+
+/// Attaches all devices by "host", then runs a body on each rank, of which none fails.
+inline void on_host(GpuWorld& world, const std::function<void(Rank)>& body) {
+  for (const std::string& error : world.run([&](Rank rank) {
+         attach_by_host(world, rank);
+         body(rank);
+       }))
+    EXPECT_EQ(error, "");
+}
+
+/// @param device with a stream. @param stream of it. @return whether it has done everything,
+/// within twenty seconds.
+inline bool comes_to_an_end(const cuda::Device& device, Stream stream) {
+  const cuda::Device::Current current{device};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+  const auto& calls = device.driver().calls();
+  while (calls.query(static_cast<CUstream>(stream.handle())) != CUDA_SUCCESS) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+  return true;
+}
+
+/// Keeps a stream from going on, from where it is made until it is opened, or ends.
+class Barrier {
+ public:
+  Barrier(const cuda::Device& device, Stream stream) : device_{device} {
+    const cuda::Device::Current current{device_};
+    const auto& calls = device_.driver().calls();
+    device_.driver().check(calls.allocate_pinned(&word_, sizeof(std::uint64_t), 0), "make a word");
+    set(0);
+    device_.driver().check(calls.wait_64(static_cast<CUstream>(stream.handle()),
+                                         cuda::address_of(word_), 1, CU_STREAM_WAIT_VALUE_EQ),
+                           "have a stream wait");
+  }
+  Barrier(const Barrier&) = delete;
+  Barrier& operator=(const Barrier&) = delete;
+  ~Barrier() {
+    open();
+    device_.within([this] { device_.driver().calls().free_pinned(word_); });
+  }
+  void open() { set(1); }
+
+ private:
+  void set(std::uint64_t value) {
+    std::atomic_ref<std::uint64_t>{*static_cast<std::uint64_t*>(word_)}.store(value);
+  }
+  const cuda::Device& device_;
+  void* word_ = nullptr;
+};
+
+/// @return a rank's numbers, each of which says where it belongs.
+inline std::vector<float> numbers_of(Rank rank, std::size_t count) {
+  std::vector<float> numbers(count);
+  for (std::size_t i = 0; i < count; ++i)
+    numbers[i] = static_cast<float>(i % 1'000'003) + 0.125F * static_cast<float>(rank);
+  return numbers;
+}
+
+}  // namespace tutti::harness
