@@ -100,14 +100,16 @@ Binding bind_shape(const Problem& problem, const Candidate& chosen, const Transp
                       in_flight);
 }
 
-Binding bind_for_streams(const Problem& problem, const Candidate& chosen, Rank self, bool visible) {
+Binding bind_for_streams(const Problem& problem, const Candidate& chosen, Rank self) {
   Binding binding = bind_lowered(problem, chosen, self, layout_of(problem, self),
-                                 {.visible = visible, .stores_results = false}, 1);
-  binding.is_visible = visible;
+                                 {.visible = problem.visible, .stores_results = false}, 1);
+  binding.is_visible = problem.visible;
+  binding.fingerprint = combine(binding.fingerprint, problem.visible ? 1U : 0U);
   return binding;
 }
 
-Binding bind_native(const Problem& problem, Rank self, std::string_view name) {
+Binding bind_native(const Problem& problem, Rank self, const NativeCall& native,
+                    std::string_view name) {
   Layout layout = layout_of(problem, self);
   Binding binding{.programs = std::make_unique<Programs>(Schedule{problem.contract.blocks()},
                                                          std::move(layout), LoweringOptions{}),
@@ -115,7 +117,8 @@ Binding bind_native(const Problem& problem, Rank self, std::string_view name) {
                   .type = problem.type,
                   .element_bytes = problem.element_bytes,
                   .algorithm = std::string{name},
-                  .name = name_of(problem.contract.collective)};
+                  .name = name_of(problem.contract.collective),
+                  .native = native};
   binding.fingerprint = fingerprint_of(problem, binding);
   return binding;
 }

@@ -16,12 +16,13 @@ namespace tutti::inline v0::detail {
 [[nodiscard]] Binding bind_shape(const Problem& problem, const Candidate& chosen,
                                  const Transport& transport, int in_flight);
 /// The same for streams, where nothing is combined while it comes, and there is one segment.
-/// @param self the own rank. @param visible whether messages are read where their senders have
-/// them.
-[[nodiscard]] Binding bind_for_streams(const Problem& problem, const Candidate& chosen, Rank self,
-                                       bool visible);
-/// The same of a call that a library has, which knows no schedule. @param name of the algorithm.
-[[nodiscard]] Binding bind_native(const Problem& problem, Rank self, std::string_view name);
+/// Where the problem is visible messages are read where their senders have them. @param self the
+/// own rank.
+[[nodiscard]] Binding bind_for_streams(const Problem& problem, const Candidate& chosen, Rank self);
+/// The same of a call that a library has, which knows no schedule. @param native that call.
+/// @param name of the algorithm.
+[[nodiscard]] Binding bind_native(const Problem& problem, Rank self, const NativeCall& native,
+                                  std::string_view name);
 /// @param problem a checked call. @param chosen for it. @param binding of both.
 /// @param in_flight as bind_shape. @return all that the binding's fingerprint is made of, for a
 /// person, but for very many counts.

@@ -96,7 +96,7 @@ void run_streamed(const std::shared_ptr<detail::Engine>& engine, const Call& cal
 void Communicator::run(const Call& call, const Options& options) {
   const detail::Use use{engine_};
   if (options.stream.is_some()) return run_streamed(engine_, call, options);
-  engine_->check_on_host(call);
+  engine_->check_on_host(call.in, call.out);
   if (detail::BatchScope::current() == nullptr) {
     if (call.from != any_rank) return engine_->run(call, options);
     return engine_->run(with_sender(*engine_, call, options), options);
@@ -122,7 +122,7 @@ Request Async::run(const Call& call, const Options& options) {
     detail::start_or_enlist(engine, bound, false);
     return Request{engine, std::move(bound)};
   }
-  engine->check_on_host(call);
+  engine->check_on_host(call.in, call.out);
   detail::Execution* execution = engine->acquire(call, options);
   Acquired acquired{*engine, execution};
   detail::start_or_enlist(engine, *execution, call.in, call.out, {.timeout = options.timeout});
@@ -137,7 +137,7 @@ Plan Plans::run(const Call& call, const Options& options) {
     bound->is_marked = true;
     return Plan{engine, std::move(bound)};
   }
-  engine->check_on_host(call);
+  engine->check_on_host(call.in, call.out);
   return Plan{engine, engine->acquire(call, options), call.in, call.out, options.timeout};
 }
 

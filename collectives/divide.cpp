@@ -54,14 +54,25 @@ void check_members(std::span<const Rank> members, Rank self, int size) {
                     " makes a group in which it is not; only the members make it"};
 }
 
-/// It has the GPU that the whole has.
+Communicator host_part_of(const detail::Engine& engine, std::span<const Rank> members,
+                          std::uint64_t key, const CommunicatorOptions& options) {
+  return make_communicator(engine.group().subgroup(members, key), engine.memory(), options);
+}
+
+/// It has the GPU that the whole has, on which its ranks agree.
 Communicator part_of(const detail::Engine& engine, std::span<const Rank> members, std::uint64_t key,
                      const CommunicatorOptions& options) {
-  Communicator part =
-      make_communicator(engine.group().subgroup(members, key), engine.memory(), options);
-  if (const auto streams = engine.streams())
-    attach_streams(part, streams->divide(part), engine.compares_streamed());
+  const auto streams = engine.streams();
+  if (streams != nullptr) detail::BatchScope::refuse("a group of ranks that have GPUs");
+  Communicator part = host_part_of(engine, members, key, options);
+  if (streams != nullptr) attach_streams(part, streams->divide(part), engine.compares_streamed());
   return part;
+}
+
+std::vector<Rank> everyone_of(const Communicator& communicator) {
+  std::vector<Rank> everyone(static_cast<std::size_t>(communicator.size()));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  return everyone;
 }
 
 }  // namespace
@@ -78,10 +89,13 @@ Result<Communicator> Communicator::try_group(std::span<const Rank> members,
 }
 
 Communicator Communicator::duplicate(const CommunicatorOptions& options, std::uint64_t key) {
-  const detail::Engine& engine = detail::engine_of(engine_);
-  std::vector<Rank> everyone(static_cast<std::size_t>(size()));
-  std::iota(everyone.begin(), everyone.end(), 0);
-  return part_of(engine, everyone, key, options);
+  return part_of(detail::engine_of(engine_), everyone_of(*this), key, options);
+}
+
+Communicator duplicate_for_host(Communicator& communicator, const CommunicatorOptions& options,
+                                std::uint64_t key) {
+  return host_part_of(detail::engine_of(communicator.engine_), everyone_of(communicator), key,
+                      options);
 }
 
 const CommunicatorOptions& Communicator::options() const {

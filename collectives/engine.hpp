@@ -59,8 +59,8 @@ class Engine {
   /// Whether ranks compare what they call on streams first.
   [[nodiscard]] bool compares_streamed() const noexcept { return compares_streamed_; }
   /// Refuses a call of the host on memory of a GPU. Throws Error{invalid_argument}.
-  void check_on_host(const Call& call) const {
-    if (streamed_) streamed_->check_on_host(call);
+  void check_on_host(const void* in, const void* out) const {
+    if (streamed_) streamed_->check_on_host(in, out);
   }
   /// What is attached. Throws Error{invalid_argument} where nothing is.
   [[nodiscard]] StreamCalls& streamed() const;

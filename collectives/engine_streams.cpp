@@ -11,8 +11,14 @@ namespace tutti::inline v0::detail {
 
 void Engine::attach_streams(std::shared_ptr<StreamTransport> streams, bool compares) {
   expects(streams != nullptr, "there are streams to attach");
-  streamed_ =
-      std::make_unique<StreamCalls>(std::move(streams), options_.catalog, hosts_, failures_);
+  if (streamed_)
+    throw Error{ErrorCode::invalid_argument,
+                "a GPU is attached to this communicator already; duplicate one that has none"};
+  streamed_ = std::make_unique<StreamCalls>(std::move(streams), options_.catalog, hosts_, failures_,
+                                            [this] {
+                                              if (progress_.has_anything_pending())
+                                                progress_.step_for_progress();
+                                            });
   compares_streamed_ = compares;
 }
 
@@ -49,7 +55,9 @@ std::shared_ptr<StreamedCall> Engine::bind_streamed(const Call& call, Options op
   StreamCalls::check_call(call);
   auto bound = std::make_shared<StreamedCall>();
   bound->is_marked = options.stream.is_own();  // somebody waits for it
-  bound->binding = shape_for(call, options).binding;
+  Shape& shape = shape_for(call, options);
+  cache_.recount(shape);
+  bound->binding = shape.binding;
   bound->buffers = {call.in, call.out};
   bound->stream = options.stream.is_own() ? calls.transport()->own_stream() : options.stream;
   bound->timeout = options.timeout == Duration::zero() ? options_.timeout : options.timeout;
@@ -66,7 +74,6 @@ void Engine::start_streamed(StreamedCall& call) {
 
 void Engine::wait_for_stream(Stream stream, Duration timeout) {
   StreamCalls& calls = streamed();
-  failures_.check();
   check_timeout("the wait", timeout);
   StreamedCall all{.stream = stream.is_own() ? calls.transport()->own_stream() : stream,
                    .timeout = timeout,

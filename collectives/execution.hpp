@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <tutti/spi/group.hpp>
 #include <tutti/spi/memory.hpp>
+#include <tutti/spi/streams.hpp>
 #include <tutti/spi/transport.hpp>
 
 #include "lowering.hpp"
@@ -38,7 +40,8 @@ struct Binding {
   /// Whether ranks that call it differently may all end, with messages left over.
   bool may_leave_strays = false;
   bool is_visible = false;  ///< Whether it is lowered for memory that peers see, on streams.
-  bool awaits_all = false;  ///< Whether no rank ends it before all have begun it.
+  std::optional<NativeCall> native{};  ///< What a library does, in place of programs.
+  bool awaits_all = false;             ///< Whether no rank ends it before all have begun it.
 
   /// @return sizes and places.
   [[nodiscard]] const Layout& layout() const noexcept { return programs->layout(); }

@@ -32,7 +32,6 @@ Request& Request::operator=(Request&& other) noexcept {
 
 Request::~Request() {
   if (execution_ != nullptr) engine_->drop(execution_);
-  if (streamed_ != nullptr && streamed_->is_enlisted) engine_->streamed().strike(*streamed_);
 }
 
 bool Request::test() {
@@ -51,7 +50,10 @@ bool Request::test() {
 void Request::wait() {
   if (engine_ == nullptr) return;
   const detail::Use use{engine_};
-  if (streamed_ != nullptr) engine_->streamed().wait(*std::exchange(streamed_, nullptr));
+  if (streamed_ != nullptr) {
+    engine_->streamed().wait(*streamed_);
+    streamed_.reset();
+  }
   if (execution_ == nullptr) return;
   engine_->progress().wait(*execution_);
   engine_->release(std::exchange(execution_, nullptr));
@@ -91,7 +93,6 @@ Plan& Plan::operator=(Plan&& other) noexcept {
 
 Plan::~Plan() {
   if (execution_ != nullptr) engine_->drop(execution_);
-  if (streamed_ != nullptr && streamed_->is_enlisted) engine_->streamed().strike(*streamed_);
 }
 
 void Plan::start() {
@@ -117,6 +118,7 @@ void Plan::start(const void* in, void* out) {
   if (!execution_->done() || execution_->is_enlisted())
     throw Error{ErrorCode::invalid_argument,
                 "the plan is running; wait for it before starting again"};
+  if (in != in_ || out != out_) engine_->check_on_host(in, out);
   detail::start_or_enlist(engine_, *execution_, in, out, {.timeout = timeout_});
 }
 

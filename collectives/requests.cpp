@@ -13,6 +13,7 @@ struct Requests {
   struct Step {
     std::optional<std::size_t> ended{};                // the first that has
     const std::shared_ptr<Engine>* waiting = nullptr;  // of one that is pending
+    const StreamedCall* streamed = nullptr;            // it, if it is on a stream
     bool moved = false;
   };
 
@@ -34,6 +35,7 @@ struct Requests {
       if (request.streamed_ != nullptr) {
         if (!engine.streamed().test(*request.streamed_)) {
           result.waiting = &request.engine_;
+          result.streamed = request.streamed_.get();
           continue;
         }
         request.streamed_.reset();
@@ -46,7 +48,7 @@ struct Requests {
         result.moved = engine.progress().step(*request.execution_) || result.moved;
       }
       if (!request.execution_->done()) {
-        result.waiting = &request.engine_;
+        if (result.streamed == nullptr) result.waiting = &request.engine_;
         continue;
       }
       end(request);
@@ -58,9 +60,16 @@ struct Requests {
 
   /// Waits until one has ended, or there is none.
   static Step wait(std::span<Request> requests, bool until_first) {
-    for (Idleness idleness;;) {
+    const StreamCalls::Clock::time_point begin = StreamCalls::Clock::now();
+    Idleness idleness;
+    for (int looks = 0;; ++looks) {
       const Step made = step(requests, until_first);
       if (made.ended || made.waiting == nullptr) return made;
+      if (made.streamed != nullptr) {  // its end wakes nobody
+        const Use use{*made.waiting};
+        (*made.waiting)->streamed().rest(*made.streamed, begin, looks);
+        continue;
+      }
       if (made.moved) {
         idleness.end();
         continue;

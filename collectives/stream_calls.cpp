@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include <tutti/attempt.hpp>
+
 #include "bind_shape.hpp"
 #include "check_call.hpp"
 #include "streamed.hpp"
@@ -32,18 +34,6 @@ NativeCall native_call_of(const Problem& problem) {
   return call;
 }
 
-/// The same of a problem that was bound.
-NativeCall native_call_of(const Binding& binding) {
-  const Contract& contract = binding.layout().contract();
-  NativeCall call{.collective = contract.collective,
-                  .type = binding.type,
-                  .element_bytes = binding.element_bytes,
-                  .root = contract.root,
-                  .count = binding.layout().largest()};
-  if (is_reduction(contract.collective)) call.op = binding.op.kind();
-  return call;
-}
-
 bool is_real(Datatype type) noexcept {
   return type == Datatype::f16 || type == Datatype::bf16 || type == Datatype::f32 ||
          type == Datatype::f64;
@@ -65,21 +55,22 @@ bool is_barrier(const Binding& binding) noexcept {
 
 StreamCalls::StreamCalls(std::shared_ptr<StreamTransport> streams,
                          const std::shared_ptr<const Catalog>& catalog,
-                         const std::vector<int>& hosts, Failures& failures)
+                         const std::vector<int>& hosts, Failures& failures,
+                         std::function<void()> poll_host)
     : streams_{std::move(streams)}, selectors_{std::vector{streams_->tariff()},
                                                std::vector{streams_->name()}, catalog,
                                                surroundings_of(*streams_, hosts)},
-      failures_{failures} {}
+      failures_{failures}, poll_host_{std::move(poll_host)} {}
 
-void StreamCalls::check_on_host(const Call& call) const {
+void StreamCalls::check_on_host(const void* in, const void* out) const {
   const auto check = [&](const char* which, const void* data) {
     if (data != nullptr && streams_->is_on_device(data))
       refuse(std::string{"the "} + which +
              " lies in memory of a GPU, which calls of the host cannot touch; say Options::stream, "
              "or Stream::own() where there is none");
   };
-  check("input", call.in);
-  check("output", call.out);
+  check("input", in);
+  check("output", out);
 }
 
 /// Of what chooses by itself: the library's own call is taken where it keeps what is promised.
@@ -89,10 +80,10 @@ std::string StreamCalls::why_not_native(const Problem& problem) const {
     return name + " has no calls of unequal blocks";
   if (problem.count == 0 || !streams_->has_native(native_call_of(problem)))
     return name + " has no such call";
-  if (!problem.algorithm.empty()) return {};
   if (problem.determinism > Determinism::rank_identical)
     return "its bits are its own, and " + std::string{name_of(problem.determinism)} +
            " is asked for";
+  if (!problem.algorithm.empty()) return {};
   const bool is_extreme = problem.op != nullptr && (problem.op->kind() == OperatorKind::min ||
                                                     problem.op->kind() == OperatorKind::max);
   if (is_extreme && is_real(problem.type)) return "it gives NaN another meaning";
@@ -109,30 +100,42 @@ bool StreamCalls::sees_peers(const Problem& problem) const {
              peers->scratch_bytes() / static_cast<std::size_t>(problem.contract.size);
 }
 
+/// @return the problem, with costs of what runs.
+Problem StreamCalls::as_seen(const Problem& problem) const {
+  Problem seen = problem;
+  seen.visible = sees_peers(problem);
+  return seen;
+}
+
 Binding StreamCalls::bind(const Problem& problem, Rank self) {
   const bool is_forced = problem.algorithm == kNative;
   if (is_forced || problem.algorithm.empty()) {
     const std::string why = why_not_native(problem);
-    if (why.empty()) return bind_native(problem, self, kNative);
+    if (why.empty()) return bind_native(problem, self, native_call_of(problem), kNative);
     if (is_forced) refuse("the algorithm 'native' cannot serve: " + why);
   }
-  return bind_for_streams(problem, selectors_.select(problem).chosen, self, sees_peers(problem));
+  const Problem seen = as_seen(problem);
+  return bind_for_streams(seen, selectors_.select(seen).chosen, self);
 }
 
 std::string StreamCalls::explain(const Problem& problem) {
-  if (problem.algorithm == kNative || problem.algorithm.empty()) {
-    const std::string why = why_not_native(problem);
-    if (why.empty())
-      return "native, " + streams_->name() +
-             "'s own call: one kernel, where a schedule has one for each round";
-    return "native cannot serve: " + why + "; " + selectors_.select(problem).explain();
-  }
-  return selectors_.select(problem).explain();
+  const bool is_forced = problem.algorithm == kNative;
+  if (!is_forced && !problem.algorithm.empty()) return select(problem).explain();
+  const std::string why = why_not_native(problem);
+  if (why.empty())
+    return "native, " + streams_->name() +
+           "'s own call: one kernel, where a schedule has one for each round";
+  const std::string refusal = "native cannot serve: " + why;
+  return is_forced ? refusal : refusal + "; " + select(problem).explain();
 }
 
 void StreamCalls::check_call(const Call& call) {
   if (call.point_to_point == PointToPoint::recv && call.from == any_rank)
     refuse("on a stream a message has a sender; any_rank is none");
+  if (call.point_to_point != PointToPoint::none && call.tag != 0)
+    refuse(
+        "on a stream messages of two ranks are received in the order in which they are sent, and " +
+        ("have no tag; leave tag " + std::to_string(call.tag) + " out"));
   if (call.op != nullptr && call.op->kind() == OperatorKind::user &&
       call.op->device_function() == nullptr)
     refuse(
@@ -141,12 +144,12 @@ void StreamCalls::check_call(const Call& call) {
 }
 
 void StreamCalls::check_captured(const StreamedCall& call) const {
-  const bool has_messages = call.binding != nullptr && !call.binding->is_visible;
-  const bool moves_once = has_messages && !streams_->is_capturable();
-  if ((!call.is_marked && !moves_once) || !streams_->is_captured(call.stream)) return;
-  if (moves_once)
+  const bool sends = call.binding != nullptr && !call.binding->is_visible;
+  const bool needs_host = sends && !streams_->is_capturable();
+  if ((!call.is_marked && !needs_host) || !streams_->is_captured(call.stream)) return;
+  if (needs_host)
     refuse("calls on this stream cannot be captured in a graph: '" + streams_->name() +
-           "' moves each message once; attach the GPU by \"nccl\"");
+           "' hands messages to a thread of the host; attach the GPU by \"nccl\"");
   if (call.is_marked)
     refuse(
         "a stream that is captured in a graph does nothing now; what waits for it, such as a "
@@ -165,38 +168,66 @@ void StreamCalls::check(const StreamedCall& call) {
           layout.in_total() * binding.element_bytes};
     out = {static_cast<std::byte*>(call.buffers.out), layout.out_total() * binding.element_bytes};
   }
-  streams_->check(call.stream, in, out);
-  check_captured(call);
+  examine([&] {
+    streams_->check(call.stream, in, out);
+    check_captured(call);
+  });
+}
+
+/// What is enqueued is aborted where the communicator has failed, so that streams go on.
+void StreamCalls::check_failures() const {
+  try {
+    failures_.check();
+  } catch (const Error& error) {
+    streams_->abort(error);
+    throw;
+  }
 }
 
 /// Other ranks may wait for what is not enqueued, or not seen, any more.
+void StreamCalls::fail_as_caught() {
+  streams_->abort(detail::attempt([] { throw; }).error());
+  failures_.fail_as_caught();
+}
+
+/// Does a part of a call. What that throws fails the communicator.
 template <class Part>
 void StreamCalls::attempt(Part part) {
-  failures_.check();
+  check_failures();
+  try {
+    part();
+  } catch (...) {
+    fail_as_caught();
+  }
+}
+
+/// Looks at a call before anything is enqueued: a wrong argument changes nothing.
+template <class Part>
+void StreamCalls::examine(Part part) {
+  check_failures();
   try {
     part();
   } catch (const Error& error) {
-    streams_->abort(error);
-    failures_.fail(error);
-  } catch (const std::exception& error) {
-    // Such as a user's device function throws.
-    const Error cause{ErrorCode::transport, error.what()};
-    streams_->abort(cause);
-    failures_.fail(cause);
+    if (error.code() == ErrorCode::invalid_argument) throw;
+    fail_as_caught();
+  } catch (...) {
+    fail_as_caught();
   }
 }
 
 void StreamCalls::mark(StreamedCall& call) {
-  streams_->check(call.stream, {}, {});
-  check_captured(call);
-  call.mark = streams_->mark(call.stream);
+  examine([&] {
+    streams_->check(call.stream, {}, {});
+    check_captured(call);
+    call.mark = streams_->mark(call.stream);
+  });
 }
 
 void StreamCalls::start(StreamedCall& call) {
   attempt([&] {
     const Binding& binding = *call.binding;
-    if (binding.algorithm == kNative)
-      streams_->run_native(native_call_of(binding), static_cast<const std::byte*>(call.buffers.in),
+    if (binding.native)
+      streams_->run_native(*binding.native, static_cast<const std::byte*>(call.buffers.in),
                            static_cast<std::byte*>(call.buffers.out), call.stream);
     else if (binding.is_visible) enqueue_visible(binding, call.buffers, *streams_, call.stream);
     else enqueue(binding, call.buffers, *streams_, call.stream);
@@ -209,12 +240,13 @@ bool StreamCalls::test(StreamedCall& call) {
   if (call.mark == nullptr) return true;
   bool is_done = false;
   attempt([&] {
+    poll_host_();
     failures_.check_alarm();
-    streams_->check(call.stream, {}, {});
+    streams_->check_health();
     is_done = call.mark->is_done();
     if (!is_done) return;
     // What failed meanwhile may be what let the stream go on.
-    streams_->check(call.stream, {}, {});
+    streams_->check_health();
     if (streams_->peers() != nullptr) streams_->peers()->check();
   });
   if (is_done) call.mark.reset();
@@ -222,21 +254,19 @@ bool StreamCalls::test(StreamedCall& call) {
 }
 
 void StreamCalls::wait(StreamedCall& call) {
-  const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
-  const Duration deadline = deadline_after(now(), call.timeout);
-  for (int looks = 0; !test(call); ++looks) {
-    if (looks < kLooks) {
-      std::this_thread::yield();
-      continue;
-    }
-    if (now() >= deadline)
-      attempt([&] {
-        throw Error{ErrorCode::timeout,
-                    "what was enqueued on a stream has not ended in time; another rank has not "
-                    "entered the same calls, or is gone"};
-      });
-    std::this_thread::sleep_for(kNap);
-  }
+  const Clock::time_point begin = Clock::now();
+  for (int looks = 0; !test(call); ++looks) rest(call, begin, looks);
+}
+
+void StreamCalls::rest(const StreamedCall& call, Clock::time_point since, int looks) {
+  if (looks < kLooks) return std::this_thread::yield();
+  if (Clock::now() - since >= call.timeout)
+    attempt([] {
+      throw Error{ErrorCode::timeout,
+                  "what was enqueued on a stream has not ended in time; another rank has not "
+                  "entered the same calls, or is gone"};
+    });
+  std::this_thread::sleep_for(kNap);
 }
 
 void StreamCalls::enlist(std::shared_ptr<StreamedCall> call, bool blocks) {
@@ -245,36 +275,33 @@ void StreamCalls::enlist(std::shared_ptr<StreamedCall> call, bool blocks) {
   if (blocks) awaited_.push_back(std::move(call));
 }
 
-void StreamCalls::strike(StreamedCall& call) noexcept {
-  const auto is_it = [&](const auto& other) { return other.get() == &call; };
-  call.is_enlisted = false;
-  std::erase_if(enlisted_, is_it);
-  std::erase_if(awaited_, is_it);
-}
-
+/// As one group, on the stream of the first one. That follows the others', which then follow it.
 void StreamCalls::enqueue_messages(std::span<const std::shared_ptr<StreamedCall>> calls) {
+  const Stream stream = calls.front()->stream;
   std::vector<StreamedMessage> messages;
-  for (const auto& call : calls) messages.push_back({*call->binding, call->buffers});
-  enqueue_together(messages, *streams_, calls.front()->stream);
-  for (const auto& call : calls)
+  for (const auto& call : calls) {
+    messages.push_back({*call->binding, call->buffers});
+    streams_->follow(stream, call->stream);
+  }
+  enqueue_together(messages, *streams_, stream);
+  for (const auto& call : calls) {
+    streams_->follow(call->stream, stream);
     if (call->is_marked) call->mark = streams_->mark(call->stream);
+  }
 }
 
+/// Messages wait for each other, whatever collectives stand between them, so they are enqueued
+/// first; then collectives, in the order that is the same on all ranks.
 void StreamCalls::start_enlisted() {
   const std::vector<std::shared_ptr<StreamedCall>> calls = std::exchange(enlisted_, {});
-  for (const auto& call : calls) call->is_enlisted = false;
-  for (auto next = calls.begin(); next != calls.end();) {
-    const auto is_with_first = [&](const auto& call) {
-      return !call->binding->is_collective && call->stream.handle() == (*next)->stream.handle();
-    };
-    const auto end = std::find_if_not(next, calls.end(), is_with_first);
-    if (end == next) {
-      start(**next++);
-      continue;
-    }
-    attempt([&] { enqueue_messages({next, end}); });
-    next = end;
+  std::vector<std::shared_ptr<StreamedCall>> messages;
+  for (const auto& call : calls) {
+    call->is_enlisted = false;
+    if (!call->binding->is_collective) messages.push_back(call);
   }
+  if (!messages.empty()) attempt([&] { enqueue_messages(messages); });
+  for (const auto& call : calls)
+    if (call->binding->is_collective) start(*call);
 }
 
 void StreamCalls::wait_awaited() {

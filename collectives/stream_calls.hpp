@@ -3,6 +3,7 @@
 /// ends are found.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,22 +32,25 @@ struct StreamedCall {
 class StreamCalls {
  public:
   /// @param streams what they are enqueued on; not null. @param catalog as Selectors. @param hosts
-  /// of the ranks, as Footing::hosts. @param failures of the communicator.
+  /// of the ranks, as Footing::hosts. @param failures of the communicator. @param poll_host goes on
+  /// with what its host's calls have pending.
   StreamCalls(std::shared_ptr<StreamTransport> streams,
               const std::shared_ptr<const Catalog>& catalog, const std::vector<int>& hosts,
-              Failures& failures);
+              Failures& failures, std::function<void()> poll_host);
 
   [[nodiscard]] const std::shared_ptr<StreamTransport>& transport() const noexcept {
     return streams_;
   }
   /// Refuses a call without a stream whose buffers the host cannot touch. Throws
   /// Error{invalid_argument}.
-  void check_on_host(const Call& call) const;
+  void check_on_host(const void* in, const void* out) const;
   /// What a problem runs, as a binding. @param problem checked. @param self the own rank.
   /// Throws Error{invalid_argument} where a forced algorithm cannot serve.
   [[nodiscard]] Binding bind(const Problem& problem, Rank self);
   /// @return what it would run on a stream by schedules, and why.
-  [[nodiscard]] Selection select(const Problem& problem) { return selectors_.select(problem); }
+  [[nodiscard]] Selection select(const Problem& problem) {
+    return selectors_.select(as_seen(problem));
+  }
   /// @return what it would run, in words.
   [[nodiscard]] std::string explain(const Problem& problem);
   /// Refuses what cannot run on streams. Throws Error{invalid_argument}.
@@ -62,12 +66,14 @@ class StreamCalls {
   [[nodiscard]] bool test(StreamedCall& call);
   /// Waits until it is. Throws likewise, and Error{timeout}.
   void wait(StreamedCall& call);
+  using Clock = std::chrono::steady_clock;
+  /// Rests between two looks at what is not done. @param call of whose timeout the communicator
+  /// fails. @param since when somebody waits for it. @param looks so far. Throws Error{timeout}.
+  void rest(const StreamedCall& call, Clock::time_point since, int looks);
 
   /// Notes that a call starts with others. @param call that was checked. @param blocks whether the
   /// batch waits for it.
   void enlist(std::shared_ptr<StreamedCall> call, bool blocks);
-  /// Takes a call out of its batch.
-  void strike(StreamedCall& call) noexcept;
   /// Enqueues what was enlisted, messages between two ranks as one group. Throws as start.
   void start_enlisted();
   /// Waits for those that block. Throws as wait.
@@ -79,13 +85,19 @@ class StreamCalls {
   void check_captured(const StreamedCall& call) const;
   [[nodiscard]] bool sees_peers(const Problem& problem) const;
   [[nodiscard]] std::string why_not_native(const Problem& problem) const;
+  [[nodiscard]] Problem as_seen(const Problem& problem) const;
+  void check_failures() const;
+  [[noreturn]] void fail_as_caught();
   template <class Part>
   void attempt(Part part);
+  template <class Part>
+  void examine(Part part);
   void enqueue_messages(std::span<const std::shared_ptr<StreamedCall>> calls);
 
   std::shared_ptr<StreamTransport> streams_;
   Selectors selectors_;
   Failures& failures_;
+  std::function<void()> poll_host_;
   std::vector<std::shared_ptr<StreamedCall>> enlisted_{};
   std::vector<std::shared_ptr<StreamedCall>> awaited_{};  // by a batch
 };

@@ -109,7 +109,8 @@ GradientStreams::~GradientStreams() {
     if (outcome) return;
     abort(outcome.error());
   }
-  drain(std::max(begin + timeout, Clock::now() + kGrace));
+  const auto end = Clock::time_point{deadline_after(begin.time_since_epoch(), timeout)};
+  drain(std::max(end, Clock::now() + kGrace));
 }
 
 /// What was aborted comes to its end, unless the program's stream does not. Where even this fails

@@ -25,7 +25,7 @@ Communicator copy_of(Communicator& group, std::uint64_t key) {
   CommunicatorOptions own = group.options();
   own.progress_thread = true;
   own.determinism = std::max(own.determinism, Determinism::rank_identical);
-  return group.duplicate(own, key);
+  return duplicate_for_host(group, own, key);
 }
 
 /// Throws Error{invalid_argument} where there is no such algorithm.
@@ -50,7 +50,7 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
     detail::check_streams(world, parameters_, options_);
     return detail::describe(parameters_, options_);
   });
-  connect();
+  connect(world);
   std::vector<std::size_t> order = options_.known_order;
   is_observing_ = options_.order == GradientOrder::observed && order.empty();
   for (std::size_t i = parameters_.size(); order.size() < parameters_.size();) order.push_back(--i);
@@ -58,15 +58,20 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
   thread_ = start_service_thread("tutti-gradients", [this] { run(); });
 }
 
-/// Makes the other communicators, which takes all ranks.
-void GradientSync::State::connect() {
+/// Makes the other communicators, which takes all ranks. Only those of groups have the GPU, and all
+/// ranks reduce the same buckets there.
+void GradientSync::State::connect(Communicator& world) {
   for (std::size_t i = 0; i < options_.groups.size(); ++i)
     groups_.push_back(copy_of(*options_.groups[i], kKey + 1 + i));
   if (detail::has_midpoint(options_) || !options_.compression.empty())
     for (Communicator& group : groups_) seconds_.push_back(copy_of(group, kKeyOfSeconds));
   if (is_negotiating()) control_ = copy_of(groups_[0], kKeyOfControl);
-  if (options_.stream.is_some())
-    streams_ = std::make_unique<detail::GradientStreams>(groups_, options_.stream);
+  if (!options_.stream.is_some()) return;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    Communicator& given = i == 0 ? world : *options_.groups[i - 1];
+    attach_streams(groups_[i], streams_of(given)->divide(groups_[i]));
+  }
+  streams_ = std::make_unique<detail::GradientStreams>(groups_, options_.stream);
 }
 
 GradientSync::State::~State() {

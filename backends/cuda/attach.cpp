@@ -1,4 +1,5 @@
 // The public entry points.
+#include <tutti/batch.hpp>
 #include <tutti/cuda.hpp>
 #include <tutti/spi/communicator.hpp>
 
@@ -74,6 +75,7 @@ std::shared_ptr<StreamTransport> streams_or_refusal(Communicator& world) {
 }  // namespace
 
 void attach(Communicator& world, const Options& options) {
+  detail::BatchScope::refuse("attaching a GPU");
   std::shared_ptr<const Device> device;
   std::shared_ptr<const Nccl> nccl;
   Attempt attempt;

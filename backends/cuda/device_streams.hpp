@@ -33,9 +33,6 @@ class DeviceStreams : public StreamTransport {
   void clear(std::byte* to, std::size_t bytes, Stream stream) override;
   void fold(const Fold& work, Stream stream) override;
 
-  /// Throws what failed since it was made, such as what abort was told.
-  virtual void check_health() const = 0;
-
  protected:
   /// @param device not null.
   explicit DeviceStreams(std::shared_ptr<const Device> device);

@@ -162,7 +162,8 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
   /// in any order; members that name the same ranks and the same key for the k-th time get the same
   /// group. So threads that make groups of the same ranks give a key of their own each, else they
   /// may get each other's group, and each other's data. Over MPI it is collective over the members,
-  /// and keys that are equal modulo 32768 are not for several threads at once.
+  /// and keys that are equal modulo 32768 are not for several threads at once. Where a GPU is
+  /// attached it is collective over them too, since they share it out, and no part of a batch.
   /// @param members distinct ranks, the own one among them, which become ranks 0, 1, ... in this
   /// order. Equal on all of them. @param key such as a thread's number, and not kKeyOfSplits; equal
   /// on all of them. Members whose keys differ never get each other's data: they wait for each
@@ -175,7 +176,8 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
   /// @copydoc group(std::span<const Rank>, std::uint64_t)
   [[nodiscard]] Result<Communicator> try_group(std::span<const Rank> members,
                                                std::uint64_t key = 0) noexcept;
-  /// Makes a communicator of the same ranks, whose calls have nothing to do with those of this one.
+  /// Makes a communicator of the same ranks, whose calls have nothing to do with those of this one,
+  /// as group does.
   /// @param options of the new one. @param key as of group. @return the communicator. Throws Error.
   [[nodiscard]] Communicator duplicate(const CommunicatorOptions& options, std::uint64_t key = 0);
   /// @return what this one was made with.
@@ -230,6 +232,8 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
                                         const CommunicatorOptions& options);
   friend Transport& transport_of(Communicator& communicator);
   friend const std::vector<int>& hosts_of(Communicator& communicator);
+  friend Communicator duplicate_for_host(Communicator& communicator,
+                                         const CommunicatorOptions& options, std::uint64_t key);
   friend void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams,
                              bool compares);
   friend void wait_for_stream(Communicator& communicator, Stream stream, Duration timeout);

@@ -77,7 +77,8 @@ struct Options {
   /// Buffers in memory of a GPU: the call is enqueued on this stream, in whose order its buffers
   /// are read and written, and returns at once. It needs tutti::cuda::attach, see <tutti/cuda.hpp>.
   /// Results are there when the stream has got so far; what fails meanwhile the next call throws.
-  /// Equal on all ranks whether there is one. There are no segments; the timeout is that of a wait.
+  /// Equal on all ranks whether there is one. There are no segments, and messages
+  /// have no tags; the timeout is that of a wait.
   Stream stream{};
   /// Elements per block where blocks differ, equal on all ranks: one per rank, or, for all_to_all,
   /// one per pair of ranks, source-major. Empty: equal blocks. Read during the call only.

@@ -40,7 +40,7 @@ struct Arrival {
 /// which serves one thread at a time.
 ///
 /// Of a call on a stream of a GPU it says how far the stream is. Dropping it changes nothing: what
-/// is enqueued runs.
+/// is enqueued runs, and what is in a batch starts with the others.
 class [[nodiscard]] TUTTI_API Request {
  public:
   /// No operation: test() is true.
@@ -94,6 +94,9 @@ TUTTI_API std::optional<std::size_t> wait_any(std::span<Request> requests);
 /// A prepared operation that may run again and again: schedule, addresses and scratch are bound.
 /// Move-only. One run at a time. A call of it is one of its communicator, which serves one thread
 /// at a time.
+///
+/// On a stream of a GPU runs follow each other, so that the one before need not be over; test and
+/// wait tell of the last one, and dropping the plan changes nothing.
 class [[nodiscard]] TUTTI_API Plan {
  public:
   /// Takes the plan over. @param other is empty afterwards.

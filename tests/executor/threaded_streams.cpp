@@ -70,6 +70,7 @@ class ThreadedStreams final : public StreamTransport {
     return {.costs = kDefaultCosts, .origin = "assumed of threads"};
   }
   void check(Stream, std::span<const std::byte>, std::span<std::byte>) override { hub_.check(); }
+  void check_health() const override { hub_.check(); }
   [[nodiscard]] std::byte* allocate(std::size_t bytes, Stream) override {
     std::byte* const data = memory_->allocate(bytes);
     std::memset(data, kRubbish, bytes);

@@ -30,9 +30,15 @@ namespace tutti::inline v0 {
 /// does the same. Its groups and splits take them too, by StreamTransport::divide. @param streams
 /// what such calls are enqueued on; not null. @param compares whether ranks compare over the host's
 /// transport what they call, before it is enqueued; equal on all ranks. Throws
-/// Error{invalid_argument} where the communicator is empty.
+/// Error{invalid_argument} where the communicator is empty, or something is attached to it already.
 TUTTI_API void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams,
                               bool compares = false);
+/// As Communicator::duplicate, but what it makes takes no calls on streams, whatever was attached.
+/// @param communicator of ranks. @param options and @param key likewise. @return it. Throws
+/// likewise.
+[[nodiscard]] TUTTI_API Communicator duplicate_for_host(Communicator& communicator,
+                                                        const CommunicatorOptions& options,
+                                                        std::uint64_t key);
 /// @param communicator of ranks. @return what was attached, or null. Throws likewise.
 [[nodiscard]] TUTTI_API std::shared_ptr<StreamTransport> streams_of(Communicator& communicator);
 

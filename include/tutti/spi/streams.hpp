@@ -129,6 +129,8 @@ class TUTTI_API StreamTransport {
   /// since the last call, such as Error{peer_dead, transport}. @param stream of the call. @param in
   /// the input. @param out the output; both may be empty.
   virtual void check(Stream stream, std::span<const std::byte> in, std::span<std::byte> out) = 0;
+  /// Throws what failed since the last call, as check does.
+  virtual void check_health() const = 0;
   /// @param data any address. @return whether it lies in memory of a device, which the host cannot
   /// touch.
   [[nodiscard]] virtual bool is_on_device(const void* data) const = 0;

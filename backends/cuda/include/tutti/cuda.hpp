@@ -39,16 +39,17 @@ struct Options {
 
 /// Attaches a GPU on each rank, so that the communicator takes calls with Options::stream: our
 /// algorithms then run on the GPU, as messages and kernels of our own, in the order of the stream,
-/// and the host waits for nothing. Collective, over the host's transport. Calls without a stream on
-/// memory of the host are the host's as before; on memory of the GPU they run on a stream of our
-/// own, and end before they return. Groups and splits of it have the same GPU.
+/// and the host waits for nothing. Collective, over the host's transport. Calls without a stream
+/// are the host's as before, and refuse memory of the GPU. Groups and splits of it have the same
+/// GPU.
 /// @param world of ranks, no two of which have the same GPU unless messages go by "host"; then it
 /// can be divided, and its transport may be called by a thread of ours: over an MPI that needs
 /// MPI_THREAD_MULTIPLE. @param options see Options.
 /// Throws, on all ranks alike, Error{transport} that says which rank lacks what: the driver, a GPU,
 /// NCCL 2.18 or newer; Error{invalid_argument} that names two ranks with one GPU, a GPU that is not
 /// there, or what the communicator cannot; Error{mismatch} where ranks differ in
-/// Options::transport or Options::visible; Error{timeout}.
+/// Options::transport or Options::visible; Error{timeout}. Once for a communicator, and not within
+/// a batch.
 TUTTI_API void attach(Communicator& world, const Options& options = {});
 
 /// Waits until a stream has done all that was enqueued on it, as cudaStreamSynchronize does, but
