@@ -100,9 +100,10 @@ SharedRegion* DevicePeers::find_free(std::size_t bytes) {
 
 std::shared_ptr<std::byte> DevicePeers::allocate(std::size_t bytes) {
   SharedRegion* region = find_free(bytes);
-  if (region == nullptr)
-    region =
-        owned_.emplace_back(std::make_unique<SharedRegion>(device_, ranks_, bytes)).region.get();
+  if (region == nullptr) {
+    owned_.push_back({std::make_unique<SharedRegion>(device_, ranks_, bytes)});
+    region = owned_.back().region.get();
+  }
   clear(region->own(), bytes);
   // The region stays; this tells whether somebody uses it, who may do so longer than it lives.
   const std::shared_ptr<std::byte> user{reinterpret_cast<std::byte*>(region->own()),

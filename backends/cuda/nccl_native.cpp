@@ -96,7 +96,9 @@ void NcclStreams::run_native(const NativeCall& call, const std::byte* in, std::b
   const NcclCalls& calls = parts_.nccl->calls();
   const std::optional<Translated> known = translated(call);
   expects(has_native(call) && known, "a call is NCCL's own where it has one");
-  const auto [type, op, count] = *known;
+  const ncclDataType_t type = known->type;
+  const ncclRedOp_t op = known->op;
+  const std::size_t count = known->count;
   const auto on = static_cast<CUstream>(stream.handle());
   // NCCL does not exchange blocks in place.
   const bool copies = call.collective == Collective::all_to_all && in == out;
