@@ -46,13 +46,33 @@ SharedRegion::Allocation::~Allocation() {
   if (!is_kept_) device_->free(data_);
 }
 
+/// What threads of other ranks take a share in. That messages order them is not seen by tools which
+/// look for races, since they go through memory with several addresses.
+struct SharedRegion::Shown {
+  explicit Shown(std::shared_ptr<Allocation> allocation) : memory{std::move(allocation)} {
+    takers.store(0, std::memory_order_release);
+  }
+  Shown(const Shown&) = delete;
+  Shown& operator=(const Shown&) = delete;
+  ~Shown() { static_cast<void>(takers.load(std::memory_order_acquire)); }
+  [[nodiscard]] std::shared_ptr<Allocation> take() {
+    static_cast<void>(takers.load(std::memory_order_acquire));
+    std::shared_ptr<Allocation> share = memory;
+    takers.fetch_add(1, std::memory_order_release);
+    return share;
+  }
+
+  std::shared_ptr<Allocation> memory;
+  std::atomic<int> takers{0};
+};
+
 /// What a rank tells others of its memory.
 struct SharedRegion::Offer {
   std::array<char, kLine> system{};
   std::int64_t process = 0;
   std::uint64_t processes = 0;  // the namespace in which that number is one process'
   int device = 0;               // as that process counts
-  const std::shared_ptr<Allocation>* memory = nullptr;  // in that process
+  Shown* shown = nullptr;       // in that process
   CUipcMemHandle handle{};
 
   [[nodiscard]] bool is_of_process_of(const Offer& other) const noexcept {
@@ -92,9 +112,9 @@ SharedRegion::~SharedRegion() {
 /// Threads take a share in what an offer points at, which is there until all have said that they
 /// are through; for ever if they cannot say so.
 void SharedRegion::open_all(Communicator& ranks, const Offer& own) {
-  auto shared = std::make_unique<std::shared_ptr<Allocation>>(own_);
+  auto shown = std::make_unique<Shown>(own_);
   Offer offer = own;
-  offer.memory = shared.get();
+  offer.shown = shown.get();
   Attempt attempt;
   std::vector<Attempt> all;
   try {
@@ -106,7 +126,7 @@ void SharedRegion::open_all(Communicator& ranks, const Offer& own) {
     });
     all = tell(ranks, attempt);
   } catch (...) {
-    static_cast<void>(shared.release());
+    static_cast<void>(shown.release());
     throw;
   }
   try {
@@ -123,7 +143,7 @@ void SharedRegion::open(Rank rank, const Offer& offer, const Offer& own) {
     throw Error{ErrorCode::transport, "rank " + std::to_string(rank) + " is on another host"};
   if (offer.is_of_process_of(own)) {
     device_->see(offer.device);
-    borrowed_.push_back(*offer.memory);
+    borrowed_.push_back(offer.shown->take());
     place = borrowed_.back()->data();
     return;
   }

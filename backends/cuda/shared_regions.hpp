@@ -76,6 +76,7 @@ class SharedRegion {
   }
 
  private:
+  struct Shown;
   struct Offer;
   void open_all(Communicator& ranks, const Offer& own);
   void open(Rank rank, const Offer& offer, const Offer& own);
