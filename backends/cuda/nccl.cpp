@@ -1,11 +1,21 @@
 #include "nccl.hpp"
 
+#include <chrono>
+#include <thread>
+
 #include <tutti/error.hpp>
+#include <tutti/spi/transport.hpp>
 
 namespace tutti::inline v0::cuda {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr int kOldest = 21800;
+/// Between two looks at what goes on without us, after the first ones: of a communicator that does
+/// not block, NCCL enqueues each group in a thread of its own, which mostly takes microseconds.
+constexpr std::chrono::microseconds kSettleNap{50};
+constexpr int kSettleLooks = 200;
 
 /// NCCL counts as 22803 what is called 2.28.3.
 std::string words_of(int version) {
@@ -72,6 +82,24 @@ void Nccl::check(ncclResult_t result, const char* what, ncclComm_t communicator)
       last != nullptr && *last != '\0')
     text += std::string{"; "} + last;
   throw Error{result == ncclRemoteError ? ErrorCode::peer_dead : ErrorCode::transport, text};
+}
+
+void Nccl::settle(ncclResult_t result, const char* what, ncclComm_t communicator,
+                  Duration patience) const {
+  const auto deadline = deadline_after(Clock::now().time_since_epoch(), patience);
+  for (int looks = 0; result == ncclInProgress && communicator != nullptr; ++looks) {
+    if (Clock::now().time_since_epoch() >= deadline)
+      throw Error{ErrorCode::timeout,
+                  std::string{"cannot "} + what + ": other ranks have not come within " +
+                      std::to_string(std::chrono::ceil<std::chrono::seconds>(patience).count()) +
+                      " s"};
+    const ncclResult_t asked = calls_.state(communicator, &result);
+    check(asked, what, communicator);
+    if (result != ncclInProgress) break;
+    if (looks < kSettleLooks) std::this_thread::yield();
+    else std::this_thread::sleep_for(kSettleNap);
+  }
+  check(result, what, communicator);
 }
 
 }  // namespace tutti::inline v0::cuda

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <string>
 
+#include <tutti/types.hpp>
+
 #include "library.hpp"
 
 namespace tutti::inline v0::cuda {
@@ -65,6 +67,11 @@ class Nccl {
   /// @param communicator it was about, or null. Throws Error{peer_dead} where NCCL says that
   /// another rank is gone, and else Error{transport}, with NCCL's own words.
   void check(ncclResult_t result, const char* what, ncclComm_t communicator = nullptr) const;
+  /// Waits until what does not block is done. @param result of a call. @param patience at most so
+  /// long. @param communicator it was about; null: there is nothing to wait for. Throws as check,
+  /// and Error{timeout}.
+  void settle(ncclResult_t result, const char* what, ncclComm_t communicator,
+              Duration patience) const;
   /// @return such as "2.28.3".
   [[nodiscard]] std::string version() const;
 

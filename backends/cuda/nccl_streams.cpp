@@ -1,19 +1,15 @@
 #include "nccl_streams.hpp"
 
-#include <thread>
 #include <utility>
 
 #include "nccl_connect.hpp"
+#include "nccl_end.hpp"
 
 namespace tutti::inline v0::cuda {
 namespace {
 
 /// NCCL_WIN_COLL_SYMMETRIC, which old headers have not.
 constexpr int kSymmetric = 1;
-/// Between two looks at what goes on without us, after the first ones: of a communicator that does
-/// not block, NCCL enqueues each group in a thread of its own, which mostly takes microseconds.
-constexpr std::chrono::microseconds kNap{50};
-constexpr int kLooks = 200;
 
 }  // namespace
 
@@ -27,7 +23,7 @@ NcclStreams::NcclStreams(Parts parts, const ncclUniqueId& id, Rank self, int siz
   try {
     settle(result, "start NCCL");
   } catch (...) {
-    if (communicator_ != nullptr) calls.abort(communicator_);
+    abort_nccl(parts_.nccl, parts_.device, communicator_);
     throw;
   }
 }
@@ -35,34 +31,11 @@ NcclStreams::NcclStreams(Parts parts, const ncclUniqueId& id, Rank self, int siz
 /// Ends what was enqueued, as far as that ends in time.
 NcclStreams::~NcclStreams() {
   if (parts_.peers) parts_.peers->finish_calls();  // the end of NCCL's memory may wait for them
-  if (communicator_ == nullptr) return;
-  const NcclCalls& calls = parts_.nccl->calls();
-  try {
-    const Device::Current current{*parts_.device};
-    settle(calls.finalize(communicator_), "end NCCL");
-    calls.destroy(communicator_);
-  } catch (const Error&) {
-    calls.abort(communicator_);
-  }
+  end_nccl(parts_.nccl, parts_.device, communicator_, parts_.timeout);
 }
 
-/// What does not block may still be under way: waits until it is not.
 void NcclStreams::settle(ncclResult_t result, const char* what) const {
-  const auto deadline = deadline_after(Clock::now().time_since_epoch(), parts_.timeout);
-  for (int looks = 0; result == ncclInProgress && communicator_ != nullptr; ++looks) {
-    if (Clock::now().time_since_epoch() >= deadline)
-      throw Error{
-          ErrorCode::timeout,
-          std::string{"cannot "} + what + ": other ranks have not come within " +
-              std::to_string(std::chrono::ceil<std::chrono::seconds>(parts_.timeout).count()) +
-              " s"};
-    const ncclResult_t asked = parts_.nccl->calls().state(communicator_, &result);
-    parts_.nccl->check(asked, what, communicator_);
-    if (result != ncclInProgress) break;
-    if (looks < kLooks) std::this_thread::yield();
-    else std::this_thread::sleep_for(kNap);
-  }
-  parts_.nccl->check(result, what, communicator_);
+  parts_.nccl->settle(result, what, communicator_, parts_.timeout);
 }
 
 Tariff NcclStreams::tariff() const {
@@ -160,7 +133,7 @@ void NcclStreams::abort(const Error& cause) noexcept {
   if (failure_) return;
   failure_ = cause;
   if (parts_.peers) parts_.peers->abort();
-  if (communicator_ != nullptr) parts_.nccl->calls().abort(std::exchange(communicator_, nullptr));
+  abort_nccl(parts_.nccl, parts_.device, std::exchange(communicator_, nullptr));
 }
 
 }  // namespace tutti::inline v0::cuda

@@ -3,7 +3,6 @@
 /// of our own.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,7 +50,6 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
   void check_health() const override;
 
  private:
-  using Clock = std::chrono::steady_clock;
   void settle(ncclResult_t result, const char* what) const;
   [[nodiscard]] std::shared_ptr<std::byte> allocate_best(std::size_t bytes) const;
   [[nodiscard]] bool has_windows() const noexcept;

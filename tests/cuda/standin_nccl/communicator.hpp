@@ -67,13 +67,16 @@ class Communicator {
 
   /// From now on nothing can be enqueued. @return ncclInProgress if this does not block.
   ncclResult_t finalize();
-  /// Waits for what is enqueued, and tells the peers that this rank leaves. Throws Failure if it is
-  /// still connecting, or if graphs have operations of it, for which NCCL would wait without end.
+  /// Waits for what is enqueued and for the end of graphs that have operations of it, and tells the
+  /// peers that this rank leaves. Throws Failure if it is still connecting.
   void destroy();
   /// Begins to end everything.
   void stop() noexcept { mesh_.stop(); }
-  /// Ends everything. Host functions have ended when this returns, and later ones do nothing.
+  /// Ends everything. Host functions have ended when this returns, and later ones do nothing. As
+  /// NCCL's, it waits for the end of graphs that have operations of it.
   void abort();
+  /// The same, but waits for no graph: when the process ends.
+  void end();
 
   /// What ncclCommSplit makes; it has no seat without a colour.
   std::shared_ptr<Communicator> split(int color, int key, bool blocking);

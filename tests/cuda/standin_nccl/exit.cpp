@@ -36,7 +36,7 @@ void write_leaks(const Library& state, std::ostream& out) {
   if (std::ofstream file = file_of("CALLS"); file.is_open()) state.calls.write(file);
   const auto communicators = state.communicators.all();
   for (const auto& communicator : communicators) communicator->stop();  // they wait for each other
-  for (const auto& communicator : communicators) communicator->abort();
+  for (const auto& communicator : communicators) communicator->end();
 }
 
 }  // namespace
