@@ -4,6 +4,7 @@
 #include <future>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include <tutti/error.hpp>
 #include <tutti/spi/transport.hpp>
@@ -70,9 +71,10 @@ void end_nccl(const std::shared_ptr<const Nccl>& nccl, const std::shared_ptr<con
 }
 
 void abort_nccl(const std::shared_ptr<const Nccl>& nccl,
-                const std::shared_ptr<const Device>& device, ncclComm_t communicator) noexcept {
+                const std::shared_ptr<const Device>& device, ncclComm_t communicator,
+                std::shared_ptr<const void> held) noexcept {
   if (communicator == nullptr) return;
-  run_until(in(Duration::zero()), [nccl, device, communicator] {
+  run_until(in(Duration::zero()), [nccl, device, communicator, held = std::move(held)] {
     in_context(*device, [&] { nccl->calls().abort(communicator); });
   });
 }

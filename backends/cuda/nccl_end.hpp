@@ -18,8 +18,9 @@ void end_nccl(const std::shared_ptr<const Nccl>& nccl, const std::shared_ptr<con
               ncclComm_t communicator, Duration patience) noexcept;
 
 /// Aborts a communicator, likewise: streams go on. @param nccl whose. @param device its own. @param
-/// communicator null: nothing to do.
+/// communicator null: nothing to do. @param held kept until it has ended.
 void abort_nccl(const std::shared_ptr<const Nccl>& nccl,
-                const std::shared_ptr<const Device>& device, ncclComm_t communicator) noexcept;
+                const std::shared_ptr<const Device>& device, ncclComm_t communicator,
+                std::shared_ptr<const void> held = nullptr) noexcept;
 
 }  // namespace tutti::inline v0::cuda

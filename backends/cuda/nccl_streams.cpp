@@ -1,7 +1,10 @@
 #include "nccl_streams.hpp"
 
+#include <algorithm>
+#include <new>
 #include <utility>
 
+#include "agree.hpp"
 #include "nccl_connect.hpp"
 #include "nccl_end.hpp"
 
@@ -10,16 +13,17 @@ namespace {
 
 /// NCCL_WIN_COLL_SYMMETRIC, which old headers have not.
 constexpr int kSymmetric = 1;
+constexpr const char* kAllocate = "cannot allocate memory of its GPU";
 
 }  // namespace
 
-NcclStreams::NcclStreams(Parts parts, const ncclUniqueId& id, Rank self, int size)
-    : DeviceStreams{parts.device}, parts_{std::move(parts)}, self_{self}, size_{size} {
+NcclStreams::NcclStreams(Parts parts, const ncclUniqueId& id, Communicator ranks)
+    : DeviceStreams{parts.device}, parts_{std::move(parts)}, ranks_{std::move(ranks)} {
   const Device::Current current{*parts_.device};
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   const NcclCalls& calls = parts_.nccl->calls();
-  const ncclResult_t result = calls.init(&communicator_, size, id, self, &config);
+  const ncclResult_t result = calls.init(&communicator_, ranks_.size(), id, ranks_.rank(), &config);
   try {
     settle(result, "start NCCL");
   } catch (...) {
@@ -47,7 +51,7 @@ Tariff NcclStreams::tariff() const {
 std::shared_ptr<StreamTransport> NcclStreams::divide(Communicator& part) {
   check_health();
   Parts parts = parts_;
-  parts.places = places_in(part, parts_.places, self_);
+  parts.places = places_in(part, parts_.places, ranks_.rank());
   return connect_nccl(part, parts);
 }
 
@@ -59,16 +63,14 @@ void NcclStreams::check_health() const {
   if (state != ncclInProgress) parts_.nccl->check(state, "go on", communicator_);
 }
 
-/// @return NCCL's handle of the memory, in which it then moves data without copies of its own; null
-/// where this version has none.
-void* NcclStreams::enroll(std::byte* data, std::size_t bytes) const {
+/// @param handle gets NCCL's, of the memory in which it then moves data without copies of its own;
+/// null where this version has none. NCCL may write it until the communicator ends.
+void NcclStreams::enroll(std::byte* data, std::size_t bytes, void*& handle) const {
   const NcclCalls& calls = parts_.nccl->calls();
-  void* handle = nullptr;
   if (has_windows())
     settle(calls.open_window(communicator_, data, bytes, &handle, kSymmetric), "register memory");
   else if (calls.enroll != nullptr)
     settle(calls.enroll(communicator_, data, bytes, &handle), "register memory");
-  return handle;
 }
 
 void NcclStreams::dismiss(void* handle) const noexcept {
@@ -88,21 +90,59 @@ std::shared_ptr<std::byte> NcclStreams::allocate_best(std::size_t bytes) const {
   if (parts_.peers) return parts_.peers->allocate(bytes);
   if (parts_.nccl->calls().allocate == nullptr) return allocate_unordered(bytes);
   void* data = nullptr;
-  parts_.nccl->check(parts_.nccl->calls().allocate(&data, bytes), "allocate memory of a GPU");
+  const ncclResult_t result = parts_.nccl->calls().allocate(&data, bytes);
+  // The driver tells want of memory from other errors, and NCCL does not.
+  if (result != ncclSuccess) static_cast<void>(allocate_unordered(bytes));
+  parts_.nccl->check(result, "allocate memory of a GPU");
   return {static_cast<std::byte*>(data),
           [nccl = parts_.nccl, device = parts_.device](std::byte* end) {
             device->within([&] { nccl->calls().free(end); });
           }};
 }
 
+/// All ranks or none: one that registers memory waits for the others.
+std::shared_ptr<std::byte> NcclStreams::allocate_together(std::size_t bytes) {
+  std::shared_ptr<std::byte> memory;
+  Attempt attempt;
+  attempt.make([&] {
+    if (failure_) throw Error{*failure_};
+    try {
+      memory = allocate_best(bytes);
+    } catch (const std::bad_alloc&) {
+      throw Error{ErrorCode::transport, "memory of the GPU is exhausted"};
+    }
+    clear_now(memory.get(), bytes);
+  });
+  const auto all = agree(ranks_, attempt, bytes, kAllocate);
+  const auto other = std::ranges::find_if(all, [&](std::size_t its) { return its != all[0]; });
+  if (other == all.end()) return memory;
+  throw Error{ErrorCode::mismatch,
+              "rank " + std::to_string(other - all.begin()) + " allocates " +
+                  std::to_string(*other) + " bytes of its GPU, and rank 0 " +
+                  std::to_string(all[0]) + "; all ranks must allocate as many",
+              static_cast<Rank>(other - all.begin())};
+}
+
 std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
   const Device::Current current{*parts_.device};
-  std::shared_ptr<std::byte> memory = allocate_best(bytes);
-  clear_now(memory.get(), bytes);
-  void* const handle = enroll(memory.get(), bytes);
-  std::byte* const data = memory.get();
-  return {data, [memory = std::move(memory), handle, owner = weak_from_this()](std::byte*) {
-            if (const auto alive = owner.lock()) alive->dismiss(handle);
+  struct Registered {
+    std::shared_ptr<std::byte> memory;
+    void* handle = nullptr;
+  };
+  const auto registered = std::make_shared<Registered>(Registered{allocate_together(bytes)});
+  std::byte* const data = registered->memory.get();
+  Attempt attempt;
+  attempt.make([&] {
+    try {
+      enroll(data, bytes, registered->handle);
+    } catch (const Error& error) {
+      fail(error, registered);  // else others wait for this one
+      throw;
+    }
+  });
+  agree(ranks_, attempt, kAllocate);
+  return {data, [registered, owner = weak_from_this()](std::byte*) {
+            if (const auto alive = owner.lock()) alive->dismiss(registered->handle);
           }};
 }
 
@@ -130,10 +170,15 @@ void NcclStreams::exchange(std::span<const StreamMessage> messages, Stream strea
 }
 
 void NcclStreams::abort(const Error& cause) noexcept {
+  fail(cause, nullptr);
+}
+
+/// @param held what NCCL may use until its communicator has ended.
+void NcclStreams::fail(const Error& cause, std::shared_ptr<const void> held) noexcept {
   if (failure_) return;
   failure_ = cause;
   if (parts_.peers) parts_.peers->abort();
-  abort_nccl(parts_.nccl, parts_.device, std::exchange(communicator_, nullptr));
+  abort_nccl(parts_.nccl, parts_.device, std::exchange(communicator_, nullptr), std::move(held));
 }
 
 }  // namespace tutti::inline v0::cuda

@@ -180,6 +180,47 @@ TEST(GpuCalls, AreComparedWhereThatIsAskedFor) {
         << error;
 }
 
+/// Rank 1 has less left.
+TEST(GpuAllocation, FailsOnAllRanksWhereOneHasNoMemory) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  constexpr std::size_t kBytes = std::size_t{100} << 20U;
+  GpuWorld world{2};
+  attach(world);
+  const auto allocate = [&](Rank rank, std::size_t bytes) {
+    static_cast<void>(cuda::allocate<std::byte>(world[rank], bytes));
+  };
+  for (const std::string& error : world.run([&](Rank rank) {
+         std::vector<std::byte*> taken;
+         const auto take_all = [&] {
+           for (;;) taken.push_back(world.memory(rank)->allocate(kBytes));
+         };
+         if (rank == 1) {
+           EXPECT_THROW(take_all(), std::bad_alloc);
+         }
+         const auto give_back = [&](std::vector<std::byte*>* all) {
+           for (std::byte* const data : *all) world.memory(rank)->deallocate(data, kBytes);
+         };
+         const std::unique_ptr<std::vector<std::byte*>, decltype(give_back)> given{&taken,
+                                                                                   give_back};
+         allocate(rank, kBytes);
+       }))
+    EXPECT_EQ(error, "rank 1 cannot allocate memory of its GPU: memory of the GPU is exhausted");
+  for (const std::string& error : world.run([&](Rank rank) { allocate(rank, 1000); }))
+    EXPECT_EQ(error, "") << "it goes on";
+}
+
+TEST(GpuAllocation, IsOfTheSameSizeOnAllRanks) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2};
+  attach(world);
+  for (const std::string& error : world.run([&](Rank rank) {
+         static_cast<void>(cuda::allocate<std::byte>(world[rank], rank == 0 ? 1000 : 1001));
+       }))
+    EXPECT_EQ(error,
+              "rank 1 allocates 1001 bytes of its GPU, and rank 0 1000; all ranks must allocate "
+              "as many");
+}
+
 TEST(GpuAttach, NamesRanksThatHaveOneDevice) {
   if (const std::string why = lack_of(3); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{3};

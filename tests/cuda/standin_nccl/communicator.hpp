@@ -82,8 +82,8 @@ class Communicator {
   std::shared_ptr<Communicator> split(int color, int key, bool blocking);
   /// Keeps a communicator that has no seat as long as it may be needed.
   void keep(std::shared_ptr<Communicator> other);
-  /// Lets all ranks register a window of that size.
-  void register_window(std::size_t bytes);
+  /// Lets all ranks register a window of that size. @param then called when they all have.
+  void register_window(std::size_t bytes, const std::function<void()>& then);
   /// @return ncclInProgress for one that does not block, else what became of windows.
   ncclResult_t wait_until_agreed();
 
@@ -104,7 +104,9 @@ class Communicator {
   bool is_connecting() const;
   bool is_agreeing();
   std::uint64_t begin_agreement();
-  std::vector<Note> agree(std::uint64_t ticket, const Note& own, const Mesh& other);
+  std::vector<Note> agree(
+      std::uint64_t ticket, const Note& own, const Mesh& other,
+      const std::function<void()>& then = [] {});
   void fail(const Failure& failure);
   static void* add_launch(std::shared_ptr<Communicator> communicator,
                           std::vector<Operation> operations);

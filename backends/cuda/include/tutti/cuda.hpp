@@ -68,8 +68,10 @@ TUTTI_API void wait(Communicator& world, Stream stream,
 /// (ncclCommWindowRegister), or that peers see, see Options::visible. Collective. The host cannot
 /// touch the elements.
 /// @tparam T type of the elements. @param world to which a GPU is attached. @param count of
-/// elements, equal on all ranks. @return them, zeroed, in memory of the GPU. Throws std::bad_alloc,
-/// Error{invalid_argument, transport}.
+/// elements, equal on all ranks. @return them, zeroed, in memory of the GPU. Throws, on all ranks
+/// alike, Error{transport} that says which rank's GPU has no more memory, Error{mismatch} where
+/// they allocate different amounts; Error{invalid_argument, timeout}; std::bad_alloc where no
+/// memory is that large. Not within a batch.
 template <class T>
 [[nodiscard]] Buffer<T> allocate(Communicator& world, std::size_t count) {
   return Buffer<T>{allocate_bytes(world, Buffer<T>::bytes_of(count)), count, false};
