@@ -75,9 +75,11 @@ void NcclStreams::enroll(std::byte* data, std::size_t bytes, void*& handle) cons
 
 void NcclStreams::dismiss(void* handle) const noexcept {
   if (handle == nullptr || communicator_ == nullptr) return;
-  const NcclCalls& calls = parts_.nccl->calls();
-  if (has_windows()) calls.close_window(communicator_, handle);
-  else calls.dismiss(communicator_, handle);
+  parts_.device->within([&] {
+    const NcclCalls& calls = parts_.nccl->calls();
+    if (has_windows()) calls.close_window(communicator_, handle);
+    else calls.dismiss(communicator_, handle);
+  });
 }
 
 /// Windows are of memory that NCCL allocates, which peers cannot open by CUDA IPC.

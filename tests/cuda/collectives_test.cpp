@@ -209,6 +209,19 @@ TEST(GpuAllocation, FailsOnAllRanksWhereOneHasNoMemory) {
     EXPECT_EQ(error, "") << "it goes on";
 }
 
+/// What is left would show at the end.
+TEST(GpuAllocation, EndsInAnyThread) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  std::vector<Buffer<float>> buffers(2);
+  GpuWorld world{2};
+  attach(world);
+  for (const std::string& error : world.run([&](Rank rank) {
+         buffers[static_cast<std::size_t>(rank)] = cuda::allocate<float>(world[rank], 1000);
+       }))
+    EXPECT_EQ(error, "");
+  buffers.clear();
+}
+
 TEST(GpuAllocation, IsOfTheSameSizeOnAllRanks) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};

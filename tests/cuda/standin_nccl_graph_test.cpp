@@ -99,7 +99,11 @@ TEST_P(CudaNcclStandinEnds, WaitForTheEndOfGraphs) {
       Recording recording{rank.stream()};
       sum(rank, values);
       recording.end();
-      ended = std::async(std::launch::async, GetParam(), std::exchange(rank.communicator, nullptr));
+      ended = std::async(std::launch::async,
+                         [&, communicator = std::exchange(rank.communicator, nullptr)] {
+                           rank.use();
+                           return GetParam()(communicator);
+                         });
       EXPECT_EQ(ended.wait_for(std::chrono::milliseconds{100}), std::future_status::timeout);
       if (GetParam() == ncclCommAbort) recording.launch();
       EXPECT_EQ(rank.wait(), CUDA_SUCCESS) << "it does nothing";

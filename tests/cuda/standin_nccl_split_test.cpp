@@ -250,6 +250,9 @@ TEST(CudaNcclStandinWindows, ArgumentsAreChecked) {
     EXPECT_EQ(ncclCommWindowRegister(rank.communicator, memory, 4, nullptr, 0),
               ncclInvalidArgument);
     EXPECT_EQ(ncclCommWindowDeregister(rank.communicator, nullptr), ncclSuccess);
+    cuCtxSetCurrent(nullptr);
+    EXPECT_EQ(ncclCommWindowDeregister(rank.communicator, nullptr), ncclUnhandledCudaError);
+    rank.use();
     EXPECT_EQ(rank.state(), ncclSuccess);
   });
 }

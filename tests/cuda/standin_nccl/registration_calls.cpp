@@ -29,7 +29,7 @@ Scale scale_of(const void* scalar, ncclDataType_t datatype, ncclScalarResidence_
 
 ncclResult_t ncclCommRegister(const ncclComm_t handle, void* buffer, size_t bytes,
                               void** registration) {
-  return call_on(__func__, handle, [&](const auto& communicator) {
+  return call_in_context(__func__, handle, [&](const auto& communicator) {
     require(buffer != nullptr && bytes > 0 && registration != nullptr, ncclInvalidArgument,
             "there is nothing to register");
     *registration = communicator->registrations().add();
@@ -38,7 +38,7 @@ ncclResult_t ncclCommRegister(const ncclComm_t handle, void* buffer, size_t byte
 }
 
 ncclResult_t ncclCommDeregister(const ncclComm_t handle, void* registration) {
-  return call_on(__func__, handle, [&](const auto& communicator) {
+  return call_in_context(__func__, handle, [&](const auto& communicator) {
     if (registration == nullptr) return ncclSuccess;
     require(communicator->registrations().remove(registration), ncclInvalidArgument,
             "there is no such registration");
@@ -49,7 +49,7 @@ ncclResult_t ncclCommDeregister(const ncclComm_t handle, void* registration) {
 // All ranks take part, and the handle is there when they all have, as of NCCL.
 ncclResult_t ncclCommWindowRegister(ncclComm_t handle, void* buffer, size_t bytes,
                                     ncclWindow_t* window, int flags) {
-  const ncclResult_t result = call_on(__func__, handle, [&](const auto& communicator) {
+  const ncclResult_t result = call_in_context(__func__, handle, [&](const auto& communicator) {
     require(window != nullptr, ncclInvalidArgument, "the window is null");
     *window = nullptr;
     require_window(buffer, bytes, flags);
@@ -67,7 +67,7 @@ ncclResult_t ncclCommWindowRegister(ncclComm_t handle, void* buffer, size_t byte
 }
 
 ncclResult_t ncclCommWindowDeregister(ncclComm_t handle, ncclWindow_t window) {
-  return call_on(__func__, handle, [&](const auto& communicator) {
+  return call_in_context(__func__, handle, [&](const auto& communicator) {
     if (window == nullptr) return ncclSuccess;
     require(communicator->windows().remove(window), ncclInvalidArgument, "there is no such window");
     --library().windows;
