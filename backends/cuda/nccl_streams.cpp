@@ -63,22 +63,24 @@ void NcclStreams::check_health() const {
   if (state != ncclInProgress) parts_.nccl->check(state, "go on", communicator_);
 }
 
-/// @param handle gets NCCL's, of the memory in which it then moves data without copies of its own;
-/// null where this version has none. NCCL may write it until the communicator ends.
-void NcclStreams::enroll(std::byte* data, std::size_t bytes, void*& handle) const {
+/// Tells NCCL of memory, in which it then moves data without copies of its own: as a window, or,
+/// where this version or these ranks have none, by itself, or else not at all. @param to gets the
+/// handles; NCCL may write them until the communicator ends.
+void NcclStreams::enroll(std::byte* data, std::size_t bytes, Registration& to) const {
   const NcclCalls& calls = parts_.nccl->calls();
   if (has_windows())
-    settle(calls.open_window(communicator_, data, bytes, &handle, kSymmetric), "register memory");
-  else if (calls.enroll != nullptr)
-    settle(calls.enroll(communicator_, data, bytes, &handle), "register memory");
+    settle(calls.open_window(communicator_, data, bytes, &to.window, kSymmetric),
+           "register memory");
+  if (to.window == nullptr && calls.enroll != nullptr)
+    settle(calls.enroll(communicator_, data, bytes, &to.handle), "register memory");
 }
 
-void NcclStreams::dismiss(void* handle) const noexcept {
-  if (handle == nullptr || communicator_ == nullptr) return;
+void NcclStreams::dismiss(const Registration& registration) const noexcept {
+  if (communicator_ == nullptr) return;
   parts_.device->within([&] {
     const NcclCalls& calls = parts_.nccl->calls();
-    if (has_windows()) calls.close_window(communicator_, handle);
-    else calls.dismiss(communicator_, handle);
+    if (registration.window != nullptr) calls.close_window(communicator_, registration.window);
+    if (registration.handle != nullptr) calls.dismiss(communicator_, registration.handle);
   });
 }
 
@@ -129,14 +131,14 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
   const Device::Current current{*parts_.device};
   struct Registered {
     std::shared_ptr<std::byte> memory;
-    void* handle = nullptr;
+    Registration registration{};
   };
   const auto registered = std::make_shared<Registered>(Registered{allocate_together(bytes)});
   std::byte* const data = registered->memory.get();
   Attempt attempt;
   attempt.make([&] {
     try {
-      enroll(data, bytes, registered->handle);
+      enroll(data, bytes, registered->registration);
     } catch (const Error& error) {
       fail(error, registered);  // else others wait for this one
       throw;
@@ -144,7 +146,7 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
   });
   agree(ranks_, attempt, kAllocate);
   return {data, [registered, owner = weak_from_this()](std::byte*) {
-            if (const auto alive = owner.lock()) alive->dismiss(registered->handle);
+            if (const auto alive = owner.lock()) alive->dismiss(registered->registration);
           }};
 }
 

@@ -55,8 +55,13 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
   void settle(ncclResult_t result, const char* what) const;
   [[nodiscard]] std::shared_ptr<std::byte> allocate_best(std::size_t bytes) const;
   [[nodiscard]] bool has_windows() const noexcept;
-  void enroll(std::byte* data, std::size_t bytes, void*& handle) const;
-  void dismiss(void* handle) const noexcept;
+  /// How NCCL knows memory; null handles: not.
+  struct Registration {
+    void* window = nullptr;  ///< Of ncclCommWindowRegister.
+    void* handle = nullptr;  ///< Of ncclCommRegister.
+  };
+  void enroll(std::byte* data, std::size_t bytes, Registration& to) const;
+  void dismiss(const Registration& registration) const noexcept;
   [[nodiscard]] std::shared_ptr<std::byte> allocate_together(std::size_t bytes);
   void fail(const Error& cause, std::shared_ptr<const void> held) noexcept;
   void send_or_receive(const StreamMessage& message, CUstream stream) const;

@@ -2,6 +2,7 @@
 // NCCL.
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <future>
 #include <latch>
 #include <numeric>
@@ -208,6 +209,16 @@ TEST(CudaNcclStandinWindows, HaveAHandleWhenAllRanksHaveCome) {
         EXPECT_TRUE(window.has_handle());
       },
       false);
+}
+
+TEST(CudaNcclStandinWindows, AreNoneWhereRanksDoNotSeeEachOther) {
+  setenv("CUDA_STANDIN_SYMMETRIC", "0", 1);
+  with_ranks(2, [](const Rank& rank) {
+    const Window window{rank.communicator, 40};
+    EXPECT_EQ(window.result, ncclSuccess);
+    EXPECT_FALSE(window.has_handle());
+  });
+  unsetenv("CUDA_STANDIN_SYMMETRIC");
 }
 
 TEST(CudaNcclStandinWindows, HaveOneSize) {

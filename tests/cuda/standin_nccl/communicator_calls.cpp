@@ -82,10 +82,11 @@ ncclResult_t ncclCommDestroy(ncclComm_t handle) {
   });
 }
 
-// Frees what belongs to it, windows too, which cannot be given back any more.
+// Frees what belongs to it, registrations too, which cannot be given back any more.
 ncclResult_t ncclCommAbort(ncclComm_t handle) {
   return call_in_context(__func__, handle, [&](const auto& communicator) {
     communicator->abort();
+    library().registrations -= communicator->registrations().clear();
     library().windows -= communicator->windows().clear();
     library().communicators.remove(handle);
     return ncclSuccess;

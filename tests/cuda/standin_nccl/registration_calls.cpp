@@ -33,6 +33,7 @@ ncclResult_t ncclCommRegister(const ncclComm_t handle, void* buffer, size_t byte
     require(buffer != nullptr && bytes > 0 && registration != nullptr, ncclInvalidArgument,
             "there is nothing to register");
     *registration = communicator->registrations().add();
+    ++library().registrations;
     return ncclSuccess;
   });
 }
@@ -42,6 +43,7 @@ ncclResult_t ncclCommDeregister(const ncclComm_t handle, void* registration) {
     if (registration == nullptr) return ncclSuccess;
     require(communicator->registrations().remove(registration), ncclInvalidArgument,
             "there is no such registration");
+    --library().registrations;
     return ncclSuccess;
   });
 }
@@ -53,6 +55,7 @@ ncclResult_t ncclCommWindowRegister(ncclComm_t handle, void* buffer, size_t byte
     require(window != nullptr, ncclInvalidArgument, "the window is null");
     *window = nullptr;
     require_window(buffer, bytes, flags);
+    if (setting("SYMMETRIC") == "0") return ncclSuccess;
     communicator->require_ready();
     communicator->register_window(bytes, [window, &windows = communicator->windows()] {
       *window = static_cast<ncclWindow_t>(windows.add());
