@@ -25,7 +25,7 @@ NcclStreams::NcclStreams(Parts parts, const ncclUniqueId& id, Communicator ranks
   const NcclCalls& calls = parts_.nccl->calls();
   const ncclResult_t result = calls.init(&communicator_, ranks_.size(), id, ranks_.rank(), &config);
   try {
-    settle(result, "start NCCL");
+    parts_.nccl->settle(result, "start NCCL", communicator_, parts_.timeout);
   } catch (...) {
     abort_nccl(parts_.nccl, parts_.device, communicator_);
     throw;
@@ -38,8 +38,9 @@ NcclStreams::~NcclStreams() {
   end_nccl(parts_.nccl, parts_.device, communicator_, parts_.timeout);
 }
 
+/// NCCL connects ranks that have not met before, for which it waits: as long as calls may take.
 void NcclStreams::settle(ncclResult_t result, const char* what) const {
-  parts_.nccl->settle(result, what, communicator_, parts_.timeout);
+  parts_.nccl->settle(result, what, communicator_, ranks_.options().timeout);
 }
 
 Tariff NcclStreams::tariff() const {

@@ -1,7 +1,9 @@
 // Collectives on GPUs, on the stand-ins for the driver and NCCL: a thread and a device for each
 // rank, whose messages go by NCCL or over the host.
+#include <cstdlib>
 #include <ostream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -9,6 +11,7 @@
 #include <tutti/cuda.hpp>
 
 #include "device_buffers.hpp"
+#include "device_floats.hpp"
 #include "gpu_world.hpp"
 #include "tests/executor/rows.hpp"
 
@@ -156,6 +159,25 @@ TEST(GpuCalls, AreWaitedForInTimeOnly) {
     world.memory(rank)->deallocate(reinterpret_cast<std::byte*>(data), 400);
   });
   for (const std::string& error : errors) EXPECT_EQ(error, "");
+}
+
+/// NCCL connects ranks when they first call, for which the timeout is that of calls.
+TEST(GpuCalls, MayComeLaterThanTheTimeoutOfTheStart) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  setenv("CUDA_STANDIN_CONNECT", "at_call", 1);
+  GpuWorld world{2};
+  for (const std::string& error : world.run([&](Rank rank) {
+         cuda::attach(world[rank], {.device = rank, .timeout = 300ms});
+         const OwnStream stream{world.device(rank)};
+         DeviceFloats data{world.memory(rank), 100};
+         data.store(std::vector<float>(100, 1.0F));
+         if (rank == 1) std::this_thread::sleep_for(600ms);
+         world[rank].all_reduce(data.span(), sum, {.stream = stream.get()});
+         cuda::wait(world[rank], stream.get(), 20s);
+         EXPECT_EQ(data.load(), std::vector<float>(100, 2.0F));
+       }))
+    EXPECT_EQ(error, "");
+  unsetenv("CUDA_STANDIN_CONNECT");
 }
 
 TEST(GpuCalls, AreComparedWhereThatIsAskedFor) {

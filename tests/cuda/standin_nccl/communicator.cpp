@@ -5,13 +5,15 @@
 #include <utility>
 
 #include "failure.hpp"
+#include "faults.hpp"
 #include "library.hpp"
 
 namespace tutti::nccl_standin {
 
 Communicator::Communicator(Seating seating, const Device& device, bool blocking,
                            std::string_view maker)
-    : blocking_{blocking}, device_{device}, maker_{maker},
+    : blocking_{blocking}, device_{device}, maker_{maker}, is_to_meet_{setting("CONNECT") ==
+                                                                       "at_call"},
       connecting_{[this, seating = std::move(seating)] { connect(seating); }} {}
 
 Communicator::~Communicator() {
@@ -100,8 +102,11 @@ ncclResult_t Communicator::enqueue(std::shared_ptr<Communicator> communicator,
     if (result != CUDA_SUCCESS) self.remove_launch(launch);
     check(result, "cuLaunchHostFunc");
   }
-  const std::scoped_lock lock{self.mutex_};
+  const bool meets = self.meet_once();
+  std::unique_lock lock{self.mutex_};
   self.announced_ = !self.blocking_;
+  lock.unlock();
+  if (meets) return self.wait_until_agreed();
   return self.blocking_ ? ncclSuccess : ncclInProgress;
 }
 

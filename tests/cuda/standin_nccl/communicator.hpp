@@ -2,6 +2,7 @@
 /// A communicator: one rank's connections, and what it has enqueued on streams.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -84,7 +85,7 @@ class Communicator {
   void keep(std::shared_ptr<Communicator> other);
   /// Lets all ranks register a window of that size. @param then called when they all have.
   void register_window(std::size_t bytes, const std::function<void()>& then);
-  /// @return ncclInProgress for one that does not block, else what became of windows.
+  /// @return ncclInProgress for one that does not block, else what became of what ranks agree on.
   ncclResult_t wait_until_agreed();
 
   Tokens& registrations() noexcept { return registrations_; }
@@ -103,6 +104,8 @@ class Communicator {
   void connect(const Seating& seating) noexcept;
   bool is_connecting() const;
   bool is_agreeing();
+  void agree_apart(const Note& own, const std::function<void()>& then);
+  bool meet_once();
   std::uint64_t begin_agreement();
   std::vector<Note> agree(
       std::uint64_t ticket, const Note& own, const Mesh& other,
@@ -122,6 +125,7 @@ class Communicator {
   const bool blocking_;
   const Device device_;
   const std::string_view maker_;
+  std::atomic<bool> is_to_meet_;  ///< Before its first call.
   Mesh mesh_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -69,7 +69,18 @@ void Communicator::keep(std::shared_ptr<Communicator> other) {
 }
 
 void Communicator::register_window(std::size_t bytes, const std::function<void()>& then) {
-  const Note own{.purpose = Note::Purpose::window, .bytes = bytes, .name = {}};
+  agree_apart({.purpose = Note::Purpose::window, .bytes = bytes, .name = {}}, then);
+}
+
+// Whether this is the first call, and such calls connect.
+bool Communicator::meet_once() {
+  if (!is_to_meet_.exchange(false)) return false;
+  agree_apart({.purpose = Note::Purpose::call, .name = {}}, [] {});
+  return true;
+}
+
+// In a thread of its own.
+void Communicator::agree_apart(const Note& own, const std::function<void()>& then) {
   const auto run = [this, own, then, ticket = begin_agreement()] {
     try {
       agree(ticket, own, mesh_, then);

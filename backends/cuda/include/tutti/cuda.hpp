@@ -39,9 +39,10 @@ struct Options {
 
 /// Attaches a GPU on each rank, so that the communicator takes calls with Options::stream: our
 /// algorithms then run on the GPU, as messages and kernels of our own, in the order of the stream,
-/// and the host waits for nothing. Collective, over the host's transport. Calls without a stream
-/// are the host's as before, and refuse memory of the GPU. Groups and splits of it have the same
-/// GPU.
+/// and the host waits for nothing, but: over NCCL the first call to a rank waits on the host, up to
+/// the timeout of the communicator, until that one calls too. Collective, over the host's
+/// transport. Calls without a stream are the host's as before, and refuse memory of the GPU. Groups
+/// and splits of it have the same GPU.
 /// @param world of ranks, no two of which have the same GPU unless messages go by "host"; then it
 /// can be divided, and its transport may be called by a thread of ours: over an MPI that needs
 /// MPI_THREAD_MULTIPLE. @param options see Options.
