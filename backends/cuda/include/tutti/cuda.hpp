@@ -67,8 +67,9 @@ TUTTI_API void wait(Communicator& world, Stream stream,
                                                                   std::size_t bytes);
 /// Allocates memory that NCCL moves best: registered with it, and, where it has that, symmetric
 /// (ncclCommWindowRegister), or that peers see, see Options::visible. Collective. The host cannot
-/// touch the elements. The buffer has to live until all calls on it are done, as after `wait`: its
-/// end waits for none, and NCCL unmaps its memory at once.
+/// touch the elements. The buffer has to live until all calls on it are done, as after `wait`: NCCL
+/// unmaps its memory at once, and other memory ends, as by cudaFree, when its GPU has done all,
+/// which may wait for ranks that are threads of the same process.
 /// @tparam T type of the elements. @param world to which a GPU is attached. @param count of
 /// elements, equal on all ranks. @return them, zeroed, in memory of the GPU. Throws, on all ranks
 /// alike, Error{transport} that says which rank's GPU has no more memory, Error{mismatch} where
