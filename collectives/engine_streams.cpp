@@ -55,7 +55,9 @@ std::shared_ptr<StreamedCall> Engine::bind_streamed(const Call& call, Options op
   StreamCalls::check_call(call);
   auto bound = std::make_shared<StreamedCall>();
   bound->is_marked = options.stream.is_own();  // somebody waits for it
-  bound->binding = shape_for(call, options).binding;
+  Shape& shape = shape_for(call, options);
+  cache_.recount(shape);
+  bound->binding = shape.binding;
   bound->buffers = {call.in, call.out};
   bound->stream = options.stream.is_own() ? calls.transport()->own_stream() : options.stream;
   bound->timeout = options.timeout == Duration::zero() ? options_.timeout : options.timeout;

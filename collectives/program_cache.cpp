@@ -35,7 +35,7 @@ ProgramCache::Shape& ProgramCache::add(const Call& call, const Options& options,
   // thus its address unused by any other.
   shape.binding = std::move(binding);
   index_.emplace(shape.hash, shapes_.begin());
-  count(shape.counted, sizeof(Shape) + sizeof(Binding) + shape.binding->programs->footprint());
+  recount(shape);
   evict();
   return shape;
 }
@@ -49,8 +49,11 @@ ProgramCache::Held& ProgramCache::idle(Shape& shape) {
 }
 
 void ProgramCache::recount(Held& held) noexcept {
-  Shape& shape = *held.shape;
   count(held.counted, held.execution.footprint());
+  recount(*held.shape);
+}
+
+void ProgramCache::recount(Shape& shape) noexcept {
   count(shape.counted, sizeof(Shape) + sizeof(Binding) + shape.binding->programs->footprint());
 }
 

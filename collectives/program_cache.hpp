@@ -60,6 +60,8 @@ class ProgramCache {
   [[nodiscard]] Held& idle(Shape& shape);
   /// Counts bytes anew, which a run may have changed.
   void recount(Held& held) noexcept;
+  /// The same of a shape without executions, whose programs a call on a stream may have made.
+  void recount(Shape& shape) noexcept;
   /// Moves the first idle execution to the front of a list. @return it.
   Execution& lend(Shape& shape, std::list<Held>& to) noexcept;
   /// Moves it back. @param from its list. @param held its place there.

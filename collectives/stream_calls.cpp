@@ -244,7 +244,10 @@ bool StreamCalls::test(StreamedCall& call) {
     failures_.check_alarm();
     streams_->check_health();
     is_done = call.mark->is_done();
-    if (is_done && streams_->peers() != nullptr) streams_->peers()->check();
+    if (!is_done) return;
+    // What failed meanwhile may be what let the stream go on.
+    streams_->check_health();
+    if (streams_->peers() != nullptr) streams_->peers()->check();
   });
   if (is_done) call.mark.reset();
   return is_done;

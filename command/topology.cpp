@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <ranges>
 #include <string>
 #include <tutti/error.hpp>
 #include <vector>
@@ -79,12 +78,9 @@ std::string ways_of(const Topology& topology) {
 std::string levels_of(const Topology& topology) {
   std::string text;
   for (const Level& level : topology.levels()) {
-    std::map<int, int> sizes;
-    for (const int part : level.part_of) ++sizes[part];
-    const auto [least, most] = std::ranges::minmax(sizes | std::views::values);
-    text +=
-        fmt::format("{:<10}{}: {} parts of {}{} hosts\n", text.empty() ? "levels" : "", level.name,
-                    sizes.size(), least == most ? "" : fmt::format("{} to ", least), most);
+    const auto [parts, least, most] = part_sizes(level);
+    text += fmt::format("{:<10}{}: {} parts of {}{} hosts\n", text.empty() ? "levels" : "",
+                        level.name, parts, least == most ? "" : fmt::format("{} to ", least), most);
   }
   return text;
 }

@@ -74,6 +74,7 @@ class GradientSync::State {
   void check_arrays(std::span<const Parameter> arrays);
   void ready(std::size_t parameter) noexcept;
   const StepReport& wait(bool is_active);
+  void synchronize(Duration timeout);
   void connect(Communicator& world);
   [[nodiscard]] bool is_ours(const detail::Bucket& bucket) const noexcept {
     return options_.storage != GradientStorage::flat && !bucket.is_in_place;

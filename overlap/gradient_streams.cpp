@@ -165,6 +165,10 @@ void GradientStreams::hold_program() {
   transports_.front()->follow(program_, own_);
 }
 
+void GradientStreams::wait(Duration timeout) {
+  for (Communicator& group : groups_) wait_for_stream(group, program_, timeout);
+}
+
 void GradientStreams::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   transports_.front()->copy(to, from, bytes, own_);
 }

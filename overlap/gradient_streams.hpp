@@ -67,6 +67,9 @@ class GradientStreams {
   [[nodiscard]] bool await_program(std::size_t bucket);
   /// The program's stream waits for ours. Throws Error.
   void hold_program();
+  /// Waits until the program's stream has done all that was enqueued, and asks each group what
+  /// failed. @param timeout how long. Throws Error.
+  void wait(Duration timeout);
   /// Enqueues a copy on our stream. @param to where. @param from what. @param bytes how many.
   /// Throws Error.
   void copy(std::byte* to, const std::byte* from, std::size_t bytes);

@@ -309,6 +309,18 @@ const StepReport& GradientSync::State::wait(bool is_active) {
   return report_;
 }
 
+void GradientSync::State::synchronize(Duration timeout) {
+  check_failure();
+  if (!streams_) return;
+  const Result<void> outcome = detail::attempt([&] { streams_->wait(timeout); });
+  if (outcome) return;
+  if (outcome.error().code() != ErrorCode::invalid_argument) {
+    abort_streams(outcome.error());
+    fail(outcome.error());
+  }
+  throw Error{outcome.error()};
+}
+
 GradientSync::GradientSync(Communicator& world, std::span<const Parameter> parameters,
                            const GradientOptions& options)
     : state_{std::make_unique<State>(world, parameters, options)} {}
@@ -348,6 +360,9 @@ void GradientSync::ready(std::size_t parameter) noexcept {
 }
 const StepReport& GradientSync::wait() {
   return state_->wait(true);
+}
+void GradientSync::synchronize(Duration timeout) {
+  state_->synchronize(timeout);
 }
 std::uint64_t GradientSync::join() {
   for (std::uint64_t steps = 0;; ++steps)

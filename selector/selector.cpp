@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 #include <utility>
 
 #include <tutti/error.hpp>
@@ -250,8 +249,9 @@ std::vector<Variant> Selector::variants_for(const Problem& problem) const {
     const auto build = [&built](const std::vector<Choice>& more) {
       built.insert(built.end(), more.begin(), more.end());
     };
-    for (const Level& level : std::views::reverse(levels_))
+    std::for_each(levels_.rbegin(), levels_.rend(), [&](const Level& level) {
       build(hierarchies_of(*catalog_, collective, level.part_of));
+    });
     build(choices_on(*catalog_, collective, graph_));
   }
   const auto add = [&](std::vector<Variant> more) {
@@ -287,10 +287,8 @@ std::string Selector::costs_in_words(const Problem& problem) const {
 std::string Selector::levels_in_words() const {
   std::string text;
   for (const Level& level : levels_) {
-    std::map<int, int> sizes;
-    for (const int part : level.part_of) ++sizes[part];
-    const auto [least, most] = std::ranges::minmax(sizes | std::views::values);
-    text += (text.empty() ? "; levels: " : ", ") + std::to_string(sizes.size()) + " " + level.name +
+    const auto [parts, least, most] = part_sizes(level);
+    text += (text.empty() ? "; levels: " : ", ") + std::to_string(parts) + " " + level.name +
             "s of " + (least == most ? "" : std::to_string(least) + " to ") + std::to_string(most) +
             " ranks";
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include <tutti/error.hpp>
@@ -79,6 +80,14 @@ std::vector<std::uint16_t> Topology::distances(int vertex) const {
       order.push_back(hop.to);
     }
   return distances;
+}
+
+PartSizes part_sizes(const Level& level) {
+  std::map<int, int> sizes;
+  for (const int part : level.part_of) ++sizes[part];
+  const auto smaller = [](const auto& one, const auto& other) { return one.second < other.second; };
+  const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end(), smaller);
+  return {sizes.size(), least->second, most->second};
 }
 
 }  // namespace tutti::inline v0

@@ -40,6 +40,14 @@ struct Level {
   /// Equality of both.
   friend bool operator==(const Level&, const Level&) = default;
 };
+/// How many parts a level has, and how many hosts they have.
+struct PartSizes {
+  std::size_t parts = 0;
+  int least = 0;  ///< Hosts in the smallest.
+  int most = 0;   ///< Hosts in the largest.
+};
+/// @param level of one host or more. @return the sizes of its parts.
+[[nodiscard]] PartSizes part_sizes(const Level& level);
 
 /// What a host itself takes.
 struct EndpointCosts {

@@ -2,6 +2,7 @@
 /// GradientSync: the gradients of a model, reduced over ranks while they are still computed.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -256,11 +257,17 @@ class TUTTI_API GradientSync {
   void ready(std::size_t parameter) noexcept;
   /// Waits until all are reduced. With GradientOptions::stream: until that is enqueued on all
   /// ranks, and the stream waits for it, but the host does not; times in reports are those of
-  /// enqueuing, and what fails on the GPU is thrown by a later call, or by tutti::cuda::wait; where
-  /// a rank has ended the stream goes on when this one's GradientSync ends. A stream that is
-  /// captured in a graph ends GradientSync on all ranks. Throws Error, see above.
+  /// enqueuing, and what fails on the GPU is thrown by a later call, or by synchronize. A stream
+  /// that is captured in a graph ends GradientSync on all ranks. Throws Error, see above.
   /// @return how the step went.
   const StepReport& wait();
+  /// Waits, between steps, until GradientOptions::stream has done all that was enqueued on it, as
+  /// tutti::cuda::wait does for calls of the program's own: only then gradients are known to be
+  /// right, since a rank that dies may leave others with what it has not sent. Where that fails all
+  /// that is under way is aborted, so that the stream goes on, and GradientSync has failed. Without
+  /// GradientOptions::stream there is nothing to wait for. @param timeout how long to wait. Throws
+  /// Error{invalid_argument, timeout, peer_dead, transport}.
+  void synchronize(Duration timeout = std::chrono::seconds{300});
   /// Takes part in the steps of others with zeros, which do not count for the mean, until no rank
   /// has data any more: for ranks that run out of data earlier. Collective over those that have.
   /// Not with on_bucket, on_shard, groups or state.

@@ -256,6 +256,24 @@ TEST(GpuAllocation, IsOfTheSameSizeOnAllRanks) {
               "as many");
 }
 
+TEST(GpuCalls, KeepTheLevelThatIsAskedForWhateverIsForced) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2};
+  attach(world);
+  const auto errors = world.run([&](Rank rank) {
+    const OwnStream stream{world.device(rank)};
+    auto memory = cuda::allocate<float>(world[rank], 100);
+    world[rank].all_reduce(std::span{memory.data(), 100}, sum,
+                           {.algorithm = "native",
+                            .determinism = Determinism::size_invariant,
+                            .stream = stream.get()});
+  });
+  for (const std::string& error : errors)
+    EXPECT_NE(error.find("'native' cannot serve: its bits are its own, and size_invariant"),
+              std::string::npos)
+        << error;
+}
+
 TEST(GpuAttach, NamesRanksThatHaveOneDevice) {
   if (const std::string why = lack_of(3); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{3};

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Faults at calls of CUDA and NCCL: faults_test.py PROGRAM [--transport NAME] [--most CALLS] [--sample RUNS]
 
-PROGRAM is that of faulted.cpp, on the stand-ins. It runs once to count calls, then once for each of
-the first CALLS (default: 2) of every function, or for RUNS of all these, equally spaced; that call then
-fails. It must end in time, by itself, with nothing left that was not itself to be given back by the
+PROGRAM is that of faulted.cpp or faulted_gradients.cpp, on the stand-ins. It runs once to count calls,
+then once for each of the first CALLS (default: 2) of every function, or for RUNS of all these, equally
+spaced; that call then fails. It must end in time, by itself, with nothing left that was not itself to be given back by the
 call that failed.
 """
 import argparse

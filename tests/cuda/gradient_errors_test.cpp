@@ -262,6 +262,31 @@ TEST(GpuGradientSteps, FailWhereARankEndsInTheMidst) {
   for (const Outcome& outcome : outcomes) EXPECT_LT(outcome.elapsed.count(), 20'000);
 }
 
+TEST(GpuGradientSteps, AreNotWaitedForForEver) {
+  on_two_gpus([](GpuRank own) {
+    GpuModel model{own.gpu, kLayers};
+    GradientSync sync{own.world, model.parameters(), {.stream = own.gpu.compute.get()}};
+    expect_a_good_step(own, model, sync, 0);
+    expect_in("timeout", refusal_of([&] { sync.synchronize(std::chrono::seconds{-1}); }));
+    expect_a_good_step(own, model, sync, 1);
+    const Hold hold{own.gpu};
+    model.go_backward(sync);
+    sync.wait();
+    EXPECT_THROW(
+        {
+          try {
+            sync.synchronize(std::chrono::milliseconds{50});
+          } catch (const Error& error) {
+            // The other rank may be the first whose time is over.
+            EXPECT_NE(error.code(), ErrorCode::invalid_argument) << error.what();
+            throw;
+          }
+        },
+        Error);
+    EXPECT_THROW(sync.wait(), Error);
+  });
+}
+
 /// The program's stream is held up until long after.
 TEST(GpuGradientSteps, EndBeforeTheirBucketsDo) {
   on_two_gpus([](GpuRank own) {

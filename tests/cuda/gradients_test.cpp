@@ -73,6 +73,7 @@ std::vector<std::vector<float>> host_results(Communicator& world, GradientOption
       sync.ready(i);
     }
     sync.wait();
+    sync.synchronize();
     for (std::size_t i = 0; i < parameters.size(); ++i)
       std::copy_n(at(i), parameters[i].count, gradients.data() + model.offset(i));
     all.push_back(gradients);
@@ -136,6 +137,8 @@ TEST_P(GpuGradients, AreNotReadEarlyNorWaitedFor) {
           std::this_thread::sleep_for(std::chrono::milliseconds{5});
           EXPECT_FALSE(own.gpu.is_idle());
           hold.release();
+          sync.synchronize();
+          EXPECT_TRUE(own.gpu.is_idle());
           EXPECT_EQ(model.problem(model.results(), own.world.size(), step), "");
         }
       }

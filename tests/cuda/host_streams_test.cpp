@@ -187,8 +187,8 @@ TEST(HostCalls, AreNotCapturedInGraphs) {
       } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
         EXPECT_STREQ(error.what(),
-                     "calls on this stream cannot be captured in a graph: 'host' moves each "
-                     "message once; attach the GPU by \"nccl\"");
+                     "calls on this stream cannot be captured in a graph: 'host' hands messages to "
+                     "a thread of the host; attach the GPU by \"nccl\"");
       }
       graph.end();
     }
