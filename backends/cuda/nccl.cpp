@@ -57,12 +57,12 @@ void Nccl::find_newer() {
   if (!library_.find_newer("ncclMemAlloc", calls_.allocate) ||
       !library_.find_newer("ncclMemFree", calls_.free))
     calls_.allocate = nullptr;
-  if (!library_.find_newer("ncclCommRegister", calls_.enroll) ||
-      !library_.find_newer("ncclCommDeregister", calls_.dismiss))
-    calls_.enroll = nullptr;
-  if (!library_.find_newer("ncclCommWindowRegister", calls_.open_window) ||
-      !library_.find_newer("ncclCommWindowDeregister", calls_.close_window))
-    calls_.open_window = nullptr;
+  if (!library_.find_newer("ncclCommRegister", calls_.register_memory) ||
+      !library_.find_newer("ncclCommDeregister", calls_.deregister_memory))
+    calls_.register_memory = nullptr;
+  if (!library_.find_newer("ncclCommWindowRegister", calls_.register_window) ||
+      !library_.find_newer("ncclCommWindowDeregister", calls_.deregister_window))
+    calls_.register_window = nullptr;
 }
 
 int Nccl::number() const {

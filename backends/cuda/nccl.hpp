@@ -46,12 +46,13 @@ struct NcclCalls {
   RootedCall scatter = nullptr;                                        ///< 2.28.
   ncclResult_t (*allocate)(void** data, std::size_t bytes) = nullptr;  ///< 2.19.
   ncclResult_t (*free)(void* data) = nullptr;                          ///< 2.19.
-  ncclResult_t (*enroll)(ncclComm_t communicator, void* data, std::size_t bytes,
-                         void** handle) = nullptr;  ///< ncclCommRegister, 2.19.
-  ncclResult_t (*dismiss)(ncclComm_t communicator, void* handle) = nullptr;  ///< Its end.
-  ncclResult_t (*open_window)(ncclComm_t communicator, void* data, std::size_t bytes, void** window,
-                              int flags) = nullptr;  ///< ncclCommWindowRegister, 2.27.
-  ncclResult_t (*close_window)(ncclComm_t communicator, void* window) = nullptr;  ///< Its end.
+  ncclResult_t (*register_memory)(ncclComm_t communicator, void* data, std::size_t bytes,
+                                  void** handle) = nullptr;  ///< ncclCommRegister, 2.19.
+  ncclResult_t (*deregister_memory)(ncclComm_t communicator, void* handle) = nullptr;  ///< Its end.
+  ncclResult_t (*register_window)(ncclComm_t communicator, void* data, std::size_t bytes,
+                                  void** window,
+                                  int flags) = nullptr;  ///< ncclCommWindowRegister, 2.27.
+  ncclResult_t (*deregister_window)(ncclComm_t communicator, void* window) = nullptr;  ///< Its end.
 };
 
 /// NCCL of this machine, 2.18 or newer: the first whose communicators start and end without

@@ -67,27 +67,27 @@ void NcclStreams::check_health() const {
 /// Tells NCCL of memory, in which it then moves data without copies of its own: as a window, or,
 /// where this version or these ranks have none, by itself, or else not at all. @param to gets the
 /// handles; NCCL may write them until the communicator ends.
-void NcclStreams::enroll(std::byte* data, std::size_t bytes, Registration& to) const {
+void NcclStreams::register_memory(std::byte* data, std::size_t bytes, Registration& to) const {
   const NcclCalls& calls = parts_.nccl->calls();
   if (has_windows())
-    settle(calls.open_window(communicator_, data, bytes, &to.window, kSymmetric),
+    settle(calls.register_window(communicator_, data, bytes, &to.window, kSymmetric),
            "register memory");
-  if (to.window == nullptr && calls.enroll != nullptr)
-    settle(calls.enroll(communicator_, data, bytes, &to.handle), "register memory");
+  if (to.window == nullptr && calls.register_memory != nullptr)
+    settle(calls.register_memory(communicator_, data, bytes, &to.handle), "register memory");
 }
 
-void NcclStreams::dismiss(const Registration& registration) const noexcept {
+void NcclStreams::deregister(const Registration& registration) const noexcept {
   if (communicator_ == nullptr) return;
   parts_.device->within([&] {
     const NcclCalls& calls = parts_.nccl->calls();
-    if (registration.window != nullptr) calls.close_window(communicator_, registration.window);
-    if (registration.handle != nullptr) calls.dismiss(communicator_, registration.handle);
+    if (registration.window != nullptr) calls.deregister_window(communicator_, registration.window);
+    if (registration.handle != nullptr) calls.deregister_memory(communicator_, registration.handle);
   });
 }
 
 /// Windows are of memory that NCCL allocates, which peers cannot open by CUDA IPC.
 bool NcclStreams::has_windows() const noexcept {
-  return parts_.nccl->calls().open_window != nullptr && !parts_.peers;
+  return parts_.nccl->calls().register_window != nullptr && !parts_.peers;
 }
 
 /// Memory that peers see, or as NCCL has it best, or, of old versions, any.
@@ -139,7 +139,7 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
   Attempt attempt;
   attempt.make([&] {
     try {
-      enroll(data, bytes, registered->registration);
+      register_memory(data, bytes, registered->registration);
     } catch (const Error& error) {
       fail(error, registered);  // else others wait for this one
       throw;
@@ -147,7 +147,7 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
   });
   agree(ranks_, attempt, kAllocate);
   return {data, [registered, owner = weak_from_this()](std::byte*) {
-            if (const auto alive = owner.lock()) alive->dismiss(registered->registration);
+            if (const auto alive = owner.lock()) alive->deregister(registered->registration);
           }};
 }
 

@@ -60,8 +60,8 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
     void* window = nullptr;  ///< Of ncclCommWindowRegister.
     void* handle = nullptr;  ///< Of ncclCommRegister.
   };
-  void enroll(std::byte* data, std::size_t bytes, Registration& to) const;
-  void dismiss(const Registration& registration) const noexcept;
+  void register_memory(std::byte* data, std::size_t bytes, Registration& to) const;
+  void deregister(const Registration& registration) const noexcept;
   [[nodiscard]] std::shared_ptr<std::byte> allocate_together(std::size_t bytes);
   void fail(const Error& cause, std::shared_ptr<const void> held) noexcept;
   void send_or_receive(const StreamMessage& message, CUstream stream) const;
