@@ -32,6 +32,8 @@ int attached(Communicator& communicator, const SweepOptions& options, Duration t
     const std::string what = std::string{"--memory cuda: "} + error.what();
     if (error.code() == ErrorCode::transport) throw Failure{ExitCode::environment, what};
     if (error.code() != ErrorCode::invalid_argument) throw;
+    if (options.gpu_transport != "nccl") throw Failure{ExitCode::environment, what};
+    // Two ranks have one GPU.
     throw Failure{ExitCode::environment,
                   what +
                       " (the ranks of a host take its GPUs in turn: start no more of them than it "

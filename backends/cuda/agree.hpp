@@ -41,7 +41,7 @@ struct Attempt {
   }
 };
 
-/// Collective. @tparam Told trivially copyable. @param ranks who tell each other. @param own of
+/// Collective. @tparam Told trivially copyable. @param ranks that tell each other. @param own of
 /// this one. @return what all of them say.
 template <class Told>
 [[nodiscard]] std::vector<Told> tell(Communicator& ranks, const Told& own) {
@@ -60,7 +60,7 @@ inline void require_good(const Attempt& attempt, std::size_t rank, std::string_v
               static_cast<Rank>(rank)};
 }
 
-/// Collective. @param ranks who tell each other. @param own of this one. @param what they could not
+/// Collective. @param ranks that tell each other. @param own of this one. @param what they could not
 /// do, after "rank 1". Throws, on all, what the first one says whose part went wrong.
 inline void agree(Communicator& ranks, const Attempt& own, std::string_view what) {
   const std::vector<Attempt> all = tell(ranks, own);

@@ -108,6 +108,7 @@ void wait(Communicator& world, Stream stream, Duration timeout) {
 }
 
 std::shared_ptr<std::byte> allocate_bytes(Communicator& world, std::size_t bytes) {
+  detail::BatchScope::refuse("allocating memory of a GPU");
   if (bytes == 0) return nullptr;
   return streams_or_refusal(world)->allocate_registered(bytes);
 }

@@ -12,7 +12,8 @@ int chosen_device(const Driver& driver, int wanted) {
   if (devices == 1) return 0;
   throw Error{ErrorCode::invalid_argument,
               "the process sees " + std::to_string(devices) +
-                  " GPUs; say which by Options::device, or by cudaSetDevice before"};
+                  " GPUs; say which by Options::device, or make the context of one current, by "
+                  "cudaSetDevice and, before CUDA 12, cudaFree(0)"};
 }
 
 }  // namespace tutti::inline v0::cuda

@@ -88,14 +88,14 @@ void Device::see(int ordinal) const {
   CUdevice other = 0;
   driver_->check(calls.device(&other, ordinal), "find a GPU");
   int can = 0;
-  driver_->check(calls.can_see(&can, device_, other), "ask whether GPUs see each other");
+  driver_->check(calls.can_access_peer(&can, device_, other), "ask whether GPUs see each other");
   if (can == 0)
     throw Error{ErrorCode::transport, "nothing joins GPU " + std::to_string(ordinal_) +
                                           " and GPU " + std::to_string(ordinal)};
   CUcontext theirs = nullptr;
   driver_->check(calls.retain_context(&theirs, other), "find the context of a GPU");
   const Current current{*this};
-  const CUresult result = calls.see(theirs, 0);
+  const CUresult result = calls.enable_peer_access(theirs, 0);
   calls.release_context(other);  // that rank has it
   if (result != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
     driver_->check(result, "have a GPU see memory of another one");

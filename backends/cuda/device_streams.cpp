@@ -42,13 +42,12 @@ DeviceStreams::~DeviceStreams() {
 
 void DeviceStreams::check_stream(CUstream stream) const {
   CUcontext context = nullptr;
-  const CUresult result = device_->driver().calls().stream_context(stream, &context);
-  if (result == CUDA_SUCCESS && context == device_->context()) return;
-  throw Error{ErrorCode::invalid_argument,
-              result == CUDA_SUCCESS
-                  ? "the stream is none of GPU " + std::to_string(device_->ordinal()) +
-                        ", which is attached to this communicator"
-                  : "Options::stream is no stream, or one that has ended"};
+  const Driver& driver = device_->driver();
+  driver.check(driver.calls().stream_context(stream, &context), "find the GPU of the stream");
+  if (context == device_->context()) return;
+  throw Error{ErrorCode::invalid_argument, "the stream is none of GPU " +
+                                               std::to_string(device_->ordinal()) +
+                                               ", which is attached to this communicator"};
 }
 
 void DeviceStreams::check_memory(const char* which, const void* data) const {

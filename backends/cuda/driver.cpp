@@ -56,11 +56,11 @@ Driver::Driver() {
   library_.find("cuMemAlloc_v2", calls_.allocate_now);
   library_.find("cuMemFree_v2", calls_.free_now);
   library_.find("cuStreamWaitValue64_v2", calls_.wait_64);
-  library_.find("cuIpcGetMemHandle", calls_.share);
-  library_.find("cuIpcOpenMemHandle_v2", calls_.open_shared);
-  library_.find("cuIpcCloseMemHandle", calls_.close_shared);
-  library_.find("cuDeviceCanAccessPeer", calls_.can_see);
-  library_.find("cuCtxEnablePeerAccess", calls_.see);
+  library_.find("cuIpcGetMemHandle", calls_.ipc_get);
+  library_.find("cuIpcOpenMemHandle_v2", calls_.ipc_open);
+  library_.find("cuIpcCloseMemHandle", calls_.ipc_close);
+  library_.find("cuDeviceCanAccessPeer", calls_.can_access_peer);
+  library_.find("cuCtxEnablePeerAccess", calls_.enable_peer_access);
   library_.find("cuDeviceGetP2PAttribute", calls_.peer_attribute);
   check(calls_.init(0), "start the CUDA driver");
 }

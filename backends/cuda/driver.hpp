@@ -69,11 +69,11 @@ struct DriverCalls {
   decltype(&::cuMemAlloc) allocate_now = nullptr;
   decltype(&::cuMemFree) free_now = nullptr;
   decltype(&::cuStreamWaitValue64) wait_64 = nullptr;
-  decltype(&::cuIpcGetMemHandle) share = nullptr;
-  decltype(&::cuIpcOpenMemHandle) open_shared = nullptr;
-  decltype(&::cuIpcCloseMemHandle) close_shared = nullptr;
-  decltype(&::cuDeviceCanAccessPeer) can_see = nullptr;
-  decltype(&::cuCtxEnablePeerAccess) see = nullptr;
+  decltype(&::cuIpcGetMemHandle) ipc_get = nullptr;
+  decltype(&::cuIpcOpenMemHandle) ipc_open = nullptr;
+  decltype(&::cuIpcCloseMemHandle) ipc_close = nullptr;
+  decltype(&::cuDeviceCanAccessPeer) can_access_peer = nullptr;
+  decltype(&::cuCtxEnablePeerAccess) enable_peer_access = nullptr;
   decltype(&::cuDeviceGetP2PAttribute) peer_attribute = nullptr;
 };
 

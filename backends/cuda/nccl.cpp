@@ -1,11 +1,21 @@
 #include "nccl.hpp"
 
+#include <chrono>
+#include <thread>
+
 #include <tutti/error.hpp>
+#include <tutti/spi/transport.hpp>
 
 namespace tutti::inline v0::cuda {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr int kOldest = 21800;
+/// Between two looks at what goes on without us, after the first ones: of a communicator that does
+/// not block, NCCL enqueues each group in a thread of its own, which mostly takes microseconds.
+constexpr std::chrono::microseconds kSettleNap{50};
+constexpr int kSettleLooks = 200;
 
 /// NCCL counts as 22803 what is called 2.28.3.
 std::string words_of(int version) {
@@ -47,12 +57,12 @@ void Nccl::find_newer() {
   if (!library_.find_newer("ncclMemAlloc", calls_.allocate) ||
       !library_.find_newer("ncclMemFree", calls_.free))
     calls_.allocate = nullptr;
-  if (!library_.find_newer("ncclCommRegister", calls_.enroll) ||
-      !library_.find_newer("ncclCommDeregister", calls_.dismiss))
-    calls_.enroll = nullptr;
-  if (!library_.find_newer("ncclCommWindowRegister", calls_.open_window) ||
-      !library_.find_newer("ncclCommWindowDeregister", calls_.close_window))
-    calls_.open_window = nullptr;
+  if (!library_.find_newer("ncclCommRegister", calls_.register_memory) ||
+      !library_.find_newer("ncclCommDeregister", calls_.deregister_memory))
+    calls_.register_memory = nullptr;
+  if (!library_.find_newer("ncclCommWindowRegister", calls_.register_window) ||
+      !library_.find_newer("ncclCommWindowDeregister", calls_.deregister_window))
+    calls_.register_window = nullptr;
 }
 
 int Nccl::number() const {
@@ -72,6 +82,24 @@ void Nccl::check(ncclResult_t result, const char* what, ncclComm_t communicator)
       last != nullptr && *last != '\0')
     text += std::string{"; "} + last;
   throw Error{result == ncclRemoteError ? ErrorCode::peer_dead : ErrorCode::transport, text};
+}
+
+void Nccl::settle(ncclResult_t result, const char* what, ncclComm_t communicator,
+                  Duration patience) const {
+  const auto deadline = deadline_after(Clock::now().time_since_epoch(), patience);
+  for (int looks = 0; result == ncclInProgress && communicator != nullptr; ++looks) {
+    if (Clock::now().time_since_epoch() >= deadline)
+      throw Error{ErrorCode::timeout,
+                  std::string{"cannot "} + what + ": other ranks have not come within " +
+                      std::to_string(std::chrono::ceil<std::chrono::seconds>(patience).count()) +
+                      " s"};
+    const ncclResult_t asked = calls_.state(communicator, &result);
+    check(asked, what, communicator);
+    if (result != ncclInProgress) break;
+    if (looks < kSettleLooks) std::this_thread::yield();
+    else std::this_thread::sleep_for(kSettleNap);
+  }
+  check(result, what, communicator);
 }
 
 }  // namespace tutti::inline v0::cuda

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <string>
 
+#include <tutti/types.hpp>
+
 #include "library.hpp"
 
 namespace tutti::inline v0::cuda {
@@ -44,12 +46,13 @@ struct NcclCalls {
   RootedCall scatter = nullptr;                                        ///< 2.28.
   ncclResult_t (*allocate)(void** data, std::size_t bytes) = nullptr;  ///< 2.19.
   ncclResult_t (*free)(void* data) = nullptr;                          ///< 2.19.
-  ncclResult_t (*enroll)(ncclComm_t communicator, void* data, std::size_t bytes,
-                         void** handle) = nullptr;  ///< ncclCommRegister, 2.19.
-  ncclResult_t (*dismiss)(ncclComm_t communicator, void* handle) = nullptr;  ///< Its end.
-  ncclResult_t (*open_window)(ncclComm_t communicator, void* data, std::size_t bytes, void** window,
-                              int flags) = nullptr;  ///< ncclCommWindowRegister, 2.27.
-  ncclResult_t (*close_window)(ncclComm_t communicator, void* window) = nullptr;  ///< Its end.
+  ncclResult_t (*register_memory)(ncclComm_t communicator, void* data, std::size_t bytes,
+                                  void** handle) = nullptr;  ///< ncclCommRegister, 2.19.
+  ncclResult_t (*deregister_memory)(ncclComm_t communicator, void* handle) = nullptr;  ///< Its end.
+  ncclResult_t (*register_window)(ncclComm_t communicator, void* data, std::size_t bytes,
+                                  void** window,
+                                  int flags) = nullptr;  ///< ncclCommWindowRegister, 2.27.
+  ncclResult_t (*deregister_window)(ncclComm_t communicator, void* window) = nullptr;  ///< Its end.
 };
 
 /// NCCL of this machine, 2.18 or newer: the first whose communicators start and end without
@@ -65,6 +68,11 @@ class Nccl {
   /// @param communicator it was about, or null. Throws Error{peer_dead} where NCCL says that
   /// another rank is gone, and else Error{transport}, with NCCL's own words.
   void check(ncclResult_t result, const char* what, ncclComm_t communicator = nullptr) const;
+  /// Waits until what does not block is done. @param result of a call. @param patience at most so
+  /// long. @param communicator it was about; null: there is nothing to wait for. Throws as check,
+  /// and Error{timeout}.
+  void settle(ncclResult_t result, const char* what, ncclComm_t communicator,
+              Duration patience) const;
   /// @return such as "2.28.3".
   [[nodiscard]] std::string version() const;
 

@@ -102,7 +102,7 @@ void NcclStreams::run_native(const NativeCall& call, const std::byte* in, std::b
   const auto on = static_cast<CUstream>(stream.handle());
   // NCCL does not exchange blocks in place.
   const bool copies = call.collective == Collective::all_to_all && in == out;
-  const std::size_t bytes = copies ? count * static_cast<std::size_t>(size_) : 0;
+  const std::size_t bytes = copies ? count * static_cast<std::size_t>(ranks_.size()) : 0;
   const auto give_back = [&](std::byte* data) { deallocate(data, stream); };
   const std::unique_ptr<std::byte, decltype(give_back)> copied{
       copies ? allocate(bytes, stream) : nullptr, give_back};

@@ -1,33 +1,33 @@
 #include "nccl_streams.hpp"
 
-#include <thread>
+#include <algorithm>
+#include <new>
 #include <utility>
 
+#include "agree.hpp"
 #include "nccl_connect.hpp"
+#include "nccl_end.hpp"
 
 namespace tutti::inline v0::cuda {
 namespace {
 
 /// NCCL_WIN_COLL_SYMMETRIC, which old headers have not.
 constexpr int kSymmetric = 1;
-/// Between two looks at what goes on without us, after the first ones: of a communicator that does
-/// not block, NCCL enqueues each group in a thread of its own, which mostly takes microseconds.
-constexpr std::chrono::microseconds kNap{50};
-constexpr int kLooks = 200;
+constexpr const char* kAllocate = "cannot allocate memory of its GPU";
 
 }  // namespace
 
-NcclStreams::NcclStreams(Parts parts, const ncclUniqueId& id, Rank self, int size)
-    : DeviceStreams{parts.device}, parts_{std::move(parts)}, self_{self}, size_{size} {
+NcclStreams::NcclStreams(Parts parts, const ncclUniqueId& id, Communicator ranks)
+    : DeviceStreams{parts.device}, parts_{std::move(parts)}, ranks_{std::move(ranks)} {
   const Device::Current current{*parts_.device};
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   const NcclCalls& calls = parts_.nccl->calls();
-  const ncclResult_t result = calls.init(&communicator_, size, id, self, &config);
+  const ncclResult_t result = calls.init(&communicator_, ranks_.size(), id, ranks_.rank(), &config);
   try {
-    settle(result, "start NCCL");
+    parts_.nccl->settle(result, "start NCCL", communicator_, parts_.timeout);
   } catch (...) {
-    if (communicator_ != nullptr) calls.abort(communicator_);
+    abort_nccl(parts_.nccl, parts_.device, communicator_);
     throw;
   }
 }
@@ -35,34 +35,12 @@ NcclStreams::NcclStreams(Parts parts, const ncclUniqueId& id, Rank self, int siz
 /// Ends what was enqueued, as far as that ends in time.
 NcclStreams::~NcclStreams() {
   if (parts_.peers) parts_.peers->finish_calls();  // the end of NCCL's memory may wait for them
-  if (communicator_ == nullptr) return;
-  const NcclCalls& calls = parts_.nccl->calls();
-  try {
-    const Device::Current current{*parts_.device};
-    settle(calls.finalize(communicator_), "end NCCL");
-    calls.destroy(communicator_);
-  } catch (const Error&) {
-    calls.abort(communicator_);
-  }
+  end_nccl(parts_.nccl, parts_.device, communicator_, parts_.timeout);
 }
 
-/// What does not block may still be under way: waits until it is not.
+/// NCCL connects ranks that have not met before, for which it waits: as long as calls may take.
 void NcclStreams::settle(ncclResult_t result, const char* what) const {
-  const auto deadline = deadline_after(Clock::now().time_since_epoch(), parts_.timeout);
-  for (int looks = 0; result == ncclInProgress && communicator_ != nullptr; ++looks) {
-    if (Clock::now().time_since_epoch() >= deadline)
-      throw Error{
-          ErrorCode::timeout,
-          std::string{"cannot "} + what + ": other ranks have not come within " +
-              std::to_string(std::chrono::ceil<std::chrono::seconds>(parts_.timeout).count()) +
-              " s"};
-    const ncclResult_t asked = parts_.nccl->calls().state(communicator_, &result);
-    parts_.nccl->check(asked, what, communicator_);
-    if (result != ncclInProgress) break;
-    if (looks < kLooks) std::this_thread::yield();
-    else std::this_thread::sleep_for(kNap);
-  }
-  parts_.nccl->check(result, what, communicator_);
+  parts_.nccl->settle(result, what, communicator_, ranks_.options().timeout);
 }
 
 Tariff NcclStreams::tariff() const {
@@ -74,7 +52,7 @@ Tariff NcclStreams::tariff() const {
 std::shared_ptr<StreamTransport> NcclStreams::divide(Communicator& part) {
   check_health();
   Parts parts = parts_;
-  parts.places = places_in(part, parts_.places, self_);
+  parts.places = places_in(part, parts_.places, ranks_.rank());
   return connect_nccl(part, parts);
 }
 
@@ -86,28 +64,30 @@ void NcclStreams::check_health() const {
   if (state != ncclInProgress) parts_.nccl->check(state, "go on", communicator_);
 }
 
-/// @return NCCL's handle of the memory, in which it then moves data without copies of its own; null
-/// where this version has none.
-void* NcclStreams::enroll(std::byte* data, std::size_t bytes) const {
+/// Tells NCCL of memory, in which it then moves data without copies of its own: as a window, or,
+/// where this version or these ranks have none, by itself, or else not at all. @param to gets the
+/// handles; NCCL may write them until the communicator ends.
+void NcclStreams::register_memory(std::byte* data, std::size_t bytes, Registration& to) const {
   const NcclCalls& calls = parts_.nccl->calls();
-  void* handle = nullptr;
   if (has_windows())
-    settle(calls.open_window(communicator_, data, bytes, &handle, kSymmetric), "register memory");
-  else if (calls.enroll != nullptr)
-    settle(calls.enroll(communicator_, data, bytes, &handle), "register memory");
-  return handle;
+    settle(calls.register_window(communicator_, data, bytes, &to.window, kSymmetric),
+           "register memory");
+  if (to.window == nullptr && calls.register_memory != nullptr)
+    settle(calls.register_memory(communicator_, data, bytes, &to.handle), "register memory");
 }
 
-void NcclStreams::dismiss(void* handle) const noexcept {
-  if (handle == nullptr || communicator_ == nullptr) return;
-  const NcclCalls& calls = parts_.nccl->calls();
-  if (has_windows()) calls.close_window(communicator_, handle);
-  else calls.dismiss(communicator_, handle);
+void NcclStreams::deregister(const Registration& registration) const noexcept {
+  if (communicator_ == nullptr) return;
+  parts_.device->within([&] {
+    const NcclCalls& calls = parts_.nccl->calls();
+    if (registration.window != nullptr) calls.deregister_window(communicator_, registration.window);
+    if (registration.handle != nullptr) calls.deregister_memory(communicator_, registration.handle);
+  });
 }
 
 /// Windows are of memory that NCCL allocates, which peers cannot open by CUDA IPC.
 bool NcclStreams::has_windows() const noexcept {
-  return parts_.nccl->calls().open_window != nullptr && !parts_.peers;
+  return parts_.nccl->calls().register_window != nullptr && !parts_.peers;
 }
 
 /// Memory that peers see, or as NCCL has it best, or, of old versions, any.
@@ -115,21 +95,59 @@ std::shared_ptr<std::byte> NcclStreams::allocate_best(std::size_t bytes) const {
   if (parts_.peers) return parts_.peers->allocate(bytes);
   if (parts_.nccl->calls().allocate == nullptr) return allocate_unordered(bytes);
   void* data = nullptr;
-  parts_.nccl->check(parts_.nccl->calls().allocate(&data, bytes), "allocate memory of a GPU");
+  const ncclResult_t result = parts_.nccl->calls().allocate(&data, bytes);
+  // The driver tells want of memory from other errors, and NCCL does not.
+  if (result != ncclSuccess) static_cast<void>(allocate_unordered(bytes));
+  parts_.nccl->check(result, "allocate memory of a GPU");
   return {static_cast<std::byte*>(data),
           [nccl = parts_.nccl, device = parts_.device](std::byte* end) {
             device->within([&] { nccl->calls().free(end); });
           }};
 }
 
+/// All ranks or none: one that registers memory waits for the others.
+std::shared_ptr<std::byte> NcclStreams::allocate_together(std::size_t bytes) {
+  std::shared_ptr<std::byte> memory;
+  Attempt attempt;
+  attempt.make([&] {
+    if (failure_) throw Error{*failure_};
+    try {
+      memory = allocate_best(bytes);
+    } catch (const std::bad_alloc&) {
+      throw Error{ErrorCode::transport, "memory of the GPU is exhausted"};
+    }
+    clear_now(memory.get(), bytes);
+  });
+  const auto all = agree(ranks_, attempt, bytes, kAllocate);
+  const auto other = std::ranges::find_if(all, [&](std::size_t its) { return its != all[0]; });
+  if (other == all.end()) return memory;
+  throw Error{ErrorCode::mismatch,
+              "rank " + std::to_string(other - all.begin()) + " allocates " +
+                  std::to_string(*other) + " bytes of its GPU, and rank 0 " +
+                  std::to_string(all[0]) + "; all ranks must allocate as many",
+              static_cast<Rank>(other - all.begin())};
+}
+
 std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
   const Device::Current current{*parts_.device};
-  std::shared_ptr<std::byte> memory = allocate_best(bytes);
-  clear_now(memory.get(), bytes);
-  void* const handle = enroll(memory.get(), bytes);
-  std::byte* const data = memory.get();
-  return {data, [memory = std::move(memory), handle, owner = weak_from_this()](std::byte*) {
-            if (const auto alive = owner.lock()) alive->dismiss(handle);
+  struct Registered {
+    std::shared_ptr<std::byte> memory;
+    Registration registration{};
+  };
+  const auto registered = std::make_shared<Registered>(Registered{allocate_together(bytes)});
+  std::byte* const data = registered->memory.get();
+  Attempt attempt;
+  attempt.make([&] {
+    try {
+      register_memory(data, bytes, registered->registration);
+    } catch (const Error& error) {
+      fail(error, registered);  // else others wait for this one
+      throw;
+    }
+  });
+  agree(ranks_, attempt, kAllocate);
+  return {data, [registered, owner = weak_from_this()](std::byte*) {
+            if (const auto alive = owner.lock()) alive->deregister(registered->registration);
           }};
 }
 
@@ -157,10 +175,15 @@ void NcclStreams::exchange(std::span<const StreamMessage> messages, Stream strea
 }
 
 void NcclStreams::abort(const Error& cause) noexcept {
+  fail(cause, nullptr);
+}
+
+/// @param held what NCCL may use until its communicator has ended.
+void NcclStreams::fail(const Error& cause, std::shared_ptr<const void> held) noexcept {
   if (failure_) return;
   failure_ = cause;
   if (parts_.peers) parts_.peers->abort();
-  if (communicator_ != nullptr) parts_.nccl->calls().abort(std::exchange(communicator_, nullptr));
+  abort_nccl(parts_.nccl, parts_.device, std::exchange(communicator_, nullptr), std::move(held));
 }
 
 }  // namespace tutti::inline v0::cuda

@@ -3,11 +3,11 @@
 /// of our own.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include <tutti/communicator.hpp>
 #include <tutti/error.hpp>
 
 #include "device_peers.hpp"
@@ -30,8 +30,9 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
     std::shared_ptr<DevicePeers> peers{};  ///< Then; null where a rank is alone.
   };
   /// Collective: connects the ranks. @param parts see there. @param id of rank 0's making, the same
-  /// on all. @param self the own rank. @param size how many. Throws Error{timeout, transport}.
-  NcclStreams(Parts parts, const ncclUniqueId& id, Rank self, int size);
+  /// on all. @param ranks the same ones, over the host, in which they agree. Throws Error{timeout,
+  /// transport}.
+  NcclStreams(Parts parts, const ncclUniqueId& id, Communicator ranks);
   ~NcclStreams() override;
 
   [[nodiscard]] std::string name() const override { return "nccl"; }
@@ -51,17 +52,22 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
   void check_health() const override;
 
  private:
-  using Clock = std::chrono::steady_clock;
   void settle(ncclResult_t result, const char* what) const;
   [[nodiscard]] std::shared_ptr<std::byte> allocate_best(std::size_t bytes) const;
   [[nodiscard]] bool has_windows() const noexcept;
-  [[nodiscard]] void* enroll(std::byte* data, std::size_t bytes) const;
-  void dismiss(void* handle) const noexcept;
+  /// How NCCL knows memory; null handles: not.
+  struct Registration {
+    void* window = nullptr;  ///< Of ncclCommWindowRegister.
+    void* handle = nullptr;  ///< Of ncclCommRegister.
+  };
+  void register_memory(std::byte* data, std::size_t bytes, Registration& to) const;
+  void deregister(const Registration& registration) const noexcept;
+  [[nodiscard]] std::shared_ptr<std::byte> allocate_together(std::size_t bytes);
+  void fail(const Error& cause, std::shared_ptr<const void> held) noexcept;
   void send_or_receive(const StreamMessage& message, CUstream stream) const;
 
   Parts parts_;
-  Rank self_;
-  int size_;
+  Communicator ranks_;
   ncclComm_t communicator_ = nullptr;  // null after abort
   std::optional<Error> failure_{};     // what abort was told
 };

@@ -93,7 +93,7 @@ SharedRegion::SharedRegion(std::shared_ptr<const Device> device, Communicator& r
     own_ = std::make_shared<Allocation>(device_, bytes_);
     const Device::Current current{*device_};
     const Driver& driver = device_->driver();
-    driver.check(driver.calls().share(&own.handle, own_->data()), "share memory of a GPU");
+    driver.check(driver.calls().ipc_get(&own.handle, own_->data()), "share memory of a GPU");
   });
   agree(ranks, attempt, "shares no memory of its GPU");
   try {
@@ -149,14 +149,14 @@ void SharedRegion::open(Rank rank, const Offer& offer, const Offer& own) {
   }
   has_processes_ = true;
   const Driver& driver = device_->driver();
-  driver.check(driver.calls().open_shared(&place, offer.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+  driver.check(driver.calls().ipc_open(&place, offer.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
                ("open memory of the GPU of rank " + std::to_string(rank)).c_str());
   opened_.push_back(place);
 }
 
 void SharedRegion::close() noexcept {
   device_->within([this] {
-    for (const CUdeviceptr place : opened_) device_->driver().calls().close_shared(place);
+    for (const CUdeviceptr place : opened_) device_->driver().calls().ipc_close(place);
   });
   opened_.clear();
   borrowed_.clear();

@@ -28,7 +28,7 @@ class Stream {
  public:
   /// None: the call is the host's.
   constexpr Stream() = default;
-  /// @param handle a cudaStream_t or CUstream; null is the default stream.
+  /// @param handle a live cudaStream_t or CUstream; null is the default stream.
   constexpr Stream(void* handle) noexcept  // NOLINT(google-explicit-constructor)
       : handle_{handle}, is_some_{true} {}
 

@@ -123,7 +123,9 @@ TEST_F(CudaArrays, AreMadeOnTheCurrentGpu) {
     if (rank > 0) return;
     cuda::Array<float> array{100};
   });
-  EXPECT_THAT(errors.front(), HasSubstr(" GPUs; say which by"));
+  EXPECT_THAT(errors.front(),
+              HasSubstr(" GPUs; say which by Options::device, or make the context of one "
+                        "current, by cudaSetDevice and, before CUDA 12, cudaFree(0)"));
 }
 
 TEST_F(CudaArrays, BrokenBytesAreAnError) {

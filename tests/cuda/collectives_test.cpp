@@ -1,7 +1,9 @@
 // Collectives on GPUs, on the stand-ins for the driver and NCCL: a thread and a device for each
 // rank, whose messages go by NCCL or over the host.
+#include <cstdlib>
 #include <ostream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -9,6 +11,7 @@
 #include <tutti/cuda.hpp>
 
 #include "device_buffers.hpp"
+#include "device_floats.hpp"
 #include "gpu_world.hpp"
 #include "tests/executor/rows.hpp"
 
@@ -158,6 +161,25 @@ TEST(GpuCalls, AreWaitedForInTimeOnly) {
   for (const std::string& error : errors) EXPECT_EQ(error, "");
 }
 
+/// NCCL connects ranks when they first call, for which the timeout is that of calls.
+TEST(GpuCalls, MayComeLaterThanTheTimeoutOfTheStart) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  setenv("CUDA_STANDIN_CONNECT", "at_call", 1);
+  GpuWorld world{2};
+  for (const std::string& error : world.run([&](Rank rank) {
+         cuda::attach(world[rank], {.device = rank, .timeout = 300ms});
+         const OwnStream stream{world.device(rank)};
+         DeviceFloats data{world.memory(rank), 100};
+         data.store(std::vector<float>(100, 1.0F));
+         if (rank == 1) std::this_thread::sleep_for(600ms);
+         world[rank].all_reduce(data.span(), sum, {.stream = stream.get()});
+         cuda::wait(world[rank], stream.get(), 20s);
+         EXPECT_EQ(data.load(), std::vector<float>(100, 2.0F));
+       }))
+    EXPECT_EQ(error, "");
+  unsetenv("CUDA_STANDIN_CONNECT");
+}
+
 TEST(GpuCalls, AreComparedWhereThatIsAskedFor) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
@@ -178,6 +200,60 @@ TEST(GpuCalls, AreComparedWhereThatIsAskedFor) {
     EXPECT_NE(error.find("rank 1 calls something else on its stream than rank 0"),
               std::string::npos)
         << error;
+}
+
+/// Rank 1 has less left.
+TEST(GpuAllocation, FailsOnAllRanksWhereOneHasNoMemory) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  constexpr std::size_t kBytes = std::size_t{100} << 20U;
+  GpuWorld world{2};
+  attach(world);
+  const auto allocate = [&](Rank rank, std::size_t bytes) {
+    static_cast<void>(cuda::allocate<std::byte>(world[rank], bytes));
+  };
+  for (const std::string& error : world.run([&](Rank rank) {
+         std::vector<std::byte*> taken;
+         const auto take_all = [&] {
+           for (;;) taken.push_back(world.memory(rank)->allocate(kBytes));
+         };
+         if (rank == 1) {
+           EXPECT_THROW(take_all(), std::bad_alloc);
+         }
+         const auto give_back = [&](std::vector<std::byte*>* all) {
+           for (std::byte* const data : *all) world.memory(rank)->deallocate(data, kBytes);
+         };
+         const std::unique_ptr<std::vector<std::byte*>, decltype(give_back)> given{&taken,
+                                                                                   give_back};
+         allocate(rank, kBytes);
+       }))
+    EXPECT_EQ(error, "rank 1 cannot allocate memory of its GPU: memory of the GPU is exhausted");
+  for (const std::string& error : world.run([&](Rank rank) { allocate(rank, 1000); }))
+    EXPECT_EQ(error, "") << "it goes on";
+}
+
+/// What is left would show at the end.
+TEST(GpuAllocation, EndsInAnyThread) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  std::vector<Buffer<float>> buffers(2);
+  GpuWorld world{2};
+  attach(world);
+  for (const std::string& error : world.run([&](Rank rank) {
+         buffers[static_cast<std::size_t>(rank)] = cuda::allocate<float>(world[rank], 1000);
+       }))
+    EXPECT_EQ(error, "");
+  buffers.clear();
+}
+
+TEST(GpuAllocation, IsOfTheSameSizeOnAllRanks) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2};
+  attach(world);
+  for (const std::string& error : world.run([&](Rank rank) {
+         static_cast<void>(cuda::allocate<std::byte>(world[rank], rank == 0 ? 1000 : 1001));
+       }))
+    EXPECT_EQ(error,
+              "rank 1 allocates 1001 bytes of its GPU, and rank 0 1000; all ranks must allocate "
+              "as many");
 }
 
 TEST(GpuCalls, KeepTheLevelThatIsAskedForWhateverIsForced) {

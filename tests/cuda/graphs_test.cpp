@@ -12,6 +12,7 @@
 #include "device_floats.hpp"
 #include "gpu_world.hpp"
 #include "graph.hpp"
+#include "host_world.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -114,6 +115,46 @@ TEST(GpuCaptures, RefuseWhatWaitsForThem) {
          graph.end();
          graph.launch();
          cuda::wait(world[rank], stream.get(), 20s);
+       }))
+    EXPECT_EQ(error, "");
+}
+
+/// NCCL does not end a communicator of which there are graphs; its owner does not wait for ever.
+TEST(GpuCaptures, DoNotHoldUpTheEndOfTheirCommunicator) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2};
+  for (const std::string& error : world.run([&](Rank rank) {
+         cuda::attach(world[rank], {.device = rank, .timeout = 1s});
+         const OwnStream stream{world.device(rank)};
+         DeviceFloats data{world.memory(rank), kCount};
+         Graph graph{world.device(rank), stream.get()};
+         world[rank].all_reduce(data.span(), sum, {.stream = stream.get()});
+         graph.end();
+         const auto start = std::chrono::steady_clock::now();
+         world.end(rank);
+         const auto took = std::chrono::steady_clock::now() - start;
+         EXPECT_GE(took, 1s);
+         EXPECT_LE(took, 10s);
+       }))
+    EXPECT_EQ(error, "");
+}
+
+TEST(GpuCaptures, DoNotHoldUpAnAbort) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2};
+  for (const std::string& error : world.run([&](Rank rank) {
+         cuda::attach(world[rank], {.device = rank, .timeout = 20s});
+         const OwnStream stream{world.device(rank)};
+         DeviceFloats data{world.memory(rank), kCount};
+         Graph graph{world.device(rank), stream.get()};
+         world[rank].all_reduce(data.span(), sum, {.stream = stream.get()});
+         graph.end();
+         if (rank == 1) return;
+         world[rank].all_reduce(data.span(), sum, {.stream = stream.get()});
+         const auto start = std::chrono::steady_clock::now();
+         EXPECT_THROW(cuda::wait(world[rank], stream.get(), 100ms), Error);
+         EXPECT_LE(std::chrono::steady_clock::now() - start, 10s);
+         EXPECT_TRUE(comes_to_an_end(world.device(rank), stream.get()));
        }))
     EXPECT_EQ(error, "");
 }

@@ -1,6 +1,8 @@
 // Collectives of the stand-in for NCCL, compared with plain loops over all ranks' values.
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <future>
 #include <numeric>
 
 #include "standin_nccl_rank.hpp"
@@ -264,6 +266,48 @@ TEST(CudaNcclStandinCollectives, MayHaveNoElements) {
     EXPECT_EQ(rank.wait(), CUDA_SUCCESS);
     EXPECT_EQ(rank.state(), ncclSuccess);
   });
+}
+
+TEST(CudaNcclStandinCalls, MayWaitForRanksThatHaveNotCalled) {
+  setenv("CUDA_STANDIN_CONNECT", "at_call", 1);
+  for (const bool blocking : {true, false}) {
+    std::promise<void> asked;
+    const std::shared_future<void> has_asked = asked.get_future().share();
+    with_ranks(
+        2,
+        [&](Rank& rank) {
+          float* const values = rank.put(std::vector<float>(10, 1.0F));
+          const auto reduce = [&] {
+            return ncclAllReduce(values, values, 10, ncclFloat, ncclSum, rank.communicator,
+                                 rank.stream());
+          };
+          const ncclResult_t enqueued = blocking ? ncclSuccess : ncclInProgress;
+          if (rank.rank == 1) {
+            has_asked.wait();
+            EXPECT_EQ(reduce(), enqueued);
+          } else if (blocking) {
+            auto result = std::async(std::launch::async, [&] {
+              rank.use();
+              return reduce();
+            });
+            EXPECT_EQ(result.wait_for(std::chrono::milliseconds{50}), std::future_status::timeout);
+            asked.set_value();
+            EXPECT_EQ(result.get(), ncclSuccess);
+          } else {
+            EXPECT_EQ(reduce(), ncclInProgress);
+            for (int i = 0; i < 3; ++i) {
+              ncclResult_t state = ncclSuccess;
+              EXPECT_EQ(ncclCommGetAsyncError(rank.communicator, &state), ncclSuccess);
+              EXPECT_EQ(state, ncclInProgress);
+            }
+            asked.set_value();
+          }
+          EXPECT_EQ(rank.state(), ncclSuccess);
+          EXPECT_EQ(rank.get(values, 10), std::vector<float>(10, 2.0F));
+        },
+        blocking);
+  }
+  unsetenv("CUDA_STANDIN_CONNECT");
 }
 
 }  // namespace

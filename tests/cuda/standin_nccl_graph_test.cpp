@@ -1,4 +1,7 @@
 // Calls of the stand-in for NCCL that streams record, and launches of them.
+#include <future>
+#include <utility>
+
 #include "standin_nccl_rank.hpp"
 
 namespace tutti::nccl_standin {
@@ -30,8 +33,8 @@ class Recording {
 };
 
 void sum(const Rank& rank, float* values) {
-  const ncclResult_t result =
-      ncclAllReduce(values, values, kGraphCount, ncclFloat, ncclSum, rank.communicator, rank.stream());
+  const ncclResult_t result = ncclAllReduce(values, values, kGraphCount, ncclFloat, ncclSum,
+                                            rank.communicator, rank.stream());
   EXPECT_TRUE(result == ncclSuccess || result == ncclInProgress) << result;
   EXPECT_EQ(rank.state(), ncclSuccess);
 }
@@ -56,7 +59,8 @@ TEST_P(CudaNcclStandinGraphs, AreLaunchedBetweenOtherCalls) {
             }
           }
           const auto n = static_cast<float>(rank.size);
-          EXPECT_EQ(rank.get(values, kGraphCount), std::vector<float>(kGraphCount, n * n * n * n * n * n));
+          EXPECT_EQ(rank.get(values, kGraphCount),
+                    std::vector<float>(kGraphCount, n * n * n * n * n * n));
           EXPECT_EQ(rank.state(), ncclSuccess);
         },
         blocking);
@@ -81,17 +85,51 @@ TEST_P(CudaNcclStandinGraphs, MayHaveGroupsOfMessages) {
   });
 }
 
-TEST(CudaNcclStandinGraph, KeepsItsCommunicatorFromBeingDestroyed) {
+/// How a communicator ends.
+using End = ncclResult_t (*)(ncclComm_t);
+class CudaNcclStandinEnds : public ::testing::TestWithParam<End> {};
+INSTANTIATE_TEST_SUITE_P(Ways, CudaNcclStandinEnds,
+                         ::testing::Values(ncclCommDestroy, ncclCommAbort));
+
+TEST_P(CudaNcclStandinEnds, WaitForTheEndOfGraphs) {
   with_ranks(1, [](Rank& rank) {
     float* const values = rank.put(std::vector<float>(kGraphCount, 1.0F));
-    Recording recording{rank.stream()};
-    sum(rank, values);
-    recording.end();
-    EXPECT_EQ(ncclCommDestroy(rank.communicator), ncclInvalidUsage);
-    rank.abort();
-    recording.launch();
-    EXPECT_EQ(rank.wait(), CUDA_SUCCESS) << "it does nothing";
+    std::future<ncclResult_t> ended;
+    {
+      Recording recording{rank.stream()};
+      sum(rank, values);
+      recording.end();
+      ended = std::async(std::launch::async,
+                         [&, communicator = std::exchange(rank.communicator, nullptr)] {
+                           rank.use();
+                           return GetParam()(communicator);
+                         });
+      EXPECT_EQ(ended.wait_for(std::chrono::milliseconds{100}), std::future_status::timeout);
+      if (GetParam() == ncclCommAbort) recording.launch();
+      EXPECT_EQ(rank.wait(), CUDA_SUCCESS) << "it does nothing";
+    }
+    EXPECT_EQ(ended.get(), ncclSuccess);
   });
+}
+
+TEST(CudaNcclStandinGraph, KeepsItsCommunicatorFromBeingFinalized) {
+  with_ranks(
+      1,
+      [](Rank& rank) {
+        float* const values = rank.put(std::vector<float>(kGraphCount, 1.0F));
+        {
+          Recording recording{rank.stream()};
+          sum(rank, values);
+          recording.end();
+          EXPECT_EQ(ncclCommFinalize(rank.communicator), ncclInProgress);
+          std::this_thread::sleep_for(std::chrono::milliseconds{100});
+          ncclResult_t state = ncclSuccess;
+          EXPECT_EQ(ncclCommGetAsyncError(rank.communicator, &state), ncclSuccess);
+          EXPECT_EQ(state, ncclInProgress);
+        }
+        EXPECT_EQ(rank.state(), ncclSuccess);
+      },
+      false);
 }
 
 TEST(CudaNcclStandinGraph, IsNotMadeOfASpoiltRecording) {
@@ -101,9 +139,9 @@ TEST(CudaNcclStandinGraph, IsNotMadeOfASpoiltRecording) {
     EXPECT_EQ(cuStreamBeginCapture(rank.stream(), CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
     sum(rank, values);
     EXPECT_EQ(rank.wait(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    EXPECT_EQ(
-        ncclAllReduce(values, values, kGraphCount, ncclFloat, ncclSum, rank.communicator, rank.stream()),
-        ncclUnhandledCudaError);
+    EXPECT_EQ(ncclAllReduce(values, values, kGraphCount, ncclFloat, ncclSum, rank.communicator,
+                            rank.stream()),
+              ncclUnhandledCudaError);
     EXPECT_EQ(cuStreamEndCapture(rank.stream(), &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     sum(rank, values);
     EXPECT_EQ(rank.get(values, kGraphCount), std::vector<float>(kGraphCount, 1.0F));

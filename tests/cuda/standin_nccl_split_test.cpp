@@ -2,6 +2,8 @@
 // NCCL.
 #include <array>
 #include <cstdint>
+#include <cstdlib>
+#include <future>
 #include <latch>
 #include <numeric>
 
@@ -161,9 +163,13 @@ class Window {
   Window& operator=(const Window&) = delete;
   ~Window() {
     EXPECT_EQ(ncclCommWindowDeregister(communicator_, window_), ncclSuccess);
-    EXPECT_EQ(ncclCommWindowDeregister(communicator_, window_), ncclInvalidArgument);
+    EXPECT_EQ(ncclCommWindowDeregister(communicator_, window_),
+              has_handle() ? ncclInvalidArgument : ncclSuccess);
     EXPECT_EQ(ncclMemFree(memory_), ncclSuccess);
   }
+
+  /// Once all ranks have registered.
+  bool has_handle() const { return window_ != nullptr; }
 
   ncclResult_t result = ncclSuccess;
 
@@ -181,14 +187,45 @@ TEST(CudaNcclStandinWindows, AreRegisteredByAllRanks) {
           const Window window{rank.communicator, 40};
           EXPECT_EQ(window.result, blocking ? ncclSuccess : ncclInProgress);
           EXPECT_EQ(rank.state(), ncclSuccess);
+          EXPECT_TRUE(window.has_handle());
         },
         blocking);
+}
+
+/// A communicator that does not block writes it when all ranks have come.
+TEST(CudaNcclStandinWindows, HaveAHandleWhenAllRanksHaveCome) {
+  std::promise<void> looked;
+  const std::shared_future<void> has_looked = looked.get_future().share();
+  with_ranks(
+      2,
+      [&](const Rank& rank) {
+        if (rank.rank == 1) has_looked.wait();
+        const Window window{rank.communicator, 40};
+        if (rank.rank == 0) {
+          EXPECT_FALSE(window.has_handle());
+          looked.set_value();
+        }
+        EXPECT_EQ(rank.state(), ncclSuccess);
+        EXPECT_TRUE(window.has_handle());
+      },
+      false);
+}
+
+TEST(CudaNcclStandinWindows, AreNoneWhereRanksDoNotSeeEachOther) {
+  setenv("CUDA_STANDIN_SYMMETRIC", "0", 1);
+  with_ranks(2, [](const Rank& rank) {
+    const Window window{rank.communicator, 40};
+    EXPECT_EQ(window.result, ncclSuccess);
+    EXPECT_FALSE(window.has_handle());
+  });
+  unsetenv("CUDA_STANDIN_SYMMETRIC");
 }
 
 TEST(CudaNcclStandinWindows, HaveOneSize) {
   with_ranks(2, [](const Rank& rank) {
     const Window window{rank.communicator, rank.rank == 0 ? std::size_t{8} : std::size_t{16}};
     EXPECT_EQ(window.result, ncclInvalidArgument);
+    EXPECT_FALSE(window.has_handle());
     EXPECT_EQ(rank.state(), ncclInvalidArgument);
   });
 }
@@ -223,7 +260,10 @@ TEST(CudaNcclStandinWindows, ArgumentsAreChecked) {
               ncclInvalidArgument);
     EXPECT_EQ(ncclCommWindowRegister(rank.communicator, memory, 4, nullptr, 0),
               ncclInvalidArgument);
-    EXPECT_EQ(ncclCommWindowDeregister(rank.communicator, nullptr), ncclInvalidArgument);
+    EXPECT_EQ(ncclCommWindowDeregister(rank.communicator, nullptr), ncclSuccess);
+    cuCtxSetCurrent(nullptr);
+    EXPECT_EQ(ncclCommWindowDeregister(rank.communicator, nullptr), ncclUnhandledCudaError);
+    rank.use();
     EXPECT_EQ(rank.state(), ncclSuccess);
   });
 }

@@ -153,6 +153,8 @@ def test_refusals(tutti):
             (4, "libnccl.so.2: file too short", [], {"LD_LIBRARY_PATH": lonely}),
             (4, "CUDA_ERROR_NO_DEVICE", [], {"CUDA_STANDIN_DEVICES": "0"}),
             (4, "ranks 0 and 1 have the same GPU", [], {"CUDA_STANDIN_DEVICES": "1"}),
+            (4, "before (the ranks of a host take its GPUs in turn: start no more of them than it has)", [],
+             {"CUDA_STANDIN_DEVICES": "1"}),
             (2, "the probe is one of memory of the host", ["-C", "all_reduce", "-a", "probe"], {}),
             (2, "leave it out beside --memory cuda", ["--segment", "64K"], {}),
             (2, "messages over the host cannot be captured", ["--memory", "cuda:host", "--graph"], {}),

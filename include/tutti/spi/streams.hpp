@@ -158,8 +158,8 @@ class TUTTI_API StreamTransport {
   /// the same.
   virtual void deallocate(std::byte* data, Stream stream) noexcept = 0;
   /// Allocates what messages move best. Collective. @param bytes more than zero, equal on all
-  /// ranks. @return device memory, zeroed, aligned to 64 bytes, which may outlive this. Throws
-  /// std::bad_alloc, Error.
+  /// ranks. @return device memory, zeroed, aligned to 64 bytes, which may outlive this. Throws, on
+  /// all ranks alike, Error, also where there is no more memory.
   [[nodiscard]] virtual std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) = 0;
 
   /// Enqueues messages that all start at once, and end before what is enqueued next begins. Between

@@ -14,7 +14,7 @@ struct Seat;
 
 /// What a rank tells all others.
 struct Note {
-  enum class Purpose : std::uint64_t { split, window };
+  enum class Purpose : std::uint64_t { split, window, call };
 
   Purpose purpose{};
   std::int64_t color = 0;  ///< Of a split, as NCCL takes it.

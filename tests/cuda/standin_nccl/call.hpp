@@ -52,6 +52,15 @@ ncclResult_t call_on(std::string_view function, ncclComm_t handle, Body body) no
   return call(function, [&] { return body(library().communicators.find(handle)); });
 }
 
+/// The same where a context has to be current.
+template <class Body>
+ncclResult_t call_in_context(std::string_view function, ncclComm_t handle, Body body) noexcept {
+  return call_on(function, handle, [&](const auto& communicator) {
+    require_context();
+    return body(communicator);
+  });
+}
+
 /// @return a stream of the runtime as one of the driver, which it is.
 inline CUstream stream_of(cudaStream_t stream) noexcept {
   return stream;

@@ -5,17 +5,19 @@
 #include <utility>
 
 #include "failure.hpp"
+#include "faults.hpp"
 #include "library.hpp"
 
 namespace tutti::nccl_standin {
 
 Communicator::Communicator(Seating seating, const Device& device, bool blocking,
                            std::string_view maker)
-    : blocking_{blocking}, device_{device}, maker_{maker},
+    : blocking_{blocking}, device_{device}, maker_{maker}, is_to_meet_{setting("CONNECT") ==
+                                                                       "at_call"},
       connecting_{[this, seating = std::move(seating)] { connect(seating); }} {}
 
 Communicator::~Communicator() {
-  abort();
+  end();
 }
 
 void Communicator::connect(const Seating& seating) noexcept {
@@ -61,7 +63,7 @@ ncclResult_t Communicator::state() {
   lock.lock();
   if (phase_ == Phase::finalized) check_context(lock);
   if (error_ != ncclSuccess) return error_;
-  if (phase_ == Phase::finalized && !pending_.empty()) return ncclInProgress;
+  if (phase_ == Phase::finalized && (!pending_.empty() || recorded_ > 0)) return ncclInProgress;
   return std::exchange(announced_, false) ? ncclInProgress : ncclSuccess;
 }
 
@@ -100,8 +102,11 @@ ncclResult_t Communicator::enqueue(std::shared_ptr<Communicator> communicator,
     if (result != CUDA_SUCCESS) self.remove_launch(launch);
     check(result, "cuLaunchHostFunc");
   }
-  const std::scoped_lock lock{self.mutex_};
+  const bool meets = self.meet_once();
+  std::unique_lock lock{self.mutex_};
   self.announced_ = !self.blocking_;
+  lock.unlock();
+  if (meets) return self.wait_until_agreed();
   return self.blocking_ ? ncclSuccess : ncclInProgress;
 }
 
@@ -134,6 +139,7 @@ void Communicator::record(std::unique_ptr<Recorded> recorded, CUstream stream) {
     const std::unique_ptr<Recorded> ended{static_cast<Recorded*>(what)};
     const std::scoped_lock lock{ended->communicator->mutex_};
     --ended->communicator->recorded_;
+    ended->communicator->changed_.notify_all();
   };
   {
     const std::scoped_lock lock{recorded->communicator->mutex_};
@@ -191,6 +197,7 @@ void Communicator::wait_until_idle(std::unique_lock<std::mutex>& lock) {
   constexpr std::chrono::milliseconds kPatience{100};
   const auto idle = [this] { return pending_.empty() || mesh_.is_stopped(); };
   while (!changed_.wait_for(lock, kPatience, idle)) check_context(lock);
+  changed_.wait(lock, [this] { return recorded_ == 0; });
 }
 
 // What is enqueued in a context that has failed is never done.
@@ -216,7 +223,6 @@ void Communicator::destroy() {
   std::unique_lock lock{mutex_};
   require(phase_ != Phase::connecting, ncclInvalidArgument,
           "the communicator is destroyed while it connects");
-  require(recorded_ == 0, ncclInvalidUsage, "graphs have operations of the communicator");
   wait_until_idle(lock);
   const bool failed = error_ != ncclSuccess;
   lock.unlock();
@@ -225,6 +231,16 @@ void Communicator::destroy() {
 }
 
 void Communicator::abort() {
+  mesh_.stop();
+  {
+    std::unique_lock lock{mutex_};
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return recorded_ == 0; });
+  }
+  end();
+}
+
+void Communicator::end() {
   mesh_.stop();
   std::unique_lock lock{mutex_};
   changed_.notify_all();

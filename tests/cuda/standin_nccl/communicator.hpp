@@ -2,6 +2,7 @@
 /// A communicator: one rank's connections, and what it has enqueued on streams.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -67,21 +68,24 @@ class Communicator {
 
   /// From now on nothing can be enqueued. @return ncclInProgress if this does not block.
   ncclResult_t finalize();
-  /// Waits for what is enqueued, and tells the peers that this rank leaves. Throws Failure if it is
-  /// still connecting, or if graphs have operations of it, for which NCCL would wait without end.
+  /// Waits for what is enqueued and for the end of graphs that have operations of it, and tells the
+  /// peers that this rank leaves. Throws Failure if it is still connecting.
   void destroy();
   /// Begins to end everything.
   void stop() noexcept { mesh_.stop(); }
-  /// Ends everything. Host functions have ended when this returns, and later ones do nothing.
+  /// Ends everything. Host functions have ended when this returns, and later ones do nothing. As
+  /// NCCL's, it waits for the end of graphs that have operations of it.
   void abort();
+  /// The same, but waits for no graph: when the process ends.
+  void end();
 
   /// What ncclCommSplit makes; it has no seat without a colour.
   std::shared_ptr<Communicator> split(int color, int key, bool blocking);
   /// Keeps a communicator that has no seat as long as it may be needed.
   void keep(std::shared_ptr<Communicator> other);
-  /// Lets all ranks register a window of that size.
-  void register_window(std::size_t bytes);
-  /// @return ncclInProgress for one that does not block, else what became of windows.
+  /// Lets all ranks register a window of that size. @param then called when they all have.
+  void register_window(std::size_t bytes, const std::function<void()>& then);
+  /// @return ncclInProgress for one that does not block, else what became of what ranks agree on.
   ncclResult_t wait_until_agreed();
 
   Tokens& registrations() noexcept { return registrations_; }
@@ -100,8 +104,12 @@ class Communicator {
   void connect(const Seating& seating) noexcept;
   bool is_connecting() const;
   bool is_agreeing();
+  void agree_apart(const Note& own, const std::function<void()>& then);
+  bool meet_once();
   std::uint64_t begin_agreement();
-  std::vector<Note> agree(std::uint64_t ticket, const Note& own, const Mesh& other);
+  std::vector<Note> agree(
+      std::uint64_t ticket, const Note& own, const Mesh& other,
+      const std::function<void()>& then = [] {});
   void fail(const Failure& failure);
   static void* add_launch(std::shared_ptr<Communicator> communicator,
                           std::vector<Operation> operations);
@@ -117,6 +125,7 @@ class Communicator {
   const bool blocking_;
   const Device device_;
   const std::string_view maker_;
+  std::atomic<bool> is_to_meet_;  ///< Before its first call.
   Mesh mesh_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -26,7 +26,8 @@ std::uint64_t Communicator::begin_agreement() {
 }
 
 // Each is told of once all those before it have ended, in whatever way.
-std::vector<Note> Communicator::agree(std::uint64_t ticket, const Note& own, const Mesh& other) {
+std::vector<Note> Communicator::agree(std::uint64_t ticket, const Note& own, const Mesh& other,
+                                      const std::function<void()>& then) {
   std::unique_lock lock{mutex_};
   changed_.wait(lock, [&] { return agreement_ == ticket; });
   lock.unlock();
@@ -35,6 +36,7 @@ std::vector<Note> Communicator::agree(std::uint64_t ticket, const Note& own, con
   try {
     notes = mesh_.tell(own, other);
     require_agreement(notes);
+    then();
   } catch (const Failure& error) {
     failure = error;
     fail(error);
@@ -66,11 +68,22 @@ void Communicator::keep(std::shared_ptr<Communicator> other) {
   kept_.push_back(std::move(other));
 }
 
-void Communicator::register_window(std::size_t bytes) {
-  const Note own{.purpose = Note::Purpose::window, .bytes = bytes, .name = {}};
-  const auto run = [this, own, ticket = begin_agreement()] {
+void Communicator::register_window(std::size_t bytes, const std::function<void()>& then) {
+  agree_apart({.purpose = Note::Purpose::window, .bytes = bytes, .name = {}}, then);
+}
+
+// Whether this is the first call, and such calls connect.
+bool Communicator::meet_once() {
+  if (!is_to_meet_.exchange(false)) return false;
+  agree_apart({.purpose = Note::Purpose::call, .name = {}}, [] {});
+  return true;
+}
+
+// In a thread of its own.
+void Communicator::agree_apart(const Note& own, const std::function<void()>& then) {
+  const auto run = [this, own, then, ticket = begin_agreement()] {
     try {
-      agree(ticket, own, mesh_);
+      agree(ticket, own, mesh_, then);
     } catch (const Failure&) {
       return;  // the state tells of it
     }

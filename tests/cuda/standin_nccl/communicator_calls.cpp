@@ -70,22 +70,23 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t* state) {
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t handle) {
-  return call_on(__func__, handle,
-                 [](const auto& communicator) { return communicator->finalize(); });
+  return call_in_context(__func__, handle,
+                         [](const auto& communicator) { return communicator->finalize(); });
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t handle) {
-  return call_on(__func__, handle, [&](const auto& communicator) {
+  return call_in_context(__func__, handle, [&](const auto& communicator) {
     communicator->destroy();
     library().communicators.remove(handle);
     return ncclSuccess;
   });
 }
 
-// Frees what belongs to it, windows too, which cannot be given back any more.
+// Frees what belongs to it, registrations too, which cannot be given back any more.
 ncclResult_t ncclCommAbort(ncclComm_t handle) {
-  return call_on(__func__, handle, [&](const auto& communicator) {
+  return call_in_context(__func__, handle, [&](const auto& communicator) {
     communicator->abort();
+    library().registrations -= communicator->registrations().clear();
     library().windows -= communicator->windows().clear();
     library().communicators.remove(handle);
     return ncclSuccess;

@@ -23,6 +23,12 @@ Device current_device() {
   return device;
 }
 
+void require_context() {
+  CUcontext context = nullptr;
+  check(cuCtxGetCurrent(&context), "cuCtxGetCurrent");
+  require(context != nullptr, ncclUnhandledCudaError, "no context is current");
+}
+
 ContextScope::ContextScope(CUcontext context) {
   check(cuCtxGetCurrent(&before_), "cuCtxGetCurrent");
   check(cuCtxSetCurrent(context), "cuCtxSetCurrent");

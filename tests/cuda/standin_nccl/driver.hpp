@@ -21,6 +21,10 @@ struct Device {
 /// @return the device that is current for this thread; throws Failure if there is none.
 Device current_device();
 
+/// Throws Failure if no context is current for this thread: the CUDA runtime, by which NCCL looks
+/// at its device, would make one of device 0.
+void require_context();
+
 /// Throws Failure if a call of the driver has failed. @param call its name.
 void check(CUresult result, const char* call);
 

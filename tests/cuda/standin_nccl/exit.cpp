@@ -23,6 +23,7 @@ void write_leaks(const Library& state, std::ostream& out) {
   for (const auto& communicator : state.communicators.all()) out << communicator->maker() << '\n';
   for (std::size_t i = state.memory.size(); i > 0; --i) out << "ncclMemAlloc\n";
   for (int i = state.operators; i > 0; --i) out << "ncclRedOpCreatePreMulSum\n";
+  for (int i = state.registrations; i > 0; --i) out << "ncclCommRegister\n";
   for (int i = state.windows; i > 0; --i) out << "ncclCommWindowRegister\n";
 }
 
@@ -36,7 +37,7 @@ void write_leaks(const Library& state, std::ostream& out) {
   if (std::ofstream file = file_of("CALLS"); file.is_open()) state.calls.write(file);
   const auto communicators = state.communicators.all();
   for (const auto& communicator : communicators) communicator->stop();  // they wait for each other
-  for (const auto& communicator : communicators) communicator->abort();
+  for (const auto& communicator : communicators) communicator->end();
 }
 
 }  // namespace

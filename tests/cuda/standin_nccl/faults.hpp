@@ -18,7 +18,9 @@ namespace tutti::nccl_standin {
 /// calls and what was not given back; %p in their names is the number of the process.
 /// CUDA_STANDIN_NCCL_VERSION: what ncclGetVersion tells, such as 21800; see CMakeLists.txt for a
 /// library that has no newer functions. CUDA_STANDIN_SHARE_DEVICE: 1 lets ranks of one communicator
-/// have the same device.
+/// have the same device. CUDA_STANDIN_SYMMETRIC: 0 gives out no windows, as NCCL where ranks do not
+/// see each other's memory. CUDA_STANDIN_CONNECT: "at_call" has the first call of a communicator in
+/// progress until all its ranks have called, as NCCL connects those that exchange something.
 /// @param name such as "FAULT". @return the value of that variable, or an empty text.
 std::string setting(std::string_view name);
 

@@ -61,8 +61,9 @@ struct Library {
   Communicators communicators;
   Launches launches;
   Allocations memory;
-  std::atomic<int> operators{0};  ///< From ncclRedOpCreatePreMulSum, and not destroyed.
-  std::atomic<int> windows{0};    ///< From ncclCommWindowRegister, and not deregistered.
+  std::atomic<int> operators{0};      ///< From ncclRedOpCreatePreMulSum, and not destroyed.
+  std::atomic<int> registrations{0};  ///< From ncclCommRegister, and not deregistered.
+  std::atomic<int> windows{0};        ///< From ncclCommWindowRegister, and not deregistered.
 };
 
 /// It is never destroyed: streams may be using it to the very end.

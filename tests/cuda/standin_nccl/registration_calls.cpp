@@ -29,32 +29,38 @@ Scale scale_of(const void* scalar, ncclDataType_t datatype, ncclScalarResidence_
 
 ncclResult_t ncclCommRegister(const ncclComm_t handle, void* buffer, size_t bytes,
                               void** registration) {
-  return call_on(__func__, handle, [&](const auto& communicator) {
+  return call_in_context(__func__, handle, [&](const auto& communicator) {
     require(buffer != nullptr && bytes > 0 && registration != nullptr, ncclInvalidArgument,
             "there is nothing to register");
     *registration = communicator->registrations().add();
+    ++library().registrations;
     return ncclSuccess;
   });
 }
 
 ncclResult_t ncclCommDeregister(const ncclComm_t handle, void* registration) {
-  return call_on(__func__, handle, [&](const auto& communicator) {
+  return call_in_context(__func__, handle, [&](const auto& communicator) {
+    if (registration == nullptr) return ncclSuccess;
     require(communicator->registrations().remove(registration), ncclInvalidArgument,
             "there is no such registration");
+    --library().registrations;
     return ncclSuccess;
   });
 }
 
-// All ranks take part.
+// All ranks take part, and the handle is there when they all have, as of NCCL.
 ncclResult_t ncclCommWindowRegister(ncclComm_t handle, void* buffer, size_t bytes,
                                     ncclWindow_t* window, int flags) {
-  const ncclResult_t result = call_on(__func__, handle, [&](const auto& communicator) {
+  const ncclResult_t result = call_in_context(__func__, handle, [&](const auto& communicator) {
     require(window != nullptr, ncclInvalidArgument, "the window is null");
+    *window = nullptr;
     require_window(buffer, bytes, flags);
+    if (setting("SYMMETRIC") == "0") return ncclSuccess;
     communicator->require_ready();
-    communicator->register_window(bytes);
-    *window = static_cast<ncclWindow_t>(communicator->windows().add());
-    ++library().windows;
+    communicator->register_window(bytes, [window, &windows = communicator->windows()] {
+      *window = static_cast<ncclWindow_t>(windows.add());
+      ++library().windows;
+    });
     group().start();
     group().add(communicator);
     return group().end();
@@ -64,7 +70,8 @@ ncclResult_t ncclCommWindowRegister(ncclComm_t handle, void* buffer, size_t byte
 }
 
 ncclResult_t ncclCommWindowDeregister(ncclComm_t handle, ncclWindow_t window) {
-  return call_on(__func__, handle, [&](const auto& communicator) {
+  return call_in_context(__func__, handle, [&](const auto& communicator) {
+    if (window == nullptr) return ncclSuccess;
     require(communicator->windows().remove(window), ncclInvalidArgument, "there is no such window");
     --library().windows;
     return ncclSuccess;

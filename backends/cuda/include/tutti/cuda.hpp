@@ -16,12 +16,14 @@ namespace tutti::inline v0::cuda {
 
 /// How a GPU is attached.
 struct Options {
-  /// Which one, as cudaGetDevice counts them; -1: the calling thread's current one, or else the
-  /// only one that the process sees.
+  /// Which one, as cudaGetDevice counts them; -1: that of the context which is current in the
+  /// calling thread, or else the only one that the process sees. Before CUDA 12 cudaSetDevice makes
+  /// no context current; cudaFree(0) after it does.
   int device = -1;
   /// What messages between GPUs go by: "nccl"; or "host", over the transport that the communicator
   /// has anyway, which needs no NCCL. Then they go through pinned memory of the host, up to 32 MiB
-  /// for each communicator; a CUDA-aware MPI takes them as they are. Equal on all ranks.
+  /// for each communicator of up to 2048 ranks; a CUDA-aware MPI takes those of more than 4000
+  /// bytes as they are. Equal on all ranks.
   std::string_view transport = "nccl";
   /// Over NCCL: whether peers, all of one host, see memory of `allocate`, by CUDA IPC and peer
   /// access, for calls with Options::visible; it is then not symmetric for NCCL. Over the host
@@ -31,20 +33,23 @@ struct Options {
   /// that differ are then Error{mismatch} on all ranks, and each costs a small all_gather of the
   /// host. Without it they wait for each other until `wait` gives up. Equal on all ranks.
   bool compare_calls = false;
-  /// How long NCCL's start, and its end, may take. Over the host: how long the end of the
-  /// communicator waits for calls that are not done, and then until other processes of the host,
-  /// which see memory of this GPU, end theirs too.
+  /// How long NCCL's start may take, and at its end calls that are not done; what is aborted then,
+  /// and has not ended in 2 s, such as where there are CUDA graphs of the communicator, ends in a
+  /// thread of its own. Over the host: how long the end of the communicator waits for calls that
+  /// are not done, and then until other processes of the host, which see memory of this GPU, end
+  /// theirs too.
   Duration timeout = std::chrono::seconds{60};
 };
 
 /// Attaches a GPU on each rank, so that the communicator takes calls with Options::stream: our
 /// algorithms then run on the GPU, as messages and kernels of our own, in the order of the stream,
-/// and the host waits for nothing. Collective, over the host's transport. Calls without a stream
-/// are the host's as before, and refuse memory of the GPU. Groups and splits of it have the same
-/// GPU.
-/// @param world of ranks, no two of which have the same GPU unless messages go by "host"; then it
-/// can be divided, and its transport may be called by a thread of ours: over an MPI that needs
-/// MPI_THREAD_MULTIPLE. @param options see Options.
+/// and the host waits for nothing, but: over NCCL the first call to a rank waits on the host, up to
+/// the timeout of the communicator, until that one calls too. Collective, over the host's
+/// transport. Calls without a stream are the host's as before, and refuse memory of the GPU. Groups
+/// and splits of it have the same GPU.
+/// @param world of ranks, which can be divided. Over NCCL no two ranks have the same GPU; by "host"
+/// the transport may be called by a thread of ours: over an MPI that needs MPI_THREAD_MULTIPLE.
+/// @param options see Options.
 /// Throws, on all ranks alike, Error{transport} that says which rank lacks what: the driver, a GPU,
 /// NCCL 2.18 or newer; Error{invalid_argument} that names two ranks with one GPU, a GPU that is not
 /// there, or what the communicator cannot; Error{mismatch} where ranks differ in
@@ -56,7 +61,8 @@ TUTTI_API void attach(Communicator& world, const Options& options = {});
 /// not for ever: where another rank fails, or the timeout passes, all that is under way is aborted,
 /// so that the stream goes on, and the communicator has failed.
 /// @param world to which a GPU is attached. @param stream as Options::stream of its calls. @param
-/// timeout how long to wait. Throws Error{invalid_argument, timeout, peer_dead, transport}.
+/// timeout how long to wait. Throws Error{invalid_argument, timeout, peer_dead, aborted,
+/// transport}.
 TUTTI_API void wait(Communicator& world, Stream stream,
                     Duration timeout = std::chrono::seconds{300});
 
@@ -66,10 +72,14 @@ TUTTI_API void wait(Communicator& world, Stream stream,
                                                                   std::size_t bytes);
 /// Allocates memory that NCCL moves best: registered with it, and, where it has that, symmetric
 /// (ncclCommWindowRegister), or that peers see, see Options::visible. Collective. The host cannot
-/// touch the elements.
+/// touch the elements. The buffer has to live until all calls on it are done, as after `wait`: NCCL
+/// unmaps its memory at once, and other memory ends, as by cudaFree, when its GPU has done all,
+/// which may wait for ranks that are threads of the same process.
 /// @tparam T type of the elements. @param world to which a GPU is attached. @param count of
-/// elements, equal on all ranks. @return them, zeroed, in memory of the GPU. Throws std::bad_alloc,
-/// Error{invalid_argument, transport}.
+/// elements, equal on all ranks. @return them, zeroed, in memory of the GPU. Throws, on all ranks
+/// alike, Error{transport} that says which rank's GPU has no more memory, Error{mismatch} where
+/// they allocate different amounts; Error{invalid_argument, timeout}; std::bad_alloc where no
+/// memory is that large. Not within a batch.
 template <class T>
 [[nodiscard]] Buffer<T> allocate(Communicator& world, std::size_t count) {
   return Buffer<T>{allocate_bytes(world, Buffer<T>::bytes_of(count)), count, false};

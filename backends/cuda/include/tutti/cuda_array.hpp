@@ -39,7 +39,10 @@ class TUTTI_API DeviceBytes {
 /// memory of the host, and arrive on the current GPU of the rank that decodes them. A Codec reads
 /// and writes them after what was enqueued on the default stream of that GPU; what another stream
 /// does with them has to be done before. Where sizes are known beforehand, calls on streams move
-/// arrays without the host. Not while the thread captures a graph.
+/// arrays without the host. Not while the thread captures a graph. Each array looks the driver up
+/// by itself, so few large ones are better than many small ones. Its end waits for what its GPU
+/// does, as cudaFree: where ranks are threads of one process, not while that waits for a rank that
+/// only goes on after it.
 /// @tparam T a flat type.
 template <Flat T>
 class Array {
