@@ -157,36 +157,38 @@ void DevicePeers::store(CUdeviceptr to, std::uint64_t value, Stream stream) cons
                "tell a peer of a message");
 }
 
-void DevicePeers::await_flag(CUdeviceptr flag, Stream stream) const {
+/// Addresses are below 2^63, so that they count as greater than zero.
+void DevicePeers::await_some(CUdeviceptr cell, Stream stream) const {
   const Driver& driver = device_->driver();
-  driver.check(driver.calls().wait_64(on(stream), flag, 1, CU_STREAM_WAIT_VALUE_EQ),
+  driver.check(driver.calls().wait_64(on(stream), cell, 1, CU_STREAM_WAIT_VALUE_GEQ),
                "have a stream wait for a peer");
 }
 
+/// One store: a GPU may reorder what others store to its memory, and guarantees only that work
+/// behind a wait sees what ended the wait.
 void DevicePeers::announce(Rank peer, const std::byte* data, Stream stream) {
   const Device::Current current{*device_};
   const SharedRegion* const region = region_of(data, 1);
   expects(region != nullptr, "what is announced peers see");
   const CUdeviceptr seen = region->seen_by(peer) + (address_of(data) - region->own());
-  store(box_of(peer, offsetof(Box, address)), seen, stream);
-  store(box_of(peer, offsetof(Box, is_there)), 1, stream);
+  store(box_of(peer, offsetof(Box, message)), seen, stream);
 }
 
 void DevicePeers::await(Rank peer, Stream stream) {
   const Device::Current current{*device_};
-  await_flag(own_box(peer, offsetof(Box, is_there)), stream);
+  await_some(own_box(peer, offsetof(Box, message)), stream);
 }
 
-/// The flag is taken down before the peer may put it up again.
+/// The message is taken out before the peer may announce another one.
 void DevicePeers::release(Rank peer, Stream stream) {
   const Device::Current current{*device_};
-  store(own_box(peer, offsetof(Box, is_there)), 0, stream);
+  store(own_box(peer, offsetof(Box, message)), 0, stream);
   store(box_of(peer, offsetof(Box, was_read)), 1, stream);
 }
 
 void DevicePeers::await_release(Rank peer, Stream stream) {
   const Device::Current current{*device_};
-  await_flag(own_box(peer, offsetof(Box, was_read)), stream);
+  await_some(own_box(peer, offsetof(Box, was_read)), stream);
   store(own_box(peer, offsetof(Box, was_read)), 0, stream);
 }
 
@@ -195,7 +197,7 @@ void DevicePeers::fold(const Fold& work, std::span<const PeerOperand> peers, Str
   std::vector<PeerPlace> places;
   for (const auto& [operand, peer, offset] : peers)
     places.push_back({.operand = operand,
-                      .cell = reinterpret_cast<void*>(own_box(peer, offsetof(Box, address))),
+                      .cell = reinterpret_cast<void*>(own_box(peer, offsetof(Box, message))),
                       .offset = offset});
   enqueue_fold(*device_, work, places, on(stream));
 }
@@ -220,12 +222,11 @@ void DevicePeers::store_beside(CUdeviceptr to, std::uint64_t value) const noexce
   device_->driver().calls().write_64(side_.stream, to, value, CU_STREAM_WRITE_VALUE_DEFAULT);
 }
 
-/// Streams take flags down again, so it is called again and again. What they read then is anything,
-/// but memory: no message is longer than the scratch.
+/// Streams set these to zero again, so it is called again and again. What they read then is
+/// anything, but memory: no message is longer than the scratch.
 void DevicePeers::let_go() const noexcept {
   for (Rank peer = 0; peer < ranks_.size(); ++peer) {
-    store_beside(own_box(peer, offsetof(Box, address)), scratch_.own());
-    store_beside(own_box(peer, offsetof(Box, is_there)), 1);
+    store_beside(own_box(peer, offsetof(Box, message)), scratch_.own());
     store_beside(own_box(peer, offsetof(Box, was_read)), 1);
   }
   device_->driver().calls().synchronize(side_.stream);

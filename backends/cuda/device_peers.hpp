@@ -27,7 +27,7 @@ class DevicePeers final : public StreamPeers {
   /// processes see this rank's memory no more. Throws as SharedRegion.
   DevicePeers(std::shared_ptr<const Device> device, Communicator ranks, std::size_t scratch,
               Duration patience);
-  /// @return what calls on such memory are assumed to cost: a kernel and three stores that a stream
+  /// @return what calls on such memory are assumed to cost: a kernel and two stores that a stream
   /// waits for, and what GPUs read of each other.
   [[nodiscard]] static LinkCosts costs() noexcept {
     return {.alpha = 8'000'000'000, .beta = 20'000, .gamma = 1'000, .fuses = true};
@@ -66,8 +66,7 @@ class DevicePeers final : public StreamPeers {
  private:
   /// What a rank and one of its peers tell each other, in memory of the former: one cache line.
   struct alignas(64) Box {
-    std::uint64_t address = 0;     // of the peer's message, as seen here
-    std::uint64_t is_there = 0;    // whether there is one
+    std::uint64_t message = 0;     // the address of the peer's, as seen here; 0: there is none
     std::uint64_t was_read = 0;    // whether the peer has read what it was told of
     std::uint64_t has_failed = 0;  // whether the peer has failed, so that what it told is wrong
   };
@@ -81,7 +80,7 @@ class DevicePeers final : public StreamPeers {
   [[nodiscard]] CUdeviceptr own_box(Rank peer, std::size_t member) const;
   [[nodiscard]] CUdeviceptr box_of(Rank peer, std::size_t member) const;
   void store(CUdeviceptr to, std::uint64_t value, Stream stream) const;
-  void await_flag(CUdeviceptr flag, Stream stream) const;
+  void await_some(CUdeviceptr cell, Stream stream) const;
   [[nodiscard]] SharedRegion* find_free(std::size_t bytes);
   void clear(CUdeviceptr data, std::size_t bytes) const;
   [[nodiscard]] bool is_captured(Stream stream) const;

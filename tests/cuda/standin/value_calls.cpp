@@ -48,6 +48,9 @@ template <class T>
 CUresult write_value(int device, CUdeviceptr address, T value) {
   T* const place = reach<T>(device, address);
   if (place == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
+  Memory& memory = driver().memory;
+  if (const int owner = memory.device_of(address); owner >= 0 && owner != device && sizeof(T) == 8)
+    memory.remote_writes().note(address, std::atomic_ref<T>{*place}.load(), value);
   std::atomic_ref<T>{*place}.store(value);
   return CUDA_SUCCESS;
 }
@@ -59,7 +62,9 @@ CUresult wait_for_value(const Stream& on, int device, CUdeviceptr address, T val
   for (Patience patience; !on.is_in_vain(); patience.wait()) {
     T* const place = reach<T>(device, address);
     if (place == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
-    if (holds(std::atomic_ref<T>{*place}.load(), value, condition)) return CUDA_SUCCESS;
+    if (!holds(std::atomic_ref<T>{*place}.load(), value, condition)) continue;
+    driver().memory.remote_writes().settle(address);
+    return CUDA_SUCCESS;
   }
   return CUDA_SUCCESS;
 }
