@@ -114,11 +114,11 @@ std::shared_ptr<std::byte> DevicePeers::allocate(std::size_t bytes) {
 }
 
 /// Calls on two streams would tell each other's peers the same things. In a graph it is the
-/// program that keeps launches apart.
+/// program that keeps launches apart. A stream that has ended may be followed by another one with
+/// the same handle, so that handles are not compared.
 void DevicePeers::begin(Stream stream) {
   lent_ = 0;
-  if (before_ && current_.handle() != stream.handle() && !is_captured(stream))
-    before_->hold(on(stream));
+  if (before_ && !is_captured(stream)) before_->hold(on(stream));
   current_ = stream;
 }
 

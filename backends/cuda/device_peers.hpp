@@ -108,7 +108,7 @@ class DevicePeers final : public StreamPeers {
   Duration patience_;
   bool is_aborted_ = false;
   Stream current_{};                 // of the call
-  std::unique_ptr<Event> before_{};  // the end of the call before, if it is in no graph
+  std::unique_ptr<Event> before_{};  // the end of the last call that is in no graph
 };
 
 }  // namespace tutti::inline v0::cuda

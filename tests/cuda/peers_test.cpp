@@ -15,6 +15,7 @@
 #include "device_buffers.hpp"
 #include "gpu_world.hpp"
 #include "graph.hpp"
+#include "host_world.hpp"
 #include "tests/executor/rows.hpp"
 #include "tests/runtime/worlds.hpp"
 
@@ -161,6 +162,28 @@ TEST(GpuPeerCalls, ComeAfterThoseOfOtherStreams) {
     wait_for_stream(own.world, two.get(), 20s);
     own.memory->copy(raw.data(), seen.get(), raw.size());
     EXPECT_EQ(host, std::vector<float>(kCount, 1024.0F));
+  });
+}
+
+/// Also where one that is captured came in between, on the same stream.
+TEST(GpuPeerCalls, ComeAfterThoseBeforeACapture) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  on_peers(2, [](Own& own) {
+    constexpr std::size_t kCount = 5'000;
+    const OwnStream one{*own.device};
+    const OwnStream two{*own.device};
+    const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
+    const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
+    Barrier barrier{*own.device, one.get()};
+    own.world.all_reduce(data, sum, {.visible = true, .stream = one.get()});
+    Graph graph{*own.device, two.get()};
+    own.world.all_reduce(data, sum, {.visible = true, .stream = two.get()});
+    graph.end();
+    own.world.all_reduce(data, sum, {.visible = true, .stream = two.get()});
+    EXPECT_FALSE(comes_to_an_end(*own.device, two.get(), 50ms));
+    own.world.barrier();
+    barrier.open();
+    wait_for_stream(own.world, two.get(), 20s);
   });
 }
 
