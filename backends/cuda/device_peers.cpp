@@ -43,12 +43,18 @@ DevicePeers::~DevicePeers() {
 
 /// The streams of calls access memory of peers. The program may have ended them.
 void DevicePeers::finish_calls() noexcept {
+  if (!await_calls()) let_streams_go([this] { return has_passed(*before_); });
+}
+
+/// @return whether the calls so far, but for those in graphs, are done in time.
+bool DevicePeers::await_calls() noexcept {
   const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
   const Duration deadline = deadline_after(now(), is_aborted_ ? Duration::zero() : patience_);
   while (before_ && !has_passed(*before_)) {
-    if (now() >= deadline) return let_streams_go([this] { return has_passed(*before_); });
+    if (now() >= deadline) return false;
     std::this_thread::sleep_for(kNap);
   }
+  return true;
 }
 
 /// A GPU that does nothing any more has passed all.
@@ -86,10 +92,13 @@ const SharedRegion* DevicePeers::region_of(const std::byte* data,
   return found == owned_.end() ? nullptr : found->region.get();
 }
 
-/// What all ranks have dropped. The first that is large enough and not too large.
+/// What all ranks have dropped, and no call uses any more. The first that is large enough and not
+/// too large.
 SharedRegion* DevicePeers::find_free(std::size_t bytes) {
   std::vector<std::uint8_t> is_used(owned_.size());
   for (std::size_t i = 0; i < owned_.size(); ++i) is_used[i] = owned_[i].user.expired() ? 0 : 1;
+  if (std::ranges::find(is_used, 0) != is_used.end() && !await_calls())
+    std::ranges::fill(is_used, std::uint8_t{1});
   ranks_.all_reduce(is_used, max);
   for (std::size_t i = 0; i < owned_.size(); ++i) {
     SharedRegion& region = *owned_[i].region;

@@ -37,8 +37,8 @@ class DevicePeers final : public StreamPeers {
   ~DevicePeers() override;
 
   /// Collective. @param bytes more than zero, equal on all ranks. @return memory that peers see,
-  /// zeroed; when all ranks have dropped theirs it is given to whoever asks for as much. Throws
-  /// Error.
+  /// zeroed; when all ranks have dropped theirs it is given to whoever asks for as much, once the
+  /// calls so far are done, for which this waits; not for those in graphs. Throws Error.
   [[nodiscard]] std::shared_ptr<std::byte> allocate(std::size_t bytes);
 
   [[nodiscard]] std::size_t scratch_bytes() const noexcept override { return scratch_.bytes(); }
@@ -87,6 +87,7 @@ class DevicePeers final : public StreamPeers {
   void store_beside(CUdeviceptr to, std::uint64_t value) const noexcept;
   void let_go() const noexcept;
   [[nodiscard]] static bool has_passed(Event& event) noexcept;
+  [[nodiscard]] bool await_calls() noexcept;
   template <class HaveGone>
   void let_streams_go(HaveGone have_gone) noexcept;
   void await_processes() noexcept;

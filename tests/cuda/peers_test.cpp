@@ -3,6 +3,7 @@
 #include <barrier>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -216,6 +217,36 @@ TEST(GpuPeerMemory, IsUsedAgain) {
     EXPECT_EQ(own.streams->allocate_registered(4000).get(), first);
     if (own.world.rank() == 0) two.reset();  // not the other rank's
     EXPECT_NE(own.streams->allocate_registered(8192).get(), first);
+  });
+}
+
+/// What a call still has to read is not given to anybody else, who would find it zeroed.
+TEST(GpuPeerMemory, IsUsedAgainBehindTheCallsSoFar) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  on_peers(2, [](Own& own) {
+    constexpr std::size_t kCount = 5'000;
+    constexpr std::size_t kSize = kCount * sizeof(float);
+    const OwnStream stream{*own.device};
+    const auto to = own.streams->allocate_registered(kSize);
+    auto from = own.streams->allocate_registered(kSize);
+    std::vector<float> host(kCount, 1.0F);
+    const std::span raw = std::as_writable_bytes(std::span{host});
+    own.memory->copy(from.get(), raw.data(), raw.size());
+    Barrier barrier{*own.device, stream.get()};
+    own.world.all_reduce(std::span{reinterpret_cast<const float*>(from.get()), kCount},
+                         std::span{reinterpret_cast<float*>(to.get()), kCount}, sum,
+                         {.visible = true, .stream = stream.get()});
+    const std::byte* const first = from.get();
+    from.reset();
+    std::jthread later{[&] {
+      std::this_thread::sleep_for(50ms);
+      barrier.open();
+    }};
+    EXPECT_EQ(own.streams->allocate_registered(kSize).get(), first);
+    later.join();
+    wait_for_stream(own.world, stream.get(), 20s);
+    own.memory->copy(raw.data(), to.get(), raw.size());
+    EXPECT_EQ(host, std::vector<float>(kCount, 2.0F));
   });
 }
 
