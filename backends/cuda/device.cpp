@@ -108,6 +108,16 @@ CUstream Device::make_stream() const {
   return stream;
 }
 
+CUstream Device::make_urgent_stream() const {
+  const Current current{*this};
+  int greatest = 0;
+  driver_->check(driver_->calls().priorities(nullptr, &greatest), "ask for priorities of streams");
+  CUstream stream = nullptr;
+  driver_->check(driver_->calls().create_prior_stream(&stream, CU_STREAM_NON_BLOCKING, greatest),
+                 "make a stream");
+  return stream;
+}
+
 void Device::launch(Datatype type, const KernelWork& work, CUstream stream) const {
   const std::uint64_t in_chunks = work.chunks * (kChunkBytes / size_of(type));
   const std::uint64_t wanted = std::max(work.chunks, work.count - in_chunks);

@@ -53,6 +53,9 @@ class Device {
   /// @return a stream of this device, for destroy, that waits for no other one. Throws
   /// Error{transport}.
   [[nodiscard]] CUstream make_stream() const;
+  /// @return likewise, for what other streams wait for. Streams share the few hardware queues of
+  /// their priority, where one that waits holds up the others; this one has the greatest priority.
+  [[nodiscard]] CUstream make_urgent_stream() const;
   /// Runs the kernel of a datatype. @param type any but opaque. @param work see KernelWork; not
   /// null-sized. @param stream of this device's context, which is current. Throws Error{transport}.
   void launch(Datatype type, const KernelWork& work, CUstream stream) const;

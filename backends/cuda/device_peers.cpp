@@ -17,6 +17,8 @@ constexpr std::size_t kLend = 256;
 /// How long streams have to go on that were let go, and how often they are.
 constexpr std::chrono::seconds kLetGo{5};
 constexpr std::chrono::microseconds kNap{100};
+/// So many looks at what takes microseconds come before naps.
+constexpr int kLooks = 200;
 
 CUstream on(Stream stream) noexcept {
   return static_cast<CUstream>(stream.handle());
@@ -81,7 +83,7 @@ void DevicePeers::clear(CUdeviceptr data, std::size_t bytes) const {
   const Device::Current current{*device_};
   const Driver& driver = device_->driver();
   driver.check(driver.calls().fill(data, 0, bytes, side_.stream), "clear memory of a GPU");
-  driver.check(driver.calls().synchronize(side_.stream), "clear memory of a GPU");
+  await_beside("clear memory of a GPU");
 }
 
 const SharedRegion* DevicePeers::region_of(const std::byte* data,
@@ -219,7 +221,7 @@ void DevicePeers::check() {
   driver.check(
       driver.calls().copy(address_of(boxes.data()), boxes_.own(), boxes_.bytes(), side_.stream),
       "read memory of a GPU");
-  driver.check(driver.calls().synchronize(side_.stream), "read memory of a GPU");
+  await_beside("read memory of a GPU");
   const auto failed =
       std::ranges::find_if(boxes, [](const Box& box) { return box.has_failed != 0; });
   if (failed == boxes.end()) return;
@@ -231,6 +233,29 @@ void DevicePeers::store_beside(CUdeviceptr to, std::uint64_t value) const noexce
   device_->driver().calls().write_64(side_.stream, to, value, CU_STREAM_WRITE_VALUE_DEFAULT);
 }
 
+/// In the own context. @return whether the own stream has done all in time: where the program has
+/// many streams it may still be held up by one that waits for peers.
+bool DevicePeers::is_beside_done(Duration patience) const noexcept {
+  const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
+  const Duration deadline = deadline_after(now(), patience);
+  for (int looks = 0; device_->driver().calls().query(side_.stream) == CUDA_ERROR_NOT_READY;
+       ++looks) {
+    if (now() >= deadline) return false;
+    if (looks < kLooks) std::this_thread::yield();
+    else std::this_thread::sleep_for(kNap);
+  }
+  return true;
+}
+
+void DevicePeers::await_beside(const char* what) const {
+  if (!is_beside_done(patience_))
+    throw Error{ErrorCode::timeout, std::string{"cannot "} + what +
+                                        " in time: its streams wait for other ranks; set "
+                                        "CUDA_DEVICE_MAX_CONNECTIONS to more than 8"};
+  const Driver& driver = device_->driver();
+  driver.check(driver.calls().query(side_.stream), what);
+}
+
 /// Streams set these to zero again, so it is called again and again. What they read then is
 /// anything, but memory: no message is longer than the scratch.
 void DevicePeers::let_go() const noexcept {
@@ -238,7 +263,6 @@ void DevicePeers::let_go() const noexcept {
     store_beside(own_box(peer, offsetof(Box, message)), scratch_.own());
     store_beside(own_box(peer, offsetof(Box, was_read)), 1);
   }
-  device_->driver().calls().synchronize(side_.stream);
 }
 
 /// @param have_gone whether they have.
@@ -248,9 +272,9 @@ void DevicePeers::let_streams_go(HaveGone have_gone) noexcept {
   device_->within([&] {
     for (Rank peer = 0; peer < ranks_.size(); ++peer)
       store_beside(box_of(peer, offsetof(Box, has_failed)), 1);
-    device_->driver().calls().synchronize(side_.stream);
     const auto deadline = std::chrono::steady_clock::now() + kLetGo;
-    while (!have_gone() && std::chrono::steady_clock::now() < deadline) {
+    while (is_beside_done(deadline - std::chrono::steady_clock::now()) && !have_gone() &&
+           std::chrono::steady_clock::now() < deadline) {
       let_go();
       std::this_thread::sleep_for(kNap);
     }

@@ -85,6 +85,8 @@ class DevicePeers final : public StreamPeers {
   void clear(CUdeviceptr data, std::size_t bytes) const;
   [[nodiscard]] bool is_captured(Stream stream) const;
   void store_beside(CUdeviceptr to, std::uint64_t value) const noexcept;
+  [[nodiscard]] bool is_beside_done(Duration patience) const noexcept;
+  void await_beside(const char* what) const;
   void let_go() const noexcept;
   [[nodiscard]] static bool has_passed(Event& event) noexcept;
   [[nodiscard]] bool await_calls() noexcept;
@@ -100,7 +102,7 @@ class DevicePeers final : public StreamPeers {
   };
 
   std::shared_ptr<const Device> device_;
-  Side side_{*device_, device_->make_stream()};  // where nothing waits for peers
+  Side side_{*device_, device_->make_urgent_stream()};  // where nothing waits for peers
   Communicator ranks_;
   SharedRegion boxes_;  // one for each peer
   SharedRegion scratch_;

@@ -25,6 +25,8 @@ Driver::Driver() {
   library_.find("cuMemcpyAsync", calls_.copy);
   library_.find("cuMemsetD8Async", calls_.fill);
   library_.find("cuStreamCreate", calls_.create_stream);
+  library_.find("cuStreamCreateWithPriority", calls_.create_prior_stream);
+  library_.find("cuCtxGetStreamPriorityRange", calls_.priorities);
   library_.find("cuStreamDestroy_v2", calls_.destroy_stream);
   library_.find("cuStreamGetCtx", calls_.stream_context);
   library_.find("cuStreamQuery", calls_.query);

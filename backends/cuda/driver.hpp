@@ -38,6 +38,8 @@ struct DriverCalls {
   decltype(&::cuMemcpyAsync) copy = nullptr;
   decltype(&::cuMemsetD8Async) fill = nullptr;
   decltype(&::cuStreamCreate) create_stream = nullptr;
+  decltype(&::cuStreamCreateWithPriority) create_prior_stream = nullptr;
+  decltype(&::cuCtxGetStreamPriorityRange) priorities = nullptr;
   decltype(&::cuStreamDestroy) destroy_stream = nullptr;
   decltype(&::cuStreamGetCtx) stream_context = nullptr;
   decltype(&::cuStreamQuery) query = nullptr;

@@ -22,10 +22,10 @@ constexpr std::chrono::microseconds kNap{50};
 }  // namespace
 
 StagedMessages::StagedMessages(Parts parts)
-    : parts_{std::move(parts)}, down_stream_{parts_.device->make_stream()}, up_stream_{nullptr},
-      lanes_(2 * static_cast<std::size_t>(parts_.transport->size())) {
+    : parts_{std::move(parts)}, down_stream_{parts_.device->make_urgent_stream()},
+      up_stream_{nullptr}, lanes_(2 * static_cast<std::size_t>(parts_.transport->size())) {
   try {
-    up_stream_ = parts_.device->make_stream();
+    up_stream_ = parts_.device->make_urgent_stream();
     for (std::size_t i = 0; i < parts_.plan.slots; ++i)
       slots_.emplace_back(parts_.device).room = parts_.memory->data() + i * parts_.plan.chunk_bytes;
   } catch (...) {

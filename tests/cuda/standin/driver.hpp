@@ -26,7 +26,7 @@ struct Driver {
   std::mutex starting;           ///< Held while the driver is initialised.
   std::deque<Context> contexts;  ///< One per device; fixed once the driver is initialised.
   Memory memory;
-  Streams streams;
+  Streams streams{number_setting("QUEUES")};
   Links links{setting("LINKS")};
   Handles<CUevent, Event> events;
   Handles<CUmodule, Module> modules;
