@@ -17,6 +17,8 @@ constexpr std::size_t kLend = 256;
 /// How long streams have to go on that were let go, and how often they are.
 constexpr std::chrono::seconds kLetGo{5};
 constexpr std::chrono::microseconds kNap{100};
+/// The same of graphs, which take all of it: their end cannot be asked for.
+constexpr std::chrono::seconds kLetGraphsGo{2};
 /// So many looks at what takes microseconds come before naps.
 constexpr int kLooks = 200;
 
@@ -45,7 +47,7 @@ DevicePeers::~DevicePeers() {
 
 /// The streams of calls access memory of peers. The program may have ended them.
 void DevicePeers::finish_calls() noexcept {
-  if (!await_calls()) let_streams_go([this] { return has_passed(*before_); });
+  if (!await_calls()) let_streams_go(kLetGo, [this] { return has_passed(*before_); });
 }
 
 /// @return whether the calls so far, but for those in graphs, are done in time.
@@ -59,13 +61,17 @@ bool DevicePeers::await_calls() noexcept {
   return true;
 }
 
-/// A GPU that does nothing any more has passed all.
-bool DevicePeers::has_passed(Event& event) noexcept {
+/// A GPU that does nothing any more has passed all. What this thread captures is not disturbed.
+bool DevicePeers::has_passed(Event& event) const noexcept {
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  device_->driver().calls().exchange_capture_mode(&mode);
+  bool has_passed = true;
   try {
-    return event.is_done();
-  } catch (const Error&) {
-    return true;
+    has_passed = event.is_done();
+  } catch (const Error&) {  // then nothing will be
   }
+  device_->driver().calls().exchange_capture_mode(&mode);
+  return has_passed;
 }
 
 /// Memory that another process sees must not be given back. Where calls have failed it may be that
@@ -134,7 +140,9 @@ void DevicePeers::begin(Stream stream) {
 }
 
 void DevicePeers::end(Stream stream) {
-  if (!is_captured(stream)) before_ = std::make_unique<Event>(device_, on(stream));
+  if (is_captured(stream)) has_graphs_ = true;
+  else before_ = std::make_unique<Event>(device_, on(stream));
+  current_ = {};  // the program may end it
 }
 
 bool DevicePeers::is_captured(Stream stream) const {
@@ -265,14 +273,14 @@ void DevicePeers::let_go() const noexcept {
   }
 }
 
-/// @param have_gone whether they have.
+/// @param patience how long they have. @param have_gone whether they have.
 template <class HaveGone>
-void DevicePeers::let_streams_go(HaveGone have_gone) noexcept {
+void DevicePeers::let_streams_go(Duration patience, HaveGone have_gone) noexcept {
   is_aborted_ = true;
   device_->within([&] {
     for (Rank peer = 0; peer < ranks_.size(); ++peer)
       store_beside(box_of(peer, offsetof(Box, has_failed)), 1);
-    const auto deadline = std::chrono::steady_clock::now() + kLetGo;
+    const auto deadline = std::chrono::steady_clock::now() + patience;
     while (is_beside_done(deadline - std::chrono::steady_clock::now()) && !have_gone() &&
            std::chrono::steady_clock::now() < deadline) {
       let_go();
@@ -284,13 +292,20 @@ void DevicePeers::let_streams_go(HaveGone have_gone) noexcept {
 /// What is enqueued of a call that failed counts too, should it not have gone by the end.
 void DevicePeers::abort() noexcept {
   is_aborted_ = true;
-  if (!current_.is_some()) return;
+  const Stream current = std::exchange(current_, {});
+  bool is_cut_short = false;
   try {
-    end(current_);
+    is_cut_short = current.is_some() && !is_captured(current);
+    if (is_cut_short) before_ = std::make_unique<Event>(device_, on(current));
   } catch (const std::exception&) {  // then the end knows of the calls before
   }
-  let_streams_go(
-      [this] { return device_->driver().calls().query(on(current_)) != CUDA_ERROR_NOT_READY; });
+  const bool has_graphs = std::exchange(has_graphs_, false);
+  if (!is_cut_short && !has_graphs && !before_) return;
+  let_streams_go(has_graphs ? kLetGraphsGo : kLetGo, [&] {
+    if (has_graphs) return false;
+    if (is_cut_short) return device_->driver().calls().query(on(current)) != CUDA_ERROR_NOT_READY;
+    return has_passed(*before_);
+  });
 }
 
 }  // namespace tutti::inline v0::cuda

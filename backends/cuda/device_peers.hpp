@@ -57,7 +57,8 @@ class DevicePeers final : public StreamPeers {
 
   void check() override;
 
-  /// Fails all that is under way: peers are told, and own streams that wait for them go on.
+  /// Fails all that is under way: peers are told, and own streams that wait for them go on. With
+  /// calls in graphs it takes two seconds, as nobody knows when these end.
   void abort() noexcept;
   /// Waits for the calls so far, then aborts them: as the end does, for those who have something
   /// to end before that streams may not wait for any more.
@@ -88,10 +89,10 @@ class DevicePeers final : public StreamPeers {
   [[nodiscard]] bool is_beside_done(Duration patience) const noexcept;
   void await_beside(const char* what) const;
   void let_go() const noexcept;
-  [[nodiscard]] static bool has_passed(Event& event) noexcept;
+  [[nodiscard]] bool has_passed(Event& event) const noexcept;
   [[nodiscard]] bool await_calls() noexcept;
   template <class HaveGone>
-  void let_streams_go(HaveGone have_gone) noexcept;
+  void let_streams_go(Duration patience, HaveGone have_gone) noexcept;
   void await_processes() noexcept;
 
   /// A stream that ends with this.
@@ -110,7 +111,8 @@ class DevicePeers final : public StreamPeers {
   std::size_t lent_ = 0;
   Duration patience_;
   bool is_aborted_ = false;
-  Stream current_{};                 // of the call
+  Stream current_{};         // of a call of which not all is enqueued
+  bool has_graphs_ = false;  // whether calls are in graphs, of whose launches nothing is known
   std::unique_ptr<Event> before_{};  // the end of the last call that is in no graph
 };
 

@@ -205,6 +205,40 @@ TEST(GpuPeerCalls, FailOnAllRanksWhereOneDoesNotCome) {
   });
 }
 
+TEST(GpuPeerCalls, GoOnInGraphsWhereOneDoesNotCome) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  on_peers(2, [](Own& own) {
+    constexpr std::size_t kCount = 5'000;
+    const OwnStream stream{*own.device};
+    const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
+    const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
+    Graph graph{*own.device, stream.get()};
+    own.world.all_reduce(data, sum, {.algorithm = "ring", .visible = true, .stream = stream.get()});
+    graph.end();
+    if (own.world.rank() == 1) return;
+    graph.launch();
+    EXPECT_THROW(wait_for_stream(own.world, stream.get(), 100ms), Error);
+    own.memory->wait(stream.get().handle());
+  });
+}
+
+/// What has failed asks nothing of a stream that the program has for itself again.
+TEST(GpuPeerCalls, LeaveStreamsAloneWhenTheyAreDone) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  on_peers(2, [](Own& own) {
+    constexpr std::size_t kCount = 5'000;
+    const OwnStream stream{*own.device};
+    const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
+    const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
+    own.world.all_reduce(data, sum, {.visible = true, .stream = stream.get()});
+    wait_for_stream(own.world, stream.get(), 20s);
+    Graph graph{*own.device, stream.get()};
+    own.world.barrier();  // the other one's call is done, too
+    own.streams->abort(Error{ErrorCode::aborted, "for a test"});
+    EXPECT_NO_THROW(graph.end());
+  });
+}
+
 TEST(GpuPeerMemory, IsUsedAgain) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   on_peers(2, [](Own& own) {
