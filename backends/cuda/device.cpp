@@ -24,9 +24,7 @@ Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
                                                  "; this process sees " + std::to_string(devices)};
   const DriverCalls& calls = driver_->calls();
   driver_->check(calls.device(&device_, ordinal), "find a GPU");
-  driver_->check(
-      calls.device_attribute(&processors_, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device_),
-      "ask a GPU for its processors");
+  processors_ = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   driver_->check(calls.retain_context(&context_, device_), "make the context of a GPU");
   try {
     const Current current{*this};
@@ -73,6 +71,22 @@ Device::Current::Current(const Device& device) : calls_{device.driver().calls()}
 
 Device::Current::~Current() {
   if (is_other_) calls_.set_context(before_);
+}
+
+int Device::attribute(CUdevice_attribute attribute) const {
+  int value = 0;
+  driver_->check(driver_->calls().device_attribute(&value, attribute, device_),
+                 "ask a GPU what it can");
+  return value;
+}
+
+Device::RemoteWrites Device::remote_writes() const {
+  if (attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) >=
+      CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER)
+    return RemoteWrites::ordered;
+  const int options = attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
+  return (options & CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST) != 0 ? RemoteWrites::flushed
+                                                                      : RemoteWrites::unordered;
 }
 
 std::string Device::name() const {

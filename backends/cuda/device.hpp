@@ -44,6 +44,8 @@ class Device {
   [[nodiscard]] const Driver& driver() const noexcept { return *driver_; }
   [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
   [[nodiscard]] CUcontext context() const noexcept { return context_; }
+  /// @param attribute any. @return its value. Throws Error{transport}.
+  [[nodiscard]] int attribute(CUdevice_attribute attribute) const;
   /// @return what it is called, such as "NVIDIA H100 80GB HBM3".
   [[nodiscard]] std::string name() const;
   /// Has kernels of this device read and write memory of another one of this process, from now on.
@@ -56,6 +58,10 @@ class Device {
   /// @return likewise, for what other streams wait for. Streams share the few hardware queues of
   /// their priority, where one that waits holds up the others; this one has the greatest priority.
   [[nodiscard]] CUstream make_urgent_stream() const;
+  /// Whether work of the device sees what network adapters have written to its memory.
+  enum class RemoteWrites { ordered, flushed, unordered };
+  /// @return flushed: once the driver has been told to flush; unordered: it cannot.
+  [[nodiscard]] RemoteWrites remote_writes() const;
   /// Runs the kernel of a datatype. @param type any but opaque. @param work see KernelWork; not
   /// null-sized. @param stream of this device's context, which is current. Throws Error{transport}.
   void launch(Datatype type, const KernelWork& work, CUstream stream) const;

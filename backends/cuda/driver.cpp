@@ -64,6 +64,7 @@ Driver::Driver() {
   library_.find("cuDeviceCanAccessPeer", calls_.can_see);
   library_.find("cuCtxEnablePeerAccess", calls_.see);
   library_.find("cuDeviceGetP2PAttribute", calls_.peer_attribute);
+  library_.find("cuFlushGPUDirectRDMAWrites", calls_.flush_remote);
   check(calls_.init(0), "start the CUDA driver");
 }
 

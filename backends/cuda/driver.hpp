@@ -77,6 +77,7 @@ struct DriverCalls {
   decltype(&::cuDeviceCanAccessPeer) can_see = nullptr;
   decltype(&::cuCtxEnablePeerAccess) see = nullptr;
   decltype(&::cuDeviceGetP2PAttribute) peer_attribute = nullptr;
+  decltype(&::cuFlushGPUDirectRDMAWrites) flush_remote = nullptr;
 };
 
 /// The driver of this machine, ready to be called. Any thread may.

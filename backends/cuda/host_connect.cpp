@@ -48,9 +48,14 @@ std::shared_ptr<DevicePeers> peers_or_none(Communicator& world, const HostStream
 std::shared_ptr<HostStreams> connect_host(Communicator& world, const HostStreams::Parts& parts) {
   Attempt own;
   std::optional<Communicator> second;
-  own.make([&] { second.emplace(second_of(world)); });
+  std::uint64_t direct_bytes = Capabilities{}.device_bytes;
+  own.make([&] {
+    second.emplace(second_of(world));
+    // A device that may not see what an adapter writes takes nothing but copies.
+    if (parts.device->remote_writes() != Device::RemoteWrites::unordered)
+      direct_bytes = transport_of(*second).capabilities().device_bytes;
+  });
   agree(world, own, kWhat);
-  std::uint64_t direct_bytes = transport_of(*second).capabilities().device_bytes;
   world.all_reduce(std::span{&direct_bytes, 1}, max);
   HostStreams::Parts all = parts;
   all.peers = peers_or_none(world, parts);

@@ -16,6 +16,7 @@
 #include "tests/cuda/standin/links.hpp"
 #include "tests/cuda/standin/memory.hpp"
 #include "tests/cuda/standin/module.hpp"
+#include "tests/cuda/standin/rdma.hpp"
 #include "tests/cuda/standin/streams.hpp"
 
 namespace tutti::standin {
@@ -28,6 +29,7 @@ struct Driver {
   Memory memory;
   Streams streams{number_setting("QUEUES")};
   Links links{setting("LINKS")};
+  Rdma rdma{setting("RDMA")};
   Handles<CUevent, Event> events;
   Handles<CUmodule, Module> modules;
   Functions functions;
