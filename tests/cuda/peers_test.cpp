@@ -254,6 +254,24 @@ TEST(GpuPeerMemory, IsUsedAgain) {
   });
 }
 
+/// CUDA IPC shares blocks of 2 MiB, in which nothing else may lie.
+TEST(GpuPeerMemory, FillsBlocks) {
+  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
+  on_peers(1, [](Own& own) {
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{2} << 20U, std::size_t{3} << 20U}) {
+      const auto seen = own.streams->allocate_registered(bytes);
+      std::size_t found = 0;
+      CUpointer_attribute asked = CU_POINTER_ATTRIBUTE_RANGE_SIZE;
+      void* answer = &found;
+      own.device->driver().check(own.device->driver().calls().pointer_attributes(
+                                     1, &asked, &answer, cuda::address_of(seen.get())),
+                                 "ask how much memory that is");
+      EXPECT_GE(found, bytes);
+      EXPECT_EQ(found % (std::size_t{2} << 20U), 0U);
+    }
+  });
+}
+
 /// What a call still has to read is not given to anybody else, who would find it zeroed.
 TEST(GpuPeerMemory, IsUsedAgainBehindTheCallsSoFar) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
