@@ -6,6 +6,8 @@
 
 #include <tutti/spi/communicator.hpp>
 
+#include "agree.hpp"
+
 namespace tutti::inline v0::cuda {
 namespace {
 
@@ -24,6 +26,13 @@ std::shared_ptr<DevicePeers> connect_peers(Communicator& world,
     throw SharedRegion::Unseen{
         Error{ErrorCode::transport, "more than " + std::to_string(kPeerPlaces) +
                                         " ranks do not see memory of each other's GPUs"}};
+  Attempt own;
+  own.make([&] { device->require_stream_operations(); });
+  try {
+    agree(world, own, "cannot tell peers of messages");
+  } catch (const Error& error) {
+    throw SharedRegion::Unseen{error};
+  }
   CommunicatorOptions options = world.options();
   options.progress = {};
   options.progress_thread = false;

@@ -24,6 +24,10 @@ Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
                                                  "; this process sees " + std::to_string(devices)};
   const DriverCalls& calls = driver_->calls();
   driver_->check(calls.device(&device_, ordinal), "find a GPU");
+  if (attribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) == 0)
+    throw Error{ErrorCode::transport, "GPU " + std::to_string(ordinal) +
+                                          " has no memory pools (cuMemAllocAsync), in which calls "
+                                          "on streams have their scratch"};
   processors_ = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   driver_->check(calls.retain_context(&context_, device_), "make the context of a GPU");
   try {
@@ -78,6 +82,14 @@ int Device::attribute(CUdevice_attribute attribute) const {
   driver_->check(driver_->calls().device_attribute(&value, attribute, device_),
                  "ask a GPU what it can");
   return value;
+}
+
+void Device::require_stream_operations() const {
+  if (attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS) == 0)
+    throw Error{ErrorCode::transport,
+                "streams of GPU " + std::to_string(ordinal_) +
+                    " cannot wait for memory (cuStreamWaitValue64); this needs a newer GPU or "
+                    "driver"};
 }
 
 Device::RemoteWrites Device::remote_writes() const {

@@ -19,8 +19,8 @@ namespace tutti::inline v0::cuda {
 /// Calls from several threads at once are safe.
 class Device {
  public:
-  /// @param driver not null. @param ordinal in [0, driver->devices()). Throws Error{transport}, and
-  /// Error{invalid_argument} where there is no such GPU.
+  /// @param driver not null. @param ordinal in [0, driver->devices()). Throws Error{transport},
+  /// also where it has no memory pools, and Error{invalid_argument} where there is no such GPU.
   Device(std::shared_ptr<const Driver> driver, int ordinal);
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -58,6 +58,9 @@ class Device {
   /// @return likewise, for what other streams wait for. Streams share the few hardware queues of
   /// their priority, where one that waits holds up the others; this one has the greatest priority.
   [[nodiscard]] CUstream make_urgent_stream() const;
+  /// Throws Error{transport} where streams of the device cannot write and wait for numbers of 64
+  /// bits.
+  void require_stream_operations() const;
   /// Whether work of the device sees what network adapters have written to its memory.
   enum class RemoteWrites { ordered, flushed, unordered };
   /// @return flushed: once the driver has been told to flush; unordered: it cannot.

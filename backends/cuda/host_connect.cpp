@@ -50,6 +50,7 @@ std::shared_ptr<HostStreams> connect_host(Communicator& world, const HostStreams
   std::optional<Communicator> second;
   std::uint64_t direct_bytes = Capabilities{}.device_bytes;
   own.make([&] {
+    parts.device->require_stream_operations();
     second.emplace(second_of(world));
     // A device that may not see what an adapter writes takes nothing but copies.
     if (parts.device->remote_writes() != Device::RemoteWrites::unordered)

@@ -65,6 +65,10 @@ int value_of(CUdevice_attribute attribute, CUdevice device) {
     return driver().rdma.ordering();
   if (attribute == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS)
     return driver().rdma.options();
+  const std::string& lacks = driver().lacks;
+  if ((attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED && lacks == "pools") ||
+      (attribute == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS && lacks == "memops"))
+    return 0;
   for (const auto& [known, value] : kAttributes)
     if (known == attribute) return value;
   return 0;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <deque>
 #include <new>
+#include <string>
 #include <string_view>
 
 #include <cuda.h>
@@ -30,6 +31,7 @@ struct Driver {
   Streams streams{number_setting("QUEUES")};
   Links links{setting("LINKS")};
   Rdma rdma{setting("RDMA")};
+  const std::string lacks = setting("LACKS");
   Handles<CUevent, Event> events;
   Handles<CUmodule, Module> modules;
   Functions functions;

@@ -83,6 +83,7 @@ CUresult cuMemFree(CUdeviceptr start) {
 CUresult cuMemAllocAsync(CUdeviceptr* start, size_t bytes, CUstream stream) {
   return call_on_stream(__func__, stream, [&](Stream& on) {
     if (start == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (driver().lacks == "pools") return CUDA_ERROR_NOT_SUPPORTED;
     const auto recorded = driver().captures.record_allocation(on, bytes, *start);
     if (recorded) return *recorded;
     Arena& arena = driver().memory.arena(on.context().device());

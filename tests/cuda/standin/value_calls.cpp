@@ -79,6 +79,7 @@ template <class T>
 CUresult call_write(std::string_view function, CUstream stream, CUdeviceptr address, T value,
                     unsigned int flags) {
   return call_on_stream(function, stream, [&](Stream& on) {
+    if (sizeof(T) == 8 && driver().lacks == "memops") return CUDA_ERROR_NOT_SUPPORTED;
     if (flags > CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER || !is_place<T>(address))
       return CUDA_ERROR_INVALID_VALUE;
     return submit(on, {.run = [=, device = on.context().device()](const Stream&) {
@@ -91,6 +92,7 @@ template <class T>
 CUresult call_wait(std::string_view function, CUstream stream, CUdeviceptr address, T value,
                    unsigned int flags) {
   return call_on_stream(function, stream, [&](Stream& on) {
+    if (sizeof(T) == 8 && driver().lacks == "memops") return CUDA_ERROR_NOT_SUPPORTED;
     if ((flags & CU_STREAM_WAIT_VALUE_FLUSH) != 0) return CUDA_ERROR_NOT_SUPPORTED;
     if (flags > CU_STREAM_WAIT_VALUE_NOR || !is_place<T>(address)) return CUDA_ERROR_INVALID_VALUE;
     return submit(on, {.run = [=, device = on.context().device()](const Stream& where) {
