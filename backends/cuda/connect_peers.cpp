@@ -11,8 +11,6 @@
 namespace tutti::inline v0::cuda {
 namespace {
 
-/// None of a program's, and not that of splits.
-constexpr std::uint64_t kKey = kKeyOfSplits - 1;
 /// What calls on memory of peers may lend: vectors of so many bytes by the number of ranks.
 constexpr std::size_t kScratch = std::size_t{64} << 20U;
 
@@ -36,7 +34,8 @@ std::shared_ptr<DevicePeers> connect_peers(Communicator& world,
   CommunicatorOptions options = world.options();
   options.progress = {};
   options.progress_thread = false;
-  return std::make_shared<DevicePeers>(device, world.duplicate(options, kKey), kScratch, patience);
+  return std::make_shared<DevicePeers>(device, world.duplicate(options, kKeyOfOurs), kScratch,
+                                       patience);
 }
 
 }  // namespace tutti::inline v0::cuda

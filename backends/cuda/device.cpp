@@ -144,6 +144,13 @@ CUstream Device::make_urgent_stream() const {
   return stream;
 }
 
+bool Device::is_captured(CUstream stream) const {
+  const Current current{*this};
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  driver_->check(driver_->calls().capturing(stream, &status), "ask whether a stream is captured");
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 void Device::launch(Datatype type, const KernelWork& work, CUstream stream) const {
   const std::uint64_t in_chunks = work.chunks * (kChunkBytes / size_of(type));
   const std::uint64_t wanted = std::max(work.chunks, work.count - in_chunks);

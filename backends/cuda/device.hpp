@@ -58,6 +58,9 @@ class Device {
   /// @return likewise, for what other streams wait for. Streams share the few hardware queues of
   /// their priority, where one that waits holds up the others; this one has the greatest priority.
   [[nodiscard]] CUstream make_urgent_stream() const;
+  /// @param stream of this device. @return whether it is captured in a graph. Throws
+  /// Error{transport}.
+  [[nodiscard]] bool is_captured(CUstream stream) const;
   /// Throws Error{transport} where streams of the device cannot write and wait for numbers of 64
   /// bits.
   void require_stream_operations() const;

@@ -22,10 +22,6 @@ constexpr std::chrono::seconds kLetGraphsGo{2};
 /// So many looks at what takes microseconds come before naps.
 constexpr int kLooks = 200;
 
-CUstream on(Stream stream) noexcept {
-  return static_cast<CUstream>(stream.handle());
-}
-
 }  // namespace
 
 DevicePeers::DevicePeers(std::shared_ptr<const Device> device, Communicator ranks,
@@ -135,22 +131,14 @@ std::shared_ptr<std::byte> DevicePeers::allocate(std::size_t bytes) {
 /// the same handle, so that handles are not compared.
 void DevicePeers::begin(Stream stream) {
   lent_ = 0;
-  if (before_ && !is_captured(stream)) before_->hold(on(stream));
+  if (before_ && !device_->is_captured(of(stream))) before_->hold(of(stream));
   current_ = stream;
 }
 
 void DevicePeers::end(Stream stream) {
-  if (is_captured(stream)) has_graphs_ = true;
-  else before_ = std::make_unique<Event>(device_, on(stream));
+  if (device_->is_captured(of(stream))) has_graphs_ = true;
+  else before_ = std::make_unique<Event>(device_, of(stream));
   current_ = {};  // the program may end it
-}
-
-bool DevicePeers::is_captured(Stream stream) const {
-  const Device::Current current{*device_};
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const Driver& driver = device_->driver();
-  driver.check(driver.calls().capturing(on(stream), &status), "ask whether a stream is captured");
-  return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 std::byte* DevicePeers::lend(std::size_t bytes) {
@@ -172,14 +160,14 @@ CUdeviceptr DevicePeers::box_of(Rank peer, std::size_t member) const {
 
 void DevicePeers::store(CUdeviceptr to, std::uint64_t value, Stream stream) const {
   const Driver& driver = device_->driver();
-  driver.check(driver.calls().write_64(on(stream), to, value, CU_STREAM_WRITE_VALUE_DEFAULT),
+  driver.check(driver.calls().write_64(of(stream), to, value, CU_STREAM_WRITE_VALUE_DEFAULT),
                "tell a peer of a message");
 }
 
 /// Addresses are below 2^63, so that they count as greater than zero.
 void DevicePeers::await_some(CUdeviceptr cell, Stream stream) const {
   const Driver& driver = device_->driver();
-  driver.check(driver.calls().wait_64(on(stream), cell, 1, CU_STREAM_WAIT_VALUE_GEQ),
+  driver.check(driver.calls().wait_64(of(stream), cell, 1, CU_STREAM_WAIT_VALUE_GEQ),
                "have a stream wait for a peer");
 }
 
@@ -218,7 +206,7 @@ void DevicePeers::fold(const Fold& work, std::span<const PeerOperand> peers, Str
     places.push_back({.operand = operand,
                       .cell = reinterpret_cast<void*>(own_box(peer, offsetof(Box, message))),
                       .offset = offset});
-  enqueue_fold(*device_, work, places, on(stream));
+  enqueue_fold(*device_, work, places, of(stream));
 }
 
 /// A peer that fails says so before it goes on with what is wrong.
@@ -295,15 +283,15 @@ void DevicePeers::abort() noexcept {
   const Stream current = std::exchange(current_, {});
   bool is_cut_short = false;
   try {
-    is_cut_short = current.is_some() && !is_captured(current);
-    if (is_cut_short) before_ = std::make_unique<Event>(device_, on(current));
+    is_cut_short = current.is_some() && !device_->is_captured(of(current));
+    if (is_cut_short) before_ = std::make_unique<Event>(device_, of(current));
   } catch (const std::exception&) {  // then the end knows of the calls before
   }
   const bool has_graphs = std::exchange(has_graphs_, false);
   if (!is_cut_short && !has_graphs && !before_) return;
   let_streams_go(has_graphs ? kLetGraphsGo : kLetGo, [&] {
     if (has_graphs) return false;
-    if (is_cut_short) return device_->driver().calls().query(on(current)) != CUDA_ERROR_NOT_READY;
+    if (is_cut_short) return device_->driver().calls().query(of(current)) != CUDA_ERROR_NOT_READY;
     return has_passed(*before_);
   });
 }

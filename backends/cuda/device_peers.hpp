@@ -84,7 +84,6 @@ class DevicePeers final : public StreamPeers {
   void await_some(CUdeviceptr cell, Stream stream) const;
   [[nodiscard]] SharedRegion* find_free(std::size_t bytes);
   void clear(CUdeviceptr data, std::size_t bytes) const;
-  [[nodiscard]] bool is_captured(Stream stream) const;
   void store_beside(CUdeviceptr to, std::uint64_t value) const noexcept;
   [[nodiscard]] bool is_beside_done(Duration patience) const noexcept;
   void await_beside(const char* what) const;

@@ -15,8 +15,6 @@
 namespace tutti::inline v0::cuda {
 namespace {
 
-/// None of a program's, and not that of splits.
-constexpr std::uint64_t kKey = kKeyOfSplits - 1;
 constexpr const char* kWhat = "cannot move memory of its GPU over the host";
 
 /// The thread of streams alone calls its transport.
@@ -24,7 +22,7 @@ Communicator second_of(Communicator& world) {
   CommunicatorOptions options = world.options();
   options.progress = {};
   options.progress_thread = false;
-  Communicator second = world.duplicate(options, kKey);
+  Communicator second = world.duplicate(options, kKeyOfOurs);
   const Capabilities& can = transport_of(second).capabilities();
   if (!can.threads)
     throw Error{ErrorCode::invalid_argument,
