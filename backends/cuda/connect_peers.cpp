@@ -6,11 +6,11 @@
 
 #include <tutti/spi/communicator.hpp>
 
+#include "agree.hpp"
+
 namespace tutti::inline v0::cuda {
 namespace {
 
-/// None of a program's, and not that of splits.
-constexpr std::uint64_t kKey = kKeyOfSplits - 1;
 /// What calls on memory of peers may lend: vectors of so many bytes by the number of ranks.
 constexpr std::size_t kScratch = std::size_t{64} << 20U;
 
@@ -24,10 +24,18 @@ std::shared_ptr<DevicePeers> connect_peers(Communicator& world,
     throw SharedRegion::Unseen{
         Error{ErrorCode::transport, "more than " + std::to_string(kPeerPlaces) +
                                         " ranks do not see memory of each other's GPUs"}};
+  Attempt own;
+  own.make([&] { device->require_stream_operations(); });
+  try {
+    agree(world, own, "cannot tell peers of messages");
+  } catch (const Error& error) {
+    throw SharedRegion::Unseen{error};
+  }
   CommunicatorOptions options = world.options();
   options.progress = {};
   options.progress_thread = false;
-  return std::make_shared<DevicePeers>(device, world.duplicate(options, kKey), kScratch, patience);
+  return std::make_shared<DevicePeers>(device, world.duplicate(options, kKeyOfOurs), kScratch,
+                                       patience);
 }
 
 }  // namespace tutti::inline v0::cuda

@@ -24,9 +24,11 @@ Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
                                                  "; this process sees " + std::to_string(devices)};
   const DriverCalls& calls = driver_->calls();
   driver_->check(calls.device(&device_, ordinal), "find a GPU");
-  driver_->check(
-      calls.device_attribute(&processors_, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device_),
-      "ask a GPU for its processors");
+  if (attribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) == 0)
+    throw Error{ErrorCode::transport, "GPU " + std::to_string(ordinal) +
+                                          " has no memory pools (cuMemAllocAsync), in which calls "
+                                          "on streams have their scratch"};
+  processors_ = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   driver_->check(calls.retain_context(&context_, device_), "make the context of a GPU");
   try {
     const Current current{*this};
@@ -75,6 +77,30 @@ Device::Current::~Current() {
   if (is_other_) calls_.set_context(before_);
 }
 
+int Device::attribute(CUdevice_attribute attribute) const {
+  int value = 0;
+  driver_->check(driver_->calls().device_attribute(&value, attribute, device_),
+                 "ask a GPU what it can");
+  return value;
+}
+
+void Device::require_stream_operations() const {
+  if (attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS) == 0)
+    throw Error{ErrorCode::transport,
+                "streams of GPU " + std::to_string(ordinal_) +
+                    " cannot wait for memory (cuStreamWaitValue64); this needs a newer GPU or "
+                    "driver"};
+}
+
+Device::RemoteWrites Device::remote_writes() const {
+  if (attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) >=
+      CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER)
+    return RemoteWrites::ordered;
+  const int options = attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
+  return (options & CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST) != 0 ? RemoteWrites::flushed
+                                                                      : RemoteWrites::unordered;
+}
+
 std::string Device::name() const {
   std::array<char, 128> name{};
   driver_->check(driver_->calls().device_name(name.data(), static_cast<int>(name.size()), device_),
@@ -106,6 +132,23 @@ CUstream Device::make_stream() const {
   CUstream stream = nullptr;
   driver_->check(driver_->calls().create_stream(&stream, CU_STREAM_NON_BLOCKING), "make a stream");
   return stream;
+}
+
+CUstream Device::make_urgent_stream() const {
+  const Current current{*this};
+  int greatest = 0;
+  driver_->check(driver_->calls().priorities(nullptr, &greatest), "ask for priorities of streams");
+  CUstream stream = nullptr;
+  driver_->check(driver_->calls().create_prior_stream(&stream, CU_STREAM_NON_BLOCKING, greatest),
+                 "make a stream");
+  return stream;
+}
+
+bool Device::is_captured(CUstream stream) const {
+  const Current current{*this};
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  driver_->check(driver_->calls().capturing(stream, &status), "ask whether a stream is captured");
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 void Device::launch(Datatype type, const KernelWork& work, CUstream stream) const {

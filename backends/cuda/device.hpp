@@ -19,8 +19,8 @@ namespace tutti::inline v0::cuda {
 /// Calls from several threads at once are safe.
 class Device {
  public:
-  /// @param driver not null. @param ordinal in [0, driver->devices()). Throws Error{transport}, and
-  /// Error{invalid_argument} where there is no such GPU.
+  /// @param driver not null. @param ordinal in [0, driver->devices()). Throws Error{transport},
+  /// also where it has no memory pools, and Error{invalid_argument} where there is no such GPU.
   Device(std::shared_ptr<const Driver> driver, int ordinal);
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -44,6 +44,8 @@ class Device {
   [[nodiscard]] const Driver& driver() const noexcept { return *driver_; }
   [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
   [[nodiscard]] CUcontext context() const noexcept { return context_; }
+  /// @param attribute any. @return its value. Throws Error{transport}.
+  [[nodiscard]] int attribute(CUdevice_attribute attribute) const;
   /// @return what it is called, such as "NVIDIA H100 80GB HBM3".
   [[nodiscard]] std::string name() const;
   /// Has kernels of this device read and write memory of another one of this process, from now on.
@@ -53,6 +55,19 @@ class Device {
   /// @return a stream of this device, for destroy, that waits for no other one. Throws
   /// Error{transport}.
   [[nodiscard]] CUstream make_stream() const;
+  /// @return likewise, for what other streams wait for. Streams share the few hardware queues of
+  /// their priority, where one that waits holds up the others; this one has the greatest priority.
+  [[nodiscard]] CUstream make_urgent_stream() const;
+  /// @param stream of this device. @return whether it is captured in a graph. Throws
+  /// Error{transport}.
+  [[nodiscard]] bool is_captured(CUstream stream) const;
+  /// Throws Error{transport} where streams of the device cannot write and wait for numbers of 64
+  /// bits.
+  void require_stream_operations() const;
+  /// Whether work of the device sees what network adapters have written to its memory.
+  enum class RemoteWrites { ordered, flushed, unordered };
+  /// @return flushed: once the driver has been told to flush; unordered: it cannot.
+  [[nodiscard]] RemoteWrites remote_writes() const;
   /// Runs the kernel of a datatype. @param type any but opaque. @param work see KernelWork; not
   /// null-sized. @param stream of this device's context, which is current. Throws Error{transport}.
   void launch(Datatype type, const KernelWork& work, CUstream stream) const;

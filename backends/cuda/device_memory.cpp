@@ -18,17 +18,14 @@ std::byte* DeviceMemory::allocate(std::size_t bytes) {
   const Device::Current current{*device_};
   const DriverCalls& calls = device_->driver().calls();
   CUdeviceptr data = 0;
-  const CUresult result = calls.allocate(&data, bytes, stream_);
+  const CUresult result = calls.allocate_now(&data, bytes);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) throw std::bad_alloc{};
   device_->driver().check(result, "allocate memory of a GPU");
-  const CUresult waited = calls.synchronize(stream_);
-  if (waited != CUDA_SUCCESS) device_->free(data, stream_);
-  device_->driver().check(waited, "allocate memory of a GPU");
   return reinterpret_cast<std::byte*>(data);
 }
 
 void DeviceMemory::deallocate(std::byte* data, std::size_t) noexcept {
-  device_->free(address_of(data), stream_);
+  device_->free(address_of(data));
 }
 
 void DeviceMemory::wait(void* stream) {

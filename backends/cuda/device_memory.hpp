@@ -21,6 +21,7 @@ class DeviceMemory final : public Memory {
   ~DeviceMemory() override;
 
   // As Memory says; when they return it is done. Throw Error{transport}.
+  /// Other devices may see it, too.
   [[nodiscard]] std::byte* allocate(std::size_t bytes) override;
   void deallocate(std::byte* data, std::size_t bytes) noexcept override;
   /// Waits until a stream has done all that was enqueued on it. @param stream of the device, as

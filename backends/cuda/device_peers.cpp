@@ -17,10 +17,10 @@ constexpr std::size_t kLend = 256;
 /// How long streams have to go on that were let go, and how often they are.
 constexpr std::chrono::seconds kLetGo{5};
 constexpr std::chrono::microseconds kNap{100};
-
-CUstream on(Stream stream) noexcept {
-  return static_cast<CUstream>(stream.handle());
-}
+/// The same of graphs, which take all of it: their end cannot be asked for.
+constexpr std::chrono::seconds kLetGraphsGo{2};
+/// So many looks at what takes microseconds come before naps.
+constexpr int kLooks = 200;
 
 }  // namespace
 
@@ -43,21 +43,31 @@ DevicePeers::~DevicePeers() {
 
 /// The streams of calls access memory of peers. The program may have ended them.
 void DevicePeers::finish_calls() noexcept {
+  if (!await_calls()) let_streams_go(kLetGo, [this] { return has_passed(*before_); });
+}
+
+/// @return whether the calls so far, but for those in graphs, are done in time.
+bool DevicePeers::await_calls() noexcept {
   const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
   const Duration deadline = deadline_after(now(), is_aborted_ ? Duration::zero() : patience_);
   while (before_ && !has_passed(*before_)) {
-    if (now() >= deadline) return let_streams_go([this] { return has_passed(*before_); });
+    if (now() >= deadline) return false;
     std::this_thread::sleep_for(kNap);
   }
+  return true;
 }
 
-/// A GPU that does nothing any more has passed all.
-bool DevicePeers::has_passed(Event& event) noexcept {
+/// A GPU that does nothing any more has passed all. What this thread captures is not disturbed.
+bool DevicePeers::has_passed(Event& event) const noexcept {
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  device_->driver().calls().exchange_capture_mode(&mode);
+  bool has_passed = true;
   try {
-    return event.is_done();
-  } catch (const Error&) {
-    return true;
+    has_passed = event.is_done();
+  } catch (const Error&) {  // then nothing will be
   }
+  device_->driver().calls().exchange_capture_mode(&mode);
+  return has_passed;
 }
 
 /// Memory that another process sees must not be given back. Where calls have failed it may be that
@@ -75,7 +85,7 @@ void DevicePeers::clear(CUdeviceptr data, std::size_t bytes) const {
   const Device::Current current{*device_};
   const Driver& driver = device_->driver();
   driver.check(driver.calls().fill(data, 0, bytes, side_.stream), "clear memory of a GPU");
-  driver.check(driver.calls().synchronize(side_.stream), "clear memory of a GPU");
+  await_beside("clear memory of a GPU");
 }
 
 const SharedRegion* DevicePeers::region_of(const std::byte* data,
@@ -86,10 +96,13 @@ const SharedRegion* DevicePeers::region_of(const std::byte* data,
   return found == owned_.end() ? nullptr : found->region.get();
 }
 
-/// What all ranks have dropped. The first that is large enough and not too large.
+/// What all ranks have dropped, and no call uses any more. The first that is large enough and not
+/// too large.
 SharedRegion* DevicePeers::find_free(std::size_t bytes) {
   std::vector<std::uint8_t> is_used(owned_.size());
   for (std::size_t i = 0; i < owned_.size(); ++i) is_used[i] = owned_[i].user.expired() ? 0 : 1;
+  if (std::ranges::find(is_used, 0) != is_used.end() && !await_calls())
+    std::ranges::fill(is_used, std::uint8_t{1});
   ranks_.all_reduce(is_used, max);
   for (std::size_t i = 0; i < owned_.size(); ++i) {
     SharedRegion& region = *owned_[i].region;
@@ -115,24 +128,18 @@ std::shared_ptr<std::byte> DevicePeers::allocate(std::size_t bytes) {
 }
 
 /// Calls on two streams would tell each other's peers the same things. In a graph it is the
-/// program that keeps launches apart.
+/// program that keeps launches apart. A stream that has ended may be followed by another one with
+/// the same handle, so that handles are not compared.
 void DevicePeers::begin(Stream stream) {
   lent_ = 0;
-  if (before_ && current_.handle() != stream.handle() && !is_captured(stream))
-    before_->hold(on(stream));
+  if (before_ && !device_->is_captured(of(stream))) before_->hold(of(stream));
   current_ = stream;
 }
 
 void DevicePeers::end(Stream stream) {
-  if (!is_captured(stream)) before_ = std::make_unique<Event>(device_, on(stream));
-}
-
-bool DevicePeers::is_captured(Stream stream) const {
-  const Device::Current current{*device_};
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const Driver& driver = device_->driver();
-  driver.check(driver.calls().capturing(on(stream), &status), "ask whether a stream is captured");
-  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+  if (device_->is_captured(of(stream))) has_graphs_ = true;
+  else before_ = std::make_unique<Event>(device_, of(stream));
+  current_ = {};  // the program may end it
 }
 
 std::byte* DevicePeers::lend(std::size_t bytes) {
@@ -154,40 +161,42 @@ CUdeviceptr DevicePeers::box_of(Rank peer, std::size_t member) const {
 
 void DevicePeers::store(CUdeviceptr to, std::uint64_t value, Stream stream) const {
   const Driver& driver = device_->driver();
-  driver.check(driver.calls().write_64(on(stream), to, value, CU_STREAM_WRITE_VALUE_DEFAULT),
+  driver.check(driver.calls().write_64(of(stream), to, value, CU_STREAM_WRITE_VALUE_DEFAULT),
                "tell a peer of a message");
 }
 
-void DevicePeers::await_flag(CUdeviceptr flag, Stream stream) const {
+/// Addresses are below 2^63, so that they count as greater than zero.
+void DevicePeers::await_some(CUdeviceptr cell, Stream stream) const {
   const Driver& driver = device_->driver();
-  driver.check(driver.calls().wait_64(on(stream), flag, 1, CU_STREAM_WAIT_VALUE_EQ),
+  driver.check(driver.calls().wait_64(of(stream), cell, 1, CU_STREAM_WAIT_VALUE_GEQ),
                "have a stream wait for a peer");
 }
 
+/// One store: a GPU may reorder what others store to its memory, and guarantees only that work
+/// behind a wait sees what ended the wait.
 void DevicePeers::announce(Rank peer, const std::byte* data, Stream stream) {
   const Device::Current current{*device_};
   const SharedRegion* const region = region_of(data, 1);
   expects(region != nullptr, "what is announced peers see");
   const CUdeviceptr seen = region->seen_by(peer) + (address_of(data) - region->own());
-  store(box_of(peer, offsetof(Box, address)), seen, stream);
-  store(box_of(peer, offsetof(Box, is_there)), 1, stream);
+  store(box_of(peer, offsetof(Box, message)), seen, stream);
 }
 
 void DevicePeers::await(Rank peer, Stream stream) {
   const Device::Current current{*device_};
-  await_flag(own_box(peer, offsetof(Box, is_there)), stream);
+  await_some(own_box(peer, offsetof(Box, message)), stream);
 }
 
-/// The flag is taken down before the peer may put it up again.
+/// The message is taken out before the peer may announce another one.
 void DevicePeers::release(Rank peer, Stream stream) {
   const Device::Current current{*device_};
-  store(own_box(peer, offsetof(Box, is_there)), 0, stream);
+  store(own_box(peer, offsetof(Box, message)), 0, stream);
   store(box_of(peer, offsetof(Box, was_read)), 1, stream);
 }
 
 void DevicePeers::await_release(Rank peer, Stream stream) {
   const Device::Current current{*device_};
-  await_flag(own_box(peer, offsetof(Box, was_read)), stream);
+  await_some(own_box(peer, offsetof(Box, was_read)), stream);
   store(own_box(peer, offsetof(Box, was_read)), 0, stream);
 }
 
@@ -196,9 +205,9 @@ void DevicePeers::fold(const Fold& work, std::span<const PeerOperand> peers, Str
   std::vector<PeerPlace> places;
   for (const auto& [operand, peer, offset] : peers)
     places.push_back({.operand = operand,
-                      .cell = reinterpret_cast<void*>(own_box(peer, offsetof(Box, address))),
+                      .cell = reinterpret_cast<void*>(own_box(peer, offsetof(Box, message))),
                       .offset = offset});
-  enqueue_fold(*device_, work, places, on(stream));
+  enqueue_fold(*device_, work, places, of(stream));
 }
 
 /// A peer that fails says so before it goes on with what is wrong.
@@ -209,7 +218,7 @@ void DevicePeers::check() {
   driver.check(
       driver.calls().copy(address_of(boxes.data()), boxes_.own(), boxes_.bytes(), side_.stream),
       "read memory of a GPU");
-  driver.check(driver.calls().synchronize(side_.stream), "read memory of a GPU");
+  await_beside("read memory of a GPU");
   const auto failed =
       std::ranges::find_if(boxes, [](const Box& box) { return box.has_failed != 0; });
   if (failed == boxes.end()) return;
@@ -221,27 +230,48 @@ void DevicePeers::store_beside(CUdeviceptr to, std::uint64_t value) const noexce
   device_->driver().calls().write_64(side_.stream, to, value, CU_STREAM_WRITE_VALUE_DEFAULT);
 }
 
-/// Streams take flags down again, so it is called again and again. What they read then is anything,
-/// but memory: no message is longer than the scratch.
-void DevicePeers::let_go() const noexcept {
-  for (Rank peer = 0; peer < ranks_.size(); ++peer) {
-    store_beside(own_box(peer, offsetof(Box, address)), scratch_.own());
-    store_beside(own_box(peer, offsetof(Box, is_there)), 1);
-    store_beside(own_box(peer, offsetof(Box, was_read)), 1);
+/// In the own context. @return whether the own stream has done all in time: where the program has
+/// many streams it may still be held up by one that waits for peers.
+bool DevicePeers::is_beside_done(Duration patience) const noexcept {
+  const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
+  const Duration deadline = deadline_after(now(), patience);
+  for (int looks = 0; device_->driver().calls().query(side_.stream) == CUDA_ERROR_NOT_READY;
+       ++looks) {
+    if (now() >= deadline) return false;
+    if (looks < kLooks) std::this_thread::yield();
+    else std::this_thread::sleep_for(kNap);
   }
-  device_->driver().calls().synchronize(side_.stream);
+  return true;
 }
 
-/// @param have_gone whether they have.
+void DevicePeers::await_beside(const char* what) const {
+  if (!is_beside_done(patience_))
+    throw Error{ErrorCode::timeout, std::string{"cannot "} + what +
+                                        " in time: its streams wait for other ranks; set "
+                                        "CUDA_DEVICE_MAX_CONNECTIONS to more than 8"};
+  const Driver& driver = device_->driver();
+  driver.check(driver.calls().query(side_.stream), what);
+}
+
+/// Streams set these to zero again, so it is called again and again. What they read then is
+/// anything, but memory: no message is longer than the scratch.
+void DevicePeers::let_go() const noexcept {
+  for (Rank peer = 0; peer < ranks_.size(); ++peer) {
+    store_beside(own_box(peer, offsetof(Box, message)), scratch_.own());
+    store_beside(own_box(peer, offsetof(Box, was_read)), 1);
+  }
+}
+
+/// @param patience how long they have. @param have_gone whether they have.
 template <class HaveGone>
-void DevicePeers::let_streams_go(HaveGone have_gone) noexcept {
+void DevicePeers::let_streams_go(Duration patience, HaveGone have_gone) noexcept {
   is_aborted_ = true;
   device_->within([&] {
     for (Rank peer = 0; peer < ranks_.size(); ++peer)
       store_beside(box_of(peer, offsetof(Box, has_failed)), 1);
-    device_->driver().calls().synchronize(side_.stream);
-    const auto deadline = std::chrono::steady_clock::now() + kLetGo;
-    while (!have_gone() && std::chrono::steady_clock::now() < deadline) {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (is_beside_done(deadline - std::chrono::steady_clock::now()) && !have_gone() &&
+           std::chrono::steady_clock::now() < deadline) {
       let_go();
       std::this_thread::sleep_for(kNap);
     }
@@ -251,13 +281,20 @@ void DevicePeers::let_streams_go(HaveGone have_gone) noexcept {
 /// What is enqueued of a call that failed counts too, should it not have gone by the end.
 void DevicePeers::abort() noexcept {
   is_aborted_ = true;
-  if (!current_.is_some()) return;
+  const Stream current = std::exchange(current_, {});
+  bool is_cut_short = false;
   try {
-    end(current_);
+    is_cut_short = current.is_some() && !device_->is_captured(of(current));
+    if (is_cut_short) before_ = std::make_unique<Event>(device_, of(current));
   } catch (const std::exception&) {  // then the end knows of the calls before
   }
-  let_streams_go(
-      [this] { return device_->driver().calls().query(on(current_)) != CUDA_ERROR_NOT_READY; });
+  const bool has_graphs = std::exchange(has_graphs_, false);
+  if (!is_cut_short && !has_graphs && !before_) return;
+  let_streams_go(has_graphs ? kLetGraphsGo : kLetGo, [&] {
+    if (has_graphs) return false;
+    if (is_cut_short) return device_->driver().calls().query(of(current)) != CUDA_ERROR_NOT_READY;
+    return has_passed(*before_);
+  });
 }
 
 }  // namespace tutti::inline v0::cuda

@@ -27,7 +27,7 @@ class DevicePeers final : public StreamPeers {
   /// processes see this rank's memory no more. Throws as SharedRegion.
   DevicePeers(std::shared_ptr<const Device> device, Communicator ranks, std::size_t scratch,
               Duration patience);
-  /// @return what calls on such memory are assumed to cost: a kernel and three stores that a stream
+  /// @return what calls on such memory are assumed to cost: a kernel and two stores that a stream
   /// waits for, and what GPUs read of each other.
   [[nodiscard]] static LinkCosts costs() noexcept {
     return {.alpha = 8'000'000'000, .beta = 20'000, .gamma = 1'000, .fuses = true};
@@ -37,8 +37,8 @@ class DevicePeers final : public StreamPeers {
   ~DevicePeers() override;
 
   /// Collective. @param bytes more than zero, equal on all ranks. @return memory that peers see,
-  /// zeroed; when all ranks have dropped theirs it is given to whoever asks for as much. Throws
-  /// Error.
+  /// zeroed; when all ranks have dropped theirs it is given to whoever asks for as much, once the
+  /// calls so far are done, for which this waits; not for those in graphs. Throws Error.
   [[nodiscard]] std::shared_ptr<std::byte> allocate(std::size_t bytes);
 
   [[nodiscard]] std::size_t scratch_bytes() const noexcept override { return scratch_.bytes(); }
@@ -57,7 +57,8 @@ class DevicePeers final : public StreamPeers {
 
   void check() override;
 
-  /// Fails all that is under way: peers are told, and own streams that wait for them go on.
+  /// Fails all that is under way: peers are told, and own streams that wait for them go on. With
+  /// calls in graphs it takes two seconds, as nobody knows when these end.
   void abort() noexcept;
   /// Waits for the calls so far, then aborts them: as the end does, for those who have something
   /// to end before that streams may not wait for any more.
@@ -66,8 +67,7 @@ class DevicePeers final : public StreamPeers {
  private:
   /// What a rank and one of its peers tell each other, in memory of the former: one cache line.
   struct alignas(64) Box {
-    std::uint64_t address = 0;     // of the peer's message, as seen here
-    std::uint64_t is_there = 0;    // whether there is one
+    std::uint64_t message = 0;     // the address of the peer's, as seen here; 0: there is none
     std::uint64_t was_read = 0;    // whether the peer has read what it was told of
     std::uint64_t has_failed = 0;  // whether the peer has failed, so that what it told is wrong
   };
@@ -81,15 +81,17 @@ class DevicePeers final : public StreamPeers {
   [[nodiscard]] CUdeviceptr own_box(Rank peer, std::size_t member) const;
   [[nodiscard]] CUdeviceptr box_of(Rank peer, std::size_t member) const;
   void store(CUdeviceptr to, std::uint64_t value, Stream stream) const;
-  void await_flag(CUdeviceptr flag, Stream stream) const;
+  void await_some(CUdeviceptr cell, Stream stream) const;
   [[nodiscard]] SharedRegion* find_free(std::size_t bytes);
   void clear(CUdeviceptr data, std::size_t bytes) const;
-  [[nodiscard]] bool is_captured(Stream stream) const;
   void store_beside(CUdeviceptr to, std::uint64_t value) const noexcept;
+  [[nodiscard]] bool is_beside_done(Duration patience) const noexcept;
+  void await_beside(const char* what) const;
   void let_go() const noexcept;
-  [[nodiscard]] static bool has_passed(Event& event) noexcept;
+  [[nodiscard]] bool has_passed(Event& event) const noexcept;
+  [[nodiscard]] bool await_calls() noexcept;
   template <class HaveGone>
-  void let_streams_go(HaveGone have_gone) noexcept;
+  void let_streams_go(Duration patience, HaveGone have_gone) noexcept;
   void await_processes() noexcept;
 
   /// A stream that ends with this.
@@ -100,7 +102,7 @@ class DevicePeers final : public StreamPeers {
   };
 
   std::shared_ptr<const Device> device_;
-  Side side_{*device_, device_->make_stream()};  // where nothing waits for peers
+  Side side_{*device_, device_->make_urgent_stream()};  // where nothing waits for peers
   Communicator ranks_;
   SharedRegion boxes_;  // one for each peer
   SharedRegion scratch_;
@@ -108,8 +110,9 @@ class DevicePeers final : public StreamPeers {
   std::size_t lent_ = 0;
   Duration patience_;
   bool is_aborted_ = false;
-  Stream current_{};                 // of the call
-  std::unique_ptr<Event> before_{};  // the end of the call before, if it is in no graph
+  Stream current_{};         // of a call of which not all is enqueued
+  bool has_graphs_ = false;  // whether calls are in graphs, of whose launches nothing is known
+  std::unique_ptr<Event> before_{};  // the end of the last call that is in no graph
 };
 
 }  // namespace tutti::inline v0::cuda

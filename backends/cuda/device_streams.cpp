@@ -8,7 +8,6 @@
 #include <tutti/error.hpp>
 
 #include "enqueue.hpp"
-#include "event.hpp"
 
 namespace tutti::inline v0::cuda {
 namespace {
@@ -77,21 +76,12 @@ bool DeviceStreams::is_on_device(const void* data) const {
 }
 
 Stream DeviceStreams::own_stream() {
-  if (own_stream_ == nullptr) {
-    const Device::Current current{*device_};
-    const Driver& driver = device_->driver();
-    driver.check(driver.calls().create_stream(&own_stream_, CU_STREAM_NON_BLOCKING),
-                 "make a stream");
-  }
+  if (own_stream_ == nullptr) own_stream_ = device_->make_stream();
   return own_stream_;
 }
 
 bool DeviceStreams::is_captured(Stream stream) const {
-  const Device::Current current{*device_};
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const Driver& driver = device_->driver();
-  driver.check(driver.calls().capturing(of(stream), &status), "ask whether a stream is captured");
-  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+  return device_->is_captured(of(stream));
 }
 
 std::unique_ptr<StreamMark> DeviceStreams::mark(Stream stream) {

@@ -7,13 +7,9 @@
 #include <tutti/spi/streams.hpp>
 
 #include "device.hpp"
+#include "event.hpp"
 
 namespace tutti::inline v0::cuda {
-
-/// @param stream of a call. @return it, as the driver has it.
-[[nodiscard]] inline CUstream of(Stream stream) noexcept {
-  return static_cast<CUstream>(stream.handle());
-}
 
 /// Memory, copies and folds of one GPU, on its streams.
 class DeviceStreams : public StreamTransport {

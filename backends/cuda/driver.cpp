@@ -25,6 +25,8 @@ Driver::Driver() {
   library_.find("cuMemcpyAsync", calls_.copy);
   library_.find("cuMemsetD8Async", calls_.fill);
   library_.find("cuStreamCreate", calls_.create_stream);
+  library_.find("cuStreamCreateWithPriority", calls_.create_prior_stream);
+  library_.find("cuCtxGetStreamPriorityRange", calls_.priorities);
   library_.find("cuStreamDestroy_v2", calls_.destroy_stream);
   library_.find("cuStreamGetCtx", calls_.stream_context);
   library_.find("cuStreamQuery", calls_.query);
@@ -62,6 +64,7 @@ Driver::Driver() {
   library_.find("cuDeviceCanAccessPeer", calls_.can_access_peer);
   library_.find("cuCtxEnablePeerAccess", calls_.enable_peer_access);
   library_.find("cuDeviceGetP2PAttribute", calls_.peer_attribute);
+  library_.find("cuFlushGPUDirectRDMAWrites", calls_.flush_remote);
   check(calls_.init(0), "start the CUDA driver");
 }
 

@@ -38,6 +38,8 @@ struct DriverCalls {
   decltype(&::cuMemcpyAsync) copy = nullptr;
   decltype(&::cuMemsetD8Async) fill = nullptr;
   decltype(&::cuStreamCreate) create_stream = nullptr;
+  decltype(&::cuStreamCreateWithPriority) create_prior_stream = nullptr;
+  decltype(&::cuCtxGetStreamPriorityRange) priorities = nullptr;
   decltype(&::cuStreamDestroy) destroy_stream = nullptr;
   decltype(&::cuStreamGetCtx) stream_context = nullptr;
   decltype(&::cuStreamQuery) query = nullptr;
@@ -75,6 +77,7 @@ struct DriverCalls {
   decltype(&::cuDeviceCanAccessPeer) can_access_peer = nullptr;
   decltype(&::cuCtxEnablePeerAccess) enable_peer_access = nullptr;
   decltype(&::cuDeviceGetP2PAttribute) peer_attribute = nullptr;
+  decltype(&::cuFlushGPUDirectRDMAWrites) flush_remote = nullptr;
 };
 
 /// The driver of this machine, ready to be called. Any thread may.

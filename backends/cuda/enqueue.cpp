@@ -32,6 +32,7 @@ class Scratch {
 /// A graph that captures this keeps the addresses, but would keep no memory of the host.
 void enqueue_table(const Device& device, CUdeviceptr table, const std::vector<void*>& places,
                    CUstream stream) {
+  device.require_stream_operations();
   for (const void* const place : places) {
     device.driver().check(device.driver().calls().write_64(stream, table, address_of(place),
                                                            CU_STREAM_WRITE_VALUE_DEFAULT),

@@ -10,6 +10,11 @@
 
 namespace tutti::inline v0::cuda {
 
+/// @param stream of a call. @return it, as the driver has it.
+[[nodiscard]] inline CUstream of(Stream stream) noexcept {
+  return static_cast<CUstream>(stream.handle());
+}
+
 /// An event of a device, recorded in a stream.
 class Event final : public StreamMark {
  public:

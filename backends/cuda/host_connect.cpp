@@ -15,8 +15,6 @@
 namespace tutti::inline v0::cuda {
 namespace {
 
-/// None of a program's, and not that of splits.
-constexpr std::uint64_t kKey = kKeyOfSplits - 1;
 constexpr const char* kWhat = "cannot move memory of its GPU over the host";
 
 /// The thread of streams alone calls its transport.
@@ -24,7 +22,7 @@ Communicator second_of(Communicator& world) {
   CommunicatorOptions options = world.options();
   options.progress = {};
   options.progress_thread = false;
-  Communicator second = world.duplicate(options, kKey);
+  Communicator second = world.duplicate(options, kKeyOfOurs);
   const Capabilities& can = transport_of(second).capabilities();
   if (!can.threads)
     throw Error{ErrorCode::invalid_argument,
@@ -48,9 +46,15 @@ std::shared_ptr<DevicePeers> peers_or_none(Communicator& world, const HostStream
 std::shared_ptr<HostStreams> connect_host(Communicator& world, const HostStreams::Parts& parts) {
   Attempt own;
   std::optional<Communicator> second;
-  own.make([&] { second.emplace(second_of(world)); });
+  std::uint64_t direct_bytes = Capabilities{}.device_bytes;
+  own.make([&] {
+    parts.device->require_stream_operations();
+    second.emplace(second_of(world));
+    // A device that may not see what an adapter writes takes nothing but copies.
+    if (parts.device->remote_writes() != Device::RemoteWrites::unordered)
+      direct_bytes = transport_of(*second).capabilities().device_bytes;
+  });
   agree(world, own, kWhat);
-  std::uint64_t direct_bytes = transport_of(*second).capabilities().device_bytes;
   world.all_reduce(std::span{&direct_bytes, 1}, max);
   HostStreams::Parts all = parts;
   all.peers = peers_or_none(world, parts);

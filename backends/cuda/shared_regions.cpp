@@ -15,6 +15,8 @@ namespace tutti::inline v0::cuda {
 namespace {
 
 constexpr std::size_t kLine = 64;
+/// CUDA IPC shares whole blocks, and nothing else of the program is to be in them.
+constexpr std::size_t kBlock = std::size_t{2} << 20U;
 
 /// Processes with equal ones can have CUDA IPC between them.
 std::array<char, kLine> system_of_this_process() {
@@ -36,7 +38,8 @@ SharedRegion::Allocation::Allocation(std::shared_ptr<const Device> device, std::
     : device_{std::move(device)} {
   const Device::Current current{*device_};
   const Driver& driver = device_->driver();
-  const CUresult result = driver.calls().allocate_now(&data_, bytes);
+  const std::size_t blocks = (bytes + kBlock - 1) / kBlock;
+  const CUresult result = driver.calls().allocate_now(&data_, blocks * kBlock);
   if (result == CUDA_ERROR_OUT_OF_MEMORY)
     throw Error{ErrorCode::transport, "memory of the GPU is exhausted"};
   driver.check(result, "allocate memory of a GPU");

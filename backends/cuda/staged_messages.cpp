@@ -22,10 +22,12 @@ constexpr std::chrono::microseconds kNap{50};
 }  // namespace
 
 StagedMessages::StagedMessages(Parts parts)
-    : parts_{std::move(parts)}, down_stream_{parts_.device->make_stream()}, up_stream_{nullptr},
+    : parts_{std::move(parts)}, is_flushed_{parts_.device->remote_writes() ==
+                                            Device::RemoteWrites::flushed},
+      down_stream_{parts_.device->make_urgent_stream()}, up_stream_{nullptr},
       lanes_(2 * static_cast<std::size_t>(parts_.transport->size())) {
   try {
-    up_stream_ = parts_.device->make_stream();
+    up_stream_ = parts_.device->make_urgent_stream();
     for (std::size_t i = 0; i < parts_.plan.slots; ++i)
       slots_.emplace_back(parts_.device).room = parts_.memory->data() + i * parts_.plan.chunk_bytes;
   } catch (...) {
@@ -73,7 +75,17 @@ bool StagedMessages::step() {
   if (posted_ > 0) parts_.transport->poll();
   take_completed();
   end_copied();
+  if (is_unflushed_ && is_done()) flush();
   return moves_ != before;
+}
+
+/// What a network adapter has written to the device, whose streams may wait for it already.
+void StagedMessages::flush() {
+  const Driver& driver = parts_.device->driver();
+  driver.check(driver.calls().flush_remote(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+                                           CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER),
+               "flush messages to memory of a GPU");
+  is_unflushed_ = false;
 }
 
 /// A chunk that goes as it is waits for the copies before it, too, since chunks of a lane are sent
@@ -139,6 +151,7 @@ void StagedMessages::take_completed() {
     const auto index = static_cast<std::size_t>(parts_.transport->oldest_completed().cookie);
     const Slot& slot = slots_[index];
     --posted_;
+    if (is_flushed_ && slot.is_direct() && !sends(slot.lane)) is_unflushed_ = true;
     if (sends(slot.lane) || slot.is_direct()) end(index);
     else copy_up(index);
   }

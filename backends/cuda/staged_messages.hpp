@@ -86,11 +86,13 @@ class StagedMessages {
   void take_completed();
   void end_copied();
   void end(std::size_t slot) noexcept;
+  void flush();
   [[nodiscard]] bool is_idle(CUstream stream) const noexcept;
 
   Parts parts_;
-  CUstream down_stream_;  // from the device
-  CUstream up_stream_;    // to it
+  const bool is_flushed_;  // whether work of the device sees what came as it is only if it is
+  CUstream down_stream_;   // from the device
+  CUstream up_stream_;     // to it
   std::deque<Slot> slots_{};
   std::vector<Lane> lanes_;
   std::vector<std::size_t> active_{};  // lanes of the group
@@ -101,6 +103,7 @@ class StagedMessages {
   std::size_t used_ = 0;               // slots
   std::size_t posted_ = 0;             // of these by the transport
   std::uint64_t moves_ = 0;            // so many steps forward
+  bool is_unflushed_ = false;          // whether some came
 };
 
 }  // namespace tutti::inline v0::cuda

@@ -100,11 +100,7 @@ class DeviceGraph final : public CapturedGraph {
 class DeviceStream final : public TimedStream {
  public:
   DeviceStream(Communicator& world, int ordinal, Duration timeout)
-      : world_{world}, device_{std::make_shared<const Driver>(), ordinal}, timeout_{timeout} {
-    const Device::Current current{device_};
-    device_.driver().check(device_.driver().calls().create_stream(&stream_, CU_STREAM_NON_BLOCKING),
-                           "make a stream");
-  }
+      : world_{world}, device_{std::make_shared<const Driver>(), ordinal}, timeout_{timeout} {}
   ~DeviceStream() override { device_.destroy(stream_); }
 
   std::string gpu() const override {
@@ -135,7 +131,7 @@ class DeviceStream final : public TimedStream {
   Communicator& world_;
   Device device_;
   Duration timeout_;
-  CUstream stream_ = nullptr;
+  CUstream stream_ = device_.make_stream();
   TimedEvent start_{device_};
   TimedEvent end_{device_};
 };

@@ -9,9 +9,11 @@
 #include <tutti/cuda.hpp>
 #include <tutti/spi/communicator.hpp>
 
+#include "backends/cuda/connect_peers.hpp"
 #include "backends/sim/sim.hpp"
 #include "device_floats.hpp"
 #include "host_world.hpp"
+#include "runtime/config.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -215,6 +217,48 @@ TEST(HostFailures, NameACommunicatorThatCannotBeDivided) {
                      "a transport alone cannot make groups"))
         << error.what();
   }
+}
+
+/// Whether devices of this process lack something, which the stand-in is told by the environment.
+bool is_lacked(const std::string& what) {
+  const auto environment = runtime::process_environment();
+  const auto found = environment.find("CUDA_STANDIN_LACKS");
+  return found != environment.end() && found->second == what;
+}
+
+std::string text_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(HostLacks, OperationsOfStreams) {
+  if (!is_lacked("memops")) GTEST_SKIP() << "set CUDA_STANDIN_LACKS=memops";
+  GpuWorld world{2};
+  const std::string why =
+      "streams of GPU 0 cannot wait for memory (cuStreamWaitValue64); this needs a newer GPU or "
+      "driver";
+  for (const std::string& error : world.run([&](Rank rank) {
+         EXPECT_EQ(text_of([&] { attach_by_host(world, rank); }),
+                   "rank 0 cannot move memory of its GPU over the host: " + why);
+         const auto device =
+             std::make_shared<const cuda::Device>(std::make_shared<const cuda::Driver>(), rank);
+         EXPECT_THROW(static_cast<void>(cuda::connect_peers(world[rank], device, 5s)),
+                      cuda::SharedRegion::Unseen);
+       }))
+    EXPECT_EQ(error, "");
+}
+
+TEST(HostLacks, MemoryPools) {
+  if (!is_lacked("pools")) GTEST_SKIP() << "set CUDA_STANDIN_LACKS=pools";
+  EXPECT_EQ(text_of([] {
+              cuda::Device{std::make_shared<const cuda::Driver>(), 0};
+            }),
+            "GPU 0 has no memory pools (cuMemAllocAsync), in which calls on streams have their "
+            "scratch");
 }
 
 }  // namespace

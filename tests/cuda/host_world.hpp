@@ -32,11 +32,12 @@ inline void on_host(GpuWorld& world, const std::function<void(Rank)>& body) {
     EXPECT_EQ(error, "");
 }
 
-/// @param device with a stream. @param stream of it. @return whether it has done everything,
-/// within twenty seconds.
-inline bool comes_to_an_end(const cuda::Device& device, Stream stream) {
+/// @param device with a stream. @param stream of it. @param patience how long it has. @return
+/// whether it has done everything within that time.
+inline bool comes_to_an_end(const cuda::Device& device, Stream stream,
+                            Duration patience = std::chrono::seconds{20}) {
   const cuda::Device::Current current{device};
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   const auto& calls = device.driver().calls();
   while (calls.query(static_cast<CUstream>(stream.handle())) != CUDA_SUCCESS) {
     if (std::chrono::steady_clock::now() > deadline) return false;

@@ -45,6 +45,16 @@ TEST_F(DeviceMemoryTest, CopiesBothWays) {
   EXPECT_EQ(download(upload(bytes), bytes.size()), bytes);
 }
 
+// What is allocated in the order of a stream only its own device sees.
+TEST_F(DeviceMemoryTest, MayBeSharedWithOtherDevices) {
+  int is_shareable = 0;
+  CUpointer_attribute asked = CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE;
+  void* answer = &is_shareable;
+  ASSERT_EQ(driver_->calls().pointer_attributes(1, &asked, &answer, address_of(upload(Bytes(64)))),
+            CUDA_SUCCESS);
+  EXPECT_NE(is_shareable, 0);
+}
+
 // More operands than a launch can pass go by a table in memory of the device.
 TEST_F(DeviceMemoryTest, FoldsEveryDatatype) {
   constexpr std::size_t kCount = 333;

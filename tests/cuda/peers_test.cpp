@@ -3,6 +3,7 @@
 #include <barrier>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -15,6 +16,7 @@
 #include "device_buffers.hpp"
 #include "gpu_world.hpp"
 #include "graph.hpp"
+#include "host_world.hpp"
 #include "tests/executor/rows.hpp"
 #include "tests/runtime/worlds.hpp"
 
@@ -164,6 +166,28 @@ TEST(GpuPeerCalls, ComeAfterThoseOfOtherStreams) {
   });
 }
 
+/// Also where one that is captured came in between, on the same stream.
+TEST(GpuPeerCalls, ComeAfterThoseBeforeACapture) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  on_peers(2, [](Own& own) {
+    constexpr std::size_t kCount = 5'000;
+    const OwnStream one{*own.device};
+    const OwnStream two{*own.device};
+    const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
+    const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
+    Barrier barrier{*own.device, one.get()};
+    own.world.all_reduce(data, sum, {.visible = true, .stream = one.get()});
+    Graph graph{*own.device, two.get()};
+    own.world.all_reduce(data, sum, {.visible = true, .stream = two.get()});
+    graph.end();
+    own.world.all_reduce(data, sum, {.visible = true, .stream = two.get()});
+    EXPECT_FALSE(comes_to_an_end(*own.device, two.get(), 50ms));
+    own.world.barrier();
+    barrier.open();
+    wait_for_stream(own.world, two.get(), 20s);
+  });
+}
+
 TEST(GpuPeerCalls, FailOnAllRanksWhereOneDoesNotCome) {
   if (const std::string why = lack_of(3); !why.empty()) GTEST_SKIP() << why;
   on_peers(3, [](Own& own) {
@@ -181,6 +205,40 @@ TEST(GpuPeerCalls, FailOnAllRanksWhereOneDoesNotCome) {
   });
 }
 
+TEST(GpuPeerCalls, GoOnInGraphsWhereOneDoesNotCome) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  on_peers(2, [](Own& own) {
+    constexpr std::size_t kCount = 5'000;
+    const OwnStream stream{*own.device};
+    const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
+    const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
+    Graph graph{*own.device, stream.get()};
+    own.world.all_reduce(data, sum, {.algorithm = "ring", .visible = true, .stream = stream.get()});
+    graph.end();
+    if (own.world.rank() == 1) return;
+    graph.launch();
+    EXPECT_THROW(wait_for_stream(own.world, stream.get(), 100ms), Error);
+    own.memory->wait(stream.get().handle());
+  });
+}
+
+/// What has failed asks nothing of a stream that the program has for itself again.
+TEST(GpuPeerCalls, LeaveStreamsAloneWhenTheyAreDone) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  on_peers(2, [](Own& own) {
+    constexpr std::size_t kCount = 5'000;
+    const OwnStream stream{*own.device};
+    const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
+    const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
+    own.world.all_reduce(data, sum, {.visible = true, .stream = stream.get()});
+    wait_for_stream(own.world, stream.get(), 20s);
+    Graph graph{*own.device, stream.get()};
+    own.world.barrier();  // the other one's call is done, too
+    own.streams->abort(Error{ErrorCode::aborted, "for a test"});
+    EXPECT_NO_THROW(graph.end());
+  });
+}
+
 TEST(GpuPeerMemory, IsUsedAgain) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   on_peers(2, [](Own& own) {
@@ -193,6 +251,54 @@ TEST(GpuPeerMemory, IsUsedAgain) {
     EXPECT_EQ(own.streams->allocate_registered(4000).get(), first);
     if (own.world.rank() == 0) two.reset();  // not the other rank's
     EXPECT_NE(own.streams->allocate_registered(8192).get(), first);
+  });
+}
+
+/// CUDA IPC shares blocks of 2 MiB, in which nothing else may lie.
+TEST(GpuPeerMemory, FillsBlocks) {
+  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
+  on_peers(1, [](Own& own) {
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{2} << 20U, std::size_t{3} << 20U}) {
+      const auto seen = own.streams->allocate_registered(bytes);
+      std::size_t found = 0;
+      CUpointer_attribute asked = CU_POINTER_ATTRIBUTE_RANGE_SIZE;
+      void* answer = &found;
+      own.device->driver().check(own.device->driver().calls().pointer_attributes(
+                                     1, &asked, &answer, cuda::address_of(seen.get())),
+                                 "ask how much memory that is");
+      EXPECT_GE(found, bytes);
+      EXPECT_EQ(found % (std::size_t{2} << 20U), 0U);
+    }
+  });
+}
+
+/// What a call still has to read is not given to anybody else, who would find it zeroed.
+TEST(GpuPeerMemory, IsUsedAgainBehindTheCallsSoFar) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  on_peers(2, [](Own& own) {
+    constexpr std::size_t kCount = 5'000;
+    constexpr std::size_t kSize = kCount * sizeof(float);
+    const OwnStream stream{*own.device};
+    const auto to = own.streams->allocate_registered(kSize);
+    auto from = own.streams->allocate_registered(kSize);
+    std::vector<float> host(kCount, 1.0F);
+    const std::span raw = std::as_writable_bytes(std::span{host});
+    own.memory->copy(from.get(), raw.data(), raw.size());
+    Barrier barrier{*own.device, stream.get()};
+    own.world.all_reduce(std::span{reinterpret_cast<const float*>(from.get()), kCount},
+                         std::span{reinterpret_cast<float*>(to.get()), kCount}, sum,
+                         {.visible = true, .stream = stream.get()});
+    const std::byte* const first = from.get();
+    from.reset();
+    std::jthread later{[&] {
+      std::this_thread::sleep_for(50ms);
+      barrier.open();
+    }};
+    EXPECT_EQ(own.streams->allocate_registered(kSize).get(), first);
+    later.join();
+    wait_for_stream(own.world, stream.get(), 20s);
+    own.memory->copy(raw.data(), to.get(), raw.size());
+    EXPECT_EQ(host, std::vector<float>(kCount, 2.0F));
   });
 }
 

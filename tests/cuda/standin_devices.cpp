@@ -40,13 +40,14 @@ std::vector<float> OnDevice::get(CUdeviceptr from) const {
   return values;
 }
 
-CUresult OnDevice::run_copy(CUdeviceptr to, CUdeviceptr from) const {
+CUresult OnDevice::run_copy(CUdeviceptr to, CUdeviceptr from, std::uint32_t peers) const {
   CUfunction kernel = nullptr;
   EXPECT_EQ(cuModuleGetFunction(&kernel, module_, "tutti_fold_f32"), CUDA_SUCCESS);
   cuda::KernelWork work{.op = static_cast<std::uint32_t>(OperatorKind::sum),
                         .operands = 1,
                         .results = 1,
-                        .count = kCount};
+                        .count = kCount,
+                        .peers = peers};
   work.places[0] = reinterpret_cast<void*>(from);
   work.places[1] = reinterpret_cast<void*>(to);
   std::array<void*, 1> parameters{&work};

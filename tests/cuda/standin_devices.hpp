@@ -29,9 +29,13 @@ class OnDevice {
   void put(CUdeviceptr to, float value) const;
   std::vector<float> get(CUdeviceptr from) const;
   /// Lets a kernel copy. @return what comes of it.
-  CUresult run_copy(CUdeviceptr to, CUdeviceptr from) const;
+  CUresult run_copy(CUdeviceptr to, CUdeviceptr from) const { return run_copy(to, from, 0); }
+  /// The same from where the address stands that a place in memory holds.
+  CUresult run_copy_by(CUdeviceptr to, CUdeviceptr place) const { return run_copy(to, place, 1); }
 
  private:
+  CUresult run_copy(CUdeviceptr to, CUdeviceptr from, std::uint32_t peers) const;
+
   int device_;
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;

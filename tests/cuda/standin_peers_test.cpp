@@ -72,6 +72,36 @@ TEST(CudaStandinPeers, MayBeEnabledAndDisabled) {
   EXPECT_EQ(first.run_copy(first.memory(), second.memory()), CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
+// What another device writes is seen behind a wait for that very value, not for one written later.
+TEST(CudaStandinPeers, ReorderWhatOthersWrite) {
+  const OnDevice first{0};
+  const OnDevice second{1};
+  first.use();
+  EXPECT_EQ(cuCtxEnablePeerAccess(second.context(), 0), CUDA_SUCCESS);
+  second.use();
+  std::array<CUdeviceptr, 3> room{};
+  for (CUdeviceptr& each : room) EXPECT_EQ(cuMemAlloc(&each, kBytes), CUDA_SUCCESS);
+  const auto [before, after, cell] = room;
+  const CUdeviceptr flag = cell + sizeof(CUdeviceptr);
+  second.put(before, 1);
+  second.put(after, 2);
+  EXPECT_EQ(cuStreamWriteValue64(second.stream(), cell, before, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWriteValue64(second.stream(), flag, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(second.wait(), CUDA_SUCCESS);
+  first.use();
+  EXPECT_EQ(cuStreamWriteValue64(first.stream(), cell, after, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWriteValue64(first.stream(), flag, 1, 0), CUDA_SUCCESS);
+  second.use();
+  EXPECT_EQ(cuStreamWaitValue64(second.stream(), flag, 1, CU_STREAM_WAIT_VALUE_EQ), CUDA_SUCCESS);
+  EXPECT_EQ(second.run_copy_by(second.memory(), cell), CUDA_SUCCESS);
+  EXPECT_EQ(second.get(second.memory()), std::vector<float>(kCount, 1));
+  EXPECT_EQ(cuStreamWaitValue64(second.stream(), cell, after, CU_STREAM_WAIT_VALUE_GEQ),
+            CUDA_SUCCESS);
+  EXPECT_EQ(second.run_copy_by(second.memory(), cell), CUDA_SUCCESS);
+  EXPECT_EQ(second.get(second.memory()), std::vector<float>(kCount, 2));
+  for (const CUdeviceptr each : room) EXPECT_EQ(cuMemFree(each), CUDA_SUCCESS);
+}
+
 TEST(CudaStandinPeers, AccessGoesOneWay) {
   const OnDevice first{0};
   const OnDevice second{1};

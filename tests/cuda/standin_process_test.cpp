@@ -1,11 +1,14 @@
 // The stand-in for the CUDA driver, over whole processes: how many devices there are, which call
 // fails, and what is told when a process ends.
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <unistd.h>
@@ -102,6 +105,35 @@ void two_devices() {
 TEST_F(CudaStandinProcess, ThereMayBeSeveralDevices) {
   const Variable devices{"CUDA_STANDIN_DEVICES", "2"};
   EXPECT_EXIT(two_devices(), ::testing::ExitedWithCode(0), "");
+}
+
+// Streams of one priority are held up by the one that waits, others are not.
+void one_queue() {
+  const CUstream waiting = start();
+  CUstream usual = nullptr;
+  CUstream urgent = nullptr;
+  CUdeviceptr memory = 0;
+  int least = -1;
+  int greatest = 0;
+  cuCtxGetStreamPriorityRange(&least, &greatest);
+  cuStreamCreateWithPriority(&usual, CU_STREAM_NON_BLOCKING, least);
+  cuStreamCreateWithPriority(&urgent, CU_STREAM_NON_BLOCKING, greatest);
+  cuMemAlloc(&memory, sizeof(std::uint64_t));
+  cuMemsetD8Async(memory, 0, sizeof(std::uint64_t), waiting);
+  cuStreamSynchronize(waiting);
+  cuStreamWaitValue64(waiting, memory, 1, CU_STREAM_WAIT_VALUE_EQ);
+  cuStreamWriteValue64(usual, memory, 1, CU_STREAM_WRITE_VALUE_DEFAULT);
+  std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  bool right = greatest < least && cuStreamQuery(usual) == CUDA_ERROR_NOT_READY;
+  cuStreamWriteValue64(urgent, memory, 1, CU_STREAM_WRITE_VALUE_DEFAULT);
+  right = right && cuStreamSynchronize(urgent) == CUDA_SUCCESS;
+  right = right && cuStreamSynchronize(waiting) == CUDA_SUCCESS;
+  leave(right && cuStreamSynchronize(usual) == CUDA_SUCCESS);
+}
+
+TEST_F(CudaStandinProcess, StreamsMayShareAQueue) {
+  const Variable queues{"CUDA_STANDIN_QUEUES", "1"};
+  EXPECT_EXIT(one_queue(), ::testing::ExitedWithCode(0), "");
 }
 
 // Copies go from device to device, and each device's memory is its own.

@@ -12,6 +12,10 @@ std::string setting(std::string_view name) {
   return found == environment.end() ? std::string{} : found->second;
 }
 
+std::size_t number_setting(std::string_view name) {
+  return std::strtoull(setting(name).c_str(), nullptr, 10);
+}
+
 Calls::Calls() {
   const std::string fault = setting("FAULT");
   const std::size_t colon = fault.find(':');

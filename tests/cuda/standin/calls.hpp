@@ -2,6 +2,7 @@
 /// Which functions of the driver were called how often, and the one call that is to fail.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -15,9 +16,12 @@ namespace tutti::standin {
 /// by default. CUDA_STANDIN_FAULT: "function:n", whose n-th call fails. CUDA_STANDIN_CALLS and
 /// CUDA_STANDIN_LEAKS: files that are written when the process ends, with all calls and with what
 /// was not given back; %p in their names is the number of the process. CUDA_STANDIN_LINKS: see
-/// Links.
+/// Links. CUDA_STANDIN_QUEUES: see Streams; 0 by default. CUDA_STANDIN_RDMA: see Rdma.
+/// CUDA_STANDIN_LACKS: what devices cannot do, "pools" or "memops".
 /// @param name such as "DEVICES". @return the value of that variable, or an empty text.
 std::string setting(std::string_view name);
+/// @return that value as a number; 0 if there is none.
+std::size_t number_setting(std::string_view name);
 
 class Calls {
  public:

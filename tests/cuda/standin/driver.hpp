@@ -5,6 +5,7 @@
 #include <atomic>
 #include <deque>
 #include <new>
+#include <string>
 #include <string_view>
 
 #include <cuda.h>
@@ -16,6 +17,7 @@
 #include "tests/cuda/standin/links.hpp"
 #include "tests/cuda/standin/memory.hpp"
 #include "tests/cuda/standin/module.hpp"
+#include "tests/cuda/standin/rdma.hpp"
 #include "tests/cuda/standin/streams.hpp"
 
 namespace tutti::standin {
@@ -26,8 +28,10 @@ struct Driver {
   std::mutex starting;           ///< Held while the driver is initialised.
   std::deque<Context> contexts;  ///< One per device; fixed once the driver is initialised.
   Memory memory;
-  Streams streams;
+  Streams streams{number_setting("QUEUES")};
   Links links{setting("LINKS")};
+  Rdma rdma{setting("RDMA")};
+  const std::string lacks = setting("LACKS");
   Handles<CUevent, Event> events;
   Handles<CUmodule, Module> modules;
   Functions functions;

@@ -23,6 +23,11 @@ extern "C" {
 /// other addresses stay as they are. It may be called by any thread, also in a host function.
 __attribute__((visibility("default"))) void* tutti_standin_alias(void* address);
 
+/// Writes to memory of a device, as a network adapter does by GPUDirect RDMA. @param data which is
+/// there until this returns.
+__attribute__((visibility("default"))) void tutti_standin_receive(CUdeviceptr to, const void* data,
+                                                                  size_t bytes);
+
 /// @return what a context has failed with, or success.
 __attribute__((visibility("default"))) CUresult tutti_standin_state(CUcontext context);
 

@@ -33,8 +33,9 @@ CUresult run_kernel(const Function& function, cuda::KernelWork work, std::size_t
     if (is_peers) {
       const std::byte* const cell = memory.reach_from(device, place, sizeof(CUdeviceptr));
       if (cell == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
-      std::memcpy(&place, cell, sizeof(place));
-      place += work.offsets[i];
+      CUdeviceptr found = 0;
+      std::memcpy(&found, cell, sizeof(found));
+      place = memory.remote_writes().seen(place, found) + work.offsets[i];
     }
     reached[i] = memory.reach_from(device, place, bytes);
     if (reached[i] == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/cuda/standin/arena.hpp"
+#include "tests/cuda/standin/remote_writes.hpp"
 #include "tests/cuda/standin/window.hpp"
 
 namespace tutti::standin {
@@ -50,6 +51,8 @@ class Memory {
 
   Peers& peers() noexcept { return peers_; }
   Windows& windows() noexcept { return windows_; }
+  RemoteWrites& remote_writes() noexcept { return remote_writes_; }
+  const RemoteWrites& remote_writes() const noexcept { return remote_writes_; }
   /// @return the allocation that an address lies in, for other processes; nothing if there is none
   /// that they may open.
   std::optional<SharedPiece> share(CUdeviceptr address) const;
@@ -89,6 +92,7 @@ class Memory {
   std::vector<std::unique_ptr<Arena>> arenas_;
   Windows windows_;
   Peers peers_;
+  RemoteWrites remote_writes_;
   mutable std::mutex mutex_;
   std::map<CUdeviceptr, Pinned> pinned_;
 };

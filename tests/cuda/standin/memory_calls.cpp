@@ -1,4 +1,7 @@
 // The driver's functions of memory.
+#include <algorithm>
+#include <vector>
+
 #include "tests/cuda/standin/driver.hpp"
 #include "tests/cuda/standin/hooks.hpp"
 
@@ -80,6 +83,7 @@ CUresult cuMemFree(CUdeviceptr start) {
 CUresult cuMemAllocAsync(CUdeviceptr* start, size_t bytes, CUstream stream) {
   return call_on_stream(__func__, stream, [&](Stream& on) {
     if (start == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (driver().lacks == "pools") return CUDA_ERROR_NOT_SUPPORTED;
     const auto recorded = driver().captures.record_allocation(on, bytes, *start);
     if (recorded) return *recorded;
     Arena& arena = driver().memory.arena(on.context().device());
@@ -140,6 +144,15 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
     if (data == nullptr || place.type == 0) return CUDA_ERROR_INVALID_VALUE;
     return give_attribute(attribute, data, pointer, place);
   });
+}
+
+void tutti_standin_receive(CUdeviceptr to, const void* data, size_t bytes) {
+  const auto* const first = static_cast<const std::byte*>(data);
+  const auto store = [to, held = std::vector<std::byte>(first, first + bytes)] {
+    std::byte* const place = driver().memory.reach(to, held.size());
+    if (place != nullptr) std::copy(held.begin(), held.end(), place);
+  };
+  driver().rdma.write(driver().memory.device_of(to), store);
 }
 
 void* tutti_standin_alias(void* address) {

@@ -1,9 +1,11 @@
 #include "stream.hpp"
 
+#include <utility>
+
 namespace tutti::standin {
 
-Stream::Stream(Context& context, StreamKind kind)
-    : context_{context}, kind_{kind}, thread_{[this] { run(); }} {}
+Stream::Stream(Context& context, StreamKind kind, std::shared_ptr<Queue> queue)
+    : context_{context}, kind_{kind}, queue_{std::move(queue)}, thread_{[this] { run(); }} {}
 
 Stream::~Stream() {
   end();
@@ -18,7 +20,10 @@ CUresult Stream::enqueue(Work work) {
 CUresult Stream::enqueue(std::vector<Work> works) {
   const std::scoped_lock lock{mutex_};
   if (retired_) return CUDA_ERROR_INVALID_HANDLE;
-  for (Work& work : works) queue_.push_back(std::move(work));
+  for (Work& work : works) {
+    if (queue_ != nullptr) work.place = queue_->enter();
+    works_.push_back(std::move(work));
+  }
   pending_ += works.size();
   changed_.notify_all();
   return CUDA_SUCCESS;
@@ -57,12 +62,14 @@ void Stream::abandon() {
 void Stream::run() {
   std::unique_lock lock{mutex_};
   while (true) {
-    changed_.wait(lock, [this] { return retired_ || !queue_.empty(); });
-    if (queue_.empty()) break;
-    Work work = std::move(queue_.front());
-    queue_.pop_front();
+    changed_.wait(lock, [this] { return retired_ || !works_.empty(); });
+    if (works_.empty()) break;
+    Work work = std::move(works_.front());
+    works_.pop_front();
     lock.unlock();
+    if (queue_ != nullptr) queue_->await(work.place);
     perform(work);
+    if (queue_ != nullptr) queue_->leave();
     work = {};  // what it holds is gone before anybody learns that it is done
     lock.lock();
     if (--pending_ == 0) changed_.notify_all();

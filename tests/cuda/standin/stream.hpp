@@ -3,13 +3,16 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "tests/cuda/standin/context.hpp"
+#include "tests/cuda/standin/queue.hpp"
 
 namespace tutti::standin {
 
@@ -19,7 +22,8 @@ class Stream;
 struct Work {
   /// Does it, given the stream that it is done on. What it returns but success fails the context.
   std::function<CUresult(const Stream&)> run;
-  bool always = false;  ///< Done in a failed context, too; else others would wait forever.
+  bool always = false;      ///< Done in a failed context, too; else others would wait forever.
+  std::uint64_t place = 0;  ///< In the stream's queue.
 };
 
 /// What a stream has to do with the default stream of its context. The stand-in does not let them
@@ -28,7 +32,8 @@ enum class StreamKind { blocking, non_blocking, default_stream };
 
 class Stream {
  public:
-  Stream(Context& context, StreamKind kind);
+  /// @param queue that others may share; null: it waits for no other stream.
+  Stream(Context& context, StreamKind kind, std::shared_ptr<Queue> queue = nullptr);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream();
@@ -59,9 +64,10 @@ class Stream {
 
   Context& context_;
   const StreamKind kind_;
+  const std::shared_ptr<Queue> queue_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
-  std::deque<Work> queue_;
+  std::deque<Work> works_;
   std::size_t pending_ = 0;  ///< What is enqueued, and what is being done.
   bool retired_ = false;
   bool ended_ = false;

@@ -1,4 +1,6 @@
 // The driver's functions of streams.
+#include <algorithm>
+
 #include "tests/cuda/standin/driver.hpp"
 
 using namespace tutti::standin;
@@ -19,13 +21,30 @@ CUresult wait_at_each_launch(const Stream& on, const std::shared_ptr<Event>& eve
   return driver().captures.record(on, {.add = add, .after = {}}).value_or(CUDA_ERROR_INVALID_VALUE);
 }
 
+CUresult create(std::string_view function, CUstream* stream, unsigned int flags, int priority) {
+  return call_in_context(function, [&](Context& context) {
+    if (stream == nullptr || flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
+    const auto kind = flags == CU_STREAM_DEFAULT ? StreamKind::blocking : StreamKind::non_blocking;
+    *stream = driver().streams.create(context, kind, priority);
+    return CUDA_SUCCESS;
+  });
+}
+
 }  // namespace
 
 CUresult cuStreamCreate(CUstream* stream, unsigned int flags) {
-  return call_in_context(__func__, [&](Context& context) {
-    if (stream == nullptr || flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
-    *stream = driver().streams.create(
-        context, flags == CU_STREAM_DEFAULT ? StreamKind::blocking : StreamKind::non_blocking);
+  return create(__func__, stream, flags, 0);
+}
+
+// Other priorities than there are count as the nearest one.
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned int flags, int priority) {
+  return create(__func__, stream, flags, std::clamp(priority, kGreatestPriority, 0));
+}
+
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  return call_in_context(__func__, [&](Context&) {
+    if (least != nullptr) *least = 0;
+    if (greatest != nullptr) *greatest = kGreatestPriority;
     return CUDA_SUCCESS;
   });
 }

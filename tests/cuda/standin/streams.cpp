@@ -4,9 +4,18 @@
 
 namespace tutti::standin {
 
-CUstream Streams::create(Context& context, StreamKind kind) {
+CUstream Streams::create(Context& context, StreamKind kind, int priority) {
   forget_ended();
-  return created_.add(std::make_shared<Stream>(context, kind));
+  auto queue = next_queue(context.device(), priority);
+  return created_.add(std::make_shared<Stream>(context, kind, std::move(queue)));
+}
+
+std::shared_ptr<Queue> Streams::next_queue(int device, int priority) {
+  if (queues_of_each_ == 0) return nullptr;
+  const std::scoped_lock lock{mutex_};
+  auto& [all, given] = queues_[{device, priority}];
+  if (all.size() < queues_of_each_) all.push_back(std::make_shared<Queue>());
+  return all[given++ % queues_of_each_];
 }
 
 std::shared_ptr<Stream> Streams::find(CUstream handle, Context& context) {

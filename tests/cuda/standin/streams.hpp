@@ -2,7 +2,10 @@
 /// All streams: those created, each context's default stream, and those destroyed with work left.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "tests/cuda/standin/handles.hpp"
@@ -10,9 +13,15 @@
 
 namespace tutti::standin {
 
+/// Zero is the usual priority, and less is more urgent.
+inline constexpr int kGreatestPriority = -5;
+
 class Streams {
  public:
-  CUstream create(Context& context, StreamKind kind);
+  /// @param queues of each priority of a device, which streams take in turn; 0: each has its own.
+  explicit Streams(std::size_t queues) : queues_of_each_{queues} {}
+
+  CUstream create(Context& context, StreamKind kind, int priority = 0);
 
   /// @return a stream that nobody can name; it has to be retired.
   std::shared_ptr<Stream> create_unnamed(Context& context);
@@ -38,6 +47,15 @@ class Streams {
  private:
   std::vector<std::shared_ptr<Stream>> all();
   void forget_ended();
+  std::shared_ptr<Queue> next_queue(int device, int priority);
+
+  /// Those of one priority, and how many streams have been given one.
+  struct Queues {
+    std::vector<std::shared_ptr<Queue>> all;
+    std::size_t given = 0;
+  };
+  const std::size_t queues_of_each_;
+  std::map<std::pair<int, int>, Queues> queues_;  ///< By device and priority.
 
   Handles<CUstream, Stream> created_;
   std::mutex mutex_;

@@ -48,6 +48,9 @@ template <class T>
 CUresult write_value(int device, CUdeviceptr address, T value) {
   T* const place = reach<T>(device, address);
   if (place == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
+  Memory& memory = driver().memory;
+  if (const int owner = memory.device_of(address); owner >= 0 && owner != device && sizeof(T) == 8)
+    memory.remote_writes().note(address, std::atomic_ref<T>{*place}.load(), value);
   std::atomic_ref<T>{*place}.store(value);
   return CUDA_SUCCESS;
 }
@@ -59,7 +62,9 @@ CUresult wait_for_value(const Stream& on, int device, CUdeviceptr address, T val
   for (Patience patience; !on.is_in_vain(); patience.wait()) {
     T* const place = reach<T>(device, address);
     if (place == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
-    if (holds(std::atomic_ref<T>{*place}.load(), value, condition)) return CUDA_SUCCESS;
+    if (!holds(std::atomic_ref<T>{*place}.load(), value, condition)) continue;
+    driver().memory.remote_writes().settle(address);
+    return CUDA_SUCCESS;
   }
   return CUDA_SUCCESS;
 }
@@ -74,6 +79,7 @@ template <class T>
 CUresult call_write(std::string_view function, CUstream stream, CUdeviceptr address, T value,
                     unsigned int flags) {
   return call_on_stream(function, stream, [&](Stream& on) {
+    if (sizeof(T) == 8 && driver().lacks == "memops") return CUDA_ERROR_NOT_SUPPORTED;
     if (flags > CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER || !is_place<T>(address))
       return CUDA_ERROR_INVALID_VALUE;
     return submit(on, {.run = [=, device = on.context().device()](const Stream&) {
@@ -86,6 +92,7 @@ template <class T>
 CUresult call_wait(std::string_view function, CUstream stream, CUdeviceptr address, T value,
                    unsigned int flags) {
   return call_on_stream(function, stream, [&](Stream& on) {
+    if (sizeof(T) == 8 && driver().lacks == "memops") return CUDA_ERROR_NOT_SUPPORTED;
     if ((flags & CU_STREAM_WAIT_VALUE_FLUSH) != 0) return CUDA_ERROR_NOT_SUPPORTED;
     if (flags > CU_STREAM_WAIT_VALUE_NOR || !is_place<T>(address)) return CUDA_ERROR_INVALID_VALUE;
     return submit(on, {.run = [=, device = on.context().device()](const Stream& where) {
