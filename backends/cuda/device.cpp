@@ -32,6 +32,7 @@ Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
   driver_->check(calls.retain_context(&context_, device_), "make the context of a GPU");
   try {
     const Current current{*this};
+    make_pool();
     driver_->check(calls.load_module(&module_, kernel_image()), "load tutti's kernels");
     for (int type = 0; type < static_cast<int>(Datatype::opaque); ++type) {
       const std::string name = "tutti_fold_" + std::string{name_of(static_cast<Datatype>(type))};
@@ -40,10 +41,30 @@ Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
           "find one of tutti's kernels");
     }
   } catch (...) {
-    if (module_ != nullptr) within([this] { driver_->calls().unload_module(module_); });
-    calls.release_context(device_);
+    end();
     throw;
   }
+}
+
+void Device::make_pool() {
+  const DriverCalls& calls = driver_->calls();
+  CUmemPoolProps properties{};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {};
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.location.id = ordinal_;
+  driver_->check(calls.create_pool(&pool_, &properties), "make a pool of memory");
+  std::uint64_t kept = ~std::uint64_t{0};
+  driver_->check(calls.set_pool(pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &kept),
+                 "have a pool keep memory");
+}
+
+void Device::end() noexcept {
+  within([this] {
+    if (module_ != nullptr) driver_->calls().unload_module(module_);
+    if (pool_ != nullptr) driver_->calls().destroy_pool(pool_);
+  });
+  driver_->calls().release_context(device_);
 }
 
 void Device::free(CUdeviceptr data, CUstream stream) const noexcept {
@@ -63,8 +84,7 @@ void Device::destroy(CUstream stream) const noexcept {
 }
 
 Device::~Device() {
-  within([this] { driver_->calls().unload_module(module_); });
-  driver_->calls().release_context(device_);
+  end();
 }
 
 Device::Current::Current(const Device& device) : calls_{device.driver().calls()} {

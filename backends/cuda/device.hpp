@@ -80,6 +80,12 @@ class Device {
     if (driver_->calls().set_context(context_) == CUDA_SUCCESS) end();
     driver_->calls().set_context(before);
   }
+  /// Allocates in the order of a stream, from a pool that keeps what is given back: the driver's
+  /// own gives it back to the system whenever somebody waits. @param data the memory. @param bytes
+  /// more than zero. @param stream of this device, whose context is current. @return the driver's.
+  [[nodiscard]] CUresult allocate(CUdeviceptr* data, std::size_t bytes, CUstream stream) const {
+    return driver_->calls().allocate(data, bytes, pool_, stream);
+  }
   /// Gives memory back, whatever context is current. @param data of cuMemAllocAsync. @param stream
   /// in whose order.
   void free(CUdeviceptr data, CUstream stream) const noexcept;
@@ -91,11 +97,15 @@ class Device {
   void destroy(CUevent event) const noexcept;
 
  private:
+  void make_pool();
+  void end() noexcept;
+
   std::shared_ptr<const Driver> driver_;
   int ordinal_;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   CUmodule module_ = nullptr;
+  CUmemoryPool pool_ = nullptr;
   int processors_ = 1;
   std::array<CUfunction, kDatatypes> kernels_{};
 };

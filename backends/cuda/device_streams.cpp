@@ -102,7 +102,7 @@ std::byte* DeviceStreams::allocate(std::size_t bytes, Stream stream) {
   const Device::Current current{*device_};
   CUdeviceptr data = 0;
   const Driver& driver = device_->driver();
-  const CUresult result = driver.calls().allocate(&data, bytes, of(stream));
+  const CUresult result = device_->allocate(&data, bytes, of(stream));
   if (result == CUDA_ERROR_OUT_OF_MEMORY) throw std::bad_alloc{};
   driver.check(result, "allocate memory of a GPU");
   return reinterpret_cast<std::byte*>(data);

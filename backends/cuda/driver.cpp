@@ -20,7 +20,10 @@ Driver::Driver() {
   library_.find("cuCtxGetCurrent", calls_.current_context);
   library_.find("cuCtxSetCurrent", calls_.set_context);
   library_.find("cuCtxGetDevice", calls_.current_device);
-  library_.find("cuMemAllocAsync", calls_.allocate);
+  library_.find("cuMemPoolCreate", calls_.create_pool);
+  library_.find("cuMemPoolSetAttribute", calls_.set_pool);
+  library_.find("cuMemPoolDestroy", calls_.destroy_pool);
+  library_.find("cuMemAllocFromPoolAsync", calls_.allocate);
   library_.find("cuMemFreeAsync", calls_.free);
   library_.find("cuMemcpyAsync", calls_.copy);
   library_.find("cuMemsetD8Async", calls_.fill);

@@ -33,7 +33,10 @@ struct DriverCalls {
   decltype(&::cuCtxGetCurrent) current_context = nullptr;
   decltype(&::cuCtxSetCurrent) set_context = nullptr;
   decltype(&::cuCtxGetDevice) current_device = nullptr;
-  decltype(&::cuMemAllocAsync) allocate = nullptr;
+  decltype(&::cuMemPoolCreate) create_pool = nullptr;
+  decltype(&::cuMemPoolSetAttribute) set_pool = nullptr;
+  decltype(&::cuMemPoolDestroy) destroy_pool = nullptr;
+  decltype(&::cuMemAllocFromPoolAsync) allocate = nullptr;
   decltype(&::cuMemFreeAsync) free = nullptr;
   decltype(&::cuMemcpyAsync) copy = nullptr;
   decltype(&::cuMemsetD8Async) fill = nullptr;

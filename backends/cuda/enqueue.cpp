@@ -15,7 +15,7 @@ class Scratch {
  public:
   Scratch(const Device& device, std::size_t bytes, CUstream stream)
       : calls_{device.driver().calls()}, stream_{stream} {
-    device.driver().check(calls_.allocate(&data_, bytes, stream), "allocate memory of a GPU");
+    device.driver().check(device.allocate(&data_, bytes, stream), "allocate memory of a GPU");
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

@@ -16,7 +16,7 @@ import tempfile
 PATIENCE = 60
 # What these were to end is left where they fail, and what is to be ended in a context that cannot be
 # made current.
-ENDS = {"cuMemFreeAsync", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload",
+ENDS = {"cuMemFreeAsync", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload", "cuMemPoolDestroy",
         "cuDevicePrimaryCtxRelease_v2",
         "cuCtxSetCurrent", "cuCtxGetCurrent", "ncclCommDestroy", "ncclCommFinalize",
         "ncclCommAbort", "ncclCommWindowDeregister", "ncclCommDeregister", "ncclMemFree", "cuMemFree_v2",

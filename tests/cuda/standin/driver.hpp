@@ -34,6 +34,7 @@ struct Driver {
   const std::string lacks = setting("LACKS");
   Handles<CUevent, Event> events;
   Handles<CUmodule, Module> modules;
+  Handles<CUmemoryPool, const int> pools;  ///< Each of a device.
   Functions functions;
   Graphs graphs;
   Handles<CUgraphExec, Executable> executables;

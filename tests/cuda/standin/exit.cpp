@@ -26,6 +26,7 @@ void write_leaks(const Driver& state, std::ostream& out) {
   write(state.streams.alive(), "cuStreamCreate");
   write(state.events.size(), "cuEventCreate");
   write(state.modules.size(), "cuModuleLoadData");
+  write(state.pools.size(), "cuMemPoolCreate");
   write(state.graphs.size(), "cuStreamEndCapture");
   write(state.executables.size(), "cuGraphInstantiate");
 }

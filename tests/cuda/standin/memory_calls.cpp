@@ -17,6 +17,22 @@ Arena* retire(CUdeviceptr start) {
   return &memory.arena(device);
 }
 
+// Memory from here in a stream on.
+CUresult allocate(CUdeviceptr* start, std::size_t bytes, Stream& on) {
+  if (start == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (driver().lacks == "pools") return CUDA_ERROR_NOT_SUPPORTED;
+  const auto recorded = driver().captures.record_allocation(on, bytes, *start);
+  if (recorded) return *recorded;
+  Arena& arena = driver().memory.arena(on.context().device());
+  const CUdeviceptr room = arena.reserve(bytes, true);
+  if (room == 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  *start = room;
+  return on.enqueue({.run = [&arena, room](const Stream&) {
+    arena.open(room);
+    return CUDA_SUCCESS;
+  }});
+}
+
 template <class T>
 void give(void* to, T value) {
   *static_cast<T*>(to) = value;
@@ -81,19 +97,42 @@ CUresult cuMemFree(CUdeviceptr start) {
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr* start, size_t bytes, CUstream stream) {
-  return call_on_stream(__func__, stream, [&](Stream& on) {
-    if (start == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  return call_on_stream(__func__, stream, [&](Stream& on) { return allocate(start, bytes, on); });
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
+  return call_in_context(__func__, [&](Context&) {
+    if (pool == nullptr || properties == nullptr ||
+        properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+        properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+        !driver().has_device(properties->location.id))
+      return CUDA_ERROR_INVALID_VALUE;
     if (driver().lacks == "pools") return CUDA_ERROR_NOT_SUPPORTED;
-    const auto recorded = driver().captures.record_allocation(on, bytes, *start);
-    if (recorded) return *recorded;
-    Arena& arena = driver().memory.arena(on.context().device());
-    const CUdeviceptr room = arena.reserve(bytes, true);
-    if (room == 0) return CUDA_ERROR_OUT_OF_MEMORY;
-    *start = room;
-    return on.enqueue({.run = [&arena, room](const Stream&) {
-      arena.open(room);
-      return CUDA_SUCCESS;
-    }});
+    *pool = driver().pools.add(std::make_shared<const int>(properties->location.id));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
+  return call_in_context(__func__, [&](Context&) {
+    const bool is_known =
+        attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD && driver().pools.find(pool) != nullptr;
+    return is_known && value != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+  return call_that_releases(__func__, [&](Context&) {
+    return driver().pools.take(pool) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* start, size_t bytes, CUmemoryPool pool,
+                                 CUstream stream) {
+  return call_on_stream(__func__, stream, [&](Stream& on) {
+    const auto device = driver().pools.find(pool);
+    if (device == nullptr || *device != on.context().device()) return CUDA_ERROR_INVALID_VALUE;
+    return allocate(start, bytes, on);
   });
 }
 
