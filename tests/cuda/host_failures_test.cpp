@@ -1,6 +1,7 @@
 // Messages of GPUs over the host's transport, on the stand-in for the driver: what goes wrong, and
 // that streams then go on.
 #include <chrono>
+#include <latch>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,7 @@ TEST(HostFailures, AreTheSameOnAllRanksWhereCallsDiffer) {
 TEST(HostFailures, AreToldByTheDeadline) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
+  std::latch is_told{1};
   const auto errors = world.run([&](Rank rank) {
     attach_by_host(world, rank);
     const OwnStream stream{world.device(rank)};
@@ -67,11 +69,12 @@ TEST(HostFailures, AreToldByTheDeadline) {
       } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::timeout) << error.what();
       }
+      is_told.count_down();
       EXPECT_TRUE(comes_to_an_end(world.device(0), stream.get()));
       EXPECT_THROW(call(), Error);
       return;
     }
-    std::this_thread::sleep_for(600ms);
+    is_told.wait();
     call();  // throws, or
     cuda::wait(world[1], stream.get(), 20s);
   });

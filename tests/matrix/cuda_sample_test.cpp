@@ -21,7 +21,9 @@ class OnDevice final : public Placement {
       : memory_{std::make_shared<cuda::DeviceMemory>(std::make_shared<const cuda::Device>(
             std::make_shared<const cuda::Driver>(), ordinal))} {}
   [[nodiscard]] Call place(const Call& call) override {
-    return buffers_.emplace_back(memory_, call).call();
+    Call placed = buffers_.emplace_back(memory_, call).call();
+    placed.tag = 0;  // messages on streams have none
+    return placed;
   }
   void store() override {
     for (test::DeviceBuffers& buffers : buffers_) buffers.store();
