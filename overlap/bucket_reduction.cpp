@@ -8,19 +8,6 @@
 namespace tutti::inline v0::detail {
 namespace {
 
-/// In place. Ranks pass the same kind of memory.
-Call whole_call(const BucketContext& context, Collective collective) {
-  return {.collective = collective,
-          .in = context.memory.data(),
-          .out = context.memory.data(),
-          .in_count = context.count(),
-          .out_count = context.count(),
-          .type = context.type,
-          .element_bytes = size_of(context.type),
-          .op = context.op,
-          .visible = context.is_visible};
-}
-
 /// One all_reduce.
 class WholeReduction final : public BucketReduction {
  public:
@@ -28,11 +15,6 @@ class WholeReduction final : public BucketReduction {
   Request begin() override {
     Options options = call_options();
     options.algorithm = context().options->algorithm;
-    options.stream = context().stream;
-    if (options.stream.is_some()) {
-      context().first->run(whole_call(context(), Collective::all_reduce), options);
-      return {};  // it is enqueued, and what comes after it is too
-    }
     return context().first->async().run(whole_call(context(), Collective::all_reduce), options);
   }
 };
@@ -40,10 +22,8 @@ class WholeReduction final : public BucketReduction {
 /// A reduce_scatter and an all_gather; each rank looks at its own block between them.
 class HalvedReduction final : public BucketReduction {
  public:
-  explicit HalvedReduction(BucketContext given) : BucketReduction{std::move(given)} {
-    for (Rank rank = 0; rank < context().first->size(); ++rank)
-      blocks_.push_back(block_of(context().count(), context().first->size(), rank).count);
-  }
+  explicit HalvedReduction(BucketContext given)
+      : BucketReduction{std::move(given)}, blocks_{blocks_of(context())} {}
   Request begin() override {
     Call call = whole_call(context(), Collective::reduce_scatter);
     call.out = context().own();
@@ -70,10 +50,29 @@ class HalvedReduction final : public BucketReduction {
     options.counts = blocks_;
     return options;
   }
-  std::vector<std::size_t> blocks_{};  // elements by rank
+  std::vector<std::size_t> blocks_;  // elements by rank
 };
 
 }  // namespace
+
+Call whole_call(const BucketContext& context, Collective collective) {
+  return {.collective = collective,
+          .in = context.memory.data(),
+          .out = context.memory.data(),
+          .in_count = context.count(),
+          .out_count = context.count(),
+          .type = context.type,
+          .element_bytes = size_of(context.type),
+          .op = context.op,
+          .visible = context.is_visible};
+}
+
+std::vector<std::size_t> blocks_of(const BucketContext& context) {
+  std::vector<std::size_t> blocks;
+  for (Rank rank = 0; rank < context.first->size(); ++rank)
+    blocks.push_back(block_of(context.count(), context.first->size(), rank).count);
+  return blocks;
+}
 
 void look_at_own(const BucketContext& context) {
   Findings& findings = *context.findings;
@@ -92,6 +91,11 @@ void look_at_own(const BucketContext& context) {
 }
 
 std::unique_ptr<BucketReduction> make_reduction(BucketContext context) {
+  return context.streams == nullptr ? make_host_reduction(std::move(context))
+                                    : make_streamed_reduction(std::move(context));
+}
+
+std::unique_ptr<BucketReduction> make_host_reduction(BucketContext context) {
   if (context.is_compressed) return make_compressed(std::move(context));
   if (has_midpoint(*context.options)) return std::make_unique<HalvedReduction>(std::move(context));
   return std::make_unique<WholeReduction>(std::move(context));

@@ -14,9 +14,15 @@
 
 namespace tutti::inline v0::detail {
 
+class GradientStreams;
+
+/// @param options see GradientOptions. @return whether reduced gradients are inspected.
+[[nodiscard]] inline bool is_inspected(const GradientOptions& options) noexcept {
+  return options.norm || options.hash || options.check_finite;
+}
 /// @param options see GradientOptions. @return whether someone looks at reduced gradients.
 [[nodiscard]] inline bool has_midpoint(const GradientOptions& options) noexcept {
-  return options.norm || options.hash || options.check_finite || options.on_shard != nullptr;
+  return is_inspected(options) || options.on_shard != nullptr;
 }
 
 /// What was seen of reduced gradients, each by the rank that owns it.
@@ -57,11 +63,11 @@ struct BucketContext {
   bool is_visible = false;            ///< As Call::visible.
   std::vector<MatrixPlace> places{};  ///< Its parameters, in the order in which they lie.
   const GradientOptions* options = nullptr;
-  Stream stream{};               ///< On which to enqueue; none: the host reduces.
-  bool is_compressed = false;    ///< Whether GradientOptions::compression holds already.
-  const Operator* op = nullptr;  ///< Sum or average.
-  Findings* findings = nullptr;  ///< Where to add what was seen.
-  std::uint64_t place = 0;       ///< Another number for each bucket and rank, for their hashes.
+  GradientStreams* streams = nullptr;  ///< Where all is enqueued; null: the host reduces.
+  bool is_compressed = false;          ///< Whether GradientOptions::compression holds already.
+  const Operator* op = nullptr;        ///< Sum or average.
+  Findings* findings = nullptr;        ///< Where to add what was seen.
+  std::uint64_t place = 0;  ///< Another number for each bucket and rank, for their hashes.
   /// With on_shard: is told of the own block, where it lies, and whether it may become part of
   /// weights.
   std::function<void(const Block& block, std::byte* own, bool is_good)> shard{};
@@ -137,6 +143,18 @@ template <class T>
   if constexpr (std::is_same_v<T, double>) return value;
   else return T(static_cast<float>(value));
 }
+
+/// @param context of a bucket in memory of the host. @return a reduction, as the options say.
+[[nodiscard]] std::unique_ptr<BucketReduction> make_host_reduction(BucketContext context);
+/// @param context of a bucket in memory of a GPU. @return a reduction that enqueues all it does
+/// when it begins, and that tells GradientStreams what there is to see.
+[[nodiscard]] std::unique_ptr<BucketReduction> make_streamed_reduction(BucketContext context);
+
+/// In place. Ranks pass the same kind of memory. @param context of the bucket. @param collective
+/// any. @return a call over all of it.
+[[nodiscard]] Call whole_call(const BucketContext& context, Collective collective);
+/// @param context of a bucket. @return the elements of all ranks' blocks.
+[[nodiscard]] std::vector<std::size_t> blocks_of(const BucketContext& context);
 
 /// Adds what there is to see of the own block, which is reduced. @param context its bucket.
 void look_at_own(const BucketContext& context);

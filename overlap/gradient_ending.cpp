@@ -1,5 +1,6 @@
 // The end of a step: what ranks agree on, compare and report.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <tutti/attempt.hpp>
@@ -35,7 +36,9 @@ void GradientSync::State::end_step() {
   Ending ending{static_cast<std::size_t>(world.size()), is_detecting() ? parameters_.size() : 0};
   report_ = next_report_;
   check_stream();
-  if (is_every(options_.verify_every)) {
+  agree_on_cut();
+  read_findings();
+  if (is_every(options_.verify_every) && !is_cut_short_) {
     verify_gradients();
     for (const Parameter& array : options_.state)
       if (const auto text = difference_in(groups_[array.group], detail::bytes_of(array)))
@@ -74,6 +77,24 @@ void GradientSync::State::end_step() {
   if (is_every(options_.resync_every) && report_.active == world.size())
     broadcast_arrays(options_.state, 0);
   if (streams_) streams_->hold_program();
+}
+
+/// Before the host waits for a GPU, which would wait for what another rank has not enqueued.
+void GradientSync::State::agree_on_cut() {
+  const bool looks = detail::is_inspected(options_) || is_every(options_.verify_every);
+  if (!streams_ || !looks) return;
+  std::array<std::uint8_t, 1> cut{is_cut_short_ ? std::uint8_t{1} : std::uint8_t{0}};
+  groups_[0].all_reduce(cut, max, call_options());
+  is_cut_short_ = cut[0] != 0;
+}
+
+/// Only where somebody wants to know does the host wait for a GPU.
+void GradientSync::State::read_findings() {
+  if (!streams_ || !detail::is_inspected(options_) || is_cut_short_) return;
+  const Inspected seen = streams_->inspected(options_.timeout);
+  findings_ = {.squares = seen.squares,
+               .not_finite = static_cast<double>(seen.not_finite),
+               .hash = static_cast<std::uint32_t>(seen.hash)};
 }
 
 /// What follows wait is to come after the reductions.
@@ -148,6 +169,15 @@ void GradientSync::State::rescale(double factor, Ending& ending) {
     auto* const data = options_.storage == GradientStorage::views
                            ? place_of(i)
                            : static_cast<std::byte*>(parameter.data);
+    if (streams_) {
+      streams_->convert({.from_type = parameter.type,
+                         .to_type = parameter.type,
+                         .count = parameter.count,
+                         .factor = factor,
+                         .from = data,
+                         .to = data});
+      continue;
+    }
     detail::with_elements(parameter.type, data, parameter.count, [factor](auto elements) {
       using Element = typename decltype(elements)::value_type;
       for (auto& element : elements)
@@ -159,7 +189,9 @@ void GradientSync::State::rescale(double factor, Ending& ending) {
 /// Compares what ranks have. A difference is one of a bit that fell over, or of a bug.
 std::optional<std::string> GradientSync::State::difference_in(Communicator& ranks,
                                                               std::span<const std::byte> bytes) {
-  const auto hashes = ranks.all_gather(detail::hash_of(bytes), call_options());
+  const std::uint64_t own =
+      streams_ ? streams_->hash_of(bytes, options_.timeout) : detail::hash_of(bytes);
+  const auto hashes = ranks.all_gather(own, call_options());
   if (std::ranges::all_of(hashes, [&](std::uint64_t hash) { return hash == hashes[0]; }))
     return std::nullopt;
   const auto odd = std::ranges::find_if(hashes, [&](std::uint64_t hash) {
@@ -184,10 +216,6 @@ void GradientSync::State::verify_gradients() {
 }
 
 void GradientSync::verify_state(std::span<const Parameter> arrays) {
-  if (state_->streams_)
-    throw Error{ErrorCode::invalid_argument,
-                "GradientSync: verify_state is not there on a GPU, whose memory the host does not "
-                "touch"};
   state_->check_arrays(arrays);
   std::string problem;
   for (const Parameter& array : arrays)

@@ -136,6 +136,8 @@ class GradientSync::State {
   // By the own thread, at the end of a step: gradient_ending.cpp.
   void end_step();
   void check_stream() noexcept;
+  void agree_on_cut();
+  void read_findings();
   void report_step(Ending& ending);
   void keep_unused(Ending& ending);
   void verify_gradients();
@@ -156,6 +158,8 @@ class GradientSync::State {
     return groups_[plan_.buckets[bucket].group];
   }
   [[nodiscard]] Options call_options() const noexcept { return {.timeout = options_.timeout}; }
+  /// On which buckets are reduced, or none.
+  [[nodiscard]] Stream stream() const noexcept { return streams_ ? streams_->own() : Stream{}; }
   [[nodiscard]] bool is_detecting() const noexcept {
     return options_.unused == UnusedGradients::detect;
   }

@@ -45,6 +45,7 @@ void GradientSync::State::run() noexcept {
   for (std::uint32_t step = 1; await([&] { return begun_ >= step; }); ++step) {
     bool is_reduced = true;
     const Result<void> outcome = detail::attempt([&] {
+      if (streams_ && step == 1) streams_->adopt_thread();  // for functions of the program's
       is_reduced = reduce_all(step);
       if (is_reduced) end_step();
     });
@@ -231,8 +232,8 @@ void GradientSync::State::call_on_shard(std::size_t index, const detail::Block& 
     const Parameter& parameter = parameters_[part.parameter];
     const std::size_t bytes = size_of(parameter.type);
     if (parameter.result == nullptr) continue;
-    std::memcpy(part.data, static_cast<const std::byte*>(parameter.result) + part.first * bytes,
-                part.count * bytes);
+    copy(static_cast<std::byte*>(part.data),
+         static_cast<const std::byte*>(parameter.result) + part.first * bytes, part.count * bytes);
   }
 }
 
@@ -240,8 +241,10 @@ void GradientSync::State::call_back(std::size_t index) noexcept {
   if (!options_.on_bucket) return;
   const bool is_last = index == sequence_.back() && sequence_.size() == plan_.buckets.size();
   guarded("on_bucket", [&] {
-    options_.on_bucket(
-        {.index = index, .parameters = plan_.buckets[index].parameters, .is_last = is_last});
+    options_.on_bucket({.index = index,
+                        .parameters = plan_.buckets[index].parameters,
+                        .is_last = is_last,
+                        .stream = stream()});
   });
 }
 

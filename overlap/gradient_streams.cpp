@@ -8,6 +8,8 @@
 
 #include <tutti/attempt.hpp>
 
+#include "codec.hpp"
+
 namespace tutti::inline v0::detail {
 namespace {
 
@@ -25,20 +27,16 @@ std::string described(std::span<const Parameter> arrays, std::size_t index) {
 }
 
 void check_options(const GradientOptions& options) {
-  const std::array<std::pair<bool, const char*>, 8> all{
-      {{options.norm, "norm"},
-       {options.hash, "hash"},
-       {options.check_finite, "check_finite"},
-       {options.verify_every > 0, "verify_every"},
-       {options.resync_every > 0, "resync_every"},
-       {!options.state.empty(), "state"},
-       {!options.compression.empty(), "compression"},
-       {options.on_shard != nullptr, "on_shard"}}};
-  for (const auto& [is_set, name] : all)
-    if (is_set)
-      refuse_gpu(std::string{"GradientOptions::"} + name +
-                 " is not there on a GPU, whose memory the host does not touch; leave it, or "
-                 "GradientOptions::stream, out");
+  if (!options.compression.empty()) {
+    const Compression::Kind kind = parse_compression(options.compression).kind;
+    if (kind != Compression::Kind::f16 && kind != Compression::Kind::bf16)
+      refuse_gpu("GradientOptions::compression '" + options.compression +
+                 "' is not there on a GPU; choose f16 or bf16, or leave it out");
+  }
+  if (options.on_shard && options.check_finite)
+    refuse_gpu(
+        "on a GPU on_shard is called before gradients are there to be checked, so "
+        "GradientOptions::check_finite does not go with it; leave one of them out");
 }
 
 void check_stream(Communicator& world, Stream stream) {
@@ -54,6 +52,16 @@ void check_stream(Communicator& world, Stream stream) {
   streams->check(stream, {}, {});
   if (streams->is_captured(stream))
     refuse_gpu("GradientOptions::stream is captured in a graph, so what is enqueued does not run");
+}
+
+/// Where GradientOptions::on_shard has its weights stored.
+std::vector<Parameter> results_of(std::span<const Parameter> parameters) {
+  std::vector<Parameter> results{parameters.begin(), parameters.end()};
+  for (Parameter& result : results) {
+    result.data = result.result;
+    result.name += "'s result";
+  }
+  return results;
 }
 
 }  // namespace
@@ -85,6 +93,8 @@ void check_streams(Communicator& world, std::span<const Parameter> parameters,
                    "; make it of a communicator that has one");
     check_options(options);
     check_on_device(world, parameters, options.stream);
+    check_on_device(world, results_of(parameters), options.stream);
+    check_on_device(world, options.state, options.stream);
     return;
   }
   const auto streams = streams_of(world);
@@ -169,12 +179,74 @@ void GradientStreams::wait(Duration timeout) {
   for (Communicator& group : groups_) wait_for_stream(group, program_, timeout);
 }
 
+/// @param timeout zero takes the communicator's.
+void GradientStreams::wait_for_own(Duration timeout) {
+  if (timeout == Duration{0}) timeout = groups_.front().options().timeout;
+  for (Communicator& group : groups_) wait_for_stream(group, own_, timeout);
+}
+
 void GradientStreams::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   transports_.front()->copy(to, from, bytes, own_);
 }
 
 void GradientStreams::clear(std::byte* to, std::size_t bytes) {
   transports_.front()->clear(to, bytes, own_);
+}
+
+void GradientStreams::convert(const Conversion& work) {
+  transports_.front()->convert(work, own_);
+}
+
+std::shared_ptr<std::byte> GradientStreams::allocate_scratch(std::size_t bytes) {
+  const std::shared_ptr<StreamTransport>& transport = transports_.front();
+  return {transport->allocate(bytes, own_),
+          [transport, stream = own_](std::byte* data) { transport->deallocate(data, stream); }};
+}
+
+/// Zeros at first.
+Inspected* GradientStreams::sums() {
+  if (sums_ == nullptr) {
+    sums_ = allocate_scratch(kInspectors * sizeof(Inspected));
+    clear(sums_.get(), kInspectors * sizeof(Inspected));
+  }
+  return reinterpret_cast<Inspected*>(sums_.get());
+}
+
+void GradientStreams::inspect(Datatype type, const std::byte* data, std::size_t count,
+                              bool with_hash, std::uint64_t seed) {
+  transports_.front()->inspect({.type = type,
+                                .with_hash = with_hash,
+                                .count = count,
+                                .seed = seed,
+                                .data = data,
+                                .sums = sums()},
+                               own_);
+}
+
+/// A copy to memory of the host that is not pinned may keep the host until the stream gets there;
+/// so only a stream that is done is given one.
+Inspected GradientStreams::inspected(Duration timeout) {
+  wait_for_own(timeout);
+  std::vector<Inspected> seen(kInspectors);
+  const std::size_t bytes = seen.size() * sizeof(Inspected);
+  copy(reinterpret_cast<std::byte*>(seen.data()), reinterpret_cast<const std::byte*>(sums()),
+       bytes);
+  clear(sums_.get(), bytes);
+  wait_for_own(timeout);
+  Inspected all;
+  for (const Inspected& one : seen) {
+    all.squares += one.squares;
+    all.not_finite += one.not_finite;
+    all.hash += one.hash;
+  }
+  return all;
+}
+
+std::uint64_t GradientStreams::hash_of(std::span<const std::byte> bytes, Duration timeout) {
+  check_program();
+  transports_.front()->follow(own_, program_);
+  inspect(Datatype::u8, bytes.data(), bytes.size(), true, 0);
+  return inspected(timeout).hash;
 }
 
 void GradientStreams::abort(const Error& cause) noexcept {

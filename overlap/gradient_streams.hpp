@@ -75,12 +75,32 @@ class GradientStreams {
   void copy(std::byte* to, const std::byte* from, std::size_t bytes);
   /// Enqueues zeros on our stream. @param to where. @param bytes how many. Throws Error.
   void clear(std::byte* to, std::size_t bytes);
+  /// Enqueues a conversion on our stream. @param work see Conversion. Throws Error.
+  void convert(const Conversion& work);
+  /// @param bytes more than zero. @return memory in the order of our stream, which lives no longer
+  /// than this. Throws std::bad_alloc, Error.
+  [[nodiscard]] std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes);
+  /// Enqueues on our stream that elements are looked at. @param type of them. @param data where
+  /// they are. @param count how many. @param with_hash whether a hash is wanted. @param seed of it.
+  /// Throws Error.
+  void inspect(Datatype type, const std::byte* data, std::size_t count, bool with_hash,
+               std::uint64_t seed);
+  /// Waits until our stream is done. @param timeout how long; zero: the communicator's. @return
+  /// what was seen since the last call. Throws Error.
+  [[nodiscard]] Inspected inspected(Duration timeout);
+  /// @param bytes of the GPU, as they are where both streams are now. @param timeout see above.
+  /// @return a hash of them. Throws Error.
+  [[nodiscard]] std::uint64_t hash_of(std::span<const std::byte> bytes, Duration timeout);
+  /// Has functions that the calling thread calls find its GPU. Throws Error.
+  void adopt_thread() const { transports_.front()->adopt_thread(); }
   /// Fails all that is enqueued, so that streams go on. @param cause why.
   void abort(const Error& cause) noexcept;
 
  private:
   using Clock = std::chrono::steady_clock;
   void drain(Clock::time_point deadline) noexcept;
+  void wait_for_own(Duration timeout);
+  [[nodiscard]] Inspected* sums();
 
   std::span<Communicator> groups_;
   Stream program_;
@@ -88,6 +108,7 @@ class GradientStreams {
   Stream own_{};
   std::vector<std::shared_ptr<std::byte>> memory_{};  // by group
   std::vector<std::unique_ptr<StreamMark>> marks_{};  // by bucket
+  std::shared_ptr<std::byte> sums_{};                 // of what was seen, where that is wanted
   bool is_aborted_ = false;
 };
 

@@ -63,7 +63,8 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
 void GradientSync::State::connect(Communicator& world) {
   for (std::size_t i = 0; i < options_.groups.size(); ++i)
     groups_.push_back(copy_of(*options_.groups[i], kKey + 1 + i));
-  if (detail::has_midpoint(options_) || !options_.compression.empty())
+  const bool has_seconds = detail::has_midpoint(options_) || !options_.compression.empty();
+  if (has_seconds && !options_.stream.is_some())
     for (Communicator& group : groups_) seconds_.push_back(copy_of(group, kKeyOfSeconds));
   if (is_negotiating()) control_ = copy_of(groups_[0], kKeyOfControl);
   if (!options_.stream.is_some()) return;
@@ -139,7 +140,7 @@ detail::BucketContext GradientSync::State::context_of(std::size_t index) {
       .type = bucket.type,
       .is_visible = is_visible(index),
       .options = &options_,
-      .stream = streams_ ? streams_->own() : Stream{},
+      .streams = streams_.get(),
       // What observing changes would lose what codecs have kept.
       .is_compressed = !options_.compression.empty() && !is_observing_ &&
                        report_.step >= static_cast<std::uint64_t>(options_.compression_after),
@@ -180,7 +181,8 @@ std::vector<ParameterShard> GradientSync::State::parts_of(std::size_t index,
       parts.push_back({.parameter = i,
                        .first = from - begin,
                        .count = to - from,
-                       .data = own == nullptr ? nullptr : own + (from - block.first) * bytes});
+                       .data = own == nullptr ? nullptr : own + (from - block.first) * bytes,
+                       .stream = own == nullptr ? Stream{} : stream()});
   }
   return parts;
 }
@@ -282,8 +284,6 @@ const StepReport& GradientSync::State::wait(bool is_active) {
   is_active_ = is_active;
   if (!is_active && (options_.groups.size() > 0 || !options_.state.empty()))
     note("join is not for a GradientSync that has groups or state, which joined ranks do not keep");
-  if (!is_active && streams_)
-    note("join is not there on a GPU, whose memory the host does not touch");
   finish_missing(is_active);
   const std::uint32_t before = ended_.load(std::memory_order_acquire);
   asked_.fetch_add(1, std::memory_order_release);

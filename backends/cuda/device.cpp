@@ -13,6 +13,8 @@ namespace {
 constexpr unsigned kThreadsPerBlock = 256;
 /// So many blocks of each processor hide each other's waits for memory.
 constexpr unsigned kBlocksPerProcessor = 8;
+/// So many elements a thread converts at once where they lie well.
+constexpr std::size_t kConvertedAtOnce = 8;
 
 }  // namespace
 
@@ -34,12 +36,11 @@ Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
     const Current current{*this};
     make_pool();
     driver_->check(calls.load_module(&module_, kernel_image()), "load tutti's kernels");
-    for (int type = 0; type < static_cast<int>(Datatype::opaque); ++type) {
-      const std::string name = "tutti_fold_" + std::string{name_of(static_cast<Datatype>(type))};
-      driver_->check(
-          calls.function(&kernels_.at(static_cast<std::size_t>(type)), module_, name.c_str()),
-          "find one of tutti's kernels");
-    }
+    for (int type = 0; type < static_cast<int>(Datatype::opaque); ++type)
+      folds_.at(static_cast<std::size_t>(type)) =
+          find_kernel("tutti_fold_" + std::string{name_of(static_cast<Datatype>(type))});
+    convert_ = find_kernel("tutti_convert");
+    inspect_ = find_kernel("tutti_inspect");
   } catch (...) {
     end();
     throw;
@@ -171,17 +172,44 @@ bool Device::is_captured(CUstream stream) const {
   return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-void Device::launch(Datatype type, const KernelWork& work, CUstream stream) const {
-  const std::uint64_t in_chunks = work.chunks * (kChunkBytes / size_of(type));
-  const std::uint64_t wanted = std::max(work.chunks, work.count - in_chunks);
-  const std::uint64_t blocks = (wanted + kThreadsPerBlock - 1) / kThreadsPerBlock;
-  const auto most = static_cast<std::uint64_t>(processors_) * kBlocksPerProcessor;
-  KernelWork passed = work;
-  void* parameters[] = {&passed};
-  driver_->check(driver_->calls().launch(kernels_.at(static_cast<std::size_t>(type)),
-                                         static_cast<unsigned>(std::min(blocks, most)), 1, 1,
+CUfunction Device::find_kernel(const std::string& name) const {
+  CUfunction kernel = nullptr;
+  driver_->check(driver_->calls().function(&kernel, module_, name.c_str()),
+                 "find one of tutti's kernels");
+  return kernel;
+}
+
+/// @param threads that have something to do, one or more. @return how many are worth running.
+std::uint64_t Device::worthwhile(std::uint64_t threads) const noexcept {
+  const auto most =
+      static_cast<std::uint64_t>(processors_) * kBlocksPerProcessor * kThreadsPerBlock;
+  return std::min(threads, most);
+}
+
+void Device::launch(CUfunction kernel, std::uint64_t threads, void* work, CUstream stream) const {
+  const std::uint64_t blocks = (threads + kThreadsPerBlock - 1) / kThreadsPerBlock;
+  void* parameters[] = {work};
+  driver_->check(driver_->calls().launch(kernel, static_cast<unsigned>(blocks), 1, 1,
                                          kThreadsPerBlock, 1, 1, 0, stream, parameters, nullptr),
                  "run one of tutti's kernels");
+}
+
+void Device::launch(Datatype type, const KernelWork& work, CUstream stream) const {
+  const std::uint64_t in_chunks = work.chunks * (kChunkBytes / size_of(type));
+  KernelWork passed = work;
+  launch(folds_.at(static_cast<std::size_t>(type)),
+         worthwhile(std::max(work.chunks, work.count - in_chunks)), &passed, stream);
+}
+
+void Device::launch(const Conversion& work, CUstream stream) const {
+  Conversion passed = work;
+  const std::uint64_t threads = (work.count + kConvertedAtOnce - 1) / kConvertedAtOnce;
+  launch(convert_, worthwhile(threads), &passed, stream);
+}
+
+void Device::launch(const Inspection& work, CUstream stream) const {
+  Inspection passed = work;
+  launch(inspect_, kInspectors, &passed, stream);
 }
 
 }  // namespace tutti::inline v0::cuda

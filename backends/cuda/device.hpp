@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include <tutti/spi/stream_arrays.hpp>
 #include <tutti/types.hpp>
 
 #include "driver.hpp"
@@ -71,6 +72,10 @@ class Device {
   /// Runs the kernel of a datatype. @param type any but opaque. @param work see KernelWork; not
   /// null-sized. @param stream of this device's context, which is current. Throws Error{transport}.
   void launch(Datatype type, const KernelWork& work, CUstream stream) const;
+  /// Likewise. @param work of one element or more. @param stream see above.
+  void launch(const Conversion& work, CUstream stream) const;
+  /// Likewise, with kInspectors threads on every GPU, so that all sum up in the same order.
+  void launch(const Inspection& work, CUstream stream) const;
   /// Does what ends something, in the context of this device; what fails then cannot be helped.
   /// @param end called once, or not where there is no context any more.
   template <class End>
@@ -98,6 +103,9 @@ class Device {
 
  private:
   void make_pool();
+  [[nodiscard]] CUfunction find_kernel(const std::string& name) const;
+  [[nodiscard]] std::uint64_t worthwhile(std::uint64_t threads) const noexcept;
+  void launch(CUfunction kernel, std::uint64_t threads, void* work, CUstream stream) const;
   void end() noexcept;
 
   std::shared_ptr<const Driver> driver_;
@@ -107,7 +115,9 @@ class Device {
   CUmodule module_ = nullptr;
   CUmemoryPool pool_ = nullptr;
   int processors_ = 1;
-  std::array<CUfunction, kDatatypes> kernels_{};
+  std::array<CUfunction, kDatatypes> folds_{};
+  CUfunction convert_ = nullptr;
+  CUfunction inspect_ = nullptr;
 };
 
 }  // namespace tutti::inline v0::cuda

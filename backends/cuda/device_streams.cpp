@@ -75,6 +75,11 @@ bool DeviceStreams::is_on_device(const void* data) const {
   return place_of(*device_, data).type == CU_MEMORYTYPE_DEVICE;
 }
 
+void DeviceStreams::adopt_thread() const {
+  const Driver& driver = device_->driver();
+  driver.check(driver.calls().set_context(device_->context()), "work on a GPU");
+}
+
 Stream DeviceStreams::own_stream() {
   if (own_stream_ == nullptr) own_stream_ = device_->make_stream();
   return own_stream_;
@@ -144,6 +149,18 @@ void DeviceStreams::clear(std::byte* to, std::size_t bytes, Stream stream) {
 void DeviceStreams::fold(const Fold& work, Stream stream) {
   const Device::Current current{*device_};
   enqueue_fold(*device_, work, of(stream));
+}
+
+void DeviceStreams::convert(const Conversion& work, Stream stream) {
+  if (work.count == 0) return;
+  const Device::Current current{*device_};
+  device_->launch(work, of(stream));
+}
+
+void DeviceStreams::inspect(const Inspection& work, Stream stream) {
+  if (work.count == 0) return;
+  const Device::Current current{*device_};
+  device_->launch(work, of(stream));
 }
 
 }  // namespace tutti::inline v0::cuda

@@ -18,6 +18,7 @@ class DeviceStreams : public StreamTransport {
 
   void check(Stream stream, std::span<const std::byte> in, std::span<std::byte> out) override;
   [[nodiscard]] bool is_on_device(const void* data) const override;
+  void adopt_thread() const override;
   [[nodiscard]] Stream own_stream() override;
   [[nodiscard]] bool is_captured(Stream stream) const override;
   [[nodiscard]] std::unique_ptr<StreamMark> mark(Stream stream) override;
@@ -28,6 +29,8 @@ class DeviceStreams : public StreamTransport {
   void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) override;
   void clear(std::byte* to, std::size_t bytes, Stream stream) override;
   void fold(const Fold& work, Stream stream) override;
+  void convert(const Conversion& work, Stream stream) override;
+  void inspect(const Inspection& work, Stream stream) override;
 
  protected:
   /// @param device not null.

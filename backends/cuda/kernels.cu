@@ -1,13 +1,16 @@
-// The kernels: one for each datatype, of all its operators. Compiled by nvcc to one image for all
-// GPUs, which the driver loads at run time.
+// The kernels: one for each datatype, of all its operators, and two over one array. Compiled by nvcc
+// to one image for all GPUs, which the driver loads at run time.
+#include "array_body.hpp"
 #include "fold_body.hpp"
 
 namespace {
 
+__device__ std::size_t own_thread() { return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+__device__ std::size_t all_threads() { return std::size_t{gridDim.x} * blockDim.x; }
+
 template <class Element>
 __device__ void run(const tutti::cuda::KernelWork& work) {
-  const std::size_t thread = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  tutti::cuda::fold<Element>(work, thread, std::size_t{gridDim.x} * blockDim.x);
+  tutti::cuda::fold<Element>(work, own_thread(), all_threads());
 }
 
 }  // namespace
@@ -74,6 +77,12 @@ __global__ void tutti_fold_f32_index(const __grid_constant__ KernelWork work) {
 }
 __global__ void tutti_fold_f64_index(const __grid_constant__ KernelWork work) {
   run<IndexedElement<double>>(work);
+}
+__global__ void tutti_convert(const __grid_constant__ tutti::Conversion work) {
+  tutti::cuda::convert(work, own_thread(), all_threads());
+}
+__global__ void tutti_inspect(const __grid_constant__ tutti::Inspection work) {
+  tutti::cuda::inspect(work, own_thread(), all_threads());
 }
 
 }  // extern "C"

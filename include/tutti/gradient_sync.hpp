@@ -79,6 +79,7 @@ struct ReducedBucket {
   std::size_t index = 0;                      ///< In the order in which buckets start.
   std::span<const std::size_t> parameters{};  ///< Which lie in it.
   bool is_last = false;                       ///< Of this step.
+  Stream stream{};  ///< With GradientOptions::stream: the one on which it is reduced.
 };
 
 /// A part of a parameter that one rank owns: of the bucket, as reduce_scatter divides it.
@@ -89,6 +90,8 @@ struct ParameterShard {
   /// The reduced gradient of them, to be replaced by what all ranks are to get; null in
   /// GradientSync::shards.
   void* data = nullptr;
+  /// With GradientOptions::stream: on which to enqueue that; none in GradientSync::shards.
+  Stream stream{};
 };
 
 /// How gradients are reduced. Equal on all ranks, but for on_bucket and on_shard.
@@ -141,7 +144,8 @@ struct GradientOptions {
   /// Called by GradientSync's thread for each bucket that has been reduced, in their order, so that
   /// an optimizer runs while others are under way. What it throws makes the step void. Gradients of
   /// a step that is void may have been seen by it. With `stream`: when its reduction is enqueued,
-  /// so that nothing has been reduced yet.
+  /// so that nothing has been reduced yet, and what it enqueues on ReducedBucket::stream comes
+  /// after it; the GPU is the thread's current one.
   std::function<void(const ReducedBucket&)> on_bucket{};
   /// Called by GradientSync's thread for the part of each bucket that this rank owns, when it is
   /// reduced: an optimizer replaces the gradients by updated weights, with moments for its own part
@@ -149,7 +153,8 @@ struct GradientOptions {
   /// throws makes the step void: weights in Parameter::result stay as they are, but for those of
   /// other buckets, which may have been updated by then. So it is where check_finite finds
   /// something.
-  /// Neither with GradientOrder::observed, nor with compression.
+  /// Neither with GradientOrder::observed, nor with compression. With `stream`: as on_bucket, it
+  /// enqueues what replaces the gradients on ParameterShard::stream.
   std::function<void(std::span<const ParameterShard>)> on_shard{};
   /// Of how many steps, the last ones, GradientSync::write_trace tells; 0: of none.
   std::size_t record = 0;
@@ -157,8 +162,9 @@ struct GradientOptions {
   /// host. Parameters lie in memory of the GPU that tutti::cuda::attach attached to the
   /// communicator, buckets too, and a stream of GradientSync's own reduces them beside this one,
   /// which lives as long as the GradientSync. All ranks have one, or none. See docs/gradients.md.
-  /// Not with norm, hash, check_finite, verify_every, resync_every, state, compression, and
-  /// on_shard, nor are join and verify_state there; buckets follow each other whatever in_flight.
+  /// With norm, hash, check_finite and verify_every each such step waits until the GPU has reduced
+  /// it. Not with compression other than f16 and bf16, nor with on_shard and check_finite both;
+  /// buckets follow each other whatever in_flight.
   Stream stream{};
 };
 
@@ -187,7 +193,8 @@ struct StepReport {
   /// A hash of all gradients after the reduction, where it was wanted, else 0; equal on all ranks.
   /// Of two runs with as many ranks, the same options and the same plan_hash() it is equal where
   /// every bit of the gradients is, and else differs but for one case in 2^32 or so. Other numbers
-  /// of ranks and other plans make other hashes of the same gradients. Unused ones count as zeros.
+  /// of ranks and other plans make other hashes of the same gradients, and so do GPUs. Unused ones
+  /// count as zeros.
   std::uint32_t hash = 0;
   /// Bytes of gradients that this rank sent, as an algorithm does that sends none twice.
   std::uint64_t sent_bytes = 0;

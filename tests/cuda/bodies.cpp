@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "backends/cuda/array_body.hpp"
 #include "backends/cuda/fold_body.hpp"
 
 namespace tutti::inline v0::cuda {
@@ -35,6 +36,13 @@ constexpr std::array kBodies{
 Body body_of(std::string_view name) noexcept {
   const auto found = std::ranges::find(kBodies, name, &std::pair<std::string_view, Body>::first);
   return found == kBodies.end() ? nullptr : found->second;
+}
+
+void convert_body(const Conversion& work, std::size_t thread, std::size_t threads) {
+  convert(work, thread, threads);
+}
+void inspect_body(const Inspection& work, std::size_t thread, std::size_t threads) {
+  inspect(work, thread, threads);
 }
 
 }  // namespace tutti::inline v0::cuda

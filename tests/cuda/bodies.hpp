@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include <tutti/spi/stream_arrays.hpp>
+
 #include "backends/cuda/kernel_work.hpp"
 
 namespace tutti::inline v0::cuda {
@@ -14,5 +16,10 @@ using Body = void (*)(const KernelWork& work, std::size_t thread, std::size_t th
 
 /// @param name of a kernel, such as "tutti_fold_f32". @return its body; null if there is none.
 [[nodiscard]] Body body_of(std::string_view name) noexcept;
+
+/// What one thread of tutti_convert does.
+void convert_body(const Conversion& work, std::size_t thread, std::size_t threads);
+/// What one thread of tutti_inspect does.
+void inspect_body(const Inspection& work, std::size_t thread, std::size_t threads);
 
 }  // namespace tutti::inline v0::cuda

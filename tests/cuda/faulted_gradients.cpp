@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kSteps = 3;
+constexpr int kSteps = 6;
 
 void train(GpuWorld& world, Rank rank, const std::string& transport, int& step) {
   cuda::attach(world[rank], {.device = rank, .transport = transport, .timeout = 3s});
@@ -23,13 +23,24 @@ void train(GpuWorld& world, Rank rank, const std::string& transport, int& step) 
   const std::vector<Parameter> parameters{
       {.name = "first", .data = data, .count = kCount},
       {.name = "second", .data = data + kCount, .count = kCount}};
-  GradientSync sync{world[rank], parameters, {.bucket_bytes = 0, .stream = stream.get()}};
-  for (; step < kSteps; ++step) {
-    sync.ready(1);
-    sync.ready(0);
-    sync.wait();
-    sync.synchronize(2s);
-  }
+  const auto take_steps = [&](const GradientOptions& options, int end) {
+    GradientSync sync{world[rank], parameters, options};
+    for (; step < end; ++step) {
+      sync.ready(1);
+      sync.ready(0);
+      sync.wait();
+      sync.synchronize(2s);
+    }
+  };
+  take_steps({.bucket_bytes = 0, .stream = stream.get()}, kSteps / 2);
+  take_steps({.order = GradientOrder::reversed,
+              .norm = true,
+              .hash = true,
+              .compression = "bf16",
+              .compression_after = 1,
+              .verify_every = 2,
+              .stream = stream.get()},
+             kSteps);
 }
 
 }  // namespace

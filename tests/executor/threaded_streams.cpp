@@ -109,6 +109,9 @@ class ThreadedStreams final : public StreamTransport {
     memory_->copy(to, from, bytes);
   }
   void fold(const Fold& work, Stream) override { memory_->fold(work); }
+  void convert(const Conversion&, Stream) override { expects(false, "gradients have a GPU"); }
+  void inspect(const Inspection&, Stream) override { expects(false, "gradients have a GPU"); }
+  void adopt_thread() const override {}
   /// The library under these streams has a broadcast, of bytes.
   [[nodiscard]] bool has_native(const NativeCall& call) const override {
     return call.collective == Collective::broadcast && call.type == Datatype::u8;

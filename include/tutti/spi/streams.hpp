@@ -14,6 +14,7 @@
 #include <tutti/spi/cores.hpp>
 #include <tutti/spi/costs.hpp>
 #include <tutti/spi/memory.hpp>
+#include <tutti/spi/stream_arrays.hpp>
 #include <tutti/spi/transport.hpp>
 
 namespace tutti::inline v0 {
@@ -102,8 +103,8 @@ class TUTTI_API StreamPeers {
 };
 
 /// Enqueues messages, copies and folds on streams, for the ranks of one communicator. All runs in
-/// the order of its stream, and the host waits for nothing. One thread at a time, but for mark
-/// and is_captured.
+/// the order of its stream, and the host waits for nothing. One thread at a time, but for mark,
+/// is_captured and adopt_thread.
 class TUTTI_API StreamTransport {
  public:
   StreamTransport() = default;
@@ -134,6 +135,9 @@ class TUTTI_API StreamTransport {
   /// @param data any address. @return whether it lies in memory of a device, which the host cannot
   /// touch.
   [[nodiscard]] virtual bool is_on_device(const void* data) const = 0;
+  /// Makes its device the one on which the calling thread works by itself, as where a program's
+  /// function is called by a thread that is not the program's. By any thread. Throws Error.
+  virtual void adopt_thread() const = 0;
   /// @return a stream for calls that say none; the same each time.
   [[nodiscard]] virtual Stream own_stream() = 0;
   /// May be called by any thread, while others call anything. @param stream of the device. @return
@@ -176,6 +180,11 @@ class TUTTI_API StreamTransport {
   /// Enqueues a fold, as Memory::fold. @param work with a built-in operator. @param stream of the
   /// call. Throws Error.
   virtual void fold(const Fold& work, Stream stream) = 0;
+  /// Enqueues a conversion. @param work see Conversion. @param stream of the call. Throws Error.
+  virtual void convert(const Conversion& work, Stream stream) = 0;
+  /// Enqueues that what is seen of elements is added to sums. @param work see Inspection. @param
+  /// stream of the call. Throws Error.
+  virtual void inspect(const Inspection& work, Stream stream) = 0;
   /// @return what ranks see of each other's memory, which is this one's; null where they do not;
   /// the same on all ranks.
   [[nodiscard]] virtual StreamPeers* peers() noexcept { return nullptr; }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <vector>
 
+#include <tutti/types.hpp>
+
 namespace tutti::standin {
 namespace {
 
@@ -16,12 +18,10 @@ void* const* addresses_of(const cuda::KernelWork& work, std::size_t count, const
   return reinterpret_cast<void* const*>(table);
 }
 
-}  // namespace
-
-CUresult run_kernel(const Function& function, cuda::KernelWork work, std::size_t threads,
-                    const Memory& memory, int device) {
+CUresult run_fold(cuda::Body body, std::size_t element_bytes, cuda::KernelWork work,
+                  std::size_t threads, const Memory& memory, int device) {
   const std::size_t count = std::size_t{work.operands} + work.results;
-  const std::size_t bytes = work.count * function.element_bytes;
+  const std::size_t bytes = work.count * element_bytes;
   void* const* const addresses = addresses_of(work, count, memory, device);
   if (addresses == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
 
@@ -46,8 +46,68 @@ CUresult run_kernel(const Function& function, cuda::KernelWork work, std::size_t
   if (work.table == nullptr) std::copy(reached.begin(), reached.end(), work.places);
   else work.table = reached.data();
 
-  for (std::size_t thread = 0; thread < threads; ++thread) function.body(work, thread, threads);
+  for (std::size_t thread = 0; thread < threads; ++thread) body(work, thread, threads);
   return CUDA_SUCCESS;
+}
+
+// A place of an array as the host reaches it.
+template <class T>
+bool reach(T*& place, std::size_t bytes, const Memory& memory, int device) {
+  place = reinterpret_cast<T*>(memory.reach_from(device, address_of(place), bytes));
+  return place != nullptr;
+}
+
+CUresult run_conversion(Conversion work, std::size_t threads, const Memory& memory, int device) {
+  if (!reach(work.from, work.count * size_of(work.from_type), memory, device) ||
+      !reach(work.to, work.count * size_of(work.to_type), memory, device))
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  for (std::size_t thread = 0; thread < threads; ++thread)
+    cuda::convert_body(work, thread, threads);
+  return CUDA_SUCCESS;
+}
+
+CUresult run_inspection(Inspection work, std::size_t threads, const Memory& memory, int device) {
+  if (!reach(work.data, work.count * size_of(work.type), memory, device) ||
+      !reach(work.sums, threads * sizeof(Inspected), memory, device))
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  for (std::size_t thread = 0; thread < threads; ++thread)
+    cuda::inspect_body(work, thread, threads);
+  return CUDA_SUCCESS;
+}
+
+// A kernel of one argument.
+template <class Work, class Run>
+Function of_one(Run run) {
+  return {[run](const void* argument) -> Function::Run {
+    return [run, work = *static_cast<const Work*>(argument)](std::size_t threads,
+                                                             const Memory& memory, int device) {
+      return run(work, threads, memory, device);
+    };
+  }};
+}
+
+// Folds are named for what they fold, as tutti_fold_f32.
+std::size_t element_bytes_of(std::string_view kernel) {
+  constexpr std::string_view kPrefix = "tutti_fold_";
+  if (!kernel.starts_with(kPrefix)) return 0;
+  for (int i = 0; i < kDatatypes; ++i) {
+    const auto type = static_cast<Datatype>(i);
+    if (kernel.substr(kPrefix.size()) == name_of(type)) return size_of(type);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Function function_of(std::string_view name) {
+  if (name == "tutti_convert") return of_one<Conversion>(run_conversion);
+  if (name == "tutti_inspect") return of_one<Inspection>(run_inspection);
+  const cuda::Body body = cuda::body_of(name);
+  const std::size_t bytes = element_bytes_of(name);
+  if (body == nullptr || bytes == 0) return {};
+  return of_one<cuda::KernelWork>(
+      [body, bytes](const cuda::KernelWork& work, std::size_t threads, const Memory& memory,
+                    int device) { return run_fold(body, bytes, work, threads, memory, device); });
 }
 
 }  // namespace tutti::standin

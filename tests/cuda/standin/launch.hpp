@@ -1,18 +1,16 @@
 /// @file
-/// A kernel's run on the host.
+/// A kernel's run on the host: all its threads, one after the other, if all it touches is the
+/// device's own memory or pinned.
 #pragma once
+
+#include <string_view>
 
 #include "tests/cuda/standin/memory.hpp"
 #include "tests/cuda/standin/module.hpp"
 
 namespace tutti::standin {
 
-/// Runs all threads of a kernel, one after the other, if all it touches is the device's own memory
-/// or pinned.
-/// @param function the kernel. @param work its argument. @param threads how many there are.
-/// @param memory where its addresses lie. @param device that it runs on.
-/// @return what fails the context, or success.
-CUresult run_kernel(const Function& function, cuda::KernelWork work, std::size_t threads,
-                    const Memory& memory, int device);
+/// @param name of a kernel. @return it; nothing where there is none.
+Function function_of(std::string_view name);
 
 }  // namespace tutti::standin

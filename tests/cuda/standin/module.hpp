@@ -2,6 +2,7 @@
 /// Modules, and the kernels in them: the bodies that the backend has for the host.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,10 +16,14 @@
 
 namespace tutti::standin {
 
+class Memory;
+
 /// A kernel.
 struct Function {
-  cuda::Body body = nullptr;
-  std::size_t element_bytes = 0;  ///< Of what it folds.
+  /// Runs all threads of it on a device. The result: what fails the context, or success.
+  using Run = std::function<CUresult(std::size_t threads, const Memory& memory, int device)>;
+  /// Takes the argument of a launch, which is the caller's.
+  std::function<Run(const void* argument)> take{};
 };
 
 using Functions = Handles<CUfunction, const Function>;

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "tests/cuda/standin/driver.hpp"
-#include "tests/cuda/standin/launch.hpp"
 
 using namespace tutti::standin;
 
@@ -89,10 +88,10 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
     if (parameters == nullptr || parameters[0] == nullptr || extra != nullptr ||
         shared_bytes > kMostSharedBytes || !may_launch(grid, block))
       return CUDA_ERROR_INVALID_VALUE;
-    const auto& work = *static_cast<const tutti::cuda::KernelWork*>(parameters[0]);
-    return submit(on, {.run = [kernel, work, threads = grid.product() * block.product(),
-                               device = on.context().device()](const Stream&) {
-                    return run_kernel(*kernel, work, threads, driver().memory, device);
-                  }});
+    return submit(
+        on, {.run = [run = kernel->take(parameters[0]), threads = grid.product() * block.product(),
+                     device = on.context().device()](const Stream&) {
+          return run(threads, driver().memory, device);
+        }});
   });
 }

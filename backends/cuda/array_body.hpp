@@ -1,0 +1,126 @@
+/// @file
+/// The bodies of kernels over one array, as functions of (thread, threads), like those of folds.
+#pragma once
+
+#include <bit>
+#include <cstring>
+
+#include <tutti/spi/stream_arrays.hpp>
+
+#include "elements.hpp"
+#include "kernel_work.hpp"
+
+namespace tutti::inline v0::cuda {
+
+/// Calls a function with the kind of element that a datatype of real numbers has.
+template <class Function>
+constexpr void with_real_element(Datatype type, Function function) {
+  if (type == Datatype::f16) function(HalfElement<Float16>{});
+  else if (type == Datatype::bf16) function(HalfElement<BFloat16>{});
+  else if (type == Datatype::f32) function(RealElement<float>{});
+  else if (type == Datatype::f64) function(RealElement<double>{});
+}
+
+/// @param data an address. @return whether 16 bytes are loaded or stored there at once.
+[[nodiscard]] constexpr bool is_chunk(const void* data) noexcept {
+  return reinterpret_cast<std::uintptr_t>(data) % kChunkBytes == 0;
+}
+
+/// Converts `count` elements from one on, all of which a thread holds at a time. Several lie where
+/// 16 bytes are one access.
+template <class From, class To, std::size_t count>
+constexpr void convert_some(const Conversion& work, std::size_t first) {
+  using In = typename From::Stored;
+  using Out = typename To::Stored;
+  constexpr std::size_t kFrom = count == 1 ? alignof(In) : kChunkBytes;
+  constexpr std::size_t kTo = count == 1 ? alignof(Out) : kChunkBytes;
+  In in[count];
+  Out out[count];
+  std::memcpy(in, __builtin_assume_aligned(work.from + first * sizeof(In), kFrom), sizeof in);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double value = static_cast<double>(From::load(in[i])) * work.factor;
+    out[i] = To::store(static_cast<typename To::Value>(value), 1);
+  }
+  std::memcpy(__builtin_assume_aligned(work.to + first * sizeof(Out), kTo), out, sizeof out);
+}
+
+/// As convert, of two datatypes.
+template <class From, class To>
+constexpr void convert_elements(const Conversion& work, std::size_t thread, std::size_t threads) {
+  constexpr std::size_t kShorter = sizeof(typename From::Stored) < sizeof(typename To::Stored)
+                                       ? sizeof(typename From::Stored)
+                                       : sizeof(typename To::Stored);
+  constexpr std::size_t kCount = kChunkBytes / kShorter;
+  const std::size_t groups = is_chunk(work.from) && is_chunk(work.to) ? work.count / kCount : 0;
+  for (std::size_t group = thread; group < groups; group += threads)
+    convert_some<From, To, kCount>(work, group * kCount);
+  for (std::size_t i = groups * kCount + thread; i < work.count; i += threads)
+    convert_some<From, To, 1>(work, i);
+}
+
+/// What one thread does of a conversion. @param work see Conversion. @param thread in [0, threads).
+/// @param threads how many there are.
+constexpr void convert(const Conversion& work, std::size_t thread, std::size_t threads) {
+  with_real_element(work.from_type, [&](auto from) {
+    with_real_element(work.to_type, [&](auto to) {
+      convert_elements<decltype(from), decltype(to)>(work, thread, threads);
+    });
+  });
+}
+
+/// @param index of an element. @param bits of it. @param seed any. @return a hash, in which no two
+/// elements of one index are alike (SplitMix64: Steele, Lea, Flood, OOPSLA 2014).
+[[nodiscard]] constexpr std::uint64_t hash_of_element(std::size_t index, std::uint64_t bits,
+                                                      std::uint64_t seed) noexcept {
+  std::uint64_t x = (seed + (index + 1) * 0x9e3779b97f4a7c15) ^ bits;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+/// As inspect, of one kind of element.
+template <class Element, bool with_hash>
+constexpr void inspect_elements(const Inspection& work, std::size_t thread, std::size_t threads) {
+  using Stored = typename Element::Stored;
+  Inspected seen = work.sums[thread];
+  const auto look = [&](std::size_t index, Stored stored) {
+    const auto value = static_cast<double>(Element::load(stored));
+    seen.squares += value * value;
+    if (!(value - value == 0)) ++seen.not_finite;
+    if constexpr (!with_hash) return;
+    using Word = std::conditional_t<
+        sizeof(Stored) == 8, std::uint64_t,
+        std::conditional_t<sizeof(Stored) == 4, std::uint32_t,
+                           std::conditional_t<sizeof(Stored) == 2, std::uint16_t, std::uint8_t>>>;
+    seen.hash += hash_of_element(index, std::bit_cast<Word>(stored), work.seed);
+  };
+  constexpr std::size_t kCount = kChunkBytes / sizeof(Stored);
+  const std::size_t chunks = is_chunk(work.data) ? work.count / kCount : 0;
+  for (std::size_t chunk = thread; chunk < chunks; chunk += threads) {
+    Stored stored[kCount];
+    std::memcpy(stored, __builtin_assume_aligned(work.data + chunk * kChunkBytes, kChunkBytes),
+                kChunkBytes);
+    for (std::size_t i = 0; i < kCount; ++i) look(chunk * kCount + i, stored[i]);
+  }
+  for (std::size_t i = chunks * kCount + thread; i < work.count; i += threads) {
+    Stored stored;
+    std::memcpy(&stored, __builtin_assume_aligned(work.data + i * sizeof stored, alignof(Stored)),
+                sizeof stored);
+    look(i, stored);
+  }
+  work.sums[thread] = seen;
+}
+
+/// What one thread does of an inspection. @param work see Inspection. @param thread in [0,
+/// threads). @param threads kInspectors, or fewer.
+constexpr void inspect(const Inspection& work, std::size_t thread, std::size_t threads) {
+  const auto run = [&](auto element) {
+    using Element = decltype(element);
+    if (work.with_hash) inspect_elements<Element, true>(work, thread, threads);
+    else inspect_elements<Element, false>(work, thread, threads);
+  };
+  if (work.type == Datatype::u8) run(IntegerElement<std::uint8_t>{});
+  else with_real_element(work.type, run);
+}
+
+}  // namespace tutti::inline v0::cuda

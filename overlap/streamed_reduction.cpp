@@ -1,0 +1,109 @@
+// Buckets in memory of a GPU: all that is done to one is enqueued at once, so nothing of it is
+// waited for.
+#include <utility>
+
+#include "bucket_reduction.hpp"
+#include "bytes.hpp"
+#include "codec.hpp"
+#include "gradient_streams.hpp"
+
+namespace tutti::inline v0::detail {
+namespace {
+
+Options stream_options(const BucketContext& context, const std::string& algorithm) {
+  Options options{.timeout = context.options->timeout};
+  options.algorithm = algorithm;
+  options.stream = context.streams->own();
+  return options;
+}
+
+/// A reduce_scatter and an all_gather. @param algorithm of the first; empty chooses. @param between
+/// called when the first is enqueued.
+template <class Function>
+void enqueue_halves(const BucketContext& context, const std::string& algorithm, Function between) {
+  const std::vector<std::size_t> blocks = blocks_of(context);
+  Options options = stream_options(context, algorithm);
+  options.counts = blocks;
+  Call call = whole_call(context, Collective::reduce_scatter);
+  call.out = context.own();
+  call.out_count = context.own_block().count;
+  context.first->run(call, options);
+  between();
+  options.algorithm = {};
+  call = whole_call(context, Collective::all_gather);
+  call.in = context.own();
+  call.in_count = context.own_block().count;
+  call.op = nullptr;
+  context.first->run(call, options);
+}
+
+/// Of the own block, which is reduced: the ranks add up what they have seen.
+void enqueue_inspection(const BucketContext& context) {
+  if (!is_inspected(*context.options)) return;
+  context.streams->inspect(context.type, context.own(), context.own_block().count,
+                           context.options->hash, mixed_bits(context.place));
+}
+
+class StreamedReduction final : public BucketReduction {
+ public:
+  using BucketReduction::BucketReduction;
+  Request begin() override {
+    if (has_midpoint(*context().options))
+      enqueue_halves(context(), {}, [this] {
+        enqueue_inspection(context());
+        if (context().shard) context().shard(context().own_block(), context().own(), true);
+      });
+    else
+      context().first->run(whole_call(context(), Collective::all_reduce),
+                           stream_options(context(), context().options->algorithm));
+    return {};
+  }
+};
+
+/// Elements travel as shorter ones. Each rank adds up its block in f32 and rounds once, so there
+/// are two roundings in all.
+class ShortReduction final : public BucketReduction {
+ public:
+  ShortReduction(BucketContext given, Datatype type)
+      : BucketReduction{std::move(given)}, short_{context()} {
+    const std::size_t bytes = context().count() * size_of(type);
+    if (bytes > 0) memory_ = context().streams->allocate_scratch(bytes);
+    short_.type = type;
+    short_.memory = {memory_.get(), bytes};
+    short_.is_visible = false;
+  }
+  Request begin() override {
+    convert(context(), short_);
+    // Whose sums are made in one go.
+    enqueue_halves(short_, "direct", [] {});
+    convert(short_, context());
+    enqueue_inspection(context());
+    return {};
+  }
+  std::uint64_t sent_bytes() const override {
+    return plain_bytes() * size_of(short_.type) / size_of(context().type);
+  }
+
+ private:
+  static void convert(const BucketContext& from, const BucketContext& to) {
+    from.streams->convert({.from_type = from.type,
+                           .to_type = to.type,
+                           .count = from.count(),
+                           .from = from.memory.data(),
+                           .to = to.memory.data()});
+  }
+
+  std::shared_ptr<std::byte> memory_{};
+  BucketContext short_;  // the bucket as it travels
+};
+
+}  // namespace
+
+std::unique_ptr<BucketReduction> make_streamed_reduction(BucketContext context) {
+  if (!context.is_compressed) return std::make_unique<StreamedReduction>(std::move(context));
+  const Compression::Kind kind = parse_compression(context.options->compression).kind;
+  const Datatype type = kind == Compression::Kind::f16 ? Datatype::f16 : Datatype::bf16;
+  return std::make_unique<ShortReduction>(std::move(context), type);
+}
+
+}  // namespace tutti::inline v0::detail
