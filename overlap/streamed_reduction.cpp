@@ -23,7 +23,8 @@ template <class Function>
 void enqueue_halves(const BucketContext& context, const std::string& algorithm, Function between) {
   const std::vector<std::size_t> blocks = blocks_of(context);
   Options options = stream_options(context, algorithm);
-  options.counts = blocks;
+  // A library's own calls have blocks of one size.
+  if (context.count() % context.ranks() != 0) options.counts = blocks;
   Call call = whole_call(context, Collective::reduce_scatter);
   call.out = context.own();
   call.out_count = context.own_block().count;
