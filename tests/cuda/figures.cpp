@@ -49,12 +49,40 @@ struct Own {
   [[nodiscard]] CUstream stream() const { return static_cast<CUstream>(timed.stream().handle()); }
 };
 
+using Memories = std::vector<std::shared_ptr<std::byte>>;
+
+std::shared_ptr<std::byte> allocate_bytes(const Own& own, std::size_t bytes) {
+  return {own.memory.allocate(bytes),
+          [&own, bytes](std::byte* data) { own.memory.deallocate(data, bytes); }};
+}
+
+Memories allocate(const Own& own, std::size_t count) {
+  Memories memory;
+  for (std::size_t i = 0; i < count; ++i) memory.push_back(allocate_bytes(own, own.extent.bytes));
+  return memory;
+}
+
 /// Bytes that a kernel reads and writes in a second, as a share of those that a copy does.
-double share_of_copy(const Own& own, Datatype type, std::size_t operands, std::size_t copies) {
-  std::vector<std::shared_ptr<std::byte>> memory;
-  for (std::size_t i = 0; i < operands + copies; ++i)
-    memory.emplace_back(own.memory.allocate(own.extent.bytes),
-                        [&own](std::byte* data) { own.memory.deallocate(data, own.extent.bytes); });
+/// @param memory which the copy takes too. @param bytes that the kernel reads and writes. @param
+/// enqueue launches it.
+double share_of_copy(const Own& own, const Memories& memory, std::size_t bytes,
+                     const std::function<void()>& enqueue) {
+  const cuda::Device::Current current{own.device};
+  std::vector<double> shares;
+  for (int round = 0; round < own.extent.rounds; ++round) {
+    const double kernel = own.timed.time_us(enqueue);
+    const double copy = own.timed.time_us([&] {
+      cuda::enqueue_copy(own.device, memory.back().get(), memory.front().get(), own.extent.bytes,
+                         own.stream());
+    });
+    const double copied = 2 * static_cast<double>(own.extent.bytes);
+    shares.push_back(static_cast<double>(bytes) / copied * copy / kernel);
+  }
+  return median(shares);
+}
+
+double share_of_fold(const Own& own, Datatype type, std::size_t operands, std::size_t copies) {
+  const Memories memory = allocate(own, operands + copies);
   std::vector<const void*> from;
   std::vector<void*> to;
   for (std::size_t i = 0; i < operands; ++i) from.push_back(memory[i].get());
@@ -67,18 +95,32 @@ double share_of_copy(const Own& own, Datatype type, std::size_t operands, std::s
                   .operands = from,
                   .count = own.extent.bytes / size_of(type),
                   .copies = std::span{to}.subspan(1)};
-  const cuda::Device::Current current{own.device};
-  std::vector<double> shares;
-  for (int round = 0; round < own.extent.rounds; ++round) {
-    const double fold =
-        own.timed.time_us([&] { cuda::enqueue_fold(own.device, work, own.stream()); });
-    const double copy = own.timed.time_us([&] {
-      cuda::enqueue_copy(own.device, memory.back().get(), memory.front().get(), own.extent.bytes,
-                         own.stream());
-    });
-    shares.push_back(static_cast<double>(operands + copies) / 2 * copy / fold);
-  }
-  return median(shares);
+  return share_of_copy(own, memory, (operands + copies) * own.extent.bytes,
+                       [&] { cuda::enqueue_fold(own.device, work, own.stream()); });
+}
+
+double share_of_conversion(const Own& own, Datatype from, Datatype to) {
+  const Memories memory = allocate(own, 2);
+  const std::size_t count = own.extent.bytes / std::max(size_of(from), size_of(to));
+  const Conversion work{.from_type = from,
+                        .to_type = to,
+                        .count = count,
+                        .from = memory[0].get(),
+                        .to = memory[1].get()};
+  return share_of_copy(own, memory, count * (size_of(from) + size_of(to)),
+                       [&] { own.device.launch(work, own.stream()); });
+}
+
+double share_of_inspection(const Own& own, Datatype type, bool with_hash) {
+  const Memories memory = allocate(own, 2);
+  const auto sums = allocate_bytes(own, kInspectors * sizeof(Inspected));
+  const Inspection work{.type = type,
+                        .with_hash = with_hash,
+                        .count = own.extent.bytes / size_of(type),
+                        .data = memory[0].get(),
+                        .sums = reinterpret_cast<Inspected*>(sums.get())};
+  return share_of_copy(own, memory, own.extent.bytes,
+                       [&] { own.device.launch(work, own.stream()); });
 }
 
 void report_kernels(const Own& own) {
@@ -88,9 +130,17 @@ void report_kernels(const Own& own) {
     fmt::print("  sum of {:<5}", name_of(type));
     for (const auto& [operands, copies] : {std::pair{2U, 1U}, {2U, 2U}, {4U, 1U}, {8U, 1U}})
       fmt::print("  {} to {}: {:.2f}", operands, copies,
-                 share_of_copy(own, type, operands, copies));
+                 share_of_fold(own, type, operands, copies));
     fmt::print("\n");
   }
+  using enum Datatype;
+  for (const auto& [from, to] : {std::pair{f32, f16}, {f32, bf16}, {f16, f32}, {bf16, f32}})
+    fmt::print("  {} to {}: {:.2f}", name_of(from), name_of(to),
+               share_of_conversion(own, from, to));
+  for (const Datatype type : {f16, f32})
+    fmt::print("\n  norm of {}: {:.2f}, with its hash {:.2f}", name_of(type),
+               share_of_inspection(own, type, false), share_of_inspection(own, type, true));
+  fmt::print("\n");
 }
 
 /// NCCL without us.
