@@ -18,9 +18,11 @@ endif()
 find_package(Threads REQUIRED)
 find_program(TUTTI_CCACHE ccache)
 mark_as_advanced(TUTTI_CCACHE)
-# Without this sloppiness ccache lets every compilation with a precompiled header pass.
+# Without this sloppiness ccache lets every compilation with a precompiled header pass. By dependencies,
+# since a precompiled header of headers with other comments is another one, for GCC's #pragma once.
 if(TUTTI_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${TUTTI_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 ${TUTTI_CCACHE})
 endif()
 
 if(TUTTI_SANITIZE)

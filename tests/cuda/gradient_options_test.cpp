@@ -12,7 +12,7 @@ namespace tutti::test {
 namespace {
 
 /// Of some that ranks share evenly.
-const std::vector<std::size_t> kSizes{1000, 10, 0, 5001, 300};
+const std::vector<std::size_t> kCounts{1000, 10, 0, 5001, 300};
 
 class GpuGradientOptions : public ::testing::TestWithParam<std::string> {
  protected:
@@ -62,7 +62,7 @@ TEST_P(GpuGradientOptions, TellNormAndHash) {
     std::vector<std::uint32_t> hashes;
     for (const std::size_t bucket_bytes :
          {std::size_t{4'000}, std::size_t{4'000}, std::size_t{0}}) {
-      GpuModel model{own.gpu, kSizes};
+      GpuModel model{own.gpu, kCounts};
       GradientSync sync{own.world,
                         model.parameters(),
                         {.bucket_bytes = bucket_bytes,
@@ -109,20 +109,20 @@ TEST_P(GpuGradientOptions, NoticeOneOtherBit) {
 
 TEST_P(GpuGradientOptions, AreVoidWhereGradientsAreNotFinite) {
   run([](GpuRank own) {
-    GpuModel model{own.gpu, kSizes};
+    GpuModel model{own.gpu, kCounts};
     GradientSync sync{
         own.world, model.parameters(), {.check_finite = true, .stream = own.gpu.compute.get()}};
     for (int step = 0; step < 3; ++step) {
       take_step(own, model, sync, step);
       EXPECT_EQ(model.problem(model.results(), own.world.size(), step), "");
       model.prepare(own.world.rank(), step);
-      for (std::size_t i = 0; i < kSizes.size(); ++i) model.enqueue_gradient(i, model.place(i));
+      for (std::size_t i = 0; i < kCounts.size(); ++i) model.enqueue_gradient(i, model.place(i));
       own.gpu.wait();
       if (own.world.rank() == 1) {
         at(own.gpu, model.place(3) + 4'999, true, std::numeric_limits<float>::infinity());
         at(own.gpu, model.place(0), true, std::nanf(""));
       }
-      for (std::size_t i = kSizes.size(); i-- > 0;) sync.ready(i);
+      for (std::size_t i = kCounts.size(); i-- > 0;) sync.ready(i);
       EXPECT_NE(void_step(sync).find("2 reduced gradients are infinite or no numbers"),
                 std::string::npos);
     }
@@ -140,7 +140,7 @@ float short_mean(std::size_t layer, std::size_t element, int ranks, int step) {
 
 template <class Short>
 void check_short(GpuRank own, const std::string& compression) {
-  GpuModel model{own.gpu, kSizes};
+  GpuModel model{own.gpu, kCounts};
   GradientSync sync{own.world,
                     model.parameters(),
                     {.bucket_bytes = 8'000,
@@ -157,8 +157,8 @@ void check_short(GpuRank own, const std::string& compression) {
                 2.0 * static_cast<double>(sync.buckets().size()));
     const std::vector<float> results = model.results();
     double squares = 0;
-    for (std::size_t i = 0; i < kSizes.size(); ++i)
-      for (std::size_t e = 0; e < kSizes[i]; ++e) {
+    for (std::size_t i = 0; i < kCounts.size(); ++i)
+      for (std::size_t e = 0; e < kCounts[i]; ++e) {
         const float wanted = short_mean<Short>(i, e, own.world.size(), step);
         ASSERT_EQ(results[model.offset(i) + e], wanted) << "layer " << i << "[" << e << "]";
         squares += static_cast<double>(wanted) * static_cast<double>(wanted);
@@ -177,7 +177,7 @@ TEST_P(GpuGradientOptions, TravelInFewerBytes) {
 /// Each rank replaces its part of the mean by what it has for it: the weights.
 TEST_P(GpuGradientOptions, AreUpdatedByTheirOwners) {
   run([](GpuRank own) {
-    GpuModel model{own.gpu, kSizes};
+    GpuModel model{own.gpu, kCounts};
     const std::size_t bytes = model.total() * sizeof(float);
     const auto seen = own.gpu.allocate(bytes);
     const auto updated = own.gpu.allocate(bytes);
@@ -244,7 +244,7 @@ TEST_P(GpuGradientOptions, AreUpdatedByTheirOwners) {
 
 TEST_P(GpuGradientOptions, CompareAndRepairState) {
   run([](GpuRank own) {
-    GpuModel model{own.gpu, kSizes};
+    GpuModel model{own.gpu, kCounts};
     GpuModel state{own.gpu, {77, 5001}};
     state.prepare(0, 0);
     for (const std::size_t i : {0, 1}) state.enqueue_gradient(i, state.place(i));
@@ -280,7 +280,7 @@ TEST_P(GpuGradientOptions, CompareAndRepairState) {
 TEST_P(GpuGradientOptions, GoOnWithoutRanks) {
   run([](GpuRank own) {
     for (const auto storage : {GradientStorage::copies, GradientStorage::views}) {
-      GpuModel model{own.gpu, kSizes};
+      GpuModel model{own.gpu, kCounts};
       GradientSync sync{own.world,
                         model.parameters(),
                         {.order = GradientOrder::reversed,
@@ -298,8 +298,8 @@ TEST_P(GpuGradientOptions, GoOnWithoutRanks) {
         EXPECT_EQ(report.active, 2);
         const std::vector<float> results = model.results();
         double squares = 0;
-        for (std::size_t i = 0; i < kSizes.size(); ++i)
-          for (std::size_t e = 0; e < kSizes[i]; ++e) {
+        for (std::size_t i = 0; i < kCounts.size(); ++i)
+          for (std::size_t e = 0; e < kCounts[i]; ++e) {
             const float wanted = (rough_value(i, e, 0, step) + rough_value(i, e, 2, step)) / 2;
             ASSERT_NEAR(results[model.offset(i) + e], wanted, 1e-5);
             squares += static_cast<double>(wanted) * static_cast<double>(wanted);
