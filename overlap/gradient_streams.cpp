@@ -227,14 +227,14 @@ void GradientStreams::inspect(Datatype type, const std::byte* data, std::size_t 
 /// so only a stream that is done is given one.
 Inspected GradientStreams::inspected(Duration timeout) {
   wait_for_own(timeout);
-  std::vector<Inspected> seen(kInspectors);
-  const std::size_t bytes = seen.size() * sizeof(Inspected);
-  copy(reinterpret_cast<std::byte*>(seen.data()), reinterpret_cast<const std::byte*>(sums()),
+  seen_.resize(kInspectors);
+  const std::size_t bytes = seen_.size() * sizeof(Inspected);
+  copy(reinterpret_cast<std::byte*>(seen_.data()), reinterpret_cast<const std::byte*>(sums()),
        bytes);
   clear(sums_.get(), bytes);
   wait_for_own(timeout);
   Inspected all;
-  for (const Inspected& one : seen) {
+  for (const Inspected& one : seen_) {
     all.squares += one.squares;
     all.not_finite += one.not_finite;
     all.hash += one.hash;

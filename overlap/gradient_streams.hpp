@@ -109,6 +109,7 @@ class GradientStreams {
   std::vector<std::shared_ptr<std::byte>> memory_{};  // by group
   std::vector<std::unique_ptr<StreamMark>> marks_{};  // by bucket
   std::shared_ptr<std::byte> sums_{};                 // of what was seen, where that is wanted
+  std::vector<Inspected> seen_{};  // a copy, which lives until it is there even where a wait fails
   bool is_aborted_ = false;
 };
 
