@@ -22,7 +22,8 @@ constexpr void with_real_element(Datatype type, Function function) {
 }
 
 /// @param data an address. @return whether 16 bytes are loaded or stored there at once.
-[[nodiscard]] constexpr bool is_chunk(const void* data) noexcept {
+template <class T>
+[[nodiscard]] constexpr bool is_chunk(const T* data) noexcept {
   return reinterpret_cast<std::uintptr_t>(data) % kChunkBytes == 0;
 }
 
