@@ -1,7 +1,11 @@
 // Messages of GPUs over the host's transport, on the stand-in for the driver: what goes wrong, and
 // that streams then go on.
+#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <latch>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -110,20 +114,65 @@ TEST(HostFailures, AreFoundWhereARankEnds) {
   }
 }
 
-/// What one rank's call throws ends those of the others.
-TEST(HostFailures, ReachOtherRanks) {
+/// @return an operator that adds up. @param before is called before it does so on a GPU.
+Operator sum_on(const std::shared_ptr<cuda::DeviceMemory>& memory, std::function<void()> before) {
+  const auto add = [=](const void* left, const void* right, void* out, std::size_t count,
+                       Stream stream) {
+    memory->wait(stream.handle());
+    before();
+    std::vector<float> a(count), b(count);
+    const std::size_t bytes = count * sizeof(float);
+    memory->copy(reinterpret_cast<std::byte*>(a.data()), static_cast<const std::byte*>(left),
+                 bytes);
+    memory->copy(reinterpret_cast<std::byte*>(b.data()), static_cast<const std::byte*>(right),
+                 bytes);
+    std::ranges::transform(a, b, a.begin(), std::plus{});
+    memory->copy(static_cast<std::byte*>(out), reinterpret_cast<const std::byte*>(a.data()), bytes);
+  };
+  return Operator{[](const void*, const void*, void*, std::size_t) {}, true}.with_device(add);
+}
+
+/// Every rank needs the part that rank 1 reduces, so no rank's call succeeds.
+TEST(HostFailures, ReachRanksThatNeedAResult) {
   if (const std::string why = lack_of(3); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{3};
   const auto errors = world.run([&](Rank rank) {
     attach_by_host(world, rank);
     const OwnStream stream{world.device(rank)};
     DeviceFloats data{world.memory(rank), 100};
-    const Operator op =
-        Operator{[](const void*, const void*, void*, std::size_t) {}, true}.with_device(
-            [&](const void*, const void*, void*, std::size_t, Stream) {
-              if (rank == 1) throw std::runtime_error{"the kernel is missing"};
-            });
-    world[rank].all_reduce(data.span(), op, {.stream = stream.get()});
+    const Operator op = sum_on(world.memory(rank), [rank] {
+      if (rank == 1) throw std::runtime_error{"the kernel is missing"};
+    });
+    world[rank].all_reduce(data.span(), op, {.algorithm = "direct", .stream = stream.get()});
+    cuda::wait(world[rank], stream.get(), 20s);
+  });
+  for (const std::string& error : errors)
+    EXPECT_TRUE(says(error, "the kernel is missing")) << error;
+}
+
+/// Every rank sends its whole vector before it reduces. So the other ranks have all they need when
+/// rank 1 fails: their result is complete, and their next call reports the failure.
+TEST(HostFailures, ReachRanksThatHaveTheirResultInTheNextCall) {
+  if (const std::string why = lack_of(3); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{3};
+  std::latch are_complete{2};
+  const auto errors = world.run([&](Rank rank) {
+    attach_by_host(world, rank);
+    const OwnStream stream{world.device(rank)};
+    DeviceFloats data{world.memory(rank), 100};
+    data.store(std::vector<float>(100, static_cast<float>(rank + 1)));
+    const Operator op = sum_on(world.memory(rank), [&are_complete, rank] {
+      if (rank != 1) return;
+      are_complete.wait();
+      throw std::runtime_error{"the kernel is missing"};
+    });
+    const Options how{.algorithm = "one_shot", .stream = stream.get()};
+    world[rank].all_reduce(data.span(), op, how);
+    cuda::wait(world[rank], stream.get(), 20s);
+    EXPECT_NE(rank, 1);
+    EXPECT_EQ(data.load(), std::vector<float>(100, 6.0F));
+    are_complete.count_down();
+    world[rank].all_reduce(data.span(), op, how);
     cuda::wait(world[rank], stream.get(), 20s);
   });
   for (const std::string& error : errors)
