@@ -16,7 +16,7 @@ std::string pack_background(const BackgroundFiles& files) {
   NetworkText network;
   if (!files.network.empty()) {
     network = find_network(files.network);
-    static_cast<void>(read_network(network));  // or say now what is wrong
+    static_cast<void>(read_networks(network));  // or say now what is wrong
   }
   put_text(bytes, network.origin);
   put_text(bytes, network.content);
@@ -39,7 +39,7 @@ std::shared_ptr<const detail::Background> unpack_background(
   network.is_file = take<std::uint8_t>(bytes) != 0;
   if (!network.origin.empty())
     background->network = std::make_shared<const detail::HostNetwork>(
-        detail::find_hosts(network.origin, read_network(network), network.is_file, hosts));
+        detail::find_hosts(network.origin, read_networks(network), network.is_file, hosts));
   return background;
 }
 

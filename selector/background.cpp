@@ -1,6 +1,7 @@
 #include "background.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -45,29 +46,73 @@ std::string some_of(const std::vector<std::string>& names, std::size_t count) {
   return text + (count > kMostNamed ? ", ..." : "");
 }
 
-std::map<int, int> places_by_name(const std::string& origin, const NamedTopology& network,
-                                  const std::vector<std::pair<int, std::string>>& hosts) {
-  const auto count = static_cast<std::size_t>(network.topology.hosts());
-  std::map<std::string, int> known;
-  for (std::size_t i = 0; i < count; ++i) {
-    known.emplace(network.names[i], static_cast<int>(i));
-    known.emplace(short_name(network.names[i]), static_cast<int>(i));
+/// Hosts of a network by their names, as a whole and up to the first dot.
+class HostNames {
+ public:
+  explicit HostNames(const NamedTopology& network) {
+    const auto count = static_cast<std::size_t>(network.topology.hosts());
+    for (std::size_t i = 0; i < count; ++i) {
+      known_.emplace(network.names[i], static_cast<int>(i));
+      known_.emplace(short_name(network.names[i]), static_cast<int>(i));
+    }
   }
+  [[nodiscard]] std::optional<int> find(const std::string& name) const {
+    auto found = known_.find(name);
+    if (found == known_.end()) found = known_.find(short_name(name));
+    return found == known_.end() ? std::nullopt : std::optional{found->second};
+  }
+
+ private:
+  std::map<std::string, int> known_{};
+};
+
+using NumberedHosts = std::vector<std::pair<int, std::string>>;
+
+[[noreturn]] void refuse_unknown(const std::string& origin, const std::string& name,
+                                 const std::vector<NamedTopology>& networks) {
+  std::vector<std::string> names;
+  for (const auto& [topology, all] : networks)
+    names.insert(names.end(), all.begin(), all.begin() + topology.hosts());
+  throw Error{ErrorCode::invalid_argument, origin + ": there is no host " + name +
+                                               " in that network, only " +
+                                               some_of(names, names.size())};
+}
+
+/// @return the one of several networks that has all hosts.
+std::size_t network_of_hosts(const std::string& origin, const std::vector<NamedTopology>& networks,
+                             const NumberedHosts& hosts) {
+  std::vector<HostNames> names;
+  for (const NamedTopology& network : networks) names.emplace_back(network);
+  std::optional<std::size_t> chosen;
+  for (const auto& [number, name] : hosts) {
+    const auto has_host = [&](const HostNames& one) { return one.find(name).has_value(); };
+    const auto found = std::ranges::find_if(names, has_host);
+    if (found == names.end()) refuse_unknown(origin, name, networks);
+    const auto at = static_cast<std::size_t>(found - names.begin());
+    if (!chosen) chosen = at;
+    if (*chosen != at)
+      throw Error{ErrorCode::invalid_argument,
+                  origin + ": no link joins hosts " + hosts.front().second + " and " + name +
+                      ", which are in two trees of that network: expected a job within one tree"};
+  }
+  return chosen.value_or(0);
+}
+
+std::map<int, int> places_by_name(const std::string& origin,
+                                  const std::vector<NamedTopology>& networks,
+                                  const NamedTopology& network, const NumberedHosts& hosts) {
+  const HostNames names{network};
   std::map<int, int> places;
   std::map<int, std::string> taken;
   for (const auto& [number, name] : hosts) {
-    auto found = known.find(name);
-    if (found == known.end()) found = known.find(short_name(name));
-    if (found == known.end())
-      throw Error{ErrorCode::invalid_argument, origin + ": there is no host " + name +
-                                                   " in that network, only " +
-                                                   some_of(network.names, count)};
-    places.emplace(number, found->second);
-    const auto [other, is_first] = taken.emplace(found->second, name);
+    const std::optional<int> place = names.find(name);
+    if (!place) refuse_unknown(origin, name, networks);
+    places.emplace(number, *place);
+    const auto [other, is_first] = taken.emplace(*place, name);
     if (!is_first && other->second != name)
       throw Error{ErrorCode::invalid_argument,
                   origin + ": hosts " + other->second + " and " + name + " are both " +
-                      network.names[static_cast<std::size_t>(found->second)] + " of that network"};
+                      network.names[static_cast<std::size_t>(*place)] + " of that network"};
   }
   return places;
 }
@@ -106,8 +151,10 @@ NetworkProfile Profiles::find(const Choice& choice, const Contract& contract,
       [&] { return profile_on(choice, contract.size, contract.root, *network); });
 }
 
-HostNetwork find_hosts(std::string origin, NamedTopology network, bool has_names,
+HostNetwork find_hosts(std::string origin, std::vector<NamedTopology> networks, bool has_names,
                        const std::vector<std::pair<int, std::string>>& hosts) {
+  const std::size_t chosen = networks.size() == 1 ? 0 : network_of_hosts(origin, networks, hosts);
+  NamedTopology& network = networks[chosen];
   const auto is_host = [](const Level& level) { return level.name == kHostLevel; };
   if (std::ranges::any_of(network.topology.levels(), is_host))
     throw Error{
@@ -115,7 +162,7 @@ HostNetwork find_hosts(std::string origin, NamedTopology network, bool has_names
         origin + " is a network of GPUs, several of which are a host; expected one of hosts"};
   std::map<int, int> places;
   if (has_names) {
-    places = places_by_name(origin, network, hosts);
+    places = places_by_name(origin, networks, network, hosts);
   } else {
     for (const auto& [number, name] : hosts)
       places.emplace(number, static_cast<int>(places.size()));

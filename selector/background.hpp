@@ -52,12 +52,15 @@ struct HostNetwork {
 };
 
 /// Finds hosts in a network: those of a file by their names, as a whole or up to the first dot,
-/// those of a family in the order in which they are given. Throws Error{invalid_argument} that
-/// names a host that is not there, or says how many places there are, and where the network's hosts
-/// are GPUs.
-/// @param origin as HostNetwork. @param network the same. @param has_names whether hosts have names
-/// that count. @param hosts number and name of each. @return the network with places.
-[[nodiscard]] HostNetwork find_hosts(std::string origin, NamedTopology network, bool has_names,
+/// those of a family in the order in which they are given. Of several networks that no link joins,
+/// it is the one that has all hosts. Throws Error{invalid_argument} that names a host that is not
+/// there or two hosts of different networks, or says how many places there are, and where the
+/// network's hosts are GPUs.
+/// @param origin as HostNetwork. @param networks as read_networks returns them. @param has_names
+/// whether hosts have names that count. @param hosts number and name of each. @return the network
+/// with places.
+[[nodiscard]] HostNetwork find_hosts(std::string origin, std::vector<NamedTopology> networks,
+                                     bool has_names,
                                      const std::vector<std::pair<int, std::string>>& hosts);
 
 /// How ranks are placed, and what links between them cost.

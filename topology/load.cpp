@@ -35,17 +35,26 @@ NetworkText find_network(const std::string& network) {
   return {.origin = network, .content = text.str(), .is_file = true};
 }
 
-NamedTopology read_network(const NetworkText& text) {
+std::vector<NamedTopology> read_networks(const NetworkText& text) {
   if (!text.is_file)
-    return text.origin == kMachine ? machine_topology() : named(parse_topology(text.origin));
+    return {text.origin == kMachine ? machine_topology() : named(parse_topology(text.origin))};
   const std::size_t first = text.content.find_first_not_of(" \t\r\n");
   try {
-    return first != std::string::npos && text.content[first] == '{'
-               ? read_json_topology(text.content)
-               : read_slurm_topology(text.content);
+    if (first != std::string::npos && text.content[first] == '{')
+      return {read_json_topology(text.content)};
+    return read_slurm_topology(text.content);
   } catch (const Error& error) {
     refuse_network(text.origin + ": " + error.what());
   }
+}
+
+NamedTopology read_network(const NetworkText& text) {
+  std::vector<NamedTopology> networks = read_networks(text);
+  if (networks.size() > 1)
+    refuse_network(text.origin + ": no link joins hosts " + networks[0].names[0] + " and " +
+                   networks[1].names[0] + ", which are in two of " +
+                   std::to_string(networks.size()) + " trees: expected a file of one tree");
+  return std::move(networks.front());
 }
 
 }  // namespace tutti::inline v0

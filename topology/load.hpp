@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "read.hpp"
 
@@ -21,8 +22,13 @@ struct NetworkText {
 /// path where that cannot be read.
 [[nodiscard]] NetworkText find_network(const std::string& network);
 
-/// @param text as find_network gives it. @return the network. Throws Error{invalid_argument} that
-/// begins with the path of a file, and says what is wrong.
+/// @param text as find_network gives it. @return the networks in it: one, except for a
+/// topology.conf of several trees. Throws Error{invalid_argument} that begins with the path of a
+/// file, and says what is wrong.
+[[nodiscard]] std::vector<NamedTopology> read_networks(const NetworkText& text);
+
+/// @param text as find_network gives it. @return the network. Throws like read_networks, and where
+/// there are several networks, with a host of each of two.
 [[nodiscard]] NamedTopology read_network(const NetworkText& text);
 
 }  // namespace tutti::inline v0

@@ -9,6 +9,7 @@
 #include <tutti/error.hpp>
 
 #include "refuse.hpp"
+#include "trees.hpp"
 
 namespace tutti::inline v0 {
 namespace {
@@ -150,6 +151,11 @@ NamedTopology read_json_topology(std::string_view text) {
                  {from, to, speed_of(listed[i], speed, where)});
     if (links.size() > Topology::kMost) refuse_network("there are too many links");
   }
+  const std::vector<int> trees = trees_of(names.size(), links);
+  for (std::size_t i = 1; i < trees.size(); ++i)
+    if (trees[i] != trees[0])
+      refuse_network("no link joins '" + names.of(0) + "' and '" +
+                     names.of(static_cast<std::ptrdiff_t>(i)) + "'");
   std::string name = "file";
   if (json.contains("name")) {
     if (!json["name"].is_string()) refuse_network("\"name\" is no text");

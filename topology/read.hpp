@@ -27,11 +27,15 @@ struct NamedTopology {
 /// @return the network.
 [[nodiscard]] NamedTopology read_json_topology(std::string_view text);
 
-/// Reads a network as SLURM's topology.conf has it: a line per switch with SwitchName, and Nodes or
-/// Switches, lists such as `node[01-16,20],login`. What follows a # is a comment, and a \ at the
-/// end of a line goes on with the next. Speeds are not told there. Throws Error{invalid_argument}
-/// that names the line and what is wrong there. @param text of the file. @param speed of all links.
-/// @return the network.
-[[nodiscard]] NamedTopology read_slurm_topology(std::string_view text, const LinkSpeed& speed = {});
+/// Reads networks as SLURM's topology.conf has them, by the rules of Slurm's own parser: a line per
+/// switch with SwitchName, and Nodes or Switches, lists such as `node[01-16,20],login`; blanks may
+/// stand around `=`, quotes around a value, and blanks or commas between names of a list. The text
+/// behind a # is a comment, a \ before a character makes it an ordinary one, and a \ at the end of
+/// a line continues it in the next. Such a file has no speeds, and may have several trees that no
+/// link joins. Throws Error{invalid_argument} that names the line and what is wrong there. @param
+/// text of the file. @param speed of all links. @return a network for each tree that has hosts, in
+/// the order of their first hosts.
+[[nodiscard]] std::vector<NamedTopology> read_slurm_topology(std::string_view text,
+                                                             const LinkSpeed& speed = {});
 
 }  // namespace tutti::inline v0

@@ -4,17 +4,23 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <tutti/error.hpp>
 
 #include "read.hpp"
+#include "trees.hpp"
 
 namespace tutti::inline v0 {
 namespace {
 
 /// Names in one list at most.
 constexpr std::size_t kMostNames = 1 << 16;
+
+constexpr std::string_view kBlanks = " \t\r\n\v\f";
+constexpr std::string_view kSeparators = ", \t\r\n";
+constexpr std::string_view kOperators = "-*+/";  // of `+=` and the like, which mean `=` here
 
 bool is_equal(std::string_view a, std::string_view b) {
   return std::ranges::equal(
@@ -31,39 +37,123 @@ struct ConfLine {
   }
 };
 
+/// @return whether the character at a place has an odd number of backslashes before it.
+bool is_escaped(std::string_view line, std::size_t at) {
+  std::size_t slashes = 0;
+  while (slashes < at && line[at - slashes - 1] == '\\') ++slashes;
+  return slashes % 2 == 1;
+}
+
+std::string_view without_comment(std::string_view line) {
+  for (std::size_t at = line.find('#'); at != line.npos; at = line.find('#', at + 1))
+    if (!is_escaped(line, at)) return line.substr(0, at);
+  return line;
+}
+
+/// Each backslash makes the character behind it an ordinary one.
+std::string without_escapes(std::string_view line) {
+  std::string text;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '\\' && ++i == line.size()) break;
+    text += line[i];
+  }
+  return text;
+}
+
+/// A line that ends in a backslash continues in the next one, with nothing between them.
 std::vector<ConfLine> lines_of(std::string_view text) {
   std::vector<ConfLine> lines;
-  bool goes_on = false;
+  bool continues = false;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
+    std::string_view line = without_comment(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
-    line = line.substr(0, line.find('#'));
-    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())) != 0)
-      line.remove_suffix(1);
-    const bool is_continued = !line.empty() && line.back() == '\\';
-    if (is_continued) line.remove_suffix(1);
-    if (goes_on) lines.back().text.append(" ").append(line);
-    else lines.push_back({number, std::string{line}});
-    goes_on = is_continued;
+    const std::size_t last = line.find_last_not_of(kBlanks);
+    const bool is_continued = last != line.npos && line[last] == '\\' && !is_escaped(line, last);
+    if (is_continued) line = line.substr(0, last);
+    if (!continues) lines.push_back({.number = number});
+    lines.back().text.append(line);
+    continues = is_continued;
   }
+  for (ConfLine& line : lines) line.text = without_escapes(line.text);
   return lines;
 }
 
-/// Takes a list such as `a[1-3,7]b,c` apart.
+/// A key and its value.
+struct ConfField {
+  std::string_view key{};
+  std::string_view value{};
+};
+
+/// Splits a line into its fields: blanks may stand around the equals sign, and quotes around a
+/// value, which may then have blanks in it.
+class ConfFields {
+ public:
+  explicit ConfFields(const ConfLine& line) : line_{line}, rest_{line.text} {}
+  /// @return the next field, or nothing at the end of the line.
+  std::optional<ConfField> next() {
+    skip_blanks();
+    if (rest_.empty()) return std::nullopt;
+    const std::string_view word = rest_.substr(0, rest_.find_first_of(kBlanks));
+    std::size_t end = 0;
+    while (end < rest_.size() && is_key_character(rest_[end])) ++end;
+    const std::string_view key = rest_.substr(0, end);
+    rest_.remove_prefix(end);
+    skip_blanks();
+    if (rest_.find_first_of(kOperators) == 0) rest_.remove_prefix(1);
+    if (key.empty() || !rest_.starts_with('=')) {
+      if (is_equal(key, "Include"))
+        line_.refuse("Include is not followed: expected the lines of that file here");
+      line_.refuse("'" + std::string{word} + "' is no key=value");
+    }
+    rest_.remove_prefix(1);
+    skip_blanks();
+    if (rest_.empty()) line_.refuse("'" + std::string{key} + "' has no value");
+    return ConfField{key, rest_.front() == '"' ? quoted_value() : plain_value()};
+  }
+
+ private:
+  void skip_blanks() {
+    rest_.remove_prefix(std::min(rest_.find_first_not_of(kBlanks), rest_.size()));
+  }
+  static bool is_key_character(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+  }
+  std::string_view plain_value() {
+    const std::string_view value = rest_.substr(0, rest_.find_first_of(kBlanks));
+    if (value.find('"') != value.npos)
+      line_.refuse("a quote stands inside '" + std::string{value} +
+                   "': expected quotes around a whole value");
+    rest_.remove_prefix(value.size());
+    return value;
+  }
+  std::string_view quoted_value() {
+    const std::size_t end = rest_.find('"', 1);
+    if (end == rest_.npos) line_.refuse("the quote of '" + std::string{rest_} + "' has no end");
+    const std::string_view value = rest_.substr(1, end - 1);
+    rest_.remove_prefix(end + 1);
+    if (!rest_.empty() && kBlanks.find(rest_.front()) == kBlanks.npos)
+      line_.refuse("'" + std::string{rest_.substr(0, rest_.find_first_of(kBlanks))} +
+                   "' follows a quote: expected a blank there");
+    return value;
+  }
+
+  const ConfLine& line_;
+  std::string_view rest_;
+};
+
+/// Splits a list such as `a[1-3,7]b,c` into names. Commas and blanks separate names; several of
+/// them in a row count as one.
 class HostList {
  public:
   HostList(std::string_view text, const ConfLine& line) : line_{line} {
-    std::string_view word;
     std::size_t begin = 0;
     int depth = 0;
     for (std::size_t i = 0; i <= text.size(); ++i) {
       if (i == text.size() && depth != 0)
         line.refuse("brackets of '" + std::string{text} + "' do not fit");
-      if (i == text.size() || (text[i] == ',' && depth == 0)) {
-        word = text.substr(begin, i - begin);
-        if (word.empty()) line.refuse("a name is missing in '" + std::string{text} + "'");
-        expand({}, word);
+      if (i == text.size() || (depth == 0 && kSeparators.find(text[i]) != kSeparators.npos)) {
+        if (i > begin) expand({}, text.substr(begin, i - begin));
         begin = i + 1;
         continue;
       }
@@ -128,17 +218,9 @@ struct Switch {
 
 Switch switch_of(const ConfLine& line) {
   Switch found{.line = line};
-  std::string_view rest = line.text;
-  for (;;) {
-    const std::size_t begin = rest.find_first_not_of(" \t\r");
-    if (begin == rest.npos) break;
-    rest.remove_prefix(begin);
-    const std::string_view word = rest.substr(0, rest.find_first_of(" \t\r"));
-    rest.remove_prefix(word.size());
-    const std::size_t equals = word.find('=');
-    if (equals == word.npos) line.refuse("'" + std::string{word} + "' is no key=value");
-    const std::string_view key = word.substr(0, equals);
-    const std::string_view value = word.substr(equals + 1);
+  ConfFields fields{line};
+  while (const auto field = fields.next()) {
+    const auto& [key, value] = *field;
     if (is_equal(key, "SwitchName")) found.name = value;
     else if (is_equal(key, "Nodes")) found.nodes = HostList{value, line}.take();
     else if (is_equal(key, "Switches")) found.switches = HostList{value, line}.take();
@@ -147,50 +229,111 @@ Switch switch_of(const ConfLine& line) {
                   "': expected SwitchName, Nodes, Switches or LinkSpeed");
   }
   if (found.name.empty()) line.refuse("there is no SwitchName");
-  if (found.nodes.empty() == found.switches.empty())
-    line.refuse("switch " + found.name + " has to have either Nodes or Switches");
+  if (!found.nodes.empty() && !found.switches.empty())
+    line.refuse("switch " + found.name + " has both Nodes and Switches: expected one of them");
   return found;
 }
 
-}  // namespace
-
-NamedTopology read_slurm_topology(std::string_view text, const LinkSpeed& speed) {
+std::vector<Switch> switches_of(std::string_view text) {
   std::vector<Switch> switches;
   std::size_t all = 0;
   for (const ConfLine& line : lines_of(text)) {
-    if (line.text.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (line.text.find_first_not_of(kBlanks) == std::string::npos) continue;
     switches.push_back(switch_of(line));
     all += switches.back().nodes.size() + switches.back().switches.size() + 1;
     if (all > Topology::kMost) line.refuse("there are too many names up to here");
   }
-  std::vector<std::string> names;
-  std::map<std::string, int> hosts, numbers;
+  return switches;
+}
+
+/// Hosts and switches by number, hosts first.
+struct Vertices {
+  std::vector<std::string> names{};
+  std::map<std::string, int> hosts{};
+  std::map<std::string, int> switches{};
+};
+
+Vertices vertices_of(const std::vector<Switch>& switches) {
+  Vertices found;
+  std::map<std::string, const Switch*> switch_of_host;
   for (const Switch& one : switches)
     for (const std::string& node : one.nodes) {
-      if (!hosts.emplace(node, static_cast<int>(names.size())).second)
+      const auto [leaf, is_new] = switch_of_host.emplace(node, &one);
+      if (!is_new && leaf->second != &one)
         one.line.refuse("node " + node + " is linked to two switches");
-      names.push_back(node);
+      if (is_new) found.names.push_back(node);
+      found.hosts.emplace(node, static_cast<int>(found.hosts.size()));
     }
-  const auto count = static_cast<int>(names.size());
   for (const Switch& one : switches) {
-    if (!numbers.emplace(one.name, static_cast<int>(names.size())).second)
+    if (!found.switches.emplace(one.name, static_cast<int>(found.names.size())).second)
       one.line.refuse("there are two switches " + one.name);
-    names.push_back(one.name);
+    found.names.push_back(one.name);
   }
+  return found;
+}
+
+std::vector<Topology::Link> links_of(const std::vector<Switch>& switches, const Vertices& vertices,
+                                     const LinkSpeed& speed) {
   std::vector<Topology::Link> links;
+  std::set<int> linked;
   for (const Switch& one : switches) {
-    const int own = numbers.at(one.name);
-    for (const std::string& node : one.nodes) links.push_back({hosts.at(node), own, speed});
+    const int own = vertices.switches.at(one.name);
+    for (const std::string& node : one.nodes) {
+      const int host = vertices.hosts.at(node);
+      if (linked.insert(host).second) links.push_back({host, own, speed});
+    }
     for (const std::string& other : one.switches) {
-      const auto found = numbers.find(other);
-      if (found == numbers.end()) one.line.refuse("there is no switch " + other);
+      const auto found = vertices.switches.find(other);
+      if (found == vertices.switches.end()) one.line.refuse("there is no switch " + other);
       if (found->second == own) one.line.refuse("switch " + other + " is linked to itself");
       links.push_back({found->second, own, speed});
     }
   }
-  return {
-      Topology{"topology.conf", count, static_cast<int>(names.size()) - count, std::move(links)},
-      std::move(names)};
+  return links;
+}
+
+/// What becomes one network.
+struct Tree {
+  std::vector<std::string> names{};
+  int hosts = 0;
+  std::vector<Topology::Link> links{};
+};
+
+}  // namespace
+
+std::vector<NamedTopology> read_slurm_topology(std::string_view text, const LinkSpeed& speed) {
+  const std::vector<Switch> switches = switches_of(text);
+  const Vertices vertices = vertices_of(switches);
+  std::vector<Topology::Link> links = links_of(switches, vertices, speed);
+  const std::vector<int> tree_of = trees_of(vertices.names.size(), links);
+  std::map<int, std::size_t> order;  // of trees that have hosts, by the first of these
+  std::vector<Tree> trees;
+  std::vector<int> number(vertices.names.size());
+  for (std::size_t i = 0; i < number.size(); ++i) {
+    const bool is_host = i < vertices.hosts.size();
+    if (is_host && order.emplace(tree_of[i], trees.size()).second) trees.emplace_back();
+    const auto found = order.find(tree_of[i]);
+    if (found == order.end()) continue;  // a switch that no host reaches
+    Tree& tree = trees[found->second];
+    number[i] = static_cast<int>(tree.names.size());
+    tree.names.push_back(vertices.names[i]);
+    tree.hosts += is_host ? 1 : 0;
+  }
+  for (Topology::Link& link : links) {
+    const auto found = order.find(tree_of[static_cast<std::size_t>(link.a)]);
+    if (found == order.end()) continue;
+    link.a = number[static_cast<std::size_t>(link.a)];
+    link.b = number[static_cast<std::size_t>(link.b)];
+    trees[found->second].links.push_back(link);
+  }
+  if (trees.empty()) trees.emplace_back();  // which has no hosts, and is refused
+  std::vector<NamedTopology> made;
+  for (Tree& tree : trees) {
+    const int others = static_cast<int>(tree.names.size()) - tree.hosts;
+    made.push_back({Topology{"topology.conf", tree.hosts, others, std::move(tree.links)},
+                    std::move(tree.names)});
+  }
+  return made;
 }
 
 }  // namespace tutti::inline v0

@@ -25,7 +25,7 @@ NamedTopology lab() {
 
 /// Why hosts are not found; empty if they are.
 std::string refusal(bool has_names, const std::vector<std::pair<int, std::string>>& hosts) try {
-  static_cast<void>(find_hosts("lab.json", lab(), has_names, hosts));
+  static_cast<void>(find_hosts("lab.json", {lab()}, has_names, hosts));
   return {};
 } catch (const Error& error) {
   EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
@@ -33,9 +33,10 @@ std::string refusal(bool has_names, const std::vector<std::pair<int, std::string
 }
 
 TEST(HostNetworks, FindHostsByTheirNames) {
-  const HostNetwork found = find_hosts("lab.json", lab(), true, {{0, "c"}, {2, "a"}, {5, "b.lab"}});
+  const HostNetwork found =
+      find_hosts("lab.json", {lab()}, true, {{0, "c"}, {2, "a"}, {5, "b.lab"}});
   EXPECT_EQ(found.places, (std::map<int, int>{{0, 2}, {2, 0}, {5, 1}}));
-  EXPECT_EQ(find_hosts("lab.json", lab(), true, {{0, "c.elsewhere"}}).places.at(0), 2);
+  EXPECT_EQ(find_hosts("lab.json", {lab()}, true, {{0, "c.elsewhere"}}).places.at(0), 2);
   EXPECT_EQ(refusal(true, {{0, "a"}, {1, "d"}}),
             "lab.json: there is no host d in that network, only a.lab, b.lab, c");
   EXPECT_EQ(refusal(true, {{0, "a"}, {1, "a.lab"}}),
@@ -43,8 +44,32 @@ TEST(HostNetworks, FindHostsByTheirNames) {
   EXPECT_EQ(refusal(true, {{0, "a"}, {1, "a"}}), "") << "one host whose ranks share no memory";
 }
 
+TEST(HostNetworks, OfSeveralTreesAreTheOneWithAllHosts) {
+  const auto find = [](const std::vector<std::pair<int, std::string>>& hosts) {
+    return find_hosts("site.conf",
+                      read_slurm_topology("SwitchName=s Nodes=a[1-2]\nSwitchName=t Nodes=b[1-3]"),
+                      true, hosts);
+  };
+  const HostNetwork found = find({{0, "b3.site"}, {1, "b1"}});
+  EXPECT_EQ(found.places, (std::map<int, int>{{0, 2}, {1, 0}}));
+  EXPECT_EQ(found.topology.hosts(), 3);
+  const auto refusal_of = [&](const std::vector<std::pair<int, std::string>>& hosts) {
+    try {
+      (void)find(hosts);
+    } catch (const Error& error) {
+      return std::string{error.what()};
+    }
+    return std::string{};
+  };
+  EXPECT_EQ(refusal_of({{0, "a1"}, {1, "a2"}, {2, "b1"}}),
+            "site.conf: no link joins hosts a1 and b1, which are in two trees of that network: "
+            "expected a job within one tree");
+  EXPECT_EQ(refusal_of({{0, "b1"}, {1, "c"}}),
+            "site.conf: there is no host c in that network, only a1, a2, b1, b2, b3");
+}
+
 TEST(HostNetworks, OfFamiliesTakeHostsInOrder) {
-  const HostNetwork found = find_hosts("lab.json", lab(), false, {{0, "x"}, {3, "y"}});
+  const HostNetwork found = find_hosts("lab.json", {lab()}, false, {{0, "x"}, {3, "y"}});
   EXPECT_EQ(found.places, (std::map<int, int>{{0, 0}, {3, 1}}));
   EXPECT_EQ(refusal(false, {{0, "w"}, {1, "x"}, {2, "y"}, {3, "z"}}),
             "lab.json has places for 3 hosts, and the ranks are on 4");
@@ -52,7 +77,7 @@ TEST(HostNetworks, OfFamiliesTakeHostsInOrder) {
 
 TEST(HostNetworks, AreNoneOfGpus) {
   try {
-    (void)find_hosts("gpus:4x2", read_network(find_network("gpus:4x2")), false, {{0, "x"}});
+    (void)find_hosts("gpus:4x2", read_networks(find_network("gpus:4x2")), false, {{0, "x"}});
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
@@ -67,7 +92,7 @@ std::shared_ptr<Background> background_of(const std::string& network, std::vecto
   std::vector<std::pair<int, std::string>> named;
   for (const int host : hosts) named.emplace_back(host, "h" + std::to_string(host));
   background->network = std::make_shared<const HostNetwork>(
-      find_hosts(network, read_network(find_network(network)), false, named));
+      find_hosts(network, read_networks(find_network(network)), false, named));
   return background;
 }
 

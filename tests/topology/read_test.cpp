@@ -30,8 +30,15 @@ TEST(TopologyFiles, OfJsonSayWhatIsLinkedHow) {
                 {0, 3, slow}, {1, 3, slow}, {2, 4, slow}, {3, 4, fast}, {3, 4, fast}}));
 }
 
+/// The only tree of a topology.conf.
+NamedTopology read_tree(std::string_view text) {
+  std::vector<NamedTopology> trees = read_slurm_topology(text);
+  EXPECT_EQ(trees.size(), 1U) << text;
+  return std::move(trees.front());
+}
+
 TEST(TopologyFiles, OfSlurmSayWhichNodesASwitchHas) {
-  const NamedTopology read = read_slurm_topology(
+  const NamedTopology read = read_tree(
       "# two leaves\n"
       "SwitchName=leaf1 Nodes=n[08-10,12],login LinkSpeed=900\n"
       "\n"
@@ -44,6 +51,43 @@ TEST(TopologyFiles, OfSlurmSayWhichNodesASwitchHas) {
   EXPECT_EQ(read.topology.hosts(), 9);
   EXPECT_EQ(read.topology.links().size(), 11U);
   EXPECT_EQ(read.topology.distances(0)[8], 4);
+}
+
+/// Slurm's own parser, src/common/parse_config.c, takes all of these.
+TEST(TopologyFiles, OfSlurmAreReadAsSlurmReadsThem) {
+  const std::vector<std::string> names{"n1", "n2", "n3", "leaf1", "leaf2", "top"};
+  const char* const same[]{
+      "SwitchName=leaf1 Nodes=n1,n2\nSwitchName=leaf2 Nodes=n3\nSwitchName=top Switches=leaf[1-2]",
+      "SwitchName=\"leaf1\" Nodes=\"n[1-2]\"\nSwitchName=leaf2 Nodes=\"n3\"\n"
+      "SwitchName=top Switches=\"leaf[1-2]\"\n",
+      "  SwitchName = leaf1\tNodes= n[1-2]  LinkSpeed =1\nSwitchName =leaf2 Nodes = \"n3\"\n"
+      "SwitchName\t=\ttop Switches\t=\t\"leaf1 , leaf2\"\r\n",
+      "SwitchName=leaf1 Nodes=n1,\\\nn2\nSwitchName=le\\  \naf2 Nodes=n3\n"
+      "SwitchName=top \\ # goes on\nSwitches=leaf1,leaf2,",
+      "SwitchName=leaf1 Nodes=,n1,,n2,n1\nSwitchName=leaf2 Nodes=n\\3#4\n"
+      "SwitchName=top Switches=leaf1,leaf2\nSwitchName=empty\nSwitchName=void Nodes=\"\"",
+      "SwitchName=leaf1 Nodes=x Nodes=n[1-2]\nSwitchName=leaf2 Nodes=n3\n"
+      "SwitchName=top LinkSpeed+=2 Switches=leaf1,leaf2",
+  };
+  for (const char* const text : same) {
+    const NamedTopology read = read_tree(text);
+    EXPECT_EQ(read.names, names) << text;
+    EXPECT_EQ(read.topology.links(), read_tree(same[0]).topology.links()) << text;
+  }
+  EXPECT_EQ(read_tree("SwitchName=\"the leaf\" Nodes=a\\#1").names,
+            (std::vector<std::string>{"a#1", "the leaf"}));
+}
+
+TEST(TopologyFiles, OfSlurmMayHaveSeveralTrees) {
+  const std::vector<NamedTopology> trees = read_slurm_topology(
+      "SwitchName=top Switches=leaf[1-2]\nSwitchName=leaf1 Nodes=a[1-2]\nSwitchName=alone\n"
+      "SwitchName=other Nodes=b[1-3]\nSwitchName=leaf2 Nodes=a3\n");
+  ASSERT_EQ(trees.size(), 2U);
+  EXPECT_EQ(trees[0].names, (std::vector<std::string>{"a1", "a2", "a3", "top", "leaf1", "leaf2"}));
+  EXPECT_EQ(trees[0].topology.hosts(), 3);
+  EXPECT_EQ(trees[0].topology.distances(0)[2], 4);
+  EXPECT_EQ(trees[1].names, (std::vector<std::string>{"b1", "b2", "b3", "other"}));
+  EXPECT_EQ(trees[1].topology.distances(0)[2], 2);
 }
 
 NamedTopology read_topology(const std::string& path) {
@@ -73,7 +117,7 @@ TEST(TopologyFiles, OfJsonThatMakeNoSenseAreRefused) {
       {R"({"hosts": ["a", "a"], "links": []})", "two vertices 'a'"},
       {R"({"hosts": ["a"], "switches": ["a"], "links": []})", "two vertices 'a'"},
       {R"({"links": []})", "no hosts"},
-      {R"({"hosts": ["a", "b"], "links": []})", "host 1 is not connected"},
+      {R"({"hosts": ["a", "b"], "links": []})", "no link joins 'a' and 'b'"},
       {R"({"hosts": ["a"], "links": [3]})", "link 0: \"from\" is missing"},
       {R"({"hosts": ["a"], "links": [{"from": "a"}]})", "link 0: \"to\" is missing"},
       {R"({"hosts": ["a"], "links": [{"from": "a", "to": "x"}]})", "'x', which is no host"},
@@ -98,17 +142,21 @@ TEST(TopologyFiles, OfSlurmThatMakeNoSenseAreRefused) {
       {"\n\nSwitchName", "line 3: 'SwitchName' is no key=value"},
       {"Switch=s Nodes=a", "line 1: unknown key 'Switch'"},
       {"Nodes=a", "line 1: there is no SwitchName"},
-      {"SwitchName=s", "line 1: switch s has to have either"},
-      {"SwitchName=s Nodes=a Switches=t", "either Nodes or Switches"},
+      {"SwitchName=s", "no hosts"},
+      {"SwitchName=s Nodes=a Switches=t", "line 1: switch s has both Nodes and Switches"},
+      {"SwitchName=s Nodes=", "line 1: 'Nodes' has no value"},
+      {"SwitchName=s Nodes=\"a", "line 1: the quote of '\"a' has no end"},
+      {"SwitchName=s Nodes=\"a\"b", "line 1: 'b' follows a quote"},
+      {"SwitchName=s Nodes=a\"b\"", "line 1: a quote stands inside 'a\"b\"'"},
+      {"include nodes.conf", "line 1: Include is not followed"},
+      {"SwitchName=s Nodes=a\n\\\nBlockName=b", "line 2: unknown key 'BlockName'"},
       {"SwitchName=s Nodes=a\nSwitchName=t Nodes=a", "line 2: node a is linked to two switches"},
       {"SwitchName=s Nodes=a\nSwitchName=s Nodes=b", "line 2: there are two switches s"},
       {"SwitchName=s Switches=t", "line 1: there is no switch t"},
       {"SwitchName=s Switches=s", "line 1: switch s is linked to itself"},
-      {"SwitchName=s Nodes=a\nSwitchName=t Nodes=b", "host 1 is not connected"},
       {"SwitchName=s Nodes=a[1-", "do not fit"},
       {"SwitchName=s Nodes=a]1[", "do not fit"},
       {"SwitchName=s Nodes=a[[1]]", "do not fit"},
-      {"SwitchName=s Nodes=a,,b", "a name is missing"},
       {"SwitchName=s Nodes=a[2-1]", "line 1: the range '2-1' is empty"},
       {"SwitchName=s Nodes=a[x]", "'x' is no number"},
       {"SwitchName=s Nodes=a[]", "'' is no number"},
@@ -135,9 +183,13 @@ TEST(TopologyFiles, AreKnownByTheirFirstCharacter) {
   EXPECT_EQ(read_topology(path).topology.name(), "lab");
   std::ofstream{path} << "SwitchName=s Nodes=a[1-3]\n";
   EXPECT_EQ(read_topology(path).topology.hosts(), 3);
-  std::ofstream{path} << "SwitchName=s\n";
+  std::ofstream{path} << "SwitchName=s Nodes=\n";
+  EXPECT_EQ(refusal(read_topology, path), path + ": line 1: 'Nodes' has no value");
+  std::ofstream{path} << "SwitchName=s Nodes=a,b\nSwitchName=t Nodes=c\nSwitchName=u Nodes=d";
   EXPECT_EQ(refusal(read_topology, path),
-            path + ": line 1: switch s has to have either Nodes or Switches");
+            path +
+                ": no link joins hosts a and c, which are in two of 3 trees: expected a file of "
+                "one tree");
   std::filesystem::remove(path);
   EXPECT_EQ(refusal(read_topology, path), path + ": cannot be read");
 }
