@@ -61,7 +61,7 @@ void check_steps(const GradientOptions& options, std::size_t parameters) {
       options.known_order.empty())
     refuse(
         "an observed order moves gradients to other buckets, so it needs storage in copies; "
-        "choose GradientOrder::reversed");
+        "choose GradientOrder::automatic or reversed");
   const bool detects = options.unused == UnusedGradients::detect;
   if (detects && options.storage != GradientStorage::copies)
     refuse("only with storage in copies can single gradients stay as they are; choose zeros");
@@ -79,7 +79,7 @@ void check_steps(const GradientOptions& options, std::size_t parameters) {
   if (options.on_shard && options.order == GradientOrder::observed && options.known_order.empty())
     refuse(
         "an observed order moves gradients to other owners, so it is none for on_shard; choose "
-        "GradientOrder::reversed");
+        "GradientOrder::automatic or reversed");
   if (options.compression_after < 0) refuse("compression_after is a number of steps, 0 or more");
   if (options.verify_every < 0 || options.resync_every < 0)
     refuse("verify_every and resync_every are numbers of steps, 0 or more");
@@ -171,6 +171,12 @@ GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOpti
   sort_buckets(plan, completed);
   place_parameters(plan, parameters, options);
   return plan;
+}
+
+GradientOrder order_of(const GradientOptions& options) noexcept {
+  if (options.order != GradientOrder::automatic) return options.order;
+  const bool may_move = options.storage == GradientStorage::copies && !options.on_shard;
+  return may_move ? GradientOrder::observed : GradientOrder::reversed;
 }
 
 void check_parameters(std::span<const Parameter> parameters, const GradientOptions& options) {

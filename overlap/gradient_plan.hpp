@@ -43,6 +43,9 @@ struct GradientPlan {
                                      const GradientOptions& options,
                                      std::span<const std::size_t> order, bool may_lie_in_place);
 
+/// @param options see GradientOptions. @return the order that they come to: any but automatic.
+[[nodiscard]] GradientOrder order_of(const GradientOptions& options) noexcept;
+
 /// Refuses what is wrong by itself. Throws Error{invalid_argument}.
 void check_parameters(std::span<const Parameter> parameters, const GradientOptions& options);
 /// @return what save_gradient_options writes, in one line.

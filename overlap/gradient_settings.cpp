@@ -16,12 +16,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Word = std::string_view;
-using Words = std::array<Word, 3>;
+using Words = std::array<Word, 4>;  // those that an enumeration does not need are empty
 
 template <class E>
 constexpr Words kWords{};
 template <>
-constexpr Words kWords<GradientOrder>{"reversed", "observed", "negotiated"};
+constexpr Words kWords<GradientOrder>{"reversed", "observed", "negotiated", "automatic"};
 template <>
 constexpr Words kWords<GradientStorage>{"copies", "views", "flat"};
 template <>
@@ -34,7 +34,7 @@ void for_each_setting(Options& options, Function function) {
   function("bucket_bytes", "a number of bytes, or flat", options.bucket_bytes);
   function("first_bucket_bytes", "a number of bytes", options.first_bucket_bytes);
   function("in_place_bytes", "a number of bytes", options.in_place_bytes);
-  function("order", "reversed, observed or negotiated", options.order);
+  function("order", "reversed, observed, negotiated or automatic", options.order);
   function("storage", "copies, views or flat", options.storage);
   function("unused", "error, zeros or detect", options.unused);
   function("average", "true or false", options.average);
@@ -58,7 +58,8 @@ Json written(const T& option) {
 template <class T>
 bool is_read(const Json& found, T& option) {
   if constexpr (std::is_enum_v<T>) {
-    const auto word = std::ranges::find(kWords<T>, found.is_string() ? found.get<Word>() : Word{});
+    if (!found.is_string() || found.get<Word>().empty()) return false;
+    const auto word = std::ranges::find(kWords<T>, found.get<Word>());
     if (word == kWords<T>.end()) return false;
     option = static_cast<T>(word - kWords<T>.begin());
   } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {

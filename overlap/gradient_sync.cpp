@@ -50,6 +50,7 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
     detail::check_streams(world, parameters_, options_);
     return detail::describe(parameters_, options_);
   });
+  options_.order = detail::order_of(options_);
   connect(world);
   std::vector<std::size_t> order = options_.known_order;
   is_observing_ = options_.order == GradientOrder::observed && order.empty();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -24,7 +25,9 @@ constexpr double kMostStep_s = 60;
 constexpr double kMostTimeout_s = 86400;
 constexpr int kMostBucketsInFlight = 1024;
 constexpr int kMostSteps = 1'000'000;
-constexpr std::array<std::string_view, 3> kOrderNames{"reversed", "observed", "negotiated"};
+constexpr std::array<std::string_view, 4> kOrderNames{"reversed", "observed", "negotiated",
+                                                      "automatic"};
+constexpr std::size_t kOrdersListed = 3;  // automatic is one of them
 constexpr std::array<std::string_view, 3> kStorageNames{"copies", "views", "flat"};
 
 struct GradientsFlag {
@@ -141,7 +144,8 @@ std::vector<Axis> axes_of(const GradientsFlags& flags) {
        [](S& s, const std::string& word) { s.options.algorithm = algorithm_of(word); }},
       {listed("--order", flags.order),
        [](S& s, const std::string& word) {
-         s.options.order = static_cast<GradientOrder>(index_among("order", word, kOrderNames));
+         s.options.order = static_cast<GradientOrder>(
+             index_among("order", word, std::span{kOrderNames}.first(kOrdersListed)));
        }},
       {listed("--in-flight", flags.in_flight), [](S& s, const std::string& word) {
          s.options.in_flight = number_in("--in-flight", word, {1, kMostBucketsInFlight});

@@ -53,7 +53,10 @@ enum class GradientOrder : std::uint8_t {
   /// Buckets are filled as with reversed, but start when they are ready on all ranks, whichever
   /// that are: ranks tell each other by a small all_reduce. For frameworks that compute gradients
   /// in another order on each rank (Sergeev, Del Balso, "Horovod", 2018).
-  negotiated
+  negotiated,
+  /// The order that goes with the other options: reversed with GradientStorage::views and flat and
+  /// with GradientOptions::on_shard, where gradients may not move; else observed.
+  automatic
 };
 
 /// Where gradients lie.
@@ -107,7 +110,7 @@ struct GradientOptions {
   /// two copies cost more than larger buckets gain. Not with UnusedGradients::detect, nor with
   /// kFlat.
   std::size_t in_place_bytes = std::size_t{1} << 20;
-  GradientOrder order = GradientOrder::observed;  ///< See GradientOrder.
+  GradientOrder order = GradientOrder::automatic;  ///< See GradientOrder.
   /// An order that GradientSync::order() told, as of a run that is to go on with the same bits;
   /// empty: from last to first. With it none is observed.
   std::vector<std::size_t> known_order{};

@@ -1,8 +1,10 @@
 // Options of GradientSync: as a file, and which of them go together.
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "gradients.hpp"
 
@@ -40,6 +42,8 @@ TEST(GradientSettings, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read.verify_every, 9);
   EXPECT_EQ(read.in_flight, 7);
   EXPECT_EQ(read.algorithm, "ring");
+  save_gradient_options(path.string(), {});
+  EXPECT_EQ(load_gradient_options(path.string()).order, GradientOrder::automatic);
   for (const auto& [text, problem] : std::vector<std::pair<std::string, std::string>>{
            {"// fine\n{\"bucket_byte\": 3}", "'bucket_byte' is none of bucket_bytes, "},
            {R"({"in_flight": "two"})", "in_flight is a number of buckets, found \"two\""},
@@ -51,6 +55,7 @@ TEST(GradientSettings, AreReadAsTheyWereWritten) {
            {R"({"order"})", "expected an object in JSON"},
            {"[]", "expected an object in JSON"},
            {"", "expected an object in JSON"},
+           {R"({"storage": ""})", "storage is copies, views or flat, found \"\""},
            {R"({"storage": "disk"})", "storage is copies, views or flat, found \"disk\""},
            {R"({"first_bucket_bytes": "flat"})", "is a number of bytes, found \"flat\""},
            {R"({"compression": "zip"})", "compression 'zip' is none of"}}) {
@@ -92,6 +97,79 @@ TEST(GradientSettings, MustGoTogether) {
              {.verify_every = -1},
              {.in_flight = 0}})
       EXPECT_THROW((GradientSync{world, model.parameters(), options}), Error);
+    EXPECT_NO_THROW(world.barrier());
+  });
+}
+
+/// What the program did not choose never stands in the way of what it chose.
+TEST(GradientSettings, StandAlone) {
+  const std::vector<std::pair<const char*, std::function<void(GradientOptions&)>>> single{
+      {"none", [](GradientOptions&) {}},
+      {"bucket_bytes", [](GradientOptions& o) { o.bucket_bytes = 0; }},
+      {"bucket_bytes, flat", [](GradientOptions& o) { o.bucket_bytes = GradientOptions::kFlat; }},
+      {"first_bucket_bytes", [](GradientOptions& o) { o.first_bucket_bytes = 0; }},
+      {"in_place_bytes", [](GradientOptions& o) { o.in_place_bytes = 0; }},
+      {"reversed", [](GradientOptions& o) { o.order = GradientOrder::reversed; }},
+      {"observed", [](GradientOptions& o) { o.order = GradientOrder::observed; }},
+      {"negotiated", [](GradientOptions& o) { o.order = GradientOrder::negotiated; }},
+      {"known_order",
+       [](GradientOptions& o) {
+         o.known_order = {1, 0};
+       }},
+      {"views", [](GradientOptions& o) { o.storage = GradientStorage::views; }},
+      {"flat", [](GradientOptions& o) { o.storage = GradientStorage::flat; }},
+      {"zeros", [](GradientOptions& o) { o.unused = UnusedGradients::zeros; }},
+      {"detect", [](GradientOptions& o) { o.unused = UnusedGradients::detect; }},
+      {"check_finite", [](GradientOptions& o) { o.check_finite = true; }},
+      {"norm", [](GradientOptions& o) { o.norm = true; }},
+      {"hash", [](GradientOptions& o) { o.hash = true; }},
+      {"compression", [](GradientOptions& o) { o.compression = "bf16"; }},
+      {"compression_after", [](GradientOptions& o) { o.compression_after = 1; }},
+      {"verify_every", [](GradientOptions& o) { o.verify_every = 1; }},
+      {"in_flight", [](GradientOptions& o) { o.in_flight = 1; }},
+      {"timeout", [](GradientOptions& o) { o.timeout = std::chrono::seconds{60}; }},
+      {"algorithm", [](GradientOptions& o) { o.algorithm = "ring"; }},
+      {"on_bucket", [](GradientOptions& o) { o.on_bucket = [](const ReducedBucket&) {}; }},
+      {"on_shard", [](GradientOptions& o) { o.on_shard = [](std::span<const ParameterShard>) {}; }},
+      {"record", [](GradientOptions& o) { o.record = 1; }}};
+  for (const auto& [name, choose] : single)
+    train({2, "auto", 1}, [&name = name, &choose = choose](Communicator& world) {
+      GradientOptions options;
+      choose(options);
+      std::vector<float> flat(30);
+      const std::span<float> all{flat};
+      const std::array parts{all.first(10), all.subspan(10)};
+      std::vector<Parameter> parameters{Parameter::of("a", parts[0]), Parameter::of("b", parts[1])};
+      if (options.storage == GradientStorage::views)
+        for (Parameter& parameter : parameters) parameter.data = nullptr;
+      GradientSync sync{world, parameters, options};
+      for (int step = 1; step < 4; ++step) {
+        for (std::size_t i = parts.size(); i-- > 0;) {
+          void* const view = sync.view(i);
+          float* const to = view != nullptr ? static_cast<float*>(view) : parts[i].data();
+          std::fill_n(to, parts[i].size(), static_cast<float>(step + 2 * world.rank()));
+          sync.ready(i);
+        }
+        EXPECT_NO_THROW(sync.wait()) << name;
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+          const void* const view = sync.view(i);
+          EXPECT_EQ(view != nullptr ? *static_cast<const float*>(view) : parts[i][0],
+                    static_cast<float>(step + 1))
+              << name;
+        }
+      }
+    });
+}
+
+/// What a program chose and what contradicts it is refused as ever.
+TEST(GradientSettings, RefuseAnObservedOrderThatWasChosen) {
+  train({2, "auto", 1}, [](Communicator& world) {
+    Model model{{10, 10}};
+    for (const GradientStorage storage : {GradientStorage::views, GradientStorage::flat})
+      EXPECT_THROW(
+          (GradientSync{
+              world, model.parameters(), {.order = GradientOrder::observed, .storage = storage}}),
+          Error);
     EXPECT_NO_THROW(world.barrier());
   });
 }
