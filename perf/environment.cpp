@@ -31,7 +31,10 @@ bool starts_with_one_of(std::string_view text, std::span<const std::string_view>
 // judged where a world is joined.
 std::optional<runtime::Launch> launched() {
   for (const runtime::Launch& account : runtime::launch_accounts(runtime::process_environment()))
-    if (account.standing == runtime::Standing::usable && account.size > 0) return account;
+    if ((account.standing == runtime::Standing::usable ||
+         account.standing == runtime::Standing::fallback) &&
+        account.rank >= 0 && account.size > 0)
+      return account;
   return {};
 }
 

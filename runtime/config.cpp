@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::string_view kPrefix = "TUTTI_";
 constexpr std::array<std::string_view, 11> kVariables{
-    "TUTTI_RANK",  "TUTTI_SIZE",        "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_SIZE", "TUTTI_URL",
-    "TUTTI_HOSTS", "TUTTI_SECRET_FILE", "TUTTI_ADDRESS",    "TUTTI_TIMEOUT",    "TUTTI_TUNING",
-    "TUTTI_TOPOLOGY"};
+    "TUTTI_RANK",    "TUTTI_SIZE",   "TUTTI_LOCAL_RANK",  "TUTTI_LOCAL_SIZE",
+    "TUTTI_URL",     "TUTTI_HOSTS",  "TUTTI_SECRET_FILE", "TUTTI_ADDRESS",
+    "TUTTI_TIMEOUT", "TUTTI_TUNING", "TUTTI_TOPOLOGY"};
 
 [[noreturn]] void refuse(std::string_view name, std::string_view value, const std::string& right) {
   throw Error{ErrorCode::invalid_argument,
@@ -32,6 +32,19 @@ std::optional<Number> parse(std::string_view text) {
   Number number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size()) return {};
+  return number;
+}
+
+template <class Number>
+std::optional<Number> number_between(const Environment& environment, std::string_view name,
+                                     Number least, Number most) {
+  const auto text = value_of(environment, name);
+  if (!text) return {};
+  const std::optional<Number> number = parse<Number>(*text);
+  if (!number || *number < least || *number > most)
+    refuse(name, *text,
+           "a whole number is wanted, " + std::to_string(least) + " or more, at most " +
+               std::to_string(most));
   return number;
 }
 
@@ -53,7 +66,8 @@ std::optional<std::chrono::nanoseconds> timeout_of(const Environment& environmen
   if (!text) return {};
   const std::optional<double> seconds = parse<double>(*text);
   if (!seconds || !std::isfinite(*seconds) || *seconds <= 0 || *seconds > kLongestSeconds)
-    refuse("TUTTI_TIMEOUT", *text, "a time in seconds is wanted, such as 30 or 0.5");
+    refuse("TUTTI_TIMEOUT", *text,
+           "a time in seconds is wanted, such as 30 or 0.5, more than 0 and at most 1000000000");
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>{*seconds});
 }
@@ -92,21 +106,20 @@ std::optional<std::string_view> value_of(const Environment& environment, std::st
 
 std::optional<int> number_of(const Environment& environment, std::string_view name, int least,
                              int most) {
-  const auto text = value_of(environment, name);
-  if (!text) return {};
-  const std::optional<int> number = parse<int>(*text);
-  if (!number || *number < least || *number > most)
-    refuse(name, *text,
-           "a whole number is wanted, " + std::to_string(least) + " or more, at most " +
-               std::to_string(most));
-  return number;
+  return number_between(environment, name, least, most);
+}
+
+std::optional<std::uint32_t> number_of_32_bits(const Environment& environment,
+                                               std::string_view name) {
+  return number_between(environment, name, std::uint32_t{0},
+                        std::numeric_limits<std::uint32_t>::max());
 }
 
 Config read_config(const Environment& environment) {
   check_names(environment);
-  return {.rank = number_of(environment, "TUTTI_RANK", 0),
+  return {.rank = number_of(environment, "TUTTI_RANK", 0, kLargestWorld - 1),
           .size = number_of(environment, "TUTTI_SIZE", 1, kLargestWorld),
-          .local_rank = number_of(environment, "TUTTI_LOCAL_RANK", 0),
+          .local_rank = number_of(environment, "TUTTI_LOCAL_RANK", 0, kLargestWorld - 1),
           .local_size = number_of(environment, "TUTTI_LOCAL_SIZE", 1, kLargestWorld),
           .url = text_of(environment, "TUTTI_URL"),
           .hosts = hosts_of(environment),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
@@ -56,5 +57,10 @@ inline constexpr int kLargestWorld = 1 << 20;
 /// Error{invalid_argument} that names the variable, its value and what would be right.
 [[nodiscard]] std::optional<int> number_of(const Environment& environment, std::string_view name,
                                            int least, int most = std::numeric_limits<int>::max());
+
+/// @param environment any. @param name of a variable. @return its value, or nothing where it is not
+/// set. Throws Error{invalid_argument} as number_of.
+[[nodiscard]] std::optional<std::uint32_t> number_of_32_bits(const Environment& environment,
+                                                             std::string_view name);
 
 }  // namespace tutti::runtime

@@ -36,7 +36,25 @@ const Launch* choose(std::vector<Launch>& accounts) {
   for (const Launch& account : accounts)
     if (account.standing == Standing::incomplete)
       refuse("the variables of " + account.source + " are incomplete: " + account.remark);
-  return nullptr;
+  const auto fallback = std::find_if(accounts.begin(), accounts.end(), [](const Launch& account) {
+    return account.standing == Standing::fallback;
+  });
+  return fallback == accounts.end() ? nullptr : &*fallback;
+}
+
+// A launcher may start several processes and not tell each its rank and their number. A process
+// that started a world of its own then would go on alone, with results of one rank.
+void check_told(const Launch& launch) {
+  if (launch.standing != Standing::fallback || (launch.rank >= 0 && launch.size >= 0)) return;
+  const std::string unknown = launch.rank >= 0   ? "how many ranks there are"
+                              : launch.size >= 0 ? "which rank it is"
+                                                 : "its rank and how many there are";
+  const std::string by_mpi =
+      launch.exchange == Exchange::mpi ? "call tutti::mpi::init after MPI_Init, or set " : "set ";
+  refuse(launch.source + " started this process (" + launch.remark + "), and does not tell it " +
+         unknown + ": " + by_mpi +
+         "TUTTI_RANK, TUTTI_SIZE and TUTTI_URL; a process that is alone needs TUTTI_RANK=0 and "
+         "TUTTI_SIZE=1 only");
 }
 
 Launch from_arguments(const LaunchArguments& arguments) {
@@ -68,7 +86,11 @@ void set_url(const std::string& url, Launch& launch) {
   }
   if (launch.size == 1) launch.exchange = Exchange::none;
   if (launch.exchange == Exchange::url && launch.url.empty())
-    refuse("nothing says where the " + std::to_string(launch.size) +
+    refuse((launch.standing == Standing::fallback
+                ? launch.source + " started this process as rank " + std::to_string(launch.rank) +
+                      ", and "
+                : std::string{}) +
+           "nothing says where the " + std::to_string(launch.size) +
            " ranks meet: set TUTTI_URL to " + std::string{kMeetingPlaces});
 }
 
@@ -109,8 +131,11 @@ Launch detect_launch(const Environment& environment, const LaunchArguments& argu
   if (arguments.rank || arguments.size) {
     launch = from_arguments(arguments);
   } else {
-    std::vector<Launch> accounts = launch_accounts(environment);
+    Environment told = environment;
+    if (!url.empty()) told["TUTTI_URL"] = url;
+    std::vector<Launch> accounts = launch_accounts(told);
     const Launch* chosen = choose(accounts);
+    if (chosen != nullptr) check_told(*chosen);
     if (chosen == nullptr && !url.empty())
       refuse("'" + url +
              "' says where to meet, but nothing says who: set TUTTI_RANK and TUTTI_SIZE");

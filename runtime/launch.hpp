@@ -18,7 +18,7 @@ namespace tutti::runtime {
 /// By what means the ranks of a launch exchange their first words.
 enum class Exchange : std::uint8_t {
   none,  ///< There is one rank: nothing to exchange.
-  url,   ///< Launch::url: a TCP port, a Unix socket or a folder.
+  url,   ///< Launch::url: a TCP port, a Unix socket or a folder; empty where none is told.
   pmi,   ///< PMI-1 on the descriptor of Hydra.
   pmix,  ///< PMIx, by its library.
   mpi,   ///< Only the launcher's MPI can.
@@ -34,8 +34,9 @@ inline constexpr std::string_view kMeetingPlaces = "tcp://host:port, unix://name
 
 /// What an account of a launch is worth.
 enum class Standing : std::uint8_t {
-  usable,      ///< Complete and sound.
-  around,      ///< A launcher around this one, or a script's own variables: not counted.
+  usable,    ///< Complete and sound.
+  fallback,  ///< Of a launcher that tutti knows by its variables only: counts where no other does.
+  around,    ///< A launcher around this one, or a script's own variables: not counted.
   incomplete,  ///< Variables are missing: an error where no other account is usable.
   wrong,       ///< Values that cannot be: always an error.
 };
@@ -69,10 +70,11 @@ struct LaunchArguments {
 [[nodiscard]] std::vector<Launch> launch_accounts(const Environment& environment);
 
 /// Decides how this process was launched: the arguments; TUTTI_RANK; torchrun; Open MPI; PMIx;
-/// Hydra; MVAPICH; Slurm inside a step; alone.
+/// Hydra; MVAPICH; Slurm inside a step; a launcher that tutti knows by its variables only; alone.
 /// @param environment any. @param arguments the caller's. @return the launch; its exchange serves.
 /// Throws Error{invalid_argument} that names the variable and what would be right, or prints a
-/// table of all accounts where they disagree.
+/// table of all accounts where they disagree; also where a launcher left variables that do not tell
+/// both the rank and the number of ranks, since such a process may not be alone.
 [[nodiscard]] Launch detect_launch(const Environment& environment,
                                    const LaunchArguments& arguments = {});
 

@@ -46,6 +46,39 @@ constexpr Names kSlurm{"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_L
 // Older Slurm, and some batch systems that imitate it, tell the size of the step by this one only.
 constexpr Names kSlurmOld{"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "", ""};
 
+// A launcher with whose ranks tutti cannot speak by itself.
+struct Foreign {
+  Names names;
+  Exchange exchange;          // mpi: an MPI of the launcher's can; url: only where the user says.
+  bool is_ambiguous = false;  // Names that others may use: it takes all of them.
+};
+
+// Hydra with -pmi-port, and whoever else leaves numbers of the own host only.
+constexpr Names kHydraPort{"Hydra", "PMI_ID", "", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", ""};
+
+constexpr std::array<Foreign, 15> kForeign{{
+    {kHydraPort, Exchange::mpi},
+    {{"Platform MPI", "MPI_RANKID", "MPI_NRANKS", "", "", ""}, Exchange::mpi},
+    {{"PALS", "PALS_RANKID", "", "PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE", ""}, Exchange::mpi},
+    {{"ALPS", "ALPS_APP_PE", "", "", "", ""}, Exchange::mpi},
+    {{"jsrun", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK",
+      "JSM_NAMESPACE_LOCAL_SIZE", ""},
+     Exchange::mpi},
+    {{"Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID", "", ""}, Exchange::mpi},
+    {{"mpirun_rsh", "MPIRUN_RANK", "MPIRUN_NPROCS", "", "", ""}, Exchange::mpi},
+    {{"MVAPICH", "MVP_COMM_WORLD_RANK", "MVP_COMM_WORLD_SIZE", "MVP_COMM_WORLD_LOCAL_RANK",
+      "MVP_COMM_WORLD_LOCAL_SIZE", ""},
+     Exchange::mpi},
+    {{"POE", "MP_CHILD", "", "", "", ""}, Exchange::mpi},
+    {{"NEC MPI", "MPIRANK", "MPISIZE", "", "", ""}, Exchange::mpi, true},
+    {{"Horovod", "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE", ""},
+     Exchange::url},
+    {{"PaddlePaddle", "PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM", "", "", ""}, Exchange::url},
+    {{"JAX", "JAX_PROCESS_ID", "JAX_NUM_PROCESSES", "", "", ""}, Exchange::url},
+    {{"Ascend", "RANK_ID", "RANK_SIZE", "", "", ""}, Exchange::url, true},
+    {{"DMLC", "DMLC_WORKER_ID", "DMLC_NUM_WORKER", "", "", ""}, Exchange::url},
+}};
+
 [[noreturn]] void refuse(const std::string& message) {
   throw Error{ErrorCode::invalid_argument, message};
 }
@@ -99,9 +132,7 @@ void demand(const Environment& environment, Launch& launch,
 // beside it.
 std::string master_url(const Environment& environment) {
   constexpr int kHighestPort = 65535;
-  const int port = number_of(environment, "MASTER_PORT", 1).value_or(-1);
-  if (port > kHighestPort)
-    refuse("MASTER_PORT is " + std::to_string(port) + ", but a port is at most 65535");
+  const int port = number_of(environment, "MASTER_PORT", 1, kHighestPort).value_or(-1);
   const std::string host = text_of(environment, "MASTER_ADDR");
   const bool is_ipv6 = host.find(':') != std::string::npos && !host.starts_with('[');
   return "tcp://" + (is_ipv6 ? "[" + host + "]" : host) + ":" +
@@ -113,14 +144,18 @@ void read_tutti(const Environment& environment, Launch& launch) {
   launch.exchange = Exchange::url;  // TUTTI_URL: detect_launch sets it for every source
 }
 
+// PyTorch's own env:// needs these four: who sets them by hand has no others.
 void read_torchrun(const Environment& environment, Launch& launch) {
-  demand(environment, launch, {"LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"});
   launch.exchange = Exchange::url;
+  demand(environment, launch, {"RANK", "WORLD_SIZE"});
+  if (launch.standing != Standing::usable || is_set(environment, "TUTTI_URL")) return;
+  demand(environment, launch, {"MASTER_ADDR", "MASTER_PORT"});
   if (launch.standing == Standing::usable) launch.url = master_url(environment);
+  else launch.remark += "; set it, or set TUTTI_URL to " + std::string{kMeetingPlaces};
 }
 
 void read_open_mpi(const Environment& environment, Launch& launch) {
-  demand(environment, launch, {"OMPI_COMM_WORLD_SIZE"});
+  demand(environment, launch, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"});
   const bool has_master = is_set(environment, "MASTER_ADDR") && is_set(environment, "MASTER_PORT");
   launch.exchange = is_set(environment, "PMIX_NAMESPACE") ? Exchange::pmix
                     : has_master                          ? Exchange::url
@@ -129,7 +164,7 @@ void read_open_mpi(const Environment& environment, Launch& launch) {
 }
 
 void read_pmix(const Environment& environment, Launch& launch) {
-  demand(environment, launch, {"PMIX_NAMESPACE"});
+  demand(environment, launch, {"PMIX_RANK", "PMIX_NAMESPACE"});
   launch.exchange = Exchange::pmix;
 }
 
@@ -164,10 +199,8 @@ std::string slurm_url(const Environment& environment) {
   } catch (const Error& error) {
     refuse(std::string{list} + ": " + error.what());
   }
-  const auto job =
-      static_cast<std::uint32_t>(number_of(environment, "SLURM_JOB_ID", 0).value_or(0));
-  const auto step =
-      static_cast<std::uint32_t>(number_of(environment, step_variable(environment), 0).value_or(0));
+  const std::uint32_t job = number_of_32_bits(environment, "SLURM_JOB_ID").value_or(0);
+  const std::uint32_t step = number_of_32_bits(environment, step_variable(environment)).value_or(0);
   return "tcp://" + host + ":" +
          std::to_string(static_cast<std::uint32_t>(kFirstPort) + (job * 31U + step) % kPorts);
 }
@@ -178,7 +211,7 @@ std::string slurm_job(const Environment& environment) {
 }
 
 void read_hydra(const Environment& environment, Launch& launch) {
-  demand(environment, launch, {"PMI_SIZE"});
+  demand(environment, launch, {"PMI_RANK", "PMI_SIZE"});
   if (launch.local_rank < 0)
     launch.local_rank = number_of(environment, "PALS_LOCAL_RANKID", 0).value_or(-1);
   // Slurm's imitation of PMI demands to be greeted, and the greeting may be given once only: an MPI
@@ -194,7 +227,7 @@ void read_hydra(const Environment& environment, Launch& launch) {
 }
 
 void read_mvapich(const Environment& environment, Launch& launch) {
-  demand(environment, launch, {"MV2_COMM_WORLD_SIZE"});
+  demand(environment, launch, {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"});
   launch.exchange = Exchange::mpi;
 }
 
@@ -219,6 +252,14 @@ void read_slurm(const Environment& environment, Launch& launch) {
   launch.hosts = slurm_placement({hosts, counts, distribution}, launch.size);
 }
 
+// RANK or WORLD_SIZE alone is anybody's word.
+bool is_of_torchrun(const Environment& environment) {
+  const auto has = [&environment](const char* name) { return is_set(environment, name); };
+  const bool has_master = has("MASTER_ADDR") && has("MASTER_PORT");
+  return (has("RANK") && (has("WORLD_SIZE") || has("LOCAL_RANK") || has_master)) ||
+         (has("WORLD_SIZE") && has("LOCAL_RANK"));
+}
+
 using Reader = void (*)(const Environment&, Launch&);
 
 // Appends the account of a launcher, if it left any.
@@ -233,6 +274,34 @@ void add_account(const Environment& environment, const Names& names, Reader read
     launch.remark = error.what();
   }
   accounts.push_back(std::move(launch));
+}
+
+std::vector<const char*> variables_of(const Names& names) {
+  std::vector<const char*> variables{names.rank, names.size, names.local_rank, names.local_size};
+  std::erase_if(variables, [](const char* name) { return *name == '\0'; });
+  return variables;
+}
+
+// Appends the accounts of launchers that tutti knows by their variables only, where no other
+// account counts.
+void add_foreign_accounts(const Environment& environment, std::vector<Launch>& accounts) {
+  const auto is_around = [](const Launch& account) { return account.standing == Standing::around; };
+  if (!std::all_of(accounts.begin(), accounts.end(), is_around)) return;
+  for (const Foreign& foreign : kForeign) {
+    const std::vector<const char*> variables = variables_of(foreign.names);
+    std::vector<std::string> found;
+    for (const char* name : variables)
+      if (is_set(environment, name)) found.emplace_back(name);
+    if (found.empty() || (foreign.is_ambiguous && found.size() < variables.size())) continue;
+    add_account(
+        environment, foreign.names, [](const Environment&, Launch&) {}, accounts);
+    Launch& launch = accounts.back();
+    if (launch.standing == Standing::wrong) continue;
+    launch.standing = Standing::fallback;
+    launch.exchange = foreign.exchange;
+    for (const std::string& name : found)
+      launch.remark += (launch.remark.empty() ? "" : ", ") + name;
+  }
 }
 
 // Launchers start one agent per host by srun, and the agents the ranks: then the step's account is
@@ -254,15 +323,17 @@ std::vector<Launch> launch_accounts(const Environment& environment) {
   std::vector<Launch> accounts;
   if (has("TUTTI_RANK") || has("TUTTI_SIZE"))
     add_account(environment, kTutti, read_tutti, accounts);
-  if (has("RANK") && has("WORLD_SIZE"))  // RANK alone is anybody's word
-    add_account(environment, kTorchrun, read_torchrun, accounts);
-  if (has(kOpenMpi.rank)) add_account(environment, kOpenMpi, read_open_mpi, accounts);
-  if (has(kPmix.rank)) add_account(environment, kPmix, read_pmix, accounts);
-  if (has(kHydra.rank)) add_account(environment, kHydra, read_hydra, accounts);
-  if (has(kMvapich.rank)) add_account(environment, kMvapich, read_mvapich, accounts);
+  if (is_of_torchrun(environment)) add_account(environment, kTorchrun, read_torchrun, accounts);
+  if (has(kOpenMpi.rank) || has(kOpenMpi.size))
+    add_account(environment, kOpenMpi, read_open_mpi, accounts);
+  if (has(kPmix.rank) || has(kPmix.job)) add_account(environment, kPmix, read_pmix, accounts);
+  if (has(kHydra.rank) || has(kHydra.size)) add_account(environment, kHydra, read_hydra, accounts);
+  if (has(kMvapich.rank) || has(kMvapich.size))
+    add_account(environment, kMvapich, read_mvapich, accounts);
   if (has(kSlurm.rank))
     add_account(environment, has(kSlurm.size) ? kSlurm : kSlurmOld, read_slurm, accounts);
   set_agents_apart(environment, accounts);
+  add_foreign_accounts(environment, accounts);
   return accounts;
 }
 
@@ -276,7 +347,13 @@ bool is_launch_variable(std::string_view name) noexcept {
       "MASTER_ADDR",   "MASTER_PORT",         "GROUP_RANK",       "HYDI_CONTROL_FD",
       "SLURM_PROCID",  "SLURM_STEP_ID",       "SLURM_STEPID",     "SLURM_STEP_NUM_TASKS",
       "SLURM_LOCALID", "SLURM_STEP_NODELIST", "PALS_LOCAL_RANKID"};
+  const auto is_of = [name](const Foreign& foreign) {
+    const Names& names = foreign.names;
+    return name == names.rank || name == names.size || name == names.local_rank ||
+           name == names.local_size;
+  };
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
+         std::any_of(kForeign.begin(), kForeign.end(), is_of) ||
          std::any_of(kPrefixes.begin(), kPrefixes.end(),
                      [name](std::string_view prefix) { return name.starts_with(prefix); });
 }

@@ -9,6 +9,7 @@
 
 #include "runtime/launch.hpp"
 #include "runtime/placement.hpp"
+#include "tests/runtime/launches.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -90,30 +91,6 @@ const Fixture kSlurm{"Slurm",
                      "SLURM_PROCID",
                      "SLURM_STEP_NUM_TASKS"};
 const std::vector<Fixture> kFixtures{kTutti, kTorchrun, kOpenMpi, kHydra, kMvapich, kSlurm};
-
-Environment merged(Environment one, const Environment& other) {
-  one.insert(other.begin(), other.end());
-  return one;
-}
-
-Environment changed(Environment environment, const std::string& name, const std::string& value) {
-  environment[name] = value;
-  return environment;
-}
-
-std::string refusal(const Environment& environment, const LaunchArguments& arguments = {}) {
-  try {
-    const Launch launch = detect_launch(environment, arguments);
-    return "accepted as " + launch.source;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.what();
-  }
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST(Launch, EveryLauncherIsKnownByItsVariables) {
   for (const Fixture& fixture : kFixtures) {
@@ -200,13 +177,22 @@ TEST(Launch, ASizeThatCannotBeIsNamed) {
                   "size is 2147483647, but a world has at most 1048576 ranks"));
 }
 
-TEST(Launch, TorchrunNeedsAllSixVariables) {
-  for (const char* name : {"LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
-    Environment environment = kTorchrun.environment;
+TEST(Launch, FourVariablesOfTorchrunAreEnough) {
+  Environment four = kTorchrun.environment;
+  for (const char* name : {"LOCAL_RANK", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID"})
+    four.erase(name);
+  EXPECT_EQ(detect_launch(four).rank, 2);
+  EXPECT_EQ(detect_launch(four).url, kTorchrun.url);
+  for (const char* name : {"MASTER_ADDR", "MASTER_PORT"}) {
+    Environment environment = four;
     environment.erase(name);
     EXPECT_TRUE(has(refusal(environment), std::string{name} + " is missing"));
     // Beside a complete launcher they are somebody else's words.
     EXPECT_EQ(detect_launch(merged(environment, kHydra.environment)).source, "Hydra");
+    // A place to meet stands for both.
+    EXPECT_EQ(detect_launch(environment, {.url = "tcp://b:2"}).url, "tcp://b:2");
+    EXPECT_EQ(detect_launch(changed(environment, "TUTTI_URL", "tcp://b:2")).source, "torchrun");
+    EXPECT_TRUE(has(refusal(environment), "set TUTTI_URL"));
   }
 }
 
@@ -280,6 +266,24 @@ TEST(Launch, PortOfSlurmDependsOnJobAndStep) {
   EXPECT_NE(detect_launch(changed(kSlurm.environment, "SLURM_JOB_ID", "78")).url, url);
   EXPECT_NE(detect_launch(changed(kSlurm.environment, "SLURM_STEP_ID", "2")).url, url);
   EXPECT_TRUE(has(refusal(changed(kSlurm.environment, "SLURM_JOB_ID", "x")), "SLURM_JOB_ID"));
+}
+
+TEST(Launch, NumbersAreToldWithTheirOwnLimits) {
+  // Federations of Slurm use the upper bits of a job's number, which has 32.
+  for (const char* job : {"2147483648", "4294967295"})
+    EXPECT_EQ(detect_launch(changed(kSlurm.environment, "SLURM_JOB_ID", job)).source, "Slurm");
+  const auto limit = [](const Fixture& fixture, const char* name, const char* value) {
+    const std::string message = refusal(changed(fixture.environment, name, value));
+    EXPECT_TRUE(has(message, name + std::string{" is '"} + value + "'")) << message;
+    return message.substr(message.find_last_of(' ') + 1);
+  };
+  EXPECT_EQ(limit(kSlurm, "SLURM_JOB_ID", "4294967296"), "4294967295");
+  EXPECT_EQ(limit(kSlurm, "SLURM_STEP_ID", "-1"), "4294967295");
+  EXPECT_EQ(limit(kTorchrun, "MASTER_PORT", "65536"), "65535");
+  EXPECT_EQ(limit(kTorchrun, "MASTER_PORT", "0"), "65535");
+  EXPECT_EQ(limit(kTutti, "TUTTI_RANK", "1048576"), "1048575");
+  EXPECT_EQ(limit(kTutti, "TUTTI_LOCAL_RANK", "-1"), "1048575");
+  EXPECT_EQ(limit(kTutti, "TUTTI_TIMEOUT", "1e10"), "1000000000");
 }
 
 TEST(Launch, ArgumentsStandAboveEverything) {
