@@ -7,6 +7,8 @@
 
 #include <tutti/error.hpp>
 
+#include "call_fields.hpp"
+
 namespace tutti::inline v0::detail {
 namespace {
 
@@ -32,7 +34,7 @@ void check_operator(const Call& call) {
   if (is_prefix(call.collective) && call.op->kind() == OperatorKind::average)
     refuse(call.collective, "operator average is for reductions of all ranks; use sum");
   const OperatorKind kind = call.op->kind();
-  if (call.is_bool &&
+  if (call.is_bool && call.type == Datatype::u8 &&
       (kind == OperatorKind::sum || kind == OperatorKind::prod || kind == OperatorKind::average))
     refuse(call.collective, "operator " + std::string{name_of(kind)} +
                                 " is not defined for bool; use logical_and, logical_or or "
@@ -160,17 +162,18 @@ OwnCounts own_counts(const Call& call, Rank self, int size) {
                                   ", expected one per rank, " + std::to_string(size));
   };
   const bool is_root = self == call.root;
+  const OwnCounts read = counts_read(call, self);
   switch (call.collective) {
     case Collective::scatter:
-      if (is_root) need("input", call.in_counts);
-      return {is_root ? call.in_counts : Counts{}, {&call.out_count, 1}};
+      if (is_root) need("input", read.in);
+      return {read.in, {&call.out_count, 1}};
     case Collective::gather:
-      if (is_root) need("output", call.out_counts);
-      return {{&call.in_count, 1}, is_root ? call.out_counts : Counts{}};
+      if (is_root) need("output", read.out);
+      return {{&call.in_count, 1}, read.out};
     case Collective::all_to_all:
-      need("input", call.in_counts);
-      need("output", call.out_counts);
-      return {call.in_counts, call.out_counts};
+      need("input", read.in);
+      need("output", read.out);
+      return read;
     default: refuse(call.collective, "counts must be known to all ranks; give Options::counts");
   }
 }
@@ -254,6 +257,8 @@ Problem check(const Call& call, const Options& options, Rank self, int size) {
                   .determinism = level_of(call, options, size),
                   .own_counts = call.own_counts};
   if (call.collective == Collective::barrier) {
+    if (call.own_counts || !options.counts.empty())
+      refuse(call.collective, "a barrier has no elements; give no counts");
     problem.op = &bit_or;  // The token is a bit of a byte, whatever the call says.
     problem.type = Datatype::u8;
     problem.element_bytes = 1;

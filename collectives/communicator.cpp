@@ -7,6 +7,7 @@
 #include <tutti/spi/communicator.hpp>
 
 #include "engine.hpp"
+#include "point_to_point.hpp"
 #include "select_for.hpp"
 #include "start_or_enlist.hpp"
 
@@ -79,8 +80,10 @@ class Acquired {
 
 /// A call that receives from any rank: once a message has come it is one from a rank.
 Call with_sender(detail::Engine& engine, Call call, const Options& options) {
-  if (call.point_to_point == PointToPoint::recv)
-    call.from = engine.await_message(any_rank, call.tag, options.timeout).from;
+  if (call.point_to_point != PointToPoint::recv) return call;
+  call.from = 0;  // any, since what else is wrong is told before a message comes
+  detail::check_point_to_point(call, options, engine.transport().size());
+  call.from = engine.await_message(any_rank, call.tag, options.timeout).from;
   return call;
 }
 
@@ -96,7 +99,7 @@ void run_streamed(const std::shared_ptr<detail::Engine>& engine, const Call& cal
 void Communicator::run(const Call& call, const Options& options) {
   const detail::Use use{engine_};
   if (options.stream.is_some()) return run_streamed(engine_, call, options);
-  engine_->check_on_host(call.in, call.out);
+  engine_->check_on_host(call);
   if (detail::BatchScope::current() == nullptr) {
     if (call.from != any_rank) return engine_->run(call, options);
     return engine_->run(with_sender(*engine_, call, options), options);
@@ -122,7 +125,7 @@ Request Async::run(const Call& call, const Options& options) {
     detail::start_or_enlist(engine, bound, false);
     return Request{engine, std::move(bound)};
   }
-  engine->check_on_host(call.in, call.out);
+  engine->check_on_host(call);
   detail::Execution* execution = engine->acquire(call, options);
   Acquired acquired{*engine, execution};
   detail::start_or_enlist(engine, *execution, call.in, call.out, {.timeout = options.timeout});
@@ -137,7 +140,7 @@ Plan Plans::run(const Call& call, const Options& options) {
     bound->is_marked = true;
     return Plan{engine, std::move(bound)};
   }
-  engine->check_on_host(call.in, call.out);
+  engine->check_on_host(call);
   return Plan{engine, engine->acquire(call, options), call.in, call.out, options.timeout};
 }
 

@@ -13,6 +13,7 @@
 #include <tutti/spi/communicator.hpp>
 #include <tutti/spi/streams.hpp>
 
+#include "call_fields.hpp"
 #include "call_order.hpp"
 #include "execution.hpp"
 #include "failures.hpp"
@@ -59,8 +60,17 @@ class Engine {
   /// Whether ranks compare what they call on streams first.
   [[nodiscard]] bool compares_streamed() const noexcept { return compares_streamed_; }
   /// Refuses a call of the host on memory of a GPU. Throws Error{invalid_argument}.
-  void check_on_host(const void* in, const void* out) const {
-    if (streamed_) streamed_->check_on_host(in, out);
+  void check_on_host(const Call& call) const {
+    if (!streamed_) return;
+    const Rank self = transport_->self();
+    streamed_->check_on_host(reads_input(call, self) ? call.in : nullptr,
+                             writes_output(call, self) ? call.out : nullptr);
+  }
+  /// The same of a plan. @param layout of its buffers.
+  void check_on_host(const Layout& layout, const void* in, const void* out) const {
+    if (!streamed_ || layout.contract().collective == Collective::barrier) return;
+    streamed_->check_on_host(layout.in_total() > 0 ? in : nullptr,
+                             layout.out_total() > 0 ? out : nullptr);
   }
   /// What is attached. Throws Error{invalid_argument} where nothing is.
   [[nodiscard]] StreamCalls& streamed() const;

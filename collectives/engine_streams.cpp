@@ -52,7 +52,7 @@ std::shared_ptr<StreamedCall> Engine::bind_streamed(const Call& call, Options op
   const StreamCalls& calls = streamed();
   failures_.check();
   if (options.timeout < Duration::zero()) check_timeout("the call", options.timeout);
-  StreamCalls::check_call(call);
+  calls.check_call(call, options);
   auto bound = std::make_shared<StreamedCall>();
   bound->is_marked = options.stream.is_own();  // somebody waits for it
   Shape& shape = shape_for(call, options);

@@ -217,8 +217,10 @@ void Execution::place_combiners(Instance& instance) {
 bool is_in_place(const Binding& binding, RunBuffers buffers) noexcept {
   const auto in = reinterpret_cast<std::uintptr_t>(buffers.in);
   const auto out = reinterpret_cast<std::uintptr_t>(buffers.out);
-  return in < out + binding.layout().out_total() * binding.element_bytes &&
-         out < in + binding.layout().in_total() * binding.element_bytes;
+  const std::size_t in_bytes = binding.layout().in_total() * binding.element_bytes;
+  const std::size_t out_bytes = binding.layout().out_total() * binding.element_bytes;
+  // A pointer to what the rank does not read or write may be any.
+  return in_bytes > 0 && out_bytes > 0 && in < out + out_bytes && out < in + in_bytes;
 }
 
 Fold Execution::fold_of(const Combination& combination) const noexcept {

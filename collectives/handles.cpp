@@ -118,7 +118,7 @@ void Plan::start(const void* in, void* out) {
   if (!execution_->done() || execution_->is_enlisted())
     throw Error{ErrorCode::invalid_argument,
                 "the plan is running; wait for it before starting again"};
-  if (in != in_ || out != out_) engine_->check_on_host(in, out);
+  if (in != in_ || out != out_) engine_->check_on_host(execution_->binding().layout(), in, out);
   detail::start_or_enlist(engine_, *execution_, in, out, {.timeout = timeout_});
 }
 

@@ -1,6 +1,5 @@
 #include "point_to_point.hpp"
 
-#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -73,9 +72,12 @@ void check_point_to_point(const Call& call, const Options& options, int size) {
     refuse(call, "a message has no segments; leave Options::segment as it is");
   if (!options.counts.empty() || call.own_counts)
     refuse(call, "a message is one block; give no counts");
+  if (options.determinism)
+    check_enumerator(name_of(call.point_to_point), "determinism",
+                     static_cast<int>(*options.determinism), kDeterminisms);
   check_elements(name_of(call.point_to_point), call);
   const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / call.element_bytes;
-  if (std::max(call.in_count, call.out_count) > most)
+  if ((sends(call) && call.in_count > most) || (receives(call) && call.out_count > most))
     refuse(call, "the elements are too many to be addressed in memory");
   check_buffers(name_of(call.point_to_point), layout_of(call), call.element_bytes, call.in,
                 call.out);

@@ -17,10 +17,10 @@ ProgramCache::Shape::Shape(const ShapeKey& shape)
 }
 
 ProgramCache::Shape* ProgramCache::find(const Call& call, const Options& options) {
-  if (!shapes_.empty() && shapes_.front().key.fits(call, options)) return &shapes_.front();
-  const auto [begin, end] = index_.equal_range(ShapeKey{call, options}.hash());
+  if (!shapes_.empty() && shapes_.front().key.fits(call, options, self_)) return &shapes_.front();
+  const auto [begin, end] = index_.equal_range(ShapeKey{call, options, self_}.hash());
   for (auto found = begin; found != end; ++found)
-    if (found->second->key.fits(call, options)) {
+    if (found->second->key.fits(call, options, self_)) {
       shapes_.splice(shapes_.begin(), shapes_, found->second);
       return &shapes_.front();
     }
@@ -29,7 +29,7 @@ ProgramCache::Shape* ProgramCache::find(const Call& call, const Options& options
 
 ProgramCache::Shape& ProgramCache::add(const Call& call, const Options& options,
                                        std::shared_ptr<const Binding> binding) {
-  shapes_.emplace_front(ShapeKey{call, options});
+  shapes_.emplace_front(ShapeKey{call, options, self_});
   Shape& shape = shapes_.front();
   // The operator's function may be gone by the next call; the binding's copy keeps it alive, and
   // thus its address unused by any other.

@@ -50,7 +50,8 @@ class ProgramCache {
   /// @param budget bytes of all that nobody uses. @param instances of an execution at most.
   ProgramCache(Outbox& outbox, Scratch& scratch, CallCounter& calls, std::size_t budget,
                int instances) noexcept
-      : outbox_{outbox}, scratch_{scratch}, calls_{calls}, budget_{budget}, instances_{instances} {}
+      : outbox_{outbox}, self_{outbox.transport().self()}, scratch_{scratch}, calls_{calls},
+        budget_{budget}, instances_{instances} {}
 
   /// @return the shape of a call, the first one from now on, or null.
   [[nodiscard]] Shape* find(const Call& call, const Options& options);
@@ -79,6 +80,7 @@ class ProgramCache {
   }
 
   Outbox& outbox_;
+  Rank self_;
   Scratch& scratch_;
   CallCounter& calls_;
   std::size_t budget_;

@@ -4,6 +4,8 @@
 
 #include "algorithms/hash.hpp"
 
+#include "call_fields.hpp"
+
 namespace tutti::inline v0::detail {
 namespace {
 
@@ -13,21 +15,23 @@ int number_of(const std::optional<Determinism>& level) noexcept {
 
 }  // namespace
 
-ShapeKey::ShapeKey(const Call& call, const Options& options) noexcept
-    : collective{call.collective}, type{call.type}, op{call.op == nullptr ? OperatorKind::sum
-                                                                          : call.op->kind()},
-      has_op{call.op != nullptr}, commutative{call.op == nullptr || call.op->commutative()},
-      root{call.root}, element_bytes{call.element_bytes}, in_count{call.in_count},
-      out_count{call.out_count}, segment{options.segment}, visible{call.visible || options.visible},
-      on_stream{options.stream.is_some()}, is_bool{call.is_bool},
-      determinism{number_of(options.determinism)}, function{call.op == nullptr
-                                                                ? nullptr
-                                                                : call.op->function()},
+ShapeKey::ShapeKey(const Call& call, const Options& options, Rank self) noexcept
+    : collective{call.collective}, type{call.type}, reads_op{reads_operator(call)}, root{call.root},
+      element_bytes{call.element_bytes}, in_count{call.in_count}, out_count{call.out_count},
+      segment{options.segment}, visible{call.visible || options.visible},
+      on_stream{options.stream.is_some()}, is_bool{call.is_bool}, determinism{number_of(
+                                                                      options.determinism)},
       algorithm{options.algorithm}, transport{options.transport}, counts{options.counts},
-      own_counts{call.own_counts}, own{call.in_counts, call.out_counts},
-      point_to_point{call.point_to_point}, to{call.to}, from{call.from} {}
+      own_counts{call.own_counts}, own{counts_read(call, self)},
+      point_to_point{call.point_to_point}, to{call.to}, from{call.from} {
+  if (!reads_op || call.op == nullptr) return;
+  has_op = true;
+  op = call.op->kind();
+  commutative = call.op->commutative();
+  function = call.op->function();
+}
 
-bool ShapeKey::fits(const Call& call, const Options& options) const noexcept {
+bool ShapeKey::fits(const Call& call, const Options& options, Rank self) const noexcept {
   // Most calls of a loop fit, so all of it is looked at, without a branch between.
   const std::size_t differing_sizes =
       (in_count ^ call.in_count) | (out_count ^ call.out_count) |
@@ -40,12 +44,14 @@ bool ShapeKey::fits(const Call& call, const Options& options) const noexcept {
                        (on_stream != streams) | (own_counts != call.own_counts) |
                        (point_to_point != call.point_to_point) |
                        (determinism != number_of(options.determinism)) |
-                       (has_op != (call.op != nullptr));
+                       (has_op != (reads_op & (call.op != nullptr)));
   if (differing_sizes != 0 || differs) return false;
   if (point_to_point != PointToPoint::none && (to != call.to || from != call.from)) return false;
-  if (own_counts &&
-      !(std::ranges::equal(own.in, call.in_counts) && std::ranges::equal(own.out, call.out_counts)))
-    return false;
+  if (own_counts) {
+    const OwnCounts read = counts_read(call, self);
+    if (!std::ranges::equal(own.in, read.in) || !std::ranges::equal(own.out, read.out))
+      return false;
+  }
   if (has_op && (op != call.op->kind() || commutative != call.op->commutative() ||
                  function != call.op->function()))
     return false;
@@ -60,7 +66,10 @@ std::size_t ShapeKey::hash() const noexcept {
               static_cast<std::uint64_t>(type) << 8 | static_cast<std::uint64_t>(op));
   hash = combine(combine(hash, in_count), out_count);
   hash = combine(combine(hash, segment), static_cast<std::uint64_t>(root));
-  for (const Counts list : {counts, own.in, own.out})
+  // Calls of one block are given no counts. Those that are, all the same, are refused unread.
+  const bool has_blocks =
+      point_to_point == PointToPoint::none && Contract{collective, 2}.blocks() > 1;
+  for (const Counts list : {has_blocks ? counts : Counts{}, own.in, own.out})
     for (const std::size_t count : list) hash = combine(hash, count);
   hash = combine(hash, static_cast<std::uint64_t>(point_to_point));
   hash = combine(combine(hash, static_cast<std::uint64_t>(to)), static_cast<std::uint64_t>(from));

@@ -17,6 +17,7 @@ struct ShapeKey {
   Collective collective{};
   Datatype type{};
   OperatorKind op{};
+  bool reads_op = false;  // whether the call reads its operator at all
   bool has_op = false;
   bool commutative = true;
   Rank root = 0;
@@ -38,10 +39,11 @@ struct ShapeKey {
   Rank to = 0;
   Rank from = 0;
 
-  ShapeKey(const Call& call, const Options& options) noexcept;
+  /// @param self the rank, which decides whose counts the call reads.
+  ShapeKey(const Call& call, const Options& options, Rank self) noexcept;
   /// Whether a call has this shape. Told without making the call's own key, since every call of a
   /// loop asks it.
-  [[nodiscard]] bool fits(const Call& call, const Options& options) const noexcept;
+  [[nodiscard]] bool fits(const Call& call, const Options& options, Rank self) const noexcept;
   [[nodiscard]] std::size_t hash() const noexcept;
 };
 

@@ -9,6 +9,7 @@
 #include <tutti/attempt.hpp>
 
 #include "bind_shape.hpp"
+#include "call_fields.hpp"
 #include "check_call.hpp"
 #include "streamed.hpp"
 
@@ -129,14 +130,17 @@ std::string StreamCalls::explain(const Problem& problem) {
   return is_forced ? refusal : refusal + "; " + select(problem).explain();
 }
 
-void StreamCalls::check_call(const Call& call) {
+void StreamCalls::check_call(const Call& call, const Options& options) const {
+  if (!options.transport.empty() && options.transport != streams_->name())
+    refuse("a call on a stream goes by " + streams_->name() +
+           ", which is attached; leave transport \"" + std::string{options.transport} + "\" out");
   if (call.point_to_point == PointToPoint::recv && call.from == any_rank)
     refuse("on a stream a message has a sender; any_rank is none");
   if (call.point_to_point != PointToPoint::none && call.tag != 0)
     refuse(
         "on a stream messages of two ranks are received in the order in which they are sent, and " +
         ("have no tag; leave tag " + std::to_string(call.tag) + " out"));
-  if (call.op != nullptr && call.op->kind() == OperatorKind::user &&
+  if (reads_operator(call) && call.op != nullptr && call.op->kind() == OperatorKind::user &&
       call.op->device_function() == nullptr)
     refuse(
         "a user's operator is a function of the host, which a GPU cannot run; give it one of the "

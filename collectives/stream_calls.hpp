@@ -54,7 +54,7 @@ class StreamCalls {
   /// @return what it would run, in words.
   [[nodiscard]] std::string explain(const Problem& problem);
   /// Refuses what cannot run on streams. Throws Error{invalid_argument}.
-  static void check_call(const Call& call);
+  void check_call(const Call& call, const Options& options) const;
   /// Refuses buffers and streams that cannot serve. @param call with a binding. Throws
   /// Error{invalid_argument}, and what failed before.
   void check(const StreamedCall& call);

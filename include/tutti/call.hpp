@@ -30,6 +30,12 @@ namespace tutti::inline v0 {
 /// A buffer of no elements may be null anywhere. `op` is needed on every rank of a reduction, also
 /// away from the root, and ignored elsewhere. `in_counts` of a scatter and `out_counts` of a gather
 /// are the root's. Anything else that is null is Error{invalid_argument}.
+///
+/// A field that is ignored may hold any value: no pointer in it is followed. These are also `root`
+/// of a collective without one, `is_bool` of other elements than u8, `in_counts` and `out_counts`
+/// without `own_counts`, `type` and `element_bytes` of a barrier, `to`, `from` and `tag` of a
+/// collective, and `collective` of a message. `own_counts` of a collective that cannot have them is
+/// Error{invalid_argument}.
 struct Call {
   Collective collective{};        ///< The operation.
   const void* in = nullptr;       ///< The input, or null: see above.

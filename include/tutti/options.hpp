@@ -81,7 +81,8 @@ struct Options {
   /// have no tags; the timeout is that of a wait.
   Stream stream{};
   /// Elements per block where blocks differ, equal on all ranks: one per rank, or, for all_to_all,
-  /// one per pair of ranks, source-major. Empty: equal blocks. Read during the call only.
+  /// one per pair of ranks, source-major. Empty: equal blocks. Read during the call only. Of a call
+  /// whose vector is one block, a barrier or a message they are Error{invalid_argument}.
   std::span<const std::size_t> counts{};
 };
 

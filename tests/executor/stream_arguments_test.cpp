@@ -23,6 +23,40 @@ TEST(StreamArguments, MessagesHaveNoTag) {
   });
 }
 
+TEST(StreamArguments, FieldsThatAreIgnoredMayHoldAnything) {
+  StreamHub hub{2};
+  std::vector<std::byte> device(64);
+  hub.put_on_device(device);
+  on_streams(hub, [&](Communicator& world) {
+    std::vector<int> data(10, world.rank());
+    auto* const nowhere = reinterpret_cast<std::size_t*>(64);
+    Call call = call::broadcast(data, 1);
+    call.op = reinterpret_cast<const Operator*>(nowhere);
+    call.in_counts = call.out_counts = Counts{nowhere, 3};
+    call.tag = 7;
+    if (world.rank() == 0) call.in = nowhere;
+    world.run(call, {.stream = kStream});
+    EXPECT_EQ(data, std::vector<int>(10, 1));
+    if (world.rank() == 0) call.in = device.data();
+    world.run(call);
+    Call barrier = call::barrier();
+    barrier.op = call.op;
+    barrier.in = device.data();
+    world.run(barrier);
+    world.run(barrier, {.stream = kStream});
+  });
+}
+
+TEST(StreamArguments, AnotherTransportIsRefused) {
+  StreamHub hub{2};
+  on_streams(hub, [](Communicator& world) {
+    std::vector<float> data(10);
+    EXPECT_EQ(
+        refusal_of([&] { world.all_reduce(data, sum, {.transport = "tcp", .stream = kStream}); }),
+        "a call on a stream goes by threads, which is attached; leave transport \"tcp\" out");
+  });
+}
+
 TEST(StreamArguments, ASecondGpuIsRefused) {
   StreamHub hub{1};
   on_streams(hub, [&](Communicator& world) {
