@@ -52,7 +52,7 @@ int main(int argument_count, char** arguments) {
     delete listeners.Release(listeners.default_xml_generator());  // one report of a launch
   }
   listeners.Append(new RankListener{rank});  // owned by GoogleTest from now on
-  tutti::test::start_watchdog(std::chrono::seconds{30});
+  tutti::test::start_watchdog(std::chrono::seconds{TUTTI_WATCHDOG_SECONDS});
   const int failed = RUN_ALL_TESTS();
   tutti::test::watch("MPI_Finalize");
   MPI_Finalize();

@@ -13,7 +13,7 @@
 namespace tutti::harness {
 namespace {
 
-constexpr std::chrono::seconds kPatience{90};
+constexpr std::chrono::seconds kPatience{TUTTI_WATCHDOG_SECONDS};
 
 /// A thread that waits for the end of each test, though not forever.
 class Watchdog final : public ::testing::EmptyTestEventListener {
