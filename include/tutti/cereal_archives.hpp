@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -72,15 +73,20 @@ inline constexpr bool is_array = false;
 template <class T, std::size_t count>
 inline constexpr bool is_array<std::array<T, count>> = true;
 
-/// A class whose objects are their bytes wherever they lie in others, as they are alone, whatever
-/// functions for cereal it has. Arrays have functions of their own.
+/// A class whose objects are their bytes wherever they lie in others, as they are alone. Where
+/// is_flat was specialised for it, its functions for cereal are not called. Arrays have functions
+/// of their own.
 template <class T>
 concept FlatClass =
     std::is_class_v<T> && std::is_trivially_copyable_v<T> && !is_array<T> && Flat<T>;
 
+/// An enumeration that has no functions for cereal, or whose values are checked instead.
+template <class E>
+concept PlainEnum = std::is_enum_v<E> &&(CheckedEnum<E> || !HasCerealFunctions<E>);
+
 /// Elements that are copied as one run of bytes.
 template <class T>
-concept BulkElement = Flat<T>;
+concept BulkElement = Copied<T>;
 
 }  // namespace detail
 
@@ -112,26 +118,26 @@ void load(ObjectReader& archive, T& number) {
   Codec<T>::decode(archive.bytes(), number);
 }
 
-template <detail::FlatClass T>
-void save(ObjectWriter& archive, const T& object) {
+// Their archive is a parameter that is looked at first: others ask, too, whether a type has
+// functions.
+template <std::same_as<ObjectWriter> Archive, detail::FlatClass T>
+void save(Archive& archive, const T& object) {
   Codec<T>::encode(archive.bytes(), object);
 }
-template <detail::FlatClass T>
-void load(ObjectReader& archive, T& object) {
+template <std::same_as<ObjectReader> Archive, detail::FlatClass T>
+void load(Archive& archive, T& object) {
   Codec<T>::decode(archive.bytes(), object);
 }
 
-template <class E>
-requires std::is_enum_v<E>
-void save(ObjectWriter& archive, const E& value) {
+template <std::same_as<ObjectWriter> Archive, detail::PlainEnum E>
+void save(Archive& archive, const E& value) {
   static_assert(CheckedEnum<E> || detail::OpenEnum<E>,
                 "tutti cannot check what other ranks send for this enumeration: give it an "
                 "underlying type, or specialise tutti::EnumValues");
   Codec<E>::encode(archive.bytes(), value);
 }
-template <class E>
-requires std::is_enum_v<E>
-void load(ObjectReader& archive, E& value) {
+template <std::same_as<ObjectReader> Archive, detail::PlainEnum E>
+void load(Archive& archive, E& value) {
   Codec<E>::decode(archive.bytes(), value);
 }
 
@@ -169,14 +175,10 @@ void load(ObjectReader& archive, cereal::BinaryData<T>& data) {
 namespace cereal {
 
 /// Common headers of cereal have functions for enumerations that check nothing.
-template <class E>
-requires std::is_enum_v<E>
-struct specialize<tutti::ObjectWriter, E, specialization::non_member_load_save> : std::true_type {
-};
-template <class E>
-requires std::is_enum_v<E>
-struct specialize<tutti::ObjectReader, E, specialization::non_member_load_save> : std::true_type {
-};
+template <tutti::detail::PlainEnum E>
+struct specialize<tutti::ObjectWriter, E, specialization::non_member_load_save> : std::true_type {};
+template <tutti::detail::PlainEnum E>
+struct specialize<tutti::ObjectReader, E, specialization::non_member_load_save> : std::true_type {};
 
 /// Flat classes may have functions for cereal beside.
 template <tutti::detail::FlatClass T>

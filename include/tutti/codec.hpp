@@ -309,18 +309,6 @@ class TUTTI_API Decoder : public detail::Depth {
 template <class T>
 struct Codec;
 
-/// Flat types are their own bytes. @tparam T the type.
-template <class T>
-requires Flat<T>
-struct Codec<T> {
-  /// @param to where to. @param object what.
-  static void encode(Encoder& to, const T& object) { to.put(object); }
-  /// @param from where from. @param object what.
-  static void decode(Decoder& from, T& object) {
-    from.read(static_cast<void*>(&object), sizeof(T));
-  }
-};
-
 /// A byte that is 0 or 1.
 template <>
 struct Codec<bool> {
@@ -354,7 +342,7 @@ struct Codec<E> {
 /// Whether Codec::decode leaves nothing of what an object was before, so that it may be given one
 /// whose memory is used again; else it is given new ones. @tparam T the type.
 template <class T>
-inline constexpr bool decodes_over = Flat<T> || CheckedEnum<T> || std::is_same_v<T, bool>;
+inline constexpr bool decodes_over = detail::Copied<T> || CheckedEnum<T> || std::is_same_v<T, bool>;
 
 /// A type whose objects can be moved between ranks.
 template <class T>

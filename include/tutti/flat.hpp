@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <tutti/cereal_functions.hpp>
 #include <tutti/export.hpp>
 #include <tutti/types.hpp>
 
@@ -29,15 +30,27 @@ concept CheckedEnum = std::is_enum_v<E> && requires(std::underlying_type_t<E> va
   { EnumValues<E>::contains(value) } -> std::same_as<bool>;
 };
 
+/// How objects of a type become bytes. @see codec.hpp
+template <class T>
+struct Codec;
+
 namespace detail {
 template <class T>
 [[nodiscard]] consteval bool looks_flat() noexcept;
-}
+template <class T>
+[[nodiscard]] consteval bool is_copied() noexcept;
+/// A flat type whose objects are copied as bytes wherever they lie: it has no Codec of its own.
+template <class T>
+concept Copied = is_copied<T>();
+}  // namespace detail
 
 /// Whether any bytes of this size are an object of the type, and mean the same on every rank:
 /// numbers, enumerations with an underlying type, and arrays and aggregates of such. No pointer is,
 /// and no bool, since only two of its 256 bytes are values. Of other classes the language does not
 /// tell what is in them: specialise it as true for a trivially copyable class without pointers.
+/// A type with functions for cereal (`serialize`, `save` and `load`, `save_minimal` and
+/// `load_minimal`, as members or free) is not flat unless it is specialised as true, nor is an
+/// aggregate that holds one, or one with a Codec of its own.
 /// @tparam T a type without const.
 template <class T>
 inline constexpr bool is_flat = detail::looks_flat<T>();
@@ -49,7 +62,7 @@ inline constexpr bool is_flat<BFloat16> = true;
 template <class T>
 inline constexpr bool is_flat<std::complex<T>> = is_flat<T>;
 template <class T, std::size_t count>
-inline constexpr bool is_flat<std::array<T, count>> = is_flat<std::remove_cv_t<T>>;
+inline constexpr bool is_flat<std::array<T, count>> = detail::Copied<std::remove_cv_t<T>>;
 template <class Number, class Period>
 inline constexpr bool is_flat<std::chrono::duration<Number, Period>> = is_flat<Number>;
 template <class Clock, class Span>
@@ -60,7 +73,32 @@ inline constexpr bool is_flat<std::chrono::time_point<Clock, Span>> = is_flat<Sp
 template <class T>
 concept Flat = is_flat<std::remove_cv_t<T>> && std::is_trivially_copyable_v<T>;
 
+/// Flat types are their own bytes. @tparam T the type.
+template <class T>
+requires Flat<T>
+struct Codec<T> {
+  using CopiedType = T;  ///< A Codec of a program's own has no such name.
+  /// @param to an Encoder. @param object what.
+  template <class Writer>
+  static void encode(Writer& to, const T& object) {
+    to.put(object);
+  }
+  /// @param from a Decoder. @param object what.
+  template <class Reader>
+  static void decode(Reader& from, T& object) {
+    from.read(static_cast<void*>(&object), sizeof(T));
+  }
+};
+
 namespace detail {
+
+template <class T>
+consteval bool is_copied() noexcept {
+  if constexpr (!Flat<T>) return false;
+  else return requires {
+      typename Codec<T>::CopiedType;
+    };
+}
 
 /// An enumeration of which every value of the underlying type is a value.
 template <class E>
@@ -80,7 +118,7 @@ struct TUTTI_API AnyMember {
 template <class Owner>
 struct FlatMember {
   template <class Member>
-  static constexpr bool suits = is_flat<Member>&& std::default_initializable<Member>;
+  static constexpr bool suits = Copied<Member>&& std::default_initializable<Member>;
 
   template <class Member>
   requires(!std::same_as<Member, Owner> && !suits<Member>) operator Member() const noexcept {
@@ -143,12 +181,13 @@ template <class T>
 consteval bool looks_flat() noexcept {
   if constexpr (std::is_same_v<T, bool>) return false;
   else if constexpr (std::is_arithmetic_v<T>) return true;
-  else if constexpr (std::is_enum_v<T>) return OpenEnum<T>;
-  else if constexpr (std::is_array_v<T>) return is_flat<std::remove_cv_t<std::remove_extent_t<T>>>;
+  else if constexpr (std::is_enum_v<T>) return OpenEnum<T> && !HasCerealFunctions<T>;
+  else if constexpr (std::is_array_v<T>) return Copied<std::remove_cv_t<std::remove_extent_t<T>>>;
   else if constexpr (std::is_aggregate_v<T> && std::is_trivially_copyable_v<T> &&
-                     !std::is_union_v<T>)
-    return has_flat_members<T>();
-  else return false;
+                     !std::is_union_v<T>) {
+    if constexpr (has_flat_members<T>()) return !HasCerealFunctions<T>;
+    else return false;
+  } else return false;
 }
 
 }  // namespace detail

@@ -38,7 +38,7 @@ inline constexpr int kDeepestContainer = 8;
 /// object.
 template <class T, int depth = 0>
 [[nodiscard]] constexpr std::uint64_t copied_layout() noexcept {
-  if constexpr (Flat<T>) {
+  if constexpr (Copied<T>) {
     return std::uint64_t{sizeof(T)} << 16 | alignof(T);
   } else if constexpr (depth == kDeepestContainer) {
     return 0;

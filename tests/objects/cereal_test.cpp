@@ -104,8 +104,8 @@ TEST(CerealObjects, HoldFlatOnesAsTheirBytes) {
   const std::size_t count = sizeof(std::uint64_t);
   EXPECT_EQ(bytes_of(std::vector<Pixel>(5, pixel)).size(), count + 5 * sizeof(Pixel));
   EXPECT_EQ(bytes_of(std::optional<Pixel>{pixel}).size(), 1 + sizeof(Pixel));
-  EXPECT_EQ(bytes_of(std::vector<samples::Point>(3)).size(), count + 3 * sizeof(samples::Point))
-      << "its functions for cereal are not asked";
+  EXPECT_EQ(bytes_of(std::vector<samples::Point>(3)).size(), count + 3 * (4 + 8))
+      << "as its functions for cereal say";
   expect_back(std::vector<Pixel>{pixel, {}, pixel});
   expect_back(std::map<std::string, Pixel>{{"a", pixel}, {"b", {}}});
   expect_back(std::vector<std::list<std::pair<Pixel, std::string>>>{{{pixel, "p"}}, {}});

@@ -21,7 +21,7 @@
 
 namespace tutti::samples {
 
-/// Nothing but its bytes.
+/// Numbers, with functions for cereal.
 struct Point {
   std::int32_t x = 0;
   double y = 0;
