@@ -30,13 +30,9 @@ class HalvedReduction final : public BucketReduction {
     call.out_count = context().own_block().count;
     return context().first->async().run(call, counted_options());
   }
+  void inspect() override { look_at_own(context()); }
   Request go_on() override {
-    const double before = context().findings->not_finite;
-    look_at_own(context());
-    const bool is_finite = context().findings->not_finite == before;
-    if (context().shard)
-      context().shard(context().own_block(), context().own(),
-                      is_finite || !context().options->check_finite);
+    if (context().shard) context().shard(context().own_block(), context().own());
     Call call = whole_call(context(), Collective::all_gather);
     call.in = context().own();
     call.in_count = context().own_block().count;
@@ -87,6 +83,13 @@ void look_at_own(const BucketContext& context) {
     if (std::isfinite(squares)) return;
     for (const auto& element : elements)
       findings.not_finite += std::isfinite(exact(element)) ? 0 : 1;
+  });
+}
+
+void scale(Datatype type, std::byte* data, std::size_t count, double factor) {
+  with_elements(type, data, count, [factor](auto elements) {
+    using Element = typename decltype(elements)::value_type;
+    for (auto& element : elements) element = narrowed<Element>(exact(element) * factor);
   });
 }
 

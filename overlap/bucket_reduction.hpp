@@ -18,7 +18,12 @@ class GradientStreams;
 
 /// @param options see GradientOptions. @return whether reduced gradients are inspected.
 [[nodiscard]] inline bool is_inspected(const GradientOptions& options) noexcept {
-  return options.norm || options.hash || options.check_finite;
+  return options.norm || options.hash || options.check_finite || options.max_norm > 0;
+}
+/// @param options see GradientOptions. @return whether on_shard waits until ranks have agreed on
+/// what was seen of all buckets.
+[[nodiscard]] inline bool holds_shards(const GradientOptions& options) noexcept {
+  return options.on_shard != nullptr && (options.check_finite || options.max_norm > 0);
 }
 /// @param options see GradientOptions. @return whether someone looks at reduced gradients.
 [[nodiscard]] inline bool has_midpoint(const GradientOptions& options) noexcept {
@@ -68,9 +73,8 @@ struct BucketContext {
   const Operator* op = nullptr;        ///< Sum or average.
   Findings* findings = nullptr;        ///< Where to add what was seen.
   std::uint64_t place = 0;  ///< Another number for each bucket and rank, for their hashes.
-  /// With on_shard: is told of the own block, where it lies, and whether it may become part of
-  /// weights.
-  std::function<void(const Block& block, std::byte* own, bool is_good)> shard{};
+  /// With on_shard: is told of the own block, and where it lies.
+  std::function<void(const Block& block, std::byte* own)> shard{};
 
   /// @return elements of the bucket.
   [[nodiscard]] std::size_t count() const noexcept { return memory.size() / size_of(type); }
@@ -97,7 +101,9 @@ class BucketReduction {
   virtual ~BucketReduction() = default;
   /// Starts the first collective, when the bucket is filled. @return its handle.
   [[nodiscard]] virtual Request begin() = 0;
-  /// When that has ended. @return the handle of the second collective, if there is one.
+  /// When that has ended: looks at what it made.
+  virtual void inspect() {}
+  /// After that. @return the handle of the second collective, if there is one.
   [[nodiscard]] virtual Request go_on() { return {}; }
   /// When that has ended too: the bucket has the result.
   virtual void end() {}
@@ -143,6 +149,10 @@ template <class T>
   if constexpr (std::is_same_v<T, double>) return value;
   else return T(static_cast<float>(value));
 }
+
+/// Multiplies elements. @param type of them. @param data where they are. @param count how many.
+/// @param factor by what.
+void scale(Datatype type, std::byte* data, std::size_t count, double factor);
 
 /// @param context of a bucket in memory of the host. @return a reduction, as the options say.
 [[nodiscard]] std::unique_ptr<BucketReduction> make_host_reduction(BucketContext context);

@@ -38,6 +38,7 @@ void GradientSync::State::end_step() {
   check_stream();
   agree_on_cut();
   read_findings();
+  if (is_clipping()) clip();
   if (is_every(options_.verify_every) && !is_cut_short_) {
     verify_gradients();
     for (const Parameter& array : options_.state)
@@ -90,7 +91,8 @@ void GradientSync::State::agree_on_cut() {
 
 /// Only where somebody wants to know does the host wait for a GPU.
 void GradientSync::State::read_findings() {
-  if (!streams_ || !detail::is_inspected(options_) || is_cut_short_) return;
+  if (!streams_) return add_findings();
+  if (!detail::is_inspected(options_) || is_cut_short_) return;
   const Inspected seen = streams_->inspected(options_.timeout);
   findings_ = {.squares = seen.squares,
                .not_finite = static_cast<double>(seen.not_finite),
@@ -178,11 +180,7 @@ void GradientSync::State::rescale(double factor, Ending& ending) {
                          .to = data});
       continue;
     }
-    detail::with_elements(parameter.type, data, parameter.count, [factor](auto elements) {
-      using Element = typename decltype(elements)::value_type;
-      for (auto& element : elements)
-        element = detail::narrowed<Element>(detail::exact(element) * factor);
-    });
+    detail::scale(parameter.type, data, parameter.count, factor);
   }
 }
 

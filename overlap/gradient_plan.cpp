@@ -1,6 +1,7 @@
 #include "gradient_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <sstream>
@@ -80,6 +81,8 @@ void check_steps(const GradientOptions& options, std::size_t parameters) {
     refuse(
         "an observed order moves gradients to other owners, so it is none for on_shard; choose "
         "GradientOrder::automatic or reversed");
+  if (!std::isfinite(options.max_norm) || options.max_norm < 0)
+    refuse("max_norm is " + std::to_string(options.max_norm) + ", expected a number from 0 on");
   if (options.compression_after < 0) refuse("compression_after is a number of steps, 0 or more");
   if (options.verify_every < 0 || options.resync_every < 0)
     refuse("verify_every and resync_every are numbers of steps, 0 or more");

@@ -40,6 +40,7 @@ void for_each_setting(Options& options, Function function) {
   function("average", "true or false", options.average);
   function("check_finite", "true or false", options.check_finite);
   function("norm", "true or false", options.norm);
+  function("max_norm", "a number", options.max_norm);
   function("hash", "true or false", options.hash);
   function("in_flight", "a number of buckets", options.in_flight);
   function("verify_every", "a number of steps", options.verify_every);
@@ -65,6 +66,9 @@ bool is_read(const Json& found, T& option) {
   } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
     if (!found.is_number_unsigned() || found.get<std::uint64_t>() > kMost) return false;
+    option = found.get<T>();
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (!found.is_number()) return false;
     option = found.get<T>();
   } else {
     if (found.type() != Json(option).type()) return false;

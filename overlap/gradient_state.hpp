@@ -64,8 +64,15 @@ class GradientSync::State {
   /// How far a step is: so many buckets of the sequence have got there.
   struct Reached {
     std::size_t begun = 0;   // their first collective has started
+    std::size_t seen = 0;    // it has ended, and they were looked at
     std::size_t middle = 0;  // their second has, where there is one
     std::size_t ended = 0;   // they have their result
+  };
+  /// What ranks have agreed on when all gradients are reduced, and none is used yet.
+  struct Verdict {
+    bool is_there = false;
+    bool is_good = true;  // else the step is void
+    double factor = 1;    // of gradients
   };
   /// What ranks tell each other at the end of a step, as sums.
   struct Ending;
@@ -85,7 +92,7 @@ class GradientSync::State {
   void adopt(std::span<const std::size_t> order);
   [[nodiscard]] detail::BucketContext context_of(std::size_t bucket);
   [[nodiscard]] bool is_visible(std::size_t bucket) const;
-  void call_on_shard(std::size_t bucket, const detail::Block& block, std::byte* own, bool is_good);
+  void call_on_shard(std::size_t bucket, const detail::Block& block, std::byte* own);
   [[nodiscard]] std::vector<ParameterShard> parts_of(std::size_t bucket, const detail::Block& block,
                                                      std::byte* own) const;
   void make_reductions();
@@ -132,6 +139,18 @@ class GradientSync::State {
   template <class Function>
   bool guarded(const char* name, Function function) noexcept;
   void call_back(std::size_t bucket) noexcept;
+
+  // By the own thread, when all gradients are reduced: gradient_verdict.cpp.
+  void agree_on_use();
+  void add_findings() noexcept;
+  void clip();
+  /// Whether buckets that are reduced wait until ranks have agreed on all of them.
+  [[nodiscard]] bool is_clipping() const noexcept {
+    return options_.max_norm > 0 && !options_.on_shard;
+  }
+  [[nodiscard]] bool is_holding() const noexcept {
+    return detail::holds_shards(options_) && !verdict_.is_there;
+  }
 
   // By the own thread, at the end of a step: gradient_ending.cpp.
   void end_step();
@@ -204,8 +223,10 @@ class GradientSync::State {
   bool is_agreeing_ = false;
   bool is_cut_short_ = false;   // a bucket of this step was not marked, so the rest is not reduced
   Clock::time_point agreed_{};  // when ranks last found no bucket ready on all of them
-  Clock::time_point last_finished_{};  // when the last bucket was finished
-  detail::Findings findings_{};
+  Clock::time_point last_finished_{};             // when the last bucket was finished
+  detail::Findings findings_{};                   // of this step
+  std::vector<detail::Findings> own_findings_{};  // by bucket
+  Verdict verdict_{};                             // of this step
   StepReport report_{};
   StepReport next_report_{};  // of the step that is under way
   std::vector<BucketReport> bucket_reports_{};

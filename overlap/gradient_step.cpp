@@ -70,9 +70,15 @@ bool GradientSync::State::reduce_all(std::uint32_t step) {
   Clock::time_point moved = Clock::now();
   while (reached.ended < plan_.buckets.size()) {
     sequence();
+    // Where all wait for the last bucket, first collectives are a flight of their own.
+    const std::size_t first = is_holding() ? reached.seen : reached.ended;
     if (advance(reached)) {
       moved = Clock::now();
-    } else if (reached.ended == sequence_.size() && is_waiting_for_gradients()) {
+    } else if (is_holding() && reached.seen == plan_.buckets.size()) {
+      if (!await([&] { return asked_ >= step; })) return false;
+      agree_on_use();
+      moved = Clock::now();
+    } else if (first == sequence_.size() && is_waiting_for_gradients()) {
       if (!await([this] { return !is_waiting_for_gradients(); })) return false;
       moved = Clock::now();
     } else {
@@ -80,8 +86,8 @@ bool GradientSync::State::reduce_all(std::uint32_t step) {
         throw Error{ErrorCode::aborted, "the GradientSync ended in the midst of a step"};
       // While the program computes, the progress thread goes on with what is under way. When the
       // program waits, the processor is free.
-      const bool is_reducing = reached.ended < reached.begun;
-      Request& oldest = is_reducing ? flights_[sequence_[reached.ended]].request : agreement_;
+      const bool is_reducing = first < reached.begun;
+      Request& oldest = is_reducing ? flights_[sequence_[first]].request : agreement_;
       if (asked_ >= step) oldest.wait();
       else nap(Clock::now() - moved);
     }
@@ -95,13 +101,19 @@ bool GradientSync::State::advance(Reached& reached) {
   const auto flight = [this](std::size_t i) -> Flight& { return flights_[sequence_[i]]; };
   // On a stream they follow each other, so that none need wait for gradients of the next.
   const auto most = static_cast<std::size_t>(streams_ ? 1 : options_.in_flight);
-  if (reached.begun < sequence_.size() && reached.begun - reached.ended < most) {
+  const std::size_t landed = detail::holds_shards(options_) ? reached.seen : reached.ended;
+  if (reached.begun < sequence_.size() && reached.begun - landed < most) {
     begin(sequence_[reached.begun++]);
     return true;
   }
-  if (reached.middle < reached.begun && flight(reached.middle).request.test()) {
-    Flight& next = flight(reached.middle++);
+  if (reached.seen < reached.begun && flight(reached.seen).request.test()) {
+    Flight& next = flight(reached.seen++);
     next.times.middle = Clock::now();
+    next.reduction->inspect();
+    if (is_holding()) return true;
+  }
+  if (reached.middle < reached.seen && !is_holding() && reached.middle - reached.ended < most) {
+    Flight& next = flight(reached.middle++);
     next.request = next.reduction->go_on();
     return true;
   }
@@ -196,7 +208,7 @@ void GradientSync::State::end(std::size_t index) {
   flight.times.ended = now;
   next_report_.communicating += now - std::max(flight.times.begun, last_finished_);
   last_finished_ = now;
-  if (is_detecting()) return;
+  if (is_detecting() || is_clipping()) return;
   for (const std::size_t i : plan_.buckets[index].parameters) store(i);
   call_back(index);
 }
@@ -225,9 +237,11 @@ bool GradientSync::State::guarded(const char* name, Function function) noexcept 
 
 /// Where the step is void, weights stay as they are.
 void GradientSync::State::call_on_shard(std::size_t index, const detail::Block& block,
-                                        std::byte* own, bool is_good) {
+                                        std::byte* own) {
   const std::vector<ParameterShard> parts = parts_of(index, block, own);
-  if (is_good && guarded("on_shard", [&] { options_.on_shard(parts); })) return;
+  if (verdict_.is_good && verdict_.factor != 1)
+    detail::scale(plan_.buckets[index].type, own, block.count, verdict_.factor);
+  if (verdict_.is_good && guarded("on_shard", [&] { options_.on_shard(parts); })) return;
   for (const ParameterShard& part : parts) {
     const Parameter& parameter = parameters_[part.parameter];
     const std::size_t bytes = size_of(parameter.type);

@@ -33,6 +33,11 @@ void check_options(const GradientOptions& options) {
       refuse_gpu("GradientOptions::compression '" + options.compression +
                  "' is not there on a GPU; choose f16 or bf16, or leave it out");
   }
+  if (options.max_norm > 0)
+    refuse_gpu(
+        "on a GPU gradients are used before ranks know their norm, so GradientOptions::max_norm is "
+        "not there; choose norm, and multiply gradients by max_norm / norm on the stream after "
+        "wait");
   if (options.on_shard && options.check_finite)
     refuse_gpu(
         "on a GPU on_shard is called before gradients are there to be checked, so "

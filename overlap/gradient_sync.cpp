@@ -88,6 +88,7 @@ void GradientSync::State::adopt(std::span<const std::size_t> order) {
   plan_ = detail::make_plan(parameters_, options_, order, may_lie_in_place);
   missing_ = std::vector<std::atomic<std::uint32_t>>(plan_.buckets.size());
   agreeing_.resize(plan_.buckets.size());
+  own_findings_.resize(plan_.buckets.size());
   buffers_.clear();
   buffers_ = streams_ ? make_buffers_on_gpu() : make_buffers();
   make_reductions();
@@ -146,15 +147,15 @@ detail::BucketContext GradientSync::State::context_of(std::size_t index) {
       .is_compressed = !options_.compression.empty() && !is_observing_ &&
                        report_.step >= static_cast<std::uint64_t>(options_.compression_after),
       .op = &operator_,
-      .findings = &findings_,
+      .findings = &own_findings_[index],
       .place = std::uint64_t{index} << 32 | static_cast<std::uint64_t>(groups_[0].rank())};
   for (const std::size_t i : bucket.parameters)
     context.places.push_back({.first = plan_.places[i].offset / size_of(bucket.type),
                               .rows = parameters_[i].rows,
                               .count = parameters_[i].count});
   if (options_.on_shard)
-    context.shard = [this, index](const detail::Block& block, std::byte* own, bool is_good) {
-      call_on_shard(index, block, own, is_good);
+    context.shard = [this, index](const detail::Block& block, std::byte* own) {
+      call_on_shard(index, block, own);
     };
   return context;
 }
@@ -198,7 +199,8 @@ void GradientSync::State::reset() noexcept {
   std::ranges::fill(is_used_, std::uint8_t{1});
   arrived_.store(0, std::memory_order_relaxed);
   next_report_ = {.step = report_.step + 1};
-  findings_ = {};
+  std::ranges::fill(own_findings_, detail::Findings{});
+  verdict_ = {};
   const std::lock_guard lock{mutex_};
   problem_.clear();
 }

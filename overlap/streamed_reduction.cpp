@@ -52,7 +52,7 @@ class StreamedReduction final : public BucketReduction {
     if (has_midpoint(*context().options))
       enqueue_halves(context(), {}, [this] {
         enqueue_inspection(context());
-        if (context().shard) context().shard(context().own_block(), context().own(), true);
+        if (context().shard) context().shard(context().own_block(), context().own());
       });
     else
       context().first->run(whole_call(context(), Collective::all_reduce),

@@ -73,7 +73,7 @@ class Trainer {
     all.algorithm = options_.algorithm.empty() ? all.algorithm : options_.algorithm;
     all.in_flight = options_.in_flight;
     all.check_finite = options_.check_finite;
-    all.norm = options_.clip > 0;
+    all.max_norm = static_cast<double>(options_.clip);
     all.verify_every = options_.verify_every;
     all.resync_every = options_.resync_every;
     // Ranks that only join have old weights.
@@ -84,10 +84,9 @@ class Trainer {
   }
 
   void make_sync() {
-    if (options_.strategy == "sharded" && (options_.clip > 0 || options_.uneven > 0))
+    if (options_.strategy == "sharded" && options_.uneven > 0)
       throw std::invalid_argument{
-          "--strategy sharded updates weights as soon as their gradients "
-          "are reduced: neither --clip nor --uneven go with it"};
+          "--strategy sharded updates each weight on one rank: --uneven does not go with it"};
     std::vector<tutti::Parameter> arrays = gradients(model_, options_);
     for (std::size_t i = 0; i < arrays.size(); ++i)
       arrays[i].result = model_.tensors()[i]->values.data();
@@ -150,12 +149,9 @@ class Trainer {
       periodic_->step();
       return;
     }
-    const tutti::StepReport& report = sync_->wait();
-    if (options_.strategy == "sharded") return;  // update was called, for each bucket
-    if (options_.clip > 0 && report.norm > static_cast<double>(options_.clip))
-      for (Tensor* tensor : model_.tensors())
-        for (float& x : tensor->gradient) x *= options_.clip / static_cast<float>(report.norm);
-    model_.update(options_.rate);
+    sync_->wait();  // where gradients are clipped, too
+    // With shards update was called, for each bucket.
+    if (options_.strategy != "sharded") model_.update(options_.rate);
   }
 
   // Forward and backward, in so many parts; gradients travel with the last one.

@@ -119,7 +119,14 @@ struct GradientOptions {
   bool average = true;  ///< Whether ranks get the mean over those that take part, or the sum.
   /// Whether a gradient that is infinite or no number makes the step void: an Error on all ranks.
   bool check_finite = false;
-  bool norm = false;  ///< Whether StepReport::norm is wanted, for clipping.
+  bool norm = false;  ///< Whether StepReport::norm is wanted.
+  /// The largest 2-norm of all reduced gradients together, for clipping: where they have a larger
+  /// one, all ranks multiply them by max_norm / norm. 0: they stay as they are. StepReport::norm is
+  /// the one before. Where it is infinite or no number nothing is multiplied; check_finite makes
+  /// such a step void. Costs a small all_reduce when all buckets are reduced. on_bucket is called
+  /// only then. With on_shard all parts wait for the last bucket, so that computing hides the first
+  /// halves of reductions only. Not with `stream`, where ranks would wait for their GPUs.
+  double max_norm = 0;
   bool hash = false;  ///< Whether StepReport::hash is wanted, to find where two runs differ.
   /// How gradients travel; empty: as they are. Sums are of f32 then. Of "f16" and "bf16", "int8"
   /// (one scale for 256 elements; "int8:64" for 64), "one_bit" (sign and mean size of 1024
@@ -142,7 +149,8 @@ struct GradientOptions {
   int in_flight = 2;    ///< Buckets that are reduced at the same time, at most; 1 or more.
   Duration timeout{0};  ///< Of a bucket, and of the step's end; zero takes the communicator's.
   /// As Options::algorithm of all_reduce, for buckets that are reduced by one; empty chooses. Two
-  /// halves, as with norm, hash, check_finite, on_shard and compression, choose their own.
+  /// halves, as with norm, max_norm, hash, check_finite, on_shard and compression, choose their
+  /// own.
   std::string algorithm{};
   /// Called by GradientSync's thread for each bucket that has been reduced, in their order, so that
   /// an optimizer runs while others are under way. What it throws makes the step void. Gradients of
@@ -154,8 +162,10 @@ struct GradientOptions {
   /// reduced: an optimizer replaces the gradients by updated weights, with moments for its own part
   /// only, and then all ranks get what it made (ZeRO stage 1: Rajbhandari et al., SC 2020). What it
   /// throws makes the step void: weights in Parameter::result stay as they are, but for those of
-  /// other buckets, which may have been updated by then. So it is where check_finite finds
-  /// something.
+  /// other buckets, which may have been updated by then.
+  /// With max_norm or check_finite it is called when all buckets are reduced and ranks have agreed
+  /// that the step is good: never in a step that is void because of gradients, so that all weights
+  /// in Parameter::result stay as they are.
   /// Neither with GradientOrder::observed, nor with compression. With `stream`: as on_bucket, it
   /// enqueues what replaces the gradients on ParameterShard::stream.
   std::function<void(std::span<const ParameterShard>)> on_shard{};
@@ -192,8 +202,10 @@ struct StepReport {
   double hidden = 1;
   Duration skew{0};  ///< By how much wait took longer on the first rank than on the last.
   Rank last = 0;     ///< The rank whose wait was the shortest: others have waited for it.
-  double norm = 0;   ///< The 2-norm of all gradients after the reduction, where it was wanted.
+  /// The 2-norm of all gradients after the reduction, where norm or max_norm was wanted.
+  double norm = 0;
   /// A hash of all gradients after the reduction, where it was wanted, else 0; equal on all ranks.
+  /// Both are of gradients as they are before max_norm.
   /// Of two runs with as many ranks, the same options and the same plan_hash() it is equal where
   /// every bit of the gradients is, and else differs but for one case in 2^32 or so. Other numbers
   /// of ranks and other plans make other hashes of the same gradients, and so do GPUs. Unused ones

@@ -111,6 +111,9 @@ def check_trainer(folder, prefix, build):
     for strategy in ("per-tensor", "flat", "negotiated", "after", "sharded"):
         if train(2, "--strategy", strategy, "--storage", "views") != usual:
             sys.exit(f"trainer: strategy {strategy} trains other weights than buckets do")
+    clipped = train(2, "--clip", "0.5")
+    if clipped == usual or train(2, "--clip", "0.5", "--strategy", "sharded") != clipped:
+        sys.exit("trainer: --clip changes nothing, or other weights with shards")
     if train(2, "--verify-every", "3", "--resync-every", "5", "--check-finite", "on", "--trace",
              trace) != usual:
         sys.exit("trainer: checks change weights")

@@ -52,6 +52,8 @@ TEST(GpuGradientRefusals, NameTheOptionThatIsNotThere) {
       expect_in(std::string{"GradientOptions::compression '"} + compression +
                     "' is not there on a GPU; choose f16 or bf16",
                 refusal({.compression = compression, .stream = own.gpu.compute.get()}));
+    expect_in("on a GPU gradients are used before ranks know their norm",
+              refusal({.max_norm = 1, .stream = own.gpu.compute.get()}));
     expect_in("GradientOptions::check_finite does not go with it",
               refusal({.order = GradientOrder::reversed,
                        .check_finite = true,

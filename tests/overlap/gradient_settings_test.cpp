@@ -22,6 +22,7 @@ TEST(GradientSettings, AreReadAsTheyWereWritten) {
                           .average = false,
                           .check_finite = true,
                           .norm = true,
+                          .max_norm = 2.5,
                           .hash = true,
                           .compression = "top_k:0.5",
                           .verify_every = 9,
@@ -37,6 +38,7 @@ TEST(GradientSettings, AreReadAsTheyWereWritten) {
   EXPECT_FALSE(read.average);
   EXPECT_TRUE(read.check_finite);
   EXPECT_TRUE(read.norm);
+  EXPECT_EQ(read.max_norm, 2.5);
   EXPECT_TRUE(read.hash);
   EXPECT_EQ(read.compression, "top_k:0.5");
   EXPECT_EQ(read.verify_every, 9);
@@ -50,6 +52,7 @@ TEST(GradientSettings, AreReadAsTheyWereWritten) {
            {R"({"in_flight": -2})", "found -2"},
            {R"({"in_flight": 2.5})", "found 2.5"},
            {R"({"in_flight": 5000000000})", "found 5000000000"},
+           {R"({"max_norm": "2"})", "max_norm is a number, found \"2\""},
            {R"({"norm": 1})", "norm is true or false, found 1"},
            {R"({"algorithm": null})", "or nothing, found null"},
            {R"({"order"})", "expected an object in JSON"},
@@ -122,6 +125,7 @@ TEST(GradientSettings, StandAlone) {
       {"detect", [](GradientOptions& o) { o.unused = UnusedGradients::detect; }},
       {"check_finite", [](GradientOptions& o) { o.check_finite = true; }},
       {"norm", [](GradientOptions& o) { o.norm = true; }},
+      {"max_norm", [](GradientOptions& o) { o.max_norm = 1e6; }},
       {"hash", [](GradientOptions& o) { o.hash = true; }},
       {"compression", [](GradientOptions& o) { o.compression = "bf16"; }},
       {"compression_after", [](GradientOptions& o) { o.compression_after = 1; }},
