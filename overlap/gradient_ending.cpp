@@ -184,23 +184,6 @@ void GradientSync::State::rescale(double factor, Ending& ending) {
   }
 }
 
-/// Compares what ranks have. A difference is one of a bit that fell over, or of a bug.
-std::optional<std::string> GradientSync::State::difference_in(Communicator& ranks,
-                                                              std::span<const std::byte> bytes) {
-  const std::uint64_t own =
-      streams_ ? streams_->hash_of(bytes, options_.timeout) : detail::hash_of(bytes);
-  const auto hashes = ranks.all_gather(own, call_options());
-  if (std::ranges::all_of(hashes, [&](std::uint64_t hash) { return hash == hashes[0]; }))
-    return std::nullopt;
-  const auto odd = std::ranges::find_if(hashes, [&](std::uint64_t hash) {
-    return std::ranges::count(hashes, hash) * 2 <= ranks.size();
-  });
-  if (odd == hashes.end() || ranks.size() == 2) return "ranks have different ones";
-  const bool is_part = ranks.size() < groups_[0].size();
-  return "rank " + std::to_string(odd - hashes.begin()) + (is_part ? " of its group" : "") +
-         " has others than most";
-}
-
 void GradientSync::State::verify_gradients() {
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
     const auto text = difference_in(ranks_of(i), memory_of(i));
@@ -211,20 +194,6 @@ void GradientSync::State::verify_gradients() {
     note("ranks got different gradients in bucket " + std::to_string(i) + " (" + names +
          "): " + *text);
   }
-}
-
-void GradientSync::verify_state(std::span<const Parameter> arrays) {
-  state_->check_arrays(arrays);
-  std::string problem;
-  for (const Parameter& array : arrays)
-    if (problem.empty())
-      if (const auto text =
-              state_->difference_in(state_->groups_[array.group], detail::bytes_of(array)))
-        problem = "'" + array.name + "' differs: " + *text;
-  // Ranks of other groups have not seen it.
-  for (const std::string& text :
-       detail::texts_of(state_->groups_[0], problem, state_->options_.timeout))
-    if (!text.empty()) throw Error{ErrorCode::invalid_argument, "GradientSync: " + text};
 }
 
 }  // namespace tutti::inline v0

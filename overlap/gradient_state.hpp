@@ -77,7 +77,7 @@ class GradientSync::State {
   /// What ranks tell each other at the end of a step, as sums.
   struct Ending;
 
-  // By the program's thread: gradient_sync.cpp.
+  // By the program's thread: gradient_sync.cpp, gradient_arrays.cpp.
   void check_arrays(std::span<const Parameter> arrays);
   void ready(std::size_t parameter) noexcept;
   const StepReport& wait(bool is_active);
@@ -98,6 +98,7 @@ class GradientSync::State {
   void make_reductions();
   void rebuild();
   void reset() noexcept;
+  void check_join();
   void finish_missing(bool is_active);
   void broadcast_arrays(std::span<const Parameter> arrays, Rank root);
   void record_step();

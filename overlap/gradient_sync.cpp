@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <tutti/attempt.hpp>
-#include <tutti/batch.hpp>
 #include <tutti/spi/catalog.hpp>
 #include <tutti/spi/service_thread.hpp>
 
@@ -229,21 +228,6 @@ void GradientSync::State::note_unmarked(const Error& cause) noexcept {
   note(std::string{"the stream cannot be followed, which ends GradientSync: "} + cause.what());
 }
 
-/// Before a call that takes arrays.
-void GradientSync::State::check_arrays(std::span<const Parameter> arrays) {
-  check_failure();
-  detail::compare_arrays(groups_[0], arrays, options_.groups.size(), [&] {
-    if (streams_) detail::check_on_device(groups_[0], arrays, options_.stream);
-  });
-}
-
-void GradientSync::State::broadcast_arrays(std::span<const Parameter> arrays, Rank root) {
-  batch([&] {
-    for (const Parameter& array : arrays)
-      groups_[array.group].broadcast(detail::bytes_of(array), root, {.stream = options_.stream});
-  });
-}
-
 void GradientSync::State::ready(std::size_t parameter) noexcept {
   if (parameter >= parameters_.size())
     return note("there is no parameter " + std::to_string(parameter));
@@ -269,6 +253,15 @@ void GradientSync::State::count_down(std::size_t bucket) noexcept {
   wake();
 }
 
+/// Else the sum would have a gradient of a rank that does not count for the mean.
+void GradientSync::State::check_join() {
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    if (arrivals_[i].load() != 0)
+      return note("parameter " + std::to_string(i) + " '" + parameters_[i].name +
+                  "' was ready when join was called, which takes part with zeros; call wait for "
+                  "the step whose gradients are ready, then join");
+}
+
 void GradientSync::State::finish_missing(bool is_active) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     std::uint32_t none = 0;  // in an observed order the others follow, from last to first
@@ -287,6 +280,7 @@ const StepReport& GradientSync::State::wait(bool is_active) {
   is_active_ = is_active;
   if (!is_active && (options_.groups.size() > 0 || !options_.state.empty()))
     note("join is not for a GradientSync that has groups or state, which joined ranks do not keep");
+  if (!is_active) check_join();
   finish_missing(is_active);
   const std::uint32_t before = ended_.load(std::memory_order_acquire);
   asked_.fetch_add(1, std::memory_order_release);
@@ -330,27 +324,6 @@ GradientSync::GradientSync(Communicator& world, std::span<const Parameter> param
 GradientSync::GradientSync(GradientSync&&) noexcept = default;
 GradientSync& GradientSync::operator=(GradientSync&&) noexcept = default;
 GradientSync::~GradientSync() = default;
-
-void GradientSync::broadcast_state(std::span<const Parameter> arrays, Rank root) {
-  state_->check_arrays(arrays);
-  state_->broadcast_arrays(arrays, root);
-}
-
-void GradientSync::average_buffers(std::span<const Parameter> arrays) {
-  state_->check_arrays(arrays);
-  batch([&] {
-    for (const Parameter& array : arrays)
-      state_->groups_[array.group].run({.collective = Collective::all_reduce,
-                                        .in = array.data,
-                                        .out = array.data,
-                                        .in_count = array.count,
-                                        .out_count = array.count,
-                                        .type = array.type,
-                                        .element_bytes = size_of(array.type),
-                                        .op = &average},
-                                       {.stream = state_->options_.stream});
-  });
-}
 
 void* GradientSync::view(std::size_t parameter) const noexcept {
   const bool are_views = state_->options_.storage == GradientStorage::views;

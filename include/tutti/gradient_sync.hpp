@@ -236,8 +236,8 @@ struct BucketReport {
 /// one, makes the step void: wait throws the same Error{invalid_argument} on all ranks, and the
 /// next step may follow. Other Errors leave it failed, as of a Communicator.
 ///
-/// ready may be called from any threads; the others from one at a time, and but for wait and join
-/// not between the first ready of a step and its wait. Move-only.
+/// ready may be called from any threads; the others from one at a time, and but for wait not
+/// between the first ready of a step and its wait. Move-only.
 class TUTTI_API GradientSync {
  public:
   /// Collective. @param world whose ranks take part; calls of its own are not disturbed.
@@ -292,7 +292,8 @@ class TUTTI_API GradientSync {
   void synchronize(Duration timeout = std::chrono::seconds{300});
   /// Takes part in the steps of others with zeros, which do not count for the mean, until no rank
   /// has data any more: for ranks that run out of data earlier. Collective over those that have.
-  /// Not with on_bucket, on_shard, groups or state.
+  /// Not with on_bucket, on_shard, groups or state, nor between ready and the step's wait: that
+  /// step is void.
   /// Throws as wait. @return how many steps of others there were.
   std::uint64_t join();
 

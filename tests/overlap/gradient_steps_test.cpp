@@ -107,6 +107,42 @@ TEST(GradientSteps, MayBeMoreOnSomeRanks) {
   });
 }
 
+/// In whichever order buckets start, and whichever bucket it is: the first or the last.
+TEST(GradientSteps, AreVoidWhereARankJoinsWithGradientsThatAreReady) {
+  for (const GradientOrder order :
+       {GradientOrder::reversed, GradientOrder::observed, GradientOrder::negotiated})
+    for (const std::size_t which : {0U, 2U})
+      train(kThree, [&](Communicator& world) {
+        Model model{{100, 200, 300}};
+        GradientSync sync{world, model.parameters(), {.bucket_bytes = 0, .order = order}};
+        const auto expect_error = [&](const auto& call) {
+          try {
+            call();
+            ADD_FAILURE() << "the step is void";
+          } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+            EXPECT_EQ(error.culprit(), 1);
+            EXPECT_NE(
+                std::string{error.what()}.find("on rank 1 parameter " + std::to_string(which)),
+                std::string::npos)
+                << error.what();
+          }
+        };
+        if (world.rank() == 1) {
+          model.fill(which, 1, 0);
+          sync.ready(which);
+          expect_error([&] { sync.join(); });
+        } else {
+          model.go_backward(sync, world.rank(), 0);
+          expect_error([&] { sync.wait(); });
+        }
+        model.go_backward(sync, world.rank(), 1);
+        EXPECT_EQ(sync.wait().active, 3);
+        EXPECT_TRUE(model.is_mean(3, 1)) << "the next step is good";
+        EXPECT_EQ(sync.join(), 0U);
+      });
+}
+
 TEST(GradientSteps, ReduceEachParameterInItsGroup) {
   train({4, "auto", 1}, [](Communicator& world) {
     Communicator half = world.split(world.rank() % 2);  // 0 2 and 1 3
