@@ -1,7 +1,7 @@
 #include <tutti/batch.hpp>
 
 #include <algorithm>
-#include <optional>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -14,23 +14,23 @@ namespace {
 /// See BatchScope. Null, or an object on this thread's stack.
 thread_local BatchScope* gathering = nullptr;
 
-/// The first Error of several communicators, each of which goes on without the others.
+/// The first exception of several communicators, each of which goes on without the others.
 class FirstError {
  public:
   template <class Action>
   void attempt(const Action& action) {
     try {
       action();
-    } catch (const Error& error) {
-      if (!error_) error_ = error;
+    } catch (...) {
+      if (!error_) error_ = std::current_exception();
     }
   }
   void raise() const {
-    if (error_) throw Error{*error_};
+    if (error_) std::rethrow_exception(error_);
   }
 
  private:
-  std::optional<Error> error_{};
+  std::exception_ptr error_{};
 };
 
 /// Waits for the calls of several communicators, each of which is polled in turn. None is dozed

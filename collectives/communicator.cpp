@@ -15,8 +15,8 @@ namespace tutti::inline v0 {
 
 Communicator make_communicator(Footing footing, std::shared_ptr<Memory> memory,
                                const CommunicatorOptions& options) {
-  return Communicator{
-      std::make_shared<detail::Engine>(std::move(footing), std::move(memory), options)};
+  return Communicator{std::shared_ptr<detail::Engine>{
+      new detail::Engine(std::move(footing), std::move(memory), options), detail::Engine::end}};
 }
 
 Communicator make_communicator(std::unique_ptr<Transport> transport, std::shared_ptr<Memory> memory,
@@ -44,6 +44,30 @@ std::shared_ptr<StreamTransport> streams_of(Communicator& communicator) {
 void wait_for_stream(Communicator& communicator, Stream stream, Duration timeout) {
   const detail::Use use{communicator.engine_};
   communicator.engine_->wait_for_stream(stream, timeout);
+}
+
+Error fail_as_caught(Communicator& communicator) noexcept {
+  return detail::attempt([&] {
+           const detail::Use use{communicator.engine_};
+           communicator.engine_->failures().fail_as_caught();
+         })
+      .error();
+}
+
+void call_within(Communicator& communicator, const std::function<void()>& function) {
+  const detail::Use use{communicator.engine_};
+  function();
+}
+
+SoleCaller::SoleCaller(Communicator& communicator) : engine_{communicator.engine_} {
+  const detail::Use use{engine_};
+  engine_->keep();
+}
+
+/// It succeeds, since the engine is kept for this thread.
+SoleCaller::~SoleCaller() {
+  const detail::Use use{engine_};
+  engine_->let_go();
 }
 
 Communicator::Communicator(std::shared_ptr<detail::Engine> engine) noexcept
@@ -117,7 +141,7 @@ void Communicator::run_now(const Call& call, const Options& options) {
 }
 
 Request Async::run(const Call& call, const Options& options) {
-  const std::shared_ptr<detail::Engine>& engine = world_->engine_;
+  const std::shared_ptr<detail::Engine> engine = world_->engine_;  // an operator may end the other
   const detail::Use use{engine};
   if (options.stream.is_some()) {
     auto bound = engine->bind_streamed(call, options);

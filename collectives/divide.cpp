@@ -103,15 +103,17 @@ const CommunicatorOptions& Communicator::options() const {
 }
 
 Communicator Communicator::split(int color, int key) {
-  const std::vector<Wish> wishes = exchange(*this, {.wants = true, .color = color, .key = key});
-  std::vector<Rank> members;
-  for (Rank rank = 0; rank < size(); ++rank) {
-    const Wish& wish = wishes[static_cast<std::size_t>(rank)];
-    if (wish.wants && wish.color == color) members.push_back(rank);
-  }
-  std::ranges::stable_sort(members, {},
-                           [&](Rank rank) { return wishes[static_cast<std::size_t>(rank)].key; });
-  return group(members, kKeyOfSplits);
+  return run_as_one(*this, [&] {
+    const std::vector<Wish> wishes = exchange(*this, {.wants = true, .color = color, .key = key});
+    std::vector<Rank> members;
+    for (Rank rank = 0; rank < size(); ++rank) {
+      const Wish& wish = wishes[static_cast<std::size_t>(rank)];
+      if (wish.wants && wish.color == color) members.push_back(rank);
+    }
+    std::ranges::stable_sort(members, {},
+                             [&](Rank rank) { return wishes[static_cast<std::size_t>(rank)].key; });
+    return group(members, kKeyOfSplits);
+  });
 }
 
 void Communicator::split(NoColor) {

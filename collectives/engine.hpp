@@ -11,13 +11,13 @@
 
 #include <tutti/communicator.hpp>
 #include <tutti/spi/communicator.hpp>
+#include <tutti/spi/occupancy.hpp>
 #include <tutti/spi/streams.hpp>
 
 #include "call_fields.hpp"
 #include "call_order.hpp"
 #include "execution.hpp"
 #include "failures.hpp"
-#include "occupancy.hpp"
 #include "payload_memory.hpp"
 #include "program_cache.hpp"
 #include "progress.hpp"
@@ -140,8 +140,16 @@ class Engine {
   void leave() noexcept {
     if (has_dropped_) release_dropped();
     const bool is_left_pending = progress_thread_ && progress_.has_anything_pending();
+    const bool is_abandoned = is_abandoned_;
     occupancy_.leave();
-    if (is_left_pending) progress_thread_->wake();
+    if (is_abandoned) delete this;
+    else if (is_left_pending) progress_thread_->wake();
+  }
+  /// The last handle of it has ended: it is deleted, and within a call of its own, as by an
+  /// operator, when that ends. @param engine that none can reach any more.
+  static void end(Engine* engine) noexcept {
+    if (engine->occupancy_.is_in()) engine->is_abandoned_ = true;
+    else delete engine;
   }
   /// What the progress thread found.
   enum class Advance : std::uint8_t {
@@ -190,6 +198,7 @@ class Engine {
   Occupancy occupancy_;
   std::atomic<int> callers_{0};   // that want to enter while the progress thread is in
   bool has_dropped_ = false;      // whether a handle ended within a call
+  bool is_abandoned_ = false;     // whether the last one did
   std::shared_ptr<Group> group_;  // outlives the transport
   std::shared_ptr<CallCounter> calls_;
   std::unique_ptr<Transport> transport_;

@@ -2,10 +2,18 @@
 #include <thread>
 #include <utility>
 
+#include <tutti/attempt.hpp>
+
 #include "engine.hpp"
 
 namespace tutti::inline v0::detail {
 namespace {
+
+constexpr Occupancy::Words kCommunicatorWords{
+    .object = "the communicator",
+    .callbacks = "an operator or a Codec",
+    .instead = "; call another one there, such as a group of the same ranks",
+    .otherwise = ", or give each thread one of its own, such as a group of the same ranks"};
 
 /// Counts a caller as long as it wants to enter.
 class Caller {
@@ -36,7 +44,7 @@ void Engine::enter_after_progress() {
     if (failures_.is_forked()) failures_.check_alarm();  // the thread did not come along
     if (!occupancy_.is_for_progress_of_another()) {
       if (occupancy_.try_enter()) return;  // it has just left
-      if (!occupancy_.is_for_progress_of_another()) occupancy_.refuse();
+      if (!occupancy_.is_for_progress_of_another()) occupancy_.refuse(kCommunicatorWords);
     }
     transport_->end_doze();
     std::this_thread::yield();
@@ -62,7 +70,11 @@ Engine::Advance Engine::go_on(bool may_doze) noexcept {
     }
   }
   if (has_dropped_) release_dropped();
+  const bool is_abandoned = std::exchange(is_abandoned_, false);
   occupancy_.leave();
+  // This thread cannot wait for itself to leave the engine. Where there is no other, it stays.
+  if (is_abandoned)
+    static_cast<void>(attempt([this] { std::thread{[this] { delete this; }}.detach(); }));
   return advance;
 }
 

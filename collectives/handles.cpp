@@ -42,9 +42,11 @@ bool Request::test() {
     streamed_.reset();
   }
   if (execution_ == nullptr) return true;
-  if (!engine_->progress().test(*execution_)) return false;
-  engine_->release(std::exchange(execution_, nullptr));
-  return true;
+  detail::Execution& execution = *execution_;
+  const bool is_done = engine_->progress().test(execution);
+  if (execution.is_dropped()) return true;  // by an operator, with this handle
+  if (is_done) engine_->release(std::exchange(execution_, nullptr));
+  return is_done;
 }
 
 void Request::wait() {
@@ -55,7 +57,9 @@ void Request::wait() {
     streamed_.reset();
   }
   if (execution_ == nullptr) return;
-  engine_->progress().wait(*execution_);
+  detail::Execution& execution = *execution_;
+  engine_->progress().wait(execution);
+  if (execution.is_dropped()) return;  // by an operator, with this handle
   engine_->release(std::exchange(execution_, nullptr));
 }
 

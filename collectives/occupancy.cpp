@@ -1,6 +1,7 @@
-#include "occupancy.hpp"
+#include <tutti/spi/occupancy.hpp>
 
 #include <chrono>
+#include <string>
 #include <thread>
 
 #include <tutti/error.hpp>
@@ -17,14 +18,15 @@ bool Occupancy::enter_when_free(bool is_forked) noexcept {
   return true;
 }
 
-void Occupancy::refuse() const {
-  if ((word_.load(std::memory_order_relaxed) & ~kProgress) == this_thread())
-    throw Error{ErrorCode::invalid_argument,
-                "the communicator is called within one of its own calls, as by an operator or a "
-                "Codec; call another one there, such as a group of the same ranks"};
+void Occupancy::refuse(const Words& words) const {
+  const std::string object = words.object;
+  if (is_in())
+    throw Error{ErrorCode::invalid_argument, object +
+                                                 " is called within one of its own calls, as by " +
+                                                 words.callbacks + words.instead};
   throw Error{ErrorCode::invalid_argument,
-              "the communicator is used by two threads at once; call it from one thread at a time, "
-              "or give each thread one of its own, such as a group of the same ranks"};
+              object + " is used by two threads at once; call it from one thread at a time" +
+                  words.otherwise};
 }
 
 }  // namespace tutti::inline v0::detail

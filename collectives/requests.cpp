@@ -1,6 +1,8 @@
 // Many requests at a time.
 #include <tutti/request.hpp>
 
+#include <exception>
+
 #include "engine.hpp"
 #include "idleness.hpp"
 
@@ -94,7 +96,7 @@ struct Requests {
 }  // namespace detail
 
 void wait_all(std::span<Request> requests) {
-  std::optional<Error> first;
+  std::exception_ptr first;
   const auto drop_failed = [&] {  // those of a communicator that failed never end
     for (Request& request : requests)
       if (!request.is_empty())
@@ -103,12 +105,12 @@ void wait_all(std::span<Request> requests) {
   for (bool is_over = false; !is_over;) {
     try {
       is_over = detail::Requests::wait(requests, false).waiting == nullptr;
-    } catch (const Error& error) {
-      if (!first) first = error;
+    } catch (...) {
+      if (!first) first = std::current_exception();
       drop_failed();
     }
   }
-  if (first) throw Error{*first};
+  if (first) std::rethrow_exception(first);
 }
 
 std::optional<std::size_t> wait_any(std::span<Request> requests) {

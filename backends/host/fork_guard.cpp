@@ -35,10 +35,10 @@ ForkGuard::~ForkGuard() {
   munmap(page_, kBytes);
 }
 
-void ForkGuard::refuse() {
+void ForkGuard::refuse(const char* object) {
   throw Error{ErrorCode::invalid_argument,
-              "a communicator belongs to the process that made it, and this is a child forked "
-              "from that; make a world of its own, or exec first"};
+              std::string{object} + " belongs to the process that made it, and this is a child " +
+                  "forked from that; make a world of its own, or exec first"};
 }
 
 }  // namespace tutti::inline v0

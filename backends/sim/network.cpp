@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include <tutti/attempt.hpp>
 #include <tutti/spi/fingerprint.hpp>
 
 namespace tutti::sim {
@@ -240,7 +241,7 @@ bool Network::feed(const Message& message) {
   std::span<const std::byte> left{message.payload};
   std::byte* room = parts_.below(2) == 0 ? message.receive.combiner->room() : nullptr;
   if (room != nullptr) std::ranges::copy(left, room);
-  try {
+  const Result<void> outcome = detail::attempt([&] {
     while (!left.empty()) {
       const std::size_t bytes = 1 + parts_.below(left.size());
       const std::size_t skipped = parts_.below(kMostSkipped);
@@ -250,11 +251,9 @@ bool Network::feed(const Message& message) {
       if (room != nullptr) room += bytes;
       left = left.subspan(bytes);
     }
-  } catch (const Error& error) {
-    fail(message.destination, error);
-    return false;
-  }
-  return true;
+  });
+  if (!outcome) fail(message.destination, outcome.error());
+  return static_cast<bool>(outcome);
 }
 
 std::vector<Completion> Network::poll(Rank self) {

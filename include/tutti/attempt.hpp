@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -10,8 +11,8 @@
 
 namespace tutti::inline v0::detail {
 
-/// Makes a call. @param call what to do. @return what it returned, or the Error it threw; anything
-/// else it threw becomes an Error{transport}.
+/// Makes a call. @param call what to do. @return what it returned, or the Error it threw. Another
+/// exception becomes an Error{transport}, and what is no std::exception an Error{aborted}.
 template <class Function>
 Result<std::invoke_result_t<Function>> attempt(Function call) noexcept {
   try {
@@ -23,8 +24,12 @@ Result<std::invoke_result_t<Function>> attempt(Function call) noexcept {
     }
   } catch (const Error& error) {
     return error;
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::transport, "no memory is left"};
   } catch (const std::exception& error) {
     return Error{ErrorCode::transport, error.what()};
+  } catch (...) {
+    return Error{ErrorCode::aborted, "an exception of unknown type ended the call"};
   }
 }
 

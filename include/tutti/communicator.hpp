@@ -16,6 +16,7 @@
 #include <tutti/error.hpp>
 #include <tutti/export.hpp>
 #include <tutti/request.hpp>
+#include <tutti/spi/sole_caller.hpp>
 #include <tutti/values.hpp>
 
 namespace tutti::inline v0 {
@@ -231,6 +232,9 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
   friend Communicator make_communicator(Footing footing, std::shared_ptr<Memory> memory,
                                         const CommunicatorOptions& options);
   friend Transport& transport_of(Communicator& communicator);
+  friend Error fail_as_caught(Communicator& communicator) noexcept;
+  friend class SoleCaller;
+  friend void call_within(Communicator& communicator, const std::function<void()>& function);
   friend const std::vector<int>& hosts_of(Communicator& communicator);
   friend Communicator duplicate_for_host(Communicator& communicator,
                                          const CommunicatorOptions& options, std::uint64_t key);

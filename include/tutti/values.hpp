@@ -14,6 +14,7 @@
 #include <tutti/collectives.hpp>
 #include <tutti/error.hpp>
 #include <tutti/request.hpp>
+#include <tutti/spi/sole_caller.hpp>
 
 namespace tutti::inline v0 {
 
@@ -126,7 +127,7 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   /// all ranks where the elements cannot be divided so.
   template <LastingElements R>
   [[nodiscard]] Of<List<R>> scatter(R&& in, Rank root = 0, const Options& options = {}) {
-    return Style::call([&] {
+    return of_several([&] {
       const std::size_t size = world_size(), all = std::ranges::size(in);
       std::size_t count = !is_self(root) ? 0 : all % size == 0 ? all / size : kIndivisible;
       run(call::broadcast(one(count), root), only_timeout(options));
@@ -147,7 +148,7 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   template <LastingElements R>
   [[nodiscard]] Of<List<R>> scatterv(R&& in, Counts counts, Rank root = 0,
                                      const Options& options = {}) {
-    return Style::call([&] {
+    return of_several([&] {
       std::size_t count = 0;
       run(call::scatter(call::In<std::span<std::size_t>>{counts.data(), counts.size()}, one(count),
                         root),
@@ -177,14 +178,14 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   /// the root all ranks' blocks in the order of ranks, nothing elsewhere.
   template <LastingElements R>
   Of<List<R>> gatherv(R&& in, Rank root = 0, const Options& options = {}) {
-    return Style::call([&] { return std::move(gathered(in, root, options).elements); });
+    return of_several([&] { return std::move(gathered(in, root, options).elements); });
   }
   /// As above, and how many elements each rank gave. @param in own block, of any size. @param root
   /// a rank. @param options see Options. @return the blocks at the root, nothing elsewhere.
   template <LastingElements R>
   Of<Gathered<ElementOf<R>>> gatherv(R&& in, WithCounts, Rank root = 0,
                                      const Options& options = {}) {
-    return Style::call([&] { return gathered(in, root, options); });
+    return of_several([&] { return gathered(in, root, options); });
   }
   /// @param value own element. @param options see Options. @return all ranks' elements.
   template <Element T>
@@ -205,14 +206,14 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   /// the order of ranks.
   template <LastingElements R>
   [[nodiscard]] Of<List<R>> all_gatherv(R&& in, const Options& options = {}) {
-    return Style::call([&] { return std::move(all_gathered(in, options).elements); });
+    return of_several([&] { return std::move(all_gathered(in, options).elements); });
   }
   /// As above, and how many elements each rank gave. @param in own block, of any size.
   /// @param options see Options. @return the blocks.
   template <LastingElements R>
   [[nodiscard]] Of<Gathered<ElementOf<R>>> all_gatherv(R&& in, WithCounts,
                                                        const Options& options = {}) {
-    return Style::call([&] { return all_gathered(in, options); });
+    return of_several([&] { return all_gathered(in, options); });
   }
   /// @param in all blocks, equal in size, in the order of ranks. @param op the operator.
   /// @param options see Options. @return own block of the reduction.
@@ -239,14 +240,14 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   /// @param options see Options. @return one block from every rank, in the order of ranks.
   template <LastingElements R>
   [[nodiscard]] Of<List<R>> all_to_allv(R&& in, Counts counts, const Options& options = {}) {
-    return Style::call([&] { return std::move(exchanged(in, counts, options).elements); });
+    return of_several([&] { return std::move(exchanged(in, counts, options).elements); });
   }
   /// As above, and how many elements each rank gave. @param in one block for every rank.
   /// @param counts the elements of each. @param options see Options. @return the blocks.
   template <LastingElements R>
   [[nodiscard]] Of<Gathered<ElementOf<R>>> all_to_allv(R&& in, Counts counts, WithCounts,
                                                        const Options& options = {}) {
-    return Style::call([&] { return exchanged(in, counts, options); });
+    return of_several([&] { return exchanged(in, counts, options); });
   }
   /// @param value own element. @param op any operator but average. @param options see Options.
   /// @return the reduction of the elements of all ranks up to the own one.
@@ -276,7 +277,7 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   /// they have another type.
   template <Element T>
   [[nodiscard]] Of<std::vector<T>> recv(Rank from, int tag = 0, const Options& options = {}) {
-    return Style::call([&] {
+    return of_several([&] {
       const Arrival arrival = world().probe(from, tag, options);
       std::vector<T> out(arrival.count<T>());
       run(call::recv(out, arrival.from, tag), options);
@@ -304,6 +305,10 @@ class Values : public Collectives<Self, typename Style::Outcome> {
       function(result);
       return result;
     });
+  }
+  template <class Function>
+  [[nodiscard]] auto of_several(Function function) {
+    return Style::call([&] { return run_as_one(world(), function); });
   }
   template <class R>
   [[nodiscard]] Gathered<ElementOf<R>> gathered(R& in, Rank root, const Options& options) {

@@ -277,6 +277,26 @@ TEST(TwoThreads, DoNotComeBetweenTheStepsOfAnObject) {
   for (const std::string& problem : problems) EXPECT_EQ(problem, "");
 }
 
+// So do calls that first find out how much there is.
+TEST(TwoThreads, DoNotComeBetweenTheCallsOfOne) {
+  Pair pair;
+  std::array<std::atomic<int>, 2> tickets{300, 300};
+  std::array<std::string, 4> problems;
+  const auto gather = [&](Rank rank) {
+    const std::vector<int> own(3, rank);
+    const std::vector<int> all = pair[rank].all_gatherv(own);
+    expect(all == std::vector<int>{0, 0, 0, 1, 1, 1}, "other elements");
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t index = 0; index < problems.size(); ++index)
+    threads.emplace_back([&, index] {
+      while (problems[index].empty() && tickets[index % 2]-- > 0)
+        problems[index] = insist([&] { gather(static_cast<Rank>(index % 2)); });
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& problem : problems) EXPECT_EQ(problem, "");
+}
+
 TEST(TwoThreads, DoNotComeBetweenTheCallsOfABatch) {
   Pair pair;
   Vector x{1}, y{10}, theirs{2};

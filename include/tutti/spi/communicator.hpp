@@ -9,6 +9,7 @@
 #include <tutti/export.hpp>
 #include <tutti/spi/group.hpp>
 #include <tutti/spi/memory.hpp>
+#include <tutti/spi/sole_caller.hpp>
 #include <tutti/spi/streams.hpp>
 #include <tutti/spi/transport.hpp>
 

@@ -24,13 +24,14 @@ class TUTTI_API ForkGuard {
   [[nodiscard]] bool is_forked() const noexcept {
     return page_->load(std::memory_order_relaxed) == 0;
   }
-  /// Throws Error{invalid_argument} in a child.
-  void check() const {
-    if (is_forked()) refuse();
+  /// Throws Error{invalid_argument} in a child. @param object that belongs to the process, for the
+  /// text.
+  void check(const char* object = "a communicator") const {
+    if (is_forked()) refuse(object);
   }
 
  private:
-  [[noreturn]] static void refuse();
+  [[noreturn]] static void refuse(const char* object);
 
   std::atomic<std::uint32_t>* page_;
 };

@@ -1,5 +1,5 @@
 /// @file
-/// Which thread is in a communicator.
+/// The guard of objects that serve one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -10,14 +10,29 @@ namespace tutti::inline v0::detail {
 /// Its address is another one in each thread.
 inline constinit thread_local std::uint32_t thread_mark = 0;
 
-/// A communicator serves one thread at a time, and no call within another one. A thread enters for
-/// each call, and may keep others out between calls too. That costs an exchange of a word which
-/// nobody else writes: some 2 ns.
+/// Objects that have an Occupancy, such as a communicator, serve one thread at a time, and no call
+/// within another one. A thread enters for each call, and may keep others out between calls too.
+/// That costs an exchange of a word which nobody else writes: some 2 ns.
 class Occupancy {
  public:
-  /// Throws Error{invalid_argument} where another thread is in, or this one.
-  void enter() {
-    if (!try_enter()) refuse();
+  /// What errors say of an object.
+  struct Words {
+    const char* object = "";     ///< Such as "the communicator".
+    const char* callbacks = "";  ///< From which it is not called, such as "an operator or a Codec".
+    const char* instead = "";    ///< What to do there; empty: nothing.
+    const char* otherwise = "";  ///< What several threads may do instead; empty: nothing.
+  };
+
+  Occupancy() noexcept = default;
+  /// Of a copy of the object, in which no thread is.
+  Occupancy(const Occupancy& /*other*/) noexcept {}
+  /// The object is assigned to; this changes nothing. @return this.
+  Occupancy& operator=(const Occupancy& /*other*/) noexcept { return *this; }
+  ~Occupancy() = default;
+
+  /// Throws Error{invalid_argument} where another thread is in, or this one. @param words of it.
+  void enter(const Words& words) {
+    if (!try_enter()) refuse(words);
   }
   /// @return whether this thread entered.
   [[nodiscard]] bool try_enter() noexcept {
@@ -40,8 +55,12 @@ class Occupancy {
     const std::uintptr_t word = word_.load(std::memory_order_relaxed);
     return (word & kProgress) != 0 && (word & ~kProgress) != this_thread();
   }
-  /// Throws Error{invalid_argument} that says who is in.
-  [[noreturn]] void refuse() const;
+  /// @return whether this thread is in a call.
+  [[nodiscard]] bool is_in() const noexcept {
+    return (word_.load(std::memory_order_relaxed) & ~kProgress) == this_thread();
+  }
+  /// Throws Error{invalid_argument} that says who is in. @param words of the object.
+  [[noreturn]] void refuse(const Words& words) const;
   /// As enter, but waits until another thread has left. @param is_forked whether this process is a
   /// child, to which a thread that was in did not come along, and never leaves. @return whether
   /// this one entered: it does not where it is in already, nor where it would wait in vain.
@@ -64,6 +83,22 @@ class Occupancy {
 
   std::atomic<std::uintptr_t> word_{0};  // the thread that is in, or, with kKept, that may enter
   std::uint32_t keepers_ = 0;
+};
+
+/// A call of this thread in an object that has an Occupancy.
+class Occupied {
+ public:
+  /// Throws Error{invalid_argument} where another thread is in, or this one. @param occupancy of
+  /// the object, which lives longer. @param words of it.
+  Occupied(Occupancy& occupancy, const Occupancy::Words& words) : occupancy_{occupancy} {
+    occupancy_.enter(words);
+  }
+  Occupied(const Occupied&) = delete;
+  Occupied& operator=(const Occupied&) = delete;
+  ~Occupied() { occupancy_.leave(); }
+
+ private:
+  Occupancy& occupancy_;
 };
 
 }  // namespace tutti::inline v0::detail
