@@ -97,20 +97,8 @@ void spread(Communicator& world, CheckpointFile* file, std::span<std::byte> byte
   world.broadcast(bytes, 0, options);
 }
 
-}  // namespace
-
-void save_checkpoint(Communicator& world, const std::filesystem::path& path,
-                     std::span<const Parameter> arrays, std::span<const std::byte> extra,
-                     const Options& options) {
-  Result<void> outcome;
-  if (world.rank() == 0)
-    outcome = detail::attempt([&] { replace_checkpoint(path, arrays, extra); });
-  detail::agree(world, outcome, options.timeout);
-}
-
-std::vector<std::byte> load_checkpoint(Communicator& world, const std::filesystem::path& path,
-                                       std::span<const Parameter> arrays, const Options& options) {
-  const Options own{.timeout = options.timeout};
+std::vector<std::byte> load_arrays(Communicator& world, const std::filesystem::path& path,
+                                   std::span<const Parameter> arrays, const Options& own) {
   std::unique_ptr<CheckpointFile> file;  // on rank 0
   CheckpointHeader header;
   Result<void> outcome = detail::attempt([&] {
@@ -134,6 +122,25 @@ std::vector<std::byte> load_checkpoint(Communicator& world, const std::filesyste
   if (file && outcome) outcome = detail::attempt([&] { file->check_again(); });
   detail::agree(world, outcome, own.timeout);
   return extra;
+}
+
+}  // namespace
+
+void save_checkpoint(Communicator& world, const std::filesystem::path& path,
+                     std::span<const Parameter> arrays, std::span<const std::byte> extra,
+                     const Options& options) {
+  run_as_one(world, [&] {
+    Result<void> outcome;
+    if (world.rank() == 0)
+      outcome = detail::attempt([&] { replace_checkpoint(path, arrays, extra); });
+    detail::agree(world, outcome, options.timeout);
+  });
+}
+
+std::vector<std::byte> load_checkpoint(Communicator& world, const std::filesystem::path& path,
+                                       std::span<const Parameter> arrays, const Options& options) {
+  return run_as_one(world,
+                    [&] { return load_arrays(world, path, arrays, {.timeout = options.timeout}); });
 }
 
 }  // namespace tutti::inline v0

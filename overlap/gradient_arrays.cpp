@@ -42,38 +42,47 @@ std::optional<std::string> GradientSync::State::difference_in(Communicator& rank
 }
 
 void GradientSync::broadcast_state(std::span<const Parameter> arrays, Rank root) {
-  state_->check_arrays(arrays);
-  state_->broadcast_arrays(arrays, root);
+  const State::Call state{state_};
+  state->run_between_steps("broadcast_state", [&] {
+    state->check_arrays(arrays);
+    state->broadcast_arrays(arrays, root);
+  });
 }
 
 void GradientSync::average_buffers(std::span<const Parameter> arrays) {
-  state_->check_arrays(arrays);
-  batch([&] {
-    for (const Parameter& array : arrays)
-      state_->groups_[array.group].run({.collective = Collective::all_reduce,
-                                        .in = array.data,
-                                        .out = array.data,
-                                        .in_count = array.count,
-                                        .out_count = array.count,
-                                        .type = array.type,
-                                        .element_bytes = size_of(array.type),
-                                        .op = &average},
-                                       {.stream = state_->options_.stream});
+  const State::Call state{state_};
+  state->run_between_steps("average_buffers", [&] {
+    state->check_arrays(arrays);
+    batch([&] {
+      for (const Parameter& array : arrays)
+        state->groups_[array.group].run({.collective = Collective::all_reduce,
+                                         .in = array.data,
+                                         .out = array.data,
+                                         .in_count = array.count,
+                                         .out_count = array.count,
+                                         .type = array.type,
+                                         .element_bytes = size_of(array.type),
+                                         .op = &average},
+                                        {.stream = state->options_.stream});
+    });
   });
 }
 
 void GradientSync::verify_state(std::span<const Parameter> arrays) {
-  state_->check_arrays(arrays);
-  std::string problem;
-  for (const Parameter& array : arrays)
-    if (problem.empty())
-      if (const auto text =
-              state_->difference_in(state_->groups_[array.group], detail::bytes_of(array)))
-        problem = "'" + array.name + "' differs: " + *text;
-  // Ranks of other groups have not seen it.
-  for (const std::string& text :
-       detail::texts_of(state_->groups_[0], problem, state_->options_.timeout))
-    if (!text.empty()) throw Error{ErrorCode::invalid_argument, "GradientSync: " + text};
+  const State::Call state{state_};
+  state->run_between_steps("verify_state", [&] {
+    state->check_arrays(arrays);
+    std::string problem;
+    for (const Parameter& array : arrays)
+      if (problem.empty())
+        if (const auto text =
+                state->difference_in(state->groups_[array.group], detail::bytes_of(array)))
+          problem = "'" + array.name + "' differs: " + *text;
+    // Ranks of other groups have not seen it.
+    for (const std::string& text :
+         detail::texts_of(state->groups_[0], problem, state->options_.timeout))
+      if (!text.empty()) throw Error{ErrorCode::invalid_argument, "GradientSync: " + text};
+  });
 }
 
 }  // namespace tutti::inline v0

@@ -35,10 +35,12 @@ void GradientSync::State::end_step() {
   Communicator& world = groups_[0];
   Ending ending{static_cast<std::size_t>(world.size()), is_detecting() ? parameters_.size() : 0};
   report_ = next_report_;
+  prepare_reports();
   check_stream();
   agree_on_cut();
   read_findings();
   if (is_clipping()) clip();
+  check_callbacks();
   if (is_every(options_.verify_every) && !is_cut_short_) {
     verify_gradients();
     for (const Parameter& array : options_.state)
@@ -72,12 +74,27 @@ void GradientSync::State::end_step() {
         "not for a GradientSync that has one of them on any rank");
   const bool is_void_everywhere = is_other_step || is_seen_too_early;
   step_error_ = agreed_problem(is_void_everywhere ? size : ending.problems(), ending.not_finite());
-  if (ending.cut_short() > 0)
-    throw Error{step_error_.value()};  // ranks wait on their GPUs for each other
+  if (ending.cut_short() > 0) {  // ranks wait on their GPUs for each other
+    abort_streams(*step_error_);
+    return fail(*step_error_);
+  }
   report_step(ending);
   if (is_every(options_.resync_every) && report_.active == world.size())
     broadcast_arrays(options_.state, 0);
   if (streams_) streams_->hold_program();
+}
+
+/// What needs memory comes before ranks agree on how the step went.
+void GradientSync::State::prepare_reports() {
+  bucket_reports_.resize(flights_.size());
+  is_recording_ = false;
+  if (options_.record == 0) return;
+  detail::StepTimes step;
+  step.ready.resize(parameters_.size());
+  step.buckets.resize(flights_.size());
+  recorded_.push_back(std::move(step));
+  if (recorded_.size() > options_.record) recorded_.pop_front();
+  is_recording_ = true;
 }
 
 /// Before the host waits for a GPU, which would wait for what another rank has not enqueued.
@@ -144,7 +161,6 @@ void GradientSync::State::report_step(Ending& ending) {
       std::chrono::duration_cast<Duration>(std::chrono::duration<double>{*most - *least});
   report_.computing = wait_began_ - step_began_;
   report_.exposed = Clock::now() - wait_began_;
-  bucket_reports_.resize(flights_.size());
   for (std::size_t i = 0; i < flights_.size(); ++i)
     bucket_reports_[i] = {.begun = flights_[i].times.begun - step_began_,
                           .ended = flights_[i].times.ended - step_began_,

@@ -6,13 +6,20 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <tutti/gradient_sync.hpp>
+#include <tutti/spi/fork_guard.hpp>
+#include <tutti/spi/occupancy.hpp>
+#include <tutti/spi/sole_caller.hpp>
 
 #include "bucket_reduction.hpp"
 #include "gradient_plan.hpp"
@@ -47,10 +54,18 @@ struct StepTimes {
 /// own fills buckets, reduces them, and ends the step. In between they share atomic words only.
 class GradientSync::State {
  public:
+  /// A call of the program's: of one thread at a time, in the process that made the GradientSync,
+  /// and by none of its callbacks.
+  class Call;
+
+  /// Collective. See GradientSync. @return it, whose thread runs until end.
+  [[nodiscard]] static std::shared_ptr<State> make(Communicator& world,
+                                                   std::span<const Parameter> parameters,
+                                                   const GradientOptions& options);
   State(Communicator& world, std::span<const Parameter> parameters, const GradientOptions& options);
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  ~State();
+  ~State() = default;
 
  private:
   friend class GradientSync;
@@ -77,11 +92,19 @@ class GradientSync::State {
   /// What ranks tell each other at the end of a step, as sums.
   struct Ending;
 
-  // By the program's thread: gradient_sync.cpp, gradient_arrays.cpp.
+  // By the program's thread: gradient_sync.cpp, gradient_calls.cpp, gradient_arrays.cpp.
+  [[nodiscard]] static const std::shared_ptr<State>& checked(const std::shared_ptr<State>& state);
+  void check_between_steps(const char* call) const;
+  void run_between_steps(const char* call, const std::function<void()>& collectives);
+  void agree_on(const std::function<void()>& part);
+  void end() noexcept;
+  static void end(std::shared_ptr<State> state) noexcept;
+  [[nodiscard]] bool is_own_thread() const noexcept { return own_of_thread == this; }
   void check_arrays(std::span<const Parameter> arrays);
   void ready(std::size_t parameter) noexcept;
   const StepReport& wait(bool is_active);
   void synchronize(Duration timeout);
+  void begin(Communicator& world, const std::shared_ptr<State>& self);
   void connect(Communicator& world);
   [[nodiscard]] bool is_ours(const detail::Bucket& bucket) const noexcept {
     return options_.storage != GradientStorage::flat && !bucket.is_in_place;
@@ -96,18 +119,33 @@ class GradientSync::State {
   [[nodiscard]] std::vector<ParameterShard> parts_of(std::size_t bucket, const detail::Block& block,
                                                      std::byte* own) const;
   void make_reductions();
+  void prepare_next(bool is_good);
   void rebuild();
   void reset() noexcept;
-  void check_join();
-  void finish_missing(bool is_active);
+  void check_join() noexcept;
+  void finish_missing(bool is_active) noexcept;
   void broadcast_arrays(std::span<const Parameter> arrays, Rank root);
-  void record_step();
+  void record_step() noexcept;
   void check_failure() const;
   void fail(const Error& cause) noexcept {
     failure_ = cause;
     has_failed_.store(true, std::memory_order_release);
   }
-  void note(std::string problem) noexcept;
+  void end_as_caught() noexcept;
+  /// Something is wrong with this step, which is void then. @param words makes the text.
+  template <class Words>
+  requires std::is_invocable_v<Words>
+  void note(Words words) noexcept {
+    const std::lock_guard lock{mutex_};
+    if (problem_.empty()) try {
+        problem_ = words();
+      } catch (...) {
+        problem_ = "out of memory";  // which is short enough to need none
+      }
+  }
+  void note(std::string problem) noexcept {
+    note([&] { return std::move(problem); });
+  }
   void note_unmarked(const Error& cause) noexcept;
   [[nodiscard]] std::string problem() {
     const std::lock_guard lock{mutex_};
@@ -121,6 +159,7 @@ class GradientSync::State {
   // By the own thread, while gradients are reduced: gradient_step.cpp.
   void run() noexcept;
   [[nodiscard]] bool reduce_all(std::uint32_t step);
+  void check_callbacks() const;
   [[nodiscard]] bool advance(Reached& reached);
   void sequence();
   void negotiate();
@@ -155,6 +194,7 @@ class GradientSync::State {
 
   // By the own thread, at the end of a step: gradient_ending.cpp.
   void end_step();
+  void prepare_reports();
   void check_stream() noexcept;
   void agree_on_cut();
   void read_findings();
@@ -187,6 +227,9 @@ class GradientSync::State {
     return options_.order == GradientOrder::negotiated;
   }
 
+  /// In the own thread of one it is that one.
+  static inline thread_local const State* own_of_thread = nullptr;
+
   std::vector<Parameter> parameters_;
   GradientOptions options_;
   std::vector<Communicator> groups_{};     // copies of the program's; the first has all ranks
@@ -194,6 +237,8 @@ class GradientSync::State {
   std::optional<Communicator> control_{};  // for GradientOrder::negotiated
   std::unique_ptr<detail::GradientStreams> streams_{};  // or null
   const Operator operator_;
+  const ForkGuard guard_{};
+  detail::Occupancy occupancy_{};
   detail::GradientPlan plan_{};
   bool is_observing_ = false;
   std::vector<Buffer<std::byte>> buffers_{};  // by bucket, where they are ours
@@ -210,6 +255,7 @@ class GradientSync::State {
   std::atomic<std::uint32_t> ended_{0};   // steps whose result is there
   std::atomic<std::uint32_t> is_over_{0};
   bool is_active_ = true;
+  bool is_destroyed_ = false;  // by a callback, so by the own thread
 
   std::mutex mutex_{};  // of the next
   std::string problem_{};
@@ -233,9 +279,22 @@ class GradientSync::State {
   std::vector<BucketReport> bucket_reports_{};
   std::vector<std::atomic<Clock::rep>> ready_times_;  // by parameter, where steps are recorded
   std::deque<detail::StepTimes> recorded_{};
+  bool is_recording_ = false;  // whether the last of them is this step's
   Clock::time_point step_began_ = Clock::now();
   Clock::time_point wait_began_{};
   std::thread thread_{};
+};
+
+class GradientSync::State::Call {
+ public:
+  /// Throws Error{invalid_argument} where this is no such call. @param state what is called, which
+  /// lives at least as long.
+  explicit Call(const std::shared_ptr<State>& state);
+  [[nodiscard]] State* operator->() const noexcept { return state_.get(); }
+
+ private:
+  std::shared_ptr<State> state_;
+  detail::Occupied occupied_;
 };
 
 }  // namespace tutti::inline v0

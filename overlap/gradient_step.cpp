@@ -42,23 +42,35 @@ bool GradientSync::State::await(Condition condition) noexcept {
 }
 
 void GradientSync::State::run() noexcept {
-  for (std::uint32_t step = 1; await([&] { return begun_ >= step; }); ++step) {
-    bool is_reduced = true;
-    const Result<void> outcome = detail::attempt([&] {
+  own_of_thread = this;
+  for (std::uint32_t step = 1; !has_failed_ && await([&] { return begun_ >= step; }); ++step) {
+    try {
       if (streams_ && step == 1) streams_->adopt_thread();  // for functions of the program's
-      is_reduced = reduce_all(step);
-      if (is_reduced) end_step();
-    });
-    if (!outcome) abort_streams(outcome.error());
-    else if (!is_reduced && !sequence_.empty())
-      abort_streams(Error{ErrorCode::aborted, "the GradientSync ended in the midst of a step"});
-    if (!is_reduced) return;
-    if (!outcome) fail(outcome.error());
-    if (has_failed_ && !await([&] { return asked_ >= step; })) return;
+      if (!reduce_all(step)) break;
+      end_step();
+    } catch (...) {
+      end_as_caught();
+    }
+    if (has_failed_ && !await([&] { return asked_ >= step; })) break;
     ended_.fetch_add(1, std::memory_order_release);
     ended_.notify_all();
-    if (has_failed_) return;
   }
+  if (!has_failed_) {
+    const Error cause{ErrorCode::aborted, "the GradientSync was destroyed within a step"};
+    if (!sequence_.empty()) abort_streams(cause);
+    fail(cause);
+  }
+  ended_.fetch_add(1, std::memory_order_release);  // for a call that still waits
+  ended_.notify_all();
+}
+
+/// Throws where one of them has destroyed the GradientSync.
+void GradientSync::State::check_callbacks() const {
+  if (!is_destroyed_) return;
+  const Rank rank = groups_[0].rank();
+  throw Error{ErrorCode::aborted,
+              "on_bucket or on_shard destroyed the GradientSync on rank " + std::to_string(rank),
+              rank};
 }
 
 /// @return whether all buckets were reduced, and wait was called.
@@ -73,6 +85,7 @@ bool GradientSync::State::reduce_all(std::uint32_t step) {
     // Where all wait for the last bucket, first collectives are a flight of their own.
     const std::size_t first = is_holding() ? reached.seen : reached.ended;
     if (advance(reached)) {
+      check_callbacks();
       moved = Clock::now();
     } else if (is_holding() && reached.seen == plan_.buckets.size()) {
       if (!await([&] { return asked_ >= step; })) return false;
@@ -82,8 +95,7 @@ bool GradientSync::State::reduce_all(std::uint32_t step) {
       if (!await([this] { return !is_waiting_for_gradients(); })) return false;
       moved = Clock::now();
     } else {
-      if (is_over_.load(std::memory_order_acquire) != 0)
-        throw Error{ErrorCode::aborted, "the GradientSync ended in the midst of a step"};
+      if (is_over_.load(std::memory_order_acquire) != 0) return false;
       // While the program computes, the progress thread goes on with what is under way. When the
       // program waits, the processor is free.
       const bool is_reducing = first < reached.begun;
@@ -230,7 +242,7 @@ bool GradientSync::State::guarded(const char* name, Function function) noexcept 
     function();
     return true;
   } catch (...) {
-    note(std::string{name} + " threw: " + detail::text_of_caught());
+    note([&] { return std::string{name} + " threw: " + detail::text_of_caught(); });
     return false;
   }
 }

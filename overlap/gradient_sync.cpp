@@ -43,6 +43,28 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
       operator_{options.average ? average : sum}, missing_(0), arrivals_(parameters.size()),
       is_used_(parameters.size(), 1), ready_times_(parameters.size()) {
   groups_.push_back(copy_of(world, kKey));
+}
+
+std::shared_ptr<GradientSync::State> GradientSync::State::make(
+    Communicator& world, std::span<const Parameter> parameters, const GradientOptions& options) {
+  const SoleCaller sole{world};
+  std::shared_ptr<State> state;
+  run_as_one(world, [&] {
+    const Result<void> outcome =
+        detail::attempt([&] { state = std::make_shared<State>(world, parameters, options); });
+    detail::agree(world, outcome, options.timeout);
+  });
+  try {
+    run_as_one(state->groups_[0], [&] { state->begin(world, state); });
+  } catch (...) {
+    state->end();
+    throw;
+  }
+  return state;
+}
+
+/// What takes all ranks. @param self is this, for the own thread.
+void GradientSync::State::begin(Communicator& world, const std::shared_ptr<State>& self) {
   detail::compare(groups_[0], [&] {
     detail::check_parameters(parameters_, options_);
     check_algorithm(world, options_.algorithm, options_.stream.is_some());
@@ -50,12 +72,15 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
     return detail::describe(parameters_, options_);
   });
   options_.order = detail::order_of(options_);
-  connect(world);
-  std::vector<std::size_t> order = options_.known_order;
-  is_observing_ = options_.order == GradientOrder::observed && order.empty();
-  for (std::size_t i = parameters_.size(); order.size() < parameters_.size();) order.push_back(--i);
-  adopt(order);
-  thread_ = start_service_thread("tutti-gradients", [this] { run(); });
+  agree_on([&] {
+    connect(world);
+    std::vector<std::size_t> order = options_.known_order;
+    is_observing_ = options_.order == GradientOrder::observed && order.empty();
+    for (std::size_t i = parameters_.size(); order.size() < parameters_.size();)
+      order.push_back(--i);
+    adopt(order);
+    thread_ = start_service_thread("tutti-gradients", [self] { self->run(); });
+  });
 }
 
 /// Makes the other communicators, which takes all ranks. Only those of groups have the GPU, and all
@@ -73,12 +98,6 @@ void GradientSync::State::connect(Communicator& world) {
     attach_streams(groups_[i], streams_of(given)->divide(groups_[i]));
   }
   streams_ = std::make_unique<detail::GradientStreams>(groups_, options_.stream);
-}
-
-GradientSync::State::~State() {
-  is_over_.store(1, std::memory_order_release);
-  wake();
-  thread_.join();
 }
 
 void GradientSync::State::adopt(std::span<const std::size_t> order) {
@@ -207,35 +226,33 @@ void GradientSync::State::reset() noexcept {
 /// The order in which gradients became ready on rank 0 is that of all ranks from now on.
 void GradientSync::State::rebuild() {
   is_observing_ = false;
-  std::vector<std::size_t> order(parameters_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) { return arrivals_[i].load(); });
+  std::vector<std::size_t> order;
+  agree_on([&] {
+    order.resize(parameters_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return arrivals_[i].load(); });
+  });
   groups_[0].broadcast(order, 0, call_options());
-  adopt(order);
-}
-
-void GradientSync::State::check_failure() const {
-  if (has_failed_.load(std::memory_order_acquire)) throw Error{*failure_};
-}
-
-void GradientSync::State::note(std::string problem) noexcept {
-  const std::lock_guard lock{mutex_};
-  if (problem_.empty()) problem_ = std::move(problem);
+  agree_on([&] { adopt(order); });
 }
 
 /// The step must then be cut short.
 void GradientSync::State::note_unmarked(const Error& cause) noexcept {
-  note(std::string{"the stream cannot be followed, which ends GradientSync: "} + cause.what());
+  note([&] {
+    return std::string{"the stream cannot be followed, which ends GradientSync: "} + cause.what();
+  });
 }
 
 void GradientSync::State::ready(std::size_t parameter) noexcept {
   if (parameter >= parameters_.size())
-    return note("there is no parameter " + std::to_string(parameter));
+    return note([&] { return "there is no parameter " + std::to_string(parameter); });
   const std::uint32_t number =
       is_observing_ ? arrived_.fetch_add(1, std::memory_order_relaxed) + 1 : 1;
   if (arrivals_[parameter].exchange(number, std::memory_order_relaxed) != 0)
-    return note("parameter " + std::to_string(parameter) + " '" + parameters_[parameter].name +
-                "' was ready twice");
+    return note([&] {
+      return "parameter " + std::to_string(parameter) + " '" + parameters_[parameter].name +
+             "' was ready twice";
+    });
   if (options_.record > 0)
     ready_times_[parameter].store(Clock::now().time_since_epoch().count(),
                                   std::memory_order_relaxed);
@@ -254,22 +271,26 @@ void GradientSync::State::count_down(std::size_t bucket) noexcept {
 }
 
 /// Else the sum would have a gradient of a rank that does not count for the mean.
-void GradientSync::State::check_join() {
+void GradientSync::State::check_join() noexcept {
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     if (arrivals_[i].load() != 0)
-      return note("parameter " + std::to_string(i) + " '" + parameters_[i].name +
-                  "' was ready when join was called, which takes part with zeros; call wait for "
-                  "the step whose gradients are ready, then join");
+      return note([&] {
+        return "parameter " + std::to_string(i) + " '" + parameters_[i].name +
+               "' was ready when join was called, which takes part with zeros; call wait for the "
+               "step whose gradients are ready, then join";
+      });
 }
 
-void GradientSync::State::finish_missing(bool is_active) {
+void GradientSync::State::finish_missing(bool is_active) noexcept {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     std::uint32_t none = 0;  // in an observed order the others follow, from last to first
     if (!arrivals_[i].compare_exchange_strong(none, ~static_cast<std::uint32_t>(i))) continue;
     is_used_[i] = 0;
     if (is_active && options_.unused == UnusedGradients::error)
-      note("parameter " + std::to_string(i) + " '" + parameters_[i].name +
-           "' was not ready when wait was called; UnusedGradients says what else it may be");
+      note([&] {
+        return "parameter " + std::to_string(i) + " '" + parameters_[i].name +
+               "' was not ready when wait was called; UnusedGradients says what else it may be";
+      });
     count_down(plan_.places[i].bucket);
   }
 }
@@ -279,7 +300,10 @@ const StepReport& GradientSync::State::wait(bool is_active) {
   wait_began_ = Clock::now();
   is_active_ = is_active;
   if (!is_active && (options_.groups.size() > 0 || !options_.state.empty()))
-    note("join is not for a GradientSync that has groups or state, which joined ranks do not keep");
+    note([] {
+      return "join is not for a GradientSync that has groups or state, which joined ranks do not "
+             "keep";
+    });
   if (!is_active) check_join();
   finish_missing(is_active);
   const std::uint32_t before = ended_.load(std::memory_order_acquire);
@@ -289,21 +313,27 @@ const StepReport& GradientSync::State::wait(bool is_active) {
   check_failure();
   record_step();
   const std::optional<Error> error = std::exchange(step_error_, std::nullopt);
-  try {
-    const bool is_first_compressed =
-        report_.step == static_cast<std::uint64_t>(options_.compression_after);
-    if (is_first_compressed && !options_.compression.empty()) make_reductions();
-    if (is_observing_ && !error) rebuild();
-    else reset();
-  } catch (const Error& failure) {
-    fail(failure);
-    throw;
-  }
+  prepare_next(!error);
   step_began_ = Clock::now();
   begun_.fetch_add(1, std::memory_order_release);
   wake();
   if (error) throw Error{*error};
   return report_;
+}
+
+/// What one rank meets here is agreed too: the others have taken the step.
+void GradientSync::State::prepare_next(bool is_good) {
+  try {
+    const bool is_first_compressed =
+        report_.step == static_cast<std::uint64_t>(options_.compression_after);
+    if (is_first_compressed && !options_.compression.empty())
+      agree_on([this] { make_reductions(); });
+    if (is_observing_ && is_good) rebuild();
+    else reset();
+  } catch (...) {
+    end_as_caught();
+    check_failure();
+  }
 }
 
 void GradientSync::State::synchronize(Duration timeout) {
@@ -316,56 +346,6 @@ void GradientSync::State::synchronize(Duration timeout) {
     fail(outcome.error());
   }
   throw Error{outcome.error()};
-}
-
-GradientSync::GradientSync(Communicator& world, std::span<const Parameter> parameters,
-                           const GradientOptions& options)
-    : state_{std::make_unique<State>(world, parameters, options)} {}
-GradientSync::GradientSync(GradientSync&&) noexcept = default;
-GradientSync& GradientSync::operator=(GradientSync&&) noexcept = default;
-GradientSync::~GradientSync() = default;
-
-void* GradientSync::view(std::size_t parameter) const noexcept {
-  const bool are_views = state_->options_.storage == GradientStorage::views;
-  if (!are_views || parameter >= state_->parameters_.size()) return nullptr;
-  return state_->place_of(parameter);
-}
-
-void GradientSync::ready(std::size_t parameter) noexcept {
-  state_->ready(parameter);
-}
-const StepReport& GradientSync::wait() {
-  return state_->wait(true);
-}
-void GradientSync::synchronize(Duration timeout) {
-  state_->synchronize(timeout);
-}
-std::uint64_t GradientSync::join() {
-  for (std::uint64_t steps = 0;; ++steps)
-    if (state_->wait(false).active == 0) return steps;
-}
-const StepReport& GradientSync::last_step() const noexcept {
-  return state_->report_;
-}
-const std::vector<BucketReport>& GradientSync::last_buckets() const noexcept {
-  return state_->bucket_reports_;
-}
-std::vector<std::vector<std::size_t>> GradientSync::buckets() const {
-  std::vector<std::vector<std::size_t>> all;
-  for (const detail::Bucket& bucket : state_->plan_.buckets) all.push_back(bucket.parameters);
-  return all;
-}
-std::uint64_t GradientSync::plan_hash() const noexcept {
-  return state_->plan_.hash;
-}
-std::vector<std::size_t> GradientSync::order() const {
-  return state_->plan_.order;
-}
-std::vector<std::vector<ParameterShard>> GradientSync::shards() const {
-  std::vector<std::vector<ParameterShard>> all;
-  for (std::size_t i = 0; i < state_->plan_.buckets.size(); ++i)
-    all.push_back(state_->parts_of(i, state_->context_of(i).own_block(), nullptr));
-  return all;
 }
 
 }  // namespace tutti::inline v0

@@ -148,30 +148,33 @@ void write_trace_file(const std::string& path, std::span<const std::string> even
 
 }  // namespace
 
-void GradientSync::State::record_step() {
-  if (options_.record == 0) return;
-  detail::StepTimes step{
-      .step = report_.step, .began = step_began_, .waited = wait_began_, .ended = Clock::now()};
-  for (auto& time : ready_times_) step.ready.emplace_back(Clock::duration{time.exchange(0)});
-  for (const Flight& flight : flights_) step.buckets.push_back(flight.times);
-  recorded_.push_back(std::move(step));
-  if (recorded_.size() > options_.record) recorded_.pop_front();
+/// In the room that prepare_reports has made.
+void GradientSync::State::record_step() noexcept {
+  if (!is_recording_) return;
+  detail::StepTimes& step = recorded_.back();
+  step.step = report_.step;
+  step.began = step_began_;
+  step.waited = wait_began_;
+  step.ended = Clock::now();
+  for (std::size_t i = 0; i < ready_times_.size(); ++i)
+    step.ready[i] = Clock::time_point{Clock::duration{ready_times_[i].exchange(0)}};
+  for (std::size_t i = 0; i < flights_.size(); ++i) step.buckets[i] = flights_[i].times;
 }
 
 void GradientSync::write_trace(const std::string& path) {
-  state_->check_failure();
-  Communicator& world = state_->groups_[0];
-  const Options options = state_->call_options();
-  const std::deque<detail::StepTimes>& steps = state_->recorded_;
-  Events events{world.rank(), shift_of_clock(world, options)};
-  for (const detail::StepTimes& step : steps)
-    add_step(events, step, state_->parameters_, !state_->seconds_.empty());
-  const std::vector<std::string> all = detail::texts_of(world, events.text(), options.timeout);
-  Result<void> outcome;
-  if (world.rank() == 0)
-    outcome = detail::attempt(
-        [&] { write_trace_file(path, all, replay_of(steps, state_->parameters_)); });
-  detail::agree(world, outcome, options.timeout);
+  const State::Call state{state_};
+  state->run_between_steps("write_trace", [&] {
+    Communicator& world = state->groups_[0];
+    const Options options = state->call_options();
+    const std::deque<detail::StepTimes>& steps = state->recorded_;
+    Events events{world.rank(), shift_of_clock(world, options)};
+    for (const detail::StepTimes& step : steps)
+      add_step(events, step, state->parameters_, !state->seconds_.empty());
+    const std::vector<std::string> all = detail::texts_of(world, events.text(), options.timeout);
+    state->agree_on([&] {
+      if (world.rank() == 0) write_trace_file(path, all, replay_of(steps, state->parameters_));
+    });
+  });
 }
 
 }  // namespace tutti::inline v0

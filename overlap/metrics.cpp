@@ -11,6 +11,12 @@
 namespace tutti::inline v0 {
 namespace {
 
+constexpr detail::Occupancy::Words kMetricWords{
+    .object = "the MetricReducer",
+    .callbacks = "a callback",
+    .instead = "",
+    .otherwise = ", or give each thread one of its own"};
+
 [[noreturn]] void refuse_metric(const std::string& text) {
   throw Error{ErrorCode::invalid_argument, "MetricReducer: " + text};
 }
@@ -102,24 +108,29 @@ Metric& MetricReducer::metric(std::string_view name, MetricKind kind) {
   return found->second;
 }
 
+void MetricReducer::add(std::string_view name, MetricKind kind, double number, std::int64_t count) {
+  const detail::Occupied call{occupancy_, kMetricWords};
+  add_to(name, metric(name, kind), number, count);
+}
+
 void MetricReducer::add_sum(std::string_view name, double value) {
-  add_to(name, metric(name, MetricKind::total), value, 0);
+  add(name, MetricKind::total, value, 0);
 }
 
 void MetricReducer::add_count(std::string_view name, std::int64_t count) {
-  add_to(name, metric(name, MetricKind::count), 0, count);
+  add(name, MetricKind::count, 0, count);
 }
 
 void MetricReducer::add_mean(std::string_view name, double numbers, std::int64_t count) {
-  add_to(name, metric(name, MetricKind::mean), numbers, count);
+  add(name, MetricKind::mean, numbers, count);
 }
 
 void MetricReducer::add_max(std::string_view name, double value) {
-  add_to(name, metric(name, MetricKind::greatest), value, 0);
+  add(name, MetricKind::greatest, value, 0);
 }
 
 void MetricReducer::add_min(std::string_view name, double value) {
-  add_to(name, metric(name, MetricKind::least), value, 0);
+  add(name, MetricKind::least, value, 0);
 }
 
 void MetricReducer::add_confusion(std::string_view name, std::size_t classes,
@@ -134,6 +145,7 @@ void MetricReducer::add_confusion(std::string_view name, std::size_t classes,
       if (number >= classes)
         refuse_metric(where + " of " + std::to_string(classes) + " classes got class " +
                       std::to_string(number));
+  const detail::Occupied call{occupancy_, kMetricWords};
   ConfusionMatrix& matrix = metric(name, MetricKind::confusion).matrix;
   if (matrix.classes == 0 && matrix.counts.empty()) {
     matrix.counts.resize(classes * classes);
@@ -147,8 +159,12 @@ void MetricReducer::add_confusion(std::string_view name, std::size_t classes,
 }
 
 Metrics MetricReducer::reduce(Communicator& world, const Options& options) const {
-  const Options own{.timeout = options.timeout};
-  compare_metrics(world, own_, options.timeout);
+  const detail::Occupied call{occupancy_, kMetricWords};
+  return run_as_one(world, [&] { return reduced(world, {.timeout = options.timeout}); });
+}
+
+Metrics MetricReducer::reduced(Communicator& world, const Options& own) const {
+  compare_metrics(world, own_, own.timeout);
   std::vector<MetricNumbers> numbers;
   std::vector<std::int64_t> counts;  // of matrices
   for (const auto& [name, metric] : own_) {

@@ -4,9 +4,10 @@
 #include "agreement.hpp"
 
 namespace tutti::inline v0 {
+namespace {
 
-void once_per_node(Communicator& world, std::string_view key, const std::function<void()>& function,
-                   const Options& options) {
+void call_once(Communicator& world, std::string_view key, const std::function<void()>& function,
+               const Options& options) {
   const std::vector<std::string> keys = detail::texts_of(world, key, options.timeout);
   for (std::size_t rank = 1; rank < keys.size(); ++rank)
     if (keys[rank] != keys[0])
@@ -15,7 +16,7 @@ void once_per_node(Communicator& world, std::string_view key, const std::functio
                                                    "', rank 0 has '" + keys[0] + "'"};
   Result<void> outcome;
   if (detail::first_rank_of_host(world, options.timeout) == world.rank()) try {
-      function();
+      call_within(world, function);
     } catch (...) {
       outcome = Error{ErrorCode::aborted,
                       "once_per_node '" + std::string{key} + "': the function failed on rank " +
@@ -23,6 +24,13 @@ void once_per_node(Communicator& world, std::string_view key, const std::functio
                       world.rank()};
     }
   detail::agree(world, outcome, options.timeout);
+}
+
+}  // namespace
+
+void once_per_node(Communicator& world, std::string_view key, const std::function<void()>& function,
+                   const Options& options) {
+  run_as_one(world, [&] { call_once(world, key, function, options); });
 }
 
 }  // namespace tutti::inline v0

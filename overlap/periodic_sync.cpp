@@ -1,13 +1,18 @@
 #include <cstring>
 
+#include <tutti/attempt.hpp>
 #include <tutti/periodic_sync.hpp>
 
+#include "agreement.hpp"
 #include "bucket_reduction.hpp"
 #include "bytes.hpp"
 #include "gradient_plan.hpp"
 
 namespace tutti::inline v0 {
 namespace {
+
+constexpr detail::Occupancy::Words kPeriodicSyncWords{
+    .object = "the PeriodicSync", .callbacks = "a callback", .instead = "", .otherwise = ""};
 
 void check_options(const PeriodicOptions& options) {
   const auto expect = [](bool is_good, const std::string& text) {
@@ -62,25 +67,39 @@ void with_arrays(const Parameter& like, Function function, Arrays*... arrays) {
 }  // namespace
 
 PeriodicSync::PeriodicSync(Communicator& world, std::span<const Parameter> weights,
-                           const PeriodicOptions& options)
+                           const PeriodicOptions& options) try
     : weights_{weights.begin(), weights.end()}, options_{agreed_options(world, weights, options)},
       sync_{world, movements_of(weights), options_.exchange} {
   sync_.broadcast_state(weights_);
-  for (const Parameter& weight : weights_) {
-    const std::span<std::byte> bytes = detail::bytes_of(weight);
-    copies_.emplace_back(bytes.begin(), bytes.end());
-    const bool has_momentum = options_.outer && options_.outer->momentum > 0;
-    momentum_.emplace_back(has_momentum ? bytes.size() : 0);
-  }
+  const Result<void> outcome = detail::attempt([this] {
+    for (const Parameter& weight : weights_) {
+      const std::span<std::byte> bytes = detail::bytes_of(weight);
+      copies_.emplace_back(bytes.begin(), bytes.end());
+      const bool has_momentum = options_.outer && options_.outer->momentum > 0;
+      momentum_.emplace_back(has_momentum ? bytes.size() : 0);
+    }
+  });
+  detail::agree(world, outcome, options_.exchange.timeout);
+} catch (const Error&) {
+  throw;
+} catch (...) {
+  throw fail_as_caught(world);
 }
 
 bool PeriodicSync::step() {
+  const detail::Occupied call{occupancy_, kPeriodicSyncWords};
   if (++own_steps_ < options_.period) return false;
-  meet();
+  meet_others();
   return true;
 }
 
 void PeriodicSync::meet() {
+  const detail::Occupied call{occupancy_, kPeriodicSyncWords};
+  meet_others();
+}
+
+void PeriodicSync::meet_others() {
+  sync_.synchronize();  // refuses a forked child, which has no buckets to write to
   own_steps_ = 0;
   for (std::size_t i = weights_.size(); i-- > 0;) {
     with_arrays(
@@ -118,6 +137,7 @@ void PeriodicSync::meet() {
 }
 
 std::vector<Parameter> PeriodicSync::state() {
+  const detail::Occupied call{occupancy_, kPeriodicSyncWords};
   std::vector<Parameter> arrays;
   const auto add = [&](const std::string& head, std::size_t i, std::vector<std::byte>& bytes) {
     arrays.push_back(weights_[i]);

@@ -1,5 +1,8 @@
 // Items that pass through stages, without blocking.
+#include <tutti/attempt.hpp>
 #include <tutti/pipeline.hpp>
+#include <tutti/spi/fork_guard.hpp>
+#include <tutti/spi/occupancy.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -12,6 +15,11 @@ namespace tutti::inline v0::detail {
 namespace {
 
 using PipelineClock = std::chrono::steady_clock;
+
+constexpr Occupancy::Words kPipelineWords{.object = "the Pipeline",
+                                          .callbacks = "a function of a stage or a source",
+                                          .instead = "",
+                                          .otherwise = ""};
 
 /// Items whose times are kept, to suggest a depth.
 constexpr std::size_t kTimedItems = 64;
@@ -48,7 +56,20 @@ std::exception_ptr error_of_stage(const std::string& where, std::uint64_t item) 
 /// done is the number of the item that it is at, or that comes next.
 class PipelineCore::State {
  public:
-  State(std::vector<StageCalls> stages, std::size_t depth) : depth_{depth} {
+  /// A call of the program's, in the process that made the threads.
+  class Call {
+   public:
+    explicit Call(const std::shared_ptr<State>& state)
+        : state_{state}, occupied_{(state->check_process(), state->occupancy_), kPipelineWords} {}
+    [[nodiscard]] State* operator->() const noexcept { return state_.get(); }
+
+   private:
+    std::shared_ptr<State> state_;  // which a function of a stage may drop
+    Occupied occupied_;
+  };
+
+  State(std::vector<StageCalls> stages, std::size_t depth, std::shared_ptr<void> slots)
+      : slots_{std::move(slots)}, depth_{depth} {
     if (stages.empty() || depth == 0)
       throw Error{ErrorCode::invalid_argument, "Pipeline: " + std::to_string(stages.size()) +
                                                    " stages, depth " + std::to_string(depth) +
@@ -58,8 +79,14 @@ class PipelineCore::State {
       LineStage& stage = stages_.emplace_back();
       stage.calls = std::move(calls);
       stage.report.name = stage.calls.name;
-      if (stage.calls.way == StageWay::thread)
-        stage.thread = std::make_unique<StageThread>(stage.calls.start, bell_);
+      if (stage.calls.way != StageWay::thread) continue;
+      if (!guard_) guard_.emplace();
+      stage.thread = std::make_unique<StageThread>(
+          [this, function = stage.calls.start](std::size_t slot, std::uint64_t item) {
+            stage_of_thread = this;
+            function(slot, item);
+          },
+          bell_);
     }
   }
 
@@ -71,6 +98,24 @@ class PipelineCore::State {
     };
     for (finish_all(); std::ranges::any_of(stages_, is_at_work); finish_all()) bell_.wait(nap());
   }
+
+  /// The last handle ends, maybe within a function of a stage.
+  static void end(std::shared_ptr<State> state) noexcept {
+    if (state->guard_ && state->guard_->is_forked()) {  // the threads are the parent's
+      static_cast<void>(new auto(std::move(state)));
+      return;
+    }
+    state->is_destroyed_ = true;
+    state->bell_.ring();
+    if (stage_of_thread != state.get()) return;
+    // This thread cannot wait for its own end. Where there is no other, the state stays.
+    static_cast<void>(attempt([&] {
+      auto* const last = new auto(std::move(state));
+      std::thread{[last] { delete last; }}.detach();
+    }));
+  }
+
+  [[nodiscard]] bool is_called() const noexcept { return occupancy_.is_in(); }
 
   void start(Source source) {
     if (error_) std::rethrow_exception(error_);
@@ -89,8 +134,9 @@ class PipelineCore::State {
   bool poll() {
     const auto begin = PipelineClock::now();
     finish_all();
+    check_destroyed();
     // From the last one on, so that the first one finds the slot that the last one has left.
-    for (std::size_t i = stages_.size(); i-- > 0 && !error_;) begin_next(i);
+    for (std::size_t i = stages_.size(); i-- > 0 && !error_; check_destroyed()) begin_next(i);
     if (is_running_ && (error_ || !has_more_) && !is_busy()) {
       is_running_ = false;
       elapsed_ = PipelineClock::now() - began_;
@@ -132,6 +178,14 @@ class PipelineCore::State {
     StageReport report{};  // whose items are those that it has done
   };
 
+  void check_process() const {
+    if (guard_) guard_->check("a Pipeline whose stages have threads");
+  }
+  void check_destroyed() {
+    if (is_destroyed_ && !error_)
+      error_ = std::make_exception_ptr(
+          Error{ErrorCode::aborted, "Pipeline: it was destroyed within a run"});
+  }
   [[nodiscard]] std::string name_of_stage(std::size_t index) const {
     return "stage '" + stages_[index].calls.name + "'";
   }
@@ -211,6 +265,12 @@ class PipelineCore::State {
     return nap;
   }
 
+  static inline thread_local const State* stage_of_thread = nullptr;
+
+  std::shared_ptr<void> slots_;     // outlive what works on them
+  std::optional<ForkGuard> guard_;  // where there are threads
+  Occupancy occupancy_;
+  std::atomic<bool> is_destroyed_ = false;
   std::size_t depth_;
   StageBell bell_;  // outlives the threads that ring it
   std::vector<LineStage> stages_;
@@ -224,23 +284,38 @@ class PipelineCore::State {
   std::vector<std::vector<Duration>> times_;  // of the last items, each in a row of its own
 };
 
-PipelineCore::PipelineCore(std::vector<StageCalls> stages, std::size_t depth)
-    : state_{std::make_unique<State>(std::move(stages), depth)} {}
-PipelineCore::~PipelineCore() = default;
+PipelineCore::PipelineCore(std::vector<StageCalls> stages, std::size_t depth,
+                           std::shared_ptr<void> slots)
+    : state_{std::make_shared<State>(std::move(stages), depth, std::move(slots))} {}
+PipelineCore::~PipelineCore() {
+  State::end(std::move(state_));
+}
 void PipelineCore::start(Source source) {
-  state_->start(std::move(source));
+  State::Call {
+    state_
+    } -> start(std::move(source));
 }
 bool PipelineCore::poll() {
-  return state_->poll();
+  return State::Call {
+    state_
+    } -> poll();
 }
 void PipelineCore::run() {
-  state_->run();
+  State::Call {
+    state_
+    } -> run();
 }
 PipelineReport PipelineCore::report() const {
-  return state_->report();
+  if (state_->is_called()) return state_->report();
+  return State::Call {
+    state_
+    } -> report();
 }
 std::size_t PipelineCore::suggested_depth() const {
-  return state_->suggested_depth();
+  if (state_->is_called()) return state_->suggested_depth();
+  return State::Call {
+    state_
+    } -> suggested_depth();
 }
 
 }  // namespace tutti::inline v0::detail

@@ -109,7 +109,11 @@ void* map_shared_memory(Rank rank, const SharedDescriptor& memory, std::size_t b
 
 SharedMemory::SharedMemory(Communicator& world, std::size_t count, std::size_t element_bytes,
                            const Options& options) {
-  const Options own{.timeout = options.timeout};
+  run_as_one(world, [&] { make(world, count, element_bytes, {.timeout = options.timeout}); });
+}
+
+void SharedMemory::make(Communicator& world, std::size_t count, std::size_t element_bytes,
+                        const Options& own) {
   const Rank self = world.rank();
   const std::vector<std::string> shapes =
       texts_of(world, words_of_shape(count, element_bytes), own.timeout);

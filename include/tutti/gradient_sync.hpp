@@ -237,7 +237,11 @@ struct BucketReport {
 /// next step may follow. Other Errors leave it failed, as of a Communicator.
 ///
 /// ready may be called from any threads; the others from one at a time, and but for wait not
-/// between the first ready of a step and its wait. Move-only.
+/// between the first ready of a step and its wait. A call of a second thread, one between ready
+/// and wait, one by on_bucket or on_shard, and one in a forked child is Error{invalid_argument},
+/// and disturbs no other call; but view and what tells of the plan and of the last step may be
+/// called by on_bucket and on_shard. Where one of these destroys the GradientSync the step is void.
+/// Move-only.
 class TUTTI_API GradientSync {
  public:
   /// Collective. @param world whose ranks take part; calls of its own are not disturbed.
@@ -250,9 +254,9 @@ class TUTTI_API GradientSync {
   GradientSync(GradientSync&& other) noexcept;
   /// Takes the other over and ends its own. @param other is empty afterwards. @return this.
   GradientSync& operator=(GradientSync&& other) noexcept;
-  /// A step that has begun and was not waited for fails on the other ranks. With
-  /// GradientOptions::stream it waits until what was enqueued is done, for the communicator's
-  /// timeout at most.
+  /// A step that has begun and was not waited for fails on the other ranks. Within on_bucket and
+  /// on_shard it takes effect when these have returned. With GradientOptions::stream it waits until
+  /// what was enqueued is done, for the communicator's timeout at most.
   ~GradientSync();
 
   /// Makes arrays equal, such as parameters before the first step. Collective. With
@@ -319,7 +323,7 @@ class TUTTI_API GradientSync {
 
  private:
   class [[gnu::visibility("hidden")]] State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace tutti::inline v0

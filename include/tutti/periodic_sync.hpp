@@ -11,6 +11,7 @@
 #include <tutti/communicator.hpp>
 #include <tutti/export.hpp>
 #include <tutti/gradient_sync.hpp>
+#include <tutti/spi/occupancy.hpp>
 
 namespace tutti::inline v0 {
 
@@ -39,7 +40,8 @@ struct PeriodicOptions {
 /// gradients in each step all the same, by a GradientSync over a part of the world.
 ///
 /// Keeps a copy of the weights, and one more with an outer optimizer that has momentum. One thread
-/// at a time. Move-only.
+/// at a time: a call that comes while another thread is in one is Error{invalid_argument}, and does
+/// not touch that one. Move-only.
 class TUTTI_API PeriodicSync {
  public:
   /// Collective. @param world whose ranks take part. @param weights f16, bf16, f32 or f64, equal on
@@ -61,12 +63,14 @@ class TUTTI_API PeriodicSync {
   [[nodiscard]] std::vector<Parameter> state();
 
  private:
+  void meet_others();
   std::vector<Parameter> weights_;
   PeriodicOptions options_;
   GradientSync sync_;
   std::vector<std::vector<std::byte>> copies_{};    // weights as they last were equal
   std::vector<std::vector<std::byte>> momentum_{};  // of the outer optimizer
   int own_steps_ = 0;
+  detail::Occupancy occupancy_{};
 };
 
 }  // namespace tutti::inline v0

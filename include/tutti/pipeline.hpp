@@ -70,8 +70,11 @@ struct StageCalls {
 class TUTTI_API PipelineCore {
  public:
   using Source = std::function<bool(std::size_t slot, std::uint64_t item)>;
-  PipelineCore(std::vector<StageCalls> stages, std::size_t depth);
-  ~PipelineCore();  // waits for what stages are at
+  /// @param slots that stages work on, which it keeps.
+  PipelineCore(std::vector<StageCalls> stages, std::size_t depth, std::shared_ptr<void> slots);
+  PipelineCore(const PipelineCore&) = delete;
+  PipelineCore& operator=(const PipelineCore&) = delete;
+  ~PipelineCore();  // waits for what stages are at, but for the function that it is called by
   void start(Source source);
   bool poll();
   void run();
@@ -80,7 +83,7 @@ class TUTTI_API PipelineCore {
 
  private:
   class [[gnu::visibility("hidden")]] State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 /// Calls a function of an item that may want the item's number as well.
@@ -210,7 +213,9 @@ template <class Function>
 /// when all have finished theirs, the error comes from poll and run, in this and all later calls.
 /// It is an Error that names the stage, the item, and what was thrown, with its code where that was
 /// an Error, else ErrorCode::aborted; std::rethrow_if_nested throws the original. Neither copied
-/// nor moved. One thread at a time calls it, and no function of it may.
+/// nor moved. One thread at a time calls it, and no function of it may: else the call is
+/// Error{invalid_argument}, and does not touch the other one. So is one in a forked child, where
+/// stages have threads.
 /// @tparam Item what passes through; it can be default-constructed.
 template <class Item>
 class Pipeline {
@@ -218,11 +223,13 @@ class Pipeline {
   /// @param stages in their order, one or more. @param options see PipelineOptions. Throws
   /// Error{invalid_argument}.
   explicit Pipeline(std::vector<Stage<Item>> stages, const PipelineOptions& options = {})
-      : slots_(options.depth), core_{bind(stages, slots_), options.depth} {}
+      : slots_{std::make_shared<std::vector<Item>>(options.depth)}, core_{bind(stages, *slots_),
+                                                                          options.depth, slots_} {}
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
   /// Waits until stages have finished what they are at, within a run that has not ended. But an
   /// operation of a communicator is dropped, as any Request: other ranks may never take part in it.
+  /// Within a function of a stage or a source it ends the run: stages begin with no other items.
   ~Pipeline() = default;
 
   /// Begins a run: poll does the rest. Throws Error{invalid_argument} where the run before has not
@@ -235,7 +242,7 @@ class Pipeline {
   /// put there. It is copied, and does not block.
   template <class Source>
   requires(!std::is_convertible_v<Source, std::uint64_t>) void start(Source source) {
-    core_.start([slots = std::span<Item>{slots_}, source = std::move(source)](
+    core_.start([slots = std::span<Item>{*slots_}, source = std::move(source)](
                     std::size_t slot, std::uint64_t item) mutable {
       return static_cast<bool>(detail::call_with(source, slots[slot], item));
     });
@@ -268,7 +275,7 @@ class Pipeline {
   /// tutti::suggested_depth; the own one where no item has ended.
   [[nodiscard]] std::size_t suggested_depth() const { return core_.suggested_depth(); }
   /// @return the slots, to prepare them; not while there is a run.
-  [[nodiscard]] std::span<Item> slots() noexcept { return slots_; }
+  [[nodiscard]] std::span<Item> slots() noexcept { return *slots_; }
 
  private:
   static std::vector<detail::StageCalls> bind(const std::vector<Stage<Item>>& stages,
@@ -278,7 +285,7 @@ class Pipeline {
     return calls;
   }
 
-  std::vector<Item> slots_;  // outlive what works on them
+  std::shared_ptr<std::vector<Item>> slots_;
   detail::PipelineCore core_;
 };
 

@@ -34,6 +34,7 @@ class TUTTI_API SharedMemory {
   [[nodiscard]] bool is_owner() const noexcept { return is_owner_; }
 
  private:
+  void make(Communicator& world, std::size_t count, std::size_t element_bytes, const Options& own);
   void swap(SharedMemory& other) noexcept {
     std::swap(base_, other.base_);
     std::swap(bytes_, other.bytes_);

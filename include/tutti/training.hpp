@@ -17,6 +17,7 @@
 #include <tutti/communicator.hpp>
 #include <tutti/export.hpp>
 #include <tutti/gradient_sync.hpp>
+#include <tutti/spi/occupancy.hpp>
 
 namespace tutti::inline v0 {
 
@@ -150,8 +151,9 @@ using Metrics = std::map<std::string, Metric, std::less<>>;
 /// the first call for it says; all ranks need the same ones, so a rank without samples adds zero,
 /// or the least (greatest) number to a maximum (minimum).
 ///
-/// One thread at a time. Each call throws Error{invalid_argument} where its name is that of another
-/// kind of metric.
+/// One thread at a time: a call that comes while another thread is in one is
+/// Error{invalid_argument}, and does not touch that one. Copies are independent. Each call throws
+/// Error{invalid_argument} where its name is that of another kind of metric.
 class TUTTI_API MetricReducer {
  public:
   /// @param name of the metric. @param value is added to it.
@@ -186,8 +188,11 @@ class TUTTI_API MetricReducer {
   void clear() noexcept { own_.clear(); }
 
  private:
+  void add(std::string_view name, MetricKind kind, double number, std::int64_t count);
+  [[nodiscard]] Metrics reduced(Communicator& world, const Options& own) const;
   Metric& metric(std::string_view name, MetricKind kind);
   Metrics own_;
+  mutable detail::Occupancy occupancy_{};
 };
 
 /// Saves arrays, so that load_checkpoint finds either them or what was there before, whole, also

@@ -1,0 +1,64 @@
+// Own file: where a compiler sees both the replaced operators and their use, it warns of a
+// mismatch.
+#include "failing_new.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace tutti::test {
+
+constinit thread_local std::uint32_t failing_allocation = 0;
+std::atomic<std::uint32_t> failed_allocations{0};
+
+static void* allocate(std::size_t bytes, std::size_t alignment) {
+  if (failing_allocation > 0 && --failing_allocation == 0) {
+    ++failed_allocations;
+    throw std::bad_alloc{};
+  }
+  const std::size_t rounded =
+      (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  void* const data = std::aligned_alloc(alignment, rounded);
+  if (data == nullptr) throw std::bad_alloc{};
+  return data;
+}
+
+}  // namespace tutti::test
+
+void* operator new(std::size_t bytes) {
+  return tutti::test::allocate(bytes, alignof(std::max_align_t));
+}
+void* operator new[](std::size_t bytes) {
+  return tutti::test::allocate(bytes, alignof(std::max_align_t));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return tutti::test::allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return tutti::test::allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* data) noexcept {
+  std::free(data);
+}
+void operator delete[](void* data) noexcept {
+  std::free(data);
+}
+void operator delete(void* data, std::size_t) noexcept {
+  std::free(data);
+}
+void operator delete[](void* data, std::size_t) noexcept {
+  std::free(data);
+}
+void operator delete(void* data, std::align_val_t) noexcept {
+  std::free(data);
+}
+void operator delete[](void* data, std::align_val_t) noexcept {
+  std::free(data);
+}
+void operator delete(void* data, std::size_t, std::align_val_t) noexcept {
+  std::free(data);
+}
+void operator delete[](void* data, std::size_t, std::align_val_t) noexcept {
+  std::free(data);
+}
