@@ -100,7 +100,7 @@ class Hosts(unittest.TestCase):
         """Ranks that meet at rank 0's host."""
         Hosts.port += 1
         url = f"tcp://h0:{Hosts.port}"
-        return World(hosts, mode, url, **{"TUTTI_SECRET_FILE": self.secret, "TUTTI_TIMEOUT": "30",
+        return World(hosts, mode, url, **{"TUTTI_SECRET_FILE": self.secret, "TUTTI_TIMEOUT": str(PATIENCE),
                                           **variables})
 
     def enduring(self, hosts):

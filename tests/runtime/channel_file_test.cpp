@@ -51,7 +51,7 @@ TEST(ChannelFile, AWorldFollowsAnotherAThousandTimes) {
         for (int world = 0; world < 1000; ++world) {
           const auto channel = file_channel(scratch.world(), {self, 2, "job"});
           const std::string own = std::to_string(self) + "." + std::to_string(world);
-          const auto heard = channel->all_gather(own, in(20s));
+          const auto heard = channel->all_gather(own, in(kAmple));
           const std::string other = std::to_string(1 - self) + "." + std::to_string(world);
           EXPECT_EQ(heard[static_cast<std::size_t>(1 - self)], other);
         }
@@ -77,7 +77,7 @@ void leave_remains(const std::string& path, int rounds) {
     else
       expect_none(run(file, [rounds](Channel& channel) {
         for (int round = 0; round < rounds; ++round)
-          static_cast<void>(channel.all_gather("old", in(20s)));
+          static_cast<void>(channel.all_gather("old", in(kAmple)));
       }));
     fs::copy(path, copy, fs::copy_options::recursive);
   }
@@ -101,7 +101,8 @@ TEST(ChannelFile, WhatAnEarlierRunLeftIsNotHeard) {
       // Rank 0 is early, so it meets the remains of the others.
       std::this_thread::sleep_for(20ms * channel.rank());
       for (int round = 0; round < 3; ++round)
-        for (const std::string& text : channel.all_gather("new", in(20s))) EXPECT_EQ(text, "new");
+        for (const std::string& text : channel.all_gather("new", in(kAmple)))
+          EXPECT_EQ(text, "new");
     }));
     file.clear();
     EXPECT_FALSE(fs::exists(scratch.world())) << rounds;
@@ -138,7 +139,7 @@ TEST(ChannelFile, ARankOfAnotherWorldIsToldSo) {
     const auto errors = run(file, [&](Channel& channel) {
       const bool is_first = channel.rank() == 0;
       if (is_first) std::this_thread::sleep_for(odd.size == 3 ? 20ms : 0ms);
-      static_cast<void>(channel.all_gather("", in(is_first ? 1s : 10s)));
+      static_cast<void>(channel.all_gather("", in(is_first ? std::chrono::seconds{1} : kAmple)));
     });
     ASSERT_TRUE(errors[0] && errors[1]);
     EXPECT_EQ(errors[1]->code(), ErrorCode::mismatch) << errors[1]->what();
@@ -168,8 +169,9 @@ TEST(ChannelFile, AllAreToldOfARankThatCountsOthers) {
     for (Rank rank = 0; rank < 3; ++rank)
       file.push_back(file_channel(scratch.world(), {rank, rank == odd ? 4 : 3, "job"}));
     const auto start = std::chrono::steady_clock::now();
-    const auto errors = run(file, [](Channel& channel) { (void)channel.all_gather("", in(20s)); });
-    EXPECT_LT(std::chrono::steady_clock::now() - start, 3s);
+    const auto errors =
+        run(file, [](Channel& channel) { (void)channel.all_gather("", in(kAmple)); });
+    EXPECT_LT(std::chrono::steady_clock::now() - start, kLongBefore);
     for (const auto& error : errors) {
       ASSERT_TRUE(error);
       EXPECT_EQ(error->code(), ErrorCode::mismatch) << error->what();
@@ -194,10 +196,10 @@ TEST(ChannelFile, ARankMayComeAfterAStrayOneOfItsNumber) {
   expect_none(run(file, [&](Channel& channel) {
     if (channel.rank() == 1) {
       std::this_thread::sleep_for(20ms);
-      EXPECT_THROW((void)file_channel(scratch.world(), {1, 3, "job"})->all_gather("", in(10s)),
+      EXPECT_THROW((void)file_channel(scratch.world(), {1, 3, "job"})->all_gather("", in(kAmple)),
                    Error);
     }
-    static_cast<void>(channel.all_gather("", in(10s)));
+    static_cast<void>(channel.all_gather("", in(kAmple)));
   }));
 }
 
@@ -206,7 +208,7 @@ TEST(ChannelFile, ARankMayComeAfterAStrayOneThoughOneOfAnotherJobCameLongBefore)
   Channels file = file_channels(scratch.world(), 3);
   std::latch strays{1};
   const auto stray = [&](const FilePlace& place) {
-    EXPECT_THROW((void)file_channel(scratch.world(), place)->all_gather("", in(10s)), Error);
+    EXPECT_THROW((void)file_channel(scratch.world(), place)->all_gather("", in(kAmple)), Error);
   };
   expect_none(run(file, [&](Channel& channel) {
     if (channel.rank() == 1) {
@@ -218,7 +220,7 @@ TEST(ChannelFile, ARankMayComeAfterAStrayOneThoughOneOfAnotherJobCameLongBefore)
       strays.count_down();
     }
     if (channel.rank() == 2) strays.wait();
-    static_cast<void>(channel.all_gather("", in(10s)));
+    static_cast<void>(channel.all_gather("", in(kAmple)));
   }));
 }
 
@@ -231,7 +233,7 @@ TEST(ChannelFile, ARankWaitsThoughAnEarlierOneCountedOthers) {
   Channels file = file_channels(scratch.world(), 2);
   expect_none(run(file, [](Channel& channel) {
     if (channel.rank() == 0) std::this_thread::sleep_for(100ms);
-    static_cast<void>(channel.all_gather("", in(10s)));
+    static_cast<void>(channel.all_gather("", in(kAmple)));
   }));
 }
 
@@ -243,7 +245,7 @@ TEST(ChannelFile, BothProcessesOfOneRankAreTold) {
       file.push_back(file_channel(scratch.world(), {trial % 2, 2, "job"}));
     const auto errors = run(file, [&](Channel& channel) {
       if (&channel == file[1].get()) std::this_thread::sleep_for(trial % 5 * 1ms);
-      static_cast<void>(channel.all_gather("", in(10s)));
+      static_cast<void>(channel.all_gather("", in(kAmple)));
     });
     for (const auto& error : errors) {
       ASSERT_TRUE(error);
@@ -301,7 +303,7 @@ TEST(ChannelFile, NotesAreForTheirOwnerOnly) {
   const mode_t before = umask(0);
   Channels file = file_channels(scratch.world(), 2);
   expect_none(run(
-      file, [](Channel& channel) { static_cast<void>(channel.all_gather("secret", in(20s))); }));
+      file, [](Channel& channel) { static_cast<void>(channel.all_gather("secret", in(kAmple))); }));
   umask(before);
   EXPECT_EQ(fs::status(scratch.world()).permissions(), fs::perms::owner_all);
   for (const auto& entry : fs::directory_iterator{scratch.world()})

@@ -16,10 +16,13 @@
 #include <gtest/gtest.h>
 
 #include "runtime/channel_file.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::runtime {
 
 namespace fs = std::filesystem;
+using test::kAmple;
+using test::kLongBefore;
 
 inline Deadline in(std::chrono::milliseconds time) {
   return std::chrono::steady_clock::now() + time;

@@ -80,7 +80,7 @@ TEST_F(Liars, AreRefusedWhenTheyAnswer) {
       say(crew, 2, 0,
           encode({.kind = ControlMessage::Kind::answer, .communicator = 1, .text = text}));
     }};
-    const auto found = crew[0].inquire(1, std::array{2}, 1, 20s);
+    const auto found = crew[0].inquire(1, std::array{2}, 1, kAmple);
     liar.join();
     EXPECT_EQ(found.at(0).state, Whereabouts::State::dead);
     const auto error = heard(*all[0]);
@@ -173,7 +173,7 @@ TEST(Control, WaitsForNobodyWhoDoesNotListen) {
     const auto alarm = crew[0].watch(id, {0, 2});
     const auto start = Clock::now();
     alarm->raise({ErrorCode::timeout, text, 1});
-    EXPECT_LT(Clock::now() - start, 1s);
+    EXPECT_LT(Clock::now() - start, kLongBefore);
   }
   EXPECT_LT(resident_kib() - before, 8192);
   const auto error = heard(*crew[0].watch(9999, {0, 2}));
@@ -182,7 +182,7 @@ TEST(Control, WaitsForNobodyWhoDoesNotListen) {
   EXPECT_FALSE(other[0]->went_off());
   const auto start = Clock::now();
   crew.leave(0);
-  EXPECT_LT(Clock::now() - start, 2s);
+  EXPECT_LT(Clock::now() - start, kLongBefore);
 }
 
 TEST(Control, HearsADeathBesideAFlood) {
@@ -254,8 +254,10 @@ TEST(Control, ComesAndGoesAThousandTimes) {
   EXPECT_LT(resident_kib() - resident, 2048);
 }
 
+// The first rank may have forgotten a communicator by then, so its verdict is not waited for
+// without end.
 TEST(Control, ServesManyThreads) {
-  Crew crew{{.size = 3}};
+  Crew crew{{.size = 3, .vigilance = {}}};
   std::vector<std::thread> threads;
   for (Rank rank = 0; rank < 3; ++rank)
     for (std::uint64_t thread = 0; thread < 2; ++thread)

@@ -3,8 +3,9 @@
 // control_child RANK SIZE HOSTS HEARTBEAT_MS LOST_MS (NAME | SOCKET...)
 //   HOSTS   1 if all ranks share one, else they are on different ones
 //   NAME    of a Unix socket on which two ranks meet; else a socket per rank, -1 for the own
-// Its input: a line "fork" makes a child that sleeps; "exit" ends it without a goodbye; the end of
-// the input ends it in good order. Its output: "ready", and what the alarm says, in a line.
+// Its input: a line "fork" makes a child that stays until the end of the input; "exit" ends it
+// without a goodbye; the end of the input ends it in good order. Its output: "ready", and what the
+// alarm says, in a line.
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include <thread>
 
 #include "runtime/control.hpp"
+#include "tests/support/patience.hpp"
 
 namespace {
 
@@ -25,7 +27,7 @@ using namespace tutti;
 using Clock = std::chrono::steady_clock;
 
 runtime::Descriptor meet(Rank rank, const std::string& name) {
-  const auto deadline = Clock::now() + 20s;
+  const auto deadline = Clock::now() + test::kAmple;
   if (rank == 0) {
     const runtime::Descriptor listener = runtime::listen_locally(name);
     if (!runtime::wait_for(listener.get(), POLLIN, deadline)) return {};
@@ -49,6 +51,10 @@ void say_what_it_says(const Alarm& alarm) {
   }
 }
 
+void pause_until_the_input_ends() {
+  for (char byte = 0; read(STDIN_FILENO, &byte, 1) > 0;) continue;
+}
+
 /// @return whether to go on.
 bool obey() {
   std::array<char, 64> line{};
@@ -56,7 +62,10 @@ bool obey() {
   const std::string order{line.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
   if (order == "exit\n") _exit(0);
   if (order == "fork\n" && fork() == 0) {
-    std::this_thread::sleep_for(3s);
+    alarm(static_cast<unsigned>(test::kAmple.count()));
+    std::puts("forked");
+    std::fflush(stdout);
+    pause_until_the_input_ends();
     _exit(0);
   }
   return got > 0;

@@ -51,11 +51,9 @@ TEST(Control, TellsEverySurvivorOfADeath) {
 TEST(Control, TellsTheOtherRanksWhatFailedHere) {
   Crew crew{{.size = 4}};
   const auto alarms = crew.watch(1, {2, 0, 3, 1});
-  const auto start = Clock::now();
   alarms[2]->raise({ErrorCode::timeout, "it took too long", 3});
   const auto error = heard(*alarms[0]);
   ASSERT_TRUE(error);
-  EXPECT_LT(Clock::now() - start, 1s);  // far less on a quiet machine
   EXPECT_EQ(error->code(), ErrorCode::timeout);
   EXPECT_EQ(error->cause(), ErrorCode::timeout);
   EXPECT_EQ(error->culprit(), 3);
@@ -165,13 +163,12 @@ TEST(Control, TakesADeathForTheCauseOfASuspicion) {
 }
 
 TEST(Control, FindsAgreementWithoutAWordOfTheFirst) {
-  Crew crew{{.size = 3, .impersonated = 0}};
+  Crew crew{{.size = 3, .vigilance = {}, .impersonated = 0}};
   const auto alarms = crew.watch(1, {0, 1, 2});
-  const auto start = Clock::now();
   alarms[1]->raise({ErrorCode::timeout, "the first rank is stopped", 0});
   const auto error = heard(*alarms[1]);
   ASSERT_TRUE(error);
-  EXPECT_LT(Clock::now() - start, kAgreementPatience);
+  // Without agreement it says its own text, when kAgreementPatience is over.
   EXPECT_STREQ(error->what(), "rank 1 reports: the first rank is stopped");
   expect_same(error, heard(*alarms[2]));
 }
@@ -190,7 +187,7 @@ TEST(Control, RemembersWhatComesBeforeTheCommunicator) {
 }
 
 TEST(Control, TellsACommunicatorThatIsMadeAfterADeath) {
-  Crew crew{{.size = 3}};
+  Crew crew{{.size = 3, .vigilance = {}}};  // whose first rank does not make it
   crew.kill(2);
   std::this_thread::sleep_for(kQuiet);
   const auto alarm = crew[0].watch(1, {1, 2, 0});
@@ -202,16 +199,15 @@ TEST(Control, TellsACommunicatorThatIsMadeAfterADeath) {
 }
 
 TEST(Control, GivesUpARemoteRankThatIsSilent) {
-  Crew crew{{.size = 3, .remote = true, .vigilance = {20ms, 200ms}, .impersonated = 2}};
+  Crew crew{{.size = 3, .remote = true, .vigilance = {20ms, 600ms}, .impersonated = 2}};
   const auto start = Clock::now();
   const auto alarms = crew.watch(1, {0, 1, 2});
   const auto error = heard(*alarms[0]);
   ASSERT_TRUE(error);
-  EXPECT_GE(Clock::now() - start, 190ms);
-  EXPECT_LT(Clock::now() - start, 2s);
+  EXPECT_GE(Clock::now() - start, 590ms);
   EXPECT_EQ(error->code(), ErrorCode::peer_dead);
   EXPECT_EQ(error->culprit(), 2);
-  EXPECT_STREQ(error->what(), "rank 2 (host c) has not been heard of for 200 ms");
+  EXPECT_STREQ(error->what(), "rank 2 (host c) has not been heard of for 600 ms");
   expect_same(error, heard(*alarms[1]));
 }
 
@@ -219,7 +215,7 @@ TEST(Control, TellsARankThatItWasGivenUp) {
   Crew crew{{.size = 2, .remote = true, .vigilance = {10ms, 50ms}, .impersonated = 1}};
   const auto alarms = crew.watch(1, {0, 1});
   ASSERT_TRUE(heard(*alarms[0]));
-  timeval patience{.tv_sec = 5, .tv_usec = 0};
+  timeval patience{.tv_sec = kAmple.count(), .tv_usec = 0};
   setsockopt(crew.socket(1, 0), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   std::string bytes;
   std::array<char, 4096> chunk{};
@@ -236,11 +232,12 @@ TEST(Control, TellsARankThatItWasGivenUp) {
 }
 
 TEST(Control, HearsOfALossThatOnlyAnotherRankSees) {
-  Crew crew{{.size = 3, .remote = true, .vigilance = {10ms, 100ms}, .impersonated = 2}};
+  Crew crew{{.size = 3, .remote = true, .vigilance = {10ms, 500ms}, .impersonated = 2}};
   const auto alarms = crew.watch(1, {0, 1, 2});
   const std::string beat = encode({.kind = ControlMessage::Kind::heartbeat});
   std::optional<Error> error;
-  for (int i = 0; i < 500 && !error; ++i) {  // rank 2 reaches rank 1 alone
+  for (const Deadline end = in(kAmple); !error && Clock::now() < end;) {
+    // Rank 2 reaches rank 1 alone.
     ASSERT_GT(send(crew.socket(2, 1), beat.data(), beat.size(), MSG_NOSIGNAL), 0);
     error = heard(*alarms[1], 10ms);
   }
@@ -266,18 +263,20 @@ TEST(Control, WaitsForNoAnswerOfTheDead) {
       const std::string goodbye = encode({.kind = ControlMessage::Kind::goodbye});
       EXPECT_GT(send(crew.socket(2, asker), goodbye.data(), goodbye.size(), MSG_NOSIGNAL), 0);
     }};
-    const auto report = crew[asker].inquire(1, std::array{2}, 0, 20s);
+    const auto report = crew[asker].inquire(1, std::array{2}, 0, kAmple);
     ASSERT_EQ(report.size(), 1U);
     EXPECT_EQ(report[0].state, says_goodbye ? Whereabouts::State::left : Whereabouts::State::dead);
-    EXPECT_LT(Clock::now() - start, 5s);
+    EXPECT_LT(Clock::now() - start, kLongBefore);
     end.join();
   }
 }
 
 TEST(Control, HearsHeartbeats) {
-  Crew crew{{.size = 3, .remote = true, .vigilance = {20ms, 1000ms}}};
-  const auto alarms = crew.watch(1, {0, 1, 2});
-  EXPECT_FALSE(heard(*alarms[0], 1500ms)) << text_of(*alarms[0]);
+  EXPECT_TRUE(with_enough_time(1000ms, [](milliseconds lost) {
+    Crew crew{{.size = 3, .remote = true, .vigilance = {20ms, lost}}};
+    const auto alarms = crew.watch(1, {0, 1, 2});
+    return !heard(*alarms[0], lost * 3 / 2);
+  }));
 }
 
 std::set<std::string> threads() {

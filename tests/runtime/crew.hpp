@@ -19,9 +19,10 @@ inline constexpr std::chrono::milliseconds kQuiet{60};
 
 /// How a crew is made.
 struct CrewOptions {
-  int size = 3;                        ///< Processes.
-  bool remote = false;                 ///< Whether each is on a host of its own.
-  runtime::Vigilance vigilance{};      ///< Of all.
+  int size = 3;         ///< Processes.
+  bool remote = false;  ///< Whether each is on a host of its own.
+  /// Of all. Every rank is there, so a slow one is waited for.
+  runtime::Vigilance vigilance{.suspicion = kAmple, .verdict = kAmple};
   std::optional<Rank> impersonated{};  ///< One without control: the test speaks for it.
 };
 
@@ -53,8 +54,7 @@ class Crew {
 };
 
 /// @param alarm to wait for. @param patience how long. @return what it says, if it goes off.
-[[nodiscard]] std::optional<Error> heard(const Alarm& alarm,
-                                         milliseconds patience = milliseconds{5000});
+[[nodiscard]] std::optional<Error> heard(const Alarm& alarm, milliseconds patience = kAmple);
 /// @param alarm any. @return what it says, or nothing if it did not go off.
 [[nodiscard]] std::string text_of(const Alarm& alarm);
 

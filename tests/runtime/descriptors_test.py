@@ -32,7 +32,7 @@ class Descriptors(unittest.TestCase):
                 if rank == ODD:
                     resource.setrlimit(resource.RLIMIT_NOFILE, limits)
             variables = {**members.bare_environment(), "TUTTI_URL": url, "TUTTI_RANK": str(rank),
-                         "TUTTI_SIZE": str(N), "TUTTI_TIMEOUT": "20"}
+                         "TUTTI_SIZE": str(N), "TUTTI_TIMEOUT": str(members.PATIENCE)}
             ranks.append(subprocess.Popen([self.member, "sum", "1", transport], text=True,
                                           stdout=subprocess.PIPE, env=variables, preexec_fn=limit))
         statuses, said = members.finish(ranks)
@@ -60,7 +60,7 @@ class Descriptors(unittest.TestCase):
                         self.assertRegex(said[0], rf"^transport: rank {ODD} \(host .*\) has too few "
                                          rf"file descriptors for a world of {N} ranks: \d+ are "
                                          rf"needed .*`ulimit -n` allows {limit}; raise it$")
-                        self.assertLess(seconds, 5, (limit, url))
+                        self.assertLess(seconds, members.PATIENCE / 2, (limit, url))
 
     def test_no_peer_is_blamed_whatever_the_limit(self):
         for limit in range(5, 40):

@@ -9,6 +9,7 @@
 
 #include "runtime/open_channel.hpp"
 #include "tests/runtime/launched.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -20,7 +21,7 @@ Deadline in(std::chrono::milliseconds time) {
 }
 
 std::unique_ptr<Channel> open(const Launch& launch) {
-  return open_channel(launch, {}, in(30s));
+  return open_channel(launch, {}, in(test::kAmple));
 }
 
 std::string text_of(Rank rank, int session, int round) {
@@ -35,7 +36,8 @@ bool exchange(const Launch& launch, int sessions, int rounds) {
     const auto channel = open(launch);
     if (channel->rank() != launch.rank || channel->size() != launch.size) return false;
     for (int round = 0; round < rounds; ++round) {
-      const auto heard = channel->all_gather(text_of(channel->rank(), session, round), in(30s));
+      const auto heard =
+          channel->all_gather(text_of(channel->rank(), session, round), in(test::kAmple));
       if (heard.size() != static_cast<std::size_t>(launch.size)) return false;
       for (Rank rank = 0; rank < launch.size; ++rank)
         if (const std::string& text = heard[static_cast<std::size_t>(rank)];
@@ -68,7 +70,8 @@ bool notice_absence(const Launch& launch) {
     const bool tells = launch.exchange != Exchange::pmi;
     const std::string missing = tells ? " for rank " + std::to_string(launch.size - 1) + " (host "
                                       : "passes on nothing before all have come";
-    return error.code() == ErrorCode::timeout && took < 1500ms &&
+    // The last one comes after 3 s.
+    return error.code() == ErrorCode::timeout && took < 2500ms &&
            error.culprit() == (tells ? launch.size - 1 : -1) &&
            std::string{error.what()}.find(missing) != std::string::npos;
   }

@@ -45,8 +45,7 @@ class Meeting {
 };
 
 /// Says the own rank in a few rounds and checks what everyone said.
-inline void talk(Channel& channel, milliseconds patience = std::chrono::seconds{20},
-                 int rounds = 3) {
+inline void talk(Channel& channel, milliseconds patience = kAmple, int rounds = 3) {
   for (int round = 0; round < rounds; ++round) {
     const auto text_of = [&](Rank rank) {
       return std::string(static_cast<std::size_t>(rank * 100), 'x') + std::to_string(round);

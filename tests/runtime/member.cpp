@@ -17,6 +17,8 @@
 
 #include <tutti/tutti.hpp>
 
+#include "tests/support/patience.hpp"
+
 namespace tutti::test {
 namespace {
 
@@ -93,7 +95,8 @@ bool survives(int signal, const InitOptions& options) {
   std::vector<double> values(20'000);
   try {
     for (;;) {
-      world.all_reduce(std::span{values}, sum, {.timeout = 20s});  // so all have the moment
+      world.all_reduce(std::span{values}, sum,
+                       {.timeout = test::kAmple});  // so all have the moment
       if (world.rank() == victim && nanoseconds() >= moment[0]) ::kill(getpid(), signal);
     }
   } catch (const Error& error) {
@@ -116,7 +119,7 @@ void call_once(Communicator& world, std::minstd_rand& shared, std::minstd_rand& 
     case 2: count = values.size(); break;
     default: std::this_thread::sleep_for(std::chrono::microseconds{own() % 5000});
   }
-  world.all_reduce(std::span{values}.first(count), sum, {.timeout = 20s});
+  world.all_reduce(std::span{values}.first(count), sum, {.timeout = test::kAmple});
 }
 
 // Collectives until something fails. Says when it knew, by a clock that all processes of a machine
@@ -144,7 +147,7 @@ bool is_left_alone() {
   world.barrier();
   if (world.rank() != 0) return true;
   try {
-    world.barrier({.timeout = 20s});
+    world.barrier({.timeout = test::kAmple});
     return false;
   } catch (const Error& error) {
     std::printf("%s: %s\n", std::string{name_of(error.cause())}.c_str(), error.what());
@@ -177,12 +180,12 @@ void stand_out(Communicator& world, const std::string& mode) {
   if (mode == "absent") {
     std::this_thread::sleep_for(1500ms);
   } else if (mode == "different") {
-    world.broadcast(std::span{values}, world.rank(), {.timeout = 10s});
-    world.barrier({.timeout = 10s});
+    world.broadcast(std::span{values}, world.rank(), {.timeout = test::kAmple});
+    world.barrier({.timeout = test::kAmple});
   } else {
     for (;;) static_cast<void>(world.async().all_reduce(std::span{values}));  // one had not ended
   }
-  world.barrier({.timeout = 10s});
+  world.barrier({.timeout = test::kAmple});
 }
 
 // Says what it is told, in a line.
@@ -192,8 +195,9 @@ bool disagrees(const std::string& mode, Rank odd, const std::string& transport) 
   try {
     for (int i = 0; i < 2; ++i) world.all_reduce(std::span{values});
     if (world.rank() == odd) stand_out(world, mode);
-    else
-      for (;;) world.all_reduce(std::span{values}, sum, {.timeout = 500ms});
+    const bool is_impatient = mode == "absent" && world.rank() == (odd + 1) % world.size();
+    const Duration patience = is_impatient ? Duration{500ms} : test::kAmple;
+    for (;;) world.all_reduce(std::span{values}, sum, {.timeout = patience});
   } catch (const Error& error) {
     std::printf("%s %d %s\n", std::string{name_of(error.code())}.c_str(), error.culprit(),
                 error.what());

@@ -10,6 +10,7 @@ import subprocess
 import time
 
 PATIENCE = 120
+AT_ONCE = 500  # milliseconds; without the system's word a death is known after a second
 FOREIGN = ("TUTTI_", "OMPI_", "PMI", "SLURM_", "RANK", "WORLD_SIZE", "LOCAL_", "MASTER_")
 LISTENS = "0A"
 CLONE_NEWNET = 0x40000000
@@ -72,7 +73,7 @@ def names():
 def left_since(before):
     """Which new names stay. Other tests' worlds come and go meanwhile."""
     left = names() - before
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while left and time.monotonic() < end:
         time.sleep(0.05)
         left &= names()

@@ -188,14 +188,14 @@ class Refusals(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             text, seconds = self.refusal(TUTTI_RANK="0", TUTTI_SIZE="2", TUTTI_TIMEOUT="0.5",
                                          TUTTI_URL=f"file://{folder}/world")
-        self.assertRegex(text, r"^timeout: rank 0 waited 0\.5 s for rank 1 of 2 over file://")
-        self.assertLess(seconds, 2.5)
+        self.assertRegex(text, r"^timeout: rank 0 waited [0-9.]+ s for rank 1 of 2 over file://")
+        self.assertLess(seconds, PATIENCE / 4)  # half of what is waited for without TUTTI_TIMEOUT
 
     def test_an_unreachable_master_is_named(self):
         text, seconds = self.refusal(TUTTI_RANK="1", TUTTI_SIZE="2", TUTTI_TIMEOUT="0.5",
                                      TUTTI_URL="tcp://127.0.0.1:1")
         self.assertIn("127.0.0.1:1", text)
-        self.assertLess(seconds, 2.5)
+        self.assertLess(seconds, PATIENCE / 4)  # half of what is waited for without TUTTI_TIMEOUT
 
     def test_wrong_values_are_named(self):
         text, _ = self.refusal(TUTTI_RANK="3", TUTTI_SIZE="2", TUTTI_URL="file:///tmp/x")

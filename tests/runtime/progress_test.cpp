@@ -13,24 +13,31 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How often the hook of rank 0 was called while it waited for rank 1 to come, 100 ms late.
+/// Calls that are enough to show that a wait calls the hook.
+constexpr int kFew = 10;
+
+/// How often the hook of rank 0 was called while it waited for rank 1, which comes when that was
+/// often.
 int calls_while(const Setting& setting, const std::function<void(Communicator&)>& wait) {
   std::atomic<int> calls{0};
+  std::atomic<bool> counts{false};  // those of the wait, not those before
   const auto channels = local_channels(setting.n, true);
   expect_no_error(run_ranks(setting.n, [&](Rank rank) {
     InitOptions options{.transport = setting.ways};
     if (rank == 0) options.communicator.progress = [&calls] { ++calls; };
     Communicator world = init(*channels[static_cast<std::size_t>(rank)], options);
     world.barrier();
-    if (rank == 0) calls = 0;
-    if (rank == 1) std::this_thread::sleep_for(100ms);
+    if (rank == 0) {
+      calls = 0;
+      counts = true;
+    }
+    const auto are_enough = [&] { return counts && calls >= kFew; };
+    for (const Deadline end = in(kAmple); rank == 1 && !are_enough() && Clock::now() < end;)
+      std::this_thread::sleep_for(1ms);
     wait(world);
   }));
   return calls;
 }
-
-/// Where ranks share cores they sleep for 1 ms at a time, on busy machines much longer.
-constexpr int kFew = 10;
 
 class ProgressHook : public testing::TestWithParam<Setting> {};
 

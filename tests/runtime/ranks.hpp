@@ -14,6 +14,7 @@
 
 #include "runtime/secret.hpp"
 #include "runtime/socket.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::test {
 

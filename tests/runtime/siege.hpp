@@ -43,7 +43,7 @@ class LateChannel final : public Channel {
 /// socket. @param channel of all ranks. @return it.
 inline Communicator besieged_world(Channel& channel) {
   constexpr std::chrono::seconds kConnecting{600};
-  constexpr std::chrono::seconds kCall{60};
+  constexpr std::chrono::seconds kCall{kAmple};
   runtime::WorldOptions options{.segment_bytes = std::size_t{1} << 30};
   options.mesh.host.name += std::to_string(channel.rank() % 2);
   options.mesh.host.boot += std::to_string(channel.rank() % 2);

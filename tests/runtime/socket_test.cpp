@@ -40,7 +40,7 @@ std::string message_of(Call call) {
 TEST(Address, IsParsedAndPrinted) {
   for (const char* text : {"127.0.0.1:80", "[::1]:65535", "10.1.2.3:0"}) {
     const HostAndPort parts = parse_host_and_port(text);
-    EXPECT_EQ(text_of(resolve(parts, in(1s)).front()), text);
+    EXPECT_EQ(text_of(resolve(parts, in(kAmple)).front()), text);
   }
   EXPECT_EQ(parse_host_and_port("node7.cluster:29500").host, "node7.cluster");
   EXPECT_EQ(parse_host_and_port("node7.cluster:29500").port, 29500);
@@ -52,9 +52,9 @@ TEST(Address, IsParsedAndPrinted) {
 TEST(Address, OfALoopbackIsKnown) {
   EXPECT_TRUE(is_loopback(loopback()));
   for (const char* text : {"127.0.1.1:1", "[::1]:1"})
-    EXPECT_TRUE(is_loopback(resolve(parse_host_and_port(text), in(1s)).front())) << text;
+    EXPECT_TRUE(is_loopback(resolve(parse_host_and_port(text), in(kAmple)).front())) << text;
   for (const char* text : {"128.0.0.1:1", "0.0.0.0:1", "[::]:1", "[fe80::1]:1"})
-    EXPECT_FALSE(is_loopback(resolve(parse_host_and_port(text), in(1s)).front())) << text;
+    EXPECT_FALSE(is_loopback(resolve(parse_host_and_port(text), in(kAmple)).front())) << text;
 }
 
 TEST(Address, IsTheOneThatReachesAnother) {
@@ -68,7 +68,7 @@ TEST(Address, IsTheOneThatReachesAnother) {
 
 TEST(Socket, SaysWhoRefused) {
   const Endpoint nowhere = with_port(loopback(), free_port());
-  EXPECT_EQ(message_of([&] { (void)connect_to(nowhere, in(1s)); }),
+  EXPECT_EQ(message_of([&] { (void)connect_to(nowhere, in(kAmple)); }),
             "cannot connect to " + text_of(nowhere) + ": Connection refused");
 }
 
@@ -82,7 +82,7 @@ TEST(Socket, GivesUpAtItsDeadline) {
   const std::vector<std::byte> large(64u << 20);
   EXPECT_EQ(message_of([&] { send_all(connection.get(), large, in(50ms)); }),
             "the peer did not answer in time");
-  EXPECT_LT(Clock::now() - start, 2s);
+  EXPECT_LT(Clock::now() - start, kLongBefore);
 }
 
 TEST(Socket, NoticesThatThePeerIsGone) {
@@ -92,7 +92,7 @@ TEST(Socket, NoticesThatThePeerIsGone) {
     connection = call(listener.listening_port());
   }
   std::array<std::byte, 8> bytes{};
-  EXPECT_EQ(message_of([&] { receive_all(connection.get(), bytes, in(5s)); }),
+  EXPECT_EQ(message_of([&] { receive_all(connection.get(), bytes, in(kAmple)); }),
             "the peer closed the connection");
 }
 
@@ -101,16 +101,16 @@ TEST(Socket, PassesADescriptor) {
   {
     const std::string name = "tutti-test-" + std::to_string(::getpid());
     const Descriptor listener = listen_locally(name);
-    const Descriptor one = connect_locally(name, in(1s));
+    const Descriptor one = connect_locally(name, in(kAmple));
     const Descriptor other{::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK)};
     EXPECT_EQ(peer_user(one.get()), ::geteuid());
     EXPECT_EQ(peer_user(other.get()), ::geteuid());
     const Descriptor memory{::memfd_create("test", MFD_CLOEXEC)};
     ASSERT_EQ(::ftruncate(memory.get(), 4711), 0);
-    send_parcel(one.get(), std::byte{5}, memory.get(), in(1s));
-    send_parcel(one.get(), std::byte{6}, -1, in(1s));
-    const Parcel first = receive_parcel(other.get(), in(1s));
-    const Parcel second = receive_parcel(other.get(), in(1s));
+    send_parcel(one.get(), std::byte{5}, memory.get(), in(kAmple));
+    send_parcel(one.get(), std::byte{6}, -1, in(kAmple));
+    const Parcel first = receive_parcel(other.get(), in(kAmple));
+    const Parcel second = receive_parcel(other.get(), in(kAmple));
     EXPECT_EQ(first.note, std::byte{5});
     struct stat status {};
     ASSERT_EQ(::fstat(first.descriptor.get(), &status), 0);
@@ -132,14 +132,14 @@ TEST(Socket, PassesTheDescriptorThatIsNumber0) {
   const Descriptor memory{::memfd_create("test", MFD_CLOEXEC)};
   const Descriptor input{::dup(0)};
   ASSERT_EQ(::dup2(memory.get(), 0), 0);
-  send_parcel(one.get(), std::byte{5}, 0, in(1s));
+  send_parcel(one.get(), std::byte{5}, 0, in(kAmple));
   if (input) ASSERT_EQ(::dup2(input.get(), 0), 0);
   else ::close(0);
-  EXPECT_TRUE(receive_parcel(other.get(), in(1s)).descriptor);
+  EXPECT_TRUE(receive_parcel(other.get(), in(kAmple)).descriptor);
 }
 
 TEST(Socket, SaysThatNobodyListensLocally) {
-  EXPECT_FALSE(connect_locally("tutti-test-nobody", in(1s)));
+  EXPECT_FALSE(connect_locally("tutti-test-nobody", in(kAmple)));
 }
 
 /// A folder for secret files.
@@ -210,11 +210,11 @@ TEST(Socket, KnowsWhetherItsPeerIsOfThisUserWhileItStands) {
     Descriptor listener;
     try {
       listener =
-          listen_on(resolve(parse_host_and_port(address + std::string{":0"}), in(5s)).front());
+          listen_on(resolve(parse_host_and_port(address + std::string{":0"}), in(kAmple)).front());
     } catch (const Error&) {
       continue;  // no IPv6 here
     }
-    Descriptor caller = connect_to(bound_endpoint(listener.get()), in(5s));
+    Descriptor caller = connect_to(bound_endpoint(listener.get()), in(kAmple));
     const Descriptor accepted{::accept(listener.get(), nullptr, nullptr)};
     EXPECT_TRUE(is_of_this_user(accepted.get())) << address;
     EXPECT_TRUE(is_of_this_user(caller.get())) << address;
@@ -234,10 +234,10 @@ TEST(Dial, SaysAtOnceThatThereAreNoDescriptors) {
         .addresses = {with_port(loopback(), 9)}, .peer = "x", .listening = listening};
     const auto start = Clock::now();
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
-    const std::string said = message_of([&] { (void)dial(self, target, in(5s)); });
+    const std::string said = message_of([&] { (void)dial(self, target, in(kAmple)); });
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
     EXPECT_EQ(said, "this process has no file descriptors left: raise `ulimit -n`, which is 3");
-    EXPECT_LT(Clock::now() - start, 1s);
+    EXPECT_LT(Clock::now() - start, kLongBefore);
   }
 }
 
@@ -248,7 +248,7 @@ TEST(Secret, IsDrawnAnewEachTime) {
 
 TEST(Secret, ProtectsANetworkAddress) {
   if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
-  const Endpoint network = resolve({"192.0.2.1", 1}, in(1s)).front();
+  const Endpoint network = resolve({"192.0.2.1", 1}, in(kAmple)).front();
   EXPECT_EQ(message_of([] { require_protection(loopback(), {}, false); }), "");
   EXPECT_EQ(message_of([&] { require_protection(network, secret_of(1), false); }), "");
   EXPECT_EQ(message_of([&] { require_protection(network, {}, true); }), "");
@@ -258,7 +258,7 @@ TEST(Secret, ProtectsANetworkAddress) {
 
 TEST(Secret, IsOfNoUseWithoutOpenSSL) {
   if (has_cryptography()) GTEST_SKIP() << "built with OpenSSL";
-  const Endpoint network = resolve({"192.0.2.1", 1}, in(1s)).front();
+  const Endpoint network = resolve({"192.0.2.1", 1}, in(kAmple)).front();
   EXPECT_FALSE(draw_secret());
   EXPECT_NE(message_of([] { (void)read_secret("/dev/null"); }).find("without OpenSSL"),
             std::string::npos);
@@ -279,7 +279,7 @@ TEST(Address, IsNotLookedUpWithoutAThread) {
     pthread_sigmask(SIG_SETMASK, nullptr, &before);
     int said = limited ? 1 : 2;
     try {
-      static_cast<void>(resolve({"localhost", 1}, in(1s)));
+      static_cast<void>(resolve({"localhost", 1}, in(kAmple)));
     } catch (const Error& error) {
       if (error.code() == ErrorCode::transport) said = 0;
     } catch (const std::exception&) {

@@ -28,7 +28,7 @@ std::uint16_t Stranger::listening_port() const {
 }
 
 void Stranger::accept_and_send(const std::string& text) {
-  if (!runtime::wait_for(listener_.get(), POLLIN, in(10s))) return;
+  if (!runtime::wait_for(listener_.get(), POLLIN, in(kAmple))) return;
   const Descriptor caller{::accept(listener_.get(), nullptr, nullptr)};
   (void)::send(caller.get(), text.data(), text.size(), MSG_NOSIGNAL);
   ::shutdown(caller.get(), SHUT_WR);
@@ -43,7 +43,7 @@ std::uint16_t free_port() {
 
 Descriptor call(std::uint16_t port) {
   try {
-    return runtime::connect_to(runtime::with_port(runtime::loopback(), port), in(1s));
+    return runtime::connect_to(runtime::with_port(runtime::loopback(), port), in(kAmple));
   } catch (const Error&) {
     return {};
   }

@@ -48,7 +48,7 @@ std::vector<Outcome> shake_hands(const TlsEnd& left, const TlsEnd& right, int ri
   return run_ranks(2, [&](Rank rank) {
     const TlsEnd& end = rank == 0 ? left : right;
     const int seed = rank == 0 ? 1 : right_seed;
-    ciphers[static_cast<std::size_t>(rank)] = encrypt({end}, *secret_of(seed), in(2s)).front();
+    ciphers[static_cast<std::size_t>(rank)] = encrypt({end}, *secret_of(seed), in(kAmple)).front();
   });
 }
 
@@ -167,7 +167,7 @@ TEST_F(Tls, RefusesWhatIsNoTls) {
   const std::string noise(100, '\n');
   ASSERT_EQ(::send(wire_.left.get(), noise.data(), noise.size(), 0), 100);
   try {
-    (void)encrypt({end_of(wire_.right, true)}, *secret_of(1), in(2s));
+    (void)encrypt({end_of(wire_.right, true)}, *secret_of(1), in(kAmple));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::mismatch) << error.what();
@@ -183,10 +183,10 @@ TEST_F(Tls, GivesUpOnThoseWhoAreSilentOrGone) {
     EXPECT_EQ(error.code(), ErrorCode::timeout) << error.what();
     EXPECT_EQ(error.culprit(), 0);
   }
-  EXPECT_LT(Clock::now() - start, 2s);
+  EXPECT_LT(Clock::now() - start, kLongBefore);
   wire_.left.reset();
   try {
-    (void)encrypt({end_of(wire_.right, true)}, *secret_of(1), in(5s));
+    (void)encrypt({end_of(wire_.right, true)}, *secret_of(1), in(kAmple));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::peer_dead) << error.what();

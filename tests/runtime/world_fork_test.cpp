@@ -29,7 +29,7 @@ int in_child(const std::function<int()>& body) {
   const pid_t child = fork();
   if (child == 0) _exit(body());
   int status = 0;
-  for (int looks = 0; looks < 500; ++looks) {
+  for (const Deadline end = in(kAmple); Clock::now() < end;) {
     if (waitpid(child, &status, WNOHANG) == child)
       return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     std::this_thread::sleep_for(10ms);

@@ -70,7 +70,7 @@ TEST(World, RefusesOptionsThatDifferBetweenRanks) {
                  "rank 1 was started with network_megabits 0, rank 0 with network_megabits 100");
   expect_refusal({}, {.communicator = {.segments_in_flight = 2}},
                  "rank 1 was started with segments_in_flight 2, rank 0 with segments_in_flight 4");
-  expect_no_error(start_two({.timeout = 20s}, {.timeout = 30s}));
+  expect_no_error(start_two({.timeout = kAmple}, {.timeout = 2 * kAmple}));
 }
 
 TEST(World, NamesTheRankWhoseOptionIsNotThatOfMost) {
@@ -84,7 +84,7 @@ TEST(World, NamesTheRankWhoseOptionIsNotThatOfMost) {
       ASSERT_TRUE(outcome.error);
       EXPECT_EQ(outcome.error->code(), ErrorCode::mismatch) << outcome.text();
       EXPECT_EQ(outcome.error->culprit(), odd) << outcome.text();
-      EXPECT_LT(outcome.elapsed, 5s);
+      EXPECT_LT(outcome.elapsed, kLongBefore);
     }
   }
 }
@@ -187,8 +187,8 @@ TEST(World, BelievesNoSpeedThatIsNone) {
                        heard[0][1] = '\x02';
                        heard[0].back() = '\xc8';
                      }};
-    Communicator world =
-        make_communicator(World::connect(channel, options, in(30s))->footing(), make_host_memory());
+    Communicator world = make_communicator(World::connect(channel, options, in(kAmple))->footing(),
+                                           make_host_memory());
     EXPECT_NE(tariff_of(world).find("measured"), std::string::npos) << tariff_of(world);
   }));
 }
@@ -214,14 +214,14 @@ TEST(World, StartsOnAllRanksOrNone) {
                        const rlimit few{addresses_taken() + kMany / 8, before.rlim_max};
                        EXPECT_EQ(::setrlimit(RLIMIT_AS, &few), 0);
                      }};
-    static_cast<void>(World::connect(channel, options, in(10s)));
+    static_cast<void>(World::connect(channel, options, in(kAmple)));
   });
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
   for (const Outcome& outcome : outcomes) {
     ASSERT_TRUE(outcome.error);
     EXPECT_NE(outcome.text().find("cannot map shared memory"), std::string::npos) << outcome.text();
     EXPECT_EQ(outcome.error->culprit(), 1);
-    EXPECT_LT(outcome.elapsed, 5s);
+    EXPECT_LT(outcome.elapsed, kLongBefore);
   }
 }
 
@@ -239,7 +239,7 @@ TEST(World, EncryptsOnAllRanksOrNone) {
     const auto outcomes = run_ranks(3, [&](Rank rank) {
       WorldOptions options;
       options.mesh.tls = (rank == 1) == (odd == 1);
-      (void)World::connect(*channels[static_cast<std::size_t>(rank)], options, in(10s));
+      (void)World::connect(*channels[static_cast<std::size_t>(rank)], options, in(kAmple));
     });
     for (const Outcome& outcome : outcomes) {
       ASSERT_TRUE(outcome.error);

@@ -36,8 +36,8 @@ inline std::ostream& operator<<(std::ostream& out, const Setting& setting) {
 /// memory that each rank can share.
 inline std::vector<Outcome> in_world(
     const Setting& setting, const std::function<void(Communicator&)>& body,
-    milliseconds patience = std::chrono::seconds{30}, std::size_t bytes = std::size_t{1} << 30,
-    const CommunicatorOptions& communicator = {.timeout = std::chrono::seconds{30}}) {
+    milliseconds patience = kAmple, std::size_t bytes = std::size_t{1} << 30,
+    const CommunicatorOptions& communicator = {.timeout = kAmple}) {
   const auto channels = local_channels(setting.n, true);
   return run_ranks(setting.n, [&](Rank rank) {
     runtime::WorldOptions options{.ways = runtime::ways_of(setting.ways), .segment_bytes = bytes};

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "pair.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::shm {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 using std::chrono::steady_clock;
 
 // Longer than any of these tests, however busy the machine is: if nobody is woken, it shows.
-constexpr std::chrono::seconds kLong{30};
+constexpr std::chrono::seconds kLong = 2 * test::kAmple;
 
 Host crowded(int process = -1) {
   return Host{2, process, {.oversubscribed = true, .doze = kLong}};

@@ -11,6 +11,7 @@
 #include "backends/tcp/frame.hpp"
 #include "backends/tcp/link.hpp"
 #include "tests/conformance/loopback.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::tcp {
 namespace {
@@ -31,7 +32,7 @@ void post(Transport& transport, Transfer::Kind kind, Rank peer, const Piece& pie
 /// Polls until something completes. @return the error that was thrown, if one was.
 std::optional<Error> wait(Transport& transport) {
   std::array<Completion, 1> completions{};
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+  const auto deadline = std::chrono::steady_clock::now() + test::kAmple;
   try {
     while (transport.poll(completions) == 0)
       if (std::chrono::steady_clock::now() > deadline)
@@ -125,26 +126,27 @@ TEST(Links, OutlastPeersThatAreBusyElsewhere) {
 }
 
 TEST(Links, SleepUntilSomethingComes) {
-  using std::chrono::milliseconds;
-  const Alone alone{{.oversubscribed = true, .doze = std::chrono::seconds{8}}};
+  const Alone alone{{.oversubscribed = true, .doze = test::kAmple}};
   const auto transport = pair_transport(*alone.fabric);
   const auto doze = [&] {
     const auto begin = std::chrono::steady_clock::now();
     transport->doze();
     return std::chrono::steady_clock::now() - begin;
   };
-  EXPECT_LT(doze(), milliseconds{4000});  // there is nothing to wait for
+  EXPECT_LT(doze(), test::kLongBefore);  // there is nothing to wait for
   Bytes in(8);
   const Piece piece{in.data(), in.size()};
   post(*transport, Transfer::Kind::recv, 1, piece);
+  std::atomic<bool> has_said{false};
   std::thread peer{[&] {
-    std::this_thread::sleep_for(milliseconds{50});
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    has_said = true;
     alone.say({.communicator = 1, .length = 8}, Bytes(8));
   }};
   const auto slept = doze();
+  EXPECT_TRUE(has_said) << "it did not sleep";
   peer.join();
-  EXPECT_GT(slept, milliseconds{20});
-  EXPECT_LT(slept, milliseconds{4000});
+  EXPECT_LT(slept, test::kLongBefore);
   EXPECT_FALSE(wait(*transport));
 }
 
@@ -245,7 +247,8 @@ TEST(Links, WaitForAReceiverThatComputesBeforeTheyAreClosed) {
   const auto [own, other] = connected_pair();
   const int little = 65536;  // so that most of it stays on the sender's side
   ASSERT_EQ(setsockopt(other, SOL_SOCKET, SO_RCVBUF, &little, sizeof little), 0);
-  auto leaver = std::make_shared<Fabric>(0, std::vector<Peer>{{1, {own}}}, Options{});
+  auto leaver =
+      std::make_shared<Fabric>(0, std::vector<Peer>{{1, {own}}}, Options{.linger = test::kAmple});
   const auto fabric = std::make_shared<Fabric>(1, std::vector<Peer>{{0, {other}}}, Options{});
   auto sender = pair_transport(*leaver);
   const auto receiver = pair_transport(*fabric);
@@ -280,7 +283,7 @@ TEST(Links, WaitForAReceiverThatComputesBeforeTheyAreClosed) {
 // Nothing is promised to the others any more, so nobody is waited for.
 TEST(Links, LeaveAFailedCommunicatorInNoTime) {
   for (const bool here : {true, false}) {  // or on another rank
-    auto fabrics = connect_fabrics(2, {});
+    auto fabrics = connect_fabrics(2, {.linger = test::kAmple});
     const auto alarm = std::make_shared<Alarm>();
     auto sender = fabrics[0]->transport(1, {0, 1}, alarm);
     Bytes small(61440);
@@ -292,7 +295,7 @@ TEST(Links, LeaveAFailedCommunicatorInNoTime) {
     sender.reset();
     const auto begin = std::chrono::steady_clock::now();
     fabrics[0].reset();
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{2});
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, test::kLongBefore);
   }
 }
 
