@@ -23,7 +23,7 @@ sys.argv.pop()
 def run(*arguments):
     """Exit status, standard output, standard error output."""
     done = subprocess.run([TUTTI, *arguments], capture_output=True, text=True, check=False,
-                          timeout=100, stdin=subprocess.DEVNULL)
+                          timeout=300, stdin=subprocess.DEVNULL)
     return done.returncode, done.stdout, done.stderr
 
 

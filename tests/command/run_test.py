@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 
+PATIENCE = 300  # seconds for what has to happen
 SHOW = "echo $TUTTI_RANK/$TUTTI_SIZE $TUTTI_LOCAL_RANK/$TUTTI_LOCAL_SIZE $TUTTI_URL"
 
 
@@ -20,7 +21,7 @@ def expect(condition, *facts):
         raise SystemExit("FAILED: " + "\n".join(map(str, facts)))
 
 
-def run(*arguments, text=None, environment=None, limit=60):
+def run(*arguments, text=None, environment=None, limit=PATIENCE):
     """Exit status, standard output and standard error."""
     done = subprocess.run([TUTTI, "run", *arguments], input=text, capture_output=True, text=True,
                           stdin=subprocess.DEVNULL if text is None else None, check=False,
@@ -47,9 +48,9 @@ def processes_with(mark):
     return found
 
 
-def await_none(mark, seconds):
+def await_none(mark):
     """Waits until no process has this word."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if not processes_with(mark):
             return
@@ -88,16 +89,16 @@ def test_variables():
 def test_statuses():
     """The exit status is the first failing rank's, which is named in one line."""
     cases = [("exit 0", 0, None), ("[ $TUTTI_RANK != 1 ] || exit 7", 7, "rank 1 exited with status 7"),
-             ("[ $TUTTI_RANK != 2 ] || kill -SEGV $$; sleep 20", 139,
+             ("[ $TUTTI_RANK != 2 ] || kill -SEGV $$; sleep 600", 139,
               "rank 2 was killed by signal 11"),
-             ("[ $TUTTI_RANK = 0 ] && { sleep 0.3; exit 4; }; sleep 60", 4,
+             ("[ $TUTTI_RANK = 0 ] && { sleep 0.3; exit 4; }; sleep 600", 4,
               "rank 0 exited with status 4")]
     for script, wanted, said in cases:
         begin = time.monotonic()
         status, _, errors = run("-n", "3", "sh", "-c", script)
         expect(status == wanted, script, status, errors)
         expect(errors.count("\n") == (said is not None) and (said or "") in errors, script, errors)
-        expect(time.monotonic() - begin < 5, script, "took too long")
+        expect(time.monotonic() - begin < PATIENCE / 2, script, "took too long")
     for ranks, others in (("1", ""), ("2", "; the others are ended")):
         status, _, errors = run("-n", ranks, "sh", "-c", "[ $TUTTI_RANK = 1 ] || exit 3")
         expect(status == 3 and errors == f"tutti run: rank 0 exited with status 3{others}\n", errors)
@@ -122,7 +123,7 @@ def test_statuses():
     for arguments in (["run", "-n", "2", TUTTI], ["run", "-n", "2", "tutti"], []):
         words = [TUTTI, *arguments, "sweep", "--ranks", "2", "--root", "7", "-C", "broadcast"]
         path = os.path.dirname(TUTTI) + ":" + os.environ["PATH"]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False,
+        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False,
                               stdin=subprocess.DEVNULL, env={**os.environ, "PATH": path})
         expect(done.returncode == 2 and done.stderr.count("\n") == 1 and "--root 7" in done.stderr,
                words, done.returncode, done.stderr)
@@ -154,7 +155,7 @@ def test_streams():
     job = subprocess.Popen([TUTTI, "run", "-n", "2", "head", "-n1"], stdin=terminal, text=True,
                            stdout=subprocess.PIPE, preexec_fn=lambda: own_terminal(terminal))
     os.write(leader, b"by hand\n")
-    expect(job.stdout.read() == "by hand\n" and job.wait(20) == 0, "the terminal was not read")
+    expect(job.stdout.read() == "by hand\n" and job.wait(PATIENCE) == 0, "the terminal was not read")
 
 
 def own_terminal(terminal):
@@ -171,36 +172,39 @@ def test_ends():
     tree = ("sleep {0} & setsid sleep {0} & echo up; sleep {0}")
     mark = f"{40000 + os.getpid() % 10000}"
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        job = start("-n", "2", "sh", "-c", tree.format(mark))
-        await_lines(job, 2)
-        begin = time.monotonic()
-        job.send_signal(number)
-        expect(job.wait(20) == 128 + number, number, job.returncode)
-        expect(time.monotonic() - begin < 3, number, "took too long")
-        expect(not processes_with(mark), number, processes_with(mark))
+        times = []
+        while not times or min(times) >= 3 and len(times) < 3:  # a loaded machine may need another try
+            job = start("-n", "2", "sh", "-c", tree.format(mark))
+            await_lines(job, 2)
+            begin = time.monotonic()
+            job.send_signal(number)
+            expect(job.wait(PATIENCE) == 128 + number, number, job.returncode)
+            times.append(time.monotonic() - begin)
+            expect(not processes_with(mark), number, processes_with(mark))
+        expect(min(times) < 3, number, "took as long as where SIGTERM does not help:", times)
     job = start("-n", "2", "sh", "-c", tree.format(mark))
     await_lines(job, 2)
     job.kill()
-    await_none(mark, 10)
+    await_none(mark)
     job = start("-n", "2", "sh", "-c", tree.format(mark))  # the guard is the runner's only child
     await_lines(job, 2)
     guard = [path.split("/")[2] for path in glob.glob("/proc/[0-9]*/stat")
              if parent_of(path) == job.pid]
     expect(len(guard) == 1, guard)
     os.kill(int(guard[0]), signal.SIGKILL)
-    expect(job.wait(20) == 137, job.returncode)
-    await_none(mark, 10)
+    expect(job.wait(PATIENCE) == 137, job.returncode)
+    await_none(mark)
     # Who does not listen to SIGTERM is killed five seconds later.
     begin = time.monotonic()
     status, _, _ = run("-n", "2", "sh", "-c",
                        f"trap '' TERM; [ $TUTTI_RANK = 0 ] && sleep 0.5 && exit 3; "
                        f"sleep {mark}; sleep {mark}")
-    expect(status == 3 and 4 < time.monotonic() - begin < 15, status, time.monotonic() - begin)
-    await_none(mark, 1)
+    expect(status == 3 and 4 < time.monotonic() - begin < PATIENCE / 2, status, time.monotonic() - begin)
+    await_none(mark)
     # What is left in the background when all ranks are done.
     status, _, _ = run("-n", "2", "sh", "-c", f"setsid sleep {mark} >/dev/null 2>&1 & exit 0")
     expect(status == 0, status)
-    await_none(mark, 1)
+    await_none(mark)
 
 
 def parent_of(path):
@@ -256,7 +260,7 @@ def remote(agent, log):
                             f"[ $TUTTI_RANK = 1 ] && exit 9; sleep {mark}")
     failure = "tutti run: host b: rank 1 exited with status 9; the others are ended\n"
     expect(status == 9 and errors == failure, status, errors)
-    await_none(mark, 10)
+    await_none(mark)
     # Also where the other host's rank fails because of it, and amid output without line ends.
     script = "head -c 100000 /dev/zero | tr '\\0' x; exit 9"
     status, output, errors = run("-n", "2", "--hosts", "a,b", "--agent", agent, "sh", "-c", script)
@@ -276,8 +280,8 @@ def remote(agent, log):
         job = start("-n", "2", "--hosts", "a,b", "--agent", agent, "sh", "-c", f"echo up; sleep {mark}")
         await_lines(job, 2)
         job.send_signal(number)
-        job.wait(20)
-        await_none(mark, 10)
+        job.wait(PATIENCE)
+        await_none(mark)
     status, _, errors = run("-n", "2", "--hosts", "a,b", "--agent", "/nowhere/ssh", "true")
     expect(status == 127 and errors.count("\n") == 1, status, errors)
 
@@ -332,9 +336,9 @@ def test_numbers():
             while os.path.exists(f"/proc/{number}"):
                 time.sleep(0.01)
             LAST_NUMBER.write_text(str(number - 1), "ascii")
-            stranger = subprocess.Popen(["sleep", "60"], start_new_session=True)
+            stranger = subprocess.Popen(["sleep", "600"], start_new_session=True)
             pathlib.Path(mark).touch()
-            job.communicate(timeout=60)
+            job.communicate(timeout=PATIENCE)
             lives = stranger.poll() is None
             stranger.kill()
             stranger.wait()

@@ -142,7 +142,7 @@ def check_trainer(folder, prefix, build):
             killed = subprocess.run(
                 [str(word) for word in (tutti, "run", "-n", ranks, build / "trainer", *short,
                                         *saving, "--stop-at", step, "--stop-rank", ranks - 1)],
-                capture_output=True, text=True, timeout=60)
+                capture_output=True, text=True, timeout=300)
             if killed.returncode == 0 or (step > 7) != checkpoint.exists():
                 sys.exit(f"trainer {options}, killed at step {step}:\n{killed.stderr}")
             if train(ranks, *saving) != expected:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-PATIENCE = 60
+PATIENCE = 300
 # What these were to end is left where they fail, and what is to be ended in a context that cannot be
 # made current.
 ENDS = {"cuMemFreeAsync", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload", "cuMemPoolDestroy",

@@ -30,7 +30,7 @@ def line(ranks, *arguments):
 def run(ranks, *arguments):
     """Exit status, standard output, and what was complained of."""
     done = subprocess.run(line(ranks, *arguments), capture_output=True, text=True, check=False,
-                          stdin=subprocess.DEVNULL, timeout=100, cwd=FOLDER)
+                          stdin=subprocess.DEVNULL, timeout=300, cwd=FOLDER)
     said = [text for text in done.stderr.splitlines() if "rounds done" not in text]
     return done.returncode, done.stdout, said
 
@@ -157,7 +157,7 @@ def expect_prediction(model):
 def expect_trace():
     """What GradientSync::write_trace writes is a model."""
     trace = os.path.join(FOLDER, "trace.json")
-    subprocess.run([TUTTI, "run", "-n", "2", USER, "--trace", trace], check=True, timeout=60)
+    subprocess.run([TUTTI, "run", "-n", "2", USER, "--trace", trace], check=True, timeout=300)
     status, output, said = run(2, "--model", trace, "--compute", "2ms", "--steps", "1",
                                "--bucket-bytes", "0", "--storage", "views", "--json", "trace.jsonl")
     expect(status == 0 and not said, status, said, output)
@@ -188,7 +188,7 @@ def interrupted_after(seconds):
             break
     time.sleep(seconds)
     os.killpg(job.pid, signal.SIGINT)
-    output, errors = job.communicate(timeout=30)
+    output, errors = job.communicate(timeout=300)
     expect("interrupted:" in output, output, errors)
     expect(job.returncode in (128 + signal.SIGINT, -signal.SIGINT), job.returncode, errors)
     summary = records_of(os.path.join(FOLDER, "out.jsonl"))[-1]

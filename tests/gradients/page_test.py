@@ -119,7 +119,7 @@ class Page(unittest.TestCase):
         done = subprocess.run(
             [TUTTI, "run", "-n", "2", TUTTI, "gradients", "--model", model, "--steps", "2", "--warmup",
              "0", "--bucket-bytes", "0,flat", "--computing", "sleep", "--html", target],
-            capture_output=True, text=True, check=False, timeout=60, stdin=subprocess.DEVNULL)
+            capture_output=True, text=True, check=False, timeout=300, stdin=subprocess.DEVNULL)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("wrote " + target, done.stdout)
         page = pathlib.Path(target).read_text(encoding="utf-8")

@@ -32,7 +32,7 @@ def lint(*arguments, before=(), **environment):
         path = os.path.join(folder, "lint.json")
         done = subprocess.run([*before, TUTTI, "lint", "--json", path, *arguments], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-                              timeout=100, env={**os.environ, **environment})
+                              timeout=300, env={**os.environ, **environment})
         if not os.path.exists(path):
             return done.returncode, done.stdout, None
         with open(path, encoding="utf-8") as file:

@@ -56,7 +56,7 @@ class Export(unittest.TestCase):
             "format": "tutti-tuning", "version": 1, "machine": {"processor": "any", "cores": 1},
             "costs": [], "tables": tables}))
         done = subprocess.run([TUTTI, "export", str(self.path), "--to", to, *arguments], text=True,
-                              capture_output=True, check=False, timeout=60)
+                              capture_output=True, check=False, timeout=300)
         return done.returncode, done.stdout, done.stderr
 
     def text(self, to, *tables):
@@ -276,7 +276,7 @@ sys.exit(0 if "50ms" in words else 1)
 """)
         done = subprocess.run([COMPARE, str(self.path), "--to", "intel", "--tutti", TUTTI, "--pairs",
                                "2", *arguments, "--", sys.executable, str(launcher)], text=True,
-                              capture_output=True, check=False, timeout=60)
+                              capture_output=True, check=False, timeout=300)
         return done.returncode, done.stdout, done.stderr
 
     def test_compares_what_was_exported(self):
@@ -316,7 +316,7 @@ sys.exit(0 if "50ms" in words else 1)
         done = subprocess.run([MPIRUN, "-n", "4", *words, TUTTI, "sweep", "-C", "all_reduce", "-a",
                                "native", "-b", str(size), "-e", str(size), "-n", "100", "-w", "1",
                                "--transport", "shm"], capture_output=True, text=True, check=False,
-                              timeout=100, env={**os.environ, "TUTTI_TUNING": "none"})
+                              timeout=300, env={**os.environ, "TUTTI_TUNING": "none"})
         self.assertEqual(done.returncode, 0, done.stderr)
         text = pathlib.Path(monitored + ".1.prof").read_text()
         sent = re.findall(r"^I\t1\t(\d+)\t\d+ bytes\t(\d+) msgs", text, re.MULTILINE)

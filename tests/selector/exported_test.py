@@ -43,7 +43,7 @@ class Exported(unittest.TestCase):
             "format": "tutti-tuning", "version": 1, "machine": {"processor": "any", "cores": 1},
             "costs": [], "tables": [table]}))
         subprocess.run([TUTTI, "export", self.tuning, "--to", MPI, "-o", self.file], check=True,
-                       timeout=60)
+                       timeout=300)
 
     def run_with_file(self, ranks=4):
         """The program's status, and what it and the MPI said."""
@@ -57,7 +57,7 @@ class Exported(unittest.TestCase):
             environment["MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE"] = str(self.file)
         done = subprocess.run([LAUNCHER, *parameters, "-n", str(ranks), PROGRAM, str(SMALL),
                                str(LARGE)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, check=False, timeout=100, env=environment)
+                              text=True, check=False, timeout=300, env=environment)
         return done.returncode, done.stdout
 
     def test_does_as_the_file_says(self):

@@ -138,7 +138,7 @@ class Command(unittest.TestCase):
         return subprocess.run(
             [TUTTI, "tune", "--ranks", "2", "--transport", "shm", "-C", "all_reduce,barrier", "-b",
              "64", "-e", "4K", "-f", "8", "--budget", "20ms", "-o", self.path("tuning.json"),
-             *arguments], capture_output=True, text=True, check=False, timeout=100,
+             *arguments], capture_output=True, text=True, check=False, timeout=300,
             stdin=subprocess.DEVNULL)
 
     def path(self, name):

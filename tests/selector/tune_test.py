@@ -19,7 +19,7 @@ def run(*arguments, **variables):
     """Exit status, standard output, standard error output."""
     environment = {**os.environ, "TUTTI_TUNING": "none", **variables}
     done = subprocess.run([TUTTI, *arguments], capture_output=True, text=True, check=False,
-                          timeout=100, stdin=subprocess.DEVNULL, env=environment)
+                          timeout=300, stdin=subprocess.DEVNULL, env=environment)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -97,7 +97,7 @@ class Tune(unittest.TestCase):
                 self.assertIsNone(process.poll())
                 time.sleep(0.05)
             os.killpg(process.pid, signal.SIGINT)
-            text, _ = process.communicate(timeout=60)
+            text, _ = process.communicate(timeout=300)
             self.assertEqual(process.returncode, 130)
         self.assertIn("interrupted; what is there so far is in", text)
         self.assertTrue(json.loads(self.path.read_text())["tables"])

@@ -31,7 +31,7 @@ def write_page(python, script, records, path):
     """Exit status and complaints of a script that makes a page of records."""
     done = subprocess.run([find_python(python), "-B", script, "-", path], capture_output=True,
                           text=True, input="\n".join(map(json.dumps, records)), check=False,
-                          timeout=60)
+                          timeout=300)
     return done.returncode, done.stderr
 
 
@@ -71,7 +71,7 @@ def look_at(path):
              f"--user-data-dir={profile}", f"--proxy-server=127.0.0.1:{proxy.port}",
              "--disable-background-networking", "--disable-component-update", "--no-first-run",
              "--virtual-time-budget=10000", "--dump-dom", "file://" + os.path.abspath(path)],
-            capture_output=True, text=True, check=False, timeout=100)
+            capture_output=True, text=True, check=False, timeout=300)
     proxy.listener.close()
     if done.returncode != 0:
         raise SystemExit(done.stderr)

@@ -51,7 +51,7 @@ def test_usage(command):
 
 def alone(command, *arguments):
     """Without a launcher: exit status, standard output and standard error."""
-    done = subprocess.run([command.tutti, "sweep", *arguments], check=False, text=True, timeout=60,
+    done = subprocess.run([command.tutti, "sweep", *arguments], check=False, text=True, timeout=300,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
     return done.returncode, done.stdout, done.stderr
 
@@ -224,7 +224,7 @@ def expect_files_after(line, send):
         path = os.path.join(folder, "run.jsonl")
         process = start([*line, *LONG, "--json", path, "--csv", path + ".csv"])
         send(process, path)
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=300)
         records = records_of(path)
         expect("interrupted" in output, output)
         expect(records[-1]["record"] == "summary" and records[-1]["interrupted"], records[-1])
@@ -279,12 +279,12 @@ def test_ends(command):
         os.kill(victim, signal.SIGSTOP)
         begin = time.monotonic()
         try:
-            errors = process.communicate(timeout=60)[1]
+            errors = process.communicate(timeout=300)[1]
         finally:
             for rank in ranks_of(command, path):
                 os.kill(rank, signal.SIGKILL)
         expect(process.returncode == 5, "exit status", process.returncode, errors)
-        expect("timed out" in errors and time.monotonic() - begin < 30, errors)
+        expect("timed out" in errors and time.monotonic() - begin < 150, errors)
         for line in map(str.strip, open(path, encoding="utf-8")):
             json.loads(line)
 
@@ -293,7 +293,7 @@ def test_ends(command):
     if "openmpi" in command.launcher:
         told = {"PMI_RANK": "0", "PMI_SIZE": "2"}
     done = subprocess.run([command.tutti, "sweep"], env={**os.environ, **told}, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
     expect(done.returncode == 4 and "different MPIs" in done.stderr, done.returncode, done.stderr)
 
 
@@ -301,7 +301,7 @@ def run_unlike(command, first, second):
     """Two ranks with command lines of their own; status and what they complained of."""
     line = [command.launcher, "-n", "1", *first, ":", "-n", "1", *second]
     done = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          stdin=subprocess.DEVNULL, check=False, timeout=60)
+                          stdin=subprocess.DEVNULL, check=False, timeout=300)
     return done.returncode, [line for line in done.stderr.splitlines() if line.startswith("tutti")]
 
 
@@ -347,7 +347,7 @@ def test_ranks(command):
     with tempfile.TemporaryDirectory() as folder:
         path, again = os.path.join(folder, "run.jsonl"), os.path.join(folder, "again.jsonl")
         subprocess.run([command.tutti, "run", "-n", "2", command.tutti, "sweep", *small, "--json",
-                        path], check=True, stdout=subprocess.DEVNULL, timeout=60)
+                        path], check=True, stdout=subprocess.DEVNULL, timeout=300)
         status, _, errors = alone(command, "--replay", path, "--json", again)
         expect(status == 0 and {r["ranks"] for r in records_of(again) if "ranks" in r} == {2},
                "the replay starts as many ranks", status, errors, records_of(again))

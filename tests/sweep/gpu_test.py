@@ -29,7 +29,7 @@ class Sweep:
         files = ["--json", self.json, "--csv", self.json + ".csv"]
         started = ["--ranks", str(ranks)] if not launcher and ranks else []
         done = subprocess.run(
-            [*launcher, tutti, "sweep", *started, *arguments, *files], check=False, timeout=100,
+            [*launcher, tutti, "sweep", *started, *arguments, *files], check=False, timeout=300,
             text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
             env={**os.environ, **variables})
         self.status, self.output = done.returncode, done.stdout

@@ -19,7 +19,7 @@ class Command:
         """Exit status, standard output, and what the command, not the launcher, complained of."""
         done = subprocess.run(self.line(ranks, *arguments), stdout=subprocess.PIPE, text=True,
                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False,
-                              timeout=100, env={**os.environ, **variables})
+                              timeout=300, env={**os.environ, **variables})
         said = [line for line in done.stderr.splitlines()
                 if line.startswith("tutti") and "configurations done" not in line]
         return done.returncode, done.stdout, said

@@ -119,7 +119,7 @@ class Page(unittest.TestCase):
         return subprocess.run([TUTTI, "sweep", "--ranks", "2", "--transport", "shm", "-C",
                                "all_reduce", "-b", "64", "-e", "4K", "-f", "8", "-n", "3",
                                *arguments], capture_output=True, text=True, check=False,
-                              timeout=60, env={**os.environ, "TUTTI_TUNING": "none"})
+                              timeout=300, env={**os.environ, "TUTTI_TUNING": "none"})
 
     def test_is_what_a_sweep_writes(self):
         path = os.path.join(self.folder.name, "sweep.html")

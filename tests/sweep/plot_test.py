@@ -43,7 +43,7 @@ def cells(collectives):
 def run(python, script, arguments, text=None, **how):
     """Exit status and standard error."""
     done = subprocess.run([python, script, *arguments], input=text, text=True, check=False,
-                          stderr=subprocess.PIPE, timeout=100, **how)
+                          stderr=subprocess.PIPE, timeout=300, **how)
     return done.returncode, done.stderr
 
 
