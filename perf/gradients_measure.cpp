@@ -93,24 +93,28 @@ void GradientRounds::round(std::size_t number, bool counts) {
   const std::size_t settings = options_.settings.size();
   const std::size_t complete = times_.rounds();
   for (std::size_t i = 0; i < settings && !times_.is_interrupted; ++i) {
-    step_computing(counts);
-    step_setting((i + number) % settings, (i + number / settings) % 2 == 0, counts);
+    const double computing_s = step_computing(counts);
+    const std::size_t setting = (i + number) % settings;
+    if (counts) times_.settings[setting].computing_s.push_back(computing_s);
+    step_setting(setting, (i + number / settings) % 2 == 0, counts);
   }
   if (!counts || !times_.is_interrupted) return;
   // Samples are compared round by round, so a round that is not complete does not count.
   times_.computing_s.resize(complete * settings);
   for (std::vector<double>& ready : ready_s_) ready.resize(complete * settings);
   for (SettingTimes& setting : times_.settings)
-    for (auto* samples : {&setting.serial_s, &setting.communicating_s, &setting.overlapped_s})
+    for (auto* samples :
+         {&setting.computing_s, &setting.serial_s, &setting.communicating_s, &setting.overlapped_s})
       samples->resize(complete);
 }
 
-// Once for each setting: all are compared with these steps.
-void GradientRounds::step_computing(bool counts) {
+// Once for each setting, which is compared with it.
+double GradientRounds::step_computing(bool counts) {
   const double time_s = step(StepKind::computing, 0);
-  if (!counts) return;
+  if (!counts) return time_s;
   times_.computing_s.push_back(time_s);
   for (std::size_t i = 0; i < ready_s_.size(); ++i) ready_s_[i].push_back(replay_.ready_s()[i]);
+  return time_s;
 }
 
 void GradientRounds::step_setting(std::size_t setting, bool is_serial_first, bool counts) {

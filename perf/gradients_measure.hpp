@@ -16,6 +16,8 @@ namespace tutti::perf {
 
 /// Samples of one setting, one for each round: each the greatest of all ranks.
 struct SettingTimes {
+  /// Steps without communication: of each round the one right before this setting's.
+  std::vector<double> computing_s{};
   std::vector<double> serial_s{};         ///< Steps that communicate at the end.
   std::vector<double> overlapped_s{};     ///< Steps that communicate meanwhile.
   std::vector<double> communicating_s{};  ///< Of the serial ones: while a bucket was under way.
@@ -53,7 +55,7 @@ class GradientRounds {
   double prepare(std::size_t setting);
   double step(StepKind kind, std::size_t setting);
   void round(std::size_t number, bool counts);
-  void step_computing(bool counts);
+  double step_computing(bool counts);
   void step_setting(std::size_t setting, bool is_serial_first, bool counts);
   void measure_alone(std::size_t setting);
   void find_costs();

@@ -99,7 +99,7 @@ def bars_of(settings, computing):
     return figure
 
 
-def buckets_of(settings, computing):
+def buckets_of(settings):
     """Exposed time over the size of buckets, a curve per what else differs; nothing where fewer than
     two sizes are there to draw."""
     curves = {}
@@ -118,8 +118,8 @@ def buckets_of(settings, computing):
             x=[one["bucket_bytes"] for one in line], y=middle, name=html.escape(kind),
             mode="lines+markers", line={"color": COLORS[place % len(COLORS)], "width": 1.7},
             error_y=error_bars(middle,
-                               [(one["overlapped_q1_us"] - computing) / 1000 for one in line],
-                               [(one["overlapped_q3_us"] - computing) / 1000 for one in line]),
+                               [one["exposed_q1_us"] / 1000 for one in line],
+                               [one["exposed_q3_us"] / 1000 for one in line]),
             customdata=[bytes_text(one["bucket_bytes"]) for one in line],
             hovertemplate="%{customdata}: %{y:.4g} ms exposed<extra>" + html.escape(kind) + "</extra>"))
     figure.update_layout(template="simple_white", height=420, margin={"t": 30, "r": 10},
@@ -147,7 +147,7 @@ def page_of(records):
     if summary["interrupted"]:
         text += '<p class="warning">The run was interrupted: steps are fewer than were asked for.</p>'
     text += f"<h2>Steps</h2>{picture(bars_of(settings, computing))}"
-    curves = buckets_of(settings, computing)
+    curves = buckets_of(settings)
     if curves:
         text += f"<h2>Exposed communication by the size of buckets</h2>{picture(curves)}"
     text += (f"<h2>All settings</h2><p>{MEANINGS}</p>{table_of(COLUMNS, rows_of(settings, summary))}")

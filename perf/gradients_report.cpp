@@ -69,7 +69,18 @@ std::string warnings_of(const Context& context, const GradientsOptions& options)
 
 // Shares of a difference say nothing where it is within what computing varies by.
 bool is_beyond_noise(const GradientVerdict& verdict, const SettingResult& result) {
-  return result.serial.median - verdict.computing.median > verdict.noise();
+  return result.medians.serial - result.medians.computing > verdict.noise();
+}
+
+// The ideal step tells how good a setting is only where the machine is as it assumes.
+std::string distance_from_ideal(const SettingResult& best) {
+  if (!best.is_far_from_ideal()) return {};
+  const double over = best.medians.overlapped - best.medians.ideal;
+  return fmt::format(
+      "# !! the best setting takes {} ms {} than its ideal step of {} ms: {}\n",
+      format_ms(std::abs(over)), over > 0 ? "longer" : "less", format_ms(best.medians.ideal),
+      over > 0 ? "communication slows computing down here, or takes longer beside it than alone"
+               : "buckets took longer when they were measured alone; measure again");
 }
 
 // Signs that other programs ran meanwhile.
@@ -108,12 +119,14 @@ std::string gradients_header(const Context& context, const Model& model,
 }
 
 std::string gradients_table(const GradientVerdict& verdict, std::optional<double> wanted_s) {
-  std::string text = disturbances_of(verdict, wanted_s);
+  std::string text =
+      disturbances_of(verdict, wanted_s) + distance_from_ideal(verdict.results.front());
   text += fmt::format(
       "#\n# milliseconds of the slowest rank, medians of {}; without communication {} ({} .. {})\n"
       "# * best  ~ as good as the best ({})\n"
-      "# exposed: by how much communication makes a step longer    serial: step that communicates\n"
-      "# when all is computed    hidden: share of communication that overlapping hides\n"
+      "# exposed: by how much communication makes a step longer than that of its round without\n"
+      "# serial: step that communicates when all is computed\n"
+      "# hidden: share of communication that overlapping hides\n"
       "# ideal: step in which communication disturbs nothing    of ideal: share of what that "
       "saves\n"
       "# MB: sent by a rank in a step    -: too little to tell\n#\n",
@@ -173,9 +186,10 @@ ReportJson gradients_record(const GradientVerdict& verdict, std::size_t index) {
   record["buckets"] = result.buckets;
   add_quartiles(record, "overlapped", result.overlapped);
   add_quartiles(record, "serial", result.serial);
-  record["exposed_us"] = microseconds(exposed(result.medians));
+  add_quartiles(record, "exposed", result.exposed);
   record["ideal_us"] = microseconds(result.medians.ideal);
   record["over_ideal_us"] = microseconds(result.medians.overlapped - result.medians.ideal);
+  record["far_from_ideal"] = result.is_far_from_ideal();
   record["hidden"] = rounded_share(hidden_share(result.medians));
   record["overlap_efficiency"] = rounded_share(overlap_efficiency(result.medians));
   record["sent_bytes"] = result.sent_bytes;

@@ -9,17 +9,25 @@ namespace tutti::perf {
 
 namespace {
 
+/// Quartiles of differences between samples of the same rounds.
+Quartiles difference_of(const std::vector<double>& samples, const std::vector<double>& base) {
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < samples.size(); ++i) differences.push_back(samples[i] - base[i]);
+  return quartiles_of(differences);
+}
+
 SettingResult result_of(const GradientSetting& setting, const SettingTimes& times,
                         double computing_s) {
   SettingResult result{.setting = setting,
                        .serial = quartiles_of(times.serial_s),
                        .overlapped = quartiles_of(times.overlapped_s),
+                       .exposed = difference_of(times.overlapped_s, times.computing_s),
                        .buckets = times.buckets.size(),
                        .sent_bytes = times.sent_bytes,
                        .plain_bytes = times.plain_bytes};
   result.medians = {.computing = computing_s,
-                    .serial = result.serial.median,
-                    .overlapped = result.overlapped.median,
+                    .serial = computing_s + difference_of(times.serial_s, times.computing_s).median,
+                    .overlapped = computing_s + result.exposed.median,
                     .ideal = ideal_step(computing_s, times.buckets)};
   return result;
 }
@@ -38,6 +46,12 @@ std::string distance_of(const StepTimes& times) {
 }
 
 }  // namespace
+
+bool SettingResult::is_far_from_ideal() const noexcept {
+  constexpr double kFarShare = 0.1;
+  const double over = std::abs(medians.overlapped - medians.ideal);
+  return over > kFarShare * medians.ideal && over > exposed.high - exposed.low;
+}
 
 GradientVerdict judge(const GradientTimes& times, const std::vector<GradientSetting>& settings) {
   GradientVerdict verdict{.computing = quartiles_of(times.computing_s), .steps = times.rounds()};

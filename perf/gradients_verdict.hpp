@@ -13,15 +13,23 @@ namespace tutti::perf {
 
 /// One setting, measured. Times in seconds.
 struct SettingResult {
-  GradientSetting setting{};      ///< What was measured.
-  Quartiles serial{};             ///< Of steps that communicate at the end.
-  Quartiles overlapped{};         ///< Of steps that communicate meanwhile.
-  StepTimes medians{};            ///< With the ideal step.
+  GradientSetting setting{};  ///< What was measured.
+  Quartiles serial{};         ///< Of steps that communicate at the end.
+  Quartiles overlapped{};     ///< Of steps that communicate meanwhile.
+  /// By how much overlapped steps take longer than the step without communication of their round.
+  Quartiles exposed{};
+  /// With the ideal step. Differences are medians of those in each round, so what slows a round
+  /// down as a whole is in none of them.
+  StepTimes medians{};
   Comparison against_best{};      ///< Of overlapped steps.
   bool is_tie = false;            ///< Whether it is not the best one, but as good.
   std::size_t buckets = 0;        ///< Of its plan.
   std::uint64_t sent_bytes = 0;   ///< See SettingTimes.
   std::uint64_t plain_bytes = 0;  ///< See SettingTimes.
+
+  /// @return whether overlapped steps are so far from the ideal one, by more than chance, that this
+  /// machine does not do what it assumes.
+  [[nodiscard]] bool is_far_from_ideal() const noexcept;
 };
 
 /// Everything that was measured.

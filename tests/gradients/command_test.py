@@ -113,7 +113,10 @@ def test_run():
         expect(before <= row["overlapped_us"], "they are sorted", row)
         before = row["overlapped_us"]
         expect(row["overlapped_q1_us"] <= row["overlapped_us"] <= row["overlapped_q3_us"], row)
-        expect(abs(row["exposed_us"] - (row["overlapped_us"] - summary["computing_us"])) < 0.5, row)
+        expect(row["exposed_q1_us"] <= row["exposed_us"] <= row["exposed_q3_us"], row)
+        expect(abs(row["over_ideal_us"] - (row["exposed_us"] + summary["computing_us"] -
+                                           row["ideal_us"])) < 0.5, row)
+        expect(row["far_from_ideal"] in (True, False), row)
         expect(row["ideal_us"] >= summary["computing_us"] and row["serial_us"] > 0, row)
         expect(row["plain_bytes"] == 240012, "2 (n - 1) / n of the gradients", row)
         half = 2 if row["compression"] == "bf16" else 1

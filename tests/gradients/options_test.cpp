@@ -6,6 +6,7 @@
 #include <string>
 
 #include "perf/gradients_replay.hpp"
+#include "perf/gradients_report.hpp"
 #include "perf/gradients_verdict.hpp"
 #include "perf/sweep_failure.hpp"
 
@@ -128,6 +129,7 @@ GradientTimes times_with(const std::vector<double>& overlapped_ms, std::size_t r
       const double wobble_s = round % 2 == 0 ? 1e-5 : -1e-5;
       setting.serial_s.push_back(0.12);
       setting.overlapped_s.push_back(ms / 1e3 + wobble_s);
+      setting.computing_s.push_back(0.1);
     }
     times.settings.push_back(setting);
   }
@@ -162,6 +164,51 @@ TEST(GradientsVerdict, CallsSettingsEqualThatAre) {
     EXPECT_FALSE(verdict.results[2].is_tie) << rounds;
     EXPECT_NE(sentence_of(verdict).find("1 other is as good"), std::string::npos);
   }
+}
+
+// A load that comes and goes slows whole rounds down: of the steps without communication, which
+// are several in a round, other shares than of the overlapped ones.
+TEST(GradientsVerdict, TakesDifferencesOfEachRound) {
+  GradientTimes times = times_with({103}, 21);
+  times.computing_s.clear();
+  SettingTimes& setting = times.settings[0];
+  for (std::size_t round = 0; round < 21; ++round) {
+    const double load_s = round < 10 ? 0.04 : 0;
+    setting.computing_s[round] = 0.1 + load_s;
+    setting.overlapped_s[round] = 0.103 + load_s;
+    setting.serial_s[round] = 0.12 + load_s;
+    times.computing_s.insert(times.computing_s.end(), {0.1 + load_s, 0.14});
+  }
+  GradientsFlags flags = usual();
+  flags.bucket_bytes = "5M";
+  flags.storage = "views";
+  const GradientVerdict verdict = judge(times, understand(flags).settings);
+  EXPECT_NEAR(verdict.computing.median, 0.14, 1e-12);
+  EXPECT_NEAR(verdict.results[0].overlapped.median, 0.103, 1e-12);
+  EXPECT_NEAR(verdict.results[0].exposed.median, 0.003, 1e-12);
+  EXPECT_NEAR(exposed(verdict.results[0].medians), 0.003, 1e-12);
+  EXPECT_NEAR(hidden_share(verdict.results[0].medians).value(), 0.85, 1e-9);
+}
+
+TEST(GradientsVerdict, WarnsFarFromTheIdealStep) {
+  GradientsFlags flags = usual();
+  flags.bucket_bytes = "5M";
+  flags.storage = "views";
+  const auto warning_of = [&](double overlapped_ms, double alone_s) {
+    GradientTimes times = times_with({overlapped_ms}, 20);
+    times.settings[0].buckets = {{.ready = 0.1, .alone = alone_s}};
+    const std::string table = gradients_table(judge(times, understand(flags).settings), {});
+    const std::size_t begin = table.find("# !! the best setting");
+    return begin == std::string::npos ? "" : table.substr(begin, table.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(warning_of(103, 0.002), "");
+  EXPECT_EQ(warning_of(130, 0.002),
+            "# !! the best setting takes 28.0 ms longer than its ideal step of 102.0 ms: "
+            "communication slows computing down here, or takes longer beside it than alone");
+  EXPECT_EQ(
+      warning_of(103, 0.05),
+      "# !! the best setting takes 47.0 ms less than its ideal step of 150.0 ms: buckets took "
+      "longer when they were measured alone; measure again");
 }
 
 TEST(GradientsVerdict, SaysWhereTimesVaryMuch) {

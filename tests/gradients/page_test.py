@@ -27,7 +27,8 @@ def setting(label, bucket_bytes, step, standing, serial=90.0):
     return {"record": "setting", "label": label, "bucket_bytes": bucket_bytes,
             "overlapped_us": step * 1e3, "overlapped_q1_us": step * 0.9e3,
             "overlapped_q3_us": step * 1.1e3, "serial_us": serial * 1e3,
-            "exposed_us": (step - 40) * 1e3, "ideal_us": 45e3, "hidden": (serial - step) / 50,
+            "exposed_us": (step - 40) * 1e3, "exposed_q1_us": (step * 0.9 - 40) * 1e3,
+            "exposed_q3_us": (step * 1.1 - 40) * 1e3, "ideal_us": 45e3, "hidden": (serial - step) / 50,
             "overlap_efficiency": 0.925, "sent_bytes": 102_200_000, "buckets": 7,
             "standing": standing}
 
