@@ -27,7 +27,8 @@ struct GradientSync::State::Ending {
   double& callbacks() { return sums[6]; }
   double& hash() { return sums[7]; }  // of 32 bits on each rank, so it is exact
   double& cut_short() { return sums[8]; }
-  std::span<double> waits() { return std::span{sums}.subspan(kWords, ranks); }
+  /// By rank: seconds from where ranks last agreed to wait.
+  std::span<double> arrivals() { return std::span{sums}.subspan(kWords, ranks); }
   double& used(std::size_t parameter) { return sums[kWords + ranks + parameter]; }
 };
 
@@ -58,11 +59,12 @@ void GradientSync::State::end_step() {
   ending.hash() = findings_.hash;
   ending.cut_short() = is_cut_short_ ? 1 : 0;
   ending.callbacks() = options_.on_bucket || options_.on_shard ? 1 : 0;
-  ending.waits()[static_cast<std::size_t>(world.rank())] =
-      std::chrono::duration<double>(Clock::now() - wait_began_).count();
+  ending.arrivals()[static_cast<std::size_t>(world.rank())] =
+      std::chrono::duration<double>(wait_began_ - synchronized_).count();
   for (std::size_t i = 0; is_detecting() && i < parameters_.size(); ++i)
     ending.used(i) = is_used_[i];
   world.all_reduce(ending.sums, sum, call_options());
+  synchronized_ = Clock::now();
   const double size = world.size();
   const bool is_other_step = ending.step_squared() * size != ending.step() * ending.step();
   if (is_other_step)
@@ -154,13 +156,19 @@ void GradientSync::State::report_step(Ending& ending) {
     if (!step_error_) rescale(factor, ending);
     report_.norm *= factor;
   }
-  const std::span<double> waits = ending.waits();
-  const auto [least, most] = std::ranges::minmax_element(waits);
-  report_.last = static_cast<Rank>(least - waits.begin());
-  report_.skew =
-      std::chrono::duration_cast<Duration>(std::chrono::duration<double>{*most - *least});
+  const std::span<double> arrivals = ending.arrivals();
+  const auto [least, most] = std::ranges::minmax_element(arrivals);
+  const double own = arrivals[static_cast<std::size_t>(groups_[0].rank())];
+  const auto duration_of = [](double seconds) {
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>{seconds});
+  };
+  const Duration wait = Clock::now() - wait_began_;
+  report_.last = static_cast<Rank>(most - arrivals.begin());
+  report_.skew = duration_of(*most - *least);
+  report_.waiting = std::min(duration_of(*most - own), wait);
   report_.computing = wait_began_ - step_began_;
-  report_.exposed = Clock::now() - wait_began_;
+  report_.exposed = wait - report_.waiting;
+  report_.communicating -= communicating_within(wait_began_, wait_began_ + report_.waiting);
   for (std::size_t i = 0; i < flights_.size(); ++i)
     bucket_reports_[i] = {.begun = flights_[i].times.begun - step_began_,
                           .ended = flights_[i].times.ended - step_began_,
@@ -168,6 +176,20 @@ void GradientSync::State::report_step(Ending& ending) {
   const double busy = std::chrono::duration<double>(report_.communicating).count();
   const double exposed = std::chrono::duration<double>(report_.exposed).count();
   report_.hidden = busy > 0 ? std::clamp(1 - exposed / busy, 0.0, 1.0) : 1;
+}
+
+/// @return how long at least one bucket was under way between two times.
+Duration GradientSync::State::communicating_within(Clock::time_point begin,
+                                                   Clock::time_point end) const {
+  Duration all{0};
+  for (const std::size_t index : sequence_) {
+    const detail::BucketTimes& times = flights_[index].times;
+    const Clock::time_point from = std::max(times.begun, begin);
+    const Clock::time_point to = std::min(times.ended, end);
+    all += std::max(to, from) - from;
+    begin = std::max(begin, to);
+  }
+  return all;
 }
 
 /// Gradients that no rank has stay as they are.

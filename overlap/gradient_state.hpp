@@ -199,6 +199,7 @@ class GradientSync::State {
   void agree_on_cut();
   void read_findings();
   void report_step(Ending& ending);
+  [[nodiscard]] Duration communicating_within(Clock::time_point begin, Clock::time_point end) const;
   void keep_unused(Ending& ending);
   void verify_gradients();
   void rescale(double factor, Ending& ending);
@@ -282,6 +283,7 @@ class GradientSync::State {
   bool is_recording_ = false;  // whether the last of them is this step's
   Clock::time_point step_began_ = Clock::now();
   Clock::time_point wait_began_{};
+  Clock::time_point synchronized_{};  // when ranks last agreed, which they find at the same time
   std::thread thread_{};
 };
 

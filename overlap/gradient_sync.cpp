@@ -81,6 +81,7 @@ void GradientSync::State::begin(Communicator& world, const std::shared_ptr<State
     adopt(order);
     thread_ = start_service_thread("tutti-gradients", [self] { self->run(); });
   });
+  synchronized_ = Clock::now();
 }
 
 /// Makes the other communicators, which takes all ranks. Only those of groups have the GPU, and all

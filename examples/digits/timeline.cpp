@@ -35,7 +35,8 @@ std::string row(const char* head, const std::string& line, double time) {
 
 std::string timeline(const tutti::GradientSync& sync) {
   const tutti::StepReport& step = sync.last_step();
-  const double computing = milliseconds(step.computing), waiting = milliseconds(step.exposed);
+  const double computing = milliseconds(step.computing);
+  const double waiting = milliseconds(step.exposed + step.waiting);
   const double whole = computing + waiting;
   const std::string empty(kColumns, ' ');
   std::string text = "step " + std::to_string(step.step) + "\n", line = empty;

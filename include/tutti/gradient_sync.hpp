@@ -196,12 +196,13 @@ struct StepReport {
   std::uint64_t step = 0;     ///< Counted from one.
   int active = 0;             ///< Ranks that took part, see GradientSync::join.
   Duration computing{0};      ///< From the end of the step before to wait.
-  Duration exposed{0};        ///< What wait took: communication that was not hidden.
-  Duration communicating{0};  ///< While at least one bucket was under way.
+  Duration exposed{0};        ///< What wait took beside `waiting`: communication not hidden.
+  Duration waiting{0};        ///< Of wait: until the last rank called it, see `last`.
+  Duration communicating{0};  ///< While at least one bucket was under way, without `waiting`.
   /// The share of communication that computing has hidden, 0 .. 1.
   double hidden = 1;
-  Duration skew{0};  ///< By how much wait took longer on the first rank than on the last.
-  Rank last = 0;     ///< The rank whose wait was the shortest: others have waited for it.
+  Duration skew{0};  ///< By how much later than the first rank the last one called wait.
+  Rank last = 0;     ///< The rank that called wait last: others have waited for it.
   /// The 2-norm of all gradients after the reduction, where norm or max_norm was wanted.
   double norm = 0;
   /// A hash of all gradients after the reduction, where it was wanted, else 0; equal on all ranks.

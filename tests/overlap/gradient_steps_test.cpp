@@ -1,5 +1,7 @@
 // Steps that are void, uneven, or of several groups.
+#include <atomic>
 #include <limits>
+#include <thread>
 
 #include "gradients.hpp"
 
@@ -26,6 +28,45 @@ void expect_void(const GradientOptions& options, const std::string& words,
     sync.wait();
     EXPECT_TRUE(model.is_mean(3, 4)) << "the next step is good";
   });
+}
+
+/// Waiting for a rank that computes for longer is no communication. That rank is late before its
+/// gradients are ready, so that buckets are under way elsewhere, or after that. Where the machine
+/// does other things a step may take longer than it should, but not all of them.
+TEST(GradientSteps, TellWaitingFromCommunication) {
+  constexpr milliseconds kLate{100};
+  constexpr int kTries = 50;
+  for (const bool is_late_at_first : {true, false}) {
+    std::atomic<int> waiting = 0;
+    bool is_told = false;
+    train(kThree, [&](Communicator& world) {
+      Model model{{100, 200, 300}};
+      GradientSync sync{world, model.parameters()};
+      const bool is_late = world.rank() == 2;
+      const auto be_late = [&](int step) {
+        while (waiting < 2 * (step + 1)) std::this_thread::yield();
+        std::this_thread::sleep_for(kLate);
+      };
+      for (int step = 0, good = 0; step < kTries && good == 0; ++step) {
+        if (is_late && is_late_at_first) be_late(step);
+        model.go_backward(sync, world.rank(), step);
+        if (is_late && !is_late_at_first) be_late(step);
+        const Clock::time_point begin = Clock::now();
+        if (!is_late) ++waiting;
+        const StepReport& report = sync.wait();
+        EXPECT_LE(report.exposed + report.waiting, Clock::now() - begin);
+        EXPECT_LE(report.waiting, report.skew);
+        EXPECT_GE(report.communicating, Duration{0});
+        const bool is_good =
+            report.last == 2 && report.skew >= kLate / 2 && report.exposed < kLate / 2 &&
+            report.communicating < kLate / 2 &&
+            (is_late ? report.waiting == Duration{0} : report.waiting >= kLate / 2);
+        good = world.all_reduce(is_good ? 1 : 0, min);
+        if (is_late) is_told = good != 0;
+      }
+    });
+    EXPECT_TRUE(is_told) << is_late_at_first;
+  }
 }
 
 TEST(GradientSteps, AreVoidWhereOneIsReadyTwice) {
