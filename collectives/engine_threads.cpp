@@ -30,8 +30,8 @@ class Caller {
 }  // namespace
 
 Engine::~Engine() {
-  if (progress_thread_ && !failures_.is_forked()) progress_thread_->remove(*this);
-  if (failures_.is_forked())
+  if (progress_thread_ && !progress_thread_->is_forked()) progress_thread_->remove(*this);
+  else if (progress_thread_)
     static_cast<void>(new auto(std::move(progress_thread_)));  // it is the parent's
   progress_.end();
 }
@@ -41,7 +41,7 @@ void Engine::enter_after_progress() {
   const Caller caller{callers_};
   for (;;) {
     if (occupancy_.try_enter()) return;
-    if (failures_.is_forked()) failures_.check_alarm();  // the thread did not come along
+    if (progress_thread_) progress_thread_->check_process();
     if (!occupancy_.is_for_progress_of_another()) {
       if (occupancy_.try_enter()) return;  // it has just left
       if (!occupancy_.is_for_progress_of_another()) occupancy_.refuse(kCommunicatorWords);
@@ -54,8 +54,10 @@ void Engine::enter_after_progress() {
 /// As Occupancy::enter_when_free.
 bool Engine::enter_when_free() noexcept {
   const Caller caller{callers_};
-  if (progress_thread_ && !failures_.is_forked()) transport_->end_doze();
-  return occupancy_.enter_when_free(failures_.is_forked());
+  const bool is_forked =
+      failures_.is_forked() || (progress_thread_ && progress_thread_->is_forked());
+  if (progress_thread_ && !is_forked) transport_->end_doze();
+  return occupancy_.enter_when_free(is_forked);
 }
 
 Engine::Advance Engine::go_on(bool may_doze) noexcept {

@@ -22,7 +22,7 @@ std::shared_ptr<ProgressThread> ProgressThread::of_process() {
   static std::weak_ptr<ProgressThread> current;
   const std::lock_guard lock{mutex};
   std::shared_ptr<ProgressThread> found = current.lock();
-  if (found == nullptr) {
+  if (found == nullptr || found->is_forked()) {
     found = std::make_shared<ProgressThread>();
     current = found;
   }
@@ -33,6 +33,10 @@ ProgressThread::ProgressThread()
     : thread_{start_service_thread("tutti-progress", [this] { run(); })} {}
 
 ProgressThread::~ProgressThread() {
+  if (is_forked()) {
+    thread_.detach();
+    return;
+  }
   is_over_.store(true, std::memory_order_release);
   wake();
   thread_.join();

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include <tutti/spi/fork_guard.hpp>
+
 namespace tutti::inline v0::detail {
 
 class Engine;
@@ -25,6 +27,10 @@ class ProgressThread {
   ProgressThread& operator=(const ProgressThread&) = delete;
   ~ProgressThread();
 
+  /// @return whether this process is a child, to which the thread did not come along.
+  [[nodiscard]] bool is_forked() const noexcept { return guard_.is_forked(); }
+  /// Throws Error{invalid_argument} in a child.
+  void check_process() const { guard_.check(); }
   /// @param engine goes on by this thread from now on, until it is removed.
   void add(Engine& engine);
   /// Waits until this thread has left it. @param engine that was added.
@@ -48,6 +54,7 @@ class ProgressThread {
   };
   [[nodiscard]] Round go_round(bool may_doze);
 
+  const ForkGuard guard_{};
   std::mutex mutex_{};  // of the next two
   std::vector<std::shared_ptr<Slot>> slots_{};
   std::uint64_t version_ = 0;

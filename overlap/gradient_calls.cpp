@@ -66,12 +66,12 @@ void GradientSync::State::check_failure() const {
 /// There can be no more steps, because of the exception that is being handled. The other ranks,
 /// which wait for this one, are told.
 void GradientSync::State::end_as_caught() noexcept {
+  abort_streams(detail::attempt([] { throw; }).error());
   const Error cause = fail_as_caught(groups_[0]);
   for (std::vector<Communicator>* const communicators : {&groups_, &seconds_})
     for (Communicator& communicator : *communicators)
       static_cast<void>(fail_as_caught(communicator));
   if (control_) static_cast<void>(fail_as_caught(*control_));
-  abort_streams(cause);
   fail(cause);
 }
 

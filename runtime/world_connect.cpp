@@ -323,7 +323,7 @@ void World::find_out(Rank far, Deadline deadline, Found& found_out,
     try {
       Communicator pair = among({0, far}, 1);
       measure(pair);
-    } catch (const Error&) {
+    } catch (const std::exception&) {  // the others wait for what follows
       found_out = unknown;
     }
   }

@@ -111,6 +111,8 @@ void StreamWorker::run() noexcept {
     fail(error);
   } catch (const std::exception& error) {
     fail({ErrorCode::transport, error.what()});
+  } catch (...) {
+    fail({ErrorCode::aborted, "an exception of unknown type ended an operation"});
   }
   {
     const std::lock_guard lock{mutex_};

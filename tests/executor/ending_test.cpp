@@ -4,6 +4,9 @@
 #include <optional>
 #include <thread>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <tutti/spi/communicator.hpp>
 #include <tutti/spi/memory.hpp>
 
@@ -121,6 +124,32 @@ TEST(HandlesThatEndWithinACall, MayEndInTheProgressThread) {
     while (!is_over) std::this_thread::yield();
     request->wait();
   });
+  EXPECT_EQ(pair.ours, Vector{3});
+}
+
+TEST(HandlesThatEndInAForkedChild, LeaveTheProgressThreadToItsParent) {
+  EndingPair pair{{.progress_thread = true}};
+  std::optional<Request> pending =
+      pair.own->async().all_reduce(pair.ours, EndingPair::sum_with({}), kOptions);
+  const pid_t child = fork();
+  if (child == 0) {
+    pending.reset();
+    pair.own.reset();
+    EndingPair alone{{.progress_thread = true}};
+    Vector sent{5}, received(1);
+    Request request = alone.own->async().recv(received, 0);
+    alone.own->send(sent, 0);
+    request.wait();
+    _exit(received == sent ? 7 : 0);
+  }
+  int status = 0;
+  for (int i = 0; i < 2000 && waitpid(child, &status, WNOHANG) != child; ++i) {
+    if (i == 1999) kill(child, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  }
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  pair.reduce([&] { pending->wait(); });
   EXPECT_EQ(pair.ours, Vector{3});
 }
 
