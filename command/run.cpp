@@ -99,8 +99,7 @@ Job local_job(const RunOptions& options, const Ranks& ranks) {
 Job remote_job(const RunOptions& options) {
   const std::string secret = draw_secret();
   const runtime::Environment environment = inherited();
-  Job job{.ranks = options.ranks,
-          .meeting_host = fmt::format("tcp://{}:", name_of_host(options.hosts.front()))};
+  Job job{.ranks = options.ranks, .meeting_host = meeting_host(options.hosts.front())};
   for (std::size_t host = 0; host < options.hosts.size(); ++host) {
     Member member;
     member.name = "host " + options.hosts[host];

@@ -49,6 +49,12 @@ std::string name_of_host(const std::string& host) {
   return host.substr(host.find('@') + 1);
 }
 
+std::string meeting_host(const std::string& host) {
+  std::string url = "tcp://" + runtime::text_of(runtime::HostAndPort{.host = name_of_host(host)});
+  url.resize(url.rfind(':') + 1);
+  return url;
+}
+
 std::vector<std::string> placement_on(const std::vector<std::string>& hosts, int ranks) {
   std::vector<std::string> placement;
   for (std::size_t host = 0; host < hosts.size(); ++host)

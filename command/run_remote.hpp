@@ -38,6 +38,10 @@ struct RunOptions {
 /// @param host as the user names it, perhaps with a user before it. @return its name.
 [[nodiscard]] std::string name_of_host(const std::string& host);
 
+/// @param host as the user names it. @return where ranks meet on that host, but for the port, such
+/// as "tcp://[fd00::1]:".
+[[nodiscard]] std::string meeting_host(const std::string& host);
+
 /// A port of this host that nobody else is given while the socket is open: it is bound, and nobody
 /// listens there, so that rank 0 still can.
 struct KeptPort {

@@ -83,7 +83,7 @@ bool Acceptor::accept_one(const Listener& listener) {
       ::accept4(listener.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
   if (socket) {
     short_since_.reset();
-    welcome(std::move(socket), listener.local);
+    welcome(std::move(socket), listener);
     return true;
   }
   switch (errno) {
@@ -121,7 +121,8 @@ void Acceptor::survive_shortage(const Listener& listener) {
   closed_until_ = Clock::now() + kShortagePause;
 }
 
-void Acceptor::welcome(Descriptor socket, bool local) {
+void Acceptor::welcome(Descriptor socket, const Listener& listener) {
+  const bool local = listener.local;
   if (!reserve_) reserve_ = open_reserve();
   if (local && peer_user(socket.get()) != ::geteuid()) {
     ++refused_[static_cast<std::size_t>(Reason::wrong_user)];
@@ -135,7 +136,7 @@ void Acceptor::welcome(Descriptor socket, bool local) {
                         .socket = std::move(socket),
                         .local = local,
                         .until = Clock::now() + limits_.patience,
-                        .handshake = AcceptorHandshake{self_, admit_},
+                        .handshake = AcceptorHandshake{self_, admit_, listener.takes_ranks},
                         .buffer = {},
                         .filled = 0});
 }
@@ -182,10 +183,12 @@ void Acceptor::listen_to(Strangers::iterator stranger, std::vector<Accepted>& ar
 
 /// Who counts other ranks has proved to be a rank of the job. That it has another secret anybody
 /// may claim, so it counts only from processes of this user on this host, which could end this
-/// process anyway, and from everybody where this rank has no secret.
+/// process anyway, and from everybody where this rank has no secret. A job without one believes
+/// everybody who says to be a rank of it on another host.
 void Acceptor::judge(const Stranger& stranger) const {
   const AcceptorHandshake& handshake = stranger.handshake;
   const bool counts = handshake.reason() == Reason::wrong_size ||
+                      handshake.reason() == Reason::no_secret ||
                       (handshake.admits_another_secret() &&
                        (!self_.secret || stranger.local || is_of_this_user(stranger.socket.get())));
   if (counts) report_({handshake.introduction(), handshake.peer_size(), handshake.reason()});

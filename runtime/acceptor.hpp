@@ -15,6 +15,8 @@ namespace tutti::runtime {
 struct Listener {
   Descriptor socket;   ///< Of listen_on or listen_locally.
   bool local = false;  ///< Of Unix: whoever connects must be of this process's user.
+  /// False: it only tells ranks of the job that it takes a secret to come this way.
+  bool takes_ranks = true;
 };
 
 /// A peer that was let in.
@@ -29,7 +31,7 @@ struct Accepted {
 struct RefusedPeer {
   Introduction introduction{};   ///< Who it says it is.
   int size = 0;                  ///< How many ranks it counts.
-  Reason reason = Reason::none;  ///< wrong_size or wrong_secret.
+  Reason reason = Reason::none;  ///< wrong_size, wrong_secret or no_secret.
 };
 
 /// Limits on connections that have not authenticated yet: strangers.
@@ -89,7 +91,7 @@ class Acceptor {
   bool accept_one(const Listener& listener);
   void check_shortage(int error);
   void survive_shortage(const Listener& listener);
-  void welcome(Descriptor socket, bool local);
+  void welcome(Descriptor socket, const Listener& listener);
   void make_room();
   void listen_to(Strangers::iterator stranger, std::vector<Accepted>& arrived);
   void judge(const Stranger& stranger) const;

@@ -6,6 +6,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -19,6 +20,7 @@
 #include <thread>
 
 #include "descriptors.hpp"
+#include "missing_ranks.hpp"
 #include "signals_blocked.hpp"
 #include "socket.hpp"
 
@@ -99,6 +101,44 @@ bool same_host(const Endpoint& a, const Endpoint& b) {
   return text_of(with_port(a, 0)) == text_of(with_port(b, 0));
 }
 
+/// Whether a name may become known: what else fails does so for want of memory or descriptors.
+bool may_become_known(int failure) noexcept {
+  return failure != EAI_MEMORY && failure != EAI_SYSTEM && failure != EAI_FAMILY;
+}
+
+/// Looks up a name once. @return getaddrinfo's status, or nothing at the deadline.
+std::optional<int> look_up_name(const std::string& host, std::vector<Endpoint>& found,
+                                Deadline deadline) {
+  auto question = std::make_shared<Question>();
+  question->host = host;
+  ask(question);
+  std::unique_lock lock{question->mutex};
+  if (!question->answered.wait_until(lock, deadline, [&] { return question->done; })) return {};
+  found = std::move(question->found);
+  return question->failure;
+}
+
+/// Looks up a name until it is known.
+std::vector<Endpoint> await_name(const std::string& host, Deadline deadline) {
+  using std::chrono::milliseconds;
+  constexpr milliseconds kShortestPause{50};
+  constexpr milliseconds kLongestPause{1000};
+  const auto start = std::chrono::steady_clock::now();
+  std::string why = "the resolver gives no answer";
+  std::vector<Endpoint> found;
+  for (milliseconds pause = kShortestPause;; pause = std::min(2 * pause, kLongestPause)) {
+    const std::optional<int> failure = look_up_name(host, found, deadline);
+    if (failure == 0) return found;
+    if (failure) why = ::gai_strerror(*failure);
+    const std::string text = "cannot look up the host \"" + host + "\": " + why;
+    if (failure && !may_become_known(*failure)) throw Error{ErrorCode::transport, text};
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= deadline)
+      throw Error{ErrorCode::timeout, text + ", for " + seconds_text(now - start)};
+    std::this_thread::sleep_until(std::min(now + pause, deadline));
+  }
+}
+
 }  // namespace
 
 HostAndPort parse_host_and_port(std::string_view text) {
@@ -119,6 +159,17 @@ HostAndPort parse_host_and_port(std::string_view text) {
     throw Error{ErrorCode::invalid_argument,
                 "\"" + std::string{text} + "\" is not host:port with a port of 0 to 65535"};
   return parts;
+}
+
+std::string text_of(const HostAndPort& where) {
+  const bool bracketed = where.host.find(':') != std::string::npos;
+  return (bracketed ? "[" : "") + where.host + (bracketed ? "]:" : ":") +
+         std::to_string(where.port);
+}
+
+bool is_number(const std::string& host) {
+  std::vector<Endpoint> found;
+  return look_up(host, AI_NUMERICHOST, found) == 0;
 }
 
 std::string text_of(const Endpoint& endpoint) {
@@ -168,20 +219,12 @@ Endpoint bound_endpoint(int descriptor) {
 
 std::vector<Endpoint> resolve(const HostAndPort& where, Deadline deadline) {
   std::vector<Endpoint> found;
-  if (look_up(where.host, AI_NUMERICHOST, found) != 0) {
-    auto question = std::make_shared<Question>();
-    question->host = where.host;
-    ask(question);
-    std::unique_lock lock{question->mutex};
-    if (!question->answered.wait_until(lock, deadline, [&] { return question->done; }))
-      throw Error{ErrorCode::timeout, "looking up the host " + where.host + " took too long"};
-    if (question->failure != 0)
-      throw Error{ErrorCode::transport, "cannot look up the host \"" + where.host +
-                                            "\": " + ::gai_strerror(question->failure)};
-    found = std::move(question->found);
-  }
-  for (Endpoint& endpoint : found) endpoint = with_port(endpoint, where.port);
-  return found;
+  if (look_up(where.host, AI_NUMERICHOST, found) != 0) found = await_name(where.host, deadline);
+  std::vector<Endpoint> each;
+  for (const Endpoint& endpoint : found)
+    if (std::ranges::none_of(each, [&](const Endpoint& e) { return same_host(e, endpoint); }))
+      each.push_back(with_port(endpoint, where.port));
+  return each;
 }
 
 Endpoint loopback() {
@@ -225,13 +268,22 @@ Endpoint chosen_address(const std::string& wish) {
          return same_host(copy_of(entry.ifa_addr), numbers.front());
        })))
     return numbers.front();
-  std::string known;
-  const Interfaces list = interfaces();
-  for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next)
-    if (entry->ifa_addr != nullptr && entry->ifa_addr->sa_family == AF_INET)
-      known += (known.empty() ? "" : ", ") + std::string{entry->ifa_name};
   throw Error{ErrorCode::invalid_argument,
-              "\"" + wish + "\" is no interface and no address of this host, which has " + known};
+              "TUTTI_ADDRESS, or InitOptions::address, is '" + wish +
+                  "', but must be an interface or an address of this host, which has " +
+                  interfaces_text()};
+}
+
+std::string interfaces_text() {
+  std::string text;
+  const Interfaces list = interfaces();
+  for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET) continue;
+    std::string address = text_of(copy_of(entry->ifa_addr));
+    address.resize(address.rfind(':'));
+    text += (text.empty() ? "" : ", ") + std::string{entry->ifa_name} + " (" + address + ")";
+  }
+  return text.empty() ? "no address of IPv4" : text;
 }
 
 }  // namespace tutti::runtime

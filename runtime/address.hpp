@@ -33,6 +33,11 @@ struct HostAndPort {
 /// @param text "host:port", "1.2.3.4:port" or "[::1]:port". @return its two parts. Throws
 /// Error{invalid_argument} that quotes the text.
 [[nodiscard]] HostAndPort parse_host_and_port(std::string_view text);
+/// @param where any. @return "host:port", a number of IPv6 in brackets, as parse_host_and_port
+/// reads it.
+[[nodiscard]] std::string text_of(const HostAndPort& where);
+/// @param host any. @return whether it is a number of IPv4 or IPv6, which needs no look-up.
+[[nodiscard]] bool is_number(const std::string& host);
 /// @param endpoint of IPv4 or IPv6. @return "1.2.3.4:5" or "[::1]:5", which parse_host_and_port
 /// takes.
 [[nodiscard]] std::string text_of(const Endpoint& endpoint);
@@ -45,9 +50,11 @@ struct HostAndPort {
 /// @return where a socket is bound. @param descriptor of the socket. Throws Error{transport}.
 [[nodiscard]] Endpoint bound_endpoint(int descriptor);
 
-/// The addresses of a host. A number is taken as it is. A name is looked up on a thread of its own,
-/// since the system's resolver takes no deadline; when the deadline passes first, the thread is
-/// left to end when the resolver gives up, as /etc/resolv.conf says (5 s per server and attempt).
+/// The addresses of a host, each once. A number is taken as it is. A name that is not known is
+/// looked up again until the deadline, since names of hosts that start together may become known
+/// late. Each look-up has a thread of its own, since the system's resolver takes no deadline; when
+/// the deadline passes first, the thread is left to end when the resolver gives up, as
+/// /etc/resolv.conf says (5 s per server and attempt).
 /// @param where host and port. @param deadline at which to give up.
 /// @return at least one. Throws Error{transport, timeout} that names the host.
 [[nodiscard]] std::vector<Endpoint> resolve(const HostAndPort& where, Deadline deadline);
@@ -66,5 +73,12 @@ struct HostAndPort {
 /// this host. @return it, port 0. Throws Error{invalid_argument} that says which interfaces there
 /// are.
 [[nodiscard]] Endpoint chosen_address(const std::string& wish);
+/// What helps where a rank listens at an address that others cannot reach.
+inline constexpr std::string_view kHowToBeReached =
+    "if the host there has several networks, set TUTTI_ADDRESS on its ranks to the interface or "
+    "address at which the others reach it";
+/// @return the interfaces of this host and their addresses, such as "lo (127.0.0.1), eth0
+/// (10.0.0.5)".
+[[nodiscard]] std::string interfaces_text();
 
 }  // namespace tutti::runtime

@@ -110,9 +110,9 @@ Reason objection(const Party& self, const Hello& hello) noexcept {
 
 std::string_view name_of(Reason reason) noexcept {
   constexpr std::array<std::string_view, kReasons> kNames{
-      "none",       "not tutti",    "version mismatch", "wrong job",         "wrong size",
-      "wrong rank", "wrong secret", "duplicate rank",   "unexpected",        "wrong user",
-      "too slow",   "closed early", "crowded out",      "no descriptor left"};
+      "none",       "not tutti",    "version mismatch", "wrong job",          "wrong size",
+      "wrong rank", "wrong secret", "duplicate rank",   "unexpected",         "wrong user",
+      "too slow",   "closed early", "crowded out",      "no descriptor left", "no secret"};
   const auto index = static_cast<std::size_t>(reason);
   return index < kNames.size() ? kNames[index] : "unknown";
 }
@@ -203,9 +203,11 @@ Error ConnectorHandshake::refusal(const std::string& peer) const {
              std::to_string(answer.rank);
       break;
     case Reason::wrong_secret:
-      text = self + " and " + peer + " do not share a secret: wrong secret" +
-             (answer.has_secret == hello.has_secret ? "" : ", only one of them has one");
+      text = self + " and " + peer + " do not share a secret: wrong secret";
+      if (answer.has_secret != hello.has_secret)
+        text += ", only one of them has one; set TUTTI_SECRET_FILE on all ranks";
       break;
+    case Reason::no_secret: return no_secret(self_.rank, peer);
     case Reason::duplicate_rank:
       text = peer + " refused " + self + ": duplicate rank, another process came as " + self;
       break;
@@ -230,6 +232,11 @@ std::span<const std::byte> AcceptorHandshake::feed(std::span<const std::byte> me
 std::span<const std::byte> AcceptorHandshake::take_hello() {
   const auto hello = read<Hello>(hello_);
   reason_ = objection(*self_, hello);
+  if (reason_ == Reason::none && !takes_ranks_) {
+    reason_ = Reason::no_secret;
+    introduction_ = {hello.from, hello.to, hello.purpose};
+    peer_size_ = hello.size;
+  }
   if (reason_ != Reason::none) progress_ = Progress::refused;
   if (reason_ == Reason::not_tutti) return {};  // it would not understand the answer
   Answer answer{};

@@ -53,9 +53,10 @@ enum class Reason : std::uint8_t {
   closed,            ///< The peer went away.
   crowded_out,       ///< Too many strangers at once; the oldest had to leave.
   no_descriptor,     ///< This process can open no more.
+  no_secret,         ///< The peer came over a network to a job that has no secret.
 };
 /// Number of enumerators of Reason.
-inline constexpr int kReasons = 14;
+inline constexpr int kReasons = 15;
 /// @param reason any enumerator. @return a few words, such as "wrong secret".
 [[nodiscard]] std::string_view name_of(Reason reason) noexcept;
 
@@ -138,8 +139,10 @@ class AcceptorHandshake {
   using Admit = std::function<Reason(const Introduction&)>;
 
   /// @param self who accepts. @param admit decides on peers that have proved themselves. Both live
-  /// as long as this object.
-  AcceptorHandshake(const Party& self, const Admit& admit) : self_{&self}, admit_{&admit} {}
+  /// as long as this object. @param takes_ranks false: ranks of the job are told that it takes a
+  /// secret to come this way.
+  AcceptorHandshake(const Party& self, const Admit& admit, bool takes_ranks = true)
+      : self_{&self}, admit_{&admit}, takes_ranks_{takes_ranks} {}
 
   /// @return how many bytes the peer's next message has.
   [[nodiscard]] std::size_t wanted() const noexcept;
@@ -151,7 +154,8 @@ class AcceptorHandshake {
   [[nodiscard]] Reason reason() const noexcept { return reason_; }
   /// @return whether the peer named this job, which strangers cannot.
   [[nodiscard]] bool greeted() const noexcept { return greeted_; }
-  /// @return what the peer wants. True only once it is agreed, or refused for its size.
+  /// @return what the peer wants. True only once it is agreed, or refused for its size or for want
+  /// of a secret.
   [[nodiscard]] const Introduction& introduction() const noexcept { return introduction_; }
   /// @return how many ranks the peer counts; true where introduction() is.
   [[nodiscard]] int peer_size() const noexcept { return peer_size_; }
@@ -165,6 +169,7 @@ class AcceptorHandshake {
 
   const Party* self_;
   const Admit* admit_;
+  bool takes_ranks_;
   Progress progress_ = Progress::talking;
   Reason reason_ = Reason::none;
   bool greeted_ = false;
@@ -179,6 +184,7 @@ class AcceptorHandshake {
 /// Where to connect to, and as what.
 struct Target {
   std::vector<Endpoint> addresses{};  ///< Tried in turn; empty means local_name.
+  std::string host{};                 ///< Whose addresses they are: looked up again now and then.
   std::string local_name{};           ///< An abstract Unix socket.
   std::string peer;                   ///< What to call it, such as "rank 0 at tcp://a:1".
   Rank to = 0;                        ///< Who should be there.
@@ -189,8 +195,9 @@ struct Target {
 /// Connects and authenticates; tries again until the deadline while nobody answers.
 /// @param self who connects. @param target where to. @param deadline at which to give up.
 /// @return the connection, or nothing if nobody listens on the Unix socket. Throws Error{mismatch}
-/// at once if the peer refuses or is not the right one, Error{peer_dead} at once if a listening
-/// peer is gone, Error{timeout} that ends with the last error met.
+/// if the peer refuses or is not the right one, as soon as every address was tried once,
+/// Error{peer_dead} at once if a listening peer is gone, Error{transport} at once if no way leads
+/// to it, Error{timeout} that ends with the last error met at each address.
 [[nodiscard]] Descriptor dial(const Party& self, const Target& target, Deadline deadline);
 
 }  // namespace tutti::runtime

@@ -47,15 +47,24 @@ void shake_hands(int socket, ConnectorHandshake& handshake, Deadline patience, D
   }
 }
 
+/// How long one of several addresses may take at most before the next one is tried: longer each
+/// time, since a host may be slow, but short at first, since a network may swallow everything.
+milliseconds patience_of(std::size_t round, std::size_t addresses) {
+  constexpr milliseconds kShortest{250};
+  if (addresses < 2) return kFirstWord;
+  const std::size_t turn = std::min<std::size_t>(round / addresses, 8);
+  return std::min(kFirstWord, kShortest * (1 << turn));
+}
+
 /// One attempt. @return the connection, or nothing where no Unix socket listens.
 Descriptor attempt(const Party& self, const Target& target, std::size_t round, Deadline deadline) {
-  const Deadline patience = std::min(deadline, Clock::now() + kFirstWord);
-  Descriptor connection =
-      target.addresses.empty()
-          ? connect_locally(target.local_name, patience)
-          : connect_to(target.addresses[round % target.addresses.size()], patience);
+  const std::size_t addresses = target.addresses.size();
+  const Deadline patience = std::min(deadline, Clock::now() + patience_of(round, addresses));
+  Descriptor connection = addresses == 0
+                              ? connect_locally(target.local_name, patience)
+                              : connect_to(target.addresses[round % addresses], patience);
   if (!connection) return connection;
-  if (target.addresses.empty() && peer_user(connection.get()) != ::geteuid())
+  if (addresses == 0 && peer_user(connection.get()) != ::geteuid())
     throw Error{ErrorCode::mismatch, "what listens as " + target.peer + " belongs to another user",
                 target.to};
   ConnectorHandshake handshake{self, target.to, target.purpose};
@@ -64,33 +73,80 @@ Descriptor attempt(const Party& self, const Target& target, std::size_t round, D
   return connection;
 }
 
+bool is_worth_another_try(const Error& error) {
+  return error.code() == ErrorCode::transport || error.code() == ErrorCode::timeout ||
+         error.code() == ErrorCode::peer_dead;
+}
+
+/// The addresses of a name may change while a host starts.
+void look_up_again(Target& target, Deadline deadline) {
+  constexpr std::chrono::seconds kLongestLookUp{1};
+  try {
+    target.addresses = resolve({target.host, port_of(target.addresses.front())},
+                               std::min(deadline, Clock::now() + kLongestLookUp));
+  } catch (const Error&) {  // those that were known may still be right
+    return;
+  }
+}
+
+/// What became of the attempts at several addresses: the last error at each.
+class Attempts {
+ public:
+  void note(std::size_t address, const Error& error) {
+    errors_.resize(std::max(errors_.size(), address + 1));
+    errors_[address] = error.what();
+  }
+  [[nodiscard]] std::string text() const {
+    std::string text;
+    for (const std::string& error : errors_)
+      if (!error.empty()) text += (text.empty() ? "" : "; ") + error;
+    return text;
+  }
+
+ private:
+  std::vector<std::string> errors_{};
+};
+
 }  // namespace
 
-Descriptor dial(const Party& self, const Target& target, Deadline deadline) {
+Descriptor dial(const Party& self, const Target& given, Deadline deadline) {
+  Target target = given;
+  constexpr std::chrono::seconds kBetweenLookUps{5};
   const auto start = Clock::now();
+  const bool has_name =
+      !target.addresses.empty() && !target.host.empty() && !is_number(target.host);
+  auto look_up_at = has_name ? start + kBetweenLookUps : Deadline::max();
   milliseconds pause = kShortestPause;
+  Attempts attempts;
   for (std::size_t round = 0;; ++round) {
+    const std::size_t addresses = std::max<std::size_t>(target.addresses.size(), 1);
     try {
       return attempt(self, target, round, deadline);
     } catch (const Shortage&) {
       throw;
     } catch (const Error& error) {
-      const bool again = error.code() == ErrorCode::transport ||
-                         error.code() == ErrorCode::timeout || error.code() == ErrorCode::peer_dead;
-      if (!again) throw;
-      // One that listened before and does so no more will not come back.
+      // What listens at one of several addresses may be something else.
+      if (!is_worth_another_try(error) && round + 1 >= addresses) throw;
+      // One that listened before and does so no more will not come back; one to which no way leads
+      // may well be alive.
+      const bool is_alive = dynamic_cast<const Unreachable*>(&error) != nullptr;
       if (target.listening && error.code() == ErrorCode::transport)
-        throw Error{ErrorCode::peer_dead, target.peer + " cannot be reached: " + error.what(),
-                    target.to};
+        throw Error{is_alive ? ErrorCode::transport : ErrorCode::peer_dead,
+                    target.peer + " cannot be reached: " + error.what(), target.to};
+      attempts.note(round % addresses, error);
       if (Clock::now() >= deadline)
         throw Error{ErrorCode::timeout,
                     "rank " + std::to_string(self.rank) + " waited " +
                         seconds_text(Clock::now() - start) + " for " + target.peer +
-                        "; the last attempt: " + error.what(),
+                        "; the last attempt: " + attempts.text(),
                     target.to};
     }
+    if ((round + 1) % addresses != 0) continue;  // no pause between the addresses of a name
     std::this_thread::sleep_until(std::min(Clock::now() + pause, deadline));
     pause = std::min(2 * pause, kLongestPause);
+    if (Clock::now() < look_up_at) continue;
+    look_up_again(target, deadline);
+    look_up_at = Clock::now() + kBetweenLookUps;
   }
 }
 

@@ -22,14 +22,24 @@ using Clock = std::chrono::steady_clock;
 /// What is kept of the time for telling everyone how it went.
 constexpr std::chrono::milliseconds kLongestReport{1000};
 
+/// The own addresses by which packets would leave to where ranks met.
+std::vector<Endpoint> sources_towards(const HostAndPort& master, Deadline deadline) {
+  constexpr std::chrono::seconds kLookUp{5};
+  std::vector<Endpoint> sources;
+  for (const Endpoint& address : resolve(master, std::min(deadline, Clock::now() + kLookUp))) try {
+      sources.push_back(source_towards(address));
+    } catch (const Error&) {  // no way leads there; to another address of the name one may
+    }
+  return sources;
+}
+
 /// The network address by which other hosts may know rank 0, or nothing.
 std::string address_of_rank_0(const MeshOptions& options, Deadline deadline) {
   if (!options.interface.empty()) return text_of(chosen_address(options.interface));
   try {
-    if (options.master) {
-      const Endpoint source = source_towards(resolve(*options.master, deadline).front());
-      if (!is_loopback(source)) return text_of(source);
-    }
+    if (options.master)
+      for (const Endpoint& source : sources_towards(*options.master, deadline))
+        if (!is_loopback(source)) return text_of(source);
     return text_of(outward_address());
   } catch (const Error&) {  // no matter if all ranks share a host; else listening says so
     return {};
@@ -128,7 +138,11 @@ Endpoint listening_address(const MeshOptions& options, const std::vector<PeerInf
                 "rank 0 (host " + infos.front().host.name +
                     ") has no network address, but there are ranks on other hosts",
                 0};
-  return source_towards(resolve(parse_host_and_port(hub), deadline).front());
+  try {
+    return source_towards(resolve(parse_host_and_port(hub), deadline).front());
+  } catch (const Error& error) {
+    throw Error{error.code(), error.what() + std::string{"; "} + std::string{kHowToBeReached}};
+  }
 }
 
 }  // namespace

@@ -68,20 +68,34 @@ Secret read_secret(const std::string& path) {
   return Secret{digest};
 }
 
+bool is_protected(const Endpoint& address, const std::optional<Secret>& secret,
+                  bool insecure) noexcept {
+  return is_loopback(address) || secret || (insecure && has_cryptography());
+}
+
+Error no_secret(Rank rank, const std::string& peer) {
+  return {
+      ErrorCode::invalid_argument,
+      "rank " + std::to_string(rank) + " comes to " + peer +
+          " over a network, but the job has no secret by which its ranks prove that they belong "
+          "to it: " +
+          std::string{kHowToGiveASecret},
+      rank};
+}
+
 void require_protection(const Endpoint& address, const std::optional<Secret>& secret,
                         bool insecure) {
-  if (is_loopback(address) || secret) return;
+  if (is_protected(address, secret, insecure)) return;
   const std::string where = "tutti does not listen on " + text_of(address);
   if (!has_cryptography())
     throw Error{ErrorCode::invalid_argument,
                 where +
                     ": it was built without OpenSSL, cannot authenticate its peers, and "
                     "therefore uses the loopback only"};
-  if (!insecure)
-    throw Error{ErrorCode::invalid_argument,
-                where +
-                    " without a secret to authenticate its peers: give all ranks the same "
-                    "secret file, or allow an insecure network"};
+  throw Error{ErrorCode::invalid_argument,
+              where +
+                  " without a secret to authenticate its peers: " + std::string{kHowToGiveASecret} +
+                  "; or let InitOptions::insecure allow a network without one"};
 }
 
 }  // namespace tutti::runtime

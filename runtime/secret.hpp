@@ -36,6 +36,20 @@ class Secret {
 /// @return it. Throws Error{invalid_argument} that says what is wrong with the file.
 [[nodiscard]] Secret read_secret(const std::string& path);
 
+/// How a user gives a job a secret.
+inline constexpr std::string_view kHowToGiveASecret =
+    "make one by `(umask 077; openssl rand -hex 32 > FILE)`, copy FILE to every host and set "
+    "TUTTI_SECRET_FILE to its path on all ranks";
+
+/// @param address to listen on or to connect to. @param secret of the job, if it has one.
+/// @param insecure whether the user allows a network without authentication. @return whether peers
+/// there are authenticated, or need not be.
+[[nodiscard]] bool is_protected(const Endpoint& address, const std::optional<Secret>& secret,
+                                bool insecure) noexcept;
+/// @param rank that came over a network. @param peer to whom. @return what both of them are told
+/// where the job has no secret: Error{invalid_argument}.
+[[nodiscard]] Error no_secret(Rank rank, const std::string& peer);
+
 /// Refuses to listen where strangers could connect unless peers can be authenticated.
 /// @param address to listen on. @param secret of the job, if it has one. @param insecure whether
 /// the user allows a network without authentication. Throws Error{invalid_argument} in one

@@ -31,6 +31,14 @@ void switch_on(int descriptor, int level, int option) {
     throw system_error("cannot set a socket's option", errno);
 }
 
+/// What went wrong with an attempt to connect.
+[[noreturn]] void fail_to_connect(const std::string& what, int error) {
+  if (error != ENETUNREACH && error != EHOSTUNREACH && error != ETIMEDOUT)
+    throw system_error(what, error);
+  throw Unreachable{ErrorCode::transport, what + ": " + std::system_category().message(error) +
+                                              "; " + std::string{kHowToBeReached}};
+}
+
 /// The address of an abstract Unix socket starts with a zero byte.
 Endpoint local_endpoint(std::string_view name) {
   sockaddr_un address{};
@@ -114,17 +122,25 @@ bool wait_for(int descriptor, short events, Deadline deadline) {
   }
 }
 
-Descriptor listen_on(const Endpoint& address) {
-  Descriptor listener = make_socket(address.storage.ss_family);
-  switch_on(listener.get(), SOL_SOCKET, SO_REUSEADDR);
+Descriptor try_listen_on(const Endpoint& address) {
   const std::string what = "cannot listen on " + text_of(address);
+  Descriptor listener{
+      ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+  if (!listener && errno == EAFNOSUPPORT) return {};
+  if (!listener) throw_system_error(what, errno);
+  switch_on(listener.get(), SOL_SOCKET, SO_REUSEADDR);
   if (::bind(listener.get(), address.get(), address.length) != 0) {
-    if (errno == EADDRNOTAVAIL)
-      throw Error{ErrorCode::transport, what + ": this host does not have that address"};
+    if (errno == EADDRNOTAVAIL) return {};
     throw system_error(what, errno);
   }
   if (::listen(listener.get(), SOMAXCONN) != 0) throw system_error(what, errno);
   return listener;
+}
+
+Descriptor listen_on(const Endpoint& address) {
+  if (Descriptor listener = try_listen_on(address)) return listener;
+  throw Error{ErrorCode::transport,
+              "cannot listen on " + text_of(address) + ": this host does not have that address"};
 }
 
 Descriptor listen_locally(std::string_view name) {
@@ -141,13 +157,13 @@ Descriptor connect_to(const Endpoint& address, Deadline deadline) {
   Descriptor connection = make_socket(address.storage.ss_family);
   switch_on(connection.get(), IPPROTO_TCP, TCP_NODELAY);
   if (::connect(connection.get(), address.get(), address.length) != 0) {
-    if (errno != EINPROGRESS && errno != EINTR) throw system_error(what, errno);
+    if (errno != EINPROGRESS && errno != EINTR) fail_to_connect(what, errno);
     if (!wait_for(connection.get(), POLLOUT, deadline))
-      throw Error{ErrorCode::timeout, what + ": no answer"};
+      throw Error{ErrorCode::timeout, what + ": no answer; " + std::string{kHowToBeReached}};
     int error = 0;
     socklen_t length = sizeof error;
     if (::getsockopt(connection.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) error = errno;
-    if (error != 0) throw system_error(what, error);
+    if (error != 0) fail_to_connect(what, error);
   }
   if (connected_to_itself(connection.get())) throw system_error(what, ECONNREFUSED);
   return connection;

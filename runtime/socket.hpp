@@ -60,13 +60,22 @@ class Descriptor {
 /// Listens on one address. @param address with port, 0 for any free one.
 /// @return the listener. Throws Error{transport} that names the address.
 [[nodiscard]] Descriptor listen_on(const Endpoint& address);
+/// As listen_on. @param address with port. @return the listener, or nothing if this host does not
+/// have that address. Throws Error{transport} that names the address.
+[[nodiscard]] Descriptor try_listen_on(const Endpoint& address);
 /// Listens on an abstract Unix socket, which leaves no file behind.
 /// @param name at most 100 bytes. @return the listener. Throws Error{transport}.
 [[nodiscard]] Descriptor listen_locally(std::string_view name);
 
+/// No packet comes through to an address.
+struct Unreachable : Error {
+  using Error::Error;
+};
+
 /// One attempt to connect, without Nagle's delay.
 /// @param address of the listener. @param deadline at which to give up.
-/// @return the connection. Throws Error{transport, timeout} that names the address.
+/// @return the connection. Throws Error{transport, timeout} that names the address, an Unreachable
+/// where the system tells that no way leads there.
 [[nodiscard]] Descriptor connect_to(const Endpoint& address, Deadline deadline);
 /// One attempt to connect to an abstract Unix socket of the same network namespace.
 /// @param name of the listener. @param deadline at which to give up.

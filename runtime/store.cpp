@@ -19,6 +19,9 @@ using Clock = std::chrono::steady_clock;
 /// How long after its deadline a rank still waits for rank 0, which knows who is missing.
 constexpr std::chrono::milliseconds kGrace{1000};
 
+/// How long a rank that may not come to rank 0 tries to tell it so.
+constexpr std::chrono::milliseconds kUnprotected{500};
+
 /// Between two looks whether rank 0 listens at its Unix socket.
 constexpr std::chrono::milliseconds kPause{1};
 
@@ -42,6 +45,7 @@ class StoreClient final : public Channel {
 
  private:
   void join(Deadline deadline);
+  void join_without_secret(Deadline deadline);
   void say(std::string_view own, Deadline deadline);
   [[nodiscard]] std::vector<std::string> hear(Deadline deadline);
   [[nodiscard]] std::string receive(std::size_t bytes, Deadline deadline);
@@ -75,9 +79,30 @@ std::vector<std::string> StoreClient::all_gather(std::string_view own, Deadline 
   }
 }
 
+/// Where the job has no secret, and rank 0 is at a network's address, there can be no world. Rank 0
+/// is told, since it may listen for ranks of its own host.
+void StoreClient::join_without_secret(Deadline deadline) {
+  const Deadline end = std::min(deadline, Clock::now() + kUnprotected);
+  try {
+    // A rank 0 that was allowed to do without takes it.
+    socket_ = dial(self_, {.addresses = addresses_, .peer = rank_0()}, end);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::timeout) throw;
+    throw no_secret(rank(), rank_0());
+  }
+}
+
 void StoreClient::join(Deadline deadline) {
-  const Target target{.addresses = addresses_, .local_name = options_.local_name, .peer = rank_0()};
-  while (!(socket_ = dial(self_, target, deadline))) {
+  const auto is_safe = [&](const Endpoint& address) {
+    return is_protected(address, options_.secret, options_.insecure);
+  };
+  if (!addresses_.empty() && std::ranges::none_of(addresses_, is_safe))
+    join_without_secret(deadline);
+  const Target target{.addresses = addresses_,
+                      .host = options_.address.host,
+                      .local_name = options_.local_name,
+                      .peer = rank_0()};
+  while (!socket_ && !(socket_ = dial(self_, target, deadline))) {
     if (Clock::now() >= deadline) throw no_word();
     std::this_thread::sleep_for(kPause);
   }
@@ -154,22 +179,70 @@ Descriptor listen_at_name(const StoreOptions& options) {
   }
 }
 
-/// Where rank 0 listens.
-Endpoint listening_address(const StoreOptions& options, Deadline deadline) {
-  if (!options.interface.empty())
-    return with_port(chosen_address(options.interface), options.address.port);
-  const Endpoint found = resolve(options.address, deadline).front();
-  // Debian lets a host look up its own name as 127.0.1.1; other hosts know it otherwise.
-  const bool own_name =
-      text_of(found).starts_with("127.0.1.1:") && options.address.host != "127.0.1.1";
-  return own_name ? with_port(outward_address(), options.address.port) : found;
+/// Whether this host is looked up by its own name, which systems such as Debian let it find at a
+/// loopback, where other hosts do not find it.
+bool is_own_name(const StoreOptions& options, const Endpoint& found) {
+  const std::string& name = options.address.host;
+  if (!is_loopback(found) || is_number(name) || name.starts_with("localhost")) return false;
+  return text_of(found).starts_with("127.0.1.1:") || name == options.host ||
+         name.starts_with(options.host + ".") || options.host.starts_with(name + ".");
+}
+
+/// Where rank 0 listens: wherever ranks of this host and of others look for it.
+std::vector<Endpoint> listening_addresses(const StoreOptions& options, Deadline deadline) {
+  constexpr std::chrono::seconds kLookUp{1};
+  std::vector<Endpoint> addresses;
+  if (options.interface.empty()) {
+    addresses = resolve(options.address, deadline);
+    const auto own = [&](const Endpoint& found) { return is_own_name(options, found); };
+    if (std::ranges::any_of(addresses, own)) try {
+        addresses.push_back(with_port(outward_address(), options.address.port));
+      } catch (const Error&) {  // no other host can come
+      }
+    return addresses;
+  }
+  addresses.push_back(with_port(chosen_address(options.interface), options.address.port));
+  try {  // ranks of this host may find the name at a loopback
+    for (const Endpoint& found :
+         resolve(options.address, std::min(deadline, Clock::now() + kLookUp)))
+      if (is_loopback(found) && text_of(found) != text_of(addresses.front()))
+        addresses.push_back(found);
+  } catch (const Error&) {  // other hosts know the name
+  }
+  return addresses;
+}
+
+/// Listens at all of these addresses that this host has, at one port.
+std::vector<Listener> listen_at(StoreOptions& options, const std::vector<Endpoint>& addresses) {
+  const bool has_loopback = std::ranges::any_of(addresses, is_loopback);
+  std::vector<Listener> listeners;
+  for (const Endpoint& address : addresses) {
+    const bool takes_ranks = is_protected(address, options.secret, options.insecure);
+    if (!has_loopback) require_protection(address, options.secret, options.insecure);
+    Descriptor socket = try_listen_on(with_port(address, options.address.port));
+    if (!socket) continue;
+    options.address.port = port_of(bound_endpoint(socket.get()));
+    listeners.push_back({std::move(socket), false, takes_ranks});
+  }
+  const auto takes_ranks = [](const Listener& listener) { return listener.takes_ranks; };
+  if (!listeners.empty() && std::ranges::none_of(listeners, takes_ranks))
+    require_protection(bound_endpoint(listeners.front().socket.get()), options.secret,
+                       options.insecure);
+  if (listeners.empty())
+    throw Error{ErrorCode::transport,
+                "rank 0 cannot listen at " + url_of(options) + ": this host does not have " +
+                    text_of(addresses.front()) +
+                    "; set TUTTI_ADDRESS on rank 0 to the interface or address at which the others "
+                    "reach it, of " +
+                    interfaces_text()};
+  return listeners;
 }
 
 }  // namespace
 
 std::string url_of(const StoreOptions& options) {
   if (!options.local_name.empty()) return "unix://" + options.local_name;
-  return "tcp://" + options.address.host + ":" + std::to_string(options.address.port);
+  return "tcp://" + text_of(options.address);
 }
 
 std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline) {
@@ -185,8 +258,9 @@ std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline) {
     options.hosts.assign(static_cast<std::size_t>(options.size), options.host);
     if (options.rank != 0)
       return std::make_unique<StoreClient>(std::move(options), std::vector<Endpoint>{});
-    Descriptor listener = listen_at_name(options);
-    return std::make_unique<StoreServer>(std::move(options), std::move(listener));
+    std::vector<Listener> listeners;
+    listeners.push_back({listen_at_name(options), true});
+    return std::make_unique<StoreServer>(std::move(options), std::move(listeners));
   }
   if (options.rank != 0) {
     if (options.address.port == 0)
@@ -195,11 +269,8 @@ std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline) {
     auto addresses = resolve(options.address, deadline);
     return std::make_unique<StoreClient>(std::move(options), std::move(addresses));
   }
-  const Endpoint address = listening_address(options, deadline);
-  require_protection(address, options.secret, options.insecure);
-  Descriptor listener = listen_on(address);
-  options.address.port = port_of(bound_endpoint(listener.get()));
-  return std::make_unique<StoreServer>(std::move(options), std::move(listener));
+  auto listeners = listen_at(options, listening_addresses(options, deadline));
+  return std::make_unique<StoreServer>(std::move(options), std::move(listeners));
 }
 
 }  // namespace tutti::runtime

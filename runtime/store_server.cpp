@@ -25,10 +25,10 @@ std::string packed(const Error& error) {
 
 }  // namespace
 
-StoreServer::StoreServer(StoreOptions options, Descriptor listener)
+StoreServer::StoreServer(StoreOptions options, std::vector<Listener> listeners)
     : options_{std::move(options)}, peers_(static_cast<std::size_t>(options_.size)) {
-  std::vector<Listener> listeners;
-  listeners.push_back({std::move(listener), !options_.local_name.empty()});
+  needs_secret_ = std::ranges::any_of(
+      listeners, [](const Listener& listener) { return !listener.takes_ranks; });
   acceptor_.emplace(
       party(), std::move(listeners),
       [this](const Introduction& introduction) { return admit(introduction); }, AcceptorLimits{},
@@ -79,6 +79,8 @@ void StoreServer::give_up_on_refused() {
     if (refused.reason == first.reason && refused.size == first.size) alike.push_back(rank);
   const auto fitting = static_cast<std::size_t>(std::ranges::count_if(peers_, &Peer::came));
   const std::string self = "rank 0 (host " + options_.host + ")";
+  if (first.reason == Reason::no_secret)
+    throw no_secret(alike.front(), "rank 0 at " + url_of(options_));
   const Error error =
       first.reason == Reason::wrong_size
           ? wrong_size({.ranks = alike,
@@ -273,8 +275,10 @@ Error StoreServer::missing_ranks_error() const {
     if (!peers_[rank].value) known.missing.push_back(static_cast<Rank>(rank));
   }
   const Error error = missing_ranks(known);
-  return {error.code(), error.what() + (acceptor_ ? acceptor_->refusals_text() : ""),
-          error.culprit()};
+  std::string text = error.what() + (acceptor_ ? acceptor_->refusals_text() : "");
+  if (needs_secret_)
+    text += "; ranks on other hosts need a secret: " + std::string{kHowToGiveASecret};
+  return {error.code(), text, error.culprit()};
 }
 
 Error StoreServer::departure(Rank rank) const {

@@ -15,8 +15,9 @@ namespace tutti::runtime {
 /// Listens, hears every rank, and tells everyone what was said, or why it failed.
 class StoreServer final : public Channel {
  public:
-  /// @param options as of open_store. @param listener bound. Throws Error{transport}.
-  StoreServer(StoreOptions options, Descriptor listener);
+  /// @param options as of open_store. @param listeners at least one, bound. Throws
+  /// Error{transport}.
+  StoreServer(StoreOptions options, std::vector<Listener> listeners);
 
   [[nodiscard]] Rank rank() const noexcept override { return 0; }
   [[nodiscard]] int size() const noexcept override { return options_.size; }
@@ -57,6 +58,7 @@ class StoreServer final : public Channel {
   [[nodiscard]] Error departure(Rank rank) const;
 
   const StoreOptions options_;
+  bool needs_secret_ = false;  // for ranks of other hosts
   std::optional<Acceptor> acceptor_;
   std::vector<Peer> peers_;  // index 0 is this rank, which says its value like the others
   std::vector<pollfd> polled_;

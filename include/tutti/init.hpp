@@ -34,7 +34,8 @@ struct InitOptions {
   /// rank says that it is there twenty times in this time, from a thread that does nothing else; so
   /// it must be equal on all ranks, and 100 ms or more.
   Duration heartbeat_timeout = std::chrono::seconds{5};
-  /// Interface or address of this host to listen on; empty: TUTTI_ADDRESS, or tutti chooses.
+  /// Interface or address of this host at which others reach it; empty: TUTTI_ADDRESS, or tutti
+  /// chooses.
   std::string address{};
   /// Whether what is sent over TCP has a CRC32C of its own, against networks and memory that change
   /// bytes unnoticed. Equal on all ranks.

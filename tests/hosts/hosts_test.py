@@ -220,11 +220,6 @@ class Refusals(Hosts):
             world.processes.append(world.start(1).processes.pop())
             self.refused(world, [f"^timeout: .*{master}"])
 
-    def test_a_master_nobody_knows(self):
-        world = self.few()
-        world.variables["TUTTI_URL"] = "tcp://nowhere:20000"
-        self.at_once(world.start(1).processes[0], "nowhere")
-
     def test_a_network_without_a_secret(self):
         world = self.few(TUTTI_SECRET_FILE="", TUTTI_TIMEOUT=str(PATIENCE))
         self.at_once(world.start(0).processes[0], "^invalid_argument: .*without a secret")

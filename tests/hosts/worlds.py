@@ -44,6 +44,12 @@ def run(*arguments, **variables):
                           stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False)
 
 
+def seeing(names, command):
+    """The words that run a command with this file as its /etc/hosts."""
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+            'mount --bind "$0" /etc/hosts && exec "$@"', str(names), *command]
+
+
 class World:
     """Ranks on hosts, of which each may have variables of its own."""
 
@@ -52,14 +58,18 @@ class World:
         self.mode = mode
         self.variables = {"TUTTI_SIZE": str(len(hosts)), "TUTTI_URL": url, **variables}
         self.processes = []
+        self.names = {}  # files to stand for /etc/hosts, by host
 
     def start(self, rank, **own):
         """Starts a rank."""
         environment = {**members.bare_environment(), **self.variables,
                        "TUTTI_RANK": str(rank), **own}
+        host = self.hosts[rank]
+        command = [MEMBER, self.mode, str(int(signal.SIGKILL))]
+        if host in self.names:
+            command = seeing(self.names[host], command)
         self.processes.append(subprocess.Popen(
-            cluster.on(self.hosts[rank], [MEMBER, self.mode, str(int(signal.SIGKILL))]),
-            env=environment, stdout=subprocess.PIPE, text=True))
+            cluster.on(host, command), env=environment, stdout=subprocess.PIPE, text=True))
         return self
 
     def start_all(self, **own):

@@ -103,9 +103,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         RefusedPeer{"Secret", [](Party& p) { p.secret = secret_of(2); }, Reason::wrong_secret,
                     "rank 2 and the peer do not share a secret: wrong secret"},
-        RefusedPeer{
-            "NoSecret", [](Party& p) { p.secret.reset(); }, Reason::wrong_secret,
-            "rank 2 and the peer do not share a secret: wrong secret, only one of them has one"},
+        RefusedPeer{"NoSecret", [](Party& p) { p.secret.reset(); }, Reason::wrong_secret,
+                    "rank 2 and the peer do not share a secret: wrong secret, only one of them has "
+                    "one; set TUTTI_SECRET_FILE on all ranks"},
         RefusedPeer{"Job", [](Party& p) { p.job = 8; }, Reason::wrong_job,
                     "rank 2 belongs to job 8, but the peer to job 7: wrong job"},
         RefusedPeer{"Size", [](Party& p) { p.size = 9; }, Reason::wrong_size,
@@ -132,6 +132,22 @@ TEST(Handshake, PassesTheVerdictOn) {
   const auto result = converse(party_of(2), party_of(0), {}, Reason::duplicate_rank);
   EXPECT_EQ(result.told, "the peer refused rank 2: duplicate rank, another process came as rank 2");
   EXPECT_EQ(result.acceptor, Progress::refused);
+}
+
+TEST(Handshake, TellsThatItTakesASecret) {
+  Party from = party_of(2);
+  Party to = party_of(0);
+  from.secret = to.secret = std::nullopt;
+  const AcceptorHandshake::Admit admit = [](const Introduction&) { return Reason::none; };
+  ConnectorHandshake connector{from, 0, Purpose::store};
+  AcceptorHandshake acceptor{to, admit, false};
+  const auto answer = acceptor.feed(connector.hello());
+  EXPECT_EQ(acceptor.reason(), Reason::no_secret);
+  EXPECT_EQ(acceptor.introduction(), (Introduction{2, 0, Purpose::store}));
+  EXPECT_TRUE(connector.feed(answer).empty());
+  const Error refusal = connector.refusal("the peer");
+  EXPECT_EQ(refusal.code(), ErrorCode::invalid_argument);
+  EXPECT_NE(std::string{refusal.what()}.find("set TUTTI_SECRET_FILE"), std::string::npos);
 }
 
 TEST(Handshake, AgreesToNoMessageWithAWrongBit) {

@@ -230,7 +230,8 @@ TEST(Mesh, TellsEveryoneOfAWrongInterface) {
     if (rank == 1) options.interface = "nonsense0";
     (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options, in(kAmple));
   });
-  expect_told(outcomes, "\"nonsense0\" is no interface and no address of this host");
+  expect_told(outcomes,
+              "TUTTI_ADDRESS, or InitOptions::address, is 'nonsense0', but must be an interface");
   for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.error->culprit(), 1);
 }
 

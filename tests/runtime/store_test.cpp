@@ -272,8 +272,25 @@ TEST(Store, SaysThatRank0IsNotOnThatHost) {
   StoreOptions options = options_at({"192.0.2.1", 12345}, 0, 1);
   options.secret = secret_of(1);
   const auto outcomes = run_ranks(1, [&](Rank) { (void)open_store(options, in(kAmple)); });
-  EXPECT_EQ(outcomes[0].text(),
-            "cannot listen on 192.0.2.1:12345: this host does not have that address");
+  EXPECT_TRUE(outcomes[0].text().starts_with(
+      "rank 0 cannot listen at tcp://192.0.2.1:12345: this host does not have 192.0.2.1:12345; set "
+      "TUTTI_ADDRESS on rank 0 to the interface or address at which the others reach it, of lo "))
+      << outcomes[0].text();
+}
+
+TEST(Store, ListensAtAllAddressesOfAName) {
+  StoreOptions options = options_at({"localhost", free_port()}, 0, 2);
+  const auto server = open_store(options, in(kAmple));
+  for (const auto& address : runtime::resolve(options.address, in(kAmple))) {
+    if (!runtime::try_listen_on(runtime::with_port(address, 0))) continue;  // no IPv6 here
+    EXPECT_NO_THROW(static_cast<void>(runtime::connect_to(address, in(kAmple))))
+        << runtime::text_of(address);
+  }
+}
+
+TEST(Store, PrintsNumbersOfIpv6AsTheyAreRead) {
+  EXPECT_EQ(url_of(options_at({"fd00::1", 5}, 1, 2)), "tcp://[fd00::1]:5");
+  EXPECT_EQ(url_of(options_at({"node", 5}, 1, 2)), "tcp://node:5");
 }
 
 TEST(Store, SaysThatTheMasterCannotBeReached) {
