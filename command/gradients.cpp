@@ -10,12 +10,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "base/text_file.hpp"
 #include "command/commands.hpp"
 #include "command/fail.hpp"
+#include "command/on_world.hpp"
 #include "perf/command_line.hpp"
 #include "perf/environment.hpp"
 #include "perf/gradients_fit.hpp"
@@ -38,22 +39,22 @@ constexpr double kProgressEvery_s = 5;
 
 // Rank 0's text on all ranks, so that they agree on what is wrong with it.
 std::string text_of_file(Communicator& world, const std::string& path) {
-  std::string text;
+  std::string text, why;  // which rank 0 tells
   std::array<std::int64_t, 1> size{-1};
   if (world.rank() == 0) {
-    std::ifstream file{path, std::ios::binary};
-    std::stringstream content;
-    if (file && content << file.rdbuf()) {
-      text = content.str();
+    try {
+      text = detail::read_text_file(path);
       size[0] = static_cast<std::int64_t>(text.size());
+    } catch (const Error& error) {
+      why = error.what();
     }
   }
   from_rank_zero(world, size);
   if (size[0] < 0) {
     if (path.find_first_of("./") == path.npos) refuse_word("model", path, built_in_models());
-    throw Failure{ExitCode::usage, fmt::format("cannot read the model '{}': give a file of "
-                                               "GradientSync::write_trace, or choose from {}",
-                                               path, fmt::join(built_in_models(), ", "))};
+    throw Failure{ExitCode::usage,
+                  fmt::format("{}; expected a file of GradientSync::write_trace, or one of {}", why,
+                              fmt::join(built_in_models(), ", "))};
   }
   text.resize(static_cast<std::size_t>(size[0]));
   if (!text.empty()) world.broadcast(std::span{text}, 0);
@@ -66,14 +67,6 @@ Model model_of(Communicator& world, const GradientsOptions& options) {
   return options.compute_s ? scaled_to(std::move(model), *options.compute_s) : model;
 }
 
-// A file that cannot be written is told before minutes of measuring, and not touched before.
-void check_writable(const std::string& path) {
-  const bool is_new = !std::ifstream{path}.is_open();
-  if (!std::ofstream{path, std::ios::app})
-    throw Failure{ExitCode::usage, fmt::format("cannot write '{}'", path)};
-  if (is_new) std::remove(path.c_str());
-}
-
 // What rank 0 writes. On other ranks it is idle.
 class GradientsReports {
  public:
@@ -82,7 +75,7 @@ class GradientsReports {
   void open() {
     if (!flags_.plot.empty()) commands_.push_back(plot_command(flags_.plot));
     if (!flags_.html.empty()) commands_.push_back(page_command(flags_.html, "gradients_page.py"));
-    if (!flags_.settings.empty()) check_writable(flags_.settings);
+    check_writable(flags_.settings);
     json_ = LineFile{flags_.json};
   }
   void record(const nlohmann::ordered_json& record) {
@@ -219,22 +212,15 @@ class GradientsCommand {
   int code_ = 0;
 };
 
-// One rank's trouble ends all of them; none may wait for a message that never comes.
-int end_all(std::optional<int> rank, const std::exception& error) {
-  const int code = fail_alone(kGradientsName, rank, error);
-  end_job(code);
-  return code;
-}
-
 int gradients_on(World& world, const GradientsFlags& flags, const GradientsOptions& options) {
   try {
     catch_interrupts();
     return GradientsCommand{world, flags, options}.run();
   } catch (const Failure& failure) {
     if (failure.code() == ExitCode::usage) return fail_alike(kGradientsName, failure);
-    return end_all(world.communicator().rank(), failure);
+    return fail_for_all(kGradientsName, world.communicator().rank(), failure);
   } catch (const std::exception& error) {
-    return end_all(world.communicator().rank(), error);
+    return fail_for_all(kGradientsName, world.communicator().rank(), error);
   }
 }
 
@@ -248,7 +234,7 @@ int gradients(const GradientsFlags& flags) {
   } catch (const Failure& failure) {
     return fail_alike(kGradientsName, failure);
   } catch (const std::exception& error) {
-    return end_all(launched_rank(), error);
+    return fail_for_all(kGradientsName, launched_rank(), error);
   }
 }
 

@@ -108,7 +108,14 @@ int run_command(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     refuse(app, error);
   }
-  return run();
+  const int code = run();
+  // Nothing was told yet of text that standard output did not take.
+  const bool is_told = code != static_cast<int>(ExitCode::good) &&
+                       code != static_cast<int>(ExitCode::wrong_data) &&
+                       code != static_cast<int>(ExitCode::slower);
+  if (!is_told && (std::fflush(stdout) != 0 || std::ferror(stdout) != 0))
+    throw Failure{ExitCode::environment, "cannot write to standard output"};
+  return code;
 }
 
 }  // namespace

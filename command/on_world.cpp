@@ -4,8 +4,11 @@
 
 #include <chrono>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
+
+#include <tutti/error.hpp>
 
 #include "command/fail.hpp"
 #include "command/with_gpus.hpp"
@@ -34,6 +37,20 @@ int work_on(World& world, const std::string& who, const std::function<int(World&
   }
 }
 
+// A rank that is at fault has told why, or its launcher does, and the launcher ends this process.
+// So only where it does not, what this rank has seen is told.
+bool is_ended_for(const std::exception& error, std::optional<int> rank) {
+  const auto* const ours = dynamic_cast<const Error*>(&error);
+  if (ours == nullptr || ours->culprit() < 0 || ours->culprit() == rank.value_or(0)) return false;
+  if (ours->cause() != ErrorCode::peer_dead && ours->cause() != ErrorCode::aborted) return false;
+  constexpr std::chrono::milliseconds kLaunchersTakeAtMost{2000}, kStep{10};
+  for (auto waited = kStep * 0; waited < kLaunchersTakeAtMost; waited += kStep) {
+    if (interrupt_signal() != 0) return true;
+    std::this_thread::sleep_for(kStep);
+  }
+  return false;
+}
+
 // Becomes the `tutti run` of this very command.
 int start_ranks(const std::string& who, int ranks) {
   std::vector<std::string> words = own_command();
@@ -49,7 +66,8 @@ int start_ranks(const std::string& who, int ranks) {
 }  // namespace
 
 int fail_for_all(const std::string& who, std::optional<int> rank, const std::exception& error) {
-  const int code = fail_alone(who, rank, error);
+  const int code = is_ended_for(error, rank) ? static_cast<int>(exit_code_of(error))
+                                             : fail_alone(who, rank, error);
   end_job(code);
   return code;
 }

@@ -27,9 +27,10 @@ auto without_signals(SystemCall call) {
 }  // namespace
 
 CheckpointFile::CheckpointFile(std::filesystem::path path, bool is_new) : path_{std::move(path)} {
+  constexpr int kRead = O_RDONLY | O_NONBLOCK;  // no wait for the writer of a named pipe
   constexpr int kWrite = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW;
   file_ = without_signals(
-      [&] { return ::open(path_.c_str(), (is_new ? kWrite : O_RDONLY) | O_CLOEXEC, 0666); });
+      [&] { return ::open(path_.c_str(), (is_new ? kWrite : kRead) | O_CLOEXEC, 0666); });
   if (file_ < 0) fail("open");
 }
 

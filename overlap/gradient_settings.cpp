@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <tutti/gradient_sync.hpp>
 
+#include "base/json_text.hpp"
+#include "base/text_file.hpp"
 #include "codec.hpp"
 #include "gradient_plan.hpp"
 
@@ -116,12 +118,17 @@ std::string detail::text_of(const GradientOptions& options) {
 }
 
 GradientOptions load_gradient_options(const std::string& path, GradientOptions options) {
-  std::ifstream file{path};
+  const std::string text = [&] {
+    try {
+      return detail::read_text_file(path);
+    } catch (const Error& error) {  // which begins with the path
+      throw Error{error.code(), std::string{"GradientOptions: "} + error.what()};
+    }
+  }();
   try {
-    if (!file) refuse_setting("cannot read the file");
-    return read_options(Json::parse(file, nullptr, false, true), std::move(options));
-  } catch (const std::exception& error) {  // of the stream, too
-    throw Error{ErrorCode::invalid_argument, "GradientOptions: " + path + ": " + error.what()};
+    return read_options(detail::parse_json<Json>(text, true), std::move(options));
+  } catch (const Error& error) {
+    throw Error{error.code(), "GradientOptions: " + path + ": " + error.what()};
   }
 }
 

@@ -12,6 +12,7 @@
 #include <tutti/spi/communicator.hpp>
 
 #include "collectives/select_for.hpp"
+#include "perf/command_line.hpp"
 #include "perf/statistics.hpp"
 #include "perf/sweep_buffers.hpp"
 #include "perf/sweep_context.hpp"
@@ -145,18 +146,17 @@ class Calibration {
 void tell(const detail::TunedCosts& costs, double assumed_loss) {
   const auto us = [](Femtoseconds time) { return static_cast<double>(time) / 1e9; };
   const auto ns = [](Femtoseconds time) { return static_cast<double>(time) / 1e6; };
-  fmt::print("{} ranks on {} host{}, {}, {} buffers: {} times measured\n", costs.ranks, costs.hosts,
-             costs.hosts == 1 ? "" : "s", costs.transport, costs.visible ? "visible" : "private",
-             costs.cells);
-  fmt::print(
+  print_out("{} ranks on {} host{}, {}, {} buffers: {} times measured\n", costs.ranks, costs.hosts,
+            costs.hosts == 1 ? "" : "s", costs.transport, costs.visible ? "visible" : "private",
+            costs.cells);
+  print_out(
       "  {:.3f} us per message, {:.3f} us per round, {:.4f} ns per byte, {:.4f} ns per byte "
       "reduced\n",
       us(costs.costs.alpha), us(costs.costs.round), ns(costs.costs.beta), ns(costs.costs.gamma));
-  fmt::print(
+  print_out(
       "  what it chooses takes {:.3f}x the least time (assumed costs: {:.3f}x); half of its "
       "predictions are within {:.0f}%\n",
       costs.loss, assumed_loss, costs.median_error * 100);
-  std::fflush(stdout);
 }
 
 }  // namespace
@@ -190,8 +190,8 @@ int calibrate(World& world, const TuneOptions& options) {
     interrupted = any[0] != 0;
   }
   if (is_first)
-    fmt::print("{} {}\n", interrupted ? "interrupted; what is there so far is in" : "wrote",
-               options.path);
+    print_out("{} {}\n", interrupted ? "interrupted; what is there so far is in" : "wrote",
+              options.path);
   return interrupted ? kCalibrateSignalExit + std::max(interrupt_signal(), 2) : 0;
 }
 

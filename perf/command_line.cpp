@@ -8,9 +8,7 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include <tutti/error.hpp>
@@ -18,6 +16,7 @@
 #include <tutti/spi/graph.hpp>
 
 #include "algorithms/nearest_word.hpp"
+#include "base/text_file.hpp"
 #include "perf/environment.hpp"
 #include "perf/sweep_failure.hpp"
 
@@ -77,14 +76,15 @@ std::string with_graphs_of_files(std::string text) {
   for (std::size_t at = text.find(kMark); at != text.npos; at = text.find(kMark)) {
     const std::size_t begin = at + kMark.size();
     const std::string path = text.substr(begin, text.find_first_of(",)", begin) - begin);
-    std::ifstream file{path, std::ios::binary};
-    std::stringstream content;
-    if (!file || !(content << file.rdbuf()))
-      refuse(fmt::format("cannot read a network from '{}'", path));
     try {
-      text.replace(begin - 1, path.size() + 1, read_edge_list(content.str()).text());
+      const std::string content = detail::read_text_file(path);
+      try {
+        text.replace(begin - 1, path.size() + 1, read_edge_list(content).text());
+      } catch (const Error& error) {
+        refuse(fmt::format("{}: {}", path, error.what()));
+      }
     } catch (const Error& error) {
-      refuse(fmt::format("{}: {}", path, error.what()));
+      refuse(error.what());
     }
   }
   return text;
@@ -182,6 +182,21 @@ std::function<int()> on_first_rank(std::function<int()> work) {
 void write_out(const std::string& text, std::FILE* out) {
   if (std::fwrite(text.data(), 1, text.size(), out) != text.size() || std::fflush(out) != 0)
     throw Failure{ExitCode::environment, "cannot write to standard output"};
+}
+
+void check_writable(const std::string& path) {
+  std::error_code ignored;
+  const bool exists = std::filesystem::exists(path, ignored);
+  if (path.empty() || path == "-" ||
+      (exists && !std::filesystem::is_regular_file(path, ignored) &&
+       !std::filesystem::is_directory(path, ignored)))
+    return;
+  std::FILE* const file = std::fopen(path.c_str(), "ab");
+  if (file == nullptr)
+    throw Failure{ExitCode::environment,
+                  fmt::format("cannot write '{}': {}", path, std::strerror(last_error()))};
+  std::fclose(file);
+  if (!exists) remove_file(path);
 }
 
 void write_text(const std::string& text, const std::string& path) {

@@ -3,11 +3,14 @@
 /// the choices and the nearest of them.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tutti/types.hpp>
@@ -75,6 +78,17 @@ struct RankRange {
 /// Writes text and hands it to the system. Throws Failure{environment} where that does not take it.
 /// @param text what. @param out where to; standard output, but in tests.
 void write_out(const std::string& text, std::FILE* out);
+
+/// As write_out, to standard output. @param text as fmt::format takes it. @param values its values.
+template <class... T>
+void print_out(fmt::format_string<T...> text, T&&... values) {
+  write_out(fmt::format(text, std::forward<T>(values)...), stdout);
+}
+
+/// Tells before minutes of measuring that a file cannot be written. All outputs have one rule: the
+/// folder must exist. The file stays as it is. Throws Failure{environment}. @param path of the
+/// file; empty or "-", or a device or pipe, is not looked at.
+void check_writable(const std::string& path);
 
 /// Writes text as a whole. @param text what. @param path where to; empty or "-" is standard output.
 /// Throws Failure{environment} where it cannot be written, and leaves no half file.

@@ -7,6 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include <tutti/error.hpp>
+
+#include "base/json_text.hpp"
 #include "perf/gradients_model.hpp"
 #include "perf/sweep_failure.hpp"
 
@@ -31,11 +34,9 @@ class ModelReader {
 
   [[nodiscard]] ModelJson parse(const std::string& text) const {
     try {
-      return ModelJson::parse(text);
-    } catch (const ModelJson::parse_error& error) {
-      const std::string what = error.what();  // "[json.exception...] parse error at line ..."
-      const std::size_t end = what.find("] ");
-      refuse("it is no JSON: " + (end == what.npos ? what : what.substr(end + 2)));
+      return detail::parse_json<ModelJson>(text);
+    } catch (const Error& error) {
+      refuse(error.what());
     }
   }
 

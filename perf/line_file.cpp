@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "perf/command_line.hpp"
 #include "perf/sweep_failure.hpp"
 
 namespace tutti::perf {
 
 LineFile::LineFile(const std::string& path) : path_{path} {
   if (path.empty()) return;
+  check_writable(path);
   file_.open(path);
-  if (!file_) throw Failure{ExitCode::usage, fmt::format("cannot write '{}'", path)};
+  if (!file_) throw Failure{ExitCode::environment, fmt::format("cannot write '{}'", path)};
 }
 
 void LineFile::write(const std::string& line) {

@@ -12,7 +12,7 @@ class LineFile {
  public:
   /// Writes nowhere.
   LineFile() = default;
-  /// Opens for writing. Throws Failure{usage}. @param path the file; empty writes nowhere.
+  /// Opens for writing. Throws Failure{environment}. @param path the file; empty writes nowhere.
   explicit LineFile(const std::string& path);
   /// Writes a line and hands it to the system. @param line without the newline.
   void write(const std::string& line);

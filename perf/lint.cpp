@@ -7,6 +7,7 @@
 #include <tutti/spi/algorithm.hpp>
 #include <tutti/spi/catalog.hpp>
 
+#include "perf/command_line.hpp"
 #include "perf/mockup.hpp"
 #include "perf/override.hpp"
 #include "perf/sweep_context.hpp"
@@ -190,7 +191,10 @@ std::string Linter::help_for(const Finding& finding, const Measured& other) cons
 
 int Linter::run() {
   const int size = world_.communicator().size();
-  if (world_.communicator().rank() == 0) announce();
+  if (world_.communicator().rank() == 0) {
+    check_writable(options_.json_path);
+    announce();
+  }
   for (const Collective collective : options_.sweep.collectives)
     for (const Problem& problem : sized_problems(collective, options_.sweep, size))
       if (!interrupted_) check(problem);

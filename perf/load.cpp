@@ -4,36 +4,28 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include <tutti/error.hpp>
 #include <tutti/spi/catalog.hpp>
 #include <tutti/spi/schedule_file.hpp>
 
+#include "base/text_file.hpp"
 #include "perf/command_line.hpp"
 #include "perf/sweep_failure.hpp"
 
 namespace tutti::perf {
 namespace {
 
-/// Larger than the schedules of thousands of ranks.
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 28U;
-
 [[noreturn]] void refuse(const std::string& file, const std::string& message) {
   throw Failure{ExitCode::usage, fmt::format("--load {}: {}", file, message)};
 }
 
-std::string text_of(const std::string& file) {
-  std::error_code error;
-  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
-  if (error) refuse(file, error.message());
-  if (bytes > kMostBytes) refuse(file, fmt::format("{} bytes are too many", bytes));
-  std::ostringstream text;
-  text << std::ifstream{file, std::ios::binary}.rdbuf();
-  return text.str();
+std::string text_of(const std::string& file) try {
+  return detail::read_text_file(file);
+} catch (const Error& error) {
+  throw Failure{ExitCode::usage, fmt::format("--load {}", error.what())};
 }
 
 /// Calls what a module defines. The module stays, since its functions are the algorithms.
@@ -52,13 +44,13 @@ void add_module(Catalog& catalog, const std::string& file) {
 /// Reads a file, and proves what is in it. @param name in place of the one in the file, if any.
 void add_schedules(WrittenAlgorithms& algorithms, const std::string& file,
                    const std::optional<std::string>& name) {
+  const std::string text = text_of(file);
   const std::string kind = std::filesystem::path{file}.extension();
   if (kind != ".json" && kind != ".xml")
     refuse(file, "expected a name that ends in .json, .xml or .so");
   WrittenSchedules written;
   try {
-    written =
-        kind == ".json" ? read_json_schedules(text_of(file)) : read_msccl_schedules(text_of(file));
+    written = kind == ".json" ? read_json_schedules(text) : read_msccl_schedules(text);
   } catch (const Error& error) {
     refuse(file, error.what());
   }

@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
+#include <sstream>
 
+#include <tutti/error.hpp>
+
+#include "base/json_text.hpp"
+#include "base/text_file.hpp"
 #include "perf/sweep_failure.hpp"
 #include "perf/sweep_units.hpp"
 
@@ -15,18 +19,25 @@ namespace {
 
 using Parsed = nlohmann::json;
 
+std::string text_of_baseline(const std::string& path) try {
+  return detail::read_text_file(path);
+} catch (const Error& error) {
+  throw Failure{ExitCode::usage, error.what()};
+}
+
 std::vector<Parsed> read_records(const std::string& path) {
-  std::ifstream file{path};
-  if (!file) throw Failure{ExitCode::usage, fmt::format("cannot read '{}'", path)};
   std::vector<Parsed> records;
-  std::size_t number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    records.push_back(Parsed::parse(line, nullptr, false));
+  std::istringstream lines{text_of_baseline(path)};
+  for (std::string line; std::getline(lines, line);) {
+    try {
+      records.push_back(detail::parse_json<Parsed>(line));
+    } catch (const Error&) {
+      records.emplace_back();
+    }
     if (!records.back().is_object() || !records.back().contains("record"))
       throw Failure{ExitCode::usage, fmt::format("line {} of '{}' is not a record of tutti sweep "
                                                  "--json",
-                                                 number, path)};
+                                                 records.size(), path)};
   }
   return records;
 }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "perf/command_line.hpp"
 #include "perf/spawn.hpp"
 #include "perf/sweep_build.hpp"
 #include "perf/sweep_failure.hpp"
@@ -28,6 +29,7 @@ std::string find_python(const std::string& module) {
 // The script and what runs it.
 std::string command_of(const char* flag, const char* script_name, const std::string& module,
                        const char* cure, const std::string& path) {
+  check_writable(path);
   const std::string script = script_named(script_name);
   if (script.empty())
     throw Failure{ExitCode::environment,

@@ -10,7 +10,8 @@
 namespace tutti::perf {
 
 /// Checks that a picture can be drawn. Throws Failure: usage for a file name that is no .svg or
-/// .png, environment where plot.py or a Python with matplotlib is missing.
+/// .png, environment where plot.py or a Python with matplotlib is missing, or where the picture
+/// cannot be written.
 /// @param path the picture to draw. @return the command that draws it from JSON lines on its input.
 [[nodiscard]] std::string plot_command(const std::string& path);
 
@@ -19,7 +20,7 @@ namespace tutti::perf {
 [[nodiscard]] std::string heat_command(const std::string& path);
 
 /// Checks that a page can be written. Throws Failure: usage for a file name that is no .html,
-/// environment where the script or a Python with plotly is missing.
+/// environment where the script or a Python with plotly is missing, or the page cannot be written.
 /// @param path the page. @param script that writes it, such as sweep_page.py. @return the command
 /// that writes it from JSON lines on its input.
 [[nodiscard]] std::string page_command(const std::string& path, const char* script);

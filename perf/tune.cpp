@@ -9,6 +9,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/communicator.hpp>
 
+#include "perf/command_line.hpp"
 #include "perf/statistics.hpp"
 #include "perf/sweep_context.hpp"
 #include "perf/sweep_failure.hpp"
@@ -114,17 +115,16 @@ void Tuner::announce(const std::vector<TuneJob>& jobs) const {
   for (const TuneJob& job : jobs) cells += job.candidates.size();
   // Warming up may take half as long again.
   const double most_s = static_cast<double>(cells) * options_.sweep.budget_s * 1.5;
-  fmt::print("tutti tune: {} ranks on {} host{}, over {}, into {}\n", world_.communicator().size(),
-             hosts_, hosts_ == 1 ? "" : "s", transport_, options_.path);
+  print_out("tutti tune: {} ranks on {} host{}, over {}, into {}\n", world_.communicator().size(),
+            hosts_, hosts_ == 1 ? "" : "s", transport_, options_.path);
   if (jobs.empty()) {
-    fmt::print("nothing to measure: the file has it all; --again measures it anew\n");
+    print_out("nothing to measure: the file has it all; --again measures it anew\n");
     return;
   }
-  fmt::print(
+  print_out(
       "{} sizes to measure, {} choices in doubt: {} at the most; interrupt it as you like, "
       "it goes on from where it was\n",
       jobs.size(), cells, format_duration(most_s));
-  std::fflush(stdout);
 }
 
 // Who may still be the best after a few rounds.
@@ -186,22 +186,21 @@ void Tuner::report(const TuneJob& job, const SizeResult& result) {
   const double least = median_of(best->times_us);
   const double loss = automatic > 0 ? std::max(automatic / least, 1.0) : 1.0;
   losses_.push_back(loss);
-  fmt::print("{:14} {:7} {:>6}  {:>8} us  {}{}\n", name_of(job.problem), job.buffers,
-             format_bytes(total_bytes(job.problem)), format_us(least), best->candidate.label,
-             loss > 1.05 ? fmt::format("  (the model's choice: {:.2f}x)", loss) : "");
-  std::fflush(stdout);
+  print_out("{:14} {:7} {:>6}  {:>8} us  {}{}\n", name_of(job.problem), job.buffers,
+            format_bytes(total_bytes(job.problem)), format_us(least), best->candidate.label,
+            loss > 1.05 ? fmt::format("  (the model's choice: {:.2f}x)", loss) : "");
 }
 
 void Tuner::close() const {
   if (!losses_.empty())
-    fmt::print(
+    print_out(
         "without the file the model's choice takes {:.3f}x the best time in the geometric "
         "mean, {:.2f}x at the worst\n",
         geometric_mean(losses_), *std::ranges::max_element(losses_));
-  if (wrong_ > 0) fmt::print("{} wrong elements: do not use this file\n", wrong_);
+  if (wrong_ > 0) print_out("{} wrong elements: do not use this file\n", wrong_);
   if (!losses_.empty() || interrupted_)
-    fmt::print("{} {}\n", interrupted_ ? "interrupted; what is there so far is in" : "wrote",
-               options_.path);
+    print_out("{} {}\n", interrupted_ ? "interrupted; what is there so far is in" : "wrote",
+              options_.path);
 }
 
 // Of all that the file has of these ranks, whenever it was measured.
@@ -214,7 +213,7 @@ int Tuner::write_page() {
                       .transport = transport_,
                       .hosts = hosts_};
   const ExitCode code = draw(options_.page_command, lines_of(page, world_));
-  if (code == ExitCode::good) fmt::print("wrote {}\n", options_.html);
+  if (code == ExitCode::good) print_out("wrote {}\n", options_.html);
   return static_cast<int>(code);
 }
 

@@ -44,9 +44,10 @@ detail::Tuning load_tuning(World& world, const std::string& path) {
 }
 
 void save_tuning(const detail::Tuning& tuning, const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path{path}.parent_path();
+  // Nobody named this folder, so nobody can have misspelt it.
   std::error_code ignored;  // the file cannot be written then, which is told
-  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+  if (path == runtime::usual_tuning_path(runtime::process_environment()))
+    std::filesystem::create_directories(std::filesystem::path{path}.parent_path(), ignored);
   write_text(detail::text_of(tuning), path);
 }
 

@@ -13,6 +13,7 @@
 
 #include <tutti/error.hpp>
 
+#include "base/text_file.hpp"
 #include "runtime/descriptors.hpp"
 
 namespace tutti::runtime {
@@ -119,6 +120,8 @@ std::optional<std::string> Folder::read(const std::string& name) const {
     if (length < 0) throw_system_error(where, errno);
     if (length == 0) return text;
     text.append(part.data(), static_cast<std::size_t>(length));
+    if (text.size() > detail::kMostFileBytes)
+      throw Error{ErrorCode::transport, where + ": it is longer than any that tutti writes"};
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <tutti/error.hpp>
 
+#include "base/json_text.hpp"
 #include "schedules/written.hpp"
 
 namespace tutti::inline v0 {
@@ -80,8 +81,9 @@ Schedule read_rank(const Json& json, const WrittenShape& shape, std::size_t rank
 }  // namespace
 
 WrittenSchedules read_json_schedules(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) refuse_written("it is no JSON");
+  const Json json = detail::parse_json<Json>(text);
+  if (!json.is_object() || !(json.contains("algorithm") || json.contains("ranks")))
+    refuse_written("it is not a schedule: expected what tutti show --format json writes");
   WrittenSchedules written{.name = word(json, "algorithm"),
                            .collective = written_collective(word(json, "collective"))};
   const WrittenShape shape{.size = number(json, "size"),

@@ -5,13 +5,13 @@
 
 #include <charconv>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
 
 #include <tutti/error.hpp>
 
+#include "base/text_file.hpp"
 #include "schedules/written.hpp"
 
 namespace tutti::inline v0::written {
@@ -71,11 +71,20 @@ constexpr Attribute<XmlStep> kOfStep[] = {{"type", nullptr, &XmlStep::type},
                                           {"side", nullptr, &XmlStep::side},
                                           {"finish", &XmlStep::finish}};
 
+/// The most elements of a file. Each takes some hundred bytes of memory.
+constexpr std::size_t kMostElements = std::size_t{1} << 22U;
+
 /// What is being read.
 class Reader {
  public:
   void begin(std::string_view element, const char** attributes) {
     constexpr std::string_view kNested[] = {"algo", "gpu", "tb", "step"};
+    if (depth_ == 0 && !is_read_ && element != kNested[0])
+      refuse_written(fmt::format("it is not a schedule: expected an <algo> of MSCCL, found <{}>",
+                                 element.substr(0, 40)));
+    if (++elements_ > kMostElements)
+      refuse_written(
+          fmt::format("it has more than {} elements, the most that is read", kMostElements));
     if (depth_ >= std::size(kNested) || element != kNested[depth_] || (depth_ == 0 && is_read_))
       refuse_written(fmt::format("there is a <{}> in the wrong place", element.substr(0, 40)));
     switch (depth_++) {
@@ -95,6 +104,7 @@ class Reader {
 
  private:
   std::size_t depth_ = 0;
+  std::size_t elements_ = 0;
   bool is_read_ = false;
   XmlAlgorithm algorithm_{};
 };
@@ -129,8 +139,9 @@ void XMLCALL begin_doctype(void* parser, const char*, const char*, const char*, 
 }  // namespace
 
 XmlAlgorithm parse_xml(std::string_view text) {
-  if (text.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    refuse_written("it is too long");
+  if (text.size() > detail::kMostFileBytes)
+    refuse_written(fmt::format("it has more than {} MiB, the most that is read",
+                               detail::kMostFileBytes >> 20U));
   const Parser parser{XML_ParserCreate("UTF-8")};
   if (!parser) throw std::bad_alloc{};
   Reader reader;
@@ -142,9 +153,9 @@ XmlAlgorithm parse_xml(std::string_view text) {
       XML_Parse(parser.get(), text.data(), static_cast<int>(text.size()), XML_TRUE);
   if (reader.failure) throw Error{*reader.failure};
   if (status != XML_STATUS_OK)
-    refuse_written(fmt::format("it is no XML: {} in line {}",
-                               XML_ErrorString(XML_GetErrorCode(parser.get())),
-                               XML_GetCurrentLineNumber(parser.get())));
+    refuse_written(fmt::format("it is no XML: line {}, column {} is wrong",
+                               XML_GetCurrentLineNumber(parser.get()),
+                               XML_GetCurrentColumnNumber(parser.get()) + 1));
   return reader.take();
 }
 

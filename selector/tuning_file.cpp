@@ -1,13 +1,13 @@
 // Tuning files: read and written.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 
 #include <tutti/error.hpp>
 
+#include "base/json_text.hpp"
+#include "base/text_file.hpp"
 #include "tuning.hpp"
 
 namespace tutti::inline v0::detail {
@@ -212,8 +212,10 @@ void write(std::string& text, const TuningJson& json, const std::string& indent)
 
 }  // namespace
 
-Tuning tuning_of(std::string_view text) try {
-  const TuningJson json = TuningJson::parse(text);
+Tuning tuning_of(std::string_view text) {
+  const auto json = parse_json<TuningJson>(text);
+  if (!json.is_object() || !json.contains("format"))
+    refuse_tuning("it is no tuning file: expected what tutti tune writes");
   const Field file{json, ""};
   if (file.text("format") != kFormat) file.refuse("format", "is not " + std::string{kFormat});
   if (file.whole("version") != kVersion)
@@ -228,8 +230,6 @@ Tuning tuning_of(std::string_view text) try {
     tuning.tables.push_back(std::move(table));
   });
   return tuning;
-} catch (const TuningJson::exception& error) {
-  refuse_tuning(error.what());  // says the line and the column
 }
 
 std::string text_of(const Tuning& tuning) {
@@ -247,12 +247,9 @@ std::string text_of(const Tuning& tuning) {
 }
 
 Tuning read_tuning(const std::string& path) {
-  std::ifstream file{path, std::ios::binary};
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) refuse_tuning(path + ": cannot be read");
+  const std::string text = read_text_file(path);
   try {
-    Tuning tuning = tuning_of(text.str());
+    Tuning tuning = tuning_of(text);
     tuning.origin = path;
     return tuning;
   } catch (const Error& error) {

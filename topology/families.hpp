@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "gpus.hpp"
@@ -76,5 +77,11 @@ enum class Ends : std::uint8_t {
 /// islands or hosts. Throws Error{invalid_argument} that names the offender, and what would be
 /// right. @param text as above. @return the network.
 [[nodiscard]] Topology parse_topology(std::string_view text);
+
+/// @param word any. @return whether parse_topology knows a family of that name.
+[[nodiscard]] bool is_family(std::string_view word);
+
+/// @return what parse_topology knows, for a person: an example of each family, with commas between.
+[[nodiscard]] std::string family_names();
 
 }  // namespace tutti::inline v0

@@ -1,10 +1,12 @@
 #include "load.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <string_view>
 #include <utility>
 
+#include "base/text_file.hpp"
 #include "families.hpp"
 #include "machine.hpp"
 #include "refuse.hpp"
@@ -22,17 +24,26 @@ NamedTopology named(Topology topology) {
   return {std::move(topology), std::move(names)};
 }
 
+/// A topology.conf has this word, in small or in large letters.
+bool has_switch_name(std::string_view text) {
+  constexpr std::string_view kWord = "switchname";
+  const auto is_letter = [](unsigned char a, unsigned char b) { return std::tolower(a) == b; };
+  return !std::ranges::search(text, kWord, is_letter).empty();
+}
+
 }  // namespace
 
 NetworkText find_network(const std::string& network) {
   std::error_code ignored;
-  if (network.find('/') == std::string::npos && !std::filesystem::is_regular_file(network, ignored))
+  const bool is_file =
+      network.find('/') != std::string::npos || (std::filesystem::exists(network, ignored) &&
+                                                 !std::filesystem::is_directory(network, ignored));
+  if (!is_file && (network == kMachine || is_family(network.substr(0, network.find(':')))))
     return {.origin = network};
-  std::ifstream file{network, std::ios::binary};
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) refuse_network(network + ": cannot be read");
-  return {.origin = network, .content = text.str(), .is_file = true};
+  if (!is_file)
+    refuse_network(network + ": no such file, and not a network: known are " + kMachine + " and " +
+                   family_names());
+  return {.origin = network, .content = detail::read_text_file(network), .is_file = true};
 }
 
 std::vector<NamedTopology> read_networks(const NetworkText& text) {
@@ -42,6 +53,10 @@ std::vector<NamedTopology> read_networks(const NetworkText& text) {
   try {
     if (first != std::string::npos && text.content[first] == '{')
       return {read_json_topology(text.content)};
+    if (!has_switch_name(text.content))
+      refuse_network(
+          "it is not a network: known are JSON with \"hosts\" and \"links\", and SLURM's "
+          "topology.conf with lines of SwitchName");
     return read_slurm_topology(text.content);
   } catch (const Error& error) {
     refuse_network(text.origin + ": " + error.what());

@@ -14,9 +14,15 @@
 namespace tutti::inline v0 {
 namespace {
 
-constexpr const char* kFamilies =
-    "switch:64, fat_tree:16x8:up=1x8, dragonfly:4x8x4:groups=33, torus:8x8x8, mesh:4x4:direct, "
-    "hypercube:10, slim_fly:5, rails:4x8 or gpus:8x4";
+constexpr std::array<std::string_view, 9> kFamilies{"switch:64",
+                                                    "fat_tree:16x8:up=1x8",
+                                                    "dragonfly:4x8x4:groups=33",
+                                                    "torus:8x8x8",
+                                                    "mesh:4x4:direct",
+                                                    "hypercube:10",
+                                                    "slim_fly:5",
+                                                    "rails:4x8",
+                                                    "gpus:8x4"};
 
 /// That the routers are hosts themselves.
 constexpr std::string_view kDirectWord = "direct";
@@ -69,7 +75,8 @@ class Line {
 
  private:
   [[noreturn]] void complain(const std::string& what) const {
-    refuse_network("network '" + std::string{text_} + "' " + what + ": write such as " + kFamilies);
+    refuse_network("network '" + std::string{text_} + "' " + what + ": write such as " +
+                   family_names());
   }
   [[nodiscard]] int number(std::string_view word) const {
     int value = 0;
@@ -166,7 +173,7 @@ class Line {
       expect(2, "those of GPUs of a host and of hosts");
       return gpu_hosts(numbers_[0], numbers_[1], take("islands", 1), speed);
     }
-    if (family_ != "rails") complain("is of no family there is");
+    if (family_ != "rails") complain("is of no known family");
     expect(2, "those of islands and of devices of an island");
     return rails(numbers_[0], numbers_[1], speed);
   }
@@ -186,6 +193,22 @@ class Line {
 };
 
 }  // namespace
+
+bool is_family(std::string_view word) {
+  return std::ranges::any_of(kFamilies, [word](std::string_view example) {
+    return example.substr(0, example.find(':')) == word;
+  });
+}
+
+std::string family_names() {
+  std::string names;
+  for (const std::string_view example : kFamilies)
+    names += (names.empty()                 ? ""
+              : example == kFamilies.back() ? " or "
+                                            : ", ") +
+             std::string{example};
+  return names;
+}
 
 Topology parse_topology(std::string_view text) {
   return Line{text}.make();

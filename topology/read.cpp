@@ -8,6 +8,7 @@
 
 #include <tutti/error.hpp>
 
+#include "base/json_text.hpp"
 #include "refuse.hpp"
 #include "trees.hpp"
 
@@ -56,12 +57,6 @@ class Names {
   std::vector<std::string> names_{};
   std::map<std::string, int> numbers_{};
 };
-
-Json parsed(std::string_view text) try {
-  return Json::parse(text);
-} catch (const Json::exception& error) {
-  refuse_network("it is no JSON: " + std::string{error.what()});  // which says line and column
-}
 
 double number(const Json& json, const char* field, const std::string& where) {
   const Json& value = json[field];
@@ -130,8 +125,9 @@ TopologyFacts facts_of(const Json& json, const Names& names, std::size_t hosts) 
 }  // namespace
 
 NamedTopology read_json_topology(std::string_view text) {
-  const Json json = parsed(text);
-  if (!json.is_object()) refuse_network("it is no JSON object");
+  const Json json = detail::parse_json<Json>(text);
+  if (!json.is_object() || !(json.contains("hosts") || json.contains("links")))
+    refuse_network("it is not a network: expected an object with \"hosts\" and \"links\"");
   Names names;
   names.add(json, "hosts");
   const std::size_t hosts = names.size();

@@ -87,7 +87,7 @@ TEST(CommandSimulate, PrintsATable) {
 
 TEST(CommandSimulate, SaysWhatWouldBeRight) {
   const std::pair<const char*, const char*> refused[]{
-      {"simulate taurus:4", "of no family there is"},
+      {"simulate taurus:4", "not a network: known are"},
       {"simulate switch:8 -a rign", "did you mean ring"},
       {"simulate switch:8 -C all_gathr", "did you mean all_gather"},
       {"simulate switch:8 -C all_gather -a neighbor_exchange --ranks 5", "even"},

@@ -43,7 +43,7 @@ const std::vector<Mistake> kMistakes{
     {"show all_reduce multitree:graph=ring:4",
      {"multitree:graph=ring:4 all_reduce cannot serve 8 ranks", "one rank on each router"}},
     {"show all_reduce multitree:graph=tours:4x2", {"unknown graph 'tours'", "did you mean torus?"}},
-    {"show all_reduce multitree:graph=@/no/such", {"cannot read a network from '/no/such'"}},
+    {"show all_reduce multitree:graph=@/no/such", {"/no/such: no such file"}},
     {"show all_reduce slim_fly", {"2 q^2 ranks for prime powers q from 3 on", "not 8"}},
     {"show all_reduce 'hierarchical(ring, rig):groups=2'",
      {"unknown algorithm 'rig'", "did you mean ring?"}},

@@ -266,7 +266,7 @@ TEST(Written, ForMscclThatCannotBeIsRefused) {
       {"<algo", "<!DOCTYPE a [<!ENTITY b \"c\">]><algo", "document type"},
       {"<gpu", "<tb", "<tb> in the wrong place"},
       {"</gpu>", "</tb>", "no XML"},
-      {"<algo", "<algorithm", "<algorithm> in the wrong place"},
+      {"<algo", "<algorithm", "expected an <algo> of MSCCL, found <algorithm>"},
       {"allreduce", "allreduces", "'allreduces' is no collective"},
       {"ngpus=\"3\"", "ngpus=\"4\"", "ngpus is 4"},
       {"gpu id=\"1\"", "gpu id=\"5\"", "1 is missing"},

@@ -48,11 +48,11 @@ def records_of(path):
         return [json.loads(text) for text in file]
 
 
-def expect_refusals(cases):
-    """Each case is one line on the part of one rank, and status 2."""
+def expect_refusals(cases, wanted=2):
+    """Each case is one line on the part of one rank, and a status."""
     for ranks, text, arguments in cases:
         status, output, said = run(ranks, *arguments)
-        expect(status == 2, arguments, status, said)
+        expect(status == wanted, arguments, status, said)
         expect(len(said) == 1 and text in said[0] and "(rank" not in said[0], arguments, said)
         expect("exposed" not in output, "a table was begun", arguments)
 
@@ -70,10 +70,11 @@ def test_usage():
         (2, "does not exist", [*small, "--storage", "views", "--order", "observed"]),
         (2, "takes no parameter", [*small, "--algorithms", "ring:k=3"]),
         (2, "compression 'int3'", [*small, "--compression", "int3"]),
-        (2, "cannot write", [*small, "--json", "/nowhere/at/all.jsonl"]),
-        (2, "cannot write", [*small, "--settings", "/nowhere/at/all.txt"]),
         (2, "not an .svg or .png", [*small, "--plot", "x.pdf"]),
         (2, "not an .html file", [*small, "--html", "x.pdf"])])
+    expect_refusals([(2, "cannot write '/nowhere/at/all", [*small, flag, "/nowhere/at/all" + name])
+                     for flag, name in (("--json", ".jsonl"), ("--settings", ".txt"),
+                                        ("--plot", ".svg"), ("--html", ".html"))], wanted=4)
 
 
 def test_files():
@@ -82,8 +83,8 @@ def test_files():
     mixed = {**MODEL, "parameters": [*MODEL["parameters"],
                                      {"name": "d", "count": 3, "type": "f64", "ready_us": 1}]}
     expect_refusals([
-        (2, "cannot read the model 'missing.json'", ["--model", "missing.json"]),
-        (1, "cannot read the model 'missing.json'", ["--model", "missing.json"]),
+        (2, "missing.json: no such file", ["--model", "missing.json"]),
+        (1, "missing.json: no such file", ["--model", "missing.json"]),
         (2, "it is no JSON", ["--model", write_model("bad.json", text="{")]),
         (2, "it is no model", ["--model", write_model("other.json", {"a": 1})]),
         (2, "GiB free", ["--model", write_model("huge.json", huge)]),

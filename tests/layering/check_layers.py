@@ -14,6 +14,7 @@ RULES = {
     "include/tutti/cereal_archives.hpp": ["include", "cereal"],
     "include/tutti": ["include"],
     "algorithms": ["include"],
+    "base": ["include", "nlohmann"],
     "backends/host": ["include"],
     "backends/sim": ["include"],
     "backends/cuda": ["include", "cuda.h", "kernels.fatbin.c", "nccl.h"],
@@ -22,16 +23,17 @@ RULES = {
     "backends/tcp": ["include"],
     "backends/hybrid": ["include"],
     "proof": ["include", "algorithms"],
-    "topology": ["include", "nlohmann", "hwloc.h"],
-    "selector": ["include", "algorithms", "proof", "topology", "nlohmann"],
+    "topology": ["include", "base", "nlohmann", "hwloc.h"],
+    "selector": ["include", "algorithms", "base", "proof", "topology", "nlohmann"],
     "collectives": ["include", "algorithms", "proof", "selector"],
     "objects": ["include", "algorithms", "collectives"],
-    "overlap": ["include", "nlohmann"],
+    "overlap": ["include", "base", "nlohmann"],
     "examples/conjugate_gradient": ["include", "mpi.h"],
     "examples": ["include"],
-    "schedules": ["include", "proof", "selector", "nlohmann", "expat.h", "fmt"],
-    "runtime": ["include", "algorithms", "backends", "collectives", "selector", "topology", "pmix.h"],
-    "perf": ["include", "algorithms", "backends", "collectives", "overlap", "proof", "runtime",
+    "schedules": ["include", "base", "proof", "selector", "nlohmann", "expat.h", "fmt"],
+    "runtime": ["include", "algorithms", "backends", "base", "collectives", "selector", "topology",
+                "pmix.h"],
+    "perf": ["include", "algorithms", "backends", "base", "collectives", "overlap", "proof", "runtime",
              "schedules", "selector", "topology", "CLI", "fmt", "gloo", "mpi.h", "nlohmann"],
 }
 SEES_EVERYTHING = ["tests", "command"]
@@ -99,7 +101,7 @@ def may_include(box, target):
         return True
     if box == "overlap" and target in OVERLAP_SYSTEM_HEADERS:
         return True
-    if box.startswith(("backends/", "runtime", "perf")) and SYSTEM_HEADERS.fullmatch(target):
+    if box.startswith(("backends/", "base", "runtime", "perf")) and SYSTEM_HEADERS.fullmatch(target):
         return True
     return any(target == allowed or target.startswith(allowed + "/") for allowed in RULES[box])
 

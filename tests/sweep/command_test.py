@@ -24,8 +24,8 @@ def test_usage(command):
         (2, 2, "did you mean all_reduce?", ["--collective", "al_reduce"]),
         (2, 2, "did you mean --budget?", ["--buget", "1s"]),
         (2, 2, "-n 3", ["--ranks", "3"]),
-        (2, 2, "cannot write", ["--json", "/nowhere/at/all.jsonl"]),
-        (1, 2, "cannot read", ["--replay", "/nowhere/at/all.jsonl"]),
+        (2, 4, "cannot write", ["--json", "/nowhere/at/all.jsonl"]),
+        (1, 2, "no such file", ["--replay", "/nowhere/at/all.jsonl"]),
         (2, 2, "leave --budget out", ["--replay", "/nowhere/at/all.jsonl", "--budget", "1s"]),
         (2, 2, "the barrier has none", ["-C", "barrier", "--plot", "run.svg"]),
         (2, 2, "the probe is an all_reduce of f32", ["-C", "broadcast", "-a", "probe"]),
@@ -316,7 +316,7 @@ def test_alone(command, absent):
             lines = [[*sweep, "--replay", path], [*sweep, "--replay", "/nowhere/at/all.jsonl"]]
             status, said = run_unlike(command, lines[1 - rank], lines[rank])
             expect(status == 2, rank, status, said)
-            expect(len(said) == 1 and f"(rank {rank})" in said[0] and "cannot read" in said[0],
+            expect(len(said) == 1 and f"(rank {rank})" in said[0] and "no such file" in said[0],
                    rank, said)
 
     status, said = run_unlike(command, [*sweep, "--timeout", "1s"], [absent, "setup"])

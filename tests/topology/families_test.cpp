@@ -127,7 +127,7 @@ TEST(Topologies, ThatMakeNoSenseAreRefused) {
   const std::pair<const char*, const char*> refused[]{
       {"", "says no numbers"},
       {"torus", "says no numbers: write such as switch:64"},
-      {"taurus:4x4", "of no family"},
+      {"taurus:4x4", "of no known family"},
       {"torus:4x", "'' where a number"},
       {"torus:4x-1", "'-1' where a number"},
       {"torus:4x0", "a side is 0, expected 1 .. "},

@@ -109,8 +109,9 @@ std::string refusal(Read read, const std::string& text) {
 TEST(TopologyFiles, OfJsonThatMakeNoSenseAreRefused) {
   const std::pair<const char*, const char*> refused[]{
       {"", "it is no JSON: "},
-      {"[]", "no JSON object"},
-      {"{\n  \"hosts\": [,", "parse error at line 2, column 13"},
+      {"[]", "it is not a network: expected an object with"},
+      {"{}", "it is not a network: expected an object with"},
+      {"{\n  \"hosts\": [,", "it is no JSON: line 2, column 13 is wrong"},
       {R"({"hosts": ["a"]})", "\"links\" is no array"},
       {R"({"hosts": "a", "links": []})", "\"hosts\" is no array of names"},
       {R"({"hosts": [1], "links": []})", "something that is no name"},
@@ -191,7 +192,7 @@ TEST(TopologyFiles, AreKnownByTheirFirstCharacter) {
                 ": no link joins hosts a and c, which are in two of 3 trees: expected a file of "
                 "one tree");
   std::filesystem::remove(path);
-  EXPECT_EQ(refusal(read_topology, path), path + ": cannot be read");
+  EXPECT_EQ(refusal(read_topology, path), path + ": no such file");
 }
 
 }  // namespace

@@ -1,0 +1,75 @@
+/// @file
+/// JSON within limits of depth and size. All is inline, since libraries of their own use it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+#include <tutti/error.hpp>
+
+#include "base/text_file.hpp"
+
+namespace tutti::inline v0::detail {
+
+/// The most arrays and objects around a value. Files of tutti need eight.
+inline constexpr std::size_t kMostJsonDepth = 64;
+/// The most values. Each takes up to a hundred bytes of memory.
+inline constexpr std::size_t kMostJsonValues = std::size_t{1} << 24U;
+
+[[noreturn]] inline void refuse_json(const std::string& why) {
+  throw Error{ErrorCode::invalid_argument, why};
+}
+
+/// Looks at brackets and commas alone: whether a text is JSON is the parser's to say. Throws
+/// Error{invalid_argument} where limits are exceeded. @param text any.
+inline void check_json_limits(std::string_view text) {
+  if (text.size() > kMostFileBytes)
+    refuse_json("it has more than " + std::to_string(kMostFileBytes >> 20U) +
+                " MiB, the most that is read");
+  std::size_t depth = 0, values = 1;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') {
+      for (++i; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\' ? 1 : 0;
+    } else if (c == '/') {  // a comment, where these are allowed
+      const bool is_line = text.substr(i, 2) == "//";
+      i = std::min(text.find(is_line ? "\n" : "*/", i + 2), text.size()) + (is_line ? 0 : 1);
+    } else if (c == '[' || c == '{') {
+      ++values;
+      if (++depth > kMostJsonDepth)
+        refuse_json("it has arrays and objects more than " + std::to_string(kMostJsonDepth) +
+                    " deep, the most that is read");
+    } else if (c == ']' || c == '}') {
+      depth -= depth > 0 ? 1 : 0;
+    } else if (c == ',') {
+      ++values;
+    }
+    if (values > kMostJsonValues)
+      refuse_json("it has more than " + std::to_string(kMostJsonValues) +
+                  " values, the most that is read");
+  }
+}
+
+/// Parses a text. Throws Error{invalid_argument} without a word of the parser's: "it is no JSON:
+/// line 2, column 13 is wrong". @tparam Json a type of nlohmann's. @param text any.
+/// @param has_comments whether comments are allowed. @return what it is.
+template <class Json>
+[[nodiscard]] Json parse_json(std::string_view text, bool has_comments = false) {
+  check_json_limits(text);
+  try {
+    return Json::parse(text.begin(), text.end(), nullptr, true, has_comments);
+  } catch (const typename Json::parse_error& error) {
+    const std::string_view before = text.substr(0, error.byte > 0 ? error.byte - 1 : 0);
+    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+    const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
+    refuse_json("it is no JSON: line " + std::to_string(line) + ", column " +
+                std::to_string(column) + " is wrong");
+  } catch (const typename Json::exception&) {
+    refuse_json("it is no JSON that can be read: a number is too large");
+  }
+}
+
+}  // namespace tutti::inline v0::detail

@@ -1,0 +1,20 @@
+/// @file
+/// Files that a person names, read as a whole and within one limit.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace tutti::inline v0::detail {
+
+/// The longest file that is read, in bytes: 256 MiB. The largest network in JSON needs half of
+/// that.
+inline constexpr std::size_t kMostFileBytes = std::size_t{1} << 28U;
+
+/// Reads a file. Devices and pipes are read up to their end; one that has none is refused when the
+/// limit is reached. Throws Error{invalid_argument} that begins with the path, for a person: "PATH:
+/// no such file", "PATH: it is a folder", "PATH: it has more than 256 MiB, the most that is read".
+/// @param path of the file. @return its bytes.
+[[nodiscard]] std::string read_text_file(const std::string& path);
+
+}  // namespace tutti::inline v0::detail
