@@ -43,10 +43,14 @@ bool GradientSync::State::await(Condition condition) noexcept {
 
 void GradientSync::State::run() noexcept {
   own_of_thread = this;
+  bool is_cut_off = false;  // in the midst of a step
   for (std::uint32_t step = 1; !has_failed_ && await([&] { return begun_ >= step; }); ++step) {
     try {
       if (streams_ && step == 1) streams_->adopt_thread();  // for functions of the program's
-      if (!reduce_all(step)) break;
+      if (!reduce_all(step)) {
+        is_cut_off = !sequence_.empty();
+        break;
+      }
       end_step();
     } catch (...) {
       end_as_caught();
@@ -57,7 +61,7 @@ void GradientSync::State::run() noexcept {
   }
   if (!has_failed_) {
     const Error cause{ErrorCode::aborted, "the GradientSync was destroyed within a step"};
-    if (!sequence_.empty()) abort_streams(cause);
+    if (is_cut_off) abort_streams(cause);
     fail(cause);
   }
   ended_.fetch_add(1, std::memory_order_release);  // for a call that still waits
