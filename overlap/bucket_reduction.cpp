@@ -1,6 +1,7 @@
 #include "bucket_reduction.hpp"
 
 #include <cmath>
+#include <type_traits>
 
 #include "bytes.hpp"
 #include "codec.hpp"
@@ -81,9 +82,29 @@ void look_at_own(const BucketContext& context) {
     for (const auto& element : elements) squares += exact(element) * exact(element);
     findings.squares += squares;
     if (std::isfinite(squares)) return;
-    for (const auto& element : elements)
-      findings.not_finite += std::isfinite(exact(element)) ? 0 : 1;
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      if (std::isfinite(exact(elements[i]))) continue;
+      findings.not_finite += 1;
+      findings.first_not_finite =
+          std::min(findings.first_not_finite, context.own_block().first + i);
+    }
   });
+}
+
+bool has_not_finite(Datatype type, std::byte* data, std::size_t count) {
+  bool is_found = false;
+  with_elements(type, data, count, [&](auto elements) {
+    // Without a branch, so that compilers vectorise it: 0 times what is finite is 0, else NaN.
+    using Element = typename decltype(elements)::value_type;
+    using Number = std::conditional_t<std::is_same_v<Element, double>, double, float>;
+    unsigned others = 0;
+    for (const Element& element : elements) {
+      const auto zero = static_cast<Number>(element) * Number{0};
+      others += zero != zero ? 1U : 0U;
+    }
+    is_found = others != 0;
+  });
+  return is_found;
 }
 
 void scale(Datatype type, std::byte* data, std::size_t count, double factor) {

@@ -32,8 +32,9 @@ class GradientStreams;
 
 /// What was seen of reduced gradients, each by the rank that owns it.
 struct Findings {
-  double squares = 0;      ///< Their sum.
-  double not_finite = 0;   ///< How many are infinite or no numbers.
+  double squares = 0;                              ///< Their sum.
+  double not_finite = 0;                           ///< How many are infinite or no numbers.
+  std::size_t first_not_finite = ~std::size_t{0};  ///< The first of these in the bucket.
   std::uint32_t hash = 0;  ///< The sum of a hash for each block, modulo 2^32.
 };
 
@@ -149,6 +150,10 @@ template <class T>
   if constexpr (std::is_same_v<T, double>) return value;
   else return T(static_cast<float>(value));
 }
+
+/// @param type of elements. @param data where they are. @param count how many. @return whether one
+/// of them is infinite or no number.
+[[nodiscard]] bool has_not_finite(Datatype type, std::byte* data, std::size_t count);
 
 /// Multiplies elements. @param type of them. @param data where they are. @param count how many.
 /// @param factor by what.

@@ -25,20 +25,27 @@ void GradientSync::State::broadcast_arrays(std::span<const Parameter> arrays, Ra
 }
 
 /// Compares what ranks have. A difference is one of a bit that fell over, or of a bug.
-std::optional<std::string> GradientSync::State::difference_in(Communicator& ranks,
-                                                              std::span<const std::byte> bytes) {
-  const std::uint64_t own =
-      streams_ ? streams_->hash_of(bytes, options_.timeout) : detail::hash_of(bytes);
-  const auto hashes = ranks.all_gather(own, call_options());
-  if (std::ranges::all_of(hashes, [&](std::uint64_t hash) { return hash == hashes[0]; }))
+std::optional<GradientSync::State::Difference> GradientSync::State::difference_in(
+    Communicator& ranks, std::span<const std::byte> bytes) {
+  struct Held {
+    std::uint64_t hash;
+    std::int64_t rank;  // of all ranks
+  };
+  const Held own{streams_ ? streams_->hash_of(bytes, options_.timeout) : detail::hash_of(bytes),
+                 groups_[0].rank()};
+  const auto all = ranks.all_gather(own, call_options());
+  if (std::ranges::all_of(all, [&](const Held& one) { return one.hash == own.hash; }))
     return std::nullopt;
-  const auto odd = std::ranges::find_if(hashes, [&](std::uint64_t hash) {
-    return std::ranges::count(hashes, hash) * 2 <= ranks.size();
+  const auto most = std::ranges::find_if(all, [&](const Held& one) {
+    return std::ranges::count(all, one.hash, &Held::hash) * 2 > ranks.size();
   });
-  if (odd == hashes.end() || ranks.size() == 2) return "ranks have different ones";
+  if (most == all.end()) return Difference{.text = "ranks have different ones"};
+  const auto odd =
+      std::ranges::find_if(all, [&](const Held& one) { return one.hash != most->hash; });
   const bool is_part = ranks.size() < groups_[0].size();
-  return "rank " + std::to_string(odd - hashes.begin()) + (is_part ? " of its group" : "") +
-         " has others than most";
+  return Difference{.text = "rank " + std::to_string(odd->rank) + " has others than most" +
+                            (is_part ? " of its group" : ""),
+                    .rank = static_cast<Rank>(odd->rank)};
 }
 
 void GradientSync::broadcast_state(std::span<const Parameter> arrays, Rank root) {
@@ -72,16 +79,18 @@ void GradientSync::verify_state(std::span<const Parameter> arrays) {
   const State::Call state{state_};
   state->run_between_steps("verify_state", [&] {
     state->check_arrays(arrays);
-    std::string problem;
+    State::Difference found;
     for (const Parameter& array : arrays)
-      if (problem.empty())
-        if (const auto text =
+      if (found.text.empty())
+        if (auto difference =
                 state->difference_in(state->groups_[array.group], detail::bytes_of(array)))
-          problem = "'" + array.name + "' differs: " + *text;
+          found = {"'" + array.name + "' differs: " + difference->text, difference->rank};
     // Ranks of other groups have not seen it.
-    for (const std::string& text :
-         detail::texts_of(state->groups_[0], problem, state->options_.timeout))
-      if (!text.empty()) throw Error{ErrorCode::invalid_argument, "GradientSync: " + text};
+    const auto texts = detail::texts_of(state->groups_[0], found.text, state->options_.timeout);
+    const auto ranks = state->groups_[0].all_gather(found.rank, state->call_options());
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      if (!texts[i].empty())
+        throw Error{ErrorCode::invalid_argument, "GradientSync: " + texts[i], ranks[i]};
   });
 }
 

@@ -72,7 +72,7 @@ void GradientSync::State::end_as_caught() noexcept {
     for (Communicator& communicator : *communicators)
       static_cast<void>(fail_as_caught(communicator));
   if (control_) static_cast<void>(fail_as_caught(*control_));
-  fail(cause);
+  fail(located(cause));
 }
 
 /// Its thread ends, at once or, where it is this one, when it has returned from a callback.

@@ -36,6 +36,7 @@ void GradientSync::State::end_step() {
   Communicator& world = groups_[0];
   Ending ending{static_cast<std::size_t>(world.size()), is_detecting() ? parameters_.size() : 0};
   report_ = next_report_;
+  awaited_.reset();
   prepare_reports();
   check_stream();
   agree_on_cut();
@@ -45,8 +46,10 @@ void GradientSync::State::end_step() {
   if (is_every(options_.verify_every) && !is_cut_short_) {
     verify_gradients();
     for (const Parameter& array : options_.state)
-      if (const auto text = difference_in(groups_[array.group], detail::bytes_of(array)))
-        note("'" + array.name + "' of GradientOptions::state differs: " + *text);
+      if (const auto other = difference_in(groups_[array.group], detail::bytes_of(array)))
+        note_of(other->rank, [&] {
+          return "'" + array.name + "' of GradientOptions::state differs: " + other->text;
+        });
   }
   // Small, so that sums of squares are exact.
   const auto step = static_cast<double>(report_.step % (1U << 20));
@@ -68,12 +71,16 @@ void GradientSync::State::end_step() {
   const double size = world.size();
   const bool is_other_step = ending.step_squared() * size != ending.step() * ending.step();
   if (is_other_step)
-    note("ranks are at different steps; this one is at step " + std::to_string(report_.step));
+    note_of(-1, [&] {
+      return "ranks are at different steps; rank " + std::to_string(world.rank()) + " is at step " +
+             std::to_string(report_.step);
+    });
   const bool is_seen_too_early = ending.callbacks() > 0 && ending.active() < size;
   if (is_seen_too_early)
-    note(
-        "on_bucket or on_shard has seen the mean of all ranks, of which not all took part; join is "
-        "not for a GradientSync that has one of them on any rank");
+    note_of(-1, [] {
+      return "on_bucket or on_shard has seen the mean of all ranks, of which not all took part; "
+             "join is not for a GradientSync that has one of them on any rank";
+    });
   const bool is_void_everywhere = is_other_step || is_seen_too_early;
   step_error_ = agreed_problem(is_void_everywhere ? size : ending.problems(), ending.not_finite());
   if (ending.cut_short() > 0) {  // ranks wait on their GPUs for each other
@@ -124,24 +131,6 @@ void GradientSync::State::check_stream() noexcept {
   const Result<void> outcome = detail::attempt([&] { streams_->check_program(); });
   is_cut_short_ = !outcome;
   if (!outcome) note_unmarked(outcome.error());
-}
-
-/// The same on all ranks.
-std::optional<Error> GradientSync::State::agreed_problem(double problems, double not_finite) {
-  const std::string head = "GradientSync: step " + std::to_string(report_.step) + " is void: ";
-  if (problems > 0) {
-    const std::vector<std::string> all = detail::texts_of(groups_[0], problem(), options_.timeout);
-    for (std::size_t rank = 0; rank < all.size(); ++rank)
-      if (!all[rank].empty())
-        return Error{ErrorCode::invalid_argument,
-                     head + "on rank " + std::to_string(rank) + " " + all[rank],
-                     static_cast<Rank>(rank)};
-  }
-  if (not_finite > 0)
-    return Error{ErrorCode::invalid_argument,
-                 head + std::to_string(static_cast<std::uint64_t>(not_finite)) +
-                     " reduced gradients are infinite or no numbers"};
-  return std::nullopt;
 }
 
 void GradientSync::State::report_step(Ending& ending) {
@@ -224,13 +213,15 @@ void GradientSync::State::rescale(double factor, Ending& ending) {
 
 void GradientSync::State::verify_gradients() {
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
-    const auto text = difference_in(ranks_of(i), memory_of(i));
-    if (!text) continue;
-    std::string names;
-    for (const std::size_t p : plan_.buckets[i].parameters)
-      names += (names.empty() ? "'" : ", '") + parameters_[p].name + "'";
-    note("ranks got different gradients in bucket " + std::to_string(i) + " (" + names +
-         "): " + *text);
+    const auto other = difference_in(ranks_of(i), memory_of(i));
+    if (!other) continue;
+    note_of(other->rank, [&] {
+      std::string names;
+      for (const std::size_t p : plan_.buckets[i].parameters)
+        names += (names.empty() ? "'" : ", '") + parameters_[p].name + "'";
+      return "ranks got different gradients in bucket " + std::to_string(i) + " (" + names +
+             "): " + other->text;
+    });
   }
 }
 

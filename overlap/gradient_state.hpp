@@ -91,6 +91,11 @@ class GradientSync::State {
   };
   /// What ranks tell each other at the end of a step, as sums.
   struct Ending;
+  /// Ranks that do not have what most have.
+  struct Difference {
+    std::string text{};
+    Rank rank = -1;  // of all ranks, or -1 where no single one differs from most
+  };
 
   // By the program's thread: gradient_sync.cpp, gradient_calls.cpp, gradient_arrays.cpp.
   [[nodiscard]] static const std::shared_ptr<State>& checked(const std::shared_ptr<State>& state);
@@ -132,19 +137,21 @@ class GradientSync::State {
     has_failed_.store(true, std::memory_order_release);
   }
   void end_as_caught() noexcept;
-  /// Something is wrong with this step, which is void then. @param words makes the text.
+  /// Something is wrong with this step, which is void then, on this rank. @param words makes the
+  /// text.
   template <class Words>
   requires std::is_invocable_v<Words>
-  void note(Words words) noexcept {
+  void note(Words words) noexcept { note_of(groups_[0].rank(), words); }
+  /// The same, where another rank is at fault. @param culprit it, or -1.
+  template <class Words>
+  void note_of(Rank culprit, Words words) noexcept {
     const std::lock_guard lock{mutex_};
     if (problem_.empty()) try {
+        culprit_ = culprit;
         problem_ = words();
       } catch (...) {
         problem_ = "out of memory";  // which is short enough to need none
       }
-  }
-  void note(std::string problem) noexcept {
-    note([&] { return std::move(problem); });
   }
   void note_unmarked(const Error& cause) noexcept;
   [[nodiscard]] std::string problem() {
@@ -203,9 +210,17 @@ class GradientSync::State {
   void keep_unused(Ending& ending);
   void verify_gradients();
   void rescale(double factor, Ending& ending);
+  [[nodiscard]] std::optional<Difference> difference_in(Communicator& ranks,
+                                                        std::span<const std::byte> bytes);
+
+  // What is wrong with a step, for all ranks: gradient_errors.cpp.
   [[nodiscard]] std::optional<Error> agreed_problem(double problems, double not_finite);
-  [[nodiscard]] std::optional<std::string> difference_in(Communicator& ranks,
-                                                         std::span<const std::byte> bytes);
+  [[nodiscard]] Error agreed_not_finite(double count);
+  [[nodiscard]] std::size_t first_not_finite(std::size_t bucket);
+  [[nodiscard]] Error located(const Error& cause) const noexcept;
+  [[nodiscard]] std::string name_of_parameter(std::size_t parameter) const {
+    return std::to_string(parameter) + " '" + parameters_[parameter].name + "'";
+  }
 
   [[nodiscard]] bool is_every(int steps) const noexcept {
     return steps > 0 && report_.step % static_cast<std::uint64_t>(steps) == 0;
@@ -258,8 +273,9 @@ class GradientSync::State {
   bool is_active_ = true;
   bool is_destroyed_ = false;  // by a callback, so by the own thread
 
-  std::mutex mutex_{};  // of the next
+  std::mutex mutex_{};  // of the next two
   std::string problem_{};
+  Rank culprit_ = -1;                    // of the problem
   std::optional<Error> step_error_{};    // of the last step: it is void
   std::optional<Error> failure_{};       // why there can be no more steps
   std::atomic<bool> has_failed_{false};  // then failure_ does not change
@@ -272,6 +288,8 @@ class GradientSync::State {
   bool is_cut_short_ = false;   // a bucket of this step was not marked, so the rest is not reduced
   Clock::time_point agreed_{};  // when ranks last found no bucket ready on all of them
   Clock::time_point last_finished_{};             // when the last bucket was finished
+  std::optional<std::size_t> awaited_{};          // the bucket that is waited for, if one is
+  std::optional<std::size_t> own_not_finite_{};   // the first own gradient that is not finite
   detail::Findings findings_{};                   // of this step
   std::vector<detail::Findings> own_findings_{};  // by bucket
   Verdict verdict_{};                             // of this step

@@ -80,6 +80,8 @@ void GradientSync::State::check_callbacks() const {
 /// @return whether all buckets were reduced, and wait was called.
 bool GradientSync::State::reduce_all(std::uint32_t step) {
   sequence_.clear();
+  awaited_.reset();
+  own_not_finite_.reset();
   is_cut_short_ = false;
   is_in_sequence_.assign(plan_.buckets.size(), 0);
   Reached reached;
@@ -103,6 +105,7 @@ bool GradientSync::State::reduce_all(std::uint32_t step) {
       // While the program computes, the progress thread goes on with what is under way. When the
       // program waits, the processor is free.
       const bool is_reducing = first < reached.begun;
+      if (is_reducing) awaited_ = sequence_[first];
       Request& oldest = is_reducing ? flights_[sequence_[first]].request : agreement_;
       if (asked_ >= step) oldest.wait();
       else nap(Clock::now() - moved);
@@ -201,6 +204,10 @@ void GradientSync::State::copy_in(std::size_t index) {
     if (is_used_[i] == 0) clear(place, parameters_[i].count * bytes);
     else if (options_.storage == GradientStorage::copies && !bucket.is_in_place)
       copy(place, static_cast<const std::byte*>(parameters_[i].data), parameters_[i].count * bytes);
+    // What the reduction makes of it does not tell whose it was.
+    if (options_.check_finite && !streams_ && !own_not_finite_ &&
+        detail::has_not_finite(bucket.type, place, parameters_[i].count))
+      own_not_finite_ = i;
   }
 }
 

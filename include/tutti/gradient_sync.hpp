@@ -117,7 +117,9 @@ struct GradientOptions {
   GradientStorage storage = GradientStorage::copies;  ///< See GradientStorage.
   UnusedGradients unused = UnusedGradients::error;    ///< See UnusedGradients.
   bool average = true;  ///< Whether ranks get the mean over those that take part, or the sum.
-  /// Whether a gradient that is infinite or no number makes the step void: an Error on all ranks.
+  /// Whether a gradient that is infinite or no number makes the step void: an Error on all ranks,
+  /// whose culprit is the rank that computed such a gradient; see StepReport::not_finite. Costs one
+  /// more pass over the own gradients.
   bool check_finite = false;
   bool norm = false;  ///< Whether StepReport::norm is wanted.
   /// The largest 2-norm of all reduced gradients together, for clipping: where they have a larger
@@ -191,6 +193,16 @@ struct GradientOptions {
 /// and the like. @param path of the file. @param options what to write. Throws Error.
 TUTTI_API void save_gradient_options(const std::string& path, const GradientOptions& options);
 
+/// Reduced gradients that are infinite or no numbers. Equal on all ranks.
+struct NotFinite {
+  std::uint64_t count = 0;    ///< How many; 0 means that all are finite.
+  std::size_t parameter = 0;  ///< The first parameter that has one.
+  std::size_t bucket = 0;     ///< Its bucket.
+  /// The lowest rank whose own gradients were not finite before the reduction; -1: all ranks' were,
+  /// and their sum overflowed, or gradients lie on a GPU, where only sums are checked.
+  Rank rank = -1;
+};
+
 /// How a step went. Of the own rank where nothing else is said.
 struct StepReport {
   std::uint64_t step = 0;     ///< Counted from one.
@@ -212,6 +224,9 @@ struct StepReport {
   /// of ranks and other plans make other hashes of the same gradients, and so do GPUs. Unused ones
   /// count as zeros.
   std::uint32_t hash = 0;
+  /// With GradientOptions::check_finite: what made the step void, for loss scaling. wait throws
+  /// Error{invalid_argument}, as it does for other reasons; for those the count is 0.
+  NotFinite not_finite{};
   /// Bytes of gradients that this rank sent, as an algorithm does that sends none twice.
   std::uint64_t sent_bytes = 0;
   std::uint64_t plain_bytes = 0;  ///< The same without compression.

@@ -30,6 +30,21 @@ std::string refusal_of(const std::function<void()>& call) {
   return {};
 }
 
+/// A thread in a call that is to be found there. It calls again where await_caller was in a call
+/// before.
+class FirstCaller {
+ public:
+  explicit FirstCaller(std::function<void()> call)
+      : thread_{[call = std::move(call)] {
+          while (refusal_of(call).find("two threads at once") != std::string::npos)
+            std::this_thread::yield();
+        }} {}
+  void join() { thread_.join(); }
+
+ private:
+  std::thread thread_;
+};
+
 /// Calls again and again what changes nothing, until another thread is found to be in a call.
 void await_caller(const std::function<void()>& call) {
   while (refusal_of(call).find("two threads at once") == std::string::npos)
@@ -51,7 +66,7 @@ TEST(GradientCallers, AreOneThreadAtATime) {
       while (!is_found) std::this_thread::yield();
       sync.wait();
     } else {
-      std::thread first{[&] { EXPECT_EQ(sync.wait().step, 1U); }};
+      FirstCaller first{[&] { EXPECT_EQ(sync.wait().step, 1U); }};
       await_caller([&] { sync.synchronize(); });
       expect_second_refused("wait", [&] { sync.wait(); });
       expect_second_refused("join", [&] { sync.join(); });
@@ -188,7 +203,7 @@ TEST(PeriodicCallers, AreOneThreadAtATime) {
       while (!is_found) std::this_thread::yield();
       sync.meet();
     } else {
-      std::thread first{[&] { sync.meet(); }};
+      FirstCaller first{[&] { sync.meet(); }};
       await_caller([&] { static_cast<void>(sync.state()); });
       expect_second_refused("step", [&] { sync.step(); });
       expect_second_refused("meet", [&] { sync.meet(); });
@@ -224,7 +239,7 @@ TEST(CallersOfWorlds, AreOneThreadAtATime) {
         while (!is_found) std::this_thread::yield();
         return call(world);
       }
-      std::thread first{[&] { call(world); }};
+      FirstCaller first{[&] { call(world); }};
       await_caller([&] { static_cast<void>(world.explain(call::barrier())); });
       expect_second_refused(name, [&] { world.barrier(); });
       is_found = true;
@@ -258,7 +273,7 @@ TEST(MetricCallers, AreOneThreadAtATime) {
       EXPECT_EQ(metrics.reduce(world).at("samples").count, 10);
       return;
     }
-    std::thread first{[&] { EXPECT_EQ(metrics.reduce(world).at("samples").count, 10); }};
+    FirstCaller first{[&] { EXPECT_EQ(metrics.reduce(world).at("samples").count, 10); }};
     await_caller([&] { metrics.add_count("samples", 0); });
     expect_second_refused("add_sum", [&] { metrics.add_sum("loss", 1); });
     expect_second_refused("reduce", [&] { static_cast<void>(metrics.reduce(world)); });
