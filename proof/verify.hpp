@@ -60,7 +60,11 @@ inline constexpr int kCheckKinds = 29;
 struct Finding {
   CheckKind kind{};  ///< Which check failed.
   std::string
-      message{};  ///< Algorithm, ranks, root, rank, round and slot, and what is wrong there.
+      message{};   ///< Algorithm, ranks, root, rank, round and slot, and what is wrong there.
+  Rank rank = -1;  ///< The rank, or -1 where none is known.
+  std::int64_t round = -1;   ///< The round, or -1.
+  std::int64_t slot = -1;    ///< The slot, or -1.
+  Space space = Space::out;  ///< Where the slot lies.
 };
 
 /// Whether something holds, and where it does not.

@@ -53,7 +53,7 @@ std::string text_of(const Place& place) {
   return text;
 }
 
-void Report::add(CheckKind kind, const std::string& text) {
+void Report::add(CheckKind kind, const std::string& text, const Place& where) {
   constexpr std::size_t kEnough = 8;  // One mistake tends to have many consequences.
   if (findings_.size() >= kEnough) return;
   const Contract& contract = question_.contract;
@@ -62,7 +62,8 @@ void Report::add(CheckKind kind, const std::string& text) {
   message += name_of(contract.collective);
   message += ", n=" + std::to_string(contract.size);
   if (is_rooted(contract.collective)) message += ", root " + std::to_string(contract.root);
-  findings_.push_back({kind, message + ", " + text});
+  findings_.push_back(
+      {kind, message + ", " + text, where.rank, where.round, where.slot, where.space});
 }
 
 }  // namespace tutti::verifying

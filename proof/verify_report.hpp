@@ -30,10 +30,11 @@ class Report {
   explicit Report(const Question& question) : question_{question} {}
 
   /// Adds a finding unless there are enough. @param kind the check. @param text what and where.
-  void add(CheckKind kind, const std::string& text);
+  /// @param where the same as numbers.
+  void add(CheckKind kind, const std::string& text, const Place& where = {});
   /// Adds a finding. @param kind the check. @param place where. @param text what is wrong there.
   void add(CheckKind kind, const Place& place, const std::string& text) {
-    add(kind, text_of(place) + ": " + text);
+    add(kind, text_of(place) + ": " + text, place);
   }
   /// @return whether nothing was found so far.
   [[nodiscard]] bool empty() const noexcept { return findings_.empty(); }

@@ -28,7 +28,22 @@ struct Part {
   Step::Kind kind = Step::Kind::finish;  // which stands for a nop
   Chunks into{};                         // or what is sent
   Chunks from{};                         // of local steps
+  WrittenPlace place{};
 };
+
+std::string text_of_part(const Part& part) {
+  return text_of_place(part.rank, part.place);
+}
+
+/// Calls a function, whose errors are those of a part.
+template <class Work>
+auto at_part(const Part& part, Work work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    refuse_written(text_of_part(part) + ": " + error.what());
+  }
+}
 
 /// Something that comes later: in a later round, or in the same one, whose steps read what stood
 /// there before.
@@ -63,10 +78,11 @@ class Web {
       for (const XmlBlock& block : xml.ranks[rank].blocks) add_block(rank, block);
     for (const auto& [key, ends] : pending_)
       if (!ends.sends.empty() || !ends.receives.empty())
-        refuse_written(
-            fmt::format("rank {} does not receive all that rank {} sends to it, or the other way "
-                        "round",
-                        std::get<1>(key), std::get<0>(key)));
+        refuse_written(fmt::format(
+            "{}: gpu {} does not receive all that gpu {} sends to it, or the other way round",
+            text_of_part(
+                nodes_[(ends.sends.empty() ? ends.receives : ends.sends).front()].parts.front()),
+            std::get<1>(key), std::get<0>(key)));
     for (std::size_t rank = 0; rank < xml.ranks.size(); ++rank) add_waits(rank);
   }
   /// The nodes in the order of their rounds.
@@ -81,7 +97,8 @@ class Web {
         for (const Later& later : nodes_[i].later) {
           const std::size_t other = nodes_[later.node].group;
           if (other == group && later.rounds > 0)
-            refuse_written("steps wait for each other for ever");
+            refuse_written(text_of_part(nodes_[i].parts.front()) +
+                           ": steps wait for each other for ever");
           rounds[other] = std::max(rounds[other], rounds[group] + later.rounds);
         }
       }
@@ -188,11 +205,13 @@ class Web {
     return groups;
   }
 
-  Ends add_step(std::size_t rank, const XmlBlock& block, const XmlStep& step) {
+  Ends add_step(std::size_t rank, const XmlBlock& block, std::size_t index) {
+    const XmlStep& step = block.steps[index];
+    const WrittenPlace place{block.id, static_cast<std::int64_t>(index)};
     const std::string& type = step.type;
     const auto self = static_cast<std::int64_t>(rank);
     if (type == "nop") {
-      const std::size_t node = add_node({.rank = rank});
+      const std::size_t node = add_node({.rank = rank, .place = place});
       return {node, node, Step::Kind::finish};
     }
     const bool sends = type == "s" || type == "rcs" || type == "rrs" || type == "rrcs";
@@ -211,17 +230,19 @@ class Web {
       return peer;
     };
     if (is_local) {
-      const std::size_t node = add_node({rank, reduces ? Step::Kind::reduce : Step::Kind::copy,
-                                         into, chunks_of(step.srcbuf, step.srcoff, step.cnt)});
+      const std::size_t node =
+          add_node({rank, reduces ? Step::Kind::reduce : Step::Kind::copy, into,
+                    chunks_of(step.srcbuf, step.srcoff, step.cnt), place});
       return {node, node, Step::Kind::copy};
     }
     std::optional<std::size_t> received;
     if (receives)
-      received = add_end({with(block.recv), self, block.chan},
-                         {rank, reduces ? Step::Kind::recv_reduce : Step::Kind::recv, into, {}});
+      received =
+          add_end({with(block.recv), self, block.chan},
+                  {rank, reduces ? Step::Kind::recv_reduce : Step::Kind::recv, into, {}, place});
     if (!sends) return {*received, *received, reduces ? Step::Kind::recv_reduce : Step::Kind::recv};
     const std::size_t sent =
-        add_end({self, with(block.send), block.chan}, {rank, Step::Kind::send, into, {}});
+        add_end({self, with(block.send), block.chan}, {rank, Step::Kind::send, into, {}, place});
     if (received) link(*received, Step::Kind::recv, sent);
     return {received.value_or(sent), sent, Step::Kind::send};
   }
@@ -230,8 +251,9 @@ class Web {
     std::vector<Ends>& ends = ends_[{rank, block.id}];
     if (!ends.empty())
       refuse_written(fmt::format("rank {} has two threadblocks {}", rank, block.id));
-    for (const XmlStep& step : block.steps) {
-      ends.push_back(add_step(rank, block, step));
+    for (std::size_t index = 0; index < block.steps.size(); ++index) {
+      const Part part{.rank = rank, .place = {block.id, static_cast<std::int64_t>(index)}};
+      ends.push_back(at_part(part, [&] { return add_step(rank, block, index); }));
       ends.back().folds = folds(block, ends.size() - 1);
       if (ends.size() == 1) continue;
       const Ends& before = ends[ends.size() - 2];
@@ -269,9 +291,9 @@ class Web {
         const auto found = ends_.find({rank, step.depid});
         if (found == ends_.end() || step.deps < 0 ||
             step.deps >= static_cast<std::int64_t>(found->second.size()))
-          refuse_written(
-              fmt::format("a step of rank {} waits for step {} of threadblock {}, which is not",
-                          rank, step.deps, step.depid));
+          refuse_written(fmt::format("{}: there is no step {} of tb {} to wait for",
+                                     text_of_place(rank, {block.id, static_cast<std::int64_t>(i)}),
+                                     step.deps, step.depid));
         link(found->second[static_cast<std::size_t>(step.deps)], ends_[{rank, block.id}][i]);
       }
   }
@@ -286,22 +308,28 @@ class Web {
 constexpr std::int64_t kMostChunks = std::int64_t{1} << 22;
 
 /// Adds what a node does to the schedules of its ranks, chunk by chunk.
-void add(const Node& node, Slotting& slotting, std::vector<Schedule>& schedules) {
+void add(const Node& node, Slotting& slotting, WrittenSchedules& written) {
   if (node.parts.front().kind == Step::Kind::finish) return;
   const bool is_message = node.parts.size() == 2;
   const bool sender_first = node.parts.front().kind == Step::Kind::send;
   const Part& to = node.parts[is_message && sender_first ? 1 : 0];
   const Part& from = node.parts[is_message && !sender_first ? 1 : 0];
   const Chunks& source = is_message ? from.into : from.from;
+  const auto add_to = [&written](const Part& part, const Step& step) {
+    written.schedules[part.rank].add(step);
+    written.places[part.rank].push_back(part.place);
+  };
   for (std::int64_t i = 0; i < to.into.count; ++i) {
-    const Slots read = slotting.read(from.rank, source.buffer, source.first + i);
-    const Slots into = slotting.write(to.rank, to.into.buffer, to.into.first + i, read);
+    const Slots read =
+        at_part(from, [&] { return slotting.read(from.rank, source.buffer, source.first + i); });
+    const Slots into = at_part(
+        to, [&] { return slotting.write(to.rank, to.into.buffer, to.into.first + i, read); });
     const auto sender = static_cast<Rank>(from.rank);
-    if (is_message) schedules[from.rank].add(Send{static_cast<Rank>(to.rank), read});
-    if (to.kind == Step::Kind::recv) schedules[to.rank].add(Recv{sender, into});
-    if (to.kind == Step::Kind::recv_reduce) schedules[to.rank].add(RecvReduce{sender, into});
-    if (to.kind == Step::Kind::copy) schedules[to.rank].add(Copy{read, into});
-    if (to.kind == Step::Kind::reduce) schedules[to.rank].add(Reduce{read, into});
+    if (is_message) add_to(from, Send{static_cast<Rank>(to.rank), read});
+    if (to.kind == Step::Kind::recv) add_to(to, Recv{sender, into});
+    if (to.kind == Step::Kind::recv_reduce) add_to(to, RecvReduce{sender, into});
+    if (to.kind == Step::Kind::copy && !is_own_copy(Copy{read, into})) add_to(to, Copy{read, into});
+    if (to.kind == Step::Kind::reduce) add_to(to, Reduce{read, into});
   }
 }
 
@@ -318,23 +346,24 @@ void finish(std::vector<Schedule>& schedules, const Slotting& slotting) {
 
 }  // namespace
 
-std::vector<Schedule> rounds_of(const XmlAlgorithm& xml, Collective collective) {
+void add_rounds(const XmlAlgorithm& xml, Collective collective, WrittenSchedules& written) {
   if (xml.ranks.empty()) refuse_written("there is no <gpu>");
   Slotting slotting{xml, collective};
-  std::vector<Schedule> schedules(xml.ranks.size(), slotting.empty());
+  std::vector<Schedule>& schedules = written.schedules;
+  schedules.assign(xml.ranks.size(), slotting.empty());
+  written.places.assign(xml.ranks.size(), {});
   const std::vector<Node> nodes = Web{xml}.sorted();
   std::int64_t chunks = 0;
   for (const Node& node : nodes) chunks += node.parts.front().into.count;
   if (chunks > kMostChunks)
     refuse_written(fmt::format("it moves {} chunks, which are too many", chunks));
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    add(nodes[i], slotting, schedules);
+    add(nodes[i], slotting, written);
     if (i + 1 < nodes.size() && nodes[i + 1].round == nodes[i].round) continue;
     for (Schedule& schedule : schedules) schedule.end_round();
     slotting.end_round();
   }
   finish(schedules, slotting);
-  return schedules;
 }
 
 }  // namespace tutti::inline v0::written

@@ -42,6 +42,29 @@ Slots slots_of(std::string_view space, std::int64_t first, std::int64_t count,
   return {where, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(count)};
 }
 
+bool touches(const Slots& slots, const Finding& finding) {
+  return slots.space == finding.space && slots.first <= finding.slot &&
+         finding.slot < std::int64_t{slots.first} + slots.count;
+}
+
+/// Where the file has the step that a finding is about, as far as it is known.
+std::string place_of(const Finding& finding, const WrittenSchedules& written) {
+  const auto rank = static_cast<std::size_t>(finding.rank);
+  if (finding.rank < 0 || rank >= written.places.size() || finding.round < 0) return {};
+  const Schedule& schedule = written.schedules[rank];
+  const auto round = static_cast<std::size_t>(finding.round);
+  if (round >= schedule.rounds()) return {};
+  const std::span<const Step> steps = schedule.round(round);
+  const auto first = static_cast<std::size_t>(steps.data() - schedule.steps().data());
+  for (std::size_t i = 0; i < steps.size() && first + i < written.places[rank].size(); ++i) {
+    const bool has_source =
+        steps[i].kind() == Step::Kind::copy || steps[i].kind() == Step::Kind::reduce;
+    if (touches(steps[i].slots(), finding) || (has_source && touches(steps[i].from(), finding)))
+      return " (" + text_of_place(rank, written.places[rank][first + i]) + ")";
+  }
+  return {};
+}
+
 }  // namespace
 
 void refuse_written(const std::string& message) {
@@ -80,6 +103,15 @@ Step step_of(const WrittenStep& step, const WrittenShape& shape) {
   return Reduce{from, slots, side};
 }
 
+bool is_own_copy(const Step& step) noexcept {
+  return step.kind() == Step::Kind::copy && step.from().space != Space::scratch &&
+         step.slots().space == Space::out && step.from().first == step.slots().first;
+}
+
+std::string text_of_place(std::size_t gpu, const WrittenPlace& place) {
+  return fmt::format("gpu {}, tb {}, step {}", gpu, place.block, place.step);
+}
+
 Collective written_collective(std::string_view name) {
   for (int index = 0; index < kCollectives; ++index)
     if (name_of(static_cast<Collective>(index)) == name) return static_cast<Collective>(index);
@@ -90,7 +122,10 @@ Traits proved_traits(const WrittenSchedules& written) {
   const Contract contract{written.collective, static_cast<int>(written.schedules.size()),
                           written.root};
   const tutti::Verdict verdict = verify_schedules(contract, written.schedules);
-  if (!verdict.proved()) refuse_written(verdict.findings.front().message);
+  if (!verdict.proved()) {
+    const Finding& finding = verdict.findings.front();
+    refuse_written(finding.message + place_of(finding, written));
+  }
   const auto when = [](const Property& property) {
     return property.holds ? When::always : When::never;
   };

@@ -41,6 +41,13 @@ void check(const WrittenShape& shape);
 /// @param step as a file has it. @param shape that was checked. @return it.
 [[nodiscard]] Step step_of(const WrittenStep& step, const WrittenShape& shape);
 
+/// @param step any. @return whether it copies a part of the input to the same part of the output:
+/// in place both are one memory, and else what no step writes is copied anyway. Readers drop it.
+[[nodiscard]] bool is_own_copy(const Step& step) noexcept;
+
+/// @param gpu the rank. @param place of a step. @return such as "gpu 0, tb 1, step 2".
+[[nodiscard]] std::string text_of_place(std::size_t gpu, const WrittenPlace& place);
+
 /// @param name of a collective. @return it. Throws Error{invalid_argument}.
 [[nodiscard]] Collective written_collective(std::string_view name);
 

@@ -67,13 +67,17 @@ Schedule read_rank(const Json& json, const WrittenShape& shape, std::size_t rank
   const Json::array_t& rounds = array(field(json, "rounds"), "\"rounds\"");
   for (std::size_t round = 0; round < rounds.size(); ++round) {
     const Json::array_t& steps = array(rounds[round], "a round");
+    bool is_empty = true;
     if (steps.empty()) refuse_written(fmt::format("round {} of rank {} is empty", round + 1, rank));
     for (const Json& step : steps) try {
-        schedule.add(read_step(step, shape));
+        const Step read = read_step(step, shape);
+        if (is_own_copy(read)) continue;
+        schedule.add(read);
+        is_empty = false;
       } catch (const Error& error) {
         refuse_written(fmt::format("rank {}, round {}: {}", rank, round + 1, error.what()));
       }
-    schedule.end_round();
+    if (!is_empty) schedule.end_round();
   }
   return schedule;
 }

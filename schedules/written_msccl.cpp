@@ -86,9 +86,15 @@ void add_piece(Places& places, const XmlStep& xml, const Step& piece) {
 Schedule read_rank(const XmlRank& rank, const WrittenShape& shape) {
   Places places;
   for (const XmlBlock& block : rank.blocks)
-    for (const XmlStep& step : block.steps)
-      if (step.type != "nop" || step.finish == 1)
-        add_piece(places, step, read_step(step, block, shape));
+    for (std::size_t i = 0; i < block.steps.size(); ++i) try {
+        const XmlStep& step = block.steps[i];
+        if (step.type != "nop" || step.finish == 1)
+          add_piece(places, step, read_step(step, block, shape));
+      } catch (const Error& error) {
+        const WrittenPlace place{block.id, static_cast<std::int64_t>(i)};
+        refuse_written(text_of_place(static_cast<std::size_t>(rank.id), place) + ": " +
+                       error.what());
+      }
   Schedule schedule{static_cast<std::uint32_t>(shape.units),
                     static_cast<std::uint32_t>(shape.planes), rank.paced == 1};
   std::int64_t round = 0;
@@ -126,7 +132,7 @@ WrittenSchedules read_msccl_schedules(std::string_view text) {
     refuse_written(
         fmt::format("ngpus is {}, and there are {} of them", xml.ngpus, xml.ranks.size()));
   if (xml.units < 0) {
-    written.schedules = rounds_of(xml, written.collective);
+    add_rounds(xml, written.collective, written);
     return written;
   }
   const WrittenShape shape{

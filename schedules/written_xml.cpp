@@ -99,6 +99,14 @@ class Reader {
     is_read_ = true;
   }
   [[nodiscard]] XmlAlgorithm take() { return std::move(algorithm_); }
+  /// @return where in the file something is wrong, as far as it has been read, and a colon.
+  [[nodiscard]] std::string where() const {
+    if (depth_ < 3 || algorithm_.ranks.empty()) return {};
+    const XmlRank& rank = algorithm_.ranks.back();
+    if (depth_ < 4 || rank.blocks.empty()) return fmt::format("gpu {}: ", rank.id);
+    const XmlBlock& block = rank.blocks.back();
+    return fmt::format("gpu {}, tb {}, step {}: ", rank.id, block.id, block.steps.size());
+  }
 
   std::optional<Error> failure{};  // exceptions do not pass through the parser
 
@@ -124,7 +132,7 @@ void XMLCALL begin_element(void* parser, const char* name, const char** attribut
   try {
     reader.begin(name, attributes);
   } catch (const Error& error) {
-    reader.failure = error;
+    reader.failure = Error{error.code(), reader.where() + error.what()};
     XML_StopParser(static_cast<XML_Parser>(parser), XML_FALSE);
   }
 }

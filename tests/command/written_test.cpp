@@ -271,12 +271,12 @@ TEST(Written, ForMscclThatCannotBeIsRefused) {
       {"ngpus=\"3\"", "ngpus=\"4\"", "ngpus is 4"},
       {"gpu id=\"1\"", "gpu id=\"5\"", "1 is missing"},
       {"nchunksperloop=\"3\"", "nchunksperloop=\"0\"", "nchunksperloop is 0"},
-      {"nchunksperloop=\"3\"", "nchunksperloop=\"2\"", "beyond the end"},
+      {"nchunksperloop=\"3\"", "nchunksperloop=\"2\"", "step 0: a step uses a chunk beyond the end"},
       {"nchunksperloop=\"3\"", "nchunksperloop=\"99999999\"", "units 99999999"},
       {"cnt=\"1\"", "cnt=\"2\"", "other numbers of chunks"},
-      {"cnt=\"1\"", "cnt=\"x\"", "no number"},
-      {"type=\"s\"", "type=\"sr\"", "'sr' is no step"},
-      {"send=\"1\"", "send=\"9\"", "cannot send to"},
+      {"cnt=\"1\"", "cnt=\"x\"", "gpu 0, tb 0, step 0: cnt=\"x\" is no number"},
+      {"type=\"s\"", "type=\"sr\"", "gpu 0, tb 0, step 0: 'sr' is no step"},
+      {"send=\"1\"", "send=\"9\"", "gpu 0, tb 0, step 0: rank 0 cannot send to"},
       {"depid=\"-1\" deps=\"-1\"", "depid=\"0\" deps=\"3\"", "wait for each other"},
   }};
   for (const auto& [from, to, words] : cases)

@@ -4,6 +4,7 @@
 /// library `tutti::schedules` has what is declared here.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,12 +16,20 @@
 
 namespace tutti::inline v0 {
 
+/// Where a step stands in a file of XML.
+struct WrittenPlace {
+  std::int64_t block = -1;  ///< The id of its threadblock.
+  std::int64_t step = -1;   ///< Which step of that, from 0.
+};
+
 /// What one file says: the schedules of all ranks, for one number of ranks and one root.
 struct WrittenSchedules {
   std::string name{};                 ///< Of the algorithm, as the file has it.
   Collective collective{};            ///< What it computes.
   Rank root = 0;                      ///< Of rooted collectives.
   std::vector<Schedule> schedules{};  ///< One of every rank, in order.
+  /// Of XML without tutti's own attributes: where each step of each schedule stands, in order.
+  std::vector<std::vector<WrittenPlace>> places{};
 };
 
 /// Reads JSON. Throws Error{invalid_argument} that says what is missing, or cannot be, and where.
