@@ -1,4 +1,5 @@
 // tutti run: starts the ranks of a program, here or on other hosts, and ends them together.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -10,9 +11,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -119,13 +122,20 @@ std::string url_on_this_host() {
 
 // Everything below is in two processes: the one the user sees, and the guard, its child, which is
 // the parent of all others. Each of them survives the other's death just long enough to clean up.
+void require(bool succeeded, std::string_view what) {
+  if (!succeeded)
+    throw Failure{ExitCode::environment, fmt::format("{}: {}", what, std::strerror(errno))};
+}
+
 int await_guard(pid_t guard_process) {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
   for (;;) {
     int status = 0;
-    if (waitpid(guard_process, &status, WNOHANG) == guard_process) {
+    const pid_t ended = waitpid(guard_process, &status, WNOHANG);
+    require(ended >= 0 || errno == EINTR, "cannot wait for the guard");
+    if (ended == guard_process) {
       if (WIFEXITED(status)) return WEXITSTATUS(status);
       fmt::print(stderr, "tutti run: its guard was killed by signal {}: all ranks are ended\n",
                  WTERMSIG(status));
@@ -133,25 +143,51 @@ int await_guard(pid_t guard_process) {
       return 128 + WTERMSIG(status);
     }
     siginfo_t info{};
-    if (sigwaitinfo(&signals, &info) < 0) continue;
-    if (info.si_signo != SIGCHLD) kill(guard_process, info.si_signo);
+    const int number = sigwaitinfo(&signals, &info);
+    require(number >= 0 || errno == EINTR || errno == EAGAIN, "cannot wait for signals");
+    if (number < 0 || info.si_signo == SIGCHLD) continue;
+    require(kill(guard_process, info.si_signo) == 0 || errno == ESRCH, "cannot tell the guard");
+  }
+}
+
+// Descriptors that are opened later must not take the places of the standard ones.
+void open_standard_streams() {
+  for (const int number : {0, 1, 2}) {
+    if (fcntl(number, F_GETFD) >= 0) continue;
+    const int opened = open("/dev/null", O_RDWR);
+    require(opened == number, "cannot open /dev/null in the place of a closed standard stream");
   }
 }
 
 int run_guarded(const Job& job) {
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  require(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0, "cannot become the parent of orphans");
   sigset_t signals;
   sigemptyset(&signals);
   for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
-  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  require(sigprocmask(SIG_BLOCK, &signals, nullptr) == 0, "cannot block signals");
+  // What await_guard needs is tried while there is nothing to clean up.
+  const timespec at_once{};
+  sigset_t none;
+  sigemptyset(&none);
+  require(sigtimedwait(&none, nullptr, &at_once) >= 0 || errno == EAGAIN || errno == EINTR,
+          "cannot wait for signals");
+  require(waitpid(-1, nullptr, WNOHANG) >= 0 || errno == ECHILD, "cannot wait for processes");
   std::fflush(nullptr);
   const pid_t parent = getpid();
   const pid_t process = fork();
-  if (process < 0) throw Failure{ExitCode::environment, "no process for the guard"};
-  if (process > 0) return await_guard(process);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  require(process >= 0, "no process for the guard");
+  if (process > 0) try {
+      return await_guard(process);
+    } catch (const Failure&) {
+      kill(process, SIGTERM);
+      waitpid(process, nullptr, 0);
+      throw;
+    }
   int status = 1;
-  if (getppid() == parent) status = guard(job);
+  if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0)
+    fmt::print(stderr, "tutti run: the guard cannot be told of its parent's end: {}\n",
+               std::strerror(errno));
+  else if (getppid() == parent) status = guard(job);
   std::fflush(nullptr);
   _exit(status);
 }
@@ -185,6 +221,7 @@ std::string secret_at(const std::string& url) {
 }
 
 int run_job(const RunOptions& options) {
+  open_standard_streams();
   Job job;
   Ranks ranks;
   if (!options.follow.empty()) {

@@ -35,10 +35,18 @@ void say(const std::string& text) {
   fmt::print(stderr, "tutti run: {}\n", text);
 }
 
+void require(bool succeeded, const char* what) {
+  if (!succeeded)
+    throw Failure{ExitCode::environment, fmt::format("{}: {}", what, std::strerror(errno))};
+}
+
 // The parent of a process, or 0 if it is gone. The name before it may hold anything but ends with
 // the last bracket.
 pid_t parent_of(const std::string& process) {
+  errno = 0;
   std::ifstream file{"/proc/" + process + "/stat"};
+  require(file.is_open() || (errno != EMFILE && errno != ENFILE && errno != ENOMEM),
+          "cannot look for processes");
   std::string text;
   std::getline(file, text, '\0');
   const std::size_t end = text.rfind(')');
@@ -51,7 +59,8 @@ pid_t parent_of(const std::string& process) {
 std::vector<pid_t> children() {
   std::vector<pid_t> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> stream{opendir("/proc"), closedir};
-  for (const dirent* entry = nullptr; stream && (entry = readdir(stream.get())) != nullptr;)
+  require(stream != nullptr, "cannot look for processes in /proc");
+  for (const dirent* entry = nullptr; (entry = readdir(stream.get())) != nullptr;)
     if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && parent_of(entry->d_name) == getpid())
       found.push_back(std::stoi(entry->d_name));
   return found;
@@ -60,16 +69,37 @@ std::vector<pid_t> children() {
 class Guard {
  public:
   explicit Guard(const Job& job) : job_{job} {
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    require(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0, "cannot become the parent of orphans");
     sigset_t signals;
     sigemptyset(&signals);
     for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
-    sigprocmask(SIG_BLOCK, &signals, nullptr);
-    signal(SIGPIPE, SIG_IGN);
+    require(sigprocmask(SIG_BLOCK, &signals, nullptr) == 0, "cannot block signals");
+    require(signal(SIGPIPE, SIG_IGN) != SIG_ERR, "cannot ignore a signal");
     signals_ = Descriptor{signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK)};
+    require(bool{signals_}, "cannot watch for signals (signalfd)");
   }
 
+  // Runs the job. What the system refuses ends it, as well as it can be ended then.
   int run() {
+    try {
+      return run_members();
+    } catch (const Failure& failure) {
+      report(job_, static_cast<int>(failure.code()), failure.what());
+      for (const pid_t group : groups_) kill(-group, SIGKILL);
+      end_orphans();
+      return static_cast<int>(failure.code());
+    }
+  }
+
+  // The first failure is named in one line, by the one whom the user sees, unless there is nothing
+  // left to say.
+  static void report(const Job& job, int status, const std::string& text) {
+    if (job.lifeline >= 0) tell_leader(fmt::format("failure {} {}", status, text));
+    else if (!text.empty()) say(text + (job.ranks > 1 ? "; the others are ended" : ""));
+  }
+
+ private:
+  int run_members() {
     try {
       for (const Member& member : job_.members) start(member);
     } catch (const Failure& failure) {
@@ -87,13 +117,12 @@ class Guard {
       }
     return status_.value_or(0);
   }
-
- private:
   void start(const Member& member);
   bool reap();
   void ended(std::size_t index, int status);
   void fail(int status, const std::string& text);
   void end(int status);
+  static void send(pid_t process, int number);
   bool hear(std::size_t member, Stream& stream);
   void on_word(std::size_t member, const std::string& word);
   void tell_adopted();
@@ -140,7 +169,7 @@ void Guard::start(const Member& member) {
   for (int index = 0; index < 2; ++index) {
     Descriptor& output = outputs[static_cast<std::size_t>(index)].read;
     if (!output) continue;
-    fcntl(output.get(), F_SETFL, O_NONBLOCK);
+    require(fcntl(output.get(), F_SETFL, O_NONBLOCK) == 0, "cannot make a pipe not block");
     streams_.emplace_back(started_, Stream{std::move(output), index + 1, member.label});
   }
   running_.emplace_back(process, started_++);
@@ -154,6 +183,7 @@ bool Guard::reap() {
     int status = 0;
     const pid_t process = waitpid(-1, &status, WNOHANG);
     if (process == 0) return true;
+    require(process > 0 || errno == EINTR || errno == ECHILD, "cannot wait for processes");
     if (process < 0) return errno == EINTR;
     const auto member =
         std::find_if(running_.begin(), running_.end(),
@@ -183,11 +213,9 @@ void Guard::ended(std::size_t index, int status) {
                                                             WEXITSTATUS(status)));
 }
 
-// The first failure ends all, and is named in one line, by the one whom the user sees, unless there
-// is nothing left to say.
+// The first failure ends all.
 void Guard::fail(int status, const std::string& text) {
-  if (job_.lifeline >= 0) tell_leader(fmt::format("failure {} {}", status, text));
-  else if (!text.empty()) say(text + (job_.ranks > 1 ? "; the others are ended" : ""));
+  report(job_, status, text);
   end(status);
 }
 
@@ -225,9 +253,14 @@ void Guard::end(int status) {
   kills_at_ = Clock::now() + kGrace;
   lifelines_.clear();
   for (const pid_t group : groups_) {
-    kill(-group, SIGTERM);
-    kill(-group, SIGCONT);  // who is stopped hears nothing
+    send(-group, SIGTERM);
+    send(-group, SIGCONT);  // who is stopped hears nothing
   }
+}
+
+// Sends a signal to a process or a group that may be gone.
+void Guard::send(pid_t process, int number) {
+  require(kill(process, number) == 0 || errno == ESRCH, "cannot end processes");
 }
 
 // Those who left the groups of their members are found once their parents are gone.
@@ -236,14 +269,20 @@ void Guard::tell_adopted() {
   if (last_signal_ == SIGTERM && Clock::now() >= *kills_at_) {
     last_signal_ = SIGKILL;
     told_.clear();
-    for (const pid_t group : groups_) kill(-group, SIGKILL);
+    for (const pid_t group : groups_) send(-group, SIGKILL);
   }
-  for (const pid_t process : children()) {
+  std::vector<pid_t> found;
+  try {
+    found = children();
+  } catch (const Failure&) {
+    if (running_.empty()) throw;  // nobody else ends them
+  }
+  for (const pid_t process : found) {
     const bool is_member =
         std::any_of(running_.begin(), running_.end(),
                     [process](const auto& entry) { return entry.first == process; });
     if (is_member && last_signal_ == SIGTERM) continue;  // told with its group
-    if (told_.insert(process).second) kill(process, last_signal_);
+    if (told_.insert(process).second) send(process, last_signal_);
   }
 }
 
@@ -263,7 +302,9 @@ void Guard::wait() {
                           : std::chrono::milliseconds{-1};
   constexpr std::int64_t kLongest = 1'000'000'000;
   const std::int64_t timeout = until ? std::clamp<std::int64_t>(left.count(), 0, kLongest) : -1;
-  if (poll(files.data(), files.size(), static_cast<int>(timeout)) < 0) return;
+  const int ready = poll(files.data(), files.size(), static_cast<int>(timeout));
+  require(ready >= 0 || errno == EINTR || errno == EAGAIN, "cannot wait for the job (poll)");
+  if (ready < 0) return;
   if (ends_at_ && !status_ && Clock::now() >= *ends_at_) {
     say(fmt::format("no end after {} s: all are ended",
                     std::chrono::duration<double>{*job_.time}.count()));
@@ -272,7 +313,9 @@ void Guard::wait() {
   if (files[0].revents != 0) on_signals();
   if (files[1].revents != 0) {
     std::array<char, 256> ignored{};
-    if (read(job_.lifeline, ignored.data(), ignored.size()) == 0) end(128 + SIGHUP);
+    const ssize_t length = read(job_.lifeline, ignored.data(), ignored.size());
+    require(length >= 0 || errno == EINTR || errno == EAGAIN, "cannot read standard input");
+    if (length == 0) end(128 + SIGHUP);
   }
   if (files[2].revents != 0 && has_room) on_typing();
   for (std::size_t index = streams_.size(); index-- > 0;)
@@ -282,8 +325,10 @@ void Guard::wait() {
 
 void Guard::on_signals() {
   signalfd_siginfo info{};
-  while (read(signals_.get(), &info, sizeof info) == sizeof info)
+  ssize_t length = 0;
+  while ((length = read(signals_.get(), &info, sizeof info)) == sizeof info)
     if (info.ssi_signo != SIGCHLD) end(128 + static_cast<int>(info.ssi_signo));
+  require(length >= 0 || errno == EAGAIN || errno == EINTR, "cannot read signals");
 }
 
 void Guard::on_typing() {
@@ -297,14 +342,22 @@ void Guard::on_typing() {
 }  // namespace
 
 int guard(const Job& job) {
-  return Guard{job}.run();
+  try {
+    return Guard{job}.run();
+  } catch (const Failure& failure) {  // nothing was started
+    Guard::report(job, static_cast<int>(failure.code()), failure.what());
+    return static_cast<int>(failure.code());
+  }
 }
 
-void end_orphans() {
+void end_orphans() try {
   while (waitpid(-1, nullptr, WNOHANG) >= 0) {
-    for (const pid_t process : children()) kill(process, SIGKILL);
-    if (waitpid(-1, nullptr, 0) < 0 && errno == ECHILD) return;
+    bool is_told = true;
+    for (const pid_t process : children()) is_told = kill(process, SIGKILL) == 0 && is_told;
+    if (!is_told) return;  // to wait for those who are not told may take for ever
+    if (waitpid(-1, nullptr, 0) < 0 && errno != EINTR) return;
   }
+} catch (const Failure&) {  // they cannot be found
 }
 
 }  // namespace tutti::perf

@@ -125,8 +125,10 @@ std::string receive_line(const std::string& what,
   std::string line;
   while (!line.ends_with('\n')) {
     pollfd readable{.fd = 0, .events = POLLIN, .revents = 0};
-    if (poll(&readable, 1, patience ? static_cast<int>(patience->count()) : -1) == 0)
-      refuse("nothing for too long");
+    const int ready = poll(&readable, 1, patience ? static_cast<int>(patience->count()) : -1);
+    if (ready == 0) refuse("nothing for too long");
+    if (ready < 0 && errno != EINTR) refuse(std::strerror(errno));
+    if (ready < 0) continue;
     char letter = 0;
     const ssize_t length = read(0, &letter, 1);
     if (length == 0) refuse("it ended");

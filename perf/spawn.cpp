@@ -23,23 +23,52 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
+// What could not be done on the way to a program.
+enum class Stage : int { group, watch, signals, null_device, streams, program };
+
+struct Report {
+  Stage stage;
+  int error;
+};
+
 // What the new process does until it is the program. Only calls that are safe between fork and
 // exec.
 [[noreturn]] void become(const Program& program, char* const* words, char* const* environment,
                          pid_t parent, int report) {
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const auto require = [report](bool succeeded, Stage stage) {
+    if (succeeded) return;
+    const Report failed{stage, errno};
+    static_cast<void>(!write(report, &failed, sizeof failed));
+    _exit(127);
+  };
+  require(setpgid(0, 0) == 0, Stage::group);
+  require(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0, Stage::watch);
   if (getppid() != parent) _exit(1);  // it died before the kernel was told to watch it
-  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);  // but those that stay so
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  require(sigprocmask(SIG_SETMASK, &none, nullptr) == 0, Stage::signals);
   const int input = program.input >= 0 ? program.input : open("/dev/null", O_RDONLY);
-  if (dup2(input, 0) >= 0 && dup2(program.output, 1) >= 0 && dup2(program.errors, 2) >= 0)
-    execvpe(words[0], words, environment);
-  const int error = errno;
-  static_cast<void>(!write(report, &error, sizeof error));
+  require(input >= 0, Stage::null_device);
+  require(dup2(input, 0) >= 0 && dup2(program.output, 1) >= 0 && dup2(program.errors, 2) >= 0,
+          Stage::streams);
+  require(execvpe(words[0], words, environment) == 0, Stage::program);
   _exit(127);
+}
+
+Failure failure_of(const Report& report, const std::string& program) {
+  const auto text = [&](std::string_view what) {
+    return fmt::format("cannot run '{}': {}{}", program, what, std::strerror(report.error));
+  };
+  switch (report.stage) {
+    case Stage::group: return {ExitCode::environment, text("no process group: ")};
+    case Stage::watch: return {ExitCode::environment, text("it cannot be ended with its parent: ")};
+    case Stage::signals: return {ExitCode::environment, text("its signals stay blocked: ")};
+    case Stage::null_device: return {ExitCode::environment, text("no input: /dev/null: ")};
+    case Stage::streams: return {ExitCode::environment, text("no input or output: ")};
+    case Stage::program: break;
+  }
+  return {static_cast<ExitCode>(report.error == ENOENT ? 127 : 126), text("")};
 }
 
 }  // namespace
@@ -59,22 +88,20 @@ pid_t spawn(const Program& program) {
   for (const auto& [name, value] : program.environment) variables.push_back(name + "=" + value);
   const std::vector<char*> word_pointers = pointers_to(words);
   const std::vector<char*> variable_pointers = pointers_to(variables);
-  Pipe report = make_pipe();
+  Pipe pipe = make_pipe();
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0)
-    become(program, word_pointers.data(), variable_pointers.data(), parent, report.write.get());
+    become(program, word_pointers.data(), variable_pointers.data(), parent, pipe.write.get());
   if (child < 0)
     throw Failure{ExitCode::environment, fmt::format("no process: {}", std::strerror(errno))};
   setpgid(child, child);  // also here: whoever is first
-  report.write.reset();
-  int error = 0;
+  pipe.write.reset();
+  Report report{};
   ssize_t length = -1;
-  do length = read(report.read.get(), &error, sizeof error);
+  do length = read(pipe.read.get(), &report, sizeof report);
   while (length < 0 && errno == EINTR);
-  if (length == sizeof error)
-    throw Failure{static_cast<ExitCode>(error == ENOENT ? 127 : 126),
-                  fmt::format("cannot run '{}': {}", words.front(), std::strerror(error))};
+  if (length == sizeof report) throw failure_of(report, words.front());
   return child;
 }
 
