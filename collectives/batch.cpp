@@ -1,10 +1,15 @@
 #include <tutti/batch.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
+#include <functional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "check_call.hpp"
 #include "engine.hpp"
 #include "idleness.hpp"
 
@@ -56,6 +61,46 @@ void wait_for_all(Engine* first, FirstError& errors) {
   }
 }
 
+/// Memory that a call of the batch touches.
+struct TouchedRange {
+  const std::byte* begin;
+  const std::byte* end;
+  const Execution* call;
+  bool is_written;
+};
+
+void add_range(std::vector<TouchedRange>& ranges, std::span<const std::byte> bytes,
+               const Execution& call, bool is_written) {
+  if (!bytes.empty())
+    ranges.push_back({bytes.data(), bytes.data() + bytes.size(), &call, is_written});
+}
+
+/// Refuses calls that touch what another one writes: they run at the same time, so that results
+/// would depend on timing. The lists keep their memory for the thread's next batch.
+void check_apart(const Engine* first) {
+  thread_local std::vector<TouchedRange> ranges;
+  thread_local std::vector<TouchedRange> open;  // those that reach beyond the current one's begin
+  ranges.clear();
+  open.clear();
+  for (const Engine* engine = first; engine != nullptr; engine = engine->next_in_batch.get())
+    engine->for_each_enlisted([](const Execution& call, const TouchedBytes& bytes) {
+      add_range(ranges, bytes.read, call, false);
+      add_range(ranges, bytes.written, call, true);
+    });
+  std::ranges::sort(ranges, std::less{}, &TouchedRange::begin);
+  for (const TouchedRange& range : ranges) {
+    std::erase_if(open, [&](const TouchedRange& other) { return other.end <= range.begin; });
+    for (const TouchedRange& other : open)
+      if (other.call != range.call && (other.is_written || range.is_written))
+        throw Error{ErrorCode::invalid_argument,
+                    "batch: " + std::string{other.call->binding().name} + " and " +
+                        std::string{range.call->binding().name} +
+                        " use the same memory, and one of them writes to it; expected arrays that "
+                        "do not overlap, since calls of a batch run at the same time"};
+    open.push_back(range);
+  }
+}
+
 }  // namespace
 
 BatchScope::BatchScope() {
@@ -100,6 +145,7 @@ void BatchScope::enter() {
 }
 
 void BatchScope::run() {
+  check_apart(first_.get());
   gathering = nullptr;
   enter();
   is_running_ = true;

@@ -1,10 +1,10 @@
 #include "check_call.hpp"
 
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <string>
 
+#include <tutti/byte_count.hpp>
 #include <tutti/error.hpp>
 
 #include "call_fields.hpp"
@@ -46,7 +46,7 @@ void check_operator(const Call& call) {
 
 /// All offsets are counted in one std::size_t.
 void check_size(const Problem& problem) {
-  const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / problem.element_bytes;
+  const std::size_t most = most_elements(problem.element_bytes);
   bool fits = problem.count <= most / problem.contract.blocks();
   for (const Counts counts : {problem.counts, problem.own.in, problem.own.out}) {
     std::size_t left = most;
@@ -229,6 +229,22 @@ void check_buffers(std::string_view name, const Layout& layout, std::size_t elem
   if (reads && in == nullptr) refuse(name, "the input is a null pointer");
   if (writes && out == nullptr) refuse(name, "the output is a null pointer");
   if (reads && writes) check_overlap(name, layout, element_bytes, in, out);
+}
+
+TouchedBytes touched_bytes(const Layout& layout, std::size_t element_bytes, const void* in,
+                           const void* out) {
+  const Contract& contract = layout.contract();
+  const auto of = [&](const void* data, std::size_t count) -> std::span<const std::byte> {
+    return {static_cast<const std::byte*>(data), count * element_bytes};
+  };
+  TouchedBytes bytes;
+  if (contract.collective == Collective::barrier) return bytes;
+  if (uses_input(contract, layout.self())) bytes.read = of(in, layout.in_total());
+  const bool only_reads =  // what it broadcasts
+      contract.collective == Collective::broadcast && layout.self() == contract.root && in == out;
+  if (uses_output(contract, layout.self()) && !only_reads)
+    bytes.written = of(out, layout.out_total());
+  return bytes;
 }
 
 void check_started(bool is_enlisted) {

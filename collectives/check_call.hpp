@@ -22,6 +22,15 @@ namespace tutti::inline v0::detail {
 /// Checks only where buffers lie. Throws Error{invalid_argument} that begins with the call's name.
 void check_buffers(std::string_view name, const Layout& layout, std::size_t element_bytes,
                    const void* in, const void* out);
+/// Memory of the caller's that a call reads, and that it writes.
+struct TouchedBytes {
+  std::span<const std::byte> read{};
+  std::span<const std::byte> written{};
+};
+/// @param in where the input begins. @param out where the output begins. @return what the call
+/// touches.
+[[nodiscard]] TouchedBytes touched_bytes(const Layout& layout, std::size_t element_bytes,
+                                         const void* in, const void* out);
 /// Refuses an enumerator that there is not, as a call made by hand may name it, likewise.
 /// @param what such as "datatype". @param value of the enumerator. @param count of all there are.
 void check_enumerator(std::string_view name, std::string_view what, int value, int count);

@@ -16,6 +16,7 @@
 
 #include "call_fields.hpp"
 #include "call_order.hpp"
+#include "check_call.hpp"
 #include "execution.hpp"
 #include "failures.hpp"
 #include "payload_memory.hpp"
@@ -95,6 +96,15 @@ class Engine {
   };
   /// Notes that a call will start with others. Throws where its start would be refused.
   void enlist(Execution& execution, const void* in, void* out, const Enlistment& how);
+  /// Calls a function of each execution that is enlisted, and of the bytes that it will touch.
+  template <class Function>
+  void for_each_enlisted(Function function) const {
+    for (const Enlisted& call : enlisted_) {
+      const Binding& binding = call.execution->binding();
+      function(*call.execution,
+               touched_bytes(binding.layout(), binding.element_bytes, call.in, call.out));
+    }
+  }
   /// Starts what was enlisted. Throws the first failure.
   void start_enlisted();
   /// Whether a call that blocks is pending, and may come to an end.

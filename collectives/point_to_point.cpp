@@ -1,8 +1,8 @@
 #include "point_to_point.hpp"
 
 #include <array>
-#include <limits>
 
+#include <tutti/byte_count.hpp>
 #include <tutti/error.hpp>
 #include <tutti/spi/fingerprint.hpp>
 
@@ -76,7 +76,7 @@ void check_point_to_point(const Call& call, const Options& options, int size) {
     check_enumerator(name_of(call.point_to_point), "determinism",
                      static_cast<int>(*options.determinism), kDeterminisms);
   check_elements(name_of(call.point_to_point), call);
-  const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / call.element_bytes;
+  const std::size_t most = most_elements(call.element_bytes);
   if ((sends(call) && call.in_count > most) || (receives(call) && call.out_count > most))
     refuse(call, "the elements are too many to be addressed in memory");
   check_buffers(name_of(call.point_to_point), layout_of(call), call.element_bytes, call.in,

@@ -6,6 +6,7 @@
 #include <tutti/training.hpp>
 
 #include "agreement.hpp"
+#include "arrays.hpp"
 #include "checkpoint_file.hpp"
 
 namespace tutti::inline v0 {
@@ -25,23 +26,17 @@ std::string table_of(std::span<const Parameter> arrays) {
   std::string table;
   for (const Parameter& array : arrays)
     table += "'" + array.name + "' of " + std::to_string(array.count) + " " +
-             std::string{name_of(array.type)} + "\n";
+             std::string{name_of(array.type)} + (array.tied ? ", tied to an array before" : "") +
+             "\n";
   return table;
-}
-
-void check_arrays(std::span<const Parameter> arrays) {
-  for (const Parameter& array : arrays) {
-    if (size_of(array.type) == 0) refuse_checkpoint("array '" + array.name + "' is opaque");
-    if (array.data == nullptr && array.count > 0)
-      refuse_checkpoint("array '" + array.name + "' has no data");
-  }
 }
 
 CheckpointHeader header_of(std::span<const Parameter> arrays, const std::string& table,
                            std::uint64_t extra_bytes) {
   CheckpointHeader header{.table_bytes = table.size(), .extra_bytes = extra_bytes};
   header.file_bytes = detail::kFixedBytes + filled(table.size()) + filled(extra_bytes);
-  for (const Parameter& array : arrays) header.file_bytes += filled(bytes_of(array).size());
+  for (const Parameter& array : arrays)
+    if (!array.tied) header.file_bytes += filled(bytes_of(array).size());
   return header;
 }
 
@@ -52,7 +47,8 @@ void write_checkpoint(const std::filesystem::path& path, std::span<const Paramet
   CheckpointFile file{path, true};
   file.write(std::as_bytes(std::span{&header, 1}));
   file.write(std::as_bytes(std::span{table}));
-  for (const Parameter& array : arrays) file.write(bytes_of(array));
+  for (const Parameter& array : arrays)
+    if (!array.tied) file.write(bytes_of(array));
   file.write(extra);
   file.finish();
 }
@@ -60,7 +56,8 @@ void write_checkpoint(const std::filesystem::path& path, std::span<const Paramet
 /// The old file is there until the new one is whole.
 void replace_checkpoint(const std::filesystem::path& path, std::span<const Parameter> arrays,
                         std::span<const std::byte> extra) {
-  check_arrays(arrays);
+  detail::check_sizes("checkpoint", arrays, true);
+  static_cast<void>(detail::check_apart("checkpoint", arrays));
   std::filesystem::path partial = path;
   partial += ".partial";
   std::error_code error;
@@ -81,13 +78,14 @@ void replace_checkpoint(const std::filesystem::path& path, std::span<const Param
 /// Throws where this rank wants other arrays than there are.
 void compare_arrays(Rank rank, const CheckpointHeader& header, const std::string& saved,
                     std::span<const Parameter> arrays) {
-  check_arrays(arrays);
+  detail::check_sizes("checkpoint", arrays, true);
   if (const auto other = detail::first_other_line(saved, table_of(arrays), "no more"))
     refuse_checkpoint("the arrays differ: array " + std::to_string(other->number) +
                       " of the file is " + other->left + ", rank " + std::to_string(rank) +
                       " wants " + other->right);
   if (header_of(arrays, saved, header.extra_bytes).file_bytes != header.file_bytes)
     refuse_checkpoint("the file has arrays of other sizes than its header says");
+  static_cast<void>(detail::check_apart("checkpoint", arrays));
 }
 
 /// Rank 0 reads, all get. What one reading throws is kept: the other ranks wait for bytes anyway.
@@ -117,7 +115,8 @@ std::vector<std::byte> load_arrays(Communicator& world, const std::filesystem::p
       compare_arrays(world.rank(), header, table, arrays);
     });
   detail::agree(world, outcome, own.timeout);
-  for (const Parameter& array : arrays) spread(world, file.get(), bytes_of(array), outcome, own);
+  for (const Parameter& array : arrays)
+    if (!array.tied) spread(world, file.get(), bytes_of(array), outcome, own);
   spread(world, file.get(), extra, outcome, own);
   if (file && outcome) outcome = detail::attempt([&] { file->check_again(); });
   detail::agree(world, outcome, own.timeout);

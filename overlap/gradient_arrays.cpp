@@ -4,17 +4,19 @@
 #include <tutti/batch.hpp>
 
 #include "agreement.hpp"
+#include "arrays.hpp"
 #include "bytes.hpp"
 #include "gradient_state.hpp"
 
 namespace tutti::inline v0 {
 
-/// Before a call that takes arrays.
-void GradientSync::State::check_arrays(std::span<const Parameter> arrays) {
+/// Before a call that takes arrays. @return them, each once.
+std::vector<Parameter> GradientSync::State::checked_arrays(std::span<const Parameter> arrays) {
   check_failure();
   detail::compare_arrays(groups_[0], arrays, options_.groups.size(), [&] {
     if (streams_) detail::check_on_device(groups_[0], arrays, options_.stream);
   });
+  return detail::without_tied(arrays);
 }
 
 void GradientSync::State::broadcast_arrays(std::span<const Parameter> arrays, Rank root) {
@@ -50,18 +52,16 @@ std::optional<GradientSync::State::Difference> GradientSync::State::difference_i
 
 void GradientSync::broadcast_state(std::span<const Parameter> arrays, Rank root) {
   const State::Call state{state_};
-  state->run_between_steps("broadcast_state", [&] {
-    state->check_arrays(arrays);
-    state->broadcast_arrays(arrays, root);
-  });
+  state->run_between_steps("broadcast_state",
+                           [&] { state->broadcast_arrays(state->checked_arrays(arrays), root); });
 }
 
 void GradientSync::average_buffers(std::span<const Parameter> arrays) {
   const State::Call state{state_};
   state->run_between_steps("average_buffers", [&] {
-    state->check_arrays(arrays);
+    const std::vector<Parameter> own = state->checked_arrays(arrays);
     batch([&] {
-      for (const Parameter& array : arrays)
+      for (const Parameter& array : own)
         state->groups_[array.group].run({.collective = Collective::all_reduce,
                                          .in = array.data,
                                          .out = array.data,
@@ -78,9 +78,9 @@ void GradientSync::average_buffers(std::span<const Parameter> arrays) {
 void GradientSync::verify_state(std::span<const Parameter> arrays) {
   const State::Call state{state_};
   state->run_between_steps("verify_state", [&] {
-    state->check_arrays(arrays);
+    const std::vector<Parameter> own = state->checked_arrays(arrays);
     State::Difference found;
-    for (const Parameter& array : arrays)
+    for (const Parameter& array : own)
       if (found.text.empty())
         if (auto difference =
                 state->difference_in(state->groups_[array.group], detail::bytes_of(array)))

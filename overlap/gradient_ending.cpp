@@ -194,6 +194,7 @@ void GradientSync::State::keep_unused(Ending& ending) {
 void GradientSync::State::rescale(double factor, Ending& ending) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
+    if (parameter.tied) continue;
     if (is_detecting() && ending.used(i) == 0) continue;  // it stays as it is
     auto* const data = options_.storage == GradientStorage::views
                            ? place_of(i)

@@ -10,6 +10,7 @@
 #include <tutti/attempt.hpp>
 
 #include "agreement.hpp"
+#include "arrays.hpp"
 #include "bytes.hpp"
 #include "codec.hpp"
 
@@ -20,42 +21,54 @@ namespace {
   throw Error{ErrorCode::invalid_argument, "GradientSync: " + text};
 }
 
-std::string name_of_parameter(const Parameter& parameter, std::size_t index) {
-  return "parameter " + std::to_string(index) + " '" + parameter.name + "'";
+void check_groups(std::span<const Parameter> arrays, std::size_t groups) {
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    if (arrays[i].group > groups)
+      refuse(name_of_array(arrays[i], i) + " is of group " + std::to_string(arrays[i].group) +
+             ", but there are groups 0 to " + std::to_string(groups));
 }
 
-void check_array(const Parameter& array, std::size_t index, std::size_t groups, bool has_data) {
-  if (array.group > groups)
-    refuse(name_of_parameter(array, index) + " is of group " + std::to_string(array.group) +
-           ", but there are groups 0 to " + std::to_string(groups));
-  if (has_data && array.data == nullptr && array.count > 0)
-    refuse(name_of_parameter(array, index) + " has no data");
+template <class E>
+void check_enumerator(const char* name, E value, E last) {
+  if (value > last)
+    refuse(std::string{name} + " " + std::to_string(static_cast<int>(value)) +
+           " is none that there is; expected 0 .. " + std::to_string(static_cast<int>(last)));
 }
 
 void check_flat(std::span<const Parameter> parameters) {
+  std::size_t last = 0;
   for (std::size_t i = 1; i < parameters.size(); ++i) {
-    const Parameter& before = parameters[i - 1];
+    if (parameters[i].tied) continue;
+    const Parameter& before = parameters[last];
     const auto* end =
         static_cast<const std::byte*>(before.data) + before.count * size_of(before.type);
     if (parameters[i].data != end || parameters[i].type != before.type ||
         parameters[i].group != before.group)
       refuse("with flat storage parameters lie behind each other and have one type and group; " +
-             name_of_parameter(parameters[i], i) + " does not follow " +
-             name_of_parameter(before, i - 1));
+             name_of_array(parameters[i], i) + " does not follow " + name_of_array(before, last));
+    last = i;
   }
 }
 
-std::string describe_arrays(std::span<const Parameter> arrays) {
+/// @param owners of arrays, see check_apart.
+std::string describe_arrays(std::span<const Parameter> arrays,
+                            std::span<const std::size_t> owners) {
   std::ostringstream text;
-  for (std::size_t i = 0; i < arrays.size(); ++i)
-    text << name_of_parameter(arrays[i], i) << ": " << arrays[i].count << " "
-         << name_of(arrays[i].type) << ", group " << arrays[i].group << ", layout "
-         << arrays[i].layout << ", rows " << arrays[i].rows
-         << (arrays[i].visible ? ", visible" : "") << "\n";
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    text << name_of_array(arrays[i], i) << ": " << arrays[i].count << " " << name_of(arrays[i].type)
+         << ", group " << arrays[i].group << ", layout " << arrays[i].layout << ", rows "
+         << arrays[i].rows << (arrays[i].visible ? ", visible" : "");
+    if (arrays[i].tied) text << ", tied to parameter " << owners[i];
+    text << "\n";
+  }
   return text.str();
 }
 
 void check_steps(const GradientOptions& options, std::size_t parameters) {
+  check_enumerators(options);
+  if (options.timeout < Duration::zero())
+    refuse("the timeout is " + std::to_string(options.timeout.count()) +
+           " ns; expected more than zero, or zero for that of the communicator");
   if (options.in_flight < 1)
     refuse("in_flight is " + std::to_string(options.in_flight) + ", expected 1 or more");
   if (options.storage != GradientStorage::copies && options.order == GradientOrder::observed &&
@@ -145,12 +158,17 @@ void place_parameters(GradientPlan& plan, std::span<const Parameter> parameters,
 GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOptions& options,
                        std::span<const std::size_t> order, bool may_lie_in_place) {
   GradientPlan plan;
+  plan.owners = owners_of(parameters);
+  plan.names = std::vector<std::uint32_t>(parameters.size());
+  for (const std::size_t owner : plan.owners) ++plan.names[owner];
+  std::vector<std::uint32_t> missing = plan.names;
   plan.order.assign(order.begin(), order.end());
   plan.places.resize(parameters.size());
   std::map<std::pair<std::uint32_t, Datatype>, std::size_t> open;  // a bucket that may take more
   std::vector<std::size_t> completed;  // by bucket: the position of its last parameter
   for (std::size_t position = 0; position < order.size(); ++position) {
-    const std::size_t index = order[position];
+    const std::size_t index = plan.owners[order[position]];
+    if (--missing[index] > 0) continue;  // it is ready with the last of its names
     const Parameter& parameter = parameters[index];
     const bool is_in_place = may_lie_in_place && lies_in_place(parameter, options);
     const std::pair kind{parameter.group, parameter.type};
@@ -173,6 +191,7 @@ GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOpti
   }
   sort_buckets(plan, completed);
   place_parameters(plan, parameters, options);
+  for (std::size_t i = 0; i < parameters.size(); ++i) plan.places[i] = plan.places[plan.owners[i]];
   return plan;
 }
 
@@ -182,7 +201,14 @@ GradientOrder order_of(const GradientOptions& options) noexcept {
   return may_move ? GradientOrder::observed : GradientOrder::reversed;
 }
 
+void check_enumerators(const GradientOptions& options) {
+  check_enumerator("GradientOptions::order", options.order, GradientOrder::automatic);
+  check_enumerator("GradientOptions::storage", options.storage, GradientStorage::flat);
+  check_enumerator("GradientOptions::unused", options.unused, UnusedGradients::detect);
+}
+
 void check_parameters(std::span<const Parameter> parameters, const GradientOptions& options) {
+  constexpr std::string_view kWho = "GradientSync";
   const bool views = options.storage == GradientStorage::views;
   check_steps(options, parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -190,15 +216,23 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
     const auto type = parameter.type;
     if (type != Datatype::f16 && type != Datatype::bf16 && type != Datatype::f32 &&
         type != Datatype::f64)
-      refuse(name_of_parameter(parameter, i) + " is of " + std::string{name_of(type)} +
+      refuse(name_of_array(parameter, i) + " is of " + std::string{name_of(type)} +
              "; expected f16, bf16, f32 or f64");
-    check_array(parameter, i, options.groups.size(), !views);
     if (parameter.rows > 0 && parameter.count % parameter.rows != 0)
-      refuse(name_of_parameter(parameter, i) + " has " + std::to_string(parameter.count) +
+      refuse(name_of_array(parameter, i) + " has " + std::to_string(parameter.count) +
              " elements, which are no matrix of " + std::to_string(parameter.rows) + " rows");
   }
-  for (std::size_t i = 0; i < options.state.size(); ++i)
-    check_array(options.state[i], i, options.groups.size(), true);
+  check_groups(parameters, options.groups.size());
+  check_sizes(kWho, parameters, !views);
+  for (std::size_t i = 0; views && i < parameters.size(); ++i)
+    if (parameters[i].tied)
+      refuse(
+          name_of_array(parameters[i], i) +
+          " is tied, but with views GradientSync has one array for each parameter; list it once");
+  static_cast<void>(check_apart(kWho, parameters, options.on_shard != nullptr));
+  check_groups(options.state, options.groups.size());
+  check_sizes(kWho, options.state, true);
+  static_cast<void>(check_apart(kWho, options.state));
   for (const Communicator* group : options.groups)
     if (group == nullptr) refuse("a group is null");
   if (options.storage == GradientStorage::flat) check_flat(parameters);
@@ -211,8 +245,9 @@ std::string describe(std::span<const Parameter> parameters, const GradientOption
        << (options.stream.is_some() ? "set" : "not set") << ", " << options.groups.size()
        << " groups, known_order";
   for (const std::size_t i : options.known_order) text << " " << i;
-  text << "\n" << describe_arrays(parameters);
-  if (!options.state.empty()) text << "state:\n" << describe_arrays(options.state);
+  text << "\n" << describe_arrays(parameters, owners_of(parameters));
+  if (!options.state.empty())
+    text << "state:\n" << describe_arrays(options.state, owners_of(options.state));
   return text.str();
 }
 
@@ -243,9 +278,11 @@ void compare(Communicator& world, const std::function<std::string()>& describe) 
 void compare_arrays(Communicator& world, std::span<const Parameter> arrays, std::size_t groups,
                     const std::function<void()>& check) {
   compare(world, [&] {
-    for (std::size_t i = 0; i < arrays.size(); ++i) check_array(arrays[i], i, groups, true);
+    check_groups(arrays, groups);
+    check_sizes("GradientSync", arrays, true);
+    const std::vector<std::size_t> owners = check_apart("GradientSync", arrays);
     if (check) check();
-    return "arrays:\n" + describe_arrays(arrays);
+    return "arrays:\n" + describe_arrays(arrays, owners);
   });
 }
 

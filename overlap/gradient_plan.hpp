@@ -33,7 +33,11 @@ struct GradientPlan {
   std::vector<Bucket> buckets{};     ///< In the order in which they start.
   std::vector<Placed> places{};      ///< By parameter.
   std::vector<std::size_t> order{};  ///< Of parameters, that it was made from.
-  std::uint64_t hash = 0;            ///< Of all of it.
+  /// By parameter: its own index, or that of the one that it is tied to, which alone is in a
+  /// bucket.
+  std::vector<std::size_t> owners{};
+  std::vector<std::uint32_t> names{};  ///< By parameter in a bucket: itself and those tied to it.
+  std::uint64_t hash = 0;              ///< Of all of it.
 };
 
 /// @param parameters of the model. @param options see GradientOptions. @param order of parameters
@@ -48,6 +52,8 @@ struct GradientPlan {
 
 /// Refuses what is wrong by itself. Throws Error{invalid_argument}.
 void check_parameters(std::span<const Parameter> parameters, const GradientOptions& options);
+/// Refuses values of enumerations that are none of theirs. Throws Error{invalid_argument}.
+void check_enumerators(const GradientOptions& options);
 /// @return what save_gradient_options writes, in one line.
 [[nodiscard]] std::string text_of(const GradientOptions& options);
 /// @return a line for each parameter and one for the options: what ranks compare.

@@ -133,6 +133,7 @@ GradientOptions load_gradient_options(const std::string& path, GradientOptions o
 }
 
 void save_gradient_options(const std::string& path, const GradientOptions& options) {
+  detail::check_enumerators(options);
   std::ofstream file{path, std::ios::trunc};
   file << "// Options of GradientSync, for tutti::load_gradient_options.\n"
        << json_of(options).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";

@@ -105,7 +105,7 @@ class GradientSync::State {
   void end() noexcept;
   static void end(std::shared_ptr<State> state) noexcept;
   [[nodiscard]] bool is_own_thread() const noexcept { return own_of_thread == this; }
-  void check_arrays(std::span<const Parameter> arrays);
+  [[nodiscard]] std::vector<Parameter> checked_arrays(std::span<const Parameter> arrays);
   void ready(std::size_t parameter) noexcept;
   const StepReport& wait(bool is_active);
   void synchronize(Duration timeout);
@@ -263,7 +263,9 @@ class GradientSync::State {
   // By parameter: 0 where it is not ready; numbers grow in the order of ready, where it is
   // observed.
   std::vector<std::atomic<std::uint32_t>> arrivals_;
-  std::vector<std::uint8_t> is_used_;  // by parameter: whether ready was called
+  std::vector<std::uint8_t> is_used_;         // by parameter: whether ready was called
+  std::vector<std::uint8_t> is_missing_;      // by parameter: whether it was not, as wait found it
+  std::vector<std::uint32_t> missing_names_;  // by parameter in a bucket: how many of its names
   std::atomic<std::uint32_t> arrived_{0};
   std::atomic<std::uint32_t> signal_{0};  // changes where the own thread has something to do
   std::atomic<std::uint32_t> begun_{1};   // steps for which gradients may be ready

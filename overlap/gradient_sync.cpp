@@ -7,6 +7,7 @@
 #include <tutti/spi/catalog.hpp>
 #include <tutti/spi/service_thread.hpp>
 
+#include "arrays.hpp"
 #include "bytes.hpp"
 #include "gradient_state.hpp"
 
@@ -41,7 +42,8 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
                            const GradientOptions& options)
     : parameters_{parameters.begin(), parameters.end()}, options_{options},
       operator_{options.average ? average : sum}, missing_(0), arrivals_(parameters.size()),
-      is_used_(parameters.size(), 1), ready_times_(parameters.size()) {
+      is_used_(parameters.size(), 1), is_missing_(parameters.size()),
+      missing_names_(parameters.size()), ready_times_(parameters.size()) {
   groups_.push_back(copy_of(world, kKey));
 }
 
@@ -72,6 +74,7 @@ void GradientSync::State::begin(Communicator& world, const std::shared_ptr<State
     return detail::describe(parameters_, options_);
   });
   options_.order = detail::order_of(options_);
+  options_.state = detail::without_tied(options_.state);
   agree_on([&] {
     connect(world);
     std::vector<std::size_t> order = options_.known_order;
@@ -132,7 +135,7 @@ std::vector<Buffer<std::byte>> GradientSync::State::make_buffers_on_gpu() {
   if (!streams_->has_memory()) {
     std::vector<std::size_t> most(groups_.size());  // bytes by group, of whatever plan
     for (std::size_t i = 0; i < parameters_.size(); ++i)
-      if (is_ours(plan_.buckets[plan_.places[i].bucket]))
+      if (!parameters_[i].tied && is_ours(plan_.buckets[plan_.places[i].bucket]))
         most[parameters_[i].group] +=
             detail::GradientStreams::padded(parameters_[i].count * size_of(parameters_[i].type));
     streams_->allocate(most);
@@ -210,10 +213,11 @@ std::vector<ParameterShard> GradientSync::State::parts_of(std::size_t index,
 
 /// Before a step begins.
 void GradientSync::State::reset() noexcept {
-  for (std::size_t i = 0; i < plan_.buckets.size(); ++i)
-    missing_[i].store(
-        static_cast<std::uint32_t>(plan_.buckets[i].parameters.size() + (streams_ ? 1 : 0)),
-        std::memory_order_relaxed);
+  for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
+    std::uint32_t missing = streams_ ? 1 : 0;
+    for (const std::size_t p : plan_.buckets[i].parameters) missing += plan_.names[p];
+    missing_[i].store(missing, std::memory_order_relaxed);
+  }
   for (auto& arrival : arrivals_) arrival.store(0, std::memory_order_relaxed);
   std::ranges::fill(is_used_, std::uint8_t{1});
   arrived_.store(0, std::memory_order_relaxed);
@@ -282,18 +286,23 @@ void GradientSync::State::check_join() noexcept {
       });
 }
 
+/// A parameter with several names is used where one of them is.
 void GradientSync::State::finish_missing(bool is_active) noexcept {
+  std::ranges::fill(missing_names_, 0U);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     std::uint32_t none = 0;  // in an observed order the others follow, from last to first
-    if (!arrivals_[i].compare_exchange_strong(none, ~static_cast<std::uint32_t>(i))) continue;
-    is_used_[i] = 0;
+    is_missing_[i] = arrivals_[i].compare_exchange_strong(none, ~static_cast<std::uint32_t>(i));
+    if (is_missing_[i] == 0) continue;
+    const std::size_t owner = plan_.owners[i];
+    if (++missing_names_[owner] == plan_.names[owner]) is_used_[owner] = 0;
     if (is_active && options_.unused == UnusedGradients::error)
       note([&] {
         return "parameter " + std::to_string(i) + " '" + parameters_[i].name +
                "' was not ready when wait was called; UnusedGradients says what else it may be";
       });
-    count_down(plan_.places[i].bucket);
   }
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    if (is_missing_[i] != 0) count_down(plan_.places[i].bucket);
 }
 
 const StepReport& GradientSync::State::wait(bool is_active) {

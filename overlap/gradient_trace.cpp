@@ -115,16 +115,22 @@ double median(std::vector<double> values) {
 }
 
 /// What `tutti gradients` replays: the model, and when in a step gradients are ready.
-Json replay_of(const std::deque<detail::StepTimes>& steps, std::span<const Parameter> parameters) {
+/// A parameter is ready with the last of its names. @param owners see GradientPlan.
+Json replay_of(const std::deque<detail::StepTimes>& steps, std::span<const Parameter> parameters,
+               std::span<const std::size_t> owners) {
   std::vector<double> computing;
   for (const detail::StepTimes& step : steps)
     computing.push_back(Microseconds{step.waited - step.began}.count());
   Json list = Json::array();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].tied) continue;
     std::vector<double> ready;
-    for (const detail::StepTimes& step : steps)
-      if (step.ready[i] != Clock::time_point{})
-        ready.push_back(Microseconds{step.ready[i] - step.began}.count());
+    for (const detail::StepTimes& step : steps) {
+      Clock::time_point last{};
+      for (std::size_t name = i; name < owners.size(); ++name)
+        if (owners[name] == i) last = std::max(last, step.ready[name]);
+      if (last != Clock::time_point{}) ready.push_back(Microseconds{last - step.began}.count());
+    }
     list.push_back({{"name", parameters[i].name},
                     {"count", parameters[i].count},
                     {"rows", parameters[i].rows},
@@ -172,7 +178,8 @@ void GradientSync::write_trace(const std::string& path) {
       add_step(events, step, state->parameters_, !state->seconds_.empty());
     const std::vector<std::string> all = detail::texts_of(world, events.text(), options.timeout);
     state->agree_on([&] {
-      if (world.rank() == 0) write_trace_file(path, all, replay_of(steps, state->parameters_));
+      if (world.rank() == 0)
+        write_trace_file(path, all, replay_of(steps, state->parameters_, state->plan_.owners));
     });
   });
 }

@@ -4,6 +4,7 @@
 #include <tutti/periodic_sync.hpp>
 
 #include "agreement.hpp"
+#include "arrays.hpp"
 #include "bucket_reduction.hpp"
 #include "bytes.hpp"
 #include "gradient_plan.hpp"
@@ -68,8 +69,8 @@ void with_arrays(const Parameter& like, Function function, Arrays*... arrays) {
 
 PeriodicSync::PeriodicSync(Communicator& world, std::span<const Parameter> weights,
                            const PeriodicOptions& options) try
-    : weights_{weights.begin(), weights.end()}, options_{agreed_options(world, weights, options)},
-      sync_{world, movements_of(weights), options_.exchange} {
+    : weights_{detail::without_tied(weights)}, options_{agreed_options(world, weights, options)},
+      sync_{world, movements_of(weights_), options_.exchange} {
   sync_.broadcast_state(weights_);
   const Result<void> outcome = detail::attempt([this] {
     for (const Parameter& weight : weights_) {

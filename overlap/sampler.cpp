@@ -39,6 +39,14 @@ std::vector<std::size_t> permutation_of(const SamplerState& state) {
   return order;
 }
 
+void check_padding(SamplePadding padding) {
+  if (padding > SamplePadding::none)
+    throw Error{ErrorCode::invalid_argument,
+                "DistributedSampler: padding " + std::to_string(static_cast<int>(padding)) +
+                    " is none that there is; expected 0 .. " +
+                    std::to_string(static_cast<int>(SamplePadding::none))};
+}
+
 }  // namespace
 
 DistributedSampler::DistributedSampler(std::size_t samples, int ranks, Rank rank,
@@ -49,6 +57,7 @@ DistributedSampler::DistributedSampler(std::size_t samples, int ranks, Rank rank
              .padding = options.padding},
       ranks_{static_cast<std::uint64_t>(ranks)}, rank_{static_cast<std::uint64_t>(rank)},
       warn_{options.warn} {
+  check_padding(options.padding);
   if (ranks < 1 || rank < 0 || rank >= ranks)
     throw Error{ErrorCode::invalid_argument, "DistributedSampler: rank " + std::to_string(rank) +
                                                  " of " + std::to_string(ranks) +
@@ -61,6 +70,7 @@ DistributedSampler DistributedSampler::resume(const SamplerState& state, int ran
     throw Error{ErrorCode::invalid_argument,
                 "DistributedSampler: the state has " + std::to_string(state.consumed) +
                     " samples consumed of " + std::to_string(state.samples)};
+  check_padding(state.padding);
   DistributedSampler sampler{state.samples, ranks, rank, {.warn = std::move(warn)}};
   sampler.start_ = state;
   return sampler;

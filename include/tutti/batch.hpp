@@ -63,6 +63,9 @@ class TUTTI_API BatchScope {
 /// for within the batch; dropping it there takes its call out of the batch. A wrong argument throws
 /// from the call itself. Objects are not moved within a batch, since their sizes are told first;
 /// communicators are not divided there, nor is there one within another: Error{invalid_argument}.
+/// Nor may one call of a batch write to memory that another one reads or writes, since they run at
+/// the same time: then batch throws Error{invalid_argument}, and none has started. Calls with
+/// Options::stream are not compared; those on one stream run one after the other.
 /// @param calls makes the calls. If it throws, none of them has started.
 /// Throws what `calls` throws; and after all blocking calls have ended, well or not, the first
 /// Error of them.

@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
+
+#include <tutti/byte_count.hpp>
 
 namespace tutti::inline v0 {
 
@@ -37,8 +40,9 @@ class Buffer {
   /// @param count of elements. @return their bytes. Throws std::bad_array_new_length where there
   /// can be no so many.
   [[nodiscard]] static std::size_t bytes_of(std::size_t count) {
-    if (count > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length{};
-    return count * sizeof(T);
+    const std::optional<std::size_t> bytes = detail::byte_count(count, sizeof(T));
+    if (!bytes) throw std::bad_array_new_length{};
+    return *bytes;
   }
   /// @return the first element, or null.
   [[nodiscard]] T* data() noexcept { return reinterpret_cast<T*>(memory_.get()); }

@@ -34,6 +34,13 @@ struct Parameter {
   /// With GradientOptions::on_shard: where all ranks store what was made of the gradient, such as
   /// the updated weights; null: where the gradient lies. As many elements of the same type.
   void* result = nullptr;
+  /// Whether it is one parameter with an array before it in the list, under another name, as tied
+  /// weights are: both have the same data, count, type and group. It is reduced once, when ready
+  /// was called for all of its names, and is unused where it was called for none; it has the index
+  /// of the first name in buckets() and in callbacks. Arrays of a list that overlap otherwise are
+  /// an Error{invalid_argument} that names both. Not with GradientStorage::views. Equal on all
+  /// ranks.
+  bool tied = false;
   /// @param name for error texts. @param elements the gradient. @return the parameter.
   template <MutableElements R>
   [[nodiscard]] static Parameter of(std::string name, R&& elements) {

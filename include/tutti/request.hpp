@@ -37,7 +37,9 @@ struct Arrival {
 /// communicator the oldest 64 make progress, and the others start in the order of their calls, as
 /// soon as older ones have ended. Move-only. Dropping a pending one fails its communicator: the
 /// other ranks wait for messages that will never come. A call of it is one of its communicator,
-/// which serves one thread at a time.
+/// which serves one thread at a time. Until it has ended, no other call may write to memory that it
+/// reads or writes, nor read what it writes: results would depend on timing, and ranks do not
+/// notice.
 ///
 /// Of a call on a stream of a GPU it says how far the stream is. Dropping it changes nothing: what
 /// is enqueued runs, and what is in a batch starts with the others.

@@ -75,6 +75,57 @@ TEST(Batches, AreOnePostOfAllTheirFirstMessages) {
   EXPECT_EQ(y[2], (Vector{6, 6}));
 }
 
+/// Results would depend on which of the calls is faster.
+TEST(Batches, MayNotWriteWhereAnotherCallReadsOrWrites) {
+  World world{2};
+  Vector x(100, 1);
+  Vector y(100, 2);
+  Vector z(200, 3);
+  Vector w(100);
+  const auto expect_refused = [&](const char* name, const auto& calls) {
+    try {
+      batch(calls);
+      ADD_FAILURE() << name;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      EXPECT_NE(std::string{error.what()}.find(name), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(x, Vector(100, 1)) << "none has started";
+  };
+  Communicator& own = world[0];
+  const std::span<int> last{&x[99], 1};
+  expect_refused("all_reduce and all_reduce", [&] {
+    own.all_reduce(x);
+    own.all_reduce(x);
+  });
+  expect_refused("broadcast", [&] {
+    own.broadcast(y, 1);
+    own.broadcast(last, 1);
+    own.broadcast(x, 1);
+  });
+  expect_refused("send and recv", [&] {
+    own.send(x, 1);
+    own.recv(last, 1);
+  });
+  expect_refused("all_gather", [&] {
+    own.all_gather(std::span<const int>{y}, z);
+    own.broadcast(std::span{z}.first(1), 1);
+  });
+  std::vector<Task> tasks;
+  for (Rank rank = 0; rank < 2; ++rank) {
+    std::vector<Request> requests;
+    const std::span<int> got = std::span{z}.subspan(rank == 0 ? 0 : 100, 100);
+    batch([&] {
+      for (const int tag : {1, 2}) requests.push_back(world[rank].async().send(y, 1 - rank, tag));
+      requests.push_back(world[rank].async().recv(got, 1 - rank, 1));
+      requests.push_back(world[rank].async().recv(rank == 0 ? x : w, 1 - rank, 2));
+    });
+    for (Request& request : requests) tasks.push_back(task_of(rank, std::move(request)));
+  }
+  expect_success(world, tasks);
+  EXPECT_EQ(z, Vector(200, 2)) << "several may read one array";
+}
+
 TEST(Batches, MayHaveMoreCollectivesThanGoOnAtATime) {
   World world{1};
   std::vector<Vector> data(65, Vector(3, 7));

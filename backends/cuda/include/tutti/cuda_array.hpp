@@ -73,8 +73,9 @@ class Array {
   friend struct Codec<Array>;
 
   static std::size_t bytes_of(std::size_t count) {
-    if (count > ~std::size_t{0} / sizeof(T)) throw std::bad_alloc{};
-    return count * sizeof(T);
+    const std::optional<std::size_t> bytes = detail::byte_count(count, sizeof(T));
+    if (!bytes) throw std::bad_alloc{};
+    return *bytes;
   }
 
   detail::DeviceBytes bytes_{};
