@@ -31,6 +31,7 @@
 #include "runtime/cryptography.hpp"
 #include "runtime/folder.hpp"
 #include "runtime/launch.hpp"
+#include "runtime/open_channel.hpp"
 #include "runtime/placement.hpp"
 
 namespace tutti::perf {
@@ -92,6 +93,13 @@ Job local_job(const RunOptions& options, const Ranks& ranks) {
   for (int index = 0; index < options.ranks; ++index)
     job.members.push_back(member_of(options, ranks, index));
   if (!options.follow.empty()) return job;
+  job.tell_end = [ranks_first = ranks.first, size = ranks.size,
+                  url = ranks.url](std::size_t member) {
+    constexpr std::chrono::milliseconds kPatience{200};
+    return runtime::tell_end(
+        {.rank = ranks_first + static_cast<Rank>(member), .size = size, .url = url},
+        std::chrono::steady_clock::now() + kPatience);
+  };
   // The ranks are in process groups of their own, so that they cannot read from a terminal: it is
   // read for them, if we may.
   if (isatty(0) == 0) job.members.front().program.input = 0;

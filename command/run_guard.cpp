@@ -29,7 +29,8 @@ namespace tutti::perf {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kGrace{5};  // from SIGTERM to SIGKILL
+constexpr std::chrono::seconds kGrace{5};         // from SIGTERM to SIGKILL
+constexpr std::chrono::milliseconds kPause{250};  // between attempts to tell of a rank's end
 
 void say(const std::string& text) {
   fmt::print(stderr, "tutti run: {}\n", text);
@@ -110,6 +111,7 @@ class Guard {
     while (reap()) {
       if (running_.empty()) end(0);
       tell_adopted();
+      tell_ends();
       wait();
     }
     for (auto& [member, stream] : streams_)
@@ -122,6 +124,7 @@ class Guard {
   void ended(std::size_t index, int status);
   void fail(int status, const std::string& text);
   void end(int status);
+  void tell_ends();
   static void send(pid_t process, int number);
   bool hear(std::size_t member, Stream& stream);
   void on_word(std::size_t member, const std::string& word);
@@ -142,6 +145,7 @@ class Guard {
   int last_signal_ = 0;          // what all were told
   std::set<pid_t> told_{};       // who were told it by themselves
   std::optional<Clock::time_point> ends_at_{};
+  std::vector<std::size_t> untold_{};  // members that ended well, of which others may not know
   std::optional<Clock::time_point> kills_at_{};
 };
 
@@ -198,7 +202,10 @@ bool Guard::reap() {
 }
 
 void Guard::ended(std::size_t index, int status) {
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    if (job_.tell_end) untold_.push_back(index);
+    return;
+  }
   // What a follower has told comes before its end.
   for (auto& [member, stream] : streams_)
     if (member == index && !status_) hear(member, stream);
@@ -263,6 +270,12 @@ void Guard::send(pid_t process, int number) {
   require(kill(process, number) == 0 || errno == ESRCH, "cannot end processes");
 }
 
+// Ranks that wait for one that has ended, as it did not call init, would wait until their deadline.
+void Guard::tell_ends() {
+  if (status_ || running_.empty()) untold_.clear();
+  if (!untold_.empty() && job_.tell_end(untold_.back())) untold_.pop_back();
+}
+
 // Those who left the groups of their members are found once their parents are gone.
 void Guard::tell_adopted() {
   if (last_signal_ == 0) return;
@@ -301,7 +314,8 @@ void Guard::wait() {
   const auto left = until ? std::chrono::ceil<std::chrono::milliseconds>(*until - Clock::now())
                           : std::chrono::milliseconds{-1};
   constexpr std::int64_t kLongest = 1'000'000'000;
-  const std::int64_t timeout = until ? std::clamp<std::int64_t>(left.count(), 0, kLongest) : -1;
+  std::int64_t timeout = until ? std::clamp<std::int64_t>(left.count(), 0, kLongest) : -1;
+  if (!untold_.empty() && (timeout < 0 || timeout > kPause.count())) timeout = kPause.count();
   const int ready = poll(files.data(), files.size(), static_cast<int>(timeout));
   require(ready >= 0 || errno == EINTR || errno == EAGAIN, "cannot wait for the job (poll)");
   if (ready < 0) return;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +29,9 @@ struct Member {
 struct Job {
   std::vector<Member> members{};  ///< The processes, in their order.
   int ranks = 1;                  ///< Of the whole job.
+  /// Tells those that may still wait for a member that it has ended. Returns whether they know;
+  /// else it is called again. Empty: nobody can be told.
+  std::function<bool(std::size_t member)> tell_end{};
   /// Where the ranks meet, but for the port: the first follower tells it, and then all are told.
   std::string meeting_host{};
   std::optional<std::chrono::nanoseconds> time{};  ///< All are ended after this.

@@ -41,6 +41,16 @@ std::unique_ptr<Channel> open_url(const Launch& launch, const Protection& protec
 
 }  // namespace
 
+bool tell_end(const Launch& launch, Deadline deadline) {
+  if (!launch.url.starts_with(kUnix)) return true;
+  StoreOptions options;
+  options.rank = launch.rank;
+  options.size = launch.size;
+  options.local_name = launch.url.substr(kUnix.size());
+  options.job = number_of_job(launch.job);
+  return tell_end(options, deadline);
+}
+
 std::optional<HostAndPort> meeting_address(const Launch& launch) {
   if (launch.exchange != Exchange::url || !launch.url.starts_with(kTcp)) return {};
   return parse_host_and_port(std::string_view{launch.url}.substr(kTcp.size()));

@@ -26,6 +26,10 @@ struct Protection {
                                                     const Protection& protection,
                                                     Deadline deadline);
 
+/// For launchers: as tell_end. @param launch of the rank that has ended. @param deadline at which
+/// to give up. @return as tell_end; true where its ranks meet at no Unix socket.
+[[nodiscard]] bool tell_end(const Launch& launch, Deadline deadline);
+
 /// @param launch any. @return the TCP address at which its ranks meet, if they do.
 [[nodiscard]] std::optional<HostAndPort> meeting_address(const Launch& launch);
 

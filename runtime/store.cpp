@@ -7,6 +7,7 @@
 #include <limits>
 #include <thread>
 
+#include "descriptors.hpp"
 #include "missing_ranks.hpp"
 #include "store_frame.hpp"
 #include "store_server.hpp"
@@ -243,6 +244,26 @@ std::vector<Listener> listen_at(StoreOptions& options, const std::vector<Endpoin
 std::string url_of(const StoreOptions& options) {
   if (!options.local_name.empty()) return "unix://" + options.local_name;
   return "tcp://" + text_of(options.address);
+}
+
+bool tell_end(const StoreOptions& options, Deadline deadline) {
+  const Party self{.job = options.job,
+                   .size = options.size,
+                   .rank = options.rank,
+                   .secret = options.secret,
+                   .versions = options.versions};
+  const Target target{.local_name = options.local_name, .peer = "rank 0 at " + url_of(options)};
+  try {
+    const Descriptor socket = dial(self, target, deadline);
+    if (!socket) return false;
+    send_all(socket.get(), frame::bytes_of(frame::make({frame::Kind::ended, 0, 0, 0}, "")),
+             deadline);
+    return true;
+  } catch (const Shortage&) {
+    throw;
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::mismatch;
+  }
 }
 
 std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline) {

@@ -49,4 +49,11 @@ struct StoreOptions {
 /// Error{invalid_argument, transport, mismatch} that names the address.
 [[nodiscard]] std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline);
 
+/// For launchers: tells rank 0 that another rank has ended, so that nobody waits for it any longer.
+/// @param options of the rank that has ended, at a Unix socket. @param deadline at which to give
+/// up.
+/// @return whether rank 0 knows, or the rank had come; false where rank 0 does not listen. Throws
+/// nothing but Shortage.
+[[nodiscard]] bool tell_end(const StoreOptions& options, Deadline deadline);
+
 }  // namespace tutti::runtime

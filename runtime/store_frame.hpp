@@ -18,6 +18,7 @@ enum class Kind : std::uint32_t {
   value = 2,     ///< From a rank: what it says in this round.
   gathered = 3,  ///< From rank 0: what everyone said, as texts in the order of ranks.
   failure = 4,   ///< From rank 0: an Error that ends the world.
+  ended = 5,     ///< From a rank's launcher, in its place: it has ended and will not come.
 };
 
 /// Starts a frame.

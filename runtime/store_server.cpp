@@ -189,6 +189,12 @@ bool StoreServer::fill(Rank rank, std::span<std::byte> room, std::size_t& filled
 
 void StoreServer::begin_content(Rank rank) {
   Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  if (peer.header.kind == frame::Kind::ended)
+    throw Error{ErrorCode::peer_dead,
+                "rank " + std::to_string(rank) +
+                    (peer.host.empty() ? "" : " (host " + peer.host + ")") +
+                    " has ended and did not join the world",
+                rank};
   const bool is_host = peer.header.kind == frame::Kind::host;
   const std::size_t limit = is_host ? frame::kLongestHost : frame::kLongestValue;
   const bool known =

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs `tutti run` as a user does: run_test.py CASE TUTTI"""
+"""Runs `tutti run` as a user does: run_test.py CASE TUTTI MEMBER"""
 import glob
 import os
 import pathlib
@@ -305,6 +305,21 @@ def test_secret():
     expect(status == 0 and output.strip() == "has none", status, output)
 
 
+def test_absent():
+    """A rank that ends well and does not join is told to those that wait for it."""
+    script = f"[ $TUTTI_RANK = 1 ] && exit 0; exec {MEMBER} collectives"
+    begin = time.monotonic()
+    status, output, errors = run("-n", "3", "sh", "-c", script)
+    expect(status == 4 and time.monotonic() - begin < 30, status, errors)  # init waits for 60 s
+    expect(re.search(r"peer_dead: .*rank 1 \(host .*\) has ended and did not join the world", output),
+           output)
+    # Ranks that end after the others have joined, and those of programs without tutti, disturb nobody.
+    for script in (f"{MEMBER} collectives; [ $TUTTI_RANK = 1 ] && exit 0; {MEMBER} collectives || exit 0",
+                   "[ $TUTTI_RANK = 1 ] && exit 0; sleep 1"):
+        status, output, errors = run("-n", "3", "sh", "-c", script)
+        expect(status == 0 and errors == "", script, status, output, errors)
+
+
 REFUSING = [sys.executable, "-B", str(pathlib.Path(__file__).with_name("refuse.py"))]
 
 
@@ -397,5 +412,5 @@ def test_numbers():
 CASES = {name[5:]: case for name, case in list(globals().items()) if name.startswith("test_")}
 
 if __name__ == "__main__":
-    TUTTI = sys.argv[2]
+    TUTTI, MEMBER = sys.argv[2:4]
     CASES[sys.argv[1]]()
