@@ -16,8 +16,7 @@ MscclChunks::MscclChunks(const Printed& printed)
       for (const Step& step : schedule.round(round))
         for (std::uint32_t i = 0; i < step.slots().count; ++i) {
           const Slots slots = step.slots();
-          const bool writes =
-              step.kind() != Step::Kind::send && step.kind() != Step::Kind::finish;
+          const bool writes = step.kind() != Step::Kind::send && step.kind() != Step::Kind::finish;
           if (writes && slots.space == Space::out)
             rank.written_at.try_emplace(slots.first + i, round);
           note(rank, self, slots.space, slots.first + i);

@@ -18,9 +18,9 @@ struct MscclChunk {
   std::int64_t number = 0;
 };
 
-/// Slots as chunks, by MSCCL's own numbers. In all_to_all, input and output are two buffers of a rank's
-/// own blocks; in all other collectives they are one memory: that of the whole vector. What a rank
-/// keeps beside these is in scratch, numbered without gaps.
+/// Slots as chunks, by MSCCL's own numbers. In all_to_all, input and output are two buffers of a
+/// rank's own blocks; in all other collectives they are one memory: that of the whole vector. What
+/// a rank keeps beside these is in scratch, numbered without gaps.
 class MscclChunks {
  public:
   /// @param printed schedules of all ranks, which must outlive this object.
@@ -47,7 +47,7 @@ class MscclChunks {
 
  private:
   struct RankChunks {
-    std::map<std::uint32_t, std::size_t> written_at{};      // slots of `out`: first round
+    std::map<std::uint32_t, std::size_t> written_at{};       // slots of `out`: first round
     std::map<std::uint64_t, std::int64_t> scratch_number{};  // by key
   };
   void note(RankChunks& rank, Rank self, Space space, std::uint32_t slot);

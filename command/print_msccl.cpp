@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "command/msccl.hpp"
+#include "command/msccl_chunks.hpp"
 #include "schedules/msccl.hpp"
 
 namespace tutti::perf {
@@ -19,24 +20,35 @@ using StepKind = Step::Kind;
 /// round, but there both ends count alike.
 struct Piece {
   Step step;
+  MscclChunk into{};  // or what is sent
+  MscclChunk from{};  // of local steps; else the same
   std::size_t round = 0;
   std::size_t order = 0;             // of the step in its round
+  bool is_ours = true;               // and not an own block, which a schedule need not copy
   std::size_t block = 0;             // the threadblock it is in,
   std::size_t number = 0;            // and at which place
   std::vector<std::size_t> waits{};  // for these other pieces of the rank
 };
 
 Step cut(const Step& step, std::uint32_t skip, std::uint32_t count) {
-  Slots slots = step.slots();
-  slots.first += skip;
-  slots.count = count;
-  if (step.kind() == StepKind::send) return Send{step.peer(), slots};
-  if (step.kind() == StepKind::recv) return Recv{step.peer(), slots};
-  return RecvReduce{step.peer(), slots, step.side()};
+  const Slots slots{step.slots().space, step.slots().first + skip, count};
+  switch (step.kind()) {
+    case StepKind::send: return Send{step.peer(), slots};
+    case StepKind::recv: return Recv{step.peer(), slots};
+    case StepKind::recv_reduce: return RecvReduce{step.peer(), slots, step.side()};
+    case StepKind::finish: return Finish{slots};
+    case StepKind::reduce:
+    case StepKind::copy: break;
+  }
+  const Slots from{step.from().space, step.from().first + skip, count};
+  if (step.kind() == StepKind::copy) return Copy{from, slots};
+  return Reduce{from, slots, step.side()};
 }
 
-bool overlap(const Slots& a, const Slots& b) noexcept {
-  return a.space == b.space && a.first < b.first + b.count && b.first < a.first + a.count;
+bool overlap(const MscclChunk& a, const MscclChunk& b, const Piece& one,
+             const Piece& other) noexcept {
+  return a.buffer == b.buffer && a.number < b.number + other.step.slots().count &&
+         b.number < a.number + one.step.slots().count;
 }
 bool writes(const Step& step) noexcept {
   return step.kind() != StepKind::send && step.kind() != StepKind::finish;
@@ -45,19 +57,46 @@ bool has_source(const Step& step) noexcept {
   return step.kind() == StepKind::reduce || step.kind() == StepKind::copy;
 }
 /// Whether one of two steps writes what the other one touches.
-bool conflict(const Step& a, const Step& b) noexcept {
-  if (a.kind() == StepKind::finish || b.kind() == StepKind::finish) return false;
-  return ((writes(a) || writes(b)) && overlap(a.slots(), b.slots())) ||
-         (has_source(a) && writes(b) && overlap(a.from(), b.slots())) ||
-         (has_source(b) && writes(a) && overlap(b.from(), a.slots()));
+bool conflict(const Piece& a, const Piece& b) noexcept {
+  if (a.step.kind() == StepKind::finish || b.step.kind() == StepKind::finish) return false;
+  return ((writes(a.step) || writes(b.step)) && overlap(a.into, b.into, a, b)) ||
+         (has_source(a.step) && writes(b.step) && overlap(a.from, b.into, a, b)) ||
+         (has_source(b.step) && writes(a.step) && overlap(a.into, b.from, a, b));
+}
+
+MscclChunk into_of(const MscclChunks& chunks, Rank rank, const Step& step, std::uint32_t at,
+                   std::size_t round) {
+  const std::uint32_t slot = step.slots().first + at;
+  return writes(step) ? chunks.written(rank, step.slots().space, slot)
+                      : chunks.read(rank, step.slots().space, slot, round);
+}
+MscclChunk from_of(const MscclChunks& chunks, Rank rank, const Step& step, std::uint32_t at,
+                   std::size_t round) {
+  if (!has_source(step)) return into_of(chunks, rank, step, at, round);
+  return chunks.read(rank, step.from().space, step.from().first + at, round);
+}
+
+/// Where runs of chunks end that a step's slots are, counted in slots of the step.
+std::vector<std::uint32_t> run_ends(const MscclChunks& chunks, Rank rank, const Step& step,
+                                    std::size_t round) {
+  const auto follows = [](const MscclChunk& a, const MscclChunk& b) {
+    return a.buffer == b.buffer && a.number + 1 == b.number;
+  };
+  std::vector<std::uint32_t> ends;
+  for (std::uint32_t i = 1; i < step.slots().count; ++i)
+    if (!follows(into_of(chunks, rank, step, i - 1, round),
+                 into_of(chunks, rank, step, i, round)) ||
+        !follows(from_of(chunks, rank, step, i - 1, round), from_of(chunks, rank, step, i, round)))
+      ends.push_back(i);
+  ends.push_back(step.slots().count);
+  return ends;
 }
 
 /// Where the runs of one message end, counted in slots, at either end. Messages of two ranks are
 /// told apart by their number.
 using Cuts = std::map<std::tuple<Rank, Rank, std::size_t>, std::vector<std::uint32_t>>;
 
-/// Visits the messages of a rank: visit(step, round, order, other end, which message, slots
-/// before).
+/// Visits the messages of a rank: visit(step, round, which message, slots before).
 template <class Visit>
 void for_each_message_step(const Schedule& schedule, Visit visit) {
   std::map<std::pair<Rank, bool>, std::size_t> messages;  // so far, by peer and direction
@@ -67,7 +106,7 @@ void for_each_message_step(const Schedule& schedule, Visit visit) {
     for (const Step& step : steps) {
       if (!step.has_peer()) continue;
       const std::pair key{step.peer(), step.kind() == StepKind::send};
-      visit(step, messages[key], slots[key]);
+      visit(step, round, messages[key], slots[key]);
       slots[key] += step.slots().count;
     }
     for (const auto& [key, count] : slots) ++messages[key];
@@ -79,13 +118,17 @@ std::tuple<Rank, Rank, std::size_t> key_of(Rank rank, const Step& step, std::siz
                                        : std::tuple{step.peer(), rank, message};
 }
 
-Cuts cuts_of(std::span<const Schedule> schedules) {
+Cuts cuts_of(std::span<const Schedule> schedules, const MscclChunks& chunks) {
   Cuts cuts;
-  for (std::size_t rank = 0; rank < schedules.size(); ++rank)
-    for_each_message_step(schedules[rank], [&](const Step& step, std::size_t message,
-                                               std::uint32_t before) {
-      cuts[key_of(static_cast<Rank>(rank), step, message)].push_back(before + step.slots().count);
+  for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
+    const auto self = static_cast<Rank>(rank);
+    for_each_message_step(schedules[rank], [&](const Step& step, std::size_t round,
+                                               std::size_t message, std::uint32_t before) {
+      std::vector<std::uint32_t>& ends = cuts[key_of(self, step, message)];
+      for (const std::uint32_t end : run_ends(chunks, self, step, round))
+        ends.push_back(before + end);
     });
+  }
   for (auto& [key, ends] : cuts) {
     std::ranges::sort(ends);
     ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
@@ -94,26 +137,49 @@ Cuts cuts_of(std::span<const Schedule> schedules) {
 }
 
 /// The pieces of a rank, in an order in which they may run: what reads before what writes.
-std::vector<Piece> pieces_of(const Schedule& schedule, Rank rank, const Cuts& cuts) {
+std::vector<Piece> pieces_of(const Schedule& schedule, Rank rank, const Cuts& cuts,
+                             const MscclChunks& chunks) {
   std::vector<std::vector<Step>> parts;  // of each step with a peer, in the order of the schedule
-  for_each_message_step(schedule, [&](const Step& step, std::size_t message, std::uint32_t before) {
-    std::uint32_t at = before;
-    std::vector<Step>& into = parts.emplace_back();
-    for (const std::uint32_t end : cuts.at(key_of(rank, step, message)))
-      if (end > at && end <= before + step.slots().count) {
-        into.push_back(cut(step, at - before, end - at));
-        at = end;
-      }
-  });
+  for_each_message_step(
+      schedule, [&](const Step& step, std::size_t, std::size_t message, std::uint32_t before) {
+        std::uint32_t at = before;
+        std::vector<Step>& into = parts.emplace_back();
+        for (const std::uint32_t end : cuts.at(key_of(rank, step, message)))
+          if (end > at && end <= before + step.slots().count) {
+            into.push_back(cut(step, at - before, end - at));
+            at = end;
+          }
+      });
   std::vector<Piece> pieces;
+  if (chunks.lacks_own_block(rank)) {
+    const Slots own = chunks.own_block(rank, Space::in);
+    const Step copy = Copy{own, chunks.own_block(rank, Space::out)};
+    pieces.push_back({.step = copy,
+                      .into = into_of(chunks, rank, copy, 0, 0),
+                      .from = from_of(chunks, rank, copy, 0, 0),
+                      .is_ours = false});
+  }
   std::size_t next = 0;
   for (std::size_t round = 0; round < schedule.rounds(); ++round) {
     std::vector<Piece> of_round;
     const std::span<const Step> steps = schedule.round(round);
+    const auto add = [&](const Step& part, std::size_t order) {
+      of_round.push_back({.step = part,
+                          .into = into_of(chunks, rank, part, 0, round),
+                          .from = from_of(chunks, rank, part, 0, round),
+                          .round = round,
+                          .order = order});
+    };
     for (std::size_t order = 0; order < steps.size(); ++order) {
-      if (!steps[order].has_peer()) of_round.push_back({steps[order], round, order});
-      else
-        for (const Step& part : parts[next++]) of_round.push_back({part, round, order});
+      if (steps[order].has_peer()) {
+        for (const Step& part : parts[next++]) add(part, order);
+        continue;
+      }
+      std::uint32_t at = 0;
+      for (const std::uint32_t end : run_ends(chunks, rank, steps[order], round)) {
+        add(cut(steps[order], at, end - at), order);
+        at = end;
+      }
     }
     std::ranges::stable_sort(of_round, {}, [](const Piece& piece) {
       return piece.step.kind() == StepKind::send     ? 0
@@ -152,7 +218,7 @@ void find_waits(std::vector<Piece>& pieces, std::size_t blocks) {
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     std::vector<std::optional<std::size_t>> last(blocks);
     for (std::size_t k = 0; k < i; ++k)
-      if (pieces[k].block != pieces[i].block && conflict(pieces[k].step, pieces[i].step))
+      if (pieces[k].block != pieces[i].block && conflict(pieces[k], pieces[i]))
         last[pieces[k].block] = k;
     for (const auto& wait : last)
       if (wait) pieces[i].waits.push_back(*wait);
@@ -170,24 +236,28 @@ void number_steps(std::vector<Piece>& pieces, const std::vector<Block>& blocks) 
   }
 }
 
-char letter(Space space) noexcept {
-  return space == Space::in ? 'i' : space == Space::out ? 'o' : 's';
+std::string_view word_of(Space space) noexcept {
+  return space == Space::in ? "in" : space == Space::out ? "out" : "scratch";
 }
 
 std::string line_of(const Piece& piece, const std::vector<Piece>& pieces, bool is_awaited) {
   constexpr std::string_view kTypes[] = {"s", "r", "rrc", "re", "cpy", "nop"};
   const Slots into = piece.step.slots();
-  const Slots from = has_source(piece.step) ? piece.step.from() : into;
   const bool waits = !piece.waits.empty();
   const Piece* const awaited = waits ? &pieces[piece.waits.back()] : nullptr;
   std::string line = fmt::format(
       R"(      <step s="{}" type="{}" srcbuf="{}" srcoff="{}" dstbuf="{}" dstoff="{}" cnt="{}" )"
-      R"(depid="{}" deps="{}" hasdep="{}" round="{}" order="{}")",
-      piece.number, kTypes[static_cast<std::size_t>(piece.step.kind())], letter(from.space),
-      from.first, letter(into.space), into.first, into.count,
+      R"(depid="{}" deps="{}" hasdep="{}")",
+      piece.number, kTypes[static_cast<std::size_t>(piece.step.kind())], piece.from.buffer,
+      piece.from.number, piece.into.buffer, piece.into.number, into.count,
       waits ? static_cast<std::int64_t>(awaited->block) : -1,
-      waits ? static_cast<std::int64_t>(awaited->number) : -1, is_awaited ? 1 : 0, piece.round,
-      piece.order);
+      waits ? static_cast<std::int64_t>(awaited->number) : -1, is_awaited ? 1 : 0);
+  if (!piece.is_ours) return line + "/>\n";
+  line += fmt::format(R"( round="{}" order="{}" space="{}" first="{}")", piece.round, piece.order,
+                      word_of(into.space), into.first);
+  if (has_source(piece.step))
+    line += fmt::format(R"( from_space="{}" from_first="{}")", word_of(piece.step.from().space),
+                        piece.step.from().first);
   const bool reduces =
       piece.step.kind() == StepKind::recv_reduce || piece.step.kind() == StepKind::reduce;
   if (reduces && piece.step.side() == Side::right) line += R"( side="right")";
@@ -237,21 +307,24 @@ std::string to_msccl(const Printed& printed) {
   const Schedule none{1};
   const Schedule& any = printed.schedules.empty() ? none : printed.schedules.front();
   const std::uint64_t units = any.units();
+  const MscclChunks chunks{printed};
   std::string text = fmt::format(
       R"(<algo name="{}" proto="Simple" nchannels="1" nchunksperloop="{}" ngpus="{}" coll="{}" )"
-      R"(inplace="1" outofplace="0" minBytes="0" maxBytes="0" root="{}" units="{}" planes="{}">)"
+      R"(inplace="{}" outofplace="{}" minBytes="0" maxBytes="0" root="{}" units="{}" planes="{}">)"
       "\n",
-      escaped(printed.algorithm), units, printed.schedules.size(),
-      written::msccl_name(printed.collective), printed.root, units, any.planes());
-  const Cuts cuts = cuts_of(printed.schedules);
+      escaped(printed.algorithm), std::max(chunks.inputs(), chunks.outputs()),
+      printed.schedules.size(), written::msccl_name(printed.collective), chunks.in_place() ? 1 : 0,
+      chunks.in_place() ? 0 : 1, printed.root, units, any.planes());
+  const Cuts cuts = cuts_of(printed.schedules, chunks);
   for (std::size_t rank = 0; rank < printed.schedules.size(); ++rank) {
-    std::vector<Piece> pieces = pieces_of(printed.schedules[rank], static_cast<Rank>(rank), cuts);
+    const auto self = static_cast<Rank>(rank);
+    std::vector<Piece> pieces = pieces_of(printed.schedules[rank], self, cuts, chunks);
     const std::vector<Block> blocks = blocks_of(pieces);
     find_waits(pieces, blocks.size());
     number_steps(pieces, blocks);
     text += fmt::format(R"(  <gpu id="{}" i_chunks="{}" o_chunks="{}" s_chunks="{}"{}>)"
                         "\n",
-                        rank, units, units, units * any.planes(),
+                        rank, chunks.inputs(), chunks.outputs(), chunks.scratch(self),
                         printed.schedules[rank].paced() ? R"( paced="1")" : "");
     text += text_of(blocks, pieces) + "  </gpu>\n";
   }

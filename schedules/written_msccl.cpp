@@ -41,10 +41,18 @@ Step read_step(const XmlStep& xml, const XmlBlock& block, const WrittenShape& sh
                    .from_first = xml.srcoff,
                    .side = xml.side};
   if (xml.type == "s") {
-    step.kind = "send";
-    step.peer = block.send;
     step.space = step.from_space;
     step.first = xml.srcoff;
+  }
+  if (!xml.space.empty()) {  // our own slots
+    step.space = xml.space;
+    step.first = xml.first;
+    step.from_space = xml.from_space;
+    step.from_first = xml.from_first;
+  }
+  if (xml.type == "s") {
+    step.kind = "send";
+    step.peer = block.send;
   } else if (xml.type == "r" || xml.type == "rrc") {
     step.kind = xml.type == "r" ? "recv" : "recv_reduce";
     step.peer = block.recv;
@@ -69,14 +77,23 @@ void add_piece(Places& places, const XmlStep& xml, const Step& piece) {
   const Slots before = found->second.slots();
   const Slots more = piece.slots();
   const Slots both{before.space, before.first, before.count + more.count};
+  const bool has_source = piece.kind() == Step::Kind::copy || piece.kind() == Step::Kind::reduce;
+  Slots from = has_source ? found->second.from() : Slots{};
+  const bool goes_on =
+      !has_source || (found->second.kind() == piece.kind() && piece.from().space == from.space &&
+                      piece.from().first == from.first + before.count);
+  from.count = both.count;
   Step joined = Finish{both};
   if (piece.kind() == Step::Kind::send) joined = Send{piece.peer(), both};
   else if (piece.kind() == Step::Kind::recv) joined = Recv{piece.peer(), both};
   else if (piece.kind() == Step::Kind::recv_reduce)
     joined = RecvReduce{piece.peer(), both, piece.side()};
-  const bool fits = piece.has_peer() && found->second.kind() == piece.kind() &&
-                    found->second.peer() == piece.peer() && found->second.side() == piece.side() &&
-                    more.space == before.space && more.first == before.first + before.count;
+  else if (piece.kind() == Step::Kind::copy) joined = Copy{from, both};
+  else if (piece.kind() == Step::Kind::reduce) joined = Reduce{from, both, piece.side()};
+  const bool fits = goes_on && found->second.kind() == piece.kind() &&
+                    (!piece.has_peer() || found->second.peer() == piece.peer()) &&
+                    found->second.side() == piece.side() && more.space == before.space &&
+                    more.first == before.first + before.count;
   if (!fits)
     refuse_written(
         fmt::format("two steps of round {} have the same order {}", xml.round, xml.order));
@@ -88,7 +105,8 @@ Schedule read_rank(const XmlRank& rank, const WrittenShape& shape) {
   for (const XmlBlock& block : rank.blocks)
     for (std::size_t i = 0; i < block.steps.size(); ++i) try {
         const XmlStep& step = block.steps[i];
-        if (step.type != "nop" || step.finish == 1)
+        const bool is_own_copy = step.type == "cpy" && step.round < 0;  // for others
+        if ((step.type != "nop" || step.finish == 1) && !is_own_copy)
           add_piece(places, step, read_step(step, block, shape));
       } catch (const Error& error) {
         const WrittenPlace place{block.id, static_cast<std::int64_t>(i)};

@@ -68,6 +68,10 @@ constexpr Attribute<XmlStep> kOfStep[] = {{"type", nullptr, &XmlStep::type},
                                           {"deps", &XmlStep::deps},
                                           {"round", &XmlStep::round},
                                           {"order", &XmlStep::order},
+                                          {"space", nullptr, &XmlStep::space},
+                                          {"first", &XmlStep::first},
+                                          {"from_space", nullptr, &XmlStep::from_space},
+                                          {"from_first", &XmlStep::from_first},
                                           {"side", nullptr, &XmlStep::side},
                                           {"finish", &XmlStep::finish}};
 

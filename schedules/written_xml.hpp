@@ -11,18 +11,22 @@ namespace tutti::inline v0::written {
 
 /// A `step` of a threadblock.
 struct XmlStep {
-  std::string type{};         ///< "s", "r", "rrc", "rcs", "rrs", "rrcs", "re", "cpy", "nop".
-  std::string srcbuf{};       ///< "i", "o" or "s".
-  std::string dstbuf{};       ///< Likewise.
-  std::int64_t srcoff = 0;    ///< In chunks.
-  std::int64_t dstoff = 0;    ///< Likewise.
-  std::int64_t cnt = 1;       ///< Chunks.
-  std::int64_t depid = -1;    ///< Threadblock that it waits for,
-  std::int64_t deps = -1;     ///< and after which of its steps.
-  std::int64_t round = -1;    ///< Of ours: in which round it is,
-  std::int64_t order = -1;    ///< and at which place; pieces of one step share it.
-  std::string side = "left";  ///< Of ours: where the incoming operand stands.
-  std::int64_t finish = 0;    ///< Of ours: 1 where a nop stands for a Finish.
+  std::string type{};            ///< "s", "r", "rrc", "rcs", "rrs", "rrcs", "re", "cpy", "nop".
+  std::string srcbuf{};          ///< "i", "o" or "s".
+  std::string dstbuf{};          ///< Likewise.
+  std::int64_t srcoff = 0;       ///< In chunks.
+  std::int64_t dstoff = 0;       ///< Likewise.
+  std::int64_t cnt = 1;          ///< Chunks.
+  std::int64_t depid = -1;       ///< Threadblock that it waits for,
+  std::int64_t deps = -1;        ///< and after which of its steps.
+  std::int64_t round = -1;       ///< Of ours: in which round it is,
+  std::int64_t order = -1;       ///< and at which place; pieces of one step share it.
+  std::string space{};           ///< Of ours: of its slots, "in", "out" or "scratch",
+  std::int64_t first = -1;       ///< and the first of them;
+  std::string from_space{};      ///< the same of the other operand,
+  std::int64_t from_first = -1;  ///< or of what is copied.
+  std::string side = "left";     ///< Of ours: where the incoming operand stands.
+  std::int64_t finish = 0;       ///< Of ours: 1 where a nop stands for a Finish.
 };
 
 /// A `tb`: steps one after the other.

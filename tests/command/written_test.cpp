@@ -11,10 +11,10 @@
 #include <tutti/spi/catalog.hpp>
 #include <tutti/spi/schedule_file.hpp>
 
-#include "schedules/print.hpp"
-#include "perf/load.hpp"
 #include "command/msccl.hpp"
+#include "perf/load.hpp"
 #include "perf/sweep_failure.hpp"
+#include "schedules/print.hpp"
 #include "schedules/written.hpp"
 
 namespace tutti::perf {
@@ -237,22 +237,6 @@ TEST(Written, ByOthersForMscclIsReadAndProved) {
   EXPECT_EQ(proved_traits(pair).rank_identical, When::always);
 }
 
-// Without the attributes of our own, what waits for what must tell as much.
-TEST(Written, AsXmlIsCompleteForOthers) {
-  int rows = 0;
-  for_each_row([&](const Choice& choice, int size, Rank) {
-    if (choice.algorithm->collective != Collective::all_reduce || size > 8) return;
-    const std::vector<Schedule> schedules = schedules_of(choice, size, 0);
-    std::string text = to_msccl({.algorithm = choice.text(), .schedules = schedules});
-    const std::size_t ours = text.find(" units=");
-    text.erase(ours, text.find('>') - ours);
-    EXPECT_NO_THROW((void)proved_traits(read_msccl_schedules(text)))
-        << choice.text() << " on " << size << " ranks";
-    ++rows;
-  });
-  EXPECT_GT(rows, 40);
-}
-
 TEST(Written, ForMscclThatCannotBeIsRefused) {
   const std::string good = ring_of(3);
   EXPECT_EQ(refusal(good, read_msccl_schedules), "");
@@ -271,7 +255,8 @@ TEST(Written, ForMscclThatCannotBeIsRefused) {
       {"ngpus=\"3\"", "ngpus=\"4\"", "ngpus is 4"},
       {"gpu id=\"1\"", "gpu id=\"5\"", "1 is missing"},
       {"nchunksperloop=\"3\"", "nchunksperloop=\"0\"", "nchunksperloop is 0"},
-      {"nchunksperloop=\"3\"", "nchunksperloop=\"2\"", "step 0: a step uses a chunk beyond the end"},
+      {"nchunksperloop=\"3\"", "nchunksperloop=\"2\"",
+       "step 0: a step uses a chunk beyond the end"},
       {"nchunksperloop=\"3\"", "nchunksperloop=\"99999999\"", "units 99999999"},
       {"cnt=\"1\"", "cnt=\"2\"", "other numbers of chunks"},
       {"cnt=\"1\"", "cnt=\"x\"", "gpu 0, tb 0, step 0: cnt=\"x\" is no number"},
