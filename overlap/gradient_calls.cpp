@@ -111,6 +111,9 @@ void* GradientSync::view(std::size_t parameter) const noexcept {
   return state_->place_of(parameter);
 }
 
+void GradientSync::accumulated(std::size_t parameter) noexcept {
+  state_->accumulated(parameter);
+}
 void GradientSync::ready(std::size_t parameter) noexcept {
   state_->ready(parameter);
 }

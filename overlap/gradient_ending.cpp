@@ -17,7 +17,7 @@ struct GradientSync::State::Ending {
   std::size_t ranks;
   std::vector<double> sums;
 
-  Ending(std::size_t n, std::size_t parameters) : ranks{n}, sums(kWords + n + parameters) {}
+  explicit Ending(std::size_t n) : ranks{n}, sums(kWords + n) {}
   double& step() { return sums[0]; }
   double& step_squared() { return sums[1]; }
   double& problems() { return sums[2]; }
@@ -29,12 +29,11 @@ struct GradientSync::State::Ending {
   double& cut_short() { return sums[8]; }
   /// By rank: seconds from where ranks last agreed to wait.
   std::span<double> arrivals() { return std::span{sums}.subspan(kWords, ranks); }
-  double& used(std::size_t parameter) { return sums[kWords + ranks + parameter]; }
 };
 
 void GradientSync::State::end_step() {
   Communicator& world = groups_[0];
-  Ending ending{static_cast<std::size_t>(world.size()), is_detecting() ? parameters_.size() : 0};
+  Ending ending{static_cast<std::size_t>(world.size())};
   report_ = next_report_;
   awaited_.reset();
   prepare_reports();
@@ -42,6 +41,10 @@ void GradientSync::State::end_step() {
   agree_on_cut();
   read_findings();
   if (is_clipping()) clip();
+  if (is_detecting()) {
+    agree_on_used();
+    keep_unused();
+  }
   check_callbacks();
   if (is_every(options_.verify_every) && !is_cut_short_) {
     verify_gradients();
@@ -64,8 +67,6 @@ void GradientSync::State::end_step() {
   ending.callbacks() = options_.on_bucket || options_.on_shard ? 1 : 0;
   ending.arrivals()[static_cast<std::size_t>(world.rank())] =
       std::chrono::duration<double>(wait_began_ - synchronized_).count();
-  for (std::size_t i = 0; is_detecting() && i < parameters_.size(); ++i)
-    ending.used(i) = is_used_[i];
   world.all_reduce(ending.sums, sum, call_options());
   synchronized_ = Clock::now();
   const double size = world.size();
@@ -139,10 +140,9 @@ void GradientSync::State::report_step(Ending& ending) {
   if (options_.hash)  // the mean is over those that are active
     report_.hash = static_cast<std::uint32_t>(
         detail::mixed_bits(static_cast<std::uint64_t>(ending.hash() + ending.active())));
-  if (is_detecting()) keep_unused(ending);
   if (options_.average && report_.active > 0 && report_.active < groups_[0].size()) {
     const double factor = static_cast<double>(groups_[0].size()) / report_.active;
-    if (!step_error_) rescale(factor, ending);
+    if (!step_error_) rescale(factor);
     report_.norm *= factor;
   }
   const std::span<double> arrivals = ending.arrivals();
@@ -181,21 +181,47 @@ Duration GradientSync::State::communicating_within(Clock::time_point begin,
   return all;
 }
 
-/// Gradients that no rank has stay as they are.
-void GradientSync::State::keep_unused(Ending& ending) {
-  for (const std::size_t bucket : sequence_) {
-    for (const std::size_t i : plan_.buckets[bucket].parameters)
-      if (ending.used(i) > 0) store(i);
-    call_back(bucket);
+/// Each group for itself. Before callbacks see gradients.
+void GradientSync::State::agree_on_used() {
+  is_used_somewhere_.assign(parameters_.size(), 0);
+  std::vector<std::uint8_t> used;
+  for (std::uint32_t group = 0; group < groups_.size(); ++group) {
+    used.clear();
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      if (parameters_[i].group == group) used.push_back(is_used_[i]);
+    if (used.empty()) continue;
+    groups_[group].all_reduce(used, max, call_options());
+    auto next = used.begin();
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      if (parameters_[i].group == group) is_used_somewhere_[i] = *next++;
   }
 }
 
+/// Gradients that no rank uses stay as they are.
+void GradientSync::State::keep_unused() {
+  if (is_cut_short_) return;
+  std::vector<std::size_t> used;
+  for (const std::size_t bucket : sequence_) {
+    used.clear();
+    for (const std::size_t i : plan_.buckets[bucket].parameters) {
+      if (is_used_somewhere_[i] != 0) {
+        store(i);
+        used.push_back(i);
+      } else if (kept_[i]) {
+        copy(place_of(i), kept_[i].get(), detail::bytes_of(parameters_[i]).size());
+      }
+    }
+    if (!is_clipping() || verdict_.is_good) call_back(bucket, used);
+  }
+  for (auto& kept : kept_) kept.reset();
+}
+
 /// Where not all ranks take part the mean is over those that do.
-void GradientSync::State::rescale(double factor, Ending& ending) {
+void GradientSync::State::rescale(double factor) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
     if (parameter.tied) continue;
-    if (is_detecting() && ending.used(i) == 0) continue;  // it stays as it is
+    if (is_detecting() && is_used_somewhere_[i] == 0) continue;  // it stays as it is
     auto* const data = options_.storage == GradientStorage::views
                            ? place_of(i)
                            : static_cast<std::byte*>(parameter.data);

@@ -77,12 +77,6 @@ void check_steps(const GradientOptions& options, std::size_t parameters) {
         "an observed order moves gradients to other buckets, so it needs storage in copies; "
         "choose GradientOrder::automatic or reversed");
   const bool detects = options.unused == UnusedGradients::detect;
-  if (detects && options.storage != GradientStorage::copies)
-    refuse("only with storage in copies can single gradients stay as they are; choose zeros");
-  if (detects && (options.on_bucket || !options.compression.empty() || !options.groups.empty()))
-    refuse(
-        "which gradients are not used is known at the end of a step, and of all ranks: detect goes "
-        "with none of on_bucket, compression and groups; choose zeros");
   if (options.storage == GradientStorage::flat && !options.known_order.empty())
     refuse("flat storage lies in the order of parameters; leave known_order empty");
   if (!options.compression.empty()) static_cast<void>(parse_compression(options.compression));

@@ -106,6 +106,7 @@ class GradientSync::State {
   static void end(std::shared_ptr<State> state) noexcept;
   [[nodiscard]] bool is_own_thread() const noexcept { return own_of_thread == this; }
   [[nodiscard]] std::vector<Parameter> checked_arrays(std::span<const Parameter> arrays);
+  void accumulated(std::size_t parameter) noexcept;
   void ready(std::size_t parameter) noexcept;
   const StepReport& wait(bool is_active);
   void synchronize(Duration timeout);
@@ -180,12 +181,13 @@ class GradientSync::State {
   void begin(std::size_t bucket);
   void end(std::size_t bucket);
   void copy_in(std::size_t bucket);
+  void keep(std::size_t parameter);
   void copy(std::byte* to, const std::byte* from, std::size_t bytes);
   void clear(std::byte* to, std::size_t bytes);
   void store(std::size_t parameter);
   template <class Function>
   bool guarded(const char* name, Function function) noexcept;
-  void call_back(std::size_t bucket) noexcept;
+  void call_back(std::size_t bucket, std::span<const std::size_t> parameters) noexcept;
 
   // By the own thread, when all gradients are reduced: gradient_verdict.cpp.
   void agree_on_use();
@@ -207,9 +209,10 @@ class GradientSync::State {
   void read_findings();
   void report_step(Ending& ending);
   [[nodiscard]] Duration communicating_within(Clock::time_point begin, Clock::time_point end) const;
-  void keep_unused(Ending& ending);
+  void agree_on_used();
+  void keep_unused();
   void verify_gradients();
-  void rescale(double factor, Ending& ending);
+  void rescale(double factor);
   [[nodiscard]] std::optional<Difference> difference_in(Communicator& ranks,
                                                         std::span<const std::byte> bytes);
 
@@ -263,7 +266,10 @@ class GradientSync::State {
   // By parameter: 0 where it is not ready; numbers grow in the order of ready, where it is
   // observed.
   std::vector<std::atomic<std::uint32_t>> arrivals_;
-  std::vector<std::uint8_t> is_used_;         // by parameter: whether ready was called
+  std::vector<std::atomic<std::uint8_t>> is_accumulated_;  // by parameter: since the last step
+  std::vector<std::uint8_t> is_used_;  // by parameter in a bucket: whether this rank has written it
+  std::vector<std::uint8_t> is_used_somewhere_{};  // likewise, by a rank of its group
+  std::vector<std::shared_ptr<std::byte>> kept_;   // by parameter: what an unused one was
   std::vector<std::uint8_t> is_missing_;      // by parameter: whether it was not, as wait found it
   std::vector<std::uint32_t> missing_names_;  // by parameter in a bucket: how many of its names
   std::atomic<std::uint32_t> arrived_{0};

@@ -5,6 +5,7 @@
 #include <tutti/attempt.hpp>
 
 #include "agreement.hpp"
+#include "bytes.hpp"
 #include "gradient_state.hpp"
 
 namespace tutti::inline v0 {
@@ -196,11 +197,22 @@ void GradientSync::State::clear(std::byte* to, std::size_t bytes) {
   else std::memset(to, 0, bytes);
 }
 
+/// Where a gradient lies in its bucket it is kept until ranks know whether one of them uses it.
+void GradientSync::State::keep(std::size_t index) {
+  if (options_.storage == GradientStorage::copies || parameters_[index].count == 0) return;
+  const std::size_t bytes = detail::bytes_of(parameters_[index]).size();
+  kept_[index] = streams_ ? streams_->allocate_scratch(bytes)
+                          : std::shared_ptr<std::byte>{new std::byte[bytes],
+                                                       std::default_delete<std::byte[]>{}};
+  copy(kept_[index].get(), place_of(index), bytes);
+}
+
 void GradientSync::State::copy_in(std::size_t index) {
   const detail::Bucket& bucket = plan_.buckets[index];
   const std::size_t bytes = size_of(bucket.type);
   for (const std::size_t i : bucket.parameters) {
     std::byte* const place = place_of(i);
+    if (is_used_[i] == 0 && is_detecting()) keep(i);
     if (is_used_[i] == 0) clear(place, parameters_[i].count * bytes);
     else if (options_.storage == GradientStorage::copies && !bucket.is_in_place)
       copy(place, static_cast<const std::byte*>(parameters_[i].data), parameters_[i].count * bytes);
@@ -233,7 +245,7 @@ void GradientSync::State::end(std::size_t index) {
   last_finished_ = now;
   if (is_detecting() || is_clipping()) return;
   for (const std::size_t i : plan_.buckets[index].parameters) store(i);
-  call_back(index);
+  call_back(index, plan_.buckets[index].parameters);
 }
 
 /// Puts what was made of a gradient where the program wants it.
@@ -274,14 +286,14 @@ void GradientSync::State::call_on_shard(std::size_t index, const detail::Block& 
   }
 }
 
-void GradientSync::State::call_back(std::size_t index) noexcept {
+/// @param parameters of the bucket that are told of.
+void GradientSync::State::call_back(std::size_t index,
+                                    std::span<const std::size_t> parameters) noexcept {
   if (!options_.on_bucket) return;
   const bool is_last = index == sequence_.back() && sequence_.size() == plan_.buckets.size();
   guarded("on_bucket", [&] {
-    options_.on_bucket({.index = index,
-                        .parameters = plan_.buckets[index].parameters,
-                        .is_last = is_last,
-                        .stream = stream()});
+    options_.on_bucket(
+        {.index = index, .parameters = parameters, .is_last = is_last, .stream = stream()});
   });
 }
 

@@ -42,8 +42,9 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
                            const GradientOptions& options)
     : parameters_{parameters.begin(), parameters.end()}, options_{options},
       operator_{options.average ? average : sum}, missing_(0), arrivals_(parameters.size()),
-      is_used_(parameters.size(), 1), is_missing_(parameters.size()),
-      missing_names_(parameters.size()), ready_times_(parameters.size()) {
+      is_accumulated_(parameters.size()), is_used_(parameters.size(), 1), kept_(parameters.size()),
+      is_missing_(parameters.size()), missing_names_(parameters.size()),
+      ready_times_(parameters.size()) {
   groups_.push_back(copy_of(world, kKey));
 }
 
@@ -219,6 +220,7 @@ void GradientSync::State::reset() noexcept {
     missing_[i].store(missing, std::memory_order_relaxed);
   }
   for (auto& arrival : arrivals_) arrival.store(0, std::memory_order_relaxed);
+  for (auto& written : is_accumulated_) written.store(0, std::memory_order_relaxed);
   std::ranges::fill(is_used_, std::uint8_t{1});
   arrived_.store(0, std::memory_order_relaxed);
   next_report_ = {.step = report_.step + 1};
@@ -246,6 +248,12 @@ void GradientSync::State::note_unmarked(const Error& cause) noexcept {
   note([&] {
     return std::string{"the stream cannot be followed, which ends GradientSync: "} + cause.what();
   });
+}
+
+void GradientSync::State::accumulated(std::size_t parameter) noexcept {
+  if (parameter >= parameters_.size())
+    return note([&] { return "there is no parameter " + std::to_string(parameter); });
+  is_accumulated_[parameter].store(1, std::memory_order_relaxed);
 }
 
 void GradientSync::State::ready(std::size_t parameter) noexcept {
@@ -278,7 +286,7 @@ void GradientSync::State::count_down(std::size_t bucket) noexcept {
 /// Else the sum would have a gradient of a rank that does not count for the mean.
 void GradientSync::State::check_join() noexcept {
   for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (arrivals_[i].load() != 0)
+    if (arrivals_[i].load() != 0 || is_accumulated_[i].load() != 0)
       return note([&] {
         return "parameter " + std::to_string(i) + " '" + parameters_[i].name +
                "' was ready when join was called, which takes part with zeros; call wait for the "
@@ -292,7 +300,7 @@ void GradientSync::State::finish_missing(bool is_active) noexcept {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     std::uint32_t none = 0;  // in an observed order the others follow, from last to first
     is_missing_[i] = arrivals_[i].compare_exchange_strong(none, ~static_cast<std::uint32_t>(i));
-    if (is_missing_[i] == 0) continue;
+    if (is_missing_[i] == 0 || is_accumulated_[i].load(std::memory_order_relaxed) != 0) continue;
     const std::size_t owner = plan_.owners[i];
     if (++missing_names_[owner] == plan_.names[owner]) is_used_[owner] = 0;
     if (is_active && options_.unused == UnusedGradients::error)

@@ -46,7 +46,7 @@ void GradientSync::State::clip() {
       detail::scale(bucket.type, memory_of(index).data(), bucket.count, verdict_.factor);
     if (is_detecting()) continue;  // it is not known yet which of them are used
     for (const std::size_t i : bucket.parameters) store(i);
-    if (verdict_.is_good) call_back(index);
+    if (verdict_.is_good) call_back(index, bucket.parameters);
   }
 }
 

@@ -75,12 +75,14 @@ enum class GradientStorage : std::uint8_t {
            ///< them; buckets are parts of it. Not with GradientOrder::observed.
 };
 
-/// What becomes of gradients that are not ready when wait is called.
+/// What becomes of gradients that are not used in a step: since the last step neither ready nor
+/// accumulated was called for them.
 enum class UnusedGradients : std::uint8_t {
   error,  ///< The step ends in an Error that names one, on all ranks.
   zeros,  ///< They count as zeros.
-  /// They count as zeros, and stay as they are where no rank has them. With copies only, and
-  /// neither with on_bucket, nor compression, nor groups.
+  /// They count as zeros, and stay as they are where no rank of their group uses them;
+  /// ReducedBucket::parameters has only the others. on_bucket is called when all buckets are
+  /// reduced then. Not with on_shard.
   detect
 };
 
@@ -255,9 +257,10 @@ struct BucketReport {
 /// There are three points of a program where ranks meet: broadcast_state before the first step,
 /// average_buffers before the steps that need it, and the steps themselves: ready for each
 /// parameter when its gradient is done, wait when all are. For steps that only accumulate gradients
-/// a program calls neither. What a rank calls differently, or what is wrong with the gradients of
-/// one, makes the step void: wait throws the same Error{invalid_argument} on all ranks, and the
-/// next step may follow. Other Errors leave it failed, as of a Communicator.
+/// a program calls neither, and accumulated for those that the last one may not use. What a rank
+/// calls differently, or what is wrong with the gradients of one, makes the step void: wait throws
+/// the same Error{invalid_argument} on all ranks, and the next step may follow. Other Errors leave
+/// it failed, as of a Communicator.
 ///
 /// ready may be called from any threads; the others from one at a time, and but for wait not
 /// between the first ready of a step and its wait. A call of a second thread, one between ready
@@ -298,6 +301,12 @@ class TUTTI_API GradientSync {
   /// @param parameter an index. @return where its gradient lies, with GradientStorage::views.
   [[nodiscard]] void* view(std::size_t parameter) const noexcept;
 
+  /// A gradient was written by a step that only accumulates, so that more may be added to it before
+  /// it is ready: it is used in this step, and if ready is not called for it, since what follows
+  /// does not use it, it is ready when wait is called. Without this call such a gradient is an
+  /// unused one, and what was accumulated is lost with UnusedGradients::zeros. From any thread;
+  /// wait-free. An index that is none is told by wait. @param parameter an index.
+  void accumulated(std::size_t parameter) noexcept;
   /// A gradient is done, and is GradientSync's until wait returns. With GradientOptions::stream:
   /// what makes it is enqueued there, and what is enqueued after wait comes after its reduction.
   /// Wait-free: some 20 ns, and a system call where it completes a bucket and the thread sleeps, or
