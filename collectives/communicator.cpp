@@ -54,6 +54,16 @@ Error fail_as_caught(Communicator& communicator) noexcept {
       .error();
 }
 
+void detail::raise_as_one(Communicator& communicator) {
+  try {
+    throw;
+  } catch (const Error&) {
+    throw;
+  } catch (...) {
+    throw fail_as_caught(communicator);
+  }
+}
+
 void call_within(Communicator& communicator, const std::function<void()>& function) {
   const detail::Use use{communicator.engine_};
   function();

@@ -2,35 +2,34 @@
 /// What the calls that do not throw are made of.
 #pragma once
 
-#include <exception>
-#include <new>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include <tutti/error.hpp>
+#include <tutti/raise.hpp>
 
 namespace tutti::inline v0::detail {
 
-/// Makes a call. @param call what to do. @return what it returned, or the Error it threw. Another
+/// Calls a function. @param function what. @return the Error it threw, or nothing. Another
 /// exception becomes an Error{transport}, and what is no std::exception an Error{aborted}.
+[[nodiscard]] TUTTI_API std::optional<Error> error_of(Callee function) noexcept;
+
+/// Makes a call. @param call what to do. @return what it returned, or the Error as of error_of.
 template <class Function>
 Result<std::invoke_result_t<Function>> attempt(Function call) noexcept {
-  try {
+  using Outcome = Result<std::invoke_result_t<Function>>;
+  std::optional<Outcome> outcome;
+  auto keep = [&] {
     if constexpr (std::is_void_v<std::invoke_result_t<Function>>) {
       call();
-      return {};
+      outcome.emplace();
     } else {
-      return call();
+      outcome.emplace(call());
     }
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return Error{ErrorCode::transport, "no memory is left"};
-  } catch (const std::exception& error) {
-    return Error{ErrorCode::transport, error.what()};
-  } catch (...) {
-    return Error{ErrorCode::aborted, "an exception of unknown type ended the call"};
-  }
+  };
+  if (std::optional<Error> error = error_of(callee_of(keep))) return *std::move(error);
+  return *std::move(outcome);
 }
 
 /// A call returns its Error instead of throwing it.

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <concepts>
-#include <exception>
 #include <memory>
 #include <string_view>
 #include <utility>
 
+#include <tutti/attempt.hpp>
 #include <tutti/error.hpp>
 #include <tutti/export.hpp>
 
@@ -80,14 +80,7 @@ void batch(Calls&& calls) {
 /// `calls` throws becomes an Error{transport}.
 template <std::invocable Calls>
 [[nodiscard]] Result<void> try_batch(Calls&& calls) noexcept {
-  try {
-    batch(std::forward<Calls>(calls));
-    return {};
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::exception& error) {
-    return Error{ErrorCode::transport, error.what()};
-  }
+  return detail::attempt([&calls] { batch(std::forward<Calls>(calls)); });
 }
 
 }  // namespace tutti::inline v0

@@ -4,13 +4,14 @@
 
 #include <cstddef>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
 
 #include <tutti/byte_count.hpp>
+#include <tutti/export.hpp>
+#include <tutti/raise.hpp>
 
 namespace tutti::inline v0 {
 
@@ -41,7 +42,7 @@ class Buffer {
   /// can be no so many.
   [[nodiscard]] static std::size_t bytes_of(std::size_t count) {
     const std::optional<std::size_t> bytes = detail::byte_count(count, sizeof(T));
-    if (!bytes) throw std::bad_array_new_length{};
+    if (!bytes) detail::raise_bad_length();
     return *bytes;
   }
   /// @return the first element, or null.

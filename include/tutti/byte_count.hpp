@@ -6,6 +6,8 @@
 #include <limits>
 #include <optional>
 
+#include <tutti/export.hpp>
+
 namespace tutti::inline v0::detail {
 
 /// @param element_bytes of one element, 1 or more. @return how many elements an array has at most:

@@ -7,6 +7,7 @@
 #include <span>
 #include <type_traits>
 
+#include <tutti/element_operator.hpp>
 #include <tutti/elements.hpp>
 #include <tutti/operators.hpp>
 #include <tutti/options.hpp>
@@ -73,6 +74,9 @@ namespace call {
 /// An input whose element type is that of the output. @tparam Out what the output is.
 template <MutableElements Out>
 using In = Input<ElementOf<Out>>;
+/// An operator of elements of the output's type. @tparam Out what the output is.
+template <Elements Out>
+using Op = ElementOperator<ElementOf<Out>>;
 
 /// @param collective operation. @param in input. @param out output. @param root of rooted
 /// collectives. @param op of reductions. @return the call.

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <tutti/export.hpp>
+
 /// @cond declarations of classes that are defined elsewhere
 namespace cereal {
 class access;

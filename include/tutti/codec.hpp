@@ -17,6 +17,7 @@
 #include <tutti/error.hpp>
 #include <tutti/export.hpp>
 #include <tutti/flat.hpp>
+#include <tutti/raise.hpp>
 
 namespace tutti::inline v0 {
 
@@ -30,8 +31,8 @@ class TUTTI_API Depth {
  public:
   void enter() {
     if (++depth_ > kDeepestObject)
-      throw Error{ErrorCode::object,
-                  "objects lie in objects more than " + std::to_string(kDeepestObject) + " deep"};
+      detail::raise({ErrorCode::object, "objects lie in objects more than " +
+                                            std::to_string(kDeepestObject) + " deep"});
   }
   void leave() noexcept { --depth_; }
 
@@ -154,15 +155,16 @@ class Encoder : public detail::Depth {
     size_ += bytes;
   }
   [[noreturn]] void refuse() const {
-    throw Error{ErrorCode::object, "it takes more than " + std::to_string(most_) +
-                                       " bytes, which is all that "
-                                       "ObjectOptions::most_bytes allows"};
+    detail::raise({ErrorCode::object, "it takes more than " + std::to_string(most_) +
+                                          " bytes, which is all that "
+                                          "ObjectOptions::most_bytes allows"});
   }
   void write_through(const std::byte* data, std::size_t bytes) {
     if (bytes > most_ - size_)
-      throw Error{ErrorCode::object, "it takes more than the " + std::to_string(most_) +
-                                         " bytes that were counted before; a Codec must write the "
-                                         "same whenever it is called"};
+      detail::raise(
+          {ErrorCode::object, "it takes more than the " + std::to_string(most_) +
+                                  " bytes that were counted before; a Codec must write the "
+                                  "same whenever it is called"});
     while (bytes > 0) {
       if (room_ == 0) room_ = std::min(outlet_->encoded(size_), most_) - size_;
       const std::size_t part = std::min(bytes, room_);
@@ -288,7 +290,7 @@ class TUTTI_API Decoder : public detail::Depth {
   }
 
  private:
-  [[noreturn]] static void fail(const char* why) { throw Error{ErrorCode::object, why}; }
+  [[noreturn]] static void fail(const char* why) { detail::raise({ErrorCode::object, why}); }
   void await(std::size_t bytes) {
     need(bytes);
     there_ = arrivals_->await(total_ - left_, bytes);
@@ -317,7 +319,7 @@ struct Codec<bool> {
   /// @param from where from. @param object what.
   static void decode(Decoder& from, bool& object) {
     const auto value = from.get<std::uint8_t>();
-    if (value > 1) throw Error{ErrorCode::object, "a bool in it is neither 0 nor 1"};
+    if (value > 1) detail::raise({ErrorCode::object, "a bool in it is neither 0 nor 1"});
     object = value == 1;
   }
 };
@@ -334,7 +336,8 @@ struct Codec<E> {
     std::underlying_type_t<E> value{};
     Codec<std::underlying_type_t<E>>::decode(from, value);
     if (!EnumValues<E>::contains(value))
-      throw Error{ErrorCode::object, "an enumeration in it has a value that none of its names has"};
+      detail::raise(
+          {ErrorCode::object, "an enumeration in it has a value that none of its names has"});
     object = static_cast<E>(value);
   }
 };

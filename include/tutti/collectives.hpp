@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include <tutti/call.hpp>
+#include <tutti/misuse.hpp>
 
 namespace tutti::inline v0 {
 
@@ -13,6 +14,9 @@ namespace tutti::inline v0 {
 /// vector, an array, a Buffer; on calls with two, the same one twice works in place where that is
 /// said. Where one is a Buffer from Communicator::allocate it is so on all ranks, since the
 /// algorithm is chosen for such memory then.
+///
+/// An operator is one of tutti's, such as `max`, an Operator of the caller's own, or a function of
+/// two elements such as std::plus or a lambda; see ElementOperator.
 ///
 /// Which object a method belongs to says what becomes of the call:
 ///
@@ -31,26 +35,26 @@ class Collectives {
   /// @param inout own vector, then the result; as many elements on all ranks.
   /// @param op the operator. @param options see Options. @return see Collectives.
   template <MutableElements Out>
-  Outcome all_reduce(Out&& inout, const Operator& op = sum, const Options& options = {}) {
-    return self().run(call::all_reduce(inout, inout, op), options);
+  Outcome all_reduce(Out&& inout, call::Op<Out> op = sum, const Options& options = {}) {
+    return self().run(call::all_reduce(inout, inout, op.get()), options);
   }
   /// Every rank gets the reduction of all ranks' vectors.
   /// @param in own vector; as many elements on all ranks. @param out the result; the same span, or
   ///        one that does not overlap.
   /// @param op the operator. @param options see Options. @return see Collectives.
   template <MutableElements Out>
-  Outcome all_reduce(call::In<Out> in, Out&& out, const Operator& op = sum,
+  Outcome all_reduce(call::In<Out> in, Out&& out, call::Op<Out> op = sum,
                      const Options& options = {}) {
-    return self().run(call::all_reduce(in, out, op), options);
+    return self().run(call::all_reduce(in, out, op.get()), options);
   }
   /// The root gets the reduction of all ranks' vectors.
   /// @param in own vector; as many elements on all ranks. @param out the result at the
   ///        root, ignored elsewhere. @param root its rank. @param op the operator.
   /// @param options see Options. @return see Collectives.
   template <MutableElements Out>
-  Outcome reduce(call::In<Out> in, Out&& out, const Operator& op = sum, Rank root = 0,
+  Outcome reduce(call::In<Out> in, Out&& out, call::Op<Out> op = sum, Rank root = 0,
                  const Options& options = {}) {
-    return self().run(call::reduce(in, out, op, root), options);
+    return self().run(call::reduce(in, out, op.get(), root), options);
   }
   /// Every rank gets the root's vector.
   /// @param inout the vector; as many elements on all ranks. @param root the rank that has it.
@@ -90,9 +94,9 @@ class Collectives {
   ///        be the own block of `in`. @param op the operator. @param options see Options.
   /// @return see Collectives.
   template <MutableElements Out>
-  Outcome reduce_scatter(call::In<Out> in, Out&& out, const Operator& op = sum,
+  Outcome reduce_scatter(call::In<Out> in, Out&& out, call::Op<Out> op = sum,
                          const Options& options = {}) {
-    return self().run(call::reduce_scatter(in, out, op), options);
+    return self().run(call::reduce_scatter(in, out, op.get()), options);
   }
   /// Rank r gets block r of every rank's vector, in the order of ranks.
   /// @param in one block for every rank. @param out one block from every rank; the same as the
@@ -106,33 +110,32 @@ class Collectives {
   /// @param inout own vector, then the result; as many elements on all ranks.
   /// @param op any operator but average. @param options see Options. @return see Collectives.
   template <MutableElements Out>
-  Outcome scan(Out&& inout, const Operator& op = sum, const Options& options = {}) {
-    return self().run(call::scan(inout, inout, op), options);
+  Outcome scan(Out&& inout, call::Op<Out> op = sum, const Options& options = {}) {
+    return self().run(call::scan(inout, inout, op.get()), options);
   }
   /// Every rank gets the reduction of the vectors of all ranks up to its own.
   /// @param in own vector; as many elements on all ranks. @param out the result; the same array, or
   ///        one that does not overlap. @param op any operator but average.
   /// @param options see Options. @return see Collectives.
   template <MutableElements Out>
-  Outcome scan(call::In<Out> in, Out&& out, const Operator& op = sum, const Options& options = {}) {
-    return self().run(call::scan(in, out, op), options);
+  Outcome scan(call::In<Out> in, Out&& out, call::Op<Out> op = sum, const Options& options = {}) {
+    return self().run(call::scan(in, out, op.get()), options);
   }
   /// Every rank gets the reduction of the vectors of all ranks before it, in place. That of rank 0
   /// stays as it is.
   /// @param inout own vector, then the result; as many elements on all ranks.
   /// @param op any operator but average. @param options see Options. @return see Collectives.
   template <MutableElements Out>
-  Outcome exscan(Out&& inout, const Operator& op = sum, const Options& options = {}) {
-    return self().run(call::exscan(inout, inout, op), options);
+  Outcome exscan(Out&& inout, call::Op<Out> op = sum, const Options& options = {}) {
+    return self().run(call::exscan(inout, inout, op.get()), options);
   }
   /// Every rank but rank 0 gets the reduction of the vectors of all ranks before it.
   /// @param in own vector; as many elements on all ranks. @param out the result; the same array, or
   ///        one that does not overlap; ignored at rank 0. @param op any operator but average.
   /// @param options see Options. @return see Collectives.
   template <MutableElements Out>
-  Outcome exscan(call::In<Out> in, Out&& out, const Operator& op = sum,
-                 const Options& options = {}) {
-    return self().run(call::exscan(in, out, op), options);
+  Outcome exscan(call::In<Out> in, Out&& out, call::Op<Out> op = sum, const Options& options = {}) {
+    return self().run(call::exscan(in, out, op.get()), options);
   }
   /// Rank r gets block r of the root's vector; blocks differ in size, and only the root knows all.
   /// @param in at the root all blocks in the order of ranks, ignored elsewhere. @param counts at
@@ -171,9 +174,9 @@ class Collectives {
   ///        block of `in`. @param counts the elements of each block, equal on all ranks.
   /// @param op the operator. @param options see Options. @return see Collectives.
   template <MutableElements Out>
-  Outcome reduce_scatterv(call::In<Out> in, Out&& out, Counts counts, const Operator& op = sum,
+  Outcome reduce_scatterv(call::In<Out> in, Out&& out, Counts counts, call::Op<Out> op = sum,
                           const Options& options = {}) {
-    return self().run(call::reduce_scatter(in, out, op), call::with_counts(options, counts));
+    return self().run(call::reduce_scatter(in, out, op.get()), call::with_counts(options, counts));
   }
   /// Rank r gets block r of every rank's vector; blocks differ in size, and a rank knows its own.
   /// @param in one block for every rank. @param in_counts the elements of each. @param out one
@@ -221,6 +224,63 @@ class Collectives {
   /// No rank leaves before every rank has entered.
   /// @param options see Options. @return see Collectives.
   Outcome barrier(const Options& options = {}) { return self().run(call::barrier(), options); }
+
+  /// @cond arguments that no call can take
+  template <class... A>
+  requires detail::Misuse<A...>
+  auto all_reduce(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::MisuseOfTwo<A...>
+  auto reduce(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::Misuse<A...>
+  auto broadcast(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::MisuseOfTwo<A...>
+  auto scatter(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::MisuseOfTwo<A...>
+  auto gather(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::MisuseOfTwo<A...>
+  auto all_gather(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::MisuseOfTwo<A...>
+  auto reduce_scatter(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::MisuseOfTwo<A...>
+  auto all_to_all(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::Misuse<A...>
+  auto scan(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::Misuse<A...>
+  auto exscan(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::MisuseOfTwo<A...>
+  auto scatterv(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::MisuseOfTwo<A...>
+  auto gatherv(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::MisuseOfTwo<A...>
+  auto all_gatherv(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::Misuse<A...>
+  auto reduce_scatterv(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::MisuseOfTwo<A...>
+  auto all_to_allv(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::Misuse<A...>
+  auto send(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::Misuse<A...>
+  auto recv(A&&...) { return detail::explain_misuse<A...>(); }
+  template <class... A>
+  requires detail::Misuse<A...>
+  auto sendrecv(A&&...) { return detail::explain_misuse<A...>(); }
+  /// @endcond
 
  protected:
   Collectives() = default;

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include <tutti/export.hpp>
+#include <tutti/raise.hpp>
 #include <tutti/types.hpp>
 
 namespace tutti::inline v0 {
@@ -93,7 +94,7 @@ class [[nodiscard]] Result {
   [[nodiscard]] const Error& error() const { return std::get<1>(content_); }
   /// @return the value. Throws the Error after a failure.
   Value& value() {
-    if (const auto* failure = std::get_if<1>(&content_)) throw Error{*failure};
+    if (const auto* failure = std::get_if<1>(&content_)) detail::raise(*failure);
     return std::get<0>(content_);
   }
 
@@ -105,7 +106,7 @@ class [[nodiscard]] Result {
 /// @param condition what must hold.
 /// @param message names the invariant. Throws Error with ErrorCode::bug if it does not hold.
 inline void expects(bool condition, const char* message) {
-  if (!condition) throw Error{ErrorCode::bug, std::string{"tutti has a bug: "} + message};
+  if (!condition) detail::raise({ErrorCode::bug, std::string{"tutti has a bug: "} + message});
 }
 
 }  // namespace tutti::inline v0

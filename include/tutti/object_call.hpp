@@ -6,15 +6,18 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <tutti/attempt.hpp>
 #include <tutti/codec.hpp>
 #include <tutti/export.hpp>
+#include <tutti/raise.hpp>
 #include <tutti/type_name.hpp>
 #include <tutti/types.hpp>
 
@@ -90,12 +93,12 @@ struct ObjectCall {
       if (!problem.empty()) return;
       bytes.begin_object();
       const std::size_t before = bytes.size();
-      try {
-        Codec<T>::encode(bytes, object);
-        sizes.push_back(bytes.size() - before);
-      } catch (...) {
-        note_failure();
-      }
+      detail::guarded(
+          [&] {
+            Codec<T>::encode(bytes, object);
+            sizes.push_back(bytes.size() - before);
+          },
+          [this] { note_failure(); });
     }
   }
   /// As add, of an object that may be encoded again while it is sent. @param object that is kept.
@@ -144,15 +147,15 @@ class TUTTI_API ObjectExchange {
     if constexpr (Encodable<T>) {  // Else the typed call says what is missing.
       const detail::SoleCaller caller = sole_caller();
       check_index(index);
-      try {
-        Stream stream{*this};
-        Decoder decoder =
-            is_arriving() ? Decoder{begin_decoding(), stream} : Decoder{object(index)};
-        Codec<T>::decode(decoder, result);
-        decoder.finish();
-      } catch (...) {
-        fail_to_decode(index);
-      }
+      detail::guarded(
+          [&] {
+            Stream stream{*this};
+            Decoder decoder =
+                is_arriving() ? Decoder{begin_decoding(), stream} : Decoder{object(index)};
+            Codec<T>::decode(decoder, result);
+            decoder.finish();
+          },
+          [&] { fail_to_decode(index); });
       end();
     }
     return result;
@@ -210,17 +213,18 @@ class ObjectRequest {
   /// Waits for the end, once. @return the result. Throws as test does, Error{object} where bytes do
   /// not decode, which other ranks need not know of, and what the caller's function throws.
   T wait() {
-    if (!result_) throw Error{ErrorCode::invalid_argument, "there is no operation to wait for"};
+    if (!result_) detail::raise({ErrorCode::invalid_argument, "there is no operation to wait for"});
     const detail::SoleCaller caller = exchange_.sole_caller();
     if (decodes_early_) exchange_.wait_to_decode();
     else exchange_.wait();
     const auto result = std::exchange(result_, nullptr);
     ObjectExchange exchange = std::move(exchange_);
-    try {
-      return result(exchange);
-    } catch (...) {
-      exchange.wait();  // it is of no use here, but others wait for its end
-      throw;
+    if constexpr (std::is_void_v<T>) {
+      end_after(exchange, [&] { result(exchange); });
+    } else {
+      std::optional<T> value;
+      end_after(exchange, [&] { value.emplace(result(exchange)); });
+      return *std::move(value);
     }
   }
   /// As test. @return whether the operation is done, or the Error.
@@ -233,6 +237,15 @@ class ObjectRequest {
   }
 
  private:
+  /// Where the result cannot be made, the exchange is of no use here, but others wait for its end.
+  template <class Function>
+  static void end_after(ObjectExchange& exchange, Function function) {
+    detail::guarded(std::move(function), [&exchange] {
+      exchange.wait();
+      detail::raise_again();
+    });
+  }
+
   ObjectExchange exchange_{};
   std::function<T(const ObjectExchange&)> result_{};
   bool decodes_early_ = false;

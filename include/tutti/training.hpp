@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +16,7 @@
 #include <tutti/communicator.hpp>
 #include <tutti/export.hpp>
 #include <tutti/gradient_sync.hpp>
+#include <tutti/raise.hpp>
 #include <tutti/spi/occupancy.hpp>
 
 namespace tutti::inline v0 {
@@ -111,7 +111,7 @@ struct ConfusionMatrix {
   /// @param actual a class. @param predicted a class. @return how often the first one was taken for
   /// the second one. Throws std::out_of_range.
   [[nodiscard]] std::int64_t at(std::size_t actual, std::size_t predicted) const {
-    if (predicted >= classes) throw std::out_of_range{"ConfusionMatrix: there is no such class"};
+    if (predicted >= classes) detail::raise_out_of_range("ConfusionMatrix: there is no such class");
     return counts.at(actual * classes + predicted);
   }
   /// @return how many samples there were. Takes time in proportion to the matrix.

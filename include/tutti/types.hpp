@@ -148,7 +148,11 @@ struct Indexed {
 /// @return the enumerator.
 template <class T>
 [[nodiscard]] constexpr Datatype datatype_of() noexcept {
-  static_assert(std::is_trivially_copyable_v<T>, "tutti moves only trivially copyable elements");
+  static_assert(
+      std::is_trivially_copyable_v<T>,
+      "tutti moves only trivially copyable elements: use a struct in place of a std::pair "
+      "or std::tuple, tutti::Indexed for min_loc and max_loc, and tutti::objects for "
+      "strings and containers");
   if constexpr (std::is_same_v<T, float>) return Datatype::f32;
   else if constexpr (std::is_same_v<T, double>) return Datatype::f64;
   else if constexpr (std::is_same_v<T, Float16>) return Datatype::f16;

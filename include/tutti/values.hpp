@@ -13,6 +13,8 @@
 
 #include <tutti/collectives.hpp>
 #include <tutti/error.hpp>
+#include <tutti/misuse.hpp>
+#include <tutti/raise.hpp>
 #include <tutti/request.hpp>
 #include <tutti/spi/sole_caller.hpp>
 
@@ -66,6 +68,8 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   using Of = typename Style::template Of<T>;
   template <class R>
   using List = std::vector<ElementOf<R>>;
+  template <class T>
+  using OpOf = std::type_identity_t<ElementOperator<T>>;
 
  public:
   using Arrays::all_gather;
@@ -88,31 +92,33 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   /// @param value own element. @param op the operator. @param options see Options.
   /// @return the reduction of all ranks' elements, on every rank.
   template <Element T>
-  [[nodiscard]] Of<T> all_reduce(const T& value, const Operator& op = sum,
-                                 const Options& options = {}) {
-    return of_one(value,
-                  [&](T& result) { run(call::all_reduce(one(value), one(result), op), options); });
+  [[nodiscard]] Of<T> all_reduce(const T& value, OpOf<T> op = sum, const Options& options = {}) {
+    return of_one(value, [&](T& result) {
+      run(call::all_reduce(one(value), one(result), op.get()), options);
+    });
   }
   /// @param value own element. @param op the operator. @param root a rank. @param options see
   /// Options. @return the reduction of all ranks' elements at the root, nothing elsewhere.
   template <Element T>
-  Of<std::optional<T>> reduce(const T& value, const Operator& op = sum, Rank root = 0,
+  Of<std::optional<T>> reduce(const T& value, OpOf<T> op = sum, Rank root = 0,
                               const Options& options = {}) {
     return Style::call([&] {
       std::optional<T> result;
       if (is_self(root)) result = value;
-      run(call::reduce(one(value), result ? one(*result) : std::span<T>{}, op, root), options);
+      run(call::reduce(one(value), result ? one(*result) : std::span<T>{}, op.get(), root),
+          options);
       return result;
     });
   }
   /// @param in own vector; as many elements on all ranks. @param op the operator. @param root a
   /// rank. @param options see Options. @return the reduction of all ranks' vectors at the root,
   /// nothing elsewhere.
-  template <LastingElements R>
-  Of<List<R>> reduce(R&& in, const Operator& op = sum, Rank root = 0, const Options& options = {}) {
+  template <Elements R>
+  Of<List<R>> reduce(R&& in, call::Op<R> op = sum, Rank root = 0, const Options& options = {}) {
     return Style::call([&] {
+      detail::check_list_of<ElementOf<R>>();
       List<R> out(is_self(root) ? std::ranges::size(in) : 0);
-      run(call::reduce(in, out, op, root), options);
+      run(call::reduce(in, out, op.get(), root), options);
       return out;
     });
   }
@@ -125,18 +131,19 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   /// @param in at the root all blocks, equal in size, in the order of ranks; ignored elsewhere.
   /// @param root the rank that has them. @param options see Options. @return own block. Throws on
   /// all ranks where the elements cannot be divided so.
-  template <LastingElements R>
+  template <Elements R>
   [[nodiscard]] Of<List<R>> scatter(R&& in, Rank root = 0, const Options& options = {}) {
     return of_several([&] {
       const std::size_t size = world_size(), all = std::ranges::size(in);
       std::size_t count = !is_self(root) ? 0 : all % size == 0 ? all / size : kIndivisible;
       run(call::broadcast(one(count), root), only_timeout(options));
       if (count == kIndivisible)
-        throw Error{ErrorCode::invalid_argument,
-                    "scatter: the elements of rank " + std::to_string(root) +
-                        " cannot be divided into " + std::to_string(size) +
-                        " blocks of one size; scatterv takes blocks of any size",
-                    root};
+        detail::raise({ErrorCode::invalid_argument,
+                       "scatter: the elements of rank " + std::to_string(root) +
+                           " cannot be divided into " + std::to_string(size) +
+                           " blocks of one size; scatterv takes blocks of any size",
+                       root});
+      detail::check_list_of<ElementOf<R>>();
       List<R> out(count);
       run(call::scatter(in, out, root), options);
       return out;
@@ -145,7 +152,7 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   /// @param in at the root all blocks in the order of ranks, ignored elsewhere. @param counts at
   /// the root the elements of each, ignored elsewhere. @param root the rank that has them.
   /// @param options see Options. @return own block.
-  template <LastingElements R>
+  template <Elements R>
   [[nodiscard]] Of<List<R>> scatterv(R&& in, Counts counts, Rank root = 0,
                                      const Options& options = {}) {
     return of_several([&] {
@@ -153,6 +160,7 @@ class Values : public Collectives<Self, typename Style::Outcome> {
       run(call::scatter(call::In<std::span<std::size_t>>{counts.data(), counts.size()}, one(count),
                         root),
           only_timeout(options));
+      detail::check_list_of<ElementOf<R>>();
       List<R> out(count);
       run(call::scatterv(in, counts, out, root), options);
       return out;
@@ -166,9 +174,10 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   }
   /// @param in own block; as many elements on all ranks. @param root a rank. @param options see
   /// Options. @return at the root all ranks' blocks in the order of ranks, nothing elsewhere.
-  template <LastingElements R>
+  template <Elements R>
   Of<List<R>> gather(R&& in, Rank root = 0, const Options& options = {}) {
     return Style::call([&] {
+      detail::check_list_of<ElementOf<R>>();
       List<R> out(is_self(root) ? std::ranges::size(in) * world_size() : 0);
       run(call::gather(in, out, root), options);
       return out;
@@ -176,13 +185,13 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   }
   /// @param in own block, of any size. @param root a rank. @param options see Options. @return at
   /// the root all ranks' blocks in the order of ranks, nothing elsewhere.
-  template <LastingElements R>
+  template <Elements R>
   Of<List<R>> gatherv(R&& in, Rank root = 0, const Options& options = {}) {
     return of_several([&] { return std::move(gathered(in, root, options).elements); });
   }
   /// As above, and how many elements each rank gave. @param in own block, of any size. @param root
   /// a rank. @param options see Options. @return the blocks at the root, nothing elsewhere.
-  template <LastingElements R>
+  template <Elements R>
   Of<Gathered<ElementOf<R>>> gatherv(R&& in, WithCounts, Rank root = 0,
                                      const Options& options = {}) {
     return of_several([&] { return gathered(in, root, options); });
@@ -194,9 +203,10 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   }
   /// @param in own block; as many elements on all ranks. @param options see Options. @return all
   /// ranks' blocks, in the order of ranks.
-  template <LastingElements R>
+  template <Elements R>
   [[nodiscard]] Of<List<R>> all_gather(R&& in, const Options& options = {}) {
     return Style::call([&] {
+      detail::check_list_of<ElementOf<R>>();
       List<R> out(std::ranges::size(in) * world_size());
       run(call::all_gather(in, out), options);
       return out;
@@ -204,33 +214,35 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   }
   /// @param in own block, of any size. @param options see Options. @return all ranks' blocks, in
   /// the order of ranks.
-  template <LastingElements R>
+  template <Elements R>
   [[nodiscard]] Of<List<R>> all_gatherv(R&& in, const Options& options = {}) {
     return of_several([&] { return std::move(all_gathered(in, options).elements); });
   }
   /// As above, and how many elements each rank gave. @param in own block, of any size.
   /// @param options see Options. @return the blocks.
-  template <LastingElements R>
+  template <Elements R>
   [[nodiscard]] Of<Gathered<ElementOf<R>>> all_gatherv(R&& in, WithCounts,
                                                        const Options& options = {}) {
     return of_several([&] { return all_gathered(in, options); });
   }
   /// @param in all blocks, equal in size, in the order of ranks. @param op the operator.
   /// @param options see Options. @return own block of the reduction.
-  template <LastingElements R>
-  [[nodiscard]] Of<List<R>> reduce_scatter(R&& in, const Operator& op = sum,
+  template <Elements R>
+  [[nodiscard]] Of<List<R>> reduce_scatter(R&& in, call::Op<R> op = sum,
                                            const Options& options = {}) {
     return Style::call([&] {
+      detail::check_list_of<ElementOf<R>>();
       List<R> out(std::ranges::size(in) / world_size());
-      run(call::reduce_scatter(in, out, op), options);
+      run(call::reduce_scatter(in, out, op.get()), options);
       return out;
     });
   }
   /// @param in one block for every rank, equal in size. @param options see Options. @return one
   /// block from every rank, in the order of ranks.
-  template <LastingElements R>
+  template <Elements R>
   [[nodiscard]] Of<List<R>> all_to_all(R&& in, const Options& options = {}) {
     return Style::call([&] {
+      detail::check_list_of<ElementOf<R>>();
       List<R> out(std::ranges::size(in));
       run(call::all_to_all(in, out), options);
       return out;
@@ -238,13 +250,13 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   }
   /// @param in one block for every rank, in the order of ranks. @param counts the elements of each.
   /// @param options see Options. @return one block from every rank, in the order of ranks.
-  template <LastingElements R>
+  template <Elements R>
   [[nodiscard]] Of<List<R>> all_to_allv(R&& in, Counts counts, const Options& options = {}) {
     return of_several([&] { return std::move(exchanged(in, counts, options).elements); });
   }
   /// As above, and how many elements each rank gave. @param in one block for every rank.
   /// @param counts the elements of each. @param options see Options. @return the blocks.
-  template <LastingElements R>
+  template <Elements R>
   [[nodiscard]] Of<Gathered<ElementOf<R>>> all_to_allv(R&& in, Counts counts, WithCounts,
                                                        const Options& options = {}) {
     return of_several([&] { return exchanged(in, counts, options); });
@@ -252,18 +264,19 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   /// @param value own element. @param op any operator but average. @param options see Options.
   /// @return the reduction of the elements of all ranks up to the own one.
   template <Element T>
-  [[nodiscard]] Of<T> scan(const T& value, const Operator& op = sum, const Options& options = {}) {
-    return of_one(value, [&](T& result) { run(call::scan(one(value), one(result), op), options); });
+  [[nodiscard]] Of<T> scan(const T& value, OpOf<T> op = sum, const Options& options = {}) {
+    return of_one(value,
+                  [&](T& result) { run(call::scan(one(value), one(result), op.get()), options); });
   }
   /// @param value own element. @param op any operator but average. @param first what rank 0 gets,
   /// before which there is no rank. @param options see Options. @return the reduction of the
   /// elements of all ranks before the own one.
   template <Element T>
-  [[nodiscard]] Of<T> exscan(const T& value, const Operator& op = sum,
+  [[nodiscard]] Of<T> exscan(const T& value, OpOf<T> op = sum,
                              const std::type_identity_t<T>& first = T{},
                              const Options& options = {}) {
-    return of_one(first,
-                  [&](T& result) { run(call::exscan(one(value), one(result), op), options); });
+    return of_one(
+        first, [&](T& result) { run(call::exscan(one(value), one(result), op.get()), options); });
   }
   /// Sends one element. @param value what. @param to its receiver. @param tag as the receiver
   /// gives. @param options as of send of an array. @return nothing.
@@ -277,6 +290,7 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   /// they have another type.
   template <Element T>
   [[nodiscard]] Of<std::vector<T>> recv(Rank from, int tag = 0, const Options& options = {}) {
+    detail::check_list_of<T>();
     return of_several([&] {
       const Arrival arrival = world().probe(from, tag, options);
       std::vector<T> out(arrival.count<T>());
@@ -312,6 +326,7 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   }
   template <class R>
   [[nodiscard]] Gathered<ElementOf<R>> gathered(R& in, Rank root, const Options& options) {
+    detail::check_list_of<ElementOf<R>>();
     Gathered<ElementOf<R>> all;
     if (is_self(root)) all.counts.resize(world_size());
     const std::size_t own = std::ranges::size(in);
@@ -322,6 +337,7 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   }
   template <class R>
   [[nodiscard]] Gathered<ElementOf<R>> all_gathered(R& in, const Options& options) {
+    detail::check_list_of<ElementOf<R>>();
     Gathered<ElementOf<R>> all;
     all.counts.resize(world_size());
     const std::size_t own = std::ranges::size(in);
@@ -332,6 +348,7 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   }
   template <class R>
   [[nodiscard]] Gathered<ElementOf<R>> exchanged(R& in, Counts counts, const Options& options) {
+    detail::check_list_of<ElementOf<R>>();
     Gathered<ElementOf<R>> all;
     all.counts.resize(world_size());
     run(call::all_to_all(call::In<std::span<std::size_t>>{counts.data(), counts.size()},

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Builds and runs the README's C++ as a user would, in one of five ways:
+"""Builds and runs the README's C++ as a user would, in one of seven ways:
 
 find_package   from an installed tree that was moved afterwards, plain and per MPI; recipes of docs/ too
 pkg_config     likewise, with the .pc files
+misuse         likewise, what newcomers write first, and programs without exceptions
+partial        installs a tree of which nothing is built
 subdirectory   with tutti's sources inside the user's project
 shared         as find_package and pkg_config, from shared libraries, which it builds first
 example        as find_package, the programs of examples/, whether they agree, and what `tutti` makes
@@ -12,10 +14,12 @@ import argparse
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 
 import examples
+import misuse
 from tools import RECIPES, blocks_of, run
 
 # The README's first block of C++ runs under any launcher, the second under its MPI's, the third alone.
@@ -167,6 +171,28 @@ def use_example(arguments, folder):
     examples.check_conjugate_gradient(arguments, folder, prefix)
 
 
+def use_wrongly(arguments, folder):
+    prefix = install(arguments, folder)
+    misuse.check_misuse(arguments, folder, prefix)
+    misuse.check_without_exceptions(arguments, folder, prefix)
+
+
+def use_partial(arguments, folder):
+    """What is not built is told before anything is installed."""
+    build, prefix = folder / "partial", folder / "prefix"
+    run(arguments.cmake, "-S", arguments.source, "-B", build, "-G", "Ninja", "-DTUTTI_BUILD_TESTS=OFF",
+        "-DTUTTI_BUILD_MPI=OFF", f"-DCMAKE_CXX_COMPILER={arguments.compiler}")
+    command = [arguments.cmake, "--install", build, "--prefix", prefix]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    words = " ".join(result.stderr.split())
+    expected = ("nothing was written", str(build / "libtutti.a"), str(build / "bin" / "tutti"),
+                "cmake --build", "-DTUTTI_BUILD_COMMAND=OFF")
+    if result.returncode == 0 or not all(part in words for part in expected):
+        sys.exit(f"{command} ended with {result.returncode}:\n{result.stderr}")
+    if prefix.exists():
+        sys.exit(f"{command} wrote {list(prefix.rglob('*'))}")
+
+
 def check_exports(arguments, library):
     """What a shared library exports is what the kept list says: no more, and nothing of others."""
     kept = arguments.source / "tests" / "consumer" / "exports.txt"
@@ -196,7 +222,8 @@ def use_shared(arguments, folder):
 
 
 def main():
-    ways = {"find_package": use_find_package, "pkg_config": use_pkg_config,
+    ways = {"find_package": use_find_package, "pkg_config": use_pkg_config, "misuse": use_wrongly,
+            "partial": use_partial,
             "subdirectory": use_subdirectory, "shared": use_shared, "example": use_example}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("way", choices=ways)

@@ -81,7 +81,7 @@ class TUTTI_API Alarm {
     std::unique_lock lock{mutex_};
     if (!agreed_.wait_until(lock, agrees_by_, [this] { return error_.has_value(); }))
       error_ = raised_;
-    throw Error{*error_};
+    detail::raise(*error_);
   }
 
   Tell tell_{};

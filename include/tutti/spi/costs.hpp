@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include <tutti/export.hpp>
+
 namespace tutti::inline v0 {
 
 /// A length of time in femtoseconds: fine enough for a byte, and two hours fit. Sums saturate.

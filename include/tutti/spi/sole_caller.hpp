@@ -4,9 +4,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
 
 #include <tutti/error.hpp>
 #include <tutti/export.hpp>
+#include <tutti/raise.hpp>
 
 namespace tutti::inline v0 {
 
@@ -38,6 +42,12 @@ TUTTI_API void call_within(Communicator& communicator, const std::function<void(
 /// now on.
 [[nodiscard]] TUTTI_API Error fail_as_caught(Communicator& communicator) noexcept;
 
+namespace detail {
+/// Throws the exception that is being handled once more where it is an Error, else what
+/// fail_as_caught returns. @param communicator of ranks.
+[[noreturn]] TUTTI_API void raise_as_one(Communicator& communicator);
+}  // namespace detail
+
 /// Makes a call of several. Other threads are refused meanwhile. An Error that `calls` throws is
 /// one that all ranks know of, or that changed nothing; any other exception, such as of memory,
 /// fails the communicator, since the other ranks wait for the rest of the calls.
@@ -45,12 +55,14 @@ TUTTI_API void call_within(Communicator& communicator, const std::function<void(
 template <class Calls>
 auto run_as_one(Communicator& communicator, Calls calls) {
   const SoleCaller sole{communicator};
-  try {
-    return calls();
-  } catch (const Error&) {
-    throw;
-  } catch (...) {
-    throw fail_as_caught(communicator);
+  const auto fail = [&communicator] { detail::raise_as_one(communicator); };
+  using Value = std::decay_t<std::invoke_result_t<Calls&>>;
+  if constexpr (std::is_void_v<Value>) {
+    detail::guarded(std::ref(calls), fail);
+  } else {
+    std::optional<Value> value;
+    detail::guarded([&] { value.emplace(calls()); }, fail);
+    return *std::move(value);
   }
 }
 
