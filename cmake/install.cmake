@@ -33,6 +33,20 @@ foreach(command IN ITEMS tutti_command_tutti tutti_command_tutti-mpich)
   endif()
 endforeach()
 
+# What has to be built. Where a part is missing nothing is installed, rather than half of it.
+set(TUTTI_INSTALLED_FILES "")
+foreach(target IN ITEMS ${libraries} tutti_command_tutti tutti_command_tutti-mpich)
+  if(TARGET ${target})
+    get_target_property(type ${target} TYPE)
+    if(NOT type STREQUAL "INTERFACE_LIBRARY")
+      string(APPEND TUTTI_INSTALLED_FILES " \"$<TARGET_FILE:${target}>\"")
+    endif()
+  endif()
+endforeach()
+configure_file(${CMAKE_CURRENT_LIST_DIR}/check_built.cmake.in ${PROJECT_BINARY_DIR}/package/check_built.cmake.in @ONLY)
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/package/check_built_$<CONFIG>.cmake
+              INPUT ${PROJECT_BINARY_DIR}/package/check_built.cmake.in)
+
 install(TARGETS ${libraries} EXPORT tutti)
 install(EXPORT tutti NAMESPACE tutti:: FILE tutti_targets.cmake DESTINATION ${package_folder})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -29,7 +29,11 @@ constexpr std::size_t kUnseen = std::size_t{32} << 20;
 constexpr std::size_t kReserve = std::size_t{128} << 20;
 
 Error system_error(const std::string& what) {
-  return {ErrorCode::transport, "cannot " + what + ": " + std::strerror(errno)};
+  return {
+      ErrorCode::transport,
+      "cannot " + what + ": " + std::strerror(errno) +
+          "; where a container or a sandbox forbids shared memory, ask for the transport \"tcp\", "
+          "which needs none (InitOptions::transport)"};
 }
 
 std::size_t round_up(std::size_t value, std::size_t unit) {
