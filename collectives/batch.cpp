@@ -56,7 +56,8 @@ void wait_for_all(Engine* first, FirstError& errors) {
     if (is_over) return;
     Transport& transport = waiting->transport();
     if (moved) idleness.end();
-    else if (idleness.go_on(transport, transport.capabilities().idle_spins))
+    else if (idleness.go_on(transport, transport.capabilities().idle_spins,
+                            waiting->progress().drives_others()))
       waiting->progress().wake();
   }
 }

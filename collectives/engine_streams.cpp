@@ -18,6 +18,7 @@ void Engine::attach_streams(std::shared_ptr<StreamTransport> streams, bool compa
                                             [this] {
                                               if (progress_.has_anything_pending())
                                                 progress_.step_for_progress();
+                                              progress_.drive_others();
                                             });
   compares_streamed_ = compares;
 }

@@ -29,16 +29,20 @@ void check_probe(Rank from, int tag, std::uint32_t tags, int size) {
 /// A message that no operation waits for does not wake a thread that dozes in its transport.
 class ProbeIdleness {
  public:
-  explicit ProbeIdleness(int spins) noexcept : spins_{spins} {}
-  void go_on() {
-    if (spins_-- > 0) return;
-    if (spins_ > -kYields) return std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::microseconds{20});
+  ProbeIdleness(int spins, bool drives) noexcept : spins_{spins}, drives_{drives} {}
+  /// @return whether others had the core meanwhile.
+  bool go_on() {
+    if (spins_ > -kYields) --spins_;
+    if (spins_ >= 0) return false;
+    if (drives_ || spins_ > -kYields) std::this_thread::yield();
+    else std::this_thread::sleep_for(std::chrono::microseconds{20});
+    return true;
   }
 
  private:
   static constexpr int kYields = 200;
   int spins_;
+  bool drives_;
 };
 
 std::string words_of_sender(Rank from) {
@@ -65,7 +69,7 @@ Arrival Engine::await_message(Rank from, int tag, Duration timeout) {
   if (timeout < Duration::zero()) check_timeout("probe", timeout);
   if (timeout == Duration::zero()) timeout = options_.timeout;
   const Duration deadline = deadline_after(transport_->now(), timeout);
-  ProbeIdleness idleness{transport_->capabilities().idle_spins};
+  ProbeIdleness idleness{transport_->capabilities().idle_spins, progress_.drives_others()};
   for (;;) {
     if (const auto found = probe(from, tag)) {
       progress_.end_told_waits();
@@ -79,7 +83,7 @@ Arrival Engine::await_message(Rank from, int tag, Duration timeout) {
                           ": no message with tag " + std::to_string(tag) + " came from " +
                           words_of_sender(from),
                       from});
-    idleness.go_on();
+    if (idleness.go_on()) progress_.end_yield();
   }
 }
 

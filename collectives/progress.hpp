@@ -86,7 +86,18 @@ class Progress {
   /// Waits until something is so. Throws the first failure. @param is_met whether it is.
   void wait_until(const std::function<bool()>& is_met);
   /// Others had the core: the next poll looks at the clock.
-  void wake() noexcept { polls_until_clock_ = 1; }
+  void wake() noexcept {
+    polls_until_clock_ = 1;
+    end_yield();
+  }
+  /// Others had the core: CommunicatorOptions::progress is due.
+  void end_yield() noexcept { hook_.end_yield(); }
+  /// @return whether there is a CommunicatorOptions::progress.
+  [[nodiscard]] bool drives_others() const noexcept { return hook_.exists(); }
+  /// Calls it where that is due, in a wait for something else. Throws the first failure.
+  void drive_others() {
+    if (hook_.exists()) help_others(transport_.now());
+  }
 
   /// What is done now and then while a call waits that has no execution. Throws the first failure.
   void look_after(Duration now) {

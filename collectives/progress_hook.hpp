@@ -3,14 +3,15 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include <tutti/types.hpp>
 
 namespace tutti::inline v0::detail {
 
-/// Seldom enough that no call feels it: short ones are over before a thread counts as idle, and
-/// what moves goes on moving. And often enough that whoever needs the hook hardly waits, even of a
-/// thread that only makes calls that are short.
+/// Decides when a thread calls the hook. A short call ends before its thread counts as idle, so the
+/// hook costs it nothing. In a longer wait the hook takes half of the time at most, unless it
+/// takes very long; it is called after each yield of the core too.
 class ProgressHook {
  public:
   /// @param exists whether there is a hook.
@@ -18,6 +19,8 @@ class ProgressHook {
 
   /// Something has started or moved, so that this thread is not idle.
   void end_idleness() noexcept { is_idle_ = false; }
+  /// Others had the core, maybe for long: is_due says yes next.
+  void end_yield() noexcept { has_yielded_ = exists_; }
   /// An operation starts. @return whether to ask is_due, which wants to know the time.
   [[nodiscard]] bool is_asked_at_start() noexcept {
     end_idleness();
@@ -27,25 +30,33 @@ class ProgressHook {
   }
   /// @return whether there is a hook.
   [[nodiscard]] bool exists() const noexcept { return exists_; }
+  /// @return whether to ask is_due at every poll, since nothing has come for a while.
+  [[nodiscard]] bool is_waited_for() const noexcept { return exists_ && is_idle_; }
   /// @param now the time. @return whether the hook is to be called.
   [[nodiscard]] bool is_due(Duration now) noexcept {
     if (!exists_) return false;
-    if (!is_idle_) idle_since_ = now;
-    is_idle_ = true;
-    return now - called_ >= kBusyInterval || now - std::max(idle_since_, called_) >= kIdleInterval;
+    if (!std::exchange(is_idle_, true)) idle_since_ = now;
+    if (std::exchange(has_yielded_, false)) return true;
+    return now - called_ >= kBusyInterval || now - std::max(idle_since_, called_) >= interval_;
   }
-  /// It was called. @param now the time.
-  void end_call(Duration now) noexcept { called_ = now; }
+  /// It was called. @param begin when. @param end when it had returned.
+  void end_call(Duration begin, Duration end) noexcept {
+    called_ = end;
+    interval_ = std::clamp(end - begin, kShortestInterval, kLongestInterval);
+  }
 
  private:
-  static constexpr Duration kIdleInterval = std::chrono::microseconds{25};
+  static constexpr Duration kShortestInterval = std::chrono::microseconds{2};
+  static constexpr Duration kLongestInterval = std::chrono::microseconds{20};
   static constexpr Duration kBusyInterval = std::chrono::milliseconds{1};
   static constexpr int kStartsPerLook = 32;
   bool exists_;
   bool is_idle_ = false;
+  bool has_yielded_ = false;
   int starts_ = kStartsPerLook;
   Duration idle_since_{0};
   Duration called_{0};
+  Duration interval_{kShortestInterval};
 };
 
 }  // namespace tutti::inline v0::detail

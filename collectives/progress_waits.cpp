@@ -38,7 +38,7 @@ void Progress::help_others(Duration now) {
   } catch (...) {
     failures_.fail_as_caught();
   }
-  hook_.end_call(transport_.now());
+  hook_.end_call(now, transport_.now());
 }
 
 /// Tells the other ranks what is waited for: in this call first, if it is one.
@@ -114,6 +114,8 @@ bool Progress::poll_for(const Pending& pending, bool blocks) {
     const Duration now = transport_.now();
     check_deadlines(execution_of(pending), blocks, now);
     help_others(now);
+  } else if (hook_.is_waited_for() && !pending.done()) {
+    help_others(transport_.now());
   }
   // Where something above fails its word stands: others that fail just then still go by it, and
   // nobody asks later.
@@ -170,7 +172,7 @@ void Progress::wait_for(const Pending& pending) {
   const int spins = transport_.capabilities().idle_spins;
   for (Idleness idleness; !pending.done();) {
     if (poll_for(pending, true)) idleness.end();
-    else if (idleness.go_on(transport_, spins)) wake();
+    else if (idleness.go_on(transport_, spins, hook_.exists())) wake();
   }
 }
 

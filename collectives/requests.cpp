@@ -80,7 +80,9 @@ struct Requests {
       const Use use{*made.waiting};
       Engine& waiting = **made.waiting;
       Transport& transport = waiting.transport();
-      if (idleness.go_on(transport, transport.capabilities().idle_spins)) waiting.progress().wake();
+      if (idleness.go_on(transport, transport.capabilities().idle_spins,
+                         waiting.progress().drives_others()))
+        waiting.progress().wake();
     }
   }
 

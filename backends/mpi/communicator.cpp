@@ -88,6 +88,13 @@ void check_threads(const CommunicatorOptions& options) {
         "needs MPI_THREAD_MULTIPLE; start the MPI by MPI_Init_thread"};
 }
 
+/// Every poll of such a communicator drives the MPI, so a rank that waits in it goes on polling as
+/// one with a function that does.
+CommunicatorOptions driving(CommunicatorOptions options) {
+  if (!options.progress) options.progress = [] {};
+  return options;
+}
+
 }  // namespace
 
 std::unique_ptr<Transport> make_transport(MPI_Comm comm, const Options& options) {
@@ -99,7 +106,7 @@ Communicator communicator(MPI_Comm comm, const CommunicatorOptions& options,
   MpiChannel channel{comm};
   Footing watched = watch_ranks(channel, {.timeout = transport.timeout});
   return make_communicator(MpiGroup::footing_of(comm, transport, std::move(watched)),
-                           make_host_memory(), options);
+                           make_host_memory(), driving(options));
 }
 
 Communicator init(MPI_Comm comm, const InitOptions& options) {

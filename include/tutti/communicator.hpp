@@ -54,11 +54,12 @@ struct CommunicatorOptions {
   /// makes such a library go on while a rank waits here, since the rank that it waits for may need
   /// that first. tutti::mpi::init does this for the MPI.
   ///
-  /// Called by the thread that waits, tests or starts something, in the midst of that: every 25 us
-  /// or so of a wait in which nothing comes, after each nap of a rank that shares its core, and
-  /// otherwise every millisecond or so. It should return within some microseconds, and must not
-  /// call tutti. What it throws ends the operation and fails the communicator. It is inherited by
-  /// groups and splits, each of which calls it in its own thread. Empty: nothing is called.
+  /// Called by the thread that waits, tests or starts something, in the midst of that: in a wait in
+  /// which nothing comes every 2 us or so (where it takes long more seldom, down to every 20 us),
+  /// and after each yield of the core; otherwise every millisecond or so. A rank with such a
+  /// function never sleeps in a wait. It should return within some microseconds, and must not call
+  /// tutti. What it throws ends the operation and fails the communicator. It is inherited by groups
+  /// and splits, each of which calls it in its own thread. Empty: nothing is called.
   std::function<void()> progress{};
   /// Whether operations go on while the program calls nothing: then a thread of tutti's own, one
   /// for all communicators of the process that want it, polls for what is pending. It sleeps while

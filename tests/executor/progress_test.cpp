@@ -1,10 +1,16 @@
 // When CommunicatorOptions::progress is called, by a clock that the test moves.
+#include <algorithm>
+#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <tutti/batch.hpp>
 
 #include "rows.hpp"
+#include "tests/support/wrapper.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -29,8 +35,83 @@ TEST_F(Progress, IsCalledAllTheTimeOfAWait) {
     ASSERT_FALSE(request.test());
     world.cluster().advance_by(microseconds{10});
   }
-  EXPECT_GE(calls, 200);  // of 10 ms
-  EXPECT_LE(calls, 500);
+  EXPECT_GE(calls, 900);  // of 10 ms
+}
+
+TEST_F(Progress, IsCalledEveryTwoMicroseconds) {
+  World world = make_world(2);
+  std::vector<int> values(3);
+  Request request = world[0].async().all_reduce(std::span{values});
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_FALSE(request.test());
+    world.cluster().advance_by(microseconds{1});
+  }
+  EXPECT_GE(calls, 490);
+  EXPECT_LE(calls, 510);
+}
+
+// Whatever it takes, most of a wait is a look for what is awaited.
+TEST_F(Progress, IsCalledLessOftenWhereItTakesLong) {
+  World world = make_world(2);
+  std::vector<int> values(3);
+  Duration taken{0};
+  hook = [&] {
+    ++calls;
+    world.cluster().advance_by(taken);
+  };
+  Request request = world[0].async().all_reduce(std::span{values});
+  const auto calls_of = [&](Duration time) {
+    taken = time;
+    const int before = calls;
+    for (int i = 0; i < 1000; ++i) {
+      EXPECT_FALSE(request.test());
+      world.cluster().advance_by(microseconds{1});
+    }
+    return calls - before;
+  };
+  EXPECT_NEAR(calls_of(microseconds{8}), 125, 10);
+  EXPECT_NEAR(calls_of(milliseconds{1}), 50, 5) << "every 20 us at least";
+}
+
+/// Counts what a thread that waits does. Its rank shares a core, so it yields soon.
+class Crowded final : public Wrapper {
+ public:
+  static constexpr int kMostPolls = 20'000;
+
+  Crowded(std::unique_ptr<Transport> inner, int& polls, int& dozes)
+      : Wrapper{std::move(inner)},
+        capabilities_{Wrapper::capabilities()}, polls_{polls}, dozes_{dozes} {
+    capabilities_.idle_spins = 4;
+  }
+  [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
+  void poll() override {
+    if (++polls_ > kMostPolls) throw Error{ErrorCode::transport, "this wait has no end"};
+    Wrapper::poll();
+  }
+  void doze() override { ++dozes_; }
+
+ private:
+  Capabilities capabilities_;
+  int& polls_;
+  int& dozes_;
+};
+
+// Nothing would wake a thread that sleeps when another library has something to do.
+TEST_F(Progress, IsCalledAfterEachYieldAndNoThreadSleeps) {
+  constexpr int kCalls = 2000;
+  int polls = 0, dozes = 0;
+  World world{{.cluster = {.size = 2},
+               .communicator = {.progress = [this] { hook(); }},
+               .wrap = [&](std::unique_ptr<Transport> inner) {
+                 return std::make_unique<Crowded>(std::move(inner), polls, dozes);
+               }}};
+  hook = [this] {
+    if (++calls == kCalls) throw std::runtime_error{"enough"};
+  };
+  EXPECT_THROW(world[0].barrier(), Error);  // of a rank that waits for another one
+  EXPECT_EQ(calls, kCalls);
+  EXPECT_LE(polls, kCalls + 10);
+  EXPECT_EQ(dozes, 0);
 }
 
 TEST_F(Progress, IsCalledByTestsThatAreFarApart) {

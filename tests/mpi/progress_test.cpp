@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <vector>
@@ -130,6 +131,54 @@ TEST_P(MpiProgress, IsMadeForOneSidedAccess) {
   EXPECT_EQ(values[0], world.rank() == 0 ? 42 : 1);
   MPI_Win_unlock(world.rank(), window);
   MPI_Win_free(&window);
+}
+
+/// @return how often rank 1 accesses rank 0's window in a while in which the others wait.
+template <class Wait>
+int accesses_while(int rank, MPI_Win window, Wait wait) {
+  constexpr auto kWhile = 50ms;
+  int accesses = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (const auto end = Clock::now() + kWhile; rank == 1 && Clock::now() < end; ++accesses) {
+    const int value = 1;
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
+    MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, window);
+    MPI_Win_unlock(0, window);
+  }
+  wait();
+  return accesses;
+}
+
+/// Makes progress as often as the MPI can, and offers its core each time, as a rank that shares it.
+void wait_in_the_mpi() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  for (int done = 0; done == 0;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done == 0) sched_yield();
+  }
+}
+
+/// Other programs disturb some of the rounds, and hardly the best one.
+void expect_as_many_accesses(Communicator& world) {
+  constexpr int kRounds = 7;
+  constexpr int kTimes = 8;
+  std::vector<int> values(1000, 0);
+  MPI_Win window = MPI_WIN_NULL;
+  MPI_Win_create(values.data(), sizeof(int) * values.size(), sizeof(int), MPI_INFO_NULL,
+                 MPI_COMM_WORLD, &window);
+  int own = 0, ours = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    own = std::max(own, accesses_while(world.rank(), window, wait_in_the_mpi));
+    ours = std::max(ours, accesses_while(world.rank(), window, [&] { world.barrier(); }));
+  }
+  EXPECT_LE(own / kTimes, ours) << own << " accesses in the MPI, and " << ours << " in tutti";
+  MPI_Win_free(&window);
+}
+
+TEST_P(MpiProgress, IsMadeAsOftenAsInTheMpi) {
+  Communicator world = make_world(GetParam());
+  expect_as_many_accesses(world);
 }
 
 // A thread of tutti's own calls the MPI, too, for which this program has not asked it.
