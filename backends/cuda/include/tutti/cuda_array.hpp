@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include <tutti/byte_count.hpp>
 #include <tutti/codec.hpp>
 #include <tutti/export.hpp>
 #include <tutti/flat.hpp>
@@ -74,7 +75,7 @@ class Array {
   friend struct Codec<Array>;
 
   static std::size_t bytes_of(std::size_t count) {
-    const std::optional<std::size_t> bytes = detail::byte_count(count, sizeof(T));
+    const std::optional<std::size_t> bytes = tutti::detail::byte_count(count, sizeof(T));
     if (!bytes) throw std::bad_alloc{};
     return *bytes;
   }
