@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "descriptors.hpp"
 #include "missing_ranks.hpp"
 
 namespace tutti::runtime {
@@ -119,6 +120,16 @@ std::vector<std::string> StoreServer::all_gather(std::string_view own, Deadline 
   return values;
 }
 
+/// More entries than a process may have descriptors are an invalid argument of poll.
+void StoreServer::refuse_to_wait(int error) const {
+  try {
+    if (error == EINVAL) require_room_for(options_.size);
+  } catch (const Shortage& shortage) {
+    throw shortage.of(0, options_.host);
+  }
+  throw system_error("the store cannot wait", error);
+}
+
 /// Until every rank has said something.
 void StoreServer::collect() {
   const auto silent = [](const Peer& peer) { return !peer.value; };
@@ -133,7 +144,7 @@ void StoreServer::collect() {
     for (const Peer& peer : peers_)  // a negative descriptor is passed over
       polled_.push_back({.fd = peer.socket.get(), .events = POLLIN, .revents = 0});
     if (::poll(polled_.data(), polled_.size(), milliseconds_until(next)) < 0 && errno != EINTR)
-      throw system_error("the store cannot wait", errno);
+      refuse_to_wait(errno);
     for (std::size_t rank = 1; rank < peers_.size(); ++rank) {
       if (polled_[first + rank].revents != 0) hear(static_cast<Rank>(rank));
       else if (peers_[rank].came && !peers_[rank].socket) throw departure(static_cast<Rank>(rank));

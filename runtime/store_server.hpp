@@ -44,6 +44,7 @@ class StoreServer final : public Channel {
   [[nodiscard]] Reason admit(const Introduction& introduction);
   void note(const RefusedPeer& refused);
   void collect();
+  [[noreturn]] void refuse_to_wait(int error) const;
   void give_up_on_refused();
   void let_in();
   void hear(Rank rank);

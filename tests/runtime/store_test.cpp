@@ -1,4 +1,5 @@
 // The store: ranks meet at an address, and whatever goes wrong is told to the right ones in time.
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -69,6 +70,26 @@ TEST(Store, MissesRank0AtAUnixSocket) {
     EXPECT_TRUE(text.starts_with("rank 1 waited 0.")) << text;
     EXPECT_TRUE(text.ends_with(" s for rank 0 at unix://tutti-nobody-listens-here")) << text;
   }
+}
+
+TEST(Store, SaysThatItsRanksAreMoreThanItsDescriptors) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit low{.rlim_cur = 200, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  try {
+    StoreOptions options = local_options(0, "tutti-descriptors-" + std::to_string(::getpid()));
+    options.size = 1'000'000;
+    static_cast<void>(open_store(options, in(kAmple))->all_gather("x", in(kAmple)));
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::transport);
+    EXPECT_EQ(error.culprit(), 0);
+    const std::string text = error.what();
+    EXPECT_NE(text.find("too few file descriptors for a world of 1000000 ranks"), text.npos)
+        << text;
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST(Store, TakesMoreRanksThanStrangersMayWait) {
