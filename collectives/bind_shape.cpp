@@ -36,6 +36,10 @@ std::string words_of_counts(std::span<const std::size_t> counts) {
   return counts.size() <= kMostListed ? text : text + " of hash " + hexadecimal(hash);
 }
 
+bool is_average_of_halves(const Operator& op, Datatype type) noexcept {
+  return op.kind() == OperatorKind::average && (type == Datatype::f16 || type == Datatype::bf16);
+}
+
 /// Whether every rank waits for a message of each other one, or for one that comes of it.
 bool awaits_all(const Problem& problem) {
   if (problem.own_counts || !problem.counts.empty() || problem.count == 0) return false;
@@ -61,6 +65,12 @@ Binding bind_lowered(const Problem& problem, const Candidate& chosen, Rank self,
   lowering.element_bytes = problem.element_bytes;
   lowering.divides = op.kind() == OperatorKind::average;
   lowering.lockstep = is_seen && chosen.choice.algorithm->traits.lockstep;
+  if (is_average_of_halves(op, problem.type))
+    lowering.contributions = std::make_shared<const Contributions>(
+        problem.contract.size, self, is_seen && chosen.choice.algorithm->traits.rotational,
+        [&](Rank rank) {
+          return chosen.choice.build(problem.contract.size, problem.contract.root, rank);
+        });
   Binding binding{.programs = std::make_unique<Programs>(
                       chosen.choice.build(problem.contract.size, problem.contract.root, self),
                       std::move(layout), lowering),
@@ -71,6 +81,7 @@ Binding bind_lowered(const Problem& problem, const Candidate& chosen, Rank self,
                   .segment_bytes = lowering.segments == 1 ? 0 : chosen.segment_bytes,
                   .algorithm = chosen.choice.text(),
                   .way = chosen.way,
+                  .is_scaled = is_average_of_halves(op, problem.type),
                   .name = name_of(problem.contract.collective),
                   .has_own_counts = problem.own_counts,
                   .may_leave_strays = problem.own_counts || is_rooted(problem.contract.collective),

@@ -223,12 +223,19 @@ bool is_in_place(const Binding& binding, RunBuffers buffers) noexcept {
   return in_bytes > 0 && out_bytes > 0 && in < out + out_bytes && out < in + in_bytes;
 }
 
+void set_exponents(const Combination& combination, std::span<const Place> places,
+                   std::span<std::int8_t> exponents) noexcept {
+  for (std::size_t i = 0; i < exponents.size(); ++i)
+    exponents[i] = static_cast<std::int8_t>(places[i].exponent - combination.destination.exponent);
+}
+
 Fold Execution::fold_of(const Combination& combination) const noexcept {
   return {.type = binding_->type,
           .element_bytes = binding_->element_bytes,
           .op = &binding_->op,
           .count = combination.count,
-          .divisor = combination.finish ? binding_->layout().contract().size : 1};
+          .divisor = combination.finish ? binding_->layout().contract().size : 1,
+          .divisor_exponent = combination.finish ? -combination.destination.exponent : 0};
 }
 
 void Execution::combine(Instance& instance, const Combination& combination) {
@@ -242,6 +249,11 @@ void Execution::combine(Instance& instance, const Combination& combination) {
   Fold fold = fold_of(combination);
   fold.destination = destination;
   fold.operands = std::span{operands_}.first(places.size());
+  if (binding_->is_scaled) {
+    exponents_.resize(places.size());
+    set_exponents(combination, places, exponents_);
+    fold.exponents = exponents_;
+  }
   if (combination.results > 0) open_results(instance, combination);
   fold.copies = std::span{results_}.first(combination.results > 0 ? results_.size() : 0);
   memory_.fold(fold);

@@ -34,6 +34,7 @@ struct Binding {
   std::string algorithm{};               ///< With parameters.
   std::uint8_t way = 0;                  ///< As Transfer::way.
   std::uint64_t fingerprint = 0;         ///< Of all that must be equal on all ranks but the number.
+  bool is_scaled = false;                ///< Whether places have exponents, see Place.
   std::string_view name{};               ///< What is called, such as "all_reduce".
   bool is_collective = true;             ///< Else it is messages between two ranks.
   bool has_own_counts = false;           ///< As Call::own_counts.
@@ -52,6 +53,10 @@ struct RunBuffers {
   const void* in = nullptr;
   void* out = nullptr;
 };
+/// @param combination any. @param places its operands. @param exponents as many, which are set to
+/// those of a fold: by what powers of two the operands are multiplied.
+void set_exponents(const Combination& combination, std::span<const Place> places,
+                   std::span<std::int8_t> exponents) noexcept;
 /// @return whether a run's input and output share memory.
 [[nodiscard]] bool is_in_place(const Binding& binding, RunBuffers buffers) noexcept;
 
@@ -245,6 +250,7 @@ class Execution {
   std::size_t footprint_ = 0;
   std::size_t active_ = 0;  // instances that have something to do
   std::vector<const void*> operands_{};
+  std::vector<std::int8_t> exponents_{};  // of those
   std::vector<void*> results_{};
 };
 

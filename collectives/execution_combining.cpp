@@ -77,6 +77,11 @@ void Execution::combine_part(const Instance& instance, const Combination& combin
   Fold fold = fold_of(combination);
   fold.destination = at(instance, combination.destination) + offset;
   fold.operands = operands;
+  std::array<std::int8_t, 2> exponents{};
+  if (binding_->is_scaled) {
+    set_exponents(combination, places, exponents);
+    fold.exponents = exponents;
+  }
   fold.count = incoming.size() / binding_->element_bytes;
   memory_.fold(fold);
 }

@@ -20,7 +20,8 @@ class Lowering {
  public:
   Lowering(const Schedule& schedule, const Layout& layout, const LoweringOptions& lowering,
            Segment segment, bool in_place)
-      : lowering_{lowering}, in_place_{in_place}, rounds_{schedule, layout, in_place},
+      : lowering_{lowering}, in_place_{in_place}, rounds_{schedule, layout, in_place,
+                                                          lowering.contributions.get()},
         units_{layout, rounds_.parts(), segment, lowering.element_bytes}, homes_{units_, rounds_},
         receives_{lowering, homes_, in_place}, builder_{schedule.paced()} {}
 
@@ -184,23 +185,27 @@ class Lowering {
     std::vector<Homes::Walk> from;
     for (const Run& operand : fold.operands) from.emplace_back(homes_, operand);
     std::size_t offset = 0;  // in each message that it waits for, and so in its result
-    units_.for_each_block(fold.destination.first, fold.destination.count,
-                          [&](const Extent& extent, std::uint32_t block) {
-                            const Place destination = to.next(extent, block);
-                            std::vector<Place> places;
-                            for (Homes::Walk& walk : from)
-                              places.push_back(walk.next(extent, block));
-                            Combination combination{.destination = destination,
-                                                    .operands = size_of(places),
-                                                    .count = extent.count,
-                                                    .finish = fold.finish && lowering_.divides};
-                            for (const std::uint32_t message : waited)
-                              if (is_answered(message))
-                                places.push_back({Base::result, message, offset});
-                            combination.results = size_of(places) - combination.operands;
-                            add_combination(combination, places, operation);
-                            offset += extent.count * units_.element_bytes();
-                          });
+    units_.for_each_block(
+        fold.destination.first, fold.destination.count,
+        [&](const Extent& extent, std::uint32_t block) {
+          Place destination = to.next(extent, block);
+          destination.exponent = exponent_of(fold.destination.contributions);
+          std::vector<Place> places;
+          for (std::size_t i = 0; i < from.size(); ++i) {
+            places.push_back(from[i].next(extent, block));
+            places.back().exponent = exponent_of(fold.operands[i].contributions);
+          }
+          Combination combination{.destination = destination,
+                                  .operands = size_of(places),
+                                  .count = extent.count,
+                                  .finish = fold.finish && lowering_.divides};
+          for (const std::uint32_t message : waited)
+            if (is_answered(message))
+              places.push_back({Base::result, destination.exponent, message, offset});
+          combination.results = size_of(places) - combination.operands;
+          add_combination(combination, places, operation);
+          offset += extent.count * units_.element_bytes();
+        });
   }
 
   [[nodiscard]] bool is_answered(std::uint32_t message) const {
@@ -231,7 +236,8 @@ class Lowering {
                              std::span<const Place> places) const {
     const std::size_t bytes = last.count * units_.element_bytes();
     const auto follows = [bytes](const Place& a, const Place& b) {
-      return a.base == b.base && a.message == b.message && a.offset + bytes == b.offset;
+      return a.base == b.base && a.message == b.message && a.exponent == b.exponent &&
+             a.offset + bytes == b.offset;
     };
     return last.finish == next.finish && last.operands == next.operands &&
            last.results == next.results && follows(last.destination, next.destination) &&

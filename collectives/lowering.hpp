@@ -9,6 +9,7 @@
 
 #include <tutti/spi/schedule.hpp>
 
+#include "contributions.hpp"
 #include "layout.hpp"
 #include "proof/program.hpp"
 
@@ -31,7 +32,9 @@ struct LoweringOptions {
   bool stores_results = true;
   /// Shorter messages are sent: two flags and a cache line's journey cost more than two copies.
   std::size_t least_visible = 2048;
-  bool lockstep = false;     ///< As Traits::lockstep.
+  bool lockstep = false;  ///< As Traits::lockstep.
+  /// Of averages of f16 and bf16; null elsewhere.
+  std::shared_ptr<const Contributions> contributions{};
   bool keeps_empty = false;  ///< Whether messages without any bytes are sent too: where a peer
                              ///< cannot know that there are none.
 };

@@ -42,9 +42,10 @@ bool overlap(const Run& a, const Run& b, bool in_place) noexcept {
   return first_of_a < first_of_b + b.count && first_of_b < first_of_a + a.count;
 }
 
-Rounds::Rounds(const Schedule& schedule, const Layout& layout, bool in_place)
-    : schedule_{schedule}, layout_{layout}, in_place_{in_place}, units_{schedule.units()},
-      parts_{schedule.units() / layout.contract().blocks()} {
+Rounds::Rounds(const Schedule& schedule, const Layout& layout, bool in_place,
+               const Contributions* contributions)
+    : schedule_{schedule}, layout_{layout}, in_place_{in_place}, contributions_{contributions},
+      units_{schedule.units()}, parts_{schedule.units() / layout.contract().blocks()} {
   expects(parts_ * layout.contract().blocks() == units_,
           "units are a multiple of the collective's blocks");
   find_slots();
@@ -70,7 +71,8 @@ void Rounds::split_local(const Step& step, Visit visit) {
   const std::uint32_t shift = id_of(from.space, from.first);
   const std::uint32_t start = id_of(step.slots().space, step.slots().first);
   const auto key = [&](std::uint32_t id) {
-    return std::pair{home(id), source_base(from.space, id - start + shift)};
+    const std::uint32_t read = id - start + shift;
+    return std::tuple{home(id), source_base(from.space, read), contributions_at(from.space, read)};
   };
   split(step.slots(), key, [&](const Slots& into) {
     visit(into, source({from.space, from.first + (into.first - step.slots().first), into.count}));
@@ -125,6 +127,12 @@ Base Rounds::source_base(Space space, std::uint32_t id) {
   return Base::in;
 }
 
+/// Of one slot, as it stands before this round.
+std::uint32_t Rounds::contributions_at(Space space, std::uint32_t id) {
+  if (contributions_ == nullptr || source_base(space, id) == Base::in) return 1;
+  return slot(id).contributions;
+}
+
 /// Where one slot is written to.
 Base Rounds::home(std::uint32_t id) const {
   const bool is_result =
@@ -150,22 +158,26 @@ Run Rounds::run_at(Base base, std::uint32_t id, std::uint32_t count) const {
   return {base, unit_of(id), count, place};
 }
 
-/// The run that `slots`, all of one base, is read from.
+/// The run that `slots`, all of one base and as many contributions, is read from.
 Run Rounds::source(const Slots& slots) {
   const std::uint32_t id = id_of(slots.space, slots.first);
-  return run_at(source_base(slots.space, id), id, slots.count);
+  Run run = run_at(source_base(slots.space, id), id, slots.count);
+  run.contributions = contributions_at(slots.space, id);
+  return run;
 }
 
 /// The run that `slots`, all of one base, is written to.
-Run Rounds::destination(const Slots& slots) {
+Run Rounds::destination(const Slots& slots, std::uint32_t contributions) {
   const std::uint32_t id = id_of(slots.space, slots.first);
-  for (std::uint32_t k = 0; k < slots.count; ++k) written_now_.push_back(id + k);
-  return run_at(home(id), id, slots.count);
+  for (std::uint32_t k = 0; k < slots.count; ++k) written_now_.emplace_back(id + k, contributions);
+  Run run = run_at(home(id), id, slots.count);
+  run.contributions = contributions;
+  return run;
 }
 
-Run Rounds::arrival(const Slots& slots) {
+Run Rounds::arrival(const Slots& slots, std::uint32_t contributions) {
   const Run run{Base::message, unit_of(id_of(slots.space, slots.first)), slots.count,
-                static_cast<std::uint32_t>(round_.arrivals.size())};
+                static_cast<std::uint32_t>(round_.arrivals.size()), contributions};
   round_.arrivals.push_back(run);
   return run;
 }
@@ -220,17 +232,26 @@ void Rounds::add_messages(std::span<const Step> steps) {
 }
 
 void Rounds::add_receive(const Step& step, std::size_t index, std::vector<Run>& runs) {
+  const std::uint32_t start = id_of(step.slots().space, step.slots().first);
+  const auto coming = [&](std::uint32_t id) {
+    if (contributions_ == nullptr) return std::uint32_t{1};
+    const auto number = static_cast<std::size_t>(&step - schedule_.steps().data());
+    return contributions_->of(number)[id - start];
+  };
   if (step.kind() == Step::Kind::recv_reduce) {
-    runs.push_back(arrival(step.slots()));
-    operands_.push_back({step.slots(), runs.back(), step.side(), index});
+    split(step.slots(), coming, [&](const Slots& part) {
+      runs.push_back(arrival(part, coming(id_of(part.space, part.first))));
+      operands_.push_back({part, runs.back(), step.side(), index});
+    });
     return;
   }
   // What the round still reads must not be overwritten by what arrives.
-  const auto key = [&](std::uint32_t id) { return std::pair{home(id), is_read(id)}; };
+  const auto key = [&](std::uint32_t id) { return std::tuple{home(id), is_read(id), coming(id)}; };
   split(step.slots(), key, [&](const Slots& part) {
-    const bool stays = !is_read(id_of(part.space, part.first));
-    const Run target = destination(part);
-    runs.push_back(stays ? target : arrival(part));
+    const std::uint32_t id = id_of(part.space, part.first);
+    const bool stays = !is_read(id);
+    const Run target = destination(part, coming(id));
+    runs.push_back(stays ? target : arrival(part, coming(id)));
     if (!stays) copies_.emplace_back(target, runs.back());
   });
 }
@@ -244,7 +265,7 @@ void Rounds::add_local(std::span<const Step> steps) {
       });
     if (step.kind() == Step::Kind::copy)
       split_local(step, [&](const Slots& into, const Run& from) {
-        copies_.emplace_back(destination(into), from);
+        copies_.emplace_back(destination(into, from.contributions), from);
       });
   }
   add_folds();
@@ -263,7 +284,8 @@ void Rounds::add_folds() {
     if (operands_[i].into.count == 0) continue;
     const Slots into = operands_[i].into;
     const auto key = [&](std::uint32_t id) {
-      return std::tuple{home(id), source_base(into.space, id), slot(id).finish_at == stamp_};
+      return std::tuple{home(id), source_base(into.space, id), slot(id).finish_at == stamp_,
+                        contributions_at(into.space, id)};
     };
     split(into, key, [&](const Slots& part) { add_fold(i, part); });
     for (std::size_t k = i + 1; k < operands_.size(); ++k)
@@ -291,7 +313,9 @@ void Rounds::add_fold(std::size_t first, const Slots& part) {
   fold.operands.push_back(source(part));
   append(Side::right);
   for (std::uint32_t k = 0; k < part.count; ++k) slot(id + k).folded_at = stamp_;
-  fold.destination = destination(part);
+  std::uint32_t all = 0;
+  for (const Run& operand : fold.operands) all += operand.contributions;
+  fold.destination = destination(part, contributions_ == nullptr ? 1 : all);
   round_.folds.push_back(std::move(fold));
 }
 
@@ -322,7 +346,10 @@ void Rounds::cut_operands() {
 
 /// What the round wrote up to here is what stands in its slots from now on.
 void Rounds::settle() {
-  for (const std::uint32_t id : written_now_) slot(id).written = true;
+  for (const auto& [id, contributions] : written_now_) {
+    slot(id).written = true;
+    slot(id).contributions = contributions;
+  }
   written_now_.clear();
 }
 
@@ -332,14 +359,15 @@ void Rounds::add_finishes(std::span<const Step> steps) {
   for (const Step& step : steps) {
     if (step.kind() != Step::Kind::finish) continue;
     const auto key = [&](std::uint32_t id) {
-      return std::tuple{home(id), source_base(step.slots().space, id),
-                        slot(id).folded_at == stamp_};
+      return std::tuple{home(id), source_base(step.slots().space, id), slot(id).folded_at == stamp_,
+                        contributions_at(step.slots().space, id)};
     };
     split(step.slots(), key, [&](const Slots& part) {
       if (slot(id_of(part.space, part.first)).folded_at == stamp_) return;
       const Run from = source(part);
-      round_.folds.push_back(
-          {.destination = destination(part), .operands = {from}, .finish = true});
+      round_.folds.push_back({.destination = destination(part, from.contributions),
+                              .operands = {from},
+                              .finish = true});
     });
   }
 }

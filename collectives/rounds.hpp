@@ -11,6 +11,7 @@
 
 #include <tutti/spi/schedule.hpp>
 
+#include "contributions.hpp"
 #include "layout.hpp"
 #include "proof/program.hpp"
 
@@ -23,6 +24,8 @@ struct Run {
   std::uint32_t count = 1;  ///< How many units.
   /// Of held: index of the first slot among Rounds::held. Of message: index into Round::arrivals.
   std::uint32_t place = 0;
+  /// Ranks whose elements are summed up there; one where nobody asks.
+  std::uint32_t contributions = 1;
 };
 
 /// @param a a run. @param b another one of the same rank. @param in_place whether a unit's input
@@ -56,8 +59,10 @@ struct Round {
 class Rounds {
  public:
   /// @param schedule outlives this. @param layout likewise; which blocks the caller has memory for.
-  /// @param in_place whether a unit's input and output are the same memory.
-  Rounds(const Schedule& schedule, const Layout& layout, bool in_place);
+  /// @param in_place whether a unit's input and output are the same memory. @param contributions
+  /// of the schedule, likewise, or null where nobody asks for them.
+  Rounds(const Schedule& schedule, const Layout& layout, bool in_place,
+         const Contributions* contributions = nullptr);
 
   /// @return parts of a block.
   [[nodiscard]] std::uint32_t parts() const noexcept { return parts_; }
@@ -76,6 +81,7 @@ class Rounds {
     std::uint32_t read_at = 0;        // stamp of the last round that reads what was written there
     std::uint32_t finish_at = 0;      // stamp of the round that finishes it
     std::uint32_t folded_at = 0;      // stamp of the last round that folds into it
+    std::uint32_t contributions = 1;  // of what was written
   };
   /// An operand of a fold beside the own value.
   struct Operand {
@@ -98,8 +104,9 @@ class Rounds {
   [[nodiscard]] bool is_read(std::uint32_t id);
   [[nodiscard]] Run run_at(Base base, std::uint32_t id, std::uint32_t count) const;
   [[nodiscard]] Run source(const Slots& slots);
-  [[nodiscard]] Run destination(const Slots& slots);
-  [[nodiscard]] Run arrival(const Slots& slots);
+  [[nodiscard]] Run destination(const Slots& slots, std::uint32_t contributions);
+  [[nodiscard]] Run arrival(const Slots& slots, std::uint32_t contributions);
+  [[nodiscard]] std::uint32_t contributions_at(Space space, std::uint32_t id);
   template <class Key, class Visit>
   void split(const Slots& slots, Key key, Visit visit);
   template <class Visit>
@@ -120,6 +127,7 @@ class Rounds {
   const Schedule& schedule_;
   const Layout& layout_;
   bool in_place_;
+  const Contributions* contributions_;  // or null
   std::uint32_t units_;
   std::uint32_t parts_;
   std::vector<Slot> slots_{};  // those that steps name, sorted
@@ -127,7 +135,7 @@ class Rounds {
   std::size_t index_ = 0;    // of the next round
   std::uint32_t stamp_ = 0;  // of this one
   Round round_{};
-  std::vector<std::uint32_t> written_now_{};
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> written_now_{};  // id, contributions
   std::vector<Operand> operands_{};
   std::vector<std::pair<Run, Run>> copies_{};  // to, from
 };

@@ -88,6 +88,9 @@ std::string StreamCalls::why_not_native(const Problem& problem) const {
   const bool is_extreme = problem.op != nullptr && (problem.op->kind() == OperatorKind::min ||
                                                     problem.op->kind() == OperatorKind::max);
   if (is_extreme && is_real(problem.type)) return "it gives NaN another meaning";
+  if (problem.op != nullptr && problem.op->kind() == OperatorKind::average &&
+      problem.type == Datatype::f16)
+    return "it divides each contribution first, which loses small ones";
   return {};
 }
 

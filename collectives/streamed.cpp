@@ -114,14 +114,19 @@ class StreamRun {
       }
       std::vector<const void*> operands;
       for (const Place& place : places) operands.push_back(at(place));
-      streams_.fold({.type = binding_.type,
-                     .element_bytes = binding_.element_bytes,
-                     .op = &binding_.op,
-                     .destination = destination,
-                     .operands = operands,
-                     .count = combination.count,
-                     .divisor = combination.finish ? binding_.layout().contract().size : 1},
-                    stream_);
+      std::vector<std::int8_t> exponents(binding_.is_scaled ? places.size() : 0);
+      if (binding_.is_scaled) set_exponents(combination, places, exponents);
+      streams_.fold(
+          {.type = binding_.type,
+           .element_bytes = binding_.element_bytes,
+           .op = &binding_.op,
+           .destination = destination,
+           .operands = operands,
+           .count = combination.count,
+           .divisor = combination.finish ? binding_.layout().contract().size : 1,
+           .exponents = exponents,
+           .divisor_exponent = combination.finish ? -combination.destination.exponent : 0},
+          stream_);
     }
   }
 

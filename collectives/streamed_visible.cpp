@@ -108,6 +108,9 @@ class VisibleRun {
                             .offset = place.offset});
         operands.push_back(place.base == Base::message ? nullptr : places_.at(place));
       }
+      std::vector<std::int8_t> exponents(binding_.is_scaled ? operands.size() : 0);
+      if (binding_.is_scaled)
+        set_exponents(combination, program_.operands_of(combination), exponents);
       const bool is_copy = operands.size() == 1 && !combination.finish;
       peers_.fold({.type = binding_.type,
                    .element_bytes = binding_.element_bytes,
@@ -115,7 +118,9 @@ class VisibleRun {
                    .destination = places_.at(combination.destination),
                    .operands = operands,
                    .count = combination.count,
-                   .divisor = combination.finish ? binding_.layout().contract().size : 1},
+                   .divisor = combination.finish ? binding_.layout().contract().size : 1,
+                   .exponents = exponents,
+                   .divisor_exponent = combination.finish ? -combination.destination.exponent : 0},
                   theirs, stream_);
     }
   }

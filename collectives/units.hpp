@@ -81,14 +81,14 @@ class Homes {
   void stage(const Run& run) {
     const std::size_t begin = bytes_;
     bytes_ += units_.bytes(run.first, run.count);
-    arrivals_[run.place] = {{Base::held, 0, begin}, run.first, {Area::stage, begin, bytes_}};
+    arrivals_[run.place] = {{Base::held, 0, 0, begin}, run.first, {Area::stage, begin, bytes_}};
     most_ = std::max(most_, bytes_);
   }
   /// It is not stored. @param run likewise. @param offset of its bytes in the message.
   /// @param message number of the message.
   void pass(const Run& run, std::uint32_t message, std::size_t offset) {
     Arrival& arrival = arrivals_[run.place];
-    arrival = {{Base::message, message, offset}, run.first, arrival.stage};
+    arrival = {{Base::message, 0, message, offset}, run.first, arrival.stage};
   }
   /// Notes that a part of what arrives is touched. @param run likewise. @param touched where to.
   void touch(const Run& run, std::vector<Touched>& touched) const {
@@ -100,7 +100,7 @@ class Homes {
   class Walk {
    public:
     Walk(const Homes& homes, const Run& run) : homes_{homes}, base_{run.base} {
-      if (run.base == Base::held) next_ = {Base::held, 0, homes.held_[run.place]};
+      if (run.base == Base::held) next_ = {Base::held, 0, 0, homes.held_[run.place]};
       if (run.base != Base::message) return;
       const Arrival& arrival = homes.arrivals_[run.place];
       next_ = arrival.place;
@@ -145,7 +145,7 @@ class Homes {
   [[nodiscard]] Place place_of(Base base, const Extent& extent, std::uint32_t block) const {
     const Layout& layout = units_.layout();
     const std::size_t first = base == Base::in ? layout.in_offset(block) : layout.out_offset(block);
-    return {base, 0, (first + extent.offset) * units_.element_bytes()};
+    return {base, 0, 0, (first + extent.offset) * units_.element_bytes()};
   }
 
   const Units& units_;

@@ -35,10 +35,14 @@ enum class Base : std::uint8_t {
 /// A place in memory.
 struct Place {
   Base base = Base::in;
+  /// Of an average of f16 or bf16: what lies there is a sum divided by two to this power.
+  std::int8_t exponent = 0;
   std::uint32_t message = 0;  ///< Number of it, of the bases message and result.
   std::size_t offset = 0;     ///< Bytes.
-  /// Equality of all members.
-  friend bool operator==(const Place&, const Place&) = default;
+  /// Equality of all members but the exponent.
+  friend bool operator==(const Place& a, const Place& b) noexcept {
+    return a.base == b.base && a.message == b.message && a.offset == b.offset;
+  }
 };
 
 /// Contiguous bytes of a message.
@@ -48,7 +52,7 @@ struct PlacedPiece {
 };
 
 /// One contiguous reduction or copy: destination = operand op operand op ..., from left to right,
-/// rounded once.
+/// rounded once. Operands and destination may have different exponents.
 struct Combination {
   Place destination{};              ///< May be one of the operands.
   std::uint32_t first_operand = 0;  ///< Index into Program::operands.

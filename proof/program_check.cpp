@@ -336,7 +336,7 @@ class ProgramCheck {
         const Node wanted = expected[rank][output[i]];
         if (wanted == kNoNode) continue;  // of another segment
         const std::size_t offset = i * question_.element_bytes - question_.ranks[rank].shift;
-        const ElementRun at = *memories_[rank].find({Base::out, 0, offset}, 1);
+        const ElementRun at = *memories_[rank].find({Base::out, 0, 0, offset}, 1);
         if (problem_.empty() && memories_[rank].at(at, 0) != wanted)
           problem_ = "rank " + std::to_string(rank) + ": element " + std::to_string(i) +
                      " of the result is not what the schedule makes of it";

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include <tutti/float16.hpp>
@@ -114,6 +115,11 @@ struct RealElement {
   }
 };
 
+/// @param exponent of no subnormal. @return two to that power.
+[[nodiscard]] constexpr float power_of_two(std::int32_t exponent) noexcept {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(127 + exponent) << 23U);
+}
+
 /// Formats of 16 bits, computed in float and rounded once.
 template <class T>
 struct HalfElement {
@@ -127,6 +133,17 @@ struct HalfElement {
   }
   [[nodiscard]] static constexpr Stored store(Value value, std::int32_t divisor) noexcept {
     return T{finished(value, divisor)}.bits;
+  }
+  /// Of an average. @param half of its sum, which no finite operands overflow. @param divisor of
+  /// it, times two to the power `exponent`. The mean of finite numbers is within their range.
+  [[nodiscard]] static constexpr Stored store_average(Value half, std::int32_t divisor,
+                                                      std::int32_t exponent) noexcept {
+    constexpr float kBound = std::is_same_v<T, Float16> ? 65504.0F / 2 : 0x1.fep126F;
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    half = half / (static_cast<float>(divisor) * power_of_two(exponent));
+    if (half > kBound && half < kInfinity) half = kBound;
+    if (half < -kBound && half > -kInfinity) half = -kBound;
+    return store(half + half, 1);
   }
   template <OperatorKind op>
   [[nodiscard]] static constexpr Value apply(Value a, Value b) noexcept {

@@ -11,6 +11,11 @@
 
 namespace tutti::inline v0::cuda {
 
+template <class Element>
+inline constexpr bool is_half = false;
+template <class T>
+inline constexpr bool is_half<HalfElement<T>> = true;
+
 /// Elements that are loaded and stored at once.
 template <class Element, std::size_t count>
 struct alignas(count * sizeof(typename Element::Stored)) ChunkOf {
@@ -22,6 +27,7 @@ struct alignas(count * sizeof(typename Element::Stored)) ChunkOf {
 template <class Element, OperatorKind op, std::size_t count>
 constexpr void fold_some(const KernelWork& work, std::size_t first) {
   using Stored = typename Element::Stored;
+  constexpr bool kMayBeScaled = op == OperatorKind::average && is_half<Element>;
   constexpr std::size_t kBytes = count * sizeof(Stored);
   // One element lies where its parts may lie, several where all of them are one access.
   constexpr std::size_t kAlignment = count == 1 ? alignof(Stored) : kBytes;
@@ -33,11 +39,20 @@ constexpr void fold_some(const KernelWork& work, std::size_t first) {
   for (std::uint32_t operand = 0; operand < work.operands; ++operand) {
     std::memcpy(stored, __builtin_assume_aligned(address(operand), kAlignment), kBytes);
     for (std::size_t i = 0; i < count; ++i) {
-      const auto value = Element::load(stored[i]);
+      auto value = Element::load(stored[i]);
+      if constexpr (kMayBeScaled)
+        if (work.has_exponents) value *= power_of_two(exponent_of(work, operand) - 1);
       values[i] = operand == 0 ? value : Element::template apply<op>(values[i], value);
     }
   }
-  for (std::size_t i = 0; i < count; ++i) stored[i] = Element::store(values[i], work.divisor);
+  for (std::size_t i = 0; i < count; ++i) {
+    if constexpr (kMayBeScaled)
+      if (work.has_exponents) {
+        stored[i] = Element::store_average(values[i], work.divisor, work.divisor_exponent);
+        continue;
+      }
+    stored[i] = Element::store(values[i], work.divisor);
+  }
   for (std::uint32_t result = 0; result < work.results; ++result)
     std::memcpy(__builtin_assume_aligned(address(work.operands + result), kAlignment), stored,
                 kBytes);
@@ -48,9 +63,8 @@ template <class Element, OperatorKind op>
 constexpr void fold_by(const KernelWork& work, std::size_t thread, std::size_t threads) {
   if constexpr (Element::has(op)) {
     constexpr std::size_t kCount = kChunkBytes / sizeof(typename Element::Stored);
-    const auto [head, chunks] = work.peers == 0
-                                    ? Chunks{work.head, work.chunks}
-                                    : chunks_of(work, sizeof(typename Element::Stored));
+    const auto [head, chunks] = work.peers == 0 ? Chunks{work.head, work.chunks}
+                                                : chunks_of(work, sizeof(typename Element::Stored));
     for (std::size_t chunk = thread; chunk < chunks; chunk += threads)
       fold_some<Element, op, kCount>(work, head + chunk * kCount);
     const std::size_t in_chunks = chunks * kCount;

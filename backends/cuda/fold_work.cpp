@@ -46,13 +46,21 @@ FoldWork work_of(const Fold& fold) {
                   .operands = static_cast<std::uint32_t>(fold.operands.size()),
                   .results = static_cast<std::uint32_t>(1 + fold.copies.size()),
                   .divisor = fold.divisor,
-                  .count = fold.count};
+                  .count = fold.count,
+                  .divisor_exponent = fold.divisor_exponent,
+                  .has_exponents = !fold.exponents.empty()};
   KernelWork told = work;
   told.table = places.data();
   const Chunks chunks = chunks_of(told, size_of(fold.type));
   work.head = chunks.head;
   work.chunks = chunks.chunks;
-  if (places.size() <= kPassedPlaces) std::ranges::copy(places, std::begin(work.places));
+  if (places.size() <= kPassedPlaces) {
+    std::ranges::copy(places, std::begin(work.places));
+    std::ranges::copy(fold.exponents, std::begin(work.exponents));
+  } else {
+    for (const std::int8_t exponent : fold.exponents)
+      places.push_back(reinterpret_cast<void*>(std::intptr_t{exponent}));
+  }
   return {work, std::move(places)};
 }
 

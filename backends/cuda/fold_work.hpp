@@ -15,7 +15,8 @@ namespace tutti::inline v0::cuda {
 /// A kernel's work, and the addresses that it is about.
 struct FoldWork {
   KernelWork kernel{};          ///< With all places, if they are no more than kPassedPlaces.
-  std::vector<void*> places{};  ///< Of the operands, then of the results.
+  std::vector<void*> places{};  ///< Of the operands, then of the results; where they are more than
+                                ///< kPassedPlaces, the operands' exponents follow, if any.
 };
 
 /// @param fold with an operator that is defined for its datatype; one element or more. @return it
@@ -29,7 +30,8 @@ struct PeerPlace {
   void* cell = nullptr;     ///< Where on the device its address stands.
   std::size_t offset = 0;   ///< Bytes that are added to that.
 };
-/// Has a kernel find operands by itself. @param work of a fold where these are null; not by a table.
+/// Has a kernel find operands by itself. @param work of a fold where these are null; not by a
+/// table.
 /// @param peers of the first kPeerPlaces operands.
 void put_peers(KernelWork& work, std::span<const PeerPlace> peers);
 

@@ -19,19 +19,24 @@ inline constexpr std::size_t kPeerPlaces = 32;
 /// divided, and rounded once. A thread computes all of an element before it stores any of it, so a
 /// result may be one of the operands.
 struct KernelWork {
-  std::uint32_t op = 0;           ///< As OperatorKind; not user.
-  std::uint32_t operands = 0;     ///< One or more; one alone is copied.
-  std::uint32_t results = 0;      ///< One or more.
-  std::int32_t divisor = 1;       ///< One or more.
-  std::uint64_t count = 0;        ///< Elements.
-  std::uint64_t head = 0;         ///< Elements before the first that lies at 16 bytes everywhere.
-  std::uint64_t chunks = 0;       ///< Of 16 bytes, behind the head; zero: places differ modulo 16.
-  void* const* table = nullptr;   ///< Device memory with all addresses, or null: see places.
+  std::uint32_t op = 0;          ///< As OperatorKind; not user.
+  std::uint32_t operands = 0;    ///< One or more; one alone is copied.
+  std::uint32_t results = 0;     ///< One or more.
+  std::int32_t divisor = 1;      ///< One or more.
+  std::uint64_t count = 0;       ///< Elements.
+  std::uint64_t head = 0;        ///< Elements before the first that lies at 16 bytes everywhere.
+  std::uint64_t chunks = 0;      ///< Of 16 bytes, behind the head; zero: places differ modulo 16.
+  void* const* table = nullptr;  ///< Device memory with all addresses, or null: see places.
   /// A bit for each of the first operands whose place holds the address of its address, to which
   /// an offset is added. With any, head and chunks are found on the device; there is no table then.
   std::uint32_t peers = 0;
   std::uint64_t offsets[kPeerPlaces]{};  ///< Bytes.
   void* places[kPassedPlaces]{};         ///< Addresses of the operands, then of the results.
+  /// Of averages of f16 and bf16: the powers of two by which operands are multiplied. Of a table
+  /// they stand behind the addresses, as numbers.
+  std::int8_t exponents[kPassedPlaces]{};
+  std::int32_t divisor_exponent = 0;  ///< Likewise of the divisor.
+  bool has_exponents = false;         ///< Whether there are any.
 };
 
 /// @param work see KernelWork. @param index of an operand, or behind all of them of a result.
@@ -40,6 +45,13 @@ struct KernelWork {
   if (work.table != nullptr) return work.table[index];
   if (index >= kPeerPlaces || (work.peers >> index & 1U) == 0) return work.places[index];
   return *static_cast<std::byte**>(work.places[index]) + work.offsets[index];
+}
+
+/// @param work see KernelWork. @param operand an index. @return its exponent; with has_exponents.
+[[nodiscard]] constexpr std::int32_t exponent_of(const KernelWork& work, std::size_t operand) {
+  if (work.table == nullptr) return work.exponents[operand];
+  void* const number = work.table[std::size_t{work.operands} + work.results + operand];
+  return static_cast<std::int32_t>(reinterpret_cast<std::intptr_t>(number));
 }
 
 /// The elements that are loaded 16 bytes at a time.

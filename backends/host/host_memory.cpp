@@ -69,6 +69,10 @@ constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
 // Nor do results that are stored more than once: with what is read they are twice as many bytes.
 constexpr std::size_t kStreamedFoldBytes = kStreamedBytes / 2;
 
+const std::int8_t* exponents_of(const Fold& fold) noexcept {
+  return fold.exponents.empty() ? nullptr : fold.exponents.data();
+}
+
 /// Stores results of a fold in all their places, while the operands of the next ones come into the
 /// cache: one after the other, each would wait for the memory, and take half as long again.
 void stream_results(const std::byte* results, const Fold& fold, std::size_t offset,
@@ -102,7 +106,9 @@ void fold_in_streams(Kernel kernel, const Fold& fold, bool divides) {
             .operand_count = operands.size(),
             .first = 0,
             .end = count,
-            .divisor = fold.divisor});
+            .divisor = fold.divisor,
+            .exponents = exponents_of(fold),
+            .divisor_exponent = fold.divisor_exponent});
     if (divides) divide_integers(fold.type, results.data(), count, fold.divisor);
     stream_results(results.data(), fold, offset, count * element_bytes);
   }
@@ -148,6 +154,8 @@ class HostMemory final : public Memory {
   void fold(const Fold& work) override {
     expects(!work.operands.empty(), "a fold has at least one operand");
     expects(work.divisor >= 1, "a fold is divided by one or more");
+    expects(work.exponents.empty() || work.exponents.size() == work.operands.size(),
+            "each operand has an exponent, or none has");
     const std::size_t bytes =
         work.type == Datatype::opaque ? work.element_bytes : size_of(work.type);
     if (work.op == nullptr) {
@@ -178,7 +186,9 @@ class HostMemory final : public Memory {
                     .operand_count = fold.operands.size(),
                     .first = 0,
                     .end = fold.count,
-                    .divisor = fold.divisor};
+                    .divisor = fold.divisor,
+                    .exponents = exponents_of(fold),
+                    .divisor_exponent = fold.divisor_exponent};
     const bool divides = fold.type <= Datatype::u64 && fold.divisor != 1;
     const bool streams = !fold.copies.empty() && fold.operands.size() == 2 &&
                          fold.count * size_of(fold.type) >= kStreamedFoldBytes;

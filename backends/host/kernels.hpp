@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include <tutti/types.hpp>
 
@@ -13,12 +14,14 @@ namespace tutti::host {
 
 /// One fold of elements of a built-in type, ready to compute.
 struct Work {
-  void* destination;            ///< May be one of the operands.
-  const void* const* operands;  ///< One or more.
-  std::size_t operand_count;    ///< How many.
-  std::size_t first;            ///< Index of the first element to compute.
-  std::size_t end;              ///< Index behind the last one.
-  int divisor;                  ///< Applied by floating-point kernels only, before rounding.
+  void* destination;             ///< May be one of the operands.
+  const void* const* operands;   ///< One or more.
+  std::size_t operand_count;     ///< How many.
+  std::size_t first;             ///< Index of the first element to compute.
+  std::size_t end;               ///< Index behind the last one.
+  int divisor;                   ///< Applied by floating-point kernels only, before rounding.
+  const std::int8_t* exponents;  ///< As Fold::exponents, or null: of averages of f16 and bf16.
+  int divisor_exponent;          ///< As Fold::divisor_exponent, likewise.
 };
 
 /// Computes a fold from left to right.

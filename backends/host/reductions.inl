@@ -214,6 +214,39 @@ void fold_vectors(const Work& work) {
   fold_groups<typename Format::template Lanes<1>, Op, 1, 1>(rest);
 }
 
+/// As fold_groups, of a sum whose operands and divisor are multiplied by powers of two.
+template <class Lanes, std::size_t kLanes, std::size_t kUnroll>
+void average_groups(Work& work) {
+  constexpr std::size_t kGroup = kLanes * kUnroll;
+  const Work w = work;
+  const float divisor = static_cast<float>(w.divisor) * power_of_two(w.divisor_exponent);
+  const auto operand = [&w](std::size_t j, std::size_t i) {
+    return Lanes::multiplied(Lanes::load(w.operands[j], i), power_of_two(w.exponents[j] - 1));
+  };
+  std::size_t i = w.first;
+  for (; w.end - i >= kGroup; i += kGroup) {
+    typename Lanes::V result[kUnroll];
+    for (std::size_t u = 0; u < kUnroll; ++u) result[u] = operand(0, i + u * kLanes);
+    for (std::size_t j = 1; j < w.operand_count; ++j)
+      for (std::size_t u = 0; u < kUnroll; ++u)
+        result[u] = Lanes::template apply<Sum>(result[u], operand(j, i + u * kLanes));
+    for (std::size_t u = 0; u < kUnroll; ++u)
+      Lanes::store(w.destination, i + u * kLanes, Lanes::averaged(result[u], divisor), 1);
+  }
+  work.first = i;
+}
+
+template <class Format>
+void fold_average(const Work& work) {
+  if (work.exponents == nullptr) return fold_vectors<Format, Sum>(work);
+  constexpr std::size_t kWide = Format::kWide;
+  constexpr std::size_t kShort = Format::kShort;
+  Work rest = work;
+  average_groups<typename Format::template Lanes<kWide>, kWide, 4>(rest);
+  average_groups<typename Format::template Lanes<kShort>, kShort, 1>(rest);
+  average_groups<typename Format::template Lanes<1>, 1, 1>(rest);
+}
+
 template <class Format, class Op>
 void fold_singly(const Work& work) {
   Work rest = work;
@@ -269,6 +302,13 @@ constexpr void set_real(Row row) {
       .set(OperatorKind::max, fold_vectors<Format, RealMaximum>);
 }
 
+/// As set_real, of what is computed in float.
+template <class Format>
+constexpr void set_half(Row row) {
+  set_real<Format>(row);
+  row.set(OperatorKind::average, fold_average<Format>);
+}
+
 template <class T>
 constexpr void set_complex(Row row) {
   row.set(OperatorKind::sum, fold_complex_sum<T>)
@@ -293,8 +333,8 @@ constexpr KernelTable make_table() {
   set_integer<std::uint16_t, std::uint16_t>({table, Datatype::u16});
   set_integer<std::uint32_t, std::uint32_t>({table, Datatype::u32});
   set_integer<std::uint64_t, std::uint64_t>({table, Datatype::u64});
-  set_real<Binary16>({table, Datatype::f16});
-  set_real<Brain16>({table, Datatype::bf16});
+  set_half<Binary16>({table, Datatype::f16});
+  set_half<Brain16>({table, Datatype::bf16});
   set_real<Real<float>>({table, Datatype::f32});
   set_real<Real<double>>({table, Datatype::f64});
   set_complex<float>({table, Datatype::c32});

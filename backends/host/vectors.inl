@@ -67,6 +67,23 @@ V finish(V value, int divisor) {
   return is_nan(value) ? nan : value;
 }
 
+/// Two to a power that is no subnormal.
+float power_of_two(int exponent) {
+  return __builtin_bit_cast(float, static_cast<std::uint32_t>(127 + exponent) << 23);
+}
+
+/// What averages divide and bound: half of their sum, which no finite operands overflow. Rounding
+/// may carry a partial sum of the largest numbers beyond them, where the mean never is.
+template <class V>
+V finish_average(V half, float divisor, float largest) {
+  half = half / divisor;
+  const V bound = V{} + largest / 2;
+  const V infinity = V{} + __builtin_inff();
+  half = (half > bound) & (half < infinity) ? bound : half;
+  half = (half < -bound) & (half > -infinity) ? -bound : half;
+  return half + half;
+}
+
 /// Applies an operator as it stands.
 struct ElementWise {
   template <class Op, class V>
@@ -116,6 +133,7 @@ using Floats = Vector<float, N>;
 
 /// The upper half of a float. The half is in the lower bits of each word.
 struct Brain16Codec {
+  static constexpr float kLargest = 0x1.fep127f;
   template <std::size_t N>
   static Floats<N> widen(Words<N> half) {
     return __builtin_bit_cast(Floats<N>, half << 16);
@@ -131,6 +149,7 @@ struct Brain16Codec {
 /// IEEE binary16, without branches: every case is computed and masks choose. Comparisons are of
 /// signed words, which the oldest processors have, and never see a sign bit.
 struct Binary16Codec {
+  static constexpr float kLargest = 65504;
   template <std::size_t N>
   static Floats<N> widen(Words<N> half) {
     const Words<N> sign = (half & 0x8000u) << 16;
@@ -190,10 +209,28 @@ struct HalfLanes {
   static V apply(const V& a, const V& b) {
     return {Op::apply(a.low, b.low), Op::apply(a.high, b.high)};
   }
+  static V multiplied(const V& a, float factor) { return {a.low * factor, a.high * factor}; }
+  static V averaged(const V& half, float divisor) {
+    return {finish_average(half.low, divisor, Codec::kLargest),
+            finish_average(half.high, divisor, Codec::kLargest)};
+  }
+};
+
+/// What averages need of lanes that are one vector of floats.
+template <class Codec>
+struct FloatLanes : ElementWise {
+  template <class V>
+  static V multiplied(const V& a, float factor) {
+    return a * factor;
+  }
+  template <class V>
+  static V averaged(const V& half, float divisor) {
+    return finish_average(half, divisor, Codec::kLargest);
+  }
 };
 
 template <class Codec>
-struct HalfLanes<Codec, 1> : ElementWise {
+struct HalfLanes<Codec, 1> : FloatLanes<Codec> {
   using V = Floats<1>;
   static V load(const void* array, std::size_t i) {
     const Words<1> half{load_from<std::uint16_t>(array, i * kHalfBytes)};
@@ -231,7 +268,7 @@ template <>
 struct Binary16::Lanes<1> : HalfLanes<Binary16Codec, 1> {};
 
 template <>
-struct Binary16::Lanes<8> : ElementWise {
+struct Binary16::Lanes<8> : FloatLanes<Binary16Codec> {
   using V = Floats<8>;
   static V load(const void* array, std::size_t i) {
     return __builtin_bit_cast(V, _mm256_cvtph_ps(load_from<__m128i>(array, i * kHalfBytes)));
@@ -244,7 +281,7 @@ struct Binary16::Lanes<8> : ElementWise {
 
 #if defined(__AVX512F__)
 template <>
-struct Binary16::Lanes<16> : ElementWise {
+struct Binary16::Lanes<16> : FloatLanes<Binary16Codec> {
   using V = Floats<16>;
   // The forms without a mask make g++ 12 warn of an uninitialised value inside its own header.
   static constexpr __mmask16 kAllLanes = 0xffff;

@@ -96,7 +96,9 @@ enum class OperatorKind : std::uint8_t {
   bit_and,      ///< Integers.
   bit_or,       ///< Integers.
   bit_xor,      ///< Integers.
-  average,      ///< The sum divided by the number of ranks, once, at the end.
+  /// The sum divided by the number of ranks, once, at the end. Of f16 and bf16, sums of some of the
+  /// ranks are stored divided by a power of two: the mean of finite numbers is finite.
+  average,
   user,         ///< A function of the caller's.
 };
 

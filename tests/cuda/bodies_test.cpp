@@ -93,7 +93,9 @@ void check(const Case& which) {
                            .operands = from,
                            .count = which.count,
                            .divisor = which.fold.divisor,
-                           .copies = copies});
+                           .copies = copies,
+                           .exponents = which.fold.exponents,
+                           .divisor_exponent = which.fold.divisor_exponent});
   if (work.places.size() > kPassedPlaces) work.kernel.table = work.places.data();
   std::vector<std::byte*> cells(which.operands);
   std::vector<PeerPlace> peers;
@@ -162,6 +164,19 @@ TEST_P(Bodies, DivideAverages) {
     for (const int divisor : {2, 3, 7, 100})
       for (const std::size_t operands : {1, 2})
         check({.fold = {type(), kind, divisor}, .operands = operands, .count = 500});
+  }
+}
+
+TEST_P(Bodies, ScaleOperandsOfAveragesOfHalves) {
+  if (type() != Datatype::f16 && type() != Datatype::bf16) return;
+  for (const std::size_t operands : {std::size_t{2}, std::size_t{5}, kPassedPlaces + 10}) {
+    test::FoldCase fold{type(), OperatorKind::average, 300, {}, -9};
+    for (std::size_t i = 0; i < operands; ++i)
+      fold.exponents.push_back(static_cast<std::int8_t>(-static_cast<int>(i % 4)));
+    check({.fold = fold, .operands = operands, .count = 100});
+    fold.divisor = 1;
+    fold.divisor_exponent = 0;
+    check({.fold = fold, .operands = operands, .count = 100, .by_peers = operands == 5});
   }
 }
 

@@ -12,6 +12,7 @@
 #include <tutti/spi/memory.hpp>
 
 #include "backends/sim/sim.hpp"
+#include "extreme_averages.hpp"
 #include "on_streams.hpp"
 #include "rows.hpp"
 #include "tests/support/each_rank.hpp"
@@ -43,13 +44,13 @@ class StreamWorld {
 
 class Streams : public ::testing::TestWithParam<Row> {};
 
-/// Runs cases of a row on streams. @param visible whether ranks see each other's memory.
-void expect_right_results(const Row& row, bool visible) {
+/// Runs cases on streams. @param visible whether ranks see each other's memory.
+void expect_right_results(const Row& row, const std::vector<Case>& cases, bool visible) {
   const int size = row.size;
   StreamWorld world{size};
   if (visible) world.hub().show_memory();
   std::vector<Experiment> experiments;
-  for (const Case& one : cases_of(row, 2))
+  for (const Case& one : cases)
     if (one.model.op.kind() != OperatorKind::user) experiments.emplace_back(one);
   std::barrier together{size};
   const auto errors = world.run([&](Rank rank) {
@@ -78,11 +79,25 @@ void expect_right_results(const Row& row, bool visible) {
 }
 
 TEST_P(Streams, GiveTheRightResults) {
-  expect_right_results(GetParam(), false);
+  expect_right_results(GetParam(), cases_of(GetParam(), 2), false);
 }
 
 TEST_P(Streams, GiveTheRightResultsWherePeersSeeMemory) {
-  expect_right_results(GetParam(), true);
+  expect_right_results(GetParam(), cases_of(GetParam(), 2), true);
+}
+
+TEST_P(Streams, AverageHalvesAsTheHostDoes) {
+  const Row& row = GetParam();
+  if (!is_reduction(row.collective) || is_prefix(row.collective)) return;
+  const std::size_t blocks = blocks_of(row.collective, row.size);
+  std::vector<Case> cases;
+  for (const Model& model : {extreme_average<Float16>(), extreme_average<BFloat16>()})
+    cases.push_back({.collective = row.collective,
+                     .algorithm = row.algorithm,
+                     .size = row.size,
+                     .counts = std::vector<std::size_t>(blocks, 3000 / blocks / 5 * 5),
+                     .model = model});
+  for (const bool visible : {false, true}) expect_right_results(row, cases, visible);
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalog, Streams, ::testing::ValuesIn(rows_of({1, 2, 3, 4, 5, 8})),

@@ -96,7 +96,9 @@ std::vector<std::byte> folded(Memory& memory, const FoldCase& which, const Conte
                .operands = pointers,
                .count = operands[0].size() / size_of(which.type),
                .divisor = which.divisor,
-               .copies = also});
+               .copies = also,
+               .exponents = which.exponents,
+               .divisor_exponent = which.divisor_exponent});
   for (Array& copy : copies) {
     EXPECT_TRUE(copy.margins_are_intact());
     EXPECT_TRUE(same(copy.content(), destination.content(), which.type)) << "a copy differs";
@@ -197,6 +199,17 @@ TEST_P(Folds, divide_once_at_the_end) {
       for (const std::size_t count : {0U, 1U, 7U, 1000U, 5000U})
         check({.type = GetParam(), .kind = OperatorKind::average, .divisor = divisor},
               operand_count, count);
+}
+
+TEST_P(Folds, scale_operands_of_averages_of_halves) {
+  if (GetParam() != Datatype::f16 && GetParam() != Datatype::bf16) return;
+  for (const std::size_t count : {0U, 1U, 7U, 1000U, 5000U}) {
+    const auto kind = OperatorKind::average;
+    check({.type = GetParam(), .kind = kind, .exponents = {-1, -1}}, 2, count);
+    check({.type = GetParam(), .kind = kind, .exponents = {0, -3, -1}}, 3, count);
+    check({GetParam(), kind, 7, {-3, 0, -2}, -3}, 3, count);
+    check({GetParam(), kind, 300, {0}, -9}, 1, count);
+  }
 }
 
 TEST_P(Folds, give_the_same_bits_when_two_operands_change_places) {

@@ -107,10 +107,23 @@ void fold_halves(HalfFormat format, const FoldCase& which, Operands operands, st
   const auto decoded = [&](const std::byte* bytes) {
     return static_cast<float>(decode_half(format, read<std::uint16_t>(bytes)));
   };
-  float result = decoded(operands[0]);
-  for (const std::byte* operand : operands.subspan(1))
-    result = combine_reals(which.kind, result, decoded(operand));
-  write(out, encode_half(format, divided(result, which.divisor)));
+  if (which.exponents.empty()) {
+    float result = decoded(operands[0]);
+    for (const std::byte* operand : operands.subspan(1))
+      result = combine_reals(which.kind, result, decoded(operand));
+    return write(out, encode_half(format, divided(result, which.divisor)));
+  }
+  // Half of it, which is in the range of float.
+  float half = 0;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const float operand = std::ldexp(decoded(operands[i]), which.exponents[i] - 1);
+    half = i == 0 ? operand : combine_reals(OperatorKind::sum, half, operand);
+  }
+  const double divisor = std::ldexp(which.divisor, which.divisor_exponent);
+  double mean = 2.0 * rounded<float>(static_cast<double>(half) / divisor);
+  const double largest = format.exponent_bits == 5 ? 65504.0 : 0x1.fep127;
+  if (std::isfinite(half)) mean = std::clamp(mean, -largest, largest);
+  write(out, encode_half(format, quieted(mean)));
 }
 
 template <class T>

@@ -15,9 +15,11 @@ namespace tutti::test {
 
 /// One fold to check.
 struct FoldCase {
-  Datatype type;      ///< Any but opaque.
-  OperatorKind kind;  ///< One defined for the type.
-  int divisor = 1;    ///< As Fold::divisor.
+  Datatype type;                         ///< Any but opaque.
+  OperatorKind kind;                     ///< One defined for the type.
+  int divisor = 1;                       ///< As Fold::divisor.
+  std::vector<std::int8_t> exponents{};  ///< As Fold::exponents.
+  int divisor_exponent = 0;              ///< As Fold::divisor_exponent.
 };
 
 /// A 16-bit floating-point format, described by its two field widths.

@@ -22,7 +22,7 @@ detail::Layout two_ranks(Collective collective, std::size_t count) {
   return {Contract{collective, 2, 0}, 0, count};
 }
 
-constexpr detail::LoweringOptions kLowering{.element_bytes = 4, .divides = true, .combines = true};
+const detail::LoweringOptions kLowering{.element_bytes = 4, .divides = true, .combines = true};
 
 Program lowered(const Schedule& schedule, const detail::Layout& layout, bool in_place = false) {
   return lower(schedule, layout, kLowering, {}, in_place);

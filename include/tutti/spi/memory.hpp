@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -12,17 +13,22 @@
 namespace tutti::inline v0 {
 
 /// One fold: destination = operands[0] op operands[1] op ... , evaluated from left to right, then
-/// divided by `divisor`, then rounded to the datatype once.
+/// divided by `divisor`, then rounded to the datatype once. Of an average of f16 or bf16, operands
+/// are multiplied by powers of two first, and so is the divisor: sums of few and of many ranks are
+/// stored divided, so that they are in the range of what is averaged.
 struct Fold {
-  Datatype type = Datatype::u8;             ///< Type of the elements.
-  std::size_t element_bytes = 1;            ///< Size of one; needed where type is opaque.
-  const Operator* op = nullptr;             ///< The operator; null copies the only operand.
-  void* destination = nullptr;              ///< May be one of the operands, never overlap partly.
-  std::span<const void* const> operands{};  ///< One or more, each `count` elements.
-  std::size_t count = 0;                    ///< Elements, not bytes.
-  int divisor = 1;                          ///< The number of ranks where an average is finished.
-  std::span<void* const> copies{};          ///< Where the result is stored as well; they overlap
-                                            ///< nothing else, but for operands as destination may.
+  Datatype type = Datatype::u8;              ///< Type of the elements.
+  std::size_t element_bytes = 1;             ///< Size of one; needed where type is opaque.
+  const Operator* op = nullptr;              ///< The operator; null copies the only operand.
+  void* destination = nullptr;               ///< May be one of the operands, never overlap partly.
+  std::span<const void* const> operands{};   ///< One or more, each `count` elements.
+  std::size_t count = 0;                     ///< Elements, not bytes.
+  int divisor = 1;                           ///< The number of ranks where an average is finished.
+  std::span<void* const> copies{};           ///< Where the result is stored as well; they overlap
+                                             ///< nothing else, but for operands as destination may.
+  std::span<const std::int8_t> exponents{};  ///< Of averages of f16 and bf16: by operand, the power
+                                             ///< of two that it is multiplied by. None: all zero.
+  int divisor_exponent = 0;                  ///< Likewise of the divisor.
 };
 
 /// Allocates, copies and reduces memory of one kind. Calls from several threads at once are safe.
