@@ -57,6 +57,10 @@ std::string words_of(const Whereabouts& found, const Whereabouts::Wait& wait) {
   if (wait.number == 0)
     return "has not called for it in " + words_of(wait.time) +
            (found.begun == 0 ? "" : "; its latest collective is #" + std::to_string(found.begun));
+  if (wait.number > kPlanCalls)
+    return found.memory == Memory::none ? "has not made " + words_of_number(wait.number)
+                                        : "has not started " + call + " as often in " +
+                                              words_of(wait.time) + ", or is stalled in it";
   if (found.begun < wait.number) return "has not entered " + call + " for " + words_of(wait.time);
   if (found.begun > wait.number)
     return "has gone on from " + call + " to call #" + std::to_string(found.begun);
@@ -108,13 +112,14 @@ std::vector<Whereabouts> Blame::ask_until_decided(std::uint64_t number) const {
 Error Blame::explained(const Error& mismatch, std::uint64_t latest) const {
   // Without a number it is of one message, whose two ends disagree.
   if (mismatch.call() == 0 || mismatch.culprit() < 0) return mismatch;
-  const std::uint64_t number = near(latest, mismatch.call());
+  const std::uint64_t number =
+      mismatch.call() > kPlanCalls ? mismatch.call() : near(latest, mismatch.call());
   const std::vector<Whereabouts> all = ask_until_decided(number);
   const Majority majority{all, number, true};
   if (majority.differs()) return majority.verdict();
   const Whereabouts& own = all[static_cast<std::size_t>(self_)];
   const Whereabouts& other = all[static_cast<std::size_t>(mismatch.culprit())];
-  const std::string call = "call #" + std::to_string(number);
+  const std::string call = words_of_number(number);
   if (own.memory != Memory::known) return mismatch;
   if (other.memory != Memory::known)
     return {ErrorCode::mismatch,

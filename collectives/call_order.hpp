@@ -18,8 +18,9 @@ class CallOrder {
  public:
   /// @param tags of the transport. @param user_tags of messages between two ranks, at most.
   CallOrder(std::uint32_t tags, std::uint32_t user_tags)
-      : window_{std::min(kWindow, tags / kInstances)},
-        user_tags_{std::min(user_tags, tags - window_ * kInstances)} {
+      : window_{std::min(kWindow, tags / kInstances)}, user_tags_{std::min(
+                                                           user_tags, tags - window_ * kInstances)},
+        plan_places_{(tags - window_ * kInstances - user_tags_) / kInstances} {
     expects(window_ > 0, "a transport has tags for one operation");
   }
 
@@ -28,6 +29,15 @@ class CallOrder {
   /// @param user_tag below user_tags(). @return the transport's.
   [[nodiscard]] std::uint32_t tag_of_message(int user_tag) const noexcept {
     return window_ * kInstances + static_cast<std::uint32_t>(user_tag);
+  }
+  /// @return the number of the next plan, from one; 0 where the transport has no tags for plans, so
+  /// that their runs take turns as calls do.
+  [[nodiscard]] std::uint64_t next_plan() noexcept { return plan_places_ == 0 ? 0 : ++plans_; }
+  /// @param plan its number. @return the first of its tags, which lie behind those of messages.
+  /// Plans far apart share them.
+  [[nodiscard]] std::uint32_t tag_of_plan(std::uint64_t plan) const noexcept {
+    return window_ * kInstances + user_tags_ +
+           static_cast<std::uint32_t>(plan % plan_places_) * kInstances;
   }
   /// @return collectives that have taken their turns.
   [[nodiscard]] std::uint64_t count() const noexcept { return sequence_; }
@@ -67,8 +77,10 @@ class CallOrder {
 
  private:
   static constexpr std::uint32_t kWindow = 64;
-  std::uint32_t window_;     // collectives with tags of their own
-  std::uint32_t user_tags_;  // behind those
+  std::uint32_t window_;       // collectives with tags of their own
+  std::uint32_t user_tags_;    // behind those
+  std::uint32_t plan_places_;  // behind those, of kInstances tags each
+  std::uint64_t plans_ = 0;    // that were made
   std::uint64_t sequence_ = 0;
   std::uint64_t oldest_ = 0;  // no collective before this one is pending
   std::uint32_t place_ = 0;   // of the next one in the window

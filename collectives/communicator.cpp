@@ -175,7 +175,7 @@ Plan Plans::run(const Call& call, const Options& options) {
     return Plan{engine, std::move(bound)};
   }
   engine->check_on_host(call);
-  return Plan{engine, engine->acquire(call, options), call.in, call.out, options.timeout};
+  return Plan{engine, engine->acquire_plan(call, options), call.in, call.out, options.timeout};
 }
 
 Result<void> Try::run(const Call& call, const Options& options) noexcept {

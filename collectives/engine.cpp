@@ -119,6 +119,16 @@ Execution* Engine::acquire(const Call& call, const Options& options) {
   return &cache_.lend(*ready_for(call, options).shape, progress_.in_use());
 }
 
+Execution* Engine::acquire_plan(const Call& call, const Options& options) {
+  Execution* const execution = acquire(call, options);
+  const Binding& binding = execution->binding();
+  if (!binding.is_collective) return execution;
+  const std::uint64_t plan = order_.next_plan();
+  execution->set_plan(plan);
+  if (plan != 0) calls_->add_plan(plan, binding.fingerprint);
+  return execution;
+}
+
 /// An idle execution, which knows the call's tag.
 Engine::Held& Engine::ready_for(const Call& call, const Options& options) {
   failures_.check();
@@ -181,7 +191,7 @@ void Engine::start(Execution& execution, const void* in, void* out, Duration tim
   failures_.check();
   check_start(execution, in, out);
   if (timeout == Duration::zero()) timeout = options_.timeout;
-  if (!execution.binding().is_collective || progress_.has_room(1))
+  if (!execution.is_ordered() || progress_.has_room(1))
     return progress_.begin(execution, in, out, timeout);
   progress_.hold(execution, in, out, timeout);
 }

@@ -49,6 +49,8 @@ class Engine {
   /// An idle execution for this shape, taken from the cache or made. Throws Error{invalid_argument}
   /// for wrong arguments, and the first failure of a failed communicator.
   [[nodiscard]] Execution* acquire(const Call& call, const Options& options);
+  /// The same for a plan, which is numbered. Throws as acquire.
+  [[nodiscard]] Execution* acquire_plan(const Call& call, const Options& options);
   /// A call that blocks. Throws as acquire, and the first failure.
   void run(const Call& call, const Options& options);
   /// Takes calls with Options::stream from now on. @param streams what they are enqueued on.

@@ -14,6 +14,7 @@ void Engine::release(Execution* execution) noexcept {
     // Peers may still write into its memory if abort could not stop them, so it stays with us.
     return give_up(execution->state());
   }
+  if (execution->plan() != 0) progress_.end_plan(*execution);
   execution->rest();
   cache_.take_back(progress_.in_use(), found);
 }

@@ -151,9 +151,10 @@ void Execution::begin(Instance& instance) {
           "no segment needs more scratch than the first one");
   if (!instance.is_placed) place(instance);
   const std::uint32_t tag = turn_.tag + static_cast<std::uint32_t>(&instance - instances_.data());
-  const std::uint64_t fingerprint = binding_->is_collective
-                                        ? make_fingerprint(binding_->fingerprint, turn_.sequence)
-                                        : binding_->fingerprint;
+  const std::uint64_t summary = binding_->fingerprint;
+  const std::uint64_t fingerprint =
+      plan_ != 0 ? make_plan_fingerprint(summary, plan_, turn_.sequence)
+                 : (is_ordered() ? make_fingerprint(summary, turn_.sequence) : summary);
   for (Transfer& transfer : instance.transfers) {
     transfer.tag = tag;
     transfer.fingerprint = fingerprint;

@@ -77,7 +77,7 @@ class Execution {
   using Buffers = RunBuffers;  ///< What to run on.
   /// How the run is known to the other ranks. Passed by value, in registers.
   struct Turn {
-    std::uint64_t sequence = 0;  ///< Number of the collective on this communicator.
+    std::uint64_t sequence = 0;  ///< Number of the collective, or of the run of a plan.
     std::uint32_t tag = 0;       ///< The first of kInstances tags, or, of two ranks, the only one.
   };
   /// Starts; the timeout is how long to wait. Throws what Transport::post throws.
@@ -118,8 +118,20 @@ class Execution {
   [[nodiscard]] bool ran_on(const void* in, const void* out) const noexcept {
     return has_run_ && in == buffers_.in && out == buffers_.out;
   }
-  /// Number of the collective it runs or ran last.
+  /// Number of the collective it runs or ran last; of a plan, that of the run, from one.
   [[nodiscard]] std::uint64_t sequence() const noexcept { return turn_.sequence; }
+  /// The plan that it is, counted from one, or 0 for none: its runs take no turns.
+  void set_plan(std::uint64_t plan) noexcept {
+    plan_ = plan;
+    turn_ = {};
+  }
+  [[nodiscard]] std::uint64_t plan() const noexcept { return plan_; }
+  /// Whether it is one of the calls that all ranks make in the same order.
+  [[nodiscard]] bool is_ordered() const noexcept { return binding_->is_collective && plan_ == 0; }
+  /// Tags that its messages travel on, from the first one of its turn.
+  [[nodiscard]] std::uint32_t tags() const noexcept {
+    return static_cast<std::uint32_t>(instances_.size());
+  }
   /// The user's tag of its next run, of messages between two ranks.
   void set_user_tag(int tag) noexcept { user_tag_ = tag; }
   [[nodiscard]] int user_tag() const noexcept { return user_tag_; }
@@ -232,6 +244,7 @@ class Execution {
   std::shared_ptr<const Binding> binding_;
   Buffers buffers_{};
   Turn turn_{};
+  std::uint64_t plan_ = 0;
   int user_tag_ = 0;
   Duration timeout_{0};
   bool has_run_ = false;

@@ -35,7 +35,7 @@ Execution::Awaited Execution::awaited() const noexcept {
 
 CallWait Execution::wait(Duration now) const noexcept {
   return {.name = binding_->name,
-          .number = binding_->is_collective ? turn_.sequence + 1 : 0,
+          .number = plan_ != 0 ? kPlanCalls + plan_ : (is_ordered() ? turn_.sequence + 1 : 0),
           .tag = user_tag_,
           .rank = awaited().rank,
           .time = since_ < Duration::zero() ? Duration::zero() : now - since_};
@@ -46,7 +46,9 @@ std::string Execution::state() const {
   if (is_held_)
     return std::string{binding_->name} + " (" + binding_->algorithm +
            "), which waits for older calls to end";
-  std::string text = std::string{binding_->name} + " #" + std::to_string(turn_.sequence + 1) +
+  std::string text = std::string{binding_->name} +
+                     (plan_ != 0 ? " of " + words_of_number(kPlanCalls + plan_)
+                                 : " #" + std::to_string(turn_.sequence + 1)) +
                      " (" + binding_->algorithm + ")";
   for (const Instance& instance : instances_) {
     std::uint32_t message = kNoMessage;

@@ -38,6 +38,13 @@ void Failures::fail_as_caught() {
   fail(explained(caught(sources_.transport.self())));
 }
 
+void Failures::keep_as_caught() noexcept {
+  try {
+    fail_as_caught();
+  } catch (...) {  // It is kept, if there is memory for it.
+  }
+}
+
 void Failures::end_as_caught() noexcept {
   try {
     is_quiet_ = sources_.transport.abort(explained(caught(sources_.transport.self())));

@@ -62,6 +62,8 @@ class Failures {
       fail_as_caught();
     }
   }
+  /// The same without a throw: later calls throw it.
+  void keep_as_caught() noexcept;
   /// It ends with the exception that is being handled, which the other ranks are told.
   void end_as_caught() noexcept;
   /// It fails, since something is not waited for any more. @param what that is.

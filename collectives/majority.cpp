@@ -33,7 +33,9 @@ Majority::Majority(std::span<const Whereabouts> all, std::uint64_t number, bool 
     : number_{number}, size_{all.size()} {
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     const Whereabouts& found = all[rank];
-    if (found.state == State::absent || (found.state == State::there && found.begun < number))
+    const bool has_come =
+        number > kPlanCalls ? found.memory != Memory::none : found.begun >= number;
+    if (found.state == State::absent || (found.state == State::there && !has_come))
       ++still_to_come_;
     else if (found.memory == Memory::known) join(rank, found);
     else if (found.memory == Memory::forgotten && differ) join(rank, found);
@@ -73,7 +75,7 @@ std::string Majority::call_of(const Party& party) const {
 }
 
 Error Majority::verdict() const {
-  const std::string call = "call #" + std::to_string(number_) + " is ";
+  const std::string call = words_of_number(number_) + " is ";
   const Party& most = parties_.front();
   if (2 * most.ranks.size() > voters_) {
     const auto odd =

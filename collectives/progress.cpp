@@ -77,8 +77,13 @@ void Progress::start_waiting() {
 }
 
 /// Collectives are counted. Messages between two ranks are not, since the others know nothing of
-/// them; they have tags of their own, behind those of the window.
+/// them; they have tags of their own, behind those of the window. So have plans, whose runs are
+/// counted for each.
 Execution::Turn Progress::turn_of(const Execution& execution) {
+  if (execution.plan() != 0) {
+    find_strays_of(execution);
+    return {execution.sequence() + 1, order_.tag_of_plan(execution.plan())};
+  }
   if (!execution.binding().is_collective) return {0, order_.tag_of_message(execution.user_tag())};
   if (order_.laps() || (transport_.has_unclaimed() && !has_looked_)) {
     const bool thoroughly = order_.laps();

@@ -66,6 +66,9 @@ class Progress {
   /// Whether no task that began before has to receive first.
   [[nodiscard]] bool is_next(const Task& task) const noexcept;
 
+  /// A plan that is not running will never run again: what is left over of it is looked for.
+  void end_plan(Execution& execution) noexcept;
+
   /// Polls the transport once, and tells executions what is done. Throws the first failure.
   /// @return how many transfers completed.
   std::size_t poll();
@@ -109,7 +112,7 @@ class Progress {
   /// An operation is done, and is about to be reported. Throws the first failure.
   void end(const Execution& execution) {
     const Binding& binding = execution.binding();
-    if (binding.is_collective &&
+    if (execution.is_ordered() &&
         (transport_.has_unclaimed() || (strays_are_likely_ && binding.awaits_all)))
       find_strays_after(execution);
   }
@@ -130,6 +133,7 @@ class Progress {
   };
   [[nodiscard]] Oldest oldest_pending() const noexcept;
   [[nodiscard]] const Execution* oldest_started() const noexcept;
+  [[nodiscard]] const Execution* oldest_plan() const noexcept;
   [[nodiscard]] bool has_pending() const noexcept;
   [[nodiscard]] bool is_within_window(std::uint64_t wanted) noexcept {
     return order_.has_room(wanted, [this] { return oldest_pending().sequence; });
@@ -140,6 +144,7 @@ class Progress {
   void look_back() noexcept;
   void find_strays(bool thoroughly);
   void find_strays_after(const Execution& execution);
+  void find_strays_of(const Execution& plan);
   template <class Pending>
   bool poll_for(const Pending& pending, bool blocks);
   template <class Pending>

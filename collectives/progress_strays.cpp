@@ -9,16 +9,41 @@ namespace tutti::inline v0::detail {
 void Progress::look_back() noexcept {
   try {
     find_strays(false);
+    for (const Held& held : in_use_)
+      if (held.execution.plan() != 0) find_strays_of(held.execution);
   } catch (...) {
     failures_.end_as_caught();
   }
 }
 
+/// Looks for messages of runs that have ended: plans are started when each rank likes, so what has
+/// come of a later run is none of those. Of a plan that runs, its own run's may still be received.
+void Progress::find_strays_of(const Execution& plan) {
+  if (!transport_.has_unclaimed() || plan.sequence() == 0) return;
+  const std::uint64_t next = plan.sequence() + (plan.done() ? 1 : 0);
+  const std::uint32_t first = order_.tag_of_plan(plan.plan());
+  for (Rank rank = 0; rank < transport_.size(); ++rank)
+    for (std::uint32_t tag = first; tag < first + plan.tags(); ++tag) {
+      const auto found = transport_.probe(rank, tag);
+      if (found && is_of_plan(found->fingerprint) && is_before_run(found->fingerprint, next))
+        throw stray_of_plan(rank, found->fingerprint);
+    }
+}
+
+void Progress::end_plan(Execution& execution) noexcept {
+  try {
+    if (!failures_.has_failed()) find_strays_of(execution);
+  } catch (...) {
+    failures_.keep_as_caught();
+  }
+  execution.set_plan(0);
+}
+
 Progress::Oldest Progress::oldest_pending() const noexcept {
   Oldest oldest{order_.count()};
   for (const Held& held : in_use_)
-    if (!held.execution.done() && !held.execution.is_held() &&
-        held.execution.binding().is_collective && held.execution.sequence() < oldest.sequence)
+    if (!held.execution.done() && !held.execution.is_held() && held.execution.is_ordered() &&
+        held.execution.sequence() < oldest.sequence)
       oldest = {held.execution.sequence(), held.execution.binding().fingerprint};
   if (order_.oldest_kept() < oldest.sequence) oldest = {order_.oldest_kept()};
   return oldest;
@@ -32,6 +57,9 @@ void Progress::find_strays(bool thoroughly) {
   const Oldest oldest = oldest_pending();
   transport_.find_strays(make_fingerprint(oldest.summary, oldest.sequence), thoroughly);
   has_looked_ = true;
+  if (!thoroughly) return;
+  for (const Held& held : in_use_)
+    if (held.execution.plan() != 0) find_strays_of(held.execution);
 }
 
 /// Whatever a rank sent before a message that this call has received has come too. So where ranks

@@ -59,16 +59,26 @@ void Progress::tell_waits(const Execution* first, bool blocks, Duration now) noe
 const Execution* Progress::oldest_started() const noexcept {
   const std::uint64_t oldest = oldest_pending().sequence;
   for (const Held& held : in_use_)
-    if (!held.execution.done() && held.execution.binding().is_collective &&
+    if (!held.execution.done() && held.execution.is_ordered() &&
         held.execution.sequence() == oldest)
       return &held.execution;
   return nullptr;
+}
+/// A plan that runs, the one made first.
+const Execution* Progress::oldest_plan() const noexcept {
+  const Execution* oldest = nullptr;
+  for (const Held& held : in_use_)
+    if (!held.execution.done() && held.execution.plan() != 0 &&
+        (oldest == nullptr || held.execution.plan() < oldest->plan()))
+      oldest = &held.execution;
+  return oldest;
 }
 
 /// A disagreement of which no message tells is noticed by who waits, long before the deadline.
 void Progress::ask_awaited(Duration now) {
   if (now < next_question_) return;
-  const Execution* const oldest = oldest_started();
+  const Execution* oldest = oldest_started();
+  if (oldest == nullptr) oldest = oldest_plan();
   if (oldest == nullptr) return;
   const CallWait wait = oldest->wait(now);
   if (wait.rank < 0 || wait.time < kPatience) return;

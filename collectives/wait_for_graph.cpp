@@ -15,7 +15,7 @@ const Whereabouts::Wait* obstacle(const Whereabouts& found, std::uint64_t number
   const auto same = std::ranges::find(found.waits, number, &Whereabouts::Wait::number);
   if (number > 0 && same != found.waits.end()) return &*same;
   // Who has begun the call and does not wait in it has done its part, or does nothing.
-  const bool has_begun = number > 0 && found.begun >= number;
+  const bool has_begun = number > 0 && number < kPlanCalls && found.begun >= number;
   return has_begun || found.waits.empty() ? nullptr : &found.waits.front();
 }
 

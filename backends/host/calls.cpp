@@ -11,9 +11,22 @@ constexpr std::chrono::milliseconds kBetweenLooks{100};
 
 }  // namespace
 
+std::string words_of_number(std::uint64_t number) {
+  return number > kPlanCalls ? "plan #" + std::to_string(number - kPlanCalls)
+                             : "call #" + std::to_string(number);
+}
+
 std::string words_of(const CallWait& wait) {
-  return std::string{wait.name} + (wait.number > 0 ? " #" + std::to_string(wait.number)
-                                                   : " with tag " + std::to_string(wait.tag));
+  const std::string name{wait.name};
+  if (wait.number > kPlanCalls) return name + " of " + words_of_number(wait.number);
+  return name + (wait.number > 0 ? " #" + std::to_string(wait.number)
+                                 : " with tag " + std::to_string(wait.tag));
+}
+
+void CallCounter::add_plan(std::uint64_t plan, std::uint64_t fingerprint) {
+  const std::lock_guard lock{mutex_};
+  plans_[plan] = fingerprint;
+  if (plans_.size() > kRememberedPlans) plans_.erase(plans_.begin());
 }
 
 void CallCounter::describe(std::uint64_t fingerprint, std::string words) {
@@ -24,9 +37,12 @@ void CallCounter::describe(std::uint64_t fingerprint, std::string words) {
 }
 
 bool CallCounter::remembers(std::uint64_t fingerprint) const noexcept {
-  return std::ranges::any_of(slots_, [fingerprint](const Slot& slot) {
-    return slot.fingerprint.load(std::memory_order_relaxed) == fingerprint;
-  });
+  return std::ranges::any_of(slots_,
+                             [fingerprint](const Slot& slot) {
+                               return slot.fingerprint.load(std::memory_order_relaxed) ==
+                                      fingerprint;
+                             }) ||
+         std::ranges::any_of(plans_, [&](const auto& plan) { return plan.second == fingerprint; });
 }
 
 /// What is remembered can be asked for, and keeps its words.
@@ -62,9 +78,20 @@ Whereabouts CallCounter::tell(std::uint64_t number) const {
   const std::uint64_t after = slot.number.load(std::memory_order_relaxed);
   // The call that comes kRemembered later takes the slot, just before it is counted as begun.
   const bool is_taken = begun_.load(std::memory_order_acquire) + 1 >= number + kRemembered;
-  if (number > 0 && before == number && after == number) told.memory = Whereabouts::Memory::known;
-  else if (number > 0 && is_taken) told.memory = Whereabouts::Memory::forgotten;
   const std::lock_guard lock{mutex_};
+  if (number > kPlanCalls) {
+    const auto plan = plans_.find(number - kPlanCalls);
+    if (plan != plans_.end()) {
+      told.memory = Whereabouts::Memory::known;
+      told.fingerprint = plan->second;
+    } else if (!plans_.empty() && number - kPlanCalls < plans_.begin()->first) {
+      told.memory = Whereabouts::Memory::forgotten;
+    }
+  } else if (number > 0 && before == number && after == number) {
+    told.memory = Whereabouts::Memory::known;
+  } else if (number > 0 && is_taken) {
+    told.memory = Whereabouts::Memory::forgotten;
+  }
   const auto text = texts_.find(told.fingerprint);
   if (told.memory == Whereabouts::Memory::known && text != texts_.end())
     told.words = text->second.words;

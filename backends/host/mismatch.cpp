@@ -1,12 +1,16 @@
 // What a receiver says of a message that belongs to another call.
 #include <tutti/spi/fingerprint.hpp>
 #include <tutti/spi/transport.hpp>
+#include <tutti/spi/whereabouts.hpp>
 
 namespace tutti::inline v0 {
 namespace {
 
 constexpr const char* kMustAgree =
     "; all ranks must call the same collectives in the same order with matching arguments";
+
+constexpr const char* kSamePlans =
+    "; all ranks must make the same plans in the same order, and start each equally often";
 
 std::string elements_of_two(std::uint64_t fingerprint) {
   return std::string{name_of(type_of_two(fingerprint))} + " elements of " +
@@ -21,7 +25,23 @@ std::string hexadecimal(std::uint64_t value) {
   return text;
 }
 
+Error stray_of_plan(Rank peer, std::uint64_t theirs) {
+  return Error{ErrorCode::mismatch,
+               "rank " + std::to_string(peer) + " ran another plan #" +
+                   std::to_string(plan_of(theirs)) + ": its message with fingerprint " +
+                   hexadecimal(theirs) + " is none that this rank's plan waited for" + kSamePlans,
+               peer}
+      .about(kPlanCalls + plan_of(theirs));
+}
+
 Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours) {
+  if (is_of_plan(theirs) || is_of_plan(ours))
+    return Error{ErrorCode::mismatch,
+                 "rank " + std::to_string(peer) +
+                     " runs another plan: its message has fingerprint " + hexadecimal(theirs) +
+                     ", this rank expects " + hexadecimal(ours) + kSamePlans,
+                 peer}
+        .about(kPlanCalls + plan_of(is_of_plan(ours) ? ours : theirs));
   if (is_of_two(theirs) && is_of_two(ours))
     return {ErrorCode::mismatch,
             "rank " + std::to_string(peer) + " sent " + elements_of_two(theirs) +

@@ -47,7 +47,7 @@ std::optional<Unexpected> MpiTransport::find_early(Rank from, std::uint32_t tag)
   Announcement announced{static_cast<std::uint64_t>(count) - sizeof header, 0};
   if ((header & kFollowed) != 0)
     std::memcpy(&announced, found->buffer + sizeof header, sizeof announced);
-  return Unexpected{found->from, announced.bytes};
+  return Unexpected{found->from, announced.bytes, header & ~kFollowed};
 }
 
 // They are older than what the MPI still has of this sender and tag.

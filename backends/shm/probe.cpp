@@ -15,7 +15,8 @@ std::optional<Unexpected> ShmTransport::probe_peer(Rank from, std::uint32_t tag)
     --peer.awaited;
   }
   for (const Arrival& arrival : peer.arrivals)
-    if (arrival.message.tag == tag) return Unexpected{from, arrival.message.bytes};
+    if (arrival.message.tag == tag)
+      return Unexpected{from, arrival.message.bytes, arrival.message.fingerprint};
   return std::nullopt;
 }
 

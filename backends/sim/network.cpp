@@ -279,7 +279,7 @@ std::optional<Unexpected> Network::probe(Rank self, Rank from, std::uint32_t tag
   if (own.failure) throw Error{*own.failure};
   for (const auto& message : own.unexpected)
     if (message->tag == tag && (from == any_rank || message->source == from))
-      return Unexpected{message->source, message->send.bytes};
+      return Unexpected{message->source, message->send.bytes, message->send.fingerprint};
   return std::nullopt;
 }
 

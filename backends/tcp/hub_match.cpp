@@ -230,14 +230,15 @@ std::optional<Unexpected> Hub::probe_member(Port& port, Rank from, std::uint32_t
   Member& member = port.member(from);
   if (from == port.self) {
     for (const Outbound* own = port.own.front(); own != nullptr; own = own->next)
-      if (own->transfer.tag == tag) return Unexpected{from, own->bytes};
+      if (own->transfer.tag == tag) return Unexpected{from, own->bytes, own->transfer.fingerprint};
     return std::nullopt;
   }
   if (member.link == nullptr) return std::nullopt;
   read(*member.link);
   for (const Inbound* held = member.unexpected[queue_of(tag)].front(); held != nullptr;
        held = held->next)
-    if (held->start.tag == tag) return Unexpected{from, held->start.length};
+    if (held->start.tag == tag)
+      return Unexpected{from, held->start.length, held->start.fingerprint};
   return std::nullopt;
 }
 

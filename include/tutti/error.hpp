@@ -57,8 +57,9 @@ class TUTTI_API Error : public std::exception {
   [[nodiscard]] ErrorCode cause() const noexcept { return cause_; }
   /// @return the rank at fault, or -1 where none is known, or no single one is at fault.
   [[nodiscard]] Rank culprit() const noexcept { return culprit_; }
-  /// @return the number of the collective that it is about, counted from one modulo 2^30, where a
-  /// transport found messages of it that differ; else 0.
+  /// @return the number of the collective that it is about, counted from one modulo 2^30, or, of a
+  /// plan, 2^62 and its number modulo 2^20, where a transport found messages of it that differ;
+  /// else 0.
   [[nodiscard]] std::uint64_t call() const noexcept { return call_; }
   /// @param call as call() will say. @return this error.
   [[nodiscard]] Error about(std::uint64_t call) && {

@@ -97,8 +97,14 @@ TUTTI_API std::optional<std::size_t> wait_any(std::span<Request> requests);
 /// Move-only. One run at a time. A call of it is one of its communicator, which serves one thread
 /// at a time.
 ///
+/// Plans of collectives are matched by the order in which they were made, as MPI 4 matches
+/// persistent collectives: all ranks of a communicator make the same plans in the same order, and
+/// each starts them in whatever order it likes, between whatever other calls, equally often. A run
+/// matches runs of the same plan, and no other call.
+///
 /// On a stream of a GPU runs follow each other, so that the one before need not be over; test and
-/// wait tell of the last one, and dropping the plan changes nothing.
+/// wait tell of the last one, and dropping the plan changes nothing. There ranks start plans in
+/// the same order.
 class [[nodiscard]] TUTTI_API Plan {
  public:
   /// Takes the plan over. @param other is empty afterwards.

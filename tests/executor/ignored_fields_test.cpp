@@ -129,11 +129,12 @@ TEST(IgnoredFields, MayHoldAnythingInEveryCollective) {
         options.visible = any.coin();
         for (int again = 0; again < 2; ++again) {  // from the cache, too
           std::vector<Task> tasks;
+          const std::size_t style = any.below(3);
           for (Rank rank = 0; rank < size; ++rank) {
             const Call call = with_nonsense(experiment.call(rank), rank, any);
             if (!is_reduction(row.collective))
               options.determinism = any.coin() ? Determinism::fast : Determinism::layout_invariant;
-            tasks.push_back(start(world[rank], call, options, any.below(3)));
+            tasks.push_back(start(world[rank], call, options, style));
           }
           expect_success(world, tasks);
           for (Rank rank = 0; rank < size; ++rank) {

@@ -288,10 +288,18 @@ TEST(Blocking, RequestsAndPlansWait) {
   ranks.finish();
   expect_right(experiment);
 
-  Plan plan = ranks.world[0].plan().run(experiment.call(0), experiment.options());
+  std::vector<Plan> plans;
+  for (Rank rank = 0; rank < 3; ++rank)
+    plans.push_back(ranks.world[rank].plan().run(experiment.call(rank), experiment.options()));
+  Plan& plan = plans[0];
   plan.wait();
   for (int run = 0; run < 3; ++run) {
-    ranks.start_others(experiment);
+    ranks.others.clear();
+    for (Rank rank = 1; rank < 3; ++rank) {
+      Plan& other = plans[static_cast<std::size_t>(rank)];
+      other.start();
+      ranks.others.push_back({.rank = rank, .test = [&other] { return other.test(); }});
+    }
     plan.start();
     plan.wait();
     ranks.finish();

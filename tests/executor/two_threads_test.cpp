@@ -144,7 +144,11 @@ TEST(TwoThreads, GetAnErrorInTheSecondCall) {
   EXPECT_EQ(moved.wait(), (std::vector<int>{7, 8}));
   EXPECT_EQ(early, Vector{3});
   EXPECT_EQ(late, Vector{103});
-  std::thread other{[&] { pair[1].all_reduce(theirs); }};
+  std::thread other{[&] {
+    Plan same = pair[1].plan().all_reduce(theirs);
+    same.start();
+    same.wait();
+  }};
   plan.start();
   plan.wait();
   other.join();

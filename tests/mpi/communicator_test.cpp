@@ -87,6 +87,27 @@ TEST(MpiCommunicator, KeepsSeveralOperationsInFlight) {
   EXPECT_EQ(all, large.expected<float>(world.rank()));
 }
 
+// As MPICH's p_order has it: made in one order, started and waited for in one of each rank's own.
+TEST(MpiCommunicator, StartsPlansInAnyOrder) {
+  constexpr std::size_t kPlans = 9;
+  Communicator world = make_world();
+  std::vector<std::vector<std::int64_t>> data;
+  std::vector<Plan> plans;
+  for (std::size_t i = 0; i < kPlans; ++i) data.emplace_back(i % 2 == 0 ? 8 : 20'000);
+  for (std::vector<std::int64_t>& each : data) plans.push_back(world.plan().all_reduce(each));
+  const auto self = static_cast<std::size_t>(world.rank());
+  for (std::size_t round = 0; round < 4; ++round) {
+    for (std::size_t i = 0; i < kPlans; ++i)
+      std::ranges::fill(data[i], static_cast<std::int64_t>(i + round));
+    for (std::size_t i = 0; i < kPlans; ++i) plans[(i * (self % 2 + 1) + self) % kPlans].start();
+    world.barrier();
+    for (std::size_t i = 0; i < kPlans; ++i) plans[(kPlans - 1 - i + self) % kPlans].wait();
+    for (std::size_t i = 0; i < kPlans; ++i)
+      EXPECT_EQ(data[i], std::vector<std::int64_t>(
+                             data[i].size(), static_cast<std::int64_t>(i + round) * world.size()));
+  }
+}
+
 // Around the length of one MPI message, and in several.
 TEST(MpiCommunicator, SendsMessagesOfAnyLength) {
   Communicator world = make_world();

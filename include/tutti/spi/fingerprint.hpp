@@ -36,7 +36,38 @@ inline constexpr std::uint64_t kFingerprintOfTwo = std::uint64_t{1} << 62U;
   return kFingerprintOfTwo | static_cast<std::uint64_t>(type) << 48U | element_bytes % kSizes;
 }
 
-/// @param fingerprint of a message. @return whether it is of two ranks only.
+/// Set beside it in messages of a plan: when it starts is up to each rank, so that its messages
+/// have numbers of their own, and may wait for ever, too.
+inline constexpr std::uint64_t kFingerprintOfPlan = std::uint64_t{1} << 61U;
+/// So many plans, and so many runs of each, have numbers of their own.
+inline constexpr std::uint64_t kFingerprintPlans = std::uint64_t{1} << 20U;
+/// @copydoc kFingerprintPlans
+inline constexpr std::uint64_t kFingerprintRuns = std::uint64_t{1} << 9U;
+
+/// @param summary as in make_fingerprint. @param plan its number on the communicator. @param run of
+/// the plan. @return what all messages of that run have.
+[[nodiscard]] constexpr std::uint64_t make_plan_fingerprint(std::uint64_t summary,
+                                                            std::uint64_t plan,
+                                                            std::uint64_t run) noexcept {
+  return kFingerprintOfTwo | kFingerprintOfPlan | run % kFingerprintRuns << 52U |
+         plan % kFingerprintPlans << 32U | make_fingerprint(summary, 0);
+}
+/// @param fingerprint of a message. @return whether it is of a plan.
+[[nodiscard]] constexpr bool is_of_plan(std::uint64_t fingerprint) noexcept {
+  return (fingerprint & kFingerprintOfTwo) != 0 && (fingerprint & kFingerprintOfPlan) != 0;
+}
+/// @param fingerprint of a plan's message. @return the plan's number, below kFingerprintPlans.
+[[nodiscard]] constexpr std::uint64_t plan_of(std::uint64_t fingerprint) noexcept {
+  return fingerprint >> 32U & (kFingerprintPlans - 1);
+}
+/// @param fingerprint of a plan's message. @param run of the plan. @return whether the message is
+/// of a run before that.
+[[nodiscard]] constexpr bool is_before_run(std::uint64_t fingerprint, std::uint64_t run) noexcept {
+  const std::uint64_t distance = (run - (fingerprint >> 52U)) % kFingerprintRuns;
+  return distance != 0 && distance <= kFingerprintRuns / 2;
+}
+
+/// @param fingerprint of a message. @return whether it is of two ranks only, or of a plan.
 [[nodiscard]] constexpr bool is_of_two(std::uint64_t fingerprint) noexcept {
   return (fingerprint & kFingerprintOfTwo) != 0;
 }

@@ -104,8 +104,9 @@ struct Completion {
 
 /// A message that came before a receive for it was posted.
 struct Unexpected {
-  Rank from = -1;         ///< Its sender.
-  std::size_t bytes = 0;  ///< How many it has.
+  Rank from = -1;                 ///< Its sender.
+  std::size_t bytes = 0;          ///< How many it has.
+  std::uint64_t fingerprint = 0;  ///< As Transfer::fingerprint.
 };
 
 /// What a transport can do.
@@ -243,6 +244,9 @@ class TUTTI_API Transport {
 /// @param peer sender. @param theirs its message's fingerprint. @param pending as in is_stray.
 /// @return the error for a message that is_stray.
 [[nodiscard]] TUTTI_API Error stray_message(Rank peer, std::uint64_t theirs, std::uint64_t pending);
+/// @param peer sender. @param theirs its message's fingerprint, of a plan. @return the error for a
+/// message that no run of that plan receives.
+[[nodiscard]] TUTTI_API Error stray_of_plan(Rank peer, std::uint64_t theirs);
 /// @param peer sender. @param theirs its message's bytes. @param ours those of the receive.
 /// @return the error for a message of another length.
 [[nodiscard]] TUTTI_API Error wrong_length(Rank peer, std::uint64_t theirs, std::uint64_t ours);

@@ -19,6 +19,12 @@
 
 namespace tutti::inline v0 {
 
+/// Where plans are asked for as calls are, by a number, the k-th that was made on a communicator
+/// has this one and k.
+inline constexpr std::uint64_t kPlanCalls = std::uint64_t{1} << 62U;
+/// @param number of a call or a plan. @return such as "call #3" or "plan #2".
+[[nodiscard]] TUTTI_API std::string words_of_number(std::uint64_t number);
+
 /// What a rank is found to be doing.
 struct Whereabouts {
   /// What could be found out.
@@ -40,7 +46,8 @@ struct Whereabouts {
   /// What it waits for.
   struct Wait {
     std::string call{};        ///< In which call, such as "reduce #1".
-    std::uint64_t number = 0;  ///< Of that collective, from one; 0: a message between two ranks.
+    std::uint64_t number = 0;  ///< Of that collective, from one, or of a plan, as kPlanCalls says;
+                               ///< 0: a message between two ranks.
     Rank rank = -1;            ///< For whom; -1: for nobody else.
     Duration time{0};          ///< For how long.
   };
@@ -74,6 +81,8 @@ class TUTTI_API CallCounter {
   /// So many calls back it knows what they were: twice as many as may be under way at once, since
   /// one rank may be at the beginning of those and another one behind their end.
   static constexpr std::uint64_t kRemembered = 128;
+  /// So many plans are remembered.
+  static constexpr std::size_t kRememberedPlans = 4096;
   /// So many waits are noted at most.
   static constexpr std::size_t kMostWaits = 8;
 
@@ -97,6 +106,8 @@ class TUTTI_API CallCounter {
   /// There will be no more such calls once this was said as often as they were described: kinds
   /// that differ in what need not be equal have one fingerprint. @param fingerprint theirs.
   void forget(std::uint64_t fingerprint) noexcept;
+  /// A plan was made. @param plan its number, which counts from one. @param fingerprint as begin.
+  void add_plan(std::uint64_t plan, std::uint64_t fingerprint);
   /// This rank waits. To be said again now and then. @param waits of calls under way, in the order
   /// of Whereabouts::waits; the first kMostWaits count. @param blocks whether the first one does
   /// not return until it is done; else it is only looked at, and believed for a short while.
@@ -120,9 +131,10 @@ class TUTTI_API CallCounter {
   [[nodiscard]] bool remembers(std::uint64_t fingerprint) const noexcept;
 
   std::atomic<std::uint64_t> begun_{0};
-  std::array<Slot, kRemembered> slots_{};  // call n in slot n % kRemembered
-  mutable std::mutex mutex_{};             // of all below
-  std::map<std::uint64_t, Text> texts_{};  // by fingerprint
+  std::array<Slot, kRemembered> slots_{};           // call n in slot n % kRemembered
+  mutable std::mutex mutex_{};                      // of all below
+  std::map<std::uint64_t, Text> texts_{};           // by fingerprint
+  std::map<std::uint64_t, std::uint64_t> plans_{};  // fingerprints of the latest, by number
   std::array<CallWait, kMostWaits> waits_{};
   std::size_t wait_count_ = 0;
   bool blocks_ = false;
