@@ -13,6 +13,11 @@ namespace {
 /// So many counts are listed.
 constexpr std::size_t kMostListed = 16;
 
+/// As the user called it.
+std::string_view name_of_call(const Problem& problem) noexcept {
+  return problem.name.empty() ? name_of(problem.contract.collective) : problem.name;
+}
+
 /// Everything that must be equal on all ranks, but the call's number.
 std::uint64_t fingerprint_of(const Problem& problem, const Binding& binding) noexcept {
   std::uint64_t hash = combine(0, static_cast<std::uint64_t>(problem.contract.collective));
@@ -23,6 +28,7 @@ std::uint64_t fingerprint_of(const Problem& problem, const Binding& binding) noe
   hash = combine(hash, problem.own_counts ? ~std::uint64_t{0} : problem.count);
   for (const std::size_t count : problem.counts) hash = combine(hash, count);
   hash = combine(hash, std::string_view{binding.algorithm});
+  if (!problem.name.empty()) hash = combine(hash, problem.name);
   return combine(combine(hash, binding.segments), binding.way);
 }
 
@@ -82,7 +88,7 @@ Binding bind_lowered(const Problem& problem, const Candidate& chosen, Rank self,
                   .algorithm = chosen.choice.text(),
                   .way = chosen.way,
                   .is_scaled = is_average_of_halves(op, problem.type),
-                  .name = name_of(problem.contract.collective),
+                  .name = name_of_call(problem),
                   .has_own_counts = problem.own_counts,
                   .may_leave_strays = problem.own_counts || is_rooted(problem.contract.collective),
                   .awaits_all = awaits_all(problem)};
@@ -128,7 +134,7 @@ Binding bind_native(const Problem& problem, Rank self, const NativeCall& native,
                   .type = problem.type,
                   .element_bytes = problem.element_bytes,
                   .algorithm = std::string{name},
-                  .name = name_of(problem.contract.collective),
+                  .name = name_of_call(problem),
                   .native = native};
   binding.fingerprint = fingerprint_of(problem, binding);
   return binding;
@@ -137,6 +143,7 @@ Binding bind_native(const Problem& problem, Rank self, const NativeCall& native,
 std::string words_of(const Problem& problem, const Candidate& chosen, const Binding& binding,
                      int in_flight) {
   std::string text{binding.name};
+  if (!problem.name.empty()) text.append(", ").append(name_of(problem.contract.collective));
   if (problem.contract.collective != Collective::barrier) {
     text += problem.own_counts ? " of counts of each rank's own"
                                : " of " + std::to_string(problem.bytes()) + " bytes";

@@ -23,6 +23,8 @@ constexpr Duration kTimeToAnswerInPassing = std::chrono::milliseconds{100};
 /// How long ranks that have not come to a call yet are waited for, so that most can be told from
 /// few.
 constexpr std::chrono::milliseconds kTimeToCome{1000};
+/// So many calls back a rank that has left is asked about.
+constexpr std::uint64_t kLookedBack = 8;
 /// From one question to the next while they are, at first and at last.
 constexpr std::chrono::milliseconds kPause{1};
 constexpr std::chrono::milliseconds kLongestPause{50};
@@ -121,6 +123,14 @@ Error Blame::explained(const Error& mismatch, std::uint64_t latest) const {
   const Whereabouts& other = all[static_cast<std::size_t>(mismatch.culprit())];
   const std::string call = words_of_number(number);
   if (own.memory != Memory::known) return mismatch;
+  const std::string culprit = name_of_rank(mismatch.culprit());
+  if (other.memory != Memory::known && other.state == State::left)
+    return {ErrorCode::mismatch,
+            culprit + ", which has left, ran another " + call + " than this rank, whose " + call +
+                " is " + own.words +
+                "; all ranks must call the same collectives in the same order with matching "
+                "arguments",
+            mismatch.culprit()};
   if (other.memory != Memory::known)
     return {ErrorCode::mismatch,
             std::string{mismatch.what()} + " (" + call + " of this rank is " + own.words + ")",
@@ -130,6 +140,20 @@ Error Blame::explained(const Error& mismatch, std::uint64_t latest) const {
               call + " that its own does not wait for, although both are " + own.words +
               "; where each rank gives its own counts, sender and receiver must give the same",
           mismatch.culprit()};
+}
+
+Error Blame::behind_departure(const Error& departure, std::uint64_t latest) const {
+  const Rank peer = departure.culprit();
+  if (group_ == nullptr || peer < 0 || peer == self_ || peer >= size_) return departure;
+  for (std::uint64_t number = latest; number > 0 && latest - number < kLookedBack; --number) {
+    const std::vector<Whereabouts> both{
+        calls_.tell(number),
+        group_->inquire(std::array{peer}, number, kTimeToAnswerInPassing).front()};
+    if (both[1].state != State::left && both[1].state != State::ended) break;
+    if (!Majority{both, number, false}.differs()) continue;
+    return disagreement(number, ask(number)).value_or(departure);
+  }
+  return departure;
 }
 
 std::optional<Error> Blame::disagreement(std::uint64_t number,

@@ -36,6 +36,10 @@ class Blame {
   /// @return Error{mismatch} that names a rank whose call differs from that of most, if the ranks'
   /// calls tell; else the mismatch, and what this rank called.
   [[nodiscard]] Error explained(const Error& mismatch, std::uint64_t latest) const;
+  /// @param departure of a rank that was waited for. @param latest as of explained.
+  /// @return Error{mismatch} if that rank has left in good order, and one of its latest calls is
+  /// another one than that of this rank; else the departure.
+  [[nodiscard]] Error behind_departure(const Error& departure, std::uint64_t latest) const;
 
  private:
   [[nodiscard]] std::vector<Whereabouts> ask(std::uint64_t number) const;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <tutti/byte_count.hpp>
+#include <tutti/call_name.hpp>
 #include <tutti/error.hpp>
 
 #include "call_fields.hpp"
@@ -269,6 +270,7 @@ Problem check(const Call& call, const Options& options, Rank self, int size) {
                   .algorithm = options.algorithm,
                   .transport = options.transport,
                   .segment = options.segment,
+                  .name = CallName::current(),
                   .visible = call.visible || options.visible,
                   .determinism = level_of(call, options, size),
                   .own_counts = call.own_counts};

@@ -10,6 +10,7 @@
 
 #include <tutti/attempt.hpp>
 #include <tutti/batch.hpp>
+#include <tutti/call_name.hpp>
 #include <tutti/spi/communicator.hpp>
 
 #include "engine.hpp"
@@ -26,6 +27,7 @@ struct Wish {
 
 std::vector<Wish> exchange(Communicator& communicator, const Wish& own) {
   detail::BatchScope::refuse("a split");
+  const CallName name{"split"};
   constexpr std::size_t kWords = 3;
   const std::array<std::int32_t, kWords> said{own.wants ? 1 : 0, own.color, own.key};
   std::vector<std::int32_t> heard(kWords * static_cast<std::size_t>(communicator.size()));

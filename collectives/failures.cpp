@@ -66,11 +66,14 @@ void Failures::complain() const {
 }
 
 /// Of two ranks in different calls each finds the other one to be wrong: the rest are asked, where
-/// they can be.
+/// they can be. Where they agree, a rank may have left that had nothing more to do.
 Error Failures::explained(const Error& cause) const {
   const bool is_over = failure_ || (sources_.alarm && sources_.alarm->went_off());
-  if (cause.code() != ErrorCode::mismatch || is_over) return cause;
+  if (is_over) return cause;
   try {
+    if (cause.code() == ErrorCode::peer_dead)
+      return blame().behind_departure(cause, sources_.order.count());
+    if (cause.code() != ErrorCode::mismatch) return cause;
     return blame().explained(cause, sources_.order.count());
   } catch (...) {
     return cause;

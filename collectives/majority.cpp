@@ -88,7 +88,8 @@ Error Majority::verdict() const {
                  static_cast<Rank>(rank)}
         .about(number_);
   }
-  std::string text = "ranks run different calls, and there is no majority: " + call;
+  std::string text = "ranks run different calls";
+  text += voters_ > 2 ? ", and there is no majority: " + call : ": " + call;
   for (std::size_t i = 0; i < std::min(parties_.size(), kMostListed); ++i)
     text += (i == 0 ? "" : ", ") + call_of(parties_[i]) + " on " + names_of(parties_[i].ranks);
   if (parties_.size() > kMostListed) text += ", and others on other ranks";

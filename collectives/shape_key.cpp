@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <tutti/call_name.hpp>
+
 #include "algorithms/hash.hpp"
 
 #include "call_fields.hpp"
@@ -19,9 +21,9 @@ ShapeKey::ShapeKey(const Call& call, const Options& options, Rank self) noexcept
     : collective{call.collective}, type{call.type}, reads_op{reads_operator(call)}, root{call.root},
       element_bytes{call.element_bytes}, in_count{call.in_count}, out_count{call.out_count},
       segment{options.segment}, visible{call.visible || options.visible},
-      on_stream{options.stream.is_some()}, is_bool{call.is_bool}, determinism{number_of(
-                                                                      options.determinism)},
-      algorithm{options.algorithm}, transport{options.transport}, counts{options.counts},
+      on_stream{options.stream.is_some()}, is_bool{call.is_bool},
+      determinism{number_of(options.determinism)}, algorithm{options.algorithm},
+      transport{options.transport}, name{CallName::current()}, counts{options.counts},
       own_counts{call.own_counts}, own{counts_read(call, self)},
       point_to_point{call.point_to_point}, to{call.to}, from{call.from} {
   if (!reads_op || call.op == nullptr) return;
@@ -45,7 +47,7 @@ bool ShapeKey::fits(const Call& call, const Options& options, Rank self) const n
                        (point_to_point != call.point_to_point) |
                        (determinism != number_of(options.determinism)) |
                        (has_op != (reads_op & (call.op != nullptr)));
-  if (differing_sizes != 0 || differs) return false;
+  if (differing_sizes != 0 || differs || name != CallName::current()) return false;
   if (point_to_point != PointToPoint::none && (to != call.to || from != call.from)) return false;
   if (own_counts) {
     const OwnCounts read = counts_read(call, self);
@@ -73,7 +75,7 @@ std::size_t ShapeKey::hash() const noexcept {
     for (const std::size_t count : list) hash = combine(hash, count);
   hash = combine(hash, static_cast<std::uint64_t>(point_to_point));
   hash = combine(combine(hash, static_cast<std::uint64_t>(to)), static_cast<std::uint64_t>(from));
-  return combine(combine(hash, algorithm), transport);
+  return combine(combine(combine(hash, algorithm), transport), name);
 }
 
 }  // namespace tutti::inline v0::detail

@@ -32,6 +32,7 @@ struct ShapeKey {
   const UserFunction* function = nullptr;
   std::string_view algorithm{};
   std::string_view transport{};
+  std::string_view name{};  // as CallName; lives for ever
   Counts counts{};
   bool own_counts = false;
   OwnCounts own{};

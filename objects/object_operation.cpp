@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include <tutti/call_name.hpp>
+
 #include "algorithms/hash.hpp"
 #include "collectives/engine.hpp"
 #include "collectives/check_call.hpp"
@@ -34,6 +36,21 @@ Call call_on(Collective collective, std::span<Letter> in, std::span<Letter> out,
           .type = Datatype::opaque,
           .element_bytes = sizeof(Letter),
           .root = root};
+}
+
+/// Of the calls that move objects, equal where these are called alike.
+std::string_view name_of_objects(ObjectCall::Way way) noexcept {
+  using Way = ObjectCall::Way;
+  switch (way) {
+    case Way::broadcast: return "broadcast of objects";
+    case Way::scatter: return "scatter of objects";
+    case Way::gather: return "gather of objects";
+    case Way::all_gather: return "all_gather of objects";
+    case Way::all_to_all: return "all_to_all of objects";
+    case Way::send:
+    case Way::recv: break;
+  }
+  return {};
 }
 
 std::size_t total_of(Counts counts) {
@@ -142,6 +159,7 @@ Call ObjectOperation::frames_call() noexcept {
 }
 
 void ObjectOperation::prepare() {
+  const CallName name{name_of_objects(call_.way)};
   executions_.reserve(2);
   executions_.push_back(engine_.acquire(frames_call(), {}));
   if (is_message()) prepare_message();
@@ -253,6 +271,7 @@ void ObjectOperation::start_payload() {
 
 void ObjectOperation::start_later(const Call& call, const Options& options,
                                   Partitioned* partitions) {
+  const CallName name{name_of_objects(call_.way)};
   executions_.push_back(engine_.acquire(call, options));
   if (partitions != nullptr) executions_.back()->partition(*partitions);
   if (source_ && partitions != nullptr) source_->follow(*executions_.back());

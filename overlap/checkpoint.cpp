@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include <tutti/attempt.hpp>
+#include <tutti/call_name.hpp>
 #include <tutti/training.hpp>
 
 #include "agreement.hpp"
@@ -128,6 +129,7 @@ std::vector<std::byte> load_arrays(Communicator& world, const std::filesystem::p
 void save_checkpoint(Communicator& world, const std::filesystem::path& path,
                      std::span<const Parameter> arrays, std::span<const std::byte> extra,
                      const Options& options) {
+  const CallName name{"save_checkpoint"};
   run_as_one(world, [&] {
     Result<void> outcome;
     if (world.rank() == 0)
@@ -138,6 +140,7 @@ void save_checkpoint(Communicator& world, const std::filesystem::path& path,
 
 std::vector<std::byte> load_checkpoint(Communicator& world, const std::filesystem::path& path,
                                        std::span<const Parameter> arrays, const Options& options) {
+  const CallName name{"load_checkpoint"};
   return run_as_one(world,
                     [&] { return load_arrays(world, path, arrays, {.timeout = options.timeout}); });
 }

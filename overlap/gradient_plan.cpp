@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <tutti/attempt.hpp>
+#include <tutti/call_name.hpp>
 
 #include "agreement.hpp"
 #include "arrays.hpp"
@@ -234,10 +235,11 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
 
 std::string describe(std::span<const Parameter> parameters, const GradientOptions& options) {
   std::ostringstream text;
-  text << "options: " << text_of(options) << ", resync_every " << options.resync_every
-       << ", on_shard " << (options.on_shard ? "set" : "not set") << ", stream "
-       << (options.stream.is_some() ? "set" : "not set") << ", " << options.groups.size()
-       << " groups, known_order";
+  text << lines_of(options) << kOptionLine << "resync_every " << options.resync_every << "\n"
+       << kOptionLine << "on_shard " << (options.on_shard ? "set" : "not set") << "\n"
+       << kOptionLine << "stream " << (options.stream.is_some() ? "set" : "not set") << "\n"
+       << options.groups.size() << " groups\n"
+       << kOptionLine << "known_order";
   for (const std::size_t i : options.known_order) text << " " << i;
   text << "\n" << describe_arrays(parameters, owners_of(parameters));
   if (!options.state.empty())
@@ -245,7 +247,27 @@ std::string describe(std::span<const Parameter> parameters, const GradientOption
   return text.str();
 }
 
+namespace {
+
+/// @return the first line in which texts differ, or all options in which they do.
+OtherLine other_lines(const std::string& left, const std::string& right) {
+  const std::string end = "no more parameters";
+  OtherLine lines = first_other_line(left, right, end).value_or(OtherLine{});
+  const auto is_option = [](const std::string& line) { return line.starts_with(kOptionLine); };
+  if (!is_option(lines.left) || !is_option(lines.right)) return lines;
+  for (auto next = first_other_line(left, right, end, lines.number + 1); next;
+       next = first_other_line(left, right, end, next->number + 1)) {
+    if (!is_option(next->left) || !is_option(next->right)) break;
+    lines.left += ", " + next->left;
+    lines.right += ", " + next->right;
+  }
+  return lines;
+}
+
+}  // namespace
+
 void compare(Communicator& world, const std::function<std::string()>& describe) {
+  const CallName name{"GradientSync"};
   std::string own;
   const Result<void> outcome = attempt([&] { own = describe(); });
   if (!outcome) own = outcome.error().what();
@@ -259,7 +281,7 @@ void compare(Communicator& world, const std::function<std::string()>& describe) 
   const auto votes = [&](const std::string& text) { return std::ranges::count(all, text); };
   const auto usual = std::ranges::max_element(all, {}, votes);
   const auto odd = std::ranges::find_if(all, [&](const auto& text) { return text != *usual; });
-  const OtherLine line = first_other_line(*odd, *usual, "no more parameters").value_or(OtherLine{});
+  const OtherLine line = other_lines(*odd, *usual);
   const auto rank = static_cast<Rank>(odd - all.begin());
   const bool is_majority = 2 * votes(*usual) > world.size();
   throw Error{ErrorCode::invalid_argument,

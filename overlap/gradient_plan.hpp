@@ -54,15 +54,17 @@ struct GradientPlan {
 void check_parameters(std::span<const Parameter> parameters, const GradientOptions& options);
 /// Refuses values of enumerations that are none of theirs. Throws Error{invalid_argument}.
 void check_enumerators(const GradientOptions& options);
-/// @return what save_gradient_options writes, in one line.
-[[nodiscard]] std::string text_of(const GradientOptions& options);
-/// @return a line for each parameter and one for the options: what ranks compare.
+/// How a line about an option begins.
+inline const std::string kOptionLine = "option ";
+/// @return what save_gradient_options writes, in a line for each option.
+[[nodiscard]] std::string lines_of(const GradientOptions& options);
+/// @return a line for each option and each parameter: what ranks compare.
 [[nodiscard]] std::string describe(std::span<const Parameter> parameters,
                                    const GradientOptions& options);
 /// Compares what ranks say of themselves. Collective. @param world the ranks. @param describe says
 /// it of this one, in lines; where it throws an Error, that is compared. Throws
-/// Error{invalid_argument} on all ranks where one differs, with the first line that does; where all
-/// are equal, what describe threw.
+/// Error{invalid_argument} on all ranks where one differs, with the first line that does, or all
+/// options that do; where all are equal, what describe threw.
 void compare(Communicator& world, const std::function<std::string()>& describe);
 
 /// Compares what ranks say of arrays. Collective. @param world the ranks. @param arrays of this

@@ -113,8 +113,13 @@ GradientOptions read_options(Json json, GradientOptions options) {
 
 }  // namespace
 
-std::string detail::text_of(const GradientOptions& options) {
-  return json_of(options).dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string detail::lines_of(const GradientOptions& options) {
+  const Json json = json_of(options);
+  std::string lines;
+  for (const auto& [name, value] : json.items())
+    lines += kOptionLine + name + " " + value.dump(-1, ' ', false, Json::error_handler_t::replace) +
+             "\n";
+  return lines;
 }
 
 GradientOptions load_gradient_options(const std::string& path, GradientOptions options) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 #include <tutti/attempt.hpp>
+#include <tutti/call_name.hpp>
 
 #include "agreement.hpp"
 #include "gradient_state.hpp"
@@ -169,6 +170,7 @@ void GradientSync::State::record_step() noexcept {
 
 void GradientSync::write_trace(const std::string& path) {
   const State::Call state{state_};
+  const CallName name{"write_trace"};
   state->run_between_steps("write_trace", [&] {
     Communicator& world = state->groups_[0];
     const Options options = state->call_options();

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include <tutti/call_name.hpp>
 #include <tutti/training.hpp>
 
 #include "agreement.hpp"
@@ -160,6 +161,7 @@ void MetricReducer::add_confusion(std::string_view name, std::size_t classes,
 
 Metrics MetricReducer::reduce(Communicator& world, const Options& options) const {
   const detail::Occupied call{occupancy_, kMetricWords};
+  const CallName part_of{"MetricReducer"};
   return run_as_one(world, [&] { return reduced(world, {.timeout = options.timeout}); });
 }
 

@@ -1,4 +1,5 @@
 // What is done once on each host.
+#include <tutti/call_name.hpp>
 #include <tutti/training.hpp>
 
 #include "agreement.hpp"
@@ -30,6 +31,7 @@ void call_once(Communicator& world, std::string_view key, const std::function<vo
 
 void once_per_node(Communicator& world, std::string_view key, const std::function<void()>& function,
                    const Options& options) {
+  const CallName name{"once_per_node"};
   run_as_one(world, [&] { call_once(world, key, function, options); });
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <tutti/attempt.hpp>
+#include <tutti/call_name.hpp>
 
 #include "agreement.hpp"
 
@@ -109,6 +110,7 @@ void* map_shared_memory(Rank rank, const SharedDescriptor& memory, std::size_t b
 
 SharedMemory::SharedMemory(Communicator& world, std::size_t count, std::size_t element_bytes,
                            const Options& options) {
+  const CallName name{"SharedArray"};
   run_as_one(world, [&] { make(world, count, element_bytes, {.timeout = options.timeout}); });
 }
 

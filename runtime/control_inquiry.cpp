@@ -5,6 +5,14 @@
 #include "control_state.hpp"
 
 namespace tutti::runtime {
+namespace {
+
+/// So many calls are told by a process that leaves, of each communicator.
+constexpr std::uint64_t kLastCalls = 8;
+/// Those of so many ranks and communicators are kept.
+constexpr std::size_t kMostLeft = 4096;
+
+}  // namespace
 
 std::vector<Whereabouts> ControlState::inquire(std::uint64_t communicator,
                                                std::span<const Rank> ranks, std::uint64_t call,
@@ -12,7 +20,8 @@ std::vector<Whereabouts> ControlState::inquire(std::uint64_t communicator,
   std::unique_lock lock{mutex_};
   std::vector<Inquiry> inquiries;
   for (const Rank rank : ranks) {
-    Inquiry& inquiry = inquiries.emplace_back(Inquiry{.peer = find(rank)});
+    Inquiry& inquiry = inquiries.emplace_back(
+        Inquiry{.peer = find(rank), .communicator = communicator, .call = call});
     if (inquiry.peer == nullptr || !inquiry.peer->is_here()) continue;
     inquiry.question = ++last_question_;
     questions_[inquiry.question] = std::nullopt;
@@ -44,7 +53,50 @@ Whereabouts ControlState::outcome(const Inquiry& inquiry) {
     return decode_call_report(answer->second->number, answer->second->text);
   }
   if (inquiry.peer->is_dead()) return {.state = State::dead};
-  return {.state = inquiry.peer->is_here() ? State::silent : State::left};
+  if (inquiry.peer->is_here()) return {.state = State::silent};
+  return last_call(inquiry);
+}
+
+/// So that others that wait for this process in vain find out who differs, when it has left.
+void ControlState::say_last_calls(std::uint64_t id, const Communicator& communicator) {
+  if (communicator.calls == nullptr) return;
+  const std::uint64_t begun = communicator.calls->tell(0).begun;
+  for (std::uint64_t call = begun < kLastCalls ? 1 : begun - kLastCalls + 1; call <= begun;
+       ++call) {
+    Whereabouts told = communicator.calls->tell(call);
+    told.waits.clear();
+    if (told.memory == Whereabouts::Memory::known)
+      say(communicator, {.kind = ControlMessage::Kind::last_call,
+                         .communicator = id,
+                         .text = encode_call_report(told),
+                         .number = told.begun,
+                         .call = call});
+  }
+}
+
+void ControlState::keep_last_call(const ControlPeer& peer, const ControlMessage& message) {
+  const std::pair whose{peer.rank(), message.communicator};
+  if (!last_calls_.contains(whose) && last_calls_.size() >= kMostLeft) return;
+  std::map<std::uint64_t, Whereabouts>& calls = last_calls_[whose];
+  calls[message.call] = decode_call_report(message.number, message.text);
+  if (calls.size() > kLastCalls) calls.erase(calls.begin());
+}
+
+Whereabouts ControlState::last_call(const Inquiry& inquiry) const {
+  Whereabouts left{.state = Whereabouts::State::left};
+  const auto found = last_calls_.find({inquiry.peer->rank(), inquiry.communicator});
+  if (found == last_calls_.end()) return left;
+  const auto& calls = found->second;
+  left.begun = calls.rbegin()->second.begun;
+  const auto call = calls.find(inquiry.call == 0 ? left.begun : inquiry.call);
+  if (call != calls.end()) {
+    left.memory = call->second.memory;
+    left.fingerprint = call->second.fingerprint;
+    left.words = call->second.words;
+  } else if (inquiry.call < calls.begin()->first) {
+    left.memory = Whereabouts::Memory::forgotten;
+  }
+  return left;
 }
 
 void ControlState::answer(ControlPeer& peer, const ControlMessage& question) {

@@ -60,7 +60,7 @@ std::optional<ControlMessage> decode(std::string& bytes) {
   std::memcpy(&front, bytes.data(), sizeof front);
   using Kind = ControlMessage::Kind;
   if (front.magic != kMagic || front.kind < static_cast<std::uint32_t>(Kind::heartbeat) ||
-      front.kind > static_cast<std::uint32_t>(Kind::answer) ||
+      front.kind > static_cast<std::uint32_t>(Kind::last_call) ||
       front.code > static_cast<std::uint32_t>(ErrorCode::bug) ||
       front.text_bytes > kMostControlText)
     throw Error{ErrorCode::transport, "a control socket carried something that is no message"};

@@ -20,18 +20,21 @@ struct ControlMessage {
     goodbye = 3,    ///< The sender leaves in good order.
     verdict = 4,    ///< As failure; and this is the cause that the sender shows.
     question = 5,   ///< What does the receiver do on a communicator?
-    answer = 6      ///< See call_report.hpp.
+    answer = 6,     ///< See call_report.hpp.
+    last_call = 7  ///< As an answer, of one of the latest calls of a sender that is about to leave.
   };
   Kind kind = Kind::heartbeat;
-  std::uint64_t communicator = 0;       ///< Of a failure or question; of an answer, its question.
+  /// Of a failure, question or last call; of an answer, its question.
+  std::uint64_t communicator = 0;
   ErrorCode code = ErrorCode::aborted;  ///< Of a failure: of its cause.
   Rank culprit = -1;                    ///< Of a failure: in the communicator; -1: nobody.
   Rank origin = 0;  ///< Of a failure: the rank in the communicator at which it began; of a
                     ///< death the rank that died, whoever says so.
   std::string
       text{};  ///< Of a failure: the cause, for a person; of an answer: see call_report.hpp.
-  std::uint64_t number = 0;  ///< Of a question: which; of an answer: calls, or kNoCommunicator.
-  std::uint64_t call = 0;    ///< Of a question: see CallCounter::tell.
+  std::uint64_t number = 0;  ///< Of a question: which; of an answer: calls, or kNoCommunicator; of
+                             ///< a last call: calls.
+  std::uint64_t call = 0;  ///< Of a question or a last call: see CallCounter::tell.
 };
 
 /// Answers a question about a communicator that is not there.

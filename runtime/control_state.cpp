@@ -167,6 +167,7 @@ void ControlState::take(ControlPeer& peer, const ControlMessage& message) {
     next_verdict_ = Clock::now();  // it may have been the one to give it
     answered_.notify_all();        // it will not answer any more
   }
+  if (message.kind == ControlMessage::Kind::last_call) keep_last_call(peer, message);
   if (message.kind == ControlMessage::Kind::question) answer(peer, message);
   if (message.kind == ControlMessage::Kind::answer) note(message);
   const bool is_verdict = message.kind == ControlMessage::Kind::verdict;

@@ -84,8 +84,13 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   // How far others have got: control_inquiry.cpp.
   struct Inquiry {
     ControlPeer* peer = nullptr;
+    std::uint64_t communicator = 0;
+    std::uint64_t call = 0;
     std::uint64_t question = 0;  // or 0: it could not be asked
   };
+  void say_last_calls(std::uint64_t id, const Communicator& communicator);
+  void keep_last_call(const ControlPeer& peer, const ControlMessage& message);
+  [[nodiscard]] Whereabouts last_call(const Inquiry& inquiry) const;
   [[nodiscard]] Whereabouts outcome(const Inquiry& inquiry);
   void answer(ControlPeer& peer, const ControlMessage& question);
   void note(const ControlMessage& answer);
@@ -112,6 +117,8 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   std::deque<Early> early_{};
   std::map<std::uint64_t, std::optional<ControlMessage>> questions_{};  // and their answers
   std::uint64_t last_question_ = 0;
+  // What ranks said of their latest calls when they left: by rank and communicator, by number.
+  std::map<std::pair<Rank, std::uint64_t>, std::map<std::uint64_t, Whereabouts>> last_calls_{};
   std::condition_variable answered_{};
   Clock::time_point next_verdict_ = Clock::time_point::max();
   Clock::time_point next_beat_ = Clock::time_point::max();

@@ -29,6 +29,7 @@ struct Problem {
   std::string_view algorithm{};           ///< Forced choice, or empty.
   std::string_view transport{};           ///< As Options::transport.
   std::size_t segment = 0;                ///< As Options::segment.
+  std::string_view name{};                ///< As CallName, or empty.
   bool visible = false;                   ///< As Options::visible.
   /// What the choice must keep: `fast` where every choice gives the same bits.
   Determinism determinism = Determinism::fast;

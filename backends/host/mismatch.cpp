@@ -71,7 +71,8 @@ Error wrong_length(Rank peer, std::uint64_t theirs, std::uint64_t ours) {
   return {ErrorCode::mismatch,
           "rank " + std::to_string(peer) + " sent " + std::to_string(theirs) +
               " bytes, this rank expects " + std::to_string(ours) +
-              "; all ranks must call alike, with the same count",
+              "; all ranks must call alike with the same count, and where each rank gives its own "
+              "counts, sender and receiver must give the same",
           peer};
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <tutti/call_name.hpp>
 #include <tutti/collectives.hpp>
 #include <tutti/error.hpp>
 #include <tutti/misuse.hpp>
@@ -326,6 +327,7 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   }
   template <class R>
   [[nodiscard]] Gathered<ElementOf<R>> gathered(R& in, Rank root, const Options& options) {
+    const CallName name{"gatherv"};
     detail::check_list_of<ElementOf<R>>();
     Gathered<ElementOf<R>> all;
     if (is_self(root)) all.counts.resize(world_size());
@@ -337,6 +339,7 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   }
   template <class R>
   [[nodiscard]] Gathered<ElementOf<R>> all_gathered(R& in, const Options& options) {
+    const CallName name{"all_gatherv"};
     detail::check_list_of<ElementOf<R>>();
     Gathered<ElementOf<R>> all;
     all.counts.resize(world_size());
@@ -348,6 +351,7 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   }
   template <class R>
   [[nodiscard]] Gathered<ElementOf<R>> exchanged(R& in, Counts counts, const Options& options) {
+    const CallName name{"all_to_allv"};
     detail::check_list_of<ElementOf<R>>();
     Gathered<ElementOf<R>> all;
     all.counts.resize(world_size());

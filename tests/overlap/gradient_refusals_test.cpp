@@ -31,17 +31,33 @@ void expect_refused(const std::string& words,
 }
 
 TEST(GradientRefusals, NameTheRankOfOtherOptions) {
-  expect_refused("\"algorithm\":\"ring\"",
-                 [](GradientOptions& options, Communicator&) { options.algorithm = "ring"; });
-  expect_refused("\"compression\":\"f16\"",
+  expect_refused(
+      "rank 1 has option algorithm \"ring\", rank 0 and most others have option algorithm \"\"",
+      [](GradientOptions& options, Communicator&) { options.algorithm = "ring"; });
+  expect_refused("option compression \"f16\"",
                  [](GradientOptions& options, Communicator&) { options.compression = "f16"; });
   expect_refused("1 groups",
                  [](GradientOptions& options, Communicator& half) { options.groups = {&half}; });
   expect_refused("on_shard set", [](GradientOptions& options, Communicator&) {
     options.on_shard = [](std::span<const ParameterShard>) {};
   });
-  expect_refused("\"hash\":true",
+  expect_refused("option hash true",
                  [](GradientOptions& options, Communicator&) { options.hash = true; });
+}
+
+/// Each of them, and none of those that are equal.
+TEST(GradientRefusals, ListWhatDiffers) {
+  expect_refused(
+      "rank 1 has option norm true, option in_flight 7, option resync_every 3, rank 0 and most "
+      "others have option norm false, option in_flight ",
+      [](GradientOptions& options, Communicator&) {
+        options.norm = true;
+        options.in_flight = 7;
+        options.resync_every = 3;
+        static std::vector<float> state(4);
+        static const std::array<Parameter, 1> arrays{Parameter{.data = state.data(), .count = 4}};
+        options.state.assign(arrays.begin(), arrays.end());
+      });
 }
 
 TEST(GradientRefusals, NameTheRankOfOptionsThatMakeNoSense) {
