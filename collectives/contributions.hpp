@@ -26,6 +26,11 @@ class Contributions {
   [[nodiscard]] std::span<const std::uint32_t> of(std::size_t step) const {
     return std::span{counts_}.subspan(first_[step], first_[step + 1] - first_[step]);
   }
+  /// @return bytes it holds.
+  [[nodiscard]] std::size_t footprint() const noexcept {
+    return sizeof(Contributions) + first_.capacity() * sizeof(std::size_t) +
+           counts_.capacity() * sizeof(std::uint32_t);
+  }
 
  private:
   std::vector<std::size_t> first_{};  // by step

@@ -7,7 +7,8 @@ namespace tutti::inline v0::detail {
 
 Programs::Programs(Schedule schedule, Layout layout, const LoweringOptions& lowering)
     : schedule_{std::move(schedule)}, layout_{std::move(layout)}, lowering_{lowering},
-      footprint_{schedule_.footprint()} {}
+      footprint_{sizeof(Programs) + schedule_.footprint() +
+                 (lowering.contributions ? lowering.contributions->footprint() : 0)} {}
 
 /// Of equal blocks there are at most two kinds of segments, which differ by one element.
 Programs::Found Programs::find(std::size_t segment, bool in_place) {

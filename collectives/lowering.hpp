@@ -65,7 +65,7 @@ class Programs {
   [[nodiscard]] std::size_t segments() const noexcept { return lowering_.segments; }
   /// @param segment in [0, segments()). @param in_place as lower. @return its program.
   [[nodiscard]] Found find(std::size_t segment, bool in_place);
-  /// @return bytes of all programs so far, and of the schedule.
+  /// @return bytes of it, of all programs so far, and of the schedule.
   [[nodiscard]] std::size_t footprint() const noexcept { return footprint_; }
 
  private:
