@@ -26,7 +26,7 @@ int run_in_child(const std::function<int()>& body) {
     }
     _exit(status);
   }
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 10000; ++i) {
     int status = 0;
     if (waitpid(child, &status, WNOHANG) == child)
       return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -1,4 +1,5 @@
 #include "group.hpp"
+#include "tests/support/patience.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +11,6 @@
 namespace tutti::conformance {
 namespace {
 
-constexpr std::chrono::seconds kPatience{30};
 constexpr std::chrono::milliseconds kLinger{5};
 
 std::string running_test() {
@@ -190,7 +190,7 @@ bool Group::step(Rank rank) {
 }
 
 bool Group::run_until(const std::function<bool()>& over) {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + test::kAmple;
   while (!over()) {
     if (!step()) std::this_thread::yield();
     if (std::chrono::steady_clock::now() < deadline) continue;

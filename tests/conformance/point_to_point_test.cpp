@@ -8,6 +8,7 @@
 #include <tutti/spi/memory.hpp>
 
 #include "group.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::conformance {
 namespace {
@@ -27,7 +28,7 @@ class PointToPoint : public ::testing::TestWithParam<Setting> {
   using Communicators = std::map<Rank, std::optional<Communicator>>;
   /// @param number of the communicator. @param timeout its deadline. @return that of each rank
   /// here.
-  Communicators make(std::uint64_t number, Duration timeout = std::chrono::seconds{30}) {
+  Communicators make(std::uint64_t number, Duration timeout = test::kAmple) {
     Membership membership{
         .communicator = number,
         .alarm = std::make_shared<Alarm>(Alarm::Tell{}, std::make_shared<ForkGuard>())};

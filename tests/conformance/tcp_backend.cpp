@@ -5,6 +5,7 @@
 #include "backends.hpp"
 #include "loopback.hpp"
 #include "runtime/tls.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::conformance {
 namespace {
@@ -16,7 +17,7 @@ std::pair<tcp::Peer, tcp::Peer> encrypted_pair(Rank low, Rank high) {
   const auto ciphers = runtime::encrypt(
       {{.socket = one, .connected = true, .identity = "conformance", .peer = high, .name = "one"},
        {.socket = other, .identity = "conformance", .peer = low, .name = "other"}},
-      runtime::Secret{secret}, std::chrono::steady_clock::now() + std::chrono::seconds{10});
+      runtime::Secret{secret}, std::chrono::steady_clock::now() + test::kAmple);
   return {{high, one, ciphers[0]}, {low, other, ciphers[1]}};
 }
 

@@ -14,6 +14,7 @@
 #include "device_floats.hpp"
 #include "gpu_world.hpp"
 #include "tests/executor/rows.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -34,7 +35,8 @@ std::ostream& operator<<(std::ostream& out, const Setting& setting) {
 /// Attaches a device to each rank.
 void attach(GpuWorld& world, const std::string& transport = "nccl") {
   for (const std::string& error : world.run([&](Rank rank) {
-         cuda::attach(world[rank], {.device = rank, .transport = transport, .timeout = 20s});
+         cuda::attach(world[rank],
+                      {.device = rank, .transport = transport, .timeout = test::kAmple});
        }))
     ASSERT_EQ(error, "");
 }
@@ -47,7 +49,7 @@ std::string run_on_gpus(GpuWorld& world, const Case& what) {
     Options options = experiment.options();
     options.stream = stream.get();
     world[rank].run(buffers.call(), options);
-    cuda::wait(world[rank], stream.get(), 20s);
+    cuda::wait(world[rank], stream.get(), test::kAmple);
     buffers.fetch();
   });
   for (Rank rank = 0; rank < what.size; ++rank) {
@@ -101,7 +103,7 @@ TEST(GpuCalls, ReturnBeforeTheyAreDone) {
          world.memory(rank)->copy(raw, reinterpret_cast<std::byte*>(data.data()), bytes);
          const std::span<float> all{there, data.size()};
          for (int i = 0; i < 10; ++i) world[rank].all_reduce(all, sum, {.stream = stream.get()});
-         cuda::wait(world[rank], stream.get(), 20s);
+         cuda::wait(world[rank], stream.get(), test::kAmple);
          world.memory(rank)->copy(reinterpret_cast<std::byte*>(data.data()), raw, bytes);
          EXPECT_EQ(data.back(), 1024.0F);
          world.memory(rank)->deallocate(raw, bytes);
@@ -167,13 +169,13 @@ TEST(GpuCalls, MayComeLaterThanTheTimeoutOfTheStart) {
   setenv("CUDA_STANDIN_CONNECT", "at_call", 1);
   GpuWorld world{2};
   for (const std::string& error : world.run([&](Rank rank) {
-         cuda::attach(world[rank], {.device = rank, .timeout = 300ms});
+         cuda::attach(world[rank], {.device = rank, .timeout = 1s});
          const OwnStream stream{world.device(rank)};
          DeviceFloats data{world.memory(rank), 100};
          data.store(std::vector<float>(100, 1.0F));
-         if (rank == 1) std::this_thread::sleep_for(600ms);
+         if (rank == 1) std::this_thread::sleep_for(1500ms);
          world[rank].all_reduce(data.span(), sum, {.stream = stream.get()});
-         cuda::wait(world[rank], stream.get(), 20s);
+         cuda::wait(world[rank], stream.get(), test::kAmple);
          EXPECT_EQ(data.load(), std::vector<float>(100, 2.0F));
        }))
     EXPECT_EQ(error, "");
@@ -184,14 +186,14 @@ TEST(GpuCalls, AreComparedWhereThatIsAskedFor) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
   const auto errors = world.run([&](Rank rank) {
-    cuda::attach(world[rank], {.device = rank, .compare_calls = true, .timeout = 20s});
+    cuda::attach(world[rank], {.device = rank, .compare_calls = true, .timeout = test::kAmple});
     const OwnStream stream{world.device(rank)};
     auto* const data = reinterpret_cast<float*>(world.memory(rank)->allocate(400));
     const auto call = [&](std::size_t count) {
       world[rank].all_reduce(std::span<float>{data, count}, sum, {.stream = stream.get()});
     };
     call(100);
-    cuda::wait(world[rank], stream.get(), 20s);
+    cuda::wait(world[rank], stream.get(), test::kAmple);
     EXPECT_THROW(call(rank == 0 ? 50 : 51), Error);
     world.memory(rank)->deallocate(reinterpret_cast<std::byte*>(data), 400);
     call(100);
@@ -278,7 +280,7 @@ TEST(GpuAttach, NamesRanksThatHaveOneDevice) {
   if (const std::string why = lack_of(3); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{3};
   const auto errors = world.run([&](Rank rank) {
-    cuda::attach(world[rank], {.device = rank == 2 ? 0 : rank, .timeout = 20s});
+    cuda::attach(world[rank], {.device = rank == 2 ? 0 : rank, .timeout = test::kAmple});
   });
   for (const std::string& error : errors)
     EXPECT_EQ(error,
@@ -290,7 +292,7 @@ TEST(GpuAttach, SaysOnAllRanksWhichOneHasNone) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
   const auto errors = world.run([&](Rank rank) {
-    cuda::attach(world[rank], {.device = rank == 1 ? 77 : 0, .timeout = 20s});
+    cuda::attach(world[rank], {.device = rank == 1 ? 77 : 0, .timeout = test::kAmple});
   });
   for (const std::string& error : errors)
     EXPECT_NE(error.find("rank 1 cannot attach a GPU: there is no GPU 77"), std::string::npos)

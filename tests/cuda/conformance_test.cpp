@@ -14,6 +14,7 @@
 #include <tutti/spi/communicator.hpp>
 
 #include "gpu_world.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -51,7 +52,7 @@ struct Own {
     memory.copy(values.data(), data, bytes);
     return values;
   }
-  void finish() const { wait_for_stream(world, stream, 20s); }
+  void finish() const { wait_for_stream(world, stream, test::kAmple); }
 };
 
 /// What a rank sends another one in a round: other bytes for all three.
@@ -74,7 +75,7 @@ class StreamConformance : public ::testing::TestWithParam<Way> {
     for (const std::string& error : world.run([&](Rank rank) {
            cuda::attach(world[rank], {.device = world.device(rank).ordinal(),
                                       .transport = GetParam().transport,
-                                      .timeout = 20s});
+                                      .timeout = test::kAmple});
            const OwnStream stream{world.device(rank)};
            const auto streams = streams_of(world[rank]);
            const Own own{rank, size, *streams, stream.get(), *world.memory(rank), world[rank]};
@@ -218,7 +219,7 @@ TEST_P(StreamConformance, EndsWhatIsUnderWayByAbort) {
   const auto errors = world.run([&](Rank rank) {
     cuda::attach(world[rank], {.device = world.device(rank).ordinal(),
                                .transport = GetParam().transport,
-                               .timeout = 20s});
+                               .timeout = test::kAmple});
     if (rank == 1) return;
     const OwnStream stream{world.device(rank)};
     const auto streams = streams_of(world[rank]);

@@ -17,6 +17,7 @@
 
 #include "device_floats.hpp"
 #include "host_world.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -49,12 +50,12 @@ std::string meet_death(Communicator& world, const cuda::Device& device, std::spa
     for (int round = 0;; ++round) {
       world.all_reduce(data, max, how);
       if (round == kRound && world.rank() == kVictim) ::raise(SIGKILL);
-      cuda::wait(world, stream.get(), 20s);
+      cuda::wait(world, stream.get(), test::kAmple);
       if (round > kRound) return "calls go on without a rank";
     }
   } catch (const Error& error) {
     if (error.code() == ErrorCode::timeout) return error.what();
-    if (Clock::now() - start > 15s) return std::string{"late: "} + error.what();
+    if (Clock::now() - start > test::kLongBefore) return std::string{"late: "} + error.what();
   }
   if (!comes_to_an_end(device, stream.get())) return "the stream goes on";
   return {};
@@ -63,9 +64,12 @@ std::string meet_death(Communicator& world, const cuda::Device& device, std::spa
 int live(Rank rank, const std::string& url, const Death& death) {
   if (!lack_of(kRanks).empty()) return kSkipped;
   try {
-    Communicator world = init(
-        {.url = url, .rank = rank, .size = kRanks, .transport = death.transport, .timeout = 20s});
-    cuda::attach(world, {.device = rank, .transport = "host", .timeout = 500ms});
+    Communicator world = init({.url = url,
+                               .rank = rank,
+                               .size = kRanks,
+                               .transport = death.transport,
+                               .timeout = test::kAmple});
+    cuda::attach(world, {.device = rank, .transport = "host", .timeout = 1500ms});
     const auto device =
         std::make_shared<const cuda::Device>(std::make_shared<const cuda::Driver>(), rank);
     Buffer<float> data = cuda::allocate<float>(world, kElements);

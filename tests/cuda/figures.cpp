@@ -18,6 +18,7 @@
 #include "backends/cuda/nccl.hpp"
 #include "backends/cuda/timed_stream.hpp"
 #include "gpu_world.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -226,8 +227,8 @@ int report(const Extent& extent) {
   GpuWorld world{ranks};
   int failed = 0;
   for (const std::string& error : world.run([&](Rank rank) {
-         cuda::attach(world[rank], {.device = rank, .timeout = 60s});
-         const auto timed = cuda::make_timed_stream(world[rank], rank, 60s);
+         cuda::attach(world[rank], {.device = rank, .timeout = test::kAmple});
+         const auto timed = cuda::make_timed_stream(world[rank], rank, test::kAmple);
          const Own own{world[rank], world.device(rank), *world.memory(rank), *timed, extent};
          if (rank == 0) fmt::print("{}, NCCL {}\n", timed->gpu(), timed->nccl());
          if (rank == 0) report_kernels(own);

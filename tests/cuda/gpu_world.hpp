@@ -17,6 +17,7 @@
 #include "runtime/world.hpp"
 #include "tests/runtime/ranks.hpp"
 #include "tests/support/each_rank.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::harness {
 
@@ -59,9 +60,9 @@ class GpuWorld {
                                     .segment_bytes = std::size_t{1} << 30U};
       options.mesh.interface = "127.0.0.1";
       Channel& channel = *channels[static_cast<std::size_t>(rank)];
-      const auto world = runtime::World::connect(channel, options, test::in(kPatience));
+      const auto world = runtime::World::connect(channel, options, test::in(test::kAmple));
       ranks[static_cast<std::size_t>(rank)] =
-          make_communicator(world->footing(), make_host_memory(), {.timeout = kPatience});
+          make_communicator(world->footing(), make_host_memory(), {.timeout = test::kAmple});
     }));
     for (Rank rank = 0; rank < size; ++rank) {
       ranks_.push_back(std::move(ranks[static_cast<std::size_t>(rank)]).value());
@@ -88,8 +89,6 @@ class GpuWorld {
   }
 
  private:
-  static constexpr std::chrono::seconds kPatience{30};
-
   std::shared_ptr<const cuda::Driver> driver_ = std::make_shared<const cuda::Driver>();
   std::vector<Communicator> ranks_{};
   std::vector<std::shared_ptr<const cuda::Device>> devices_{};

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "gradients.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::test {
 namespace {
@@ -23,8 +24,6 @@ namespace {
 using namespace std::chrono_literals;
 
 const std::vector<std::size_t> kDeathLayers{3000, 50, 2000};
-/// Of what a survivor does after the death; far less than the timeouts of calls.
-constexpr std::chrono::seconds kBound{15};
 constexpr int kTold = 42;  // the exit status of a survivor that was told
 
 /// @return what a function throws, or nothing.
@@ -59,7 +58,7 @@ void go_on_until_death(Communicator& world, const std::string& transport, bool s
   const auto begin = Clock::now();
   // A stream's end, or the next steps, whichever the program comes to.
   const std::string told = error_of([&] {
-    if (synchronizes) return sync->synchronize(60s);
+    if (synchronizes) return sync->synchronize(kAmple);
     for (;;) {
       model.go_backward(*sync);
       sync->wait();
@@ -71,7 +70,7 @@ void go_on_until_death(Communicator& world, const std::string& transport, bool s
       << told;
   gpu.wait();  // it goes on
   sync.reset();
-  EXPECT_LT(Clock::now() - begin, kBound);
+  EXPECT_LT(Clock::now() - begin, kLongBefore);
 }
 
 /// What a child process is told, by its standard input.
@@ -86,7 +85,8 @@ TEST(GpuGradientDeathChild, DISABLED_Rank) {
   Told told;
   ASSERT_TRUE(std::cin >> told.rank >> told.synchronizes >> told.transport >> told.url);
   {
-    Communicator world = tutti::init({.url = told.url, .rank = told.rank, .size = 2});
+    Communicator world = tutti::init(
+        {.url = told.url, .rank = told.rank, .size = 2, .communicator = {.timeout = kAmple}});
     go_on_until_death(world, told.transport, told.synchronizes);
   }
   if (!HasFailure()) std::exit(kTold);
@@ -97,7 +97,7 @@ struct Child {
   /// Kills it where it does not end. @return its status as of waitpid.
   [[nodiscard]] int status() const {
     int status = 0;
-    for (const auto end = Clock::now() + 40s; Clock::now() < end;) {
+    for (const auto end = Clock::now() + 2 * kAmple; Clock::now() < end;) {
       if (waitpid(process, &status, WNOHANG) == process) return status;
       usleep(10'000);
     }

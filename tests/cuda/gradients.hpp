@@ -13,6 +13,7 @@
 
 #include "gpu_world.hpp"
 #include "tests/runtime/worlds.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::test {
 
@@ -219,9 +220,7 @@ inline std::vector<Outcome> outcomes_on_gpus(int ranks, const std::string& trans
   return in_world({ranks, "shm", 1}, [&](Communicator& world) {
     const Gpu gpu{world.rank()};
     Communicator host = world.split(0);
-    cuda::attach(
-        world,
-        {.device = world.rank(), .transport = transport, .timeout = std::chrono::seconds{30}});
+    cuda::attach(world, {.device = world.rank(), .transport = transport, .timeout = kAmple});
     body({world, gpu, host});
   });
 }

@@ -13,6 +13,7 @@
 #include "gpu_world.hpp"
 #include "graph.hpp"
 #include "host_world.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -46,7 +47,7 @@ class GpuGraphs : public ::testing::TestWithParam<const char*> {
 TEST_P(GpuGraphs, GiveTheSameBitsAsCalls) {
   GpuWorld world{kRanks};
   for (const std::string& error : world.run([&](Rank rank) {
-         cuda::attach(world[rank], {.device = rank, .timeout = 20s});
+         cuda::attach(world[rank], {.device = rank, .timeout = test::kAmple});
          const OwnStream stream{world.device(rank)};
          const Options how{.algorithm = GetParam(), .stream = stream.get()};
          DeviceFloats data{world.memory(rank), kCount};
@@ -62,7 +63,7 @@ TEST_P(GpuGraphs, GiveTheSameBitsAsCalls) {
          for (int round = 0; round < 3; ++round) {
            data.store(values_of(rank, round));
            call();
-           cuda::wait(world[rank], stream.get(), 20s);
+           cuda::wait(world[rank], stream.get(), test::kAmple);
            wanted.push_back(all.load());
          }
          data.store(values_of(rank, 0));
@@ -74,7 +75,7 @@ TEST_P(GpuGraphs, GiveTheSameBitsAsCalls) {
            data.store(values_of(rank, round));
            all.store(std::vector<float>(kCount * kRanks, -1.0F));
            graph.launch();
-           cuda::wait(world[rank], stream.get(), 20s);
+           cuda::wait(world[rank], stream.get(), test::kAmple);
            EXPECT_TRUE(same_bits(all.load(), wanted[static_cast<std::size_t>(round)])) << round;
          }
        }))
@@ -88,7 +89,7 @@ TEST(GpuCaptures, RefuseWhatWaitsForThem) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{1};
   for (const std::string& error : world.run([&](Rank rank) {
-         cuda::attach(world[rank], {.device = rank, .timeout = 20s});
+         cuda::attach(world[rank], {.device = rank, .timeout = test::kAmple});
          const OwnStream stream{world.device(rank)};
          DeviceFloats data{world.memory(rank), kCount};
          data.store(values_of(rank, 0));
@@ -114,7 +115,7 @@ TEST(GpuCaptures, RefuseWhatWaitsForThem) {
          world[rank].all_reduce(data.span(), sum, {.stream = stream.get()});
          graph.end();
          graph.launch();
-         cuda::wait(world[rank], stream.get(), 20s);
+         cuda::wait(world[rank], stream.get(), test::kAmple);
        }))
     EXPECT_EQ(error, "");
 }
@@ -134,7 +135,7 @@ TEST(GpuCaptures, DoNotHoldUpTheEndOfTheirCommunicator) {
          world.end(rank);
          const auto took = std::chrono::steady_clock::now() - start;
          EXPECT_GE(took, 1s);
-         EXPECT_LE(took, 10s);
+         EXPECT_LE(took, test::kLongBefore);
        }))
     EXPECT_EQ(error, "");
 }
@@ -143,7 +144,7 @@ TEST(GpuCaptures, DoNotHoldUpAnAbort) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
   for (const std::string& error : world.run([&](Rank rank) {
-         cuda::attach(world[rank], {.device = rank, .timeout = 20s});
+         cuda::attach(world[rank], {.device = rank, .timeout = test::kAmple});
          const OwnStream stream{world.device(rank)};
          DeviceFloats data{world.memory(rank), kCount};
          Graph graph{world.device(rank), stream.get()};
@@ -153,7 +154,7 @@ TEST(GpuCaptures, DoNotHoldUpAnAbort) {
          world[rank].all_reduce(data.span(), sum, {.stream = stream.get()});
          const auto start = std::chrono::steady_clock::now();
          EXPECT_THROW(cuda::wait(world[rank], stream.get(), 100ms), Error);
-         EXPECT_LE(std::chrono::steady_clock::now() - start, 10s);
+         EXPECT_LE(std::chrono::steady_clock::now() - start, test::kLongBefore);
          EXPECT_TRUE(comes_to_an_end(world.device(rank), stream.get()));
        }))
     EXPECT_EQ(error, "");

@@ -13,6 +13,7 @@
 #include "device_floats.hpp"
 #include "graph.hpp"
 #include "host_world.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -36,7 +37,7 @@ TEST_P(HostStreams, MoveMessagesThatAreLongerThanAllChunks) {
       world[rank].send(std::span<const float>{out.span()}, 1 - rank, 0, {.stream = stream.get()});
       world[rank].recv(in.span(), 1 - rank, 0, {.stream = stream.get()});
     });
-    cuda::wait(world[rank], stream.get(), 20s);
+    cuda::wait(world[rank], stream.get(), test::kAmple);
     EXPECT_TRUE(in.load() == numbers_of(1 - rank, kCount));
   });
 }
@@ -63,7 +64,7 @@ TEST_P(HostStreams, KeepMessagesOfAGroupInOrder) {
         world[rank].recv(in[i].span(), peer_of(i), 0, how);
       }
     });
-    cuda::wait(world[rank], stream.get(), 20s);
+    cuda::wait(world[rank], stream.get(), test::kAmple);
     for (std::size_t i = 0; i < counts.size(); ++i)
       EXPECT_TRUE(in[i].load() == numbers_of(10 * static_cast<Rank>(i) + peer_of(i), counts[i]))
           << "message " << i;
@@ -100,7 +101,7 @@ TEST(HostCalls, HaveManyPeers) {
     for (const char* const algorithm : {"direct", ""})
       world[rank].all_to_all(std::span<const float>{out.span()}, in.span(),
                              {.algorithm = algorithm, .stream = stream.get(), .counts = counts});
-    cuda::wait(world[rank], stream.get(), 20s);
+    cuda::wait(world[rank], stream.get(), test::kAmple);
     EXPECT_TRUE(in.load() == wanted);
   });
 }
@@ -121,8 +122,8 @@ TEST(HostCalls, RunInGroupsAndSplits) {
       world[rank].all_reduce(all.span(), sum, {.algorithm = "ring", .stream = stream.get()});
       part.all_reduce(some.span(), sum, {.stream = other.get()});
     }
-    cuda::wait(part, other.get(), 20s);
-    cuda::wait(world[rank], stream.get(), 20s);
+    cuda::wait(part, other.get(), test::kAmple);
+    cuda::wait(world[rank], stream.get(), test::kAmple);
     EXPECT_EQ(all.load(), std::vector<float>(1000, 64.0F));
     EXPECT_EQ(some.load(), std::vector<float>(1000, 8.0F));
   });
@@ -137,7 +138,7 @@ TEST(HostCalls, RunOnRanksThatShareAGpu) {
     data.store(std::vector<float>(100'000, 1.0F));
     const OwnStream stream{world.device(rank)};
     for (int i = 0; i < 3; ++i) world[rank].all_reduce(data.span(), sum, {.stream = stream.get()});
-    cuda::wait(world[rank], stream.get(), 20s);
+    cuda::wait(world[rank], stream.get(), test::kAmple);
     EXPECT_EQ(data.load(), std::vector<float>(100'000, 27.0F));
   });
 }
@@ -193,7 +194,7 @@ TEST(HostCalls, AreNotCapturedInGraphs) {
       graph.end();
     }
     world[rank].all_reduce(data.span(), sum, {.stream = stream.get()});
-    cuda::wait(world[rank], stream.get(), 20s);
+    cuda::wait(world[rank], stream.get(), test::kAmple);
     EXPECT_EQ(data.load(), std::vector<float>(100, 2.0F));
   });
 }

@@ -14,6 +14,7 @@
 #include "host_world.hpp"
 #include "runtime/config.hpp"
 #include "tests/cuda/standin/hooks.hpp"
+#include "tests/support/patience.hpp"
 #include "tests/support/wrapper.hpp"
 
 namespace tutti::harness {
@@ -141,9 +142,9 @@ std::vector<test::Outcome> on_wrapped(int size, const std::function<Wrap(const O
     runtime::WorldOptions options{.ways = runtime::ways_of("shm"),
                                   .segment_bytes = std::size_t{1} << 30U};
     options.mesh.interface = "127.0.0.1";
-    Footing footing =
-        runtime::World::connect(*channels[static_cast<std::size_t>(rank)], options, test::in(30s))
-            ->footing();
+    Footing footing = runtime::World::connect(*channels[static_cast<std::size_t>(rank)], options,
+                                              test::in(test::kAmple))
+                          ->footing();
     const auto device = std::make_shared<const cuda::Device>(driver, rank);
     const auto memory = std::make_shared<cuda::DeviceMemory>(device);
     std::optional<Communicator> world;
@@ -151,7 +152,8 @@ std::vector<test::Outcome> on_wrapped(int size, const std::function<Wrap(const O
     footing.group = std::make_shared<WrappingGroup>(
         std::move(footing.group),
         [&wrap](std::unique_ptr<Transport> inner) { return wrap(std::move(inner)); });
-    world.emplace(make_communicator(std::move(footing), make_host_memory(), {.timeout = 30s}));
+    world.emplace(
+        make_communicator(std::move(footing), make_host_memory(), {.timeout = test::kAmple}));
     Own own{*world, device, memory};
     wrap = wrap_for(own);
     body(own);
@@ -178,7 +180,7 @@ TEST(HostTransports, TakeMemoryOfGpusAsItIsWhereTheyCan) {
       DeviceFloats data{own.memory, elements};
       data.store(std::vector<float>(elements, static_cast<float>(rank + 1)));
       own.world.all_reduce(data.span(), sum, {.algorithm = "direct", .stream = stream.get()});
-      cuda::wait(own.world, stream.get(), 20s);
+      cuda::wait(own.world, stream.get(), test::kAmple);
       EXPECT_EQ(data.load(), std::vector<float>(elements, 6.0F)) << elements;
     }
     const int before = count;
@@ -195,7 +197,7 @@ TEST(HostTransports, TakeMemoryOfGpusAsItIsWhereTheyCan) {
         if (rank == 1) own.world.recv(each.span(), 0, 0, {.stream = stream.get()});
       }
     });
-    cuda::wait(own.world, stream.get(), 20s);
+    cuda::wait(own.world, stream.get(), test::kAmple);
     if (rank == 1) {
       for (std::size_t i = 0; i < counts.size(); ++i)
         EXPECT_EQ(data[i].load(), numbers_of(static_cast<Rank>(counts[i]), counts[i])) << i;

@@ -13,12 +13,12 @@
 #include <tutti/cuda.hpp>
 
 #include "gpu_world.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::harness {
 
 /// Attaches a rank's device by "host". @param timeout as cuda::Options.
-inline void attach_by_host(GpuWorld& world, Rank rank,
-                           Duration timeout = std::chrono::seconds{20}) {
+inline void attach_by_host(GpuWorld& world, Rank rank, Duration timeout = test::kAmple) {
   cuda::attach(world[rank],
                {.device = world.device(rank).ordinal(), .transport = "host", .timeout = timeout});
 }
@@ -35,7 +35,7 @@ inline void on_host(GpuWorld& world, const std::function<void(Rank)>& body) {
 /// @param device with a stream. @param stream of it. @param patience how long it has. @return
 /// whether it has done everything within that time.
 inline bool comes_to_an_end(const cuda::Device& device, Stream stream,
-                            Duration patience = std::chrono::seconds{20}) {
+                            Duration patience = test::kAmple) {
   const cuda::Device::Current current{device};
   const auto deadline = std::chrono::steady_clock::now() + patience;
   const auto& calls = device.driver().calls();

@@ -18,6 +18,7 @@
 
 #include "device_floats.hpp"
 #include "tests/mpi/watchdog.hpp"
+#include "tests/support/patience.hpp"
 
 using namespace std::chrono_literals;
 using tutti::cuda::Device;
@@ -170,7 +171,7 @@ class MpiMessages : public ::testing::TestWithParam<bool> {
 TEST_P(MpiMessages, GiveTheRightSums) {
   {
     Communicator world = mpi::communicator(MPI_COMM_WORLD);
-    cuda::attach(world, {.device = rank_, .transport = "host", .timeout = 20s});
+    cuda::attach(world, {.device = rank_, .transport = "host", .timeout = test::kAmple});
     const auto ranks = static_cast<std::size_t>(world.size());
     for (const std::size_t count : {1UL, 1000UL, 1001UL, 5'000UL, 2'000'003UL}) {
       DeviceFloats data{aware.memory, count};
@@ -194,7 +195,7 @@ TEST_P(MpiMessages, GiveTheRightSums) {
 TEST_P(MpiMessages, KeepTheirOrder) {
   {
     Communicator world = mpi::communicator(MPI_COMM_WORLD);
-    cuda::attach(world, {.device = rank_, .transport = "host", .timeout = 20s});
+    cuda::attach(world, {.device = rank_, .transport = "host", .timeout = test::kAmple});
     const std::vector<std::size_t> counts{10, 5000, 1000, 1001, 300'000, 1};
     std::deque<DeviceFloats> data;
     for (const std::size_t count : counts) {

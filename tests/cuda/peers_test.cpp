@@ -19,6 +19,7 @@
 #include "host_world.hpp"
 #include "tests/executor/rows.hpp"
 #include "tests/runtime/worlds.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -114,7 +115,7 @@ TEST_P(GpuPeers, GiveTheRightResults) {
       options.stream = stream.get();
       options.visible = true;
       own.world.run(buffers.call(), options);
-      wait_for_stream(own.world, stream.get(), 20s);
+      wait_for_stream(own.world, stream.get(), test::kAmple);
       buffers.fetch();
       const auto wrong = experiment.problem(rank);
       ASSERT_FALSE(wrong) << experiment.what().describe() << ": " << *wrong;
@@ -140,7 +141,7 @@ TEST(GpuPeerCalls, AreCapturedInGraphs) {
         data, sum, {.algorithm = "recursive_doubling", .visible = true, .stream = stream.get()});
     graph.end();
     for (int i = 0; i < 3; ++i) graph.launch();
-    wait_for_stream(own.world, stream.get(), 20s);
+    wait_for_stream(own.world, stream.get(), test::kAmple);
     own.memory->copy(raw.data(), seen.get(), raw.size());
     EXPECT_EQ(host, std::vector<float>(kCount, 729.0F));
   });
@@ -160,7 +161,7 @@ TEST(GpuPeerCalls, ComeAfterThoseOfOtherStreams) {
     for (int i = 0; i < 10; ++i)
       own.world.all_reduce(data, sum,
                            {.visible = true, .stream = i % 2 == 0 ? one.get() : two.get()});
-    wait_for_stream(own.world, two.get(), 20s);
+    wait_for_stream(own.world, two.get(), test::kAmple);
     own.memory->copy(raw.data(), seen.get(), raw.size());
     EXPECT_EQ(host, std::vector<float>(kCount, 1024.0F));
   });
@@ -184,7 +185,7 @@ TEST(GpuPeerCalls, ComeAfterThoseBeforeACapture) {
     EXPECT_FALSE(comes_to_an_end(*own.device, two.get(), 50ms));
     own.world.barrier();
     barrier.open();
-    wait_for_stream(own.world, two.get(), 20s);
+    wait_for_stream(own.world, two.get(), test::kAmple);
   });
 }
 
@@ -198,7 +199,8 @@ TEST(GpuPeerCalls, FailOnAllRanksWhereOneDoesNotCome) {
     if (own.world.rank() != 2) {
       own.world.all_reduce(data, sum,
                            {.algorithm = "ring", .visible = true, .stream = stream.get()});
-      EXPECT_THROW(wait_for_stream(own.world, stream.get(), own.world.rank() == 0 ? 200ms : 20s),
+      EXPECT_THROW(wait_for_stream(own.world, stream.get(),
+                                   own.world.rank() == 0 ? Duration{200ms} : test::kAmple),
                    Error);
       own.memory->wait(stream.get().handle());  // it has gone on
     }
@@ -231,7 +233,7 @@ TEST(GpuPeerCalls, LeaveStreamsAloneWhenTheyAreDone) {
     const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
     const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
     own.world.all_reduce(data, sum, {.visible = true, .stream = stream.get()});
-    wait_for_stream(own.world, stream.get(), 20s);
+    wait_for_stream(own.world, stream.get(), test::kAmple);
     Graph graph{*own.device, stream.get()};
     own.world.barrier();  // the other one's call is done, too
     own.streams->abort(Error{ErrorCode::aborted, "for a test"});
@@ -296,7 +298,7 @@ TEST(GpuPeerMemory, IsUsedAgainBehindTheCallsSoFar) {
     }};
     EXPECT_EQ(own.streams->allocate_registered(kSize).get(), first);
     later.join();
-    wait_for_stream(own.world, stream.get(), 20s);
+    wait_for_stream(own.world, stream.get(), test::kAmple);
     own.memory->copy(raw.data(), to.get(), raw.size());
     EXPECT_EQ(host, std::vector<float>(kCount, 2.0F));
   });

@@ -15,6 +15,7 @@
 #include "backends/cuda/survey.hpp"
 #include "gpu_world.hpp"
 #include "tests/runtime/worlds.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -28,7 +29,8 @@ void on_hosts(int size, int hosts, std::string_view transport,
               const std::function<void(Communicator&)>& body) {
   test::expect_no_error(
       test::in_world({size, hosts == 1 ? "shm" : "auto", hosts}, [&](Communicator& world) {
-        cuda::attach(world, {.device = world.rank(), .transport = transport, .timeout = 20s});
+        cuda::attach(world,
+                     {.device = world.rank(), .transport = transport, .timeout = test::kAmple});
         body(world);
         world.barrier();
       }));

@@ -14,6 +14,7 @@
 #include <tutti/spi/communicator.hpp>
 
 #include "backends/cuda/device_memory.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -39,9 +40,9 @@ void check_sums(Communicator& world, std::span<float> there, cuda::DeviceMemory&
 }
 
 void check_world(Communicator& world, std::string_view transport) {
-  cuda::attach(world, {.device = world.rank(), .transport = transport, .timeout = 20s});
-  const auto device = std::make_shared<const cuda::Device>(std::make_shared<const cuda::Driver>(),
-                                                           world.rank());
+  cuda::attach(world, {.device = world.rank(), .transport = transport, .timeout = test::kAmple});
+  const auto device =
+      std::make_shared<const cuda::Device>(std::make_shared<const cuda::Driver>(), world.rank());
   cuda::DeviceMemory memory{device};
   const Options own{.stream = Stream::own()};
   std::byte* const data = memory.allocate(kCount * sizeof(float));
@@ -86,16 +87,15 @@ TEST(GpuProcesses, SendOverAnMpi) {
 TEST(GpuProcesses, EndTogether) {
   std::optional<Communicator> world{mpi::init(MPI_COMM_WORLD)};
   const Rank rank = world->rank();
-  const int size = world->size();
-  cuda::attach(*world, {.device = rank, .transport = "host", .timeout = 20s});
+  cuda::attach(*world, {.device = rank, .transport = "host", .timeout = test::kAmple});
   if (rank > 0) std::this_thread::sleep_for(300ms);
-  const auto start = Clock::now();
+  const std::int64_t start = Clock::now().time_since_epoch().count();
   world.reset();
-  const auto elapsed = Clock::now() - start;
-  EXPECT_LT(elapsed, 10s);
-  if (rank == 0 && size > 1) {
-    EXPECT_GT(elapsed, 200ms);
-  }
+  const auto end = Clock::now();
+  std::int64_t last = 0;  // one clock for all processes of a machine
+  MPI_Allreduce(&start, &last, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  EXPECT_GE(end.time_since_epoch().count(), last);
+  EXPECT_LT(end.time_since_epoch() - Clock::duration{start}, test::kLongBefore);
 }
 
 /// But not for ever: those that go on then find out that it is gone.
@@ -103,12 +103,11 @@ TEST(GpuProcesses, FindARankThatHasEnded) {
   std::optional<Communicator> world{mpi::init(MPI_COMM_WORLD)};
   const Rank rank = world->rank();
   if (world->size() == 1) GTEST_SKIP() << "there is nobody to go on";
-  cuda::attach(*world, {.device = rank, .transport = "host", .timeout = 300ms});
+  cuda::attach(*world, {.device = rank, .transport = "host", .timeout = 1s});
   const auto start = Clock::now();
   if (rank == 0) {
     world.reset();
-    EXPECT_GT(Clock::now() - start, 250ms);
-    EXPECT_LT(Clock::now() - start, 5s);
+    EXPECT_LT(Clock::now() - start, test::kLongBefore);
     return;
   }
   cuda::DeviceMemory memory{
@@ -116,12 +115,12 @@ TEST(GpuProcesses, FindARankThatHasEnded) {
   std::byte* const data = memory.allocate(kCount * sizeof(float));
   const std::span<float> elements{reinterpret_cast<float*>(data), kCount};
   try {
-    world->all_reduce(elements, sum, {.timeout = 20s, .stream = Stream::own()});
+    world->all_reduce(elements, sum, {.timeout = test::kAmple, .stream = Stream::own()});
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_NE(error.code(), ErrorCode::timeout) << error.what();
   }
-  EXPECT_LT(Clock::now() - start, 15s);
+  EXPECT_LT(Clock::now() - start, test::kLongBefore);
   memory.deallocate(data, kCount * sizeof(float));
 }
 

@@ -14,6 +14,7 @@
 
 #include "device_floats.hpp"
 #include "gpu_world.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -26,11 +27,11 @@ void allocate_and_reduce() {
   if (!lack_of(2).empty()) return;
   GpuWorld world{2};
   for (const std::string& error : world.run([&](Rank rank) {
-         cuda::attach(world[rank], {.device = rank, .timeout = 20s});
+         cuda::attach(world[rank], {.device = rank, .timeout = test::kAmple});
          const OwnStream stream{world.device(rank)};
          Buffer<float> data = cuda::allocate<float>(world[rank], 1000);
          world[rank].all_reduce(data.span(), sum, {.stream = stream.get()});
-         cuda::wait(world[rank], stream.get(), 20s);
+         cuda::wait(world[rank], stream.get(), test::kAmple);
        }))
     if (!error.empty()) std::_Exit(1);
 }

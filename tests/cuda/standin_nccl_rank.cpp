@@ -1,4 +1,5 @@
 #include "standin_nccl_rank.hpp"
+#include "tests/support/patience.hpp"
 
 #include <cstdlib>
 #include <utility>
@@ -81,7 +82,7 @@ ncclUniqueId make_id() {
 }
 
 bool becomes(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+  const auto end = std::chrono::steady_clock::now() + test::kAmple;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds{1});

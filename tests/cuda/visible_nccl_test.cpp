@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu_world.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -26,7 +27,7 @@ std::pair<float, float> reduced(Communicator& world, cuda::DeviceMemory& memory,
   std::vector<float> values(kFloats, static_cast<float>(1 + world.rank()));
   memory.copy(bytes, reinterpret_cast<const std::byte*>(values.data()), kFloats * sizeof(float));
   world.all_reduce(std::span{buffer.data(), kFloats}, sum, options);
-  cuda::wait(world, stream, 20s);
+  cuda::wait(world, stream, test::kAmple);
   memory.copy(reinterpret_cast<std::byte*>(values.data()), bytes, kFloats * sizeof(float));
   return {values.front(), values.back()};
 }
@@ -35,7 +36,7 @@ TEST(VisibleOverNccl, CallsOfAllKindsGiveTheRightResults) {
   if (const std::string why = lack_of(4); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{4};
   for (const std::string& error : world.run([&](Rank rank) {
-         cuda::attach(world[rank], {.device = rank, .visible = true, .timeout = 20s});
+         cuda::attach(world[rank], {.device = rank, .visible = true, .timeout = test::kAmple});
          const OwnStream own{world.device(rank)};
          const Stream stream = own.get();
          cuda::DeviceMemory& memory = *world.memory(rank);
@@ -60,7 +61,7 @@ TEST(VisibleOverNccl, IsRefusedWhereRanksDiffer) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
   const auto errors = world.run([&](Rank rank) {
-    cuda::attach(world[rank], {.device = rank, .visible = rank == 1, .timeout = 20s});
+    cuda::attach(world[rank], {.device = rank, .visible = rank == 1, .timeout = test::kAmple});
   });
   for (const std::string& error : errors)
     EXPECT_EQ(error,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu_world.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -22,7 +23,8 @@ class GpuWaits : public ::testing::TestWithParam<const char*> {
   }
   void run(const std::function<void(Rank, Communicator&, std::span<float>)>& body) {
     for (const std::string& error : world_->run([&](Rank rank) {
-           cuda::attach((*world_)[rank], {.device = rank, .transport = GetParam(), .timeout = 10s});
+           cuda::attach((*world_)[rank],
+                        {.device = rank, .transport = GetParam(), .timeout = test::kAmple});
            cuda::DeviceMemory& memory = *world_->memory(rank);
            std::byte* const data = memory.allocate(kBytes);
            body(rank, (*world_)[rank], {reinterpret_cast<float*>(data), kBytes / sizeof(float)});
@@ -86,7 +88,7 @@ TEST_P(GpuWaits, EndStreamsOfACommunicatorThatHasFailed) {
     communicator.all_reduce(data, sum, {.stream = stream.get()});
     std::vector<float> host(10);
     EXPECT_THROW(communicator.all_reduce(std::span{host}, sum, {.timeout = 100ms}), Error);
-    EXPECT_THROW(cuda::wait(communicator, stream.get(), 10s), Error);
+    EXPECT_THROW(cuda::wait(communicator, stream.get(), test::kAmple), Error);
     world().memory(rank)->wait(stream.get().handle());  // it goes on
   });
 }

@@ -1,4 +1,5 @@
 #include "threaded_streams.hpp"
+#include "tests/support/patience.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +11,6 @@
 namespace tutti::harness {
 namespace {
 
-constexpr std::chrono::seconds kPatience{20};
 constexpr int kRubbish = 0xa5;
 
 /// What is enqueued here has run.
@@ -167,7 +167,7 @@ void StreamHub::exchange(Rank self, std::span<const StreamMessage> messages) {
   }
   changed_.notify_all();
   const auto is_over = [&] { return failure_ || std::ranges::all_of(own, &Pending::is_done); };
-  if (!changed_.wait_for(lock, kPatience, is_over))
+  if (!changed_.wait_for(lock, test::kAmple, is_over))
     failure_.emplace(ErrorCode::timeout, "an exchange never ends");
   if (!failure_) return;
   // Nobody may match what is gone.
@@ -201,7 +201,7 @@ std::shared_ptr<StreamTransport> StreamHub::divide(Communicator& part) {
 
 template <class Condition>
 void StreamHub::wait(std::unique_lock<std::mutex>& lock, Condition condition) {
-  if (!changed_.wait_for(lock, kPatience, [&] { return failure_ || condition(); }))
+  if (!changed_.wait_for(lock, test::kAmple, [&] { return failure_ || condition(); }))
     failure_.emplace(ErrorCode::timeout, "a message is never read");
   if (!failure_) return;
   changed_.notify_all();

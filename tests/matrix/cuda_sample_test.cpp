@@ -8,6 +8,7 @@
 #include "tests/cuda/device_buffers.hpp"
 #include "tests/matrix/walk.hpp"
 #include "tests/runtime/worlds.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::matrix {
 namespace {
@@ -51,7 +52,7 @@ TEST_P(MatrixOnGpus, GivesTheRightResults) {
   const std::vector<Cell> cells = sample(1, size);
   std::vector<Report> reports(static_cast<std::size_t>(size));
   test::expect_no_error(test::in_world({size, "shm", 1}, [&](Communicator& world) {
-    cuda::attach(world, {.device = world.rank(), .timeout = 30s});
+    cuda::attach(world, {.device = world.rank(), .timeout = test::kAmple});
     OnDevice placement{world.rank()};
     reports[static_cast<std::size_t>(world.rank())] = walk_all(world, cells, &placement);
   }));

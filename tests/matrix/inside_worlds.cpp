@@ -1,6 +1,7 @@
 #include "inside_worlds.hpp"
 
 #include "tests/runtime/worlds.hpp"
+#include "tests/support/patience.hpp"
 #include "tests/support/turns.hpp"
 
 namespace tutti::matrix {
@@ -27,7 +28,7 @@ void run_inside(const std::string& transport, int size,
     for (const std::string& error : harness::run_in_turns(cluster, note)) EXPECT_EQ(error, "");
   } else {
     test::expect_no_error(
-        test::in_world(setting_of(transport, size), note, seconds{30}, std::size_t{1} << 28));
+        test::in_world(setting_of(transport, size), note, test::kAmple, std::size_t{1} << 28));
   }
   for (std::size_t rank = reports.size(); rank-- > 0;)  // what is recorded last stays: rank 0's
     expect_right(reports[rank], transport, size);

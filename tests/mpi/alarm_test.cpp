@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "backends/mpi/transport.hpp"
+#include "tests/support/patience.hpp"
 
 namespace {
 
@@ -59,7 +60,7 @@ class MpiAlarm : public testing::Test {
   std::size_t poll() { return transport_->poll(completions_); }
   /// What the transport throws in the end.
   Error failure() {
-    const auto deadline = std::chrono::steady_clock::now() + 5s;
+    const auto deadline = std::chrono::steady_clock::now() + kAmple;
     try {
       while (std::chrono::steady_clock::now() < deadline) EXPECT_EQ(poll(), 0U);
     } catch (const Error& error) {
@@ -71,7 +72,7 @@ class MpiAlarm : public testing::Test {
   int told_ = 0;
   std::shared_ptr<Alarm> alarm_ =
       std::make_shared<Alarm>([this](const Error&) { ++told_; }, nullptr);
-  mpi::Ranks ranks_ = mpi::gather_ranks(MPI_COMM_WORLD, {.timeout = 15s});
+  mpi::Ranks ranks_ = mpi::gather_ranks(MPI_COMM_WORLD, {.timeout = kAmple});
   std::unique_ptr<Transport> transport_ =
       std::make_unique<mpi::MpiTransport>(ranks_, mpi::Options{}, alarm_, false);
 

@@ -12,13 +12,14 @@
 
 #include "oracle.hpp"
 #include "proof/verify_row.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::test {
 namespace {
 
 Communicator make_world() {
-  return mpi::communicator(MPI_COMM_WORLD, {.timeout = std::chrono::seconds{15}},
-                           {.chunk_bytes = 50000, .timeout = std::chrono::seconds{15}});
+  return mpi::communicator(MPI_COMM_WORLD, {.timeout = kAmple},
+                           {.chunk_bytes = 50000, .timeout = kAmple});
 }
 
 // Runs one call of a row and compares every element, and canaries behind the last one.
@@ -244,8 +245,7 @@ TEST(MpiCommunicator, RefusesTimesThatAreNegative) {
 
 TEST(MpiCommunicator, IsNeededOnlyForRanksToFindEachOther) {
   for (const char* const transport : {"auto", "tcp"}) {
-    Communicator world =
-        mpi::init(MPI_COMM_WORLD, {.transport = transport, .timeout = std::chrono::seconds{15}});
+    Communicator world = mpi::init(MPI_COMM_WORLD, {.transport = transport, .timeout = kAmple});
     expect_halves(world);
     EXPECT_EQ(world.describe().find("over MPI"), std::string::npos);
   }

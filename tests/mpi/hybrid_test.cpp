@@ -7,6 +7,7 @@
 
 #include <tutti/spi/communicator.hpp>
 
+#include "tests/support/patience.hpp"
 #include "two_hosts.hpp"
 
 namespace tutti::test {
@@ -15,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 Communicator make_world() {
-  return world_on_two_hosts(15s);
+  return world_on_two_hosts(kAmple);
 }
 
 // Every rank contributes its number plus one, times an element's.
@@ -62,7 +63,7 @@ TEST(MpiHybrid, RunsCollectives) {
 
 // Which one a call takes is what was measured; both give the right results.
 TEST(MpiHybrid, TakesTcpOrTheMpiByTheCall) {
-  Communicator world = world_on_two_hosts(15s, true);
+  Communicator world = world_on_two_hosts(kAmple, true);
   check_sums(world, everyone(world));
   if (world.size() == 1) return;
   EXPECT_EQ(transport_of(world).capabilities().name, "shm+tcp|mpi");
@@ -84,7 +85,7 @@ TEST(MpiHybrid, TakesTcpOrTheMpiByTheCall) {
 }
 
 TEST(MpiHybrid, IsOfOneWayWithinAHost) {
-  Communicator fastest = mpi::init(MPI_COMM_WORLD, {.transport = "fastest", .timeout = 15s});
+  Communicator fastest = mpi::init(MPI_COMM_WORLD, {.transport = "fastest", .timeout = kAmple});
   check_sums(fastest, everyone(fastest));
   EXPECT_EQ(transport_of(fastest).capabilities().name, "shm") << "all ranks are on one host";
 }
@@ -134,7 +135,7 @@ TEST(MpiHybrid, TellsAllRanksOfAMismatch) {
 }
 
 TEST(MpiHybrid, IsATransportOfInit) {
-  Communicator world = mpi::init(MPI_COMM_WORLD, {.transport = "shm+mpi", .timeout = 15s});
+  Communicator world = mpi::init(MPI_COMM_WORLD, {.transport = "shm+mpi", .timeout = kAmple});
   check_sums(world, everyone(world));  // all on one host
 }
 

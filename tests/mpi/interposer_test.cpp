@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/patience.hpp"
 #include "two_hosts.hpp"
 
 namespace {
@@ -108,7 +109,7 @@ TEST(MpiInterposer, SeesNothingOfTutti) {
   seen.clear();
   work(mpi::communicator(MPI_COMM_WORLD));
   work(mpi::init(MPI_COMM_WORLD));
-  work(world_on_two_hosts(15s));
+  work(world_on_two_hosts(kAmple));
   int value = 1;
   int sum_of_ones = 0;
   mpi::native(call::all_reduce(std::span{&value, 1}, std::span{&sum_of_ones, 1}, sum),

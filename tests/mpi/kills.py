@@ -17,7 +17,7 @@ import time
 
 import survivors
 
-PATIENCE = 30  # after which a job that still runs is ended
+PATIENCE = 120  # after which a job that still runs is ended
 
 
 def kill_one(mpi, launcher, program, dice):

@@ -8,6 +8,7 @@
 
 #include "tests/objects/script.hpp"
 #include "tests/objects/streams.hpp"
+#include "tests/support/patience.hpp"
 #include "two_hosts.hpp"
 
 namespace tutti::test {
@@ -16,19 +17,19 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(MpiObjects, MoveAndAreRefused) {
-  Communicator world =
-      mpi::communicator(MPI_COMM_WORLD, {.timeout = 15s}, {.chunk_bytes = 50000, .timeout = 15s});
+  Communicator world = mpi::communicator(MPI_COMM_WORLD, {.timeout = kAmple},
+                                         {.chunk_bytes = 50000, .timeout = kAmple});
   run_object_script(world);
 }
 
 TEST(MpiObjects, MoveBetweenHostsAndInside) {
-  Communicator world = world_on_two_hosts(15s);
+  Communicator world = world_on_two_hosts(kAmple);
   run_object_script(world);
 }
 
 TEST(MpiObjects, MoveInSegments) {
-  Communicator world =
-      mpi::communicator(MPI_COMM_WORLD, {.timeout = 15s}, {.chunk_bytes = 50000, .timeout = 15s});
+  Communicator world = mpi::communicator(MPI_COMM_WORLD, {.timeout = kAmple},
+                                         {.chunk_bytes = 50000, .timeout = kAmple});
   run_stream_script(world);
 }
 

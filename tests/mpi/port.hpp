@@ -14,6 +14,8 @@
 
 #include <tutti/mpi.hpp>
 
+#include "tests/support/patience.hpp"
+
 namespace tutti::test {
 
 /// Bytes that tell rank, message and index apart.
@@ -31,7 +33,7 @@ inline std::vector<std::byte> pattern(std::size_t bytes, int from, int to, int s
 class Port {
  public:
   explicit Port(mpi::Options options = {}, MPI_Comm comm = MPI_COMM_WORLD) {
-    options.timeout = std::chrono::seconds{15};
+    options.timeout = kAmple;
     transport_ = mpi::make_transport(comm, options);
   }
   /// What is told apart in one message.
@@ -72,7 +74,7 @@ class Port {
   }
   /// Polls until all transfers are done; throws what poll throws, and if it takes too long.
   void wait() {
-    const Duration deadline = transport_->now() + std::chrono::seconds{15};
+    const Duration deadline = transport_->now() + kAmple;
     while (pending_ > 0) {
       poll();
       if (transport_->now() > deadline)

@@ -13,17 +13,18 @@
 #include <tutti/mpi.hpp>
 #include <tutti/objects.hpp>
 
+#include "tests/support/patience.hpp"
+
 namespace tutti::test {
 namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kPatience = 5s;
 constexpr int kTag = 5;
 
 CommunicatorOptions own_options() {
-  return {.timeout = kPatience};
+  return {.timeout = kAmple};
 }
 
 Communicator make_world(const std::string& transport) {
@@ -87,7 +88,7 @@ TEST_P(MpiProgress, IsMadeInEveryWait) {
   send_and(world, [&] { batch([&] { world.all_reduce(std::span{values}); }); });
   send_and(world, [&] {
     Request request = world.async().all_reduce(std::span{values});
-    const auto deadline = Clock::now() + kPatience;
+    const auto deadline = Clock::now() + kAmple;
     while (!request.test() && Clock::now() < deadline) {
     }
     request.wait();
@@ -101,7 +102,7 @@ TEST_P(MpiProgress, IsMadeByManyShortCalls) {
   if (world.size() < 3) return;
   Communicator others = world.rank() == 1 ? world.group({1}) : world.group({0, 2});
   send_and(world, [&] {
-    const auto deadline = Clock::now() + kPatience;
+    const auto deadline = Clock::now() + kAmple;
     if (world.rank() == 1) MPI_Send(nullptr, 0, MPI_CHAR, 2, kTag, MPI_COMM_WORLD);
     for (std::vector<int> is_over(2, 0); is_over[0] == 0 && world.rank() != 1;) {
       if (world.rank() == 2) MPI_Iprobe(1, kTag, MPI_COMM_WORLD, is_over.data(), MPI_STATUS_IGNORE);
@@ -186,7 +187,7 @@ TEST(MpiProgressThread, IsRefusedBelowThreadMultiple) {
   int level = MPI_THREAD_SINGLE;
   MPI_Query_thread(&level);
   if (level == MPI_THREAD_MULTIPLE) GTEST_SKIP() << "the MPI gives more than it was asked for";
-  const CommunicatorOptions options{.timeout = kPatience, .progress_thread = true};
+  const CommunicatorOptions options{.timeout = kAmple, .progress_thread = true};
   const auto expect_refusal = [](auto make) {
     try {
       make();
@@ -203,7 +204,7 @@ TEST(MpiProgressThread, IsRefusedBelowThreadMultiple) {
       static_cast<void>(
           mpi::init(MPI_COMM_WORLD, {.transport = transport, .communicator = options}));
     });
-  Communicator plain = mpi::communicator(MPI_COMM_WORLD, {.timeout = kPatience});
+  Communicator plain = mpi::communicator(MPI_COMM_WORLD, {.timeout = kAmple});
   expect_refusal([&] { static_cast<void>(plain.duplicate(options)); });
   EXPECT_EQ(plain.all_reduce(1), plain.size());
   Communicator world = make_world("auto");

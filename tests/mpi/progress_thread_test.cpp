@@ -12,6 +12,7 @@
 
 #include <tutti/mpi.hpp>
 
+#include "tests/support/patience.hpp"
 #include "watchdog.hpp"
 
 namespace tutti::test {
@@ -26,7 +27,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 Communicator make_world(const std::string& transport) {
-  const CommunicatorOptions options{.timeout = 20s, .progress_thread = true};
+  const CommunicatorOptions options{.timeout = kAmple, .progress_thread = true};
   if (transport == "mpi") return mpi::communicator(MPI_COMM_WORLD, options);
   return mpi::init(MPI_COMM_WORLD, {.transport = transport, .communicator = options});
 }
@@ -49,7 +50,7 @@ class Sign {
     std::filesystem::remove(file_, none);
   }
   [[nodiscard]] bool await() const {
-    for (const auto deadline = Clock::now() + 15s; Clock::now() < deadline;) {
+    for (const auto deadline = Clock::now() + kAmple; Clock::now() < deadline;) {
       if (!std::filesystem::exists(file_)) return true;
       std::this_thread::sleep_for(1ms);
     }

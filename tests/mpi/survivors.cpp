@@ -14,11 +14,14 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/patience.hpp"
 #include "two_hosts.hpp"
 
 namespace {
 
 constexpr int kFoundAnError = 7;
+/// The launcher ends the job when the other ranks have failed.
+constexpr std::chrono::seconds kAbsence{60};
 
 [[noreturn]] void end_with(int rank, const tutti::Error& error) {
   std::printf("rank %d: %s, culprit %d: %s\n", rank, tutti::name_of(error.code()).data(),
@@ -31,7 +34,7 @@ constexpr int kFoundAnError = 7;
 
 tutti::Communicator make_world() {
   return tutti::mpi::communicator(MPI_COMM_WORLD, {.timeout = std::chrono::seconds{2}},
-                                  {.timeout = std::chrono::seconds{20}});
+                                  {.timeout = tutti::test::kAmple});
 }
 
 void loop(int rank, tutti::Communicator world) {
@@ -61,7 +64,7 @@ void mix(int rank, tutti::Communicator world) {
 }
 
 void set_up(int rank, int size) {
-  if (rank == size - 1) std::this_thread::sleep_for(std::chrono::seconds{4});
+  if (rank == size - 1) std::this_thread::sleep_for(kAbsence);
   else
     static_cast<void>(
         tutti::mpi::make_transport(MPI_COMM_WORLD, {.timeout = std::chrono::seconds{1}}));
@@ -69,13 +72,13 @@ void set_up(int rank, int size) {
 
 // The deadline is that of the options, which is less than the usual one.
 void init(int rank, int size) {
-  if (rank == size - 1) return std::this_thread::sleep_for(std::chrono::seconds{4});
+  if (rank == size - 1) return std::this_thread::sleep_for(kAbsence);
   const auto start = std::chrono::steady_clock::now();
   try {
     static_cast<void>(tutti::mpi::init(MPI_COMM_WORLD, {.timeout = std::chrono::seconds{1}}));
   } catch (const tutti::Error& error) {
     const auto took = std::chrono::steady_clock::now() - start;
-    if (took >= std::chrono::seconds{1} && took < std::chrono::seconds{3}) throw;
+    if (took >= std::chrono::seconds{1} && took < kAbsence / 2) throw;
     throw tutti::Error{tutti::ErrorCode::bug,
                        "not when it should be: " + std::string{error.what()}};
   }
@@ -94,8 +97,7 @@ int main(int argument_count, char** arguments) {
     if (mode == "setup") set_up(rank, size);
     else if (mode == "init") init(rank, size);
     else if (mode == "mixed") mix(rank, make_world());
-    else if (mode == "hybrid")
-      loop(rank, tutti::test::world_on_two_hosts(std::chrono::seconds{20}));
+    else if (mode == "hybrid") loop(rank, tutti::test::world_on_two_hosts(tutti::test::kAmple));
     else loop(rank, make_world());
   } catch (const tutti::Error& error) {
     end_with(rank, error);

@@ -24,8 +24,8 @@ import time
 RANKS = 3
 VICTIM = 1
 SETUPS = ("setup", "init")  # in which a rank is absent from the start
-SECONDS = 25  # in which a job must end
-PATIENCE = 15  # after which a rank that has said nothing is looked at
+SECONDS = 150  # in which a job must end
+PATIENCE = 60  # after which a rank that has said nothing is looked at
 
 
 def fail(reason, lines):

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "port.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::test {
 namespace {
@@ -97,7 +98,7 @@ TEST(MpiTransport, LetsNoTagBlockAnother) {
     Bytes in(kSizes[static_cast<std::size_t>(tag) % 9]);
     const std::size_t cookie = port.posted();
     port.receive(port.left(), in, {.tag = last - static_cast<std::uint32_t>(tag)});
-    const Duration deadline = port.transport().now() + std::chrono::seconds{10};
+    const Duration deadline = port.transport().now() + kAmple;
     while (!port.done(cookie) && port.transport().now() < deadline) port.poll();
     ASSERT_TRUE(port.done(cookie)) << tag;
     ASSERT_EQ(in, pattern(in.size(), port.left(), port.self(), tag));

@@ -13,6 +13,7 @@
 
 #include <tutti/mpi.hpp>
 
+#include "tests/support/patience.hpp"
 #include "watchdog.hpp"
 
 namespace tutti::test {
@@ -169,7 +170,7 @@ TEST(MpiWorlds, AreMadeByThreadsAtATime) {
   for (MPI_Comm& comm : comms)
     all.emplace_back([&comm] {
       for (int i = 0; i < 20; ++i) {
-        Communicator world = mpi::init(comm, {.heartbeat_timeout = 4s});
+        Communicator world = mpi::init(comm, {.heartbeat_timeout = kAmple});
         check_sum(world);
       }
     });

@@ -268,7 +268,7 @@ std::uint64_t bytes_of_step(int ranks, std::size_t count, const std::string& com
          runtime::WorldOptions options{.ways = runtime::ways_of("tcp")};
          options.mesh.interface = "127.0.0.1";
          Channel& channel = *channels[static_cast<std::size_t>(rank)];
-         auto connected = runtime::World::connect(channel, options, in(std::chrono::seconds{30}));
+         auto connected = runtime::World::connect(channel, options, in(kAmple));
          Communicator world = make_communicator(CountingGroup::wrap(connected->footing(), bytes),
                                                 make_host_memory(), {});
          std::vector<float> gradient(count, 1);
