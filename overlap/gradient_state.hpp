@@ -134,7 +134,11 @@ class GradientSync::State {
   void record_step() noexcept;
   void check_failure() const;
   void fail(const Error& cause) noexcept {
-    failure_ = cause;
+    try {
+      failure_ = cause;
+    } catch (...) {
+      failure_.emplace(cause.code(), "out of memory");  // which is short enough to need none
+    }
     has_failed_.store(true, std::memory_order_release);
   }
   void end_as_caught() noexcept;

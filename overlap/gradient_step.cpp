@@ -61,7 +61,7 @@ void GradientSync::State::run() noexcept {
     ended_.notify_all();
   }
   if (!has_failed_) {
-    const Error cause{ErrorCode::aborted, "the GradientSync was destroyed within a step"};
+    const Error cause{ErrorCode::aborted, "it has ended"};  // short: it needs no memory
     if (is_cut_off) abort_streams(cause);
     fail(cause);
   }
