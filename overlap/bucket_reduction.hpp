@@ -93,6 +93,18 @@ struct BucketContext {
   [[nodiscard]] std::byte* own() const { return memory.data() + own_block().first * size_of(type); }
 };
 
+/// What a reduction keeps from step to step, of f32.
+struct KeptElements {
+  enum class Kind : std::uint8_t {
+    gradients,  ///< Left out of this rank's gradients, to be added to the next ones.
+    sums,       ///< Left out of the sums that this rank makes of its share.
+    factors     ///< Of a matrix, where the next step begins; equal on all ranks.
+  };
+  Kind kind{};
+  std::size_t first = 0;        ///< Element of the bucket; of factors the matrix's first one.
+  std::span<float> elements{};  ///< They, which may be replaced between steps.
+};
+
 /// Reduces one bucket, once in each step. One thread at a time.
 class BucketReduction {
  public:
@@ -108,6 +120,8 @@ class BucketReduction {
   [[nodiscard]] virtual Request go_on() { return {}; }
   /// When that has ended too: the bucket has the result.
   virtual void end() {}
+  /// @return what is kept from step to step. What the kinds are is equal on all ranks.
+  [[nodiscard]] virtual std::vector<KeptElements> kept() { return {}; }
   /// @return bytes that this rank sends.
   [[nodiscard]] virtual std::uint64_t sent_bytes() const { return plain_bytes(); }
   /// @return bytes that a rank sends at least to reduce the bucket as it is.

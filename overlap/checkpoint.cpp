@@ -8,21 +8,15 @@
 
 #include "agreement.hpp"
 #include "arrays.hpp"
-#include "checkpoint_file.hpp"
+#include "checkpoint_table.hpp"
 
 namespace tutti::inline v0 {
-namespace {
+namespace detail {
 
-using detail::bytes_of;
-using detail::CheckpointFile;
-using detail::CheckpointHeader;
-using detail::filled;
-
-[[noreturn]] void refuse_checkpoint(const std::string& text) {
+void refuse_checkpoint(const std::string& text) {
   throw Error{ErrorCode::invalid_argument, "checkpoint: " + text};
 }
 
-/// A line for each array: what a file and a program compare.
 std::string table_of(std::span<const Parameter> arrays) {
   std::string table;
   for (const Parameter& array : arrays)
@@ -32,93 +26,97 @@ std::string table_of(std::span<const Parameter> arrays) {
   return table;
 }
 
+void check_saved(std::span<const Parameter> arrays) {
+  check_sizes("checkpoint", arrays, true);
+  static_cast<void>(check_apart("checkpoint", arrays));
+}
+
 CheckpointHeader header_of(std::span<const Parameter> arrays, const std::string& table,
                            std::uint64_t extra_bytes) {
   CheckpointHeader header{.table_bytes = table.size(), .extra_bytes = extra_bytes};
-  header.file_bytes = detail::kFixedBytes + filled(table.size()) + filled(extra_bytes);
+  header.file_bytes = kFixedBytes + filled(table.size()) + filled(extra_bytes);
   for (const Parameter& array : arrays)
     if (!array.tied) header.file_bytes += filled(bytes_of(array).size());
   return header;
 }
 
-void write_checkpoint(const std::filesystem::path& path, std::span<const Parameter> arrays,
-                      std::span<const std::byte> extra) {
-  const std::string table = table_of(arrays);
-  const CheckpointHeader header = header_of(arrays, table, extra.size());
-  CheckpointFile file{path, true};
-  file.write(std::as_bytes(std::span{&header, 1}));
-  file.write(std::as_bytes(std::span{table}));
-  for (const Parameter& array : arrays)
-    if (!array.tied) file.write(bytes_of(array));
-  file.write(extra);
-  file.finish();
+NewCheckpoint::NewCheckpoint(std::filesystem::path path)
+    : path_{std::move(path)}, partial_{path_}, file_{partial_ += ".partial", true} {}
+
+NewCheckpoint::~NewCheckpoint() {
+  std::error_code error;
+  if (!is_whole_ && std::filesystem::is_regular_file(partial_, error))
+    std::filesystem::remove(partial_, error);
 }
 
-/// The old file is there until the new one is whole.
-void replace_checkpoint(const std::filesystem::path& path, std::span<const Parameter> arrays,
-                        std::span<const std::byte> extra) {
-  detail::check_sizes("checkpoint", arrays, true);
-  static_cast<void>(detail::check_apart("checkpoint", arrays));
-  std::filesystem::path partial = path;
-  partial += ".partial";
+void NewCheckpoint::begin(std::span<const Parameter> arrays, std::uint64_t extra_bytes) {
+  const std::string table = table_of(arrays);
+  const CheckpointHeader header = header_of(arrays, table, extra_bytes);
+  file_.write(std::as_bytes(std::span{&header, 1}));
+  file_.write(std::as_bytes(std::span{table}));
+}
+
+void NewCheckpoint::finish(std::span<const std::byte> extra) {
+  file_.write(extra);
+  file_.finish();
   std::error_code error;
-  try {
-    write_checkpoint(partial, arrays, extra);
-    std::filesystem::rename(partial, path, error);
-    if (error)
-      throw Error{ErrorCode::transport, "checkpoint: cannot rename '" + partial.string() +
-                                            "' to '" + path.string() + "': " + error.message()};
-  } catch (...) {
-    if (std::filesystem::is_regular_file(partial, error)) std::filesystem::remove(partial, error);
-    throw;
-  }
-  const std::filesystem::path folder = path.parent_path();
+  std::filesystem::rename(partial_, path_, error);
+  if (error)
+    throw Error{ErrorCode::transport, "checkpoint: cannot rename '" + partial_.string() + "' to '" +
+                                          path_.string() + "': " + error.message()};
+  is_whole_ = true;
+  const std::filesystem::path folder = path_.parent_path();
   CheckpointFile{folder.empty() ? "." : folder, false}.sync();
 }
 
-/// Throws where this rank wants other arrays than there are.
-void compare_arrays(Rank rank, const CheckpointHeader& header, const std::string& saved,
-                    std::span<const Parameter> arrays) {
-  detail::check_sizes("checkpoint", arrays, true);
-  if (const auto other = detail::first_other_line(saved, table_of(arrays), "no more"))
+void compare_saved(Rank rank, const CheckpointHeader& header, const std::string& saved,
+                   std::span<const Parameter> arrays) {
+  if (const auto other = first_other_line(saved, table_of(arrays), "no more"))
     refuse_checkpoint("the arrays differ: array " + std::to_string(other->number) +
                       " of the file is " + other->left + ", rank " + std::to_string(rank) +
                       " wants " + other->right);
   if (header_of(arrays, saved, header.extra_bytes).file_bytes != header.file_bytes)
     refuse_checkpoint("the file has arrays of other sizes than its header says");
-  static_cast<void>(detail::check_apart("checkpoint", arrays));
 }
 
-/// Rank 0 reads, all get. What one reading throws is kept: the other ranks wait for bytes anyway.
 void spread(Communicator& world, CheckpointFile* file, std::span<std::byte> bytes,
             Result<void>& outcome, const Options& options) {
-  if (file != nullptr && outcome) outcome = detail::attempt([&] { file->read(bytes); });
+  if (file != nullptr && outcome) outcome = attempt([&] { file->read(bytes); });
   world.broadcast(bytes, 0, options);
 }
 
+}  // namespace detail
+
+namespace {
+
 std::vector<std::byte> load_arrays(Communicator& world, const std::filesystem::path& path,
                                    std::span<const Parameter> arrays, const Options& own) {
-  std::unique_ptr<CheckpointFile> file;  // on rank 0
-  CheckpointHeader header;
+  std::unique_ptr<detail::CheckpointFile> file;  // on rank 0
+  detail::CheckpointHeader header;
   Result<void> outcome = detail::attempt([&] {
     if (world.rank() != 0) return;
-    file = std::make_unique<CheckpointFile>(path, false);
+    file = std::make_unique<detail::CheckpointFile>(path, false);
     header = file->check();
   });
   detail::agree(world, outcome, own.timeout);
   header = world.broadcast(header, 0, own);
   std::string table(header.table_bytes, ' ');
-  spread(world, file.get(), std::as_writable_bytes(std::span{table}), outcome, own);
+  const auto spread = [&](std::span<std::byte> bytes) {
+    detail::spread(world, file.get(), bytes, outcome, own);
+  };
+  spread(std::as_writable_bytes(std::span{table}));
   std::vector<std::byte> extra;
   if (outcome)
     outcome = detail::attempt([&] {
       extra.resize(header.extra_bytes);
-      compare_arrays(world.rank(), header, table, arrays);
+      detail::check_sizes("checkpoint", arrays, true);
+      detail::compare_saved(world.rank(), header, table, arrays);
+      detail::check_saved(arrays);
     });
   detail::agree(world, outcome, own.timeout);
   for (const Parameter& array : arrays)
-    if (!array.tied) spread(world, file.get(), bytes_of(array), outcome, own);
-  spread(world, file.get(), extra, outcome, own);
+    if (!array.tied) spread(detail::bytes_of(array));
+  spread(extra);
   if (file && outcome) outcome = detail::attempt([&] { file->check_again(); });
   detail::agree(world, outcome, own.timeout);
   return extra;
@@ -133,7 +131,14 @@ void save_checkpoint(Communicator& world, const std::filesystem::path& path,
   run_as_one(world, [&] {
     Result<void> outcome;
     if (world.rank() == 0)
-      outcome = detail::attempt([&] { replace_checkpoint(path, arrays, extra); });
+      outcome = detail::attempt([&] {
+        detail::check_saved(arrays);
+        detail::NewCheckpoint checkpoint{path};
+        checkpoint.begin(arrays, extra.size());
+        for (const Parameter& array : arrays)
+          if (!array.tied) checkpoint.file().write(detail::bytes_of(array));
+        checkpoint.finish(extra);
+      });
     detail::agree(world, outcome, options.timeout);
   });
 }

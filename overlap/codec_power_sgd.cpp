@@ -92,6 +92,14 @@ class PowerSgd final : public CompressedReduction {
     const std::size_t bytes = (left_.size() + right_.size()) * sizeof(float);
     return 2 * bytes * (context().ranks() - 1) / context().ranks();
   }
+  std::vector<KeptElements> kept() override {
+    std::vector<KeptElements> all{{KeptElements::Kind::gradients, 0, errors_}};
+    for (const Factored& matrix : matrices_)
+      all.push_back({KeptElements::Kind::factors,
+                     matrix.first,
+                     {right_.data() + matrix.right, rank_ * matrix.columns}});
+    return all;
+  }
 
  protected:
   Request encode() override {

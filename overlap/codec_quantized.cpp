@@ -134,6 +134,11 @@ class QuantizedReduction final : public CompressedReduction {
     }
   }
   std::uint64_t sent_bytes() const override { return 2 * (context().ranks() - 1) * slot_; }
+  std::vector<KeptElements> kept() override {
+    if constexpr (!Quantizer::kKeepsErrors) return {};
+    return {{KeptElements::Kind::gradients, 0, errors_},
+            {KeptElements::Kind::sums, first_element(context().rank()), sum_errors_}};
+  }
 
  protected:
   Request encode() override {

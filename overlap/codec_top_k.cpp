@@ -33,6 +33,9 @@ class TopK final : public CompressedReduction {
   std::uint64_t sent_bytes() const override {
     return (context().ranks() - 1) * picked_ * sizeof(Picked);
   }
+  std::vector<KeptElements> kept() override {
+    return {{KeptElements::Kind::gradients, 0, errors_}};
+  }
 
  protected:
   Request encode() override {

@@ -67,12 +67,12 @@ void GradientSync::State::check_failure() const {
 /// which wait for this one, are told.
 void GradientSync::State::end_as_caught() noexcept {
   abort_streams(detail::attempt([] { throw; }).error());
-  const Error cause = fail_as_caught(groups_[0]);
+  Error cause = fail_as_caught(groups_[0]);
   for (std::vector<Communicator>* const communicators : {&groups_, &seconds_})
     for (Communicator& communicator : *communicators)
       static_cast<void>(fail_as_caught(communicator));
   if (control_) static_cast<void>(fail_as_caught(*control_));
-  fail(located(cause));
+  fail(located(std::move(cause)));
 }
 
 /// Its thread ends, at once or, where it is this one, when it has returned from a callback.

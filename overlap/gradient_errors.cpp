@@ -95,7 +95,7 @@ Error GradientSync::State::agreed_not_finite(double count) {
 }
 
 /// @return the cause, with the step and the bucket that this rank waited for.
-Error GradientSync::State::located(const Error& cause) const noexcept {
+Error GradientSync::State::located(Error cause) const noexcept {
   try {
     std::string where = "GradientSync: step " + std::to_string(next_report_.step);
     if (awaited_) {

@@ -24,6 +24,7 @@
 #include "bucket_reduction.hpp"
 #include "gradient_plan.hpp"
 #include "gradient_streams.hpp"
+#include "kept_state.hpp"
 
 namespace tutti::inline v0 {
 
@@ -67,6 +68,15 @@ class GradientSync::State {
   State& operator=(const State&) = delete;
   ~State() = default;
 
+  // For checkpoints: gradient_kept.cpp.
+  [[nodiscard]] std::vector<Parameter> kept_parameters() const;
+  [[nodiscard]] const Communicator& world() const noexcept { return groups_[0]; }
+  [[nodiscard]] bool has_groups() const noexcept { return !options_.groups.empty(); }
+  [[nodiscard]] detail::KeptState kept();
+  void restore(const std::shared_ptr<State>& self, std::uint64_t step,
+               std::span<const std::size_t> order);
+  void check_between_steps(const char* call) const;
+
  private:
   friend class GradientSync;
   using Clock = std::chrono::steady_clock;
@@ -99,7 +109,6 @@ class GradientSync::State {
 
   // By the program's thread: gradient_sync.cpp, gradient_calls.cpp, gradient_arrays.cpp.
   [[nodiscard]] static const std::shared_ptr<State>& checked(const std::shared_ptr<State>& state);
-  void check_between_steps(const char* call) const;
   void run_between_steps(const char* call, const std::function<void()>& collectives);
   void agree_on(const std::function<void()>& part);
   void end() noexcept;
@@ -126,6 +135,7 @@ class GradientSync::State {
                                                      std::byte* own) const;
   void make_reductions();
   void prepare_next(bool is_good);
+  void start(std::shared_ptr<State> self);
   void rebuild();
   void reset() noexcept;
   void check_join() noexcept;
@@ -224,7 +234,7 @@ class GradientSync::State {
   [[nodiscard]] std::optional<Error> agreed_problem(double problems, double not_finite);
   [[nodiscard]] Error agreed_not_finite(double count);
   [[nodiscard]] std::size_t first_not_finite(std::size_t bucket);
-  [[nodiscard]] Error located(const Error& cause) const noexcept;
+  [[nodiscard]] Error located(Error cause) const noexcept;
   [[nodiscard]] std::string name_of_parameter(std::size_t parameter) const {
     return std::to_string(parameter) + " '" + parameters_[parameter].name + "'";
   }
@@ -265,6 +275,7 @@ class GradientSync::State {
   detail::GradientPlan plan_{};
   bool is_observing_ = false;
   std::vector<Buffer<std::byte>> buffers_{};  // by bucket, where they are ours
+  std::vector<std::size_t> shard_offsets_{};  // by bucket: as ParameterShard::offset
   // By bucket: gradients that are not ready, and on a GPU its mark.
   std::vector<std::atomic<std::uint32_t>> missing_;
   // By parameter: 0 where it is not ready; numbers grow in the order of ready, where it is
@@ -284,6 +295,7 @@ class GradientSync::State {
   std::atomic<std::uint32_t> is_over_{0};
   bool is_active_ = true;
   bool is_destroyed_ = false;  // by a callback, so by the own thread
+  bool is_restoring_ = false;  // the own thread ends, and another one goes on
 
   std::mutex mutex_{};  // of the next two
   std::string problem_{};
@@ -323,6 +335,7 @@ class GradientSync::State::Call {
   /// lives at least as long.
   explicit Call(const std::shared_ptr<State>& state);
   [[nodiscard]] State* operator->() const noexcept { return state_.get(); }
+  [[nodiscard]] const std::shared_ptr<State>& state() const noexcept { return state_; }
 
  private:
   std::shared_ptr<State> state_;

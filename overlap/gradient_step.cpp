@@ -60,7 +60,7 @@ void GradientSync::State::run() noexcept {
     ended_.fetch_add(1, std::memory_order_release);
     ended_.notify_all();
   }
-  if (!has_failed_) {
+  if (!has_failed_ && !is_restoring_) {
     const Error cause{ErrorCode::aborted, "it has ended"};  // short: it needs no memory
     if (is_cut_off) abort_streams(cause);
     fail(cause);

@@ -9,6 +9,7 @@
 
 #include "arrays.hpp"
 #include "bytes.hpp"
+#include "agreement.hpp"
 #include "gradient_state.hpp"
 
 namespace tutti::inline v0 {
@@ -83,7 +84,7 @@ void GradientSync::State::begin(Communicator& world, const std::shared_ptr<State
     for (std::size_t i = parameters_.size(); order.size() < parameters_.size();)
       order.push_back(--i);
     adopt(order);
-    thread_ = start_service_thread("tutti-gradients", [self] { self->run(); });
+    start(self);
   });
   synchronized_ = Clock::now();
 }
@@ -112,6 +113,13 @@ void GradientSync::State::adopt(std::span<const std::size_t> order) {
   missing_ = std::vector<std::atomic<std::uint32_t>>(plan_.buckets.size());
   agreeing_.resize(plan_.buckets.size());
   own_findings_.resize(plan_.buckets.size());
+  shard_offsets_.clear();
+  std::size_t owned = 0;
+  for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
+    const Communicator& ranks = ranks_of(i);
+    shard_offsets_.push_back(owned);
+    owned += detail::block_of(plan_.buckets[i].count, ranks.size(), ranks.rank()).count;
+  }
   buffers_.clear();
   buffers_ = streams_ ? make_buffers_on_gpu() : make_buffers();
   make_reductions();
@@ -207,7 +215,8 @@ std::vector<ParameterShard> GradientSync::State::parts_of(std::size_t index,
                        .first = from - begin,
                        .count = to - from,
                        .data = own == nullptr ? nullptr : own + (from - block.first) * bytes,
-                       .stream = own == nullptr ? Stream{} : stream()});
+                       .stream = own == nullptr ? Stream{} : stream(),
+                       .offset = shard_offsets_[index] + from - block.first});
   }
   return parts;
 }

@@ -29,7 +29,7 @@ inline std::vector<tutti::Parameter> buffers(Model& model) {
 inline std::vector<tutti::Parameter> velocities(Model& model) {
   std::vector<tutti::Parameter> arrays;
   for (Tensor* tensor : model.tensors())
-    arrays.push_back(tutti::Parameter::of("velocity of " + tensor->name, tensor->velocity));
+    arrays.push_back(tutti::Parameter::of("velocity/" + tensor->name, tensor->velocity));
   return arrays;
 }
 

@@ -105,12 +105,11 @@ void Model::update(float rate) {
 }
 
 void Model::update_part(std::size_t tensor, std::size_t first, std::span<float> gradient,
-                        float rate) {
-  Tensor& of = *tensors_[tensor];
+                        std::span<float> velocity, float rate) {
+  const Tensor& of = *tensors_[tensor];
   for (std::size_t i = 0; i < gradient.size(); ++i) {
-    float& velocity = of.velocity[first + i];
-    velocity = kMomentum * velocity + gradient[i];
-    gradient[i] = of.values[first + i] - rate * velocity;
+    velocity[i] = kMomentum * velocity[i] + gradient[i];
+    gradient[i] = of.values[first + i] - rate * velocity[i];
   }
 }
 

@@ -41,7 +41,8 @@ class Model {
   // A step of gradient descent with momentum.
   void update(float rate);
   // The same for a part of a tensor: makes the new weights out of a part of the gradient.
-  void update_part(std::size_t tensor, std::size_t first, std::span<float> gradient, float rate);
+  void update_part(std::size_t tensor, std::size_t first, std::span<float> gradient,
+                   std::span<float> velocity, float rate);
 
  private:
   void add(std::unique_ptr<Layer> layer);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <vector>
 
 #include <tutti/gradient_sync.hpp>
 #include <tutti/periodic_sync.hpp>
@@ -91,6 +92,8 @@ class Trainer {
     for (std::size_t i = 0; i < arrays.size(); ++i)
       arrays[i].result = model_.tensors()[i]->values.data();
     sync_ = std::make_unique<tutti::GradientSync>(world_, arrays, gradient_options());
+    for (const auto& bucket : sync_->shards())
+      for (const tutti::ParameterShard& part : bucket) velocity_.resize(part.offset + part.count);
     if (options_.views) use_views(model_, *sync_);
     sync_->broadcast_state(weights(model_));
   }
@@ -114,7 +117,7 @@ class Trainer {
   void update(std::span<const tutti::ParameterShard> parts) {
     for (const tutti::ParameterShard& part : parts)
       model_.update_part(part.parameter, part.first, {static_cast<float*>(part.data), part.count},
-                         options_.rate);
+                         std::span{velocity_}.subspan(part.offset, part.count), options_.rate);
   }
 
   void run_epoch(int epoch) {
@@ -207,19 +210,27 @@ class Trainer {
     }
   }
 
+  // Equal on all ranks.
   std::vector<tutti::Parameter> state() {
     std::vector<tutti::Parameter> arrays = weights(model_);
     const auto append = [&](std::vector<tutti::Parameter> more) {
       arrays.insert(arrays.end(), more.begin(), more.end());
     };
-    append(velocities(model_));
     append(buffers(model_));
     if (periodic_) append(periodic_->state());
+    if (options_.strategy != "sharded") append(velocities(model_));
     return arrays;
   }
 
+  // Of this rank's parts of all weights. The checkpoint is that of velocities that are whole.
+  std::vector<tutti::Parameter> shards() {
+    if (options_.strategy != "sharded") return {};
+    return {tutti::Parameter::of("velocity", velocity_)};
+  }
+
+  tutti::GradientSync& exchange() { return sync_ ? *sync_ : periodic_->exchange(); }
+
   void save() {
-    if (options_.strategy == "sharded") gather_velocities();
     if (periodic_) {
       // A checkpoint has one rank's arrays, so all ranks go on with the same ones.
       periodic_->meet();
@@ -229,22 +240,8 @@ class Trainer {
     Progress all = progress_;
     all.samples = sampler_.state();
     all.loss = world_.all_reduce(progress_.loss);
-    tutti::save_checkpoint(world_, options_.checkpoint, state(), std::as_bytes(std::span{&all, 1}));
-  }
-
-  // Each rank knows those of its own parts only.
-  void gather_velocities() {
-    std::vector<std::vector<float>> whole;
-    for (Tensor* tensor : model_.tensors()) whole.emplace_back(tensor->values.size());
-    for (const auto& bucket : sync_->shards())
-      for (const tutti::ParameterShard& part : bucket)
-        std::memcpy(whole[part.parameter].data() + part.first,
-                    model_.tensors()[part.parameter]->velocity.data() + part.first,
-                    part.count * sizeof(float));
-    for (std::size_t i = 0; i < whole.size(); ++i) {
-      world_.all_reduce(whole[i]);
-      model_.tensors()[i]->velocity = whole[i];
-    }
+    tutti::save_checkpoint(world_, options_.checkpoint, state(), exchange(), shards(),
+                           std::as_bytes(std::span{&all, 1}));
   }
 
   // Goes on where a checkpoint is, if there is one; with any number of ranks.
@@ -252,7 +249,7 @@ class Trainer {
     const bool is_there = world_.rank() == 0 && std::filesystem::exists(options_.checkpoint);
     if (world_.broadcast(std::uint8_t{is_there}, 0) == 0) return;
     const std::vector<std::byte> extra =
-        tutti::load_checkpoint(world_, options_.checkpoint, state());
+        tutti::load_checkpoint(world_, options_.checkpoint, state(), exchange(), shards());
     if (extra.size() != sizeof progress_)
       throw std::runtime_error{options_.checkpoint + " is of another program"};
     std::memcpy(&progress_, extra.data(), sizeof progress_);
@@ -269,6 +266,7 @@ class Trainer {
   tutti::DistributedSampler sampler_;
   std::unique_ptr<tutti::GradientSync> sync_{};
   std::unique_ptr<tutti::PeriodicSync> periodic_{};
+  std::vector<float> velocity_{};  // of the parts that this rank owns
   Progress progress_{};
 };
 

@@ -16,6 +16,10 @@
 
 namespace tutti::inline v0 {
 
+namespace detail {
+struct SyncAccess;
+}  // namespace detail
+
 /// An array of the program's that GradientSync reduces, or makes equal.
 struct Parameter {
   std::string name{};  ///< For error texts; equal on all ranks.
@@ -104,6 +108,9 @@ struct ParameterShard {
   void* data = nullptr;
   /// With GradientOptions::stream: on which to enqueue that; none in GradientSync::shards.
   Stream stream{};
+  /// Elements in front of this part in an array that has all parts of this rank one behind the
+  /// other, as GradientSync::shards lists them: for moments, see gather_shards.
+  std::size_t offset = 0;
 };
 
 /// How gradients are reduced. Equal on all ranks, but for on_bucket and on_shard.
@@ -354,6 +361,7 @@ class TUTTI_API GradientSync {
   void write_trace(const std::string& path);
 
  private:
+  friend struct detail::SyncAccess;
   class [[gnu::visibility("hidden")]] State;
   std::shared_ptr<State> state_;
 };

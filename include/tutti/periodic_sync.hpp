@@ -58,6 +58,9 @@ class TUTTI_API PeriodicSync {
   void meet();
   /// @return how the last meeting went.
   [[nodiscard]] const StepReport& last_meeting() const noexcept { return sync_.last_step(); }
+  /// @return what reduces movements, for save_checkpoint: with compression, what was left out of
+  /// them is kept there. It must not be used for anything else.
+  [[nodiscard]] GradientSync& exchange() noexcept { return sync_; }
   /// @return what has to be saved beside weights, and loaded, for a run to go on with the same
   /// bits from a meeting: copies and momentum, by name. Equal on all ranks there.
   [[nodiscard]] std::vector<Parameter> state();

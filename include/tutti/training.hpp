@@ -227,6 +227,52 @@ TUTTI_API void save_checkpoint(Communicator& world, const std::filesystem::path&
                                                                std::span<const Parameter> arrays,
                                                                const Options& options = {});
 
+/// Saves arrays as above, and with them what is divided among ranks: arrays with the parts of
+/// parameters that each rank owns, such as an optimizer's moments with GradientOptions::on_shard,
+/// and what `sync` keeps from step to step: the number of steps, the order that it observed, and
+/// what its compression has left out so far. Collective, between steps. In the file such arrays are
+/// whole, and in the order of parameters. Rank 0 needs memory for a few MiB of them.
+/// @param world whose ranks take part, those of `sync`. @param path as above. @param arrays as
+/// above. @param sync without GradientOptions::groups, of whose parameters each rank has its own.
+/// @param shards arrays in memory of the host, of any types but opaque, with an element for each
+/// one of this rank's parts, one part behind the other as GradientSync::shards lists them (see
+/// ParameterShard::offset); equal on all ranks but for data and count. In the file, the array of a
+/// parameter has the name of the shard, a slash, and the parameter's name.
+/// @param extra as above. @param options as above. Throws as above.
+TUTTI_API void save_checkpoint(Communicator& world, const std::filesystem::path& path,
+                               std::span<const Parameter> arrays, GradientSync& sync,
+                               std::span<const Parameter> shards = {},
+                               std::span<const std::byte> extra = {}, const Options& options = {});
+
+/// Gives ranks what the function above saved, at whatever number of ranks, and in whatever buckets.
+/// Each rank gets its own parts. A run that goes on with as many ranks and the same options has the
+/// same bits as one that was not interrupted. What compression has left out goes to the rank that
+/// has left it out; at another number of ranks each gets an equal share of all of it, so that their
+/// mean (with GradientOptions::average, else their sum) goes on; and with another
+/// GradientOptions::compression than that of the file nothing was left out. Collective, between
+/// steps, such as before the first. What GradientSync::order() and view returned is asked again
+/// afterwards.
+/// @param world as above. @param path as above. @param arrays as above. @param sync of parameters
+/// of the same names, types and counts. @param shards as of the function above, where to load.
+/// @param options as above. @return the extra bytes, on all ranks. Throws as above.
+[[nodiscard]] TUTTI_API std::vector<std::byte> load_checkpoint(
+    Communicator& world, const std::filesystem::path& path, std::span<const Parameter> arrays,
+    GradientSync& sync, std::span<const Parameter> shards = {}, const Options& options = {});
+
+/// Gives all ranks a whole array of what each has for its parts of parameters. Collective.
+/// @param world whose ranks take part, those of `sync`. @param sync as of save_checkpoint. @param
+/// shards as one of save_checkpoint. @param whole an array for each parameter, in their order, of
+/// as many elements and of the type of `shards`. @param options of which the timeout counts.
+/// Throws the same Error{invalid_argument} on all ranks for other arrays, and Error.
+TUTTI_API void gather_shards(Communicator& world, const GradientSync& sync, const Parameter& shards,
+                             std::span<const Parameter> whole, const Options& options = {});
+
+/// The reverse of gather_shards, without a message. @param sync as of save_checkpoint. @param whole
+/// as of gather_shards, equal on all ranks. @param shards where this rank's parts of it go, as of
+/// save_checkpoint. Throws Error{invalid_argument} for other arrays.
+TUTTI_API void take_shards(const GradientSync& sync, std::span<const Parameter> whole,
+                           const Parameter& shards);
+
 /// Calls a function on one rank of each host, the lowest one there, and waits until all have
 /// returned: for what ranks of a host share, such as files to download or unpack. Collective. Ranks
 /// are on one host where name and boot of the system are equal; containers with names of their own

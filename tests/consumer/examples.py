@@ -131,8 +131,17 @@ def check_trainer(folder, prefix, build):
         if accuracy < usual[0] - margin:
             sys.exit(f"trainer {options}: accuracy {accuracy}, usually {usual[0]}")
 
+    # Shards of velocities, saved by three ranks, are whole for two.
+    for options in (("--strategy", "sharded"), ()):
+        checkpoint.unlink(missing_ok=True)
+        run(tutti, "run", "-n", 3, build / "trainer", *short[:4], "--epochs", "2", "--strategy",
+            "sharded", "--checkpoint", checkpoint)
+        train(2, "--checkpoint", checkpoint, *options)
+
     # 20 steps in an epoch: killed in mid-epoch, before the first checkpoint, and in the last step.
     for ranks, options in ((2, ()), (3, ("--strategy", "sharded")),
+                           (2, ("--compression", "one_bit:128", "--compression-after", "5",
+                                "--rate", "0.02")),
                            (2, ("--strategy", "diloco", "--save-every", "4", "--period", "4"))):
         saving = ("--save-every", "7", *options, "--checkpoint", checkpoint)
         checkpoint.unlink(missing_ok=True)

@@ -1,0 +1,85 @@
+// What a GradientSync keeps from step to step, for checkpoints.
+#include <algorithm>
+
+#include <tutti/spi/service_thread.hpp>
+
+#include "bytes.hpp"
+#include "gradient_state.hpp"
+
+namespace tutti::inline v0 {
+
+/// @param self is this, which the own thread keeps.
+void GradientSync::State::start(std::shared_ptr<State> self) {
+  thread_ = start_service_thread("tutti-gradients", [state = std::move(self)] { state->run(); });
+}
+
+/// @return all parameters, of which those that are tied to others have no elements of their own.
+std::vector<Parameter> GradientSync::State::kept_parameters() const {
+  std::vector<Parameter> all = parameters_;
+  for (Parameter& one : all)
+    if (one.tied) one.count = 0;
+  return all;
+}
+
+detail::KeptState GradientSync::State::kept() {
+  check_failure();
+  detail::KeptState all{.step = report_.step, .is_average = options_.average};
+  if (!is_observing_) all.order = plan_.order;
+  all.compression =
+      detail::hash_of(std::as_bytes(std::span{options_.compression}), options_.average ? 1 : 2);
+  for (std::size_t i = 0; i < plan_.buckets.size(); ++i)
+    for (const detail::KeptElements& kept : flights_[i].reduction->kept()) {
+      using Kind = detail::KeptElements::Kind;
+      if (kept.kind == Kind::gradients) all.has_gradients = true;
+      if (kept.kind == Kind::sums) all.has_sums = true;
+      const detail::Bucket& bucket = plan_.buckets[i];
+      for (const std::size_t p : bucket.parameters) {
+        const std::size_t begin = plan_.places[p].offset / size_of(bucket.type);
+        const std::size_t end = begin + parameters_[p].count;
+        if (kept.kind == Kind::factors) {
+          if (begin == kept.first && end > begin) all.factors.push_back({p, 0, kept.elements});
+          continue;
+        }
+        const std::size_t from = std::max(begin, kept.first);
+        const std::size_t to = std::min(end, kept.first + kept.elements.size());
+        if (from >= to) continue;
+        auto& parts = kept.kind == Kind::gradients ? all.gradients : all.sums;
+        parts.push_back({p, from - begin, kept.elements.subspan(from - kept.first, to - from)});
+      }
+    }
+  return all;
+}
+
+/// Goes on as after so many steps, with nothing left out. Collective, between steps: the own thread
+/// looks at the plan then, so that another one begins. An order that is known stays as it is.
+/// @param self is this.
+void GradientSync::State::restore(const std::shared_ptr<State>& self, std::uint64_t step,
+                                  std::span<const std::size_t> order) {
+  check_failure();
+  is_restoring_ = true;
+  end();
+  is_restoring_ = false;
+  is_over_ = 0;
+  begun_ = 1;
+  asked_ = 0;
+  ended_ = 0;
+  report_ = {.step = step};
+  try {
+    agree_on([&] {
+      if (is_observing_ && order.size() == parameters_.size()) {
+        is_observing_ = false;
+        adopt(order);
+      } else {
+        make_reductions();
+        reset();
+      }
+      start(self);
+    });
+  } catch (...) {
+    end_as_caught();
+    check_failure();
+  }
+  step_began_ = Clock::now();
+}
+
+}  // namespace tutti::inline v0
