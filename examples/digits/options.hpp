@@ -43,7 +43,8 @@ struct Options {
   bool timeline = false;
 };
 
-// Reads "--epochs 3" and the like. Throws std::invalid_argument, with what there is.
+// Reads "--epochs 3" and the like; "--help" prints all flags and ends the program. Throws
+// std::invalid_argument, with what there is.
 [[nodiscard]] Options parse(Program program, int count, char** words);
 
 // Prints a line on how an epoch went. `loss` is the sum over samples of the training, `correct` and

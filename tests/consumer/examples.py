@@ -64,11 +64,39 @@ def check_training_page(arguments):
         sys.exit("distributed.cpp has more than ten lines more than serial.cpp")
 
 
+def check_help(arguments, build):
+    """--help prints the flags of a program with their defaults, which are those of docs/training.md."""
+    page = (arguments.source / "docs" / "training.md").read_text(encoding="utf-8")
+    documented = {}
+    for names, defaults in re.findall(r"^\| (`--.*?) \| (.*?) \|", page, re.M):
+        documented.update(zip(re.findall(r"`(--[a-z-]+) ", names), defaults.split(", "), strict=True))
+    found = {}
+    for program in ("serial", "distributed", "trainer"):
+        smaller, output = found, run(build / program, "--help")
+        flags = re.findall(r"^  (--[a-z-]+) \S+\n      (\S.*) \(default: (\S+)\)$", output, re.M)
+        found = {name: default for name, _, default in flags}
+        if not smaller.items() < found.items() or output.count("default: ") != len(found):
+            sys.exit(f"{program} --help printed:\n{output}")
+        if run(build / program, "--epochs", "1", "-h") != output:
+            sys.exit(f"{program} -h prints something else than --help")
+        # Where init would fail, help comes before it.
+        if run(build / program, "--help", env={"TUTTI_RANK": "x"}) != output:
+            sys.exit(f"{program} --help depends on how the program was started")
+        wrong = subprocess.run([build / program, "--helpful", "1"], capture_output=True, text=True,
+                               check=False)
+        if wrong.returncode != 1 or wrong.stdout or not all(name in wrong.stderr for name in found):
+            sys.exit(f"{program} --helpful 1 ended with {wrong.returncode}:\n{wrong.stderr}")
+    if found != documented:
+        sys.exit(f"trainer --help and docs/training.md differ in "
+                 f"{sorted(found.items() ^ documented.items())}")
+
+
 def check_digits(arguments, folder, prefix):
     """Ranks that train together get what one process gets, but for the order of sums. Returns where
     the programs are."""
     check_training_page(arguments)
     build = build_example(arguments, folder, prefix, "digits")
+    check_help(arguments, build)
     written = folder / "weights"
 
     def train(*command):
