@@ -43,11 +43,16 @@ struct EndingPair {
             },
             true};
   }
-  /// Rank 1 takes part while a function runs.
+  /// Rank 1 takes part while a function runs. @param by_plan whether in a plan, as rank 0 does.
   template <class Function>
-  void reduce(Function function) {
-    std::thread thread{
-        [this] { other.all_reduce(theirs, sum_with({}), {.algorithm = "recursive_doubling"}); }};
+  void reduce(Function function, bool by_plan = false) {
+    std::thread thread{[this, by_plan] {
+      const Options how{.algorithm = "recursive_doubling"};
+      if (!by_plan) return other.all_reduce(theirs, sum_with({}), how);
+      Plan plan = other.plan().all_reduce(theirs, sum_with({}), how);
+      plan.start();
+      plan.wait();
+    }};
     function();
     thread.join();
     EXPECT_EQ(theirs, Vector{3});
@@ -105,7 +110,7 @@ TEST(HandlesThatEndWithinACall, MayBeItsPlanAndItsCommunicator) {
   });
   plan = pair.own->plan().all_reduce(pair.ours, op, kOptions);
   plan->start();
-  pair.reduce([&] { plan->wait(); });
+  pair.reduce([&] { plan->wait(); }, true);
   EXPECT_FALSE(plan);
   EXPECT_EQ(pair.ours, Vector{3});
 }
