@@ -34,7 +34,8 @@ enum class ErrorCode : std::uint8_t {
 /// The one exception type of the library. Argument errors are thrown by the starting call and
 /// change nothing; operating errors surface in the waiting call and, but for ErrorCode::object,
 /// leave the communicator failed. Over connections of tutti's own all ranks then get the same one,
-/// whichever of them met it.
+/// whichever of them met it. A rank whose call had its whole result before keeps that result, and
+/// gets the error from its next call that waits.
 class TUTTI_API Error : public std::exception {
  public:
   /// @param code the kind of trouble.
