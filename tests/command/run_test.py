@@ -11,58 +11,10 @@ import sys
 import tempfile
 import time
 
-from refuse import CALLS
+from runs import (MEMBER, PATIENCE, TUTTI, await_lines, await_none, expect, processes_with, run,
+                  run_case, start)
 
-PATIENCE = 300  # seconds for what has to happen
 SHOW = "echo $TUTTI_RANK/$TUTTI_SIZE $TUTTI_LOCAL_RANK/$TUTTI_LOCAL_SIZE $TUTTI_URL"
-
-
-def expect(condition, *facts):
-    """Fails with the facts."""
-    if not condition:
-        raise SystemExit("FAILED: " + "\n".join(map(str, facts)))
-
-
-def run(*arguments, text=None, environment=None, limit=PATIENCE):
-    """Exit status, standard output and standard error."""
-    done = subprocess.run([TUTTI, "run", *arguments], input=text, capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL if text is None else None, check=False,
-                          env={**os.environ, **(environment or {})}, timeout=limit)
-    return done.returncode, done.stdout, done.stderr
-
-
-def start(*arguments, **more):
-    """A job that runs beside the test."""
-    return subprocess.Popen([TUTTI, "run", *arguments], text=True, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, **more)
-
-
-def processes_with(mark):
-    """Processes, zombies too, that have this word among theirs."""
-    found = []
-    for path in glob.glob("/proc/[0-9]*/cmdline"):
-        try:
-            words = pathlib.Path(path).read_bytes().decode("utf-8", "replace").split("\0")
-        except OSError:
-            continue
-        if mark in words and str(os.getpid()) not in path.split("/"):
-            found.append((path, words))
-    return found
-
-
-def await_none(mark):
-    """Waits until no process has this word."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if not processes_with(mark):
-            return
-        time.sleep(0.05)
-    expect(False, "left:", processes_with(mark))
-
-
-def await_lines(job, count):
-    """The first lines of a job's output."""
-    return [job.stdout.readline().strip() for _ in range(count)]
 
 
 def test_variables():
@@ -320,48 +272,6 @@ def test_absent():
         expect(status == 0 and errors == "", script, status, output, errors)
 
 
-REFUSING = [sys.executable, "-B", str(pathlib.Path(__file__).with_name("refuse.py"))]
-
-
-def ends_in_a_line(command, **more):
-    """A command that does its work in silence, or says in one line why not."""
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          timeout=PATIENCE, check=False, **more)
-    silent = done.returncode == 0 and done.stderr == ""
-    told = done.returncode in (4, 126) and re.fullmatch("tutti(: | run: ).+\n", done.stderr)
-    expect(silent or told, command, more, done.returncode, done.stderr)
-    return done
-
-
-def test_refused():
-    """Every system call may fail: the command says so in one line and ends, and so do its ranks."""
-    if subprocess.run([*REFUSING, "kill", "true"], check=False).returncode == 77:
-        print("no system call can be refused here")
-        sys.exit(77)
-    for call in CALLS:
-        for arguments in ([], ["--label"], ["--url", "tcp://127.0.0.1:9"]):
-            ends_in_a_line([*REFUSING, call, TUTTI, "run", "-n", "2", *arguments, "true"])
-    for call, said in (("signalfd4", "signalfd"), ("rt_sigtimedwait", "wait for signals"),
-                       ("poll", "poll"), ("wait4", "wait for"), ("prctl", "cannot "),
-                       ("rt_sigprocmask", "block signals"), ("setpgid", "process group")):
-        mark = f"{60000 + os.getpid() % 10000}"
-        done = ends_in_a_line([*REFUSING, call, TUTTI, "run", "-n", "2", "sleep", mark])
-        expect(done.returncode == 4 and said in done.stderr, call, done.stderr)
-        await_none(mark)
-    for number in range(5, 16):
-        for arguments in ([], ["--label"]):
-            ends_in_a_line(["sh", "-c", f'ulimit -n {number} && exec "$0" "$@"', TUTTI, "run",
-                            "-n", "2", *arguments, "true"])
-    closed = subprocess.run(["sh", "-c", 'exec "$0" run -n 2 --label echo here <&- 2>&-', TUTTI],
-                            capture_output=True, text=True, timeout=PATIENCE, check=False)
-    expect(sorted(closed.stdout.splitlines()) == ["[0] here", "[1] here"], closed.stdout)
-    alone = ["unshare", "--user", "--map-root-user", "--mount"]
-    if subprocess.run([*alone, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
-        script = 'mount -t tmpfs none /dev && exec "$0" "$@"'
-        done = ends_in_a_line([*alone, "sh", "-c", script, TUTTI, "run", "-n", "2", "true"])
-        expect("/dev/null" in done.stderr or done.returncode == 0, done.stderr)
-
-
 LAST_NUMBER = pathlib.Path("/proc/sys/kernel/ns_last_pid")
 
 
@@ -409,8 +319,5 @@ def test_numbers():
     sys.exit(77)
 
 
-CASES = {name[5:]: case for name, case in list(globals().items()) if name.startswith("test_")}
-
 if __name__ == "__main__":
-    TUTTI, MEMBER = sys.argv[2:4]
-    CASES[sys.argv[1]]()
+    run_case(globals())

@@ -1,0 +1,63 @@
+"""Starts `tutti run` for tests, which are run as: TEST.py CASE TUTTI MEMBER"""
+import glob
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+TUTTI, MEMBER = sys.argv[2:4]
+PATIENCE = 300  # seconds for what has to happen
+
+
+def expect(condition, *facts):
+    """Fails with the facts."""
+    if not condition:
+        raise SystemExit("FAILED: " + "\n".join(map(str, facts)))
+
+
+def run(*arguments, text=None, environment=None, limit=PATIENCE):
+    """Exit status, standard output and standard error."""
+    done = subprocess.run([TUTTI, "run", *arguments], input=text, capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL if text is None else None, check=False,
+                          env={**os.environ, **(environment or {})}, timeout=limit)
+    return done.returncode, done.stdout, done.stderr
+
+
+def start(*arguments, **more):
+    """A job that runs beside the test."""
+    return subprocess.Popen([TUTTI, "run", *arguments], text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, **more)
+
+
+def processes_with(mark):
+    """Processes, zombies too, that have this word among theirs."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            words = pathlib.Path(path).read_bytes().decode("utf-8", "replace").split("\0")
+        except OSError:
+            continue
+        if mark in words and str(os.getpid()) not in path.split("/"):
+            found.append((path, words))
+    return found
+
+
+def await_none(mark):
+    """Waits until no process has this word."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if not processes_with(mark):
+            return
+        time.sleep(0.05)
+    expect(False, "left:", processes_with(mark))
+
+
+def await_lines(job, count):
+    """The first lines of a job's output."""
+    return [job.stdout.readline().strip() for _ in range(count)]
+
+
+def run_case(cases):
+    """Runs the test that the command line names. cases: the global names of a test file."""
+    cases["test_" + sys.argv[1]]()
