@@ -23,7 +23,7 @@ constexpr Duration kTimeToAnswerInPassing = std::chrono::milliseconds{100};
 /// How long ranks that have not come to a call yet are waited for, so that most can be told from
 /// few.
 constexpr std::chrono::milliseconds kTimeToCome{1000};
-/// So many calls back a rank that has left is asked about.
+/// A rank that has left is asked about this many of its latest calls.
 constexpr std::uint64_t kLookedBack = 8;
 /// From one question to the next while they are, at first and at last.
 constexpr std::chrono::milliseconds kPause{1};

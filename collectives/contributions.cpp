@@ -51,7 +51,7 @@ class ContributionPlay {
     bool adds = false;
   };
 
-  /// The message from one rank to another. Of rotational schedules the distance decides.
+  /// Identifies the message from one rank to another: by their distance in a rotational schedule.
   [[nodiscard]] std::uint64_t key_of(Rank from, Rank to) const noexcept {
     const auto source = static_cast<std::uint64_t>(from);
     const auto target = static_cast<std::uint64_t>(to);
@@ -61,7 +61,7 @@ class ContributionPlay {
                                            std::uint32_t index) {
     return space == Space::scratch ? state.schedule.units() + index : index;
   }
-  /// What is in the input is one rank's.
+  /// The input holds the contribution of one rank.
   [[nodiscard]] static std::uint32_t read(const RankState& state, Space space,
                                           std::uint32_t index) {
     return space == Space::in ? 1 : state.slots[slot_of(state, space, index)];

@@ -33,7 +33,7 @@ struct LoweringOptions {
   /// Shorter messages are sent: two flags and a cache line's journey cost more than two copies.
   std::size_t least_visible = 2048;
   bool lockstep = false;  ///< As Traits::lockstep.
-  /// Of averages of f16 and bf16; null elsewhere.
+  /// Set for averages of f16 and bf16; null otherwise.
   std::shared_ptr<const Contributions> contributions{};
   bool keeps_empty = false;  ///< Whether messages without any bytes are sent too: where a peer
                              ///< cannot know that there are none.

@@ -17,7 +17,7 @@ void Progress::look_back() noexcept {
 }
 
 /// Looks for messages of runs that have ended: plans are started when each rank likes, so what has
-/// come of a later run is none of those. Of a plan that runs, its own run's may still be received.
+/// come of a later run is none of those. While a plan runs, messages of that run may still arrive.
 void Progress::find_strays_of(const Execution& plan) {
   if (!transport_.has_unclaimed() || plan.sequence() == 0) return;
   const std::uint64_t next = plan.sequence() + (plan.done() ? 1 : 0);

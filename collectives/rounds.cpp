@@ -127,7 +127,7 @@ Base Rounds::source_base(Space space, std::uint32_t id) {
   return Base::in;
 }
 
-/// Of one slot, as it stands before this round.
+/// @return the contributions in one slot before this round.
 std::uint32_t Rounds::contributions_at(Space space, std::uint32_t id) {
   if (contributions_ == nullptr || source_base(space, id) == Base::in) return 1;
   return slot(id).contributions;

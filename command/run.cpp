@@ -173,7 +173,7 @@ int run_guarded(const Job& job) {
   sigemptyset(&signals);
   for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
   require(sigprocmask(SIG_BLOCK, &signals, nullptr) == 0, "cannot block signals");
-  // What await_guard needs is tried while there is nothing to clean up.
+  // The system calls of await_guard are tried first, while there is nothing to clean up.
   const timespec at_once{};
   sigset_t none;
   sigemptyset(&none);

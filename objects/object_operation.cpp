@@ -38,7 +38,7 @@ Call call_on(Collective collective, std::span<Letter> in, std::span<Letter> out,
           .root = root};
 }
 
-/// Of the calls that move objects, equal where these are called alike.
+/// @return the name of the call that moves objects, which all calls of this kind share.
 std::string_view name_of_objects(ObjectCall::Way way) noexcept {
   using Way = ObjectCall::Way;
   switch (way) {

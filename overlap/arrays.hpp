@@ -1,5 +1,5 @@
 /// @file
-/// What is checked of lists of arrays: their types and sizes, and that none overlaps another one.
+/// Checks of lists of arrays: types, sizes, and that no array overlaps another one.
 #pragma once
 
 #include <cstddef>

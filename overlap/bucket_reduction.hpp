@@ -93,7 +93,7 @@ struct BucketContext {
   [[nodiscard]] std::byte* own() const { return memory.data() + own_block().first * size_of(type); }
 };
 
-/// What a reduction keeps from step to step, of f32.
+/// Elements of f32 that a reduction keeps from step to step.
 struct KeptElements {
   enum class Kind : std::uint8_t {
     gradients,  ///< Left out of this rank's gradients, to be added to the next ones.

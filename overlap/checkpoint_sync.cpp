@@ -102,7 +102,7 @@ void check_whole(std::span<const Parameter> whole, std::span<const Parameter> pa
           "' is of " + std::string{name_of(shards.type)});
 }
 
-/// What saving and loading have in common.
+/// The state that saving and loading share.
 struct CheckpointTransfer {
   Communicator& world;
   Options options;
@@ -157,7 +157,7 @@ void save_kept(CheckpointTransfer& transfer, const SavedSync& saved,
   }
 }
 
-/// What more or fewer ranks have left out of one parameter: each takes an equal share of it.
+/// Divides what another number of ranks left out of one parameter: each rank takes an equal share.
 /// @param takes whether this program's compression keeps such.
 void share_out(CheckpointTransfer& transfer, const SavedSync& saved, std::size_t parameter,
                double share, bool takes, const OwnParts& own) {

@@ -1,6 +1,6 @@
 /// @file
-/// What a checkpoint says of its arrays, how a new one takes the place of the old one, and how
-/// ranks get what rank 0 reads.
+/// The table of a checkpoint's arrays, the replacement of an old checkpoint by a new one, and the
+/// broadcast of the bytes that rank 0 reads.
 #pragma once
 
 #include <cstddef>

@@ -42,7 +42,7 @@ ArrayMover::ArrayMover(Communicator& world, const Options& options)
       packed_(kChunkBytes) {}
 
 ArrayMover::Chunk ArrayMover::chunk_of(const DividedArray& array, std::size_t first) {
-  // Of whole words, so that the file has nothing between chunks.
+  // Chunks are whole words, so that the file has no padding between them.
   const std::size_t most = kChunkBytes / array.bytes / 8 * 8;
   Chunk chunk{.first = first, .count = std::min(most, array.count - first)};
   for (const Block& block : array.blocks) {

@@ -26,8 +26,9 @@ struct DividedArray {
   std::vector<Block> blocks{};  ///< By rank; none of them overlap.
 };
 
-/// Of all ranks. Collective. @param world they. @param own of this one. @param options of which the
-/// timeout counts. @return blocks by parameter, and of each by rank.
+/// Gathers the blocks of all ranks. Collective. @param world the ranks. @param own blocks of this
+/// one. @param options of which the timeout counts. @return blocks by parameter, and of each by
+/// rank.
 [[nodiscard]] std::vector<std::vector<Block>> gather_blocks(Communicator& world,
                                                             std::span<const Block> own,
                                                             const Options& options);
@@ -48,7 +49,7 @@ class ArrayMover {
   void load(CheckpointFile* file, const DividedArray& array, std::byte* own, Result<void>& outcome);
 
  private:
-  /// What ranks have of a chunk, one behind the other.
+  /// The parts of a chunk that ranks have, one behind the other.
   struct Chunk;
   [[nodiscard]] Chunk chunk_of(const DividedArray& array, std::size_t first);
 

@@ -94,7 +94,7 @@ void GradientSync::State::end_step() {
   if (streams_) streams_->hold_program();
 }
 
-/// What needs memory comes before ranks agree on how the step went.
+/// Allocates all memory before ranks agree on the outcome of the step.
 void GradientSync::State::prepare_reports() {
   bucket_reports_.resize(flights_.size());
   is_recording_ = false;

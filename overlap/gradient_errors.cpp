@@ -1,4 +1,4 @@
-// What is wrong with a step: what ranks agree on, and where it was.
+// Errors of a step: ranks agree on them, and each names its place.
 #include <algorithm>
 #include <new>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kNone = -1;
 
-/// What a rank knows of gradients that are infinite or no numbers.
+/// The gradients that one rank has found to be infinite or no numbers.
 struct SeenNotFinite {
   std::int64_t parameter = kNone;  // the first one in its own blocks of reduced buckets
   std::int64_t bucket = kNone;     // of that

@@ -1,4 +1,4 @@
-// What a GradientSync keeps from step to step, for checkpoints.
+// The state that a GradientSync keeps from step to step, for checkpoints.
 #include <algorithm>
 
 #include <tutti/spi/service_thread.hpp>

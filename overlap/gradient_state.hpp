@@ -93,7 +93,7 @@ class GradientSync::State {
     std::size_t middle = 0;  // their second has, where there is one
     std::size_t ended = 0;   // they have their result
   };
-  /// What ranks have agreed on when all gradients are reduced, and none is used yet.
+  /// The agreement of ranks when all gradients are reduced, and none is used yet.
   struct Verdict {
     bool is_there = false;
     bool is_good = true;  // else the step is void
@@ -230,7 +230,7 @@ class GradientSync::State {
   [[nodiscard]] std::optional<Difference> difference_in(Communicator& ranks,
                                                         std::span<const std::byte> bytes);
 
-  // What is wrong with a step, for all ranks: gradient_errors.cpp.
+  // Errors of a step, for all ranks: gradient_errors.cpp.
   [[nodiscard]] std::optional<Error> agreed_problem(double problems, double not_finite);
   [[nodiscard]] Error agreed_not_finite(double count);
   [[nodiscard]] std::size_t first_not_finite(std::size_t bucket);

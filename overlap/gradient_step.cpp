@@ -216,7 +216,7 @@ void GradientSync::State::copy_in(std::size_t index) {
     if (is_used_[i] == 0) clear(place, parameters_[i].count * bytes);
     else if (options_.storage == GradientStorage::copies && !bucket.is_in_place)
       copy(place, static_cast<const std::byte*>(parameters_[i].data), parameters_[i].count * bytes);
-    // What the reduction makes of it does not tell whose it was.
+    // The reduced gradient does not tell which rank computed it.
     if (options_.check_finite && !streams_ && !own_not_finite_ &&
         detail::has_not_finite(bucket.type, place, parameters_[i].count))
       own_not_finite_ = i;

@@ -67,7 +67,7 @@ std::shared_ptr<GradientSync::State> GradientSync::State::make(
   return state;
 }
 
-/// What takes all ranks. @param self is this, for the own thread.
+/// The collective part of the construction. @param self is this, for the own thread.
 void GradientSync::State::begin(Communicator& world, const std::shared_ptr<State>& self) {
   detail::compare(groups_[0], [&] {
     detail::check_parameters(parameters_, options_);
@@ -348,7 +348,7 @@ const StepReport& GradientSync::State::wait(bool is_active) {
   return report_;
 }
 
-/// What one rank meets here is agreed too: the others have taken the step.
+/// Ranks agree on errors here too, since the others have taken the step.
 void GradientSync::State::prepare_next(bool is_good) {
   try {
     const bool is_first_compressed =

@@ -1,5 +1,5 @@
 /// @file
-/// What a GradientSync keeps from step to step, as checkpoints have it.
+/// The state that a GradientSync keeps from step to step, as checkpoints hold it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 /// @file
-/// What a checkpoint says of a GradientSync, and the arrays that follow from that.
+/// The description of a GradientSync in a checkpoint, and the arrays that follow from it.
 #pragma once
 
 #include <cstddef>

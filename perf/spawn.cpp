@@ -23,7 +23,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// What could not be done on the way to a program.
+// The step that failed before a program started.
 enum class Stage : int { group, watch, signals, null_device, streams, program };
 
 struct Report {

@@ -35,7 +35,7 @@ enum class Base : std::uint8_t {
 /// A place in memory.
 struct Place {
   Base base = Base::in;
-  /// Of an average of f16 or bf16: what lies there is a sum divided by two to this power.
+  /// In an average of f16 or bf16, this place holds a sum divided by two to this power.
   std::int8_t exponent = 0;
   std::uint32_t message = 0;  ///< Number of it, of the bases message and result.
   std::size_t offset = 0;     ///< Bytes.

@@ -73,7 +73,7 @@ struct HostAndPort {
 /// this host. @return it, port 0. Throws Error{invalid_argument} that says which interfaces there
 /// are.
 [[nodiscard]] Endpoint chosen_address(const std::string& wish);
-/// What helps where a rank listens at an address that others cannot reach.
+/// The advice for a rank that listens at an address that others cannot reach.
 inline constexpr std::string_view kHowToBeReached =
     "if the host there has several networks, set TUTTI_ADDRESS on its ranks to the interface or "
     "address at which the others reach it";

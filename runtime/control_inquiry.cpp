@@ -7,9 +7,9 @@
 namespace tutti::runtime {
 namespace {
 
-/// So many calls are told by a process that leaves, of each communicator.
+/// The number of latest calls that a process reports for each communicator when it leaves.
 constexpr std::uint64_t kLastCalls = 8;
-/// Those of so many ranks and communicators are kept.
+/// The number of ranks and communicators whose latest calls are kept.
 constexpr std::size_t kMostLeft = 4096;
 
 }  // namespace

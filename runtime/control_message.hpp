@@ -24,7 +24,7 @@ struct ControlMessage {
     last_call = 7  ///< As an answer, of one of the latest calls of a sender that is about to leave.
   };
   Kind kind = Kind::heartbeat;
-  /// Of a failure, question or last call; of an answer, its question.
+  /// The communicator of a failure, a question or a last call; in an answer, that of its question.
   std::uint64_t communicator = 0;
   ErrorCode code = ErrorCode::aborted;  ///< Of a failure: of its cause.
   Rank culprit = -1;                    ///< Of a failure: in the communicator; -1: nobody.

@@ -117,7 +117,7 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   std::deque<Early> early_{};
   std::map<std::uint64_t, std::optional<ControlMessage>> questions_{};  // and their answers
   std::uint64_t last_question_ = 0;
-  // What ranks said of their latest calls when they left: by rank and communicator, by number.
+  // The latest calls of ranks that have left: by rank and communicator, then by number.
   std::map<std::pair<Rank, std::uint64_t>, std::map<std::uint64_t, Whereabouts>> last_calls_{};
   std::condition_variable answered_{};
   Clock::time_point next_verdict_ = Clock::time_point::max();

@@ -89,7 +89,7 @@ void look_up_again(Target& target, Deadline deadline) {
   }
 }
 
-/// What became of the attempts at several addresses: the last error at each.
+/// The last error at each of several addresses.
 class Attempts {
  public:
   void note(std::size_t address, const Error& error) {
@@ -125,7 +125,7 @@ Descriptor dial(const Party& self, const Target& given, Deadline deadline) {
     } catch (const Shortage&) {
       throw;
     } catch (const Error& error) {
-      // What listens at one of several addresses may be something else.
+      // Another program may listen at one of several addresses.
       if (!is_worth_another_try(error) && round + 1 >= addresses) throw;
       // One that listened before and does so no more will not come back; one to which no way leads
       // may well be alive.

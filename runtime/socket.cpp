@@ -31,7 +31,7 @@ void switch_on(int descriptor, int level, int option) {
     throw system_error("cannot set a socket's option", errno);
 }
 
-/// What went wrong with an attempt to connect.
+/// Throws the error of an attempt to connect.
 [[noreturn]] void fail_to_connect(const std::string& what, int error) {
   if (error != ENETUNREACH && error != EHOSTUNREACH && error != ETIMEDOUT)
     throw system_error(what, error);

@@ -292,7 +292,7 @@ std::vector<Topology::Link> links_of(const std::vector<Switch>& switches, const 
   return links;
 }
 
-/// What becomes one network.
+/// A tree, which becomes one network.
 struct Tree {
   std::vector<std::string> names{};
   int hosts = 0;

@@ -134,8 +134,9 @@ struct HalfElement {
   [[nodiscard]] static constexpr Stored store(Value value, std::int32_t divisor) noexcept {
     return T{finished(value, divisor)}.bits;
   }
-  /// Of an average. @param half of its sum, which no finite operands overflow. @param divisor of
-  /// it, times two to the power `exponent`. The mean of finite numbers is within their range.
+  /// Stores an average. @param half half of the sum, which no finite operands overflow. @param
+  /// divisor is multiplied by two to the power `exponent`. The mean of finite numbers stays within
+  /// their range.
   [[nodiscard]] static constexpr Stored store_average(Value half, std::int32_t divisor,
                                                       std::int32_t exponent) noexcept {
     constexpr float kBound = std::is_same_v<T, Float16> ? 65504.0F / 2 : 0x1.fep126F;

@@ -32,8 +32,8 @@ struct KernelWork {
   std::uint32_t peers = 0;
   std::uint64_t offsets[kPeerPlaces]{};  ///< Bytes.
   void* places[kPassedPlaces]{};         ///< Addresses of the operands, then of the results.
-  /// Of averages of f16 and bf16: the powers of two by which operands are multiplied. Of a table
-  /// they stand behind the addresses, as numbers.
+  /// Powers of two that multiply the operands of an average of f16 or bf16. With a table, they
+  /// follow its addresses, as numbers.
   std::int8_t exponents[kPassedPlaces]{};
   std::int32_t divisor_exponent = 0;  ///< Likewise of the divisor.
   bool has_exponents = false;         ///< Whether there are any.

@@ -222,7 +222,7 @@ class Trainer {
     return arrays;
   }
 
-  // Of this rank's parts of all weights. The checkpoint is that of velocities that are whole.
+  // The velocities of this rank's parts of all weights. The checkpoint holds whole velocities.
   std::vector<tutti::Parameter> shards() {
     if (options_.strategy != "sharded") return {};
     return {tutti::Parameter::of("velocity", velocity_)};

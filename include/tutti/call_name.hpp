@@ -1,5 +1,5 @@
 /// @file
-/// What errors call a call that is a part of a larger one.
+/// The name that errors give to a call that is part of a larger one.
 #pragma once
 
 #include <string_view>

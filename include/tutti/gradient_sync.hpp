@@ -79,8 +79,8 @@ enum class GradientStorage : std::uint8_t {
            ///< them; buckets are parts of it. Not with GradientOrder::observed.
 };
 
-/// What becomes of gradients that are not used in a step: since the last step neither ready nor
-/// accumulated was called for them.
+/// The treatment of gradients that a step does not use: neither ready nor accumulated was called
+/// for them since the last step.
 enum class UnusedGradients : std::uint8_t {
   error,  ///< The step ends in an Error that names one, on all ranks.
   zeros,  ///< They count as zeros.

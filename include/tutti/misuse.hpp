@@ -65,7 +65,7 @@ consteval void explain_misuse() noexcept {
                 "batch: give the array a name");
 }
 
-/// Of calls that return a std::vector. @tparam T its elements.
+/// Checks a call that returns a std::vector. @tparam T its elements.
 template <class T>
 consteval void check_list_of() noexcept {
   static_assert(

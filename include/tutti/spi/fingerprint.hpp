@@ -39,7 +39,7 @@ inline constexpr std::uint64_t kFingerprintOfTwo = std::uint64_t{1} << 62U;
 /// Set beside it in messages of a plan: when it starts is up to each rank, so that its messages
 /// have numbers of their own, and may wait for ever, too.
 inline constexpr std::uint64_t kFingerprintOfPlan = std::uint64_t{1} << 61U;
-/// So many plans, and so many runs of each, have numbers of their own.
+/// The number of plans, and of runs of each plan, that a fingerprint tells apart.
 inline constexpr std::uint64_t kFingerprintPlans = std::uint64_t{1} << 20U;
 /// @copydoc kFingerprintPlans
 inline constexpr std::uint64_t kFingerprintRuns = std::uint64_t{1} << 9U;

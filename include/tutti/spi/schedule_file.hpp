@@ -28,7 +28,7 @@ struct WrittenSchedules {
   Collective collective{};            ///< What it computes.
   Rank root = 0;                      ///< Of rooted collectives.
   std::vector<Schedule> schedules{};  ///< One of every rank, in order.
-  /// Of XML without tutti's own attributes: where each step of each schedule stands, in order.
+  /// The place of each step of each schedule in XML without tutti's own attributes, in order.
   std::vector<std::vector<WrittenPlace>> places{};
 };
 

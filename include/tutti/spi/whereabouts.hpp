@@ -81,7 +81,7 @@ class TUTTI_API CallCounter {
   /// So many calls back it knows what they were: twice as many as may be under way at once, since
   /// one rank may be at the beginning of those and another one behind their end.
   static constexpr std::uint64_t kRemembered = 128;
-  /// So many plans are remembered.
+  /// The number of plans that are remembered.
   static constexpr std::size_t kRememberedPlans = 4096;
   /// So many waits are noted at most.
   static constexpr std::size_t kMostWaits = 8;
