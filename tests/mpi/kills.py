@@ -38,7 +38,7 @@ def kill_one(mpi, launcher, program, dice):
                 if len(processes) == ranks:
                     time.sleep(delay)
                     struck = time.monotonic()
-                    os.kill(processes[victim], signal.SIGKILL)
+                    os.kill(processes[victim], survivors.DIE)
             if found := re.search(r"rank (\d+): \w+, culprit (-?\d+): ", line):
                 named[int(found[1])] = int(found[2])
                 took = time.monotonic() - struck

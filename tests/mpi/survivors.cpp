@@ -1,14 +1,22 @@
 // A job in which something happens to one rank, told by the first argument:
-//   loop   all_reduce again and again, until an error ends it; survivors.py kills or stops a rank
-//   mixed  collectives of several kinds and sizes instead; kills.py kills a rank
+//   loop   all_reduce again and again, until an error ends it; survivors.py ends or stops a rank
+//   mixed  collectives of several kinds and sizes instead; kills.py ends a rank
 //   hybrid as loop, over memory and MPI, on two pretended hosts
 //   setup  the last rank takes no part in making the communicator
 //   init   likewise, in tutti::mpi::init
 // Ranks print who they are, and the Error they got. They end without MPI_Finalize, which would wait
 // for the dead.
+//
+// A rank that gets SIGUSR2 kills itself, and one that gets SIGTSTP stops itself, in the next call
+// of its operator or between two collectives: amid a collective, but never inside the MPI. A
+// process that is killed between two stores into the MPI's shared memory can leave the others in an
+// endless loop of the MPI. Lost nodes, which these jobs pretend, share no memory with those that
+// are left.
 #include <mpi.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string_view>
 #include <thread>
@@ -32,6 +40,27 @@ constexpr std::chrono::seconds kAbsence{60};
   _exit(kFoundAnError);
 }
 
+volatile sig_atomic_t fate = 0;
+
+void remember_fate(int number) {
+  fate = number == SIGUSR2 ? SIGKILL : SIGSTOP;
+}
+
+void meet_fate() {
+  if (fate != 0) kill(getpid(), fate);
+}
+
+// As tutti::max.
+tutti::Operator largest() {
+  const auto function = [](const void* left, const void* right, void* out, std::size_t count) {
+    meet_fate();
+    std::ranges::transform(std::span{static_cast<const float*>(left), count},
+                           std::span{static_cast<const float*>(right), count},
+                           static_cast<float*>(out), std::ranges::max);
+  };
+  return {function, true};
+}
+
 tutti::Communicator make_world() {
   return tutti::mpi::communicator(MPI_COMM_WORLD, {.timeout = std::chrono::seconds{2}},
                                   {.timeout = tutti::test::kAmple});
@@ -42,7 +71,8 @@ void loop(int rank, tutti::Communicator world) {
   world.all_reduce(std::span{data});
   std::printf("rank %d has process %d\n", rank, static_cast<int>(getpid()));
   std::fflush(stdout);
-  for (;;) world.all_reduce(std::span{data}, tutti::max);
+  for (const tutti::Operator operation = largest();; meet_fate())
+    world.all_reduce(std::span{data}, operation);
 }
 
 // Chains of ranks that wait for each other, and messages of all lengths.
@@ -52,14 +82,17 @@ void mix(int rank, tutti::Communicator world) {
   world.barrier();
   std::printf("rank %d has process %d\n", rank, static_cast<int>(getpid()));
   std::fflush(stdout);
+  const tutti::Operator operation = largest();
   for (unsigned turn = 0;; ++turn) {
     const std::size_t counts[] = {2, 5000, data.size()};
     const std::span some{data.data(), counts[turn % 3]};
     const auto root = static_cast<int>(turn % static_cast<unsigned>(world.size()));
-    world.all_reduce(some, std::span{result}.first(some.size()), tutti::max);
+    world.all_reduce(some, std::span{result}.first(some.size()), operation);
+    meet_fate();
     world.broadcast(some, root);
+    meet_fate();
     world.barrier();
-    world.reduce(some, std::span{result}.first(some.size()), tutti::max, root);
+    world.reduce(some, std::span{result}.first(some.size()), operation, root);
   }
 }
 
@@ -87,6 +120,8 @@ void init(int rank, int size) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
+  signal(SIGUSR2, remember_fate);
+  signal(SIGTSTP, remember_fate);
   MPI_Init(&argument_count, &arguments);
   int rank = 0;
   int size = 1;

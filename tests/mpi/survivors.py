@@ -1,13 +1,13 @@
-"""Kills or stops one rank of a running job and checks what the others say.
+"""Ends or stops one rank of a running job and checks what the others say.
 
 Usage: survivors.py kill|die|hybrid|stop|setup|init openmpi|mpich LAUNCHER PROGRAM
 
 kill   A rank is killed. The launcher sees it and ends the job.
-die    A rank is killed and the launcher does not see it, as where a node is lost: each rank runs
+die    A rank kills itself and the launcher does not see it, as where a node is lost: each rank runs
        under a shell that outlives it. (Hydra 4.0 kills all ranks of a host where one was killed,
        with -disable-auto-cleanup as well; Open MPI always does.)
 hybrid As die, but over memory inside hosts and MPI between them: the control plane tells.
-stop   A rank is stopped.
+stop   A rank stops itself.
 setup  A rank never takes part in making the communicator.
 init   Likewise, where a world is made of an MPI's ranks.
 """
@@ -23,6 +23,8 @@ import time
 
 RANKS = 3
 VICTIM = 1
+DIE, STOP = signal.SIGUSR2, signal.SIGTSTP  # what survivors.cpp does outside of the MPI
+STRIKES = {"kill": signal.SIGKILL, "stop": STOP}  # others: DIE
 SETUPS = ("setup", "init")  # in which a rank is absent from the start
 SECONDS = 150  # in which a job must end
 PATIENCE = 60  # after which a rank that has said nothing is looked at
@@ -47,7 +49,7 @@ def start(case, mpi, launcher, program, end, ranks=RANKS):
 
 def strike(case, processes):
     time.sleep(0.2)  # let the ranks be amid their loop
-    os.kill(processes[VICTIM], signal.SIGSTOP if case == "stop" else signal.SIGKILL)
+    os.kill(processes[VICTIM], STRIKES.get(case, DIE))
     return time.monotonic()
 
 
