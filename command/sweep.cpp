@@ -253,7 +253,9 @@ class Sweep {
                       .transport = transport_name(),
                       .buffers = buffers_name(),
                       .hosts = hosts_,
-                      .graph = options_.graph};
+                      .graph = options_.graph,
+                      .align = options_.alignment_text(),
+                      .pattern = options_.pattern};
       reports_.csv.write(csv_row(cell));
       reports_.record(json_of(cell));
       if (!reports_.baseline) continue;

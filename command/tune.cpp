@@ -54,6 +54,9 @@ constexpr std::array kTableFlags{
     TuneFlag{"-e,--end", &SweepFlags::end, "greatest bytes"},
     TuneFlag{"-f,--factor", &SweepFlags::factor, "from one size to the next"},
     TuneFlag{"--budget", &SweepFlags::budget, "time per size and choice"},
+    TuneFlag{"--align", &SweepFlags::align,
+             "where private arrays begin: malloc, page, 64, or IN:OUT"},
+    TuneFlag{"--pattern", &SweepFlags::pattern, "back_to_back, or isolated calls"},
 };
 
 void add_flags(CLI::App& command, std::span<const TuneFlag> flags, SweepFlags& values) {

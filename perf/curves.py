@@ -17,6 +17,15 @@ def lines_of(cells):
     return lines
 
 
+def settings_in_words(record):
+    """Where arrays begin and how calls follow each other, as far as a file says it: older ones do not,
+    and on GPUs the driver places arrays."""
+    words = [f"arrays: {record['align']}"] if record.get("align") else []
+    if record.get("pattern"):
+        words.append("isolated calls" if record["pattern"] == "isolated" else "calls back to back")
+    return words
+
+
 def in_one_form(cells):
     """Those out of place, where a sweep on GPUs measured sizes in place too; else all."""
     apart = [cell for cell in cells if str(cell.get("in_place")).lower() != "true"]

@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 
+from curves import settings_in_words
 from drawing import AUTO_COLOR, CANNOT_WRITE, COLORS, NATIVE_COLOR, bytes_text
 
 NAME = os.path.basename(sys.argv[0])
@@ -46,7 +47,7 @@ document.querySelectorAll('table.cells th').forEach(head => head.addEventListene
 """
 
 
-WORDS = ("label", "model", "verdict")  # fields of tables that are no numbers
+WORDS = ("label", "model", "verdict", "align", "pattern")  # fields of tables that are no numbers
 
 
 def cell_text(value):
@@ -138,6 +139,7 @@ def facts_of(context):
              f"{counted(len(context.get('hosts', [])), 'host')}"]
     facts += [str(context[name]) for name in ("transport", "mpi", "processor", "started")
               if context.get(name)]
+    facts += settings_in_words(context)
     facts.append("tutti " + str(context.get("tutti", "")))
     if context.get("oversubscribed"):
         facts.append("more ranks than cores")

@@ -14,7 +14,7 @@ import io
 import json
 import sys
 
-from curves import in_one_form, winners, yardsticks
+from curves import in_one_form, settings_in_words, winners, yardsticks
 from drawing import AUTO_COLOR, COLORS, NATIVE_COLOR, bytes_text, rate_text, time_text
 from pictures import plt, read_text, save
 from plot_gradients import draw_gradients
@@ -161,6 +161,7 @@ def subtitle_of(rows, context):
     facts = [f"{row['ranks']:.0f} ranks on {row['hosts']} host" + "s" * (str(row["hosts"]) != "1"),
              f"{row['dtype']}" + (f" {row['op']}" if row["op"] else ""),
              f"transport {row['transport']}"]
+    facts += settings_in_words(row)
     facts += [context[name] for name in ("mpi", "processor") if context.get(name)]
     if context.get("oversubscribed"):
         facts.append("OVERSUBSCRIBED")

@@ -77,6 +77,8 @@ class Sweep:
         hosts = len(self.context["hosts"])
         facts = [f"{self.context['ranks']} ranks on {hosts} host" + "s" * (hosts != 1),
                  names["transport"], f"{names['buffers']} buffers", f"{names['dtype']} {ops}".strip()]
+        facts += sorted({f"arrays: {cell['align']}" for cell in cells if cell.get("align") not in (None, "page")})
+        facts += ["isolated calls"] if any(cell.get("pattern") == "isolated" for cell in cells) else []
         places = {bool(cell.get("in_place")) for cell in cells}
         facts += ["out of place and in place" if len(places) > 1 else "in place"] if True in places else []
         facts += [str(self.context[name]) for name in ("determinism", "mpi") if self.context.get(name)]

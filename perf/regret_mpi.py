@@ -115,6 +115,7 @@ def launch(wanted, collective, variables, seed):
         path = pathlib.Path(folder, "sweep.jsonl")
         words = [*shlex.split(wanted.launch), wanted.tutti, "sweep", "-C", collective, "-a", "native",
                  "--transport", "shm", "-b", wanted.begin, "-e", wanted.end, "-f", wanted.factor,
+                 "--align", wanted.align, "--pattern", wanted.pattern,
                  "--budget", wanted.budget, "--seed", str(seed), "--json", str(path)]
         try:
             process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -211,7 +212,7 @@ def told(wanted, times, left_out):
     groups = [(name, [cell for cell in cells if cell["collective"] == name]) for name in names]
     groups += [("all", cells)] if len(names) > 1 else []
     return {"mpi": wanted.mpi, "launch": wanted.launch, "passes": wanted.passes, "over": wanted.over,
-            "cells": cells,
+            "align": wanted.align, "pattern": wanted.pattern, "cells": cells,
             "collectives": [summed_up(*group) for group in groups],
             "left_out": [{"collective": key[0], "algorithm": key[1], "why": why}
                          for key, why in left_out.items()]}
@@ -244,6 +245,8 @@ def arguments_of(arguments):
     parser.add_argument("-b", "--begin", default="8", help="least bytes")
     parser.add_argument("-e", "--end", default="512K", help="greatest bytes")
     parser.add_argument("-f", "--factor", default="16", help="from one size to the next")
+    parser.add_argument("--align", default="malloc", help="where arrays begin, see tutti sweep")
+    parser.add_argument("--pattern", default="back_to_back", help="or isolated, see tutti sweep")
     parser.add_argument("--budget", default="50ms", help="time per size in one launch")
     parser.add_argument("--passes", type=int, default=4, help="an even number")
     parser.add_argument("--over", choices=["median", "least"], default="median",

@@ -47,9 +47,19 @@ std::vector<Parsed> read_records(const std::string& path) {
 constexpr std::array kKeys{"collective", "algorithm", "parameters", "transport", "ranks",   "hosts",
                            "bytes",      "dtype",     "op",         "in_place",  "buffers", "root"};
 
+// GPUs have none.
+std::string alignment_in(const Parsed& cell) {
+  if (!cell.contains("align")) return cell.value("buffers", "").starts_with("cuda") ? "" : "page";
+  const Parsed& align = cell.at("align");
+  return align.is_string() ? align.get<std::string>() : "";
+}
+
 bool is_same(const Parsed& a, const Parsed& b) {
-  // Older files know no graphs.
+  // What older files do not say: they know no graphs, arrays of the host began at pages, and calls
+  // were back to back.
   if (a.value("graph", false) != b.value("graph", false)) return false;
+  if (alignment_in(a) != alignment_in(b)) return false;
+  if (a.value("pattern", "back_to_back") != b.value("pattern", "back_to_back")) return false;
   return std::all_of(kKeys.begin(), kKeys.end(), [&](const char* key) {
     return a.value(key, Parsed{}) == b.value(key, Parsed{});
   });

@@ -1,30 +1,23 @@
 #include "perf/sweep_buffers.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 namespace tutti::perf {
 
 namespace {
 
-constexpr std::size_t kGuard = 4096;  // a page, so that data stays aligned as malloc'd arrays are
+constexpr std::size_t kGuard = 4096;  // a page, so that it changes no alignment
 constexpr std::byte kGuardByte{0xa5};
 constexpr std::byte kPoisonByte{0x5a};
 constexpr std::size_t kCacheLine = 64;
 
 }  // namespace
 
-std::shared_ptr<std::byte> allocate_private(std::size_t bytes) {
-  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(kGuard, bytes));
-  if (memory == nullptr) throw std::bad_alloc{};
-  return {memory, [](std::byte* given) { std::free(given); }};
-}
-
-Buffers::Block::Block(std::size_t size, const Allocate& allocate, cuda::TimedStream* stream)
-    : bytes{size}, whole{(bytes + kGuard - 1) / kGuard * kGuard + 2 * kGuard}, memory{allocate(
-                                                                                   whole)},
+Buffers::Block::Block(std::size_t size, std::size_t offset, const Allocate& allocate,
+                      cuda::TimedStream* stream)
+    : bytes{size}, whole{(bytes + kGuard - 1) / kGuard * kGuard + 2 * kGuard},
+      memory{stream == nullptr ? allocate_at(allocate, whole, offset) : allocate(whole)},
       host{stream == nullptr ? memory : allocate_private(whole)}, gpu{stream} {
   std::memset(host.get(), static_cast<int>(kGuardByte), whole);
   if (gpu != nullptr) gpu->copy(memory.get(), host.get(), whole);
@@ -59,14 +52,21 @@ bool Buffers::shares_memory() const noexcept {
                                problem_.collective == Collective::broadcast);
 }
 
-Buffers::Buffers(const Problem& problem, Rank rank, const Allocate& allocate,
-                 cuda::TimedStream* gpu)
+// Where input and output are one array of a broadcast, it is the input of the root alone.
+std::size_t Buffers::in_offset(const Alignment& alignment, Rank rank) const {
+  const bool is_output = shares_memory() && !problem_.in_place && rank != problem_.root;
+  return is_output ? alignment.out_offset() : alignment.in_offset();
+}
+
+Buffers::Buffers(const Problem& problem, Rank rank, const Alignment& alignment,
+                 const Allocate& allocate, cuda::TimedStream* gpu)
     : problem_{problem}, gpu_{gpu}, layout_{layout_of(problem, rank)}, pattern_{problem},
       op_{problem.op}, element_bytes_{size_of(problem.type)},
       in_{(shares_memory() ? std::max(layout_.in_count, layout_.out_count) : layout_.in_count) *
               element_bytes_,
-          allocate, gpu},
-      out_{shares_memory() ? 0 : layout_.out_count * element_bytes_, allocate, gpu} {
+          in_offset(alignment, rank), allocate, gpu},
+      out_{shares_memory() ? 0 : layout_.out_count * element_bytes_, alignment.out_offset(),
+           allocate, gpu} {
   place();
   if (gpu != nullptr) keep_input(allocate);
   if (problem.uneven) place_blocks(rank);
@@ -140,7 +140,7 @@ std::vector<Call> Buffers::messages(Rank rank) const {
 
 // All ranks allocate, also those without an input.
 void Buffers::keep_input(const Allocate& allocate) {
-  kept_input_.emplace(call_.in_count * element_bytes_, allocate, gpu_);
+  kept_input_.emplace(call_.in_count * element_bytes_, 0, allocate, gpu_);
   std::byte* const data = kept_input_->data();
   pattern_.fill(layout_.input, kept_input_->on_host(data));
   kept_input_->store(data, kept_input_->bytes);

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +12,7 @@
 #include <tutti/call.hpp>
 
 #include "backends/cuda/timed_stream.hpp"
+#include "perf/sweep_alignment.hpp"
 #include "perf/sweep_pattern.hpp"
 #include "perf/sweep_problem.hpp"
 
@@ -24,19 +24,15 @@ struct Check {
   std::uint64_t hash = 0;  ///< Of the output; equal on all ranks where the output is.
 };
 
-/// Gives memory aligned to a page. @param bytes more than zero.
-using Allocate = std::function<std::shared_ptr<std::byte>(std::size_t bytes)>;
-/// @param bytes more than zero. @return memory that no other rank sees; throws std::bad_alloc.
-[[nodiscard]] std::shared_ptr<std::byte> allocate_private(std::size_t bytes);
-
 /// One rank's input and output, fenced by guard bytes, and the call that uses them.
 class Buffers {
  public:
-  /// Allocates. @param problem what is measured. @param rank whose buffers. @param allocate gives
-  /// the memory. @param gpu copies from and to it, where it is a GPU's; else null. It outlives
-  /// this.
-  Buffers(const Problem& problem, Rank rank, const Allocate& allocate = allocate_private,
-          cuda::TimedStream* gpu = nullptr);
+  /// Allocates. @param problem what is measured. @param rank whose buffers. @param alignment where
+  /// they begin, unless they are a GPU's. A broadcast's buffer is an input at the root and an
+  /// output elsewhere. @param allocate gives the memory. @param gpu copies from and to it, where it
+  /// is a GPU's; else null. It outlives this.
+  Buffers(const Problem& problem, Rank rank, const Alignment& alignment = {},
+          const Allocate& allocate = allocate_private, cuda::TimedStream* gpu = nullptr);
 
   /// @return the calls, one after the other: two in a ping-pong, none on a rank that has no part
   /// in it, one else.
@@ -61,7 +57,8 @@ class Buffers {
  private:
   // A buffer between two guards. Memory of a GPU has a copy in memory of the host.
   struct Block {
-    Block(std::size_t bytes, const Allocate& allocate, cuda::TimedStream* gpu);
+    // `offset` is that of the data from a page, and of no account on a GPU.
+    Block(std::size_t bytes, std::size_t offset, const Allocate& allocate, cuda::TimedStream* gpu);
     [[nodiscard]] bool is_intact() const;
     [[nodiscard]] std::byte* data() const noexcept;
     // What the host has of an address in it.
@@ -75,6 +72,7 @@ class Buffers {
     cuda::TimedStream* gpu;
   };
   [[nodiscard]] bool shares_memory() const noexcept;
+  [[nodiscard]] std::size_t in_offset(const Alignment& alignment, Rank rank) const;
   [[nodiscard]] const Block& out_block() const noexcept { return shares_memory() ? in_ : out_; }
   [[nodiscard]] std::size_t out_bytes() const noexcept { return call_.out_count * element_bytes_; }
   void place();

@@ -13,6 +13,7 @@
 #include "perf/environment.hpp"
 #include "perf/sweep_build.hpp"
 #include "perf/sweep_options.hpp"
+#include "perf/sweep_rounds.hpp"
 
 namespace tutti::perf {
 
@@ -99,6 +100,13 @@ nlohmann::ordered_json json_of(const Context& context, const SweepOptions& optio
   record["touch"] = options.touch;
   record["budget_s"] = options.budget_s;
   record["determinism"] = level_of(options);
+  const std::string align = options.alignment_text();
+  record["align"] = align.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(align);
+  record["pattern"] = name_of(options.pattern);
+  if (options.is_isolated()) {
+    record["pause_us"] = kPause_us;
+    record["start_line"] = "barrier of the library that is measured";
+  }
   return record;
 }
 

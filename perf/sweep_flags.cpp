@@ -42,7 +42,12 @@ constexpr std::array kFlags{
     Flag{"--transport", &SweepFlags::transport, Purpose::steers,
          "of ours: auto, shm, tcp, mpi, shm+mpi, fastest"},
     Flag{"--buffers", &SweepFlags::buffers, Purpose::steers, "private, or visible to peers"},
-    Flag{"--memory", &SweepFlags::memory, Purpose::steers, "host, cuda (a GPU per rank), or cuda:host"},
+    Flag{"--align", &SweepFlags::align, Purpose::steers,
+         "where arrays begin: malloc, page, 64, or IN:OUT"},
+    Flag{"--pattern", &SweepFlags::pattern, Purpose::steers,
+         "back_to_back, or isolated: each call after a barrier and a pause"},
+    Flag{"--memory", &SweepFlags::memory, Purpose::steers,
+         "host, cuda (a GPU per rank), or cuda:host"},
     Flag{"--segment", &SweepFlags::segment, Purpose::steers, "bytes in a pipeline stage"},
     Flag{"--determinism", &SweepFlags::determinism, Purpose::steers,
          "what ours keep: run_to_run, ..."},
@@ -112,6 +117,8 @@ SweepFlags flags_of(const std::vector<std::string>& arguments, const SweepFlags&
   } catch (const CLI::ParseError& error) {
     throw Failure{ExitCode::usage, std::string{"recorded arguments: "} + error.what()};
   }
+  // Older files do not say it: their arrays began at pages.
+  if (app.count("--align") == 0 && read.memory == "host") read.align = "page";
   for (const Flag& flag : kFlags)
     if (flag.purpose == Purpose::steers) flags.*flag.member = read.*flag.member;
   flags.in_place = read.in_place;

@@ -157,6 +157,7 @@ class Race {
   }
 
   void share_calls(const std::vector<double>& call_us) {
+    if (setting_.options.is_isolated()) return;  // a sample is one call
     double quickest_us = std::numeric_limits<double>::infinity();
     for (const std::size_t i : active_) quickest_us = std::min(quickest_us, call_us[i]);
     for (const std::size_t i : active_)

@@ -16,7 +16,7 @@ namespace tutti::perf {
 struct Measured {
   Candidate candidate{};           ///< Who.
   std::vector<double> times_us{};  ///< One sample per round: greatest time of all ranks per call.
-  std::int64_t batch = 1;          ///< Calls per sample.
+  std::int64_t batch = 1;          ///< Calls per sample; 1 where they are isolated.
   double first_us = 0;             ///< The very first call, with all its preparations.
   std::size_t wrong = 0;           ///< Wrong elements on all ranks together.
   bool bit_equal = true;           ///< Whether all ranks got the same, where they must.

@@ -150,6 +150,35 @@ void understand_where(const SweepFlags& flags, SweepOptions& options) {
     refuse("--segment: calls on streams of a GPU have none; leave it out beside --memory cuda");
 }
 
+// After the datatype, the kind of memory and --in-place.
+void understand_arrays(const SweepFlags& flags, SweepOptions& options) {
+  const auto alignment = parse_alignment(flags.align);
+  if (!alignment)
+    refuse(
+        fmt::format("--align '{}' is no place for arrays: write malloc, page, a power of two "
+                    "from 1 to 2048, or two of these as 16:page for inputs and outputs",
+                    flags.align));
+  options.align = *alignment;
+  const std::size_t least = least_alignment(options.type);
+  for (const std::size_t offset : {alignment->in_offset(), alignment->out_offset()})
+    if (offset % least != 0)
+      refuse(fmt::format("--align '{}': elements of {} need an alignment of {} bytes or more",
+                         flags.align, name_of(options.type), least));
+  if (options.in_place && alignment->in != alignment->out)
+    refuse(
+        fmt::format("--align '{}': with --in-place input and output are one array; write one "
+                    "alignment",
+                    flags.align));
+  options.pattern = by_name<CallPattern>("pattern", flags.pattern, kCallPatterns);
+  if (!options.on_gpus) return;
+  if (alignment->text() != Alignment{}.text())
+    refuse("--align places arrays of the host: leave it out beside --memory cuda");
+  if (options.is_isolated())
+    refuse(
+        "--pattern isolated: calls on a stream of a GPU follow each other; leave it out beside "
+        "--memory cuda");
+}
+
 void understand_what(const SweepFlags& flags, SweepOptions& options) {
   understand_names(flags, options);
   options.catalog = load_catalog(flags.load);
@@ -159,6 +188,7 @@ void understand_what(const SweepFlags& flags, SweepOptions& options) {
   options.op = by_name<OperatorKind>("operator", familiar(flags.op), kOperatorKinds - 1);
   options.root = static_cast<Rank>(number_of("--root", flags.root, {}));
   understand_where(flags, options);
+  understand_arrays(flags, options);
   if (!flags.determinism.empty())
     options.determinism = by_name<Determinism>("level", flags.determinism, kDeterminisms);
   if (!flags.ranks.empty())
@@ -200,6 +230,18 @@ std::vector<std::size_t> SweepOptions::sizes() const {
     if (bytes > end_bytes / factor) break;
   }
   return result;
+}
+
+Alignment SweepOptions::array_alignment() const {
+  return buffers == "visible" ? align.of_visible() : align;
+}
+
+std::string SweepOptions::alignment_text() const {
+  return on_gpus ? "" : array_alignment().text();
+}
+
+std::string_view name_of(CallPattern pattern) {
+  return pattern == CallPattern::isolated ? "isolated" : "back_to_back";
 }
 
 SweepOptions understand(const SweepFlags& flags) {

@@ -14,6 +14,8 @@
 #include <tutti/spi/catalog.hpp>
 #include <tutti/types.hpp>
 
+#include "perf/sweep_alignment.hpp"
+
 // CLI/CLI.hpp takes seconds to compile, so only the sources that use it include it.
 namespace CLI {
 class App;
@@ -36,6 +38,8 @@ struct SweepFlags {
   std::string root = "0";
   std::string transport = "auto";
   std::string buffers = "private";
+  std::string align = "malloc";
+  std::string pattern = "back_to_back";
   std::string memory = "host";
   std::string segment;
   std::string determinism;
@@ -58,6 +62,17 @@ struct SweepFlags {
   bool graph = false;
 };
 
+/// How calls follow each other in a sample.
+enum class CallPattern : std::uint8_t {
+  back_to_back,  ///< As many as fill a sample, one after the other.
+  isolated       ///< One, after a barrier and a pause in which each rank computes.
+};
+
+/// Number of enumerators of CallPattern.
+inline constexpr int kCallPatterns = 2;
+/// @param pattern any. @return its name, such as "back_to_back".
+[[nodiscard]] std::string_view name_of(CallPattern pattern);
+
 /// The flags as understood.
 struct SweepOptions {
   std::vector<Collective> collectives{};        ///< In the order of the catalog.
@@ -75,7 +90,9 @@ struct SweepOptions {
   Rank root = 0;                                ///< Of rooted collectives.
   std::string transport{};                      ///< Which transport carries our own algorithms.
   std::string buffers{};                        ///< What kind of memory the buffers are.
-  bool on_gpus = false;                         ///< Whether that is memory of GPUs.
+  Alignment align{};                            ///< Where arrays of the host begin, as asked for.
+  CallPattern pattern = CallPattern::back_to_back;  ///< How calls follow each other.
+  bool on_gpus = false;                             ///< Whether that is memory of GPUs.
   std::string gpu_transport{};  ///< As cuda::Options::transport; empty: not on GPUs.
   bool graph = false;           ///< There: whether calls are replayed by a graph.
   bool in_place = false;        ///< Whether input and output share memory.
@@ -95,6 +112,12 @@ struct SweepOptions {
 
   /// @return the sizes asked for, ascending.
   [[nodiscard]] std::vector<std::size_t> sizes() const;
+  /// @return where arrays of the host begin: malloc does not place visible ones.
+  [[nodiscard]] Alignment array_alignment() const;
+  /// @return array_alignment as text; nothing on GPUs, whose driver places arrays.
+  [[nodiscard]] std::string alignment_text() const;
+  /// @return whether calls are isolated.
+  [[nodiscard]] bool is_isolated() const noexcept { return pattern == CallPattern::isolated; }
 };
 
 /// Declares the flags. @param app the subcommand. @param flags filled when it is parsed.

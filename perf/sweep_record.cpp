@@ -72,6 +72,8 @@ constexpr std::array kColumns{
              return has_root ? Json(c.problem.root) : Json(nullptr);
            }},
     Column{"graph", [](const Cell& c) { return Json(c.graph); }},
+    Column{"align", [](const Cell& c) { return c.align.empty() ? Json(nullptr) : Json(c.align); }},
+    Column{"pattern", [](const Cell& c) { return Json(name_of(c.pattern)); }},
 };
 
 std::string csv_field(const Json& value) {

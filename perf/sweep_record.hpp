@@ -21,6 +21,8 @@ struct Cell {
   std::string buffers{};      ///< Kind of memory.
   int hosts = 1;              ///< Hosts the ranks are spread over.
   bool graph = false;         ///< Whether calls were replayed by graphs of GPUs.
+  std::string align{};        ///< Where arrays of the host begin; empty on GPUs.
+  CallPattern pattern = CallPattern::back_to_back;  ///< How calls followed each other.
 
   /// @return algorithm bandwidth in 1e9 bytes per second.
   [[nodiscard]] double algbw_gb_s() const;

@@ -25,6 +25,9 @@ inline constexpr double kSample_us = 50;
 inline constexpr double kCrowdedSample_us = 1000;
 /// The same on a stream of a GPU, which is idle until the host has enqueued the first call.
 inline constexpr double kStreamSample_us = 500;
+/// How long each rank computes before an isolated call: above what leaving a barrier takes, and
+/// short enough for processors to stay awake.
+inline constexpr double kPause_us = 5;
 /// Most calls in one sample.
 inline constexpr double kMostCalls = 1000;
 /// How long the sample of a slow candidate may take to have as many calls as the others.

@@ -7,6 +7,8 @@
 
 #include <tutti/spi/communicator.hpp>
 
+#include "perf/sweep_rounds.hpp"
+
 namespace tutti::perf {
 
 namespace {
@@ -44,6 +46,15 @@ Allocate memory_of(const Setting& setting) {
   };
 }
 
+// The same, where more arrays of the host are placed as outputs are.
+Allocate placed_memory_of(const Setting& setting) {
+  const Allocate allocate = memory_of(setting);
+  if (setting.world.gpu() != nullptr) return allocate;
+  return [allocate, offset = setting.options.array_alignment().out_offset()](std::size_t bytes) {
+    return allocate_at(allocate, bytes, offset);
+  };
+}
+
 // Elements whose bits differ.
 std::size_t differing(const std::vector<std::byte>& a, const std::vector<std::byte>& b,
                       std::size_t element_bytes) {
@@ -57,8 +68,9 @@ std::size_t differing(const std::vector<std::byte>& a, const std::vector<std::by
 
 Runs::Runs(const Setting& setting, const Problem& problem, std::vector<Measured>& entries)
     : world_{setting.world}, setting_{setting}, problem_{problem}, entries_{entries},
-      gpu_{world_.gpu()}, allocate_{memory_of(setting)},
-      buffers_{problem, setting.world.communicator().rank(), allocate_, gpu_},
+      gpu_{world_.gpu()}, allocate_{memory_of(setting)}, allocate_more_{placed_memory_of(setting)},
+      buffers_{problem, setting.world.communicator().rank(), setting.options.array_alignment(),
+               allocate_, gpu_},
       mockups_(entries.size()), graphs_(entries.size()) {}
 
 void Runs::prepare(std::size_t i) {
@@ -96,7 +108,7 @@ void Runs::prepare_mockup(std::size_t i) {
   entry.runs = entry.candidate.label;
   const bool is_native = world_.has_library() && !setting_.own_calls;
   mockups_[i] = std::make_unique<Mockup>(
-      *entry.candidate.rule, problem_, buffers_.calls().front(), allocate_,
+      *entry.candidate.rule, problem_, buffers_.calls().front(), allocate_more_,
       MockupWorlds{world_, setting_.fewer, is_native, setting_.options.determinism});
   if (!is_so_everywhere(mockups_[i]->can_run()))
     entry.refused =
@@ -193,11 +205,20 @@ void Runs::refresh(std::size_t i) {
   buffers_.refresh();
 }
 
+// The start line. Before an isolated call of the MPI it is the MPI's own barrier: in a program that
+// uses one library each call finds what the same library has left.
+void Runs::line_up(std::size_t i) {
+  const bool is_isolated = setting_.options.is_isolated();
+  if (is_isolated && entries_[i].candidate.kind == Kind::native) world_.native(call::barrier());
+  else communicator().barrier();
+  if (is_isolated) spin(kPause_us);
+}
+
 double Runs::sample(std::size_t i) {
   invoke_or_replay(i);
   wait();
   refresh(i);
-  communicator().barrier();
+  line_up(i);
   const double time_us = timed_us(i);
   if (setting_.options.touch)
     kept_ = entries_[i].candidate.kind == Kind::probe ? probe_->read() : buffers_.read();

@@ -40,7 +40,8 @@ class Runs {
   [[nodiscard]] Check check_replay(std::size_t i);
   /// One sample on this rank. Before it comes a call that nobody times: else each would pay for the
   /// caches that the one before it left, as where a peer has read what we are to write. @param i
-  /// whose. @return microseconds of all calls of its batch.
+  /// whose. @return microseconds of all calls of its batch, from the barrier on, or, where calls
+  /// are isolated, of its one call, from the end of the pause on.
   double sample(std::size_t i);
 
  private:
@@ -55,6 +56,7 @@ class Runs {
   void wait();
   void spoil();
   void refresh(std::size_t i);
+  void line_up(std::size_t i);
   [[nodiscard]] double timed_us(std::size_t i);
 
   World& world_;
@@ -63,6 +65,7 @@ class Runs {
   std::vector<Measured>& entries_;
   cuda::TimedStream* gpu_;  // or null
   Allocate allocate_;
+  Allocate allocate_more_;  // for mock-ups, placed as outputs are
   Buffers buffers_;
   std::optional<Probe> probe_{};
   std::vector<std::unique_ptr<Mockup>> mockups_;              // by candidate

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "perf/command_line.hpp"
+#include "perf/sweep_rounds.hpp"
 #include "perf/sweep_units.hpp"
 
 namespace tutti::perf {
@@ -137,6 +138,11 @@ void Table::header(const Context& context, const SweepOptions& options) {
   if (options.on_gpus) return header_on_gpus(context, options, type + "; " + inputs + level);
   line(fmt::format("# ours over {}, {} buffers; {}; {}; {}{}", options.transport, options.buffers,
                    type, options.in_place ? "in place" : "out of place", inputs, level));
+  line(fmt::format(
+      "# arrays: {} (--align); calls: {} (--pattern)", options.alignment_text(),
+      options.is_isolated()
+          ? fmt::format("isolated, each after a barrier and {} us of computing", kPause_us)
+          : "back to back"));
   line("# median microseconds of the slowest rank, the fastest first, +N: N more are in the files");
   line("# * best  ~ as good as the best (paired test, p >= 0.01, or less than 2% apart)");
   line("# vs native: how many times faster our best is than the MPI. auto: a plain call");

@@ -76,8 +76,16 @@ detail::TunedPlace Tuner::place_of(const TuneJob& job) const {
 bool Tuner::is_known(const TuneJob& job) const {
   const auto table = std::ranges::find(tuning_.tables, place_of(job), &detail::TunedTable::place);
   return table != tuning_.tables.end() &&
-         std::ranges::find(table->cells, total_bytes(job.problem), &detail::TunedCell::bytes) !=
-             table->cells.end();
+         std::ranges::any_of(table->cells, [&](const detail::TunedCell& cell) {
+           return cell.bytes == total_bytes(job.problem) && cell.align == align_of(job) &&
+                  cell.pattern == name_of(options_.sweep.pattern);
+         });
+}
+
+std::string Tuner::align_of(const TuneJob& job) const {
+  SweepOptions options = options_.sweep;
+  options.buffers = job.buffers;
+  return options.alignment_text();
 }
 
 detail::TunedTable& Tuner::table_for(const TuneJob& job) {
@@ -117,6 +125,8 @@ void Tuner::announce(const std::vector<TuneJob>& jobs) const {
   const double most_s = static_cast<double>(cells) * options_.sweep.budget_s * 1.5;
   print_out("tutti tune: {} ranks on {} host{}, over {}, into {}\n", world_.communicator().size(),
             hosts_, hosts_ == 1 ? "" : "s", transport_, options_.path);
+  print_out("private arrays: {}; calls: {}\n", options_.sweep.align.text(),
+            name_of(options_.sweep.pattern));
   if (jobs.empty()) {
     print_out("nothing to measure: the file has it all; --again measures it anew\n");
     return;
@@ -163,7 +173,9 @@ void Tuner::keep(const TuneJob& job, const SizeResult& result) {
                            .segment_bytes = measured.segment_bytes,
                            .median_us = to_nanoseconds(summary.median),
                            .low_us = to_nanoseconds(summary.interval.low),
-                           .high_us = to_nanoseconds(summary.interval.high)});
+                           .high_us = to_nanoseconds(summary.interval.high),
+                           .align = align_of(job),
+                           .pattern = std::string{name_of(options_.sweep.pattern)}});
   }
   std::ranges::stable_sort(table.cells, {}, &detail::TunedCell::bytes);
   table.rules = detail::rules_of(table.cells);

@@ -33,6 +33,7 @@ class Tuner {
   [[nodiscard]] std::vector<TuneJob> plan();
   void announce(const std::vector<TuneJob>& jobs) const;
   [[nodiscard]] bool is_known(const TuneJob& job) const;
+  [[nodiscard]] std::string align_of(const TuneJob& job) const;
   [[nodiscard]] detail::TunedPlace place_of(const TuneJob& job) const;
   [[nodiscard]] detail::TunedTable& table_for(const TuneJob& job);
   [[nodiscard]] std::vector<Candidate> screen(const TuneJob& job);

@@ -32,7 +32,9 @@ PageRecord record_of(const detail::TunedPlace& place, const detail::TunedCell& c
                            {"segment_bytes", cell.segment_bytes},
                            {"median_us", cell.median_us},
                            {"ci_low_us", cell.low_us},
-                           {"ci_high_us", cell.high_us}});
+                           {"ci_high_us", cell.high_us},
+                           {"align", cell.align},
+                           {"pattern", cell.pattern}});
   return record;
 }
 
@@ -70,6 +72,8 @@ std::vector<std::string> lines_of(const TunePage& page, World& world) {
   context.update(json_of(page.context));
   context["transport"] = page.transport;
   context["file"] = page.options.path;
+  context["align"] = page.options.sweep.align.text();
+  context["pattern"] = name_of(page.options.sweep.pattern);
   add(context);
   for (const detail::TunedTable& table : page.tuning.tables) {
     const detail::TunedPlace& place = table.place;

@@ -19,7 +19,8 @@ RULES = [("from bytes", "from_bytes"), ("algorithm", "label")]
 MODEL = [("bytes", "bytes"), ("fastest", "label"), ("us", "median_us"), ("the model's choice", "model"),
          ("us", "model_us"), ("over the fastest", "loss"), ("", "verdict")]
 CELLS = [("bytes", "bytes"), ("algorithm", "label"), ("median, us", "median_us"),
-         ("from, us", "ci_low_us"), ("to, us", "ci_high_us"), ("over the best", "ratio_to_best")]
+         ("from, us", "ci_low_us"), ("to, us", "ci_high_us"), ("over the best", "ratio_to_best"),
+         ("arrays", "align"), ("calls", "pattern")]
 
 
 def label_of(algorithm, segment_bytes):

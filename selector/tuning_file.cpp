@@ -38,6 +38,9 @@ class Field {
     if (!value.is_string() || value.get<std::string>().empty()) refuse(name, "is no text");
     return value.get<std::string>();
   }
+  [[nodiscard]] std::string text_or(const char* name, const std::string& other) const {
+    return json_.contains(name) ? text(name) : other;
+  }
   [[nodiscard]] double number(const char* name) const {
     const TuningJson& value = at(name);
     const double number = value.is_number() ? value.get<double>() : -1;
@@ -105,8 +108,9 @@ TunedTable table_in(const Field& field) {
   });
   field.each("cells", [&](const Field& cell) {
     table.cells.push_back({cell.whole("bytes"), cell.text("algorithm"), cell.whole("segment_bytes"),
-                           cell.number("median_us"), cell.number("low_us"),
-                           cell.number("high_us")});
+                           cell.number("median_us"), cell.number("low_us"), cell.number("high_us"),
+                           cell.text_or("align", TunedCell{}.align),
+                           cell.text_or("pattern", TunedCell{}.pattern)});
   });
   return table;
 }
@@ -187,7 +191,9 @@ TuningJson json_of(const TunedTable& table) {
                              {"segment_bytes", cell.segment_bytes},
                              {"median_us", cell.median_us},
                              {"low_us", cell.low_us},
-                             {"high_us", cell.high_us}});
+                             {"high_us", cell.high_us},
+                             {"align", cell.align},
+                             {"pattern", cell.pattern}});
   return json;
 }
 

@@ -67,6 +67,8 @@ if collective == "barrier":
     us = 20 if forced is None else 18
     marks = os.path.join(os.path.dirname(words[0]), "mark" + str(turn))
     if forced is None and not os.path.exists(marks): us = 60 if open(marks, "w") else 0
+if words[words.index("--pattern") + 1] == "isolated": us *= 3
+if words[words.index("--align") + 1] == "page": us *= 5
 with open(path, "w") as file:
     for record in CONTEXT, CELL, SUMMARY:
         if record is CELL:
@@ -168,6 +170,14 @@ class Regret(Case):
         told = self.told("regret.py", self.write("a", *WRONG), self.write("b", *other))
         self.assertEqual((len(told["files"]), told["worlds"]), (2, []))
 
+    def test_other_arrays_and_patterns_are_not_compared(self):
+        for more, words in (({"align": "malloc"}, "arrays: malloc"), ({"pattern": "isolated"}, "isolated calls"),
+                            ({"align": "page", "pattern": "back_to_back"}, None), ({"align": None}, None)):
+            other = [dict(record, **more) for record in WRONG if record["record"] == "cell"]
+            told = self.told("regret.py", self.write("a", *WRONG), self.write("b", *other))
+            self.assertEqual(len(told["worlds"]), 0 if words else 1, more)
+            self.assertEqual(words is not None and words in told["files"][1]["world"], words is not None)
+
     def test_text(self):
         code, text, said = self.run_script("regret.py", self.write("a", *WRONG), self.write("b", *WRONG))
         self.assertEqual((code, said), (0, ""))
@@ -268,6 +278,12 @@ class RegretOfMpi(Case):
         self.assertEqual((found["cells"][0]["unbiased"], found["cells"][0]["is_above"]), ([2, 2], True))
         self.assertEqual(found["left_out"], [{"collective": "all_gather", "algorithm": "two_proc",
                                               "why": "serves 2 ranks only"}])
+
+    def test_sweeps_as_told(self):
+        for arguments, times in ((), 1), (("--pattern", "isolated"), 3), (("--align", "page"), 5):
+            found = self.measure("openmpi", "all_gather", "--passes", "2", *arguments)
+            self.assertEqual(found["cells"][0]["times_us"]["bruck"], 10 * times, arguments)
+        self.assertEqual((found["align"], found["pattern"]), ("page", "back_to_back"))
 
     def test_refuses(self):
         for arguments, code, words in [

@@ -23,9 +23,9 @@ SCRIPT = sys.argv.pop()
 PLACE = {"collective": "all_reduce", "buffers": "private"}
 
 
-def cell(algorithm, size, median, segment=0):
+def cell(algorithm, size, median, segment=0, **more):
     """A record of a page."""
-    return {"record": "cell", **PLACE, "bytes": size, "algorithm": algorithm, "median_us": median,
+    return {"record": "cell", **PLACE, **more, "bytes": size, "algorithm": algorithm, "median_us": median,
             "segment_bytes": segment, "ci_low_us": median * 0.9, "ci_high_us": median * 1.1}
 
 
@@ -45,11 +45,11 @@ def automatic(size, median):
 
 RECORDS = [
     {"record": "context", "tutti": "0.1.0", "mpi": "", "processor": "a processor", "ranks": 4,
-     "transport": "shm", "file": "<tuning>.json", "hosts": [{"host": "a", "cores": 4}],
+     "align": "malloc", "pattern": "isolated", "transport": "shm", "file": "<tuning>.json", "hosts": [{"host": "a", "cores": 4}],
      "arguments": ["--collective=all_reduce", "--ranks=4", "--again"]},
     {"record": "rule", **PLACE, "from_bytes": 0, "algorithm": "tree", "segment_bytes": 0},
     {"record": "rule", **PLACE, "from_bytes": 2048, "algorithm": "ring", "segment_bytes": 65536},
-    cell("tree", 64, 10.0), cell("ring", 64, 12.0), cell("tree", 4096, 40.0), cell("ring", 4096, 31.0),
+    cell("tree", 64, 10.0, align="malloc", pattern="isolated"), cell("ring", 64, 12.0), cell("tree", 4096, 40.0), cell("ring", 4096, 31.0),
     cell("ring", 4096, 20.0, 65536), cell("ring", 65536, 90.0, 65536), cell("tree", 512, 11.0),
     choice(64, "ring", ring=8.0, tree=9.0), choice(512, "tree", ring=9.0, tree=8.0),
     choice(4096, "ring", ring=20.0, tree=60.0), choice(65536, "tree", ring=200.0, tree=190.0),
@@ -108,11 +108,11 @@ class Page(unittest.TestCase):
     def test_has_every_cell_in_its_table(self):
         cells = self.rows(2)
         self.assertEqual(len(cells), 7)
-        self.assertEqual(cells[0], ["64", "tree", "10", "9", "11", "1"])
-        self.assertEqual(cells[4][1:2] + cells[4][5:], ["ring", "1.55"])
+        self.assertEqual(cells[0], ["64", "tree", "10", "9", "11", "1", "malloc", "isolated"])
+        self.assertEqual(cells[4][1:2] + cells[4][5:], ["ring", "1.55", "", ""])
 
     def test_says_where_and_how(self):
-        self.sees("4 ranks on 1 host, shm, a processor, tutti 0.1.0")
+        self.sees("4 ranks on 1 host, shm, a processor, arrays: malloc, isolated calls, tutti 0.1.0")
         self.sees("The file is <tuning>.json")
         self.sees("tutti tune --ranks 4 --collective=all_reduce --again")
 

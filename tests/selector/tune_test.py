@@ -88,6 +88,31 @@ class Tune(unittest.TestCase):
         code, text, _ = self.tune("-C", "all_reduce", "--again")
         self.assertEqual((code, "all_reduce " in text), (0, True), text)
 
+    def test_measures_anew_what_was_measured_otherwise(self):
+        def cells():
+            tables = json.loads(self.path.read_text())["tables"]
+            return {(table["buffers"], cell["bytes"], cell["align"], cell["pattern"])
+                    for table in tables for cell in table["cells"]}
+        sizes = ["-C", "all_reduce", "-e", "2K"]
+        self.assertEqual(self.tune(*sizes)[0], 0)
+        self.assertEqual(cells(), {(*one, "back_to_back") for one in (
+            ("private", 64, "malloc"), ("private", 2048, "malloc"),
+            ("visible", 64, "page"), ("visible", 2048, "page"))})
+        code, text, _ = self.tune("-C", "all_reduce", "-e", "64", "--pattern", "isolated")
+        self.assertEqual((code, "calls: isolated" in text, "2 sizes to measure" in text), (0, True, True), text)
+        self.assertIn(("private", 64, "malloc", "isolated"), cells())
+        self.assertIn(("private", 2048, "malloc", "back_to_back"), cells())
+        self.assertEqual(len(cells()), 4, "those of a size are replaced")
+        tuning = json.loads(self.path.read_text())  # as an older tutti wrote it
+        for table in tuning["tables"]:
+            for cell in table["cells"]:
+                del cell["align"], cell["pattern"]
+        self.path.write_text(json.dumps(tuning))
+        _, text, _ = self.tune(*sizes)
+        self.assertIn("2 sizes to measure", text, "those of private arrays, which began at pages")
+        code, _, said = self.tune("--align", "24")
+        self.assertEqual((code, "--align '24' is no place for arrays" in said), (2, True), said)
+
     def test_goes_on_after_an_interrupt(self):
         arguments = ["-C", "all", "-e", "1M", "--budget", "1s", "-o", str(self.path)]
         command = [TUTTI, "tune", *RANKS, "--transport", "shm", *arguments]

@@ -79,6 +79,22 @@ TEST(Tuning, IsReadAsItWasWritten) {
   EXPECT_EQ(read.tables.at(0).rules, tuning.tables[0].rules);
 }
 
+TEST(Tuning, SaysHowCellsWereMeasuredAndOlderFilesDoNot) {
+  Tuning tuning = tuning_with({{0, "ring", 0}});
+  tuning.tables[0].cells = {cell(64, "ring", 1.25)};
+  std::string text = text_of(tuning);
+  const std::string said = R"(,"align":"page","pattern":"back_to_back")";
+  const std::size_t at = text.find(said);
+  ASSERT_NE(at, std::string::npos) << text;
+  const Tuning old = tuning_of(std::string{text}.erase(at, said.size()));
+  EXPECT_EQ(text_of(old), text) << "what older files were measured with";
+  tuning.tables[0].cells[0].align = "malloc";
+  tuning.tables[0].cells[0].pattern = "isolated";
+  const TunedCell read = tuning_of(text_of(tuning)).tables.at(0).cells.at(0);
+  EXPECT_EQ(read.align, "malloc");
+  EXPECT_EQ(read.pattern, "isolated");
+}
+
 TEST(Tuning, RefusalsNameThePlaceAndWhatIsWrong) {
   EXPECT_NE(refusal_of_text("{\n  \"format\": oops").find("line 2"), std::string::npos);
   EXPECT_NE(refusal_of_text("[]").find("no tuning file"), std::string::npos);

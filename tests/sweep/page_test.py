@@ -43,7 +43,7 @@ def choice(size, chosen, predicted):
 
 RECORDS = [
     {"record": "context", "tutti": "0.1.0", "mpi": "an MPI", "processor": "a processor",
-     "ranks": 4, "oversubscribed": True, "hosts": [{"host": HOSTILE, "cores": 2}],
+     "ranks": 4, "oversubscribed": True, "align": "16:page", "pattern": "back_to_back", "hosts": [{"host": HOSTILE, "cores": 2}],
      "arguments": ["--collective=all_reduce", "--ranks=4", "--budget=40 ms"]},
     choice(8, "ring", 3.5), choice(4096, "ring", 7.5),
     cell("all_reduce", "ring", 8, 4.0), cell("all_reduce", "ring", 4096, 8.0, "best"),
@@ -99,6 +99,7 @@ class Page(unittest.TestCase):
 
     def test_says_where_and_how(self):
         self.assertIn("4 ranks on 1 host, an MPI, a processor", self.body)
+        self.assertIn("arrays: 16:page, calls back to back", self.body)
         self.assertIn("more ranks than cores", self.body)
         self.assertIn("mpirun -n 4 tutti sweep --collective=all_reduce '--budget=40 ms'",
                       html.unescape(self.body))

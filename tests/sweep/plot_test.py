@@ -207,7 +207,9 @@ def check_drawing(plot):
         figure = plot.draw(plot.group(rows), plot.subtitle_of(rows, {"mpi": "M"}))
         assert [round(inch, 6) for inch in figure.get_size_inches()] == list(inches), number
     assert plot.subtitle_of([rows[0] | {"ranks": 4.0, "hosts": "2"}], {"oversubscribed": True}) == (
-        "4 ranks on 2 hosts   f32 sum   transport mpi   OVERSUBSCRIBED")
+        "4 ranks on 2 hosts   f32 sum   transport mpi   OVERSUBSCRIBED"), "an older file"
+    said = plot.subtitle_of([rows[0] | {"ranks": 4.0, "align": "malloc", "pattern": "isolated"}], {})
+    assert said.endswith("transport mpi   arrays: malloc   isolated calls"), said
 
 
 def words_in(path):

@@ -2,6 +2,7 @@
 // between ranks as well, absent calls left out.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include "backends/sim/sim.hpp"
 #include "perf/sweep_interrupt.hpp"
 #include "perf/sweep_measure.hpp"
+#include "perf/sweep_rounds.hpp"
 #include "tests/runtime/ranks.hpp"
 
 namespace tutti::perf {
@@ -92,6 +94,77 @@ TEST(Race, WrongResultsAreCounted) {
   const SizeResult result = race(world, {.rounds = 3});
   EXPECT_EQ(result.measured[0].wrong, 0u);
   EXPECT_EQ(result.measured[2].wrong, 200u);  // all 100 elements, before and after
+}
+
+// Notes what it is called for, and when.
+class Watched final : public Simulated {
+ public:
+  struct Event {
+    bool is_barrier;
+    std::chrono::steady_clock::time_point begin;
+    std::chrono::steady_clock::time_point end;
+  };
+
+  Watched() : Simulated{Native::right} {}
+  void native(const Call& call) override {
+    const auto begin = std::chrono::steady_clock::now();
+    const bool is_barrier = call.collective == Collective::barrier;
+    if (!is_barrier) Simulated::native(call);
+    events_.push_back({is_barrier, begin, std::chrono::steady_clock::now()});
+  }
+  [[nodiscard]] const std::vector<Event>& events() const { return events_; }
+
+ private:
+  std::vector<Event> events_{};
+};
+
+constexpr std::size_t kIsolatedRounds = 2000;
+
+// One candidate by itself, and how long its samples took in all.
+Measured isolated(World& world, const Candidate& candidate, std::chrono::duration<double>& taken) {
+  const SweepOptions options{.rounds = kIsolatedRounds,
+                             .warm_up_rounds = 0,
+                             .check = false,
+                             .pattern = CallPattern::isolated,
+                             .touch = false};
+  const Setting setting{world, options, false, [] {}};
+  const auto start = std::chrono::steady_clock::now();
+  const SizeResult result = measure_size(setting, kProblem, {candidate});
+  taken = std::chrono::steady_clock::now() - start;
+  return result.measured.front();
+}
+
+TEST(Race, IsolatedCallsAreOneInASampleAfterAPauseThatIsNotTimed) {
+  for (const Candidate& candidate : kCandidates) {
+    Simulated world{Simulated::Native::right};
+    std::chrono::duration<double> taken{};
+    const Measured measured = isolated(world, candidate, taken);
+    EXPECT_EQ(measured.batch, 1) << candidate.label;
+    ASSERT_EQ(measured.times_us.size(), kIsolatedRounds);
+    EXPECT_GE(taken.count(), kIsolatedRounds * kPause_us * 1e-6) << candidate.label;
+    EXPECT_LT(*std::ranges::min_element(measured.times_us), kPause_us) << candidate.label;
+  }
+}
+
+TEST(Race, AnIsolatedNativeCallFollowsTheLibrarysBarrierAndThePause) {
+  Watched world;
+  std::chrono::duration<double> taken{};
+  static_cast<void>(isolated(world, kCandidates.back(), taken));
+  const std::vector<Watched::Event>& events = world.events();
+  std::size_t barriers = 0;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (!events[i].is_barrier) continue;
+    ++barriers;
+    ASSERT_TRUE(i > 0 && i + 1 < events.size());
+    EXPECT_FALSE(events[i - 1].is_barrier) << "a call that is not timed";
+    EXPECT_FALSE(events[i + 1].is_barrier);
+    const std::chrono::duration<double, std::micro> pause = events[i + 1].begin - events[i].end;
+    EXPECT_GE(pause.count(), kPause_us);
+  }
+  EXPECT_EQ(barriers, kIsolatedRounds);
+  Watched other;
+  static_cast<void>(race(other, {.rounds = 9}));
+  EXPECT_TRUE(std::ranges::none_of(other.events(), &Watched::Event::is_barrier));
 }
 
 // Who of two ranks gets a wrong element from the native call.

@@ -32,6 +32,7 @@ Cell sample_cell() {
                   .max = 13};
   cell.transport = "mpi";
   cell.buffers = "private";
+  cell.align = "malloc";
   return cell;
 }
 
@@ -56,16 +57,16 @@ TEST(Record, CsvHasTheColumnsPeopleRelyOn) {
   EXPECT_EQ(csv_header(),
             "collective,algorithm,parameters,transport,ranks,hosts,bytes,count,dtype,op,in_place,"
             "buffers,segment_bytes,iterations,min_us,p10_us,median_us,ci_low_us,ci_high_us,p90_us,"
-            "p99_us,max_us,algbw_gb_s,busbw_gb_s,wrong,root,graph");
+            "p99_us,max_us,algbw_gb_s,busbw_gb_s,wrong,root,graph,align,pattern");
   EXPECT_EQ(csv_row(sample_cell()),
             "all_reduce,knomial#2,k=4,mpi,4,1,4000,1000,f32,sum,false,private,0,100,9.0,9.5,10.0,"
-            "9.9,10.1,11.0,12.0,13.0,0.4,0.6,0,,false");
+            "9.9,10.1,11.0,12.0,13.0,0.4,0.6,0,,false,malloc,back_to_back");
 }
 
 TEST(Record, UncheckedIsNotCalledRight) {
   Cell cell = sample_cell();
   cell.measured.checked = false;
-  EXPECT_TRUE(csv_row(cell).ends_with(",0.4,0.6,,,false")) << csv_row(cell);
+  EXPECT_TRUE(csv_row(cell).ends_with(",0.4,0.6,,,false,malloc,back_to_back")) << csv_row(cell);
   EXPECT_TRUE(json_of(cell)["wrong"].is_null());
 }
 
@@ -74,7 +75,9 @@ TEST(Record, HasTheRootOfThoseThatHaveOneAndWhetherGraphsRan) {
   cell.problem.collective = Collective::reduce;
   cell.problem.root = 2;
   cell.graph = true;
-  EXPECT_TRUE(csv_row(cell).ends_with(",0,2,true")) << csv_row(cell);
+  cell.align = "";
+  EXPECT_TRUE(csv_row(cell).ends_with(",0,2,true,,back_to_back")) << csv_row(cell);
+  EXPECT_TRUE(json_of(cell)["align"].is_null()) << "the driver of the GPU places arrays";
   EXPECT_EQ(json_of(cell)["root"], 2);
   EXPECT_EQ(json_of(cell)["graph"], true);
 }
@@ -138,12 +141,40 @@ TEST(Baseline, WhatWasMeasuredOtherwiseIsNotCompared) {
   EXPECT_THROW(Baseline(file.path(), false), Failure);
 }
 
-TEST(Baseline, OlderFilesKnowNoGraphs) {
+TEST(Record, SaysWhereArraysBeganAndHowCallsFollowed) {
+  Cell cell = sample_cell();
+  cell.align = "16:page";
+  cell.pattern = CallPattern::isolated;
+  EXPECT_TRUE(csv_row(cell).ends_with(",false,16:page,isolated")) << csv_row(cell);
+  EXPECT_EQ(json_of(cell)["align"], "16:page");
+  EXPECT_EQ(json_of(cell)["pattern"], "isolated");
+}
+
+TEST(Baseline, OlderFilesKnowNoGraphsAndBeganArraysAtPages) {
   auto old = json_of(sample_cell());
-  old.erase("graph");
+  for (const char* name : {"graph", "align", "pattern"}) old.erase(name);
   const Scratch file{old.dump() + "\n"};
   Baseline baseline{file.path(), true};
-  EXPECT_FALSE(baseline.slower(sample_cell(), 0.1));
+  Cell now = sample_cell();
+  EXPECT_FALSE(baseline.slower(now, 0.1));
+  EXPECT_EQ(baseline.unmatched(), 1u) << "malloc";
+  now.align = "page";
+  EXPECT_FALSE(baseline.slower(now, 0.1));
+  EXPECT_EQ(baseline.matched(), 1u);
+  now.pattern = CallPattern::isolated;
+  EXPECT_FALSE(baseline.slower(now, 0.1));
+  EXPECT_EQ(baseline.matched(), 1u);
+}
+
+TEST(Baseline, OlderFilesOfGpusMatch) {
+  Cell cell = sample_cell();
+  cell.buffers = "cuda";
+  cell.align = "";
+  auto old = json_of(cell);
+  for (const char* name : {"align", "pattern"}) old.erase(name);
+  const Scratch file{old.dump() + "\n"};
+  Baseline baseline{file.path(), true};
+  EXPECT_FALSE(baseline.slower(cell, 0.1));
   EXPECT_EQ(baseline.matched(), 1u);
 }
 

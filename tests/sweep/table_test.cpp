@@ -77,6 +77,22 @@ TEST(Table, SaysWhereRanksOutnumberCores) {
   EXPECT_TRUE(calls_oversubscribed(3));
 }
 
+TEST(Table, SaysWhereArraysBeginAndHowCallsFollow) {
+  const auto header = [](const SweepOptions& options) {
+    Printed printed;
+    printed.table.header({.ranks = 2}, options);
+    return printed.text();
+  };
+  EXPECT_NE(header({}).find("# arrays: malloc (--align); calls: back to back (--pattern)\n"),
+            std::string::npos);
+  const std::string isolated = header({.buffers = "visible", .pattern = CallPattern::isolated});
+  EXPECT_NE(
+      isolated.find("# arrays: page (--align); calls: isolated, each after a barrier and 5 us "
+                    "of computing (--pattern)\n"),
+      std::string::npos)
+      << isolated;
+}
+
 TEST(ProgressLine, SaysEveryFewSecondsHowLongItWillTake) {
   using std::chrono::seconds;
   Printed printed;
