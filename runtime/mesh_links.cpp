@@ -21,10 +21,14 @@ constexpr std::chrono::milliseconds kLeaveTime{500};
 constexpr std::byte kUsable{1};
 constexpr std::byte kUnusable{0};
 
+/// What a rank sends to each peer once it is connected to all of them.
+constexpr std::byte kComplete{2};
+
 }  // namespace
 
 Connecting::Connecting(const MeshPlan& plan, std::vector<Listener> listeners, Deadline deadline)
-    : plan_{plan}, deadline_{deadline}, links_(plan.infos.size()), came_(plan.infos.size()) {
+    : plan_{plan}, deadline_{deadline}, links_(plan.infos.size()), came_(plan.infos.size()),
+      complete_(plan.infos.size()) {
   acceptor_.emplace(plan.self, std::move(listeners),
                     [this](const Introduction& who) { return admit(who); });
   for (std::size_t rank = 0; rank < links_.size(); ++rank)
@@ -35,6 +39,14 @@ void Connecting::run() {
   // Rank 0 only accepts, so rank 1 is soon done connecting, and so on: nobody waits in a circle.
   for (Rank peer = 0; peer < plan_.self.rank; ++peer) reach(peer);
   while (!missing().empty()) serve();
+  send_complete();
+  while (const Link* awaited = incomplete_peer()) {
+    if (Clock::now() >= deadline_)  // those that miss a rank say which
+      throw Departure{ErrorCode::timeout,
+                      name_of(awaited->peer) + " was not connected to all ranks at the deadline",
+                      awaited->peer};
+    serve();
+  }
 }
 
 std::vector<Link> Connecting::take() {
@@ -139,7 +151,7 @@ void Connecting::serve() {
   std::vector<Accepted> arrived;
   acceptor_->progress(arrived);
   for (Accepted& accepted : arrived) seat(std::move(accepted));
-  notice_departures();
+  read_links();
   if (const auto absent = missing(); !absent.empty() && Clock::now() >= deadline_) {
     MissingRanks known{
         .self = plan_.self.rank, .waited = Clock::now() - start_, .missing = absent, .hosts = {}};
@@ -185,13 +197,34 @@ bool Connecting::exchange_memory(Rank peer, Descriptor socket, bool first) try {
               peer};
 }
 
-/// Nobody speaks before everyone is connected, so what makes a link readable is its end.
-void Connecting::notice_departures() {
-  for (std::size_t rank = 0; rank < links_.size(); ++rank)
-    if (polled_[rank + 1].revents != 0)
+/// Where a peer has left, serve() notices that.
+void Connecting::send_complete() {
+  for (const Link& link : links_)
+    if (link.control)
+      static_cast<void>(::send(link.control.get(), &kComplete, sizeof kComplete, MSG_NOSIGNAL));
+}
+
+const Link* Connecting::incomplete_peer() const {
+  const auto found = std::ranges::find_if(links_, [&](const Link& link) {
+    return link.control && !complete_[static_cast<std::size_t>(link.peer)];
+  });
+  return found == links_.end() ? nullptr : &*found;
+}
+
+/// A peer sends one byte when it is connected to all of its peers. Until all have, every rank
+/// watches its links: so the end of one rank reaches ranks that have no link to it.
+void Connecting::read_links() {
+  for (std::size_t rank = 0; rank < links_.size(); ++rank) {
+    if (polled_[rank + 1].revents == 0) continue;
+    std::byte said{};
+    const ssize_t got = ::recv(polled_[rank + 1].fd, &said, sizeof said, 0);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got <= 0 || said != kComplete || complete_[rank])
       throw Departure{ErrorCode::peer_dead,
                       name_of(static_cast<Rank>(rank)) + " went away while the world started",
                       static_cast<Rank>(rank)};
+    complete_[rank] = true;
+  }
 }
 
 std::vector<Rank> Connecting::missing() const {

@@ -22,8 +22,8 @@ struct MeshPlan {
   std::vector<std::string> names{};   ///< Where each listens for Unix.
 };
 
-/// Another rank went away while the world started. It has not died, since then the channel says
-/// so: it left for a reason of its own, which it tells the others.
+/// Another rank went away while the world started, or was late. It has not died, since then the
+/// channel says so: it left for a reason of its own, which it tells the others.
 struct Departure : Error {
   using Error::Error;
 };
@@ -36,8 +36,8 @@ class Connecting {
   /// @param deadline at which to give up.
   Connecting(const MeshPlan& plan, std::vector<Listener> listeners, Deadline deadline);
 
-  /// Connects to the lower ranks and is connected to by the higher ones. Throws Error, and
-  /// Departure.
+  /// Connects to the lower ranks and is connected to by the higher ones, and waits until all of its
+  /// peers have done the same. Throws Error, and Departure.
   void run();
   /// After an error: lets go of all that is connected, so that the other ranks do not wait for this
   /// one until the deadline, but come to be told why.
@@ -67,13 +67,16 @@ class Connecting {
   void serve();
   void seat(Accepted accepted);
   bool exchange_memory(Rank peer, Descriptor socket, bool first);
-  void notice_departures();
+  void read_links();
+  void send_complete();
+  [[nodiscard]] const Link* incomplete_peer() const;
 
   const MeshPlan& plan_;
   const Deadline deadline_;
   const Deadline start_ = std::chrono::steady_clock::now();
   std::vector<Link> links_;
   std::vector<Came> came_;
+  std::vector<bool> complete_;  // per rank: whether it is connected to all of its peers
   std::optional<Acceptor> acceptor_;
   std::vector<pollfd> polled_;
 };

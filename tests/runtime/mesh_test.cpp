@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "ranks.hpp"
+#include "runtime/fields.hpp"
 #include "runtime/memory_domain.hpp"
 #include "runtime/store.hpp"
 #include "runtime/tls.hpp"
@@ -330,6 +333,45 @@ TEST(Mesh, NamesTheRankThatDiedOnTheWay) {
     });
     EXPECT_TRUE(is_named) << texts;
   }
+}
+
+/// A channel whose rank is late to connect, or gives an address at which nobody listens.
+class OddChannel final : public Channel {
+ public:
+  OddChannel(Channel& other, bool is_late, std::string place)
+      : other_{other}, is_late_{is_late}, place_{std::move(place)} {}
+  [[nodiscard]] Rank rank() const noexcept override { return other_.rank(); }
+  [[nodiscard]] int size() const noexcept override { return other_.size(); }
+  [[nodiscard]] std::string describe() const override { return other_.describe(); }
+  [[nodiscard]] bool is_private() const noexcept override { return other_.is_private(); }
+  [[nodiscard]] std::vector<std::string> all_gather(std::string_view own,
+                                                    Deadline deadline) override {
+    const bool is_place = ++round_ == 2;
+    const std::string said = is_place && !place_.empty() ? place_ : std::string{own};
+    auto all = other_.all_gather(said, deadline);
+    if (is_place && is_late_) std::this_thread::sleep_for(300ms);
+    return all;
+  }
+
+ private:
+  Channel& other_;
+  bool is_late_;
+  std::string place_;
+  int round_ = 0;
+};
+
+TEST(Mesh, TellsThoseThatAreConnectedToAllOfAFailure) {
+  std::string nowhere(1, '\1');
+  put_text(nowhere, "127.0.0.1:" + std::to_string(free_port()));
+  put_text(nowhere, "tutti-nobody");
+  const auto channels = local_channels(3, true);
+  const auto outcomes = run_ranks(3, [&](Rank rank) {
+    OddChannel channel{*channels[static_cast<std::size_t>(rank)], rank == 2,
+                       rank == 1 ? nowhere : ""};
+    (void)connect_mesh(channel, {}, in(kAmple));
+  });
+  expect_told(outcomes, "cannot be reached");
+  for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.error->culprit(), 1);
 }
 
 TEST(Mesh, LeavesNothingBehindInManyStarts) {
